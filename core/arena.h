@@ -1,0 +1,33 @@
+/* Arena: bump allocation from a chain of blocks. Reset keeps one block large enough for all that the chain held, so a
+ * steady frame allocates from the allocator at most once and then never again. Not thread-safe. */
+#ifndef HDI_ARENA_H
+#define HDI_ARENA_H
+
+#include <stdbool.h>
+
+#include <heddle/base.h>
+
+typedef struct hdi_arena_block hdi_arena_block;
+
+typedef struct hdi_arena {
+    hd_allocator allocator;
+    hdi_arena_block *block; /* newest; older ones hang behind it */
+    size_t used;            /* bytes used in the newest block */
+    size_t total;           /* bytes handed out since the last reset, alignment included */
+    bool failed;            /* sticks until reset: an allocation returned null */
+} hdi_arena;
+
+void hdi_arena_init(hdi_arena *arena, const hd_allocator *allocator);
+void hdi_arena_free(hdi_arena *arena);
+/* Forgets everything that was handed out; joins several blocks into one. */
+void hdi_arena_reset(hdi_arena *arena);
+/* Uninitialised memory, aligned to 64 bytes; null and failed = true when there is none. bytes 0 gives a valid pointer. */
+void *hdi_arena_alloc(hdi_arena *arena, size_t bytes);
+/* The same, for count elements, overflow checked; zeroed by the second. */
+void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes);
+void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes);
+
+#define HDI_ARENA_ARRAY(arena, type, count) ((type *)hdi_arena_array((arena), (count), sizeof(type)))
+#define HDI_ARENA_ZEROED(arena, type, count) ((type *)hdi_arena_zeroed((arena), (count), sizeof(type)))
+
+#endif

@@ -1,0 +1,433 @@
+/* heddle/graph.h: declare a frame, compile it into a plan, read and verify the plan.
+ *
+ * Formats, stages, accesses, layouts and usage bits are Vulkan's own numbers (VkFormat, VkPipelineStageFlags2,
+ * VkAccessFlags2, VkImageLayout, VkImageUsageFlags, ...) held in plain integers: this header needs no Vulkan header.
+ * Sizes are bytes, times microseconds, unless said otherwise. A graph is used by one thread at a time; a plan is
+ * constant and may be read by many. */
+#ifndef HEDDLE_GRAPH_H
+#define HEDDLE_GRAPH_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <heddle/base.h>
+#include <heddle/jobs.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hd_graph hd_graph;
+typedef struct hd_plan hd_plan;
+typedef struct hd_recorder hd_recorder; /* what a pass records into; made by heddle/vk.h */
+
+/* Handles of one frame: valid from the call that returned them to the next hd_graph_begin. id 0 is none. */
+typedef struct hd_resource {
+    uint32_t id;
+} hd_resource;
+typedef struct hd_pass {
+    uint32_t id;
+} hd_pass;
+
+/* ---- graph ---- */
+
+typedef struct hd_graph_desc {
+    const char *name; /* copied; null: "frame" */
+    hd_allocator allocator;
+    hd_log log;
+} hd_graph_desc;
+
+/* desc may be null. The graph belongs to the caller. */
+hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out);
+/* Frees the graph and its plans. Null is allowed. */
+void hd_graph_destroy(hd_graph *graph);
+/* Starts a new frame: forgets all declarations and the sticky error, keeps the memory. Handles of before become stale. */
+void hd_graph_begin(hd_graph *graph);
+void hd_graph_set_name(hd_graph *graph, const char *name);
+const char *hd_graph_name(const hd_graph *graph);
+
+/* The first mistake of this frame, if any. Declaring never fails on the spot: the first error sticks, is logged, and
+ * comes back from compile; after it, declarations are ignored and return none. */
+#define HD_NONE UINT32_MAX
+typedef struct hd_error {
+    hd_result result;
+    uint32_t pass;     /* index of the pass, or HD_NONE */
+    uint32_t resource; /* index of the resource, or HD_NONE */
+    uint32_t use;      /* index of the use within its pass, or HD_NONE */
+    char text[256];    /* a sentence that names them */
+} hd_error;
+/* Any thread may read it between the graph's own calls. Never null; result is HD_OK when there is none. */
+const hd_error *hd_graph_error(const hd_graph *graph);
+
+/* ---- resources ---- */
+
+/* Who may touch an image or buffer that passes on several queue families use. */
+typedef enum hd_sharing {
+    HD_SHARING_AUTO,       /* buffers: concurrent; images: concurrent where several queues read one content at once, else
+                            * exclusive; imports: exclusive images, concurrent buffers */
+    HD_SHARING_EXCLUSIVE,  /* one family at a time, moved by ownership transfers */
+    HD_SHARING_CONCURRENT, /* all families at once */
+} hd_sharing;
+
+typedef struct hd_image_desc {
+    const char *name; /* must live until the frame is executed; null: none */
+    uint32_t width, height, depth; /* texels; depth 0: 1 */
+    uint32_t format;               /* VkFormat */
+    uint32_t mips, layers, samples; /* 0: 1 */
+    uint32_t flags;                 /* VkImageCreateFlags */
+    uint32_t usage;                 /* VkImageUsageFlags beyond those that the uses imply */
+    hd_sharing sharing;
+} hd_image_desc;
+
+typedef struct hd_buffer_desc {
+    const char *name;
+    uint64_t bytes;
+    uint32_t usage; /* VkBufferUsageFlags beyond those that the uses imply */
+    hd_sharing sharing;
+} hd_buffer_desc;
+
+/* A resource from outside: it keeps its content after the frame. What was done to it before the frame has completed and
+ * is visible to the frame. */
+typedef struct hd_import_desc {
+    const char *name;
+    void *image;  /* VkImage, or ... */
+    void *buffer; /* VkBuffer; with neither the graph can be compiled but not executed */
+    /* An image, unless bytes > 0. */
+    uint32_t width, height, depth, format, mips, layers, samples;
+    uint32_t flags;          /* VkImageCreateFlags that it was made with */
+    uint32_t initial_layout; /* VkImageLayout at the frame's start; UNDEFINED (0): it holds no content */
+    uint32_t final_layout;   /* VkImageLayout to leave it in; UNDEFINED (0): where its last use leaves it */
+    uint64_t bytes;          /* > 0: a buffer */
+    hd_sharing sharing;      /* as it was made */
+} hd_import_desc;
+
+hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc);
+hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc);
+hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc);
+/* What `of` (an image or buffer of this graph, declared this frame) held at the end of the previous frame; read-only.
+ * Two physical resources take turns. At most one history of a resource. Its content is kept after the frame. */
+hd_resource hd_graph_history(hd_graph *graph, hd_resource of);
+
+/* ---- passes ---- */
+
+typedef enum hd_pass_type { HD_PASS_GFX, HD_PASS_COMPUTE, HD_PASS_TRANSFER, HD_PASS_HOST } hd_pass_type;
+
+/* What a use does to its range. _WRITE: overwrites, earlier content is thrown away; _RW: reads and writes. */
+typedef enum hd_access {
+    HD_ACCESS_NONE,
+    HD_COLOR_WRITE,
+    HD_COLOR_RW,
+    HD_DEPTH_WRITE,
+    HD_DEPTH_RW,
+    HD_DEPTH_READ,
+    HD_SAMPLED_GRAPHICS,
+    HD_SAMPLED_COMPUTE,
+    HD_STORAGE_READ_COMPUTE,
+    HD_STORAGE_WRITE_COMPUTE,
+    HD_STORAGE_RW_COMPUTE,
+    HD_UNIFORM_READ,
+    HD_UNIFORM_READ_COMPUTE,
+    HD_VERTEX_READ,
+    HD_INDEX_READ,
+    HD_INDIRECT_READ,
+    HD_TRANSFER_SRC,
+    HD_TRANSFER_DST,
+    HD_HOST_READ,
+    HD_HOST_WRITE,
+    HD_PRESENT,
+    HD_ACCESS_COUNT,
+    HD_ACCESS_CUSTOM = 31, /* stages, access and layout stand in hd_use.custom */
+} hd_access;
+
+/* A range of a resource; all zero is the whole. Images: a count of 0 means all from the base on. Buffers: bytes 0 means
+ * all from the offset on. */
+typedef union hd_range {
+    struct {
+        uint32_t mip_base, mip_count, layer_base, layer_count;
+    };
+    struct {
+        uint64_t offset, bytes;
+    };
+} hd_range;
+
+/* What HD_COLOR_WRITE and HD_DEPTH_WRITE start from. */
+typedef enum hd_load { HD_LOAD_CLEAR, HD_LOAD_DONT_CARE } hd_load;
+
+typedef union hd_clear {
+    float color[4];
+    struct {
+        float depth;
+        uint32_t stencil;
+    };
+} hd_clear;
+
+/* An access beyond the named ones; copied. */
+typedef struct hd_custom_access {
+    uint64_t stages; /* VkPipelineStageFlags2 */
+    uint64_t access; /* VkAccessFlags2 */
+    uint32_t layout; /* VkImageLayout; ignored for buffers */
+    uint32_t usage;  /* VkImageUsageFlags or VkBufferUsageFlags that it needs */
+    bool reads, writes;
+} hd_custom_access;
+
+typedef struct hd_use {
+    hd_resource resource;
+    hd_access access;
+    hd_range range;
+    hd_load load;
+    hd_clear clear;
+    const hd_custom_access *custom; /* only with HD_ACCESS_CUSTOM */
+} hd_use;
+
+/* HD_USES({depth, HD_DEPTH_WRITE}, {albedo, HD_COLOR_WRITE}) gives .uses its value and its count. */
+#define HD_USES(...)                                                                                                   \
+    (const hd_use[]){__VA_ARGS__}, .use_count = sizeof((const hd_use[]){__VA_ARGS__}) / sizeof(hd_use)
+
+typedef enum hd_queue_kind { HD_QUEUE_GFX, HD_QUEUE_COMPUTE, HD_QUEUE_TRANSFER, HD_QUEUE_HOST } hd_queue_kind;
+
+/* Runs on any worker; passes of one frame may record at the same time. For a host pass: runs on the host queue's thread
+ * once what it waits for has finished. */
+typedef void (*hd_record_fn)(hd_recorder *recorder, void *user);
+
+typedef enum hd_pin { HD_PIN_NONE, HD_PIN_GFX, HD_PIN_COMPUTE, HD_PIN_TRANSFER } hd_pin;
+
+typedef struct hd_pass_desc {
+    const char *name; /* must live until the frame is executed; null: none */
+    hd_pass_type type;
+    hd_pin pin;        /* a kind that the queue set lacks: ignored */
+    bool root;         /* never culled */
+    bool no_rendering; /* gfx passes: heddle does not begin dynamic rendering, the pass does its own */
+    float cost_us;     /* expected GPU time; 0: 10 */
+    const hd_use *uses; /* copied */
+    uint32_t use_count;
+    hd_record_fn record; /* null: the pass records nothing */
+    void *user;
+} hd_pass_desc;
+
+/* A pass and its uses in one call. Order of calls is declaration order: a read sees the last earlier write. */
+hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc);
+
+/* Indices behind the handles, as plans, errors and files name them: dense from 0 in order of declaration; passes have a
+ * numbering of their own. HD_NONE for a handle that is not of this frame. */
+uint32_t hd_graph_resource_index(const hd_graph *graph, hd_resource resource);
+uint32_t hd_graph_pass_index(const hd_graph *graph, hd_pass pass);
+uint32_t hd_graph_resource_count(const hd_graph *graph);
+uint32_t hd_graph_pass_count(const hd_graph *graph);
+
+/* ---- compile ---- */
+
+typedef struct hd_queue_desc {
+    hd_queue_kind kind; /* gfx, compute or transfer */
+    uint32_t family;    /* queue family index */
+} hd_queue_desc;
+
+typedef enum hd_order {
+    HD_ORDER_OVERLAP,  /* short frames: queues overlap, barriers are few */
+    HD_ORDER_MEMORY,   /* little memory alive at once */
+    HD_ORDER_DECLARED, /* as declared */
+} hd_order;
+
+/* What a resource needs in memory. heap: a small number chosen by the callback, resources of different numbers never
+ * share a heap; below 64. host_visible: some host pass uses it. */
+typedef struct hd_memory_need {
+    uint64_t bytes;
+    uint64_t alignment; /* a power of two */
+    uint32_t heap;
+} hd_memory_need;
+typedef struct hd_resource_info {
+    bool is_buffer;
+    bool host_visible;
+    bool concurrent_possible; /* may be made with concurrent sharing */
+    uint32_t width, height, depth, format, mips, layers, samples;
+    uint32_t flags; /* VkImageCreateFlags */
+    uint32_t usage; /* VkImageUsageFlags or VkBufferUsageFlags, those that the uses imply included */
+    uint64_t bytes; /* buffers */
+} hd_resource_info;
+/* Same answer for the same info. A result other than HD_OK ends the compile with it. */
+typedef hd_result (*hd_size_fn)(const hd_resource_info *info, hd_memory_need *need, void *user);
+
+enum {
+    HD_PHASE_FREEZE,
+    HD_PHASE_CULL,
+    HD_PHASE_DEPEND,
+    HD_PHASE_SCHEDULE,
+    HD_PHASE_SYNC,
+    HD_PHASE_LIFETIME,
+    HD_PHASE_ALIAS,
+    HD_PHASE_BARRIER,
+    HD_PHASE_PLAN,
+    HD_PHASE_COUNT
+};
+const char *hd_phase_name(int phase);
+
+typedef struct hd_compile_desc {
+    const hd_queue_desc *queues; /* null: one gfx queue of family 0 */
+    uint32_t queue_count;        /* at most HD_MAX_QUEUES - 1; the host queue is added where the graph has host passes */
+    hd_order order;
+    uint64_t memory_budget; /* bytes for all heaps; 0: none */
+    float handoff_us;       /* price of a hand-off between queues; 0: 6 */
+    hd_size_fn size;        /* null: the sizes that the .fgt format defines */
+    void *size_user;
+    hd_jobs *jobs;          /* null: serial */
+    uint64_t *phase_ns;     /* null, or HD_PHASE_COUNT times in nanoseconds to fill */
+} hd_compile_desc;
+
+#define HD_MAX_QUEUES 16
+
+/* Compiles this frame's declaration. desc may be null. The plan belongs to the graph and lives until its next compile or
+ * destroy (it survives hd_graph_begin). On a result other than HD_OK *out is null and hd_graph_error says more. */
+hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
+
+/* ---- plan: one block of memory without pointers; these structs are its tables ---- */
+
+typedef struct hd_plan_queue {
+    uint32_t kind;   /* hd_queue_kind */
+    uint32_t family; /* HD_NONE for the host queue */
+} hd_plan_queue;
+
+typedef struct hd_plan_heap {
+    uint64_t bytes;
+    uint32_t memory; /* the callback's heap number (0 without a callback: device, 1: host-visible) */
+    uint32_t flags;  /* HD_HEAP_* */
+} hd_plan_heap;
+#define HD_HEAP_HOST 1u       /* buffers that host passes use */
+#define HD_HEAP_PERSISTENT 2u /* histories and what they are of: nothing in it shares bytes */
+
+typedef struct hd_plan_resource {
+    uint32_t id;
+    uint32_t heap; /* HD_NONE: external */
+    uint64_t offset, bytes;
+    uint32_t final_layout; /* images that are external, a history or the OF of one; else UNDEFINED */
+    uint32_t first_family, final_family; /* HD_NONE where no GPU family owns it */
+    uint32_t flags;        /* HD_PLAN_* */
+} hd_plan_resource;
+#define HD_PLAN_CONCURRENT 1u
+#define HD_PLAN_EXTERNAL 2u
+#define HD_PLAN_IMAGE 4u
+#define HD_PLAN_PERSISTENT 8u /* has a final state that the next frame relies on */
+
+typedef struct hd_plan_submit {
+    uint32_t queue;
+    uint32_t wait_begin, wait_count;       /* in waits */
+    uint32_t command_begin, command_count; /* in commands */
+    uint32_t reserved;
+    uint64_t signal_value; /* on the queue's own timeline, strictly ascending from 1; 0: nothing waits for it */
+    uint64_t signal_stages;
+} hd_plan_submit;
+
+typedef struct hd_plan_wait {
+    uint32_t queue; /* whose timeline */
+    uint32_t reason_pass; /* a pass behind it, or HD_NONE */
+    uint64_t value;
+    uint64_t stages;
+} hd_plan_wait;
+
+typedef enum hd_command_kind {
+    HD_COMMAND_PASS,    /* index: pass */
+    HD_COMMAND_BARRIER, /* index: batch; one vkCmdPipelineBarrier2 */
+    HD_COMMAND_SET,     /* index: batch, event: vkCmdSetEvent2 */
+    HD_COMMAND_WAIT,    /* index: batch, event: vkCmdWaitEvents2 */
+} hd_command_kind;
+typedef struct hd_plan_command {
+    uint32_t kind;
+    uint32_t index;
+    uint32_t event; /* event number for SET and WAIT, else 0 */
+} hd_plan_command;
+
+typedef struct hd_plan_batch {
+    uint32_t barrier_begin, barrier_count;
+} hd_plan_batch;
+
+/* Why a barrier stands where it stands. */
+typedef enum hd_reason {
+    HD_REASON_NONE,
+    HD_REASON_READ_AFTER_WRITE,
+    HD_REASON_WRITE_AFTER_READ,
+    HD_REASON_WRITE_AFTER_WRITE,
+    HD_REASON_LAYOUT,      /* readers want another layout */
+    HD_REASON_FIRST_USE,   /* content is thrown away, or the frame's first use */
+    HD_REASON_ALIAS,       /* memory changes hands */
+    HD_REASON_RELEASE,     /* ownership leaves this family */
+    HD_REASON_ACQUIRE,     /* ownership arrives */
+    HD_REASON_FINAL_STATE, /* the state that the frame must leave */
+} hd_reason;
+const char *hd_reason_name(hd_reason reason);
+
+typedef struct hd_plan_barrier {
+    uint64_t src_stages, src_access, dst_stages, dst_access;
+    uint32_t resource; /* HD_NONE: a global memory barrier */
+    uint32_t old_layout, new_layout;
+    uint32_t src_family, dst_family; /* equal (HD_NONE) unless ownership moves */
+    uint32_t reason, reason_pass;    /* hd_reason; the pass that needs it, or HD_NONE */
+    uint32_t reserved;
+    hd_range range; /* explicit counts, never 0 */
+} hd_plan_barrier;
+
+/* Read view of a plan; the pointers live as long as the plan. */
+typedef struct hd_plan_view {
+    uint64_t hash;  /* of all bytes of the block but this one */
+    uint64_t bytes; /* of the block */
+    uint32_t pass_count, declared_resource_count; /* of the graph that it was compiled from */
+    uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count, batch_count,
+        barrier_count;
+    const hd_plan_queue *queues;
+    const uint32_t *culled; /* pass indices, ascending */
+    const hd_plan_heap *heaps;
+    const hd_plan_resource *resources; /* those that kept passes use, ascending by id */
+    const hd_plan_submit *submits;     /* in the order in which they are handed to the driver */
+    const hd_plan_wait *waits;
+    const hd_plan_command *commands;
+    const hd_plan_batch *batches;
+    const hd_plan_barrier *barriers;
+} hd_plan_view;
+
+hd_plan_view hd_plan_read(const hd_plan *plan);
+/* The block itself, for copying, comparing and storing; hd_plan_read works on a copy (8-byte aligned) as well. */
+const void *hd_plan_data(const hd_plan *plan, size_t *bytes);
+
+/* ---- statistics of a plan ---- */
+
+typedef struct hd_plan_stats {
+    uint32_t passes, kept, uses, resources, queues, barriers, barrier_batches, submits, semaphore_waits;
+    uint64_t heap_bytes, unaliased_bytes, peak_live_bytes;
+    double makespan_us, critical_path_us;
+} hd_plan_stats;
+/* graph must still hold the declaration that plan was compiled from. */
+hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, hd_plan_stats *out);
+
+/* ---- verification: shares no code with the compiler ---- */
+
+typedef struct hd_verify_desc {
+    hd_allocator allocator;
+    /* Called for each violation, at most max_messages times (0: 16); text lives during the call. */
+    void (*message)(const char *text, void *user);
+    void *user;
+    uint32_t max_messages;
+    hd_size_fn size; /* the sizes that the plan was compiled with; null: those of the .fgt format */
+    void *size_user;
+} hd_verify_desc;
+/* Replays plan under the rules of Vulkan's synchronization. HD_OK, HD_PLAN_INVALID, HD_OUT_OF_MEMORY. desc may be null. */
+hd_result hd_plan_verify(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *desc);
+
+/* ---- files: formats are those of the project's format contract, version 1 ---- */
+
+/* Reads `.fgt` text into graph (begins a new frame). file names it in errors. On HD_PARSE or a declaration error, error
+ * (may be null) gets "file:line: sentence". */
+hd_result hd_graph_read_fgt(hd_graph *graph, const char *text, size_t bytes, const char *file, char *error,
+                            size_t error_bytes);
+/* "file:line: sentence" for the error that compiling the graph last read by hd_graph_read_fgt gave. */
+void hd_graph_fgt_error(const hd_graph *graph, const char *file, char *error, size_t error_bytes);
+/* HD_OK or HD_IO; the stream stays open. */
+hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
+hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+/* Makes a plan from JSON text; freed by hd_plan_free with the same allocator (may be null). */
+hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t bytes, const hd_allocator *allocator,
+                            hd_plan **out, char *error, size_t error_bytes);
+void hd_plan_free(hd_plan *plan, const hd_allocator *allocator);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,100 @@
+/* The arrays between the phases, one struct a phase, written by that phase only. */
+#ifndef HDI_TABLES_H
+#define HDI_TABLES_H
+
+#include <heddle/graph.h>
+
+#include "arena.h"
+
+#define HDI_NONE UINT32_MAX
+
+/* ---- declare: filled by hd_graph_*; const to every phase ---- */
+
+enum {
+    HDI_PASS_ROOT = 1,
+    HDI_PASS_NO_RENDERING = 2,
+};
+enum {
+    HDI_RES_BUFFER = 1,
+    HDI_RES_EXTERNAL = 2,
+    HDI_RES_HISTORY = 4,     /* res_pair: what it is a history of */
+    HDI_RES_HAS_HISTORY = 8, /* res_pair: its history */
+    HDI_RES_HOST = 16,       /* some host pass uses it */
+    HDI_RES_CONTENT = 32,    /* holds content at the frame's start: history, or external with a known layout */
+};
+
+typedef struct hdi_pass_exec {
+    const char *name;
+    hd_record_fn record;
+    void *user;
+} hdi_pass_exec;
+
+/* Cold columns of a resource, together. */
+typedef struct hdi_res_info {
+    const char *name;
+    uint32_t width, height, depth, format, mips, layers, samples, flags, usage; /* usage: with what uses imply */
+    uint32_t initial_layout, final_layout; /* externals */
+    uint32_t sharing;                      /* hd_sharing */
+    uint64_t bytes;                        /* buffers */
+    void *native;                          /* VkImage or VkBuffer of an import */
+} hdi_res_info;
+
+typedef struct hdi_access_info {
+    const char *name; /* the .fgt word; null for custom ones */
+    uint64_t stages, access;
+    uint32_t layout; /* UNDEFINED (0): buffers only */
+    uint32_t image_usage, buffer_usage;
+    uint8_t reads, writes;        /* overwrite: writes and not reads */
+    uint8_t pass_types;           /* bit per hd_pass_type */
+    uint8_t on_image, on_buffer;
+} hdi_access_info;
+/* THE table (graph/access.c): index hd_access below HD_ACCESS_COUNT. Custom accesses of a graph follow from index 32 on:
+ * always look up through hdi_decl.access. */
+extern const hdi_access_info hdi_access_table[HD_ACCESS_COUNT];
+#define HDI_ACCESS_CUSTOM_FIRST 32
+
+typedef struct hdi_use_exec {
+    hd_clear clear;
+    uint32_t load;
+} hdi_use_exec;
+
+typedef struct hdi_decl {
+    uint32_t pass_count, res_count, use_count, range_count, access_count;
+    const uint8_t *pass_type, *pass_flags, *pass_pin;
+    const float *pass_cost;
+    const uint32_t *pass_use_begin; /* pass_count + 1 */
+    const hdi_pass_exec *pass_exec;
+    const uint8_t *res_flags;
+    const uint32_t *res_pair; /* history <-> what it is of, else HDI_NONE */
+    const hdi_res_info *res_info;
+    const uint32_t *use_res;
+    const uint16_t *use_access; /* index in access */
+    const uint32_t *use_range;  /* index in range; HDI_NONE: the whole resource */
+    const hdi_use_exec *use_exec;
+    const hd_range *range; /* explicit counts, inside the resource, never the whole */
+    const hdi_access_info *access;
+} hdi_decl;
+
+/* The declaration of the current frame. */
+hdi_decl hdi_graph_decl(const hd_graph *graph);
+
+/* Memory of a resource by the .fgt rules. */
+void hdi_default_need(const hd_resource_info *info, hd_memory_need *need);
+/* The info that a size callback gets. */
+void hdi_resource_info(const hdi_decl *decl, uint32_t res, hd_resource_info *out);
+/* Bytes of a texel; 0: not known. Depth, stencil: which aspects a format has. */
+uint32_t hdi_format_bytes(uint32_t format);
+bool hdi_format_has_depth(uint32_t format);
+bool hdi_format_has_stencil(uint32_t format);
+
+/* Packs a plan: counts first, then fill the tables (whose pointers are const in the view: cast), then finish. */
+typedef struct hdi_plan_counts {
+    uint32_t pass_count, declared_resource_count;
+    uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count, batch_count,
+        barrier_count;
+} hdi_plan_counts;
+size_t hdi_plan_size(const hdi_plan_counts *counts);
+hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts); /* block: hdi_plan_size bytes, 8-byte aligned */
+void hdi_plan_finish(hd_plan *plan);                                 /* computes the hash */
+
+#endif

@@ -1,0 +1,61 @@
+/* heddle/jobs.h: a small job pool: parallel_for, batches of jobs, a wait that helps.
+ *
+ * Every function takes a null pool and then runs everything on the caller, at once, in order: the results are the same. */
+#ifndef HEDDLE_JOBS_H
+#define HEDDLE_JOBS_H
+
+#include <heddle/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hd_jobs hd_jobs;
+
+typedef struct hd_jobs_desc {
+    uint32_t worker_count;     /* threads that work, the caller of a wait included; 0: one a processor of the process */
+    hd_allocator allocator;    /* used by create and destroy only */
+    hd_log log;
+    const char *name;          /* prefix of the thread names; null: "heddle" */
+} hd_jobs_desc;
+
+/* Starts worker_count - 1 threads. desc may be null. The pool belongs to the caller. HD_OUT_OF_MEMORY when a thread
+ * cannot be made; then nothing is left behind. */
+hd_result hd_jobs_create(const hd_jobs_desc *desc, hd_jobs **out);
+
+/* Joins the threads. Nothing may be submitted or waited for any more. Null is allowed. */
+void hd_jobs_destroy(hd_jobs *jobs);
+
+/* Workers, the caller included: worker indices are below this. 1 for a null pool. */
+uint32_t hd_jobs_worker_count(const hd_jobs *jobs);
+
+/* Counts unfinished jobs. All zero is a counter with none. Must live until hd_jobs_wait returned. */
+typedef struct hd_counter {
+    uint32_t pending; /* private: only through atomic access of the pool */
+} hd_counter;
+
+typedef void (*hd_job_fn)(void *user, uint32_t worker);
+
+/* A job in the caller's memory; must live, unchanged, until its counter was waited for. */
+typedef struct hd_job {
+    hd_job_fn fn;
+    void *user;
+    hd_counter *counter; /* private: set by submit */
+} hd_job;
+
+/* Submits count jobs that run in any order on any worker. Allocates nothing. Any thread, jobs themselves included.
+ * counter is not null, and may be used for several submits before one wait. */
+void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *counter);
+
+/* Runs jobs until counter is down to zero. What the jobs wrote is then visible. Any thread. */
+void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter);
+
+/* fn gets [begin, end) of 0 .. count - 1; worker is the index of who runs it, below hd_jobs_worker_count. The split
+ * depends on count and grain alone: chunk c is [c * grain, min(count, (c + 1) * grain)). grain 0 is taken as 1. */
+typedef void (*hd_range_fn)(uint32_t begin, uint32_t end, uint32_t worker, void *user);
+void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_range_fn fn, void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,2 @@
+/* Keeps the support library from being empty. */
+typedef int hdt_empty;

@@ -1,0 +1,104 @@
+/* heddle/vk.h: executes plans on a Vulkan 1.3 device.
+ *
+ * One hd_vk is used by one thread at a time; record callbacks run on any worker of its job pool. No Vulkan function is
+ * called through global pointers: heddle keeps no process-wide state of its own. */
+#ifndef HEDDLE_VK_H
+#define HEDDLE_VK_H
+
+#include <heddle/graph.h>
+#include <vulkan/vulkan_core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hd_vk hd_vk;
+
+typedef struct hd_vk_queue_desc {
+    hd_queue_kind kind; /* gfx, compute or transfer */
+    uint32_t family;
+    VkQueue queue; /* no other thread submits to it while hd_vk_execute runs */
+} hd_vk_queue_desc;
+
+typedef struct hd_vk_desc {
+    hd_allocator allocator;
+    hd_log log;
+    hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned */
+    uint32_t frames_in_flight; /* 0: 2; at most 4 */
+
+    /* Adopt: with device set, heddle uses these and destroys none of them. The device must have synchronization2,
+     * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled. */
+    PFN_vkGetInstanceProcAddr get_instance_proc; /* null: found by volk */
+    VkInstance instance;
+    VkPhysicalDevice physical_device;
+    VkDevice device;
+    const hd_vk_queue_desc *queues;
+    uint32_t queue_count;
+
+    /* Make: with device null, heddle makes instance, device and queues. */
+    const char *application;
+    uint32_t device_index;             /* in vkEnumeratePhysicalDevices order */
+    const hd_queue_kind *queue_kinds;  /* wanted queues; folded onto what the device has. null: gfx, compute, transfer */
+    uint32_t queue_kind_count;
+    const char *const *instance_extensions;
+    uint32_t instance_extension_count;
+    const char *const *device_extensions;
+    uint32_t device_extension_count;
+    const VkPhysicalDeviceFeatures *features; /* beyond what heddle needs; null: none */
+} hd_vk_desc;
+
+/* Errors: HD_NO_LOADER, HD_NO_DEVICE, HD_MISSING_FEATURE (the log names it), HD_OUT_OF_MEMORY, HD_VULKAN, ... */
+hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out);
+/* Waits for the device, frees everything. Null is allowed. */
+void hd_vk_destroy(hd_vk *vk);
+
+/* Declared frame to GPU: compiles (with this device's queues and sizes) and executes. Does not wait for the GPU but for
+ * frames in flight. */
+hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
+/* The two steps of it. graph must hold the declaration that plan was compiled from, and stay as it is until
+ * hd_vk_execute returned; host passes run later, on heddle's host thread: what their callbacks need must live until
+ * hd_vk_wait or until the frame has left the frames in flight. */
+hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
+hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan);
+/* Waits until every frame that was executed has finished, host passes included. */
+hd_result hd_vk_wait(hd_vk *vk);
+
+typedef struct hd_vk_info {
+    VkInstance instance;
+    VkPhysicalDevice physical_device;
+    VkDevice device;
+    PFN_vkGetInstanceProcAddr get_instance_proc;
+    const char *device_name;
+    uint32_t queue_count;
+    hd_vk_queue_desc queues[HD_MAX_QUEUES];
+    uint64_t frame; /* frames executed */
+} hd_vk_info;
+void hd_vk_info_get(const hd_vk *vk, hd_vk_info *out);
+
+typedef struct hd_vk_frame_stats {
+    double compile_us, record_us, submit_us; /* CPU, last frame */
+    uint64_t memory_bytes;                   /* device memory that heddle holds for graph resources */
+} hd_vk_frame_stats;
+void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out);
+
+/* ---- inside a record callback; any worker ---- */
+
+/* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and scissor
+ * set to the whole render area (unless the pass has no_rendering). Null in a host pass. */
+VkCommandBuffer hd_vk_commands(hd_recorder *recorder);
+uint32_t hd_vk_worker(const hd_recorder *recorder);      /* index of the recording worker */
+uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed before this one */
+/* Objects behind a resource that this pass uses; they live as long as heddle's cache keeps them, at least for the frame
+ * and all frames in flight. VK_NULL_HANDLE for a resource of another kind or not used by the pass. */
+VkImage hd_vk_image(hd_recorder *recorder, hd_resource resource);
+VkBuffer hd_vk_buffer(hd_recorder *recorder, hd_resource resource);
+/* range null: the whole. The view has the type that fits: 2D, or 2D array for more than one layer, 3D, cube for cube-compatible images
+ * over six layers. Cached; depth-stencil formats give the depth aspect. */
+VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range);
+/* In a host pass: the memory of a buffer that it uses. Coherent. Null otherwise. */
+void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
