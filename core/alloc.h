@@ -12,9 +12,9 @@ void hdi_free(const hd_allocator *allocator, void *pointer, size_t bytes);
 hd_result hdi_grow(const hd_allocator *allocator, void **pointer, uint32_t *capacity, uint32_t need, size_t element_bytes);
 
 #if defined(__GNUC__)
-#define HDI_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define HDI_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
-#define HDI_PRINTF(format, first)
+#define HDI_PRINTF(text, first)
 #endif
 /* One formatted line (cut at 511 characters) to the log, if there is one. */
 void hdi_log(const hd_log *log, hd_log_level level, const char *format, ...) HDI_PRINTF(3, 4);

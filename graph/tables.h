@@ -78,6 +78,15 @@ typedef struct hdi_decl {
 /* The declaration of the current frame. */
 hdi_decl hdi_graph_decl(const hd_graph *graph);
 
+/* Lines of a .fgt text, kept with the graph that it was read into: allocated by the reader with the graph's allocator,
+ * freed by the graph. All zero when the graph was not read from text. */
+typedef struct hdi_fgt_lines {
+    uint32_t *pass_line, *use_line;
+    uint32_t pass_count, use_count; /* elements of the two arrays */
+} hdi_fgt_lines;
+hdi_fgt_lines *hdi_graph_fgt_lines(hd_graph *graph);
+const hd_allocator *hdi_graph_allocator(const hd_graph *graph);
+
 /* Memory of a resource by the .fgt rules. */
 void hdi_default_need(const hd_resource_info *info, hd_memory_need *need);
 /* The info that a size callback gets. */
@@ -87,14 +96,6 @@ uint32_t hdi_format_bytes(uint32_t format);
 bool hdi_format_has_depth(uint32_t format);
 bool hdi_format_has_stencil(uint32_t format);
 
-/* Packs a plan: counts first, then fill the tables (whose pointers are const in the view: cast), then finish. */
-typedef struct hdi_plan_counts {
-    uint32_t pass_count, declared_resource_count;
-    uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count, batch_count,
-        barrier_count;
-} hdi_plan_counts;
-size_t hdi_plan_size(const hdi_plan_counts *counts);
-hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts); /* block: hdi_plan_size bytes, 8-byte aligned */
-void hdi_plan_finish(hd_plan *plan);                                 /* computes the hash */
+#include "plan_block.h"
 
 #endif

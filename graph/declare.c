@@ -1,0 +1,437 @@
+#include "declare_columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "hash.h"
+#include "vk_numbers.h"
+
+/* Declaring: append to columns that keep their memory from frame to frame. Checks what one call can see; what needs the
+ * whole frame (a read of what nobody wrote) is checked by freeze. O(1) a resource, O(uses) a pass; only a pass that uses
+ * one resource several times compares those uses with one another. */
+
+#define INDEX_BITS 22
+#define INDEX_MASK ((1u << INDEX_BITS) - 1)
+#define TAG_MASK ((1u << (32 - INDEX_BITS)) - 1)
+
+/* ---- columns ---- */
+
+typedef struct column {
+    void **data;
+    size_t element_bytes;
+    uint32_t extra; /* elements beyond the capacity */
+} column;
+
+/* All columns of a group grow to one capacity, or none does. */
+static hd_result grow(hd_graph *graph, const column *columns, uint32_t column_count, uint32_t *capacity, uint64_t need)
+{
+    if (need <= *capacity)
+        return HD_OK;
+    if (need > INDEX_MASK)
+        return HD_TOO_LARGE;
+    uint32_t grown = *capacity ? *capacity : 64;
+    while (grown < need)
+        grown *= 2;
+    void *fresh[8];
+    for (uint32_t i = 0; i < column_count; i++) {
+        fresh[i] = hdi_alloc(&graph->allocator, ((size_t)grown + columns[i].extra) * columns[i].element_bytes, 64);
+        if (fresh[i])
+            continue;
+        while (i-- > 0)
+            hdi_free(&graph->allocator, fresh[i], ((size_t)grown + columns[i].extra) * columns[i].element_bytes);
+        return HD_OUT_OF_MEMORY;
+    }
+    for (uint32_t i = 0; i < column_count; i++) {
+        if (*columns[i].data) {
+            size_t bytes = ((size_t)*capacity + columns[i].extra) * columns[i].element_bytes;
+            memcpy(fresh[i], *columns[i].data, bytes);
+            hdi_free(&graph->allocator, *columns[i].data, bytes);
+        }
+        *columns[i].data = fresh[i];
+    }
+    *capacity = grown;
+    return HD_OK;
+}
+
+static void free_columns(hd_graph *graph, const column *columns, uint32_t column_count, uint32_t capacity)
+{
+    for (uint32_t i = 0; i < column_count; i++) {
+        if (*columns[i].data)
+            hdi_free(&graph->allocator, *columns[i].data, ((size_t)capacity + columns[i].extra) * columns[i].element_bytes);
+    }
+}
+
+#define COLUMN(field, more) {(void **)&graph->field, sizeof(*graph->field), more}
+#define PASS_COLUMNS                                                                                                   \
+    {                                                                                                                  \
+        COLUMN(pass_type, 0), COLUMN(pass_flags, 0), COLUMN(pass_pin, 0), COLUMN(pass_cost, 0),                        \
+            COLUMN(pass_use_begin, 1), COLUMN(pass_exec, 0)                                                            \
+    }
+#define RES_COLUMNS                                                                                                    \
+    {                                                                                                                  \
+        COLUMN(res_flags, 0), COLUMN(res_pair, 0), COLUMN(res_last_use, 0), COLUMN(res_info, 0)                        \
+    }
+#define USE_COLUMNS                                                                                                    \
+    {                                                                                                                  \
+        COLUMN(use_res, 0), COLUMN(use_access, 0), COLUMN(use_range, 0), COLUMN(use_exec, 0)                           \
+    }
+#define RANGE_COLUMNS                                                                                                  \
+    {                                                                                                                  \
+        COLUMN(range, 0)                                                                                               \
+    }
+#define ACCESS_COLUMNS                                                                                                 \
+    {                                                                                                                  \
+        COLUMN(access, 0)                                                                                              \
+    }
+#define COUNT(columns) (uint32_t)(sizeof(columns) / sizeof((columns)[0]))
+
+hd_result hdi_need_passes(hd_graph *graph, uint64_t need)
+{
+    const column columns[] = PASS_COLUMNS;
+    return grow(graph, columns, COUNT(columns), &graph->capacity.pass, need);
+}
+
+static hd_result need_resources(hd_graph *graph, uint64_t need)
+{
+    const column columns[] = RES_COLUMNS;
+    return grow(graph, columns, COUNT(columns), &graph->capacity.res, need);
+}
+
+hd_result hdi_need_uses(hd_graph *graph, uint64_t need)
+{
+    const column columns[] = USE_COLUMNS;
+    return grow(graph, columns, COUNT(columns), &graph->capacity.use, need);
+}
+
+hd_result hdi_need_ranges(hd_graph *graph, uint64_t need)
+{
+    const column columns[] = RANGE_COLUMNS;
+    return grow(graph, columns, COUNT(columns), &graph->capacity.range, need);
+}
+
+hd_result hdi_need_accesses(hd_graph *graph, uint64_t need)
+{
+    const column columns[] = ACCESS_COLUMNS;
+    return grow(graph, columns, COUNT(columns), &graph->capacity.access, need);
+}
+
+/* ---- errors ---- */
+
+hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use, const char *detail)
+{
+    if (graph->error.result != HD_OK)
+        return result;
+    graph->error = (hd_error){.result = result, .pass = pass, .resource = res, .use = use};
+    char *text = graph->error.text;
+    size_t size = sizeof(graph->error.text), at = 0;
+    if (pass != HD_NONE) {
+        const char *name = pass < graph->pass_count ? graph->pass_exec[pass].name : NULL;
+        at += (size_t)snprintf(text + at, size - at, name ? "pass %u '%.40s'" : "pass %u", pass, name);
+    }
+    if (res != HD_NONE) {
+        const char *name = res < graph->res_count ? graph->res_info[res].name : NULL;
+        at += (size_t)snprintf(text + at, size - at, name ? "%sresource %u '%.40s'" : "%sresource %u", at ? ", " : "", res,
+                               name);
+    }
+    snprintf(text + at, size - at, "%s%s%s%s", at ? ": " : "", hd_result_text(result), detail ? ": " : "",
+             detail ? detail : "");
+    hdi_log(&graph->log, HD_LOG_ERROR, "%s", text);
+    return result;
+}
+
+const hd_error *hd_graph_error(const hd_graph *graph)
+{
+    return &graph->error;
+}
+
+/* ---- graph ---- */
+
+hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
+{
+    if (!out)
+        return HD_INVALID_ARGUMENT;
+    *out = NULL;
+    const hd_graph_desc zero = {0};
+    if (!desc)
+        desc = &zero;
+    hd_graph *graph = hdi_alloc(&desc->allocator, sizeof(*graph), 64);
+    if (!graph)
+        return HD_OUT_OF_MEMORY;
+    memset(graph, 0, sizeof(*graph));
+    graph->allocator = desc->allocator;
+    graph->log = desc->log;
+    hdi_arena_init(&graph->scratch, &graph->allocator);
+    hd_graph_set_name(graph, desc->name);
+    hd_result result = hdi_need_passes(graph, 64);
+    if (result == HD_OK)
+        result = need_resources(graph, 64);
+    if (result == HD_OK)
+        result = hdi_need_uses(graph, 256);
+    if (result == HD_OK)
+        result = hdi_need_ranges(graph, 64);
+    if (result == HD_OK)
+        result = hdi_need_accesses(graph, HDI_ACCESS_CUSTOM_FIRST);
+    if (result != HD_OK) {
+        hd_graph_destroy(graph);
+        return result;
+    }
+    memset(graph->access, 0, HDI_ACCESS_CUSTOM_FIRST * sizeof(*graph->access));
+    memcpy(graph->access, hdi_access_table, sizeof(hdi_access_table));
+    /* Where the graph lies is as good a tag as any to tell graphs apart: it never reaches a plan. */
+    graph->tag = (uint32_t)hdi_hash_mix((uint64_t)(uintptr_t)graph, 1);
+    hd_graph_begin(graph);
+    *out = graph;
+    return HD_OK;
+}
+
+void hd_graph_destroy(hd_graph *graph)
+{
+    if (!graph)
+        return;
+    const column passes[] = PASS_COLUMNS, resources[] = RES_COLUMNS, uses[] = USE_COLUMNS, ranges[] = RANGE_COLUMNS,
+                 accesses[] = ACCESS_COLUMNS;
+    free_columns(graph, passes, COUNT(passes), graph->capacity.pass);
+    free_columns(graph, resources, COUNT(resources), graph->capacity.res);
+    free_columns(graph, uses, COUNT(uses), graph->capacity.use);
+    free_columns(graph, ranges, COUNT(ranges), graph->capacity.range);
+    free_columns(graph, accesses, COUNT(accesses), graph->capacity.access);
+    hdi_arena_free(&graph->scratch);
+    hdi_free(&graph->allocator, graph->plan_block, graph->plan_bytes);
+    hdi_free(&graph->allocator, graph->lines.pass_line, graph->lines.pass_count * sizeof(uint32_t));
+    hdi_free(&graph->allocator, graph->lines.use_line, graph->lines.use_count * sizeof(uint32_t));
+    hd_allocator allocator = graph->allocator;
+    hdi_free(&allocator, graph, sizeof(*graph));
+}
+
+void hd_graph_begin(hd_graph *graph)
+{
+    graph->tag++;
+    graph->error = (hd_error){.result = HD_OK, .pass = HD_NONE, .resource = HD_NONE, .use = HD_NONE};
+    graph->pass_count = graph->res_count = graph->use_count = graph->range_count = 0;
+    graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
+    graph->pass_use_begin[0] = 0;
+}
+
+void hd_graph_set_name(hd_graph *graph, const char *name)
+{
+    snprintf(graph->name, sizeof(graph->name), "%s", name ? name : "frame");
+}
+
+const char *hd_graph_name(const hd_graph *graph)
+{
+    return graph->name;
+}
+
+/* ---- handles ---- */
+
+uint32_t hdi_handle(const hd_graph *graph, uint32_t index)
+{
+    return (graph->tag & TAG_MASK) << INDEX_BITS | (index + 1);
+}
+
+static uint32_t handle_index(const hd_graph *graph, uint32_t id, uint32_t count)
+{
+    uint32_t index = (id & INDEX_MASK) - 1;
+    return id >> INDEX_BITS == (graph->tag & TAG_MASK) && index < count ? index : HD_NONE;
+}
+
+uint32_t hd_graph_resource_index(const hd_graph *graph, hd_resource resource)
+{
+    return handle_index(graph, resource.id, graph->res_count);
+}
+
+uint32_t hd_graph_pass_index(const hd_graph *graph, hd_pass pass)
+{
+    return handle_index(graph, pass.id, graph->pass_count);
+}
+
+uint32_t hd_graph_resource_count(const hd_graph *graph)
+{
+    return graph->res_count;
+}
+
+uint32_t hd_graph_pass_count(const hd_graph *graph)
+{
+    return graph->pass_count;
+}
+
+hdi_decl hdi_graph_decl(const hd_graph *graph)
+{
+    return (hdi_decl){
+        .pass_count = graph->pass_count,
+        .res_count = graph->res_count,
+        .use_count = graph->use_count,
+        .range_count = graph->range_count,
+        .access_count = graph->access_count,
+        .pass_type = graph->pass_type,
+        .pass_flags = graph->pass_flags,
+        .pass_pin = graph->pass_pin,
+        .pass_cost = graph->pass_cost,
+        .pass_use_begin = graph->pass_use_begin,
+        .pass_exec = graph->pass_exec,
+        .res_flags = graph->res_flags,
+        .res_pair = graph->res_pair,
+        .res_info = graph->res_info,
+        .use_res = graph->use_res,
+        .use_access = graph->use_access,
+        .use_range = graph->use_range,
+        .use_exec = graph->use_exec,
+        .range = graph->range,
+        .access = graph->access,
+    };
+}
+
+hdi_fgt_lines *hdi_graph_fgt_lines(hd_graph *graph)
+{
+    return &graph->lines;
+}
+
+const hd_allocator *hdi_graph_allocator(const hd_graph *graph)
+{
+    return &graph->allocator;
+}
+
+/* ---- resources ---- */
+
+static hd_resource add_resource(hd_graph *graph, const hdi_res_info *info, uint32_t flags, uint32_t pair)
+{
+    uint32_t index = graph->res_count;
+    hd_result result = need_resources(graph, index + 1);
+    if (result != HD_OK) {
+        hdi_graph_fail(graph, result, HD_NONE, index, HD_NONE, info->name);
+        return (hd_resource){0};
+    }
+    graph->res_info[index] = *info;
+    graph->res_flags[index] = (uint8_t)flags;
+    graph->res_pair[index] = pair;
+    graph->res_last_use[index] = HDI_NONE;
+    graph->res_count = index + 1;
+    return (hd_resource){hdi_handle(graph, index)};
+}
+
+/* Null, or what is wrong with an image. */
+static const char *image_fault(hdi_res_info *info)
+{
+    info->depth = info->depth ? info->depth : 1;
+    info->mips = info->mips ? info->mips : 1;
+    info->layers = info->layers ? info->layers : 1;
+    info->samples = info->samples ? info->samples : 1;
+    if (info->width == 0 || info->height == 0)
+        return "width or height is 0";
+    if (info->width > 1u << 20 || info->height > 1u << 20 || info->depth > 1u << 16 || info->layers > 1u << 16)
+        return "a side is larger than any device allows";
+    if (info->format == 0)
+        return "the format is UNDEFINED";
+    if (info->samples > 64 || (info->samples & (info->samples - 1)) != 0)
+        return "samples is not a power of two up to 64";
+    uint32_t side = info->width > info->height ? info->width : info->height;
+    side = info->depth > side ? info->depth : side;
+    uint32_t most = 0;
+    for (; side; side >>= 1)
+        most++;
+    if (info->mips > most)
+        return "more mips than its size has";
+    return NULL;
+}
+
+static hd_resource bad_resource(hd_graph *graph, hd_result result, const char *name, const char *fault)
+{
+    char detail[128];
+    snprintf(detail, sizeof(detail), name ? "%s ('%.40s')" : "%s", fault, name);
+    hdi_graph_fail(graph, result, HD_NONE, graph->res_count, HD_NONE, detail);
+    return (hd_resource){0};
+}
+
+hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
+{
+    if (graph->error.result != HD_OK)
+        return (hd_resource){0};
+    hdi_res_info info = {
+        .name = desc->name,
+        .width = desc->width,
+        .height = desc->height,
+        .depth = desc->depth,
+        .format = desc->format,
+        .mips = desc->mips,
+        .layers = desc->layers,
+        .samples = desc->samples,
+        .flags = desc->flags,
+        .usage = desc->usage,
+        .sharing = (uint32_t)desc->sharing,
+    };
+    const char *fault = image_fault(&info);
+    if (fault)
+        return bad_resource(graph, HD_BAD_DESC, desc->name, fault);
+    return add_resource(graph, &info, 0, HDI_NONE);
+}
+
+/* So that sums of sizes cannot overflow. */
+#define MAX_BUFFER_BYTES (UINT64_C(1) << 44)
+
+hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
+{
+    if (graph->error.result != HD_OK)
+        return (hd_resource){0};
+    if (desc->bytes == 0 || desc->bytes > MAX_BUFFER_BYTES)
+        return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is 0 or more than any device has");
+    hdi_res_info info = {
+        .name = desc->name, .bytes = desc->bytes, .usage = desc->usage, .sharing = (uint32_t)desc->sharing};
+    return add_resource(graph, &info, HDI_RES_BUFFER, HDI_NONE);
+}
+
+hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
+{
+    if (graph->error.result != HD_OK)
+        return (hd_resource){0};
+    hdi_res_info info = {
+        .name = desc->name,
+        .width = desc->width,
+        .height = desc->height,
+        .depth = desc->depth,
+        .format = desc->format,
+        .mips = desc->mips,
+        .layers = desc->layers,
+        .samples = desc->samples,
+        .flags = desc->flags,
+        .initial_layout = desc->initial_layout,
+        .final_layout = desc->final_layout,
+        .sharing = (uint32_t)desc->sharing,
+        .bytes = desc->bytes,
+        .native = desc->bytes ? desc->buffer : desc->image,
+    };
+    uint32_t flags = HDI_RES_EXTERNAL;
+    if (desc->bytes) {
+        if (desc->bytes > MAX_BUFFER_BYTES)
+            return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is more than any device has");
+        flags |= HDI_RES_BUFFER | HDI_RES_CONTENT;
+    } else {
+        const char *fault = image_fault(&info);
+        if (fault)
+            return bad_resource(graph, HD_BAD_DESC, desc->name, fault);
+        if (desc->initial_layout != HDI_LAYOUT_UNDEFINED)
+            flags |= HDI_RES_CONTENT;
+    }
+    return add_resource(graph, &info, flags, HDI_NONE);
+}
+
+hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
+{
+    if (graph->error.result != HD_OK)
+        return (hd_resource){0};
+    uint32_t base = hd_graph_resource_index(graph, of);
+    if (base == HD_NONE)
+        return bad_resource(graph, HD_BAD_HANDLE, NULL, "what the history is of");
+    if (graph->res_flags[base] & (HDI_RES_HISTORY | HDI_RES_EXTERNAL))
+        return bad_resource(graph, HD_HISTORY_OF_HISTORY, graph->res_info[base].name, "what the history is of");
+    if (graph->res_flags[base] & HDI_RES_HAS_HISTORY)
+        return bad_resource(graph, HD_BAD_DESC, graph->res_info[base].name, "the resource has a history already");
+    hdi_res_info info = graph->res_info[base];
+    uint32_t kind = graph->res_flags[base] & HDI_RES_BUFFER;
+    hd_resource history = add_resource(graph, &info, kind | HDI_RES_HISTORY | HDI_RES_CONTENT, base);
+    if (history.id) {
+        graph->res_flags[base] |= HDI_RES_HAS_HISTORY;
+        graph->res_pair[base] = graph->res_count - 1;
+    }
+    return history;
+}

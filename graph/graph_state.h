@@ -1,0 +1,45 @@
+/* What an hd_graph holds. Private to declare.c, compile.c and the views of the graph. */
+#ifndef HDI_GRAPH_STATE_H
+#define HDI_GRAPH_STATE_H
+
+#include "tables.h"
+
+/* Capacity of one group of columns that grow together. */
+typedef struct hdi_capacity {
+    uint32_t pass, res, use, range, access;
+} hdi_capacity;
+
+struct hd_graph {
+    hd_allocator allocator;
+    hd_log log;
+    char name[128];
+    uint32_t tag; /* in the upper bits of each handle: of this graph and this frame */
+    hd_error error;
+
+    hdi_capacity capacity;
+    uint32_t pass_count, res_count, use_count, range_count, access_count;
+    uint8_t *pass_type, *pass_flags, *pass_pin;
+    float *pass_cost;
+    uint32_t *pass_use_begin;
+    hdi_pass_exec *pass_exec;
+    uint8_t *res_flags;
+    uint32_t *res_pair;
+    uint32_t *res_last_use; /* newest use of each resource, to find double uses within a pass */
+    hdi_res_info *res_info;
+    uint32_t *use_res;
+    uint16_t *use_access;
+    uint32_t *use_range;
+    hdi_use_exec *use_exec;
+    hd_range *range;
+    hdi_access_info *access;
+
+    hdi_arena scratch; /* what phases leave to later phases of the same compile */
+    void *plan_block;  /* the current plan */
+    size_t plan_bytes; /* capacity of the block */
+    hdi_fgt_lines lines;
+};
+
+/* Records the first error of a frame; later ones are dropped. Returns result. */
+hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use, const char *detail);
+
+#endif
