@@ -1,0 +1,137 @@
+#include "arena.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "alloc.h"
+
+/* Bump allocation. A full block stays where it is (what was handed out never moves) and a new one, at least twice as
+ * large, goes in front of it: O(log bytes) blocks on the way up. Reset replaces a chain by one block of the chain's
+ * whole capacity. Capacity and not bytes used: the next frame may spend its bytes in another order, and what fitted into
+ * the chain with any gaps at block ends then fits into the one block too, as all pieces are multiples of 64 bytes.
+ * The join happens in reset and not at the next allocation, so that a frame's first allocation is no dearer than the
+ * others. */
+
+enum { ALIGNMENT = 64, FIRST_BLOCK_BYTES = 16384 };
+
+struct hdi_arena_block {
+    hdi_arena_block *older;
+    size_t capacity; /* bytes behind the header */
+    unsigned char pad[ALIGNMENT - sizeof(hdi_arena_block *) - sizeof(size_t)];
+};
+
+_Static_assert(sizeof(hdi_arena_block) == ALIGNMENT, "the bytes behind the header must be aligned");
+
+static hdi_arena_block *make_block(hdi_arena *arena, size_t capacity)
+{
+    if (capacity > SIZE_MAX - sizeof(hdi_arena_block))
+        return NULL;
+    hdi_arena_block *block = hdi_alloc(&arena->allocator, sizeof(hdi_arena_block) + capacity, ALIGNMENT);
+    if (block) {
+        block->older = NULL;
+        block->capacity = capacity;
+    }
+    return block;
+}
+
+static void free_chain(hdi_arena *arena, hdi_arena_block *block)
+{
+    while (block) {
+        hdi_arena_block *older = block->older;
+        hdi_free(&arena->allocator, block, sizeof(hdi_arena_block) + block->capacity);
+        block = older;
+    }
+}
+
+static void *grow_and_take(hdi_arena *arena, size_t bytes)
+{
+    size_t capacity = FIRST_BLOCK_BYTES;
+
+    if (arena->block)
+        capacity = arena->block->capacity <= SIZE_MAX / 4 ? arena->block->capacity * 2 : bytes;
+    if (capacity < bytes)
+        capacity = bytes;
+    hdi_arena_block *block = make_block(arena, capacity);
+    if (!block && capacity > bytes)
+        block = make_block(arena, bytes); /* memory is tight: take no more than is needed now */
+    if (!block)
+        return NULL;
+    block->older = arena->block;
+    arena->block = block;
+    arena->used = bytes;
+    return block + 1;
+}
+
+void hdi_arena_init(hdi_arena *arena, const hd_allocator *allocator)
+{
+    memset(arena, 0, sizeof *arena);
+    if (allocator)
+        arena->allocator = *allocator;
+}
+
+void hdi_arena_free(hdi_arena *arena)
+{
+    hd_allocator allocator = arena->allocator;
+
+    free_chain(arena, arena->block);
+    hdi_arena_init(arena, &allocator);
+}
+
+void hdi_arena_reset(hdi_arena *arena)
+{
+    hdi_arena_block *newest = arena->block;
+
+    arena->used = 0;
+    arena->total = 0;
+    arena->failed = false;
+    if (!newest || !newest->older)
+        return;
+
+    size_t capacity = 0;
+    for (hdi_arena_block *block = newest; block; block = block->older)
+        capacity += block->capacity;
+    /* Free first: the sum of both would be the largest demand of all. Should the joined block fail, the arena is empty
+     * and grows again when it is used. */
+    free_chain(arena, newest);
+    arena->block = make_block(arena, capacity);
+}
+
+void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
+{
+    void *pointer = NULL;
+
+    if (bytes <= SIZE_MAX - (ALIGNMENT - 1)) {
+        bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+        if (bytes == 0)
+            bytes = ALIGNMENT; /* so that the pointer is inside a block */
+        if (arena->block && arena->block->capacity - arena->used >= bytes) {
+            pointer = (unsigned char *)(arena->block + 1) + arena->used;
+            arena->used += bytes;
+        } else {
+            pointer = grow_and_take(arena, bytes);
+        }
+    }
+    if (pointer)
+        arena->total += bytes;
+    else
+        arena->failed = true;
+    return pointer;
+}
+
+void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes)
+{
+    if (element_bytes != 0 && count > SIZE_MAX / element_bytes) {
+        arena->failed = true;
+        return NULL;
+    }
+    return hdi_arena_alloc(arena, count * element_bytes);
+}
+
+void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes)
+{
+    void *pointer = hdi_arena_array(arena, count, element_bytes);
+
+    if (pointer)
+        memset(pointer, 0, count * element_bytes);
+    return pointer;
+}
