@@ -12,15 +12,18 @@ extern "C" {
 
 typedef struct hd_jobs hd_jobs;
 
+enum { HD_MAX_WORKERS = 256 };
+
 typedef struct hd_jobs_desc {
-    uint32_t worker_count;     /* threads that work, the caller of a wait included; 0: one a processor of the process */
+    uint32_t worker_count;     /* threads that work, the caller of a wait included; 0: one a processor that the process
+                                  may use (affinity and cgroup quota); at most HD_MAX_WORKERS */
     hd_allocator allocator;    /* used by create and destroy only */
     hd_log log;
     const char *name;          /* prefix of the thread names; null: "heddle" */
 } hd_jobs_desc;
 
 /* Starts worker_count - 1 threads. desc may be null. The pool belongs to the caller. HD_OUT_OF_MEMORY when a thread
- * cannot be made; then nothing is left behind. */
+ * cannot be made, HD_TOO_LARGE beyond HD_MAX_WORKERS; then nothing is left behind. */
 hd_result hd_jobs_create(const hd_jobs_desc *desc, hd_jobs **out);
 
 /* Joins the threads. Nothing may be submitted or waited for any more. Null is allowed. */
@@ -31,7 +34,7 @@ uint32_t hd_jobs_worker_count(const hd_jobs *jobs);
 
 /* Counts unfinished jobs. All zero is a counter with none. Must live until hd_jobs_wait returned. */
 typedef struct hd_counter {
-    uint32_t pending; /* private: only through atomic access of the pool */
+    uint64_t state; /* private: unfinished jobs, and who sleeps until there are none */
 } hd_counter;
 
 typedef void (*hd_job_fn)(void *user, uint32_t worker);
@@ -40,14 +43,17 @@ typedef void (*hd_job_fn)(void *user, uint32_t worker);
 typedef struct hd_job {
     hd_job_fn fn;
     void *user;
-    hd_counter *counter; /* private: set by submit */
+    hd_counter *counter; /* private from here on: set by submit */
+    struct hd_job *next;
+    uint32_t run;
 } hd_job;
 
 /* Submits count jobs that run in any order on any worker. Allocates nothing. Any thread, jobs themselves included.
  * counter is not null, and may be used for several submits before one wait. */
 void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *counter);
 
-/* Runs jobs until counter is down to zero. What the jobs wrote is then visible. Any thread. */
+/* Runs jobs, not only those of counter, until counter is down to zero. What the jobs wrote is then visible. Any thread:
+ * one thread that is not the pool's own works at a time (as worker 0); others that wait meanwhile sleep. */
 void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter);
 
 /* fn gets [begin, end) of 0 .. count - 1; worker is the index of who runs it, below hd_jobs_worker_count. The split

@@ -1,0 +1,285 @@
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <heddle/jobs.h>
+
+#include "clock.h"
+
+/* Job pool under load: more threads than processors, submits and waits from everywhere, thousands of counters that live
+ * and die on stacks, pauses that let the workers park. Every part checks sums or plain (not atomic) writes against what
+ * a serial run would have left: a lost job shows as a wrong value, a lost wake-up as a hang (the alarm ends the program
+ * with a failure), a missing order as a report of ThreadSanitizer.
+ *
+ * HEDDLE_SEED replays one seed, HEDDLE_STRESS_MS sets the time of each part. */
+
+enum { WAIT_SECONDS = 120, MAX_BATCH = 300 };
+
+static unsigned passed, failed;
+static uint64_t seed = 1;
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+static void check(int good, const char *what)
+{
+    if (good) {
+        passed++;
+    } else {
+        failed++;
+        printf("FAILED: %s (HEDDLE_SEED=%" PRIu64 ")\n", what, seed);
+    }
+}
+
+static uint64_t part_ns(void)
+{
+    const char *text = getenv("HEDDLE_STRESS_MS");
+
+    return (text ? strtoull(text, NULL, 10) : 400) * 1000000u;
+}
+
+typedef struct cell {
+    hd_jobs *jobs;
+    uint32_t in, out; /* out is written by one job without atomics */
+    uint32_t depth;
+} cell;
+
+static uint32_t scramble(uint32_t value)
+{
+    value ^= value >> 15;
+    value *= 0x2c1b3c6du;
+    return value ^ value >> 12;
+}
+
+static void leaf(void *user, uint32_t worker)
+{
+    cell *c = user;
+
+    (void)worker;
+    c->out = scramble(c->in);
+}
+
+/* Spawns two of its kind and waits for them: waits inside jobs, counters on the stacks of workers. */
+static void branch(void *user, uint32_t worker)
+{
+    cell *c = user;
+
+    if (c->depth == 0) {
+        leaf(user, worker);
+        return;
+    }
+    cell below[2];
+    hd_job job[2];
+    hd_counter counter = {0};
+    for (uint32_t i = 0; i < 2; i++) {
+        below[i] = (cell){c->jobs, c->in * 2 + i, 0, c->depth - 1};
+        job[i] = (hd_job){.fn = branch, .user = &below[i]};
+    }
+    hd_jobs_submit(c->jobs, job, 2, &counter);
+    hd_jobs_wait(c->jobs, &counter);
+    c->out = below[0].out + below[1].out;
+}
+
+static uint32_t branch_serial(uint32_t in, uint32_t depth)
+{
+    if (depth == 0)
+        return scramble(in);
+    return branch_serial(in * 2, depth - 1) + branch_serial(in * 2 + 1, depth - 1);
+}
+
+static void fill(uint32_t begin, uint32_t end, uint32_t worker, void *user)
+{
+    uint32_t *out = user;
+
+    (void)worker;
+    for (uint32_t i = begin; i < end; i++)
+        out[i] += scramble(i);
+}
+
+static int range_is_right(hd_jobs *jobs, uint32_t count, uint32_t grain)
+{
+    static _Thread_local uint32_t out[5000];
+    int good = 1;
+
+    memset(out, 0, count * sizeof *out);
+    hd_jobs_parallel_for(jobs, count, grain, fill, out);
+    for (uint32_t i = 0; i < count; i++)
+        good &= out[i] == scramble(i);
+    return good;
+}
+
+static int batch_is_right(hd_jobs *jobs, uint64_t *random)
+{
+    cell cells[MAX_BATCH];
+    hd_job job[MAX_BATCH];
+    hd_counter counter = {0};
+    uint32_t count = 1 + next_random(random) % MAX_BATCH, at = 0;
+    int good = 1;
+
+    memset(job, 0, sizeof job);
+    for (uint32_t i = 0; i < count; i++) {
+        cells[i] = (cell){jobs, next_random(random), 0, 0};
+        job[i].fn = leaf;
+        job[i].user = &cells[i];
+    }
+    while (at < count) { /* several submits to one counter */
+        uint32_t some = 1 + next_random(random) % (count - at);
+        hd_jobs_submit(jobs, job + at, some, &counter);
+        at += some;
+        if (next_random(random) % 64 == 0)
+            usleep(60);
+    }
+    hd_jobs_wait(jobs, &counter);
+    for (uint32_t i = 0; i < count; i++)
+        good &= cells[i].out == scramble(cells[i].in);
+    return good;
+}
+
+static int tree_is_right(hd_jobs *jobs, uint64_t *random)
+{
+    cell root = {jobs, next_random(random) & 255, 0, 1 + next_random(random) % 6};
+
+    branch(&root, 0);
+    return root.out == branch_serial(root.in, root.depth);
+}
+
+typedef struct visitor {
+    hd_jobs *jobs;
+    uint64_t random;
+    uint64_t until;
+    unsigned rounds;
+    int good;
+    pthread_t thread;
+} visitor;
+
+/* One outside thread: batches, trees and ranges in a random order, with pauses long enough for workers to park. */
+static void *visit(void *argument)
+{
+    visitor *v = argument;
+
+    v->good = 1;
+    while (hdi_clock_ns() < v->until) {
+        uint32_t what = next_random(&v->random) % 8;
+        if (what < 4)
+            v->good &= batch_is_right(v->jobs, &v->random);
+        else if (what < 5)
+            v->good &= tree_is_right(v->jobs, &v->random);
+        else if (what < 7)
+            v->good &= range_is_right(v->jobs, next_random(&v->random) % 5000, 1 + next_random(&v->random) % 200);
+        else
+            usleep(next_random(&v->random) % 400);
+        v->rounds++;
+    }
+    return NULL;
+}
+
+static void run_part(uint32_t workers, uint32_t visitors)
+{
+    hd_jobs *jobs;
+    visitor v[8];
+    char name[96];
+    unsigned rounds = 0;
+    int good = 1;
+
+    snprintf(name, sizeof name, "%u workers, %u outside threads", workers, visitors);
+    if (hd_jobs_create(&(hd_jobs_desc){.worker_count = workers}, &jobs) != HD_OK) {
+        check(0, name);
+        return;
+    }
+    alarm(WAIT_SECONDS);
+    uint64_t until = hdi_clock_ns() + part_ns();
+    for (uint32_t i = 0; i < visitors; i++) {
+        v[i] = (visitor){.jobs = jobs, .random = seed * 1000003 + i, .until = until};
+        if (pthread_create(&v[i].thread, NULL, visit, &v[i]) != 0)
+            abort();
+    }
+    for (uint32_t i = 0; i < visitors; i++) {
+        pthread_join(v[i].thread, NULL);
+        rounds += v[i].rounds;
+        good &= v[i].good;
+    }
+    hd_jobs_destroy(jobs);
+    alarm(0);
+    printf("%-36s %u rounds\n", name, rounds);
+    check(good && rounds > 0, name);
+}
+
+/* One job at a time with sleeping workers in between: park and wake, over and over. */
+static void run_park_and_wake(uint32_t workers)
+{
+    hd_jobs *jobs;
+    int good = 1;
+    unsigned rounds = 0;
+    uint64_t random = seed;
+
+    if (hd_jobs_create(&(hd_jobs_desc){.worker_count = workers}, &jobs) != HD_OK) {
+        check(0, "park and wake: create");
+        return;
+    }
+    alarm(WAIT_SECONDS);
+    for (uint64_t until = hdi_clock_ns() + part_ns(); hdi_clock_ns() < until; rounds++) {
+        cell c = {jobs, rounds, 0, 0};
+        hd_job job = {.fn = leaf, .user = &c};
+        hd_counter counter = {0};
+        hd_jobs_submit(jobs, &job, 1, &counter);
+        /* About as long as the spin before a park, so that submits and parks meet. */
+        for (uint64_t pause = hdi_clock_ns() + next_random(&random) % 60000; hdi_clock_ns() < pause;)
+            continue;
+        hd_jobs_wait(jobs, &counter);
+        good &= c.out == scramble(rounds);
+    }
+    hd_jobs_destroy(jobs);
+    alarm(0);
+    printf("park and wake, %u workers             %u rounds\n", workers, rounds);
+    check(good && rounds > 0, "park and wake");
+}
+
+/* Pools that come and go, with and without work. */
+static void run_create_destroy(void)
+{
+    int good = 1;
+    unsigned rounds = 0;
+    uint64_t random = seed;
+
+    alarm(WAIT_SECONDS);
+    for (uint64_t until = hdi_clock_ns() + part_ns(); hdi_clock_ns() < until; rounds++) {
+        hd_jobs *jobs;
+        if (hd_jobs_create(&(hd_jobs_desc){.worker_count = 1 + rounds % 6}, &jobs) != HD_OK) {
+            good = 0;
+            break;
+        }
+        if (rounds & 1)
+            good &= batch_is_right(jobs, &random);
+        hd_jobs_destroy(jobs);
+    }
+    alarm(0);
+    printf("create and destroy                   %u rounds\n", rounds);
+    check(good && rounds > 0, "create and destroy");
+}
+
+int main(void)
+{
+    const char *text = getenv("HEDDLE_SEED");
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    seed = text ? strtoull(text, NULL, 10) : hdi_clock_ns() % 1000000;
+    printf("HEDDLE_SEED=%" PRIu64 "\n", seed);
+    run_part(1, 1);
+    run_part(1, 4);
+    run_part(2, 1);
+    run_part(2, 3);
+    run_part(5, 1);
+    run_part(8, 4);
+    run_part(70, 2);
+    run_park_and_wake(2);
+    run_park_and_wake(4);
+    run_create_destroy();
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}
