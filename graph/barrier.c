@@ -1,0 +1,369 @@
+#include "phases.h"
+
+#include "barrier_requests.h"
+#include "vk_numbers.h"
+
+/* Barrier: which barriers each step between two epochs needs, and between which two points of its queue each must stand.
+ * Points of a queue: 2 * pos before a slot, 2 * pos + 1 behind it. barrier_place.c then chooses the points. O(entries). */
+
+#define NO_POINT UINT32_MAX
+#define WRITE_BITS                                                                                                     \
+    (UINT64_C(0x40) | HDI_ACCESS_COLOR_WRITE | HDI_ACCESS_DEPTH_STENCIL_WRITE | HDI_ACCESS_TRANSFER_WRITE |            \
+     HDI_ACCESS_HOST_WRITE | UINT64_C(0x10000) | UINT64_C(0x40000) | UINT64_C(0x400000) | UINT64_C(0x2000000) |        \
+     UINT64_C(0x8000000) | HDI_ACCESS_SHADER_STORAGE_WRITE | UINT64_C(0x1000000000) | UINT64_C(0x4000000000) |         \
+     UINT64_C(0x80000000000) | UINT64_C(0x200000000000))
+
+typedef struct work {
+    const hdi_decl *decl;
+    const hdi_frozen *frozen;
+    const hdi_queues *queues;
+    const hdi_hazards *hazards;
+    const hdi_synced *synced;
+    const hdi_lifetimes *lifetimes;
+    const hdi_placed *placed;
+    hdi_arena *arena;
+    hdi_request_list *list;
+} work;
+
+/* What an epoch does on one queue. first > last: nothing. */
+typedef struct side {
+    uint64_t stages, access;
+    uint32_t first, last; /* places on the queue */
+} side;
+
+static side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
+{
+    const hdi_hazards *hazards = w->hazards;
+    side s = {.first = HDI_NONE};
+    for (uint32_t e = epoch->entry_begin; e < epoch->entry_end; e++) {
+        uint32_t slot = hazards->entry_slot[e];
+        if (hazards->slot_queue[slot] != queue)
+            continue;
+        const hdi_access_info *access = &w->decl->access[w->decl->use_access[hazards->entry_use[e]]];
+        s.stages |= access->stages;
+        s.access |= access->access;
+        s.first = s.first == HDI_NONE ? hazards->slot_pos[slot] : s.first;
+        s.last = hazards->slot_pos[slot];
+    }
+    /* An access without stages (present) is still something to chain with. */
+    if (s.first != HDI_NONE && s.stages == 0)
+        s.stages = HDI_STAGE_ALL_COMMANDS;
+    return s;
+}
+
+static uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
+{
+    return w->hazards->queue_slot[w->hazards->queue_begin[queue] + pos];
+}
+
+/* First point of `queue` where place `pos` of another queue is known to have finished; it is known at `limit`. */
+static uint32_t known_at(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit)
+{
+    uint32_t low = 0, high = limit;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (w->synced->slot_clock[(size_t)slot_at(w, queue, middle) * w->queues->count + other] > pos)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return 2 * low;
+}
+
+static uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
+{
+    return 2 * (w->synced->submit[w->synced->slot_submit[slot_at(w, queue, pos)]].end_pos - 1) + 1;
+}
+
+/* Everything of the epoch before that is on other queues is known from some point on. */
+static uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t queue, uint32_t limit, uint32_t low)
+{
+    for (uint32_t mask = before->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
+        uint32_t other = (uint32_t)__builtin_ctz(mask);
+        uint32_t point = known_at(w, queue, other, side_of(w, before, other).last, limit);
+        low = point > low ? point : low;
+    }
+    return low;
+}
+
+static uint32_t reason_of(const hdi_epoch *before, const hdi_epoch *behind)
+{
+    if (behind->flags & HDI_EPOCH_FINAL)
+        return HD_REASON_FINAL_STATE;
+    if (!before)
+        return HD_REASON_FIRST_USE;
+    if (before->flags & HDI_EPOCH_WRITES)
+        return behind->flags & HDI_EPOCH_WRITES ? HD_REASON_WRITE_AFTER_WRITE : HD_REASON_READ_AFTER_WRITE;
+    return behind->flags & HDI_EPOCH_WRITES ? HD_REASON_WRITE_AFTER_READ : HD_REASON_LAYOUT;
+}
+
+/* One step of one segment. */
+typedef struct step {
+    uint32_t seg, res;
+    const hdi_epoch *before, *behind;
+    uint32_t old_layout; /* UNDEFINED where the content is thrown away */
+    bool needs_layout, is_image;
+    uint32_t pass;
+} step;
+
+static hdi_request request_of(const step *s, uint32_t queue, uint32_t low, uint32_t high)
+{
+    return (hdi_request){.queue = queue,
+                         .low = low,
+                         .high = high,
+                         .seg = HDI_NONE,
+                         .after = HDI_NONE,
+                         .src_family = HDI_NONE,
+                         .dst_family = HDI_NONE,
+                         .reason = reason_of(s->before, s->behind),
+                         .pass = s->pass};
+}
+
+static void make_image(const step *s, hdi_request *request)
+{
+    request->seg = s->seg;
+    request->old_layout = s->old_layout;
+    request->new_layout = s->behind->layout;
+}
+
+/* ---- memory that changes hands ---- */
+
+typedef struct handover {
+    uint64_t stages, writes; /* of former tenants on this queue */
+    uint32_t low;            /* earliest point for whoever comes after all of them */
+    uint32_t flush_low;
+    bool others;             /* some were on other queues */
+} handover;
+
+static handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t limit)
+{
+    handover h = {0};
+    uint32_t queues = w->queues->count;
+    for (uint32_t t = w->placed->tenant_begin[res]; t < w->placed->tenant_begin[res + 1]; t++) {
+        const hdi_stay *stay = &w->lifetimes->stay[(size_t)w->placed->tenant[t] * queues];
+        for (uint32_t q = 0; q < queues; q++) {
+            if (stay[q].first == HDI_NONE)
+                continue;
+            uint32_t low = q == queue ? 2 * stay[q].last + 1 : known_at(w, queue, q, stay[q].last, limit);
+            h.low = low > h.low ? low : h.low;
+            if (q != queue) {
+                h.others = true;
+                continue;
+            }
+            h.stages |= stay[q].tail_stages;
+            h.writes |= stay[q].tail_writes & WRITE_BITS;
+            if (stay[q].tail_writes)
+                h.flush_low = low > h.flush_low ? low : h.flush_low;
+        }
+    }
+    return h;
+}
+
+/* The first use of memory that others had before. An image's barrier covers no writes through other resources, and
+ * elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
+static void take_over(work *w, const step *s, hdi_request *request, const handover *h, const side *to)
+{
+    request->reason = HD_REASON_ALIAS;
+    request->low = h->low > request->low ? h->low : request->low;
+    request->src_stages |= h->stages;
+    if (!s->is_image) {
+        request->src_access |= h->writes;
+        if (request->src_stages)
+            hdi_request_add(w->list, request);
+        return;
+    }
+    if (h->writes) {
+        hdi_request flush = request_of(s, request->queue, h->flush_low, request->high - 1);
+        flush.reason = HD_REASON_ALIAS;
+        flush.src_stages = flush.dst_stages = h->stages;
+        flush.src_access = h->writes;
+        request->after = hdi_request_add(w->list, &flush);
+    }
+    if (request->src_stages == 0 && h->others)
+        request->src_stages = to->stages; /* chains with the semaphore wait */
+    hdi_request_add(w->list, request);
+}
+
+/* ---- one function a place ---- */
+
+static void at_consumer(work *w, const step *s)
+{
+    uint32_t queue = (uint32_t)__builtin_ctz(s->behind->queue_mask);
+    side to = side_of(w, s->behind, queue), from = {.first = HDI_NONE};
+    hdi_request request = request_of(s, queue, 0, 2 * to.first);
+    request.dst_stages = to.stages;
+    request.dst_access = to.access;
+    if (s->needs_layout)
+        make_image(s, &request);
+    if (!s->before) {
+        handover h = tenants_of(w, s->res, queue, to.first);
+        if (h.stages || h.others)
+            take_over(w, s, &request, &h, &to);
+        else if (s->needs_layout)
+            hdi_request_add(w->list, &request);
+        return;
+    }
+    from = side_of(w, s->before, queue);
+    request.src_stages = from.stages;
+    request.src_access = from.access & WRITE_BITS;
+    if (from.first != HDI_NONE)
+        request.low = 2 * from.last + 1;
+    request.low = after_others(w, s->before, queue, to.first, request.low);
+    if (!s->needs_layout) {
+        /* From other queues alone: the semaphore has done it. */
+        if (from.first != HDI_NONE)
+            hdi_request_add(w->list, &request);
+        return;
+    }
+    if (from.first == HDI_NONE)
+        request.src_stages = to.stages; /* chains with the semaphore wait */
+    hdi_request_add(w->list, &request);
+}
+
+/* Stages and accesses of everybody who comes next, as one queue's barrier can name them: the others stand behind the
+ * semaphore, which ALL_COMMANDS reaches; the host has a stage of its own. */
+static void everybody(const work *w, const step *s, uint32_t queue, hdi_request *request)
+{
+    side own = side_of(w, s->behind, queue);
+    request->dst_stages = own.stages;
+    request->dst_access = own.access;
+    uint32_t others = s->behind->queue_mask & ~(1u << queue);
+    uint32_t host = w->queues->host;
+    if (host != HDI_NONE && others >> host & 1) {
+        side to = side_of(w, s->behind, host);
+        request->dst_stages |= to.stages;
+        request->dst_access |= to.access;
+        others &= ~(1u << host);
+    }
+    if (others || s->behind->flags & HDI_EPOCH_FINAL)
+        request->dst_stages |= HDI_STAGE_ALL_COMMANDS;
+}
+
+static void at_producer(work *w, const step *s)
+{
+    uint32_t queue = (uint32_t)__builtin_ctz(s->before->queue_mask), host = w->queues->host;
+    side from = side_of(w, s->before, queue), own = side_of(w, s->behind, queue);
+    uint32_t low = 2 * from.last + 1, end = submit_end(w, queue, from.last);
+    hdi_request request = request_of(s, queue, low, end);
+    request.src_stages = from.stages;
+    request.src_access = from.access & WRITE_BITS;
+    if (s->needs_layout) {
+        if (own.first != HDI_NONE && 2 * own.first < end)
+            request.high = 2 * own.first;
+        make_image(s, &request);
+        everybody(w, s, queue, &request);
+        hdi_request_add(w->list, &request);
+        return;
+    }
+    if (own.first != HDI_NONE) {
+        hdi_request inner = request;
+        inner.high = 2 * own.first;
+        inner.dst_stages = own.stages;
+        inner.dst_access = own.access;
+        hdi_request_add(w->list, &inner);
+    }
+    if (host != HDI_NONE && s->behind->queue_mask >> host & 1 && request.src_access) {
+        side to = side_of(w, s->behind, host);
+        request.dst_stages = to.stages;
+        request.dst_access = to.access;
+        hdi_request_add(w->list, &request);
+    }
+}
+
+static void transfer(work *w, const step *s)
+{
+    uint32_t source = (uint32_t)__builtin_ctz(s->before->queue_mask);
+    uint32_t target = (uint32_t)__builtin_ctz(s->behind->queue_mask);
+    side from = side_of(w, s->before, source), to = side_of(w, s->behind, target);
+    hdi_request release = request_of(s, source, 2 * from.last + 1, submit_end(w, source, from.last));
+    make_image(s, &release);
+    release.src_family = w->queues->family[source];
+    release.dst_family = w->queues->family[target];
+    release.src_stages = from.stages;
+    release.src_access = from.access & WRITE_BITS;
+    release.dst_stages = HDI_STAGE_ALL_COMMANDS;
+    release.reason = HD_REASON_RELEASE;
+    hdi_request_add(w->list, &release);
+    hdi_request acquire = request_of(s, target, after_others(w, s->before, target, to.first, 0), 2 * to.first);
+    make_image(s, &acquire);
+    acquire.src_family = release.src_family;
+    acquire.dst_family = release.dst_family;
+    acquire.src_stages = acquire.dst_stages = to.stages;
+    acquire.dst_access = to.access;
+    acquire.reason = HD_REASON_ACQUIRE;
+    hdi_request_add(w->list, &acquire);
+}
+
+static void at_extra(work *w, const step *s)
+{
+    uint32_t slot = s->behind->extra, queue = w->hazards->slot_queue[slot], pos = w->hazards->slot_pos[slot];
+    hdi_request request = request_of(s, queue, 0, 2 * pos);
+    make_image(s, &request);
+    everybody(w, s, queue, &request);
+    if (s->before) {
+        side from = side_of(w, s->before, queue);
+        request.src_stages = from.stages;
+        request.src_access = from.access & WRITE_BITS;
+        if (from.first != HDI_NONE)
+            request.low = 2 * from.last + 1;
+        request.low = after_others(w, s->before, queue, pos, request.low);
+        if (from.first == HDI_NONE)
+            request.src_stages = request.dst_stages & ~HDI_STAGE_HOST;
+    }
+    hdi_request_add(w->list, &request);
+}
+
+static uint32_t initial_layout(const work *w, uint32_t res)
+{
+    uint32_t flags = w->decl->res_flags[res];
+    if (flags & HDI_RES_EXTERNAL)
+        return w->decl->res_info[res].initial_layout;
+    return flags & HDI_RES_HISTORY ? w->hazards->res_final_layout[w->decl->res_pair[res]] : HDI_LAYOUT_UNDEFINED;
+}
+
+static void visit_segment(work *w, uint32_t seg)
+{
+    const hdi_hazards *hazards = w->hazards;
+    step s = {.seg = seg, .res = w->frozen->seg_res[seg]};
+    s.is_image = !(w->decl->res_flags[s.res] & HDI_RES_BUFFER);
+    uint32_t layout = s.is_image ? initial_layout(w, s.res) : 0;
+    for (uint32_t e = hazards->seg_epoch_begin[seg]; e < hazards->seg_epoch_begin[seg + 1]; e++) {
+        s.behind = &hazards->epoch[e];
+        s.needs_layout = s.is_image && layout != s.behind->layout;
+        s.old_layout = s.behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
+        s.pass = s.behind->entry_end > s.behind->entry_begin
+                     ? hazards->slot_pass[hazards->entry_slot[s.behind->entry_begin]]
+                     : HDI_NONE;
+        switch (s.behind->place) {
+        case HDI_PLACE_CONSUMER:
+            at_consumer(w, &s);
+            break;
+        case HDI_PLACE_PRODUCER:
+            at_producer(w, &s);
+            break;
+        case HDI_PLACE_TRANSFER:
+            transfer(w, &s);
+            break;
+        case HDI_PLACE_EXTRA:
+            at_extra(w, &s);
+            break;
+        default: /* semaphores do it all */
+            break;
+        }
+        layout = s.behind->layout;
+        s.before = s.behind;
+    }
+}
+
+hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
+                      const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
+                      hdi_arena *arena, hdi_barriers *out)
+{
+    hdi_request_list list = {.arena = arena};
+    work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, arena, &list};
+    for (uint32_t seg = 0; seg < frozen->seg_count; seg++)
+        visit_segment(&w, seg);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    return hdi_place_barriers(decl, frozen, queues, hazards, &list, arena, out);
+}

@@ -1,0 +1,147 @@
+#include "barrier_requests.h"
+
+#include <string.h>
+
+#include "csr.h"
+
+/* Chooses the point of each barrier. Each asks for an interval of its queue; the fewest points that meet all intervals
+ * are found by taking intervals by their ends and opening a new point, at the end, only where the newest one lies too
+ * early (stabbing of intervals, optimal for one queue). Then barriers of one point become one command: global ones are
+ * joined, image barriers of neighbouring segments with equal masks are joined. O(requests + slots). */
+
+uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request)
+{
+    if (list->count == list->capacity) {
+        uint32_t grown = list->capacity ? 2 * list->capacity : 256;
+        hdi_request *fresh = HDI_ARENA_ARRAY(list->arena, hdi_request, grown);
+        if (!fresh)
+            return HDI_NONE;
+        if (list->count)
+            memcpy(fresh, list->item, list->count * sizeof(*fresh));
+        list->item = fresh;
+        list->capacity = grown;
+    }
+    list->item[list->count] = *request;
+    return list->count++;
+}
+
+static void choose_points(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_request_list *list,
+                          const uint32_t *begin, const uint32_t *by_high, uint32_t *point)
+{
+    for (uint32_t q = 0; q < queues->count; q++) {
+        uint32_t newest = HDI_NONE;
+        for (uint32_t i = begin[2 * hazards->queue_begin[q]]; i < begin[2 * hazards->queue_begin[q + 1]]; i++) {
+            const hdi_request *request = &list->item[by_high[i]];
+            uint32_t low = request->low;
+            if (request->after != HDI_NONE && point[request->after] + 1 > low)
+                low = point[request->after] + 1;
+            if (newest == HDI_NONE || newest < low)
+                newest = request->high;
+            point[by_high[i]] = newest;
+        }
+    }
+}
+
+static bool same_kind(const hd_plan_barrier *a, const hd_plan_barrier *b)
+{
+    return a->resource == b->resource && a->old_layout == b->old_layout && a->new_layout == b->new_layout &&
+           a->src_family == b->src_family && a->dst_family == b->dst_family && a->src_stages == b->src_stages &&
+           a->src_access == b->src_access && a->dst_stages == b->dst_stages && a->dst_access == b->dst_access;
+}
+
+static bool join_ranges(hd_range *a, const hd_range *b, bool is_buffer)
+{
+    if (is_buffer) {
+        if (a->offset + a->bytes != b->offset)
+            return false;
+        a->bytes += b->bytes;
+        return true;
+    }
+    if (a->mip_base == b->mip_base && a->mip_count == b->mip_count && a->layer_base + a->layer_count == b->layer_base) {
+        a->layer_count += b->layer_count;
+        return true;
+    }
+    if (a->layer_base == b->layer_base && a->layer_count == b->layer_count && a->mip_base + a->mip_count == b->mip_base) {
+        a->mip_count += b->mip_count;
+        return true;
+    }
+    return false;
+}
+
+static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_request_list *list,
+                       const uint32_t *items, uint32_t item_count, hdi_barriers *out)
+{
+    hd_plan_batch *batch = &out->batch[out->batch_count++];
+    batch->barrier_begin = out->barrier_count;
+    uint32_t global = HDI_NONE;
+    for (uint32_t i = 0; i < item_count; i++) {
+        const hdi_request *r = &list->item[items[i]];
+        if (r->seg == HDI_NONE && global != HDI_NONE) {
+            hd_plan_barrier *b = &out->barrier[global];
+            b->src_stages |= r->src_stages;
+            b->src_access |= r->src_access;
+            b->dst_stages |= r->dst_stages;
+            b->dst_access |= r->dst_access;
+            continue;
+        }
+        hd_plan_barrier *b = &out->barrier[out->barrier_count];
+        *b = (hd_plan_barrier){.src_stages = r->src_stages,
+                               .src_access = r->src_access,
+                               .dst_stages = r->dst_stages,
+                               .dst_access = r->dst_access,
+                               .resource = HD_NONE,
+                               .src_family = r->src_family,
+                               .dst_family = r->dst_family,
+                               .reason = r->reason,
+                               .reason_pass = r->pass};
+        if (r->seg == HDI_NONE) {
+            global = out->barrier_count++;
+            continue;
+        }
+        b->resource = frozen->seg_res[r->seg];
+        b->old_layout = r->old_layout;
+        b->new_layout = r->new_layout;
+        b->range = frozen->seg_range[r->seg];
+        out->barrier_count++;
+        bool is_buffer = (decl->res_flags[b->resource] & HDI_RES_BUFFER) != 0;
+        while (out->barrier_count - batch->barrier_begin > 1 && same_kind(b - 1, b) &&
+               join_ranges(&b[-1].range, &b->range, is_buffer)) {
+            out->barrier_count--;
+            b--;
+        }
+    }
+    batch->barrier_count = out->barrier_count - batch->barrier_begin;
+}
+
+hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
+                             const hdi_hazards *hazards, const hdi_request_list *list, hdi_arena *arena,
+                             hdi_barriers *out)
+{
+    uint32_t points = 2 * hazards->slot_count, n = list->count;
+    uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, n), *point = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    uint32_t *begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)points + 1), *items = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
+    out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, n);
+    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, n);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    out->batch_count = out->barrier_count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        key[i] = 2 * hazards->queue_begin[list->item[i].queue] + list->item[i].high;
+    hdi_csr_build(key, n, points, begin, items);
+    choose_points(queues, hazards, list, begin, items, point);
+    for (uint32_t i = 0; i < n; i++)
+        key[i] = 2 * hazards->queue_begin[list->item[i].queue] + point[i];
+    hdi_csr_build(key, n, points, begin, items);
+    for (uint32_t p = 0; p < points; p++) {
+        uint32_t slot = hazards->queue_slot[p / 2];
+        uint32_t *batch = p & 1 ? &out->slot_post[slot] : &out->slot_pre[slot];
+        *batch = HDI_NONE;
+        if (begin[p] == begin[p + 1])
+            continue;
+        *batch = out->batch_count;
+        fill_batch(decl, frozen, list, items + begin[p], begin[p + 1] - begin[p], out);
+    }
+    return HD_OK;
+}

@@ -1,0 +1,30 @@
+/* Between barrier.c, which finds what must be synchronized, and barrier_place.c, which chooses where. */
+#ifndef HDI_BARRIER_REQUESTS_H
+#define HDI_BARRIER_REQUESTS_H
+
+#include "phases.h"
+
+/* A barrier that must stand at some point low .. high of a queue. */
+typedef struct hdi_request {
+    uint64_t src_stages, src_access, dst_stages, dst_access;
+    uint32_t queue, low, high;
+    uint32_t after; /* a request of a lower high that must stand at an earlier point, HDI_NONE */
+    uint32_t seg;   /* HDI_NONE: global */
+    uint32_t old_layout, new_layout, src_family, dst_family;
+    uint32_t reason, pass;
+} hdi_request;
+
+typedef struct hdi_request_list {
+    hdi_arena *arena;
+    hdi_request *item;
+    uint32_t count, capacity;
+} hdi_request_list;
+
+/* Returns its index; when memory is out the arena says so. */
+uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request);
+
+hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
+                             const hdi_hazards *hazards, const hdi_request_list *list, hdi_arena *arena,
+                             hdi_barriers *out);
+
+#endif

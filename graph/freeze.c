@@ -1,0 +1,206 @@
+#include "phases.h"
+
+#include <string.h>
+
+#include "bitset.h"
+#include "csr.h"
+#include "sort.h"
+
+/* Freeze: splits each resource into segments, the pieces that no use splits: a grid of mips and layers for images,
+ * intervals for buffers. A resource that is only used whole is one segment, and costs nothing but its number. Ranged
+ * resources: boundaries of their ranges, sorted and made unique. O(uses + ranges log). */
+
+typedef struct cuts {
+    uint32_t count; /* boundaries; pieces + 1 */
+    const uint64_t *at;
+} cuts;
+
+typedef struct work {
+    const hdi_decl *decl;
+    hdi_arena *arena;
+    uint32_t *range_res;
+    uint32_t *res_range_begin, *res_range; /* ranges of each resource */
+    uint64_t *keys, *scratch_keys;
+    uint32_t *values, *scratch_values;
+} work;
+
+/* Sorted unique boundaries, kept in the arena. part 0: mips or bytes, 1: layers. */
+static cuts find_cuts(work *w, uint32_t res, int part)
+{
+    const hdi_decl *decl = w->decl;
+    const hdi_res_info *info = &decl->res_info[res];
+    bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
+    uint32_t n = 0;
+    w->keys[n++] = 0;
+    w->keys[n++] = is_buffer ? info->bytes : part ? info->layers : info->mips;
+    for (uint32_t i = w->res_range_begin[res]; i < w->res_range_begin[res + 1]; i++) {
+        const hd_range *range = &decl->range[w->res_range[i]];
+        uint64_t base = is_buffer ? range->offset : part ? range->layer_base : range->mip_base;
+        uint64_t count = is_buffer ? range->bytes : part ? range->layer_count : range->mip_count;
+        w->keys[n++] = base;
+        w->keys[n++] = base + count;
+    }
+    hdi_sort_u64(w->keys, w->values, w->scratch_keys, w->scratch_values, n);
+    uint32_t unique = 1;
+    for (uint32_t i = 1; i < n; i++) {
+        if (w->keys[i] != w->keys[unique - 1])
+            w->keys[unique++] = w->keys[i];
+    }
+    uint64_t *at = HDI_ARENA_ARRAY(w->arena, uint64_t, unique);
+    if (at)
+        memcpy(at, w->keys, unique * sizeof(*at));
+    return (cuts){unique, at};
+}
+
+/* Index of a boundary that is known to be there. */
+static uint32_t find(const cuts *c, uint64_t value)
+{
+    uint32_t low = 0, high = c->count - 1;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (c->at[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Ranges of a resource get their spans, relative to its first segment; returns its number of segments, 0: no memory. */
+static uint32_t split(work *w, uint32_t res, hdi_span *range_span, cuts out[2])
+{
+    const hdi_decl *decl = w->decl;
+    bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
+    out[0] = find_cuts(w, res, 0);
+    out[1] = is_buffer ? (cuts){2, NULL} : find_cuts(w, res, 1);
+    if (!out[0].at || (!is_buffer && !out[1].at))
+        return 0;
+    uint32_t columns = out[1].count - 1;
+    for (uint32_t i = w->res_range_begin[res]; i < w->res_range_begin[res + 1]; i++) {
+        uint32_t r = w->res_range[i];
+        const hd_range *range = &decl->range[r];
+        if (is_buffer) {
+            uint32_t first = find(&out[0], range->offset);
+            range_span[r] = (hdi_span){first, 1, find(&out[0], range->offset + range->bytes) - first, 0};
+            continue;
+        }
+        uint32_t mip = find(&out[0], range->mip_base), layer = find(&out[1], range->layer_base);
+        range_span[r] = (hdi_span){mip * columns + layer,
+                                   find(&out[0], (uint64_t)range->mip_base + range->mip_count) - mip,
+                                   find(&out[1], (uint64_t)range->layer_base + range->layer_count) - layer, columns};
+    }
+    return (out[0].count - 1) * columns;
+}
+
+static hd_range piece(bool is_buffer, const cuts *c, uint32_t local)
+{
+    if (is_buffer)
+        return (hd_range){.offset = c[0].at[local], .bytes = c[0].at[local + 1] - c[0].at[local]};
+    uint32_t columns = c[1].count - 1, mip = local / columns, layer = local % columns;
+    return (hd_range){.mip_base = (uint32_t)c[0].at[mip],
+                      .mip_count = (uint32_t)(c[0].at[mip + 1] - c[0].at[mip]),
+                      .layer_base = (uint32_t)c[1].at[layer],
+                      .layer_count = (uint32_t)(c[1].at[layer + 1] - c[1].at[layer])};
+}
+
+static bool prepare(work *w, hdi_frozen *out)
+{
+    const hdi_decl *decl = w->decl;
+    hdi_arena *arena = w->arena;
+    uint32_t most = 2 * decl->range_count + 2;
+    w->range_res = HDI_ARENA_ARRAY(arena, uint32_t, decl->range_count);
+    w->res_range_begin = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count + 1);
+    w->res_range = HDI_ARENA_ARRAY(arena, uint32_t, decl->range_count);
+    w->keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
+    w->scratch_keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
+    w->values = HDI_ARENA_ZEROED(arena, uint32_t, most);
+    w->scratch_values = HDI_ARENA_ARRAY(arena, uint32_t, most);
+    out->res_seg_begin = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count + 1);
+    out->range_span = HDI_ARENA_ARRAY(arena, hdi_span, decl->range_count);
+    out->use_pass = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
+    if (arena->failed)
+        return false;
+    for (uint32_t p = 0; p < decl->pass_count; p++) {
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            out->use_pass[u] = p;
+            if (decl->use_range[u] != HDI_NONE)
+                w->range_res[decl->use_range[u]] = decl->use_res[u];
+        }
+    }
+    hdi_csr_build(w->range_res, decl->range_count, decl->res_count, w->res_range_begin, w->res_range);
+    return true;
+}
+
+/* First use of each segment: it must not read where the segment starts without content. */
+static hd_result check_reads(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, uint32_t *bad_use)
+{
+    uint64_t *written = HDI_ARENA_ZEROED(arena, uint64_t, hdi_bit_words(frozen->seg_count));
+    if (!written)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t u = 0; u < decl->use_count; u++) {
+        if (decl->res_flags[decl->use_res[u]] & HDI_RES_CONTENT)
+            continue;
+        const hdi_access_info *access = &decl->access[decl->use_access[u]];
+        hdi_span span = hdi_use_span(decl, frozen, u);
+        for (uint32_t row = 0; row < span.rows; row++) {
+            uint32_t first = span.base + row * span.stride;
+            for (uint32_t seg = first; access->reads && seg < first + span.cols; seg++) {
+                if (!hdi_bit_get(written, seg)) {
+                    *bad_use = u;
+                    return HD_UNWRITTEN_READ;
+                }
+            }
+            if (access->writes)
+                hdi_bit_set_range(written, first, first + span.cols);
+        }
+    }
+    return HD_OK;
+}
+
+hd_result hdi_freeze(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *out, uint32_t *bad_use)
+{
+    work w = {.decl = decl, .arena = arena};
+    if (!prepare(&w, out))
+        return HD_OUT_OF_MEMORY;
+    cuts(*res_cuts)[2] = hdi_arena_array(arena, decl->range_count, sizeof(*res_cuts));
+    if (!res_cuts)
+        return HD_OUT_OF_MEMORY;
+    uint64_t seg_count = 0;
+    uint32_t ranged = 0;
+    for (uint32_t r = 0; r < decl->res_count; r++) {
+        out->res_seg_begin[r] = (uint32_t)seg_count;
+        uint32_t pieces = 1;
+        if (w.res_range_begin[r] != w.res_range_begin[r + 1]) {
+            pieces = split(&w, r, out->range_span, res_cuts[ranged++]);
+            if (pieces == 0)
+                return HD_OUT_OF_MEMORY;
+            for (uint32_t i = w.res_range_begin[r]; i < w.res_range_begin[r + 1]; i++)
+                out->range_span[w.res_range[i]].base += (uint32_t)seg_count;
+        }
+        seg_count += pieces;
+        if (seg_count > UINT32_MAX / 4)
+            return HD_TOO_LARGE;
+    }
+    out->res_seg_begin[decl->res_count] = out->seg_count = (uint32_t)seg_count;
+    out->seg_res = HDI_ARENA_ARRAY(arena, uint32_t, seg_count);
+    out->seg_range = HDI_ARENA_ARRAY(arena, hd_range, seg_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    ranged = 0;
+    for (uint32_t r = 0; r < decl->res_count; r++) {
+        bool is_ranged = w.res_range_begin[r] != w.res_range_begin[r + 1];
+        bool is_buffer = (decl->res_flags[r] & HDI_RES_BUFFER) != 0;
+        for (uint32_t seg = out->res_seg_begin[r]; seg < out->res_seg_begin[r + 1]; seg++) {
+            out->seg_res[seg] = r;
+            if (is_ranged)
+                out->seg_range[seg] = piece(is_buffer, res_cuts[ranged], seg - out->res_seg_begin[r]);
+            else if (is_buffer)
+                out->seg_range[seg] = (hd_range){.offset = 0, .bytes = decl->res_info[r].bytes};
+            else
+                out->seg_range[seg] =
+                    (hd_range){.mip_count = decl->res_info[r].mips, .layer_count = decl->res_info[r].layers};
+        }
+        ranged += is_ranged;
+    }
+    return check_reads(decl, out, arena, bad_use);
+}

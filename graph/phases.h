@@ -1,0 +1,190 @@
+/* One struct a phase, written by that phase only, and one prototype a phase. Every array lives in the compile's arena. */
+#ifndef HDI_PHASES_H
+#define HDI_PHASES_H
+
+#include "tables.h"
+
+/* ---- the queue set: the engine's queues, then the host queue if the graph has host passes ---- */
+
+typedef struct hdi_queues {
+    uint32_t count, gpu_count;
+    uint32_t host; /* index of the host queue, HDI_NONE without */
+    uint8_t kind[HD_MAX_QUEUES];
+    uint32_t family[HD_MAX_QUEUES]; /* HDI_NONE for the host */
+} hdi_queues;
+
+/* ---- freeze ---- */
+
+/* The segments of a range: rows runs of cols consecutive segments, stride apart. */
+typedef struct hdi_span {
+    uint32_t base, rows, cols, stride;
+} hdi_span;
+
+typedef struct hdi_frozen {
+    uint32_t seg_count;
+    uint32_t *res_seg_begin; /* res_count + 1 */
+    uint32_t *seg_res;
+    hd_range *seg_range;  /* explicit; only filled for resources of several segments */
+    hdi_span *range_span; /* of each range of the declaration */
+    uint32_t *use_pass;
+} hdi_frozen;
+
+static inline hdi_span hdi_use_span(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t use)
+{
+    uint32_t range = decl->use_range[use];
+    if (range != HDI_NONE)
+        return frozen->range_span[range];
+    uint32_t begin = frozen->res_seg_begin[decl->use_res[use]];
+    uint32_t end = frozen->res_seg_begin[decl->use_res[use] + 1];
+    return (hdi_span){begin, 1, end - begin, 0};
+}
+
+/* A read of what nobody wrote is found here: *bad_use is its index. */
+hd_result hdi_freeze(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *out, uint32_t *bad_use);
+
+/* ---- cull ---- */
+
+typedef struct hdi_kept {
+    uint32_t kept_count;
+    uint8_t *pass_kept;
+} hdi_kept;
+hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, hdi_kept *out);
+
+/* ---- depend ---- */
+
+typedef struct hdi_depends {
+    uint32_t *pred_begin, *pred; /* per pass, kept passes only, no duplicates */
+    uint32_t *succ_begin, *succ;
+} hdi_depends;
+hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, hdi_arena *arena,
+                     hdi_depends *out);
+
+/* ---- schedule ---- */
+
+typedef struct hdi_schedule {
+    uint32_t slot_count;
+    uint32_t *slot_pass;
+    uint8_t *slot_queue;
+} hdi_schedule;
+/* *bad_pass: one that no queue of the set can run (HD_NO_QUEUE). */
+hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,
+                              const hdi_depends *depends, const hdi_queues *queues, const hd_compile_desc *desc,
+                              hdi_arena *arena, hdi_schedule *out, uint32_t *bad_pass);
+
+/* ---- hazard: what each segment goes through, in the order of the schedule ---- */
+
+enum { HDI_PLACE_NONE, HDI_PLACE_CONSUMER, HDI_PLACE_PRODUCER, HDI_PLACE_TRANSFER, HDI_PLACE_EXTRA };
+enum { HDI_EPOCH_WRITES = 1, HDI_EPOCH_READS = 2, HDI_EPOCH_FINAL = 4 };
+
+/* A run of uses of a segment that need nothing between them: one write, or reads that agree. The step into it from
+ * what stood before is synchronized where `place` says. */
+typedef struct hdi_epoch {
+    uint32_t entry_begin, entry_end; /* empty for a final state */
+    uint32_t layout;
+    uint16_t queue_mask;
+    uint8_t flags, place;
+    uint32_t extra; /* slot of the barrier-only slot, for HDI_PLACE_EXTRA */
+} hdi_epoch;
+
+/* Slots of the schedule, and extra ones that hold only barriers (slot_pass HDI_NONE), in one numbering. */
+typedef struct hdi_hazards {
+    uint32_t slot_count, entry_count, epoch_count, edge_count;
+    uint32_t *slot_pass;
+    uint8_t *slot_queue;
+    uint32_t *slot_pos;                      /* place on its queue */
+    uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
+    uint32_t *queue_slot;
+    uint32_t *entry_slot, *entry_use;
+    uint32_t *seg_epoch_begin; /* seg_count + 1 */
+    hdi_epoch *epoch;
+    uint32_t *edge_begin, *edge; /* per slot: slots of other queues that must have finished before it */
+    uint8_t *res_concurrent;
+    uint8_t *res_used;
+    uint32_t *res_final_layout;
+    uint32_t *res_first_family, *res_final_family; /* HDI_NONE: none */
+} hdi_hazards;
+hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
+                     const hdi_queues *queues, hdi_arena *arena, hdi_hazards *out);
+
+/* ---- sync ---- */
+
+typedef struct hdi_submit {
+    uint32_t queue, first_pos, end_pos; /* passes [first, end) of the queue */
+    uint32_t wait_begin, wait_count;
+    uint32_t signal; /* 0: none */
+} hdi_submit;
+typedef struct hdi_wait {
+    uint32_t queue, pos; /* until the slot at this place of that queue is done */
+    uint32_t value;
+    uint32_t reason_pass;
+} hdi_wait;
+typedef struct hdi_synced {
+    uint32_t submit_count, wait_count;
+    hdi_submit *submit; /* in the order in which they are handed to the driver */
+    hdi_wait *wait;
+    uint32_t *slot_submit;
+    uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
+} hdi_synced;
+hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, hdi_arena *arena, hdi_synced *out);
+
+/* ---- lifetime ---- */
+
+/* What a resource does on one queue. first > last: nothing. */
+typedef struct hdi_stay {
+    uint32_t first, last; /* places on the queue */
+    uint64_t tail_stages, tail_writes; /* stages of the last epochs; write access that nothing made available yet */
+} hdi_stay;
+typedef struct hdi_lifetimes {
+    hdi_stay *stay;                    /* [res * queues + q] */
+    uint32_t *res_first, *res_last;    /* slots; first > last: unused */
+    hd_memory_need *need;              /* of used, non-external resources */
+    uint8_t *res_persistent;           /* history, or what one is of */
+} hdi_lifetimes;
+hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
+                       const hdi_queues *queues, const hd_compile_desc *desc, hdi_arena *arena, hdi_lifetimes *out,
+                       uint32_t *bad_res);
+
+/* ---- alias ---- */
+
+typedef struct hdi_placed {
+    uint32_t heap_count;
+    hd_plan_heap *heap;
+    uint32_t *res_heap; /* HDI_NONE: none */
+    uint64_t *res_offset;
+    uint32_t *tenant_begin, *tenant; /* per resource: whose bytes it takes over */
+} hdi_placed;
+hd_result hdi_alias(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues, const hdi_synced *synced,
+                    const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out);
+
+/* ---- barrier ---- */
+
+typedef struct hdi_barriers {
+    uint32_t batch_count, barrier_count;
+    hd_plan_batch *batch;
+    hd_plan_barrier *barrier;
+    uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
+} hdi_barriers;
+hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
+                      const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
+                      hdi_arena *arena, hdi_barriers *out);
+
+/* ---- plan ---- */
+
+typedef struct hdi_tables {
+    const hdi_decl *decl;
+    hdi_queues queues;
+    hdi_frozen frozen;
+    hdi_kept kept;
+    hdi_depends depends;
+    hdi_schedule schedule;
+    hdi_hazards hazards;
+    hdi_synced synced;
+    hdi_lifetimes lifetimes;
+    hdi_placed placed;
+    hdi_barriers barriers;
+} hdi_tables;
+
+void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out);
+void hdi_plan_fill(const hdi_tables *tables, hd_plan *plan);
+
+#endif
