@@ -26,6 +26,7 @@ extern "C" {
     X(HD_HISTORY_OF_HISTORY, "a history is taken of something that cannot have one: a history or an external")         \
     X(HD_UNWRITTEN_READ, "a pass reads what no earlier pass wrote and what is neither external nor a history")         \
     X(HD_NO_QUEUE, "a pass needs a kind of queue that the queue set lacks")                                            \
+    X(HD_OVER_BUDGET, "no order that was tried fits the memory budget")                                                \
     X(HD_TOO_LARGE, "a count or a size exceeds what heddle can hold")                                                  \
     X(HD_IO, "a file could not be read or written")                                                                    \
     X(HD_PARSE, "a text does not follow its format")                                                                   \

@@ -1,0 +1,204 @@
+#include "graph_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "clock.h"
+#include "phases.h"
+
+/* Compile: the list of phases and nothing else. */
+
+static const char *const phase_names[HD_PHASE_COUNT] = {
+    [HD_PHASE_FREEZE] = "freeze", [HD_PHASE_CULL] = "cull",         [HD_PHASE_DEPEND] = "depend",
+    [HD_PHASE_SCHEDULE] = "schedule", [HD_PHASE_SYNC] = "sync",     [HD_PHASE_LIFETIME] = "lifetime",
+    [HD_PHASE_ALIAS] = "alias",   [HD_PHASE_BARRIER] = "barrier",   [HD_PHASE_PLAN] = "plan",
+};
+
+const char *hd_phase_name(int phase)
+{
+    return phase >= 0 && phase < HD_PHASE_COUNT ? phase_names[phase] : "?";
+}
+
+static const char *const reason_names[] = {
+    [HD_REASON_NONE] = "none",
+    [HD_REASON_READ_AFTER_WRITE] = "read after write",
+    [HD_REASON_WRITE_AFTER_READ] = "write after read",
+    [HD_REASON_WRITE_AFTER_WRITE] = "write after write",
+    [HD_REASON_LAYOUT] = "layout",
+    [HD_REASON_FIRST_USE] = "first use",
+    [HD_REASON_ALIAS] = "alias",
+    [HD_REASON_RELEASE] = "release",
+    [HD_REASON_ACQUIRE] = "acquire",
+    [HD_REASON_FINAL_STATE] = "final state",
+};
+
+const char *hd_reason_name(hd_reason reason)
+{
+    return (size_t)reason < sizeof(reason_names) / sizeof(reason_names[0]) ? reason_names[reason] : "?";
+}
+
+static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc, hdi_queues *out)
+{
+    static const hd_queue_desc one = {HD_QUEUE_GFX, 0};
+    const hd_queue_desc *queues = desc->queues ? desc->queues : &one;
+    uint32_t count = desc->queues ? desc->queue_count : 1;
+    if (count == 0 || count > HD_MAX_QUEUES - 1)
+        return HD_INVALID_ARGUMENT;
+    *out = (hdi_queues){.count = count, .gpu_count = count, .host = HDI_NONE};
+    for (uint32_t q = 0; q < count; q++) {
+        if ((uint32_t)queues[q].kind > HD_QUEUE_TRANSFER || queues[q].family == HDI_NONE)
+            return HD_INVALID_ARGUMENT;
+        out->kind[q] = (uint8_t)queues[q].kind;
+        out->family[q] = queues[q].family;
+    }
+    for (uint32_t p = 0; p < decl->pass_count; p++) {
+        if (decl->pass_type[p] != HD_PASS_HOST)
+            continue;
+        out->host = out->count++;
+        out->kind[out->host] = HD_QUEUE_HOST;
+        out->family[out->host] = HDI_NONE;
+        break;
+    }
+    return HD_OK;
+}
+
+static hd_result fail_use(hd_graph *graph, const hdi_tables *t, hd_result result, uint32_t use)
+{
+    uint32_t pass = t->frozen.use_pass[use];
+    return hdi_graph_fail(graph, result, pass, graph->use_res[use], use - graph->pass_use_begin[pass], NULL);
+}
+
+/* Ends a phase: its time goes where the caller wants it. */
+static void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
+{
+    if (!desc->phase_ns)
+        return;
+    uint64_t now = hdi_clock_ns();
+    desc->phase_ns[phase] += now - *since;
+    *since = now;
+}
+
+static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *decl, hdi_tables *t)
+{
+    hdi_arena *arena = &graph->scratch;
+    uint32_t bad = HDI_NONE;
+    uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
+    hd_result result = hdi_freeze(decl, arena, &t->frozen, &bad);
+    if (result == HD_UNWRITTEN_READ)
+        return fail_use(graph, t, result, bad);
+    lap(desc, HD_PHASE_FREEZE, &since);
+    if (result == HD_OK)
+        result = hdi_cull(decl, &t->frozen, arena, &t->kept);
+    lap(desc, HD_PHASE_CULL, &since);
+    if (result == HD_OK)
+        result = hdi_depend(decl, &t->frozen, &t->kept, arena, &t->depends);
+    lap(desc, HD_PHASE_DEPEND, &since);
+    if (result == HD_OK)
+        result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->queues, desc, arena, &t->schedule, &bad);
+    if (result == HD_NO_QUEUE)
+        return hdi_graph_fail(graph, result, bad, HD_NONE, HD_NONE, NULL);
+    lap(desc, HD_PHASE_SCHEDULE, &since);
+    if (result == HD_OK)
+        result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, arena, &t->hazards);
+    if (result == HD_OK)
+        result = hdi_sync(&t->hazards, &t->queues, arena, &t->synced);
+    lap(desc, HD_PHASE_SYNC, &since);
+    if (result == HD_OK) {
+        bad = HDI_NONE;
+        result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, desc, arena, &t->lifetimes, &bad);
+        if (result != HD_OK && bad != HDI_NONE)
+            return hdi_graph_fail(graph, result, HD_NONE, bad, HD_NONE, "from the size callback");
+    }
+    lap(desc, HD_PHASE_LIFETIME, &since);
+    if (result == HD_OK)
+        result = hdi_alias(decl, &t->hazards, &t->queues, &t->synced, &t->lifetimes, arena, &t->placed);
+    lap(desc, HD_PHASE_ALIAS, &since);
+    if (result == HD_OK)
+        result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,
+                             &t->barriers);
+    lap(desc, HD_PHASE_BARRIER, &since);
+    if (result != HD_OK)
+        hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
+    return result;
+}
+
+static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_tables *t, const hd_plan **out)
+{
+    uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
+    hdi_plan_counts counts;
+    hdi_plan_count(t, &counts);
+    size_t bytes = hdi_plan_size(&counts);
+    if (bytes > graph->plan_bytes) {
+        size_t capacity = bytes + bytes / 4;
+        void *fresh = hdi_alloc(&graph->allocator, capacity, 64);
+        if (!fresh)
+            return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
+        hdi_free(&graph->allocator, graph->plan_block, graph->plan_bytes);
+        graph->plan_block = fresh;
+        graph->plan_bytes = capacity;
+    }
+    hd_plan *plan = hdi_plan_begin(graph->plan_block, &counts);
+    hdi_plan_fill(t, plan);
+    lap(desc, HD_PHASE_PLAN, &since);
+    *out = plan;
+    return HD_OK;
+}
+
+static uint64_t heap_bytes(const hdi_tables *t)
+{
+    uint64_t bytes = 0;
+    for (uint32_t h = 0; h < t->placed.heap_count; h++)
+        bytes += t->placed.heap[h].bytes;
+    return bytes;
+}
+
+/* Within a budget the order that was asked for is tried first, then those that need less memory at once. */
+static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *decl, hdi_tables *t)
+{
+    static const hd_order fallbacks[] = {HD_ORDER_OVERLAP, HD_ORDER_DECLARED, HD_ORDER_MEMORY};
+    uint64_t least = heap_bytes(t);
+    hd_compile_desc attempt = *desc;
+    for (size_t i = 0; least > desc->memory_budget && i < sizeof(fallbacks) / sizeof(fallbacks[0]); i++) {
+        if (fallbacks[i] == desc->order)
+            continue;
+        attempt.order = fallbacks[i];
+        hdi_arena_reset(&graph->scratch);
+        hd_result result = run_phases(graph, &attempt, decl, t);
+        if (result != HD_OK)
+            return result;
+        uint64_t bytes = heap_bytes(t);
+        if (bytes <= desc->memory_budget)
+            return HD_OK;
+        least = bytes < least ? bytes : least;
+    }
+    if (least <= desc->memory_budget)
+        return HD_OK;
+    char detail[128];
+    snprintf(detail, sizeof(detail), "%llu bytes are allowed, %llu would do",
+             (unsigned long long)desc->memory_budget, (unsigned long long)least);
+    return hdi_graph_fail(graph, HD_OVER_BUDGET, HD_NONE, HD_NONE, HD_NONE, detail);
+}
+
+hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
+{
+    static const hd_compile_desc defaults = {0};
+    if (!graph || !out)
+        return HD_INVALID_ARGUMENT;
+    *out = NULL;
+    if (graph->error.result != HD_OK)
+        return graph->error.result;
+    desc = desc ? desc : &defaults;
+    if (desc->phase_ns)
+        memset(desc->phase_ns, 0, HD_PHASE_COUNT * sizeof(*desc->phase_ns));
+    hdi_decl decl = hdi_graph_decl(graph);
+    hdi_tables tables = {.decl = &decl};
+    hd_result result = build_queues(&decl, desc, &tables.queues);
+    if (result != HD_OK)
+        return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "the queue set");
+    hdi_arena_reset(&graph->scratch);
+    result = run_phases(graph, desc, &decl, &tables);
+    if (result == HD_OK && desc->memory_budget)
+        result = fit_budget(graph, desc, &decl, &tables);
+    return result == HD_OK ? pack(graph, desc, &tables, out) : result;
+}

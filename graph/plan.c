@@ -1,0 +1,133 @@
+#include "phases.h"
+
+#include "vk_numbers.h"
+
+/* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). */
+
+static bool in_plan(const hdi_tables *t, uint32_t res)
+{
+    return t->hazards.res_used[res] || t->placed.res_heap[res] != HDI_NONE;
+}
+
+void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out)
+{
+    *out = (hdi_plan_counts){
+        .pass_count = t->decl->pass_count,
+        .declared_resource_count = t->decl->res_count,
+        .queue_count = t->queues.count,
+        .culled_count = t->decl->pass_count - t->kept.kept_count,
+        .heap_count = t->placed.heap_count,
+        .submit_count = t->synced.submit_count,
+        .wait_count = t->synced.wait_count,
+        .command_count = t->kept.kept_count + t->barriers.batch_count,
+        .batch_count = t->barriers.batch_count,
+        .barrier_count = t->barriers.barrier_count,
+    };
+    for (uint32_t r = 0; r < t->decl->res_count; r++)
+        out->resource_count += in_plan(t, r);
+}
+
+static hd_plan_resource plan_resource(const hdi_tables *t, uint32_t res)
+{
+    const hdi_hazards *hazards = &t->hazards;
+    uint32_t decl_flags = t->decl->res_flags[res], pair = t->decl->res_pair[res];
+    hd_plan_resource out = {.id = res, .heap = HD_NONE, .first_family = HD_NONE, .final_family = HD_NONE};
+    bool is_image = !(decl_flags & HDI_RES_BUFFER);
+    bool keeps_state = (decl_flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
+    out.flags = (hazards->res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) |
+                (decl_flags & HDI_RES_EXTERNAL ? HD_PLAN_EXTERNAL : 0) | (is_image ? HD_PLAN_IMAGE : 0) |
+                (keeps_state ? HD_PLAN_PERSISTENT : 0);
+    if (is_image && keeps_state)
+        out.final_layout = hazards->res_final_layout[res];
+    if (keeps_state && !hazards->res_concurrent[res]) {
+        uint32_t owner = hazards->res_used[res] || pair == HDI_NONE ? res : pair;
+        out.first_family = hazards->res_first_family[owner];
+        out.final_family = hazards->res_final_family[owner];
+    }
+    if (!(decl_flags & HDI_RES_EXTERNAL)) {
+        out.heap = t->placed.res_heap[res];
+        out.offset = t->placed.res_offset[res];
+        out.bytes = t->lifetimes.need[res].bytes;
+    }
+    return out;
+}
+
+static void fill_resources(const hdi_tables *t, hd_plan_resource *resources)
+{
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < t->decl->res_count; r++) {
+        if (in_plan(t, r))
+            resources[n++] = plan_resource(t, r);
+    }
+}
+
+static uint32_t fill_commands(const hdi_tables *t, const hdi_submit *submit, hd_plan_command *commands)
+{
+    const hdi_hazards *hazards = &t->hazards;
+    uint32_t n = 0;
+    for (uint32_t pos = submit->first_pos; pos < submit->end_pos; pos++) {
+        uint32_t slot = hazards->queue_slot[hazards->queue_begin[submit->queue] + pos];
+        if (t->barriers.slot_pre[slot] != HDI_NONE)
+            commands[n++] = (hd_plan_command){HD_COMMAND_BARRIER, t->barriers.slot_pre[slot], 0};
+        if (hazards->slot_pass[slot] != HDI_NONE)
+            commands[n++] = (hd_plan_command){HD_COMMAND_PASS, hazards->slot_pass[slot], 0};
+        if (t->barriers.slot_post[slot] != HDI_NONE)
+            commands[n++] = (hd_plan_command){HD_COMMAND_BARRIER, t->barriers.slot_post[slot], 0};
+    }
+    return n;
+}
+
+/* What a semaphore operation covers: everything of its queue, and the host's own accesses on the host queue. */
+static uint64_t stages_of(const hdi_tables *t, uint32_t queue)
+{
+    return HDI_STAGE_ALL_COMMANDS | (queue == t->queues.host ? HDI_STAGE_HOST : 0);
+}
+
+static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_wait *waits, hd_plan_command *commands)
+{
+    uint32_t wait_count = 0, command_count = 0;
+    for (uint32_t s = 0; s < t->synced.submit_count; s++) {
+        const hdi_submit *from = &t->synced.submit[s];
+        hd_plan_submit *to = &submits[s];
+        *to = (hd_plan_submit){.queue = from->queue,
+                               .wait_begin = wait_count,
+                               .wait_count = from->wait_count,
+                               .command_begin = command_count,
+                               .signal_value = from->signal,
+                               .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
+        for (uint32_t w = from->wait_begin; w < from->wait_begin + from->wait_count; w++) {
+            const hdi_wait *wait = &t->synced.wait[w];
+            waits[wait_count++] = (hd_plan_wait){.queue = wait->queue,
+                                                 .reason_pass = wait->reason_pass,
+                                                 .value = wait->value,
+                                                 .stages = stages_of(t, from->queue)};
+        }
+        to->command_count = fill_commands(t, from, commands + command_count);
+        command_count += to->command_count;
+    }
+}
+
+void hdi_plan_fill(const hdi_tables *t, hd_plan *plan)
+{
+    hd_plan_view view = hd_plan_read(plan);
+    hd_plan_queue *queues = (hd_plan_queue *)view.queues;
+    for (uint32_t q = 0; q < t->queues.count; q++)
+        queues[q] = (hd_plan_queue){t->queues.kind[q], t->queues.family[q]};
+    uint32_t *culled = (uint32_t *)view.culled;
+    for (uint32_t p = 0; p < t->decl->pass_count; p++) {
+        if (!t->kept.pass_kept[p])
+            *culled++ = p;
+    }
+    hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
+    for (uint32_t h = 0; h < t->placed.heap_count; h++)
+        heaps[h] = t->placed.heap[h];
+    fill_resources(t, (hd_plan_resource *)view.resources);
+    fill_submits(t, (hd_plan_submit *)view.submits, (hd_plan_wait *)view.waits, (hd_plan_command *)view.commands);
+    hd_plan_batch *batches = (hd_plan_batch *)view.batches;
+    for (uint32_t b = 0; b < t->barriers.batch_count; b++)
+        batches[b] = t->barriers.batch[b];
+    hd_plan_barrier *barriers = (hd_plan_barrier *)view.barriers;
+    for (uint32_t b = 0; b < t->barriers.barrier_count; b++)
+        barriers[b] = t->barriers.barrier[b];
+    hdi_plan_finish(plan);
+}
