@@ -1,2 +1,0 @@
-/* Keeps the support library from being empty. */
-typedef int hdt_empty;

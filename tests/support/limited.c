@@ -1,0 +1,64 @@
+#include "limited.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A guard word on either side of a piece holds its size: a wrong size at free and a write past the end both show. */
+
+enum { GUARD = 64 };
+
+static uint64_t guard_of(size_t bytes)
+{
+    return bytes ^ 0xa5a5c3c3b4b4d2d2u;
+}
+
+static void *limited_alloc(size_t bytes, size_t alignment, void *user)
+{
+    hdt_limited *limited = user;
+    uint64_t number = atomic_fetch_add(&limited->made, 1) + 1;
+    uint64_t guard = guard_of(bytes);
+    size_t before = alignment > GUARD ? alignment : GUARD;
+    void *base;
+
+    if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
+        atomic_fetch_add(&limited->wrong, 1);
+    if (limited->fail_at && number >= limited->fail_at &&
+        (limited->fail_count == 0 || number < limited->fail_at + limited->fail_count))
+        return NULL;
+    if (posix_memalign(&base, before, before + bytes + sizeof guard) != 0)
+        return NULL;
+    unsigned char *piece = (unsigned char *)base + before;
+    memset(piece, 0xcd, bytes); /* nobody may rely on zeros */
+    memcpy(piece - sizeof guard, &guard, sizeof guard);
+    memcpy(piece - 2 * sizeof guard, &before, sizeof before);
+    memcpy(piece + bytes, &guard, sizeof guard);
+    atomic_fetch_add(&limited->out, 1);
+    atomic_fetch_add(&limited->bytes, bytes);
+    return piece;
+}
+
+static void limited_free(void *pointer, size_t bytes, void *user)
+{
+    hdt_limited *limited = user;
+    unsigned char *piece = pointer;
+    uint64_t guard = guard_of(bytes), low, high;
+    size_t before;
+
+    memcpy(&low, piece - sizeof low, sizeof low);
+    memcpy(&before, piece - 2 * sizeof low, sizeof before);
+    if (low != guard) {
+        atomic_fetch_add(&limited->wrong, 1); /* the end cannot be known then */
+    } else {
+        memcpy(&high, piece + bytes, sizeof high);
+        if (high != guard)
+            atomic_fetch_add(&limited->wrong, 1);
+    }
+    atomic_fetch_sub(&limited->out, 1);
+    atomic_fetch_sub(&limited->bytes, bytes);
+    free(piece - before);
+}
+
+hd_allocator hdt_limited_allocator(hdt_limited *limited)
+{
+    return (hd_allocator){limited_alloc, limited_free, limited};
+}
