@@ -15,6 +15,8 @@ void *hdi_alloc(const hd_allocator *allocator, size_t bytes, size_t alignment)
 
     if (bytes == 0)
         bytes = 1;
+    if (bytes > PTRDIFF_MAX) /* no object can be larger; hosts need not check it */
+        return NULL;
     if (allocator && allocator->alloc)
         return allocator->alloc(bytes, alignment, allocator->user);
     if (alignment < sizeof(void *))
