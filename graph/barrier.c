@@ -93,7 +93,7 @@ static uint32_t reason_of(const hdi_epoch *before, const hdi_epoch *behind)
     if (!before)
         return HD_REASON_FIRST_USE;
     if (before->flags & HDI_EPOCH_WRITES)
-        return behind->flags & HDI_EPOCH_WRITES ? HD_REASON_WRITE_AFTER_WRITE : HD_REASON_READ_AFTER_WRITE;
+        return behind->flags & HDI_EPOCH_READS ? HD_REASON_READ_AFTER_WRITE : HD_REASON_WRITE_AFTER_WRITE;
     return behind->flags & HDI_EPOCH_WRITES ? HD_REASON_WRITE_AFTER_READ : HD_REASON_LAYOUT;
 }
 
