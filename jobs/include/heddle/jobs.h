@@ -53,7 +53,10 @@ typedef struct hd_job {
 void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *counter);
 
 /* Runs jobs, not only those of counter, until counter is down to zero. What the jobs wrote is then visible. Any thread:
- * one thread that is not the pool's own works at a time (as worker 0); others that wait meanwhile sleep. */
+ * one thread that is not the pool's own works at a time (as worker 0); others that wait meanwhile sleep. Jobs of one
+ * pool may wait for jobs of another, but not in a circle: a wait helps only with its own pool's jobs.
+ * Inside a job, wait only for what that job submitted: what else the wait picks up runs on top of the waiting job, and
+ * must not wait for it in turn. */
 void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter);
 
 /* fn gets [begin, end) of 0 .. count - 1; worker is the index of who runs it, below hd_jobs_worker_count. The split
