@@ -28,7 +28,7 @@ typedef struct hd_vk_desc {
 
     /* Adopt: with device set, heddle uses these and destroys none of them. The device must have synchronization2,
      * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled. */
-    PFN_vkGetInstanceProcAddr get_instance_proc; /* null: found by volk */
+    PFN_vkGetInstanceProcAddr get_instance_proc; /* null: the system's Vulkan loader */
     VkInstance instance;
     VkPhysicalDevice physical_device;
     VkDevice device;
@@ -86,7 +86,7 @@ void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out);
 /* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and scissor
  * set to the whole render area (unless the pass has no_rendering). Null in a host pass. */
 VkCommandBuffer hd_vk_commands(hd_recorder *recorder);
-uint32_t hd_vk_worker(const hd_recorder *recorder);      /* index of the recording worker */
+uint32_t hd_vk_worker(const hd_recorder *recorder);      /* index of the recording worker; HD_NONE in a host pass */
 uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed before this one */
 /* Objects behind a resource that this pass uses; they live as long as heddle's cache keeps them, at least for the frame
  * and all frames in flight. VK_NULL_HANDLE for a resource of another kind or not used by the pass. */

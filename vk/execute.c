@@ -1,0 +1,181 @@
+#include "state.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "clock.h"
+
+/* One frame: wait for the frame that used this slot, bind, record, submit. Nothing is submitted before everything that
+ * can fail for lack of memory or by the plan has been done, but for the histories' clears, which repeat harmlessly. */
+
+static hd_result refuse(hd_vk *vk, const char *why)
+{
+    hdi_log(&vk->log, HD_LOG_ERROR, "the plan cannot be executed: %s", why);
+    return HD_INVALID_ARGUMENT;
+}
+
+/* Plan queues are this device's queues of the same kind and family, each taken once. */
+static hd_result match_queues(hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    bool taken[HD_MAX_QUEUES] = {false};
+    if (frame->plan.queue_count > HD_MAX_QUEUES)
+        return refuse(vk, "it has too many queues");
+    for (uint32_t p = 0; p < frame->plan.queue_count; p++) {
+        const hd_plan_queue *plan = &frame->plan.queues[p];
+        uint32_t found = HD_NONE;
+        for (uint32_t q = 0; q <= vk->queue_count && found == HD_NONE; q++) {
+            const hd_vk_queue_desc *queue = &vk->queues[q].desc;
+            if (!taken[q] && (uint32_t)queue->kind == plan->kind &&
+                (plan->kind == HD_QUEUE_HOST || queue->family == plan->family))
+                found = q;
+        }
+        if (found == HD_NONE)
+            return refuse(vk, "it was compiled for queues that this device does not have");
+        taken[found] = true;
+        frame->queue_of[p] = found;
+    }
+    return HD_OK;
+}
+
+static hd_result check_plan(const hdi_vk_frame *frame)
+{
+    const hd_plan_view *plan = &frame->plan;
+    if (plan->pass_count != frame->decl.pass_count || plan->declared_resource_count != frame->decl.res_count)
+        return refuse(frame->vk, "it is not of what the graph declares now");
+    for (uint32_t i = 0; i < plan->resource_count; i++) {
+        if (plan->resources[i].id >= frame->decl.res_count)
+            return refuse(frame->vk, "it names a resource that is not declared");
+    }
+    for (uint32_t c = 0; c < plan->command_count; c++) {
+        uint32_t count = plan->commands[c].kind == HD_COMMAND_PASS ? plan->pass_count : plan->batch_count;
+        if (plan->commands[c].index >= count)
+            return refuse(frame->vk, "a command names what does not exist");
+    }
+    for (uint32_t b = 0; b < plan->barrier_count; b++) {
+        uint32_t res = plan->barriers[b].resource;
+        if (res != HD_NONE && (res >= frame->decl.res_count || frame->plan_index[res] == HDI_NONE))
+            return refuse(frame->vk, "a barrier names a resource that is not in it");
+    }
+    return HD_OK;
+}
+
+static hd_result prepare(hdi_vk_frame *frame)
+{
+    hdi_arena *arena = &frame->slot->arena;
+    uint32_t res_count = frame->decl.res_count;
+    frame->bound = HDI_ARENA_ZEROED(arena, hdi_vk_object *, res_count);
+    frame->plan_index = HDI_ARENA_ARRAY(arena, uint32_t, res_count);
+    frame->heaps = HDI_ARENA_ZEROED(arena, hdi_vk_heap *, frame->plan.heap_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t r = 0; r < res_count; r++)
+        frame->plan_index[r] = HDI_NONE;
+    for (uint32_t i = 0; i < frame->plan.resource_count; i++) {
+        if (frame->plan.resources[i].id < res_count)
+            frame->plan_index[frame->plan.resources[i].id] = i;
+    }
+    hd_result result = check_plan(frame);
+    if (result == HD_OK)
+        result = match_queues(frame);
+    if (result == HD_OK)
+        result = hdi_vk_realise_heaps(frame);
+    if (result == HD_OK)
+        result = hdi_vk_realise_resources(frame);
+    return result;
+}
+
+/* A use of a kept pass always has its object; a plan from elsewhere may lack one. */
+static hd_result check_bound(const hdi_vk_frame *frame)
+{
+    for (uint32_t c = 0; c < frame->plan.command_count; c++) {
+        const hd_plan_command *command = &frame->plan.commands[c];
+        if (command->kind != HD_COMMAND_PASS)
+            continue;
+        uint32_t begin = frame->decl.pass_use_begin[command->index], end = frame->decl.pass_use_begin[command->index + 1];
+        for (uint32_t u = begin; u < end; u++) {
+            if (!frame->bound[frame->decl.use_res[u]])
+                return refuse(frame->vk, "a pass uses a resource that is not in it");
+        }
+    }
+    return HD_OK;
+}
+
+static hd_result run(hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    hd_result result = prepare(frame);
+    if (result == HD_OK)
+        result = check_bound(frame);
+    uint64_t start = hdi_clock_ns();
+    if (result == HD_OK)
+        result = hdi_vk_record(frame);
+    uint64_t recorded = hdi_clock_ns();
+    if (result == HD_OK)
+        result = hdi_vk_submit(frame);
+    vk->stats.record_us = (double)(recorded - start) * 1e-3;
+    vk->stats.submit_us = (double)(hdi_clock_ns() - recorded) * 1e-3;
+    return result;
+}
+
+hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
+{
+    if (!vk || !graph || !plan)
+        return HD_INVALID_ARGUMENT;
+    if (hd_graph_error(graph)->result != HD_OK)
+        return hd_graph_error(graph)->result;
+    hdi_vk_slot *slot = &vk->slots[vk->frame % vk->slot_count];
+    hd_result result = hdi_vk_wait_values(vk, slot->end, false);
+    if (result == HD_OK)
+        result = hdi_vk_slot_reset(vk, slot);
+    if (result != HD_OK)
+        return result;
+    slot->frame = vk->frame;
+    hdi_vk_frame frame = {
+        .vk = vk, .slot = slot, .graph = graph, .decl = hdi_graph_decl(graph), .plan = hd_plan_read(plan)};
+    result = run(&frame);
+    if (result == HD_OK) {
+        hdi_vk_commit_pairs(&frame);
+        vk->frame++;
+    } else {
+        /* Clears of histories may be under way from this slot's pools. */
+        for (uint32_t q = 0; q <= vk->queue_count; q++)
+            slot->end[q] = vk->queues[q].base;
+    }
+    if (vk->frame % HDI_VK_KEEP_FRAMES == 0)
+        hdi_vk_sweep_objects(vk, false);
+    hdi_vk_sweep_heaps(vk, false);
+    vk->stats.memory_bytes = vk->memory_bytes;
+    return result;
+}
+
+hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
+{
+    if (!vk || !graph || !out)
+        return HD_INVALID_ARGUMENT;
+    hd_queue_desc queues[HD_MAX_QUEUES];
+    hd_compile_desc mine = desc ? *desc : (hd_compile_desc){0};
+    if (!mine.queues) {
+        for (uint32_t q = 0; q < vk->queue_count; q++)
+            queues[q] = (hd_queue_desc){vk->queues[q].desc.kind, vk->queues[q].desc.family};
+        mine.queues = queues;
+        mine.queue_count = vk->queue_count;
+    }
+    if (!mine.size) {
+        mine.size = hdi_vk_size_of;
+        mine.size_user = vk;
+    }
+    if (!mine.jobs)
+        mine.jobs = vk->jobs;
+    uint64_t start = hdi_clock_ns();
+    hd_result result = hd_graph_compile(graph, &mine, out);
+    vk->stats.compile_us = (double)(hdi_clock_ns() - start) * 1e-3;
+    return result;
+}
+
+hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph)
+{
+    const hd_plan *plan;
+    hd_result result = hd_vk_compile(vk, graph, NULL, &plan);
+    return result == HD_OK ? hd_vk_execute(vk, graph, plan) : result;
+}

@@ -1,0 +1,89 @@
+#include "state.h"
+
+#include <dlfcn.h>
+
+#include "alloc.h"
+
+/* Function pointers, per hd_vk. volk is not used: its pointers are process-wide symbols, which clash at link time with an
+ * engine's own volk, and crash one that links the loader and calls the functions of the same names directly. */
+
+PFN_vkGetInstanceProcAddr hdi_vk_find_loader(void)
+{
+    /* Never closed: drivers leave threads and thread-local destructors behind that outlive an instance. */
+    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        library = dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return NULL;
+    PFN_vkGetInstanceProcAddr get;
+    *(void **)&get = dlsym(library, "vkGetInstanceProcAddr");
+    return get;
+}
+
+const char *hdi_vk_load_instance(hd_vk *vk)
+{
+#define LOAD(name)                                                                                                     \
+    vk->in.name = (PFN_##name)vk->get_instance_proc(vk->instance, #name);                                              \
+    if (!vk->in.name)                                                                                                  \
+        return #name;
+    HDI_VK_INSTANCE_FUNCTIONS(LOAD)
+#undef LOAD
+    return NULL;
+}
+
+const char *hdi_vk_load_device(hd_vk *vk)
+{
+#define LOAD(name)                                                                                                     \
+    vk->fn.name = (PFN_##name)vk->in.vkGetDeviceProcAddr(vk->device, #name);                                           \
+    if (!vk->fn.name)                                                                                                  \
+        return #name;
+    HDI_VK_DEVICE_FUNCTIONS(LOAD)
+#undef LOAD
+    vk->fn.vkCmdBeginDebugUtilsLabelEXT = (PFN_vkCmdBeginDebugUtilsLabelEXT)vk->in.vkGetDeviceProcAddr(
+        vk->device, "vkCmdBeginDebugUtilsLabelEXT");
+    vk->fn.vkCmdEndDebugUtilsLabelEXT =
+        (PFN_vkCmdEndDebugUtilsLabelEXT)vk->in.vkGetDeviceProcAddr(vk->device, "vkCmdEndDebugUtilsLabelEXT");
+    vk->labels = vk->fn.vkCmdBeginDebugUtilsLabelEXT && vk->fn.vkCmdEndDebugUtilsLabelEXT;
+    return NULL;
+}
+
+hd_result hdi_vk_result(hd_vk *vk, VkResult result, const char *what)
+{
+    hd_result mapped;
+    switch (result) {
+    case VK_SUCCESS:
+        return HD_OK;
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+        mapped = HD_OUT_OF_MEMORY;
+        break;
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+        mapped = HD_OUT_OF_DEVICE_MEMORY;
+        break;
+    case VK_ERROR_DEVICE_LOST:
+        mapped = HD_DEVICE_LOST;
+        hdi_vk_lose(vk, HD_DEVICE_LOST);
+        break;
+    case VK_ERROR_INCOMPATIBLE_DRIVER:
+        mapped = HD_NO_DEVICE;
+        break;
+    case VK_ERROR_EXTENSION_NOT_PRESENT:
+    case VK_ERROR_FEATURE_NOT_PRESENT:
+    case VK_ERROR_LAYER_NOT_PRESENT:
+        mapped = HD_MISSING_FEATURE;
+        break;
+    case VK_ERROR_FORMAT_NOT_SUPPORTED:
+        mapped = HD_UNSUPPORTED;
+        break;
+    default:
+        mapped = HD_VULKAN;
+        break;
+    }
+    hdi_log(&vk->log, HD_LOG_ERROR, "%s failed with VkResult %d: %s", what, (int)result, hd_result_text(mapped));
+    return mapped;
+}
+
+void hdi_vk_lose(hd_vk *vk, hd_result result)
+{
+    int none = HD_OK;
+    atomic_compare_exchange_strong_explicit(&vk->lost, &none, (int)result, memory_order_acq_rel, memory_order_acquire);
+}

@@ -1,0 +1,361 @@
+#include "state.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "hash.h"
+
+/* What resources need in memory, asked of the driver once a description and then remembered; and one VkDeviceMemory for
+ * each heap of a plan. The compiler's sizes and the objects come from the same create infos, so that they agree. A heap
+ * that a plan outgrows is replaced and freed when no frame in flight uses it. */
+
+hdi_vk_key hdi_vk_key_of(const hd_resource_info *info)
+{
+    if (info->is_buffer) {
+        return (hdi_vk_key){
+            .bytes = info->bytes,
+            .usage = info->usage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+            .bits = HDI_VK_KEY_BUFFER | (info->host_visible ? HDI_VK_KEY_HOST : 0u) |
+                    (info->concurrent_possible ? HDI_VK_KEY_CONCURRENT : 0u),
+        };
+    }
+    return (hdi_vk_key){
+        .width = info->width,
+        .height = info->height,
+        .depth = info->depth,
+        .format = info->format,
+        .mips = info->mips,
+        .layers = info->layers,
+        .samples = info->samples,
+        .flags = info->flags,
+        .usage = info->usage ? info->usage : VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+        .bits = info->concurrent_possible ? HDI_VK_KEY_CONCURRENT : 0u,
+    };
+}
+
+static bool shares(const hd_vk *vk, const hdi_vk_key *key)
+{
+    return key->bits & HDI_VK_KEY_CONCURRENT && vk->family_count > 1;
+}
+
+VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key)
+{
+    bool concurrent = shares(vk, key);
+    return (VkImageCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .flags = key->flags,
+        .imageType = key->depth > 1 ? VK_IMAGE_TYPE_3D : VK_IMAGE_TYPE_2D,
+        .format = (VkFormat)key->format,
+        .extent = {key->width, key->height, key->depth},
+        .mipLevels = key->mips,
+        .arrayLayers = key->layers,
+        .samples = (VkSampleCountFlagBits)key->samples,
+        .tiling = VK_IMAGE_TILING_OPTIMAL,
+        .usage = key->usage,
+        .sharingMode = concurrent ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+        .queueFamilyIndexCount = concurrent ? vk->family_count : 0,
+        .pQueueFamilyIndices = concurrent ? vk->families : NULL,
+        .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED,
+    };
+}
+
+VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key)
+{
+    bool concurrent = shares(vk, key);
+    return (VkBufferCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .size = key->bytes,
+        .usage = key->usage,
+        .sharingMode = concurrent ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+        .queueFamilyIndexCount = concurrent ? vk->family_count : 0,
+        .pQueueFamilyIndices = concurrent ? vk->families : NULL,
+    };
+}
+
+/* ---- sizes ---- */
+
+/* Null, or what the device cannot do. */
+static const char *image_unsupported(hd_vk *vk, const hdi_vk_key *key)
+{
+    VkImageCreateInfo info = hdi_vk_image_info(vk, key);
+    VkPhysicalDeviceImageFormatInfo2 ask = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+        .format = info.format,
+        .type = info.imageType,
+        .tiling = info.tiling,
+        .usage = info.usage,
+        .flags = info.flags,
+    };
+    VkImageFormatProperties2 can = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
+    if (vk->in.vkGetPhysicalDeviceImageFormatProperties2(vk->physical_device, &ask, &can) != VK_SUCCESS)
+        return "this format with this usage";
+    const VkImageFormatProperties *most = &can.imageFormatProperties;
+    if (key->width > most->maxExtent.width || key->height > most->maxExtent.height ||
+        key->depth > most->maxExtent.depth)
+        return "images of this size";
+    if (key->mips > most->maxMipLevels || key->layers > most->maxArrayLayers)
+        return "so many mips or layers";
+    if (!(most->sampleCounts & key->samples))
+        return "this sample count";
+    return NULL;
+}
+
+static void ask_driver(hd_vk *vk, const hdi_vk_key *key, VkMemoryRequirements *out)
+{
+    VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+    if (key->bits & HDI_VK_KEY_BUFFER) {
+        VkBufferCreateInfo info = hdi_vk_buffer_info(vk, key);
+        VkDeviceBufferMemoryRequirements ask = {.sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS,
+                                                .pCreateInfo = &info};
+        vk->fn.vkGetDeviceBufferMemoryRequirements(vk->device, &ask, &needs);
+    } else {
+        VkImageCreateInfo info = hdi_vk_image_info(vk, key);
+        VkDeviceImageMemoryRequirements ask = {.sType = VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS,
+                                               .pCreateInfo = &info};
+        vk->fn.vkGetDeviceImageMemoryRequirements(vk->device, &ask, &needs);
+    }
+    *out = needs.memoryRequirements;
+}
+
+/* The lowest memory type that has all of wanted and most of the rest as hoped; UINT32_MAX: none. */
+static uint32_t choose_type(const hd_vk *vk, uint32_t allowed, VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags hoped,
+                            VkMemoryPropertyFlags shunned)
+{
+    uint32_t best = UINT32_MAX, best_score = 0;
+    for (uint32_t t = 0; t < vk->memory.memoryTypeCount; t++) {
+        VkMemoryPropertyFlags has = vk->memory.memoryTypes[t].propertyFlags;
+        const VkMemoryPropertyFlags never = VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT |
+                                            VK_MEMORY_PROPERTY_DEVICE_COHERENT_BIT_AMD;
+        if (!(allowed >> t & 1) || (has & wanted) != wanted || has & never)
+            continue;
+        uint32_t score = 1 + ((has & hoped) == hoped ? 2u : 0u) + ((has & shunned) == 0 ? 1u : 0u);
+        if (score > best_score) {
+            best = t;
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+/* The needs of every way in which the resource may come to be made: sharing is decided by the plan, and a history is
+ * cleared once. */
+static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
+{
+    bool buffer = key->bits & HDI_VK_KEY_BUFFER;
+    if (buffer && key->bytes > vk->max_buffer_bytes) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "%s cannot make a buffer of %llu bytes", vk->device_name,
+                (unsigned long long)key->bytes);
+        return HD_UNSUPPORTED;
+    }
+    const char *fault = buffer ? NULL : image_unsupported(vk, key);
+    if (fault) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "%s does not support %s (format %u, %ux%ux%u, usage 0x%x)", vk->device_name,
+                fault, key->format, key->width, key->height, key->depth, key->usage);
+        return HD_UNSUPPORTED;
+    }
+    uint64_t bytes = 0, alignment = 1;
+    uint32_t allowed = UINT32_MAX;
+    for (uint32_t way = 0; way < 4; way++) {
+        hdi_vk_key variant = *key;
+        if (way & 1)
+            variant.bits &= ~(uint32_t)HDI_VK_KEY_CONCURRENT;
+        if (way & 2 && !buffer)
+            variant.usage |= VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+        VkMemoryRequirements asked;
+        ask_driver(vk, &variant, &asked);
+        bytes = asked.size > bytes ? asked.size : bytes;
+        alignment = asked.alignment > alignment ? asked.alignment : alignment;
+        allowed &= asked.memoryTypeBits;
+    }
+    bool host = key->bits & HDI_VK_KEY_HOST;
+    uint32_t type = host ? choose_type(vk, allowed,
+                                       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                                       VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0)
+                         : choose_type(vk, allowed, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+    if (type == UINT32_MAX) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "%s has no memory type for a resource%s", vk->device_name,
+                host ? " that the host maps" : "");
+        return HD_UNSUPPORTED;
+    }
+    /* Images and buffers lie side by side in a heap: keep them on different pages of the granularity. */
+    if (vk->limits.bufferImageGranularity > alignment)
+        alignment = vk->limits.bufferImageGranularity;
+    *need = (hd_memory_need){.bytes = bytes, .alignment = alignment, .heap = type + (host ? HDI_VK_HOST_HEAP : 0)};
+    return HD_OK;
+}
+
+static hdi_vk_size *find_size(hdi_vk_size *sizes, uint32_t capacity, const hdi_vk_key *key)
+{
+    uint32_t at = (uint32_t)hdi_hash_bytes(key, sizeof(*key), 0) & (capacity - 1);
+    while (sizes[at].used && memcmp(&sizes[at].key, key, sizeof(*key)) != 0)
+        at = (at + 1) & (capacity - 1);
+    return &sizes[at];
+}
+
+static hd_result grow_sizes(hd_vk *vk)
+{
+    if (vk->size_count * 2 < vk->size_capacity)
+        return HD_OK;
+    uint32_t capacity = vk->size_capacity ? vk->size_capacity * 2 : 64;
+    hdi_vk_size *sizes = hdi_alloc(&vk->allocator, capacity * sizeof(*sizes), 64);
+    if (!sizes)
+        return HD_OUT_OF_MEMORY;
+    memset(sizes, 0, capacity * sizeof(*sizes));
+    for (uint32_t i = 0; i < vk->size_capacity; i++) {
+        if (vk->sizes[i].used)
+            *find_size(sizes, capacity, &vk->sizes[i].key) = vk->sizes[i];
+    }
+    hdi_free(&vk->allocator, vk->sizes, vk->size_capacity * sizeof(*sizes));
+    vk->sizes = sizes;
+    vk->size_capacity = capacity;
+    return HD_OK;
+}
+
+hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *user)
+{
+    hd_vk *vk = user;
+    hdi_vk_key key = hdi_vk_key_of(info);
+    pthread_mutex_lock(&vk->size_lock);
+    hd_result result = grow_sizes(vk);
+    if (result == HD_OK) {
+        hdi_vk_size *size = find_size(vk->sizes, vk->size_capacity, &key);
+        if (!size->used) {
+            size->key = key;
+            size->result = measure(vk, &key, &size->need);
+            size->used = true;
+            vk->size_count++;
+        }
+        *need = size->need;
+        result = (hd_result)size->result;
+    }
+    pthread_mutex_unlock(&vk->size_lock);
+    return result;
+}
+
+void hdi_vk_free_sizes(hd_vk *vk)
+{
+    hdi_free(&vk->allocator, vk->sizes, vk->size_capacity * sizeof(*vk->sizes));
+}
+
+/* ---- heaps ---- */
+
+static void free_heap(hd_vk *vk, hdi_vk_heap *heap)
+{
+    hdi_vk_drop_heap_objects(vk, heap->serial);
+    vk->fn.vkFreeMemory(vk->device, heap->memory, NULL); /* unmaps */
+    vk->memory_bytes -= heap->bytes;
+    hdi_free(&vk->allocator, heap, sizeof(*heap));
+}
+
+void hdi_vk_sweep_heaps(hd_vk *vk, bool all)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < vk->heap_count; i++) {
+        hdi_vk_heap *heap = vk->heaps[i];
+        uint64_t wait = heap->retired ? vk->slot_count : HDI_VK_KEEP_FRAMES;
+        if (all || heap->last_frame + wait <= vk->frame)
+            free_heap(vk, heap);
+        else
+            vk->heaps[kept++] = heap;
+    }
+    vk->heap_count = kept;
+    if (all) {
+        hdi_free(&vk->allocator, vk->heaps, vk->heap_capacity * sizeof(*vk->heaps));
+        vk->heaps = NULL;
+        vk->heap_capacity = 0;
+    }
+}
+
+/* When the device is full, retired heaps may be what fills it: wait for the frames that use them and try again. */
+static VkResult allocate(hd_vk *vk, const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
+{
+    VkResult result = vk->fn.vkAllocateMemory(vk->device, info, NULL, out);
+    if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        return result;
+    uint64_t values[HD_MAX_QUEUES];
+    for (uint32_t q = 0; q <= vk->queue_count; q++)
+        values[q] = vk->queues[q].base;
+    if (hdi_vk_wait_values(vk, values, false) != HD_OK)
+        return result;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < vk->heap_count; i++) {
+        if (vk->heaps[i]->retired && vk->heaps[i]->last_frame < vk->frame)
+            free_heap(vk, vk->heaps[i]);
+        else
+            vk->heaps[kept++] = vk->heaps[i];
+    }
+    vk->heap_count = kept;
+    return vk->fn.vkAllocateMemory(vk->device, info, NULL, out);
+}
+
+static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal, hdi_vk_heap **out)
+{
+    hd_result result = hdi_grow(&vk->allocator, (void **)&vk->heaps, &vk->heap_capacity, vk->heap_count + 1,
+                                sizeof(*vk->heaps));
+    hdi_vk_heap *heap = result == HD_OK ? hdi_alloc(&vk->allocator, sizeof(*heap), 64) : NULL;
+    if (!heap)
+        return HD_OUT_OF_MEMORY;
+    *heap = (hdi_vk_heap){.bytes = plan->bytes, .number = plan->memory, .flags = plan->flags, .ordinal = ordinal};
+    VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .allocationSize = plan->bytes,
+        .memoryTypeIndex = plan->memory & (HDI_VK_HOST_HEAP - 1),
+    };
+    result = hdi_vk_result(vk, allocate(vk, &info, &heap->memory), "vkAllocateMemory");
+    if (result == HD_OK && plan->memory >= HDI_VK_HOST_HEAP) {
+        result = hdi_vk_result(
+            vk, vk->fn.vkMapMemory(vk->device, heap->memory, 0, VK_WHOLE_SIZE, 0, &heap->mapped), "vkMapMemory");
+        if (result != HD_OK)
+            vk->fn.vkFreeMemory(vk->device, heap->memory, NULL);
+    }
+    if (result != HD_OK) {
+        hdi_free(&vk->allocator, heap, sizeof(*heap));
+        return result;
+    }
+    heap->serial = ++vk->heap_serial;
+    vk->memory_bytes += heap->bytes;
+    vk->heaps[vk->heap_count++] = heap;
+    *out = heap;
+    return HD_OK;
+}
+
+static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index)
+{
+    hd_vk *vk = frame->vk;
+    const hd_plan_heap *plan = &frame->plan.heaps[index];
+    uint32_t ordinal = 0;
+    for (uint32_t i = 0; i < index; i++)
+        ordinal += frame->plan.heaps[i].memory == plan->memory && frame->plan.heaps[i].flags == plan->flags;
+    frame->heaps[index] = NULL;
+    if (plan->bytes == 0)
+        return HD_OK;
+    if ((plan->memory & (HDI_VK_HOST_HEAP - 1)) >= vk->memory.memoryTypeCount || plan->memory >= 2 * HDI_VK_HOST_HEAP) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "the plan was not compiled for this device: heap %u has memory %u", index,
+                plan->memory);
+        return HD_INVALID_ARGUMENT;
+    }
+    for (uint32_t i = 0; i < vk->heap_count; i++) {
+        hdi_vk_heap *heap = vk->heaps[i];
+        if (heap->retired || heap->number != plan->memory || heap->flags != plan->flags || heap->ordinal != ordinal)
+            continue;
+        if (heap->bytes >= plan->bytes) {
+            heap->last_frame = vk->frame;
+            frame->heaps[index] = heap;
+            return HD_OK;
+        }
+        heap->retired = true;
+    }
+    hd_result result = make_heap(vk, plan, ordinal, &frame->heaps[index]);
+    if (result == HD_OK)
+        frame->heaps[index]->last_frame = vk->frame;
+    return result;
+}
+
+hd_result hdi_vk_realise_heaps(hdi_vk_frame *frame)
+{
+    hd_result result = HD_OK;
+    for (uint32_t i = 0; i < frame->plan.heap_count && result == HD_OK; i++)
+        result = realise_heap(frame, i);
+    return result;
+}

@@ -1,0 +1,188 @@
+#include "state.h"
+
+#include "alloc.h"
+
+/* Records a plan: the commands of each submit are cut into batches of consecutive commands, each batch is one job and one
+ * primary command buffer, and the submit lists its command buffers in order. Cutting is free for correctness, because
+ * submission order runs through command buffers. A worker gets about three batches, so that uneven passes even out; one
+ * worker gets one command buffer a submit. */
+
+void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result)
+{
+    int none = HD_OK;
+    atomic_compare_exchange_strong_explicit(&slot->failure, &none, (int)result, memory_order_relaxed,
+                                            memory_order_relaxed);
+}
+
+static bool is_host(const hdi_vk_frame *frame, uint32_t submit)
+{
+    return frame->plan.queues[frame->plan.submits[submit].queue].kind == HD_QUEUE_HOST;
+}
+
+static bool waits_for_host(const hdi_vk_frame *frame, const hd_plan_submit *submit)
+{
+    for (uint32_t w = 0; w < submit->wait_count; w++) {
+        if (frame->plan.queues[frame->plan.waits[submit->wait_begin + w].queue].kind == HD_QUEUE_HOST)
+            return true;
+    }
+    return false;
+}
+
+/* ---- cutting ---- */
+
+static uint32_t grain_of(const hdi_vk_frame *frame)
+{
+    uint32_t workers = hd_jobs_worker_count(frame->vk->jobs);
+    if (workers <= 1)
+        return UINT32_MAX;
+    uint32_t grain = frame->plan.pass_count / (3 * workers) + 1;
+    return grain < 16 ? grain : 16;
+}
+
+/* Batches of one submit; out null: only counts them. */
+static uint32_t cut(const hdi_vk_frame *frame, uint32_t s, uint32_t grain, hdi_vk_batch *out)
+{
+    const hd_plan_submit *submit = &frame->plan.submits[s];
+    bool after_host = waits_for_host(frame, submit);
+    uint32_t count = 0, begin = 0, passes = 0;
+    for (uint32_t c = 0; c <= submit->command_count; c++) {
+        bool end = c == submit->command_count;
+        bool pass = !end && frame->plan.commands[submit->command_begin + c].kind == HD_COMMAND_PASS;
+        if (end ? c > begin || (count == 0 && after_host) : pass && passes == grain) {
+            if (out)
+                out[count] = (hdi_vk_batch){s, submit->command_begin + begin, c - begin, after_host && count == 0, NULL};
+            count++;
+            begin = c;
+            passes = 0;
+        }
+        passes += pass;
+    }
+    return count;
+}
+
+static hd_result cut_all(hdi_vk_frame *frame)
+{
+    hdi_arena *arena = &frame->slot->arena;
+    uint32_t submit_count = frame->plan.submit_count, grain = grain_of(frame);
+    frame->submit_batch_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)submit_count + 1);
+    if (!frame->submit_batch_begin)
+        return HD_OUT_OF_MEMORY;
+    frame->batch_count = 0;
+    for (uint32_t s = 0; s < submit_count; s++) {
+        frame->submit_batch_begin[s] = frame->batch_count;
+        frame->batch_count += is_host(frame, s) ? 0 : cut(frame, s, grain, NULL);
+    }
+    frame->submit_batch_begin[submit_count] = frame->batch_count;
+    frame->batches = HDI_ARENA_ARRAY(arena, hdi_vk_batch, frame->batch_count);
+    if (!frame->batches)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t s = 0; s < submit_count; s++) {
+        if (!is_host(frame, s))
+            cut(frame, s, grain, frame->batches + frame->submit_batch_begin[s]);
+    }
+    return HD_OK;
+}
+
+/* Events exist, and no event's batch is larger than one command takes. */
+static hd_result prepare_events(hdi_vk_frame *frame)
+{
+    uint32_t count = 0;
+    for (uint32_t c = 0; c < frame->plan.command_count; c++) {
+        const hd_plan_command *command = &frame->plan.commands[c];
+        if (command->kind != HD_COMMAND_SET && command->kind != HD_COMMAND_WAIT)
+            continue;
+        if (frame->plan.batches[command->index].barrier_count > HDI_VK_BARRIERS)
+            return HD_TOO_LARGE;
+        count = command->event >= count ? command->event + 1 : count;
+    }
+    return hdi_vk_events(frame->vk, frame->slot, count);
+}
+
+/* ---- recording ---- */
+
+static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, uint32_t worker)
+{
+    hd_vk *vk = frame->vk;
+    const hdi_pass_exec *exec = &frame->decl.pass_exec[pass];
+    bool label = vk->labels && exec->name, rendering = false;
+    if (label) {
+        VkDebugUtilsLabelEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = exec->name};
+        vk->fn.vkCmdBeginDebugUtilsLabelEXT(commands, &info);
+    }
+    hd_result result = HD_OK;
+    if (frame->decl.pass_type[pass] == HD_PASS_GFX && !(frame->decl.pass_flags[pass] & HDI_PASS_NO_RENDERING))
+        result = hdi_vk_begin_rendering(frame, commands, pass, &rendering);
+    if (result == HD_OK && exec->record) {
+        hd_recorder recorder = {
+            .frame = frame, .vk = vk, .commands = commands, .pass = pass, .worker = worker, .frame_index = vk->frame};
+        exec->record(&recorder, exec->user);
+    }
+    if (rendering)
+        vk->fn.vkCmdEndRendering(commands);
+    if (label)
+        vk->fn.vkCmdEndDebugUtilsLabelEXT(commands);
+    return result;
+}
+
+/* The semaphore of a host pass orders, but what the host wrote after the submit reaches the device only by this. */
+static void show_host_writes(const hdi_vk_frame *frame, VkCommandBuffer commands)
+{
+    VkMemoryBarrier2 barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+        .srcStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
+        .srcAccessMask = VK_ACCESS_2_HOST_WRITE_BIT,
+        .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+        .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
+    };
+    VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
+    frame->vk->fn.vkCmdPipelineBarrier2(commands, &info);
+}
+
+static hd_result record_commands(hdi_vk_frame *frame, hdi_vk_batch *batch, uint32_t worker)
+{
+    hd_result result = HD_OK;
+    if (batch->after_host)
+        show_host_writes(frame, batch->commands);
+    for (uint32_t c = 0; c < batch->command_count && result == HD_OK; c++) {
+        const hd_plan_command *command = &frame->plan.commands[batch->command_begin + c];
+        if (command->kind == HD_COMMAND_PASS)
+            result = record_pass(frame, batch->commands, command->index, worker);
+        else
+            hdi_vk_record_barriers(frame, batch->commands, command);
+    }
+    return result;
+}
+
+static void record_batches(uint32_t begin, uint32_t end, uint32_t worker, void *user)
+{
+    hdi_vk_frame *frame = user;
+    hd_vk *vk = frame->vk;
+    for (uint32_t b = begin; b < end; b++) {
+        hdi_vk_batch *batch = &frame->batches[b];
+        const hdi_vk_queue *queue = &vk->queues[frame->queue_of[frame->plan.submits[batch->submit].queue]];
+        hd_result result;
+        hdi_vk_pool *pool = hdi_vk_pool_take(vk, frame->slot, queue->family_index, &result);
+        if (pool) {
+            result = hdi_vk_pool_begin(vk, pool, &batch->commands);
+            if (result == HD_OK)
+                result = record_commands(frame, batch, worker);
+            if (result == HD_OK)
+                result = hdi_vk_result(vk, vk->fn.vkEndCommandBuffer(batch->commands), "vkEndCommandBuffer");
+            hdi_vk_pool_give(vk, frame->slot, pool);
+        }
+        if (result != HD_OK)
+            hdi_vk_note_failure(frame->slot, result);
+    }
+}
+
+hd_result hdi_vk_record(hdi_vk_frame *frame)
+{
+    hd_result result = prepare_events(frame);
+    if (result == HD_OK)
+        result = cut_all(frame);
+    if (result != HD_OK)
+        return result;
+    hd_jobs_parallel_for(frame->vk->jobs, frame->batch_count, 1, record_batches, frame);
+    return (hd_result)atomic_load_explicit(&frame->slot->failure, memory_order_acquire);
+}

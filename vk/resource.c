@@ -1,0 +1,316 @@
+#include "state.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "hash.h"
+
+/* Binds what a plan names to images and buffers. Objects are cached by description and place (heap and offset): a plan
+ * that comes again creates nothing. Objects of different plans may lie over one another in a heap: frames are fully
+ * synchronized with each other, and only persistent heaps hand content on. A history and what it is of are two objects
+ * that change roles each frame; their content counts only when the frame before used exactly the same pair. */
+
+/* ---- cache ---- */
+
+static uint32_t bucket_of(const hdi_vk_key *key, uint64_t serial, uint64_t offset, uint32_t bucket_count)
+{
+    uint64_t hash = hdi_hash_mix(hdi_hash_mix(hdi_hash_bytes(key, sizeof(*key), 0), serial), offset);
+    return (uint32_t)hash & (bucket_count - 1);
+}
+
+static hd_result grow_buckets(hd_vk *vk)
+{
+    if (vk->object_count < vk->bucket_count)
+        return HD_OK;
+    uint32_t count = vk->bucket_count ? vk->bucket_count * 2 : 64;
+    hdi_vk_object **buckets = hdi_alloc(&vk->allocator, count * sizeof(*buckets), 64);
+    if (!buckets)
+        return HD_OUT_OF_MEMORY;
+    memset(buckets, 0, count * sizeof(*buckets));
+    for (uint32_t b = 0; b < vk->bucket_count; b++) {
+        for (hdi_vk_object *object = vk->buckets[b], *next; object; object = next) {
+            next = object->next;
+            uint32_t to = bucket_of(&object->key, object->heap_serial, object->offset, count);
+            object->next = buckets[to];
+            buckets[to] = object;
+        }
+    }
+    hdi_free(&vk->allocator, vk->buckets, vk->bucket_count * sizeof(*buckets));
+    vk->buckets = buckets;
+    vk->bucket_count = count;
+    return HD_OK;
+}
+
+static void destroy_object(hd_vk *vk, hdi_vk_object *object)
+{
+    hdi_vk_free_views(vk, object);
+    if (object->image)
+        vk->fn.vkDestroyImage(vk->device, object->image, NULL);
+    if (object->buffer)
+        vk->fn.vkDestroyBuffer(vk->device, object->buffer, NULL);
+    hdi_free(&vk->allocator, object, sizeof(*object));
+    vk->object_count--;
+}
+
+static void drop_objects(hd_vk *vk, uint64_t heap_serial, bool all)
+{
+    for (uint32_t b = 0; b < vk->bucket_count; b++) {
+        hdi_vk_object **link = &vk->buckets[b];
+        while (*link) {
+            hdi_vk_object *object = *link;
+            bool drop = heap_serial ? object->heap_serial == heap_serial
+                                    : all || object->last_frame + HDI_VK_KEEP_FRAMES <= vk->frame;
+            if (drop) {
+                *link = object->next;
+                destroy_object(vk, object);
+            } else {
+                link = &object->next;
+            }
+        }
+    }
+}
+
+void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial)
+{
+    drop_objects(vk, heap_serial, false);
+}
+
+void hdi_vk_sweep_objects(hd_vk *vk, bool all)
+{
+    drop_objects(vk, 0, all);
+    if (all) {
+        hdi_free(&vk->allocator, vk->buckets, vk->bucket_count * sizeof(*vk->buckets));
+        vk->buckets = NULL;
+        vk->bucket_count = 0;
+    }
+}
+
+/* ---- making ---- */
+
+/* The plan's place must do for the driver's own requirements: it may come from a file or from other sizes. */
+static hd_result check_place(hd_vk *vk, const VkMemoryRequirements *needs, const hdi_vk_heap *heap, uint64_t offset,
+                             uint32_t res)
+{
+    uint32_t type = heap->number & (HDI_VK_HOST_HEAP - 1);
+    if (offset % needs->alignment == 0 && offset <= heap->bytes && needs->size <= heap->bytes - offset &&
+        needs->memoryTypeBits >> type & 1)
+        return HD_OK;
+    hdi_log(&vk->log, HD_LOG_ERROR,
+            "resource %u does not fit its place in the plan (offset %llu, needs %llu bytes aligned to %llu): the plan was "
+            "compiled with other sizes",
+            res, (unsigned long long)offset, (unsigned long long)needs->size, (unsigned long long)needs->alignment);
+    return HD_INVALID_ARGUMENT;
+}
+
+static hd_result make_image(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap *heap, uint32_t res)
+{
+    VkImageCreateInfo info = hdi_vk_image_info(vk, &object->key);
+    hd_result result =
+        hdi_vk_result(vk, vk->fn.vkCreateImage(vk->device, &info, NULL, &object->image), "vkCreateImage");
+    if (result != HD_OK)
+        return result;
+    VkMemoryRequirements needs;
+    vk->fn.vkGetImageMemoryRequirements(vk->device, object->image, &needs);
+    result = check_place(vk, &needs, heap, object->offset, res);
+    if (result == HD_OK)
+        result = hdi_vk_result(vk, vk->fn.vkBindImageMemory(vk->device, object->image, heap->memory, object->offset),
+                               "vkBindImageMemory");
+    if (result != HD_OK)
+        vk->fn.vkDestroyImage(vk->device, object->image, NULL);
+    return result;
+}
+
+static hd_result make_buffer(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap *heap, uint32_t res)
+{
+    VkBufferCreateInfo info = hdi_vk_buffer_info(vk, &object->key);
+    hd_result result =
+        hdi_vk_result(vk, vk->fn.vkCreateBuffer(vk->device, &info, NULL, &object->buffer), "vkCreateBuffer");
+    if (result != HD_OK)
+        return result;
+    VkMemoryRequirements needs;
+    vk->fn.vkGetBufferMemoryRequirements(vk->device, object->buffer, &needs);
+    result = check_place(vk, &needs, heap, object->offset, res);
+    if (result == HD_OK)
+        result = hdi_vk_result(vk, vk->fn.vkBindBufferMemory(vk->device, object->buffer, heap->memory, object->offset),
+                               "vkBindBufferMemory");
+    if (result != HD_OK)
+        vk->fn.vkDestroyBuffer(vk->device, object->buffer, NULL);
+    else if (heap->mapped)
+        object->mapped = (unsigned char *)heap->mapped + object->offset;
+    return result;
+}
+
+static hd_result get_object(hd_vk *vk, const hdi_vk_key *key, const hdi_vk_heap *heap, uint64_t offset, uint32_t res,
+                            hdi_vk_object **out)
+{
+    hd_result result = grow_buckets(vk);
+    if (result != HD_OK)
+        return result;
+    uint32_t bucket = bucket_of(key, heap->serial, offset, vk->bucket_count);
+    for (hdi_vk_object *object = vk->buckets[bucket]; object; object = object->next) {
+        if (object->heap_serial == heap->serial && object->offset == offset &&
+            memcmp(&object->key, key, sizeof(*key)) == 0) {
+            object->last_frame = vk->frame;
+            *out = object;
+            return HD_OK;
+        }
+    }
+    hdi_vk_object *object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
+    if (!object)
+        return HD_OUT_OF_MEMORY;
+    *object = (hdi_vk_object){.key = *key, .heap_serial = heap->serial, .offset = offset, .last_frame = vk->frame};
+    result = key->bits & HDI_VK_KEY_BUFFER ? make_buffer(vk, object, heap, res) : make_image(vk, object, heap, res);
+    if (result != HD_OK) {
+        hdi_free(&vk->allocator, object, sizeof(*object));
+        return result;
+    }
+    object->next = vk->buckets[bucket];
+    vk->buckets[bucket] = object;
+    vk->object_count++;
+    *out = object;
+    return HD_OK;
+}
+
+/* ---- histories ---- */
+
+static hdi_vk_key key_in_plan(const hdi_vk_frame *frame, const hd_plan_resource *plan)
+{
+    hd_resource_info info;
+    hdi_resource_info(&frame->decl, plan->id, &info);
+    info.concurrent_possible = plan->flags & HD_PLAN_CONCURRENT;
+    hdi_vk_key key = hdi_vk_key_of(&info);
+    /* to be cleared before its first use */
+    if (!info.is_buffer && frame->decl.res_flags[plan->id] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
+        key.usage |= VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    return key;
+}
+
+static bool same_pair(const hdi_vk_pair *a, const hdi_vk_pair *b)
+{
+    return a->heap_serial == b->heap_serial && a->offset[0] == b->offset[0] && a->offset[1] == b->offset[1] &&
+           memcmp(&a->key, &b->key, sizeof(a->key)) == 0;
+}
+
+/* What the frame that comes next will find; written back by hdi_vk_commit_pairs. */
+static void note_pair(hdi_vk_frame *frame, const hdi_vk_pair *next)
+{
+    frame->pair_next[frame->pair_count++] = *next;
+}
+
+static hd_result bind_history(hdi_vk_frame *frame, const hd_plan_resource *history)
+{
+    hd_vk *vk = frame->vk;
+    uint32_t of_index = frame->plan_index[frame->decl.res_pair[history->id]];
+    const hd_plan_resource *of = of_index == HDI_NONE ? NULL : &frame->plan.resources[of_index];
+    const hdi_vk_heap *heap = frame->heaps[history->heap];
+    if (of && of->heap != history->heap) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "the plan puts history %u and resource %u into different heaps", history->id,
+                of->id);
+        return HD_INVALID_ARGUMENT;
+    }
+    hdi_vk_pair pair = {.key = key_in_plan(frame, history), .heap_serial = heap->serial};
+    pair.offset[0] = of ? of->offset : history->offset;
+    pair.offset[1] = history->offset;
+    const hdi_vk_pair *last = NULL;
+    for (uint32_t i = 0; i < vk->pair_count && !last; i++) {
+        if (vk->pairs[i].next_frame == vk->frame && same_pair(&vk->pairs[i], &pair))
+            last = &vk->pairs[i];
+    }
+    uint32_t turn = last && of ? last->turn : 0;
+    hdi_vk_object *object = NULL;
+    hd_result result = get_object(vk, &pair.key, heap, pair.offset[1 - turn], history->id, &object);
+    frame->bound[history->id] = object;
+    if (result == HD_OK && of)
+        result = get_object(vk, &pair.key, heap, pair.offset[turn], of->id, &frame->bound[of->id]);
+    if (result != HD_OK)
+        return result;
+
+    bool shared = history->flags & HD_PLAN_CONCURRENT;
+    uint32_t layout = of ? of->final_layout : history->final_layout;
+    uint32_t left = of ? of->final_family : history->final_family, family = history->first_family;
+    if (family == HD_NONE)
+        family = left;
+    if (shared)
+        left = family = HD_NONE;
+    bool image = !(pair.key.bits & HDI_VK_KEY_BUFFER);
+    if (!last || (!shared && last->family != family))
+        frame->inits[frame->init_count++] = (hdi_vk_init){object, VK_IMAGE_LAYOUT_UNDEFINED, layout, family, true};
+    else if (image && last->layout != layout)
+        frame->inits[frame->init_count++] = (hdi_vk_init){object, last->layout, layout, family, false};
+    pair.turn = of ? 1 - turn : 0;
+    pair.layout = layout;
+    pair.family = left;
+    pair.next_frame = vk->frame + 1;
+    note_pair(frame, &pair);
+    return HD_OK;
+}
+
+void hdi_vk_commit_pairs(hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    /* Room was made before; what this frame did not use is lost. */
+    memcpy(vk->pairs, frame->pair_next, frame->pair_count * sizeof(*vk->pairs));
+    vk->pair_count = frame->pair_count;
+}
+
+/* ---- entry ---- */
+
+static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
+{
+    const hdi_res_info *info = &frame->decl.res_info[plan->id];
+    bool buffer = frame->decl.res_flags[plan->id] & HDI_RES_BUFFER;
+    if (!info->native) {
+        hdi_log(&frame->vk->log, HD_LOG_ERROR, "resource %u '%s' is imported without a %s and cannot be executed",
+                plan->id, info->name ? info->name : "", buffer ? "VkBuffer" : "VkImage");
+        return HD_INVALID_ARGUMENT;
+    }
+    hd_resource_info described;
+    hdi_resource_info(&frame->decl, plan->id, &described);
+    hdi_vk_object *object = &frame->slot->imports[frame->slot->import_count++];
+    *object = (hdi_vk_object){.key = hdi_vk_key_of(&described)};
+    if (buffer)
+        object->buffer = (VkBuffer)info->native;
+    else
+        object->image = (VkImage)info->native;
+    frame->bound[plan->id] = object;
+    return HD_OK;
+}
+
+static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan)
+{
+    uint32_t flags = frame->decl.res_flags[plan->id];
+    if (flags & HDI_RES_EXTERNAL)
+        return bind_import(frame, plan);
+    if (plan->heap >= frame->plan.heap_count || !frame->heaps[plan->heap]) {
+        hdi_log(&frame->vk->log, HD_LOG_ERROR, "the plan puts resource %u into no heap", plan->id);
+        return HD_INVALID_ARGUMENT;
+    }
+    if (flags & HDI_RES_HISTORY)
+        return bind_history(frame, plan);
+    if (flags & HDI_RES_HAS_HISTORY && frame->plan_index[frame->decl.res_pair[plan->id]] != HDI_NONE)
+        return HD_OK; /* bound with its history */
+    hdi_vk_key key = key_in_plan(frame, plan);
+    return get_object(frame->vk, &key, frame->heaps[plan->heap], plan->offset, plan->id, &frame->bound[plan->id]);
+}
+
+hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    const hd_plan_view *plan = &frame->plan;
+    uint32_t histories = 0, imports = 0;
+    for (uint32_t i = 0; i < plan->resource_count; i++) {
+        histories += (frame->decl.res_flags[plan->resources[i].id] & HDI_RES_HISTORY) != 0;
+        imports += (frame->decl.res_flags[plan->resources[i].id] & HDI_RES_EXTERNAL) != 0;
+    }
+    hdi_arena *arena = &frame->slot->arena;
+    frame->inits = HDI_ARENA_ARRAY(arena, hdi_vk_init, histories);
+    frame->pair_next = HDI_ARENA_ARRAY(arena, hdi_vk_pair, histories);
+    frame->slot->imports = HDI_ARENA_ARRAY(arena, hdi_vk_object, imports);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hd_result result =
+        hdi_grow(&vk->allocator, (void **)&vk->pairs, &vk->pair_capacity, histories, sizeof(*vk->pairs));
+    for (uint32_t i = 0; i < plan->resource_count && result == HD_OK; i++)
+        result = bind_resource(frame, &plan->resources[i]);
+    return result;
+}

@@ -1,0 +1,382 @@
+/* What an hd_vk holds, and what the files of vk/ call of one another. One thread at a time runs an hd_vk; what workers
+ * and the host thread touch as well says so. */
+#ifndef HDI_VK_STATE_H
+#define HDI_VK_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <heddle/vk.h>
+
+#include "arena.h"
+#include "tables.h"
+
+#define HDI_VK_MAX_FRAMES 4
+/* Cached objects that no frame used for so long are dropped; more than frames can be in flight. */
+#define HDI_VK_KEEP_FRAMES 16
+/* Heap numbers: a memory type, plus this for memory that the host maps. */
+#define HDI_VK_HOST_HEAP 32u
+/* Barriers in one command at most; larger batches are recorded in pieces. */
+#define HDI_VK_BARRIERS 64
+
+/* ---- functions ---- */
+
+#define HDI_VK_INSTANCE_FUNCTIONS(X)                                                                                   \
+    X(vkDestroyInstance)                                                                                               \
+    X(vkEnumeratePhysicalDevices)                                                                                      \
+    X(vkGetPhysicalDeviceProperties)                                                                                   \
+    X(vkGetPhysicalDeviceProperties2)                                                                                  \
+    X(vkGetPhysicalDeviceFeatures2)                                                                                    \
+    X(vkGetPhysicalDeviceMemoryProperties)                                                                             \
+    X(vkGetPhysicalDeviceQueueFamilyProperties)                                                                        \
+    X(vkGetPhysicalDeviceImageFormatProperties2)                                                                       \
+    X(vkCreateDevice)                                                                                                  \
+    X(vkGetDeviceProcAddr)
+
+typedef struct hdi_vk_instance_table {
+#define HDI_VK_MEMBER(name) PFN_##name name;
+    HDI_VK_INSTANCE_FUNCTIONS(HDI_VK_MEMBER)
+#undef HDI_VK_MEMBER
+} hdi_vk_instance_table;
+
+#define HDI_VK_DEVICE_FUNCTIONS(X)                                                                                     \
+    X(vkDestroyDevice)                                                                                                 \
+    X(vkGetDeviceQueue)                                                                                                \
+    X(vkQueueSubmit2)                                                                                                  \
+    X(vkCreateSemaphore)                                                                                               \
+    X(vkDestroySemaphore)                                                                                              \
+    X(vkWaitSemaphores)                                                                                                \
+    X(vkSignalSemaphore)                                                                                               \
+    X(vkGetSemaphoreCounterValue)                                                                                      \
+    X(vkCreateCommandPool)                                                                                             \
+    X(vkDestroyCommandPool)                                                                                            \
+    X(vkResetCommandPool)                                                                                              \
+    X(vkAllocateCommandBuffers)                                                                                        \
+    X(vkBeginCommandBuffer)                                                                                            \
+    X(vkEndCommandBuffer)                                                                                              \
+    X(vkCmdPipelineBarrier2)                                                                                           \
+    X(vkCmdSetEvent2)                                                                                                  \
+    X(vkCmdWaitEvents2)                                                                                                \
+    X(vkCreateEvent)                                                                                                   \
+    X(vkDestroyEvent)                                                                                                  \
+    X(vkResetEvent)                                                                                                    \
+    X(vkCmdBeginRendering)                                                                                             \
+    X(vkCmdEndRendering)                                                                                               \
+    X(vkCmdSetViewport)                                                                                                \
+    X(vkCmdSetScissor)                                                                                                 \
+    X(vkCmdClearColorImage)                                                                                            \
+    X(vkCmdClearDepthStencilImage)                                                                                     \
+    X(vkCmdFillBuffer)                                                                                                 \
+    X(vkCreateImage)                                                                                                   \
+    X(vkDestroyImage)                                                                                                  \
+    X(vkCreateBuffer)                                                                                                  \
+    X(vkDestroyBuffer)                                                                                                 \
+    X(vkCreateImageView)                                                                                               \
+    X(vkDestroyImageView)                                                                                              \
+    X(vkAllocateMemory)                                                                                                \
+    X(vkFreeMemory)                                                                                                    \
+    X(vkMapMemory)                                                                                                     \
+    X(vkBindImageMemory)                                                                                               \
+    X(vkBindBufferMemory)                                                                                              \
+    X(vkGetImageMemoryRequirements)                                                                                    \
+    X(vkGetBufferMemoryRequirements)                                                                                   \
+    X(vkGetDeviceImageMemoryRequirements)                                                                              \
+    X(vkGetDeviceBufferMemoryRequirements)
+
+typedef struct hdi_vk_device_table {
+#define HDI_VK_MEMBER(name) PFN_##name name;
+    HDI_VK_DEVICE_FUNCTIONS(HDI_VK_MEMBER)
+    HDI_VK_MEMBER(vkCmdBeginDebugUtilsLabelEXT) /* null: no labels */
+    HDI_VK_MEMBER(vkCmdEndDebugUtilsLabelEXT)
+#undef HDI_VK_MEMBER
+} hdi_vk_device_table;
+
+/* ---- resources ---- */
+
+/* What an image or buffer is made from; no padding, compared as bytes. */
+typedef struct hdi_vk_key {
+    uint64_t bytes;
+    uint32_t width, height, depth, format, mips, layers, samples, flags, usage;
+    uint32_t bits; /* HDI_VK_KEY_* */
+} hdi_vk_key;
+enum { HDI_VK_KEY_BUFFER = 1, HDI_VK_KEY_HOST = 2, HDI_VK_KEY_CONCURRENT = 4 };
+_Static_assert(sizeof(hdi_vk_key) == 48, "keys are compared and hashed as bytes");
+
+typedef struct hdi_vk_heap {
+    VkDeviceMemory memory;
+    uint64_t serial; /* never used twice */
+    uint64_t bytes;
+    uint32_t number, flags, ordinal; /* of the plan heaps that it stands for */
+    void *mapped;
+    uint64_t last_frame;
+    bool retired; /* a larger one took its place */
+} hdi_vk_heap;
+
+typedef struct hdi_vk_view {
+    struct hdi_vk_view *next;
+    hd_range range;
+    uint32_t aspects, type;
+    VkImageView view;
+} hdi_vk_view;
+
+typedef struct hdi_vk_object {
+    hdi_vk_key key;
+    uint64_t heap_serial, offset; /* place; part of what it is found by */
+    VkImage image;
+    VkBuffer buffer;
+    void *mapped;
+    uint64_t last_frame;
+    hdi_vk_view *views;         /* under the view lock */
+    struct hdi_vk_object *next; /* same bucket */
+} hdi_vk_object;
+
+/* A history and what it is of: two objects that take turns. */
+typedef struct hdi_vk_pair {
+    hdi_vk_key key;
+    uint64_t heap_serial, offset[2]; /* of the OF and of the history in the plan; equal for a history alone */
+    uint64_t next_frame;             /* the frame in which its content is the last frame's */
+    uint32_t turn;                   /* which place holds the OF in that frame */
+    uint32_t layout, family;         /* as the last frame left what is now the history */
+} hdi_vk_pair;
+
+/* What must happen to a history before a frame that relies on it. */
+typedef struct hdi_vk_init {
+    hdi_vk_object *object;
+    uint32_t old_layout, new_layout; /* images; an old layout of UNDEFINED: cleared */
+    uint32_t family;                 /* that must own it; HD_NONE: any */
+    bool clear;
+} hdi_vk_init;
+
+typedef struct hdi_vk_size {
+    hdi_vk_key key;
+    hd_memory_need need;
+    uint32_t result;
+    bool used;
+} hdi_vk_size;
+
+/* ---- frames ---- */
+
+typedef struct hdi_vk_queue {
+    hd_vk_queue_desc desc; /* the host queue: kind host, no family */
+    VkQueueFlags flags;    /* of the family */
+    uint32_t family_index; /* in families */
+    VkSemaphore timeline;
+    uint64_t base;      /* value with which the frames so far end */
+    uint64_t submitted; /* highest value whose signal was handed to the driver (or to the host thread) */
+} hdi_vk_queue;
+
+/* A command pool of one frame slot and family; taken by one batch at a time. */
+typedef struct hdi_vk_pool {
+    struct hdi_vk_pool *next; /* all of the slot */
+    struct hdi_vk_pool *free; /* those free of the family */
+    VkCommandPool pool;
+    uint32_t family_index;
+    VkCommandBuffer *buffers;
+    uint32_t buffer_count, buffer_capacity, buffer_used;
+} hdi_vk_pool;
+
+typedef struct hdi_vk_host_use {
+    uint32_t handle;
+    hdi_vk_object *object;
+} hdi_vk_host_use;
+
+typedef struct hdi_vk_host_pass {
+    hd_record_fn record;
+    void *user;
+    hdi_vk_host_use *uses;
+    uint32_t use_count;
+} hdi_vk_host_pass;
+
+typedef struct hdi_vk_host_submit {
+    VkSemaphore *semaphores;
+    uint64_t *values;
+    uint32_t wait_count;
+    hdi_vk_host_pass *passes;
+    uint32_t pass_count;
+    uint64_t signal; /* 0: none */
+} hdi_vk_host_submit;
+
+typedef struct hdi_vk_slot {
+    hdi_arena arena;
+    uint64_t end[HD_MAX_QUEUES]; /* timeline values that its frame ends with; 0: nothing to wait for */
+    hdi_vk_pool *pools;
+    hdi_vk_pool *free_pools[HD_MAX_QUEUES]; /* by family index; under pool_lock */
+    VkEvent *events;
+    uint32_t event_count, event_capacity;
+    hdi_vk_object *imports; /* arena; their views live as long as the frame */
+    uint32_t import_count;
+    hdi_vk_host_submit *host_submits; /* arena */
+    uint32_t host_submit_count;
+    uint64_t frame;
+    atomic_int failure; /* first hd_result of a worker or of a record callback's call */
+} hdi_vk_slot;
+
+/* The plan and its declaration during one hd_vk_execute. */
+typedef struct hdi_vk_frame {
+    hd_vk *vk;
+    hdi_vk_slot *slot;
+    const hd_graph *graph;
+    hdi_decl decl;
+    hd_plan_view plan;
+    uint32_t queue_of[HD_MAX_QUEUES]; /* plan queue -> queues of hd_vk */
+    hdi_vk_object **bound;            /* by declared resource; null: not in the plan */
+    uint32_t *plan_index;             /* declared resource -> plan.resources, or HDI_NONE */
+    hdi_vk_heap **heaps;              /* by plan heap */
+    hdi_vk_init *inits;
+    uint32_t init_count;
+    hdi_vk_pair *pair_next; /* what the pairs are for the next frame */
+    uint32_t pair_count;
+    struct hdi_vk_batch *batches;
+    uint32_t batch_count;
+    uint32_t *submit_batch_begin; /* submit_count + 1 */
+} hdi_vk_frame;
+
+/* Consecutive commands of one submit in one command buffer. */
+typedef struct hdi_vk_batch {
+    uint32_t submit;
+    uint32_t command_begin, command_count;
+    bool after_host; /* begins with a barrier that shows what the host wrote */
+    VkCommandBuffer commands;
+} hdi_vk_batch;
+
+struct hd_recorder {
+    hdi_vk_frame *frame; /* null in a host pass */
+    const hdi_vk_host_pass *host;
+    hd_vk *vk;
+    VkCommandBuffer commands;
+    uint32_t pass, worker;
+    uint64_t frame_index;
+};
+
+struct hd_vk {
+    hd_allocator allocator;
+    hd_log log;
+    hd_jobs *jobs;
+    bool owns_device;
+    bool labels; /* debug labels can be recorded */
+    char device_name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
+
+    PFN_vkGetInstanceProcAddr get_instance_proc;
+    VkInstance instance;
+    VkPhysicalDevice physical_device;
+    VkDevice device;
+    hdi_vk_instance_table in;
+    hdi_vk_device_table fn;
+    VkPhysicalDeviceLimits limits;
+    uint64_t max_buffer_bytes;
+    VkPhysicalDeviceMemoryProperties memory;
+
+    hdi_vk_queue queues[HD_MAX_QUEUES]; /* queue_count of the GPU, then the host's */
+    uint32_t queue_count;
+    uint32_t families[HD_MAX_QUEUES]; /* distinct */
+    uint32_t family_count;
+
+    /* memory.c */
+    pthread_mutex_t size_lock; /* the compiler may ask from its workers */
+    hdi_vk_size *sizes;
+    uint32_t size_count, size_capacity;
+    hdi_vk_heap **heaps;
+    uint32_t heap_count, heap_capacity;
+    uint64_t heap_serial, memory_bytes;
+
+    /* resource.c, view.c */
+    hdi_vk_object **buckets;
+    uint32_t bucket_count, object_count;
+    hdi_vk_pair *pairs;
+    uint32_t pair_count, pair_capacity;
+    pthread_mutex_t view_lock;
+
+    /* frames */
+    uint32_t slot_count;
+    hdi_vk_slot slots[HDI_VK_MAX_FRAMES];
+    pthread_mutex_t pool_lock;
+    uint64_t frame; /* frames executed */
+    hd_vk_frame_stats stats;
+    atomic_int lost; /* the hd_result that ended it; also set by the host thread */
+
+    /* host.c */
+    pthread_t host_thread;
+    bool host_started;
+    pthread_mutex_t host_lock;
+    pthread_cond_t host_wake;
+    hdi_vk_slot *host_queue[HDI_VK_MAX_FRAMES + 1]; /* ring under host_lock */
+    uint32_t host_head, host_tail;
+    bool host_quit;
+};
+
+/* ---- loader.c ---- */
+PFN_vkGetInstanceProcAddr hdi_vk_find_loader(void);
+/* Null, or the name of the first function that is missing. */
+const char *hdi_vk_load_instance(hd_vk *vk);
+const char *hdi_vk_load_device(hd_vk *vk);
+/* Turns a VkResult into a result and logs what failed. */
+hd_result hdi_vk_result(hd_vk *vk, VkResult result, const char *what);
+/* The device cannot go on; result comes back from every later call. Any thread. */
+void hdi_vk_lose(hd_vk *vk, hd_result result);
+
+/* ---- device.c ---- */
+hd_result hdi_vk_make(hd_vk *vk, const hd_vk_desc *desc);
+hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc);
+
+/* ---- vk.c ---- */
+/* Checks version and features, remembers limits. */
+hd_result hdi_vk_use_physical_device(hd_vk *vk, VkPhysicalDevice device);
+
+/* ---- memory.c ---- */
+hdi_vk_key hdi_vk_key_of(const hd_resource_info *info);
+VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key);
+VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key);
+hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *vk); /* an hd_size_fn */
+hd_result hdi_vk_realise_heaps(hdi_vk_frame *frame);
+void hdi_vk_sweep_heaps(hd_vk *vk, bool all);
+void hdi_vk_free_sizes(hd_vk *vk);
+
+/* ---- resource.c ---- */
+hd_result hdi_vk_realise_resources(hdi_vk_frame *frame);
+/* The frame was handed over: its histories are the next frame's. */
+void hdi_vk_commit_pairs(hdi_vk_frame *frame);
+/* Destroys objects that lie in a heap (0: any) and were not used for long, or all. */
+void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial);
+void hdi_vk_sweep_objects(hd_vk *vk, bool all);
+
+/* ---- view.c ---- */
+VkImageAspectFlags hdi_vk_aspects(uint32_t format);
+/* Any worker. VK_NULL_HANDLE: failed; the slot (may be null) notes why. */
+VkImageView hdi_vk_view_get(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_object *object, const hd_range *range,
+                            VkImageAspectFlags aspects, VkImageViewType type);
+void hdi_vk_free_views(hd_vk *vk, hdi_vk_object *object);
+
+/* ---- pool.c ---- */
+hdi_vk_pool *hdi_vk_pool_take(hd_vk *vk, hdi_vk_slot *slot, uint32_t family_index, hd_result *result);
+void hdi_vk_pool_give(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_pool *pool);
+/* A command buffer in recording state. */
+hd_result hdi_vk_pool_begin(hd_vk *vk, hdi_vk_pool *pool, VkCommandBuffer *out);
+hd_result hdi_vk_events(hd_vk *vk, hdi_vk_slot *slot, uint32_t count);
+/* Everything back for the slot's next frame, whose last one has finished. */
+hd_result hdi_vk_slot_reset(hd_vk *vk, hdi_vk_slot *slot);
+void hdi_vk_slot_free(hd_vk *vk, hdi_vk_slot *slot);
+
+/* ---- record.c, rendering.c, barriers.c ---- */
+hd_result hdi_vk_record(hdi_vk_frame *frame);
+void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result);
+/* Begins the rendering of a gfx pass. *begun: false when it has no attachments. Any worker. */
+hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, bool *begun);
+void hdi_vk_record_barriers(const hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_command *command);
+
+/* ---- init.c ---- */
+/* Records and submits what histories need before the frame. */
+hd_result hdi_vk_submit_inits(hdi_vk_frame *frame);
+
+/* ---- submit.c ---- */
+hd_result hdi_vk_submit(hdi_vk_frame *frame);
+/* Waits for everything of the earlier frames; room for queue_count + 1. */
+uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits);
+/* CPU wait for timeline values (0: none) of all queues. even_lost: waits on for a bounded time on a lost device. */
+hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost);
+
+/* ---- host.c ---- */
+hd_result hdi_vk_host_start(hd_vk *vk);
+void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot);
+void hdi_vk_host_stop(hd_vk *vk);
+
+#endif

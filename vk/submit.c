@@ -1,0 +1,287 @@
+#include "state.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "declare_columns.h"
+
+/* Hands a recorded frame over: the plan's submits in the plan's order, neighbours on one queue in one call. Values of the
+ * plan start at 1 in every frame and are raised by what the queue's timeline has reached (base). The first submit of a
+ * queue waits for the ends of all queues' earlier frames, the last one signals the end: frames are fully synchronized
+ * with each other, as the plan takes for granted. Host submits go to the host thread before anything is submitted to the
+ * GPU, so that a driver which blocks in a submit until a host value comes gets its value. */
+
+enum { SLICE_NS = 100 * 1000 * 1000, LOST_SLICES = 20 };
+
+/* Of one frame, by queue of hd_vk. */
+typedef struct frame_ends {
+    uint32_t first[HD_MAX_QUEUES], last[HD_MAX_QUEUES]; /* plan submits; HD_NONE: none */
+    uint64_t end[HD_MAX_QUEUES];
+} frame_ends;
+
+uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits)
+{
+    uint32_t count = 0;
+    for (uint32_t q = 0; q <= vk->queue_count; q++) {
+        if (vk->queues[q].base == 0)
+            continue;
+        waits[count++] = (VkSemaphoreSubmitInfo){
+            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+            .semaphore = vk->queues[q].timeline,
+            .value = vk->queues[q].base,
+            .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+        };
+    }
+    return count;
+}
+
+hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost)
+{
+    VkSemaphore semaphores[HD_MAX_QUEUES];
+    uint64_t wanted[HD_MAX_QUEUES];
+    uint32_t count = 0;
+    for (uint32_t q = 0; q <= vk->queue_count; q++) {
+        if (values[q] == 0)
+            continue;
+        semaphores[count] = vk->queues[q].timeline;
+        wanted[count++] = values[q];
+    }
+    VkSemaphoreWaitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+        .semaphoreCount = count,
+        .pSemaphores = semaphores,
+        .pValues = wanted,
+    };
+    for (uint32_t slice = 0; count; slice++) {
+        hd_result lost = (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
+        if (lost != HD_OK && (!even_lost || slice >= LOST_SLICES))
+            return lost;
+        VkResult result = vk->fn.vkWaitSemaphores(vk->device, &info, SLICE_NS);
+        if (result == VK_SUCCESS)
+            break;
+        if (result != VK_TIMEOUT) {
+            hd_result mapped = hdi_vk_result(vk, result, "vkWaitSemaphores");
+            hdi_vk_lose(vk, mapped);
+            return mapped;
+        }
+    }
+    return HD_OK;
+}
+
+/* ---- values ---- */
+
+static void find_ends(const hdi_vk_frame *frame, frame_ends *ends)
+{
+    const hd_vk *vk = frame->vk;
+    uint64_t top[HD_MAX_QUEUES] = {0};
+    for (uint32_t q = 0; q <= vk->queue_count; q++)
+        ends->first[q] = ends->last[q] = HD_NONE;
+    for (uint32_t s = 0; s < frame->plan.submit_count; s++) {
+        const hd_plan_submit *submit = &frame->plan.submits[s];
+        uint32_t q = frame->queue_of[submit->queue];
+        if (ends->first[q] == HD_NONE)
+            ends->first[q] = s;
+        ends->last[q] = s;
+        top[q] = submit->signal_value > top[q] ? submit->signal_value : top[q];
+    }
+    for (uint32_t q = 0; q <= vk->queue_count; q++) {
+        uint32_t last = ends->last[q];
+        ends->end[q] = vk->queues[q].base;
+        if (last != HD_NONE) /* the last submit's own signal will do, else one more value */
+            ends->end[q] += top[q] + (frame->plan.submits[last].signal_value == 0);
+    }
+}
+
+static uint64_t signal_value(const hdi_vk_frame *frame, const frame_ends *ends, uint32_t s)
+{
+    const hd_plan_submit *submit = &frame->plan.submits[s];
+    uint32_t q = frame->queue_of[submit->queue];
+    if (ends->last[q] == s)
+        return ends->end[q];
+    return submit->signal_value ? frame->vk->queues[q].base + submit->signal_value : 0;
+}
+
+/* The waits of a submit, those for the frames before included. */
+static uint32_t gather_waits(const hdi_vk_frame *frame, const frame_ends *ends, uint32_t s, VkSemaphoreSubmitInfo *out)
+{
+    const hd_vk *vk = frame->vk;
+    const hd_plan_submit *submit = &frame->plan.submits[s];
+    uint32_t count = ends->first[frame->queue_of[submit->queue]] == s ? hdi_vk_base_waits(vk, out) : 0;
+    for (uint32_t w = 0; w < submit->wait_count; w++) {
+        const hd_plan_wait *wait = &frame->plan.waits[submit->wait_begin + w];
+        const hdi_vk_queue *queue = &vk->queues[frame->queue_of[wait->queue]];
+        out[count++] = (VkSemaphoreSubmitInfo){
+            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+            .semaphore = queue->timeline,
+            .value = queue->base + wait->value,
+            .stageMask = wait->stages,
+        };
+    }
+    return count;
+}
+
+/* ---- host ---- */
+
+static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk_host_pass *out)
+{
+    uint32_t begin = frame->decl.pass_use_begin[pass], count = frame->decl.pass_use_begin[pass + 1] - begin;
+    *out = (hdi_vk_host_pass){
+        .record = frame->decl.pass_exec[pass].record,
+        .user = frame->decl.pass_exec[pass].user,
+        .uses = HDI_ARENA_ARRAY(&frame->slot->arena, hdi_vk_host_use, count),
+        .use_count = count,
+    };
+    if (!out->uses)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t u = 0; u < count; u++) {
+        uint32_t res = frame->decl.use_res[begin + u];
+        out->uses[u] = (hdi_vk_host_use){hdi_handle(frame->graph, res), frame->bound[res]};
+    }
+    return HD_OK;
+}
+
+static hd_result copy_host_submit(const hdi_vk_frame *frame, const frame_ends *ends, uint32_t s, hdi_vk_host_submit *out)
+{
+    hdi_arena *arena = &frame->slot->arena;
+    const hd_plan_submit *submit = &frame->plan.submits[s];
+    uint32_t most = submit->wait_count + frame->vk->queue_count + 1;
+    VkSemaphoreSubmitInfo *waits = HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, most);
+    out->semaphores = HDI_ARENA_ARRAY(arena, VkSemaphore, most);
+    out->values = HDI_ARENA_ARRAY(arena, uint64_t, most);
+    out->passes = HDI_ARENA_ARRAY(arena, hdi_vk_host_pass, submit->command_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    out->wait_count = gather_waits(frame, ends, s, waits);
+    for (uint32_t w = 0; w < out->wait_count; w++) {
+        out->semaphores[w] = waits[w].semaphore;
+        out->values[w] = waits[w].value;
+    }
+    out->pass_count = 0;
+    out->signal = signal_value(frame, ends, s);
+    hd_result result = HD_OK;
+    for (uint32_t c = 0; c < submit->command_count && result == HD_OK; c++) {
+        const hd_plan_command *command = &frame->plan.commands[submit->command_begin + c];
+        if (command->kind == HD_COMMAND_PASS)
+            result = copy_host_pass(frame, command->index, &out->passes[out->pass_count++]);
+    }
+    return result;
+}
+
+static hd_result copy_host_submits(const hdi_vk_frame *frame, const frame_ends *ends)
+{
+    hdi_vk_slot *slot = frame->slot;
+    slot->host_submits = HDI_ARENA_ARRAY(&slot->arena, hdi_vk_host_submit, frame->plan.submit_count);
+    if (!slot->host_submits)
+        return HD_OUT_OF_MEMORY;
+    hd_result result = HD_OK;
+    for (uint32_t s = 0; s < frame->plan.submit_count && result == HD_OK; s++) {
+        if (frame->queue_of[frame->plan.submits[s].queue] == frame->vk->queue_count)
+            result = copy_host_submit(frame, ends, s, &slot->host_submits[slot->host_submit_count++]);
+    }
+    if (result == HD_OK && slot->host_submit_count)
+        result = hdi_vk_host_start(frame->vk);
+    return result;
+}
+
+/* ---- GPU ---- */
+
+typedef struct gpu_submits {
+    VkSubmitInfo2 *infos; /* by plan submit; those of the host are empty */
+    VkSemaphoreSubmitInfo *waits, *signals;
+    VkCommandBufferSubmitInfo *buffers;
+} gpu_submits;
+
+static hd_result build(const hdi_vk_frame *frame, const frame_ends *ends, gpu_submits *out)
+{
+    hdi_arena *arena = &frame->slot->arena;
+    uint32_t queues = frame->vk->queue_count + 1, submit_count = frame->plan.submit_count;
+    out->infos = HDI_ARENA_ZEROED(arena, VkSubmitInfo2, submit_count);
+    out->signals = HDI_ARENA_ZEROED(arena, VkSemaphoreSubmitInfo, submit_count);
+    out->waits = HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)frame->plan.wait_count + (size_t)queues * queues);
+    out->buffers = HDI_ARENA_ZEROED(arena, VkCommandBufferSubmitInfo, frame->batch_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    VkSemaphoreSubmitInfo *waits = out->waits;
+    for (uint32_t b = 0; b < frame->batch_count; b++) {
+        out->buffers[b].sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
+        out->buffers[b].commandBuffer = frame->batches[b].commands;
+    }
+    for (uint32_t s = 0; s < submit_count; s++) {
+        uint32_t q = frame->queue_of[frame->plan.submits[s].queue];
+        if (q == frame->vk->queue_count)
+            continue;
+        uint64_t value = signal_value(frame, ends, s);
+        /* A frame's end must cover everything, whatever stages the plan's own waits asked for. */
+        out->signals[s] = (VkSemaphoreSubmitInfo){
+            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+            .semaphore = frame->vk->queues[q].timeline,
+            .value = value,
+            .stageMask = ends->last[q] == s ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : frame->plan.submits[s].signal_stages,
+        };
+        uint32_t wait_count = gather_waits(frame, ends, s, waits), begin = frame->submit_batch_begin[s];
+        out->infos[s] = (VkSubmitInfo2){
+            .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+            .waitSemaphoreInfoCount = wait_count,
+            .pWaitSemaphoreInfos = waits,
+            .commandBufferInfoCount = frame->submit_batch_begin[s + 1] - begin,
+            .pCommandBufferInfos = out->buffers + begin,
+            .signalSemaphoreInfoCount = value != 0,
+            .pSignalSemaphoreInfos = &out->signals[s],
+        };
+        waits += wait_count;
+    }
+    return HD_OK;
+}
+
+static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits)
+{
+    hd_vk *vk = frame->vk;
+    uint32_t s = 0;
+    while (s < frame->plan.submit_count) {
+        uint32_t q = frame->queue_of[frame->plan.submits[s].queue], count = 1;
+        while (s + count < frame->plan.submit_count && frame->queue_of[frame->plan.submits[s + count].queue] == q)
+            count++;
+        if (q != vk->queue_count) {
+            hd_result result = hdi_vk_result(
+                vk, vk->fn.vkQueueSubmit2(vk->queues[q].desc.queue, count, &submits->infos[s], VK_NULL_HANDLE),
+                "vkQueueSubmit2");
+            if (result != HD_OK)
+                return result;
+            for (uint32_t i = s; i < s + count; i++) {
+                if (submits->signals[i].value)
+                    vk->queues[q].submitted = submits->signals[i].value;
+            }
+        }
+        s += count;
+    }
+    return HD_OK;
+}
+
+hd_result hdi_vk_submit(hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    hdi_vk_slot *slot = frame->slot;
+    frame_ends ends;
+    gpu_submits submits;
+    hd_result result = hdi_vk_submit_inits(frame);
+    if (result != HD_OK)
+        return result;
+    find_ends(frame, &ends);
+    result = copy_host_submits(frame, &ends);
+    if (result == HD_OK)
+        result = build(frame, &ends, &submits);
+    if (result != HD_OK)
+        return result;
+    if (slot->host_submit_count) {
+        vk->queues[vk->queue_count].submitted = ends.end[vk->queue_count];
+        hdi_vk_host_push(vk, slot);
+    }
+    result = hand_over(frame, &submits);
+    if (result != HD_OK) {
+        hdi_vk_lose(vk, result); /* half a frame is under way: no later frame can rely on anything */
+        return result;
+    }
+    for (uint32_t q = 0; q <= vk->queue_count; q++)
+        vk->queues[q].base = slot->end[q] = ends.end[q];
+    return HD_OK;
+}

@@ -1,0 +1,207 @@
+#include "state.h"
+
+#include <string.h>
+
+#include "alloc.h"
+
+/* Life of an hd_vk: create takes or makes the device (device.c), loads its functions and makes the timelines; destroy
+ * undoes whatever of that there is, so create calls it when it fails half way. */
+
+/* What heddle cannot do without; logs what is missing. */
+static hd_result check_device(hd_vk *vk)
+{
+    VkPhysicalDeviceMaintenance4Properties maintenance4 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    vk->in.vkGetPhysicalDeviceProperties(vk->physical_device, &properties.properties);
+    const VkPhysicalDeviceProperties *base = &properties.properties;
+    memcpy(vk->device_name, base->deviceName, sizeof(vk->device_name));
+    if (base->apiVersion < VK_API_VERSION_1_3) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "%s has Vulkan %u.%u, heddle needs 1.3", vk->device_name,
+                VK_API_VERSION_MAJOR(base->apiVersion), VK_API_VERSION_MINOR(base->apiVersion));
+        return HD_MISSING_FEATURE;
+    }
+    properties.pNext = &maintenance4;
+    vk->in.vkGetPhysicalDeviceProperties2(vk->physical_device, &properties);
+    vk->limits = base->limits;
+    vk->max_buffer_bytes = maintenance4.maxBufferSize;
+    VkPhysicalDeviceVulkan13Features has13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
+    VkPhysicalDeviceVulkan12Features has12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                              .pNext = &has13};
+    VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &has12};
+    vk->in.vkGetPhysicalDeviceFeatures2(vk->physical_device, &has);
+    const char *missing = !has12.timelineSemaphore  ? "timelineSemaphore"
+                          : !has13.synchronization2 ? "synchronization2"
+                          : !has13.dynamicRendering ? "dynamicRendering"
+                          : !has13.maintenance4     ? "maintenance4"
+                                                    : NULL;
+    if (missing) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "%s lacks the feature %s", vk->device_name, missing);
+        return HD_MISSING_FEATURE;
+    }
+    vk->in.vkGetPhysicalDeviceMemoryProperties(vk->physical_device, &vk->memory);
+    return HD_OK;
+}
+
+hd_result hdi_vk_use_physical_device(hd_vk *vk, VkPhysicalDevice device)
+{
+    vk->physical_device = device;
+    return check_device(vk);
+}
+
+static hd_result make_timelines(hd_vk *vk)
+{
+    for (uint32_t q = 0; q <= vk->queue_count; q++) {
+        VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                          .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+        VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+        hd_result result = hdi_vk_result(
+            vk, vk->fn.vkCreateSemaphore(vk->device, &info, NULL, &vk->queues[q].timeline), "vkCreateSemaphore");
+        if (result != HD_OK)
+            return result;
+    }
+    return HD_OK;
+}
+
+/* Distinct families, and each queue's place among them. */
+static void number_families(hd_vk *vk)
+{
+    for (uint32_t q = 0; q < vk->queue_count; q++) {
+        uint32_t f = 0;
+        while (f < vk->family_count && vk->families[f] != vk->queues[q].desc.family)
+            f++;
+        if (f == vk->family_count)
+            vk->families[vk->family_count++] = vk->queues[q].desc.family;
+        vk->queues[q].family_index = f;
+    }
+    vk->queues[vk->queue_count].desc = (hd_vk_queue_desc){.kind = HD_QUEUE_HOST, .family = HD_NONE};
+}
+
+static hd_result open_device(hd_vk *vk, const hd_vk_desc *desc)
+{
+    hd_result result = desc->device ? hdi_vk_adopt(vk, desc) : hdi_vk_make(vk, desc);
+    if (result != HD_OK)
+        return result;
+    number_families(vk);
+    return make_timelines(vk);
+}
+
+hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
+{
+    if (!out)
+        return HD_INVALID_ARGUMENT;
+    *out = NULL;
+    const hd_vk_desc zero = {0};
+    if (!desc)
+        desc = &zero;
+    if (desc->frames_in_flight > HDI_VK_MAX_FRAMES || (desc->queue_count && !desc->queues) ||
+        (desc->queue_kind_count && !desc->queue_kinds))
+        return HD_INVALID_ARGUMENT;
+    PFN_vkGetInstanceProcAddr get = desc->get_instance_proc ? desc->get_instance_proc : hdi_vk_find_loader();
+    if (!get) {
+        hdi_log(&desc->log, HD_LOG_ERROR, "%s", hd_result_text(HD_NO_LOADER));
+        return HD_NO_LOADER;
+    }
+    hd_vk *vk = hdi_alloc(&desc->allocator, sizeof(*vk), 64);
+    if (!vk)
+        return HD_OUT_OF_MEMORY;
+    memset(vk, 0, sizeof(*vk));
+    vk->allocator = desc->allocator;
+    vk->log = desc->log;
+    vk->jobs = desc->jobs;
+    vk->get_instance_proc = get;
+    vk->slot_count = desc->frames_in_flight ? desc->frames_in_flight : 2;
+    pthread_mutex_init(&vk->size_lock, NULL);
+    pthread_mutex_init(&vk->view_lock, NULL);
+    pthread_mutex_init(&vk->pool_lock, NULL);
+    pthread_mutex_init(&vk->host_lock, NULL);
+    pthread_cond_init(&vk->host_wake, NULL);
+    for (uint32_t i = 0; i < vk->slot_count; i++)
+        hdi_arena_init(&vk->slots[i].arena, &vk->allocator);
+    hd_result result = open_device(vk, desc);
+    if (result != HD_OK) {
+        hd_vk_destroy(vk);
+        return result;
+    }
+    *out = vk;
+    return HD_OK;
+}
+
+/* All that the driver was given has finished, or the device is lost and time is up. */
+static void drain(hd_vk *vk)
+{
+    uint64_t values[HD_MAX_QUEUES];
+    for (uint32_t q = 0; q <= vk->queue_count; q++)
+        values[q] = vk->queues[q].submitted;
+    hdi_vk_wait_values(vk, values, true);
+}
+
+static void close_device(hd_vk *vk)
+{
+    bool running = vk->queues[vk->queue_count].timeline != VK_NULL_HANDLE; /* the last thing that create makes */
+    if (running)
+        drain(vk);
+    hdi_vk_host_stop(vk);
+    hdi_vk_sweep_objects(vk, true);
+    hdi_vk_sweep_heaps(vk, true);
+    for (uint32_t i = 0; i < vk->slot_count; i++)
+        hdi_vk_slot_free(vk, &vk->slots[i]);
+    for (uint32_t q = 0; q <= vk->queue_count; q++) {
+        if (vk->queues[q].timeline)
+            vk->fn.vkDestroySemaphore(vk->device, vk->queues[q].timeline, NULL);
+    }
+}
+
+void hd_vk_destroy(hd_vk *vk)
+{
+    if (!vk)
+        return;
+    close_device(vk);
+    if (vk->owns_device) {
+        if (vk->device && vk->fn.vkDestroyDevice)
+            vk->fn.vkDestroyDevice(vk->device, NULL);
+        if (vk->instance && vk->in.vkDestroyInstance)
+            vk->in.vkDestroyInstance(vk->instance, NULL);
+    }
+    hdi_vk_free_sizes(vk);
+    hdi_free(&vk->allocator, vk->pairs, vk->pair_capacity * sizeof(*vk->pairs));
+    pthread_mutex_destroy(&vk->size_lock);
+    pthread_mutex_destroy(&vk->view_lock);
+    pthread_mutex_destroy(&vk->pool_lock);
+    pthread_mutex_destroy(&vk->host_lock);
+    pthread_cond_destroy(&vk->host_wake);
+    hd_allocator allocator = vk->allocator;
+    hdi_free(&allocator, vk, sizeof(*vk));
+}
+
+hd_result hd_vk_wait(hd_vk *vk)
+{
+    if (!vk)
+        return HD_INVALID_ARGUMENT;
+    uint64_t values[HD_MAX_QUEUES];
+    for (uint32_t q = 0; q <= vk->queue_count; q++)
+        values[q] = vk->queues[q].base;
+    hd_result result = hdi_vk_wait_values(vk, values, false);
+    /* The host thread may have found the device lost while everything else came to its end. */
+    return result != HD_OK ? result : (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
+}
+
+void hd_vk_info_get(const hd_vk *vk, hd_vk_info *out)
+{
+    *out = (hd_vk_info){
+        .instance = vk->instance,
+        .physical_device = vk->physical_device,
+        .device = vk->device,
+        .get_instance_proc = vk->get_instance_proc,
+        .device_name = vk->device_name,
+        .queue_count = vk->queue_count,
+        .frame = vk->frame,
+    };
+    for (uint32_t q = 0; q < vk->queue_count; q++)
+        out->queues[q] = vk->queues[q].desc;
+}
+
+void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out)
+{
+    *out = vk->stats;
+}
