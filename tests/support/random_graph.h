@@ -1,0 +1,22 @@
+/* Random frames with everything in them, from a seed: mips, layers and byte ranges, externals, histories, host passes, pins, roots,
+ * costs, several uses of one resource by one pass. Every read is of something written before, so each one compiles. */
+#ifndef HDT_RANDOM_GRAPH_H
+#define HDT_RANDOM_GRAPH_H
+
+#include <heddle/graph.h>
+
+typedef struct hdt_rng {
+    uint64_t state;
+} hdt_rng;
+
+uint64_t hdt_next(hdt_rng *rng);
+uint32_t hdt_below(hdt_rng *rng, uint32_t limit); /* limit > 0 */
+
+/* Seeds of a property test: [*first, *first + *count). HEDDLE_SEED=n in the environment replays one, HEDDLE_SEEDS=n
+ * runs n of them. */
+void hdt_seeds(uint64_t *first, uint64_t *count);
+
+/* Begins a frame in graph and declares pass_count passes. */
+void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count);
+
+#endif

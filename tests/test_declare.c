@@ -1,0 +1,208 @@
+#include <criterion/criterion.h>
+#include <heddle/graph.h>
+
+#include <string.h>
+
+/* Declaring: each mistake has its name, sticks, names pass and resource, and stops nothing but its own frame. */
+
+static hd_graph *graph;
+
+static void setup(void)
+{
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+}
+
+static void teardown(void)
+{
+    hd_graph_destroy(graph);
+}
+
+TestSuite(declare, .init = setup, .fini = teardown);
+
+static hd_resource image(void)
+{
+    return hd_graph_image(graph, &(hd_image_desc){
+                                     .name = "img", .width = 256, .height = 128, .format = 37, .mips = 4, .layers = 3});
+}
+
+static hd_resource buffer(void)
+{
+    return hd_graph_buffer(graph, &(hd_buffer_desc){.name = "buf", .bytes = 4096});
+}
+
+static void expect(hd_result result, uint32_t pass, uint32_t res, uint32_t use)
+{
+    const hd_error *error = hd_graph_error(graph);
+    const hd_plan *plan;
+    cr_assert_eq(error->result, result, "%s, not %s: %s", hd_result_name(error->result), hd_result_name(result),
+                 error->text);
+    cr_assert_eq(error->pass, pass);
+    cr_assert_eq(error->resource, res);
+    cr_assert_eq(error->use, use);
+    if (result != HD_OK)
+        cr_assert(strstr(error->text, hd_result_text(result)));
+    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), result);
+    hd_graph_begin(graph);
+    cr_assert_eq(hd_graph_error(graph)->result, HD_OK);
+}
+
+Test(declare, handles)
+{
+    hd_resource old = image();
+    hd_graph_begin(graph);
+    cr_assert_eq(hd_graph_resource_index(graph, old), HD_NONE);
+    hd_pass none = hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({old, HD_COLOR_WRITE})});
+    cr_assert_eq(none.id, 0u);
+    expect(HD_BAD_HANDLE, 0, HD_NONE, 0);
+
+    hd_graph *other;
+    cr_assert_eq(hd_graph_create(NULL, &other), HD_OK);
+    hd_resource foreign = hd_graph_buffer(other, &(hd_buffer_desc){.bytes = 4});
+    buffer();
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = HD_USES({foreign, HD_TRANSFER_DST})});
+    expect(HD_BAD_HANDLE, 0, HD_NONE, 0);
+    hd_graph_destroy(other);
+
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({{0}, HD_COLOR_WRITE})});
+    expect(HD_BAD_HANDLE, 0, HD_NONE, 0);
+
+    hd_resource a = image();
+    cr_assert_eq(hd_graph_resource_index(graph, a), 0u);
+    hd_pass p = hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_COLOR_WRITE, .range = {.mip_count = 1}})});
+    cr_assert_eq(hd_graph_pass_index(graph, p), 0u);
+    cr_assert_eq(hd_graph_pass_count(graph), 1u);
+    expect(HD_OK, HD_NONE, HD_NONE, HD_NONE);
+}
+
+Test(declare, ranges)
+{
+    static const hd_range bad_images[] = {
+        {.mip_base = 4, .mip_count = 1},   {.mip_count = 5},  {.mip_base = 3, .mip_count = 2},
+        {.layer_base = 3, .layer_count = 1}, {.layer_count = 4}, {.layer_base = UINT32_MAX, .layer_count = 2},
+    };
+    static const hd_range bad_buffers[] = {
+        {.offset = 4096, .bytes = 1}, {.bytes = 4097}, {.offset = 1, .bytes = UINT64_MAX}, {.offset = UINT64_MAX, .bytes = 2}};
+    for (size_t i = 0; i < sizeof(bad_images) / sizeof(bad_images[0]); i++) {
+        hd_resource a = image();
+        hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_COLOR_WRITE, .range = bad_images[i]})});
+        expect(HD_BAD_RANGE, 0, 0, 0);
+    }
+    for (size_t i = 0; i < sizeof(bad_buffers) / sizeof(bad_buffers[0]); i++) {
+        hd_resource a = image(), b = buffer();
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER,
+                                             .uses = HD_USES({a, HD_TRANSFER_DST},
+                                                             {b, HD_TRANSFER_DST, .range = bad_buffers[i]})});
+        expect(HD_BAD_RANGE, 0, 1, 1);
+    }
+}
+
+Test(declare, accesses_and_types)
+{
+    hd_resource a = image(), b = buffer();
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({b, HD_COLOR_WRITE})});
+    expect(HD_BAD_ACCESS, 0, 1, 0);
+    a = image();
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_VERTEX_READ})});
+    expect(HD_BAD_ACCESS, 0, 0, 0);
+    a = image();
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, (hd_access)77})});
+    expect(HD_BAD_ACCESS, 0, 0, 0);
+    a = image();
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_ACCESS_CUSTOM})});
+    expect(HD_BAD_ACCESS, 0, 0, 0);
+    a = image();
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({a, HD_COLOR_WRITE})});
+    expect(HD_BAD_PASS_TYPE, 0, 0, 0);
+    a = image();
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .uses = HD_USES({a, HD_TRANSFER_DST})});
+    expect(HD_BAD_PASS_TYPE, 0, 0, 0);
+    hd_graph_pass(graph, &(hd_pass_desc){.type = (hd_pass_type)9});
+    expect(HD_INVALID_ARGUMENT, 0, HD_NONE, HD_NONE);
+    hd_graph_pass(graph, &(hd_pass_desc){.cost_us = -1.0f});
+    expect(HD_INVALID_ARGUMENT, 0, HD_NONE, HD_NONE);
+}
+
+Test(declare, double_uses)
+{
+    hd_resource a = image();
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_COLOR_WRITE}, {a, HD_SAMPLED_GRAPHICS})});
+    expect(HD_CONFLICTING_USES, 0, 0, 1);
+    a = image();
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}, {a, HD_TRANSFER_SRC})});
+    expect(HD_CONFLICTING_USES, 0, 0, 1);
+    /* Other subresources, and reads that agree, are fine. */
+    a = image();
+    hd_resource d = hd_graph_image(graph, &(hd_image_desc){.width = 8, .height = 8, .format = 126});
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_COLOR_WRITE, .range = {.mip_count = 1, .layer_count = 1}},
+                                                         {d, HD_DEPTH_WRITE})});
+    hd_graph_pass(graph, &(hd_pass_desc){
+                             .uses = HD_USES({a, HD_SAMPLED_GRAPHICS, .range = {.mip_count = 1, .layer_count = 1}},
+                                             {a, HD_COLOR_WRITE, .range = {.mip_base = 1, .mip_count = 1}},
+                                             {d, HD_DEPTH_READ}, {d, HD_SAMPLED_GRAPHICS}, {d, HD_SAMPLED_COMPUTE})});
+    expect(HD_OK, HD_NONE, HD_NONE, HD_NONE);
+}
+
+Test(declare, histories)
+{
+    hd_resource a = image(), h = hd_graph_history(graph, a);
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({h, HD_COLOR_WRITE})});
+    expect(HD_HISTORY_WRITTEN, 0, 1, 0);
+    a = image();
+    h = hd_graph_history(graph, a);
+    hd_graph_history(graph, h);
+    expect(HD_HISTORY_OF_HISTORY, HD_NONE, 2, HD_NONE);
+    hd_resource x = hd_graph_import(graph, &(hd_import_desc){.bytes = 64});
+    hd_graph_history(graph, x);
+    expect(HD_HISTORY_OF_HISTORY, HD_NONE, 1, HD_NONE);
+    a = image();
+    hd_graph_history(graph, a);
+    hd_graph_history(graph, a);
+    expect(HD_BAD_DESC, HD_NONE, 2, HD_NONE);
+    hd_graph_history(graph, (hd_resource){0});
+    expect(HD_BAD_HANDLE, HD_NONE, 0, HD_NONE);
+}
+
+Test(declare, descriptions)
+{
+    static const hd_image_desc bad[] = {
+        {.height = 1, .format = 37},
+        {.width = 1, .format = 37},
+        {.width = 1, .height = 1},
+        {.width = 4, .height = 4, .format = 37, .mips = 4},
+        {.width = 4, .height = 4, .format = 37, .samples = 3},
+        {.width = 1u << 21, .height = 4, .format = 37},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cr_assert_eq(hd_graph_image(graph, &bad[i]).id, 0u);
+        expect(HD_BAD_DESC, HD_NONE, 0, HD_NONE);
+    }
+    hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 0});
+    expect(HD_BAD_DESC, HD_NONE, 0, HD_NONE);
+    hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = UINT64_MAX});
+    expect(HD_BAD_DESC, HD_NONE, 0, HD_NONE);
+}
+
+Test(declare, custom_accesses_compile)
+{
+    hd_resource a = image();
+    const hd_custom_access write = {.stages = 0x800, .access = 0x400000000, .layout = 1, .usage = 8, .writes = true};
+    const hd_custom_access read = {.stages = 0x80, .access = 0x200000000, .layout = 1, .usage = 8, .reads = true};
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_ACCESS_CUSTOM, .custom = &write})});
+    hd_graph_pass(graph, &(hd_pass_desc){.root = true, .uses = HD_USES({a, HD_ACCESS_CUSTOM, .custom = &read})});
+    const hd_plan *plan;
+    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
+    hd_plan_view view = hd_plan_read(plan);
+    cr_assert_eq(view.culled_count, 0u);
+    cr_assert_eq(view.barrier_count, 2u);
+    cr_assert_eq(view.barriers[1].src_stages, 0x800u);
+    cr_assert_eq(view.barriers[1].dst_access, 0x200000000u);
+    cr_assert_eq(view.barriers[1].resource, HD_NONE, "no layout changes: a global barrier");
+}
+
+Test(declare, results_have_names_and_sentences)
+{
+    for (int r = 0; r < HD_RESULT_COUNT; r++) {
+        cr_assert_eq(strncmp(hd_result_name((hd_result)r), "HD_", 3), 0);
+        cr_assert_gt(strlen(hd_result_text((hd_result)r)), 3u);
+    }
+}
