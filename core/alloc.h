@@ -9,7 +9,8 @@ void *hdi_alloc(const hd_allocator *allocator, size_t bytes, size_t alignment);
 void hdi_free(const hd_allocator *allocator, void *pointer, size_t bytes);
 /* Grows an array in place of *pointer to at least need elements by doubling; keeps the old content. Returns HD_OK or
  * HD_OUT_OF_MEMORY (then nothing changed). capacity counts elements. */
-hd_result hdi_grow(const hd_allocator *allocator, void **pointer, uint32_t *capacity, uint32_t need, size_t element_bytes);
+hd_result hdi_grow(const hd_allocator *allocator, void **pointer, uint32_t *capacity, uint32_t need,
+                   size_t element_bytes);
 
 #if defined(__GNUC__)
 #define HDI_PRINTF(text, first) __attribute__((format(printf, text, first)))

@@ -7,8 +7,8 @@
 
 /* Bump allocation. A full block stays where it is (what was handed out never moves) and a new one, at least twice as
  * large, goes in front of it: O(log bytes) blocks on the way up. Reset replaces a chain by one block of the chain's
- * whole capacity. Capacity and not bytes used: the next frame may spend its bytes in another order, and what fitted into
- * the chain with any gaps at block ends then fits into the one block too, as all pieces are multiples of 64 bytes.
+ * whole capacity. Capacity and not bytes used: the next frame may spend its bytes in another order, and what fitted
+ * into the chain with any gaps at block ends then fits into the one block too, as all pieces are multiples of 64 bytes.
  * The join happens in reset and not at the next allocation, so that a frame's first allocation is no dearer than the
  * others. */
 

@@ -21,7 +21,7 @@ void hdi_arena_init(hdi_arena *arena, const hd_allocator *allocator);
 void hdi_arena_free(hdi_arena *arena);
 /* Forgets everything that was handed out; joins several blocks into one. */
 void hdi_arena_reset(hdi_arena *arena);
-/* Uninitialised memory, aligned to 64 bytes; null and failed = true when there is none. bytes 0 gives a valid pointer. */
+/* Uninitialised memory, aligned to 64 bytes; null and failed = true when there is none. 0 bytes are valid. */
 void *hdi_arena_alloc(hdi_arena *arena, size_t bytes);
 /* The same, for count elements, overflow checked; zeroed by the second. */
 void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes);

@@ -3,8 +3,8 @@
 #include <string.h>
 
 /* LSD radix sort, 8 bits a round; one pass counts all eight histograms, and a round whose digit is the same in every
- * key is skipped: keys made of a few small fields cost two to four rounds. Below SMALL elements insertion is faster than
- * clearing 8 KiB of counts. Both are stable, so which of them ran cannot be seen. */
+ * key is skipped: keys made of a few small fields cost two to four rounds. Below SMALL elements insertion is faster
+ * than clearing 8 KiB of counts. Both are stable, so which of them ran cannot be seen. */
 
 enum { SMALL = 48, ROUNDS = 8, DIGITS = 256 };
 

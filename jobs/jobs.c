@@ -5,8 +5,8 @@
  * parallel_for deals its chunks as one [low, high) block a worker, each on its own cache line: the owner takes at the
  * low end, who has run out takes the upper half of the fullest block. One shared counter would be simpler, but costs a
  * cache-line transfer a chunk: for chunks of a microsecond several times what the blocks cost. A block that is not
- * empty never holds the same pair twice, as chunks only leave the union of blocks: compare-and-swap is safe. Helpers are
- * ordinary jobs on the caller's stack, one a block; one that starts late finds all blocks empty and returns. */
+ * empty never holds the same pair twice, as chunks only leave the union of blocks: compare-and-swap is safe. Helpers
+ * are ordinary jobs on the caller's stack, one a block; one that starts late finds all blocks empty and returns. */
 
 enum { MAX_BLOCKS = 64 };
 

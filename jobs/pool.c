@@ -16,25 +16,28 @@
 /* Who looks for work, who sleeps and who wakes whom.
  *
  * A worker without work first searches (it is counted in `searchers`), about SPIN_NS long, then parks on its own event
- * count. A submit wakes one sleeper, and none while somebody searches: a wake costs the waker 7 to 13 us and the sleeper
- * up to 38 us, a searcher starts within half a microsecond. Whoever stops searching for any reason looks once more, and
- * wakes the next if there is work: so submits may rely on a searcher that is just leaving, and a batch wakes as many as
- * it can feed, one after another.
+ * count. A submit wakes one sleeper, and none while somebody searches: a wake costs the waker 7 to 13 us and the
+ * sleeper up to 38 us, a searcher starts within half a microsecond. Whoever stops searching for any reason looks once
+ * more, and wakes the next if there is work: so submits may rely on a searcher that is just leaving, and a batch wakes
+ * as many as it can feed, one after another.
  *
- * No wake-up is lost because of two pairs, each with a sequentially consistent fence between its two steps, so that one
- * of the two sides must see the other:
- *   submit: push, fence, read searchers and sleepers       | park: leave searchers, set sleep bit, fence, look at queues
- *   submit: push, fence, read searchers                    | found: leave searchers, fence, look at queues
+ * No wake-up is lost because a sequentially consistent fence stands between the two steps of each side, so that one of
+ * the two must see the other:
+ *
+ *   submit    push, fence, read searchers and sleepers
+ *   park      stop counting as a searcher, set the sleep bit, fence, look at all queues
+ *   found     stop counting as a searcher, fence, look at all queues
+ *
  * A waker counts the sleeper as a searcher before it clears its bit, so that a burst of submits wakes one and not all.
  *
  * Event counts are ConcurrencyKit's ck_ec32 over futexes, one a worker, as ck_ec wakes everyone on its address. They
  * order nothing here that is relied on: data is published by the deques, the injected runs and the counters. */
 
 enum {
-    SPIN_NS = 30000,      /* long enough for the gaps within a frame, short enough to leave an idle core idle */
-    STALLS = 24,          /* pauses between two looks: a look moves the owner's cache line away from it */
-    LOOKS_A_CLOCK = 8,    /* looks between two readings of the clock */
-    TAKE_AT_ONCE = 256,   /* jobs taken from an injected run by one worker */
+    SPIN_NS = 30000,    /* long enough for the gaps within a frame, short enough to leave an idle core idle */
+    STALLS = 24,        /* pauses between two looks: a look moves the owner's cache line away from it */
+    LOOKS_A_CLOCK = 8,  /* looks between two readings of the clock */
+    TAKE_AT_ONCE = 256, /* jobs taken from an injected run by one worker */
 };
 
 /* The innermost worker that this thread is; others hang behind it, for jobs of one pool that wait for another. */
@@ -117,8 +120,8 @@ static bool wake_a_sleeper(hd_jobs *jobs)
         while (mask) {
             uint32_t bit = (uint32_t)__builtin_ctzll(mask);
             /* acq_rel: the sleeper that finds its bit cleared must find itself counted in searchers. */
-            uint64_t old = atomic_fetch_and_explicit(&jobs->sleepers[word], ~((uint64_t)1 << bit),
-                                                     memory_order_acq_rel);
+            uint64_t old =
+                atomic_fetch_and_explicit(&jobs->sleepers[word], ~((uint64_t)1 << bit), memory_order_acq_rel);
             if (old >> bit & 1) {
                 ck_ec32_inc(&jobs->workers[word * 64 + bit].event, &event_mode);
                 return true;
@@ -420,8 +423,9 @@ void hdi_pool_wait_outside(hd_jobs *jobs, hd_counter *counter)
 
     if (!register_waiter(counter, HDI_WAITER_FOREIGN))
         return;
-    /* Marks the slot as wanted, unless it fell free: then the caller tries to enter again. Both words that end the sleep
-     * were written before it, by read-modify-writes on the very words that the wakers change: nobody can miss it. */
+    /* Marks the slot as wanted, unless it fell free: then the caller tries to enter again. Both words that end the
+     * sleep were written before it, by read-modify-writes on the very words that the wakers change: nobody can miss it.
+     */
     if (atomic_compare_exchange_strong_explicit(&jobs->slot, &state, HDI_SLOT_WANTED, memory_order_acq_rel,
                                                 memory_order_relaxed) ||
         state == HDI_SLOT_WANTED)

@@ -29,8 +29,8 @@ static void try_all(failure_case run, uint64_t fewest_allocations)
                 cr_assert(k > fewest_allocations, "the case allocates less than it is known to");
                 break;
             }
-            cr_assert(result == HD_OUT_OF_MEMORY || (fail_count == 1 && result == HD_OK), "allocation %d gave %s", (int)k,
-                      hd_result_name(result));
+            cr_assert(result == HD_OUT_OF_MEMORY || (fail_count == 1 && result == HD_OK), "allocation %d gave %s",
+                      (int)k, hd_result_name(result));
         }
     }
 }

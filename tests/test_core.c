@@ -15,12 +15,12 @@
 #include "random.h"
 #include "sort.h"
 
-/* core/ against models that are too simple to be wrong: one byte a bit, bubble-like sorts, lists by search. Each case has
- * a seed of its own, printed when it fails; HEDDLE_SEED=seed runs that case first. */
+/* core/ against models that are too simple to be wrong: one byte a bit, bubble-like sorts, lists by search. Each case
+ * has a seed of its own, printed when it fails; HEDDLE_SEED=seed runs that case first. */
 
 enum { CASES = 300 };
 
-#define EACH_CASE(seed) (uint64_t seed = hdt_seed(), end_of_##seed = seed + CASES; seed < end_of_##seed; seed++)
+#define EACH_CASE(seed) for (uint64_t seed = hdt_seed(), end_of_##seed = seed + CASES; seed < end_of_##seed; seed++)
 #define must(condition, seed) cr_assert(condition, "HEDDLE_SEED=%" PRIu64, seed)
 
 /* ---- results, allocator, log ---- */
@@ -148,7 +148,7 @@ static void arena_frame(hdi_arena *arena, uint64_t random, uint64_t seed)
 
 Test(arena, pieces_are_aligned_and_apart_and_a_second_frame_allocates_nothing)
 {
-    for EACH_CASE(seed) {
+    EACH_CASE (seed) {
         hdt_limited limited = {0};
         hd_allocator allocator = hdt_limited_allocator(&limited);
         hdi_arena arena;
@@ -202,7 +202,7 @@ Test(arena, odd_sizes)
 Test(bitset, follows_one_byte_a_bit)
 {
     enum { BITS = 330 };
-    for EACH_CASE(seed) {
+    EACH_CASE (seed) {
         uint64_t random = seed, words[(BITS + 63) / 64 + 1] = {0};
         unsigned char model[BITS + 64] = {0};
 
@@ -245,7 +245,7 @@ Test(bitset, follows_one_byte_a_bit)
 
 Test(csr, groups_in_order)
 {
-    for EACH_CASE(seed) {
+    EACH_CASE (seed) {
         uint64_t random = seed;
         uint32_t n = 1 + hdt_below(&random, 40), count = hdt_below(&random, 300);
         uint32_t key[300], begin[42], items[300], scan[42] = {0};
@@ -276,7 +276,7 @@ Test(sort, is_sorted_and_stable)
     static uint64_t keys[5000], model[5000], scratch_keys[5000];
     static uint32_t values[5000], scratch_values[5000];
 
-    for EACH_CASE(seed) {
+    EACH_CASE (seed) {
         uint64_t random = seed;
         uint32_t n = hdt_below(&random, 1u << (1 + hdt_below(&random, 12)));
         uint64_t mask = hdt_random(&random) & hdt_random(&random), base = hdt_random(&random);
@@ -301,7 +301,7 @@ Test(hash, sees_every_bit_and_the_length)
 {
     unsigned char bytes[100];
 
-    for EACH_CASE(seed) {
+    EACH_CASE (seed) {
         uint64_t random = seed;
         size_t length = hdt_below(&random, sizeof bytes + 1);
 
@@ -317,7 +317,8 @@ Test(hash, sees_every_bit_and_the_length)
             must(hash != hdi_hash_bytes(bytes, length, seed), seed);
             bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
         }
-        must(hdi_hash_mix(hash, 1) != hdi_hash_mix(hash, 2) && hdi_hash_mix(hash, 1) != hdi_hash_mix(hash + 1, 1), seed);
+        must(hdi_hash_mix(hash, 1) != hdi_hash_mix(hash, 2) && hdi_hash_mix(hash, 1) != hdi_hash_mix(hash + 1, 1),
+             seed);
     }
     memset(bytes, 0, sizeof bytes);
     for (size_t a = 0; a <= sizeof bytes; a++)

@@ -97,7 +97,8 @@ Test(jobs, a_thread_that_cannot_start_leaves_nothing_behind)
     struct rlimit space = {0};
     space.rlim_cur = space.rlim_max = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + (64u << 20); /* a few stacks */
     cr_assert(setrlimit(RLIMIT_AS, &space) == 0);
-    hd_jobs_desc desc = {.worker_count = 200, .allocator = hdt_limited_allocator(&limited), .log = {count_line, &lines}};
+    hd_jobs_desc desc = {
+        .worker_count = 200, .allocator = hdt_limited_allocator(&limited), .log = {count_line, &lines}};
     cr_assert(hd_jobs_create(&desc, &jobs) == HD_OUT_OF_MEMORY);
     cr_assert(jobs == NULL && lines == 1);
     cr_assert(limited.out == 0 && limited.wrong == 0);
@@ -244,7 +245,8 @@ Test(jobs, jobs_wait_for_jobs)
     }
 }
 
-/* The first pool's jobs wait for the second's: its threads are outsiders there, and one of them works as its worker 0. */
+/* The first pool's jobs wait for the second's: its threads are outsiders there, and one of them works as its worker 0.
+ */
 Test(jobs, one_pool_waits_for_another)
 {
     for (int p = 0; p < POOLS; p++) {
@@ -336,7 +338,7 @@ enum { MOST = 4000 };
 
 typedef struct range_log {
     uint32_t count, grain, workers;
-    uint32_t *ends;                     /* of the chunk that begins here */
+    uint32_t *ends; /* of the chunk that begins here */
     _Atomic(uint32_t) wrong;
     _Atomic(uint32_t) busy[HD_MAX_WORKERS]; /* somebody runs as this worker */
 } range_log;

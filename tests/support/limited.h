@@ -9,12 +9,12 @@
 #include <heddle/base.h>
 
 typedef struct hdt_limited {
-    _Atomic(uint64_t) made;   /* allocations that were asked for */
-    _Atomic(uint64_t) out;    /* pieces not freed yet */
-    _Atomic(uint64_t) bytes;  /* bytes not freed yet */
-    _Atomic(uint64_t) wrong;  /* frees with another size than was allocated, pieces not aligned as asked */
-    uint64_t fail_at;         /* number, from 1, of the first allocation that fails; 0: none does */
-    uint64_t fail_count;      /* how many fail from there on; 0: all */
+    _Atomic(uint64_t) made;  /* allocations that were asked for */
+    _Atomic(uint64_t) out;   /* pieces not freed yet */
+    _Atomic(uint64_t) bytes; /* bytes not freed yet */
+    _Atomic(uint64_t) wrong; /* frees with another size than was allocated, pieces not aligned as asked */
+    uint64_t fail_at;        /* number, from 1, of the first allocation that fails; 0: none does */
+    uint64_t fail_count;     /* how many fail from there on; 0: all */
 } hdt_limited;
 
 hd_allocator hdt_limited_allocator(hdt_limited *limited);
