@@ -1,0 +1,93 @@
+/* What the parts of the sample share: the program's state, and what one frame's passes need to record. */
+#ifndef DEFERRED_APP_H
+#define DEFERRED_APP_H
+
+#include "gpu.h"
+#include "scene.h"
+
+#define MAX_BLOOM_LEVELS 6
+#define SHADOW_SIZE 1536
+#define TILE 16
+
+struct app;
+struct frame;
+
+struct bloom_level {
+    struct frame *frame;
+    uint32_t mip, width, height;
+};
+
+/* One frame from its declaration until its host passes have run. FRAME_SLOTS of them take turns. */
+struct frame {
+    struct app *app;
+    uint32_t number;
+    bool write_png;
+    struct frame_data data;
+    hd_resource vertices, indices;
+    hd_resource staging, constants, lights, instances;
+    hd_resource sun_map, depth, albedo, normal, motion;
+    hd_resource occlusion_noisy, occlusion, light_masks;
+    hd_resource mirror_color, mirror_depth, reflected, mist;
+    hd_resource lit, resolved, history, bloom, picture, readback;
+    struct bloom_level bloom_levels[MAX_BLOOM_LEVELS];
+};
+
+struct app {
+    /* options */
+    uint32_t frame_count, width, height, device, workers, every;
+    const char *out;
+    hd_queue_kind queue_kinds[HD_MAX_QUEUES];
+    uint32_t queue_kind_count;
+
+    struct scene scene;
+    struct gpu gpu;
+    hd_jobs *jobs;
+    hd_vk *vk;
+    hd_graph *graph;
+    struct gpu_buffer vertices, indices;
+    uint32_t bloom_level_count;
+    struct frame frames[FRAME_SLOTS];
+
+    uint64_t *picture_hashes; /* of each frame's picture, written by its last host pass */
+    atomic_bool png_failed;
+};
+
+/* options.c: false, with the usage on standard error, for a wrong command line. */
+bool options_parse(struct app *app, int argc, char **argv);
+
+/* frame.c: declares one frame in app->graph, beginning it. */
+void frame_declare(struct app *app, struct frame *frame, uint32_t number);
+/* load.c: a graph of its own that brings the meshes to the device, once. */
+hd_result load_meshes(struct app *app);
+
+/* Record callbacks; user is the struct frame, for bloom its level. */
+void write_frame_data(hd_recorder *recorder, void *user);
+void upload_frame_data(hd_recorder *recorder, void *user);
+void draw_shadow_map(hd_recorder *recorder, void *user);
+void draw_depth(hd_recorder *recorder, void *user);
+void draw_gbuffer(hd_recorder *recorder, void *user);
+void draw_mirror(hd_recorder *recorder, void *user);
+void trace_occlusion(hd_recorder *recorder, void *user);
+void blur_occlusion(hd_recorder *recorder, void *user);
+void cull_lights(hd_recorder *recorder, void *user);
+void march_mist(hd_recorder *recorder, void *user);
+void blur_mirror(hd_recorder *recorder, void *user);
+void light_scene(hd_recorder *recorder, void *user);
+void accumulate(hd_recorder *recorder, void *user);
+void bloom_down(hd_recorder *recorder, void *user);
+void bloom_up(hd_recorder *recorder, void *user);
+void tonemap(hd_recorder *recorder, void *user);
+void read_back(hd_recorder *recorder, void *user);
+void keep_picture(hd_recorder *recorder, void *user);
+
+/* image_png.c: writes width x height RGBA pixels, without alpha. False when the file cannot be written. */
+bool png_write(const char *path, const uint8_t *rgba, uint32_t width, uint32_t height);
+
+/* report.c */
+void report_path(const struct app *app, const char *file, char *path, size_t bytes);
+/* Leaves the plan's files in the output folder. */
+hd_result report_write_plan(const struct app *app, const hd_plan *plan);
+hd_result report_verify(const struct app *app, const hd_plan *plan);
+double median(double *values, uint32_t count); /* sorts them */
+
+#endif

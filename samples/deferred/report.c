@@ -1,0 +1,81 @@
+#include "app.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+void report_path(const struct app *app, const char *file, char *path, size_t bytes)
+{
+    snprintf(path, bytes, "%s/%s", app->out, file);
+}
+
+typedef hd_result (*write_fn)(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+
+static hd_result write_file(const struct app *app, const hd_plan *plan, const char *name, write_fn write)
+{
+    char path[4096];
+    report_path(app, name, path, sizeof path);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return HD_IO;
+    hd_result result = write(app->graph, plan, file);
+    if (fclose(file) != 0 && result == HD_OK)
+        result = HD_IO;
+    return result;
+}
+
+/* The drawing is a convenience: where there is no dot program there is none. */
+static void draw_dot(const struct app *app)
+{
+    char from[4096], to[4096];
+    report_path(app, "plan.dot", from, sizeof from);
+    report_path(app, "plan.svg", to, sizeof to);
+    char *arguments[] = {"dot", "-Tsvg", "-o", to, from, NULL};
+    pid_t child;
+    int status;
+    if (posix_spawnp(&child, "dot", NULL, NULL, arguments, environ) != 0)
+        return;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+}
+
+hd_result report_write_plan(const struct app *app, const hd_plan *plan)
+{
+    hd_result result = write_file(app, plan, "plan.json", hd_plan_write_json);
+    if (result == HD_OK)
+        result = write_file(app, plan, "plan.html", hd_plan_write_html);
+    if (result == HD_OK)
+        result = write_file(app, plan, "plan.dot", hd_plan_write_dot);
+    if (result == HD_OK)
+        draw_dot(app);
+    return result;
+}
+
+static void print_violation(const char *text, void *user)
+{
+    (void)user;
+    fprintf(stderr, "deferred: %s\n", text);
+}
+
+hd_result report_verify(const struct app *app, const hd_plan *plan)
+{
+    return hd_plan_verify(app->graph, plan, &(hd_verify_desc){.message = print_violation});
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median(double *values, uint32_t count)
+{
+    if (count == 0)
+        return 0.0;
+    qsort(values, count, sizeof *values, compare);
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}

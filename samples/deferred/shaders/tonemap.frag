@@ -1,0 +1,50 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// From light to the picture: a little sharpening, bloom, a vignette, a film-like curve over stops of light.
+#include "frame.glsl"
+layout(location = 0) in vec2 uv;
+layout(set = 0, binding = 1) uniform sampler2D resolved;
+layout(set = 0, binding = 2) uniform sampler2D bloom;
+layout(location = 0) out vec4 picture;
+
+vec3 compress(vec3 c)
+{
+    return c / (1.0 + luminance(c));
+}
+
+vec3 sharpened(ivec2 pixel)
+{
+    ivec2 last = ivec2(frame.size.xy) - 1;
+    vec3 c = texelFetch(resolved, pixel, 0).rgb, k = compress(c);
+    vec3 around = compress(texelFetch(resolved, min(pixel + ivec2(1, 0), last), 0).rgb) +
+                  compress(texelFetch(resolved, max(pixel - ivec2(1, 0), ivec2(0)), 0).rgb) +
+                  compress(texelFetch(resolved, min(pixel + ivec2(0, 1), last), 0).rgb) +
+                  compress(texelFetch(resolved, max(pixel - ivec2(0, 1), ivec2(0)), 0).rgb);
+    k = max(k + 0.22 * (k - 0.25 * around), vec3(0.0));
+    return k / max(1.0 - luminance(k), 0.02);
+}
+
+// Bright colours move towards white as film does: mixed before the curve, and partly unmixed after it. Eleven and a half
+// stops around mid grey, an S between black and white; the result is already encoded for display.
+vec3 film(vec3 c)
+{
+    const mat3 mixed = mat3(0.86, 0.06, 0.05, 0.09, 0.87, 0.09, 0.05, 0.07, 0.86);
+    const mat3 unmixed = mat3(1.105, -0.045, -0.03, -0.07, 1.095, -0.06, -0.035, -0.05, 1.09);
+    c = log2(max(mixed * c, vec3(1e-6)));
+    vec3 t = clamp((c + 7.6) / 11.6, 0.0, 1.0);
+    vec3 s = t * t * (3.0 - 2.0 * t);
+    s = mix(s, t * t * t * (t * (6.0 * t - 15.0) + 10.0), 0.35);
+    return clamp(unmixed * s, 0.0, 1.0);
+}
+
+void main()
+{
+    ivec2 pixel = ivec2(gl_FragCoord.xy);
+    vec3 color = sharpened(pixel);
+    color = mix(color, textureLod(bloom, uv, 0.0).rgb, 0.11);
+    vec2 off = (uv - 0.5) * vec2(1.05, 0.95);
+    color *= frame.sun_color.w * (1.0 - 0.75 * dot(off, off));
+    vec3 shown = film(color);
+    float dither = fract(52.9829189 * fract(dot(vec2(pixel), vec2(0.06711056, 0.00583715)))) - 0.5;
+    picture = vec4(shown + dither / 255.0, 1.0);
+}
