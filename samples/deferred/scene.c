@@ -5,7 +5,7 @@
 /* A frame is a function of its number: 30 frames make a second, and the last frame's places are computed again rather than
  * kept, so frames may be made in any order, at once, and come out the same. */
 
-#define KNOT_AT v3(0.0f, 2.55f, -12.6f)
+#define KNOT_AT v3(0.0f, 2.75f, -11.2f)
 
 /* Orders the instances by mesh, keeping their order otherwise: one draw a mesh. */
 static void group_by_mesh(struct scene *scene)
@@ -46,7 +46,7 @@ static vec3 light_place(const struct scene *scene, uint32_t i, float seconds)
     if (i - scene->first_orbiting < scene->orbiting_count) {
         float turn = 2.0f * PI * (float)(i - scene->first_orbiting) / (float)scene->orbiting_count + 0.5f * seconds;
         float swing = sinf(3.0f * turn + seconds);
-        return v3_add(KNOT_AT, v3(1.75f * cosf(turn), 0.55f * swing, 1.75f * sinf(turn)));
+        return v3_add(KNOT_AT, v3(2.15f * cosf(turn), 0.7f * swing, 2.15f * sinf(turn)));
     }
     if (at.y < 0.12f) /* afloat in the pool */
         return v3_add(at, v3(0.03f * sinf(0.7f * seconds + (float)i), 0.008f * sinf(2.1f * seconds + 1.7f * (float)i), 0.0f));
@@ -57,7 +57,7 @@ static vec3 light_place(const struct scene *scene, uint32_t i, float seconds)
 
 static mat4 knot_place(float seconds)
 {
-    mat4 turn = m4_place(KNOT_AT, 0.6f + 0.35f * seconds, v3(0.98f, 0.98f, 0.98f));
+    mat4 turn = m4_place(KNOT_AT, 0.0f + 0.35f * seconds, v3(1.45f, 1.45f, 1.45f));
     return m4_mul(turn, m4_rotate_x(1.15f));
 }
 
@@ -99,7 +99,7 @@ static float halton(uint32_t index, uint32_t base)
 
 static vec3 eye_place(float seconds)
 {
-    return v3(-1.15f + 0.16f * seconds, 1.72f + 0.02f * seconds, 9.4f - 0.16f * seconds);
+    return v3(-1.25f + 0.12f * seconds, 1.70f + 0.02f * seconds, 9.65f - 0.14f * seconds);
 }
 
 static mat4 view_at(float seconds)
@@ -125,13 +125,13 @@ void scene_frame(const struct scene *scene, const struct scene_view *view, struc
     c->inverse_view_projection = m4_inverse(c->view_projection);
     c->mirror_view_projection = m4_mul(c->view_projection, mirror);
 
-    vec3 sun = v3_normalize(v3(-0.80f, 0.43f, -0.52f)), centre = v3(0, 2.0f, -3.0f);
+    vec3 sun = v3_normalize(v3(-0.78f, 0.285f, -0.58f)), centre = v3(0, 2.0f, -3.0f);
     mat4 from_sun = m4_look_at(v3_add(centre, v3_scale(sun, 40.0f)), centre, v3(0, 1, 0));
     c->sun_view_projection = m4_mul(m4_orthographic(19.0f, 12.5f, 1.0f, 80.0f), from_sun);
 
     c->eye = (vec4){eye.x, eye.y, eye.z, seconds};
     c->sun = (vec4){sun.x, sun.y, sun.z, 1.0f / (float)view->shadow_size};
-    c->sun_color = (vec4){7.2f, 4.5f, 2.35f, 1.0f};
+    c->sun_color = (vec4){5.4f, 2.55f, 0.98f, 0.74f};
     c->size = (vec4){width, height, 1.0f / width, 1.0f / height};
     c->planes = (vec4){near_z, far_z, view->frame ? 0.92f : 0.0f, height / (2.0f * tan_y)};
     c->counts[0] = scene->light_count;

@@ -59,7 +59,7 @@ static void put_light(struct scene *scene, vec3 at, float pearl, vec3 color, flo
         return;
     scene->lights[scene->light_count++] = (struct light){
         at.x, at.y, at.z, radius, color.x * strength, color.y * strength, color.z * strength, 0.0f};
-    struct material glow = {color.x, color.y, color.z, 1.0f, 0.0f, 5.0f + 1.2f * strength, SURFACE_PLAIN};
+    struct material glow = {color.x, color.y, color.z, 1.0f, 0.0f, 9.0f + 0.8f * strength, SURFACE_PLAIN};
     put(scene, MESH_PEARL, m4_place(at, 0.0f, v3(pearl, pearl, pearl)), glow);
 }
 
@@ -97,7 +97,7 @@ static void put_arch(struct scene *scene, float x, float z, float turn)
     put(scene, MESH_RING, m4_place(v3(x, SPRING, z), turn, v3(1, 1, 1)), pale_stone);
     put_box(scene, v3(x, 4.43f, z), v3(0.018f, 0.55f, 0.018f), bronze);
     put(scene, MESH_LANTERN, m4_place(v3(x, 3.98f, z), 0.4f, v3(1, 1, 1)), bronze);
-    put_light(scene, v3(x, 3.94f, z), 0.10f, v3(1.0f, 0.56f, 0.22f), 5.0f, 5.0f);
+    put_light(scene, v3(x, 3.94f, z), 0.10f, v3(1.0f, 0.56f, 0.22f), 8.0f, 5.5f);
 }
 
 static void put_arcades(struct scene *scene)
@@ -132,7 +132,7 @@ static void put_aisle(struct scene *scene)
         if (i == BAYS)
             break;
         put(scene, MESH_LANTERN, m4_place(v3(7.92f, 2.44f, z - 0.5f * BAY), 0.0f, v3(0.9f, 0.9f, 0.9f)), bronze);
-        put_light(scene, v3(7.9f, 2.4f, z - 0.5f * BAY), 0.085f, v3(1.0f, 0.42f, 0.16f), 3.4f, 4.2f);
+        put_light(scene, v3(7.9f, 2.4f, z - 0.5f * BAY), 0.085f, v3(1.0f, 0.42f, 0.16f), 5.0f, 4.4f);
     }
     put_box(scene, v3(-7.6f, 0.42f, middle), v3(0.45f, 0.84f, length + 2.0f), limestone);
     put_box(scene, v3(-7.6f, 0.89f, middle), v3(0.6f, 0.1f, length + 2.1f), pale_stone);
@@ -140,17 +140,17 @@ static void put_aisle(struct scene *scene)
 
 static void put_pool(struct scene *scene)
 {
-    const float half = 1.5f, near_z = 6.2f, far_z = -8.2f, middle = 0.5f * (near_z + far_z), length = near_z - far_z;
-    struct material water = {0.010f, 0.030f, 0.034f, 0.04f, 0, 0, SURFACE_WATER};
+    const float half = 1.5f, near_z = 6.2f, far_z = -6.8f, middle = 0.5f * (near_z + far_z), length = near_z - far_z;
+    struct material water = {0.018f, 0.085f, 0.095f, 0.04f, 0, 0, SURFACE_WATER};
     struct material tiles = {0.62f, 0.53f, 0.43f, 0.30f, 0, 0, SURFACE_FLOOR};
     put(scene, MESH_GROUND, m4_place(v3(0, 0, 0), 0.0f, v3(400, 1, 400)), tiles);
     put(scene, MESH_GROUND, m4_place(v3(0, 0.012f, middle), 0.0f, v3(2 * half, 1, length)), water);
     for (int side = -1; side <= 1; side += 2) {
         put_box(scene, v3((half + 0.14f) * (float)side, 0.05f, middle), v3(0.3f, 0.14f, length + 0.6f), pale_stone);
-        for (int i = 0; i < 14; i++) {
+        for (int i = 0; i < 13; i++) {
             float z = near_z - 0.7f - 1.0f * (float)i, drift = 0.22f * (hash01(7u * (uint32_t)i + (uint32_t)(side + 2)) - 0.5f);
             put_light(scene, v3((half - 0.28f + drift) * (float)side, 0.075f, z + 0.3f * drift), 0.072f,
-                      palette((float)i / 14.0f), 1.5f, 2.4f);
+                      palette((float)i / 13.0f), 1.5f, 2.4f);
         }
     }
     for (int end = -1; end <= 1; end += 2)
@@ -176,17 +176,23 @@ static void put_spheres(struct scene *scene)
 
 static void put_dais(struct scene *scene)
 {
-    const float z = -12.6f;
+    const float z = -11.2f;
     for (int i = 0; i < 4; i++) {
         float size = 6.6f - 0.9f * (float)i;
         put_box(scene, v3(0, 0.09f + 0.17f * (float)i, z), v3(size, 0.18f, size), i & 1 ? pale_stone : limestone);
     }
     put(scene, MESH_PLINTH, m4_place(v3(0, 0.68f, z), 0, v3(1.7f, 1.5f, 1.7f)), pale_stone);
+    for (int i = 0; i < 4; i++) { /* fire bowls at the corners of the lowest step */
+        vec3 at = v3(i & 1 ? 2.95f : -2.95f, 0.18f, z + (i & 2 ? 2.95f : -2.95f));
+        put(scene, MESH_PEDESTAL, m4_place(at, 0, v3(0.8f, 1.35f, 0.8f)), bronze);
+        put_light(scene, v3(at.x, 1.56f, at.z), 0.17f, v3(1.0f, 0.50f, 0.16f), 12.0f, 6.5f);
+    }
     put(scene, MESH_KNOT, m4_identity(), gold);
+    put_light(scene, v3(0, 2.75f, z), 0.15f, v3(1.0f, 0.74f, 0.42f), 16.0f, 6.5f); /* its burning heart */
     scene->first_orbiting = scene->light_count;
     scene->orbiting_count = 12;
     for (int i = 0; i < 12; i++)
-        put_light(scene, v3(0, 2.5f, z), 0.05f, palette(i & 1 ? 0.06f : 0.62f), 2.6f, 3.6f);
+        put_light(scene, v3(0, 2.5f, z), 0.075f, palette(i & 1 ? 0.06f : 0.62f), 2.6f, 3.6f);
 }
 
 static void put_garden(struct scene *scene)
@@ -204,7 +210,7 @@ static void put_garden(struct scene *scene)
     for (uint32_t i = 0; i < 7; i++) {
         struct material hill = {0.07f, 0.09f, 0.05f, 1.0f, 0, 0, SURFACE_LEAVES};
         vec3 at = v3(-120.0f + 40.0f * (float)i, -3.0f, -110.0f - 40.0f * hash01(i + 20u));
-        put(scene, MESH_SPHERE, m4_place(at, 0, v3(34.0f + 20.0f * hash01(i), 11.0f + 9.0f * hash01(i + 3u), 30.0f)), hill);
+        put(scene, MESH_SPHERE, m4_place(at, 0, v3(34.0f + 20.0f * hash01(i), 5.0f + 6.0f * hash01(i + 3u), 30.0f)), hill);
     }
     for (uint32_t i = 0; i < 12; i++)
         put_light(scene, v3(-8.6f - 2.4f * hash01(i + 100u), 0.5f + 1.6f * hash01(i + 120u), 7.0f - 2.1f * (float)i),

@@ -26,7 +26,7 @@ vec3 court(vec3 p, vec3 d, float roughness)
         if (abs(q.x) < 4.6 && to_floor < 40.0) {
             vec3 s = sun_map_place(q);
             float lit = roughness < 0.35 ? texture(sun_map, vec3(s.xy, s.z + 0.001)) : 0.4;
-            float water = step(abs(q.x), 1.5) * step(-8.2, q.z) * step(q.z, 6.2);
+            float water = step(abs(q.x), 1.5) * step(-6.8, q.z) * step(q.z, 6.2);
             vec3 ground = vec3(0.46, 0.38, 0.30) * (0.36 + 0.40 * frame.sun_color.rgb * lit);
             vec3 mirrored = mix(vec3(0.05, 0.07, 0.08), sky(vec3(d.x, -d.y, d.z)), 0.06 + 0.9 * fresnel_power(-d.y));
             float edge = smoothstep(-0.05 - blur, 0.05, -d.y);

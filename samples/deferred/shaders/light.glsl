@@ -8,8 +8,8 @@ vec3 sky(vec3 d)
 {
     float h = max(d.y, 0.0);
     float toward = max(dot(d, frame.sun.xyz), 0.0);
-    vec3 color = mix(vec3(0.98, 0.60, 0.36), vec3(0.46, 0.45, 0.56), smoothstep(0.0, 0.30, h));
-    color = mix(color, vec3(0.115, 0.20, 0.40), smoothstep(0.14, 0.85, h));
+    vec3 color = mix(vec3(1.50, 0.66, 0.25), vec3(0.62, 0.40, 0.46), smoothstep(0.0, 0.26, h));
+    color = mix(color, vec3(0.075, 0.150, 0.38), smoothstep(0.10, 0.72, h));
     color += vec3(0.95, 0.45, 0.16) * (0.35 * pow(toward, 5.0) + 1.2 * pow(toward, 40.0)) * (1.0 - 0.6 * h);
     return d.y < 0.0 ? mix(color, vec3(0.19, 0.14, 0.10), smoothstep(0.0, 0.12, -d.y)) : color;
 }
@@ -17,7 +17,7 @@ vec3 sky(vec3 d)
 // Light from all around on a surface that faces n, over pi.
 vec3 ambient_light(vec3 n)
 {
-    vec3 up = vec3(0.30, 0.34, 0.47), side = vec3(0.40, 0.30, 0.23), down = vec3(0.25, 0.17, 0.105);
+    vec3 up = vec3(0.165, 0.23, 0.42), side = vec3(0.19, 0.175, 0.215), down = vec3(0.16, 0.10, 0.062);
     vec3 color = n.y > 0.0 ? mix(side, up, n.y) : mix(side, down, -n.y);
     return color * (1.0 + 0.35 * dot(n, frame.sun.xyz));
 }

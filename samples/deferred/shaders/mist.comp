@@ -10,7 +10,7 @@ layout(set = 0, binding = 3, rgba16f) uniform writeonly image2D mist;
 
 float density(float y)
 {
-    return 0.0030 + 0.021 * exp(-0.42 * max(y, 0.0));
+    return 0.0014 + 0.0105 * exp(-0.40 * max(y, 0.0));
 }
 
 void main()
@@ -34,7 +34,7 @@ void main()
         vec3 q = eye + ray * at, s = sun_map_place(q);
         float lit = texture(sun_map, vec3(s.xy, s.z + 0.0008));
         float gone = 1.0 - exp(-density(q.y) * width);
-        sum += open * gone * (frame.sun_color.rgb * phase * lit + vec3(0.13, 0.12, 0.14));
+        sum += open * gone * (frame.sun_color.rgb * 1.5 * phase * lit + vec3(0.04, 0.045, 0.075));
         open *= 1.0 - gone;
     }
     imageStore(mist, cell, vec4(sum, open));

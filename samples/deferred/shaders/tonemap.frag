@@ -29,11 +29,11 @@ vec3 sharpened(ivec2 pixel)
 vec3 film(vec3 c)
 {
     const mat3 mixed = mat3(0.86, 0.06, 0.05, 0.09, 0.87, 0.09, 0.05, 0.07, 0.86);
-    const mat3 unmixed = mat3(1.105, -0.045, -0.03, -0.07, 1.095, -0.06, -0.035, -0.05, 1.09);
+    const mat3 unmixed = mat3(1.16, -0.06, -0.05, -0.105, 1.135, -0.085, -0.055, -0.075, 1.135);
     c = log2(max(mixed * c, vec3(1e-6)));
-    vec3 t = clamp((c + 7.6) / 11.6, 0.0, 1.0);
+    vec3 t = clamp((c + 7.2) / 10.9, 0.0, 1.0);
     vec3 s = t * t * (3.0 - 2.0 * t);
-    s = mix(s, t * t * t * (t * (6.0 * t - 15.0) + 10.0), 0.35);
+    s = mix(s, t * t * t * (t * (6.0 * t - 15.0) + 10.0), 0.7);
     return clamp(unmixed * s, 0.0, 1.0);
 }
 
@@ -41,7 +41,7 @@ void main()
 {
     ivec2 pixel = ivec2(gl_FragCoord.xy);
     vec3 color = sharpened(pixel);
-    color = mix(color, textureLod(bloom, uv, 0.0).rgb, 0.11);
+    color = mix(color, textureLod(bloom, uv, 0.0).rgb, 0.15);
     vec2 off = (uv - 0.5) * vec2(1.05, 0.95);
     color *= frame.sun_color.w * (1.0 - 0.75 * dot(off, off));
     vec3 shown = film(color);
