@@ -149,6 +149,11 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     return result;
 }
 
+hd_result hd_vk_size(const hd_resource_info *info, hd_memory_need *need, void *vk)
+{
+    return info && need && vk ? hdi_vk_size_of(info, need, vk) : HD_INVALID_ARGUMENT;
+}
+
 hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
 {
     if (!vk || !graph || !out)

@@ -60,6 +60,9 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * hd_vk_wait or until the frame has left the frames in flight. */
 hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
 hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan);
+/* The sizes that hd_vk_compile takes where its desc has none: an hd_size_fn whose user is the hd_vk; what hd_plan_verify
+ * needs for a plan of this device. Any thread. */
+hd_result hd_vk_size(const hd_resource_info *info, hd_memory_need *need, void *vk);
 /* Waits until every frame that was executed has finished, host passes included. */
 hd_result hd_vk_wait(hd_vk *vk);
 
