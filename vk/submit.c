@@ -8,8 +8,8 @@
 /* Hands a recorded frame over: the plan's submits in the plan's order, neighbours on one queue in one call. Values of the
  * plan start at 1 in every frame and are raised by what the queue's timeline has reached (base). The first submit of a
  * queue waits for the ends of all queues' earlier frames, the last one signals the end: frames are fully synchronized
- * with each other, as the plan takes for granted. Host submits go to the host thread before anything is submitted to the
- * GPU, so that a driver which blocks in a submit until a host value comes gets its value. */
+ * with each other, as the plan takes for granted. The host thread gets its part last: its waits then never come before the
+ * submits that end them, which a driver must bear but the validation layer of Debian 12 does not. */
 
 enum { SLICE_NS = 100 * 1000 * 1000, LOST_SLICES = 20 };
 
@@ -272,15 +272,15 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame)
         result = build(frame, &ends, &submits);
     if (result != HD_OK)
         return result;
-    if (slot->host_submit_count) {
+    result = hand_over(frame, &submits);
+    if (result != HD_OK)
+        hdi_vk_lose(vk, result); /* half a frame is under way: no later frame can rely on anything */
+    if (slot->host_submit_count) { /* when lost, for the signals that what is under way may wait for */
         vk->queues[vk->queue_count].submitted = ends.end[vk->queue_count];
         hdi_vk_host_push(vk, slot);
     }
-    result = hand_over(frame, &submits);
-    if (result != HD_OK) {
-        hdi_vk_lose(vk, result); /* half a frame is under way: no later frame can rely on anything */
+    if (result != HD_OK)
         return result;
-    }
     for (uint32_t q = 0; q <= vk->queue_count; q++)
         vk->queues[q].base = slot->end[q] = ends.end[q];
     return HD_OK;
