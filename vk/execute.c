@@ -125,7 +125,7 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     if (hd_graph_error(graph)->result != HD_OK)
         return hd_graph_error(graph)->result;
     hdi_vk_slot *slot = &vk->slots[vk->frame % vk->slot_count];
-    hd_result result = hdi_vk_wait_values(vk, slot->end, false);
+    hd_result result = hdi_vk_wait_slot(vk, slot);
     if (result == HD_OK)
         result = hdi_vk_slot_reset(vk, slot);
     if (result != HD_OK)
@@ -137,7 +137,7 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     if (result == HD_OK) {
         hdi_vk_commit_pairs(&frame);
         vk->frame++;
-    } else {
+    } else if (!slot->by_host) {
         /* Clears of histories may be under way from this slot's pools. */
         for (uint32_t q = 0; q <= vk->queue_count; q++)
             slot->end[q] = vk->queues[q].base;

@@ -273,10 +273,7 @@ static VkResult allocate(hd_vk *vk, const VkMemoryAllocateInfo *info, VkDeviceMe
     VkResult result = vk->fn.vkAllocateMemory(vk->device, info, NULL, out);
     if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY)
         return result;
-    uint64_t values[HD_MAX_QUEUES];
-    for (uint32_t q = 0; q <= vk->queue_count; q++)
-        values[q] = vk->queues[q].base;
-    if (hdi_vk_wait_values(vk, values, false) != HD_OK)
+    if (hdi_vk_wait_all(vk) != HD_OK)
         return result;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < vk->heap_count; i++) {

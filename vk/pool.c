@@ -110,6 +110,7 @@ hd_result hdi_vk_slot_reset(hd_vk *vk, hdi_vk_slot *slot)
     for (uint32_t i = 0; i < slot->event_count && result == HD_OK; i++)
         result = hdi_vk_result(vk, vk->fn.vkResetEvent(vk->device, slot->events[i]), "vkResetEvent");
     slot->host_submit_count = 0;
+    slot->by_host = false;
     atomic_store_explicit(&slot->failure, HD_OK, memory_order_relaxed);
     hdi_arena_reset(&slot->arena);
     return result;

@@ -208,6 +208,7 @@ typedef struct hdi_vk_slot {
     hdi_vk_host_submit *host_submits; /* arena */
     uint32_t host_submit_count;
     uint64_t frame;
+    bool by_host; /* the host thread waits for its frame and tells */
     atomic_int failure; /* first hd_result of a worker or of a record callback's call */
 } hdi_vk_slot;
 
@@ -301,6 +302,8 @@ struct hd_vk {
     pthread_cond_t host_wake;
     hdi_vk_slot *host_queue[HDI_VK_MAX_FRAMES + 1]; /* ring under host_lock */
     uint32_t host_head, host_tail;
+    uint64_t host_finished; /* frames before this one have finished, as far as the host thread had to do with them */
+    pthread_cond_t host_told;
     bool host_quit;
 };
 
@@ -373,10 +376,15 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame);
 uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits);
 /* CPU wait for timeline values (0: none) of all queues. even_lost: waits on for a bounded time on a lost device. */
 hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost);
+/* For the last frame of a slot; for all frames. */
+hd_result hdi_vk_wait_slot(hd_vk *vk, const hdi_vk_slot *slot);
+hd_result hdi_vk_wait_all(hd_vk *vk);
 
 /* ---- host.c ---- */
 hd_result hdi_vk_host_start(hd_vk *vk);
 void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot);
+/* Waits for a frame that was pushed, all its queues included. */
+hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame);
 void hdi_vk_host_stop(hd_vk *vk);
 
 #endif

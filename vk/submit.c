@@ -68,6 +68,19 @@ hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost)
     return HD_OK;
 }
 
+hd_result hdi_vk_wait_slot(hd_vk *vk, const hdi_vk_slot *slot)
+{
+    return slot->by_host ? hdi_vk_host_wait(vk, slot->frame) : hdi_vk_wait_values(vk, slot->end, false);
+}
+
+hd_result hdi_vk_wait_all(hd_vk *vk)
+{
+    hd_result result = HD_OK;
+    for (uint32_t i = 0; i < vk->slot_count && result == HD_OK; i++)
+        result = hdi_vk_wait_slot(vk, &vk->slots[i]);
+    return result;
+}
+
 /* ---- values ---- */
 
 static void find_ends(const hdi_vk_frame *frame, frame_ends *ends)
@@ -275,13 +288,12 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame)
     result = hand_over(frame, &submits);
     if (result != HD_OK)
         hdi_vk_lose(vk, result); /* half a frame is under way: no later frame can rely on anything */
-    if (slot->host_submit_count) { /* when lost, for the signals that what is under way may wait for */
-        vk->queues[vk->queue_count].submitted = ends.end[vk->queue_count];
-        hdi_vk_host_push(vk, slot);
-    }
-    if (result != HD_OK)
-        return result;
     for (uint32_t q = 0; q <= vk->queue_count; q++)
         vk->queues[q].base = slot->end[q] = ends.end[q];
-    return HD_OK;
+    if (vk->host_started) { /* when lost, for the signals that what is under way may wait for */
+        vk->queues[vk->queue_count].submitted = ends.end[vk->queue_count];
+        slot->by_host = true;
+        hdi_vk_host_push(vk, slot);
+    }
+    return result;
 }

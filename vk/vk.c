@@ -116,6 +116,7 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     pthread_mutex_init(&vk->pool_lock, NULL);
     pthread_mutex_init(&vk->host_lock, NULL);
     pthread_cond_init(&vk->host_wake, NULL);
+    pthread_cond_init(&vk->host_told, NULL);
     for (uint32_t i = 0; i < vk->slot_count; i++)
         hdi_arena_init(&vk->slots[i].arena, &vk->allocator);
     hd_result result = open_device(vk, desc);
@@ -138,10 +139,9 @@ static void drain(hd_vk *vk)
 
 static void close_device(hd_vk *vk)
 {
-    bool running = vk->queues[vk->queue_count].timeline != VK_NULL_HANDLE; /* the last thing that create makes */
-    if (running)
+    hdi_vk_host_stop(vk); /* once it has done all that it was given */
+    if (vk->queues[vk->queue_count].timeline) /* the last thing that create makes */
         drain(vk);
-    hdi_vk_host_stop(vk);
     hdi_vk_sweep_objects(vk, true);
     hdi_vk_sweep_heaps(vk, true);
     for (uint32_t i = 0; i < vk->slot_count; i++)
@@ -170,6 +170,7 @@ void hd_vk_destroy(hd_vk *vk)
     pthread_mutex_destroy(&vk->pool_lock);
     pthread_mutex_destroy(&vk->host_lock);
     pthread_cond_destroy(&vk->host_wake);
+    pthread_cond_destroy(&vk->host_told);
     hd_allocator allocator = vk->allocator;
     hdi_free(&allocator, vk, sizeof(*vk));
 }
@@ -178,10 +179,7 @@ hd_result hd_vk_wait(hd_vk *vk)
 {
     if (!vk)
         return HD_INVALID_ARGUMENT;
-    uint64_t values[HD_MAX_QUEUES];
-    for (uint32_t q = 0; q <= vk->queue_count; q++)
-        values[q] = vk->queues[q].base;
-    hd_result result = hdi_vk_wait_values(vk, values, false);
+    hd_result result = hdi_vk_wait_all(vk);
     /* The host thread may have found the device lost while everything else came to its end. */
     return result != HD_OK ? result : (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
 }
