@@ -1,10 +1,10 @@
 #include "app.h"
 
-/* The frame, as heddle is told of it: resources, then passes in the order in which they make sense to read. heddle finds
- * out what depends on what, which queue runs what, where the barriers stand and which images share memory. Nothing here
- * touches Vulkan; the callbacks in passes_*.c record the commands. */
+/* The frame, as heddle is told of it: resources, then passes in the order in which they make sense to read. heddle
+ * finds out what depends on what, which queue runs what, where the barriers stand and which images share memory.
+ * Nothing here touches Vulkan; the callbacks in passes_*.c record the commands. */
 
-#define R8 9              /* VkFormat numbers */
+#define R8 9 /* VkFormat numbers */
 #define RGBA8 37
 #define RG16F 83
 #define RGBA16F 97
@@ -29,8 +29,10 @@ static void declare_resources(struct app *app, struct frame *f)
     uint64_t tiles = (uint64_t)((app->width + TILE - 1) / TILE) * ((app->height + TILE - 1) / TILE);
 
     /* The meshes stay from frame to frame: they are the sample's own buffers. */
-    f->vertices = hd_graph_import(g, &(hd_import_desc){.name = "vertices", .buffer = app->vertices.buffer, .bytes = app->vertices.bytes});
-    f->indices = hd_graph_import(g, &(hd_import_desc){.name = "indices", .buffer = app->indices.buffer, .bytes = app->indices.bytes});
+    f->vertices = hd_graph_import(
+        g, &(hd_import_desc){.name = "vertices", .buffer = app->vertices.buffer, .bytes = app->vertices.bytes});
+    f->indices = hd_graph_import(
+        g, &(hd_import_desc){.name = "indices", .buffer = app->indices.buffer, .bytes = app->indices.bytes});
 
     f->staging = buffer(app, "staging", sizeof(struct frame_data));
     f->constants = buffer(app, "constants", sizeof(struct constants));
@@ -39,7 +41,8 @@ static void declare_resources(struct app *app, struct frame *f)
     f->light_masks = buffer(app, "light masks", tiles * 16);
     f->readback = buffer(app, "readback", (uint64_t)app->width * app->height * 4);
 
-    f->sun_map = hd_graph_image(g, &(hd_image_desc){.name = "sun map", .width = SHADOW_SIZE, .height = SHADOW_SIZE, .format = D32F});
+    f->sun_map = hd_graph_image(
+        g, &(hd_image_desc){.name = "sun map", .width = SHADOW_SIZE, .height = SHADOW_SIZE, .format = D32F});
     f->depth = image(app, "depth", 1, D32F);
     f->albedo = image(app, "albedo", 1, RGBA8);
     f->normal = image(app, "normal", 1, RGBA16F);
@@ -61,6 +64,8 @@ static void declare_resources(struct app *app, struct frame *f)
     f->picture = image(app, "picture", 1, RGBA8);
 }
 
+/* One line a thought reads better here than one line a field. */
+/* clang-format off */
 /* The CPU writes what changes into a staging buffer, the transfer queue brings it over. */
 static void declare_upload(hd_graph *g, struct frame *f)
 {
@@ -69,7 +74,8 @@ static void declare_upload(hd_graph *g, struct frame *f)
         .uses = HD_USES({f->staging, HD_HOST_WRITE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
-        .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 20, .record = upload_frame_data, .user = f,
+        .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 20,
+        .record = upload_frame_data, .user = f,
         .uses = HD_USES({f->staging, HD_TRANSFER_SRC}, {f->constants, HD_TRANSFER_DST}, {f->lights, HD_TRANSFER_DST},
                         {f->instances, HD_TRANSFER_DST}),
     });
@@ -83,24 +89,31 @@ static void declare_geometry(hd_graph *g, struct frame *f)
                         {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
-        .name = "light culling", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 60, .record = cull_lights, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
+        .name = "light culling", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 60,
+        .record = cull_lights, .user = f,
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_UNIFORM_READ_COMPUTE},
+                        {f->depth, HD_SAMPLED_COMPUTE},
                         {f->light_masks, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "gbuffer", .type = HD_PASS_GFX, .cost_us = 260, .record = draw_gbuffer, .user = f,
-        .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->albedo, HD_COLOR_WRITE}, {f->normal, HD_COLOR_WRITE}, {f->motion, HD_COLOR_WRITE},
+        .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->albedo, HD_COLOR_WRITE}, {f->normal, HD_COLOR_WRITE},
+                        {f->motion, HD_COLOR_WRITE},
                         {f->constants, HD_UNIFORM_READ}, {f->instances, HD_VERTEX_READ}, {f->vertices, HD_VERTEX_READ},
                         {f->indices, HD_INDEX_READ}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
-        .name = "occlusion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 140, .record = trace_occlusion, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE}, {f->normal, HD_SAMPLED_COMPUTE},
+        .name = "occlusion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 140,
+        .record = trace_occlusion, .user = f,
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
+                        {f->normal, HD_SAMPLED_COMPUTE},
                         {f->occlusion_noisy, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
-        .name = "occlusion blur", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 50, .record = blur_occlusion, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE}, {f->occlusion_noisy, HD_SAMPLED_COMPUTE},
+        .name = "occlusion blur", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 50,
+        .record = blur_occlusion, .user = f,
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
+                        {f->occlusion_noisy, HD_SAMPLED_COMPUTE},
                         {f->occlusion, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
@@ -114,38 +127,47 @@ static void declare_lighting(hd_graph *g, struct frame *f)
 {
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "mist", .type = HD_PASS_COMPUTE, .cost_us = 150, .record = march_mist, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE}, {f->sun_map, HD_SAMPLED_COMPUTE},
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
+                        {f->sun_map, HD_SAMPLED_COMPUTE},
                         {f->mist, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "mirrored court", .type = HD_PASS_GFX, .cost_us = 260, .record = draw_mirror, .user = f,
-        .uses = HD_USES({f->mirror_color, HD_COLOR_WRITE}, {f->mirror_depth, HD_DEPTH_WRITE}, {f->constants, HD_UNIFORM_READ},
+        .uses = HD_USES({f->mirror_color, HD_COLOR_WRITE}, {f->mirror_depth, HD_DEPTH_WRITE},
+                        {f->constants, HD_UNIFORM_READ},
                         {f->lights, HD_UNIFORM_READ}, {f->sun_map, HD_SAMPLED_GRAPHICS}, {f->instances, HD_VERTEX_READ},
                         {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "reflections", .type = HD_PASS_COMPUTE, .cost_us = 90, .record = blur_mirror, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE}, {f->normal, HD_SAMPLED_COMPUTE},
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
+                        {f->normal, HD_SAMPLED_COMPUTE},
                         {f->mirror_color, HD_SAMPLED_COMPUTE}, {f->reflected, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "lighting", .type = HD_PASS_COMPUTE, .cost_us = 420, .record = light_scene, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_UNIFORM_READ_COMPUTE},
-                        {f->light_masks, HD_STORAGE_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE}, {f->albedo, HD_SAMPLED_COMPUTE},
-                        {f->normal, HD_SAMPLED_COMPUTE}, {f->occlusion, HD_SAMPLED_COMPUTE}, {f->sun_map, HD_SAMPLED_COMPUTE},
-                        {f->reflected, HD_SAMPLED_COMPUTE}, {f->mist, HD_SAMPLED_COMPUTE}, {f->lit, HD_STORAGE_WRITE_COMPUTE}),
+                        {f->light_masks, HD_STORAGE_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
+                        {f->albedo, HD_SAMPLED_COMPUTE},
+                        {f->normal, HD_SAMPLED_COMPUTE}, {f->occlusion, HD_SAMPLED_COMPUTE},
+                        {f->sun_map, HD_SAMPLED_COMPUTE},
+                        {f->reflected, HD_SAMPLED_COMPUTE}, {f->mist, HD_SAMPLED_COMPUTE},
+                        {f->lit, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "temporal", .type = HD_PASS_COMPUTE, .cost_us = 180, .record = accumulate, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lit, HD_SAMPLED_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
-                        {f->motion, HD_SAMPLED_COMPUTE}, {f->history, HD_SAMPLED_COMPUTE}, {f->resolved, HD_STORAGE_WRITE_COMPUTE}),
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lit, HD_SAMPLED_COMPUTE},
+                        {f->depth, HD_SAMPLED_COMPUTE},
+                        {f->motion, HD_SAMPLED_COMPUTE}, {f->history, HD_SAMPLED_COMPUTE},
+                        {f->resolved, HD_STORAGE_WRITE_COMPUTE}),
     });
 }
 
 /* Down and up again over the mips of one image: each pass names the mips that it touches, and only those. */
 static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
 {
-    static const char *const down[] = {"bloom down 0", "bloom down 1", "bloom down 2", "bloom down 3", "bloom down 4", "bloom down 5"};
+    static const char *const down[] = {"bloom down 0", "bloom down 1", "bloom down 2", "bloom down 3",
+        "bloom down 4", "bloom down 5"};
     static const char *const up[] = {"bloom up 0", "bloom up 1", "bloom up 2", "bloom up 3", "bloom up 4"};
     for (uint32_t i = 0; i < levels; i++) {
         hd_range level = {.mip_base = i, .mip_count = 1}, above = {.mip_base = i - 1, .mip_count = 1};
@@ -153,14 +175,17 @@ static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
         if (i > 0)
             source = (hd_use){f->bloom, HD_SAMPLED_COMPUTE, .range = above};
         hd_graph_pass(g, &(hd_pass_desc){
-            .name = down[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 10 : 40, .record = bloom_down, .user = &f->bloom_levels[i],
-            .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, source, {f->bloom, HD_STORAGE_WRITE_COMPUTE, .range = level}),
+            .name = down[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 10 : 40,
+        .record = bloom_down, .user = &f->bloom_levels[i],
+            .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, source,
+                        {f->bloom, HD_STORAGE_WRITE_COMPUTE, .range = level}),
         });
     }
     for (uint32_t i = levels - 1; i-- > 0;) {
         hd_range level = {.mip_base = i, .mip_count = 1}, below = {.mip_base = i + 1, .mip_count = 1};
         hd_graph_pass(g, &(hd_pass_desc){
-            .name = up[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 10 : 40, .record = bloom_up, .user = &f->bloom_levels[i],
+            .name = up[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 10 : 40,
+        .record = bloom_up, .user = &f->bloom_levels[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->bloom, HD_SAMPLED_COMPUTE, .range = below},
                             {f->bloom, HD_STORAGE_RW_COMPUTE, .range = level}),
         });
@@ -173,10 +198,12 @@ static void declare_picture(hd_graph *g, struct frame *f)
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "tonemap", .type = HD_PASS_GFX, .cost_us = 70, .record = tonemap, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ}, {f->resolved, HD_SAMPLED_GRAPHICS},
-                        {f->bloom, HD_SAMPLED_GRAPHICS, .range = largest}, {f->picture, HD_COLOR_WRITE, .load = HD_LOAD_DONT_CARE}),
+                        {f->bloom, HD_SAMPLED_GRAPHICS, .range = largest},
+                        {f->picture, HD_COLOR_WRITE, .load = HD_LOAD_DONT_CARE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
-        .name = "read back", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 60, .record = read_back, .user = f,
+        .name = "read back", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 60,
+        .record = read_back, .user = f,
         .uses = HD_USES({f->picture, HD_TRANSFER_SRC}, {f->readback, HD_TRANSFER_DST}),
     });
     /* Nothing in the graph needs what a host pass does with the picture: without root it would be culled, and with it
@@ -186,6 +213,8 @@ static void declare_picture(hd_graph *g, struct frame *f)
         .uses = HD_USES({f->readback, HD_HOST_READ}),
     });
 }
+
+/* clang-format on */
 
 void frame_declare(struct app *app, struct frame *frame, uint32_t number)
 {

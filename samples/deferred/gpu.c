@@ -124,7 +124,8 @@ hd_result gpu_buffer_create(struct gpu *gpu, uint64_t bytes, VkBufferUsageFlags 
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .size = bytes,
                                .usage = usage,
-                               .sharingMode = gpu->family_count > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+                               .sharingMode =
+                                   gpu->family_count > 1 ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
                                .queueFamilyIndexCount = gpu->family_count > 1 ? gpu->family_count : 0,
                                .pQueueFamilyIndices = gpu->families};
     if (gpu->CreateBuffer(gpu->device, &info, NULL, &out->buffer) != VK_SUCCESS)
@@ -207,7 +208,8 @@ bool gpu_bind(struct gpu *gpu, hd_recorder *recorder, enum program_id id, const 
         }
     }
     gpu->UpdateDescriptorSets(gpu->device, count, writes, 0, NULL);
-    VkPipelineBindPoint point = id <= PROGRAM_TONEMAP ? VK_PIPELINE_BIND_POINT_GRAPHICS : VK_PIPELINE_BIND_POINT_COMPUTE;
+    VkPipelineBindPoint point =
+        id <= PROGRAM_TONEMAP ? VK_PIPELINE_BIND_POINT_GRAPHICS : VK_PIPELINE_BIND_POINT_COMPUTE;
     VkCommandBuffer commands = hd_vk_commands(recorder);
     gpu->CmdBindPipeline(commands, point, program->pipeline);
     gpu->CmdBindDescriptorSets(commands, point, program->layout, 0, 1, &set, 0, NULL);

@@ -1,4 +1,5 @@
-/* The sample's own Vulkan objects: programs (pipelines with their layouts), samplers, descriptor sets, static buffers. */
+/* The sample's own Vulkan objects: programs (pipelines with their layouts), samplers, descriptor sets, static buffers.
+ */
 #ifndef DEFERRED_GPU_H
 #define DEFERRED_GPU_H
 
@@ -6,8 +7,8 @@
 #include <stdatomic.h>
 
 #define FRAMES_IN_FLIGHT 2
-/* A frame is declared before heddle waits for the frame that is FRAMES_IN_FLIGHT older: what the declaring thread writes
- * needs one slot more. */
+/* A frame is declared before heddle waits for the frame that is FRAMES_IN_FLIGHT older: what the declaring thread
+ * writes needs one slot more. */
 #define FRAME_SLOTS (FRAMES_IN_FLIGHT + 1)
 
 enum program_id {
@@ -110,8 +111,10 @@ void gpu_buffer_destroy(struct gpu *gpu, struct gpu_buffer *buffer);
 
 /* In a record callback: binds the program and a fresh descriptor set with args in the order of the program's bindings.
  * False, with gpu->failed set, when there is no set: record nothing then. */
-bool gpu_bind(struct gpu *gpu, hd_recorder *recorder, enum program_id program, const struct gpu_arg *args, uint32_t count);
-#define GPU_ARGS(...) (const struct gpu_arg[]){__VA_ARGS__}, sizeof((const struct gpu_arg[]){__VA_ARGS__}) / sizeof(struct gpu_arg)
+bool gpu_bind(struct gpu *gpu, hd_recorder *recorder, enum program_id program, const struct gpu_arg *args,
+              uint32_t count);
+#define GPU_ARGS(...)                                                                                                  \
+    (const struct gpu_arg[]){__VA_ARGS__}, sizeof((const struct gpu_arg[]){__VA_ARGS__}) / sizeof(struct gpu_arg)
 
 /* programs.c */
 hd_result gpu_programs_create(struct gpu *gpu);

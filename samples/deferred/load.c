@@ -30,23 +30,31 @@ static void copy_meshes(hd_recorder *recorder, void *user)
                        &(VkBufferCopy){load->vertex_bytes, 0, load->index_bytes});
 }
 
+/* One line a thought reads better here than one line a field. */
+/* clang-format off */
 static hd_result run(struct app *app, hd_graph *g, struct load *load)
 {
     hd_graph_begin(g);
-    load->staging = hd_graph_buffer(g, &(hd_buffer_desc){.name = "staging", .bytes = load->vertex_bytes + load->index_bytes});
-    load->vertices = hd_graph_import(g, &(hd_import_desc){.name = "vertices", .buffer = app->vertices.buffer, .bytes = load->vertex_bytes});
-    load->indices = hd_graph_import(g, &(hd_import_desc){.name = "indices", .buffer = app->indices.buffer, .bytes = load->index_bytes});
+    load->staging = hd_graph_buffer(g, &(hd_buffer_desc){.name = "staging",
+        .bytes = load->vertex_bytes + load->index_bytes});
+    load->vertices = hd_graph_import(g, &(hd_import_desc){.name = "vertices", .buffer = app->vertices.buffer,
+        .bytes = load->vertex_bytes});
+    load->indices = hd_graph_import(g, &(hd_import_desc){.name = "indices", .buffer = app->indices.buffer,
+        .bytes = load->index_bytes});
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "fill", .type = HD_PASS_HOST, .record = fill_staging, .user = load,
         .uses = HD_USES({load->staging, HD_HOST_WRITE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "copy", .type = HD_PASS_TRANSFER, .record = copy_meshes, .user = load,
-        .uses = HD_USES({load->staging, HD_TRANSFER_SRC}, {load->vertices, HD_TRANSFER_DST}, {load->indices, HD_TRANSFER_DST}),
+        .uses = HD_USES({load->staging, HD_TRANSFER_SRC}, {load->vertices, HD_TRANSFER_DST},
+                        {load->indices, HD_TRANSFER_DST}),
     });
     hd_result result = hd_vk_frame(app->vk, g);
     return result == HD_OK ? hd_vk_wait(app->vk) : result;
 }
+
+/* clang-format on */
 
 hd_result load_meshes(struct app *app)
 {
@@ -54,8 +62,9 @@ hd_result load_meshes(struct app *app)
     struct load load = {.app = app,
                         .vertex_bytes = store->vertex_count * sizeof(struct vertex),
                         .index_bytes = store->index_count * sizeof(uint32_t)};
-    hd_result result = gpu_buffer_create(&app->gpu, load.vertex_bytes,
-                                         VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, &app->vertices);
+    hd_result result =
+        gpu_buffer_create(&app->gpu, load.vertex_bytes,
+                          VK_BUFFER_USAGE_VERTEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, &app->vertices);
     if (result == HD_OK)
         result = gpu_buffer_create(&app->gpu, load.index_bytes,
                                    VK_BUFFER_USAGE_INDEX_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, &app->indices);

@@ -135,20 +135,24 @@ static hd_result print_summary(const struct app *app, const struct times *times,
     if (result != HD_OK)
         return result;
     hd_plan_view view = hd_plan_read(plan);
-    printf("device          %s, %u queue%s, %u worker%s\n", info.device_name, info.queue_count, info.queue_count == 1 ? "" : "s",
-           hd_jobs_worker_count(app->jobs), hd_jobs_worker_count(app->jobs) == 1 ? "" : "s");
-    printf("scene           %u instances, %u lights, %u triangles in %u meshes\n", app->scene.instance_count, app->scene.light_count,
-           app->scene.store.index_count / 3, (unsigned)MESH_COUNT);
+    printf("device          %s, %u queue%s, %u worker%s\n", info.device_name, info.queue_count,
+           info.queue_count == 1 ? "" : "s", hd_jobs_worker_count(app->jobs),
+           hd_jobs_worker_count(app->jobs) == 1 ? "" : "s");
+    printf("scene           %u instances, %u lights, %u triangles in %u meshes\n", app->scene.instance_count,
+           app->scene.light_count, app->scene.store.index_count / 3, (unsigned)MESH_COUNT);
     printf("passes          %u declared, %u kept\n", s.passes, s.kept);
-    printf("queues          %u, the host's included; %u submits, %u semaphore waits\n", s.queues, s.submits, s.semaphore_waits);
+    printf("queues          %u, the host's included; %u submits, %u semaphore waits\n", s.queues, s.submits,
+           s.semaphore_waits);
     printf("barriers        %u in %u batches\n", s.barriers, s.barrier_batches);
-    printf("memory          %.2f MiB with aliasing, %.2f MiB without, %.2f MiB alive at once\n", (double)s.heap_bytes / 1048576.0,
-           (double)s.unaliased_bytes / 1048576.0, (double)s.peak_live_bytes / 1048576.0);
+    printf("memory          %.2f MiB with aliasing, %.2f MiB without, %.2f MiB alive at once\n",
+           (double)s.heap_bytes / 1048576.0, (double)s.unaliased_bytes / 1048576.0,
+           (double)s.peak_live_bytes / 1048576.0);
     printf("device memory   %.2f MiB held by heddle\n", (double)frame.memory_bytes / 1048576.0);
     printf("CPU a frame     declare %.0f us, compile %.0f us, record %.0f us (medians over %u frames)\n",
            median(times->declare, app->frame_count), median(times->compile, app->frame_count),
            median(times->record, app->frame_count), app->frame_count);
-    printf("rendered        %u frames of %u x %u in %.2f s\n", app->frame_count, app->width, app->height, times->total_ms * 1e-3);
+    printf("rendered        %u frames of %u x %u in %.2f s\n", app->frame_count, app->width, app->height,
+           times->total_ms * 1e-3);
     printf("plan            %016llx, %llu bytes\n", (unsigned long long)view.hash, (unsigned long long)view.bytes);
     printf("picture         %016llx\n", (unsigned long long)app->picture_hashes[app->frame_count - 1]);
     return HD_OK;

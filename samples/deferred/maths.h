@@ -1,4 +1,5 @@
-/* Vectors and matrices of the sample: column-major, right-handed world with y up, Vulkan clip space, depth 1 near to 0 far. */
+/* Vectors and matrices of the sample: column-major, right-handed world with y up, Vulkan clip space, depth 1 near to 0
+ * far. */
 #ifndef DEFERRED_MATHS_H
 #define DEFERRED_MATHS_H
 
@@ -69,7 +70,9 @@ static inline mat4 m4_mul(mat4 a, mat4 b)
 static inline mat4 m4_place(vec3 at, float turn, vec3 scale)
 {
     float c = cosf(turn), s = sinf(turn);
-    return (mat4){{{c * scale.x, 0, -s * scale.x, 0}, {0, scale.y, 0, 0}, {s * scale.z, 0, c * scale.z, 0},
+    return (mat4){{{c * scale.x, 0, -s * scale.x, 0},
+                   {0, scale.y, 0, 0},
+                   {s * scale.z, 0, c * scale.z, 0},
                    {at.x, at.y, at.z, 1}}};
 }
 
@@ -84,7 +87,9 @@ static inline mat4 m4_look_at(vec3 eye, vec3 target, vec3 up)
     vec3 back = v3_normalize(v3_sub(eye, target));
     vec3 right = v3_normalize(v3_cross(up, back));
     vec3 top = v3_cross(back, right);
-    return (mat4){{{right.x, top.x, back.x, 0}, {right.y, top.y, back.y, 0}, {right.z, top.z, back.z, 0},
+    return (mat4){{{right.x, top.x, back.x, 0},
+                   {right.y, top.y, back.y, 0},
+                   {right.z, top.z, back.z, 0},
                    {-v3_dot(right, eye), -v3_dot(top, eye), -v3_dot(back, eye), 1}}};
 }
 

@@ -63,7 +63,8 @@ static void flat_quad(struct mesh_store *store, vec3 a, vec3 b, vec3 c, vec3 d)
     add_triangle(store, first, first + 2, first + 3);
 }
 
-/* Joins a grid of (columns + 1) * (rows + 1) vertices that starts at first; columns run to the right seen from outside. */
+/* Joins a grid of (columns + 1) * (rows + 1) vertices that starts at first; columns run to the right seen from outside.
+ */
 static void join_grid(struct mesh_store *store, uint32_t first, uint32_t columns, uint32_t rows)
 {
     for (uint32_t row = 0; row < rows; row++) {
@@ -132,14 +133,16 @@ struct mesh mesh_sphere(struct mesh_store *store, uint32_t around, uint32_t up)
 struct mesh mesh_lathe(struct mesh_store *store, const float (*profile)[2], uint32_t points, uint32_t around)
 {
     struct mesh mesh = begin(store);
-    /* Each stretch of the profile has its own normals: mouldings keep their edges, and turn smoothly around the axis. */
+    /* Each stretch of the profile has its own normals: mouldings keep their edges, and turn smoothly around the axis.
+     */
     for (uint32_t i = 0; i + 1 < points; i++) {
         float dr = profile[i + 1][0] - profile[i][0], dy = profile[i + 1][1] - profile[i][1];
         uint32_t first = store->vertex_count;
         for (uint32_t row = 0; row < 2; row++) {
             for (uint32_t column = 0; column <= around; column++) {
                 float u = 2.0f * PI * (float)column / (float)around, r = profile[i + row][0];
-                add_vertex(store, v3(r * sinf(u), profile[i + row][1], r * cosf(u)), v3(dy * sinf(u), -dr, dy * cosf(u)));
+                add_vertex(store, v3(r * sinf(u), profile[i + row][1], r * cosf(u)),
+                           v3(dy * sinf(u), -dr, dy * cosf(u)));
             }
         }
         join_grid(store, first, around, 1);
@@ -158,7 +161,8 @@ static float shaft_radius(float u, float y, uint32_t flutes, float top_radius, f
 
 struct mesh mesh_column(struct mesh_store *store, uint32_t flutes, float top_radius, float flute_depth)
 {
-    static const float heights[] = {0.0f, 0.012f, 0.035f, 0.07f, 0.2f, 0.35f, 0.5f, 0.65f, 0.8f, 0.93f, 0.965f, 0.988f, 1.0f};
+    static const float heights[] = {0.0f,  0.012f, 0.035f, 0.07f,  0.2f,   0.35f, 0.5f,
+                                    0.65f, 0.8f,   0.93f,  0.965f, 0.988f, 1.0f};
     const uint32_t rows = sizeof heights / sizeof heights[0] - 1, around = flutes * 5;
     struct mesh mesh = begin(store);
     uint32_t first = store->vertex_count;
@@ -167,7 +171,8 @@ struct mesh mesh_column(struct mesh_store *store, uint32_t flutes, float top_rad
             float u = 2.0f * PI * (float)column / (float)around, y = heights[row], step = 0.01f;
             float r = shaft_radius(u, y, flutes, top_radius, flute_depth);
             float slope = (shaft_radius(u + step, y, flutes, top_radius, flute_depth) -
-                           shaft_radius(u - step, y, flutes, top_radius, flute_depth)) / (2.0f * step);
+                           shaft_radius(u - step, y, flutes, top_radius, flute_depth)) /
+                          (2.0f * step);
             vec3 out = v3(sinf(u), 0.0f, cosf(u)), side = v3(cosf(u), 0.0f, -sinf(u));
             add_vertex(store, v3(r * out.x, y, r * out.z), v3_sub(v3_scale(out, r), v3_scale(side, slope)));
         }

@@ -37,7 +37,8 @@ struct mesh mesh_column(struct mesh_store *store, uint32_t flutes, float top_rad
 struct mesh mesh_knot(struct mesh_store *store, int p, int q, float tube, uint32_t along, uint32_t around);
 /* A wall panel in the xy plane, from y 0 to height, x -width/2 to width/2, with a round arch of that radius cut out of
  * its foot, depth thick around z = 0. */
-struct mesh mesh_arch(struct mesh_store *store, float width, float height, float radius, float depth, uint32_t segments);
+struct mesh mesh_arch(struct mesh_store *store, float width, float height, float radius, float depth,
+                      uint32_t segments);
 /* The half ring inner..outer around the arch, depth thick. */
 struct mesh mesh_half_ring(struct mesh_store *store, float inner, float outer, float depth, uint32_t segments);
 

@@ -4,16 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char usage[] =
-    "usage: deferred [options]\n"
-    "  --frames N       frames to render (60)\n"
-    "  --width N        pixels across (960)\n"
-    "  --height N       pixels down (540)\n"
-    "  --device K       Vulkan device, in the order of enumeration (0)\n"
-    "  --workers N      threads that record, 0: one a processor (0)\n"
-    "  --queues LIST    kinds of queues, as gfx,compute,transfer (those)\n"
-    "  --out DIR        where the files go (out)\n"
-    "  --every N        also keep the picture of every Nth frame\n";
+static const char usage[] = "usage: deferred [options]\n"
+                            "  --frames N       frames to render (60)\n"
+                            "  --width N        pixels across (960)\n"
+                            "  --height N       pixels down (540)\n"
+                            "  --device K       Vulkan device, in the order of enumeration (0)\n"
+                            "  --workers N      threads that record, 0: one a processor (0)\n"
+                            "  --queues LIST    kinds of queues, as gfx,compute,transfer (those)\n"
+                            "  --out DIR        where the files go (out)\n"
+                            "  --every N        also keep the picture of every Nth frame\n";
 
 static bool parse_number(const char *text, uint32_t lowest, uint32_t highest, uint32_t *out)
 {
@@ -46,10 +45,15 @@ static bool parse_queues(const char *text, struct app *app)
 
 bool options_parse(struct app *app, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"frames", required_argument, NULL, 'f'}, {"width", required_argument, NULL, 'w'}, {"height", required_argument, NULL, 'h'},
-        {"device", required_argument, NULL, 'd'}, {"workers", required_argument, NULL, 'j'}, {"queues", required_argument, NULL, 'q'},
-        {"out", required_argument, NULL, 'o'},    {"every", required_argument, NULL, 'e'},   {0}};
+    static const struct option options[] = {{"frames", required_argument, NULL, 'f'},
+                                            {"width", required_argument, NULL, 'w'},
+                                            {"height", required_argument, NULL, 'h'},
+                                            {"device", required_argument, NULL, 'd'},
+                                            {"workers", required_argument, NULL, 'j'},
+                                            {"queues", required_argument, NULL, 'q'},
+                                            {"out", required_argument, NULL, 'o'},
+                                            {"every", required_argument, NULL, 'e'},
+                                            {0}};
     app->frame_count = 60;
     app->width = 960;
     app->height = 540;

@@ -38,7 +38,8 @@ static void draw_meshes(hd_recorder *recorder, const struct frame *f, uint32_t f
     gpu->CmdBindIndexBuffer(commands, hd_vk_buffer(recorder, f->indices), 0, VK_INDEX_TYPE_UINT32);
     for (uint32_t mesh = first_mesh; mesh < MESH_COUNT; mesh++) {
         uint32_t first = scene->first_instance[mesh], count = scene->first_instance[mesh + 1] - first;
-        gpu->CmdDrawIndexed(commands, scene->meshes[mesh].index_count, count, scene->meshes[mesh].first_index, 0, first);
+        gpu->CmdDrawIndexed(commands, scene->meshes[mesh].index_count, count, scene->meshes[mesh].first_index, 0,
+                            first);
     }
 }
 

@@ -15,7 +15,8 @@ static void dispatch_half(hd_recorder *recorder, const struct frame *f)
 void cull_lights(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
-    if (gpu_bind(&f->app->gpu, recorder, PROGRAM_CULL, GPU_ARGS({f->constants}, {f->lights}, {f->depth}, {f->light_masks})))
+    if (gpu_bind(&f->app->gpu, recorder, PROGRAM_CULL,
+                 GPU_ARGS({f->constants}, {f->lights}, {f->depth}, {f->light_masks})))
         dispatch(recorder, f, f->app->width, f->app->height, TILE);
 }
 
@@ -54,8 +55,8 @@ void light_scene(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
     if (gpu_bind(&f->app->gpu, recorder, PROGRAM_LIGHTING,
-                 GPU_ARGS({f->constants}, {f->lights}, {f->light_masks}, {f->depth}, {f->albedo}, {f->normal}, {f->occlusion},
-                          {f->sun_map}, {f->reflected}, {f->mist}, {f->lit})))
+                 GPU_ARGS({f->constants}, {f->lights}, {f->light_masks}, {f->depth}, {f->albedo}, {f->normal},
+                          {f->occlusion}, {f->sun_map}, {f->reflected}, {f->mist}, {f->lit})))
         dispatch(recorder, f, f->app->width, f->app->height, 8);
 }
 

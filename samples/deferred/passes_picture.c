@@ -23,8 +23,8 @@ void bloom_down(hd_recorder *recorder, void *user)
         above = (struct gpu_arg){f->bloom, one_mip(level->mip - 1)};
     if (!gpu_bind(gpu, recorder, PROGRAM_BLOOM_DOWN, GPU_ARGS({f->constants}, above, {f->bloom, one_mip(level->mip)})))
         return;
-    gpu->CmdPushConstants(hd_vk_commands(recorder), gpu->programs[PROGRAM_BLOOM_DOWN].layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                          sizeof first, &first);
+    gpu->CmdPushConstants(hd_vk_commands(recorder), gpu->programs[PROGRAM_BLOOM_DOWN].layout,
+                          VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof first, &first);
     dispatch_level(recorder, level);
 }
 
@@ -51,7 +51,8 @@ void read_back(hd_recorder *recorder, void *user)
     VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                 .imageExtent = {f->app->width, f->app->height, 1}};
     f->app->gpu.CmdCopyImageToBuffer(hd_vk_commands(recorder), hd_vk_image(recorder, f->picture),
-                                     VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, hd_vk_buffer(recorder, f->readback), 1, &region);
+                                     VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, hd_vk_buffer(recorder, f->readback), 1,
+                                     &region);
 }
 
 /* Fowler, Noll and Vo's hash, over words: enough to tell two pictures apart. */

@@ -22,7 +22,10 @@
 /* One row a program. Its bindings are letters in the order of the shader's binding numbers: u uniform buffer, b storage
  * buffer, i storage image, n and l images read with the nearest and the linear sampler, s the shadow map. */
 
-#define WORDS(array) {array, sizeof array}
+#define WORDS(array)                                                                                                   \
+    {                                                                                                                  \
+        array, sizeof array                                                                                            \
+    }
 
 struct words {
     const uint32_t *words;
@@ -43,10 +46,13 @@ static const struct program_row {
 } rows[PROGRAM_COUNT] = {
     [PROGRAM_SHADOW] = {"u", .vertex = WORDS(depth_vert), .depth = DEPTH_WRITES, .view = VIEW_SUN, .meshes = true},
     [PROGRAM_DEPTH] = {"u", .vertex = WORDS(depth_vert), .depth = DEPTH_WRITES, .meshes = true},
-    [PROGRAM_GBUFFER] = {"u", .vertex = WORDS(geometry_vert), .fragment = WORDS(gbuffer_frag), .depth = DEPTH_TESTS, .meshes = true,
-                         .colors = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R16G16B16A16_SFLOAT, VK_FORMAT_R16G16_SFLOAT}, .color_count = 3},
-    [PROGRAM_MIRROR] = {"uus", .vertex = WORDS(geometry_vert), .fragment = WORDS(mirror_frag), .depth = DEPTH_WRITES, .view = VIEW_MIRROR,
-                        .meshes = true, .colors = {VK_FORMAT_R16G16B16A16_SFLOAT}, .color_count = 1},
+    [PROGRAM_GBUFFER] = {"u", .vertex = WORDS(geometry_vert), .fragment = WORDS(gbuffer_frag), .depth = DEPTH_TESTS,
+                         .meshes = true,
+                         .colors = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R16G16B16A16_SFLOAT, VK_FORMAT_R16G16_SFLOAT},
+                         .color_count = 3},
+    [PROGRAM_MIRROR] = {"uus", .vertex = WORDS(geometry_vert), .fragment = WORDS(mirror_frag), .depth = DEPTH_WRITES,
+                        .view = VIEW_MIRROR, .meshes = true, .colors = {VK_FORMAT_R16G16B16A16_SFLOAT},
+                        .color_count = 1},
     [PROGRAM_TONEMAP] = {"unl", .vertex = WORDS(screen_vert), .fragment = WORDS(tonemap_frag),
                          .colors = {VK_FORMAT_R8G8B8A8_UNORM}, .color_count = 1},
     [PROGRAM_OCCLUSION] = {"unni", .compute = WORDS(occlusion_comp)},
@@ -78,9 +84,8 @@ static hd_result create_layout(struct gpu *gpu, const struct program_row *row, s
                                                           : VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER;
         bindings[i] = (VkDescriptorSetLayoutBinding){i, type, 1, stages, NULL};
     }
-    VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                           .bindingCount = count,
-                                           .pBindings = bindings};
+    VkDescriptorSetLayoutCreateInfo set = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = count, .pBindings = bindings};
     if (gpu->CreateDescriptorSetLayout(gpu->device, &set, NULL, &program->set_layout) != VK_SUCCESS)
         return HD_VULKAN;
     VkPushConstantRange push = {stages, 0, 16};
@@ -129,20 +134,23 @@ static uint32_t vertex_attributes(VkVertexInputAttributeDescription *attributes)
     return 10;
 }
 
-static VkResult create_graphics(struct gpu *gpu, const struct program_row *row, const VkPipelineShaderStageCreateInfo *stages,
-                                uint32_t stage_count, struct gpu_program *program)
+static VkResult create_graphics(struct gpu *gpu, const struct program_row *row,
+                                const VkPipelineShaderStageCreateInfo *stages, uint32_t stage_count,
+                                struct gpu_program *program)
 {
     VkVertexInputAttributeDescription attributes[10];
-    const VkVertexInputBindingDescription bindings[] = {
-        {0, sizeof(struct vertex), VK_VERTEX_INPUT_RATE_VERTEX}, {1, sizeof(struct instance), VK_VERTEX_INPUT_RATE_INSTANCE}};
+    const VkVertexInputBindingDescription bindings[] = {{0, sizeof(struct vertex), VK_VERTEX_INPUT_RATE_VERTEX},
+                                                        {1, sizeof(struct instance), VK_VERTEX_INPUT_RATE_INSTANCE}};
     VkPipelineVertexInputStateCreateInfo input = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
     if (row->meshes) {
         input.vertexBindingDescriptionCount = 2;
         input.pVertexBindingDescriptions = bindings;
-        input.vertexAttributeDescriptionCount = row->fragment.words ? vertex_attributes(attributes) : vertex_attributes(attributes) - 5;
+        input.vertexAttributeDescriptionCount =
+            row->fragment.words ? vertex_attributes(attributes) : vertex_attributes(attributes) - 5;
         input.pVertexAttributeDescriptions = attributes;
     }
-    VkPipelineInputAssemblyStateCreateInfo assembly = {.sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
+    VkPipelineInputAssemblyStateCreateInfo assembly = {.sType =
+                                                           VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
                                                        .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
     VkPipelineViewportStateCreateInfo viewport = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO, .viewportCount = 1, .scissorCount = 1};
@@ -160,18 +168,20 @@ static VkResult create_graphics(struct gpu *gpu, const struct program_row *row, 
                                                    .depthWriteEnable = row->depth == DEPTH_WRITES,
                                                    .depthCompareOp = row->depth == DEPTH_TESTS ? VK_COMPARE_OP_EQUAL
                                                                                                : VK_COMPARE_OP_GREATER};
-    VkPipelineColorBlendAttachmentState blends[3] = {{.colorWriteMask = 0xf}, {.colorWriteMask = 0xf}, {.colorWriteMask = 0xf}};
+    VkPipelineColorBlendAttachmentState blends[3] = {
+        {.colorWriteMask = 0xf}, {.colorWriteMask = 0xf}, {.colorWriteMask = 0xf}};
     VkPipelineColorBlendStateCreateInfo blend = {.sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
                                                  .attachmentCount = row->color_count,
                                                  .pAttachments = blends};
     const VkDynamicState states[] = {VK_DYNAMIC_STATE_VIEWPORT, VK_DYNAMIC_STATE_SCISSOR};
-    VkPipelineDynamicStateCreateInfo dynamic = {
-        .sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO, .dynamicStateCount = 2, .pDynamicStates = states};
-    VkPipelineRenderingCreateInfo rendering = {
-        .sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
-        .colorAttachmentCount = row->color_count,
-        .pColorAttachmentFormats = row->colors,
-        .depthAttachmentFormat = row->depth != DEPTH_NONE ? VK_FORMAT_D32_SFLOAT : VK_FORMAT_UNDEFINED};
+    VkPipelineDynamicStateCreateInfo dynamic = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+                                                .dynamicStateCount = 2,
+                                                .pDynamicStates = states};
+    VkPipelineRenderingCreateInfo rendering = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
+                                               .colorAttachmentCount = row->color_count,
+                                               .pColorAttachmentFormats = row->colors,
+                                               .depthAttachmentFormat = row->depth != DEPTH_NONE ? VK_FORMAT_D32_SFLOAT
+                                                                                                 : VK_FORMAT_UNDEFINED};
     VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
                                          .pNext = &rendering,
                                          .stageCount = stage_count,

@@ -63,7 +63,8 @@ static void print_violation(const char *text, void *user)
 
 hd_result report_verify(const struct app *app, const hd_plan *plan)
 {
-    return hd_plan_verify(app->graph, plan, &(hd_verify_desc){.message = print_violation, .size = hd_vk_size, .size_user = app->vk});
+    return hd_plan_verify(app->graph, plan,
+                          &(hd_verify_desc){.message = print_violation, .size = hd_vk_size, .size_user = app->vk});
 }
 
 static int compare(const void *a, const void *b)

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* A frame is a function of its number: 30 frames make a second, and the last frame's places are computed again rather than
- * kept, so frames may be made in any order, at once, and come out the same. */
+/* A frame is a function of its number: 30 frames make a second, and the last frame's places are computed again rather
+ * than kept, so frames may be made in any order, at once, and come out the same. */
 
 #define KNOT_AT v3(0.0f, 2.75f, -11.2f)
 
@@ -49,7 +49,8 @@ static vec3 light_place(const struct scene *scene, uint32_t i, float seconds)
         return v3_add(KNOT_AT, v3(2.15f * cosf(turn), 0.7f * swing, 2.15f * sinf(turn)));
     }
     if (at.y < 0.12f) /* afloat in the pool */
-        return v3_add(at, v3(0.03f * sinf(0.7f * seconds + (float)i), 0.008f * sinf(2.1f * seconds + 1.7f * (float)i), 0.0f));
+        return v3_add(
+            at, v3(0.03f * sinf(0.7f * seconds + (float)i), 0.008f * sinf(2.1f * seconds + 1.7f * (float)i), 0.0f));
     if (light->radius < 3.0f) /* fireflies */
         return v3_add(at, v3(0.3f * sinf(seconds + (float)i), 0.2f * sinf(1.3f * seconds + 2.0f * (float)i), 0.0f));
     return at;

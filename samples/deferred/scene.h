@@ -48,11 +48,11 @@ struct constants {
     mat4 inverse_view_projection;
     mat4 mirror_view_projection; /* of the courtyard under the floor */
     mat4 sun_view_projection;
-    vec4 eye;       /* w: seconds */
-    vec4 sun;       /* direction to the sun; w: texel of the shadow map in uv */
-    vec4 sun_color; /* w: exposure */
-    vec4 size;      /* width, height, 1 / width, 1 / height */
-    vec4 planes;    /* near, far, history weight (0 in the first frame), pixels a metre at distance 1 */
+    vec4 eye;           /* w: seconds */
+    vec4 sun;           /* direction to the sun; w: texel of the shadow map in uv */
+    vec4 sun_color;     /* w: exposure */
+    vec4 size;          /* width, height, 1 / width, 1 / height */
+    vec4 planes;        /* near, far, history weight (0 in the first frame), pixels a metre at distance 1 */
     uint32_t counts[4]; /* lights, frame, tiles across, tiles down */
 };
 
@@ -72,7 +72,7 @@ struct scene {
     /* private: how instances and lights move */
     struct instance rest[MAX_INSTANCES];
     uint32_t mesh_of[MAX_INSTANCES];
-    struct light lights[MAX_LIGHTS]; /* the pearl of light i is instance i of MESH_PEARL */
+    struct light lights[MAX_LIGHTS];         /* the pearl of light i is instance i of MESH_PEARL */
     uint32_t first_orbiting, orbiting_count; /* lights that circle the knot */
 };
 

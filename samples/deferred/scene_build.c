@@ -57,8 +57,8 @@ static void put_light(struct scene *scene, vec3 at, float pearl, vec3 color, flo
 {
     if (scene->light_count == MAX_LIGHTS)
         return;
-    scene->lights[scene->light_count++] = (struct light){
-        at.x, at.y, at.z, radius, color.x * strength, color.y * strength, color.z * strength, 0.0f};
+    scene->lights[scene->light_count++] =
+        (struct light){at.x, at.y, at.z, radius, color.x * strength, color.y * strength, color.z * strength, 0.0f};
     struct material glow = {color.x, color.y, color.z, 1.0f, 0.0f, 9.0f + 0.8f * strength, SURFACE_PLAIN};
     put(scene, MESH_PEARL, m4_place(at, 0.0f, v3(pearl, pearl, pearl)), glow);
 }
@@ -67,7 +67,7 @@ static void put_light(struct scene *scene, vec3 at, float pearl, vec3 color, flo
 static vec3 palette(float t)
 {
     static const vec3 stops[] = {{0.10f, 0.85f, 0.75f}, {0.18f, 0.45f, 1.0f}, {0.55f, 0.22f, 1.0f},
-                                 {1.0f, 0.20f, 0.55f}, {1.0f, 0.42f, 0.20f}, {1.0f, 0.66f, 0.25f}};
+                                 {1.0f, 0.20f, 0.55f},  {1.0f, 0.42f, 0.20f}, {1.0f, 0.66f, 0.25f}};
     float at = fminf(fmaxf(t, 0.0f), 0.9999f) * 5.0f;
     int i = (int)at;
     float f = at - (float)i;
@@ -148,13 +148,15 @@ static void put_pool(struct scene *scene)
     for (int side = -1; side <= 1; side += 2) {
         put_box(scene, v3((half + 0.14f) * (float)side, 0.05f, middle), v3(0.3f, 0.14f, length + 0.6f), pale_stone);
         for (int i = 0; i < 13; i++) {
-            float z = near_z - 0.7f - 1.0f * (float)i, drift = 0.22f * (hash01(7u * (uint32_t)i + (uint32_t)(side + 2)) - 0.5f);
+            float z = near_z - 0.7f - 1.0f * (float)i,
+                  drift = 0.22f * (hash01(7u * (uint32_t)i + (uint32_t)(side + 2)) - 0.5f);
             put_light(scene, v3((half - 0.28f + drift) * (float)side, 0.075f, z + 0.3f * drift), 0.072f,
                       palette((float)i / 13.0f), 1.5f, 2.4f);
         }
     }
     for (int end = -1; end <= 1; end += 2)
-        put_box(scene, v3(0, 0.049f, middle + (0.5f * length + 0.14f) * (float)end), v3(2 * half, 0.14f, 0.3f), pale_stone);
+        put_box(scene, v3(0, 0.049f, middle + (0.5f * length + 0.14f) * (float)end), v3(2 * half, 0.14f, 0.3f),
+                pale_stone);
     for (uint32_t i = 0; i < 8; i++)
         put_light(scene, v3(1.3f * (hash01(i + 40u) - 0.5f), 0.07f, near_z - 1.5f - 1.6f * (float)i), 0.055f,
                   palette(hash01(i * 3u + 90u)), 0.9f, 1.9f);
@@ -210,7 +212,8 @@ static void put_garden(struct scene *scene)
     for (uint32_t i = 0; i < 7; i++) {
         struct material hill = {0.07f, 0.09f, 0.05f, 1.0f, 0, 0, SURFACE_LEAVES};
         vec3 at = v3(-120.0f + 40.0f * (float)i, -3.0f, -110.0f - 40.0f * hash01(i + 20u));
-        put(scene, MESH_SPHERE, m4_place(at, 0, v3(34.0f + 20.0f * hash01(i), 5.0f + 6.0f * hash01(i + 3u), 30.0f)), hill);
+        put(scene, MESH_SPHERE, m4_place(at, 0, v3(34.0f + 20.0f * hash01(i), 5.0f + 6.0f * hash01(i + 3u), 30.0f)),
+            hill);
     }
     for (uint32_t i = 0; i < 12; i++)
         put_light(scene, v3(-8.6f - 2.4f * hash01(i + 100u), 0.5f + 1.6f * hash01(i + 120u), 7.0f - 2.1f * (float)i),
@@ -219,18 +222,21 @@ static void put_garden(struct scene *scene)
 
 static bool build_meshes(struct scene *scene)
 {
-    static const float plinth[][2] = {{0.40f, 0.10f}, {0.40f, 0.17f}, {0.37f, 0.21f}, {0.31f, 0.23f}, {0.31f, 0.26f},
+    static const float plinth[][2] = {{0.40f, 0.10f},  {0.40f, 0.17f},  {0.37f, 0.21f}, {0.31f, 0.23f}, {0.31f, 0.26f},
                                       {0.345f, 0.29f}, {0.345f, 0.32f}, {0.29f, 0.36f}, {0.20f, 0.36f}};
     static const float capital[][2] = {{0.235f, 0.0f}, {0.27f, 0.02f}, {0.27f, 0.05f}, {0.235f, 0.07f}, {0.245f, 0.18f},
                                        {0.30f, 0.30f}, {0.36f, 0.36f}, {0.36f, 0.40f}, {0.20f, 0.40f}};
-    static const float urn[][2] = {{0.16f, -0.12f}, {0.16f, 0.0f}, {0.07f, 0.05f}, {0.06f, 0.12f}, {0.17f, 0.22f},
-                                   {0.22f, 0.34f}, {0.19f, 0.46f}, {0.10f, 0.52f}, {0.14f, 0.58f}, {0.02f, 0.72f}, {0.0f, 0.72f}};
-    static const float pedestal[][2] = {{0.36f, 0.0f}, {0.36f, 0.09f}, {0.31f, 0.12f}, {0.235f, 0.20f}, {0.215f, 0.68f},
-                                        {0.25f, 0.78f}, {0.32f, 0.82f}, {0.32f, 0.89f}, {0.25f, 0.91f}, {0.0f, 0.91f}};
-    static const float lantern[][2] = {{0.0f, -0.17f}, {0.09f, -0.16f}, {0.12f, -0.13f}, {0.09f, -0.12f}, {0.0f, -0.12f},
-                                       {0.0f, 0.075f}, {0.15f, 0.08f}, {0.15f, 0.10f}, {0.06f, 0.19f}, {0.02f, 0.23f}, {0.0f, 0.24f}};
-    static const float cypress[][2] = {{0.16f, 0.0f}, {0.16f, 0.5f}, {0.62f, 0.7f}, {0.86f, 1.5f}, {0.92f, 2.6f}, {0.84f, 4.0f},
-                                       {0.66f, 5.4f}, {0.42f, 6.6f}, {0.18f, 7.5f}, {0.0f, 8.0f}};
+    static const float urn[][2] = {{0.16f, -0.12f}, {0.16f, 0.0f},  {0.07f, 0.05f}, {0.06f, 0.12f},
+                                   {0.17f, 0.22f},  {0.22f, 0.34f}, {0.19f, 0.46f}, {0.10f, 0.52f},
+                                   {0.14f, 0.58f},  {0.02f, 0.72f}, {0.0f, 0.72f}};
+    static const float pedestal[][2] = {{0.36f, 0.0f},   {0.36f, 0.09f}, {0.31f, 0.12f}, {0.235f, 0.20f},
+                                        {0.215f, 0.68f}, {0.25f, 0.78f}, {0.32f, 0.82f}, {0.32f, 0.89f},
+                                        {0.25f, 0.91f},  {0.0f, 0.91f}};
+    static const float lantern[][2] = {{0.0f, -0.17f}, {0.09f, -0.16f}, {0.12f, -0.13f}, {0.09f, -0.12f},
+                                       {0.0f, -0.12f}, {0.0f, 0.075f},  {0.15f, 0.08f},  {0.15f, 0.10f},
+                                       {0.06f, 0.19f}, {0.02f, 0.23f},  {0.0f, 0.24f}};
+    static const float cypress[][2] = {{0.16f, 0.0f}, {0.16f, 0.5f}, {0.62f, 0.7f}, {0.86f, 1.5f}, {0.92f, 2.6f},
+                                       {0.84f, 4.0f}, {0.66f, 5.4f}, {0.42f, 6.6f}, {0.18f, 7.5f}, {0.0f, 8.0f}};
     struct mesh_store *store = &scene->store;
     struct mesh *meshes = scene->meshes;
     meshes[MESH_GROUND] = mesh_plane(store);
