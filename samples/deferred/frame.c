@@ -148,18 +148,16 @@ static void declare_lighting(hd_graph *g, struct frame *f)
         .name = "lighting", .type = HD_PASS_COMPUTE, .cost_us = 420, .record = light_scene, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_UNIFORM_READ_COMPUTE},
                         {f->light_masks, HD_STORAGE_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
-                        {f->albedo, HD_SAMPLED_COMPUTE},
-                        {f->normal, HD_SAMPLED_COMPUTE}, {f->occlusion, HD_SAMPLED_COMPUTE},
-                        {f->sun_map, HD_SAMPLED_COMPUTE},
+                        {f->albedo, HD_SAMPLED_COMPUTE}, {f->normal, HD_SAMPLED_COMPUTE},
+                        {f->occlusion, HD_SAMPLED_COMPUTE}, {f->sun_map, HD_SAMPLED_COMPUTE},
                         {f->reflected, HD_SAMPLED_COMPUTE}, {f->mist, HD_SAMPLED_COMPUTE},
                         {f->lit, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "temporal", .type = HD_PASS_COMPUTE, .cost_us = 180, .record = accumulate, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lit, HD_SAMPLED_COMPUTE},
-                        {f->depth, HD_SAMPLED_COMPUTE},
-                        {f->motion, HD_SAMPLED_COMPUTE}, {f->history, HD_SAMPLED_COMPUTE},
-                        {f->resolved, HD_STORAGE_WRITE_COMPUTE}),
+                        {f->depth, HD_SAMPLED_COMPUTE}, {f->motion, HD_SAMPLED_COMPUTE},
+                        {f->history, HD_SAMPLED_COMPUTE}, {f->resolved, HD_STORAGE_WRITE_COMPUTE}),
     });
 }
 
@@ -176,16 +174,16 @@ static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
             source = (hd_use){f->bloom, HD_SAMPLED_COMPUTE, .range = above};
         hd_graph_pass(g, &(hd_pass_desc){
             .name = down[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 10 : 40,
-        .record = bloom_down, .user = &f->bloom_levels[i],
+            .record = bloom_down, .user = &f->bloom_levels[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, source,
-                        {f->bloom, HD_STORAGE_WRITE_COMPUTE, .range = level}),
+                            {f->bloom, HD_STORAGE_WRITE_COMPUTE, .range = level}),
         });
     }
     for (uint32_t i = levels - 1; i-- > 0;) {
         hd_range level = {.mip_base = i, .mip_count = 1}, below = {.mip_base = i + 1, .mip_count = 1};
         hd_graph_pass(g, &(hd_pass_desc){
             .name = up[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 10 : 40,
-        .record = bloom_up, .user = &f->bloom_levels[i],
+            .record = bloom_up, .user = &f->bloom_levels[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->bloom, HD_SAMPLED_COMPUTE, .range = below},
                             {f->bloom, HD_STORAGE_RW_COMPUTE, .range = level}),
         });
