@@ -2,6 +2,8 @@
 #ifndef DEFERRED_APP_H
 #define DEFERRED_APP_H
 
+#include <pthread.h>
+
 #include "gpu.h"
 #include "scene.h"
 
@@ -50,6 +52,9 @@ struct app {
 
     uint64_t *picture_hashes; /* of each frame's picture, written by its last host pass */
     atomic_bool png_failed;
+
+    pthread_mutex_t log_lock;
+    char first_error[512];
 };
 
 /* options.c: false, with the usage on standard error, for a wrong command line. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* deferred: renders a court in the evening through heddle, without a window, and leaves pictures and the plan behind.
  * Exit status: 0 done, 1 a wrong command line, 2 no usable device or file, 3 a plan that fails verification. */
@@ -21,11 +22,16 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
 }
 
+/* Warnings are shown as they come; the first error is kept and said once, when the program gives up. Any thread. */
 static void write_log(hd_log_level level, const char *text, void *user)
 {
-    (void)user;
-    if (level != HD_LOG_INFO)
+    struct app *app = user;
+    pthread_mutex_lock(&app->log_lock);
+    if (level == HD_LOG_ERROR && app->first_error[0] == '\0')
+        snprintf(app->first_error, sizeof app->first_error, "%s", text);
+    else if (level == HD_LOG_WARNING)
         fprintf(stderr, "heddle: %s\n", text);
+    pthread_mutex_unlock(&app->log_lock);
 }
 
 static uint32_t bloom_levels(uint32_t width, uint32_t height)
@@ -39,10 +45,10 @@ static uint32_t bloom_levels(uint32_t width, uint32_t height)
 static hd_result open_device(struct app *app)
 {
     VkPhysicalDeviceFeatures features = {.shaderStorageImageExtendedFormats = VK_TRUE}; /* occlusion is stored as r8 */
-    hd_jobs_desc jobs = {.worker_count = app->workers, .log = {write_log, NULL}};
+    hd_jobs_desc jobs = {.worker_count = app->workers, .log = {write_log, app}};
     hd_result result = hd_jobs_create(&jobs, &app->jobs);
     if (result == HD_OK)
-        result = hd_vk_create(&(hd_vk_desc){.log = {write_log, NULL},
+        result = hd_vk_create(&(hd_vk_desc){.log = {write_log, app},
                                             .jobs = app->jobs,
                                             .frames_in_flight = FRAMES_IN_FLIGHT,
                                             .application = "heddle deferred",
@@ -52,7 +58,7 @@ static hd_result open_device(struct app *app)
                                             .features = &features},
                               &app->vk);
     if (result == HD_OK)
-        result = hd_graph_create(&(hd_graph_desc){.name = "deferred", .log = {write_log, NULL}}, &app->graph);
+        result = hd_graph_create(&(hd_graph_desc){.name = "deferred", .log = {write_log, app}}, &app->graph);
     return result;
 }
 
@@ -86,12 +92,14 @@ static void close_app(struct app *app)
     free(app->picture_hashes);
 }
 
+/* One line that counts on a terminal, a line every ten frames elsewhere. */
 static void print_progress(const struct app *app, uint32_t done, double since)
 {
-    double seconds = (now_us() - since) * 1e-6;
-    fprintf(stdout, "\rframe %u of %u, %.1f s", done, app->frame_count, seconds);
-    if (done == app->frame_count)
-        fputc('\n', stdout);
+    bool terminal = isatty(STDOUT_FILENO), last = done == app->frame_count;
+    if (!terminal && !last && done % 10 != 0)
+        return;
+    printf("%sframe %u of %u, %.1f s%s", terminal ? "\r" : "", done, app->frame_count, (now_us() - since) * 1e-6,
+           terminal && !last ? "" : "\n");
     fflush(stdout);
 }
 
@@ -161,7 +169,11 @@ static hd_result print_summary(const struct app *app, const struct times *times,
 static int fail(const struct app *app, hd_result result)
 {
     const hd_error *error = app->graph ? hd_graph_error(app->graph) : NULL;
-    const char *text = error && error->result == result ? error->text : hd_result_text(result);
+    const char *text = hd_result_text(result);
+    if (error && error->result == result)
+        text = error->text;
+    else if (app->first_error[0] != '\0')
+        text = app->first_error;
     fprintf(stderr, "deferred: %s\n", text);
     return 2;
 }
@@ -195,6 +207,7 @@ int main(int argc, char **argv)
         fputs("deferred: no memory\n", stderr);
         return 2;
     }
+    pthread_mutex_init(&app->log_lock, NULL);
     if (!options_parse(app, argc, argv)) {
         free(app);
         return 1;
