@@ -249,7 +249,8 @@ void hdi_vk_commit_pairs(hdi_vk_frame *frame)
 {
     hd_vk *vk = frame->vk;
     /* Room was made before; what this frame did not use is lost. */
-    memcpy(vk->pairs, frame->pair_next, frame->pair_count * sizeof(*vk->pairs));
+    if (frame->pair_count > 0)
+        memcpy(vk->pairs, frame->pair_next, frame->pair_count * sizeof(*vk->pairs));
     vk->pair_count = frame->pair_count;
 }
 
