@@ -34,7 +34,7 @@ extern "C" {
     X(HD_NO_LOADER, "no Vulkan loader was found")                                                                      \
     X(HD_NO_DEVICE, "no Vulkan device was found at the index that was asked for")                                      \
     X(HD_MISSING_FEATURE, "the Vulkan device lacks a version or feature that heddle needs")                            \
-    X(HD_UNSUPPORTED, "the Vulkan device cannot make a resource that the graph declares")                              \
+    X(HD_UNSUPPORTED, "the Vulkan device or the file format cannot express what the graph declares")                   \
     X(HD_OUT_OF_DEVICE_MEMORY, "the Vulkan device has no memory left")                                                 \
     X(HD_DEVICE_LOST, "the Vulkan device was lost")                                                                    \
     X(HD_VULKAN, "a Vulkan call failed; the log names it")

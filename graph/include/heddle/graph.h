@@ -417,7 +417,7 @@ hd_result hd_graph_read_fgt(hd_graph *graph, const char *text, size_t bytes, con
                             size_t error_bytes);
 /* "file:line: sentence" for the error that compiling the graph last read by hd_graph_read_fgt gave. */
 void hd_graph_fgt_error(const hd_graph *graph, const char *file, char *error, size_t error_bytes);
-/* HD_OK or HD_IO; the stream stays open. */
+/* HD_OK, HD_IO, or HD_UNSUPPORTED where .fgt has no word for it; the stream stays open. */
 hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
 hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *stream);
