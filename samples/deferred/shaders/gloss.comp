@@ -25,8 +25,9 @@ void main()
     }
     vec3 ray = view_ray(uv), up = vec3(ray.x, -ray.y, ray.z), beyond = sky(up);
     float floor_depth = view_depth(depth), cone = normal.w * normal.w, turn = pixel_noise(vec2(cell) + 17.0);
-    vec2 ripple = normal.xz / max(normal.y, 0.1) * 2.2;
-    vec2 middle = vec2(cell) + 0.5 + ripple * frame.planes.w * 0.5 * min(1.0, 1.2 / floor_depth);
+    // A ripple turns the mirrored ray: the farther the mirrored thing is behind the surface, the more it moves.
+    float straight = texelFetch(mirrored, cell, 0).a, way = straight > 0.0 ? max(1.0 - floor_depth / straight, 0.0) : 0.8;
+    vec2 middle = vec2(cell) + 0.5 + normal.xz * 0.6 * way * frame.planes.w * 0.5;
     float behind = texelFetch(mirrored, clamp(ivec2(middle), ivec2(0), size - 1), 0).a;
     behind = behind > 0.0 ? behind : 60.0;
     const int taps = 10;
