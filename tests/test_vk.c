@@ -3,162 +3,341 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <heddle/graph.h>
-#include <heddle/vk.h>
-#include <vulkan/vulkan_core.h>
+#include "limited.h"
+#include "vk_fixture.h"
 
-/* The executor on whatever Vulkan device there is. Where the Khronos validation layer is installed it is switched on, with
- * synchronization validation, and any message fails the test. */
+/* The executor's device: made, adopted, missing; what fails and how it comes back. Frames and what they compute:
+ * test_vk_frames.c. */
 
-/* ---- a device under validation ---- */
-
-typedef struct fixture {
-    hd_vk *vk;
-    hd_vk_info info;
-    VkDebugUtilsMessengerEXT messenger;
-    uint32_t messages;
-} fixture;
-
-static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT types,
-                                     const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+static void open_or_skip(hdt_vk *f, const hd_vk_desc *desc)
 {
-    fixture *f = user;
-    (void)types;
-    if (severity & (VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT)) {
-        f->messages++;
-        fprintf(stderr, "%s\n", data->pMessage);
-    }
-    return VK_FALSE;
-}
-
-static void on_log(hd_log_level level, const char *text, void *user)
-{
-    (void)user;
-    fprintf(stderr, "heddle %d: %s\n", (int)level, text);
-}
-
-static void use_validation(void)
-{
-    setenv("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation", 0);
-    setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT", 0);
-}
-
-static bool has_validation_layer(void)
-{
-    hd_vk *probe;
-    unsetenv("VK_INSTANCE_LAYERS");
-    if (hd_vk_create(NULL, &probe) != HD_OK)
-        return false;
-    hd_vk_info info;
-    hd_vk_info_get(probe, &info);
-    PFN_vkEnumerateInstanceLayerProperties enumerate =
-        (PFN_vkEnumerateInstanceLayerProperties)info.get_instance_proc(NULL, "vkEnumerateInstanceLayerProperties");
-    VkLayerProperties layers[64];
-    uint32_t count = 64;
-    bool found = false;
-    if (enumerate && enumerate(&count, layers) >= VK_SUCCESS) {
-        for (uint32_t i = 0; i < count; i++)
-            found |= strcmp(layers[i].layerName, "VK_LAYER_KHRONOS_validation") == 0;
-    }
-    hd_vk_destroy(probe);
-    return found;
-}
-
-static void open_fixture(fixture *f, const hd_vk_desc *desc)
-{
-    memset(f, 0, sizeof(*f));
-    if (has_validation_layer())
-        use_validation();
-    hd_vk_desc mine = desc ? *desc : (hd_vk_desc){0};
-    if (!mine.log.write)
-        mine.log.write = on_log;
-    hd_result result = hd_vk_create(&mine, &f->vk);
-    if (result == HD_NO_LOADER || result == HD_NO_DEVICE || result == HD_MISSING_FEATURE)
+    hd_result result = hdt_vk_open(f, desc);
+    if (hdt_vk_none(result))
         cr_skip_test("no Vulkan 1.3 device");
-    cr_assert_eq(result, HD_OK, "%s", hd_result_text(result));
-    hd_vk_info_get(f->vk, &f->info);
-    PFN_vkCreateDebugUtilsMessengerEXT create = (PFN_vkCreateDebugUtilsMessengerEXT)f->info.get_instance_proc(
-        f->info.instance, "vkCreateDebugUtilsMessengerEXT");
-    if (create) {
-        VkDebugUtilsMessengerCreateInfoEXT info = {
-            .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-            .messageSeverity =
-                VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
-            .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-            .pfnUserCallback = on_message,
-            .pUserData = f,
-        };
-        create(f->info.instance, &info, NULL, &f->messenger);
-    }
+    cr_assert_eq(result, HD_OK, "%s", hd_result_name(result));
 }
 
-static void close_fixture(fixture *f)
+static void require_device(void)
 {
-    cr_expect_eq(hd_vk_wait(f->vk), HD_OK);
-    if (f->messenger) {
-        PFN_vkDestroyDebugUtilsMessengerEXT destroy = (PFN_vkDestroyDebugUtilsMessengerEXT)f->info.get_instance_proc(
-            f->info.instance, "vkDestroyDebugUtilsMessengerEXT");
-        destroy(f->info.instance, f->messenger, NULL);
-    }
-    hd_vk_destroy(f->vk);
-    cr_expect_eq(f->messages, 0, "%u validation messages", f->messages);
+    hd_vk *vk;
+    hd_result result = hd_vk_create(NULL, &vk);
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device");
+    cr_assert_eq(result, HD_OK);
+    hd_vk_destroy(vk);
 }
 
-#define FN(f, name) ((PFN_##name)(f)->info.get_instance_proc((f)->info.instance, #name))
+/* ---- a frame that reaches every part: GPU passes, host passes, a history, an attachment ---- */
 
-/* ---- clear, copy, check ---- */
-
-enum { SIZE = 64 };
-
-typedef struct clear_check {
-    fixture *f;
-    hd_resource image, buffer;
-    uint32_t expect, bad, runs;
-} clear_check;
-
-static void record_copy(hd_recorder *recorder, void *user)
-{
-    clear_check *c = user;
-    VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {SIZE, SIZE, 1}};
-    FN(c->f, vkCmdCopyImageToBuffer)
-    (hd_vk_commands(recorder), hd_vk_image(recorder, c->image), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
-     hd_vk_buffer(recorder, c->buffer), 1, &region);
-}
-
-static void check_pixels(hd_recorder *recorder, void *user)
-{
-    clear_check *c = user;
-    const uint32_t *pixels = hd_vk_mapped(recorder, c->buffer);
-    c->runs++;
-    for (uint32_t i = 0; i < SIZE * SIZE; i++)
-        c->bad += !pixels || pixels[i] != c->expect;
-}
-
-Test(vk, clear_copy_check)
-{
-    fixture f;
-    open_fixture(&f, NULL);
+typedef struct small_frame {
     hd_graph *graph;
-    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = {on_log, NULL}}, &graph), HD_OK);
-    clear_check c = {.f = &f, .expect = 0xff00ff80u};
-    for (uint32_t frame = 0; frame < 5; frame++) {
-        hd_graph_begin(graph);
-        c.image = hd_graph_image(graph, &(hd_image_desc){.name = "image", .width = SIZE, .height = SIZE,
-                                                         .format = VK_FORMAT_R8G8B8A8_UNORM});
-        c.buffer = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "pixels", .bytes = SIZE * SIZE * 4});
-        hd_graph_pass(graph, &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
-                                             .uses = HD_USES({c.image, HD_COLOR_WRITE,
-                                                              .clear.color = {128.0f / 255.0f, 1.0f, 0.0f, 1.0f}})});
-        hd_graph_pass(graph,
-                      &(hd_pass_desc){.name = "copy", .type = HD_PASS_TRANSFER, .record = record_copy, .user = &c,
-                                      .uses = HD_USES({c.image, HD_TRANSFER_SRC}, {c.buffer, HD_TRANSFER_DST})});
-        hd_graph_pass(graph, &(hd_pass_desc){.name = "check", .type = HD_PASS_HOST, .root = true, .record = check_pixels,
-                                             .user = &c, .uses = HD_USES({c.buffer, HD_HOST_READ})});
-        cr_assert_eq(hd_vk_frame(f.vk, graph), HD_OK);
-        cr_assert_eq(hd_vk_wait(f.vk), HD_OK);
+    uint32_t host_runs;
+    hd_vk_info info;
+    hd_resource from, to;
+} small_frame;
+
+static void fill(hd_recorder *recorder, void *user)
+{
+    small_frame *frame = user;
+    ((PFN_vkCmdFillBuffer)frame->info.get_instance_proc(frame->info.instance, "vkCmdFillBuffer"))(
+        hd_vk_commands(recorder), hd_vk_buffer(recorder, frame->to), 0, VK_WHOLE_SIZE, 7);
+}
+
+static void count_run(hd_recorder *recorder, void *user)
+{
+    (void)recorder;
+    ((small_frame *)user)->host_runs++;
+}
+
+static void declare_small(small_frame *frame)
+{
+    hd_graph *g = frame->graph;
+    hd_graph_begin(g);
+    hd_resource color = hd_graph_image(
+        g, &(hd_image_desc){.name = "color", .width = 32, .height = 16, .format = VK_FORMAT_R8G8B8A8_UNORM});
+    frame->to = hd_graph_buffer(g, &(hd_buffer_desc){.name = "buffer", .bytes = 256});
+    frame->from = hd_graph_history(g, frame->to);
+    hd_graph_pass(g, &(hd_pass_desc){.name = "draw", .type = HD_PASS_GFX, .root = true,
+                                     .uses = HD_USES({color, HD_COLOR_WRITE})});
+    hd_graph_pass(g, &(hd_pass_desc){.name = "fill", .type = HD_PASS_TRANSFER, .record = fill, .user = frame,
+                                     .uses = HD_USES({frame->to, HD_TRANSFER_DST}, {frame->from, HD_TRANSFER_SRC})});
+    hd_graph_pass(g, &(hd_pass_desc){.name = "look", .type = HD_PASS_HOST, .root = true, .record = count_run,
+                                     .user = frame, .uses = HD_USES({frame->to, HD_HOST_READ})});
+}
+
+static hd_result run_small(hd_vk *vk, small_frame *frame, uint32_t frames)
+{
+    hd_result result = HD_OK;
+    hd_vk_info_get(vk, &frame->info);
+    for (uint32_t i = 0; i < frames && result == HD_OK; i++) {
+        declare_small(frame);
+        result = hd_vk_frame(vk, frame->graph);
     }
-    cr_expect_eq(c.runs, 5);
-    cr_expect_eq(c.bad, 0, "%u wrong pixels", c.bad);
-    close_fixture(&f);
-    hd_graph_destroy(graph);
+    return result;
+}
+
+/* ---- making and adopting ---- */
+
+Test(vk, made)
+{
+    hdt_vk f;
+    open_or_skip(&f, &(hd_vk_desc){.application = "test"});
+    cr_expect(f.info.instance && f.info.physical_device && f.info.device && f.info.get_instance_proc);
+    cr_expect(strlen(f.info.device_name) > 0);
+    cr_assert(f.info.queue_count >= 1 && f.info.queue_count <= 3);
+    cr_expect_eq(f.info.queues[0].kind, HD_QUEUE_GFX);
+    for (uint32_t q = 0; q < f.info.queue_count; q++) {
+        cr_expect(f.info.queues[q].queue);
+        for (uint32_t other = 0; other < q; other++)
+            cr_expect(f.info.queues[other].family != f.info.queues[q].family, "one family, two kinds");
+    }
+    cr_expect_eq(hd_vk_wait(f.vk), HD_OK);
+    cr_expect_eq(hdt_vk_close(&f), 0);
+    hd_vk_destroy(NULL);
+}
+
+Test(vk, adopted)
+{
+    hdt_vk f;
+    open_or_skip(&f, NULL);
+    small_frame frame = {0};
+    cr_assert_eq(hd_graph_create(NULL, &frame.graph), HD_OK);
+    hd_vk_desc desc = {
+        .log = hdt_log(),
+        .instance = f.info.instance,
+        .physical_device = f.info.physical_device,
+        .device = f.info.device,
+        .queues = f.info.queues,
+        .queue_count = f.info.queue_count,
+    };
+    hd_vk *adopted;
+    for (uint32_t round = 0; round < 2; round++) {
+        cr_assert_eq(hd_vk_create(&desc, &adopted), HD_OK);
+        cr_expect_eq(run_small(adopted, &frame, 4), HD_OK);
+        cr_expect_eq(hd_vk_wait(adopted), HD_OK);
+        hd_vk_destroy(adopted);
+    }
+    cr_expect_eq(frame.host_runs, 8);
+    cr_expect_eq(run_small(f.vk, &frame, 3), HD_OK, "the device is still its owner's");
+
+    desc.queue_count = 0;
+    cr_expect_eq(hd_vk_create(&desc, &adopted), HD_INVALID_ARGUMENT);
+    cr_expect_null(adopted);
+    desc.queue_count = f.info.queue_count;
+    desc.instance = NULL;
+    cr_expect_eq(hd_vk_create(&desc, &adopted), HD_INVALID_ARGUMENT);
+    desc.instance = f.info.instance;
+    hd_vk_queue_desc wrong = f.info.queues[0];
+    wrong.family = 77;
+    desc.queues = &wrong;
+    desc.queue_count = 1;
+    cr_expect_eq(hd_vk_create(&desc, &adopted), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hdt_vk_close(&f), 0);
+    hd_graph_destroy(frame.graph);
+}
+
+Test(vk, queue_kinds)
+{
+    hdt_vk f;
+    const hd_queue_kind only_compute[] = {HD_QUEUE_COMPUTE};
+    open_or_skip(&f, &(hd_vk_desc){.queue_kinds = only_compute, .queue_kind_count = 1});
+    cr_assert_eq(f.info.queue_count, 1);
+    cr_expect_eq(f.info.queues[0].kind, HD_QUEUE_COMPUTE);
+    cr_expect_eq(hdt_vk_close(&f), 0);
+    hd_vk *vk;
+    const hd_queue_kind host[] = {HD_QUEUE_HOST};
+    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.queue_kinds = host, .queue_kind_count = 1}, &vk), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.frames_in_flight = 5}, &vk), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_create(NULL, NULL), HD_INVALID_ARGUMENT);
+}
+
+/* ---- what may be missing ---- */
+
+static PFN_vkVoidFunction VKAPI_PTR empty_loader(VkInstance instance, const char *name)
+{
+    (void)instance;
+    (void)name;
+    return NULL;
+}
+
+Test(vk, no_loader)
+{
+    hd_vk *vk;
+    hd_vk_desc desc = {.get_instance_proc = empty_loader, .log = hdt_log()};
+    cr_expect_eq(hd_vk_create(&desc, &vk), HD_NO_LOADER);
+    cr_expect_null(vk);
+}
+
+Test(vk, no_driver)
+{
+    hd_vk *vk;
+    setenv("VK_ICD_FILENAMES", "/nonexistent.json", 1);
+    setenv("VK_DRIVER_FILES", "/nonexistent.json", 1);
+    hd_result result = hd_vk_create(&(hd_vk_desc){.log = hdt_log()}, &vk);
+    cr_expect(result == HD_NO_DEVICE || result == HD_NO_LOADER, "%s", hd_result_name(result));
+    cr_expect_null(vk);
+}
+
+Test(vk, no_such_device)
+{
+    require_device();
+    hd_vk *vk;
+    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.device_index = 99, .log = hdt_log()}, &vk), HD_NO_DEVICE);
+    cr_expect_null(vk);
+}
+
+Test(vk, no_such_extension)
+{
+    require_device();
+    hd_vk *vk;
+    const char *names[] = {"VK_NOBODY_has_this"};
+    hd_vk_desc desc = {.instance_extensions = names, .instance_extension_count = 1};
+    cr_expect_eq(hd_vk_create(&desc, &vk), HD_MISSING_FEATURE);
+    desc = (hd_vk_desc){.device_extensions = names, .device_extension_count = 1};
+    cr_expect_eq(hd_vk_create(&desc, &vk), HD_MISSING_FEATURE);
+}
+
+static PFN_vkGetInstanceProcAddr real_instance_proc;
+static PFN_vkGetPhysicalDeviceFeatures2 real_features;
+static PFN_vkGetPhysicalDeviceProperties real_properties;
+static int lacking;
+
+static void VKAPI_PTR fewer_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *features)
+{
+    real_features(device, features);
+    for (VkBaseOutStructure *next = features->pNext; next; next = next->pNext) {
+        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES && lacking == 1)
+            ((VkPhysicalDeviceVulkan12Features *)next)->timelineSemaphore = VK_FALSE;
+        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES && lacking == 2)
+            ((VkPhysicalDeviceVulkan13Features *)next)->synchronization2 = VK_FALSE;
+    }
+}
+
+static void VKAPI_PTR older(VkPhysicalDevice device, VkPhysicalDeviceProperties *properties)
+{
+    real_properties(device, properties);
+    if (lacking == 3)
+        properties->apiVersion = VK_API_VERSION_1_1;
+}
+
+static PFN_vkVoidFunction VKAPI_PTR lacking_loader(VkInstance instance, const char *name)
+{
+    PFN_vkVoidFunction real = real_instance_proc(instance, name);
+    if (strcmp(name, "vkGetPhysicalDeviceFeatures2") == 0) {
+        real_features = (PFN_vkGetPhysicalDeviceFeatures2)real;
+        return (PFN_vkVoidFunction)fewer_features;
+    }
+    if (strcmp(name, "vkGetPhysicalDeviceProperties") == 0) {
+        real_properties = (PFN_vkGetPhysicalDeviceProperties)real;
+        return (PFN_vkVoidFunction)older;
+    }
+    return real;
+}
+
+static void keep_text(hd_log_level level, const char *text, void *user)
+{
+    (void)level;
+    strncat(user, text, 500);
+}
+
+Test(vk, too_little_device)
+{
+    hdt_vk f;
+    open_or_skip(&f, NULL);
+    real_instance_proc = f.info.get_instance_proc;
+    cr_expect_eq(hdt_vk_close(&f), 0);
+    const char *named[] = {NULL, "timelineSemaphore", "synchronization2", "1.1"};
+    for (lacking = 1; lacking <= 3; lacking++) {
+        char text[1024] = "";
+        hd_vk *vk;
+        hd_vk_desc desc = {.get_instance_proc = lacking_loader, .log = {keep_text, text}};
+        cr_expect_eq(hd_vk_create(&desc, &vk), HD_MISSING_FEATURE);
+        cr_expect(strstr(text, named[lacking]), "the log names %s: %s", named[lacking], text);
+    }
+}
+
+/* ---- what may fail later ---- */
+
+Test(vk, bad_frames)
+{
+    hdt_vk f;
+    open_or_skip(&f, NULL);
+    hd_graph *g;
+    const hd_plan *plan;
+    cr_assert_eq(hd_graph_create(NULL, &g), HD_OK);
+
+    hd_resource import = hd_graph_import(g, &(hd_import_desc){.name = "mine", .bytes = 64});
+    hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = HD_USES({import, HD_TRANSFER_DST})});
+    cr_assert_eq(hd_vk_compile(f.vk, g, NULL, &plan), HD_OK);
+    cr_expect_eq(hd_vk_execute(f.vk, g, plan), HD_INVALID_ARGUMENT, "an import without a handle");
+
+    hd_graph_begin(g);
+    cr_expect_eq(hd_vk_execute(f.vk, g, plan), HD_INVALID_ARGUMENT, "another declaration");
+
+    hd_resource huge = hd_graph_image(g, &(hd_image_desc){.width = 1 << 20, .height = 1 << 20, .format = 37});
+    hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_GFX, .root = true, .uses = HD_USES({huge, HD_COLOR_WRITE})});
+    cr_expect_eq(hd_vk_frame(f.vk, g), HD_UNSUPPORTED);
+
+    hd_graph_begin(g);
+    hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_GFX, .root = true, .uses = HD_USES({huge, HD_COLOR_WRITE})});
+    cr_expect_eq(hd_vk_frame(f.vk, g), HD_BAD_HANDLE);
+
+    cr_expect_eq(hd_vk_execute(f.vk, NULL, plan), HD_INVALID_ARGUMENT);
+    small_frame frame = {.graph = g};
+    cr_expect_eq(run_small(f.vk, &frame, 3), HD_OK, "good frames go on");
+    cr_expect_eq(hd_vk_wait(f.vk), HD_OK);
+    cr_expect_eq(frame.host_runs, 3);
+    cr_expect_eq(hdt_vk_close(&f), 0);
+    hd_graph_destroy(g);
+}
+
+Test(vk, submit_fails, .timeout = 60)
+{
+    require_device();
+    for (unsigned k = 1; k < 8; k++) {
+        hd_vk *vk;
+        memset(&hdt_vk_hooks, 0, sizeof(hdt_vk_hooks));
+        cr_assert_eq(hd_vk_create(&(hd_vk_desc){.get_instance_proc = hdt_vk_hooked}, &vk), HD_OK);
+        small_frame frame = {0};
+        cr_assert_eq(hd_graph_create(NULL, &frame.graph), HD_OK);
+        hdt_vk_hooks.failure = k % 2 ? VK_ERROR_DEVICE_LOST : VK_ERROR_OUT_OF_DEVICE_MEMORY;
+        hd_result expect = k % 2 ? HD_DEVICE_LOST : HD_OUT_OF_DEVICE_MEMORY;
+        atomic_store(&hdt_vk_hooks.fail_submit, k);
+        hd_result result = run_small(vk, &frame, 10);
+        cr_expect_eq(result, expect, "submit %u: %s", k, hd_result_name(result));
+        atomic_store(&hdt_vk_hooks.fail_submit, 0);
+        if (expect == HD_DEVICE_LOST) {
+            cr_expect_eq(run_small(vk, &frame, 1), HD_DEVICE_LOST);
+            cr_expect_eq(hd_vk_wait(vk), HD_DEVICE_LOST);
+        }
+        hd_vk_destroy(vk);
+        hd_graph_destroy(frame.graph);
+    }
+}
+
+Test(vk, allocation_failures, .timeout = 120)
+{
+    require_device();
+    for (uint64_t k = 1;; k++) {
+        hdt_limited limited = {.fail_at = k, .fail_count = 1};
+        hd_vk *vk = NULL;
+        small_frame frame = {0};
+        hd_result result = hd_vk_create(&(hd_vk_desc){.allocator = hdt_limited_allocator(&limited)}, &vk);
+        cr_assert_eq(hd_graph_create(NULL, &frame.graph), HD_OK);
+        if (result == HD_OK) {
+            result = run_small(vk, &frame, 3);
+            if (result == HD_OUT_OF_MEMORY) /* it was the only one to fail */
+                cr_expect_eq(run_small(vk, &frame, 3), HD_OK, "allocation %d: no frame after it", (int)k);
+        }
+        hd_vk_destroy(vk);
+        hd_graph_destroy(frame.graph);
+        cr_assert(limited.out == 0 && limited.bytes == 0, "allocation %d: leak", (int)k);
+        cr_assert_eq(limited.wrong, 0, "allocation %d: wrong free", (int)k);
+        if (limited.made < k) {
+            cr_assert_eq(result, HD_OK);
+            cr_assert(k > 10, "the case allocates less than it is known to");
+            break;
+        }
+        cr_assert(result == HD_OUT_OF_MEMORY || result == HD_OK, "allocation %d gave %s", (int)k, hd_result_name(result));
+    }
 }

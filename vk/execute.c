@@ -125,7 +125,9 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     if (hd_graph_error(graph)->result != HD_OK)
         return hd_graph_error(graph)->result;
     hdi_vk_slot *slot = &vk->slots[vk->frame % vk->slot_count];
-    hd_result result = hdi_vk_wait_slot(vk, slot);
+    hd_result result = (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
+    if (result == HD_OK)
+        result = hdi_vk_wait_slot(vk, slot);
     if (result == HD_OK)
         result = hdi_vk_slot_reset(vk, slot);
     if (result != HD_OK)

@@ -253,8 +253,9 @@ void hdi_vk_sweep_heaps(hd_vk *vk, bool all)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < vk->heap_count; i++) {
         hdi_vk_heap *heap = vk->heaps[i];
+        /* Frame vk->frame - 1 waited for the one that is slot_count before it. */
         uint64_t wait = heap->retired ? vk->slot_count : HDI_VK_KEEP_FRAMES;
-        if (all || heap->last_frame + wait <= vk->frame)
+        if (all || heap->last_frame + wait < vk->frame)
             free_heap(vk, heap);
         else
             vk->heaps[kept++] = heap;

@@ -1,0 +1,161 @@
+#include "vk_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state.h"
+
+#define LAYER "VK_LAYER_KHRONOS_validation"
+
+static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT types,
+                                     const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    hdt_vk *f = user;
+    (void)types;
+    (void)severity;
+    atomic_fetch_add(&f->messages, 1);
+    fprintf(stderr, "%s\n", data->pMessage);
+    return VK_FALSE;
+}
+
+static void on_log(hd_log_level level, const char *text, void *user)
+{
+    (void)user;
+    fprintf(stderr, "heddle, level %d: %s\n", (int)level, text);
+}
+
+hd_log hdt_log(void)
+{
+    return (hd_log){on_log, NULL};
+}
+
+static bool has_layer(void)
+{
+    PFN_vkGetInstanceProcAddr get = hdi_vk_find_loader();
+    PFN_vkEnumerateInstanceLayerProperties enumerate =
+        get ? (PFN_vkEnumerateInstanceLayerProperties)get(NULL, "vkEnumerateInstanceLayerProperties") : NULL;
+    VkLayerProperties layers[64];
+    uint32_t count = 64;
+    if (!enumerate || enumerate(&count, layers) < VK_SUCCESS)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(layers[i].layerName, LAYER) == 0)
+            return true;
+    }
+    return false;
+}
+
+hd_result hdt_vk_open(hdt_vk *f, const hd_vk_desc *desc)
+{
+    memset(f, 0, sizeof(*f));
+    if (has_layer()) {
+        setenv("VK_INSTANCE_LAYERS", LAYER, 0);
+        setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT", 0);
+    }
+    hd_vk_desc mine = desc ? *desc : (hd_vk_desc){0};
+    if (!mine.log.write)
+        mine.log = hdt_log();
+    hd_result result = hd_vk_create(&mine, &f->vk);
+    if (result != HD_OK)
+        return result;
+    hd_vk_info_get(f->vk, &f->info);
+    PFN_vkCreateDebugUtilsMessengerEXT create = HDT_FN(f, vkCreateDebugUtilsMessengerEXT);
+    if (create) {
+        VkDebugUtilsMessengerCreateInfoEXT info = {
+            .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+            .messageSeverity =
+                VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+            .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+            .pfnUserCallback = on_message,
+            .pUserData = f,
+        };
+        create(f->info.instance, &info, NULL, &f->messenger);
+    }
+    return HD_OK;
+}
+
+unsigned hdt_vk_close(hdt_vk *f)
+{
+    hd_vk_wait(f->vk);
+    if (f->messenger)
+        HDT_FN(f, vkDestroyDebugUtilsMessengerEXT)(f->info.instance, f->messenger, NULL);
+    hd_vk_destroy(f->vk);
+    return atomic_load(&f->messages);
+}
+
+bool hdt_vk_none(hd_result result)
+{
+    return result == HD_NO_LOADER || result == HD_NO_DEVICE || result == HD_MISSING_FEATURE;
+}
+
+/* ---- hooks ---- */
+
+hdt_hooks hdt_vk_hooks;
+static PFN_vkGetInstanceProcAddr real_instance_proc;
+static PFN_vkGetDeviceProcAddr real_device_proc;
+
+#define CREATIONS(X)                                                                                                   \
+    X(vkCreateImage, VkImageCreateInfo, VkImage)                                                                       \
+    X(vkCreateBuffer, VkBufferCreateInfo, VkBuffer)                                                                    \
+    X(vkCreateImageView, VkImageViewCreateInfo, VkImageView)                                                           \
+    X(vkCreateCommandPool, VkCommandPoolCreateInfo, VkCommandPool)                                                     \
+    X(vkCreateSemaphore, VkSemaphoreCreateInfo, VkSemaphore)                                                           \
+    X(vkCreateEvent, VkEventCreateInfo, VkEvent)                                                                       \
+    X(vkAllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory)
+
+#define HOOK(name, info_type, object_type)                                                                             \
+    static PFN_##name real_##name;                                                                                     \
+    static VkResult VKAPI_PTR hook_##name(VkDevice device, const info_type *info, const VkAllocationCallbacks *memory, \
+                                          object_type *out)                                                            \
+    {                                                                                                                  \
+        atomic_fetch_add(&hdt_vk_hooks.creations, 1);                                                                  \
+        return real_##name(device, info, memory, out);                                                                 \
+    }
+CREATIONS(HOOK)
+
+static PFN_vkAllocateCommandBuffers real_vkAllocateCommandBuffers;
+static VkResult VKAPI_PTR hook_vkAllocateCommandBuffers(VkDevice device, const VkCommandBufferAllocateInfo *info,
+                                                        VkCommandBuffer *out)
+{
+    atomic_fetch_add(&hdt_vk_hooks.creations, 1);
+    return real_vkAllocateCommandBuffers(device, info, out);
+}
+
+static PFN_vkQueueSubmit2 real_vkQueueSubmit2;
+static VkResult VKAPI_PTR hook_vkQueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence)
+{
+    atomic_fetch_add(&hdt_vk_hooks.submits, 1);
+    unsigned left = atomic_load(&hdt_vk_hooks.fail_submit);
+    if (left == 1)
+        return hdt_vk_hooks.failure;
+    if (left > 1)
+        atomic_store(&hdt_vk_hooks.fail_submit, left - 1);
+    return real_vkQueueSubmit2(queue, count, submits, fence);
+}
+
+static PFN_vkVoidFunction VKAPI_PTR hooked_device_proc(VkDevice device, const char *name)
+{
+    PFN_vkVoidFunction real = real_device_proc(device, name);
+#define REPLACE(hooked, info_type, object_type)                                                                        \
+    if (strcmp(name, #hooked) == 0) {                                                                                  \
+        real_##hooked = (PFN_##hooked)real;                                                                            \
+        return (PFN_vkVoidFunction)hook_##hooked;                                                                      \
+    }
+    CREATIONS(REPLACE)
+    REPLACE(vkAllocateCommandBuffers, , )
+    REPLACE(vkQueueSubmit2, , )
+    return real;
+}
+
+PFN_vkVoidFunction VKAPI_PTR hdt_vk_hooked(VkInstance instance, const char *name)
+{
+    if (!real_instance_proc)
+        real_instance_proc = hdi_vk_find_loader();
+    PFN_vkVoidFunction real = real_instance_proc ? real_instance_proc(instance, name) : NULL;
+    if (real && strcmp(name, "vkGetDeviceProcAddr") == 0) {
+        real_device_proc = (PFN_vkGetDeviceProcAddr)real;
+        return (PFN_vkVoidFunction)hooked_device_proc;
+    }
+    return real;
+}

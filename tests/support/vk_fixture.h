@@ -1,0 +1,39 @@
+/* A device for tests of the executor, under the Khronos validation layer where it is installed, and hooks between heddle
+ * and the driver. */
+#ifndef HDT_VK_FIXTURE_H
+#define HDT_VK_FIXTURE_H
+
+#include <stdatomic.h>
+
+#include <heddle/vk.h>
+
+typedef struct hdt_vk {
+    hd_vk *vk;
+    hd_vk_info info;
+    VkDebugUtilsMessengerEXT messenger;
+    atomic_uint messages; /* warnings and errors of the validation layer */
+} hdt_vk;
+
+/* Prints what heddle logs. */
+hd_log hdt_log(void);
+
+/* Makes a device by desc (may be null), with validation and synchronization validation. */
+hd_result hdt_vk_open(hdt_vk *f, const hd_vk_desc *desc);
+/* Waits, destroys; returns how many messages the validation layer had. */
+unsigned hdt_vk_close(hdt_vk *f);
+/* The result says that the machine has no device to test with. */
+bool hdt_vk_none(hd_result result);
+
+#define HDT_FN(f, name) ((PFN_##name)(f)->info.get_instance_proc((f)->info.instance, #name))
+
+/* Pass as get_instance_proc: counts what heddle creates, and lets the k-th vkQueueSubmit2 fail. Process-wide. */
+typedef struct hdt_hooks {
+    atomic_uint creations; /* of images, buffers, views, pools, semaphores, events, memory, and command buffers */
+    atomic_uint submits;
+    atomic_uint fail_submit; /* 1: the next, and all after it; 0: none */
+    VkResult failure;
+} hdt_hooks;
+extern hdt_hooks hdt_vk_hooks;
+PFN_vkVoidFunction VKAPI_PTR hdt_vk_hooked(VkInstance instance, const char *name);
+
+#endif

@@ -1,0 +1,620 @@
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "vk_fixture.h"
+
+/* What executed frames compute, checked by host passes in the same frame: no shaders, only what the transfer and
+ * attachment operations of a device do. */
+
+enum { SIZE = 64, PIXELS = SIZE * SIZE };
+
+typedef struct scene {
+    hdt_vk f;
+    hd_graph *graph;
+    hd_resource a, b, c; /* of the current frame; host passes copy what they need into a check */
+    uint32_t number;
+} scene;
+
+static void open_scene(scene *s, const hd_vk_desc *desc)
+{
+    memset(s, 0, sizeof(*s));
+    hd_result result = hdt_vk_open(&s->f, desc);
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device");
+    cr_assert_eq(result, HD_OK, "%s", hd_result_name(result));
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = hdt_log()}, &s->graph), HD_OK);
+}
+
+static void close_scene(scene *s)
+{
+    cr_expect_eq(hd_vk_wait(s->f.vk), HD_OK);
+    unsigned messages = hdt_vk_close(&s->f);
+    cr_expect_eq(messages, 0, "%u validation messages", messages);
+    hd_graph_destroy(s->graph);
+}
+
+static hd_resource image(scene *s, const char *name, uint32_t format)
+{
+    return hd_graph_image(s->graph, &(hd_image_desc){.name = name, .width = SIZE, .height = SIZE, .format = format});
+}
+
+static hd_resource buffer(scene *s, const char *name, uint64_t bytes)
+{
+    return hd_graph_buffer(s->graph, &(hd_buffer_desc){.name = name, .bytes = bytes});
+}
+
+/* Copies a level and layer of an image into a buffer. */
+typedef struct copy_pass {
+    scene *s;
+    hd_resource image, buffer;
+    uint32_t aspect, mip, layer;
+} copy_pass;
+
+static void copy_to_buffer(hd_recorder *recorder, void *user)
+{
+    const copy_pass *c = user;
+    uint32_t side = SIZE >> c->mip;
+    VkBufferImageCopy region = {.imageSubresource = {c->aspect, c->mip, c->layer, 1}, .imageExtent = {side, side, 1}};
+    HDT_FN(&c->s->f, vkCmdCopyImageToBuffer)
+    (hd_vk_commands(recorder), hd_vk_image(recorder, c->image), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+     hd_vk_buffer(recorder, c->buffer), 1, &region);
+}
+
+static void add_copy(copy_pass *c)
+{
+    hd_graph_pass(c->s->graph,
+                  &(hd_pass_desc){.name = "copy", .type = HD_PASS_TRANSFER, .record = copy_to_buffer, .user = c,
+                                  .uses = HD_USES({c->image, HD_TRANSFER_SRC}, {c->buffer, HD_TRANSFER_DST})});
+}
+
+/* Compares every word of a buffer with one value; or copies it out. */
+typedef struct word_check {
+    hd_resource buffer;
+    uint32_t count, expect, bad, runs;
+    uint32_t *copy;
+} word_check;
+
+static void check_words(hd_recorder *recorder, void *user)
+{
+    word_check *check = user;
+    const uint32_t *words = hd_vk_mapped(recorder, check->buffer);
+    check->runs++;
+    if (!words || hd_vk_commands(recorder) != NULL || hd_vk_worker(recorder) != HD_NONE) {
+        check->bad++;
+        return;
+    }
+    if (check->copy)
+        memcpy(check->copy, words, check->count * sizeof(*words));
+    for (uint32_t i = 0; i < check->count && !check->copy; i++)
+        check->bad += words[i] != check->expect;
+}
+
+static void add_check(scene *s, word_check *check)
+{
+    hd_graph_pass(s->graph, &(hd_pass_desc){.name = "check", .type = HD_PASS_HOST, .root = true, .record = check_words,
+                                            .user = check, .uses = HD_USES({check->buffer, HD_HOST_READ})});
+}
+
+static void expect_check(const word_check *check, uint32_t runs)
+{
+    cr_expect_eq(check->runs, runs);
+    cr_expect_eq(check->bad, 0, "%u wrong words, expected 0x%08x", check->bad, check->expect);
+}
+
+/* ---- attachments ---- */
+
+Test(vk_frames, clear_copy_check)
+{
+    scene s;
+    open_scene(&s, NULL);
+    word_check check = {.count = PIXELS, .expect = 0xff00ff80u};
+    for (uint32_t frame = 0; frame < 5; frame++) {
+        hd_graph_begin(s.graph);
+        hd_resource color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM);
+        check.buffer = buffer(&s, "pixels", PIXELS * 4);
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
+                                               .uses = HD_USES({color, HD_COLOR_WRITE,
+                                                                .clear.color = {128.0f / 255.0f, 1.0f, 0.0f, 1.0f}})});
+        copy_pass copy = {&s, color, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+        add_copy(&copy);
+        add_check(&s, &check);
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    }
+    expect_check(&check, 5);
+    hd_vk_frame_stats stats;
+    hd_vk_frame_stats_get(s.f.vk, &stats);
+    cr_expect(stats.memory_bytes >= 2 * PIXELS * 4);
+    cr_expect(stats.compile_us > 0 && stats.record_us > 0 && stats.submit_us > 0);
+    close_scene(&s);
+}
+
+/* Clears part of the attachments from inside the rendering scope. */
+typedef struct rect_pass {
+    scene *s;
+    VkClearAttachment clear;
+    VkRect2D rect;
+} rect_pass;
+
+static void clear_rect(hd_recorder *recorder, void *user)
+{
+    const rect_pass *r = user;
+    VkClearRect rect = {.rect = r->rect, .layerCount = 1};
+    HDT_FN(&r->s->f, vkCmdClearAttachments)(hd_vk_commands(recorder), 1, &r->clear, 1, &rect);
+}
+
+/* Depth: written, then read-only beside a colour attachment, then loaded and written on; three values come out. */
+Test(vk_frames, depth)
+{
+    scene s;
+    open_scene(&s, NULL);
+    uint32_t words[PIXELS];
+    word_check check = {.count = PIXELS, .copy = words};
+    hd_resource depth = image(&s, "depth", VK_FORMAT_D32_SFLOAT), color = image(&s, "color", VK_FORMAT_R8_UNORM);
+    check.buffer = buffer(&s, "words", PIXELS * 4);
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "lay", .type = HD_PASS_GFX,
+                                           .uses = HD_USES({depth, HD_DEPTH_WRITE, .clear.depth = 0.25f})});
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "test", .type = HD_PASS_GFX, .root = true,
+                                           .uses = HD_USES({depth, HD_DEPTH_READ}, {color, HD_COLOR_WRITE})});
+    rect_pass rect = {&s,
+                      {.aspectMask = VK_IMAGE_ASPECT_DEPTH_BIT, .clearValue.depthStencil = {0.75f, 0}},
+                      {{0, 0}, {SIZE, SIZE / 2}}};
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "more", .type = HD_PASS_GFX, .record = clear_rect, .user = &rect,
+                                           .uses = HD_USES({depth, HD_DEPTH_RW})});
+    copy_pass copy = {&s, depth, check.buffer, VK_IMAGE_ASPECT_DEPTH_BIT, 0, 0};
+    add_copy(&copy);
+    add_check(&s, &check);
+    cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    const float *depths = (const float *)words;
+    cr_expect_eq(check.runs, 1);
+    cr_expect_float_eq(depths[0], 0.75f, 1e-6);
+    cr_expect_float_eq(depths[PIXELS - 1], 0.25f, 1e-6);
+    close_scene(&s);
+}
+
+/* Every mip and layer gets a colour of its own in a pass of its own; one pass clears all layers of a mip at once. */
+Test(vk_frames, mips_and_layers)
+{
+    scene s;
+    open_scene(&s, NULL);
+    enum { MIPS = 3, LAYERS = 3 };
+    hd_resource all = hd_graph_image(s.graph, &(hd_image_desc){.name = "all", .width = SIZE, .height = SIZE,
+                                                               .format = VK_FORMAT_R8_UNORM, .mips = MIPS,
+                                                               .layers = LAYERS});
+    uint32_t words[MIPS][LAYERS][PIXELS / 4];
+    word_check checks[MIPS][LAYERS];
+    copy_pass copies[MIPS][LAYERS];
+    for (uint32_t m = 0; m < MIPS; m++) {
+        uint32_t passes = m == 2 ? 1 : LAYERS;
+        for (uint32_t l = 0; l < passes; l++) {
+            hd_graph_pass(
+                s.graph,
+                &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
+                                .uses = HD_USES({all, HD_COLOR_WRITE,
+                                                 .range = {{m, 1, l, m == 2 ? LAYERS : 1}},
+                                                 .clear.color = {(float)(10 * m + l) / 255.0f, 0, 0, 0}})});
+        }
+    }
+    for (uint32_t m = 0; m < MIPS; m++) {
+        for (uint32_t l = 0; l < LAYERS; l++) {
+            uint32_t texels = (SIZE >> m) * (SIZE >> m);
+            checks[m][l] = (word_check){.buffer = buffer(&s, "texels", texels), .count = texels / 4, .copy = words[m][l]};
+            copies[m][l] = (copy_pass){&s, all, checks[m][l].buffer, VK_IMAGE_ASPECT_COLOR_BIT, m, l};
+            add_copy(&copies[m][l]);
+            add_check(&s, &checks[m][l]);
+        }
+    }
+    cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    for (uint32_t m = 0; m < MIPS; m++) {
+        for (uint32_t l = 0; l < LAYERS; l++) {
+            uint32_t value = 10 * m + (m == 2 ? 0 : l);
+            cr_expect_eq(words[m][l][0], value * 0x01010101u, "mip %u layer %u", m, l);
+            cr_expect_eq(words[m][l][checks[m][l].count - 1], value * 0x01010101u, "mip %u layer %u", m, l);
+        }
+    }
+    close_scene(&s);
+}
+
+/* ---- host passes and frames in flight ---- */
+
+typedef struct upload_pass {
+    hd_resource buffer;
+} upload_pass;
+
+static void upload(hd_recorder *recorder, void *user)
+{
+    const upload_pass *u = user;
+    uint32_t *words = hd_vk_mapped(recorder, u->buffer);
+    for (uint32_t i = 0; i < PIXELS && words; i++)
+        words[i] = (uint32_t)hd_vk_frame_index(recorder) * 1000 + i;
+}
+
+typedef struct flight {
+    scene *s;
+    upload_pass up;
+    hd_resource from, to;
+    uint32_t frame, bad, runs;
+} flight;
+
+static void copy_flight(hd_recorder *recorder, void *user)
+{
+    const flight *u = user;
+    VkBufferCopy region = {.size = PIXELS * 4};
+    HDT_FN(&u->s->f, vkCmdCopyBuffer)
+    (hd_vk_commands(recorder), hd_vk_buffer(recorder, u->from), hd_vk_buffer(recorder, u->to), 1, &region);
+}
+
+static void check_flight(hd_recorder *recorder, void *user)
+{
+    flight *u = user;
+    const uint32_t *words = hd_vk_mapped(recorder, u->to);
+    u->runs++;
+    for (uint32_t i = 0; i < PIXELS; i++)
+        u->bad += !words || words[i] != u->frame * 1000 + i;
+}
+
+static void fly(uint32_t frames_in_flight)
+{
+    enum { FRAMES = 12 };
+    scene s;
+    open_scene(&s, &(hd_vk_desc){.frames_in_flight = frames_in_flight});
+    flight flights[FRAMES];
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        flight *u = &flights[frame];
+        hd_graph_begin(s.graph);
+        u->up.buffer = u->from = buffer(&s, "upload", PIXELS * 4);
+        u->to = buffer(&s, "readback", PIXELS * 4);
+        u->s = &s;
+        u->frame = frame;
+        u->bad = u->runs = 0;
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "upload", .type = HD_PASS_HOST, .record = upload, .user = &u->up,
+                                               .uses = HD_USES({u->from, HD_HOST_WRITE})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "move", .type = HD_PASS_TRANSFER, .record = copy_flight, .user = u,
+                                               .uses = HD_USES({u->from, HD_TRANSFER_SRC}, {u->to, HD_TRANSFER_DST})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "check", .type = HD_PASS_HOST, .root = true,
+                                               .record = check_flight, .user = u, .uses = HD_USES({u->to, HD_HOST_READ})});
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    }
+    hd_graph_begin(s.graph); /* host passes need nothing of the graph any more */
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        cr_expect_eq(flights[frame].runs, 1);
+        cr_expect_eq(flights[frame].bad, 0, "frame %u: %u wrong words", frame, flights[frame].bad);
+    }
+    close_scene(&s);
+}
+
+Test(vk_frames, one_in_flight, .timeout = 30)
+{
+    fly(1);
+}
+
+Test(vk_frames, two_in_flight, .timeout = 30)
+{
+    fly(2);
+}
+
+Test(vk_frames, four_in_flight, .timeout = 30)
+{
+    fly(4);
+}
+
+/* ---- histories ---- */
+
+/* Each frame shifts what the last one left by one word and puts its own number behind: after n frames the numbers of the
+ * last COUNT frames stand in a row, and before the first there was zero. */
+enum { COUNT = 8 };
+
+typedef struct shift {
+    scene *s;
+    hd_resource last, now, readback;
+    bool is_image;
+    uint32_t frame, words[COUNT];
+} shift;
+
+static void shift_buffers(hd_recorder *recorder, void *user)
+{
+    const shift *u = user;
+    VkBufferCopy region = {.srcOffset = 4, .dstOffset = 0, .size = (COUNT - 1) * 4};
+    HDT_FN(&u->s->f, vkCmdCopyBuffer)
+    (hd_vk_commands(recorder), hd_vk_buffer(recorder, u->last), hd_vk_buffer(recorder, u->now), 1, &region);
+    HDT_FN(&u->s->f, vkCmdUpdateBuffer)
+    (hd_vk_commands(recorder), hd_vk_buffer(recorder, u->now), (COUNT - 1) * 4, 4, &u->frame);
+}
+
+static void shift_images(hd_recorder *recorder, void *user)
+{
+    const shift *u = user;
+    VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    VkImageCopy region = {.srcSubresource = whole, .srcOffset = {1, 0, 0}, .dstSubresource = whole,
+                          .extent = {COUNT - 1, 1, 1}};
+    VkImage last = hd_vk_image(recorder, u->last), now = hd_vk_image(recorder, u->now);
+    HDT_FN(&u->s->f, vkCmdCopyImage)
+    (hd_vk_commands(recorder), last, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, now, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1,
+     &region);
+    VkBufferImageCopy put = {.imageSubresource = whole, .imageOffset = {COUNT - 1, 0, 0}, .imageExtent = {1, 1, 1}};
+    HDT_FN(&u->s->f, vkCmdCopyBufferToImage)
+    (hd_vk_commands(recorder), hd_vk_buffer(recorder, u->s->a), now, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &put);
+}
+
+static void put_number(hd_recorder *recorder, void *user)
+{
+    const shift *u = user;
+    HDT_FN(&u->s->f, vkCmdUpdateBuffer)(hd_vk_commands(recorder), hd_vk_buffer(recorder, u->s->a), 0, 4, &u->frame);
+}
+
+static void read_out(hd_recorder *recorder, void *user)
+{
+    const shift *u = user;
+    if (u->is_image) {
+        VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {COUNT, 1, 1}};
+        HDT_FN(&u->s->f, vkCmdCopyImageToBuffer)
+        (hd_vk_commands(recorder), hd_vk_image(recorder, u->now), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+         hd_vk_buffer(recorder, u->readback), 1, &region);
+    } else {
+        VkBufferCopy region = {.size = COUNT * 4};
+        HDT_FN(&u->s->f, vkCmdCopyBuffer)
+        (hd_vk_commands(recorder), hd_vk_buffer(recorder, u->now), hd_vk_buffer(recorder, u->readback), 1, &region);
+    }
+}
+
+static void keep_words(hd_recorder *recorder, void *user)
+{
+    shift *u = user;
+    const uint32_t *words = hd_vk_mapped(recorder, u->readback);
+    if (words)
+        memcpy(u->words, words, sizeof(u->words));
+}
+
+static void declare_shift(shift *u, uint32_t extra)
+{
+    hd_graph *g = u->s->graph;
+    hd_graph_begin(g);
+    if (extra) { /* another shape: something that changes where things lie */
+        hd_resource other = buffer(u->s, "other", 4096 * extra);
+        hd_graph_history(g, other);
+        hd_graph_pass(g, &(hd_pass_desc){.name = "other", .type = HD_PASS_TRANSFER, .root = true,
+                                         .uses = HD_USES({other, HD_TRANSFER_DST})});
+    }
+    u->readback = buffer(u->s, "readback", COUNT * 4);
+    if (u->is_image) {
+        u->s->a = buffer(u->s, "number", 4);
+        u->now = hd_graph_image(
+            g, &(hd_image_desc){.name = "now", .width = COUNT, .height = 1, .format = VK_FORMAT_R32_UINT});
+    } else {
+        u->now = buffer(u->s, "now", COUNT * 4);
+    }
+    u->last = hd_graph_history(g, u->now);
+    if (u->is_image) {
+        hd_graph_pass(g, &(hd_pass_desc){.name = "number", .type = HD_PASS_TRANSFER, .record = put_number, .user = u,
+                                         .uses = HD_USES({u->s->a, HD_TRANSFER_DST})});
+        hd_graph_pass(g, &(hd_pass_desc){.name = "shift", .type = HD_PASS_TRANSFER, .record = shift_images, .user = u,
+                                         .uses = HD_USES({u->last, HD_TRANSFER_SRC}, {u->s->a, HD_TRANSFER_SRC},
+                                                         {u->now, HD_TRANSFER_DST})});
+    } else {
+        hd_graph_pass(g, &(hd_pass_desc){.name = "shift", .type = HD_PASS_TRANSFER, .record = shift_buffers, .user = u,
+                                         .uses = HD_USES({u->last, HD_TRANSFER_SRC}, {u->now, HD_TRANSFER_DST})});
+    }
+    hd_graph_pass(g, &(hd_pass_desc){.name = "read out", .type = HD_PASS_TRANSFER, .record = read_out, .user = u,
+                                     .uses = HD_USES({u->now, HD_TRANSFER_SRC}, {u->readback, HD_TRANSFER_DST})});
+    hd_graph_pass(g, &(hd_pass_desc){.name = "keep", .type = HD_PASS_HOST, .root = true, .record = keep_words, .user = u,
+                                     .uses = HD_USES({u->readback, HD_HOST_READ})});
+}
+
+/* The row after `frames` frames without loss; numbers count from 1. */
+static void expect_row(const shift *u, uint32_t frame, uint32_t since)
+{
+    for (uint32_t i = 0; i < COUNT; i++) {
+        int64_t number = (int64_t)frame - (COUNT - 1) + i;
+        uint32_t expect = number >= (int64_t)since ? (uint32_t)number : 0;
+        cr_expect_eq(u->words[i], expect, "%s, frame %u, word %u: %u instead of %u", u->is_image ? "image" : "buffer",
+                     frame, i, u->words[i], expect);
+    }
+}
+
+static void run_history(bool is_image)
+{
+    scene s;
+    open_scene(&s, NULL);
+    shift shifts[24];
+    memset(shifts, 0, sizeof(shifts));
+    for (uint32_t i = 0; i < 24; i++) {
+        shifts[i] = (shift){.s = &s, .is_image = is_image, .frame = i + 1};
+        declare_shift(&shifts[i], i >= 16 ? 3 : 0);
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    }
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    for (uint32_t i = 0; i < 16; i++)
+        expect_row(&shifts[i], i + 1, 1);
+    /* The shape changed: what was before may be lost, but then it is zero, and nothing after it is. */
+    bool kept = shifts[16].words[COUNT - 2] != 0;
+    for (uint32_t i = 16; i < 24; i++)
+        expect_row(&shifts[i], i + 1, kept ? 1 : 17);
+    close_scene(&s);
+}
+
+Test(vk_frames, history_of_buffer, .timeout = 30)
+{
+    run_history(false);
+}
+
+Test(vk_frames, history_of_image, .timeout = 30)
+{
+    run_history(true);
+}
+
+/* ---- aliasing ---- */
+
+typedef struct link_pass {
+    scene *s;
+    hd_resource from, to;
+} link_pass;
+
+static void copy_image(hd_recorder *recorder, void *user)
+{
+    const link_pass *u = user;
+    VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+    VkImageCopy region = {.srcSubresource = whole, .dstSubresource = whole, .extent = {SIZE, SIZE, 1}};
+    HDT_FN(&u->s->f, vkCmdCopyImage)
+    (hd_vk_commands(recorder), hd_vk_image(recorder, u->from), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+     hd_vk_image(recorder, u->to), VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+}
+
+/* A chain of images, each copied from the one before: two places are enough for all. */
+Test(vk_frames, chain_in_little_memory)
+{
+    enum { LINKS = 24 };
+    scene s;
+    open_scene(&s, NULL);
+    word_check check = {.count = PIXELS};
+    uint64_t bytes = 0;
+    for (uint32_t frame = 0; frame < 3; frame++) {
+        link_pass links[LINKS];
+        hd_graph_begin(s.graph);
+        hd_resource first = image(&s, "first", VK_FORMAT_R8G8B8A8_UNORM), last = first;
+        float grey = (float)(10 * frame + 10) / 255.0f;
+        hd_graph_pass(s.graph,
+                      &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
+                                      .uses = HD_USES({first, HD_COLOR_WRITE, .clear.color = {grey, grey, grey, grey}})});
+        for (uint32_t i = 0; i < LINKS; i++) {
+            links[i] = (link_pass){&s, last, image(&s, "link", VK_FORMAT_R8G8B8A8_UNORM)};
+            hd_graph_pass(s.graph, &(hd_pass_desc){.name = "link", .type = HD_PASS_TRANSFER, .record = copy_image,
+                                                   .user = &links[i],
+                                                   .uses = HD_USES({last, HD_TRANSFER_SRC}, {links[i].to, HD_TRANSFER_DST})});
+            last = links[i].to;
+        }
+        check.buffer = buffer(&s, "pixels", PIXELS * 4);
+        check.expect = (10 * frame + 10) * 0x01010101u;
+        copy_pass copy = {&s, last, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+        add_copy(&copy);
+        add_check(&s, &check);
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+        hd_vk_frame_stats stats;
+        hd_vk_frame_stats_get(s.f.vk, &stats);
+        bytes = stats.memory_bytes;
+    }
+    expect_check(&check, 3);
+    cr_expect(bytes < (uint64_t)PIXELS * 4 * 8, "%llu bytes for %d images of which two live at once",
+              (unsigned long long)bytes, LINKS);
+    close_scene(&s);
+}
+
+/* ---- steady frames, changing frames ---- */
+
+static void declare_picture(scene *s, uint32_t passes, rect_pass *rects, word_check *check, copy_pass *copy)
+{
+    hd_graph_begin(s->graph);
+    hd_resource color = image(s, "color", VK_FORMAT_R8G8B8A8_UNORM);
+    for (uint32_t p = 0; p < passes; p++) {
+        uint32_t x = p * 7 % (SIZE - 16), y = p * 13 % (SIZE - 16);
+        float shade = (float)(p % 256) / 255.0f;
+        rects[p] = (rect_pass){s,
+                               {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT,
+                                .clearValue.color.float32 = {shade, 1.0f - shade, 0.5f, 1.0f}},
+                               {{(int32_t)x, (int32_t)y}, {16, 16}}};
+        hd_graph_pass(s->graph, &(hd_pass_desc){.name = "rect", .type = HD_PASS_GFX, .record = clear_rect,
+                                                .user = &rects[p],
+                                                .uses = HD_USES({color, p ? HD_COLOR_RW : HD_COLOR_WRITE})});
+    }
+    check->buffer = buffer(s, "pixels", PIXELS * 4);
+    *copy = (copy_pass){s, color, check->buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+    add_copy(copy);
+    add_check(s, check);
+}
+
+/* One picture out of many small passes; workers 0: without a pool. */
+static void draw_picture(uint32_t workers, uint32_t *pixels)
+{
+    enum { PASSES = 200 };
+    scene s;
+    hd_jobs *jobs = NULL;
+    if (workers)
+        cr_assert_eq(hd_jobs_create(&(hd_jobs_desc){.worker_count = workers}, &jobs), HD_OK);
+    open_scene(&s, &(hd_vk_desc){.jobs = jobs});
+    rect_pass rects[PASSES];
+    word_check check = {.count = PIXELS, .copy = pixels};
+    copy_pass copy;
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        declare_picture(&s, PASSES, rects, &check, &copy);
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    }
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    cr_expect_eq(check.runs, 4);
+    close_scene(&s);
+    hd_jobs_destroy(jobs);
+}
+
+Test(vk_frames, workers_do_not_matter, .timeout = 60)
+{
+    static uint32_t none[PIXELS], one[PIXELS], four[PIXELS];
+    draw_picture(0, none);
+    draw_picture(1, one);
+    draw_picture(4, four);
+    uint32_t lit = 0;
+    for (uint32_t i = 0; i < PIXELS; i++)
+        lit += none[i] != 0;
+    cr_expect(lit > PIXELS / 2, "a picture was drawn");
+    cr_expect_eq(memcmp(none, one, sizeof(none)), 0);
+    cr_expect_eq(memcmp(none, four, sizeof(none)), 0);
+}
+
+Test(vk_frames, steady_frames_create_nothing)
+{
+    scene s;
+    memset(&hdt_vk_hooks, 0, sizeof(hdt_vk_hooks));
+    open_scene(&s, &(hd_vk_desc){.get_instance_proc = hdt_vk_hooked});
+    rect_pass rects[20];
+    word_check check = {.count = PIXELS, .copy = (uint32_t[PIXELS]){0}};
+    copy_pass copy;
+    unsigned before = 0;
+    for (uint32_t frame = 0; frame < 40; frame++) {
+        declare_picture(&s, 20, rects, &check, &copy);
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        if (frame == 3)
+            before = atomic_load(&hdt_vk_hooks.creations);
+    }
+    cr_expect(before > 0);
+    cr_expect_eq(atomic_load(&hdt_vk_hooks.creations), before);
+    close_scene(&s);
+}
+
+/* Sizes go up and down from frame to frame: heaps grow, objects come and go, and what is no longer used is dropped. */
+Test(vk_frames, changing_sizes, .timeout = 60)
+{
+    scene s;
+    open_scene(&s, &(hd_vk_desc){.frames_in_flight = 3});
+    enum { FRAMES = 60 };
+    static word_check checks[FRAMES];
+    static copy_pass copies[FRAMES];
+    uint64_t most = 0;
+    hd_vk_frame_stats stats = {0};
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        uint32_t side = SIZE * (frame < 30 ? 1 + frame * 7 % 5 : 1);
+        word_check *check = &checks[frame];
+        *check = (word_check){.count = PIXELS, .expect = (frame + 1) * 0x01010101u};
+        hd_graph_begin(s.graph);
+        hd_resource color = hd_graph_image(s.graph, &(hd_image_desc){.name = "color", .width = side, .height = side,
+                                                                     .format = VK_FORMAT_R8G8B8A8_UNORM});
+        check->buffer = buffer(&s, "pixels", (uint64_t)side * side * 4);
+        float shade = (float)(frame + 1) / 255.0f;
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
+                                               .uses = HD_USES({color, HD_COLOR_WRITE,
+                                                                .clear.color = {shade, shade, shade, shade}})});
+        copies[frame] = (copy_pass){&s, color, check->buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+        add_copy(&copies[frame]);
+        add_check(&s, check);
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        hd_vk_frame_stats_get(s.f.vk, &stats);
+        most = stats.memory_bytes > most ? stats.memory_bytes : most;
+    }
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    for (uint32_t frame = 0; frame < FRAMES; frame++)
+        expect_check(&checks[frame], 1);
+    cr_expect(stats.memory_bytes < 2 * 5 * 5 * PIXELS * 4 * 2, "retired heaps are freed: %llu bytes of %llu are left",
+              (unsigned long long)stats.memory_bytes, (unsigned long long)most);
+    close_scene(&s);
+}
