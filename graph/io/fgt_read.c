@@ -108,7 +108,7 @@ static bool read_number(reader *r, const field *f, uint64_t most, const char *wh
 
 static bool read_u32(reader *r, uint32_t index, const char *what, uint32_t *out)
 {
-    uint64_t value;
+    uint64_t value = 0; /* gcc at -O3 does not see that fail() returns false */
     if (!read_number(r, &r->fields[index], UINT32_MAX, what, &value))
         return false;
     *out = (uint32_t)value;
