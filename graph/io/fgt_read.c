@@ -233,7 +233,7 @@ static bool read_image(reader *r)
 
 static bool read_buffer(reader *r)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     bool external;
     if (!expect_fields(r, 3, 4, "buffer ID BYTES [external]") || !read_new_id(r, r->resource_count, "resource") ||
         !read_number(r, &r->fields[2], UINT64_MAX, "bytes", &bytes) || !read_external(r, 3, &external))
