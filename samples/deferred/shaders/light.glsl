@@ -10,7 +10,7 @@ vec3 sky(vec3 d)
     float toward = max(dot(d, frame.sun.xyz), 0.0);
     vec3 color = mix(vec3(1.50, 0.66, 0.25), vec3(0.62, 0.40, 0.46), smoothstep(0.0, 0.26, h));
     color = mix(color, vec3(0.075, 0.150, 0.38), smoothstep(0.10, 0.72, h));
-    color += vec3(0.95, 0.45, 0.16) * (0.35 * pow(toward, 5.0) + 1.2 * pow(toward, 40.0)) * (1.0 - 0.6 * h);
+    color += vec3(1.05, 0.42, 0.12) * (0.55 * pow(toward, 4.0) + 1.6 * pow(toward, 36.0)) * (1.0 - 0.6 * h);
     return d.y < 0.0 ? mix(color, vec3(0.19, 0.14, 0.10), smoothstep(0.0, 0.12, -d.y)) : color;
 }
 

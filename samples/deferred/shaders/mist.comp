@@ -10,7 +10,7 @@ layout(set = 0, binding = 3, rgba16f) uniform writeonly image2D mist;
 
 float density(float y)
 {
-    return 0.0014 + 0.0105 * exp(-0.40 * max(y, 0.0));
+    return 0.0011 + 0.0100 * exp(-0.40 * max(y, 0.0));
 }
 
 void main()
@@ -23,7 +23,7 @@ void main()
     vec3 eye = frame.eye.xyz, ray = view_ray(uv), p = world_place(uv, max(texelFetch(depth_map, pixel, 0).r, 1e-5));
     float reach = min(length(p - eye), 42.0), toward = dot(ray, frame.sun.xyz);
     // Henyey and Greenstein's phase function: mist throws most of the light on ahead.
-    const float g = 0.62;
+    const float g = 0.72;
     float phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * toward, 1.5) * 0.25;
     const int steps = 18;
     float jitter = pixel_noise(vec2(cell)), open = 1.0;
@@ -34,7 +34,7 @@ void main()
         vec3 q = eye + ray * at, s = sun_map_place(q);
         float lit = texture(sun_map, vec3(s.xy, s.z + 0.0008));
         float gone = 1.0 - exp(-density(q.y) * width);
-        sum += open * gone * (frame.sun_color.rgb * 1.5 * phase * lit + vec3(0.04, 0.045, 0.075));
+        sum += open * gone * (frame.sun_color.rgb * 1.25 * phase * lit + vec3(0.04, 0.045, 0.075));
         open *= 1.0 - gone;
     }
     imageStore(mist, cell, vec4(sum, open));
