@@ -89,18 +89,29 @@ static void declare_geometry(hd_graph *g, struct frame *f)
                         {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
-        .name = "light culling", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 60,
-        .record = cull_lights, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_UNIFORM_READ_COMPUTE},
-                        {f->depth, HD_SAMPLED_COMPUTE},
-                        {f->light_masks, HD_STORAGE_WRITE_COMPUTE}),
-    });
-    hd_graph_pass(g, &(hd_pass_desc){
         .name = "gbuffer", .type = HD_PASS_GFX, .cost_us = 260, .record = draw_gbuffer, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->albedo, HD_COLOR_WRITE}, {f->normal, HD_COLOR_WRITE},
                         {f->motion, HD_COLOR_WRITE},
                         {f->constants, HD_UNIFORM_READ}, {f->instances, HD_VERTEX_READ}, {f->vertices, HD_VERTEX_READ},
                         {f->indices, HD_INDEX_READ}),
+    });
+    hd_graph_pass(g, &(hd_pass_desc){
+        .name = "sun map", .type = HD_PASS_GFX, .cost_us = 150, .record = draw_shadow_map, .user = f,
+        .uses = HD_USES({f->sun_map, HD_DEPTH_WRITE}, {f->constants, HD_UNIFORM_READ}, {f->instances, HD_VERTEX_READ},
+                        {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}),
+    });
+}
+
+/* What the compute queue can do while the graphics queue draws. Reads have no order among themselves: heddle may run the
+ * light culling before the G-buffer, beside the sun map, and does. */
+static void declare_async(hd_graph *g, struct frame *f)
+{
+    hd_graph_pass(g, &(hd_pass_desc){
+        .name = "light culling", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 60,
+        .record = cull_lights, .user = f,
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_UNIFORM_READ_COMPUTE},
+                        {f->depth, HD_SAMPLED_COMPUTE},
+                        {f->light_masks, HD_STORAGE_WRITE_COMPUTE}),
     });
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "occlusion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 140,
@@ -115,11 +126,6 @@ static void declare_geometry(hd_graph *g, struct frame *f)
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->occlusion_noisy, HD_SAMPLED_COMPUTE},
                         {f->occlusion, HD_STORAGE_WRITE_COMPUTE}),
-    });
-    hd_graph_pass(g, &(hd_pass_desc){
-        .name = "sun map", .type = HD_PASS_GFX, .cost_us = 150, .record = draw_shadow_map, .user = f,
-        .uses = HD_USES({f->sun_map, HD_DEPTH_WRITE}, {f->constants, HD_UNIFORM_READ}, {f->instances, HD_VERTEX_READ},
-                        {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}),
     });
 }
 
@@ -235,6 +241,7 @@ void frame_declare(struct app *app, struct frame *frame, uint32_t number)
     declare_resources(app, frame);
     declare_upload(app->graph, frame);
     declare_geometry(app->graph, frame);
+    declare_async(app->graph, frame);
     declare_lighting(app->graph, frame);
     declare_bloom(app->graph, frame, app->bloom_level_count);
     declare_picture(app->graph, frame);
