@@ -168,8 +168,7 @@ void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *coun
     }
     for (uint32_t i = 0; i < count; i++)
         job[i].counter = counter;
-    /* relaxed: the push publishes it together with the jobs; before the push, so that no job can end uncounted. */
-    atomic_fetch_add_explicit(hdi_counter_state(counter), count, memory_order_relaxed);
+    hdi_counter_add(counter, count);
     hdi_worker *self = hdi_pool_enter(jobs);
     hdi_pool_push(jobs, self, job, count);
     if (self)

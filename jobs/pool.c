@@ -265,6 +265,21 @@ static void run_job(hdi_worker *worker, hd_job *job)
 
 /* ---- parking ---- */
 
+/* FOREIGN and MANY stand for several threads, and a waiter that leaves cannot tell whether it was the last: so nobody
+ * takes a name off. The next submit that finds the count at zero does: whoever was named there has been woken, or is
+ * about to be, and puts its name down again before it sleeps again. */
+void hdi_counter_add(hd_counter *counter, uint32_t count)
+{
+    _Atomic(uint64_t) *state = hdi_counter_state(counter);
+    uint64_t seen = atomic_load_explicit(state, memory_order_relaxed), next;
+
+    /* relaxed: the push publishes the count together with the jobs, and it comes before the push, so that no job can
+     * end uncounted. */
+    do
+        next = ((uint32_t)seen == 0 ? 0 : seen) + count;
+    while (!atomic_compare_exchange_weak_explicit(state, &seen, next, memory_order_relaxed, memory_order_relaxed));
+}
+
 /* Notes that who sleeps until the counter is done; false if it is done. One word holds both, so the last finisher
  * either sees the sleeper or the sleeper sees the end. */
 static bool register_waiter(hd_counter *counter, uint32_t who)
@@ -283,18 +298,6 @@ static bool register_waiter(hd_counter *counter, uint32_t who)
                                                   memory_order_acquire))
             return true;
     }
-}
-
-/* Takes a worker's name off a counter that it no longer waits for. FOREIGN and MANY stand for several threads and stay:
- * they cost a needless wake, removing them could cost a needed one. */
-static void unregister_waiter(hd_counter *counter, uint32_t who)
-{
-    _Atomic(uint64_t) *state = hdi_counter_state(counter);
-    uint64_t seen = atomic_load_explicit(state, memory_order_relaxed);
-
-    while (seen >> 32 == who && !atomic_compare_exchange_weak_explicit(state, &seen, (uint32_t)seen,
-                                                                       memory_order_relaxed, memory_order_relaxed))
-        continue;
 }
 
 /* counter null: a thread of the pool, which goes on until the pool stops. */
@@ -413,7 +416,6 @@ void hdi_pool_wait(hdi_worker *worker, hd_counter *counter)
         if (job)
             run_job(worker, job);
     }
-    unregister_waiter(counter, worker->index + 1);
 }
 
 void hdi_pool_wait_outside(hd_jobs *jobs, hd_counter *counter)

@@ -50,6 +50,8 @@ struct hd_jobs {
 hdi_worker *hdi_pool_enter(hd_jobs *jobs);
 void hdi_pool_leave(hdi_worker *worker);
 
+/* Counts jobs that are about to be pushed. */
+void hdi_counter_add(hd_counter *counter, uint32_t count);
 /* Pushes to the worker's deque (null: none) and, beyond its room, to the injected runs; wakes one who sleeps. */
 void hdi_pool_push(hd_jobs *jobs, hdi_worker *worker, hd_job *job, uint32_t count);
 /* Runs jobs until the counter is done. */
