@@ -115,11 +115,12 @@ static int range_is_right(hd_jobs *jobs, uint32_t count, uint32_t grain)
     return good;
 }
 
-static int batch_is_right(hd_jobs *jobs, uint64_t *random)
+/* shared: a counter that other threads use at the same time, or null for one of its own. */
+static int batch_is_right(hd_jobs *jobs, uint64_t *random, hd_counter *shared)
 {
     cell cells[MAX_BATCH];
     hd_job job[MAX_BATCH];
-    hd_counter counter = {0};
+    hd_counter own = {0}, *counter = shared ? shared : &own;
     uint32_t count = 1 + next_random(random) % MAX_BATCH, at = 0;
     int good = 1;
 
@@ -131,12 +132,12 @@ static int batch_is_right(hd_jobs *jobs, uint64_t *random)
     }
     while (at < count) { /* several submits to one counter */
         uint32_t some = 1 + next_random(random) % (count - at);
-        hd_jobs_submit(jobs, job + at, some, &counter);
+        hd_jobs_submit(jobs, job + at, some, counter);
         at += some;
         if (next_random(random) % 64 == 0)
             usleep(60);
     }
-    hd_jobs_wait(jobs, &counter);
+    hd_jobs_wait(jobs, counter);
     for (uint32_t i = 0; i < count; i++)
         good &= cells[i].out == scramble(cells[i].in);
     return good;
@@ -152,6 +153,7 @@ static int tree_is_right(hd_jobs *jobs, uint64_t *random)
 
 typedef struct visitor {
     hd_jobs *jobs;
+    hd_counter *shared; /* one for all visitors */
     uint64_t random;
     uint64_t until;
     unsigned rounds;
@@ -168,7 +170,7 @@ static void *visit(void *argument)
     while (hdi_clock_ns() < v->until) {
         uint32_t what = next_random(&v->random) % 8;
         if (what < 4)
-            v->good &= batch_is_right(v->jobs, &v->random);
+            v->good &= batch_is_right(v->jobs, &v->random, what == 0 ? v->shared : NULL);
         else if (what < 5)
             v->good &= tree_is_right(v->jobs, &v->random);
         else if (what < 7)
@@ -184,6 +186,7 @@ static void run_part(uint32_t workers, uint32_t visitors)
 {
     hd_jobs *jobs;
     visitor v[8];
+    hd_counter shared = {0};
     char name[96];
     unsigned rounds = 0;
     int good = 1;
@@ -196,7 +199,7 @@ static void run_part(uint32_t workers, uint32_t visitors)
     alarm(WAIT_SECONDS);
     uint64_t until = hdi_clock_ns() + part_ns();
     for (uint32_t i = 0; i < visitors; i++) {
-        v[i] = (visitor){.jobs = jobs, .random = seed * 1000003 + i, .until = until};
+        v[i] = (visitor){.jobs = jobs, .shared = &shared, .random = seed * 1000003 + i, .until = until};
         if (pthread_create(&v[i].thread, NULL, visit, &v[i]) != 0)
             abort();
     }
@@ -273,7 +276,7 @@ static void run_create_destroy(void)
             break;
         }
         if (rounds & 1)
-            good &= batch_is_right(jobs, &random);
+            good &= batch_is_right(jobs, &random, NULL);
         hd_jobs_destroy(jobs);
     }
     alarm(0);
