@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "state.h"
+#include "vk_families.h"
 
 #define LAYER "VK_LAYER_KHRONOS_validation"
 
@@ -94,6 +95,12 @@ bool hdt_vk_none(hd_result result)
 hdt_hooks hdt_vk_hooks;
 static PFN_vkGetInstanceProcAddr real_instance_proc;
 static PFN_vkGetDeviceProcAddr real_device_proc;
+static bool three_families;
+
+void hdt_vk_three_families(bool on)
+{
+    three_families = on;
+}
 
 #define CREATIONS(X)                                                                                                   \
     X(vkCreateImage, VkImageCreateInfo, VkImage)                                                                       \
@@ -137,6 +144,8 @@ static VkResult VKAPI_PTR hook_vkQueueSubmit2(VkQueue queue, uint32_t count, con
 static PFN_vkVoidFunction VKAPI_PTR hooked_device_proc(VkDevice device, const char *name)
 {
     PFN_vkVoidFunction real = real_device_proc(device, name);
+    if (three_families && real)
+        real = hdt_vk_family_device(name, real);
 #define REPLACE(hooked, info_type, object_type)                                                                        \
     if (strcmp(name, #hooked) == 0) {                                                                                  \
         real_##hooked = (PFN_##hooked)real;                                                                            \
@@ -157,5 +166,5 @@ PFN_vkVoidFunction VKAPI_PTR hdt_vk_hooked(VkInstance instance, const char *name
         real_device_proc = (PFN_vkGetDeviceProcAddr)real;
         return (PFN_vkVoidFunction)hooked_device_proc;
     }
-    return real;
+    return real && three_families ? hdt_vk_family_instance(name, real) : real;
 }

@@ -7,6 +7,8 @@
 
 #include <heddle/vk.h>
 
+#include "vk_families.h"
+
 typedef struct hdt_vk {
     hd_vk *vk;
     hd_vk_info info;
@@ -34,6 +36,8 @@ typedef struct hdt_hooks {
     VkResult failure;
 } hdt_hooks;
 extern hdt_hooks hdt_vk_hooks;
+/* With on, the hooks pretend that the device has queue families for graphics, transfer and compute (vk_families.h). */
+void hdt_vk_three_families(bool on);
 PFN_vkVoidFunction VKAPI_PTR hdt_vk_hooked(VkInstance instance, const char *name);
 
 #endif
