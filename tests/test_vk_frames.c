@@ -243,7 +243,7 @@ Test(vk_frames, chain_in_little_memory)
         for (uint32_t i = 0; i < LINKS; i++) {
             links[i] = (link_pass){&s, last, image(&s, "link", VK_FORMAT_R8G8B8A8_UNORM)};
             hd_graph_pass(s.graph, &(hd_pass_desc){.name = "link", .type = HD_PASS_TRANSFER, .record = copy_image,
-                                                   .user = &links[i],
+                                                   .user = &links[i], .pin = i % 2 ? HD_PIN_COMPUTE : HD_PIN_TRANSFER,
                                                    .uses = HD_USES({last, HD_TRANSFER_SRC}, {links[i].to, HD_TRANSFER_DST})});
             last = links[i].to;
         }
@@ -261,6 +261,9 @@ Test(vk_frames, chain_in_little_memory)
     expect_check(&check, 3);
     cr_expect(bytes < (uint64_t)PIXELS * 4 * 8, "%llu bytes for %d images of which two live at once",
               (unsigned long long)bytes, LINKS);
+#ifdef HDT_THREE_FAMILIES
+    cr_expect(hdt_vk_family_transfers() >= 3 * LINKS, "each link is handed to another family");
+#endif
     close_scene(&s);
 }
 

@@ -14,6 +14,7 @@ typedef struct shift {
     scene *s;
     hd_resource last, now, readback;
     bool is_image;
+    hd_pin pin;
     uint32_t frame, words[COUNT];
 } shift;
 
@@ -93,11 +94,11 @@ static void declare_shift(shift *u, uint32_t extra)
     if (u->is_image) {
         hd_graph_pass(g, &(hd_pass_desc){.name = "number", .type = HD_PASS_TRANSFER, .record = put_number, .user = u,
                                          .uses = HD_USES({u->s->a, HD_TRANSFER_DST})});
-        hd_graph_pass(g, &(hd_pass_desc){.name = "shift", .type = HD_PASS_TRANSFER, .pin = HD_PIN_COMPUTE, .record = shift_images, .user = u,
+        hd_graph_pass(g, &(hd_pass_desc){.name = "shift", .type = HD_PASS_TRANSFER, .pin = u->pin, .record = shift_images, .user = u,
                                          .uses = HD_USES({u->last, HD_TRANSFER_SRC}, {u->s->a, HD_TRANSFER_SRC},
                                                          {u->now, HD_TRANSFER_DST})});
     } else {
-        hd_graph_pass(g, &(hd_pass_desc){.name = "shift", .type = HD_PASS_TRANSFER, .pin = HD_PIN_COMPUTE, .record = shift_buffers, .user = u,
+        hd_graph_pass(g, &(hd_pass_desc){.name = "shift", .type = HD_PASS_TRANSFER, .pin = u->pin, .record = shift_buffers, .user = u,
                                          .uses = HD_USES({u->last, HD_TRANSFER_SRC}, {u->now, HD_TRANSFER_DST})});
     }
     hd_graph_pass(g, &(hd_pass_desc){.name = "read out", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .record = read_out, .user = u,
@@ -117,14 +118,14 @@ static void expect_row(const shift *u, uint32_t frame, uint32_t since)
     }
 }
 
-static void run_history(bool is_image)
+static void run_history(bool is_image, hd_pin pin)
 {
     scene s;
     open_scene(&s, NULL);
     shift shifts[24];
     memset(shifts, 0, sizeof(shifts));
     for (uint32_t i = 0; i < 24; i++) {
-        shifts[i] = (shift){.s = &s, .is_image = is_image, .frame = i + 1};
+        shifts[i] = (shift){.s = &s, .is_image = is_image, .pin = pin, .frame = i + 1};
         declare_shift(&shifts[i], i >= 16 ? 3 : 0);
         cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
     }
@@ -135,15 +136,31 @@ static void run_history(bool is_image)
     bool kept = shifts[16].words[COUNT - 2] != 0;
     for (uint32_t i = 16; i < 24; i++)
         expect_row(&shifts[i], i + 1, kept ? 1 : 17);
+#ifdef HDT_THREE_FAMILIES
+    cr_expect(hdt_vk_family_submits(1) >= 24, "the pins were followed");
+    cr_expect(pin != HD_PIN_COMPUTE || hdt_vk_family_submits(2) >= 24, "the pins were followed");
+    /* A transfer queue cannot clear: its image was cleared elsewhere and handed over. */
+    cr_expect(!is_image || pin == HD_PIN_COMPUTE || hdt_vk_family_transfers() >= 1);
+#endif
     close_scene(&s);
 }
 
-Test(vk_history, history_of_buffer, .timeout = 30)
+Test(vk_history, buffer_of_two_queues, .timeout = 30)
 {
-    run_history(false);
+    run_history(false, HD_PIN_COMPUTE);
 }
 
-Test(vk_history, history_of_image, .timeout = 30)
+Test(vk_history, image_of_two_queues, .timeout = 30)
 {
-    run_history(true);
+    run_history(true, HD_PIN_COMPUTE);
+}
+
+Test(vk_history, buffer_of_one_queue, .timeout = 30)
+{
+    run_history(false, HD_PIN_TRANSFER);
+}
+
+Test(vk_history, image_of_one_queue, .timeout = 30)
+{
+    run_history(true, HD_PIN_TRANSFER);
 }

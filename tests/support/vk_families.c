@@ -74,6 +74,11 @@ unsigned hdt_vk_family_submits(uint32_t family)
     return state.submits[family];
 }
 
+unsigned hdt_vk_family_transfers(void)
+{
+    return state.transfers[1];
+}
+
 /* ---- instance level ---- */
 
 static PFN_vkCreateDevice real_create_device;

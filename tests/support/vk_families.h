@@ -10,5 +10,6 @@ PFN_vkVoidFunction hdt_vk_family_device(const char *name, PFN_vkVoidFunction rea
 /* Uses that a device with these families would not bear. */
 unsigned hdt_vk_family_faults(void);
 unsigned hdt_vk_family_submits(uint32_t family);
+unsigned hdt_vk_family_transfers(void);
 
 #endif
