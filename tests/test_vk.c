@@ -19,6 +19,7 @@ static void open_or_skip(hdt_vk *f, const hd_vk_desc *desc)
 
 static void require_device(void)
 {
+    hdt_vk_keep_libraries();
     hd_vk *vk;
     hd_result result = hd_vk_create(NULL, &vk);
     if (hdt_vk_none(result))
@@ -57,12 +58,19 @@ static void declare_small(small_frame *frame)
         g, &(hd_image_desc){.name = "color", .width = 32, .height = 16, .format = VK_FORMAT_R8G8B8A8_UNORM});
     frame->to = hd_graph_buffer(g, &(hd_buffer_desc){.name = "buffer", .bytes = 256});
     frame->from = hd_graph_history(g, frame->to);
-    hd_graph_pass(g, &(hd_pass_desc){.name = "draw", .type = HD_PASS_GFX, .root = true,
-                                     .uses = HD_USES({color, HD_COLOR_WRITE})});
-    hd_graph_pass(g, &(hd_pass_desc){.name = "fill", .type = HD_PASS_TRANSFER, .record = fill, .user = frame,
+    hd_graph_pass(g, &(hd_pass_desc){
+                         .name = "draw", .type = HD_PASS_GFX, .root = true, .uses = HD_USES({color, HD_COLOR_WRITE})});
+    hd_graph_pass(g, &(hd_pass_desc){.name = "fill",
+                                     .type = HD_PASS_TRANSFER,
+                                     .record = fill,
+                                     .user = frame,
                                      .uses = HD_USES({frame->to, HD_TRANSFER_DST}, {frame->from, HD_TRANSFER_SRC})});
-    hd_graph_pass(g, &(hd_pass_desc){.name = "look", .type = HD_PASS_HOST, .root = true, .record = count_run,
-                                     .user = frame, .uses = HD_USES({frame->to, HD_HOST_READ})});
+    hd_graph_pass(g, &(hd_pass_desc){.name = "look",
+                                     .type = HD_PASS_HOST,
+                                     .root = true,
+                                     .record = count_run,
+                                     .user = frame,
+                                     .uses = HD_USES({frame->to, HD_HOST_READ})});
 }
 
 static hd_result run_small(hd_vk *vk, small_frame *frame, uint32_t frames)
@@ -338,6 +346,7 @@ Test(vk, allocation_failures, .timeout = 120)
             cr_assert(k > 10, "the case allocates less than it is known to");
             break;
         }
-        cr_assert(result == HD_OUT_OF_MEMORY || result == HD_OK, "allocation %d gave %s", (int)k, hd_result_name(result));
+        cr_assert(result == HD_OUT_OF_MEMORY || result == HD_OK, "allocation %d gave %s", (int)k,
+                  hd_result_name(result));
     }
 }

@@ -18,7 +18,8 @@ Test(vk_frames, clear_copy_check)
         hd_graph_begin(s.graph);
         hd_resource color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM);
         check.buffer = buffer(&s, "pixels", PIXELS * 4);
-        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "clear",
+                                               .type = HD_PASS_GFX,
                                                .uses = HD_USES({color, HD_COLOR_WRITE,
                                                                 .clear.color = {128.0f / 255.0f, 1.0f, 0.0f, 1.0f}})});
         copy_pass copy = {&s, color, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
@@ -58,14 +59,20 @@ Test(vk_frames, depth)
     word_check check = {.count = PIXELS, .copy = words};
     hd_resource depth = image(&s, "depth", VK_FORMAT_D32_SFLOAT), color = image(&s, "color", VK_FORMAT_R8_UNORM);
     check.buffer = buffer(&s, "words", PIXELS * 4);
-    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "lay", .type = HD_PASS_GFX,
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "lay",
+                                           .type = HD_PASS_GFX,
                                            .uses = HD_USES({depth, HD_DEPTH_WRITE, .clear.depth = 0.25f})});
-    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "test", .type = HD_PASS_GFX, .root = true,
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "test",
+                                           .type = HD_PASS_GFX,
+                                           .root = true,
                                            .uses = HD_USES({depth, HD_DEPTH_READ}, {color, HD_COLOR_WRITE})});
     rect_pass rect = {&s,
                       {.aspectMask = VK_IMAGE_ASPECT_DEPTH_BIT, .clearValue.depthStencil = {0.75f, 0}},
                       {{0, 0}, {SIZE, SIZE / 2}}};
-    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "more", .type = HD_PASS_GFX, .record = clear_rect, .user = &rect,
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "more",
+                                           .type = HD_PASS_GFX,
+                                           .record = clear_rect,
+                                           .user = &rect,
                                            .uses = HD_USES({depth, HD_DEPTH_RW})});
     copy_pass copy = {&s, depth, check.buffer, VK_IMAGE_ASPECT_DEPTH_BIT, 0, 0};
     add_copy(&copy);
@@ -85,8 +92,11 @@ Test(vk_frames, mips_and_layers)
     scene s;
     open_scene(&s, NULL);
     enum { MIPS = 3, LAYERS = 3 };
-    hd_resource all = hd_graph_image(s.graph, &(hd_image_desc){.name = "all", .width = SIZE, .height = SIZE,
-                                                               .format = VK_FORMAT_R8_UNORM, .mips = MIPS,
+    hd_resource all = hd_graph_image(s.graph, &(hd_image_desc){.name = "all",
+                                                               .width = SIZE,
+                                                               .height = SIZE,
+                                                               .format = VK_FORMAT_R8_UNORM,
+                                                               .mips = MIPS,
                                                                .layers = LAYERS});
     uint32_t words[MIPS][LAYERS][PIXELS / 4];
     word_check checks[MIPS][LAYERS];
@@ -94,18 +104,18 @@ Test(vk_frames, mips_and_layers)
     for (uint32_t m = 0; m < MIPS; m++) {
         uint32_t passes = m == 2 ? 1 : LAYERS;
         for (uint32_t l = 0; l < passes; l++) {
-            hd_graph_pass(
-                s.graph,
-                &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
-                                .uses = HD_USES({all, HD_COLOR_WRITE,
-                                                 .range = {{m, 1, l, m == 2 ? LAYERS : 1}},
-                                                 .clear.color = {(float)(10 * m + l) / 255.0f, 0, 0, 0}})});
+            hd_graph_pass(s.graph, &(hd_pass_desc){
+                                       .name = "clear",
+                                       .type = HD_PASS_GFX,
+                                       .uses = HD_USES({all, HD_COLOR_WRITE, .range = {{m, 1, l, m == 2 ? LAYERS : 1}},
+                                                        .clear.color = {(float)(10 * m + l) / 255.0f, 0, 0, 0}})});
         }
     }
     for (uint32_t m = 0; m < MIPS; m++) {
         for (uint32_t l = 0; l < LAYERS; l++) {
             uint32_t texels = (SIZE >> m) * (SIZE >> m);
-            checks[m][l] = (word_check){.buffer = buffer(&s, "texels", texels), .count = texels / 4, .copy = words[m][l]};
+            checks[m][l] =
+                (word_check){.buffer = buffer(&s, "texels", texels), .count = texels / 4, .copy = words[m][l]};
             copies[m][l] = (copy_pass){&s, all, checks[m][l].buffer, VK_IMAGE_ASPECT_COLOR_BIT, m, l};
             add_copy(&copies[m][l]);
             add_check(&s, &checks[m][l]);
@@ -175,12 +185,23 @@ static void fly(uint32_t frames_in_flight)
         u->s = &s;
         u->frame = frame;
         u->bad = u->runs = 0;
-        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "upload", .type = HD_PASS_HOST, .record = upload, .user = &u->up,
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "upload",
+                                               .type = HD_PASS_HOST,
+                                               .record = upload,
+                                               .user = &u->up,
                                                .uses = HD_USES({u->from, HD_HOST_WRITE})});
-        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "move", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .record = copy_flight, .user = u,
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "move",
+                                               .type = HD_PASS_TRANSFER,
+                                               .pin = HD_PIN_TRANSFER,
+                                               .record = copy_flight,
+                                               .user = u,
                                                .uses = HD_USES({u->from, HD_TRANSFER_SRC}, {u->to, HD_TRANSFER_DST})});
-        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "check", .type = HD_PASS_HOST, .root = true,
-                                               .record = check_flight, .user = u, .uses = HD_USES({u->to, HD_HOST_READ})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "check",
+                                               .type = HD_PASS_HOST,
+                                               .root = true,
+                                               .record = check_flight,
+                                               .user = u,
+                                               .uses = HD_USES({u->to, HD_HOST_READ})});
         cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
     }
     hd_graph_begin(s.graph); /* host passes need nothing of the graph any more */
@@ -237,14 +258,19 @@ Test(vk_frames, chain_in_little_memory)
         hd_graph_begin(s.graph);
         hd_resource first = image(&s, "first", VK_FORMAT_R8G8B8A8_UNORM), last = first;
         float grey = (float)(10 * frame + 10) / 255.0f;
-        hd_graph_pass(s.graph,
-                      &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
-                                      .uses = HD_USES({first, HD_COLOR_WRITE, .clear.color = {grey, grey, grey, grey}})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){
+                                   .name = "clear",
+                                   .type = HD_PASS_GFX,
+                                   .uses = HD_USES({first, HD_COLOR_WRITE, .clear.color = {grey, grey, grey, grey}})});
         for (uint32_t i = 0; i < LINKS; i++) {
             links[i] = (link_pass){&s, last, image(&s, "link", VK_FORMAT_R8G8B8A8_UNORM)};
-            hd_graph_pass(s.graph, &(hd_pass_desc){.name = "link", .type = HD_PASS_TRANSFER, .record = copy_image,
-                                                   .user = &links[i], .pin = i % 2 ? HD_PIN_COMPUTE : HD_PIN_TRANSFER,
-                                                   .uses = HD_USES({last, HD_TRANSFER_SRC}, {links[i].to, HD_TRANSFER_DST})});
+            hd_graph_pass(s.graph,
+                          &(hd_pass_desc){.name = "link",
+                                          .type = HD_PASS_TRANSFER,
+                                          .record = copy_image,
+                                          .user = &links[i],
+                                          .pin = i % 2 ? HD_PIN_COMPUTE : HD_PIN_TRANSFER,
+                                          .uses = HD_USES({last, HD_TRANSFER_SRC}, {links[i].to, HD_TRANSFER_DST})});
             last = links[i].to;
         }
         check.buffer = buffer(&s, "pixels", PIXELS * 4);
@@ -276,11 +302,13 @@ static void declare_picture(scene *s, uint32_t passes, rect_pass *rects, word_ch
     for (uint32_t p = 0; p < passes; p++) {
         uint32_t x = p * 7 % (SIZE - 16), y = p * 13 % (SIZE - 16);
         float shade = (float)(p % 256) / 255.0f;
-        rects[p] = (rect_pass){s,
-                               {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT,
-                                .clearValue.color.float32 = {shade, 1.0f - shade, 0.5f, 1.0f}},
-                               {{(int32_t)x, (int32_t)y}, {16, 16}}};
-        hd_graph_pass(s->graph, &(hd_pass_desc){.name = "rect", .type = HD_PASS_GFX, .record = clear_rect,
+        rects[p] = (rect_pass){
+            s,
+            {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .clearValue.color.float32 = {shade, 1.0f - shade, 0.5f, 1.0f}},
+            {{(int32_t)x, (int32_t)y}, {16, 16}}};
+        hd_graph_pass(s->graph, &(hd_pass_desc){.name = "rect",
+                                                .type = HD_PASS_GFX,
+                                                .record = clear_rect,
                                                 .user = &rects[p],
                                                 .uses = HD_USES({color, p ? HD_COLOR_RW : HD_COLOR_WRITE})});
     }
@@ -361,11 +389,13 @@ Test(vk_frames, changing_sizes, .timeout = 60)
         word_check *check = &checks[frame];
         *check = (word_check){.count = PIXELS, .expect = (frame + 1) * 0x01010101u};
         hd_graph_begin(s.graph);
-        hd_resource color = hd_graph_image(s.graph, &(hd_image_desc){.name = "color", .width = side, .height = side,
-                                                                     .format = VK_FORMAT_R8G8B8A8_UNORM});
+        hd_resource color = hd_graph_image(
+            s.graph,
+            &(hd_image_desc){.name = "color", .width = side, .height = side, .format = VK_FORMAT_R8G8B8A8_UNORM});
         check->buffer = buffer(&s, "pixels", (uint64_t)side * side * 4);
         float shade = (float)(frame + 1) / 255.0f;
-        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "clear", .type = HD_PASS_GFX,
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "clear",
+                                               .type = HD_PASS_GFX,
                                                .uses = HD_USES({color, HD_COLOR_WRITE,
                                                                 .clear.color = {shade, shade, shade, shade}})});
         copies[frame] = (copy_pass){&s, color, check->buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};

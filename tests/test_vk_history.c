@@ -6,8 +6,8 @@
 
 /* Histories: what a frame leaves is what the next one finds. */
 
-/* Each frame shifts what the last one left by one word and puts its own number behind: after n frames the numbers of the
- * last COUNT frames stand in a row, and before the first there was zero. */
+/* Each frame shifts what the last one left by one word and puts its own number behind: after n frames the numbers of
+ * the last COUNT frames stand in a row, and before the first there was zero. */
 enum { COUNT = 8 };
 
 typedef struct shift {
@@ -32,8 +32,8 @@ static void shift_images(hd_recorder *recorder, void *user)
 {
     const shift *u = user;
     VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
-    VkImageCopy region = {.srcSubresource = whole, .srcOffset = {1, 0, 0}, .dstSubresource = whole,
-                          .extent = {COUNT - 1, 1, 1}};
+    VkImageCopy region = {
+        .srcSubresource = whole, .srcOffset = {1, 0, 0}, .dstSubresource = whole, .extent = {COUNT - 1, 1, 1}};
     VkImage last = hd_vk_image(recorder, u->last), now = hd_vk_image(recorder, u->now);
     HDT_FN(&u->s->f, vkCmdCopyImage)
     (hd_vk_commands(recorder), last, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, now, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1,
@@ -53,7 +53,8 @@ static void read_out(hd_recorder *recorder, void *user)
 {
     const shift *u = user;
     if (u->is_image) {
-        VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {COUNT, 1, 1}};
+        VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                    .imageExtent = {COUNT, 1, 1}};
         HDT_FN(&u->s->f, vkCmdCopyImageToBuffer)
         (hd_vk_commands(recorder), hd_vk_image(recorder, u->now), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
          hd_vk_buffer(recorder, u->readback), 1, &region);
@@ -79,8 +80,9 @@ static void declare_shift(shift *u, uint32_t extra)
     if (extra) { /* another shape: something that changes where things lie */
         hd_resource other = buffer(u->s, "other", 4096 * extra);
         hd_graph_history(g, other);
-        hd_graph_pass(g, &(hd_pass_desc){.name = "other", .type = HD_PASS_TRANSFER, .root = true,
-                                         .uses = HD_USES({other, HD_TRANSFER_DST})});
+        hd_graph_pass(
+            g, &(hd_pass_desc){
+                   .name = "other", .type = HD_PASS_TRANSFER, .root = true, .uses = HD_USES({other, HD_TRANSFER_DST})});
     }
     u->readback = buffer(u->s, "readback", COUNT * 4);
     if (u->is_image) {
@@ -92,18 +94,37 @@ static void declare_shift(shift *u, uint32_t extra)
     }
     u->last = hd_graph_history(g, u->now);
     if (u->is_image) {
-        hd_graph_pass(g, &(hd_pass_desc){.name = "number", .type = HD_PASS_TRANSFER, .record = put_number, .user = u,
+        hd_graph_pass(g, &(hd_pass_desc){.name = "number",
+                                         .type = HD_PASS_TRANSFER,
+                                         .record = put_number,
+                                         .user = u,
                                          .uses = HD_USES({u->s->a, HD_TRANSFER_DST})});
-        hd_graph_pass(g, &(hd_pass_desc){.name = "shift", .type = HD_PASS_TRANSFER, .pin = u->pin, .record = shift_images, .user = u,
+        hd_graph_pass(g, &(hd_pass_desc){.name = "shift",
+                                         .type = HD_PASS_TRANSFER,
+                                         .pin = u->pin,
+                                         .record = shift_images,
+                                         .user = u,
                                          .uses = HD_USES({u->last, HD_TRANSFER_SRC}, {u->s->a, HD_TRANSFER_SRC},
                                                          {u->now, HD_TRANSFER_DST})});
     } else {
-        hd_graph_pass(g, &(hd_pass_desc){.name = "shift", .type = HD_PASS_TRANSFER, .pin = u->pin, .record = shift_buffers, .user = u,
+        hd_graph_pass(g, &(hd_pass_desc){.name = "shift",
+                                         .type = HD_PASS_TRANSFER,
+                                         .pin = u->pin,
+                                         .record = shift_buffers,
+                                         .user = u,
                                          .uses = HD_USES({u->last, HD_TRANSFER_SRC}, {u->now, HD_TRANSFER_DST})});
     }
-    hd_graph_pass(g, &(hd_pass_desc){.name = "read out", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .record = read_out, .user = u,
+    hd_graph_pass(g, &(hd_pass_desc){.name = "read out",
+                                     .type = HD_PASS_TRANSFER,
+                                     .pin = HD_PIN_TRANSFER,
+                                     .record = read_out,
+                                     .user = u,
                                      .uses = HD_USES({u->now, HD_TRANSFER_SRC}, {u->readback, HD_TRANSFER_DST})});
-    hd_graph_pass(g, &(hd_pass_desc){.name = "keep", .type = HD_PASS_HOST, .root = true, .record = keep_words, .user = u,
+    hd_graph_pass(g, &(hd_pass_desc){.name = "keep",
+                                     .type = HD_PASS_HOST,
+                                     .root = true,
+                                     .record = keep_words,
+                                     .user = u,
                                      .uses = HD_USES({u->readback, HD_HOST_READ})});
 }
 

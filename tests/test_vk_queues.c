@@ -1,6 +1,7 @@
 /* The tests of frames and histories once more, on a device that pretends to have three queue families (hooks in
- * support/vk_families.c): graphics, transfer, compute. Ownership transfers, pools of other families and hand-offs between
- * queues run; the hooks check families and stages, and the validation layer sees what is left of it on one queue. */
+ * support/vk_families.c): graphics, transfer, compute. Ownership transfers, pools of other families and hand-offs
+ * between queues run; the hooks check families and stages, and the validation layer sees what is left of it on one
+ * queue. */
 #define HDT_THREE_FAMILIES
 #include "test_vk_frames.c"
 #include "test_vk_history.c"

@@ -3,8 +3,8 @@
 /* A barrier batch of the plan as one vkCmdPipelineBarrier2, or as the set or wait of an event, translated one to one.
  * The arrays stand on the stack: a batch larger than they are comes from a pass with very many resources and is split
  * over several commands, which only adds synchronization (the pieces follow one another in submission order). Events
- * must not be split (one set, one wait with equal dependencies), so the entry takes the arrays of those from the caller's
- * limit: hdi_vk_record refuses plans with larger ones. */
+ * must not be split (one set, one wait with equal dependencies), so the entry takes the arrays of those from the
+ * caller's limit: hdi_vk_record refuses plans with larger ones. */
 
 typedef struct barrier_arrays {
     VkMemoryBarrier2 memory[HDI_VK_BARRIERS];

@@ -4,11 +4,11 @@
 
 #include "alloc.h"
 
-/* The device: the engine's own, or one that heddle makes, with one queue for each wanted kind that has a queue family of
- * its own: async compute means COMPUTE without GRAPHICS, transfer means TRANSFER without both (the copy engines). A kind
- * without such a family is left out of the queue set, and the compiler runs its passes elsewhere: a second queue of the
- * graphics family would cost hand-offs and hardly overlap. Where that leaves nothing, the first wanted kind takes any
- * family that can do it. */
+/* The device: the engine's own, or one that heddle makes, with one queue for each wanted kind that has a queue family
+ * of its own: async compute means COMPUTE without GRAPHICS, transfer means TRANSFER without both (the copy engines). A
+ * kind without such a family is left out of the queue set, and the compiler runs its passes elsewhere: a second queue
+ * of the graphics family would cost hand-offs and hardly overlap. Where that leaves nothing, the first wanted kind
+ * takes any family that can do it. */
 
 #define MAX_FAMILIES 32
 
@@ -61,8 +61,8 @@ hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc)
     for (uint32_t q = 0; q < desc->queue_count && result == HD_OK; q++) {
         const hd_vk_queue_desc *queue = &desc->queues[q];
         if ((uint32_t)queue->kind > HD_QUEUE_TRANSFER || !queue->queue || queue->family >= family_count) {
-            hdi_log(&vk->log, HD_LOG_ERROR, "adopted queue %u has no VkQueue, a family that the device lacks or a bad kind",
-                    q);
+            hdi_log(&vk->log, HD_LOG_ERROR,
+                    "adopted queue %u has no VkQueue, a family that the device lacks or a bad kind", q);
             return HD_INVALID_ARGUMENT;
         }
         vk->queues[q].desc = *queue;
@@ -77,7 +77,8 @@ hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc)
 static hd_result find_debug_utils(hd_vk *vk, bool *found)
 {
     PFN_vkEnumerateInstanceExtensionProperties enumerate =
-        (PFN_vkEnumerateInstanceExtensionProperties)vk->get_instance_proc(NULL, "vkEnumerateInstanceExtensionProperties");
+        (PFN_vkEnumerateInstanceExtensionProperties)vk->get_instance_proc(NULL,
+                                                                          "vkEnumerateInstanceExtensionProperties");
     uint32_t count = 0;
     *found = false;
     if (!enumerate || enumerate(NULL, &count, NULL) != VK_SUCCESS || count == 0)
@@ -171,7 +172,8 @@ static uint32_t find_family(const VkQueueFamilyProperties *families, uint32_t co
                             VkQueueFlags without)
 {
     for (uint32_t f = 0; f < count; f++) {
-        if (families[f].queueCount && (families[f].queueFlags & wanted) == wanted && !(families[f].queueFlags & without))
+        if (families[f].queueCount && (families[f].queueFlags & wanted) == wanted &&
+            !(families[f].queueFlags & without))
             return f;
     }
     return HD_NONE;

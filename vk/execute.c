@@ -92,7 +92,8 @@ static hd_result check_bound(const hdi_vk_frame *frame)
         const hd_plan_command *command = &frame->plan.commands[c];
         if (command->kind != HD_COMMAND_PASS)
             continue;
-        uint32_t begin = frame->decl.pass_use_begin[command->index], end = frame->decl.pass_use_begin[command->index + 1];
+        uint32_t begin = frame->decl.pass_use_begin[command->index],
+                 end = frame->decl.pass_use_begin[command->index + 1];
         for (uint32_t u = begin; u < end; u++) {
             if (!frame->bound[frame->decl.use_res[u]])
                 return refuse(frame->vk, "a pass uses a resource that is not in it");

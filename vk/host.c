@@ -2,13 +2,13 @@
 
 #include "alloc.h"
 
-/* The host queue: one thread, started with the first frame that has host passes, which runs the host submits of frames in
- * order. It waits on the CPU for the timelines that a submit waits for, calls the passes, and signals the host timeline.
- * Waits are cut into short ones, so that a lost device cannot hold it: then it skips waits and passes, and still signals,
- * so that what was submitted behind it can end.
+/* The host queue: one thread, started with the first frame that has host passes, which runs the host submits of frames
+ * in order. It waits on the CPU for the timelines that a submit waits for, calls the passes, and signals the host
+ * timeline. Waits are cut into short ones, so that a lost device cannot hold it: then it skips waits and passes, and
+ * still signals, so that what was submitted behind it can end.
  *
- * Once the thread runs it gets every frame, waits for all of it and tells the caller through a condition variable: it is
- * then the only one who waits for semaphores. That costs nothing, because its next frame cannot begin earlier, and
+ * Once the thread runs it gets every frame, waits for all of it and tells the caller through a condition variable: it
+ * is then the only one who waits for semaphores. That costs nothing, because its next frame cannot begin earlier, and
  * Debian 12's validation layer reports an error when two threads wait for one timeline. */
 
 enum { SLICE_NS = 50 * 1000 * 1000 };

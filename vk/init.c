@@ -3,8 +3,8 @@
 #include "alloc.h"
 
 /* Histories before their first frame: cleared to zero and brought into the layout and family that the plan takes for
- * granted, in submits of their own ahead of the frame's. An image is cleared on a queue that can (graphics, or compute for
- * colours) and, when that is of another family than its owner, released there and acquired in a second round. */
+ * granted, in submits of their own ahead of the frame's. An image is cleared on a queue that can (graphics, or compute
+ * for colours) and, when that is of another family than its owner, released there and acquired in a second round. */
 
 static bool can_clear(const hdi_vk_queue *queue, const hdi_vk_init *init)
 {
@@ -23,8 +23,7 @@ static uint32_t choose_queue(const hd_vk *vk, const hdi_vk_init *init)
     for (uint32_t q = vk->queue_count; q-- > 0;) {
         bool owner = init->family == HD_NONE || vk->queues[q].desc.family == init->family;
         if (can_clear(&vk->queues[q], init) &&
-            (chosen == HD_NONE || owner ||
-             (init->family != HD_NONE && vk->queues[chosen].desc.family != init->family)))
+            (chosen == HD_NONE || owner || (init->family != HD_NONE && vk->queues[chosen].desc.family != init->family)))
             chosen = q;
     }
     return chosen;
@@ -126,7 +125,8 @@ static hd_result submit_one(hd_vk *vk, uint32_t q, VkCommandBuffer commands)
         .value = queue->base + 1,
         .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
     };
-    VkCommandBufferSubmitInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = commands};
+    VkCommandBufferSubmitInfo buffer = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                        .commandBuffer = commands};
     VkSubmitInfo2 submit = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
         .waitSemaphoreInfoCount = hdi_vk_base_waits(vk, waits),

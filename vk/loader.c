@@ -4,8 +4,8 @@
 
 #include "alloc.h"
 
-/* Function pointers, per hd_vk. volk is not used: its pointers are process-wide symbols, which clash at link time with an
- * engine's own volk, and crash one that links the loader and calls the functions of the same names directly. */
+/* Function pointers, per hd_vk. volk is not used: its pointers are process-wide symbols, which clash at link time with
+ * an engine's own volk, and crash one that links the loader and calls the functions of the same names directly. */
 
 PFN_vkGetInstanceProcAddr hdi_vk_find_loader(void)
 {
@@ -39,8 +39,8 @@ const char *hdi_vk_load_device(hd_vk *vk)
         return #name;
     HDI_VK_DEVICE_FUNCTIONS(LOAD)
 #undef LOAD
-    vk->fn.vkCmdBeginDebugUtilsLabelEXT = (PFN_vkCmdBeginDebugUtilsLabelEXT)vk->in.vkGetDeviceProcAddr(
-        vk->device, "vkCmdBeginDebugUtilsLabelEXT");
+    vk->fn.vkCmdBeginDebugUtilsLabelEXT =
+        (PFN_vkCmdBeginDebugUtilsLabelEXT)vk->in.vkGetDeviceProcAddr(vk->device, "vkCmdBeginDebugUtilsLabelEXT");
     vk->fn.vkCmdEndDebugUtilsLabelEXT =
         (PFN_vkCmdEndDebugUtilsLabelEXT)vk->in.vkGetDeviceProcAddr(vk->device, "vkCmdEndDebugUtilsLabelEXT");
     vk->labels = vk->fn.vkCmdBeginDebugUtilsLabelEXT && vk->fn.vkCmdEndDebugUtilsLabelEXT;

@@ -118,8 +118,8 @@ static void ask_driver(hd_vk *vk, const hdi_vk_key *key, VkMemoryRequirements *o
 }
 
 /* The lowest memory type that has all of wanted and most of the rest as hoped; UINT32_MAX: none. */
-static uint32_t choose_type(const hd_vk *vk, uint32_t allowed, VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags hoped,
-                            VkMemoryPropertyFlags shunned)
+static uint32_t choose_type(const hd_vk *vk, uint32_t allowed, VkMemoryPropertyFlags wanted,
+                            VkMemoryPropertyFlags hoped, VkMemoryPropertyFlags shunned)
 {
     uint32_t best = UINT32_MAX, best_score = 0;
     for (uint32_t t = 0; t < vk->memory.memoryTypeCount; t++) {
@@ -168,11 +168,10 @@ static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
         allowed &= asked.memoryTypeBits;
     }
     bool host = key->bits & HDI_VK_KEY_HOST;
-    uint32_t type = host ? choose_type(vk, allowed,
-                                       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-                                       VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0)
-                         : choose_type(vk, allowed, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                                       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
+    uint32_t type =
+        host ? choose_type(vk, allowed, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                           VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0)
+             : choose_type(vk, allowed, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
     if (type == UINT32_MAX) {
         hdi_log(&vk->log, HD_LOG_ERROR, "%s has no memory type for a resource%s", vk->device_name,
                 host ? " that the host maps" : "");
@@ -289,8 +288,8 @@ static VkResult allocate(hd_vk *vk, const VkMemoryAllocateInfo *info, VkDeviceMe
 
 static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal, hdi_vk_heap **out)
 {
-    hd_result result = hdi_grow(&vk->allocator, (void **)&vk->heaps, &vk->heap_capacity, vk->heap_count + 1,
-                                sizeof(*vk->heaps));
+    hd_result result =
+        hdi_grow(&vk->allocator, (void **)&vk->heaps, &vk->heap_capacity, vk->heap_count + 1, sizeof(*vk->heaps));
     hdi_vk_heap *heap = result == HD_OK ? hdi_alloc(&vk->allocator, sizeof(*heap), 64) : NULL;
     if (!heap)
         return HD_OUT_OF_MEMORY;
@@ -302,8 +301,8 @@ static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal
     };
     result = hdi_vk_result(vk, allocate(vk, &info, &heap->memory), "vkAllocateMemory");
     if (result == HD_OK && plan->memory >= HDI_VK_HOST_HEAP) {
-        result = hdi_vk_result(
-            vk, vk->fn.vkMapMemory(vk->device, heap->memory, 0, VK_WHOLE_SIZE, 0, &heap->mapped), "vkMapMemory");
+        result = hdi_vk_result(vk, vk->fn.vkMapMemory(vk->device, heap->memory, 0, VK_WHOLE_SIZE, 0, &heap->mapped),
+                               "vkMapMemory");
         if (result != HD_OK)
             vk->fn.vkFreeMemory(vk->device, heap->memory, NULL);
     }

@@ -4,9 +4,9 @@
 
 #include "alloc.h"
 
-/* Command pools of a frame slot, reset whole when the slot comes round again. A batch takes a free pool of its family and
- * gives it back when it is recorded: so there are as many pools as batches were ever recorded at once, each used by one
- * thread at a time, even when a record callback waits for jobs and its thread picks up another batch meanwhile. */
+/* Command pools of a frame slot, reset whole when the slot comes round again. A batch takes a free pool of its family
+ * and gives it back when it is recorded: so there are as many pools as batches were ever recorded at once, each used by
+ * one thread at a time, even when a record callback waits for jobs and its thread picks up another batch meanwhile. */
 
 static hd_result make_pool(hd_vk *vk, hdi_vk_slot *slot, uint32_t family_index, hdi_vk_pool **out)
 {
@@ -65,9 +65,9 @@ hd_result hdi_vk_pool_begin(hd_vk *vk, hdi_vk_pool *pool, VkCommandBuffer *out)
             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
             .commandBufferCount = 1,
         };
-        result = hdi_vk_result(
-            vk, vk->fn.vkAllocateCommandBuffers(vk->device, &info, &pool->buffers[pool->buffer_count]),
-            "vkAllocateCommandBuffers");
+        result =
+            hdi_vk_result(vk, vk->fn.vkAllocateCommandBuffers(vk->device, &info, &pool->buffers[pool->buffer_count]),
+                          "vkAllocateCommandBuffers");
         if (result != HD_OK)
             return result;
         pool->buffer_count++;

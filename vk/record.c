@@ -2,10 +2,10 @@
 
 #include "alloc.h"
 
-/* Records a plan: the commands of each submit are cut into batches of consecutive commands, each batch is one job and one
- * primary command buffer, and the submit lists its command buffers in order. Cutting is free for correctness, because
- * submission order runs through command buffers. A worker gets about three batches, so that uneven passes even out; one
- * worker gets one command buffer a submit. */
+/* Records a plan: the commands of each submit are cut into batches of consecutive commands, each batch is one job and
+ * one primary command buffer, and the submit lists its command buffers in order. Cutting is free for correctness,
+ * because submission order runs through command buffers. A worker gets about three batches, so that uneven passes even
+ * out; one worker gets one command buffer a submit. */
 
 void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result)
 {
@@ -50,7 +50,8 @@ static uint32_t cut(const hdi_vk_frame *frame, uint32_t s, uint32_t grain, hdi_v
         bool pass = !end && frame->plan.commands[submit->command_begin + c].kind == HD_COMMAND_PASS;
         if (end ? c > begin || (count == 0 && after_host) : pass && passes == grain) {
             if (out)
-                out[count] = (hdi_vk_batch){s, submit->command_begin + begin, c - begin, after_host && count == 0, NULL};
+                out[count] =
+                    (hdi_vk_batch){s, submit->command_begin + begin, c - begin, after_host && count == 0, NULL};
             count++;
             begin = c;
             passes = 0;

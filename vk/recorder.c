@@ -1,7 +1,7 @@
 #include "state.h"
 
-/* What record callbacks may ask. A GPU pass looks resources up in the declaration, which stays as it is while the frame is
- * executed; a host pass runs later and looks them up in the copy that was made for it. */
+/* What record callbacks may ask. A GPU pass looks resources up in the declaration, which stays as it is while the frame
+ * is executed; a host pass runs later and looks them up in the copy that was made for it. */
 
 static hdi_vk_object *find(const hd_recorder *recorder, hd_resource resource)
 {

@@ -62,7 +62,8 @@ static hd_result refuse(const hdi_vk_frame *frame, uint32_t pass, const char *wh
     return HD_UNSUPPORTED;
 }
 
-static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t use, const attachment_kind *kind, rendering_scope *out)
+static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t use, const attachment_kind *kind,
+                                rendering_scope *out)
 {
     hdi_vk_object *object = frame->bound[frame->decl.use_res[use]];
     const hdi_vk_key *key = &object->key;

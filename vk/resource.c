@@ -95,10 +95,11 @@ static hd_result check_place(hd_vk *vk, const VkMemoryRequirements *needs, const
     if (offset % needs->alignment == 0 && offset <= heap->bytes && needs->size <= heap->bytes - offset &&
         needs->memoryTypeBits >> type & 1)
         return HD_OK;
-    hdi_log(&vk->log, HD_LOG_ERROR,
-            "resource %u does not fit its place in the plan (offset %llu, needs %llu bytes aligned to %llu): the plan was "
-            "compiled with other sizes",
-            res, (unsigned long long)offset, (unsigned long long)needs->size, (unsigned long long)needs->alignment);
+    hdi_log(
+        &vk->log, HD_LOG_ERROR,
+        "resource %u does not fit its place in the plan (offset %llu, needs %llu bytes aligned to %llu): the plan was "
+        "compiled with other sizes",
+        res, (unsigned long long)offset, (unsigned long long)needs->size, (unsigned long long)needs->alignment);
     return HD_INVALID_ARGUMENT;
 }
 
@@ -309,8 +310,7 @@ hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)
     frame->slot->imports = HDI_ARENA_ARRAY(arena, hdi_vk_object, imports);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hd_result result =
-        hdi_grow(&vk->allocator, (void **)&vk->pairs, &vk->pair_capacity, histories, sizeof(*vk->pairs));
+    hd_result result = hdi_grow(&vk->allocator, (void **)&vk->pairs, &vk->pair_capacity, histories, sizeof(*vk->pairs));
     for (uint32_t i = 0; i < plan->resource_count && result == HD_OK; i++)
         result = bind_resource(frame, &plan->resources[i]);
     return result;

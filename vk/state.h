@@ -208,7 +208,7 @@ typedef struct hdi_vk_slot {
     hdi_vk_host_submit *host_submits; /* arena */
     uint32_t host_submit_count;
     uint64_t frame;
-    bool by_host; /* the host thread waits for its frame and tells */
+    bool by_host;       /* the host thread waits for its frame and tells */
     atomic_int failure; /* first hd_result of a worker or of a record callback's call */
 } hdi_vk_slot;
 

@@ -5,11 +5,11 @@
 #include "alloc.h"
 #include "declare_columns.h"
 
-/* Hands a recorded frame over: the plan's submits in the plan's order, neighbours on one queue in one call. Values of the
- * plan start at 1 in every frame and are raised by what the queue's timeline has reached (base). The first submit of a
- * queue waits for the ends of all queues' earlier frames, the last one signals the end: frames are fully synchronized
- * with each other, as the plan takes for granted. The host thread gets its part last: its waits then never come before the
- * submits that end them, which a driver must bear but the validation layer of Debian 12 does not. */
+/* Hands a recorded frame over: the plan's submits in the plan's order, neighbours on one queue in one call. Values of
+ * the plan start at 1 in every frame and are raised by what the queue's timeline has reached (base). The first submit
+ * of a queue waits for the ends of all queues' earlier frames, the last one signals the end: frames are fully
+ * synchronized with each other, as the plan takes for granted. The host thread gets its part last: its waits then never
+ * come before the submits that end them, which a driver must bear but the validation layer of Debian 12 does not. */
 
 enum { SLICE_NS = 100 * 1000 * 1000, LOST_SLICES = 20 };
 
@@ -153,7 +153,8 @@ static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk
     return HD_OK;
 }
 
-static hd_result copy_host_submit(const hdi_vk_frame *frame, const frame_ends *ends, uint32_t s, hdi_vk_host_submit *out)
+static hd_result copy_host_submit(const hdi_vk_frame *frame, const frame_ends *ends, uint32_t s,
+                                  hdi_vk_host_submit *out)
 {
     hdi_arena *arena = &frame->slot->arena;
     const hd_plan_submit *submit = &frame->plan.submits[s];
@@ -210,7 +211,8 @@ static hd_result build(const hdi_vk_frame *frame, const frame_ends *ends, gpu_su
     uint32_t queues = frame->vk->queue_count + 1, submit_count = frame->plan.submit_count;
     out->infos = HDI_ARENA_ZEROED(arena, VkSubmitInfo2, submit_count);
     out->signals = HDI_ARENA_ZEROED(arena, VkSemaphoreSubmitInfo, submit_count);
-    out->waits = HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)frame->plan.wait_count + (size_t)queues * queues);
+    out->waits =
+        HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)frame->plan.wait_count + (size_t)queues * queues);
     out->buffers = HDI_ARENA_ZEROED(arena, VkCommandBufferSubmitInfo, frame->batch_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -229,7 +231,8 @@ static hd_result build(const hdi_vk_frame *frame, const frame_ends *ends, gpu_su
             .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
             .semaphore = frame->vk->queues[q].timeline,
             .value = value,
-            .stageMask = ends->last[q] == s ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : frame->plan.submits[s].signal_stages,
+            .stageMask =
+                ends->last[q] == s ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : frame->plan.submits[s].signal_stages,
         };
         uint32_t wait_count = gather_waits(frame, ends, s, waits), begin = frame->submit_batch_begin[s];
         out->infos[s] = (VkSubmitInfo2){

@@ -2,9 +2,9 @@
 
 #include "alloc.h"
 
-/* Image views hang on their object in a list: an object has few, and the lists live and die with it. Any worker may ask,
- * so one lock guards all lists; a hit holds it for a few comparisons. Views of imports live for one frame: the engine may
- * destroy an image and get another one behind the same handle, which no comparison would show. */
+/* Image views hang on their object in a list: an object has few, and the lists live and die with it. Any worker may
+ * ask, so one lock guards all lists; a hit holds it for a few comparisons. Views of imports live for one frame: the
+ * engine may destroy an image and get another one behind the same handle, which no comparison would show. */
 
 VkImageAspectFlags hdi_vk_aspects(uint32_t format)
 {

@@ -55,8 +55,8 @@ static hd_result make_timelines(hd_vk *vk)
         VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                           .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
         VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-        hd_result result = hdi_vk_result(
-            vk, vk->fn.vkCreateSemaphore(vk->device, &info, NULL, &vk->queues[q].timeline), "vkCreateSemaphore");
+        hd_result result = hdi_vk_result(vk, vk->fn.vkCreateSemaphore(vk->device, &info, NULL, &vk->queues[q].timeline),
+                                         "vkCreateSemaphore");
         if (result != HD_OK)
             return result;
     }
@@ -139,7 +139,7 @@ static void drain(hd_vk *vk)
 
 static void close_device(hd_vk *vk)
 {
-    hdi_vk_host_stop(vk); /* once it has done all that it was given */
+    hdi_vk_host_stop(vk);                     /* once it has done all that it was given */
     if (vk->queues[vk->queue_count].timeline) /* the last thing that create makes */
         drain(vk);
     hdi_vk_sweep_objects(vk, true);

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Three queue families (0 graphics, 1 transfer, 2 compute) over a device with one: stands between heddle and the loader.
- * Queues are made up and told apart at the submit; everything goes to the one real queue in the order of the submits,
- * which heddle keeps topological. Families vanish from what the driver sees; an ownership transfer with a change of layout
- * becomes old -> new at the release and new -> new at the acquire. What a real device would not bear counts as a fault. */
+/* Three queue families (0 graphics, 1 transfer, 2 compute) over a device with one: stands between heddle and the
+ * loader. Queues are made up and told apart at the submit; everything goes to the one real queue in the order of the
+ * submits, which heddle keeps topological. Families vanish from what the driver sees; an ownership transfer with a
+ * change of layout becomes old -> new at the release and new -> new at the acquire. What a real device would not bear
+ * counts as a fault. */
 
 #define FAMILIES 3
 #define MOST 4096
@@ -92,7 +93,9 @@ static void VKAPI_PTR families_properties(VkPhysicalDevice device, uint32_t *cou
     };
     (void)device;
     for (uint32_t f = 0; out && f < FAMILIES && f < *count; f++)
-        out[f] = (VkQueueFamilyProperties){.queueFlags = flags[f], .queueCount = 1, .timestampValidBits = 64,
+        out[f] = (VkQueueFamilyProperties){.queueFlags = flags[f],
+                                           .queueCount = 1,
+                                           .timestampValidBits = 64,
                                            .minImageTransferGranularity = {1, 1, 1}};
     *count = FAMILIES;
 }
@@ -245,7 +248,8 @@ static void VKAPI_PTR family_vkCmdPipelineBarrier2(VkCommandBuffer commands, con
 }
 
 static PFN_vkQueueSubmit2 real_vkQueueSubmit2;
-static VkResult VKAPI_PTR family_vkQueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence)
+static VkResult VKAPI_PTR family_vkQueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *submits,
+                                                VkFence fence)
 {
     uint32_t family = (uint32_t)((void **)queue - state.fake_queues);
     if (family >= FAMILIES) {

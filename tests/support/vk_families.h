@@ -1,4 +1,5 @@
-/* Pretends that the device has three queue families; used by vk_fixture.c between heddle and the loader. Process-wide. */
+/* Pretends that the device has three queue families; used by vk_fixture.c between heddle and the loader. Process-wide.
+ */
 #ifndef HDT_VK_FAMILIES_H
 #define HDT_VK_FAMILIES_H
 

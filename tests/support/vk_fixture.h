@@ -1,5 +1,5 @@
-/* A device for tests of the executor, under the Khronos validation layer where it is installed, and hooks between heddle
- * and the driver. */
+/* A device for tests of the executor, under the Khronos validation layer where it is installed, and hooks between
+ * heddle and the driver. */
 #ifndef HDT_VK_FIXTURE_H
 #define HDT_VK_FIXTURE_H
 
@@ -18,6 +18,9 @@ typedef struct hdt_vk {
 
 /* Prints what heddle logs. */
 hd_log hdt_log(void);
+
+/* Keeps drivers and layers loaded. For tests that do not call hdt_vk_open, which does it too. */
+void hdt_vk_keep_libraries(void);
 
 /* Makes a device by desc (may be null), with validation and synchronization validation. */
 hd_result hdt_vk_open(hdt_vk *f, const hd_vk_desc *desc);

@@ -1,5 +1,5 @@
-/* What tests of executed frames share: a device with a graph, and passes that copy and check. Included by Criterion programs
- * only. With HDT_THREE_FAMILIES the device pretends to have families for graphics, transfer and compute. */
+/* What tests of executed frames share: a device with a graph, and passes that copy and check. Included by Criterion
+ * programs only. With HDT_THREE_FAMILIES the device pretends to have families for graphics, transfer and compute. */
 #ifndef HDT_VK_SCENE_H
 #define HDT_VK_SCENE_H
 
@@ -74,7 +74,11 @@ static inline void copy_to_buffer(hd_recorder *recorder, void *user)
 static inline void add_copy(copy_pass *c)
 {
     hd_graph_pass(c->s->graph,
-                  &(hd_pass_desc){.name = "copy", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .record = copy_to_buffer, .user = c,
+                  &(hd_pass_desc){.name = "copy",
+                                  .type = HD_PASS_TRANSFER,
+                                  .pin = HD_PIN_TRANSFER,
+                                  .record = copy_to_buffer,
+                                  .user = c,
                                   .uses = HD_USES({c->image, HD_TRANSFER_SRC}, {c->buffer, HD_TRANSFER_DST})});
 }
 
@@ -102,8 +106,12 @@ static inline void check_words(hd_recorder *recorder, void *user)
 
 static inline void add_check(scene *s, word_check *check)
 {
-    hd_graph_pass(s->graph, &(hd_pass_desc){.name = "check", .type = HD_PASS_HOST, .root = true, .record = check_words,
-                                            .user = check, .uses = HD_USES({check->buffer, HD_HOST_READ})});
+    hd_graph_pass(s->graph, &(hd_pass_desc){.name = "check",
+                                            .type = HD_PASS_HOST,
+                                            .root = true,
+                                            .record = check_words,
+                                            .user = check,
+                                            .uses = HD_USES({check->buffer, HD_HOST_READ})});
 }
 
 static inline void expect_check(const word_check *check, uint32_t runs)
