@@ -1,0 +1,48 @@
+/* The heddle command: what its files share. */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include <heddle/graph.h>
+
+/* Exit statuses. */
+enum { EXIT_DONE = 0, EXIT_COMMAND_LINE = 1, EXIT_INPUT = 2, EXIT_PROOF = 3 };
+
+/* Each takes the arguments from its own name on. */
+int compile_command(int argc, char **argv);
+int verify_command(int argc, char **argv);
+
+/* One line on standard error, "heddle: " before it; returns status. */
+int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What getopt_long returned for an option that is unknown or lacks its value. */
+int complain_option(char **argv, int option);
+
+/* A whole file ("-": standard input) in malloc'ed memory, or null after a complaint. */
+char *read_whole_file(const char *path, size_t *bytes);
+/* A graph from a .fgt file, or null after a complaint; *status says how to exit. */
+hd_graph *read_graph(const char *path, int *status);
+
+/* Files that appear all together or not at all: written beside their places, renamed at the end. "-": standard output. */
+enum { MAX_OUTPUTS = 4 };
+typedef struct output {
+    const char *path;
+    char *temporary;
+    FILE *stream;
+} output;
+typedef struct outputs {
+    output item[MAX_OUTPUTS];
+    int count;
+} outputs;
+/* A stream to write to, or null after a complaint. */
+FILE *open_output(outputs *all, const char *path);
+/* Both close everything; commit returns false after a complaint, with nothing left behind. */
+bool commit_outputs(outputs *all);
+void drop_outputs(outputs *all);
+
+/* Prepares what it takes to declare a graph's frame again through the public API, so that only the calls are timed. */
+typedef struct declaration declaration;
+declaration *copy_declaration(const hd_graph *graph);
+void free_declaration(declaration *d);
+/* Declares it into another graph. */
+void declare_again(const declaration *d, hd_graph *graph);
+
+#endif

@@ -1,0 +1,70 @@
+#include "command.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* heddle: compiles frame graphs from files, and verifies plans. */
+
+static const char usage[] =
+    "usage: heddle compile GRAPH.fgt [options]\n"
+    "       heddle verify GRAPH.fgt PLAN.json\n"
+    "\n"
+    "compile options:\n"
+    "  --queues LIST           comma list of gfx, compute, transfer; a kind may stand more than once\n"
+    "                          (default gfx,compute,transfer)\n"
+    "  --order ORDER           overlap (default), memory or declared\n"
+    "  --memory-budget BYTES   fail unless the heaps stay within it\n"
+    "  --threads N             workers of the compile (default 1)\n"
+    "  --plan FILE             write the plan as JSON\n"
+    "  --dot FILE              write the plan as a Graphviz picture\n"
+    "  --html FILE             write the plan as a page to look at\n"
+    "  --verify                verify the plan\n"
+    "  --stats                 print key=value figures\n"
+    "  --repeat N              compile N times; times are medians\n"
+    "\n"
+    "A FILE may be - for standard output, GRAPH.fgt for standard input.\n"
+    "Exit status: 0 done; 1 wrong command line; 2 bad input or I/O; 3 the plan fails verification.\n";
+
+int complain(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("heddle: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    return status;
+}
+
+int complain_option(char **argv, int option)
+{
+    if (option == ':')
+        return complain(EXIT_COMMAND_LINE, "option '%s' needs a value; see heddle --help", argv[optind - 1]);
+    return complain(EXIT_COMMAND_LINE, "unknown option '%s'; see heddle --help", argv[optind - 1]);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int (*run)(int, char **);
+    } commands[] = {{"compile", compile_command}, {"verify", verify_command}};
+    if (argc < 2) {
+        fputs(usage, stderr);
+        return EXIT_COMMAND_LINE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        fputs(usage, stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("heddle 0.1.0");
+        return EXIT_DONE;
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    }
+    return complain(EXIT_COMMAND_LINE, "unknown command '%s'; see heddle --help", argv[1]);
+}
