@@ -1,0 +1,153 @@
+#include <inttypes.h>
+
+#include "fgt_words.h"
+#include "plan_view.h"
+
+/* A plan as a Graphviz picture: a cluster a queue with its submits from top to bottom, passes coloured by type, barrier
+ * batches as small notes in the chain, semaphore waits as edges between queues, culled passes aside, memory as a table. */
+
+static void escaped(const char *text, FILE *f)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fputc('\\', f);
+        fputc(*c < 0x20 ? ' ' : *c, f);
+    }
+}
+
+static void markup(const char *text, FILE *f)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
+            fprintf(f, "&#%d;", *c);
+        else
+            fputc(*c < 0x20 ? ' ' : *c, f);
+    }
+}
+
+static void write_batch(const hdi_decl *decl, const hd_plan_view *view, uint32_t command, FILE *f)
+{
+    const hd_plan_command *c = &view->commands[command];
+    const hd_plan_batch *batch = &view->batches[c->index];
+    char label[64];
+    fprintf(f, "    c%" PRIu32 " [shape=note, fontsize=8, margin=\"0.05,0.02\", height=0.1, fillcolor=\"#ffffff\", label=\"", command);
+    if (c->kind != HD_COMMAND_BARRIER)
+        fprintf(f, "%s event %" PRIu32 "\\l", c->kind == HD_COMMAND_SET ? "set" : "wait for", c->event);
+    for (uint32_t i = 0; i < batch->barrier_count; i++) {
+        const hd_plan_barrier *b = &view->barriers[batch->barrier_begin + i];
+        if (i == 6) {
+            fprintf(f, "and %" PRIu32 " more\\l", batch->barrier_count - i);
+            break;
+        }
+        escaped(b->resource == HD_NONE ? "memory" : hdi_resource_label(decl, b->resource, label, sizeof(label)), f);
+        fprintf(f, ": %s\\l", hd_reason_name((hd_reason)b->reason));
+    }
+    fputs("\"];\n", f);
+}
+
+static void write_queue(const hdi_decl *decl, const hd_plan_view *view, uint32_t queue, FILE *f)
+{
+    uint32_t previous = HDI_NONE;
+    fprintf(f, "  subgraph cluster_queue%" PRIu32 " {\n    label=\"queue %" PRIu32 ": %s\"; style=rounded; color=\"#888888\";\n",
+            queue, queue, hdi_fgt_kinds[view->queues[queue].kind & 3]);
+    for (uint32_t s = 0; s < view->submit_count; s++) {
+        const hd_plan_submit *submit = &view->submits[s];
+        if (submit->queue != queue)
+            continue;
+        fprintf(f, "    s%" PRIu32 " [shape=cds, fontsize=8, height=0.15, fillcolor=\"#dddddd\", label=\"submit %" PRIu32, s, s);
+        if (submit->signal_value)
+            fprintf(f, ", signals %" PRIu64, submit->signal_value);
+        fputs("\"];\n", f);
+        if (previous != HDI_NONE)
+            fprintf(f, "    %c%" PRIu32 " -> s%" PRIu32 " [style=dotted, arrowhead=none];\n", previous & 1 ? 's' : 'c',
+                    previous >> 1, s);
+        fprintf(f, "    s%" PRIu32, s);
+        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++)
+            fprintf(f, " -> c%" PRIu32, c);
+        fputs(" [arrowsize=0.5];\n", f);
+        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+            char label[96];
+            if (view->commands[c].kind != HD_COMMAND_PASS) {
+                write_batch(decl, view, c, f);
+                continue;
+            }
+            fprintf(f, "    c%" PRIu32 " [fillcolor=\"%s\", label=\"", c, hdi_pass_color(decl, view->commands[c].index));
+            escaped(hdi_pass_label(decl, view->commands[c].index, label, sizeof(label)), f);
+            fputs("\"];\n", f);
+        }
+        previous = submit->command_count ? (submit->command_begin + submit->command_count - 1) << 1 : s << 1 | 1;
+    }
+    fputs("  }\n", f);
+}
+
+/* A wait's edge comes from the submit that signals it. */
+static void write_waits(const hd_plan_view *view, FILE *f)
+{
+    for (uint32_t s = 0; s < view->submit_count; s++) {
+        const hd_plan_submit *submit = &view->submits[s];
+        for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
+            for (uint32_t from = 0; from < s; from++) {
+                const hd_plan_submit *signal = &view->submits[from];
+                if (signal->queue != view->waits[w].queue || signal->signal_value < view->waits[w].value)
+                    continue;
+                bool empty = signal->command_count == 0;
+                fprintf(f, "  %c%" PRIu32 " -> s%" PRIu32 " [color=\"#c0392b\", penwidth=1.5, constraint=true];\n", empty ? 's' : 'c',
+                        empty ? from : signal->command_begin + signal->command_count - 1, s);
+                break;
+            }
+        }
+    }
+}
+
+static void write_culled(const hdi_decl *decl, const hd_plan_view *view, FILE *f)
+{
+    if (view->culled_count == 0)
+        return;
+    fputs("  subgraph cluster_culled {\n    label=\"culled\"; style=dashed; color=\"#bbbbbb\"; fontcolor=\"#999999\";\n", f);
+    for (uint32_t i = 0; i < view->culled_count; i++) {
+        char label[96];
+        fprintf(f, "    culled%" PRIu32 " [fillcolor=\"#eeeeee\", fontcolor=\"#999999\", color=\"#bbbbbb\", label=\"", i);
+        escaped(hdi_pass_label(decl, view->culled[i], label, sizeof(label)), f);
+        fputs("\"];\n", f);
+    }
+    fputs("  }\n", f);
+}
+
+static void write_memory(const hdi_decl *decl, const hd_plan_view *view, FILE *f)
+{
+    enum { MOST_ROWS = 64 };
+    fputs("  memory [shape=plain, fillcolor=\"#ffffff\", label=<<table border=\"0\" cellborder=\"1\" cellspacing=\"0\">"
+          "<tr><td><b>resource</b></td><td><b>heap</b></td><td><b>offset</b></td><td><b>bytes</b></td></tr>", f);
+    for (uint32_t i = 0; i < view->resource_count && i < MOST_ROWS; i++) {
+        const hd_plan_resource *r = &view->resources[i];
+        char label[96];
+        fputs("<tr><td align=\"left\">", f);
+        markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
+        if (r->heap == HD_NONE)
+            fputs("</td><td colspan=\"3\">external</td></tr>", f);
+        else
+            fprintf(f, "</td><td>%" PRIu32 "</td><td align=\"right\">%" PRIu64 "</td><td align=\"right\">%" PRIu64 "</td></tr>",
+                    r->heap, r->offset, r->bytes);
+    }
+    if (view->resource_count > MOST_ROWS)
+        fprintf(f, "<tr><td colspan=\"4\">and %" PRIu32 " more</td></tr>", view->resource_count - MOST_ROWS);
+    fputs("</table>>];\n", f);
+}
+
+hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *f)
+{
+    hdi_decl decl = hdi_graph_decl(graph);
+    hd_plan_view view = hd_plan_read(plan);
+    fputs("digraph plan {\n  label=\"", f);
+    escaped(hd_graph_name(graph), f);
+    fputs("\"; labelloc=t; fontname=\"Helvetica\"; ranksep=0.2; nodesep=0.25;\n"
+          "  node [shape=box, style=filled, fontname=\"Helvetica\", fontsize=11, height=0.3, fillcolor=\"#ffffff\"];\n"
+          "  edge [fontname=\"Helvetica\", fontsize=8];\n", f);
+    for (uint32_t q = 0; q < view.queue_count; q++)
+        write_queue(&decl, &view, q, f);
+    write_waits(&view, f);
+    write_culled(&decl, &view, f);
+    write_memory(&decl, &view, f);
+    fputs("}\n", f);
+    return fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
+}

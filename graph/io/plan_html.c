@@ -1,0 +1,171 @@
+#include <inttypes.h>
+
+#include "fgt_words.h"
+#include "plan_view.h"
+
+/* A plan as one self-contained page: queues as lanes over the order of the submits, a map of each heap (place in the order
+ * against offset), tables of barriers and resources. Pictures are inline SVG; nothing is loaded. */
+
+enum { CELL = 26, LANE = 34, LEFT = 110, MAP_HEIGHT = 260 };
+
+static void markup(const char *text, FILE *f)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
+            fprintf(f, "&#%d;", *c);
+        else
+            fputc(*c < 0x20 ? ' ' : *c, f);
+    }
+}
+
+static uint32_t pass_total(const hd_plan_view *view)
+{
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < view->command_count; c++)
+        n += view->commands[c].kind == HD_COMMAND_PASS;
+    return n;
+}
+
+static void write_lanes(const hdi_decl *decl, const hd_plan_view *view, FILE *f)
+{
+    uint32_t at = 0, width = LEFT + CELL * (pass_total(view) + 1), height = LANE * view->queue_count + 10;
+    fprintf(f, "<h2>Queues</h2><div class=\"wide\"><svg width=\"%" PRIu32 "\" height=\"%" PRIu32 "\">", width, height);
+    for (uint32_t q = 0; q < view->queue_count; q++)
+        fprintf(f, "<text x=\"4\" y=\"%" PRIu32 "\">%" PRIu32 ": %s</text>", LANE * q + 22, q,
+                hdi_fgt_kinds[view->queues[q].kind & 3]);
+    for (uint32_t s = 0; s < view->submit_count; s++) {
+        const hd_plan_submit *submit = &view->submits[s];
+        uint32_t y = LANE * submit->queue + 6;
+        if (submit->wait_count)
+            fprintf(f, "<path class=\"wait\" d=\"M%" PRIu32 " %" PRIu32 "v22\"><title>submit %" PRIu32 ": %" PRIu32 " waits</title></path>",
+                    LEFT + CELL * at, y, s, submit->wait_count);
+        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+            char label[96];
+            uint32_t pass = view->commands[c].index;
+            if (view->commands[c].kind != HD_COMMAND_PASS) {
+                fprintf(f, "<circle cx=\"%" PRIu32 "\" cy=\"%" PRIu32 "\" r=\"3\"><title>%" PRIu32 " barriers</title></circle>",
+                        LEFT + CELL * at, y - 2, view->batches[pass].barrier_count);
+                continue;
+            }
+            fprintf(f, "<rect x=\"%" PRIu32 "\" y=\"%" PRIu32 "\" width=\"%d\" height=\"22\" fill=\"%s\"><title>",
+                    LEFT + CELL * at + 1, y, CELL - 2, hdi_pass_color(decl, pass));
+            markup(hdi_pass_label(decl, pass, label, sizeof(label)), f);
+            fprintf(f, " (submit %" PRIu32 ")</title></rect><text class=\"in\" x=\"%" PRIu32 "\" y=\"%" PRIu32 "\">%" PRIu32 "</text>", s,
+                    LEFT + CELL * at + 4, y + 15, pass);
+            at++;
+        }
+    }
+    fputs("</svg></div>", f);
+}
+
+/* First and last place of a resource in the order of the submits; HD_NONE: unused. */
+static void find_life(const hdi_decl *decl, const hd_plan_view *view, uint32_t res, uint32_t *first, uint32_t *last)
+{
+    uint32_t at = 0;
+    *first = HD_NONE;
+    for (uint32_t c = 0; c < view->command_count; c++) {
+        uint32_t p = view->commands[c].index;
+        if (view->commands[c].kind != HD_COMMAND_PASS)
+            continue;
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            if (decl->use_res[u] != res)
+                continue;
+            *first = *first == HD_NONE ? at : *first;
+            *last = at;
+        }
+        at++;
+    }
+}
+
+static void write_heap(const hdi_decl *decl, const hd_plan_view *view, uint32_t heap, FILE *f)
+{
+    uint64_t bytes = view->heaps[heap].bytes;
+    uint32_t width = LEFT + CELL * (pass_total(view) + 1);
+    fprintf(f, "<h2>Heap %" PRIu32 ": %.2f MiB%s%s</h2><div class=\"wide\"><svg width=\"%" PRIu32 "\" height=\"%d\">", heap,
+            (double)bytes / 1048576.0, view->heaps[heap].flags & HD_HEAP_HOST ? ", host" : "",
+            view->heaps[heap].flags & HD_HEAP_PERSISTENT ? ", persistent" : "", width, MAP_HEIGHT + 4);
+    for (uint32_t i = 0; i < view->resource_count; i++) {
+        const hd_plan_resource *r = &view->resources[i];
+        uint32_t first, last = 0;
+        char label[96];
+        if (r->heap != heap || bytes == 0)
+            continue;
+        find_life(decl, view, r->id, &first, &last);
+        if (first == HD_NONE || view->heaps[heap].flags & HD_HEAP_PERSISTENT) {
+            first = 0;
+            last = pass_total(view) ? pass_total(view) - 1 : 0;
+        }
+        double y = MAP_HEIGHT * ((double)r->offset / (double)bytes), h = MAP_HEIGHT * ((double)r->bytes / (double)bytes);
+        fprintf(f, "<rect class=\"res\" x=\"%" PRIu32 "\" y=\"%.2f\" width=\"%" PRIu32 "\" height=\"%.2f\" fill=\"hsl(%" PRIu32 ",55%%,75%%)\"><title>",
+                LEFT + CELL * first, y, CELL * (last - first + 1), h, r->id * 47 % 360);
+        markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
+        fprintf(f, ": %" PRIu64 " bytes at %" PRIu64 "</title></rect>", r->bytes, r->offset);
+    }
+    fputs("</svg></div>", f);
+}
+
+static void write_barriers(const hdi_decl *decl, const hd_plan_view *view, FILE *f)
+{
+    char label[96];
+    fputs("<h2>Barriers</h2><table><tr><th>batch</th><th>resource</th><th>why</th><th>for</th><th>stages</th><th>accesses</th>"
+          "<th>layouts</th><th>families</th></tr>", f);
+    for (uint32_t i = 0; i < view->batch_count; i++) {
+        for (uint32_t k = 0; k < view->batches[i].barrier_count; k++) {
+            const hd_plan_barrier *b = &view->barriers[view->batches[i].barrier_begin + k];
+            fprintf(f, "<tr><td>%" PRIu32 "</td><td>", i);
+            markup(b->resource == HD_NONE ? "all memory" : hdi_resource_label(decl, b->resource, label, sizeof(label)), f);
+            fprintf(f, "</td><td>%s</td><td>", hd_reason_name((hd_reason)b->reason));
+            if (b->reason_pass != HD_NONE)
+                markup(hdi_pass_label(decl, b->reason_pass, label, sizeof(label)), f);
+            fprintf(f, "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>", b->src_stages, b->dst_stages,
+                    b->src_access, b->dst_access);
+            if (b->old_layout != b->new_layout)
+                fprintf(f, "%" PRIu32 " &#8594; %" PRIu32, b->old_layout, b->new_layout);
+            fputs("</td><td>", f);
+            if (b->src_family != b->dst_family)
+                fprintf(f, "%" PRIu32 " &#8594; %" PRIu32, b->src_family, b->dst_family);
+            fputs("</td></tr>\n", f);
+        }
+    }
+    fputs("</table>", f);
+}
+
+static void write_resources(const hdi_decl *decl, const hd_plan_view *view, FILE *f)
+{
+    char label[96];
+    fputs("<h2>Resources</h2><table><tr><th>id</th><th>name</th><th>heap</th><th>offset</th><th>bytes</th><th>sharing</th></tr>", f);
+    for (uint32_t i = 0; i < view->resource_count; i++) {
+        const hd_plan_resource *r = &view->resources[i];
+        fprintf(f, "<tr><td>%" PRIu32 "</td><td>", r->id);
+        markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
+        if (r->heap == HD_NONE)
+            fputs("</td><td>external</td><td></td><td></td>", f);
+        else
+            fprintf(f, "</td><td>%" PRIu32 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td>", r->heap, r->offset, r->bytes);
+        fprintf(f, "<td>%s</td></tr>\n", r->flags & HD_PLAN_CONCURRENT ? "concurrent" : "");
+    }
+    fputs("</table>", f);
+}
+
+hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f)
+{
+    hdi_decl decl = hdi_graph_decl(graph);
+    hd_plan_view view = hd_plan_read(plan);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", f);
+    markup(hd_graph_name(graph), f);
+    fputs("</title><style>body{font:13px system-ui,sans-serif;margin:24px;color:#222}h2{margin:24px 0 6px}"
+          ".wide{overflow-x:auto;border:1px solid #ccc}svg{display:block}text{font-size:12px}.in{font-size:9px}"
+          ".wait{stroke:#c0392b;stroke-width:3}.res{stroke:#555;stroke-width:.5}table{border-collapse:collapse}"
+          "td,th{border:1px solid #ddd;padding:2px 8px;text-align:left}</style></head><body><h1>", f);
+    markup(hd_graph_name(graph), f);
+    fprintf(f, "</h1><p>%" PRIu32 " passes, %" PRIu32 " culled, %" PRIu32 " submits, %" PRIu32 " waits, %" PRIu32 " barriers in %" PRIu32
+               " batches. Point at anything to read what it is; a red bar waits for another queue, a dot is a batch of barriers.</p>",
+            view.pass_count, view.culled_count, view.submit_count, view.wait_count, view.barrier_count, view.batch_count);
+    write_lanes(&decl, &view, f);
+    for (uint32_t h = 0; h < view.heap_count; h++)
+        write_heap(&decl, &view, h, f);
+    write_barriers(&decl, &view, f);
+    write_resources(&decl, &view, f);
+    fputs("</body></html>\n", f);
+    return fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
+}

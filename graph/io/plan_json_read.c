@@ -1,0 +1,443 @@
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "fgt_words.h"
+#include "plan_block.h"
+#include "tables.h"
+
+/* Reads a plan from JSON, by whomever it was written: what the format defines is checked for type, range and index; what
+ * it does not is passed over. Two walks over the parsed text: one counts, one fills the block. Jansson does the parsing
+ * and uses the C library's memory. */
+
+typedef struct reader {
+    hdi_decl decl;
+    char *error;
+    size_t error_bytes;
+    hd_result result;
+    char where[128]; /* what is being read, as a path */
+    hdi_plan_counts counts;
+    bool fill;
+    hd_plan_view view; /* while filling */
+} reader;
+
+HDI_PRINTF(2, 3) static bool fail(reader *r, const char *format, ...)
+{
+    if (r->result != HD_OK)
+        return false;
+    r->result = HD_PARSE;
+    char sentence[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    if (r->error && r->error_bytes)
+        snprintf(r->error, r->error_bytes, "%s: %s", r->where[0] ? r->where : "plan", sentence);
+    return false;
+}
+
+HDI_PRINTF(2, 3) static void enter(reader *r, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(r->where, sizeof(r->where), format, arguments);
+    va_end(arguments);
+}
+
+/* ---- values ---- */
+
+static bool number(reader *r, const json_t *value, const char *key, uint64_t most, uint64_t *out)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return fail(r, "'%s' is no natural number", key);
+    *out = (uint64_t)json_integer_value(value);
+    return *out <= most || fail(r, "'%s' is larger than %llu", key, (unsigned long long)most);
+}
+
+static bool member(reader *r, const json_t *object, const char *key, uint64_t most, uint64_t *out)
+{
+    const json_t *value = json_object_get(object, key);
+    return value ? number(r, value, key, most, out) : fail(r, "'%s' is missing", key);
+}
+
+static bool member_u32(reader *r, const json_t *object, const char *key, uint32_t most, uint32_t *out)
+{
+    uint64_t value = 0;
+    bool good = member(r, object, key, most, &value);
+    *out = (uint32_t)value;
+    return good;
+}
+
+static bool optional_u32(reader *r, const json_t *object, const char *key, uint32_t absent, uint32_t *out)
+{
+    *out = absent;
+    return !json_object_get(object, key) || member_u32(r, object, key, UINT32_MAX, out);
+}
+
+static bool index_below(reader *r, const json_t *object, const char *key, uint32_t count, uint32_t *out)
+{
+    if (!member_u32(r, object, key, UINT32_MAX, out))
+        return false;
+    return *out < count || fail(r, "'%s' is %u of %u", key, *out, count);
+}
+
+static json_t *array(reader *r, const json_t *object, const char *key)
+{
+    json_t *value = json_object_get(object, key);
+    if (json_is_array(value))
+        return value;
+    fail(r, value ? "'%s' is no array" : "'%s' is missing", key);
+    return NULL;
+}
+
+static bool object(reader *r, const json_t *value)
+{
+    return json_is_object(value) || fail(r, "is no object");
+}
+
+static bool is_true(const json_t *value)
+{
+    return json_is_true(value);
+}
+
+/* ---- tables ---- */
+
+static bool read_queues(reader *r, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    if (json_array_size(list) > HD_MAX_QUEUES)
+        return fail(r, "more than %d queues", HD_MAX_QUEUES);
+    r->counts.queue_count = (uint32_t)json_array_size(list);
+    json_array_foreach(list, i, item)
+    {
+        enter(r, "queues[%zu]", i);
+        if (!object(r, item))
+            return false;
+        const char *word = json_string_value(json_object_get(item, "kind"));
+        uint32_t kind = 0, family;
+        while (word && kind < 4 && strcmp(word, hdi_fgt_kinds[kind]) != 0)
+            kind++;
+        if (!word || kind == 4)
+            return fail(r, "'kind' is none of gfx, compute, transfer, host");
+        if (!optional_u32(r, item, "family", HD_NONE, &family))
+            return false;
+        if (kind != HD_QUEUE_HOST && family == HD_NONE)
+            return fail(r, "'family' is missing");
+        if (r->fill)
+            ((hd_plan_queue *)r->view.queues)[i] = (hd_plan_queue){kind, kind == HD_QUEUE_HOST ? HD_NONE : family};
+    }
+    return true;
+}
+
+static bool read_culled(reader *r, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    r->counts.culled_count = (uint32_t)json_array_size(list);
+    json_array_foreach(list, i, item)
+    {
+        uint64_t pass = 0;
+        enter(r, "culled[%zu]", i);
+        if (!number(r, item, "pass", UINT32_MAX, &pass))
+            return false;
+        if (pass >= r->decl.pass_count)
+            return fail(r, "pass %llu is not in the graph", (unsigned long long)pass);
+        if (r->fill)
+            ((uint32_t *)r->view.culled)[i] = (uint32_t)pass;
+    }
+    return true;
+}
+
+static bool read_heaps(reader *r, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    r->counts.heap_count = (uint32_t)json_array_size(list);
+    json_array_foreach(list, i, item)
+    {
+        hd_plan_heap heap = {0};
+        enter(r, "heaps[%zu]", i);
+        if (!object(r, item) || !member(r, item, "bytes", INT64_MAX, &heap.bytes) ||
+            !optional_u32(r, item, "memory", 0, &heap.memory))
+            return false;
+        heap.flags = (is_true(json_object_get(item, "host")) ? HD_HEAP_HOST : 0) |
+                     (is_true(json_object_get(item, "persistent")) ? HD_HEAP_PERSISTENT : 0);
+        if (r->fill)
+            ((hd_plan_heap *)r->view.heaps)[i] = heap;
+    }
+    return true;
+}
+
+static bool read_resource(reader *r, const json_t *item, hd_plan_resource *out)
+{
+    *out = (hd_plan_resource){.heap = HD_NONE};
+    if (!object(r, item) || !index_below(r, item, "id", r->decl.res_count, &out->id) ||
+        !optional_u32(r, item, "final_layout", 0, &out->final_layout) ||
+        !optional_u32(r, item, "first_family", HD_NONE, &out->first_family) ||
+        !optional_u32(r, item, "final_family", HD_NONE, &out->final_family))
+        return false;
+    uint32_t flags = r->decl.res_flags[out->id];
+    bool external = (flags & HDI_RES_EXTERNAL) != 0;
+    if (is_true(json_object_get(item, "external")) != external)
+        return fail(r, "resource %u is %sexternal in the graph", out->id, external ? "" : "not ");
+    if (!external && (!index_below(r, item, "heap", r->counts.heap_count, &out->heap) ||
+                      !member(r, item, "offset", INT64_MAX, &out->offset) ||
+                      !member(r, item, "bytes", INT64_MAX, &out->bytes)))
+        return false;
+    const json_t *sharing = json_object_get(item, "sharing");
+    if (sharing && (!json_is_string(sharing) || strcmp(json_string_value(sharing), "concurrent") != 0))
+        return fail(r, "'sharing' may only be \"concurrent\"");
+    out->flags = (sharing ? HD_PLAN_CONCURRENT : 0) | (external ? HD_PLAN_EXTERNAL : 0) |
+                 (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE) |
+                 (flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY) ? HD_PLAN_PERSISTENT : 0);
+    return true;
+}
+
+static bool read_resources(reader *r, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    uint32_t last = 0;
+    r->counts.resource_count = (uint32_t)json_array_size(list);
+    json_array_foreach(list, i, item)
+    {
+        hd_plan_resource resource;
+        enter(r, "resources[%zu]", i);
+        if (!read_resource(r, item, &resource))
+            return false;
+        if (i > 0 && resource.id <= last)
+            return fail(r, "ids are not ascending");
+        last = resource.id;
+        if (r->fill)
+            ((hd_plan_resource *)r->view.resources)[i] = resource;
+    }
+    return true;
+}
+
+/* ---- submits ---- */
+
+static bool read_range(reader *r, const json_t *item, hd_plan_barrier *out)
+{
+    bool is_buffer = (r->decl.res_flags[out->resource] & HDI_RES_BUFFER) != 0;
+    const json_t *range = json_object_get(item, "range");
+    size_t count = is_buffer ? 2 : 4;
+    if (!json_is_array(range) || json_array_size(range) != count)
+        return fail(r, "'range' is no array of %zu numbers", count);
+    uint64_t v[4] = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (!number(r, json_array_get(range, i), "range", is_buffer ? INT64_MAX : UINT32_MAX, &v[i]))
+            return false;
+    }
+    if (is_buffer)
+        out->range = (hd_range){.offset = v[0], .bytes = v[1]};
+    else
+        out->range = (hd_range){.mip_base = (uint32_t)v[0],
+                                .mip_count = (uint32_t)v[1],
+                                .layer_base = (uint32_t)v[2],
+                                .layer_count = (uint32_t)v[3]};
+    if (is_buffer)
+        return true;
+    return member_u32(r, item, "old_layout", UINT32_MAX, &out->old_layout) &&
+           member_u32(r, item, "new_layout", UINT32_MAX, &out->new_layout);
+}
+
+static uint32_t read_reason(const json_t *value)
+{
+    const char *word = json_string_value(value);
+    for (int reason = 0; word && reason <= HD_REASON_FINAL_STATE; reason++) {
+        if (strcmp(word, hd_reason_name((hd_reason)reason)) == 0)
+            return (uint32_t)reason;
+    }
+    return HD_REASON_NONE;
+}
+
+static bool read_barrier(reader *r, const json_t *item, hd_plan_barrier *out)
+{
+    *out = (hd_plan_barrier){.resource = HD_NONE};
+    if (!object(r, item) || !member(r, item, "src_stages", INT64_MAX, &out->src_stages) ||
+        !member(r, item, "src_access", INT64_MAX, &out->src_access) ||
+        !member(r, item, "dst_stages", INT64_MAX, &out->dst_stages) ||
+        !member(r, item, "dst_access", INT64_MAX, &out->dst_access) ||
+        !optional_u32(r, item, "src_family", HD_NONE, &out->src_family) ||
+        !optional_u32(r, item, "dst_family", HD_NONE, &out->dst_family) ||
+        !optional_u32(r, item, "reason_pass", HD_NONE, &out->reason_pass))
+        return false;
+    if ((out->src_family == HD_NONE) != (out->dst_family == HD_NONE))
+        return fail(r, "'src_family' and 'dst_family' go together");
+    out->reason = read_reason(json_object_get(item, "reason"));
+    if (!json_object_get(item, "resource"))
+        return true;
+    return index_below(r, item, "resource", r->decl.res_count, &out->resource) && read_range(r, item, out);
+}
+
+static bool read_batch(reader *r, const json_t *list, size_t submit, size_t command)
+{
+    size_t i;
+    json_t *item;
+    uint32_t begin = r->counts.barrier_count;
+    json_array_foreach(list, i, item)
+    {
+        hd_plan_barrier barrier;
+        enter(r, "submits[%zu].commands[%zu].barrier[%zu]", submit, command, i);
+        if (!read_barrier(r, item, &barrier))
+            return false;
+        if (r->fill)
+            ((hd_plan_barrier *)r->view.barriers)[r->counts.barrier_count] = barrier;
+        r->counts.barrier_count++;
+    }
+    if (r->fill)
+        ((hd_plan_batch *)r->view.batches)[r->counts.batch_count] =
+            (hd_plan_batch){begin, r->counts.barrier_count - begin};
+    r->counts.batch_count++;
+    return true;
+}
+
+static bool read_command(reader *r, const json_t *item, size_t submit, size_t index)
+{
+    hd_plan_command command = {.kind = HD_COMMAND_PASS};
+    if (!object(r, item))
+        return false;
+    if (json_object_get(item, "pass")) {
+        if (!index_below(r, item, "pass", r->decl.pass_count, &command.index))
+            return false;
+    } else {
+        const json_t *list = json_object_get(item, "barrier");
+        if (!json_is_array(list))
+            return fail(r, "is neither a pass nor a barrier");
+        command.kind = HD_COMMAND_BARRIER;
+        command.index = r->counts.batch_count;
+        const char *key = json_object_get(item, "set") ? "set" : "wait";
+        if (json_object_get(item, key)) {
+            command.kind = key[0] == 's' ? HD_COMMAND_SET : HD_COMMAND_WAIT;
+            if (!member_u32(r, item, key, UINT32_MAX, &command.event))
+                return false;
+        }
+        if (!read_batch(r, list, submit, index))
+            return false;
+    }
+    if (r->fill)
+        ((hd_plan_command *)r->view.commands)[r->counts.command_count] = command;
+    r->counts.command_count++;
+    return true;
+}
+
+static bool read_waits(reader *r, const json_t *list, size_t submit)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        hd_plan_wait wait = {0};
+        enter(r, "submits[%zu].waits[%zu]", submit, i);
+        if (!object(r, item) || !index_below(r, item, "queue", r->counts.queue_count, &wait.queue) ||
+            !member(r, item, "value", INT64_MAX, &wait.value) || !member(r, item, "stages", INT64_MAX, &wait.stages) ||
+            !optional_u32(r, item, "reason_pass", HD_NONE, &wait.reason_pass))
+            return false;
+        if (r->fill)
+            ((hd_plan_wait *)r->view.waits)[r->counts.wait_count] = wait;
+        r->counts.wait_count++;
+    }
+    return true;
+}
+
+static bool read_submit(reader *r, const json_t *item, size_t index)
+{
+    hd_plan_submit submit = {.wait_begin = r->counts.wait_count, .command_begin = r->counts.command_count};
+    enter(r, "submits[%zu]", index);
+    if (!object(r, item) || !index_below(r, item, "queue", r->counts.queue_count, &submit.queue))
+        return false;
+    const json_t *waits = array(r, item, "waits"), *commands = array(r, item, "commands");
+    const json_t *signal = json_object_get(item, "signal");
+    if (!waits || !commands)
+        return false;
+    if (signal) {
+        enter(r, "submits[%zu].signal", index);
+        if (!object(r, signal) || !member(r, signal, "value", INT64_MAX, &submit.signal_value) ||
+            !member(r, signal, "stages", INT64_MAX, &submit.signal_stages))
+            return false;
+        if (submit.signal_value == 0)
+            return fail(r, "'value' is 0");
+    }
+    if (!read_waits(r, waits, index))
+        return false;
+    size_t i;
+    json_t *command;
+    json_array_foreach(commands, i, command)
+    {
+        enter(r, "submits[%zu].commands[%zu]", index, i);
+        if (!read_command(r, command, index, i))
+            return false;
+    }
+    submit.wait_count = r->counts.wait_count - submit.wait_begin;
+    submit.command_count = r->counts.command_count - submit.command_begin;
+    if (r->fill)
+        ((hd_plan_submit *)r->view.submits)[r->counts.submit_count] = submit;
+    r->counts.submit_count++;
+    return true;
+}
+
+/* One walk: counts, and with fill set also writes. */
+static bool read_plan(reader *r, const json_t *root)
+{
+    r->counts = (hdi_plan_counts){.pass_count = r->decl.pass_count, .declared_resource_count = r->decl.res_count};
+    r->where[0] = 0;
+    uint64_t version = 0;
+    if (!object(r, root) || !member(r, root, "plan", UINT32_MAX, &version))
+        return false;
+    if (version != 1)
+        return fail(r, "version %llu is not 1", (unsigned long long)version);
+    const json_t *queues = array(r, root, "queues"), *culled = array(r, root, "culled"), *heaps = array(r, root, "heaps");
+    const json_t *resources = array(r, root, "resources"), *submits = array(r, root, "submits");
+    if (!queues || !culled || !heaps || !resources || !submits)
+        return false;
+    if (!read_queues(r, queues) || !read_culled(r, culled) || !read_heaps(r, heaps) || !read_resources(r, resources))
+        return false;
+    size_t i;
+    json_t *item;
+    json_array_foreach(submits, i, item)
+    {
+        if (!read_submit(r, item, i))
+            return false;
+    }
+    return true;
+}
+
+hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t bytes, const hd_allocator *allocator,
+                            hd_plan **out, char *error, size_t error_bytes)
+{
+    static const hd_allocator standard = {0};
+    if (!graph || !out || (!text && bytes))
+        return HD_INVALID_ARGUMENT;
+    *out = NULL;
+    if (!allocator)
+        allocator = &standard;
+    reader r = {.decl = hdi_graph_decl(graph), .error = error, .error_bytes = error_bytes};
+    json_error_t problem;
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
+    if (!root) {
+        if (error && error_bytes)
+            snprintf(error, error_bytes, "line %d, column %d: %s", problem.line, problem.column, problem.text);
+        return json_error_code(&problem) == json_error_out_of_memory ? HD_OUT_OF_MEMORY : HD_PARSE;
+    }
+    if (read_plan(&r, root)) {
+        hdi_plan_counts counts = r.counts;
+        void *block = hdi_alloc(allocator, hdi_plan_size(&counts), 64);
+        if (block) {
+            hd_plan *plan = hdi_plan_begin(block, &counts);
+            r.view = hd_plan_read(plan);
+            r.fill = true;
+            read_plan(&r, root);
+            hdi_plan_finish(plan);
+            *out = plan;
+        } else {
+            r.result = HD_OUT_OF_MEMORY;
+            if (error && error_bytes)
+                snprintf(error, error_bytes, "%s", hd_result_text(r.result));
+        }
+    }
+    json_decref(root);
+    return r.result;
+}

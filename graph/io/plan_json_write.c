@@ -1,0 +1,148 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "fgt_words.h"
+#include "tables.h"
+
+/* Writes a plan as JSON, a line an element, so that two plans can be compared by eye and by diff. Integers of 64 bits are
+ * written in full. Beyond the format: reasons of barriers and waits, what a heap is for, the plan's hash. */
+
+static void write_string(const char *text, FILE *f)
+{
+    fputc('"', f);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(f, "\\%c", *c);
+        else if (*c < 0x20)
+            fprintf(f, "\\u%04x", *c);
+        else
+            fputc(*c, f);
+    }
+    fputc('"', f);
+}
+
+static const char *comma(uint32_t index, uint32_t count)
+{
+    return index + 1 < count ? "," : "";
+}
+
+static void write_resource(const hd_plan_resource *r, FILE *f)
+{
+    fprintf(f, "{\"id\": %" PRIu32, r->id);
+    if (r->flags & HD_PLAN_EXTERNAL)
+        fputs(", \"external\": true", f);
+    else
+        fprintf(f, ", \"heap\": %" PRIu32 ", \"offset\": %" PRIu64 ", \"bytes\": %" PRIu64, r->heap, r->offset, r->bytes);
+    if ((r->flags & HD_PLAN_IMAGE) && (r->flags & HD_PLAN_PERSISTENT))
+        fprintf(f, ", \"final_layout\": %" PRIu32, r->final_layout);
+    if (r->first_family != HD_NONE)
+        fprintf(f, ", \"first_family\": %" PRIu32, r->first_family);
+    if (r->final_family != HD_NONE)
+        fprintf(f, ", \"final_family\": %" PRIu32, r->final_family);
+    if (r->flags & HD_PLAN_CONCURRENT)
+        fputs(", \"sharing\": \"concurrent\"", f);
+    fputc('}', f);
+}
+
+static void write_barrier(const hdi_decl *decl, const hd_plan_barrier *b, FILE *f)
+{
+    fprintf(f,
+            "{\"src_stages\": %" PRIu64 ", \"src_access\": %" PRIu64 ", \"dst_stages\": %" PRIu64 ", \"dst_access\": %" PRIu64,
+            b->src_stages, b->src_access, b->dst_stages, b->dst_access);
+    if (b->resource != HD_NONE) {
+        fprintf(f, ", \"resource\": %" PRIu32, b->resource);
+        if (b->resource < decl->res_count && decl->res_flags[b->resource] & HDI_RES_BUFFER)
+            fprintf(f, ", \"range\": [%" PRIu64 ", %" PRIu64 "]", b->range.offset, b->range.bytes);
+        else
+            fprintf(f,
+                    ", \"old_layout\": %" PRIu32 ", \"new_layout\": %" PRIu32 ", \"range\": [%" PRIu32 ", %" PRIu32
+                    ", %" PRIu32 ", %" PRIu32 "]",
+                    b->old_layout, b->new_layout, b->range.mip_base, b->range.mip_count, b->range.layer_base,
+                    b->range.layer_count);
+    }
+    if (b->src_family != HD_NONE || b->dst_family != HD_NONE)
+        fprintf(f, ", \"src_family\": %" PRIu32 ", \"dst_family\": %" PRIu32, b->src_family, b->dst_family);
+    if (b->reason != HD_REASON_NONE)
+        fprintf(f, ", \"reason\": \"%s\"", hd_reason_name((hd_reason)b->reason));
+    if (b->reason_pass != HD_NONE)
+        fprintf(f, ", \"reason_pass\": %" PRIu32, b->reason_pass);
+    fputc('}', f);
+}
+
+static void write_command(const hdi_decl *decl, const hd_plan_view *view, const hd_plan_command *command, FILE *f)
+{
+    if (command->kind == HD_COMMAND_PASS) {
+        fprintf(f, "{\"pass\": %" PRIu32 "}", command->index);
+        return;
+    }
+    fputc('{', f);
+    if (command->kind != HD_COMMAND_BARRIER)
+        fprintf(f, "\"%s\": %" PRIu32 ", ", command->kind == HD_COMMAND_SET ? "set" : "wait", command->event);
+    fputs("\"barrier\": [", f);
+    const hd_plan_batch *batch = &view->batches[command->index];
+    for (uint32_t i = 0; i < batch->barrier_count; i++) {
+        fputs(i ? ",\n     " : "", f);
+        write_barrier(decl, &view->barriers[batch->barrier_begin + i], f);
+    }
+    fputs("]}", f);
+}
+
+static void write_submit(const hdi_decl *decl, const hd_plan_view *view, const hd_plan_submit *submit, FILE *f)
+{
+    fprintf(f, "  {\"queue\": %" PRIu32 ", \"waits\": [", submit->queue);
+    for (uint32_t i = 0; i < submit->wait_count; i++) {
+        const hd_plan_wait *wait = &view->waits[submit->wait_begin + i];
+        fprintf(f, "%s{\"queue\": %" PRIu32 ", \"value\": %" PRIu64 ", \"stages\": %" PRIu64, i ? ", " : "", wait->queue,
+                wait->value, wait->stages);
+        if (wait->reason_pass != HD_NONE)
+            fprintf(f, ", \"reason_pass\": %" PRIu32, wait->reason_pass);
+        fputc('}', f);
+    }
+    fputs("], \"commands\": [", f);
+    for (uint32_t i = 0; i < submit->command_count; i++) {
+        fputs("\n    ", f);
+        write_command(decl, view, &view->commands[submit->command_begin + i], f);
+        fputs(comma(i, submit->command_count), f);
+    }
+    fputc(']', f);
+    if (submit->signal_value)
+        fprintf(f, ", \"signal\": {\"value\": %" PRIu64 ", \"stages\": %" PRIu64 "}", submit->signal_value,
+                submit->signal_stages);
+    fputc('}', f);
+}
+
+hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *f)
+{
+    hdi_decl decl = hdi_graph_decl(graph);
+    hd_plan_view view = hd_plan_read(plan);
+    fputs("{\"plan\": 1, \"graph\": ", f);
+    write_string(hd_graph_name(graph), f);
+    fprintf(f, ", \"hash\": \"%016" PRIx64 "\",\n \"queues\": [", view.hash);
+    for (uint32_t q = 0; q < view.queue_count; q++)
+        fprintf(f, "{\"kind\": \"%s\", \"family\": %" PRIu32 "}%s", hdi_fgt_kinds[view.queues[q].kind & 3],
+                view.queues[q].family, q + 1 < view.queue_count ? ", " : "");
+    fputs("],\n \"culled\": [", f);
+    for (uint32_t i = 0; i < view.culled_count; i++)
+        fprintf(f, "%" PRIu32 "%s", view.culled[i], i + 1 < view.culled_count ? ", " : "");
+    fputs("],\n \"heaps\": [", f);
+    for (uint32_t h = 0; h < view.heap_count; h++) {
+        const hd_plan_heap *heap = &view.heaps[h];
+        fprintf(f, "%s{\"bytes\": %" PRIu64 ", \"memory\": %" PRIu32 "%s%s}", h ? ", " : "", heap->bytes, heap->memory,
+                heap->flags & HD_HEAP_HOST ? ", \"host\": true" : "",
+                heap->flags & HD_HEAP_PERSISTENT ? ", \"persistent\": true" : "");
+    }
+    fputs("],\n \"resources\": [", f);
+    for (uint32_t r = 0; r < view.resource_count; r++) {
+        fputs("\n  ", f);
+        write_resource(&view.resources[r], f);
+        fputs(comma(r, view.resource_count), f);
+    }
+    fputs("],\n \"submits\": [", f);
+    for (uint32_t s = 0; s < view.submit_count; s++) {
+        fputs("\n", f);
+        write_submit(&decl, &view, &view.submits[s], f);
+        fputs(comma(s, view.submit_count), f);
+    }
+    fputs("]}\n", f);
+    return fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
+}
