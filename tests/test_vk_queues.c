@@ -5,3 +5,4 @@
 #define HDT_THREE_FAMILIES
 #include "test_vk_frames.c"
 #include "test_vk_history.c"
+#include "test_vk_resources.c"

@@ -157,8 +157,7 @@ static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
     uint32_t allowed = UINT32_MAX;
     for (uint32_t way = 0; way < 4; way++) {
         hdi_vk_key variant = *key;
-        if (way & 1)
-            variant.bits &= ~(uint32_t)HDI_VK_KEY_CONCURRENT;
+        variant.bits = (key->bits & ~(uint32_t)HDI_VK_KEY_CONCURRENT) | (way & 1 ? HDI_VK_KEY_CONCURRENT : 0u);
         if (way & 2 && !buffer)
             variant.usage |= VK_IMAGE_USAGE_TRANSFER_DST_BIT;
         VkMemoryRequirements asked;

@@ -57,7 +57,14 @@ void hd_vk_destroy(hd_vk *vk);
 hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
 /* The two steps of it. graph must hold the declaration that plan was compiled from, and stay as it is until
  * hd_vk_execute returned; host passes run later, on heddle's host thread: what their callbacks need must live until
- * hd_vk_wait or until the frame has left the frames in flight. */
+ * hd_vk_wait or until the frame has left the frames in flight.
+ *
+ * A history holds what the frame executed before on this hd_vk left, if that frame's plan put it and what it is of into the
+ * same places; else, and in the first frame, it is zero. Views of imports live for one frame, so that the engine may
+ * destroy an image once the frames that import it have finished.
+ *
+ * When only half of a frame could be submitted, and when the device is lost, that result comes back from every later call;
+ * then only hd_vk_destroy is left. After any other error the next frame may be executed. */
 hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
 hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan);
 /* The sizes that hd_vk_compile takes where its desc has none: an hd_size_fn whose user is the hd_vk; what hd_plan_verify
