@@ -1,0 +1,136 @@
+/* Private to graph/verify*.c: the model of a plan that the verifier replays. Shares no code with the compile phases. */
+#ifndef HDI_VERIFY_H
+#define HDI_VERIFY_H
+
+#include "alloc.h"
+#include "tables.h"
+
+#define HV_STAGE(bit) (UINT64_C(1) << (bit))
+enum { /* bits of VkPipelineStageFlags2, and two of ours for layout transitions, which have no stage */
+       HV_TOP = 0,
+       HV_DRAW_INDIRECT = 1,
+       HV_VERTEX_INPUT = 2,
+       HV_COMPUTE = 11,
+       HV_TRANSFER = 12,
+       HV_BOTTOM = 13,
+       HV_HOST = 14,
+       HV_ALL_GRAPHICS = 15,
+       HV_ALL_COMMANDS = 16,
+       HV_INDEX_INPUT = 36,
+       HV_ATTRIBUTE_INPUT = 37,
+       HV_PRE_RASTERIZATION = 38,
+       HV_LAST_STAGE = 48,
+       HV_INTO = 62, /* a semaphore wait of ALL_COMMANDS spreads here, transitions gather from it */
+       HV_OUT = 63,  /* transitions spread here, a semaphore signal of ALL_COMMANDS gathers from it */
+};
+#define HV_HOST_READ UINT64_C(0x2000)
+#define HV_HOST_WRITE UINT64_C(0x4000)
+
+enum { HV_BARRIER, HV_WAIT, HV_SIGNAL };
+enum { HV_TRANSITION = 1, HV_RELEASE = 2, HV_ACQUIRE = 4 };
+
+/* One sync node: an element of a barrier command, a semaphore wait, or a signal. near: the masks with groups expanded
+ * (memory scopes); far: with logically earlier or later stages too (execution scopes). */
+typedef struct hdi_vnode {
+    uint64_t src_near, src_far, dst_near, dst_far, src_access, dst_access;
+    uint32_t queue, submit, command, barrier, resource;
+    uint8_t kind, flags;
+} hdi_vnode;
+
+#define HV_INITIAL (UINT32_MAX - 1) /* content from before the frame */
+
+/* State of a segment while the plan is walked. */
+typedef struct hdi_vseg {
+    uint32_t layout, owner, holder; /* family; pass, HV_INITIAL or HDI_NONE: undefined */
+    uint32_t write_use, write_node; /* the last write: a use or a transition, HDI_NONE each */
+    uint32_t reads;                 /* uses that read since: list in read_use, read_next */
+    uint32_t released;              /* release node under way, or HDI_NONE */
+    bool tenant;                    /* no alias has written since our last write */
+} hdi_vseg;
+
+typedef struct hdi_verify {
+    hdi_decl d;
+    hd_plan_view p;
+    const hd_verify_desc *desc;
+    hdi_arena arena;
+    uint32_t messages, limit;
+    bool bad, stop;
+
+    uint32_t *plan_res;                             /* res -> index in p.resources or HDI_NONE */
+    uint32_t *use_pass;                             /* use -> pass */
+    uint32_t *pass_queue, *pass_submit, *pass_next; /* where a pass stands; first node on its queue after it */
+    uint8_t *kept;
+
+    uint32_t *seg_begin; /* res_count + 1 */
+    uint32_t *cut_begin; /* 2 * res_count + 1: axis 0 (mips, or bytes) and axis 1 (layers) */
+    uint64_t *cut;       /* ends included: n + 1 values for n pieces */
+    uint32_t seg_count;
+    hdi_vseg *seg;
+    uint32_t *expect_begin; /* use_count + 1 */
+    uint32_t *expect;       /* holder that each use must see, per segment of its range */
+    uint32_t *final_holder; /* per segment */
+    uint32_t *alias_begin, *alias;
+
+    uint32_t node_count, words;
+    hdi_vnode *node;
+    uint32_t *queue_node; /* queue_count + 1 */
+    uint32_t *command_node, *submit_signal, *wait_node;
+    uint32_t *wait_signal; /* plan wait -> submit whose signal it waits for */
+    uint32_t *seg_node_begin, *seg_node;
+
+    uint64_t rep;           /* representative stages */
+    uint8_t stage_slot[64]; /* representative -> row */
+    uint8_t stage_rep[64];
+    uint32_t slots;
+    uint64_t *use_stage;                /* per access: representative stages */
+    uint32_t *kind_begin, *access_kind; /* per access: (stage, access bit) pairs, those that count */
+    uint64_t *kind_stage, *kind_bit;
+    uint32_t kinds;
+    uint64_t *pred;  /* node_count x words */
+    uint64_t *reach; /* queue x slot x words */
+    uint64_t *seen;  /* queue x kind x words: nodes whose memory is visible */
+    uint64_t *leave; /* slot x words: nodes that wait for a stage */
+    uint64_t *avail; /* kind x words: global nodes that make a write available */
+
+    uint32_t *read_use, *read_next, read_count, read_capacity;
+} hdi_verify;
+
+void hdi_verify_fail(hdi_verify *v, const char *format, ...) HDI_PRINTF(2, 3);
+const char *hdi_verify_pass_name(const hdi_verify *v, uint32_t pass);
+const char *hdi_verify_res_name(const hdi_verify *v, uint32_t res);
+
+void hdi_verify_structure(hdi_verify *v);
+hd_result hdi_verify_placement(hdi_verify *v);
+hd_result hdi_verify_model(hdi_verify *v);
+hd_result hdi_verify_cull(hdi_verify *v);
+hd_result hdi_verify_nodes(hdi_verify *v);
+hd_result hdi_verify_walk(hdi_verify *v);
+
+/* Segments of a range: calls for each. */
+typedef struct hdi_vrect {
+    uint32_t base, a0, a1, b0, b1, stride;
+} hdi_vrect;
+hdi_vrect hdi_verify_rect(const hdi_verify *v, uint32_t res, const hd_range *range);
+#define HV_EACH_SEG(rect, s)                                                                                           \
+    for (hdi_vrect hv_r = (rect), *hv_once = &hv_r; hv_once; hv_once = NULL)                                           \
+        for (uint32_t hv_a = hv_r.a0; hv_a < hv_r.a1; hv_a++)                                                          \
+            for (uint32_t hv_b = hv_r.b0, s = hv_r.base + hv_a * hv_r.stride + hv_b; hv_b < hv_r.b1; hv_b++, s++)
+
+/* Order. */
+uint64_t hdi_verify_expand(uint64_t stages);
+uint64_t hdi_verify_src(uint64_t stages);
+uint64_t hdi_verify_dst(uint64_t stages);
+bool hdi_verify_access_meets(uint64_t mask, uint64_t bit);
+uint64_t hdi_verify_access_stages(uint64_t bit);
+uint64_t hdi_verify_queue_stages(uint32_t kind);
+void hdi_verify_gather(hdi_verify *v, uint32_t node);
+void hdi_verify_spread(hdi_verify *v, uint32_t node);
+bool hdi_verify_use_before_use(const hdi_verify *v, uint32_t x, uint32_t y);
+bool hdi_verify_use_before_node(const hdi_verify *v, uint32_t x, uint32_t node);
+bool hdi_verify_node_before_use(const hdi_verify *v, uint32_t node, uint32_t y);
+bool hdi_verify_node_before_node(const hdi_verify *v, uint32_t a, uint32_t b);
+bool hdi_verify_memory_to_use(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x_seg, uint32_t y,
+                              uint32_t y_seg);
+bool hdi_verify_memory_to_node(const hdi_verify *v, uint32_t x, uint32_t x_seg, uint32_t node);
+
+#endif

@@ -1,0 +1,123 @@
+#include "verify.h"
+
+#include "sort.h"
+
+/* Placement: sizes, alignment, heaps, and which resources share bytes. Sweep over offsets, O(n log n + pairs). */
+
+static hd_result need_of(hdi_verify *v, uint32_t res, hd_memory_need *need)
+{
+    hd_resource_info info;
+    hdi_resource_info(&v->d, res, &info);
+    *need = (hd_memory_need){0};
+    if (v->desc->size)
+        return v->desc->size(&info, need, v->desc->size_user);
+    hdi_default_need(&info, need);
+    return HD_OK;
+}
+
+static void check_one(hdi_verify *v, const hd_plan_resource *r, const hd_memory_need *need)
+{
+    const char *name = hdi_verify_res_name(v, r->id);
+    uint64_t align = need->alignment ? need->alignment : 1;
+    if (r->bytes < need->bytes)
+        hdi_verify_fail(v, "placement: resource %u '%s' has %llu bytes and needs %llu", r->id, name,
+                        (unsigned long long)r->bytes, (unsigned long long)need->bytes);
+    if (r->offset % align)
+        hdi_verify_fail(v, "alignment: resource %u '%s' stands at %llu, not a multiple of %llu", r->id, name,
+                        (unsigned long long)r->offset, (unsigned long long)align);
+    uint64_t heap = v->p.heaps[r->heap].bytes;
+    if (r->offset > heap || r->bytes > heap - r->offset)
+        hdi_verify_fail(v, "placement: resource %u '%s' reaches outside heap %u", r->id, name, r->heap);
+}
+
+static void pair(hdi_verify *v, uint32_t a, uint32_t b, bool fill, uint32_t *at)
+{
+    if (fill) {
+        v->alias[at[a]++] = b;
+        v->alias[at[b]++] = a;
+        return;
+    }
+    uint8_t both = v->d.res_flags[a] | v->d.res_flags[b];
+    if (both & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
+        hdi_verify_fail(
+            v,
+            "placement: resources %u '%s' and %u '%s' share bytes, and one is persistent (a history or what it is of)",
+            a, hdi_verify_res_name(v, a), b, hdi_verify_res_name(v, b));
+    v->alias_begin[a + 1]++;
+    v->alias_begin[b + 1]++;
+}
+
+static void sweep(hdi_verify *v, const uint32_t *order, uint32_t n, bool fill, uint32_t *at)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        const hd_plan_resource *a = &v->p.resources[order[i]];
+        for (uint32_t j = i + 1; j < n; j++) {
+            const hd_plan_resource *b = &v->p.resources[order[j]];
+            if (b->offset >= a->offset + a->bytes)
+                break;
+            if (b->bytes)
+                pair(v, a->id, b->id, fill, at);
+        }
+    }
+}
+
+static hd_result place_heap(hdi_verify *v, const uint32_t *order, const uint32_t *heap_begin, bool fill, uint32_t *at)
+{
+    for (uint32_t h = 0; h < v->p.heap_count; h++)
+        sweep(v, order + heap_begin[h], heap_begin[h + 1] - heap_begin[h], fill, at);
+    return HD_OK;
+}
+
+hd_result hdi_verify_placement(hdi_verify *v)
+{
+    uint32_t n = v->p.resource_count, heaps = v->p.heap_count, placed = 0;
+    uint64_t *key = HDI_ARENA_ARRAY(&v->arena, uint64_t, n), *key2 = HDI_ARENA_ARRAY(&v->arena, uint64_t, n);
+    uint32_t *order = HDI_ARENA_ARRAY(&v->arena, uint32_t, n), *order2 = HDI_ARENA_ARRAY(&v->arena, uint32_t, n);
+    uint32_t *by_heap = HDI_ARENA_ARRAY(&v->arena, uint32_t, n);
+    uint32_t *heap_begin = HDI_ARENA_ZEROED(&v->arena, uint32_t, (size_t)heaps + 2);
+    uint32_t *memory = HDI_ARENA_ARRAY(&v->arena, uint32_t, heaps);
+    uint32_t *at = HDI_ARENA_ARRAY(&v->arena, uint32_t, (size_t)v->d.res_count + 1);
+    v->alias_begin = HDI_ARENA_ZEROED(&v->arena, uint32_t, (size_t)v->d.res_count + 1);
+    if (v->arena.failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t h = 0; h < heaps; h++)
+        memory[h] = HDI_NONE;
+    for (uint32_t i = 0; i < n; i++) {
+        const hd_plan_resource *r = &v->p.resources[i];
+        bool external = v->d.res_flags[r->id] & HDI_RES_EXTERNAL;
+        if (external != (r->heap == HDI_NONE) || (!external && r->heap >= heaps)) {
+            hdi_verify_fail(v, "placement: resource %u '%s' has the wrong heap", r->id, hdi_verify_res_name(v, r->id));
+            return HD_PLAN_INVALID;
+        }
+        if (external)
+            continue;
+        hd_memory_need need;
+        hd_result result = need_of(v, r->id, &need);
+        if (result != HD_OK)
+            return result;
+        check_one(v, r, &need);
+        if (memory[r->heap] != HDI_NONE && memory[r->heap] != need.heap)
+            hdi_verify_fail(v, "placement: heap %u holds resources of memory %u and %u", r->heap, memory[r->heap],
+                            need.heap);
+        memory[r->heap] = need.heap;
+        key[placed] = r->offset;
+        order[placed++] = i;
+        heap_begin[r->heap + 2]++;
+    }
+    if (v->bad)
+        return HD_PLAN_INVALID;
+    hdi_sort_u64(key, order, key2, order2, placed);
+    for (uint32_t h = 0; h < heaps; h++)
+        heap_begin[h + 2] += heap_begin[h + 1];
+    for (uint32_t i = 0; i < placed; i++)
+        by_heap[heap_begin[v->p.resources[order[i]].heap + 1]++] = order[i];
+    place_heap(v, by_heap, heap_begin, false, at);
+    for (uint32_t r = 0; r < v->d.res_count; r++) {
+        v->alias_begin[r + 1] += v->alias_begin[r];
+        at[r] = v->alias_begin[r];
+    }
+    v->alias = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->alias_begin[v->d.res_count]);
+    if (!v->alias)
+        return HD_OUT_OF_MEMORY;
+    return place_heap(v, by_heap, heap_begin, true, at);
+}

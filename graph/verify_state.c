@@ -1,0 +1,410 @@
+#include "verify.h"
+
+/* The walk: submits in the order of the list (a topological order), one state a segment. Only the last write of a
+ * segment and the reads since matter, as each access is checked against those before it is noted. A segment whose
+ * memory an alias has written since is no tenant: its next access must write, and is checked against all overlapping
+ * ones. */
+
+static const char *race_kind(bool x_writes, bool y_reads)
+{
+    return !x_writes ? "write-after-read" : y_reads ? "read-after-write" : "write-after-write";
+}
+
+static void race_of_uses(hdi_verify *v, uint32_t x, uint32_t y, bool x_writes, bool y_reads)
+{
+    uint32_t px = v->use_pass[x], py = v->use_pass[y], rx = v->d.use_res[x], ry = v->d.use_res[y];
+    hdi_verify_fail(v,
+                    "%s race on resource %u '%s'%s: pass %u '%s' (queue %u, submit %u) %s, pass %u '%s' (queue %u, "
+                    "submit %u) %s: %s",
+                    race_kind(x_writes, y_reads), ry, hdi_verify_res_name(v, ry), rx == ry ? "" : " through its alias",
+                    px, hdi_verify_pass_name(v, px), v->pass_queue[px], v->pass_submit[px],
+                    x_writes ? "writes" : "reads", py, hdi_verify_pass_name(v, py), v->pass_queue[py],
+                    v->pass_submit[py], y_reads ? "reads" : "writes",
+                    hdi_verify_use_before_use(v, x, y) ? "the write is not made available and visible to it"
+                                                       : "no execution chain");
+}
+
+static void race_with_node(hdi_verify *v, uint32_t res, uint32_t x, uint32_t n, bool x_writes)
+{
+    uint32_t p = v->use_pass[x];
+    hdi_verify_fail(v,
+                    "%s race on resource %u '%s': pass %u '%s' (queue %u, submit %u) %s, barrier %u (queue %u, submit "
+                    "%u) changes layout or owner: %s",
+                    race_kind(x_writes, false), res, hdi_verify_res_name(v, res), p, hdi_verify_pass_name(v, p),
+                    v->pass_queue[p], v->pass_submit[p], x_writes ? "writes" : "reads", v->node[n].barrier,
+                    v->node[n].queue, v->node[n].submit,
+                    hdi_verify_use_before_node(v, x, n) ? "the write is not made available" : "no execution chain");
+}
+
+/* Use y on segment ys against what stands on segment s (the same, or an alias's). */
+static void check_use(hdi_verify *v, uint32_t y, uint32_t ys, uint32_t s)
+{
+    const hdi_vseg *seg = &v->seg[s];
+    const hdi_access_info *info = &v->d.access[v->d.use_access[y]];
+    if (seg->write_use != HDI_NONE) {
+        if (!hdi_verify_use_before_use(v, seg->write_use, y) ||
+            !hdi_verify_memory_to_use(v, seg->write_use, HDI_NONE, s, y, ys))
+            race_of_uses(v, seg->write_use, y, true, info->reads);
+    } else if (seg->write_node != HDI_NONE) {
+        uint32_t n = seg->write_node, p = v->use_pass[y];
+        if (!hdi_verify_node_before_use(v, n, y) || !hdi_verify_memory_to_use(v, HDI_NONE, n, s, y, ys))
+            hdi_verify_fail(v,
+                            "%s race on resource %u '%s': barrier %u (queue %u, submit %u) changes layout or owner, "
+                            "pass %u '%s' (queue %u, submit %u) does not wait for it",
+                            race_kind(true, info->reads), v->d.use_res[y], hdi_verify_res_name(v, v->d.use_res[y]),
+                            v->node[n].barrier, v->node[n].queue, v->node[n].submit, p, hdi_verify_pass_name(v, p),
+                            v->pass_queue[p], v->pass_submit[p]);
+    }
+    for (uint32_t r = seg->reads; info->writes && r != HDI_NONE && !v->stop; r = v->read_next[r])
+        if (!hdi_verify_use_before_use(v, v->read_use[r], y))
+            race_of_uses(v, v->read_use[r], y, false, false);
+}
+
+static void check_node(hdi_verify *v, uint32_t n, uint32_t res, uint32_t s)
+{
+    const hdi_vseg *seg = &v->seg[s];
+    if (seg->write_use != HDI_NONE) {
+        if (!hdi_verify_use_before_node(v, seg->write_use, n) || !hdi_verify_memory_to_node(v, seg->write_use, s, n))
+            race_with_node(v, res, seg->write_use, n, true);
+    } else if (seg->write_node != HDI_NONE) {
+        if (v->node[seg->write_node].command == v->node[n].command)
+            hdi_verify_fail(v, "layout: two barriers of one command (%u and %u) change resource %u '%s'",
+                            v->node[seg->write_node].barrier, v->node[n].barrier, res, hdi_verify_res_name(v, res));
+        else if (!hdi_verify_node_before_node(v, seg->write_node, n))
+            hdi_verify_fail(v,
+                            "write-after-write race on resource %u '%s': barriers %u and %u (submits %u and %u): no "
+                            "execution chain",
+                            res, hdi_verify_res_name(v, res), v->node[seg->write_node].barrier, v->node[n].barrier,
+                            v->node[seg->write_node].submit, v->node[n].submit);
+    }
+    for (uint32_t r = seg->reads; r != HDI_NONE && !v->stop; r = v->read_next[r])
+        if (!hdi_verify_use_before_node(v, v->read_use[r], n))
+            race_with_node(v, res, v->read_use[r], n, false);
+}
+
+static void bytes_of(const hdi_verify *v, uint32_t res, uint32_t s, uint64_t *begin, uint64_t *end)
+{
+    const hd_plan_resource *r = &v->p.resources[v->plan_res[res]];
+    *begin = r->offset;
+    *end = r->offset + r->bytes;
+    if (v->d.res_flags[res] & HDI_RES_BUFFER) {
+        const uint64_t *cut = v->cut + v->cut_begin[res * 2] + (s - v->seg_begin[res]);
+        *begin = r->offset + cut[0];
+        *end = r->offset + cut[1];
+    }
+}
+
+/* A write by use y or node n takes the memory of segment s: every overlapping segment of other resources must be done,
+ * and loses its content. */
+static void take_memory(hdi_verify *v, uint32_t y, uint32_t n, uint32_t res, uint32_t s)
+{
+    if (v->seg[s].tenant)
+        return;
+    uint64_t begin, end;
+    bytes_of(v, res, s, &begin, &end);
+    for (uint32_t i = v->alias_begin[res]; i < v->alias_begin[res + 1] && !v->stop; i++) {
+        uint32_t other = v->alias[i];
+        for (uint32_t t = v->seg_begin[other]; t < v->seg_begin[other + 1] && !v->stop; t++) {
+            uint64_t b, e;
+            bytes_of(v, other, t, &b, &e);
+            if (b >= end || e <= begin)
+                continue;
+            if (y != HDI_NONE)
+                check_use(v, y, s, t);
+            else
+                check_node(v, n, res, t);
+            v->seg[t].tenant = false;
+            v->seg[t].holder = HDI_NONE;
+        }
+    }
+    v->seg[s].tenant = true;
+}
+
+static bool is_concurrent(const hdi_verify *v, uint32_t res)
+{
+    return v->p.resources[v->plan_res[res]].flags & HD_PLAN_CONCURRENT;
+}
+
+static void check_layout_and_owner(hdi_verify *v, uint32_t u, uint32_t s)
+{
+    uint32_t res = v->d.use_res[u], p = v->use_pass[u], q = v->pass_queue[p], family = v->p.queues[q].family;
+    const hdi_access_info *info = &v->d.access[v->d.use_access[u]];
+    hdi_vseg *seg = &v->seg[s];
+    bool image = !(v->d.res_flags[res] & HDI_RES_BUFFER);
+    /* several reads of one pass agree on one layout: depth that is also sampled is read-only depth */
+    if (image && seg->layout != info->layout) {
+        bool agreed = false;
+        for (uint32_t o = v->d.pass_use_begin[p]; o < v->d.pass_use_begin[p + 1] && info->reads && !info->writes; o++)
+            agreed |=
+                o != u && v->d.use_res[o] == res && v->d.access[v->d.use_access[o]].layout == 4 && seg->layout == 4;
+        if (!agreed)
+            hdi_verify_fail(
+                v, "layout: pass %u '%s' (queue %u, submit %u) uses resource %u '%s' in layout %u, but it is in %u", p,
+                hdi_verify_pass_name(v, p), q, v->pass_submit[p], res, hdi_verify_res_name(v, res), info->layout,
+                seg->layout);
+    }
+    if (seg->released != HDI_NONE)
+        hdi_verify_fail(
+            v, "ownership: pass %u '%s' uses resource %u '%s' between its release (barrier %u) and its acquire", p,
+            hdi_verify_pass_name(v, p), res, hdi_verify_res_name(v, res), v->node[seg->released].barrier);
+    if (is_concurrent(v, res) || v->p.queues[q].kind == HD_QUEUE_HOST || seg->owner == family)
+        return;
+    if (seg->owner == HDI_NONE || (!image && info->writes && !info->reads))
+        seg->owner = family;
+    else
+        hdi_verify_fail(v,
+                        "ownership: pass %u '%s' (queue %u of family %u) uses resource %u '%s', which family %u owns",
+                        p, hdi_verify_pass_name(v, p), q, family, res, hdi_verify_res_name(v, res), seg->owner);
+}
+
+static hd_result walk_use(hdi_verify *v, uint32_t u)
+{
+    uint32_t res = v->d.use_res[u], p = v->use_pass[u], i = v->expect_begin[u];
+    const hdi_access_info *info = &v->d.access[v->d.use_access[u]];
+    hdi_vrect rect = hdi_verify_rect(v, res, v->d.use_range[u] == HDI_NONE ? NULL : &v->d.range[v->d.use_range[u]]);
+    HV_EACH_SEG(rect, s)
+    {
+        hdi_vseg *seg = &v->seg[s];
+        uint32_t expect = v->expect[i++];
+        if (v->stop)
+            return HD_OK;
+        check_layout_and_owner(v, u, s);
+        if (info->reads && expect != HDI_NONE && seg->holder != expect) {
+            if (seg->holder == HDI_NONE)
+                hdi_verify_fail(
+                    v, "content: pass %u '%s' (queue %u, submit %u) reads undefined content of resource %u '%s'", p,
+                    hdi_verify_pass_name(v, p), v->pass_queue[p], v->pass_submit[p], res, hdi_verify_res_name(v, res));
+            else
+                hdi_verify_fail(v,
+                                "content: pass %u '%s' (queue %u, submit %u) reads resource %u '%s' as %s %d left it; "
+                                "declaration order wants %s %d",
+                                p, hdi_verify_pass_name(v, p), v->pass_queue[p], v->pass_submit[p], res,
+                                hdi_verify_res_name(v, res), seg->holder == HV_INITIAL ? "frame start" : "pass",
+                                seg->holder == HV_INITIAL ? 0 : (int)seg->holder,
+                                expect == HV_INITIAL ? "frame start" : "pass", expect == HV_INITIAL ? 0 : (int)expect);
+        }
+        check_use(v, u, s, s);
+        if (info->writes) {
+            take_memory(v, u, HDI_NONE, res, s);
+            seg->write_use = u;
+            seg->write_node = seg->reads = HDI_NONE;
+            seg->holder = p;
+            continue;
+        }
+        if (v->read_count == v->read_capacity) { /* grown in the arena: doubling wastes at most as much again */
+            uint32_t capacity = v->read_capacity * 2 + 1024;
+            uint32_t *use = HDI_ARENA_ARRAY(&v->arena, uint32_t, capacity);
+            uint32_t *next = HDI_ARENA_ARRAY(&v->arena, uint32_t, capacity);
+            if (!use || !next)
+                return HD_OUT_OF_MEMORY;
+            for (uint32_t r = 0; r < v->read_count; r++) {
+                use[r] = v->read_use[r];
+                next[r] = v->read_next[r];
+            }
+            v->read_use = use;
+            v->read_next = next;
+            v->read_capacity = capacity;
+        }
+        v->read_use[v->read_count] = u;
+        v->read_next[v->read_count] = seg->reads;
+        seg->reads = v->read_count++;
+    }
+    return HD_OK;
+}
+
+static bool same_transfer(const hd_plan_barrier *a, const hd_plan_barrier *b)
+{
+    return a->resource == b->resource && a->old_layout == b->old_layout && a->new_layout == b->new_layout &&
+           a->src_family == b->src_family && a->dst_family == b->dst_family && a->range.offset == b->range.offset &&
+           a->range.bytes == b->range.bytes;
+}
+
+static void walk_transfer(hdi_verify *v, uint32_t n, uint32_t s)
+{
+    const hdi_vnode *node = &v->node[n];
+    const hd_plan_barrier *b = &v->p.barriers[node->barrier];
+    hdi_vseg *seg = &v->seg[s];
+    const char *name = hdi_verify_res_name(v, b->resource);
+    if (is_concurrent(v, b->resource))
+        hdi_verify_fail(v, "ownership: barrier %u moves resource %u '%s', which is concurrent", node->barrier,
+                        b->resource, name);
+    if (node->flags & HV_RELEASE) {
+        if (seg->owner != b->src_family || seg->released != HDI_NONE)
+            hdi_verify_fail(v, "ownership: barrier %u releases resource %u '%s' from family %u, which does not own it",
+                            node->barrier, b->resource, name, b->src_family);
+        seg->released = n;
+        return;
+    }
+    if (seg->released == HDI_NONE)
+        hdi_verify_fail(v, "ownership: barrier %u acquires resource %u '%s', which was not released", node->barrier,
+                        b->resource, name);
+    else if (!same_transfer(&v->p.barriers[v->node[seg->released].barrier], b))
+        hdi_verify_fail(v, "ownership: acquire (barrier %u) and release (barrier %u) of resource %u '%s' differ",
+                        node->barrier, v->node[seg->released].barrier, b->resource, name);
+    else if (!hdi_verify_node_before_node(v, seg->released, n))
+        hdi_verify_fail(
+            v, "ownership: acquire (barrier %u) of resource %u '%s' does not wait for its release (barrier %u)",
+            node->barrier, b->resource, name, v->node[seg->released].barrier);
+    seg->released = HDI_NONE;
+    seg->owner = b->dst_family;
+}
+
+static void walk_barrier(hdi_verify *v, uint32_t n)
+{
+    const hdi_vnode *node = &v->node[n];
+    if (node->resource == HDI_NONE)
+        return;
+    const hd_plan_barrier *b = &v->p.barriers[node->barrier];
+    bool image = !(v->d.res_flags[b->resource] & HDI_RES_BUFFER), moves = node->flags & (HV_RELEASE | HV_ACQUIRE);
+    const char *name = hdi_verify_res_name(v, b->resource);
+    HV_EACH_SEG(hdi_verify_rect(v, b->resource, &b->range), s)
+    {
+        hdi_vseg *seg = &v->seg[s];
+        if (v->stop)
+            return;
+        if (image && b->old_layout && b->old_layout != seg->layout)
+            hdi_verify_fail(
+                v, "layout: barrier %u (queue %u, submit %u) takes resource %u '%s' from layout %u, but it is in %u",
+                node->barrier, node->queue, node->submit, b->resource, name, b->old_layout, seg->layout);
+        if (image && !b->new_layout && b->old_layout)
+            hdi_verify_fail(v, "layout: barrier %u takes resource %u '%s' to UNDEFINED", node->barrier, b->resource,
+                            name);
+        if (!node->flags)
+            continue;
+        check_node(v, n, b->resource, s);
+        take_memory(v, HDI_NONE, n, b->resource, s);
+        uint32_t family = v->p.queues[node->queue].family;
+        if (moves)
+            walk_transfer(v, n, s);
+        else if (seg->released != HDI_NONE)
+            hdi_verify_fail(v, "ownership: barrier %u changes resource %u '%s' between its release and its acquire",
+                            node->barrier, b->resource, name);
+        else if (!is_concurrent(v, b->resource)) {
+            if (seg->owner != family && seg->owner != HDI_NONE && b->old_layout)
+                hdi_verify_fail(v,
+                                "ownership: barrier %u on queue %u of family %u keeps the content of resource %u '%s', "
+                                "which family %u owns",
+                                node->barrier, node->queue, family, b->resource, name, seg->owner);
+            seg->owner = family;
+        }
+        if (image && !b->old_layout)
+            seg->holder = HDI_NONE;
+        if (image && !(node->flags & HV_RELEASE))
+            seg->layout = b->new_layout;
+        seg->write_node = n;
+        seg->write_use = seg->reads = HDI_NONE;
+    }
+}
+
+static void start(hdi_verify *v)
+{
+    for (uint32_t r = 0; r < v->d.res_count; r++) {
+        uint8_t flags = v->d.res_flags[r];
+        uint32_t index = v->plan_res[r], layout = 0, owner = HDI_NONE;
+        if (index != HDI_NONE && (flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY))) {
+            uint32_t from = flags & HDI_RES_HISTORY ? v->plan_res[v->d.res_pair[r]] : index;
+            const hd_plan_resource *of = &v->p.resources[from == HDI_NONE ? index : from];
+            layout = flags & HDI_RES_HISTORY ? of->final_layout : v->d.res_info[r].initial_layout;
+            owner = flags & HDI_RES_HISTORY ? of->final_family : of->first_family;
+            if (owner == HDI_NONE && !(flags & HDI_RES_HISTORY))
+                owner = v->p.queues[0].family;
+        }
+        for (uint32_t s = v->seg_begin[r]; s < v->seg_begin[r + 1]; s++)
+            v->seg[s] = (hdi_vseg){.layout = flags & HDI_RES_BUFFER ? 0 : layout,
+                                   .owner = owner,
+                                   .holder = flags & HDI_RES_CONTENT ? HV_INITIAL : HDI_NONE,
+                                   .write_use = HDI_NONE,
+                                   .write_node = HDI_NONE,
+                                   .reads = HDI_NONE,
+                                   .released = HDI_NONE};
+    }
+}
+
+static void finish(hdi_verify *v)
+{
+    for (uint32_t i = 0; i < v->p.resource_count && !v->stop; i++) {
+        const hd_plan_resource *r = &v->p.resources[i];
+        uint8_t flags = v->d.res_flags[r->id];
+        const char *name = hdi_verify_res_name(v, r->id);
+        bool image = !(flags & HDI_RES_BUFFER), keeps = flags & (HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY);
+        uint32_t wanted = flags & HDI_RES_HISTORY && v->plan_res[v->d.res_pair[r->id]] != HDI_NONE
+                              ? v->p.resources[v->plan_res[v->d.res_pair[r->id]]].final_layout
+                              : r->final_layout;
+        uint32_t asked = flags & HDI_RES_EXTERNAL && image ? v->d.res_info[r->id].final_layout : 0;
+        if (asked && asked != wanted)
+            hdi_verify_fail(v, "final state: resource %u '%s' is to be left in layout %u, the plan says %u", r->id,
+                            name, asked, wanted);
+        for (uint32_t s = v->seg_begin[r->id]; s < v->seg_begin[r->id + 1] && !v->stop; s++) {
+            const hdi_vseg *seg = &v->seg[s];
+            if (seg->released != HDI_NONE)
+                hdi_verify_fail(v, "ownership: resource %u '%s' is released (barrier %u) and never acquired", r->id,
+                                name, v->node[seg->released].barrier);
+            if (!keeps && !(flags & HDI_RES_HISTORY))
+                continue;
+            bool untouched = seg->write_use == HDI_NONE && seg->write_node == HDI_NONE && seg->reads == HDI_NONE;
+            if (image && seg->layout != wanted && !(untouched && (flags & HDI_RES_HAS_HISTORY)))
+                hdi_verify_fail(v, "final state: resource %u '%s' ends in layout %u, the plan says %u", r->id, name,
+                                seg->layout, wanted);
+            if (!(r->flags & HD_PLAN_CONCURRENT) && r->final_family != HDI_NONE && seg->owner != HDI_NONE &&
+                seg->owner != r->final_family)
+                hdi_verify_fail(v, "final state: resource %u '%s' ends with family %u, the plan says %u", r->id, name,
+                                seg->owner, r->final_family);
+            if (keeps && v->final_holder[s] != HDI_NONE && seg->holder != v->final_holder[s])
+                hdi_verify_fail(v, "final state: resource %u '%s' does not end with the content of its last write",
+                                r->id, name);
+        }
+    }
+}
+
+static void walk_batch(hdi_verify *v, uint32_t c)
+{
+    const hd_plan_command *command = &v->p.commands[c];
+    uint32_t first = v->command_node[c], count = v->p.batches[command->index].barrier_count;
+    if (command->kind != HD_COMMAND_WAIT) /* the elements of one command never chain: gather all, then spread all */
+        for (uint32_t n = first; n < first + count; n++)
+            hdi_verify_gather(v, n);
+    if (command->kind == HD_COMMAND_SET)
+        return;
+    for (uint32_t n = first; n < first + count && !v->stop; n++)
+        walk_barrier(v, n);
+    for (uint32_t n = first; n < first + count; n++)
+        hdi_verify_spread(v, n);
+}
+
+hd_result hdi_verify_walk(hdi_verify *v)
+{
+    v->seg = HDI_ARENA_ARRAY(&v->arena, hdi_vseg, v->seg_count);
+    if (!v->seg)
+        return HD_OUT_OF_MEMORY;
+    start(v);
+    for (uint32_t s = 0; s < v->p.submit_count && !v->stop; s++) {
+        const hd_plan_submit *x = &v->p.submits[s];
+        for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++) {
+            uint32_t n = v->wait_node[w], signal = v->submit_signal[v->wait_signal[w]];
+            uint64_t *to = v->pred + (size_t)n * v->words, *from = v->pred + (size_t)signal * v->words;
+            for (uint32_t i = 0; i < v->words; i++)
+                to[i] |= from[i];
+            to[signal / 64] |= UINT64_C(1) << (signal & 63);
+        }
+        for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++)
+            hdi_verify_spread(v, v->wait_node[w]);
+        for (uint32_t c = x->command_begin; c < x->command_begin + x->command_count && !v->stop; c++) {
+            const hd_plan_command *command = &v->p.commands[c];
+            if (command->kind != HD_COMMAND_PASS) {
+                walk_batch(v, c);
+                continue;
+            }
+            uint32_t p = command->index;
+            for (uint32_t u = v->d.pass_use_begin[p]; u < v->d.pass_use_begin[p + 1]; u++) {
+                hd_result result = walk_use(v, u);
+                if (result != HD_OK)
+                    return result;
+            }
+        }
+        if (v->submit_signal[s] != HDI_NONE)
+            hdi_verify_gather(v, v->submit_signal[s]);
+    }
+    if (!v->stop)
+        finish(v);
+    return HD_OK;
+}
