@@ -6,3 +6,4 @@
 #include "test_vk_frames.c"
 #include "test_vk_history.c"
 #include "test_vk_resources.c"
+#include "test_vk_random.c"

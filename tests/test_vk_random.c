@@ -1,0 +1,227 @@
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+#include "vk_scene.h"
+
+/* Random frames against a model: resources of 64 words (buffers, and images of 8 x 8 words) are filled, copied into one
+ * another and written and read by host passes, on queues of random kinds, while the model does the same in declaration
+ * order on plain arrays. Every host pass that reads compares. Wrong aliasing, order, layouts or roles of histories show
+ * as wrong words, wrong barriers as messages of the validation layer. HEDDLE_SEED replays a run. */
+
+enum { WORDS = 64, SIDE = 8, RESOURCES = 24, OPS = 60, ROUNDS = 200, FRAMES_A_ROUND = 4 };
+
+typedef enum op_kind { FILL, COPY, HOST_WRITE, HOST_CHECK } op_kind;
+
+typedef struct op {
+    hdt_vk *f;
+    op_kind kind;
+    hd_resource from, to;
+    bool from_image, to_image;
+    uint32_t value;
+    uint32_t expect[WORDS]; /* HOST_CHECK */
+    uint32_t bad, runs;
+} op;
+
+typedef struct model {
+    hd_resource handle;
+    bool image, written, host;
+    uint32_t words[WORDS];
+} model;
+
+static const VkImageSubresourceLayers layers = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
+
+static void record_fill(hd_recorder *recorder, void *user)
+{
+    const op *o = user;
+    VkCommandBuffer commands = hd_vk_commands(recorder);
+    if (!o->to_image) {
+        HDT_FN(o->f, vkCmdFillBuffer)(commands, hd_vk_buffer(recorder, o->to), 0, WORDS * 4, o->value);
+        return;
+    }
+    VkClearColorValue color = {.uint32 = {o->value, 0, 0, 0}};
+    VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
+    HDT_FN(o->f, vkCmdClearColorImage)
+    (commands, hd_vk_image(recorder, o->to), VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1, &whole);
+}
+
+static void record_copy(hd_recorder *recorder, void *user)
+{
+    const op *o = user;
+    const VkImageLayout src = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, dst = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
+    VkCommandBuffer commands = hd_vk_commands(recorder);
+    VkImage from = hd_vk_image(recorder, o->from), to = hd_vk_image(recorder, o->to);
+    VkBufferImageCopy mixed = {.imageSubresource = layers, .imageExtent = {SIDE, SIDE, 1}};
+    VkImageCopy images = {.srcSubresource = layers, .dstSubresource = layers, .extent = {SIDE, SIDE, 1}};
+    VkBufferCopy buffers = {.size = WORDS * 4};
+    if (o->from_image && o->to_image)
+        HDT_FN(o->f, vkCmdCopyImage)(commands, from, src, to, dst, 1, &images);
+    else if (o->from_image)
+        HDT_FN(o->f, vkCmdCopyImageToBuffer)(commands, from, src, hd_vk_buffer(recorder, o->to), 1, &mixed);
+    else if (o->to_image)
+        HDT_FN(o->f, vkCmdCopyBufferToImage)(commands, hd_vk_buffer(recorder, o->from), to, dst, 1, &mixed);
+    else
+        HDT_FN(o->f, vkCmdCopyBuffer)
+    (commands, hd_vk_buffer(recorder, o->from), hd_vk_buffer(recorder, o->to), 1, &buffers);
+}
+
+static void host_write(hd_recorder *recorder, void *user)
+{
+    const op *o = user;
+    uint32_t *words = hd_vk_mapped(recorder, o->to);
+    for (uint32_t i = 0; i < WORDS && words; i++)
+        words[i] = o->value + i;
+}
+
+static void host_check(hd_recorder *recorder, void *user)
+{
+    op *o = user;
+    const uint32_t *words = hd_vk_mapped(recorder, o->from);
+    o->runs++;
+    for (uint32_t i = 0; i < WORDS; i++)
+        o->bad += !words || words[i] != o->expect[i];
+}
+
+static uint32_t pick(uint64_t *random, const model *models, bool written, bool host)
+{
+    for (uint32_t tries = 0; tries < 100; tries++) {
+        uint32_t r = hdt_below(random, RESOURCES);
+        bool history = r >= RESOURCES - 4 && r % 2 == 1;
+        if ((written ? models[r].written : !history) && (!host || models[r].host))
+            return r;
+    }
+    return HD_NONE;
+}
+
+/* One operation of a random kind, declared and done by the model; false: this one cannot be. */
+static bool add_op(scene *s, uint64_t *random, model *models, op *o, uint32_t number)
+{
+    static const hd_record_fn records[] = {record_fill, record_copy, host_write, host_check};
+    o->f = &s->f;
+    o->kind = (op_kind)hdt_below(random, 4);
+    o->value = number * 1000 + 1;
+    bool host = o->kind == HOST_WRITE || o->kind == HOST_CHECK;
+    uint32_t from = HD_NONE, to = HD_NONE;
+    if (o->kind == COPY || o->kind == HOST_CHECK)
+        from = pick(random, models, true, host);
+    if (o->kind != HOST_CHECK)
+        to = pick(random, models, false, host);
+    if (from == to || (from == HD_NONE && (o->kind == COPY || o->kind == HOST_CHECK)) ||
+        (to == HD_NONE && o->kind != HOST_CHECK))
+        return false;
+    hd_use uses[2];
+    uint32_t use_count = 0;
+    if (from != HD_NONE) {
+        o->from = models[from].handle;
+        o->from_image = models[from].image;
+        uses[use_count++] = (hd_use){o->from, host ? HD_HOST_READ : HD_TRANSFER_SRC};
+    }
+    if (to != HD_NONE) {
+        o->to = models[to].handle;
+        o->to_image = models[to].image;
+        uses[use_count++] = (hd_use){o->to, host ? HD_HOST_WRITE : HD_TRANSFER_DST};
+        models[to].written = true;
+        for (uint32_t i = 0; i < WORDS; i++)
+            models[to].words[i] = o->kind == COPY ? models[from].words[i] : o->kind == FILL ? o->value : o->value + i;
+    } else {
+        memcpy(o->expect, models[from].words, sizeof(o->expect));
+    }
+    bool clears = o->kind == FILL && o->to_image; /* no transfer queue can */
+    hd_graph_pass(s->graph, &(hd_pass_desc){.name = "op",
+                                            .type = host     ? HD_PASS_HOST
+                                                    : clears ? HD_PASS_COMPUTE
+                                                             : HD_PASS_TRANSFER,
+                                            .pin = clears ? HD_PIN_NONE : (hd_pin)hdt_below(random, 4),
+                                            .root = o->kind == HOST_CHECK,
+                                            .record = records[o->kind],
+                                            .user = o,
+                                            .uses = uses,
+                                            .use_count = use_count});
+    return true;
+}
+
+/* Resource r of the frame. The last four are two pairs: a history and, before it, what it is of. last: what the OFs
+ * held at the end of the last frame. */
+static void add_resources(scene *s, uint64_t shape, model *models, uint32_t last[2][WORDS])
+{
+    for (uint32_t r = 0; r < RESOURCES; r++) {
+        model *m = &models[r];
+        *m = (model){.image = shape >> r & 1};
+        m->host = !m->image && r % 3 == 0;
+        if (r >= RESOURCES - 4 && r % 2 == 1) {
+            m->image = models[r - 1].image;
+            m->host = false;
+            m->written = true;
+            m->handle = hd_graph_history(s->graph, models[r - 1].handle);
+            memcpy(m->words, last[(r - (RESOURCES - 4)) / 2], sizeof(m->words));
+        } else if (m->image) {
+            m->handle = hd_graph_image(
+                s->graph,
+                &(hd_image_desc){.name = "image", .width = SIDE, .height = SIDE, .format = VK_FORMAT_R32_UINT});
+        } else {
+            m->handle = buffer(s, "buffer", WORDS * 4);
+        }
+    }
+}
+
+/* Frames of one shape: the same declaration each time, so that histories are kept. */
+static void run_round(scene *s, uint64_t seed)
+{
+    static op ops[FRAMES_A_ROUND][OPS];
+    static model models[RESOURCES];
+    uint32_t last[2][WORDS];
+    memset(last, 0, sizeof(last));
+    memset(ops, 0, sizeof(ops));
+    hd_graph_begin(s->graph); /* a frame without histories: the round's first ones are zero */
+    cr_assert_eq(hd_vk_frame(s->f.vk, s->graph), HD_OK);
+    for (uint32_t frame = 0; frame < FRAMES_A_ROUND; frame++) {
+        uint64_t random = seed, shape = hdt_random(&random);
+        hd_graph_begin(s->graph);
+        add_resources(s, shape, models, last);
+        /* Every OF is written first, so that a frame always leaves something. */
+        for (uint32_t p = 0; p < 2; p++) {
+            model *of = &models[RESOURCES - 4 + 2 * p];
+            op *o = &ops[frame][p];
+            *o = (op){.f = &s->f, .kind = FILL, .to = of->handle, .to_image = of->image, .value = frame * 100 + p + 1};
+            hd_graph_pass(s->graph, &(hd_pass_desc){.name = "of",
+                                                    .type = HD_PASS_COMPUTE,
+                                                    .record = record_fill,
+                                                    .user = o,
+                                                    .uses = HD_USES({of->handle, HD_TRANSFER_DST})});
+            of->written = true;
+            for (uint32_t i = 0; i < WORDS; i++)
+                of->words[i] = o->value;
+        }
+        for (uint32_t i = 2; i < OPS; i++) {
+            while (!add_op(s, &random, models, &ops[frame][i], i + frame * OPS))
+                memset(&ops[frame][i], 0, sizeof(op));
+        }
+        hd_result result = hd_vk_frame(s->f.vk, s->graph);
+        cr_assert_eq(result, HD_OK, "seed %llu: %s: %s", (unsigned long long)seed, hd_result_name(result),
+                     hd_graph_error(s->graph)->text);
+        for (uint32_t p = 0; p < 2; p++)
+            memcpy(last[p], models[RESOURCES - 4 + 2 * p].words, sizeof(last[p]));
+    }
+    cr_assert_eq(hd_vk_wait(s->f.vk), HD_OK);
+    for (uint32_t frame = 0; frame < FRAMES_A_ROUND; frame++) {
+        for (uint32_t i = 0; i < OPS; i++) {
+            const op *o = &ops[frame][i];
+            cr_expect_eq(o->runs, o->kind == HOST_CHECK, "HEDDLE_SEED=%llu frame %u op %u", (unsigned long long)seed,
+                         frame, i);
+            cr_expect_eq(o->bad, 0, "HEDDLE_SEED=%llu frame %u op %u: %u wrong words", (unsigned long long)seed, frame,
+                         i, o->bad);
+        }
+    }
+}
+
+Test(vk_random, frames_against_a_model, .timeout = 100)
+{
+    scene s;
+    open_scene(&s, NULL);
+    uint64_t seed = hdt_seed();
+    for (uint32_t round = 0; round < (getenv("HEDDLE_SEED") ? 1 : ROUNDS); round++)
+        run_round(&s, seed + round);
+    close_scene(&s);
+}
