@@ -105,6 +105,15 @@ static bool check_batch(hdi_verify *v, uint32_t s, const hd_plan_command *c)
     return true;
 }
 
+static bool can_run(uint32_t type, uint32_t kind)
+{
+    if (type == HD_PASS_GFX)
+        return kind == HD_QUEUE_GFX;
+    if (type == HD_PASS_COMPUTE)
+        return kind == HD_QUEUE_GFX || kind == HD_QUEUE_COMPUTE;
+    return (type == HD_PASS_HOST) == (kind == HD_QUEUE_HOST);
+}
+
 static void check_pass(hdi_verify *v, uint32_t s, uint32_t pass)
 {
     if (pass >= v->d.pass_count) {
@@ -120,15 +129,12 @@ static void check_pass(hdi_verify *v, uint32_t s, uint32_t pass)
     uint32_t q = v->p.submits[s].queue, kind = v->p.queues[q].kind, type = v->d.pass_type[pass];
     v->pass_queue[pass] = q;
     v->pass_submit[pass] = s;
-    bool legal = type == HD_PASS_GFX        ? kind == HD_QUEUE_GFX
-                 : type == HD_PASS_COMPUTE  ? kind == HD_QUEUE_GFX || kind == HD_QUEUE_COMPUTE
-                 : type == HD_PASS_TRANSFER ? kind != HD_QUEUE_HOST
-                                            : kind == HD_QUEUE_HOST;
+    bool legal = can_run(type, kind);
     if (!legal)
         hdi_verify_fail(v, "queue: pass %u '%s' of type %u stands on queue %u of kind %u, which cannot run it", pass,
                         name, type, q, kind);
     uint32_t pin = v->d.pass_pin[pass];
-    if (pin == HD_PIN_NONE || type == HD_PASS_HOST || !legal)
+    if (pin == HD_PIN_NONE || !legal || !can_run(type, pin - HD_PIN_GFX)) /* a pin to what cannot run it says nothing */
         return;
     bool have = false;
     for (uint32_t i = 0; i < v->p.queue_count; i++)
