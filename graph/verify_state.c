@@ -334,6 +334,9 @@ static void finish(hdi_verify *v)
         if (asked && asked != wanted)
             hdi_verify_fail(v, "final state: resource %u '%s' is to be left in layout %u, the plan says %u", r->id,
                             name, asked, wanted);
+        if (image && wanted != r->final_layout)
+            hdi_verify_fail(v, "final state: history %u '%s' says layout %u, what it is of says %u", r->id, name,
+                            r->final_layout, wanted);
         for (uint32_t s = v->seg_begin[r->id]; s < v->seg_begin[r->id + 1] && !v->stop; s++) {
             const hdi_vseg *seg = &v->seg[s];
             if (seg->released != HDI_NONE)

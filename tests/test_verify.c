@@ -226,7 +226,7 @@ static const struct {
     {"bad alignment", "alignment:", bad_alignment, 100},
     {"persistent overlap", "persistent", overlap_persistent, 100},
     {"wrong final layout", "final state:", wrong_final_layout, 90},
-    {"no host barrier", "race", no_host_barrier, 60},
+    {"no host barrier", "race", no_host_barrier, 30},
 };
 
 static bool holds(const sink *s, const char *word)
@@ -271,7 +271,9 @@ Test(verify, broken_plans_are_refused)
             const hd_plan *plan;
             hd_compile_desc desc = {.queues = queue_sets[set], .queue_count = queue_counts[set]};
             cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
-            try_mutants(graph, plan, tally);
+            sink s;
+            if (verify(graph, plan, &s) == HD_OK) /* else the other test speaks */
+                try_mutants(graph, plan, tally);
         }
     for (size_t m = 0; m < sizeof(mutants) / sizeof(mutants[0]); m++) {
         printf("%-24s %6u tried %6u refused %6u with \"%s\"\n", mutants[m].name, tally[m][0], tally[m][1], tally[m][2],
