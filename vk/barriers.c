@@ -13,6 +13,15 @@ typedef struct barrier_arrays {
     VkDependencyInfo info;
 } barrier_arrays;
 
+/* A resource's first transition in a frame waits for nothing in the plan; what earlier frames did to it has ended
+ * behind the semaphores that the frame's first submits wait for with ALL_COMMANDS. That covers transitions by the text
+ * of the specification, but layers want to see a chain of stages, and this is one. */
+static VkPipelineStageFlags2 first_scope(const hd_plan_barrier *barrier)
+{
+    bool transfer = barrier->src_family != barrier->dst_family;
+    return barrier->src_stages || transfer ? barrier->src_stages : barrier->dst_stages;
+}
+
 static void add(const hdi_vk_frame *frame, barrier_arrays *arrays, const hd_plan_barrier *barrier)
 {
     if (barrier->resource == HD_NONE) {
@@ -44,7 +53,7 @@ static void add(const hdi_vk_frame *frame, barrier_arrays *arrays, const hd_plan
     const hd_range *range = &barrier->range;
     arrays->images[arrays->info.imageMemoryBarrierCount++] = (VkImageMemoryBarrier2){
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
-        .srcStageMask = barrier->src_stages,
+        .srcStageMask = first_scope(barrier),
         .srcAccessMask = barrier->src_access,
         .dstStageMask = barrier->dst_stages,
         .dstAccessMask = barrier->dst_access,

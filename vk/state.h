@@ -47,7 +47,6 @@ typedef struct hdi_vk_instance_table {
     X(vkDestroySemaphore)                                                                                              \
     X(vkWaitSemaphores)                                                                                                \
     X(vkSignalSemaphore)                                                                                               \
-    X(vkGetSemaphoreCounterValue)                                                                                      \
     X(vkCreateCommandPool)                                                                                             \
     X(vkDestroyCommandPool)                                                                                            \
     X(vkResetCommandPool)                                                                                              \
