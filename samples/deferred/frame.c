@@ -102,8 +102,8 @@ static void declare_geometry(hd_graph *g, struct frame *f)
     });
 }
 
-/* What the compute queue can do while the graphics queue draws. Reads have no order among themselves: heddle may run the
- * light culling before the G-buffer, beside the sun map, and does. */
+/* What the compute queue can do while the graphics queue draws. Reads have no order among themselves: heddle may run
+ * the light culling before the G-buffer, beside the sun map, and does. */
 static void declare_async(hd_graph *g, struct frame *f)
 {
     hd_graph_pass(g, &(hd_pass_desc){

@@ -20,7 +20,8 @@ void main()
     if (any(greaterThanEqual(cell, size)))
         return;
     vec2 uv = (vec2(cell) + 0.5) / vec2(size), texel = 1.0 / vec2(textureSize(above, 0));
-    vec3 sum = tap(uv + texel * vec2(-1.0, -1.0)) + tap(uv + texel * vec2(1.0, -1.0)) + tap(uv + texel * vec2(-1.0, 1.0)) +
+    vec3 sum = tap(uv + texel * vec2(-1.0, -1.0)) + tap(uv + texel * vec2(1.0, -1.0)) + tap(uv +
+        texel * vec2(-1.0, 1.0)) +
                tap(uv + texel * vec2(1.0, 1.0));
     imageStore(level, cell, vec4(0.25 * sum, 1.0));
 }

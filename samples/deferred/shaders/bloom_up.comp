@@ -11,7 +11,9 @@ void main()
         return;
     vec2 uv = (vec2(cell) + 0.5) / vec2(size), texel = 0.75 / vec2(textureSize(below, 0));
     vec3 sum = textureLod(below, uv, 0.0).rgb * 2.0;
-    sum += textureLod(below, uv + texel * vec2(-1.0, -1.0), 0.0).rgb + textureLod(below, uv + texel * vec2(1.0, -1.0), 0.0).rgb;
-    sum += textureLod(below, uv + texel * vec2(-1.0, 1.0), 0.0).rgb + textureLod(below, uv + texel * vec2(1.0, 1.0), 0.0).rgb;
+    sum += textureLod(below, uv + texel * vec2(-1.0, -1.0), 0.0).rgb + textureLod(below, uv +
+        texel * vec2(1.0, -1.0), 0.0).rgb;
+    sum += textureLod(below, uv + texel * vec2(-1.0, 1.0), 0.0).rgb + textureLod(below, uv +
+        texel * vec2(1.0, 1.0), 0.0).rgb;
     imageStore(level, cell, vec4(mix(imageLoad(level, cell).rgb, sum / 6.0, 0.58), 1.0));
 }

@@ -4,7 +4,8 @@ vec3 arcade(vec3 q, float beyond_side, vec3 d)
     float z = abs(fract((q.z - 10.5) / 3.0) - 0.5) * 3.0, y = q.y - 3.54; // z: from the middle of the bay
     bool opening = q.y < 3.54 ? z < 1.22 : z * z + y * y < 1.32;
     vec3 stone = beyond_side > 0.0 ? vec3(0.95, 0.60, 0.34) * (0.55 + 0.08 * q.y) : vec3(0.20, 0.17, 0.16);
-    vec3 behind = beyond_side > 0.0 ? vec3(0.30, 0.16, 0.08) : sky(vec3(d.x, max(d.y, 0.02), d.z)) * (q.y < 1.2 ? 0.35 : 0.9);
+    vec3 behind = beyond_side > 0.0 ? vec3(0.30, 0.16, 0.08) :
+        sky(vec3(d.x, max(d.y, 0.02), d.z)) * (q.y < 1.2 ? 0.35 : 0.9);
     return opening ? behind : stone;
 }
 

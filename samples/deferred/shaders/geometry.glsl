@@ -1,5 +1,5 @@
-// Vertex and instance attributes, and the one way from them to the screen: both depth passes and the G-buffer must agree
-// to the last bit.
+// Vertex and instance attributes, and the one way from them to the screen: both depth passes and the G-buffer must
+// agree to the last bit.
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec3 normal;
 layout(location = 2) in vec4 row_x;

@@ -26,7 +26,8 @@ void main()
     vec3 ray = view_ray(uv), up = vec3(ray.x, -ray.y, ray.z), beyond = sky(up);
     float floor_depth = view_depth(depth), cone = normal.w * normal.w, turn = pixel_noise(vec2(cell) + 17.0);
     // A ripple turns the mirrored ray: the farther the mirrored thing is behind the surface, the more it moves.
-    float straight = texelFetch(mirrored, cell, 0).a, way = straight > 0.0 ? max(1.0 - floor_depth / straight, 0.0) : 0.8;
+    float straight = texelFetch(mirrored, cell, 0).a, way = straight > 0.0 ? max(1.0 - floor_depth / straight,
+        0.0) : 0.8;
     vec2 middle = vec2(cell) + 0.5 + normal.xz * 0.6 * way * frame.planes.w * 0.5;
     float behind = texelFetch(mirrored, clamp(ivec2(middle), ivec2(0), size - 1), 0).a;
     behind = behind > 0.0 ? behind : 60.0;

@@ -30,8 +30,9 @@ float sun_shadow(vec3 p, vec3 n, vec2 pixel)
     vec3 s = sun_map_place(p + n * (0.025 + 0.035 * (1.0 - nl)));
     float turn = pixel_noise(pixel), sum = 0.0;
     const int taps = 7;
+    vec2 spread = 2.4 * frame.sun.w * vec2(0.66, 1.0);
     for (int i = 0; i < taps; i++)
-        sum += texture(sun_map, vec3(s.xy + disc_point(i, taps, turn) * 2.4 * frame.sun.w * vec2(0.66, 1.0), s.z + 0.0005));
+        sum += texture(sun_map, vec3(s.xy + disc_point(i, taps, turn) * spread, s.z + 0.0005));
     return sum / float(taps);
 }
 
@@ -42,10 +43,11 @@ vec3 lanterns(uvec4 mask, vec3 p, vec3 n, vec3 v, vec3 albedo, vec3 f0, float ro
         for (uint bits = mask[word]; bits != 0u; bits &= bits - 1u) {
             Light light = lights[word * 32u + uint(findLSB(bits))];
             vec3 to = light.place_radius.xyz - p;
-            float d2 = dot(to, to);
-            if (d2 < light.place_radius.w * light.place_radius.w)
-                sum += min(shade(n, v, to * inversesqrt(d2 + 1e-6), albedo, f0, roughness), vec3(9.0)) * light.color.rgb *
-                       falloff(d2, light.place_radius.w);
+            float d2 = dot(to, to), radius = light.place_radius.w;
+            if (d2 < radius * radius) {
+                vec3 part = shade(n, v, to * inversesqrt(d2 + 1e-6), albedo, f0, roughness);
+                sum += min(part, vec3(9.0)) * light.color.rgb * falloff(d2, radius);
+            }
         }
     }
     return sum;
@@ -74,7 +76,8 @@ vec3 shade_pixel(ivec2 pixel, vec2 uv, float depth)
     float open = textureLod(occlusion_map, uv, 0.0).r, nv = max(dot(n, v), 1e-3);
     vec3 sum = vec3(0.0);
     if (dot(n, frame.sun.xyz) > 0.0)
-        sum += shade(n, v, frame.sun.xyz, albedo, f0, max(g.w, 0.08)) * frame.sun_color.rgb * sun_shadow(p, n, vec2(pixel));
+        sum += shade(n, v, frame.sun.xyz, albedo, f0, max(g.w, 0.08)) * frame.sun_color.rgb *
+            sun_shadow(p, n, vec2(pixel));
     uint tile = uint(pixel.y / 16) * frame.counts.z + uint(pixel.x / 16);
     sum += lanterns(masks[tile], p, n, v, albedo, f0, max(g.w, 0.12)) * (0.4 + 0.6 * open);
     float sky_part = openness(p);
@@ -98,8 +101,9 @@ void main()
     float depth = texelFetch(depth_map, pixel, 0).r;
     vec3 color = depth > 0.0 ? shade_pixel(pixel, uv, depth) : evening_sky(view_ray(uv));
     vec2 half_texel = frame.size.zw;
-    vec4 mist = 0.25 * (textureLod(mist_map, uv + half_texel * vec2(-1.0, -1.0), 0.0) + textureLod(mist_map, uv + half_texel * vec2(1.0, -1.0), 0.0) +
-                        textureLod(mist_map, uv + half_texel * vec2(-1.0, 1.0), 0.0) + textureLod(mist_map, uv + half_texel * vec2(1.0, 1.0), 0.0));
+    vec4 mist = vec4(0.0); // four linear taps: the mist is made at half the size, and noisy
+    for (int i = 0; i < 4; i++)
+        mist += 0.25 * textureLod(mist_map, uv + half_texel * vec2(2 * (i & 1) - 1, 2 * (i >> 1) - 1), 0.0);
     color = color * mist.a + mist.rgb;
     imageStore(lit, pixel, vec4(min(color, vec3(60.0)), 1.0));
 }

@@ -38,7 +38,8 @@ void main()
         vec3 to = lights[i].place_radius.xyz - in_place;
         float d2 = dot(to, to), r = lights[i].place_radius.w;
         if (d2 < r * r)
-            color += shade(n, v, to * inversesqrt(d2), diffuse, f0, max(in_paint.a, 0.3)) * lights[i].color.rgb * falloff(d2, r);
+            color += shade(n, v, to * inversesqrt(d2), diffuse, f0, max(in_paint.a, 0.3)) * lights[i].color.rgb *
+                falloff(d2, r);
     }
     out_color = vec4(min(color, vec3(24.0)), depth);
 }

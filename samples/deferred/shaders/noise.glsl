@@ -13,7 +13,8 @@ float noise3(vec3 p)
     vec3 f = fract(p);
     f = f * f * (3.0 - 2.0 * f);
     vec4 a = vec4(hash3(i), hash3(i + ivec3(0, 1, 0)), hash3(i + ivec3(0, 0, 1)), hash3(i + ivec3(0, 1, 1)));
-    vec4 b = vec4(hash3(i + ivec3(1, 0, 0)), hash3(i + ivec3(1, 1, 0)), hash3(i + ivec3(1, 0, 1)), hash3(i + ivec3(1, 1, 1)));
+    vec4 b = vec4(hash3(i + ivec3(1, 0, 0)), hash3(i + ivec3(1, 1, 0)), hash3(i + ivec3(1, 0, 1)), hash3(i + ivec3(1,
+        1, 1)));
     vec4 x = mix(a, b, f.x);
     vec2 y = mix(x.xz, x.yw, f.y);
     return mix(y.x, y.y, f.z);

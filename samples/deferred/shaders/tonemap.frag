@@ -24,8 +24,8 @@ vec3 sharpened(ivec2 pixel)
     return k / max(1.0 - luminance(k), 0.02);
 }
 
-// Bright colours move towards white as film does: mixed before the curve, and partly unmixed after it. Eleven and a half
-// stops around mid grey, an S between black and white; the result is already encoded for display.
+// Bright colours move towards white as film does: mixed before the curve, and partly unmixed after it. Eleven stops
+// around mid grey, an S between black and white; the result is already encoded for display.
 vec3 film(vec3 c)
 {
     const mat3 mixed = mat3(0.86, 0.06, 0.05, 0.09, 0.87, 0.09, 0.05, 0.07, 0.86);
