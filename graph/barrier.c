@@ -262,7 +262,9 @@ static void at_producer(work *w, const step *s)
         inner.dst_access = own.access;
         hdi_request_add(w->list, &inner);
     }
-    if (host != HDI_NONE && s->behind->queue_mask >> host & 1 && request.src_access) {
+    /* A host write only waits. */
+    if (host != HDI_NONE && s->behind->queue_mask >> host & 1 && request.src_access &&
+        s->behind->flags & HDI_EPOCH_READS) {
         side to = side_of(w, s->behind, host);
         request.dst_stages = to.stages;
         request.dst_access = to.access;
@@ -321,6 +323,17 @@ static uint32_t initial_layout(const work *w, uint32_t res)
     return flags & HDI_RES_HISTORY ? w->hazards->res_final_layout[w->decl->res_pair[res]] : HDI_LAYOUT_UNDEFINED;
 }
 
+/* An exclusive image that another family overwrites changes hands without a transfer, by a transition from UNDEFINED,
+ * also where the layout stays. */
+static bool discards_for_family(const work *w, const step *s)
+{
+    if (!s->is_image || !s->before || s->behind->flags != HDI_EPOCH_WRITES || w->hazards->res_concurrent[s->res])
+        return false;
+    uint32_t host = w->queues->host == HDI_NONE ? 0 : 1u << w->queues->host;
+    uint32_t from = s->before->queue_mask & ~host, to = s->behind->queue_mask & ~host;
+    return from && to && w->queues->family[__builtin_ctz(from)] != w->queues->family[__builtin_ctz(to)];
+}
+
 static void visit_segment(work *w, uint32_t seg)
 {
     const hdi_hazards *hazards = w->hazards;
@@ -329,7 +342,7 @@ static void visit_segment(work *w, uint32_t seg)
     uint32_t layout = s.is_image ? initial_layout(w, s.res) : 0;
     for (uint32_t e = hazards->seg_epoch_begin[seg]; e < hazards->seg_epoch_begin[seg + 1]; e++) {
         s.behind = &hazards->epoch[e];
-        s.needs_layout = s.is_image && layout != s.behind->layout;
+        s.needs_layout = s.is_image && (layout != s.behind->layout || discards_for_family(w, &s));
         s.old_layout = s.behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
         s.pass = s.behind->entry_end > s.behind->entry_begin
                      ? hazards->slot_pass[hazards->entry_slot[s.behind->entry_begin]]

@@ -42,9 +42,10 @@ static void choose_points(const hdi_queues *queues, const hdi_hazards *hazards, 
     }
 }
 
+/* Transfers of ownership are never joined: release and acquire must name the same range. */
 static bool same_kind(const hd_plan_barrier *a, const hd_plan_barrier *b)
 {
-    return a->resource == b->resource && a->old_layout == b->old_layout && a->new_layout == b->new_layout &&
+    return a->src_family == HD_NONE && a->resource == b->resource && a->old_layout == b->old_layout && a->new_layout == b->new_layout &&
            a->src_family == b->src_family && a->dst_family == b->dst_family && a->src_stages == b->src_stages &&
            a->src_access == b->src_access && a->dst_stages == b->dst_stages && a->dst_access == b->dst_access;
 }

@@ -1,6 +1,7 @@
 #include "graph_state.h"
 #include "declare_columns.h"
 
+#include "alloc.h"
 #include "vk_numbers.h"
 
 /* A pass and its uses: each use is checked alone, then against the uses of the same resource in the same pass (found
@@ -148,6 +149,13 @@ static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type,
     return HD_OK;
 }
 
+static bool pin_fits(const hd_pass_desc *desc)
+{
+    return desc->pin == HD_PIN_NONE || desc->type == HD_PASS_TRANSFER ||
+           (desc->type == HD_PASS_GFX && desc->pin == HD_PIN_GFX) ||
+           (desc->type == HD_PASS_COMPUTE && desc->pin <= HD_PIN_COMPUTE);
+}
+
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
     if (graph->error.result != HD_OK)
@@ -163,6 +171,9 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
         hdi_graph_fail(graph, result, pass, HD_NONE, HD_NONE, desc->name);
         return (hd_pass){0};
     }
+    if (!pin_fits(desc))
+        hdi_log(&graph->log, HD_LOG_WARNING, "pass %u '%s': its pin is ignored: no queue of that kind runs its type", pass,
+                desc->name ? desc->name : "");
     graph->pass_type[pass] = (uint8_t)desc->type;
     graph->pass_pin[pass] = (uint8_t)desc->pin;
     graph->pass_flags[pass] =

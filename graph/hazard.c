@@ -1,4 +1,4 @@
-#include "phases.h"
+#include "hazard_slots.h"
 
 #include <string.h>
 
@@ -17,10 +17,6 @@
  * O(entries). Layout and family changes between readers are found after scheduling on purpose: any order that the
  * schedule chose is free of cycles, an order chosen before it might not be. */
 
-typedef struct edge {
-    uint32_t from, to;
-} edge;
-
 typedef struct work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -29,11 +25,9 @@ typedef struct work {
     hdi_arena *arena;
     hdi_hazards *out;
     uint32_t *entry_begin; /* per segment */
-    edge *edges;           /* slots of the schedule; extra slots count from slot_count on */
+    hdi_edge *edges;       /* slots of the schedule; extra slots count from slot_count on */
     uint32_t edge_count, edge_capacity;
-    uint32_t *extra_at;    /* newest extra slot before each slot (slot_count: at the end) */
-    uint32_t *extra_before, *extra_queue, *extra_next;
-    uint32_t extra_count, extra_capacity;
+    hdi_extras extras;
     uint32_t gpu_mask;
     bool several_families;
 } work;
@@ -56,8 +50,8 @@ static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t cou
 
 static void add_edge(work *w, uint32_t from, uint32_t to)
 {
-    if (grow(w->arena, &w->edges, &w->edge_capacity, w->edge_count, sizeof(edge)))
-        w->edges[w->edge_count++] = (edge){from, to};
+    if (grow(w->arena, &w->edges, &w->edge_capacity, w->edge_count, sizeof(hdi_edge)))
+        w->edges[w->edge_count++] = (hdi_edge){from, to};
 }
 
 /* ---- entries: uses of each segment in the order of the schedule ---- */
@@ -116,7 +110,9 @@ static visit read_visit(const work *w, uint32_t entry, uint32_t end)
         v.reads |= access->reads;
         v.writes |= access->writes;
         /* Reads that differ agree on the read-only depth layout: declare checked it. */
-        if (v.end == entry)
+        if (w->decl->res_flags[w->decl->use_res[out->entry_use[v.end]]] & HDI_RES_BUFFER)
+            v.layout = HDI_LAYOUT_UNDEFINED;
+        else if (v.end == entry)
             v.layout = access->layout;
         else if (v.layout != access->layout)
             v.layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
@@ -267,24 +263,20 @@ static void first_slots(const work *w, const hdi_epoch *epoch, uint32_t first[HD
 /* The extra slot on a queue before a slot; one serves all who need it there. */
 static uint32_t extra_slot(work *w, uint32_t before, uint32_t queue)
 {
-    for (uint32_t x = w->extra_at[before]; x != HDI_NONE; x = w->extra_next[x]) {
-        if (w->extra_queue[x] == queue)
+    for (uint32_t x = w->extras.at[before]; x != HDI_NONE; x = w->extras.next[x]) {
+        if (w->extras.queue[x] == queue)
             return w->schedule->slot_count + x;
     }
-    uint32_t capacity = w->extra_capacity, count = w->extra_count;
-    if (!grow(w->arena, &w->extra_before, &capacity, count, sizeof(uint32_t)))
+    uint32_t capacity = w->extras.capacity, count = w->extras.count;
+    if (!grow(w->arena, &w->extras.queue, &capacity, count, sizeof(uint32_t)))
         return HDI_NONE;
-    capacity = w->extra_capacity;
-    if (!grow(w->arena, &w->extra_queue, &capacity, count, sizeof(uint32_t)))
+    capacity = w->extras.capacity;
+    if (!grow(w->arena, &w->extras.next, &capacity, count, sizeof(uint32_t)))
         return HDI_NONE;
-    capacity = w->extra_capacity;
-    if (!grow(w->arena, &w->extra_next, &capacity, count, sizeof(uint32_t)))
-        return HDI_NONE;
-    w->extra_capacity = capacity;
-    w->extra_before[count] = before;
-    w->extra_queue[count] = queue;
-    w->extra_next[count] = w->extra_at[before];
-    w->extra_at[before] = w->extra_count++;
+    w->extras.capacity = capacity;
+    w->extras.queue[count] = queue;
+    w->extras.next[count] = w->extras.at[before];
+    w->extras.at[before] = w->extras.count++;
     return w->schedule->slot_count + count;
 }
 
@@ -315,6 +307,18 @@ static void edges_to(work *w, uint32_t source, uint32_t queue, const hdi_epoch *
         add_edge(w, source, first[lowest(mask)]);
 }
 
+/* The first GPU queue that uses a resource: it makes barriers for the host, which owns nothing. */
+static uint32_t first_gpu_queue(const work *w, uint32_t res)
+{
+    uint32_t end = w->entry_begin[w->frozen->res_seg_begin[res + 1]], best = HDI_NONE;
+    for (uint32_t e = w->entry_begin[w->frozen->res_seg_begin[res]]; e < end; e++) {
+        uint32_t slot = w->out->entry_slot[e];
+        if (w->schedule->slot_queue[slot] < w->queues->gpu_count && slot < best)
+            best = slot;
+    }
+    return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
+}
+
 /* Ownership must move between two epochs of an exclusive resource, unless the content is thrown away. */
 static bool moves(const work *w, uint32_t res, const hdi_epoch *before, const hdi_epoch *behind)
 {
@@ -325,12 +329,12 @@ static bool moves(const work *w, uint32_t res, const hdi_epoch *before, const hd
            w->queues->family[lowest(behind->queue_mask & w->gpu_mask)];
 }
 
-static void place_extra(work *w, const hdi_epoch *before, hdi_epoch *behind)
+static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind)
 {
     uint32_t gpu = behind->queue_mask & w->gpu_mask;
     if (!gpu && before)
         gpu = before->queue_mask & w->gpu_mask;
-    uint32_t queue = gpu ? lowest(gpu) : 0;
+    uint32_t queue = gpu ? lowest(gpu) : first_gpu_queue(w, res);
     uint32_t at = behind->flags & HDI_EPOCH_FINAL ? w->schedule->slot_count : w->out->entry_slot[behind->entry_begin];
     behind->place = HDI_PLACE_EXTRA;
     behind->extra = extra_slot(w, at, queue);
@@ -358,7 +362,7 @@ static void place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch
         return;
     }
     if (layout_changes) {
-        place_extra(w, before, behind);
+        place_extra(w, res, before, behind);
         return;
     }
     behind->place = HDI_PLACE_NONE;
@@ -403,13 +407,7 @@ static void place_final(work *w, uint32_t seg, hdi_epoch *final)
         final->place = HDI_PLACE_PRODUCER;
         return;
     }
-    if (!before) { /* untouched: beside the resource's last use */
-        uint32_t slot;
-        last_layout(w, w->frozen->seg_res[seg], &slot);
-        uint32_t queue = slot == HDI_NONE ? 0 : w->schedule->slot_queue[slot];
-        final->queue_mask = (uint16_t)(1u << (queue < w->queues->gpu_count ? queue : 0));
-    }
-    place_extra(w, before, final);
+    place_extra(w, w->frozen->seg_res[seg], before, final);
 }
 
 /* ---- all epochs ---- */
@@ -510,63 +508,6 @@ static void find_families(work *w)
     }
 }
 
-/* ---- extra slots join the numbering ---- */
-
-static hd_result number_slots(work *w)
-{
-    const hdi_schedule *schedule = w->schedule;
-    hdi_hazards *out = w->out;
-    uint32_t total = schedule->slot_count + w->extra_count;
-    uint32_t *final_of = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
-    out->slot_pass = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
-    out->slot_queue = HDI_ARENA_ARRAY(w->arena, uint8_t, total);
-    out->slot_pos = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
-    out->queue_slot = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
-    out->edge_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)total + 1);
-    out->edge = HDI_ARENA_ARRAY(w->arena, uint32_t, w->edge_count);
-    uint32_t *key = HDI_ARENA_ARRAY(w->arena, uint32_t, w->edge_count);
-    if (w->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    uint32_t n = 0, on_queue[HD_MAX_QUEUES] = {0};
-    for (uint32_t s = 0; s <= schedule->slot_count; s++) {
-        for (uint32_t x = w->extra_at[s]; x != HDI_NONE; x = w->extra_next[x]) {
-            out->slot_pass[n] = HDI_NONE;
-            out->slot_queue[n] = (uint8_t)w->extra_queue[x];
-            final_of[schedule->slot_count + x] = n++;
-        }
-        if (s == schedule->slot_count)
-            break;
-        out->slot_pass[n] = schedule->slot_pass[s];
-        out->slot_queue[n] = schedule->slot_queue[s];
-        final_of[s] = n++;
-    }
-    out->slot_count = total;
-    for (uint32_t s = 0; s < total; s++)
-        out->slot_pos[s] = on_queue[out->slot_queue[s]]++;
-    for (uint32_t q = 0, at = 0; q <= w->queues->count; q++) {
-        out->queue_begin[q] = at;
-        at += q < w->queues->count ? on_queue[q] : 0;
-    }
-    for (uint32_t s = 0; s < total; s++)
-        out->queue_slot[out->queue_begin[out->slot_queue[s]] + out->slot_pos[s]] = s;
-    for (uint32_t e = 0; e < out->entry_count; e++)
-        out->entry_slot[e] = final_of[out->entry_slot[e]];
-    for (uint32_t e = 0; e < out->epoch_count; e++) {
-        if (out->epoch[e].extra != HDI_NONE)
-            out->epoch[e].extra = final_of[out->epoch[e].extra];
-    }
-    for (uint32_t e = 0; e < w->edge_count; e++)
-        key[e] = final_of[w->edges[e].to];
-    uint32_t *order = HDI_ARENA_ARRAY(w->arena, uint32_t, w->edge_count);
-    if (!order)
-        return HD_OUT_OF_MEMORY;
-    hdi_csr_build(key, w->edge_count, total, out->edge_begin, order);
-    for (uint32_t e = 0; e < w->edge_count; e++)
-        out->edge[e] = final_of[w->edges[order[e]].from];
-    out->edge_count = w->edge_count;
-    return HD_OK;
-}
-
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
                      const hdi_queues *queues, hdi_arena *arena, hdi_hazards *out)
 {
@@ -574,7 +515,7 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
     w.gpu_mask = (1u << queues->gpu_count) - 1;
     for (uint32_t q = 1; q < queues->gpu_count; q++)
         w.several_families |= queues->family[q] != queues->family[0];
-    w.extra_at = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count + 1);
+    w.extras.at = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count + 1);
     out->res_concurrent = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
     out->res_used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
     out->res_final_layout = HDI_ARENA_ZEROED(arena, uint32_t, decl->res_count);
@@ -583,7 +524,7 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     for (uint32_t s = 0; s <= schedule->slot_count; s++)
-        w.extra_at[s] = HDI_NONE;
+        w.extras.at[s] = HDI_NONE;
     hd_result result = collect_entries(&w);
     if (result == HD_OK)
         result = build_epochs(&w);
@@ -604,5 +545,5 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
     }
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    return number_slots(&w);
+    return hdi_number_slots(schedule, queues, &w.extras, w.edges, w.edge_count, arena, out);
 }

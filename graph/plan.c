@@ -40,7 +40,8 @@ static hd_plan_resource plan_resource(const hdi_tables *t, uint32_t res)
     if (is_image && keeps_state)
         out.final_layout = hazards->res_final_layout[res];
     if (keeps_state && !hazards->res_concurrent[res]) {
-        uint32_t owner = hazards->res_used[res] || pair == HDI_NONE ? res : pair;
+        /* A history and what it is of are handed on by one family: where only the host uses one, the other's. */
+        uint32_t owner = hazards->res_first_family[res] != HDI_NONE || pair == HDI_NONE ? res : pair;
         out.first_family = hazards->res_first_family[owner];
         out.final_family = hazards->res_final_family[owner];
     }

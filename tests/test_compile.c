@@ -177,6 +177,9 @@ Test(compile, random_graphs_match_the_models)
         check_culled(&decl, &view, seed);
         check_order(&decl, &view, at, seed);
         check_placement(&decl, &view, at, seed);
+        hd_verify_desc verify = {.message = NULL};
+        cr_assert_eq(hd_plan_verify(graph, plan, &verify), HD_OK, "seed %llu: the plan fails verification",
+                     (unsigned long long)seed);
         free(at);
     }
     hd_graph_destroy(graph);

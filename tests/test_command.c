@@ -1,0 +1,254 @@
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The heddle command as a user runs it: exit statuses, errors, files, and plans of all workload families. */
+
+static char folder[] = "/tmp/heddle-test-XXXXXX";
+
+static void make_folder(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(chdir(folder), 0);
+}
+
+static void remove_folder(void)
+{
+    char command[256];
+    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+TestSuite(command, .init = make_folder, .fini = remove_folder);
+
+#define HEDDLE "'" HEDDLE_BINARY_DIR "/samples/heddle/heddle' "
+
+/* Exit status; both outputs land in the files `out` and `err`. */
+static int run(const char *arguments)
+{
+    char command[2048];
+    snprintf(command, sizeof(command), HEDDLE "%s >out 2>err", arguments);
+    int status = system(command);
+    cr_assert(WIFEXITED(status), "%s: signal", arguments);
+    return WEXITSTATUS(status);
+}
+
+static char *contents(const char *path)
+{
+    static char text[1 << 16];
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s", path);
+    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+    fclose(file);
+    return text;
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static bool exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+/* Nothing but what the tests themselves put there. */
+static void expect_no_output(void)
+{
+    cr_assert_eq(system("test -z \"$(ls | grep -v -x -e out -e err -e in.fgt -e bad.json)\""), 0);
+}
+
+#define FRAME                                                                                                          \
+    "graph frame\nimage 0 64 64 rgba8 1 1\nimage 1 64 64 bgra8 1 1 external\npass 0 gfx\nuse 0 0 color_write\n"        \
+    "pass 1 gfx\nuse 1 0 sampled_graphics\nuse 1 1 color_write\n"
+
+Test(command, wrong_command_lines_exit_with_1)
+{
+    static const char *const lines[] = {
+        "",
+        "frobnicate",
+        "compile",
+        "compile a b",
+        "compile --fast in.fgt",
+        "compile in.fgt --queues",
+        "compile in.fgt --queues gfx,video",
+        "compile in.fgt --queues ''",
+        "compile in.fgt --order fastest",
+        "compile in.fgt --repeat 0",
+        "compile in.fgt --threads x",
+        "compile in.fgt --memory-budget -5",
+        "verify in.fgt",
+        "verify in.fgt a b",
+        "verify --fast in.fgt a",
+    };
+    put("in.fgt", FRAME);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        cr_assert_eq(run(lines[i]), 1, "heddle %s", lines[i]);
+        cr_assert_neq(contents("err")[0], 0, "heddle %s", lines[i]);
+        expect_no_output();
+    }
+}
+
+Test(command, bad_input_exits_with_2_and_leaves_nothing)
+{
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"graph g\nimage 0 64\n", "in.fgt:2: "},
+        {"graph g\nthing\n", "in.fgt:2: "},
+        {"graph g\nbuffer 0 99999999999999999999\n", "in.fgt:2: "},
+        {"graph g\nbuffer 1 4\n", "in.fgt:2: "},
+        {"graph g\nbuffer 0 4\npass 0 transfer\nuse 0 0 transfer_dst @4 1\n", "in.fgt:4: "},
+        {"graph g\nbuffer 0 4\npass 0 transfer\nuse 0 0 vertex_read\n", "in.fgt:4: "},
+        {"graph g\nbuffer 0 4\npass 0 transfer\nuse 0 0 transfer_dst\nuse 0 0 transfer_src\n", "in.fgt:5: "},
+        {"graph g\nbuffer 0 4\nhistory 1 0\npass 0 transfer\nuse 0 1 transfer_dst\n", "in.fgt:5: "},
+        {"graph g\nbuffer 0 4\nhistory 1 0\nhistory 2 1\n", "in.fgt:4: "},
+        {"graph g\nbuffer 0 4\npass 0 transfer\nuse 0 0 transfer_src\n", "in.fgt:4: "},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        put("in.fgt", bad[i].text);
+        cr_assert_eq(run("compile in.fgt --plan p.json --dot p.dot --html p.html --stats"), 2, "%zu", i);
+        const char *error = contents("err");
+        cr_assert_eq(strncmp(error, bad[i].says, strlen(bad[i].says)), 0, "'%s' is not at %s", error, bad[i].says);
+        cr_assert_eq(strchr(error, '\n'), error + strlen(error) - 1, "one line: %s", error);
+        cr_assert_eq(contents("out")[0], 0);
+        expect_no_output();
+    }
+}
+
+Test(command, io_failures_exit_with_2)
+{
+    cr_assert_eq(run("compile none.fgt"), 2);
+    cr_assert_not_null(strstr(contents("err"), "none.fgt"));
+    cr_assert_eq(run("compile ."), 2);
+    put("in.fgt", FRAME);
+    cr_assert_eq(run("compile in.fgt --plan p.json --dot none/p.dot"), 2);
+    cr_assert_not_null(strstr(contents("err"), "none/p.dot"));
+    expect_no_output();
+    cr_assert_eq(run("verify in.fgt none.json"), 2);
+    put("bad.json", "{\"plan\": 1, \"queues\": 7}");
+    cr_assert_eq(run("verify in.fgt bad.json"), 2);
+    cr_assert_not_null(strstr(contents("err"), "bad.json: "));
+    put("bad.json", "{\"plan\": ");
+    cr_assert_eq(run("verify in.fgt bad.json"), 2);
+    cr_assert_eq(run("compile in.fgt --queues compute"), 2);
+    cr_assert_eq(strncmp(contents("err"), "in.fgt:4: ", 10), 0, "%s", contents("err"));
+    cr_assert_eq(run("compile in.fgt --memory-budget 100"), 2);
+    cr_assert_not_null(strstr(contents("err"), "65536"));
+    expect_no_output();
+}
+
+Test(command, files_and_figures)
+{
+    static const char *const keys[] = {
+        "passes=2",          "kept=2",          "uses=3",        "resources=2",      "queues=3",
+        "barriers=",         "barrier_batches=", "submits=1",    "semaphore_waits=0", "heap_bytes=65536",
+        "unaliased_bytes=65536", "peak_live_bytes=65536", "makespan_us=20", "critical_path_us=20", "threads=1",
+        "build_ns=",         "compile_ns=",     "compile_ns_freeze=", "compile_ns_plan=",
+    };
+    put("in.fgt", FRAME);
+    cr_assert_eq(run("compile in.fgt --plan p.json --dot p.dot --html p.html --verify --stats --repeat 3"), 0, "%s",
+                 contents("err"));
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        const char *at = strstr(contents("out"), keys[i]);
+        cr_assert(at && (at == contents("out") || at[-1] == '\n'), "no %s", keys[i]);
+    }
+    cr_assert(exists("p.json") && exists("p.dot") && exists("p.html"));
+    cr_assert_eq(run("verify in.fgt p.json"), 0, "%s", contents("err"));
+    /* A plan without its barriers fails the proof. */
+    cr_assert_eq(system("python3 -c \"import json; p = json.load(open('p.json'))\n"
+                        "for s in p['submits']: s['commands'] = [c for c in s['commands'] if 'pass' in c]\n"
+                        "json.dump(p, open('bad.json', 'w'))\""),
+                 0);
+    cr_assert_eq(run("verify in.fgt bad.json"), 3);
+    cr_assert_not_null(strstr(contents("err"), "bad.json: "));
+    cr_assert_eq(run("compile in.fgt --plan -"), 0);
+    cr_assert_not_null(strstr(contents("out"), "\"plan\": 1"));
+    cr_assert_eq(run("compile - < in.fgt"), 0);
+    cr_assert_eq(run("--help"), 0);
+    cr_assert_eq(run("--version"), 0);
+}
+
+/* What FORMATS keeps, in a few lines of Python that share nothing with heddle. */
+static const char model[] =
+    "import json, sys\n"
+    "mips, kind, live, uses, passes, roots = {}, {}, set(), {}, 0, set()\n"
+    "cuts, ends, lines = {}, {}, [l.split() for l in open(sys.argv[1])]\n"
+    "for f in lines:\n"
+    "    if f[0] == 'image': kind[f[1]] = (int(f[5]), int(f[6]))\n"
+    "    if f[0] == 'buffer': kind[f[1]] = int(f[2]); cuts[f[1]] = {0, int(f[2])}\n"
+    "    if f[0] == 'history': kind[f[1]] = kind[f[2]]; cuts[f[1]] = cuts.get(f[2], set())\n"
+    "    if f[0] == 'use' and len(f) == 6:\n"
+    "        o = int(f[4][1:]); cuts[f[2]] |= {o, o + int(f[5])}\n"
+    "def cells(f):\n"
+    "    r, k = f[2], kind[f[2]]\n"
+    "    if isinstance(k, int):\n"
+    "        o, n = (int(f[4][1:]), int(f[5])) if len(f) == 6 else (0, k)\n"
+    "        return {(r, c) for c in cuts[r] if o <= c < o + n}\n"
+    "    a, b, c, d = map(int, f[4:8]) if len(f) == 8 else (0, k[0], 0, k[1])\n"
+    "    return {(r, m, l) for m in range(a, a + b) for l in range(c, c + d)}\n"
+    "for f in lines:\n"
+    "    if f[-1] == 'external' and f[0] in ('image', 'buffer'): live |= cells([0, 0, f[1]])\n"
+    "    if f[0] == 'history': live |= cells([0, 0, f[2]])\n"
+    "    if f[0] == 'pass': passes += 1; uses[f[1]] = []; roots |= {f[1]} if 'root' in f else set()\n"
+    "    if f[0] == 'use': uses[f[1]].append((f[3], cells(f)))\n"
+    "writes = lambda a: a.endswith(('_write', '_rw', '_dst')) or '_write_' in a or '_rw_' in a\n"
+    "both = lambda a: a.endswith('_rw') or '_rw_' in a\n"
+    "culled = []\n"
+    "for p in reversed(range(passes)):\n"
+    "    u = uses[str(p)]\n"
+    "    if str(p) not in roots and not any(writes(a) and c & live for a, c in u): culled.append(p); continue\n"
+    "    for a, c in u:\n"
+    "        if writes(a) and not both(a): live -= c\n"
+    "    for a, c in u:\n"
+    "        if not writes(a) or both(a): live |= c\n"
+    "sys.exit(json.load(open(sys.argv[2]))['culled'] != culled[::-1])\n";
+
+static void check_workload(const char *family, int passes, bool all)
+{
+    static const char *const queues[] = {"gfx", "gfx,compute", "gfx,compute,transfer"};
+    static const char *const orders[] = {"overlap", "memory", "declared"};
+    char command[512];
+    snprintf(command, sizeof(command), "python3 '" HEDDLE_SOURCE_DIR "/../shared/workloads/gen.py' %s %d 1 > in.fgt",
+             family, passes);
+    cr_assert_eq(system(command), 0);
+    put("model.py", model);
+    for (int q = 0; q < 3; q++) {
+        for (int o = 0; o < 3; o++) {
+            if (!all && o != q)
+                continue;
+            snprintf(command, sizeof(command), "compile in.fgt --queues %s --order %s --plan p.json --stats", queues[q],
+                     orders[o]);
+            cr_assert_eq(run(command), 0, "%s %d: %s: %s", family, passes, command, contents("err"));
+            if (strcmp(family, "layered") == 0 && passes == 1000)
+                cr_assert_not_null(strstr(contents("out"), "kept=749\n"));
+            cr_assert_eq(run("verify in.fgt p.json"), 0, "%s %d: %s: %s", family, passes, command, contents("err"));
+            cr_assert_eq(system("python3 model.py in.fgt p.json"), 0, "%s %d: %s: the kept set is another", family,
+                         passes, command);
+        }
+    }
+}
+
+Test(command, workloads_compile_and_verify, .timeout = 200)
+{
+    static const char *const families[] = {"deferred", "layered", "chain", "fanout", "async", "temporal"};
+    if (!exists(HEDDLE_SOURCE_DIR "/../shared/workloads/gen.py")) {
+        cr_skip_test("no workload generator beside the source");
+        return;
+    }
+    for (int f = 0; f < 6; f++) {
+        check_workload(families[f], 50, true);
+        check_workload(families[f], 200, true);
+        check_workload(families[f], 1000, false);
+    }
+}
