@@ -307,15 +307,18 @@ static void edges_to(work *w, uint32_t source, uint32_t queue, const hdi_epoch *
         add_edge(w, source, first[lowest(mask)]);
 }
 
-/* The first GPU queue that uses a resource: it makes barriers for the host, which owns nothing. */
+/* The first GPU queue that uses a resource, or the one that it takes turns with: there stand barriers for the host, which
+ * owns nothing. */
 static uint32_t first_gpu_queue(const work *w, uint32_t res)
 {
-    uint32_t end = w->entry_begin[w->frozen->res_seg_begin[res + 1]], best = HDI_NONE;
+    uint32_t end = w->entry_begin[w->frozen->res_seg_begin[res + 1]], best = HDI_NONE, pair = w->decl->res_pair[res];
     for (uint32_t e = w->entry_begin[w->frozen->res_seg_begin[res]]; e < end; e++) {
         uint32_t slot = w->out->entry_slot[e];
         if (w->schedule->slot_queue[slot] < w->queues->gpu_count && slot < best)
             best = slot;
     }
+    if (best == HDI_NONE && pair != HDI_NONE && pair > res) /* a history stands behind what it is of */
+        return first_gpu_queue(w, pair);
     return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
 }
 
