@@ -1,24 +1,8 @@
 #include "state.h"
 
-#include <dlfcn.h>
-
 #include "alloc.h"
 
-/* Function pointers, per hd_vk. volk is not used: its pointers are process-wide symbols, which clash at link time with
- * an engine's own volk, and crash one that links the loader and calls the functions of the same names directly. */
-
-PFN_vkGetInstanceProcAddr hdi_vk_find_loader(void)
-{
-    /* Never closed: drivers leave threads and thread-local destructors behind that outlive an instance. */
-    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        library = dlopen("libvulkan.so", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return NULL;
-    PFN_vkGetInstanceProcAddr get;
-    *(void **)&get = dlsym(library, "vkGetInstanceProcAddr");
-    return get;
-}
+/* Function pointers, per hd_vk: tables of its own, filled through the loader that volk_loader.c or the engine gives. */
 
 const char *hdi_vk_load_instance(hd_vk *vk)
 {
