@@ -62,20 +62,35 @@ static void fill_resources(const hdi_tables *t, hd_plan_resource *resources)
     }
 }
 
-static uint32_t fill_commands(const hdi_tables *t, const hdi_submit *submit, hd_plan_command *commands)
+/* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
+typedef struct cursor {
+    hd_plan_command *command;
+    hd_plan_batch *batch;
+    hd_plan_barrier *barrier;
+    uint32_t command_count, batch_count, barrier_count;
+} cursor;
+
+static void add_batch(const hdi_tables *t, uint32_t from, cursor *at)
+{
+    if (from == HDI_NONE)
+        return;
+    const hd_plan_batch *batch = &t->barriers.batch[from];
+    at->command[at->command_count++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch_count, 0};
+    at->batch[at->batch_count++] = (hd_plan_batch){at->barrier_count, batch->barrier_count};
+    for (uint32_t b = 0; b < batch->barrier_count; b++)
+        at->barrier[at->barrier_count++] = t->barriers.barrier[batch->barrier_begin + b];
+}
+
+static void add_commands(const hdi_tables *t, const hdi_submit *submit, cursor *at)
 {
     const hdi_hazards *hazards = &t->hazards;
-    uint32_t n = 0;
     for (uint32_t pos = submit->first_pos; pos < submit->end_pos; pos++) {
         uint32_t slot = hazards->queue_slot[hazards->queue_begin[submit->queue] + pos];
-        if (t->barriers.slot_pre[slot] != HDI_NONE)
-            commands[n++] = (hd_plan_command){HD_COMMAND_BARRIER, t->barriers.slot_pre[slot], 0};
+        add_batch(t, t->barriers.slot_pre[slot], at);
         if (hazards->slot_pass[slot] != HDI_NONE)
-            commands[n++] = (hd_plan_command){HD_COMMAND_PASS, hazards->slot_pass[slot], 0};
-        if (t->barriers.slot_post[slot] != HDI_NONE)
-            commands[n++] = (hd_plan_command){HD_COMMAND_BARRIER, t->barriers.slot_post[slot], 0};
+            at->command[at->command_count++] = (hd_plan_command){HD_COMMAND_PASS, hazards->slot_pass[slot], 0};
+        add_batch(t, t->barriers.slot_post[slot], at);
     }
-    return n;
 }
 
 /* What a semaphore operation covers: everything of its queue, and the host's own accesses on the host queue. */
@@ -84,16 +99,16 @@ static uint64_t stages_of(const hdi_tables *t, uint32_t queue)
     return HDI_STAGE_ALL_COMMANDS | (queue == t->queues.host ? HDI_STAGE_HOST : 0);
 }
 
-static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_wait *waits, hd_plan_command *commands)
+static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_wait *waits, cursor *at)
 {
-    uint32_t wait_count = 0, command_count = 0;
+    uint32_t wait_count = 0;
     for (uint32_t s = 0; s < t->synced.submit_count; s++) {
         const hdi_submit *from = &t->synced.submit[s];
         hd_plan_submit *to = &submits[s];
         *to = (hd_plan_submit){.queue = from->queue,
                                .wait_begin = wait_count,
                                .wait_count = from->wait_count,
-                               .command_begin = command_count,
+                               .command_begin = at->command_count,
                                .signal_value = from->signal,
                                .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
         for (uint32_t w = from->wait_begin; w < from->wait_begin + from->wait_count; w++) {
@@ -103,8 +118,8 @@ static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_w
                                                  .value = wait->value,
                                                  .stages = stages_of(t, from->queue)};
         }
-        to->command_count = fill_commands(t, from, commands + command_count);
-        command_count += to->command_count;
+        add_commands(t, from, at);
+        to->command_count = at->command_count - to->command_begin;
     }
 }
 
@@ -123,12 +138,9 @@ void hdi_plan_fill(const hdi_tables *t, hd_plan *plan)
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];
     fill_resources(t, (hd_plan_resource *)view.resources);
-    fill_submits(t, (hd_plan_submit *)view.submits, (hd_plan_wait *)view.waits, (hd_plan_command *)view.commands);
-    hd_plan_batch *batches = (hd_plan_batch *)view.batches;
-    for (uint32_t b = 0; b < t->barriers.batch_count; b++)
-        batches[b] = t->barriers.batch[b];
-    hd_plan_barrier *barriers = (hd_plan_barrier *)view.barriers;
-    for (uint32_t b = 0; b < t->barriers.barrier_count; b++)
-        barriers[b] = t->barriers.barrier[b];
+    cursor at = {.command = (hd_plan_command *)view.commands,
+                 .batch = (hd_plan_batch *)view.batches,
+                 .barrier = (hd_plan_barrier *)view.barriers};
+    fill_submits(t, (hd_plan_submit *)view.submits, (hd_plan_wait *)view.waits, &at);
     hdi_plan_finish(plan);
 }

@@ -1,0 +1,216 @@
+#include <criterion/criterion.h>
+#include <heddle/graph.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "random_graph.h"
+
+/* Plans as JSON: what is written reads back to the same bytes; what is not a plan is refused with its place. Pictures of
+ * plans: Graphviz takes the one, the other's tags balance. */
+
+static const hd_queue_desc queues[] = {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 2}, {HD_QUEUE_TRANSFER, 1}};
+
+typedef hd_result (*writer)(const hd_graph *, const hd_plan *, FILE *);
+
+/* Ends with a zero that *bytes does not count. */
+static char *text_of(writer write, const hd_graph *graph, const hd_plan *plan, size_t *bytes)
+{
+    FILE *stream = tmpfile();
+    cr_assert_not_null(stream);
+    cr_assert_eq(write(graph, plan, stream), HD_OK);
+    *bytes = (size_t)ftell(stream);
+    char *text = calloc(1, *bytes + 1);
+    rewind(stream);
+    cr_assert_eq(fread(text, 1, *bytes, stream), *bytes);
+    fclose(stream);
+    return text;
+}
+
+static const hd_plan *compile(hd_graph *graph, uint64_t seed, uint32_t passes)
+{
+    const hd_plan *plan;
+    hd_compile_desc desc = {.queues = queues, .queue_count = 1 + (uint32_t)(seed % 3)};
+    hdt_random_graph(graph, seed, passes);
+    cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+    return plan;
+}
+
+Test(plan_json, round_trip)
+{
+    uint64_t first = 1, count = 200;
+    hdt_seeds(&first, &count);
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const hd_plan *plan = compile(graph, seed, 25);
+        size_t bytes, plan_bytes, copy_bytes;
+        char *text = text_of(hd_plan_write_json, graph, plan, &bytes), error[256] = "";
+        hd_plan *copy;
+        cr_assert_eq(hd_plan_read_json(graph, text, bytes, NULL, &copy, error, sizeof(error)), HD_OK, "seed %llu: %s",
+                     (unsigned long long)seed, error);
+        const void *plan_data = hd_plan_data(plan, &plan_bytes), *copy_data = hd_plan_data(copy, &copy_bytes);
+        cr_assert_eq(plan_bytes, copy_bytes);
+        cr_assert_eq(memcmp(plan_data, copy_data, plan_bytes), 0, "seed %llu", (unsigned long long)seed);
+        hd_plan_free(copy, NULL);
+        free(text);
+    }
+    hd_graph_destroy(graph);
+}
+
+/* A buffer, an image; one pass that writes both, a root that reads both. */
+static hd_graph *small_graph(void)
+{
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hd_resource a = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 256});
+    hd_resource b = hd_graph_image(graph, &(hd_image_desc){.width = 4, .height = 4, .format = 37});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = HD_USES({a, HD_TRANSFER_DST}, {b, HD_TRANSFER_DST})});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER,
+                                         .root = true,
+                                         .uses = HD_USES({a, HD_TRANSFER_SRC}, {b, HD_TRANSFER_SRC})});
+    return graph;
+}
+
+#define PLAN(q, c, h, r, s)                                                                                            \
+    "{\"plan\": 1, \"queues\": [" q "], \"culled\": [" c "], \"heaps\": [" h "], \"resources\": [" r "], \"submits\": [" s "]}"
+#define Q "{\"kind\": \"gfx\", \"family\": 0}"
+#define H "{\"bytes\": 131072}"
+#define R "{\"id\": 0, \"heap\": 0, \"offset\": 0, \"bytes\": 256}"
+#define MASKS "\"src_stages\": 1, \"src_access\": 1, \"dst_stages\": 1, \"dst_access\": 1"
+#define SUBMIT(commands) "{\"queue\": 0, \"waits\": [], \"commands\": [" commands "]}"
+
+Test(plan_json, nonsense_is_refused_with_its_place)
+{
+    static const struct {
+        const char *text, *where;
+    } bad[] = {
+        {"", "line 1"},
+        {"[1, 2", "line 1"},
+        {"{\"plan\": 1, \"plan\": 1}", "line 1"},
+        {"[]", "plan: is no object"},
+        {"{}", "'plan' is missing"},
+        {"{\"plan\": 2}", "version 2"},
+        {"{\"plan\": 1}", "'queues' is missing"},
+        {"{\"plan\": 1, \"queues\": {}, \"culled\": [], \"heaps\": [], \"resources\": [], \"submits\": []}", "'queues' is no array"},
+        {PLAN("{\"kind\": \"video\", \"family\": 0}", "", "", "", ""), "queues[0]"},
+        {PLAN("{\"kind\": \"gfx\"}", "", "", "", ""), "queues[0]"},
+        {PLAN("7", "", "", "", ""), "queues[0]"},
+        {PLAN(Q, "2", "", "", ""), "culled[0]"},
+        {PLAN(Q, "-1", "", "", ""), "culled[0]"},
+        {PLAN(Q, "\"0\"", "", "", ""), "culled[0]"},
+        {PLAN(Q, "", "{\"bytes\": -5}", "", ""), "heaps[0]"},
+        {PLAN(Q, "", "{\"bytes\": 1.5}", "", ""), "heaps[0]"},
+        {PLAN(Q, "", H, "{\"id\": 2, \"heap\": 0, \"offset\": 0, \"bytes\": 1}", ""), "resources[0]"},
+        {PLAN(Q, "", H, "{\"id\": 0, \"heap\": 1, \"offset\": 0, \"bytes\": 1}", ""), "resources[0]"},
+        {PLAN(Q, "", H, "{\"id\": 0, \"external\": true}", ""), "resources[0]"},
+        {PLAN(Q, "", H, R ", " R, ""), "resources[1]"},
+        {PLAN(Q, "", H, "{\"id\": 0, \"heap\": 0, \"offset\": 0, \"bytes\": 1, \"sharing\": \"exclusive\"}", ""), "resources[0]"},
+        {PLAN(Q, "", H, R, "{\"queue\": 1, \"waits\": [], \"commands\": []}"), "submits[0]"},
+        {PLAN(Q, "", H, R, "{\"queue\": 0, \"commands\": []}"), "submits[0]"},
+        {PLAN(Q, "", H, R, "{\"queue\": 0, \"waits\": [{\"queue\": 3, \"value\": 1, \"stages\": 1}], \"commands\": []}"),
+         "submits[0].waits[0]"},
+        {PLAN(Q, "", H, R, "{\"queue\": 0, \"waits\": [], \"commands\": [], \"signal\": {\"value\": 0, \"stages\": 1}}"),
+         "submits[0].signal"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 9}")), "submits[0].commands[0]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0}, {}")), "submits[0].commands[1]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [7]}")), "submits[0].commands[0].barrier[0]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{\"src_stages\": 1}]}")), "submits[0].commands[0].barrier[0]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 5}]}")), "submits[0].commands[0].barrier[0]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 0, \"range\": [0, 1, 0, 1]}]}")), "barrier[0]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 1, \"range\": [0, 1, 0, 1]}]}")), "old_layout"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"src_family\": 1}]}")), "go together"},
+    };
+    hd_graph *graph = small_graph();
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char error[256] = "";
+        hd_plan *plan;
+        cr_assert_eq(hd_plan_read_json(graph, bad[i].text, strlen(bad[i].text), NULL, &plan, error, sizeof(error)), HD_PARSE,
+                     "text %zu was read", i);
+        cr_assert_null(plan);
+        cr_assert_not_null(strstr(error, bad[i].where), "text %zu: '%s' does not say '%s'", i, error, bad[i].where);
+    }
+    hd_graph_destroy(graph);
+}
+
+Test(plan_json, split_barriers_and_plans_of_others_are_read)
+{
+    static const char text[] =
+        PLAN(Q, "", H, R, SUBMIT("{\"set\": 3, \"barrier\": [{" MASKS "}]}, {\"pass\": 0}, {\"wait\": 3, \"barrier\": [{" MASKS "}]}"));
+    hd_graph *graph = small_graph();
+    hd_plan *plan;
+    size_t bytes;
+    char error[256] = "";
+    cr_assert_eq(hd_plan_read_json(graph, text, strlen(text), NULL, &plan, error, sizeof(error)), HD_OK, "%s", error);
+    hd_plan_view view = hd_plan_read(plan);
+    cr_assert_eq(view.commands[0].kind, (uint32_t)HD_COMMAND_SET);
+    cr_assert_eq(view.commands[2].kind, (uint32_t)HD_COMMAND_WAIT);
+    cr_assert_eq(view.commands[2].event, 3u);
+    char *again = text_of(hd_plan_write_json, graph, plan, &bytes);
+    cr_assert_not_null(strstr(again, "{\"set\": 3, \"barrier\": ["));
+    cr_assert_not_null(strstr(again, "{\"wait\": 3, \"barrier\": ["));
+    free(again);
+    hd_plan_free(plan, NULL);
+    hd_graph_destroy(graph);
+}
+
+/* Opening and closing tags match; void ones are few. */
+static void check_tags(const char *html)
+{
+    char stack[64][16];
+    int depth = 0;
+    for (const char *at = strchr(html, '<'); at; at = strchr(at + 1, '<')) {
+        char name[16] = "";
+        bool closes = at[1] == '/';
+        sscanf(at + 1 + closes, "%15[a-zA-Z0-9!]", name);
+        const char *end = strchr(at, '>');
+        cr_assert_not_null(end);
+        if (name[0] == '!' || strcmp(name, "meta") == 0 || end[-1] == '/')
+            continue;
+        if (!closes) {
+            cr_assert_lt(depth, 64);
+            strcpy(stack[depth++], name);
+            continue;
+        }
+        cr_assert_gt(depth, 0);
+        depth--;
+        cr_assert_str_eq(stack[depth], name);
+    }
+    cr_assert_eq(depth, 0);
+}
+
+Test(plan_json, pictures)
+{
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        const hd_plan *plan = compile(graph, seed, 30);
+        hd_graph_set_name(graph, "a \"name\" <with> & all\\");
+        size_t bytes;
+        char *html = text_of(hd_plan_write_html, graph, plan, &bytes);
+        check_tags(html);
+        free(html);
+        if (system("command -v dot >/dev/null") != 0)
+            continue;
+        FILE *dot = popen("dot -Tsvg -o /dev/null 2>&1", "w");
+        cr_assert_not_null(dot);
+        cr_assert_eq(hd_plan_write_dot(graph, plan, dot), HD_OK);
+        cr_assert_eq(pclose(dot), 0, "seed %llu", (unsigned long long)seed);
+    }
+    hd_graph_destroy(graph);
+}
+
+Test(plan_json, a_full_device_is_an_io_error)
+{
+    static const writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    const hd_plan *plan = compile(graph, 4, 20);
+    for (int i = 0; i < 3; i++) {
+        FILE *full = fopen("/dev/full", "w");
+        cr_assert_not_null(full);
+        cr_assert_eq(writers[i](graph, plan, full), HD_IO);
+        fclose(full);
+    }
+    hd_graph_destroy(graph);
+}
