@@ -315,14 +315,6 @@ static void at_extra(work *w, const step *s)
     hdi_request_add(w->list, &request);
 }
 
-static uint32_t initial_layout(const work *w, uint32_t res)
-{
-    uint32_t flags = w->decl->res_flags[res];
-    if (flags & HDI_RES_EXTERNAL)
-        return w->decl->res_info[res].initial_layout;
-    return flags & HDI_RES_HISTORY ? w->hazards->res_final_layout[w->decl->res_pair[res]] : HDI_LAYOUT_UNDEFINED;
-}
-
 /* An exclusive image that another family overwrites changes hands without a transfer, by a transition from UNDEFINED,
  * also where the layout stays. */
 static bool discards_for_family(const work *w, const step *s)
@@ -339,7 +331,7 @@ static void visit_segment(work *w, uint32_t seg)
     const hdi_hazards *hazards = w->hazards;
     step s = {.seg = seg, .res = w->frozen->seg_res[seg]};
     s.is_image = !(w->decl->res_flags[s.res] & HDI_RES_BUFFER);
-    uint32_t layout = s.is_image ? initial_layout(w, s.res) : 0;
+    uint32_t layout = s.is_image ? hdi_initial_layout(w->decl, w->hazards, s.res) : 0;
     for (uint32_t e = hazards->seg_epoch_begin[seg]; e < hazards->seg_epoch_begin[seg + 1]; e++) {
         s.behind = &hazards->epoch[e];
         s.needs_layout = s.is_image && (layout != s.behind->layout || discards_for_family(w, &s));

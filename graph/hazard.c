@@ -378,20 +378,12 @@ static void place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch
         edges_from(w, before, lowest(mask), first[lowest(mask)]);
 }
 
-static uint32_t initial_layout(const work *w, uint32_t res)
-{
-    uint32_t flags = w->decl->res_flags[res];
-    if (flags & HDI_RES_EXTERNAL)
-        return w->decl->res_info[res].initial_layout;
-    return flags & HDI_RES_HISTORY ? w->out->res_final_layout[w->decl->res_pair[res]] : HDI_LAYOUT_UNDEFINED;
-}
-
 static void place_segment(work *w, uint32_t seg)
 {
     const hdi_hazards *out = w->out;
     uint32_t res = w->frozen->seg_res[seg];
     bool is_image = !(w->decl->res_flags[res] & HDI_RES_BUFFER);
-    uint32_t layout = is_image ? initial_layout(w, res) : 0;
+    uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->out, res) : 0;
     hdi_epoch *before = NULL;
     for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_begin[seg + 1]; e++) {
         hdi_epoch *behind = &out->epoch[e];
@@ -462,7 +454,7 @@ static hd_result add_finals(work *w)
         out->res_final_layout[r] = is_history ? out->res_final_layout[pair] : choose_final_layout(w, r);
         for (uint32_t seg = frozen->res_seg_begin[r]; out->res_used[r] && seg < frozen->res_seg_begin[r + 1]; seg++) {
             uint32_t last = out->seg_epoch_begin[seg + 1];
-            uint32_t layout = last > out->seg_epoch_begin[seg] ? out->epoch[last - 1].layout : initial_layout(w, r);
+            uint32_t layout = last > out->seg_epoch_begin[seg] ? out->epoch[last - 1].layout : hdi_initial_layout(w->decl, w->out, r);
             wants[seg] = layout != out->res_final_layout[r];
             more += wants[seg];
         }

@@ -106,6 +106,14 @@ typedef struct hdi_hazards {
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
                      const hdi_queues *queues, hdi_arena *arena, hdi_hazards *out);
 
+/* The layout that an image has at the frame's start; a history has what its OF was left in. */
+static inline uint32_t hdi_initial_layout(const hdi_decl *decl, const hdi_hazards *hazards, uint32_t res)
+{
+    if (decl->res_flags[res] & HDI_RES_EXTERNAL)
+        return decl->res_info[res].initial_layout;
+    return decl->res_flags[res] & HDI_RES_HISTORY ? hazards->res_final_layout[decl->res_pair[res]] : 0;
+}
+
 /* ---- sync ---- */
 
 typedef struct hdi_submit {

@@ -3,21 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "tables.h"
-
-uint64_t hdt_next(hdt_rng *rng)
-{
-    /* splitmix64 (Steele, Lea, Flood 2014) */
-    uint64_t z = rng->state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-uint32_t hdt_below(hdt_rng *rng, uint32_t limit)
-{
-    return (uint32_t)(hdt_next(rng) % limit);
-}
 
 void hdt_seeds(uint64_t *first, uint64_t *count)
 {
@@ -43,7 +30,7 @@ typedef struct res_state {
 
 typedef struct maker {
     hd_graph *graph;
-    hdt_rng rng;
+    uint64_t rng;
     res_state res[MAX_RES];
     uint32_t res_count;
 } maker;
@@ -197,7 +184,7 @@ static void add_pass(maker *m)
 
 void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
 {
-    maker m = {.graph = graph, .rng = {seed}};
+    maker m = {.graph = graph, .rng = seed};
     hd_graph_begin(graph);
     for (int i = 0; i < 4; i++)
         add_resource(&m);

@@ -5,13 +5,6 @@
 
 #include <heddle/graph.h>
 
-typedef struct hdt_rng {
-    uint64_t state;
-} hdt_rng;
-
-uint64_t hdt_next(hdt_rng *rng);
-uint32_t hdt_below(hdt_rng *rng, uint32_t limit); /* limit > 0 */
-
 /* Seeds of a property test: [*first, *first + *count). HEDDLE_SEED=n in the environment replays one, HEDDLE_SEEDS=n
  * runs n of them. */
 void hdt_seeds(uint64_t *first, uint64_t *count);
