@@ -21,7 +21,8 @@ static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
     for (uint32_t e = epoch->entry_begin; e < epoch->entry_end; e++) {
         const hdi_access_info *access = &decl->access[decl->use_access[hazards->entry_use[e]]];
         hdi_stay *on = &stay[hazards->slot_queue[hazards->entry_slot[e]]];
-        on->tail_stages |= access->stages;
+        /* An access without stages (present) is still a layout to be waited for. */
+        on->tail_stages |= access->stages ? access->stages : HDI_STAGE_ALL_COMMANDS;
         on->tail_writes |= access->writes ? access->access : 0;
     }
 }
