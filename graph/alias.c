@@ -55,12 +55,19 @@ static bool comes_before(const work *w, uint32_t a, uint32_t b)
     return true;
 }
 
-/* Slot order agrees with every clock, so only one direction is possible. */
+/* Slot order agrees with every clock: only one direction is possible, and none where the slots overlap. On one queue the
+ * slots say it all. */
 static bool may_share(const work *w, uint32_t a, uint32_t b)
 {
-    if (w->lifetimes->res_first[a] < w->lifetimes->res_first[b])
-        return comes_before(w, a, b);
-    return comes_before(w, b, a);
+    const uint32_t *first = w->lifetimes->res_first, *last = w->lifetimes->res_last;
+    if (first[a] > first[b]) {
+        uint32_t swap = a;
+        a = b;
+        b = swap;
+    }
+    if (last[a] >= first[b])
+        return false;
+    return w->queues == 1 || comes_before(w, a, b);
 }
 
 /* placed: by offset. Returns where the newcomer was put. */

@@ -229,7 +229,7 @@ static void everybody(const work *w, const step *s, uint32_t queue, hdi_request 
     request->dst_access = own.access;
     uint32_t others = s->behind->queue_mask & ~(1u << queue);
     uint32_t host = w->queues->host;
-    if (host != HDI_NONE && others >> host & 1) {
+    if (host != HDI_NONE && others >> host & 1 && s->behind->flags & HDI_EPOCH_READS) { /* a host write only waits */
         side to = side_of(w, s->behind, host);
         request->dst_stages |= to.stages;
         request->dst_access |= to.access;

@@ -226,7 +226,7 @@ static const struct {
     {"bad alignment", "alignment:", bad_alignment, 100},
     {"persistent overlap", "persistent", overlap_persistent, 100},
     {"wrong final layout", "final state:", wrong_final_layout, 90},
-    {"no host barrier", "race", no_host_barrier, 30},
+    {"no host barrier", "race", no_host_barrier, 100},
 };
 
 static bool holds(const sink *s, const char *word)
