@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "checked.h"
 #include "vk_fixture.h"
 
 /* Frames recorded by many workers beside the host thread, for ThreadSanitizer: views asked for by all passes at once,
@@ -96,7 +97,7 @@ static uint32_t run(uint32_t workers, uint32_t frames_in_flight)
             hd_vk_info_get(vk, &frames[f].info);
             result = declare(graph, &frames[f]);
             if (result == HD_OK)
-                result = hd_vk_frame(vk, graph);
+                result = hdt_frame(vk, graph);
         }
         if (result == HD_OK)
             result = hd_vk_wait(vk);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "checked.h"
+
 /* Declaring: each mistake has its name, sticks, names pass and resource, and stops nothing but its own frame. */
 
 static hd_graph *graph;
@@ -41,7 +43,7 @@ static void expect(hd_result result, uint32_t pass, uint32_t res, uint32_t use)
     cr_assert_eq(error->use, use);
     if (result != HD_OK)
         cr_assert(strstr(error->text, hd_result_text(result)));
-    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), result);
+    cr_assert_eq(hdt_compile(graph, NULL, &plan), result);
     hd_graph_begin(graph);
     cr_assert_eq(hd_graph_error(graph)->result, HD_OK);
 }
@@ -190,7 +192,7 @@ Test(declare, custom_accesses_compile)
     hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_ACCESS_CUSTOM, .custom = &write})});
     hd_graph_pass(graph, &(hd_pass_desc){.root = true, .uses = HD_USES({a, HD_ACCESS_CUSTOM, .custom = &read})});
     const hd_plan *plan;
-    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
+    cr_assert_eq(hdt_compile(graph, NULL, &plan), HD_OK);
     hd_plan_view view = hd_plan_read(plan);
     cr_assert_eq(view.culled_count, 0u);
     cr_assert_eq(view.barrier_count, 2u);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checked.h"
 #include "random_graph.h"
 
 /* Plans as JSON: what is written reads back to the same bytes; what is not a plan is refused with its place. Pictures of
@@ -32,7 +33,7 @@ static const hd_plan *compile(hd_graph *graph, uint64_t seed, uint32_t passes)
     const hd_plan *plan;
     hd_compile_desc desc = {.queues = queues, .queue_count = 1 + (uint32_t)(seed % 3)};
     hdt_random_graph(graph, seed, passes);
-    cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+    cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
     return plan;
 }
 

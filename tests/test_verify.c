@@ -7,6 +7,7 @@
 
 #include <heddle/graph.h>
 
+#include "checked.h"
 #include "random_graph.h"
 
 static const hd_queue_desc queue_sets[3][4] = {
@@ -48,7 +49,7 @@ Test(verify, compiled_random_graphs_are_accepted)
                 const hd_plan *plan;
                 hd_compile_desc desc = {
                     .queues = queue_sets[set], .queue_count = queue_counts[set], .order = (hd_order)order};
-                cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK, "seed %llu", (unsigned long long)seed);
+                cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK, "seed %llu", (unsigned long long)seed);
                 sink s;
                 if (verify(graph, plan, &s) == HD_OK)
                     continue;
@@ -270,7 +271,7 @@ Test(verify, broken_plans_are_refused)
             hdt_random_graph(graph, seed, 25);
             const hd_plan *plan;
             hd_compile_desc desc = {.queues = queue_sets[set], .queue_count = queue_counts[set]};
-            cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+            cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
             sink s;
             if (verify(graph, plan, &s) == HD_OK) /* else the other test speaks */
                 try_mutants(graph, plan, tally);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "checked.h"
 #include "vk_scene.h"
 
 /* What executed frames compute, checked by host passes in the same frame: no shaders, only what the transfer and
@@ -25,7 +26,7 @@ Test(vk_frames, clear_copy_check)
         copy_pass copy = {&s, color, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
         add_copy(&copy);
         add_check(&s, &check);
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
         cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     }
     expect_check(&check, 5);
@@ -77,7 +78,7 @@ Test(vk_frames, depth)
     copy_pass copy = {&s, depth, check.buffer, VK_IMAGE_ASPECT_DEPTH_BIT, 0, 0};
     add_copy(&copy);
     add_check(&s, &check);
-    cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     const float *depths = (const float *)words;
     cr_expect_eq(check.runs, 1);
@@ -121,7 +122,7 @@ Test(vk_frames, mips_and_layers)
             add_check(&s, &checks[m][l]);
         }
     }
-    cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     for (uint32_t m = 0; m < MIPS; m++) {
         for (uint32_t l = 0; l < LAYERS; l++) {
@@ -202,7 +203,7 @@ static void fly(uint32_t frames_in_flight)
                                                .record = check_flight,
                                                .user = u,
                                                .uses = HD_USES({u->to, HD_HOST_READ})});
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
     }
     hd_graph_begin(s.graph); /* host passes need nothing of the graph any more */
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
@@ -278,7 +279,7 @@ Test(vk_frames, chain_in_little_memory)
         copy_pass copy = {&s, last, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
         add_copy(&copy);
         add_check(&s, &check);
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
         cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
         hd_vk_frame_stats stats;
         hd_vk_frame_stats_get(s.f.vk, &stats);
@@ -332,7 +333,7 @@ static void draw_picture(uint32_t workers, uint32_t *pixels)
     copy_pass copy;
     for (uint32_t frame = 0; frame < 4; frame++) {
         declare_picture(&s, PASSES, rects, &check, &copy);
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
     }
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     cr_expect_eq(check.runs, 4);
@@ -365,7 +366,7 @@ Test(vk_frames, steady_frames_create_nothing)
     unsigned before = 0;
     for (uint32_t frame = 0; frame < 40; frame++) {
         declare_picture(&s, 20, rects, &check, &copy);
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
         if (frame == 3)
             before = atomic_load(&hdt_vk_hooks.creations);
     }
@@ -401,7 +402,7 @@ Test(vk_frames, changing_sizes, .timeout = 60)
         copies[frame] = (copy_pass){&s, color, check->buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
         add_copy(&copies[frame]);
         add_check(&s, check);
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
         hd_vk_frame_stats_get(s.f.vk, &stats);
         most = stats.memory_bytes > most ? stats.memory_bytes : most;
     }

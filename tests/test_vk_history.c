@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "checked.h"
 #include "vk_scene.h"
 
 /* Histories: what a frame leaves is what the next one finds. */
@@ -148,7 +149,7 @@ static void run_history(bool is_image, hd_pin pin)
     for (uint32_t i = 0; i < 24; i++) {
         shifts[i] = (shift){.s = &s, .is_image = is_image, .pin = pin, .frame = i + 1};
         declare_shift(&shifts[i], i >= 16 ? 3 : 0);
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
     }
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     for (uint32_t i = 0; i < 16; i++)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checked.h"
 #include "random.h"
 #include "vk_scene.h"
 
@@ -175,7 +176,7 @@ static void run_round(scene *s, uint64_t seed)
     memset(last, 0, sizeof(last));
     memset(ops, 0, sizeof(ops));
     hd_graph_begin(s->graph); /* a frame without histories: the round's first ones are zero */
-    cr_assert_eq(hd_vk_frame(s->f.vk, s->graph), HD_OK);
+    cr_assert_eq(hdt_frame(s->f.vk, s->graph), HD_OK);
     for (uint32_t frame = 0; frame < FRAMES_A_ROUND; frame++) {
         uint64_t random = seed, shape = hdt_random(&random);
         hd_graph_begin(s->graph);
@@ -198,7 +199,7 @@ static void run_round(scene *s, uint64_t seed)
             while (!add_op(s, &random, models, &ops[frame][i], i + frame * OPS))
                 memset(&ops[frame][i], 0, sizeof(op));
         }
-        hd_result result = hd_vk_frame(s->f.vk, s->graph);
+        hd_result result = hdt_frame(s->f.vk, s->graph);
         cr_assert_eq(result, HD_OK, "seed %llu: %s: %s", (unsigned long long)seed, hd_result_name(result),
                      hd_graph_error(s->graph)->text);
         for (uint32_t p = 0; p < 2; p++)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "checked.h"
 #include "vk_scene.h"
 
 /* Resources from outside, and the views that passes get. */
@@ -93,7 +94,7 @@ Test(vk_resources, imports)
                                                .type = HD_PASS_GFX,
                                                .uses = HD_USES({target, HD_COLOR_WRITE,
                                                                 .clear.color = {shade, shade, shade, shade}})});
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
 
         hd_graph_begin(s.graph);
         image_desc.initial_layout = VK_IMAGE_LAYOUT_GENERAL;
@@ -107,7 +108,7 @@ Test(vk_resources, imports)
                                                .record = copy_to_buffer,
                                                .user = &copy,
                                                .uses = HD_USES({source, HD_TRANSFER_SRC}, {out, HD_TRANSFER_DST})});
-        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
         cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
         uint32_t wrong = 0;
         for (uint32_t i = 0; i < PIXELS; i++)
@@ -116,8 +117,8 @@ Test(vk_resources, imports)
     }
     /* Views of imports are the frame's: all of them are gone once the frames are. */
     hd_graph_begin(s.graph);
-    cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
-    cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+    cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     free_engine(&s.f, &e);
     close_scene(&s);
@@ -190,7 +191,7 @@ Test(vk_resources, views)
                                .uses = HD_USES({v.color, HD_STORAGE_WRITE_COMPUTE}, {v.cube, HD_STORAGE_WRITE_COMPUTE},
                                                {v.volume, HD_STORAGE_WRITE_COMPUTE}, {v.depth, HD_SAMPLED_COMPUTE},
                                                {v.words, HD_STORAGE_WRITE_COMPUTE})});
-        cr_assert_eq(hd_vk_frame(s.f.vk, g), HD_OK);
+        cr_assert_eq(hdt_frame(s.f.vk, g), HD_OK);
     }
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     cr_expect_eq(v.runs, 3);
@@ -235,7 +236,7 @@ Test(vk_resources, custom_access_without_rendering)
     copy_pass copy = {&s, own.image, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
     add_copy(&copy);
     add_check(&s, &check);
-    cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
     expect_check(&check, 1);
     close_scene(&s);

@@ -15,16 +15,6 @@ static void escaped(const char *text, FILE *f)
     }
 }
 
-static void markup(const char *text, FILE *f)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
-            fprintf(f, "&#%d;", *c);
-        else
-            fputc(*c < 0x20 ? ' ' : *c, f);
-    }
-}
-
 static void write_batch(const hdi_decl *decl, const hd_plan_view *view, uint32_t command, FILE *f)
 {
     const hd_plan_command *c = &view->commands[command];
@@ -122,7 +112,7 @@ static void write_memory(const hdi_decl *decl, const hd_plan_view *view, FILE *f
         const hd_plan_resource *r = &view->resources[i];
         char label[96];
         fputs("<tr><td align=\"left\">", f);
-        markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
+        hdi_write_markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
         if (r->heap == HD_NONE)
             fputs("</td><td colspan=\"3\">external</td></tr>", f);
         else

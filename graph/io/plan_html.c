@@ -8,16 +8,6 @@
 
 enum { CELL = 26, LANE = 34, LEFT = 110, MAP_HEIGHT = 260 };
 
-static void markup(const char *text, FILE *f)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
-            fprintf(f, "&#%d;", *c);
-        else
-            fputc(*c < 0x20 ? ' ' : *c, f);
-    }
-}
-
 static uint32_t pass_total(const hd_plan_view *view)
 {
     uint32_t n = 0;
@@ -49,7 +39,7 @@ static void write_lanes(const hdi_decl *decl, const hd_plan_view *view, FILE *f)
             }
             fprintf(f, "<rect x=\"%" PRIu32 "\" y=\"%" PRIu32 "\" width=\"%d\" height=\"22\" fill=\"%s\"><title>",
                     LEFT + CELL * at + 1, y, CELL - 2, hdi_pass_color(decl, pass));
-            markup(hdi_pass_label(decl, pass, label, sizeof(label)), f);
+            hdi_write_markup(hdi_pass_label(decl, pass, label, sizeof(label)), f);
             fprintf(f, " (submit %" PRIu32 ")</title></rect><text class=\"in\" x=\"%" PRIu32 "\" y=\"%" PRIu32 "\">%" PRIu32 "</text>", s,
                     LEFT + CELL * at + 4, y + 15, pass);
             at++;
@@ -98,7 +88,7 @@ static void write_heap(const hdi_decl *decl, const hd_plan_view *view, uint32_t 
         double y = MAP_HEIGHT * ((double)r->offset / (double)bytes), h = MAP_HEIGHT * ((double)r->bytes / (double)bytes);
         fprintf(f, "<rect class=\"res\" x=\"%" PRIu32 "\" y=\"%.2f\" width=\"%" PRIu32 "\" height=\"%.2f\" fill=\"hsl(%" PRIu32 ",55%%,75%%)\"><title>",
                 LEFT + CELL * first, y, CELL * (last - first + 1), h, r->id * 47 % 360);
-        markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
+        hdi_write_markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
         fprintf(f, ": %" PRIu64 " bytes at %" PRIu64 "</title></rect>", r->bytes, r->offset);
     }
     fputs("</svg></div>", f);
@@ -113,10 +103,10 @@ static void write_barriers(const hdi_decl *decl, const hd_plan_view *view, FILE 
         for (uint32_t k = 0; k < view->batches[i].barrier_count; k++) {
             const hd_plan_barrier *b = &view->barriers[view->batches[i].barrier_begin + k];
             fprintf(f, "<tr><td>%" PRIu32 "</td><td>", i);
-            markup(b->resource == HD_NONE ? "all memory" : hdi_resource_label(decl, b->resource, label, sizeof(label)), f);
+            hdi_write_markup(b->resource == HD_NONE ? "all memory" : hdi_resource_label(decl, b->resource, label, sizeof(label)), f);
             fprintf(f, "</td><td>%s</td><td>", hd_reason_name((hd_reason)b->reason));
             if (b->reason_pass != HD_NONE)
-                markup(hdi_pass_label(decl, b->reason_pass, label, sizeof(label)), f);
+                hdi_write_markup(hdi_pass_label(decl, b->reason_pass, label, sizeof(label)), f);
             fprintf(f, "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>", b->src_stages, b->dst_stages,
                     b->src_access, b->dst_access);
             if (b->old_layout != b->new_layout)
@@ -137,7 +127,7 @@ static void write_resources(const hdi_decl *decl, const hd_plan_view *view, FILE
     for (uint32_t i = 0; i < view->resource_count; i++) {
         const hd_plan_resource *r = &view->resources[i];
         fprintf(f, "<tr><td>%" PRIu32 "</td><td>", r->id);
-        markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
+        hdi_write_markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
         if (r->heap == HD_NONE)
             fputs("</td><td>external</td><td></td><td></td>", f);
         else
@@ -152,12 +142,12 @@ hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f
     hdi_decl decl = hdi_graph_decl(graph);
     hd_plan_view view = hd_plan_read(plan);
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", f);
-    markup(hd_graph_name(graph), f);
+    hdi_write_markup(hd_graph_name(graph), f);
     fputs("</title><style>body{font:13px system-ui,sans-serif;margin:24px;color:#222}h2{margin:24px 0 6px}"
           ".wide{overflow-x:auto;border:1px solid #ccc}svg{display:block}text{font-size:12px}.in{font-size:9px}"
           ".wait{stroke:#c0392b;stroke-width:3}.res{stroke:#555;stroke-width:.5}table{border-collapse:collapse}"
           "td,th{border:1px solid #ddd;padding:2px 8px;text-align:left}</style></head><body><h1>", f);
-    markup(hd_graph_name(graph), f);
+    hdi_write_markup(hd_graph_name(graph), f);
     fprintf(f, "</h1><p>%" PRIu32 " passes, %" PRIu32 " culled, %" PRIu32 " submits, %" PRIu32 " waits, %" PRIu32 " barriers in %" PRIu32
                " batches. Point at anything to read what it is; a red bar waits for another queue, a dot is a batch of barriers.</p>",
             view.pass_count, view.culled_count, view.submit_count, view.wait_count, view.barrier_count, view.batch_count);

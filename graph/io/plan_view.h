@@ -28,6 +28,17 @@ static inline const char *hdi_resource_label(const hdi_decl *decl, uint32_t res,
     return buffer;
 }
 
+/* Text for HTML, and for the labels of Graphviz that look like it. */
+static inline void hdi_write_markup(const char *text, FILE *f)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
+            fprintf(f, "&#%d;", *c);
+        else
+            fputc(*c < 0x20 ? ' ' : *c, f);
+    }
+}
+
 /* Colours by pass type, for both pictures. */
 static inline const char *hdi_pass_color(const hdi_decl *decl, uint32_t pass)
 {
