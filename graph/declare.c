@@ -347,6 +347,8 @@ hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
 {
     if (graph->error.result != HD_OK)
         return (hd_resource){0};
+    if (!desc)
+        return bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
     hdi_res_info info = {
         .name = desc->name,
         .width = desc->width,
@@ -373,6 +375,8 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
 {
     if (graph->error.result != HD_OK)
         return (hd_resource){0};
+    if (!desc)
+        return bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
     if (desc->bytes == 0 || desc->bytes > MAX_BUFFER_BYTES)
         return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is 0 or more than any device has");
     hdi_res_info info = {
@@ -384,6 +388,8 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
 {
     if (graph->error.result != HD_OK)
         return (hd_resource){0};
+    if (!desc)
+        return bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
     hdi_res_info info = {
         .name = desc->name,
         .width = desc->width,

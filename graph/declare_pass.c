@@ -161,6 +161,10 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
     if (graph->error.result != HD_OK)
         return (hd_pass){0};
     uint32_t pass = graph->pass_count, first = graph->use_count;
+    if (!desc) {
+        hdi_graph_fail(graph, HD_INVALID_ARGUMENT, pass, HD_NONE, HD_NONE, "the description is null");
+        return (hd_pass){0};
+    }
     hd_result result = hdi_need_passes(graph, pass + 1);
     if (result == HD_OK)
         result = hdi_need_uses(graph, (uint64_t)first + desc->use_count);

@@ -178,6 +178,14 @@ Test(declare, descriptions)
         cr_assert_eq(hd_graph_image(graph, &bad[i]).id, 0u);
         expect(HD_BAD_DESC, HD_NONE, 0, HD_NONE);
     }
+    hd_graph_image(graph, NULL);
+    expect(HD_INVALID_ARGUMENT, HD_NONE, 0, HD_NONE);
+    hd_graph_buffer(graph, NULL);
+    expect(HD_INVALID_ARGUMENT, HD_NONE, 0, HD_NONE);
+    hd_graph_import(graph, NULL);
+    expect(HD_INVALID_ARGUMENT, HD_NONE, 0, HD_NONE);
+    hd_graph_pass(graph, NULL);
+    expect(HD_INVALID_ARGUMENT, 0, HD_NONE, HD_NONE);
     hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 0});
     expect(HD_BAD_DESC, HD_NONE, 0, HD_NONE);
     hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = UINT64_MAX});
