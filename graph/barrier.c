@@ -116,7 +116,8 @@ static hdi_request request_of(const step *s, uint32_t queue, uint32_t low, uint3
                          .src_family = HDI_NONE,
                          .dst_family = HDI_NONE,
                          .reason = reason_of(s->before, s->behind),
-                         .pass = s->pass};
+                         .pass = s->pass,
+                         .res = s->res};
 }
 
 static void make_image(const step *s, hdi_request *request)

@@ -94,7 +94,8 @@ static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
                                .src_family = r->src_family,
                                .dst_family = r->dst_family,
                                .reason = r->reason,
-                               .reason_pass = r->pass};
+                               .reason_pass = r->pass,
+                               .reason_resource = r->res};
         if (r->seg == HDI_NONE) {
             global = out->barrier_count++;
             continue;

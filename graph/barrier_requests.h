@@ -11,7 +11,7 @@ typedef struct hdi_request {
     uint32_t after; /* a request of a lower high that must stand at an earlier point, HDI_NONE */
     uint32_t seg;   /* HDI_NONE: global */
     uint32_t old_layout, new_layout, src_family, dst_family;
-    uint32_t reason, pass;
+    uint32_t reason, pass, res;
 } hdi_request;
 
 typedef struct hdi_request_list {

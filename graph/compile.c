@@ -20,24 +20,6 @@ const char *hd_phase_name(int phase)
     return phase >= 0 && phase < HD_PHASE_COUNT ? phase_names[phase] : "?";
 }
 
-static const char *const reason_names[] = {
-    [HD_REASON_NONE] = "none",
-    [HD_REASON_READ_AFTER_WRITE] = "read after write",
-    [HD_REASON_WRITE_AFTER_READ] = "write after read",
-    [HD_REASON_WRITE_AFTER_WRITE] = "write after write",
-    [HD_REASON_LAYOUT] = "layout",
-    [HD_REASON_FIRST_USE] = "first use",
-    [HD_REASON_ALIAS] = "alias",
-    [HD_REASON_RELEASE] = "release",
-    [HD_REASON_ACQUIRE] = "acquire",
-    [HD_REASON_FINAL_STATE] = "final state",
-};
-
-const char *hd_reason_name(hd_reason reason)
-{
-    return (size_t)reason < sizeof(reason_names) / sizeof(reason_names[0]) ? reason_names[reason] : "?";
-}
-
 static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc, hdi_queues *out)
 {
     static const hd_queue_desc one = {HD_QUEUE_GFX, 0};

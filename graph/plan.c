@@ -1,5 +1,7 @@
 #include "phases.h"
 
+#include <string.h>
+
 #include "vk_numbers.h"
 
 /* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). */
@@ -27,6 +29,25 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out)
         out->resource_count += in_plan(t, r);
 }
 
+/* Why it lies there; heaps with flags share nothing. */
+static void explain_place(const hdi_tables *t, hd_plan_resource *out)
+{
+    out->tenant = HD_NONE;
+    if (out->heap == HD_NONE) {
+        out->placing = out->flags & HD_PLAN_EXTERNAL ? HD_PLACING_EXTERNAL : HD_PLACING_NONE;
+        return;
+    }
+    uint32_t flags = t->placed.heap[out->heap].flags, first = t->placed.tenant_begin[out->id];
+    if (flags) {
+        out->placing = flags & HD_HEAP_PERSISTENT ? HD_PLACING_PERSISTENT : HD_PLACING_HOST;
+    } else if (first != t->placed.tenant_begin[out->id + 1]) {
+        out->placing = HD_PLACING_TAKES_OVER;
+        out->tenant = t->placed.tenant[first];
+    } else {
+        out->placing = HD_PLACING_FIRST;
+    }
+}
+
 static hd_plan_resource plan_resource(const hdi_tables *t, uint32_t res)
 {
     const hdi_hazards *hazards = &t->hazards;
@@ -50,6 +71,7 @@ static hd_plan_resource plan_resource(const hdi_tables *t, uint32_t res)
         out.offset = t->placed.res_offset[res];
         out.bytes = t->lifetimes.need[res].bytes;
     }
+    explain_place(t, &out);
     return out;
 }
 
@@ -102,6 +124,8 @@ static uint64_t stages_of(const hdi_tables *t, uint32_t queue)
 static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_wait *waits, cursor *at)
 {
     uint32_t wait_count = 0;
+    uint8_t cut[HD_MAX_QUEUES]; /* of the next submit of each queue */
+    memset(cut, HD_CUT_FIRST, sizeof(cut));
     for (uint32_t s = 0; s < t->synced.submit_count; s++) {
         const hdi_submit *from = &t->synced.submit[s];
         hd_plan_submit *to = &submits[s];
@@ -109,6 +133,7 @@ static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_w
                                .wait_begin = wait_count,
                                .wait_count = from->wait_count,
                                .command_begin = at->command_count,
+                               .cut = from->wait_count && cut[from->queue] != HD_CUT_FIRST ? HD_CUT_WAIT : cut[from->queue],
                                .signal_value = from->signal,
                                .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
         for (uint32_t w = from->wait_begin; w < from->wait_begin + from->wait_count; w++) {
@@ -120,6 +145,7 @@ static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_w
         }
         add_commands(t, from, at);
         to->command_count = at->command_count - to->command_begin;
+        cut[from->queue] = from->signal ? HD_CUT_SIGNAL : HD_CUT_NONE;
     }
 }
 

@@ -102,6 +102,32 @@ static bool is_true(const json_t *value)
     return json_is_true(value);
 }
 
+/* Reasons are words of the one list or another; a word that is not in it, or none, is 0: no reason. */
+static uint32_t word_of(const json_t *object, const char *key, const char *(*name)(int), int count)
+{
+    const char *word = json_string_value(json_object_get(object, key));
+    for (int i = 0; word && i < count; i++) {
+        if (strcmp(word, name(i)) == 0)
+            return (uint32_t)i;
+    }
+    return 0;
+}
+
+static const char *reason_name(int i)
+{
+    return hd_reason_name((hd_reason)i);
+}
+
+static const char *placing_name(int i)
+{
+    return hd_placing_name((hd_placing)i);
+}
+
+static const char *cut_name(int i)
+{
+    return hd_cut_name((hd_cut)i);
+}
+
 /* ---- tables ---- */
 
 static bool read_queues(reader *r, const json_t *list)
@@ -177,7 +203,8 @@ static bool read_resource(reader *r, const json_t *item, hd_plan_resource *out)
     if (!object(r, item) || !index_below(r, item, "id", r->decl.res_count, &out->id) ||
         !optional_u32(r, item, "final_layout", 0, &out->final_layout) ||
         !optional_u32(r, item, "first_family", HD_NONE, &out->first_family) ||
-        !optional_u32(r, item, "final_family", HD_NONE, &out->final_family))
+        !optional_u32(r, item, "final_family", HD_NONE, &out->final_family) ||
+        !optional_u32(r, item, "tenant", HD_NONE, &out->tenant))
         return false;
     uint32_t flags = r->decl.res_flags[out->id];
     bool external = (flags & HDI_RES_EXTERNAL) != 0;
@@ -193,6 +220,7 @@ static bool read_resource(reader *r, const json_t *item, hd_plan_resource *out)
     out->flags = (sharing ? HD_PLAN_CONCURRENT : 0) | (external ? HD_PLAN_EXTERNAL : 0) |
                  (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE) |
                  (flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY) ? HD_PLAN_PERSISTENT : 0);
+    out->placing = word_of(item, "placing", placing_name, HD_PLACING_COUNT);
     return true;
 }
 
@@ -244,16 +272,6 @@ static bool read_range(reader *r, const json_t *item, hd_plan_barrier *out)
            member_u32(r, item, "new_layout", UINT32_MAX, &out->new_layout);
 }
 
-static uint32_t read_reason(const json_t *value)
-{
-    const char *word = json_string_value(value);
-    for (int reason = 0; word && reason <= HD_REASON_FINAL_STATE; reason++) {
-        if (strcmp(word, hd_reason_name((hd_reason)reason)) == 0)
-            return (uint32_t)reason;
-    }
-    return HD_REASON_NONE;
-}
-
 static bool read_barrier(reader *r, const json_t *item, hd_plan_barrier *out)
 {
     *out = (hd_plan_barrier){.resource = HD_NONE};
@@ -263,11 +281,12 @@ static bool read_barrier(reader *r, const json_t *item, hd_plan_barrier *out)
         !member(r, item, "dst_access", INT64_MAX, &out->dst_access) ||
         !optional_u32(r, item, "src_family", HD_NONE, &out->src_family) ||
         !optional_u32(r, item, "dst_family", HD_NONE, &out->dst_family) ||
-        !optional_u32(r, item, "reason_pass", HD_NONE, &out->reason_pass))
+        !optional_u32(r, item, "reason_pass", HD_NONE, &out->reason_pass) ||
+        !optional_u32(r, item, "reason_resource", HD_NONE, &out->reason_resource))
         return false;
     if ((out->src_family == HD_NONE) != (out->dst_family == HD_NONE))
         return fail(r, "'src_family' and 'dst_family' go together");
-    out->reason = read_reason(json_object_get(item, "reason"));
+    out->reason = word_of(item, "reason", reason_name, HD_REASON_COUNT);
     if (!json_object_get(item, "resource"))
         return true;
     return index_below(r, item, "resource", r->decl.res_count, &out->resource) && read_range(r, item, out);
@@ -349,6 +368,7 @@ static bool read_submit(reader *r, const json_t *item, size_t index)
     enter(r, "submits[%zu]", index);
     if (!object(r, item) || !index_below(r, item, "queue", r->counts.queue_count, &submit.queue))
         return false;
+    submit.cut = word_of(item, "cut", cut_name, HD_CUT_COUNT);
     const json_t *waits = array(r, item, "waits"), *commands = array(r, item, "commands");
     const json_t *signal = json_object_get(item, "signal");
     if (!waits || !commands)

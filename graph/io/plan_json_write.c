@@ -41,6 +41,10 @@ static void write_resource(const hd_plan_resource *r, FILE *f)
         fprintf(f, ", \"final_family\": %" PRIu32, r->final_family);
     if (r->flags & HD_PLAN_CONCURRENT)
         fputs(", \"sharing\": \"concurrent\"", f);
+    if (r->placing != HD_PLACING_NONE)
+        fprintf(f, ", \"placing\": \"%s\"", hd_placing_name((hd_placing)r->placing));
+    if (r->tenant != HD_NONE)
+        fprintf(f, ", \"tenant\": %" PRIu32, r->tenant);
     fputc('}', f);
 }
 
@@ -66,6 +70,8 @@ static void write_barrier(const hdi_decl *decl, const hd_plan_barrier *b, FILE *
         fprintf(f, ", \"reason\": \"%s\"", hd_reason_name((hd_reason)b->reason));
     if (b->reason_pass != HD_NONE)
         fprintf(f, ", \"reason_pass\": %" PRIu32, b->reason_pass);
+    if (b->reason_resource != HD_NONE)
+        fprintf(f, ", \"reason_resource\": %" PRIu32, b->reason_resource);
     fputc('}', f);
 }
 
@@ -108,6 +114,8 @@ static void write_submit(const hdi_decl *decl, const hd_plan_view *view, const h
     if (submit->signal_value)
         fprintf(f, ", \"signal\": {\"value\": %" PRIu64 ", \"stages\": %" PRIu64 "}", submit->signal_value,
                 submit->signal_stages);
+    if (submit->cut != HD_CUT_NONE)
+        fprintf(f, ", \"cut\": \"%s\"", hd_cut_name((hd_cut)submit->cut));
     fputc('}', f);
 }
 

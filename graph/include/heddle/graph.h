@@ -293,6 +293,18 @@ typedef struct hd_plan_heap {
 #define HD_HEAP_HOST 1u       /* buffers that host passes use */
 #define HD_HEAP_PERSISTENT 2u /* histories and what they are of: nothing in it shares bytes */
 
+/* Why a resource lies where it lies. */
+typedef enum hd_placing {
+    HD_PLACING_NONE,
+    HD_PLACING_EXTERNAL,   /* brings its own memory */
+    HD_PLACING_PERSISTENT, /* a history, or what one is of: shares bytes with nobody */
+    HD_PLACING_HOST,       /* host passes use it: a heap of its own kind, shares bytes with nobody */
+    HD_PLACING_FIRST,      /* the first in the frame to use its bytes */
+    HD_PLACING_TAKES_OVER, /* uses bytes that others (tenant is one) are done with */
+    HD_PLACING_COUNT
+} hd_placing;
+const char *hd_placing_name(hd_placing placing);
+
 typedef struct hd_plan_resource {
     uint32_t id;
     uint32_t heap; /* HD_NONE: external */
@@ -300,17 +312,29 @@ typedef struct hd_plan_resource {
     uint32_t final_layout; /* images that are external, a history or the OF of one; else UNDEFINED */
     uint32_t first_family, final_family; /* HD_NONE where no GPU family owns it */
     uint32_t flags;        /* HD_PLAN_* */
+    uint32_t placing;      /* hd_placing */
+    uint32_t tenant;       /* with HD_PLACING_TAKES_OVER: a resource that had some of its bytes before; else HD_NONE */
 } hd_plan_resource;
 #define HD_PLAN_CONCURRENT 1u
 #define HD_PLAN_EXTERNAL 2u
 #define HD_PLAN_IMAGE 4u
 #define HD_PLAN_PERSISTENT 8u /* has a final state that the next frame relies on */
 
+/* Why a submit starts where it starts and is not one with the submit before on its queue. */
+typedef enum hd_cut {
+    HD_CUT_NONE,
+    HD_CUT_FIRST,  /* the first of its queue */
+    HD_CUT_WAIT,   /* what stands in it waits for another queue, what stands before it on its queue does not */
+    HD_CUT_SIGNAL, /* another queue waits for what stands before it on its queue, but not for what stands in it */
+    HD_CUT_COUNT
+} hd_cut;
+const char *hd_cut_name(hd_cut cut);
+
 typedef struct hd_plan_submit {
     uint32_t queue;
     uint32_t wait_begin, wait_count;       /* in waits */
     uint32_t command_begin, command_count; /* in commands */
-    uint32_t reserved;
+    uint32_t cut;                          /* hd_cut */
     uint64_t signal_value; /* on the queue's own timeline, strictly ascending from 1; 0: nothing waits for it */
     uint64_t signal_stages;
 } hd_plan_submit;
@@ -350,6 +374,7 @@ typedef enum hd_reason {
     HD_REASON_RELEASE,     /* ownership leaves this family */
     HD_REASON_ACQUIRE,     /* ownership arrives */
     HD_REASON_FINAL_STATE, /* the state that the frame must leave */
+    HD_REASON_COUNT
 } hd_reason;
 const char *hd_reason_name(hd_reason reason);
 
@@ -359,7 +384,7 @@ typedef struct hd_plan_barrier {
     uint32_t old_layout, new_layout;
     uint32_t src_family, dst_family; /* equal (HD_NONE) unless ownership moves */
     uint32_t reason, reason_pass;    /* hd_reason; the pass that needs it, or HD_NONE */
-    uint32_t reserved;
+    uint32_t reason_resource;        /* for the sake of which resource, also of a global one; or HD_NONE */
     hd_range range; /* explicit counts, never 0 */
 } hd_plan_barrier;
 
