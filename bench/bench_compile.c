@@ -1,0 +1,384 @@
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "measure.h"
+#include "quality_rows.h"
+#include "workloads.h"
+
+/* What a frame costs to declare and to compile, on one thread: medians in nanoseconds a pass.
+ *
+ * floor    reads the declaration once, as compact as it can be, and writes 24 bytes a use; measured between the
+ * compiles of the same run, so that a machine that slows down slows both. build    declares the frame through the
+ * public API. compile  a full compile, and its phases. ratio    (build + compile) / floor. B/pass   the most bytes that
+ * the graph held at once, its declaration and its plan included. allocs   allocations of a second frame that is the
+ * same as the first; to be 0. growth   ns a pass of the largest size over that of the smallest from 200 passes on.
+ *
+ * usage: bench_compile [--family NAME,...] [--passes N,...] [--queues 1|3,...] [--order overlap|memory|declared]
+ *                      [--repeat N] [--seconds S] [--seed N] [--cost] [--csv]
+ * Without --repeat a row is repeated for --seconds (default 0.3), at least 5 times. */
+
+enum { MOST_SIZES = 16, LEAST_REPEATS = 5 };
+
+typedef struct options {
+    bool family[HDB_FAMILY_COUNT], queue_set[HDB_QUEUE_SET_COUNT];
+    uint32_t passes[MOST_SIZES], size_count, repeat;
+    hd_order order;
+    double seconds;
+    uint64_t seed;
+    bool cost, csv;
+} options;
+
+typedef struct samples {
+    hdb_times floor, build, compile, phase[HD_PHASE_COUNT];
+} samples;
+
+/* Medians of one row, nanoseconds a pass. */
+typedef struct figures {
+    double floor, build, compile, phase[HD_PHASE_COUNT];
+    double peak_bytes; /* a pass */
+    uint64_t allocations;
+    uint32_t repeats;
+} figures;
+
+/* ---- command line ---- */
+
+static bool parse_number(const char *text, size_t length, uint64_t *out)
+{
+    char digits[24], *end;
+
+    if (length == 0 || length >= sizeof(digits) || text[0] < '0' || text[0] > '9')
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = 0;
+    errno = 0;
+    *out = strtoull(digits, &end, 10);
+    return errno == 0 && *end == 0;
+}
+
+typedef bool (*take_fn)(options *o, const char *word, size_t length);
+
+/* Each word of a list with commas. */
+static bool each_word(options *o, const char *list, take_fn take)
+{
+    for (const char *at = list;; at++) {
+        size_t length = strcspn(at, ",");
+        if (!take(o, at, length))
+            return false;
+        at += length;
+        if (!*at)
+            return true;
+    }
+}
+
+static bool take_family(options *o, const char *word, size_t length)
+{
+    char name[16];
+
+    if (length >= sizeof(name))
+        return false;
+    memcpy(name, word, length);
+    name[length] = 0;
+    uint32_t family = hdb_family_index(name);
+    if (family < HDB_FAMILY_COUNT)
+        o->family[family] = true;
+    return family < HDB_FAMILY_COUNT;
+}
+
+static bool take_size(options *o, const char *word, size_t length)
+{
+    uint64_t passes;
+
+    if (!parse_number(word, length, &passes) || passes < 4 || passes > 1000000 || o->size_count == MOST_SIZES)
+        return false;
+    o->passes[o->size_count++] = (uint32_t)passes;
+    return true;
+}
+
+static bool take_queues(options *o, const char *word, size_t length)
+{
+    uint64_t count;
+
+    if (!parse_number(word, length, &count))
+        return false;
+    for (uint32_t q = 0; q < HDB_QUEUE_SET_COUNT; q++) {
+        if (hdb_queue_sets[q].count == count)
+            return o->queue_set[q] = true;
+    }
+    return false;
+}
+
+static bool take_option(options *o, int option, const char *value)
+{
+    uint64_t number = 0;
+    char *end;
+
+    switch (option) {
+    case 'f':
+        return each_word(o, value, take_family);
+    case 'p':
+        return each_word(o, value, take_size);
+    case 'q':
+        return each_word(o, value, take_queues);
+    case 'o':
+        for (int order = 0; order < 3; order++) {
+            if (strcmp(value, hdb_order_names[order]) == 0) {
+                o->order = (hd_order)order;
+                return true;
+            }
+        }
+        return false;
+    case 'r':
+        if (!parse_number(value, strlen(value), &number) || number < 1 || number > 1000000)
+            return false;
+        o->repeat = (uint32_t)number;
+        return true;
+    case 't':
+        o->seconds = strtod(value, &end);
+        return end != value && *end == 0 && o->seconds > 0;
+    case 's':
+        return parse_number(value, strlen(value), &o->seed);
+    case 'c':
+        return o->cost = true;
+    default:
+        return o->csv = true;
+    }
+}
+
+static bool parse(int argc, char **argv, options *o)
+{
+    static const struct option longs[] = {
+        {"family", required_argument, NULL, 'f'}, {"passes", required_argument, NULL, 'p'},
+        {"queues", required_argument, NULL, 'q'}, {"order", required_argument, NULL, 'o'},
+        {"repeat", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 't'},
+        {"seed", required_argument, NULL, 's'},   {"cost", no_argument, NULL, 'c'},
+        {"csv", no_argument, NULL, 'v'},          {0},
+    };
+    bool none[HDB_FAMILY_COUNT] = {0};
+    int option, index = 0;
+
+    *o = (options){.seconds = 0.3, .seed = HDB_SEED};
+    while ((option = getopt_long(argc, argv, "", longs, &index)) != -1) {
+        if (option == '?')
+            return false;
+        if (!take_option(o, option, optarg)) {
+            fprintf(stderr, "bench_compile: '%s' is no value for --%s\n", optarg, longs[index].name);
+            return false;
+        }
+    }
+    if (memcmp(o->family, none, sizeof(none)) == 0)
+        memset(o->family, true, sizeof(o->family));
+    if (memcmp(o->queue_set, none, sizeof(o->queue_set)) == 0)
+        memset(o->queue_set, true, sizeof(o->queue_set));
+    if (o->size_count == 0)
+        each_word(o, "50,200,1000,5000,20000", take_size);
+    return optind == argc;
+}
+
+/* ---- measuring ---- */
+
+static hdb_times *times_of(samples *s, uint32_t index)
+{
+    hdb_times *all[] = {&s->floor, &s->build, &s->compile};
+
+    return index < 3 ? all[index] : &s->phase[index - 3];
+}
+enum { TIMES_COUNT = 3 + HD_PHASE_COUNT };
+
+/* One frame, nothing cached; its times join s where s is not null. */
+static hd_result frame(hdb_workload *workload, hd_graph *graph, hd_compile_desc *desc, samples *s)
+{
+    uint64_t phase_ns[HD_PHASE_COUNT];
+    const hd_plan *plan;
+
+    desc->phase_ns = phase_ns;
+    uint64_t began = hdi_clock_ns();
+    hdb_workload_declare(workload, graph);
+    uint64_t declared = hdi_clock_ns();
+    hd_result result = hd_graph_compile(graph, desc, &plan);
+    uint64_t compiled = hdi_clock_ns();
+    desc->phase_ns = NULL;
+    if (result != HD_OK || !s)
+        return result;
+    bool kept = hdb_times_add(&s->build, declared - began) && hdb_times_add(&s->compile, compiled - declared);
+    for (int p = 0; p < HD_PHASE_COUNT; p++)
+        kept = kept && hdb_times_add(&s->phase[p], phase_ns[p]);
+    return kept ? HD_OK : HD_OUT_OF_MEMORY;
+}
+
+static volatile uint64_t floor_sum; /* what is stored here cannot be left out */
+
+/* The second of two runs, so that it stands for memory that is as near as the frame's size lets it be. */
+static bool measure_floor(hdb_workload *workload, samples *s)
+{
+    floor_sum = hdb_workload_floor(workload);
+    uint64_t began = hdi_clock_ns();
+    floor_sum += hdb_workload_floor(workload);
+    return hdb_times_add(&s->floor, hdi_clock_ns() - began);
+}
+
+static hd_result repeat(const options *o, hdb_workload *workload, hd_graph *graph, hd_compile_desc *desc, samples *s)
+{
+    uint64_t until = hdi_clock_ns() + (uint64_t)(o->seconds * 1e9);
+    uint32_t least = o->repeat ? o->repeat : LEAST_REPEATS;
+    hd_result result = HD_OK;
+
+    for (uint32_t i = 0; result == HD_OK && (i < least || (!o->repeat && hdi_clock_ns() < until)); i++) {
+        result = frame(workload, graph, desc, s);
+        if (result == HD_OK && !measure_floor(workload, s))
+            result = HD_OUT_OF_MEMORY;
+    }
+    return result;
+}
+
+static void summarize(samples *s, uint32_t passes, figures *out)
+{
+    double *all[] = {&out->floor, &out->build, &out->compile};
+
+    out->repeats = s->compile.count;
+    for (uint32_t t = 0; t < TIMES_COUNT; t++) {
+        double *to = t < 3 ? all[t] : &out->phase[t - 3];
+        *to = hdb_times_median(times_of(s, t)) / passes;
+        hdb_times_clear(times_of(s, t));
+    }
+}
+
+/* A row: the first frame for its memory, the second for its allocations, the others for their times. */
+static hd_result measure(const options *o, hdb_workload *workload, const hdb_queue_set *set, samples *s, figures *out)
+{
+    hdb_counted counted = {0};
+    hd_graph_desc graph_desc = {.name = hdb_workload_name(workload), .allocator = hdb_counted_allocator(&counted)};
+    hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count, .order = o->order};
+    uint32_t passes = hdb_workload_pass_count(workload);
+    hd_graph *graph;
+    hd_result result = hd_graph_create(&graph_desc, &graph);
+
+    if (result == HD_OK)
+        result = frame(workload, graph, &desc, NULL);
+    out->peak_bytes = (double)counted.peak / passes;
+    out->allocations = counted.made;
+    if (result == HD_OK)
+        result = frame(workload, graph, &desc, NULL);
+    out->allocations = counted.made - out->allocations;
+    if (result == HD_OK)
+        result = repeat(o, workload, graph, &desc, s);
+    summarize(s, passes, out);
+    hd_graph_destroy(graph);
+    return result;
+}
+
+/* ---- printing ---- */
+
+static void print_head(const options *o)
+{
+    int processor;
+    bool pinned = hdb_pin(&processor);
+
+    if (o->csv) {
+        printf("family,passes,queues,order,floor,build,compile,ratio");
+        for (int p = 0; p < HD_PHASE_COUNT; p++)
+            printf(",%s", hd_phase_name(p));
+        printf(",bytes,allocations,repeats\n");
+        return;
+    }
+    printf("order %s, seed %llu%s, one thread", hdb_order_names[o->order], (unsigned long long)o->seed,
+           o->cost ? ", with costs" : "");
+    printf(pinned ? " on processor %d" : " on any processor", processor);
+    printf("; medians, ns a pass\n\n%-9s%7s%3s%7s%7s%8s%8s%7s |", "family", "passes", "q", "floor", "build", "compile",
+           "both", "ratio");
+    for (int p = 0; p < HD_PHASE_COUNT; p++)
+        printf("%9s", hd_phase_name(p));
+    printf(" |%7s%7s%8s\n", "B/pass", "allocs", "repeats");
+}
+
+static void print_row(const options *o, uint32_t family, uint32_t passes, const hdb_queue_set *set, const figures *f)
+{
+    double both = f->build + f->compile, ratio = f->floor > 0 ? both / f->floor : 0;
+
+    if (o->csv) {
+        printf("%s,%u,%u,%s,%.3f,%.2f,%.2f,%.2f", hdb_family_names[family], passes, set->count,
+               hdb_order_names[o->order], f->floor, f->build, f->compile, ratio);
+        for (int p = 0; p < HD_PHASE_COUNT; p++)
+            printf(",%.2f", f->phase[p]);
+        printf(",%.0f,%llu,%u\n", f->peak_bytes, (unsigned long long)f->allocations, f->repeats);
+    } else {
+        printf("%-9s%7u%3u%7.2f%7.1f%8.1f%8.1f%7.1f |", hdb_family_names[family], passes, set->count, f->floor,
+               f->build, f->compile, both, ratio);
+        for (int p = 0; p < HD_PHASE_COUNT; p++)
+            printf("%9.1f", f->phase[p]);
+        printf(" |%7.0f%7llu%8u\n", f->peak_bytes, (unsigned long long)f->allocations, f->repeats);
+    }
+    fflush(stdout);
+}
+
+/* Of the rows from 200 passes on: how much dearer a pass is in the largest. */
+static void print_growth(const options *o, const figures (*f)[HDB_QUEUE_SET_COUNT])
+{
+    uint32_t small = MOST_SIZES, large = MOST_SIZES;
+
+    for (uint32_t s = 0; s < o->size_count; s++) {
+        if (o->passes[s] < 200)
+            continue;
+        small = small == MOST_SIZES || o->passes[s] < o->passes[small] ? s : small;
+        large = large == MOST_SIZES || o->passes[s] > o->passes[large] ? s : large;
+    }
+    if (o->csv || small == large)
+        return;
+    for (uint32_t q = 0; q < HDB_QUEUE_SET_COUNT; q++) {
+        const figures *a = &f[small][q], *b = &f[large][q];
+        if (a->repeats && b->repeats)
+            printf("%*sgrowth %u to %u passes, %u queue%s: %.2f\n", 9, "", o->passes[small], o->passes[large],
+                   hdb_queue_sets[q].count, hdb_queue_sets[q].count == 1 ? "" : "s",
+                   (b->build + b->compile) / (a->build + a->compile));
+    }
+}
+
+/* ---- all rows ---- */
+
+static hd_result run_family(const options *o, uint32_t family, samples *s)
+{
+    figures f[MOST_SIZES][HDB_QUEUE_SET_COUNT] = {{{0}}};
+
+    for (uint32_t size = 0; size < o->size_count; size++) {
+        hdb_workload *workload = hdb_workload_make(family, o->passes[size], o->seed, o->cost);
+        hd_result result = workload ? HD_OK : HD_OUT_OF_MEMORY;
+        for (uint32_t q = 0; result == HD_OK && q < HDB_QUEUE_SET_COUNT; q++) {
+            if (!o->queue_set[q])
+                continue;
+            result = measure(o, workload, &hdb_queue_sets[q], s, &f[size][q]);
+            if (result == HD_OK)
+                print_row(o, family, o->passes[size], &hdb_queue_sets[q], &f[size][q]);
+        }
+        hdb_workload_free(workload);
+        if (result != HD_OK)
+            return result;
+    }
+    print_growth(o, f);
+    return HD_OK;
+}
+
+int main(int argc, char **argv)
+{
+    options o;
+    samples s = {0};
+    hd_result result = HD_OK;
+
+    if (!parse(argc, argv, &o)) {
+        fprintf(stderr, "usage: bench_compile [--family NAME,...] [--passes N,...] [--queues 1|3,...]\n"
+                        "                     [--order overlap|memory|declared] [--repeat N] [--seconds S] [--seed N] "
+                        "[--cost] [--csv]\n");
+        return 1;
+    }
+    print_head(&o);
+    for (uint32_t family = 0; result == HD_OK && family < HDB_FAMILY_COUNT; family++) {
+        if (o.family[family])
+            result = run_family(&o, family, &s);
+    }
+    for (uint32_t t = 0; t < TIMES_COUNT; t++)
+        hdb_times_free(times_of(&s, t));
+    if (result != HD_OK)
+        fprintf(stderr, "bench_compile: %s\n", hd_result_text(result));
+    return result == HD_OK ? 0 : 2;
+}
