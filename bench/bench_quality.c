@@ -1,13 +1,15 @@
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "bars.h"
 #include "quality_rows.h"
 
-/* The figures of quality, all exact, as CSV.
+/* What plans cost: exact figures, no times.
  *
- * usage: bench_quality            prints them
- *        bench_quality --update   writes them to bench/baseline/quality.csv */
+ * usage: bench_quality            prints the figures that are committed, as CSV
+ *        bench_quality --update   writes them to bench/baseline/quality.csv
+ *        bench_quality --bars     prints what plans are to reach, and what they do
+ *        bench_quality --spare    counts the waits and barriers that a plan does not need; --each names them */
 
 static bool print_row(const hdb_quality_row *row, void *user)
 {
@@ -37,23 +39,46 @@ static int update(void)
     return fail(HDB_QUALITY_FILE, result == HD_OK ? hd_result_text(HD_IO) : hd_result_text(result));
 }
 
+static hd_result print_spare(bool each)
+{
+    hd_result result = HD_OK;
+    for (int order = 0; result == HD_OK && order < 3; order++)
+        result = hdb_print_spare(stdout, 200, (hd_order)order, each);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {{"update", no_argument, NULL, 'u'}, {0}};
-    bool updates = false;
-    int option;
-    while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-        if (option != 'u')
-            return 1;
-        updates = true;
+    static const struct option longs[] = {{"update", no_argument, NULL, 'u'},
+                                          {"bars", no_argument, NULL, 'b'},
+                                          {"spare", no_argument, NULL, 's'},
+                                          {"each", no_argument, NULL, 'e'},
+                                          {0}};
+    int option, mode = 'p';
+    bool each = false;
+    while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1 && option != '?') {
+        if (option == 'e')
+            each = true;
+        else
+            mode = option;
     }
-    if (optind != argc) {
-        fprintf(stderr, "usage: bench_quality [--update]\n");
+    if (option == '?' || optind != argc) {
+        fprintf(stderr, "usage: bench_quality [--update | --bars | --spare [--each]]\n");
         return 1;
     }
-    if (updates)
+    hd_result result;
+    switch (mode) {
+    case 'u':
         return update();
-    hdb_quality_head(stdout);
-    hd_result result = hdb_quality_rows(false, print_row, stdout);
+    case 'b':
+        result = hdb_print_bars(stdout);
+        break;
+    case 's':
+        result = print_spare(each);
+        break;
+    default:
+        hdb_quality_head(stdout);
+        result = hdb_quality_rows(false, print_row, stdout);
+    }
     return result == HD_OK ? 0 : fail("stopped", hd_result_text(result));
 }

@@ -36,17 +36,28 @@ void hdb_quality_head(FILE *stream)
         stream);
 }
 
+hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hd_order order, uint64_t budget, const hd_plan **plan,
+                      hd_plan_stats *stats)
+{
+    hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count, .order = order, .memory_budget = budget};
+    const hd_plan *made;
+    hd_result result = hd_graph_compile(graph, &desc, &made);
+
+    if (result == HD_OK)
+        result = hd_plan_stats_get(graph, made, stats);
+    if (plan)
+        *plan = result == HD_OK ? made : NULL;
+    return result;
+}
+
 /* One compile and its row. */
 static bool compile_row(run *r, const hdb_queue_set *set, hd_order order, uint64_t budget)
 {
-    hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count, .order = order, .memory_budget = budget};
     hdb_quality_row out = {.index = r->index++, .verified = HD_OK};
     hd_plan_stats stats = {0};
     const hd_plan *plan;
-    hd_result result = hd_graph_compile(r->graph, &desc, &plan);
+    hd_result result = hdb_compile(r->graph, set, order, budget, &plan, &stats);
 
-    if (result == HD_OK)
-        result = hd_plan_stats_get(r->graph, plan, &stats);
     if (result == HD_OK && r->verify)
         out.verified = hd_plan_verify(r->graph, plan, NULL);
     int length = snprintf(out.text, sizeof(out.text), "%s,%u,%s,%s,%s,%llu,%s", hdb_family_names[r->family],
