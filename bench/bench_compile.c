@@ -38,7 +38,7 @@ typedef struct samples {
 /* Medians of one row, nanoseconds a pass. */
 typedef struct figures {
     double floor, build, compile, phase[HD_PHASE_COUNT];
-    double peak_bytes; /* a pass */
+    double declared_bytes, plan_bytes, peak_bytes; /* a pass */
     uint64_t allocations;
     uint32_t repeats;
 } figures;
@@ -245,7 +245,29 @@ static void summarize(samples *s, uint32_t passes, figures *out)
     }
 }
 
-/* A row: the first frame for its memory, the second for its allocations, the others for their times. */
+/* The first frame for its memory, the second for its allocations; the most memory may be in either. */
+static hd_result first_frames(hdb_workload *workload, hd_graph *graph, hd_compile_desc *desc,
+                              const hdb_counted *counted, figures *out)
+{
+    double passes = hdb_workload_pass_count(workload);
+    const hd_plan *plan;
+    size_t plan_bytes;
+
+    hdb_workload_declare(workload, graph);
+    out->declared_bytes = (double)counted->bytes / passes;
+    hd_result result = hd_graph_compile(graph, desc, &plan);
+    if (result != HD_OK)
+        return result;
+    hd_plan_data(plan, &plan_bytes);
+    out->plan_bytes = (double)plan_bytes / passes;
+    uint64_t made = counted->made;
+    result = frame(workload, graph, desc, NULL);
+    out->allocations = counted->made - made;
+    out->peak_bytes = (double)counted->peak / passes;
+    return result;
+}
+
+/* A row. */
 static hd_result measure(const options *o, hdb_workload *workload, const hdb_queue_set *set, samples *s, figures *out)
 {
     hdb_counted counted = {0};
@@ -256,12 +278,7 @@ static hd_result measure(const options *o, hdb_workload *workload, const hdb_que
     hd_result result = hd_graph_create(&graph_desc, &graph);
 
     if (result == HD_OK)
-        result = frame(workload, graph, &desc, NULL);
-    out->peak_bytes = (double)counted.peak / passes;
-    out->allocations = counted.made;
-    if (result == HD_OK)
-        result = frame(workload, graph, &desc, NULL);
-    out->allocations = counted.made - out->allocations;
+        result = first_frames(workload, graph, &desc, &counted, out);
     if (result == HD_OK)
         result = repeat(o, workload, graph, &desc, s);
     summarize(s, passes, out);
@@ -280,7 +297,7 @@ static void print_head(const options *o)
         printf("family,passes,queues,order,floor,build,compile,ratio");
         for (int p = 0; p < HD_PHASE_COUNT; p++)
             printf(",%s", hd_phase_name(p));
-        printf(",bytes,allocations,repeats\n");
+        printf(",declared_bytes,plan_bytes,peak_bytes,allocations,repeats\n");
         return;
     }
     printf("order %s, seed %llu%s, one thread", hdb_order_names[o->order], (unsigned long long)o->seed,
@@ -290,7 +307,7 @@ static void print_head(const options *o)
            "both", "ratio");
     for (int p = 0; p < HD_PHASE_COUNT; p++)
         printf("%9s", hd_phase_name(p));
-    printf(" |%7s%7s%8s\n", "B/pass", "allocs", "repeats");
+    printf(" |%7s%7s%7s%7s%8s\n", "B decl", "B plan", "B most", "allocs", "repeats");
 }
 
 static void print_row(const options *o, uint32_t family, uint32_t passes, const hdb_queue_set *set, const figures *f)
@@ -302,14 +319,16 @@ static void print_row(const options *o, uint32_t family, uint32_t passes, const 
                hdb_order_names[o->order], f->floor, f->build, f->compile, ratio);
         for (int p = 0; p < HD_PHASE_COUNT; p++)
             printf(",%.2f", f->phase[p]);
-        printf(",%.0f,%llu,%u\n", f->peak_bytes, (unsigned long long)f->allocations, f->repeats);
+        printf(",%.0f,%.0f,%.0f,%llu,%u\n", f->declared_bytes, f->plan_bytes, f->peak_bytes,
+               (unsigned long long)f->allocations, f->repeats);
     } else {
         double aim = family == hdb_family_index("layered") ? 60 : 40;
         printf("%-9s%7u%3u%7.2f%8.1f%9.1f%9.1f%9.1f%c|", hdb_family_names[family], passes, set->count, f->floor,
                f->build, f->compile, both, ratio, ratio > aim ? '*' : ' ');
         for (int p = 0; p < HD_PHASE_COUNT; p++)
             printf("%9.1f", f->phase[p]);
-        printf(" |%7.0f%7llu%8u\n", f->peak_bytes, (unsigned long long)f->allocations, f->repeats);
+        printf(" |%7.0f%7.0f%7.0f%7llu%8u\n", f->declared_bytes, f->plan_bytes, f->peak_bytes,
+               (unsigned long long)f->allocations, f->repeats);
     }
     fflush(stdout);
 }
