@@ -20,7 +20,10 @@ enum { IMAGE = 1, BUFFER = 2, BOTH = 3 };
     {                                                                                                                  \
         .name = word, .stages = stage_bits, .access = access_bits, .layout = image_layout, .image_usage = image_bits,  \
         .buffer_usage = buffer_bits, .reads = ((what)&READ) != 0, .writes = ((what)&WRITE) != 0, .pass_types = types,  \
-        .on_image = ((where)&IMAGE) != 0, .on_buffer = ((where)&BUFFER) != 0                                           \
+        .on_image = ((where)&IMAGE) != 0, .on_buffer = ((where)&BUFFER) != 0,                                          \
+        .attachment = (image_bits) == HDI_IMAGE_USAGE_COLOR_ATTACHMENT           ? HDI_ATTACHMENT_COLOR                \
+                      : (image_bits) == HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT ? HDI_ATTACHMENT_DEPTH                \
+                                                                                 : HDI_ATTACHMENT_NONE                 \
     }
 
 const hdi_access_info hdi_access_table[HD_ACCESS_COUNT] = {

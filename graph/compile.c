@@ -12,7 +12,8 @@
 static const char *const phase_names[HD_PHASE_COUNT] = {
     [HD_PHASE_FREEZE] = "freeze", [HD_PHASE_CULL] = "cull",         [HD_PHASE_DEPEND] = "depend",
     [HD_PHASE_SCHEDULE] = "schedule", [HD_PHASE_SYNC] = "sync",     [HD_PHASE_LIFETIME] = "lifetime",
-    [HD_PHASE_ALIAS] = "alias",   [HD_PHASE_BARRIER] = "barrier",   [HD_PHASE_PLAN] = "plan",
+    [HD_PHASE_ALIAS] = "alias",   [HD_PHASE_BARRIER] = "barrier",   [HD_PHASE_ATTACH] = "attach",
+    [HD_PHASE_PLAN] = "plan",
 };
 
 const char *hd_phase_name(int phase)
@@ -100,6 +101,9 @@ static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const 
         result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,
                              &t->barriers);
     lap(desc, HD_PHASE_BARRIER, &since);
+    if (result == HD_OK)
+        result = hdi_attach(decl, &t->frozen, &t->hazards, &t->synced, &t->barriers, arena, &t->attached);
+    lap(desc, HD_PHASE_ATTACH, &since);
     if (result != HD_OK)
         hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
     return result;

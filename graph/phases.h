@@ -176,6 +176,16 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
                       hdi_arena *arena, hdi_barriers *out);
 
+/* ---- attach ---- */
+
+typedef struct hdi_attached {
+    uint32_t scope_count, attachment_count;
+    hd_plan_scope *scope; /* as the plan has them */
+    hd_plan_attachment *attachment;
+} hdi_attached;
+hd_result hdi_attach(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
+                     const hdi_synced *synced, const hdi_barriers *barriers, hdi_arena *arena, hdi_attached *out);
+
 /* ---- plan ---- */
 
 typedef struct hdi_tables {
@@ -190,6 +200,7 @@ typedef struct hdi_tables {
     hdi_lifetimes lifetimes;
     hdi_placed placed;
     hdi_barriers barriers;
+    hdi_attached attached;
 } hdi_tables;
 
 void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out);

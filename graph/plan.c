@@ -24,6 +24,8 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out)
         .command_count = t->kept.kept_count + t->barriers.batch_count,
         .batch_count = t->barriers.batch_count,
         .barrier_count = t->barriers.barrier_count,
+        .scope_count = t->attached.scope_count,
+        .attachment_count = t->attached.attachment_count,
     };
     for (uint32_t r = 0; r < t->decl->res_count; r++)
         out->resource_count += in_plan(t, r);
@@ -168,5 +170,11 @@ void hdi_plan_fill(const hdi_tables *t, hd_plan *plan)
                  .batch = (hd_plan_batch *)view.batches,
                  .barrier = (hd_plan_barrier *)view.barriers};
     fill_submits(t, (hd_plan_submit *)view.submits, (hd_plan_wait *)view.waits, &at);
+    /* Tables that may be empty: no copy from null. */
+    if (t->attached.scope_count) {
+        memcpy((void *)view.scopes, t->attached.scope, t->attached.scope_count * sizeof(*view.scopes));
+        memcpy((void *)view.attachments, t->attached.attachment,
+               t->attached.attachment_count * sizeof(*view.attachments));
+    }
     hdi_plan_finish(plan);
 }

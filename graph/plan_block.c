@@ -10,7 +10,7 @@
 
 #define PLAN_MAGIC 0x316e6c7064656864u /* "hdedpln1" as bytes */
 
-enum { QUEUES, CULLED, HEAPS, RESOURCES, SUBMITS, WAITS, COMMANDS, BATCHES, BARRIERS, TABLE_COUNT };
+enum { QUEUES, CULLED, HEAPS, RESOURCES, SUBMITS, WAITS, COMMANDS, BATCHES, BARRIERS, SCOPES, ATTACHMENTS, TABLE_COUNT };
 
 struct hd_plan {
     uint64_t hash; /* first: it covers what follows */
@@ -32,6 +32,8 @@ static uint64_t layout(const hdi_plan_counts *counts, uint32_t *offset)
         [COMMANDS] = (uint64_t)counts->command_count * sizeof(hd_plan_command),
         [BATCHES] = (uint64_t)counts->batch_count * sizeof(hd_plan_batch),
         [BARRIERS] = (uint64_t)counts->barrier_count * sizeof(hd_plan_barrier),
+        [SCOPES] = (uint64_t)counts->scope_count * sizeof(hd_plan_scope),
+        [ATTACHMENTS] = (uint64_t)counts->attachment_count * sizeof(hd_plan_attachment),
     };
     uint64_t at = (sizeof(hd_plan) + 7) / 8;
     for (int t = 0; t < TABLE_COUNT; t++) {
@@ -91,6 +93,8 @@ hd_plan_view hd_plan_read(const hd_plan *plan)
         .command_count = c->command_count,
         .batch_count = c->batch_count,
         .barrier_count = c->barrier_count,
+        .scope_count = c->scope_count,
+        .attachment_count = c->attachment_count,
         .queues = (const void *)(base + plan->offset[QUEUES]),
         .culled = (const void *)(base + plan->offset[CULLED]),
         .heaps = (const void *)(base + plan->offset[HEAPS]),
@@ -100,6 +104,8 @@ hd_plan_view hd_plan_read(const hd_plan *plan)
         .commands = (const void *)(base + plan->offset[COMMANDS]),
         .batches = (const void *)(base + plan->offset[BATCHES]),
         .barriers = (const void *)(base + plan->offset[BARRIERS]),
+        .scopes = (const void *)(base + plan->offset[SCOPES]),
+        .attachments = (const void *)(base + plan->offset[ATTACHMENTS]),
     };
 }
 

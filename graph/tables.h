@@ -39,6 +39,9 @@ typedef struct hdi_res_info {
     void *native;                          /* VkImage or VkBuffer of an import */
 } hdi_res_info;
 
+/* What a use is for the rendering that heddle begins. */
+enum { HDI_ATTACHMENT_NONE, HDI_ATTACHMENT_COLOR, HDI_ATTACHMENT_DEPTH };
+
 typedef struct hdi_access_info {
     const char *name; /* the .fgt word; null for custom ones */
     uint64_t stages, access;
@@ -47,6 +50,7 @@ typedef struct hdi_access_info {
     uint8_t reads, writes;        /* overwrite: writes and not reads */
     uint8_t pass_types;           /* bit per hd_pass_type */
     uint8_t on_image, on_buffer;
+    uint8_t attachment; /* HDI_ATTACHMENT_* */
 } hdi_access_info;
 /* THE table (graph/access.c): index hd_access below HD_ACCESS_COUNT. Custom accesses of a graph follow from index 32 on:
  * always look up through hdi_decl.access. */
@@ -74,6 +78,14 @@ typedef struct hdi_decl {
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const hdi_access_info *access;
 } hdi_decl;
+
+/* What a use starts from, as a VkAttachmentLoadOp. */
+static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)
+{
+    if (decl->access[decl->use_access[use]].reads)
+        return 0; /* LOAD */
+    return decl->use_exec[use].load == HD_LOAD_CLEAR ? 1 : 2; /* CLEAR, DONT_CARE */
+}
 
 /* The declaration of the current frame. */
 hdi_decl hdi_graph_decl(const hd_graph *graph);

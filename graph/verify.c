@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 /* Entry of the verifier. Replays a plan, without any code of the compiler, in steps: structure (verify_structure.c),
- * culling and what each read must see (verify_cull.c), placement (verify_place.c), the relation "finished before"
+ * culling and what each read must see (verify_cull.c), placement (verify_place.c), rendering scopes (verify_scope.c), the relation "finished before"
  * (verify_order.c), and a walk in submission order that keeps layout, content and owner of each segment
  * (verify_state.c). Every wait names an earlier submit, so submission order is a topological order of the relation.
  * Cost: O(nodes * stages * nodes / 64) for the relation and O(nodes / 64) for each hazard. */
@@ -44,7 +44,7 @@ static hd_result run(hdi_verify *v)
     if (v->bad) /* what follows relies on indices in range */
         return HD_PLAN_INVALID;
     hd_result (*const steps[])(hdi_verify *) = {hdi_verify_model, hdi_verify_cull, hdi_verify_placement,
-                                                hdi_verify_nodes, hdi_verify_walk};
+                                                hdi_verify_scopes, hdi_verify_nodes, hdi_verify_walk};
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !v->stop; i++) {
         hd_result result = steps[i](v);
         if (result != HD_OK)

@@ -60,6 +60,7 @@ typedef struct hdi_verify {
     uint32_t *use_pass;                             /* use -> pass */
     uint32_t *pass_queue, *pass_submit, *pass_next; /* where a pass stands; first node on its queue after it */
     uint8_t *kept;
+    uint8_t *use_lost; /* what the use writes is thrown away behind its scope */
 
     uint32_t *seg_begin; /* res_count + 1 */
     uint32_t *cut_begin; /* 2 * res_count + 1: axis 0 (mips, or bytes) and axis 1 (layers) */
@@ -103,6 +104,7 @@ void hdi_verify_structure(hdi_verify *v);
 hd_result hdi_verify_placement(hdi_verify *v);
 hd_result hdi_verify_model(hdi_verify *v);
 hd_result hdi_verify_cull(hdi_verify *v);
+hd_result hdi_verify_scopes(hdi_verify *v);
 hd_result hdi_verify_nodes(hdi_verify *v);
 hd_result hdi_verify_walk(hdi_verify *v);
 

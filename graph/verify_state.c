@@ -188,7 +188,7 @@ static hd_result walk_use(hdi_verify *v, uint32_t u)
             take_memory(v, u, HDI_NONE, res, s);
             seg->write_use = u;
             seg->write_node = seg->reads = HDI_NONE;
-            seg->holder = p;
+            seg->holder = v->use_lost[u] ? HDI_NONE : p;
             continue;
         }
         if (v->read_count == v->read_capacity) { /* grown in the arena: doubling wastes at most as much again */

@@ -38,6 +38,43 @@ static hd_result match_queues(hdi_vk_frame *frame)
     return HD_OK;
 }
 
+/* Scopes come in the order of the commands, hold passes of one submit and name attachments that they have. */
+static bool scopes_fit(const hdi_vk_frame *frame)
+{
+    const hd_plan_view *plan = &frame->plan;
+    uint32_t submit = 0, end = 0;
+    for (uint32_t s = 0; s < plan->scope_count; s++) {
+        const hd_plan_scope *scope = &plan->scopes[s];
+        if (scope->command_begin < end || scope->command_count == 0 || scope->command_begin >= plan->command_count)
+            return false;
+        while (submit < plan->submit_count && plan->submits[submit].command_begin +
+                                                      plan->submits[submit].command_count <=
+                                                  scope->command_begin)
+            submit++;
+        if (submit == plan->submit_count || scope->command_begin < plan->submits[submit].command_begin)
+            return false;
+        uint32_t submit_end = plan->submits[submit].command_begin + plan->submits[submit].command_count;
+        if (scope->command_count > submit_end - scope->command_begin ||
+            scope->attachment_begin > plan->attachment_count ||
+            scope->attachment_count > plan->attachment_count - scope->attachment_begin)
+            return false;
+        end = scope->command_begin + scope->command_count;
+        for (uint32_t c = scope->command_begin; c < end; c++) {
+            if (plan->commands[c].kind != HD_COMMAND_PASS ||
+                frame->decl.pass_type[plan->commands[c].index] != HD_PASS_GFX)
+                return false;
+        }
+        uint32_t pass = plan->commands[scope->command_begin].index;
+        const uint32_t *uses = &frame->decl.pass_use_begin[pass];
+        for (uint32_t a = 0; a < scope->attachment_count; a++) {
+            uint32_t use = plan->attachments[scope->attachment_begin + a].use;
+            if (use >= uses[1] - uses[0] || !frame->decl.access[frame->decl.use_access[uses[0] + use]].attachment)
+                return false;
+        }
+    }
+    return true;
+}
+
 static hd_result check_plan(const hdi_vk_frame *frame)
 {
     const hd_plan_view *plan = &frame->plan;
@@ -57,7 +94,7 @@ static hd_result check_plan(const hdi_vk_frame *frame)
         if (res != HD_NONE && (res >= frame->decl.res_count || frame->plan_index[res] == HDI_NONE))
             return refuse(frame->vk, "a barrier names a resource that is not in it");
     }
-    return HD_OK;
+    return scopes_fit(frame) ? HD_OK : refuse(frame->vk, "its rendering scopes do not fit its passes");
 }
 
 static hd_result prepare(hdi_vk_frame *frame)

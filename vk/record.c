@@ -39,16 +39,30 @@ static uint32_t grain_of(const hdi_vk_frame *frame)
     return grain < 16 ? grain : 16;
 }
 
-/* Batches of one submit; out null: only counts them. */
+/* The first scope that begins at or behind a command. */
+static uint32_t scope_from(const hdi_vk_frame *frame, uint32_t command)
+{
+    uint32_t low = 0, high = frame->plan.scope_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (frame->plan.scopes[middle].command_begin < command)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Batches of one submit; out null: only counts them. A scope stays in one command buffer. */
 static uint32_t cut(const hdi_vk_frame *frame, uint32_t s, uint32_t grain, hdi_vk_batch *out)
 {
     const hd_plan_submit *submit = &frame->plan.submits[s];
     bool after_host = waits_for_host(frame, submit);
-    uint32_t count = 0, begin = 0, passes = 0;
+    uint32_t count = 0, begin = 0, passes = 0, scope = scope_from(frame, submit->command_begin), inside = 0;
     for (uint32_t c = 0; c <= submit->command_count; c++) {
         bool end = c == submit->command_count;
         bool pass = !end && frame->plan.commands[submit->command_begin + c].kind == HD_COMMAND_PASS;
-        if (end ? c > begin || (count == 0 && after_host) : pass && passes == grain) {
+        if (end ? c > begin || (count == 0 && after_host) : pass && passes >= grain && inside == 0) {
             if (out)
                 out[count] =
                     (hdi_vk_batch){s, submit->command_begin + begin, c - begin, after_host && count == 0, NULL};
@@ -57,6 +71,9 @@ static uint32_t cut(const hdi_vk_frame *frame, uint32_t s, uint32_t grain, hdi_v
             passes = 0;
         }
         passes += pass;
+        if (scope < frame->plan.scope_count && frame->plan.scopes[scope].command_begin == submit->command_begin + c)
+            inside = frame->plan.scopes[scope++].command_count;
+        inside -= inside != 0; /* what is left of the scope behind this command */
     }
     return count;
 }
@@ -101,24 +118,52 @@ static hd_result prepare_events(hdi_vk_frame *frame)
 
 /* ---- recording ---- */
 
-static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, uint32_t worker)
+/* Where a batch is in the scopes of the plan. */
+typedef struct scope_cursor {
+    uint32_t next; /* scope that begins next */
+    uint32_t left; /* passes left in the one that has begun */
+    VkRect2D area;
+} scope_cursor;
+
+/* Every pass of a scope starts with the whole area as viewport and scissor, whatever the one before it left. */
+static void reset_area(hd_vk *vk, VkCommandBuffer commands, const VkRect2D *area)
+{
+    VkViewport viewport = {0.0f, 0.0f, (float)area->extent.width, (float)area->extent.height, 0.0f, 1.0f};
+    vk->fn.vkCmdSetViewport(commands, 0, 1, &viewport);
+    vk->fn.vkCmdSetScissor(commands, 0, 1, area);
+}
+
+static hd_result enter_scope(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t command, scope_cursor *at)
+{
+    hd_result result = HD_OK;
+    if (at->next < frame->plan.scope_count && frame->plan.scopes[at->next].command_begin == command) {
+        const hd_plan_scope *scope = &frame->plan.scopes[at->next++];
+        result = hdi_vk_begin_rendering(frame, commands, scope, &at->area);
+        at->left = result == HD_OK ? scope->command_count : 0;
+    }
+    if (at->left)
+        reset_area(frame->vk, commands, &at->area);
+    return result;
+}
+
+static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t command, uint32_t worker,
+                             scope_cursor *at)
 {
     hd_vk *vk = frame->vk;
+    uint32_t pass = frame->plan.commands[command].index;
     const hdi_pass_exec *exec = &frame->decl.pass_exec[pass];
-    bool label = vk->labels && exec->name, rendering = false;
+    bool label = vk->labels && exec->name;
     if (label) {
         VkDebugUtilsLabelEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = exec->name};
         vk->fn.vkCmdBeginDebugUtilsLabelEXT(commands, &info);
     }
-    hd_result result = HD_OK;
-    if (frame->decl.pass_type[pass] == HD_PASS_GFX && !(frame->decl.pass_flags[pass] & HDI_PASS_NO_RENDERING))
-        result = hdi_vk_begin_rendering(frame, commands, pass, &rendering);
+    hd_result result = enter_scope(frame, commands, command, at);
     if (result == HD_OK && exec->record) {
         hd_recorder recorder = {
             .frame = frame, .vk = vk, .commands = commands, .pass = pass, .worker = worker, .frame_index = vk->frame};
         exec->record(&recorder, exec->user);
     }
-    if (rendering)
+    if (at->left && --at->left == 0)
         vk->fn.vkCmdEndRendering(commands);
     if (label)
         vk->fn.vkCmdEndDebugUtilsLabelEXT(commands);
@@ -145,12 +190,12 @@ static hd_result record_commands(hdi_vk_frame *frame, hdi_vk_batch *batch, uint3
     hd_result result = HD_OK;
     if (batch->after_host)
         show_host_writes(frame, batch->commands);
-    for (uint32_t c = 0; c < batch->command_count && result == HD_OK; c++) {
-        const hd_plan_command *command = &frame->plan.commands[batch->command_begin + c];
-        if (command->kind == HD_COMMAND_PASS)
-            result = record_pass(frame, batch->commands, command->index, worker);
+    scope_cursor at = {.next = scope_from(frame, batch->command_begin)};
+    for (uint32_t c = batch->command_begin; c < batch->command_begin + batch->command_count && result == HD_OK; c++) {
+        if (frame->plan.commands[c].kind == HD_COMMAND_PASS)
+            result = record_pass(frame, batch->commands, c, worker, &at);
         else
-            hdi_vk_record_barriers(frame, batch->commands, command);
+            hdi_vk_record_barriers(frame, batch->commands, &frame->plan.commands[c]);
     }
     return result;
 }

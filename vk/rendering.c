@@ -2,8 +2,8 @@
 
 #include "alloc.h"
 
-/* Dynamic rendering of a gfx pass, from its uses: attachments in the order of the uses, the render area is what all of
- * them have. Views come from the cache. */
+/* Dynamic rendering of a scope of the plan, from the uses of its first pass: attachments in the order of the uses, the
+ * render area is what all of them have. Views come from the cache. */
 
 #define MAX_COLORS 8
 
@@ -13,38 +13,6 @@ typedef struct rendering_scope {
     bool has_depth, has_stencil;
     uint32_t width, height, layers;
 } rendering_scope;
-
-typedef struct attachment_kind {
-    bool depth;
-    VkAttachmentLoadOp load;
-    VkAttachmentStoreOp store;
-} attachment_kind;
-
-static bool kind_of(const hdi_vk_frame *frame, uint32_t use, attachment_kind *kind)
-{
-    bool clear = frame->decl.use_exec[use].load == HD_LOAD_CLEAR;
-    VkAttachmentLoadOp overwrite = clear ? VK_ATTACHMENT_LOAD_OP_CLEAR : VK_ATTACHMENT_LOAD_OP_DONT_CARE;
-    switch (frame->decl.use_access[use]) {
-    case HD_COLOR_WRITE:
-        *kind = (attachment_kind){false, overwrite, VK_ATTACHMENT_STORE_OP_STORE};
-        return true;
-    case HD_COLOR_RW:
-        *kind = (attachment_kind){false, VK_ATTACHMENT_LOAD_OP_LOAD, VK_ATTACHMENT_STORE_OP_STORE};
-        return true;
-    case HD_DEPTH_WRITE:
-        *kind = (attachment_kind){true, overwrite, VK_ATTACHMENT_STORE_OP_STORE};
-        return true;
-    case HD_DEPTH_RW:
-        *kind = (attachment_kind){true, VK_ATTACHMENT_LOAD_OP_LOAD, VK_ATTACHMENT_STORE_OP_STORE};
-        return true;
-    case HD_DEPTH_READ:
-        /* NONE: not even a store that writes back what is there, so that others may read at the same time */
-        *kind = (attachment_kind){true, VK_ATTACHMENT_LOAD_OP_LOAD, VK_ATTACHMENT_STORE_OP_NONE};
-        return true;
-    default:
-        return false;
-    }
-}
 
 static hd_range use_range(const hdi_vk_frame *frame, uint32_t use)
 {
@@ -62,9 +30,11 @@ static hd_result refuse(const hdi_vk_frame *frame, uint32_t pass, const char *wh
     return HD_UNSUPPORTED;
 }
 
-static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t use, const attachment_kind *kind,
+static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, const hd_plan_attachment *planned,
                                 rendering_scope *out)
 {
+    uint32_t use = frame->decl.pass_use_begin[pass] + planned->use;
+    const hdi_access_info *access = &frame->decl.access[frame->decl.use_access[use]];
     hdi_vk_object *object = frame->bound[frame->decl.use_res[use]];
     const hdi_vk_key *key = &object->key;
     hd_range range = use_range(frame, use);
@@ -83,11 +53,11 @@ static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t use
     VkRenderingAttachmentInfo attachment = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
         .imageView = view,
-        .imageLayout = (VkImageLayout)frame->decl.access[frame->decl.use_access[use]].layout,
-        .loadOp = kind->load,
-        .storeOp = kind->store,
+        .imageLayout = (VkImageLayout)access->layout,
+        .loadOp = (VkAttachmentLoadOp)planned->load,
+        .storeOp = (VkAttachmentStoreOp)planned->store,
     };
-    if (kind->depth) {
+    if (access->attachment == HDI_ATTACHMENT_DEPTH) {
         if (out->has_depth || out->has_stencil)
             return refuse(frame, pass, "more than one depth attachment");
         attachment.clearValue.depthStencil = (VkClearDepthStencilValue){clear->depth, clear->stencil};
@@ -110,38 +80,29 @@ static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t use
     return HD_OK;
 }
 
-hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, bool *begun)
+hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_scope *planned,
+                                 VkRect2D *area)
 {
+    uint32_t pass = frame->plan.commands[planned->command_begin].index;
     rendering_scope scope;
     scope.color_count = 0;
     scope.has_depth = scope.has_stencil = false;
     scope.width = scope.height = scope.layers = UINT32_MAX;
-    *begun = false;
-    for (uint32_t use = frame->decl.pass_use_begin[pass]; use < frame->decl.pass_use_begin[pass + 1]; use++) {
-        attachment_kind kind;
-        if (!kind_of(frame, use, &kind))
-            continue;
-        hd_result result = add_attachment(frame, pass, use, &kind, &scope);
+    for (uint32_t i = 0; i < planned->attachment_count; i++) {
+        hd_result result = add_attachment(frame, pass, &frame->plan.attachments[planned->attachment_begin + i], &scope);
         if (result != HD_OK)
             return result;
     }
-    if (scope.color_count == 0 && !scope.has_depth && !scope.has_stencil)
-        return HD_OK;
-    VkRect2D area = {{0, 0}, {scope.width, scope.height}};
+    *area = (VkRect2D){{0, 0}, {scope.width, scope.height}};
     VkRenderingInfo info = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
-        .renderArea = area,
+        .renderArea = *area,
         .layerCount = scope.layers,
         .colorAttachmentCount = scope.color_count,
         .pColorAttachments = scope.colors,
         .pDepthAttachment = scope.has_depth ? &scope.depth : NULL,
         .pStencilAttachment = scope.has_stencil ? &scope.depth : NULL,
     };
-    const hdi_vk_device_table *fn = &frame->vk->fn;
-    fn->vkCmdBeginRendering(commands, &info);
-    VkViewport viewport = {0.0f, 0.0f, (float)scope.width, (float)scope.height, 0.0f, 1.0f};
-    fn->vkCmdSetViewport(commands, 0, 1, &viewport);
-    fn->vkCmdSetScissor(commands, 0, 1, &area);
-    *begun = true;
+    frame->vk->fn.vkCmdBeginRendering(commands, &info);
     return HD_OK;
 }

@@ -361,8 +361,9 @@ void hdi_vk_slot_free(hd_vk *vk, hdi_vk_slot *slot);
 /* ---- record.c, rendering.c, barriers.c ---- */
 hd_result hdi_vk_record(hdi_vk_frame *frame);
 void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result);
-/* Begins the rendering of a gfx pass. *begun: false when it has no attachments. Any worker. */
-hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, bool *begun);
+/* Begins the rendering of a scope; *area: what it covers. Any worker. */
+hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_scope *planned,
+                                 VkRect2D *area);
 void hdi_vk_record_barriers(const hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_command *command);
 
 /* ---- init.c ---- */

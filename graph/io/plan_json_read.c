@@ -7,6 +7,7 @@
 #include "fgt_words.h"
 #include "plan_block.h"
 #include "tables.h"
+#include "vk_numbers.h"
 
 /* Reads a plan from JSON, by whomever it was written: what the format defines is checked for type, range and index; what
  * it does not is passed over. Two walks over the parsed text: one counts, one fills the block. Jansson does the parsing
@@ -21,6 +22,7 @@ typedef struct reader {
     hdi_plan_counts counts;
     bool fill;
     hd_plan_view view; /* while filling */
+    uint32_t scope_left; /* passes that the rendering scope which was read last still holds */
 } reader;
 
 HDI_PRINTF(2, 3) static bool fail(reader *r, const char *format, ...)
@@ -314,6 +316,67 @@ static bool read_batch(reader *r, const json_t *list, size_t submit, size_t comm
     return true;
 }
 
+static void add_scope(reader *r, const hd_plan_scope *scope)
+{
+    if (r->fill)
+        ((hd_plan_scope *)r->view.scopes)[r->counts.scope_count] = *scope;
+    r->counts.scope_count++;
+}
+
+static void add_attachment(reader *r, const hd_plan_attachment *attachment)
+{
+    if (r->fill)
+        ((hd_plan_attachment *)r->view.attachments)[r->counts.attachment_count] = *attachment;
+    r->counts.attachment_count++;
+}
+
+static bool read_scope(reader *r, const json_t *item, uint32_t pass)
+{
+    hd_plan_scope scope = {.command_begin = r->counts.command_count, .attachment_begin = r->counts.attachment_count};
+    uint32_t uses = r->decl.pass_use_begin[pass + 1] - r->decl.pass_use_begin[pass];
+    if (!object(r, item) || !member_u32(r, item, "passes", UINT32_MAX, &scope.command_count))
+        return false;
+    if (scope.command_count == 0)
+        return fail(r, "'passes' is 0");
+    const json_t *list = array(r, item, "attachments");
+    size_t i;
+    json_t *entry;
+    json_array_foreach(list, i, entry)
+    {
+        hd_plan_attachment attachment;
+        if (!object(r, entry) || !index_below(r, entry, "use", uses, &attachment.use) ||
+            !member_u32(r, entry, "load", UINT32_MAX, &attachment.load) ||
+            !member_u32(r, entry, "store", UINT32_MAX, &attachment.store) ||
+            !optional_u32(r, entry, "resolve", HD_NONE, &attachment.resolve))
+            return false;
+        add_attachment(r, &attachment);
+    }
+    scope.attachment_count = r->counts.attachment_count - scope.attachment_begin;
+    add_scope(r, &scope);
+    r->scope_left = scope.command_count - 1;
+    return list != NULL;
+}
+
+/* A plan by somebody who does not say how attachments begin and end: every pass by itself, everything is stored. */
+static void plain_scope(reader *r, uint32_t pass)
+{
+    hd_plan_scope scope = {r->counts.command_count, 1, r->counts.attachment_count, 0};
+    if (r->decl.pass_type[pass] != HD_PASS_GFX || r->decl.pass_flags[pass] & HDI_PASS_NO_RENDERING)
+        return;
+    uint32_t first = r->decl.pass_use_begin[pass];
+    for (uint32_t use = first; use < r->decl.pass_use_begin[pass + 1]; use++) {
+        const hdi_access_info *access = &r->decl.access[r->decl.use_access[use]];
+        if (!access->attachment)
+            continue;
+        hd_plan_attachment attachment = {use - first, hdi_load_op(&r->decl, use),
+                                         access->writes ? HDI_STORE_OP_STORE : HDI_STORE_OP_NONE, HD_NONE};
+        add_attachment(r, &attachment);
+        scope.attachment_count++;
+    }
+    if (scope.attachment_count)
+        add_scope(r, &scope);
+}
+
 static bool read_command(reader *r, const json_t *item, size_t submit, size_t index)
 {
     hd_plan_command command = {.kind = HD_COMMAND_PASS};
@@ -321,6 +384,13 @@ static bool read_command(reader *r, const json_t *item, size_t submit, size_t in
         return false;
     if (json_object_get(item, "pass")) {
         if (!index_below(r, item, "pass", r->decl.pass_count, &command.index))
+            return false;
+        const json_t *scope = json_object_get(item, "rendering");
+        if (r->scope_left)
+            r->scope_left--;
+        else if (!scope)
+            plain_scope(r, command.index);
+        else if (!read_scope(r, scope, command.index))
             return false;
     } else {
         const json_t *list = json_object_get(item, "barrier");
@@ -404,6 +474,7 @@ static bool read_plan(reader *r, const json_t *root)
 {
     r->counts = (hdi_plan_counts){.pass_count = r->decl.pass_count, .declared_resource_count = r->decl.res_count};
     r->where[0] = 0;
+    r->scope_left = 0;
     uint64_t version = 0;
     if (!object(r, root) || !member(r, root, "plan", UINT32_MAX, &version))
         return false;

@@ -75,10 +75,31 @@ static void write_barrier(const hdi_decl *decl, const hd_plan_barrier *b, FILE *
     fputc('}', f);
 }
 
-static void write_command(const hdi_decl *decl, const hd_plan_view *view, const hd_plan_command *command, FILE *f)
+/* The scope that a pass begins, if any; *scope: the next in the plan. */
+static void write_scope(const hd_plan_view *view, uint32_t command, uint32_t *scope, FILE *f)
+{
+    if (*scope == view->scope_count || view->scopes[*scope].command_begin != command)
+        return;
+    const hd_plan_scope *s = &view->scopes[(*scope)++];
+    fprintf(f, ", \"rendering\": {\"passes\": %" PRIu32 ", \"attachments\": [", s->command_count);
+    for (uint32_t i = 0; i < s->attachment_count; i++) {
+        const hd_plan_attachment *a = &view->attachments[s->attachment_begin + i];
+        fprintf(f, "%s{\"use\": %" PRIu32 ", \"load\": %" PRIu32 ", \"store\": %" PRIu32, i ? ", " : "", a->use, a->load,
+                a->store);
+        if (a->resolve != HD_NONE)
+            fprintf(f, ", \"resolve\": %" PRIu32, a->resolve);
+        fputc('}', f);
+    }
+    fputs("]}", f);
+}
+
+static void write_command(const hdi_decl *decl, const hd_plan_view *view, const hd_plan_command *command,
+                          uint32_t *scope, FILE *f)
 {
     if (command->kind == HD_COMMAND_PASS) {
-        fprintf(f, "{\"pass\": %" PRIu32 "}", command->index);
+        fprintf(f, "{\"pass\": %" PRIu32, command->index);
+        write_scope(view, (uint32_t)(command - view->commands), scope, f);
+        fputc('}', f);
         return;
     }
     fputc('{', f);
@@ -93,7 +114,8 @@ static void write_command(const hdi_decl *decl, const hd_plan_view *view, const 
     fputs("]}", f);
 }
 
-static void write_submit(const hdi_decl *decl, const hd_plan_view *view, const hd_plan_submit *submit, FILE *f)
+static void write_submit(const hdi_decl *decl, const hd_plan_view *view, const hd_plan_submit *submit, uint32_t *scope,
+                         FILE *f)
 {
     fprintf(f, "  {\"queue\": %" PRIu32 ", \"waits\": [", submit->queue);
     for (uint32_t i = 0; i < submit->wait_count; i++) {
@@ -107,7 +129,7 @@ static void write_submit(const hdi_decl *decl, const hd_plan_view *view, const h
     fputs("], \"commands\": [", f);
     for (uint32_t i = 0; i < submit->command_count; i++) {
         fputs("\n    ", f);
-        write_command(decl, view, &view->commands[submit->command_begin + i], f);
+        write_command(decl, view, &view->commands[submit->command_begin + i], scope, f);
         fputs(comma(i, submit->command_count), f);
     }
     fputc(']', f);
@@ -146,9 +168,10 @@ hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *f
         fputs(comma(r, view.resource_count), f);
     }
     fputs("],\n \"submits\": [", f);
+    uint32_t scope = 0;
     for (uint32_t s = 0; s < view.submit_count; s++) {
         fputs("\n", f);
-        write_submit(&decl, &view, &view.submits[s], f);
+        write_submit(&decl, &view, &view.submits[s], &scope, f);
         fputs(comma(s, view.submit_count), f);
     }
     fputs("]}\n", f);

@@ -255,6 +255,7 @@ enum {
     HD_PHASE_LIFETIME,
     HD_PHASE_ALIAS,
     HD_PHASE_BARRIER,
+    HD_PHASE_ATTACH,
     HD_PHASE_PLAN,
     HD_PHASE_COUNT
 };
@@ -388,13 +389,28 @@ typedef struct hd_plan_barrier {
     hd_range range; /* explicit counts, never 0 */
 } hd_plan_barrier;
 
+/* One dynamic rendering: passes that stand side by side in commands and are recorded between one begin and one end. Gfx
+ * passes without attachments, and those that do their own rendering, are in none. */
+typedef struct hd_plan_scope {
+    uint32_t command_begin, command_count; /* in commands; all of kind HD_COMMAND_PASS, of one submit */
+    uint32_t attachment_begin, attachment_count;
+} hd_plan_scope;
+
+/* An attachment of a scope; all passes of a scope have the same ones in the same order. */
+typedef struct hd_plan_attachment {
+    uint32_t use;   /* index of the use within the scope's first pass */
+    uint32_t load;  /* VkAttachmentLoadOp */
+    uint32_t store; /* VkAttachmentStoreOp: DONT_CARE where nobody reads what is left, NONE where nothing is written */
+    uint32_t resolve; /* index of the use within the scope's first pass that it is resolved into, or HD_NONE */
+} hd_plan_attachment;
+
 /* Read view of a plan; the pointers live as long as the plan. */
 typedef struct hd_plan_view {
     uint64_t hash;  /* of all bytes of the block but this one */
     uint64_t bytes; /* of the block */
     uint32_t pass_count, declared_resource_count; /* of the graph that it was compiled from */
     uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count, batch_count,
-        barrier_count;
+        barrier_count, scope_count, attachment_count;
     const hd_plan_queue *queues;
     const uint32_t *culled; /* pass indices, ascending */
     const hd_plan_heap *heaps;
@@ -404,6 +420,8 @@ typedef struct hd_plan_view {
     const hd_plan_command *commands;
     const hd_plan_batch *batches;
     const hd_plan_barrier *barriers;
+    const hd_plan_scope *scopes; /* in the order of the commands */
+    const hd_plan_attachment *attachments;
 } hd_plan_view;
 
 hd_plan_view hd_plan_read(const hd_plan *plan);
