@@ -9,7 +9,8 @@
  * usage: bench_quality            prints the figures that are committed, as CSV
  *        bench_quality --update   writes them to bench/baseline/quality.csv
  *        bench_quality --bars     prints what plans are to reach, and what they do
- *        bench_quality --spare    counts the waits and barriers that a plan does not need; --each names them */
+ *        bench_quality --spare    counts the waits and barriers that a plan does not need; --each names them
+ * --bars and --spare take --seed N, to see whether a figure is luck. */
 
 static bool print_row(const hdb_quality_row *row, void *user)
 {
@@ -39,31 +40,33 @@ static int update(void)
     return fail(HDB_QUALITY_FILE, result == HD_OK ? hd_result_text(HD_IO) : hd_result_text(result));
 }
 
-static hd_result print_spare(bool each)
+static hd_result print_spare(uint64_t seed, bool each)
 {
     hd_result result = HD_OK;
     for (int order = 0; result == HD_OK && order < 3; order++)
-        result = hdb_print_spare(stdout, 200, (hd_order)order, each);
+        result = hdb_print_spare(stdout, seed, 200, (hd_order)order, each);
     return result;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {{"update", no_argument, NULL, 'u'},
-                                          {"bars", no_argument, NULL, 'b'},
-                                          {"spare", no_argument, NULL, 's'},
-                                          {"each", no_argument, NULL, 'e'},
-                                          {0}};
+    static const struct option longs[] = {{"update", no_argument, NULL, 'u'},     {"bars", no_argument, NULL, 'b'},
+                                          {"spare", no_argument, NULL, 's'},      {"each", no_argument, NULL, 'e'},
+                                          {"seed", required_argument, NULL, 'n'}, {0}};
     int option, mode = 'p';
+    uint64_t seed = HDB_SEED;
+    char *end = "";
     bool each = false;
     while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1 && option != '?') {
         if (option == 'e')
             each = true;
+        else if (option == 'n')
+            seed = strtoull(optarg, &end, 10);
         else
             mode = option;
     }
-    if (option == '?' || optind != argc) {
-        fprintf(stderr, "usage: bench_quality [--update | --bars | --spare [--each]]\n");
+    if (option == '?' || optind != argc || *end) {
+        fprintf(stderr, "usage: bench_quality [--update | --bars | --spare [--each]] [--seed N]\n");
         return 1;
     }
     hd_result result;
@@ -71,10 +74,10 @@ int main(int argc, char **argv)
     case 'u':
         return update();
     case 'b':
-        result = hdb_print_bars(stdout);
+        result = hdb_print_bars(stdout, seed);
         break;
     case 's':
-        result = print_spare(each);
+        result = print_spare(seed, each);
         break;
     default:
         hdb_quality_head(stdout);

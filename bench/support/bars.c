@@ -49,9 +49,9 @@ static void print_line(FILE *stream, const char *what, const char *name, double 
     fprintf(stream, "%-58s %-28s %8.2f %8.2f  %s\n", what, name, aim, now, now <= aim ? "reached" : "missed");
 }
 
-static hd_result make_graph(uint32_t family, uint32_t pass_count, bool cost, hd_graph **out)
+static hd_result make_graph(uint64_t seed, uint32_t family, uint32_t pass_count, bool cost, hd_graph **out)
 {
-    hdb_workload *workload = hdb_workload_make(family, pass_count, HDB_SEED, cost);
+    hdb_workload *workload = hdb_workload_make(family, pass_count, seed, cost);
     hd_result result = hd_graph_create(NULL, out);
 
     if (!workload)
@@ -79,12 +79,12 @@ static double figure_of(const bar *b, hd_graph *graph, const hd_plan_stats *stat
     }
 }
 
-static hd_result print_bar(FILE *stream, const bar *b)
+static hd_result print_bar(FILE *stream, uint64_t seed, const bar *b)
 {
     hd_graph *graph = NULL;
     hd_plan_stats stats = {0};
     char what[128], budget[48] = "";
-    hd_result result = make_graph(hdb_family_index(b->family), 1000, b->cost, &graph);
+    hd_result result = make_graph(seed, hdb_family_index(b->family), 1000, b->cost, &graph);
 
     if (result == HD_OK) {
         result = hdb_compile(graph, &hdb_queue_sets[b->queue_set], b->order, b->budget, NULL, &stats);
@@ -103,7 +103,7 @@ static hd_result print_bar(FILE *stream, const bar *b)
 }
 
 /* Heaps over the bytes that live at once, the worst of all families, sizes and orders on one queue. */
-static hd_result print_worst_heap(FILE *stream)
+static hd_result print_worst_heap(FILE *stream, uint64_t seed)
 {
     static const uint32_t sizes[] = {50, 200, 1000};
     char what[128] = "";
@@ -112,7 +112,7 @@ static hd_result print_worst_heap(FILE *stream)
     for (uint32_t i = 0; i < HDB_FAMILY_COUNT * 3 * 2; i++) {
         hd_graph *graph = NULL;
         uint32_t family = i / 6, size = sizes[i / 2 % 3];
-        hd_result result = make_graph(family, size, i % 2, &graph);
+        hd_result result = make_graph(seed, family, size, i % 2, &graph);
         for (int order = 0; result == HD_OK && order < 3; order++) {
             hd_plan_stats stats = {0};
             result = hdb_compile(graph, &hdb_queue_sets[0], (hd_order)order, 0, NULL, &stats);
@@ -149,14 +149,14 @@ static void print_found(const hd_plan_view *view, bool is_wait, uint32_t index, 
             (unsigned long long)b->src_stages, (unsigned long long)b->dst_stages);
 }
 
-static hd_result count_family(FILE *stream, uint32_t family, uint32_t pass_count, hd_order order, bool each,
-                              hdb_spare *total)
+static hd_result count_family(FILE *stream, uint64_t seed, uint32_t family, uint32_t pass_count, hd_order order,
+                              bool each, hdb_spare *total)
 {
     hd_graph *graph = NULL;
     const hd_plan *plan = NULL;
     hd_plan_stats stats;
     hdb_spare one = {0};
-    hd_result result = make_graph(family, pass_count, false, &graph);
+    hd_result result = make_graph(seed, family, pass_count, false, &graph);
 
     if (result == HD_OK)
         result = hdb_compile(graph, &hdb_queue_sets[1], order, 0, &plan, &stats);
@@ -178,13 +178,13 @@ static hd_result count_family(FILE *stream, uint32_t family, uint32_t pass_count
     return result;
 }
 
-hd_result hdb_print_spare(FILE *stream, uint32_t pass_count, hd_order order, bool each)
+hd_result hdb_print_spare(FILE *stream, uint64_t seed, uint32_t pass_count, hd_order order, bool each)
 {
     hdb_spare all = {0};
 
     fprintf(stream, "can be taken out alone, %u passes, 3 queues, %s\n", pass_count, hdb_order_names[order]);
     for (uint32_t family = 0; family < HDB_FAMILY_COUNT; family++) {
-        hd_result result = count_family(stream, family, pass_count, order, each, &all);
+        hd_result result = count_family(stream, seed, family, pass_count, order, each, &all);
         if (result != HD_OK)
             return result;
     }
@@ -197,18 +197,18 @@ hd_result hdb_print_spare(FILE *stream, uint32_t pass_count, hd_order order, boo
     return HD_OK;
 }
 
-hd_result hdb_print_bars(FILE *stream)
+hd_result hdb_print_bars(FILE *stream, uint64_t seed)
 {
     hdb_spare all = {0};
     hd_result result = HD_OK;
 
     fprintf(stream, "%-58s %-28s %8s %8s\n", "", "", "aim", "now");
     for (size_t b = 0; result == HD_OK && b < sizeof(bars) / sizeof(bars[0]); b++)
-        result = print_bar(stream, &bars[b]);
+        result = print_bar(stream, seed, &bars[b]);
     if (result == HD_OK)
-        result = print_worst_heap(stream);
+        result = print_worst_heap(stream, seed);
     for (uint32_t family = 0; result == HD_OK && family < HDB_FAMILY_COUNT; family++)
-        result = count_family(NULL, family, 200, HD_ORDER_OVERLAP, false, &all);
+        result = count_family(NULL, seed, family, 200, HD_ORDER_OVERLAP, false, &all);
     uint32_t records = all.barriers + all.waits;
     if (result == HD_OK && records > 0)
         print_line(stream, "all families 200, 3 queues, overlap", "records to spare, %", 1.0,

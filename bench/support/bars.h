@@ -6,10 +6,10 @@
 
 #include <heddle/graph.h>
 
-/* Prints each aim with the figure of now. */
-hd_result hdb_print_bars(FILE *stream);
+/* Prints each aim with the figure of now. The aims are given for seed 1; others show what is luck. */
+hd_result hdb_print_bars(FILE *stream, uint64_t seed);
 /* Prints for every family at pass_count passes how many waits and barriers can be taken out alone, and with `each`
  * which. */
-hd_result hdb_print_spare(FILE *stream, uint32_t pass_count, hd_order order, bool each);
+hd_result hdb_print_spare(FILE *stream, uint64_t seed, uint32_t pass_count, hd_order order, bool each);
 
 #endif
