@@ -27,6 +27,14 @@ static const char *const cuts[] = {
     [HD_CUT_FIRST] = "first",
     [HD_CUT_WAIT] = "wait",
     [HD_CUT_SIGNAL] = "signal",
+    [HD_CUT_END] = "end",
+};
+static const char *const culls[] = {
+    [HD_CULL_NONE] = "none",
+    [HD_CULL_WRITES_NOTHING] = "writes nothing",
+    [HD_CULL_UNREAD] = "unread",
+    [HD_CULL_OVERWRITTEN] = "overwritten",
+    [HD_CULL_READER_CULLED] = "reader culled",
 };
 
 static const char *name_of(const char *const *names, size_t count, size_t index)
@@ -48,4 +56,9 @@ const char *hd_placing_name(hd_placing placing)
 const char *hd_cut_name(hd_cut cut)
 {
     return NAME_OF(cuts, cut);
+}
+
+const char *hd_cull_name(hd_cull cull)
+{
+    return NAME_OF(culls, cull);
 }

@@ -1,4 +1,4 @@
-/* What the two pictures of a plan share. */
+/* What the files that show a plan share. */
 #ifndef HDI_PLAN_VIEW_H
 #define HDI_PLAN_VIEW_H
 
@@ -38,6 +38,13 @@ static inline void hdi_write_markup(const char *text, FILE *f)
             fputc(*c < 0x20 ? ' ' : *c, f);
     }
 }
+
+/* Which list the code of an hd_why is of. */
+typedef enum hdi_why_kind { HDI_WHY_BARRIER, HDI_WHY_WAIT, HDI_WHY_CUT, HDI_WHY_PLACING, HDI_WHY_CULL } hdi_why_kind;
+const char *hdi_why_word(hdi_why_kind kind, uint32_t code);
+/* A reason as a phrase that names the passes and resources behind it; in buffer, cut to fit. */
+const char *hdi_why_text(const hdi_decl *decl, hdi_why_kind kind, const hd_why *why, char *buffer, size_t bytes);
+enum { HDI_WHY_BYTES = 512 };
 
 /* Colours by pass type, for both pictures. */
 static inline const char *hdi_pass_color(const hdi_decl *decl, uint32_t pass)

@@ -327,6 +327,7 @@ typedef enum hd_cut {
     HD_CUT_FIRST,  /* the first of its queue */
     HD_CUT_WAIT,   /* what stands in it waits for another queue, what stands before it on its queue does not */
     HD_CUT_SIGNAL, /* another queue waits for what stands before it on its queue, but not for what stands in it */
+    HD_CUT_END,    /* only of where a submit ends: nothing comes behind it on its queue */
     HD_CUT_COUNT
 } hd_cut;
 const char *hd_cut_name(hd_cut cut);
@@ -427,6 +428,46 @@ typedef struct hd_plan_view {
 hd_plan_view hd_plan_read(const hd_plan *plan);
 /* The block itself, for copying, comparing and storing; hd_plan_read works on a copy (8-byte aligned) as well. */
 const void *hd_plan_data(const hd_plan *plan, size_t *bytes);
+
+/* ---- reasons: what stands behind each part of a plan ---- */
+
+/* Why a pass was culled. */
+typedef enum hd_cull {
+    HD_CULL_NONE,           /* no reason: the plan should have kept it */
+    HD_CULL_WRITES_NOTHING, /* it is no root and writes nothing */
+    HD_CULL_UNREAD,         /* nobody reads what it writes before the frame ends, and it is not kept after the frame */
+    HD_CULL_OVERWRITTEN,    /* other_pass overwrites it before anybody reads it */
+    HD_CULL_READER_CULLED,  /* other_pass would read it, but is culled too */
+    HD_CULL_COUNT
+} hd_cull;
+const char *hd_cull_name(hd_cull cull);
+
+/* A reason and what is behind it; HD_NONE where there is none. */
+typedef struct hd_why {
+    uint32_t code;       /* of the list that belongs to the array */
+    uint32_t pass;       /* for whose sake: the pass that comes behind, or that is culled */
+    uint32_t other_pass; /* because of whom: the pass that comes before, or that overwrites or would read */
+    uint32_t resource;   /* through which */
+    uint32_t other_resource; /* whose bytes it has, or would have: a former tenant, the neighbour below, a history's other half */
+} hd_why;
+
+/* Each array is as long as the plan's own and goes with it element by element. */
+typedef struct hd_plan_reasons {
+    const hd_why *barriers;    /* hd_reason */
+    const hd_why *waits;       /* hd_reason: pass waits for other_pass, or for a barrier that stands behind it */
+    const hd_why *submits;     /* hd_cut: why each starts where it starts */
+    const hd_why *submit_ends; /* hd_cut: why each ends where it ends */
+    const hd_why *resources;   /* hd_placing: pass is the first to use it (HOST: the first host pass), other_pass the last
+                                * to use the former tenant. FIRST: other_resource lies right below and is in use meanwhile */
+    const hd_why *culled;      /* hd_cull */
+    size_t bytes;              /* of the one block that holds them all and this */
+} hd_plan_reasons;
+/* Works out from the plan and the declaration that it was compiled from (which graph must still hold) what compile itself
+ * had no need to keep. Takes time: for tools and views, not for each frame. Also for plans from elsewhere, which say less.
+ * *out is freed by hd_plan_reasons_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
+hd_result hd_plan_explain(const hd_graph *graph, const hd_plan *plan, const hd_allocator *allocator,
+                          const hd_plan_reasons **out);
+void hd_plan_reasons_free(const hd_plan_reasons *reasons, const hd_allocator *allocator);
 
 /* ---- statistics of a plan ---- */
 

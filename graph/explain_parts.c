@@ -1,0 +1,378 @@
+#include "explain.h"
+
+/* One function for each kind of part of a plan; explain.c says how they search. */
+
+/* ---- barriers ---- */
+
+static bool in_graph(const hdi_explain *x, uint32_t pass)
+{
+    return pass < x->decl->pass_count && x->pass_at[pass] != HDI_NONE;
+}
+
+static bool touches(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t use)
+{
+    uint32_t range = x->decl->use_range[use];
+    if (barrier->resource == HD_NONE || range == HDI_NONE)
+        return true;
+    const hd_range *a = &barrier->range, *b = &x->decl->range[range];
+    if (x->decl->res_flags[barrier->resource] & HDI_RES_BUFFER)
+        return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+    return a->mip_base < b->mip_base + b->mip_count && b->mip_base < a->mip_base + a->mip_count &&
+           a->layer_base < b->layer_base + b->layer_count && b->layer_base < a->layer_base + a->layer_count;
+}
+
+/* Some use of the resource by the pass that the use meets; without a pass everything does. */
+static bool meets_pass(const hdi_explain *x, uint32_t use, uint32_t pass)
+{
+    if (pass == HDI_NONE)
+        return true;
+    for (uint32_t v = x->decl->pass_use_begin[pass]; v < x->decl->pass_use_begin[pass + 1]; v++) {
+        if (hdi_explain_meet(x, use, v))
+            return true;
+    }
+    return false;
+}
+
+/* The last pass before a command that used what the barrier is about. */
+static uint32_t last_before(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t res, uint32_t command, uint32_t pass)
+{
+    for (uint32_t i = x->plan_begin[res + 1]; i-- > x->plan_begin[res];) {
+        uint32_t use = x->plan_use[i], user = x->use_pass[use];
+        if (x->pass_at[user] < command && user != pass && touches(x, barrier, use) && meets_pass(x, use, pass))
+            return user;
+    }
+    return HDI_NONE;
+}
+
+static uint32_t first_behind(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t res, uint32_t command)
+{
+    for (uint32_t i = x->plan_begin[res]; i < x->plan_begin[res + 1]; i++) {
+        uint32_t user = x->use_pass[x->plan_use[i]];
+        if (x->pass_at[user] > command && touches(x, barrier, x->plan_use[i]))
+            return user;
+    }
+    return HDI_NONE;
+}
+
+/* A barrier of a plan that gives no reasons: what is around it tells. */
+static void guess_barrier(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t command, hd_why *out)
+{
+    if (barrier->resource == HD_NONE)
+        return;
+    out->resource = barrier->resource;
+    out->pass = first_behind(x, barrier, barrier->resource, command);
+    out->other_pass = last_before(x, barrier, barrier->resource, command, out->pass);
+    hd_why pair;
+    if (out->pass == HDI_NONE)
+        out->code = HD_REASON_FINAL_STATE;
+    else if (out->other_pass == HDI_NONE)
+        out->code = HD_REASON_FIRST_USE;
+    else if (hdi_explain_pair(x, out->other_pass, out->pass, &pair) && pair.resource == barrier->resource)
+        out->code = pair.code;
+}
+
+static void explain_barrier(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t command, hd_why *out)
+{
+    if (barrier->reason == HD_REASON_NONE) {
+        guess_barrier(x, barrier, command, out);
+        return;
+    }
+    uint32_t res = barrier->resource != HD_NONE ? barrier->resource : barrier->reason_resource;
+    out->code = barrier->reason;
+    out->pass = in_graph(x, barrier->reason_pass) ? barrier->reason_pass : HD_NONE;
+    if (res >= x->decl->res_count)
+        return;
+    out->resource = res;
+    if (barrier->reason == HD_REASON_ALIAS && x->res_at[res] != HDI_NONE) {
+        out->other_resource = hdi_explain_tenant(x, res);
+        if (out->other_resource != HDI_NONE)
+            out->other_pass = hdi_explain_last_user(x, out->other_resource);
+    } else if (barrier->reason != HD_REASON_FIRST_USE) {
+        out->other_pass = last_before(x, barrier, res, command, out->pass);
+    }
+}
+
+void hdi_explain_barriers(hdi_explain *x)
+{
+    const hd_plan_view *view = &x->view;
+    for (uint32_t c = 0; c < view->command_count; c++) {
+        if (view->commands[c].kind == HD_COMMAND_PASS)
+            continue;
+        const hd_plan_batch *batch = &view->batches[view->commands[c].index];
+        for (uint32_t b = batch->barrier_begin; b < batch->barrier_begin + batch->barrier_count; b++)
+            explain_barrier(x, &view->barriers[b], c, &x->barriers[b]);
+    }
+}
+
+/* ---- waits ---- */
+
+static uint32_t signalling(const hdi_explain *x, uint32_t queue, uint64_t value)
+{
+    for (uint32_t s = 0; s < x->view.submit_count; s++) {
+        if (x->view.submits[s].queue == queue && x->view.submits[s].signal_value >= value)
+            return s;
+    }
+    return HDI_NONE;
+}
+
+/* A wait that a barrier of the waiting submit needs: the image that it changes was used on the other queue. */
+static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t last_submit, hd_why *out)
+{
+    const hd_plan_submit *s = &x->view.submits[submit];
+    for (uint32_t c = s->command_begin; c < s->command_begin + s->command_count; c++) {
+        if (x->view.commands[c].kind == HD_COMMAND_PASS)
+            continue;
+        const hd_plan_batch *batch = &x->view.batches[x->view.commands[c].index];
+        for (uint32_t b = batch->barrier_begin; b < batch->barrier_begin + batch->barrier_count; b++) {
+            const hd_plan_barrier *barrier = &x->view.barriers[b];
+            uint32_t res = barrier->resource;
+            for (uint32_t i = res == HD_NONE ? 0 : x->plan_begin[res + 1]; res != HD_NONE && i-- > x->plan_begin[res];) {
+                uint32_t user = x->use_pass[x->plan_use[i]], at = x->pass_submit[user];
+                if (at > last_submit || x->view.submits[at].queue != queue || !touches(x, barrier, x->plan_use[i]))
+                    continue;
+                *out = (hd_why){x->barriers[b].code, x->barriers[b].pass, user, res, HD_NONE};
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* A wait for a barrier at the end of the other queue's submit, which had no pass of its own to go with. */
+static bool before_signal(const hdi_explain *x, uint32_t signal, uint32_t submit, hd_why *out)
+{
+    const hd_plan_submit *from = &x->view.submits[signal], *to = &x->view.submits[submit];
+    for (uint32_t c = from->command_begin + from->command_count; c-- > from->command_begin;) {
+        if (x->view.commands[c].kind == HD_COMMAND_PASS)
+            continue;
+        const hd_plan_batch *batch = &x->view.batches[x->view.commands[c].index];
+        for (uint32_t b = batch->barrier_begin; b < batch->barrier_begin + batch->barrier_count; b++) {
+            const hd_plan_barrier *barrier = &x->view.barriers[b];
+            if (barrier->resource == HD_NONE)
+                continue;
+            for (uint32_t k = to->command_begin; k < to->command_begin + to->command_count; k++) {
+                uint32_t pass = x->view.commands[k].index;
+                if (x->view.commands[k].kind != HD_COMMAND_PASS)
+                    continue;
+                for (uint32_t u = x->decl->pass_use_begin[pass]; u < x->decl->pass_use_begin[pass + 1]; u++) {
+                    if (x->decl->use_res[u] != barrier->resource || !touches(x, barrier, u))
+                        continue;
+                    *out = (hd_why){x->barriers[b].code, pass, x->barriers[b].other_pass, barrier->resource, HD_NONE};
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+/* Passes from the first of the waiting submit on, until one is ordered behind something that the wait brings. */
+static bool in_general(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t signal, hd_why *out)
+{
+    for (uint32_t s = submit; s < x->view.submit_count; s++) {
+        const hd_plan_submit *at = &x->view.submits[s];
+        if (at->queue != x->view.submits[submit].queue)
+            continue;
+        for (uint32_t c = at->command_begin; c < at->command_begin + at->command_count; c++) {
+            if (x->view.commands[c].kind == HD_COMMAND_PASS &&
+                hdi_explain_behind(x, x->view.commands[c].index, queue, signal, c, out))
+                return true;
+        }
+        if (s != submit && at->wait_count)
+            break; /* what comes behind has waits of its own */
+    }
+    return false;
+}
+
+static bool explain_wait(const hdi_explain *x, const hd_plan_wait *wait, uint32_t submit, uint32_t signal, hd_why *out)
+{
+    const hd_plan_submit *s = &x->view.submits[submit];
+    bool named = in_graph(x, wait->reason_pass);
+    for (uint32_t c = s->command_begin; named && c < s->command_begin + s->command_count; c++) {
+        if (x->view.commands[c].kind == HD_COMMAND_PASS &&
+            hdi_explain_pair(x, wait->reason_pass, x->view.commands[c].index, out))
+            return true;
+    }
+    if (!named && before_signal(x, signal, submit, out) && out->code != HD_REASON_NONE)
+        return true;
+    return behind_wait(x, submit, wait->queue, signal, out) || in_general(x, submit, wait->queue, signal, out);
+}
+
+void hdi_explain_waits(hdi_explain *x)
+{
+    for (uint32_t s = 0; s < x->view.submit_count; s++) {
+        const hd_plan_submit *submit = &x->view.submits[s];
+        for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
+            const hd_plan_wait *wait = &x->view.waits[w];
+            uint32_t signal = signalling(x, wait->queue, wait->value);
+            if (signal == HDI_NONE)
+                continue;
+            if (x->signal_wait[signal] == HDI_NONE)
+                x->signal_wait[signal] = w;
+            if (!explain_wait(x, wait, s, signal, &x->waits[w]))
+                x->waits[w] = (hd_why){HD_REASON_NONE, HD_NONE, HD_NONE, HD_NONE, HD_NONE};
+        }
+    }
+}
+
+/* ---- submits ---- */
+
+static uint32_t first_pass(const hdi_explain *x, const hd_plan_submit *submit)
+{
+    for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+        if (x->view.commands[c].kind == HD_COMMAND_PASS)
+            return x->view.commands[c].index;
+    }
+    return HDI_NONE;
+}
+
+static uint32_t last_pass(const hdi_explain *x, const hd_plan_submit *submit)
+{
+    for (uint32_t c = submit->command_begin + submit->command_count; c-- > submit->command_begin;) {
+        if (x->view.commands[c].kind == HD_COMMAND_PASS)
+            return x->view.commands[c].index;
+    }
+    return HDI_NONE;
+}
+
+static hd_why as_cut(uint32_t cut, const hd_why *wait)
+{
+    hd_why out = *wait;
+    out.code = cut;
+    return out;
+}
+
+/* A cut between two submits of a queue has one reason or two; where a submit ends its signal comes first, where the next
+ * begins its wait does. */
+void hdi_explain_submits(hdi_explain *x)
+{
+    uint32_t before[HD_MAX_QUEUES];
+    for (uint32_t q = 0; q < HD_MAX_QUEUES; q++)
+        before[q] = HDI_NONE;
+    for (uint32_t s = 0; s < x->view.submit_count; s++) {
+        const hd_plan_submit *submit = &x->view.submits[s];
+        uint32_t last = before[submit->queue];
+        before[submit->queue] = s;
+        x->submit_ends[s] = (hd_why){HD_CUT_END, last_pass(x, submit), HD_NONE, HD_NONE, HD_NONE};
+        if (last == HDI_NONE) {
+            x->submits[s] = (hd_why){HD_CUT_FIRST, first_pass(x, submit), HD_NONE, HD_NONE, HD_NONE};
+            continue;
+        }
+        const hd_why *wait = submit->wait_count ? &x->waits[submit->wait_begin] : NULL;
+        const hd_why *signal = x->signal_wait[last] != HDI_NONE ? &x->waits[x->signal_wait[last]] : NULL;
+        const hd_why none = {HD_CUT_NONE, HD_NONE, HD_NONE, HD_NONE, HD_NONE};
+        x->submits[s] = wait ? as_cut(HD_CUT_WAIT, wait) : signal ? as_cut(HD_CUT_SIGNAL, signal) : none;
+        x->submit_ends[last] = signal ? as_cut(HD_CUT_SIGNAL, signal) : wait ? as_cut(HD_CUT_WAIT, wait) : none;
+    }
+}
+
+/* ---- placement ---- */
+
+static uint32_t first_host_pass(const hdi_explain *x, uint32_t res)
+{
+    for (uint32_t i = x->plan_begin[res]; i < x->plan_begin[res + 1]; i++) {
+        uint32_t pass = x->use_pass[x->plan_use[i]];
+        if (x->decl->pass_type[pass] == HD_PASS_HOST)
+            return pass;
+    }
+    return HDI_NONE;
+}
+
+/* Who keeps a resource from lying lower: the highest of those below it that are in use meanwhile. */
+static uint32_t neighbour_below(const hdi_explain *x, const hd_plan_resource *own)
+{
+    uint32_t first = hdi_explain_first_user(x, own->id), last = hdi_explain_last_user(x, own->id), best = HDI_NONE;
+    uint64_t best_end = 0;
+    for (uint32_t i = 0; own->offset && first != HDI_NONE && i < x->view.resource_count; i++) {
+        const hd_plan_resource *other = &x->view.resources[i];
+        uint64_t end = other->offset + other->bytes;
+        if (other->heap != own->heap || end > own->offset || end <= best_end)
+            continue;
+        uint32_t a = hdi_explain_first_user(x, other->id), b = hdi_explain_last_user(x, other->id);
+        if (a == HDI_NONE || x->pass_at[a] > x->pass_at[last] || x->pass_at[b] < x->pass_at[first])
+            continue;
+        best = other->id;
+        best_end = end;
+    }
+    return best;
+}
+
+static uint32_t placing_of(const hdi_explain *x, const hd_plan_resource *r)
+{
+    if (r->placing != HD_PLACING_NONE)
+        return r->placing;
+    if (x->decl->res_flags[r->id] & HDI_RES_EXTERNAL)
+        return HD_PLACING_EXTERNAL;
+    if (x->decl->res_flags[r->id] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
+        return HD_PLACING_PERSISTENT;
+    if (r->heap != HD_NONE && x->view.heaps[r->heap].flags & HD_HEAP_HOST)
+        return HD_PLACING_HOST;
+    return hdi_explain_tenant(x, r->id) == HDI_NONE ? HD_PLACING_FIRST : HD_PLACING_TAKES_OVER;
+}
+
+void hdi_explain_resources(hdi_explain *x)
+{
+    for (uint32_t i = 0; i < x->view.resource_count; i++) {
+        const hd_plan_resource *r = &x->view.resources[i];
+        hd_why *out = &x->resources[i];
+        *out = (hd_why){placing_of(x, r), hdi_explain_first_user(x, r->id), HD_NONE, r->id, HD_NONE};
+        switch (out->code) {
+        case HD_PLACING_PERSISTENT:
+            out->other_resource = x->decl->res_pair[r->id];
+            break;
+        case HD_PLACING_HOST:
+            out->pass = first_host_pass(x, r->id);
+            break;
+        case HD_PLACING_FIRST:
+            out->other_resource = neighbour_below(x, r);
+            break;
+        case HD_PLACING_TAKES_OVER:
+            out->other_resource = hdi_explain_tenant(x, r->id);
+            if (out->other_resource != HDI_NONE)
+                out->other_pass = hdi_explain_last_user(x, out->other_resource);
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* ---- culls ---- */
+
+/* What becomes of one write of a culled pass: the first kept pass that overwrites it, or the first culled one that would
+ * read it, whichever is declared first. */
+static hd_why fate_of(const hdi_explain *x, uint32_t use)
+{
+    const hdi_decl *decl = x->decl;
+    uint32_t res = decl->use_res[use], pass = x->use_pass[use];
+    bool kept_after = (decl->res_flags[res] & (HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY)) != 0;
+    for (uint32_t i = x->declared_begin[res]; i < x->declared_begin[res + 1]; i++) {
+        uint32_t v = x->declared_use[i], other = x->use_pass[v];
+        const hdi_access_info *access = &decl->access[decl->use_access[v]];
+        if (other <= pass || !hdi_explain_meet(x, use, v))
+            continue;
+        if (x->culled[other] && access->reads)
+            return (hd_why){HD_CULL_READER_CULLED, pass, other, res, HD_NONE};
+        if (!x->culled[other])
+            return (hd_why){access->reads ? HD_CULL_NONE : HD_CULL_OVERWRITTEN, pass, other, res, HD_NONE};
+    }
+    return (hd_why){kept_after ? HD_CULL_NONE : HD_CULL_UNREAD, pass, HD_NONE, res, HD_NONE};
+}
+
+/* Of several writes the one that tells most. */
+void hdi_explain_culls(hdi_explain *x)
+{
+    const hdi_decl *decl = x->decl;
+    for (uint32_t i = 0; i < x->view.culled_count; i++) {
+        uint32_t pass = x->view.culled[i];
+        hd_why *out = &x->culls[i];
+        *out = (hd_why){HD_CULL_WRITES_NOTHING, pass, HD_NONE, HD_NONE, HD_NONE};
+        for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+            if (!decl->access[decl->use_access[u]].writes)
+                continue;
+            hd_why fate = fate_of(x, u);
+            if (out->resource == HD_NONE || fate.code > out->code)
+                *out = fate;
+        }
+    }
+}
