@@ -36,12 +36,19 @@ HDI_PRINTF(2, 3) static void add(line *l, const char *format, ...)
     l->used += n > 0 ? (size_t)n : 0;
 }
 
-/* What the other pass and the other resource are to the part. */
+/* What the passes and the other resource are to the part. */
 static const char *other_pass_word(hdi_why_kind kind, uint32_t code)
 {
     if (kind == HDI_WHY_CULL)
         return code == HD_CULL_OVERWRITTEN ? "by" : "reader";
     return kind == HDI_WHY_PLACING ? "last used by" : "behind";
+}
+
+static const char *pass_word(hdi_why_kind kind, uint32_t code)
+{
+    if (kind == HDI_WHY_PLACING)
+        return code == HD_PLACING_HOST ? "used by" : "first used by";
+    return kind == HDI_WHY_CUT && (code == HD_CUT_FIRST || code == HD_CUT_END) ? "with" : "for";
 }
 
 static const char *other_resource_word(hdi_why_kind kind, uint32_t code)
@@ -66,6 +73,6 @@ const char *hdi_why_text(const hdi_decl *decl, hdi_why_kind kind, const hd_why *
     if (why->other_pass != HD_NONE)
         add(&l, ", %s %s", other_pass_word(kind, why->code), hdi_pass_label(decl, why->other_pass, label, sizeof(label)));
     if (why->pass != HD_NONE && kind != HDI_WHY_CULL)
-        add(&l, ", for %s", hdi_pass_label(decl, why->pass, label, sizeof(label)));
+        add(&l, ", %s %s", pass_word(kind, why->code), hdi_pass_label(decl, why->pass, label, sizeof(label)));
     return buffer;
 }
