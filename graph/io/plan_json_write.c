@@ -5,7 +5,7 @@
 #include "plan_view.h"
 
 /* Writes a plan as JSON, a line an element, so that two plans can be compared by eye and by diff. Integers of 64 bits are
- * written in full. Beyond the format: what a heap is for, the plan's hash, and the reasons. What of them stands in the plan
+ * written in full. Beyond the format: what a heap is for, the plan's hash, rendering scopes and reasons. What of these stands in the plan
  * (reason, reason_pass, reason_resource, cut, placing, tenant) is read back; "why" and "culled_why" are worked out. */
 
 typedef struct writer {
@@ -103,7 +103,7 @@ static void write_barrier(const writer *w, uint32_t index, FILE *f)
     fputc('}', f);
 }
 
-/* The scope that a pass begins, if any; */
+/* The scope that a pass begins, if any. */
 static void write_scope(writer *w, uint32_t command, FILE *f)
 {
     const hd_plan_view *view = w->view;
