@@ -49,7 +49,27 @@ static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc,
 static hd_result fail_use(hd_graph *graph, const hdi_tables *t, hd_result result, uint32_t use)
 {
     uint32_t pass = t->frozen.use_pass[use];
-    return hdi_graph_fail(graph, result, pass, graph->use_res[use], use - graph->pass_use_begin[pass], NULL);
+    return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, pass), t->decl->use_res[use],
+                          use - t->decl->pass_use_begin[pass], NULL);
+}
+
+/* Names at most five passes of the cycle. */
+static hd_result fail_cycle(hd_graph *graph, const hdi_versions *versions)
+{
+    const uint32_t *cycle = versions->cycle, count = versions->cycle_count, use = versions->bad_use;
+    char detail[200];
+    size_t at = 0;
+    for (uint32_t i = 0; i <= count; i++) {
+        uint32_t pass = cycle[i % count];
+        const char *name = graph->pass_exec[pass].name;
+        if (i < 4 || i == count)
+            at += (size_t)snprintf(detail + at, sizeof(detail) - at, name ? "%spass %u '%.12s'" : "%spass %u",
+                                   i ? " before " : "", pass, name);
+        else if (i == 4)
+            at += (size_t)snprintf(detail + at, sizeof(detail) - at, " before %u more", count - 4);
+    }
+    return hdi_graph_fail(graph, HD_VERSION_CYCLE, cycle[0], graph->use_res[use],
+                          use - graph->pass_use_begin[cycle[0]], detail);
 }
 
 /* Ends a phase: its time goes where the caller wants it. */
@@ -62,12 +82,19 @@ static void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
     *since = now;
 }
 
-static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *decl, hdi_tables *t)
+static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *declared,
+                            hdi_tables *t)
 {
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE;
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
-    hd_result result = hdi_freeze(decl, arena, &t->frozen, &bad);
+    hd_result result = hdi_version(declared, arena, &t->versions);
+    if (result == HD_VERSION_CYCLE)
+        return fail_cycle(graph, &t->versions);
+    if (result != HD_OK)
+        return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
+    const hdi_decl *decl = t->decl = &t->versions.decl;
+    result = hdi_freeze(decl, arena, &t->frozen, &bad);
     if (result == HD_UNWRITTEN_READ)
         return fail_use(graph, t, result, bad);
     lap(desc, HD_PHASE_FREEZE, &since);
@@ -80,7 +107,7 @@ static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const 
     if (result == HD_OK)
         result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->queues, desc, arena, &t->schedule, &bad);
     if (result == HD_NO_QUEUE)
-        return hdi_graph_fail(graph, result, bad, HD_NONE, HD_NONE, NULL);
+        return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, bad), HD_NONE, HD_NONE, NULL);
     lap(desc, HD_PHASE_SCHEDULE, &since);
     if (result == HD_OK)
         result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, arena, &t->hazards);

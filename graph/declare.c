@@ -70,7 +70,8 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     }
 #define RES_COLUMNS                                                                                                    \
     {                                                                                                                  \
-        COLUMN(res_flags, 0), COLUMN(res_pair, 0), COLUMN(res_last_use, 0), COLUMN(res_info, 0)                        \
+        COLUMN(res_flags, 0), COLUMN(res_pair, 0), COLUMN(res_last_use, 0), COLUMN(res_info, 0),                       \
+            COLUMN(res_next, 0)                                                                                        \
     }
 #define USE_COLUMNS                                                                                                    \
     {                                                                                                                  \
@@ -84,6 +85,14 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     {                                                                                                                  \
         COLUMN(access, 0)                                                                                              \
     }
+#define VERSION_COLUMNS                                                                                                \
+    {                                                                                                                  \
+        COLUMN(version_res, 0), COLUMN(version_made, 0), COLUMN(version_next, 0)                                       \
+    }
+#define LATE_COLUMNS                                                                                                   \
+    {                                                                                                                  \
+        COLUMN(late_use, 0), COLUMN(late_end, 0)                                                                       \
+    }
 #define COUNT(columns) (uint32_t)(sizeof(columns) / sizeof((columns)[0]))
 
 hd_result hdi_need_passes(hd_graph *graph, uint64_t need)
@@ -95,6 +104,8 @@ hd_result hdi_need_passes(hd_graph *graph, uint64_t need)
 static hd_result need_resources(hd_graph *graph, uint64_t need)
 {
     const column columns[] = RES_COLUMNS;
+    if (need + graph->version_count > INDEX_MASK - 1) /* one numbering, from both ends */
+        return HD_TOO_LARGE;
     return grow(graph, columns, COUNT(columns), &graph->capacity.res, need);
 }
 
@@ -114,6 +125,20 @@ hd_result hdi_need_accesses(hd_graph *graph, uint64_t need)
 {
     const column columns[] = ACCESS_COLUMNS;
     return grow(graph, columns, COUNT(columns), &graph->capacity.access, need);
+}
+
+hd_result hdi_need_versions(hd_graph *graph, uint64_t need)
+{
+    const column columns[] = VERSION_COLUMNS;
+    if (need + graph->res_count > INDEX_MASK - 1)
+        return HD_TOO_LARGE;
+    return grow(graph, columns, COUNT(columns), &graph->capacity.version, need);
+}
+
+hd_result hdi_need_late(hd_graph *graph, uint64_t need)
+{
+    const column columns[] = LATE_COLUMNS;
+    return grow(graph, columns, COUNT(columns), &graph->capacity.late, need);
 }
 
 /* ---- errors ---- */
@@ -190,12 +215,14 @@ void hd_graph_destroy(hd_graph *graph)
     if (!graph)
         return;
     const column passes[] = PASS_COLUMNS, resources[] = RES_COLUMNS, uses[] = USE_COLUMNS, ranges[] = RANGE_COLUMNS,
-                 accesses[] = ACCESS_COLUMNS;
+                 accesses[] = ACCESS_COLUMNS, versions[] = VERSION_COLUMNS, late[] = LATE_COLUMNS;
     free_columns(graph, passes, COUNT(passes), graph->capacity.pass);
     free_columns(graph, resources, COUNT(resources), graph->capacity.res);
     free_columns(graph, uses, COUNT(uses), graph->capacity.use);
     free_columns(graph, ranges, COUNT(ranges), graph->capacity.range);
     free_columns(graph, accesses, COUNT(accesses), graph->capacity.access);
+    free_columns(graph, versions, COUNT(versions), graph->capacity.version);
+    free_columns(graph, late, COUNT(late), graph->capacity.late);
     hdi_arena_free(&graph->scratch);
     hdi_free(&graph->allocator, graph->plan_block, graph->plan_bytes);
     hdi_free(&graph->allocator, graph->lines.pass_line, graph->lines.pass_count * sizeof(uint32_t));
@@ -209,6 +236,7 @@ void hd_graph_begin(hd_graph *graph)
     graph->tag++;
     graph->error = (hd_error){.result = HD_OK, .pass = HD_NONE, .resource = HD_NONE, .use = HD_NONE};
     graph->pass_count = graph->res_count = graph->use_count = graph->range_count = 0;
+    graph->version_count = graph->late_count = 0;
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
     graph->pass_use_begin[0] = 0;
 }
@@ -223,7 +251,7 @@ const char *hd_graph_name(const hd_graph *graph)
     return graph->name;
 }
 
-/* ---- handles ---- */
+/* ---- handles: the index of a resource or pass counts up from 1, that of a version down from the top ---- */
 
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index)
 {
@@ -236,9 +264,31 @@ static uint32_t handle_index(const hd_graph *graph, uint32_t id, uint32_t count)
     return id >> INDEX_BITS == (graph->tag & TAG_MASK) && index < count ? index : HD_NONE;
 }
 
+uint32_t hdi_version_handle(const hd_graph *graph, uint32_t version)
+{
+    return (graph->tag & TAG_MASK) << INDEX_BITS | (INDEX_MASK - version);
+}
+
+uint32_t hdi_handle_version(const hd_graph *graph, uint32_t id)
+{
+    uint32_t version = INDEX_MASK - (id & INDEX_MASK);
+    return id >> INDEX_BITS == (graph->tag & TAG_MASK) && version < graph->version_count ? version : HDI_NONE;
+}
+
+uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id)
+{
+    uint32_t version = hdi_handle_version(graph, id), res = handle_index(graph, id, graph->res_count);
+    uint32_t next = version != HDI_NONE ? graph->version_next[version] : res != HD_NONE ? graph->res_next[res] : HDI_NONE;
+    return next != HDI_NONE ? hdi_version_handle(graph, next) : 0;
+}
+
 uint32_t hd_graph_resource_index(const hd_graph *graph, hd_resource resource)
 {
-    return handle_index(graph, resource.id, graph->res_count);
+    uint32_t index = handle_index(graph, resource.id, graph->res_count);
+    if (index != HD_NONE || graph->version_count == 0)
+        return index;
+    uint32_t version = hdi_handle_version(graph, resource.id);
+    return version != HDI_NONE ? graph->version_res[version] : HD_NONE;
 }
 
 uint32_t hd_graph_pass_index(const hd_graph *graph, hd_pass pass)
@@ -279,6 +329,9 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .use_exec = graph->use_exec,
         .range = graph->range,
         .access = graph->access,
+        .late_count = graph->late_count,
+        .late_use = graph->late_use,
+        .late_end = graph->late_end,
     };
 }
 
@@ -306,6 +359,7 @@ static hd_resource add_resource(hd_graph *graph, const hdi_res_info *info, uint3
     graph->res_flags[index] = (uint8_t)flags;
     graph->res_pair[index] = pair;
     graph->res_last_use[index] = HDI_NONE;
+    graph->res_next[index] = HDI_NONE;
     graph->res_count = index + 1;
     return (hd_resource){hdi_handle(graph, index)};
 }

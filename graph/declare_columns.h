@@ -8,6 +8,16 @@ hd_result hdi_need_passes(hd_graph *graph, uint64_t need);
 hd_result hdi_need_uses(hd_graph *graph, uint64_t need);
 hd_result hdi_need_ranges(hd_graph *graph, uint64_t need);
 hd_result hdi_need_accesses(hd_graph *graph, uint64_t need);
+hd_result hdi_need_versions(hd_graph *graph, uint64_t need);
+hd_result hdi_need_late(hd_graph *graph, uint64_t need);
+
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index);
+/* The version that a handle of this frame names, HDI_NONE: the first of its resource. */
+uint32_t hdi_handle_version(const hd_graph *graph, uint32_t id);
+uint32_t hdi_version_handle(const hd_graph *graph, uint32_t version);
+/* Handle of the version after that of this handle; 0: there is none. */
+uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id);
+/* Notes what use number `at` of resource res, about to be appended to the newest pass, means for versions. */
+hd_result hdi_use_version(hd_graph *graph, const hd_use *use, uint32_t at, uint32_t res, bool writes);
 
 #endif

@@ -117,6 +117,11 @@ static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type,
         return HD_BAD_PASS_TYPE;
     if (row->writes && flags & HDI_RES_HISTORY)
         return HD_HISTORY_WRITTEN;
+    if (use->next || graph->version_count) {
+        hd_result result = hdi_use_version(graph, use, at, res, row->writes);
+        if (result != HD_OK)
+            return result;
+    }
     uint32_t range = HDI_NONE;
     if (use->range.offset | use->range.bytes) {
         hd_range resolved = use->range;
@@ -156,10 +161,20 @@ static bool pin_fits(const hd_pass_desc *desc)
            (desc->type == HD_PASS_COMPUTE && desc->pin <= HD_PIN_COMPUTE);
 }
 
+/* A pass that was not declared makes no versions: whoever asked for some gets none. */
+static hd_pass no_pass(const hd_pass_desc *desc)
+{
+    for (uint32_t u = 0; desc && desc->uses && u < desc->use_count; u++) {
+        if (desc->uses[u].next)
+            *desc->uses[u].next = (hd_resource){0};
+    }
+    return (hd_pass){0};
+}
+
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
     if (graph->error.result != HD_OK)
-        return (hd_pass){0};
+        return no_pass(desc);
     uint32_t pass = graph->pass_count, first = graph->use_count;
     if (!desc) {
         hdi_graph_fail(graph, HD_INVALID_ARGUMENT, pass, HD_NONE, HD_NONE, "the description is null");
@@ -173,7 +188,7 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
         result = HD_INVALID_ARGUMENT;
     if (result != HD_OK) {
         hdi_graph_fail(graph, result, pass, HD_NONE, HD_NONE, desc->name);
-        return (hd_pass){0};
+        return no_pass(desc);
     }
     if (!pin_fits(desc))
         hdi_log(&graph->log, HD_LOG_WARNING, "pass %u '%s': its pin is ignored: no queue of that kind runs its type", pass,
@@ -193,7 +208,9 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
         graph->use_count = first;
         hdi_graph_fail(graph, result, pass, res, u, NULL);
         graph->pass_count = pass;
-        return (hd_pass){0};
+        while (graph->late_count && graph->late_use[graph->late_count - 1] >= first)
+            graph->late_count--;
+        return no_pass(desc);
     }
     graph->pass_use_begin[pass + 1] = graph->use_count;
     return (hd_pass){hdi_handle(graph, pass)};

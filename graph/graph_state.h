@@ -6,7 +6,7 @@
 
 /* Capacity of one group of columns that grow together. */
 typedef struct hdi_capacity {
-    uint32_t pass, res, use, range, access;
+    uint32_t pass, res, use, range, access, version, late;
 } hdi_capacity;
 
 struct hd_graph {
@@ -32,6 +32,12 @@ struct hd_graph {
     hdi_use_exec *use_exec;
     hd_range *range;
     hdi_access_info *access;
+
+    /* Versions beyond the first of each resource, in the order in which they were made. */
+    uint32_t version_count, late_count;
+    uint32_t *res_next;                              /* the version after the first one of each resource, or HDI_NONE */
+    uint32_t *version_res, *version_made, *version_next; /* its resource, the pass that made it, the one after it */
+    uint32_t *late_use, *late_end;
 
     hdi_arena scratch; /* what phases leave to later phases of the same compile */
     void *plan_block;  /* the current plan */

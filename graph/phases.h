@@ -13,6 +13,24 @@ typedef struct hdi_queues {
     uint32_t family[HD_MAX_QUEUES]; /* HDI_NONE for the host */
 } hdi_queues;
 
+/* ---- version ---- */
+
+typedef struct hdi_versions {
+    hdi_decl decl;                 /* for all later phases: the passes in an order in which each read sees its version */
+    const uint32_t *pass_declared; /* number of each of its passes as declared; null: the same */
+    const uint32_t *pass_place;    /* the other way round; null: the same */
+    uint32_t cycle_count;          /* passes as declared, each has to run before the next, the last before the first */
+    uint32_t *cycle;
+    uint32_t bad_use; /* as declared: a read of the first of them */
+} hdi_versions;
+/* HD_VERSION_CYCLE: only cycle and bad_use are filled. */
+hd_result hdi_version(const hdi_decl *decl, hdi_arena *arena, hdi_versions *out);
+
+static inline uint32_t hdi_declared_pass(const hdi_versions *versions, uint32_t pass)
+{
+    return versions->pass_declared && pass != HDI_NONE ? versions->pass_declared[pass] : pass;
+}
+
 /* ---- freeze ---- */
 
 /* The segments of a range: rows runs of cols consecutive segments, stride apart. */
@@ -189,8 +207,9 @@ hd_result hdi_attach(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_h
 /* ---- plan ---- */
 
 typedef struct hdi_tables {
-    const hdi_decl *decl;
+    const hdi_decl *decl; /* that of versions */
     hdi_queues queues;
+    hdi_versions versions;
     hdi_frozen frozen;
     hdi_kept kept;
     hdi_depends depends;

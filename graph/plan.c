@@ -151,17 +151,40 @@ static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_w
     }
 }
 
+/* A plan speaks of passes as they were declared. */
+static void name_as_declared(const hdi_tables *t, const hd_plan_view *view)
+{
+    const hdi_versions *versions = &t->versions;
+    hd_plan_command *commands = (hd_plan_command *)view->commands;
+    for (uint32_t c = 0; c < view->command_count; c++) {
+        if (commands[c].kind == HD_COMMAND_PASS)
+            commands[c].index = hdi_declared_pass(versions, commands[c].index);
+    }
+    hd_plan_wait *waits = (hd_plan_wait *)view->waits;
+    for (uint32_t w = 0; w < view->wait_count; w++)
+        waits[w].reason_pass = hdi_declared_pass(versions, waits[w].reason_pass);
+    hd_plan_barrier *barriers = (hd_plan_barrier *)view->barriers;
+    for (uint32_t b = 0; b < view->barrier_count; b++)
+        barriers[b].reason_pass = hdi_declared_pass(versions, barriers[b].reason_pass);
+}
+
+/* Ascending, as declared. */
+static void fill_culled(const hdi_tables *t, uint32_t *culled)
+{
+    const uint32_t *place = t->versions.pass_place;
+    for (uint32_t p = 0; p < t->decl->pass_count; p++) {
+        if (!t->kept.pass_kept[place ? place[p] : p])
+            *culled++ = p;
+    }
+}
+
 void hdi_plan_fill(const hdi_tables *t, hd_plan *plan)
 {
     hd_plan_view view = hd_plan_read(plan);
     hd_plan_queue *queues = (hd_plan_queue *)view.queues;
     for (uint32_t q = 0; q < t->queues.count; q++)
         queues[q] = (hd_plan_queue){t->queues.kind[q], t->queues.family[q]};
-    uint32_t *culled = (uint32_t *)view.culled;
-    for (uint32_t p = 0; p < t->decl->pass_count; p++) {
-        if (!t->kept.pass_kept[p])
-            *culled++ = p;
-    }
+    fill_culled(t, (uint32_t *)view.culled);
     hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];
@@ -170,6 +193,8 @@ void hdi_plan_fill(const hdi_tables *t, hd_plan *plan)
                  .batch = (hd_plan_batch *)view.batches,
                  .barrier = (hd_plan_barrier *)view.barriers};
     fill_submits(t, (hd_plan_submit *)view.submits, (hd_plan_wait *)view.waits, &at);
+    if (t->versions.pass_declared)
+        name_as_declared(t, &view);
     /* Tables that may be empty: no copy from null. */
     if (t->attached.scope_count) {
         memcpy((void *)view.scopes, t->attached.scope, t->attached.scope_count * sizeof(*view.scopes));

@@ -122,7 +122,8 @@ static bool overlap(const hdi_decl *decl, uint32_t a, uint32_t b)
 }
 
 /* Longest chain of costs: each use follows earlier uses of the same resource that overlap it, one of the two writing. A
- * write of the whole ends the list: what follows depends on it. */
+ * write of the whole ends the list: what follows depends on it. Passes are taken in the plan's order, which agrees with
+ * the declaration's wherever two uses conflict, versions included. */
 static hd_result measure_critical_path(work *w, hd_plan_stats *out)
 {
     const hdi_decl *decl = &w->decl;
@@ -134,10 +135,9 @@ static hd_result measure_critical_path(work *w, hd_plan_stats *out)
         return HD_OUT_OF_MEMORY;
     for (uint32_t r = 0; r < decl->res_count; r++)
         head[r] = HDI_NONE;
-    for (uint32_t p = 0; p < decl->pass_count; p++) {
+    for (uint32_t i = 0; i < w->order_count; i++) {
+        uint32_t p = w->order[i];
         double start = 0;
-        if (!w->kept[p])
-            continue;
         for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
             bool writes = decl->access[decl->use_access[u]].writes;
             for (uint32_t v = head[decl->use_res[u]]; v != HDI_NONE; v = next[v]) {

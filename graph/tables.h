@@ -77,6 +77,10 @@ typedef struct hdi_decl {
     const hdi_use_exec *use_exec;
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const hdi_access_info *access;
+    /* Reads of versions that were ended by an earlier pass: use late_use[i] (ascending) comes before pass late_end[i] and
+     * sees what the passes declared before that one wrote. Part of the plan's key. */
+    uint32_t late_count;
+    const uint32_t *late_use, *late_end;
 } hdi_decl;
 
 /* What a use starts from, as a VkAttachmentLoadOp. */

@@ -43,7 +43,7 @@ static hd_result run(hdi_verify *v)
         return HD_OUT_OF_MEMORY;
     if (v->bad) /* what follows relies on indices in range */
         return HD_PLAN_INVALID;
-    hd_result (*const steps[])(hdi_verify *) = {hdi_verify_model, hdi_verify_cull, hdi_verify_placement,
+    hd_result (*const steps[])(hdi_verify *) = {hdi_verify_model, hdi_verify_versions, hdi_verify_cull, hdi_verify_placement,
                                                 hdi_verify_scopes, hdi_verify_nodes, hdi_verify_walk};
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !v->stop; i++) {
         hd_result result = steps[i](v);

@@ -67,6 +67,8 @@ typedef struct hdi_verify {
     uint64_t *cut;       /* ends included: n + 1 values for n pieces */
     uint32_t seg_count;
     hdi_vseg *seg;
+    uint32_t *use_order;    /* uses, each segment's in the order in which it goes through them */
+    uint32_t *pass_order;   /* passes, conflicting ones in the order that their uses ask for */
     uint32_t *expect_begin; /* use_count + 1 */
     uint32_t *expect;       /* holder that each use must see, per segment of its range */
     uint32_t *final_holder; /* per segment */
@@ -103,6 +105,7 @@ const char *hdi_verify_res_name(const hdi_verify *v, uint32_t res);
 void hdi_verify_structure(hdi_verify *v);
 hd_result hdi_verify_placement(hdi_verify *v);
 hd_result hdi_verify_model(hdi_verify *v);
+hd_result hdi_verify_versions(hdi_verify *v);
 hd_result hdi_verify_cull(hdi_verify *v);
 hd_result hdi_verify_scopes(hdi_verify *v);
 hd_result hdi_verify_nodes(hdi_verify *v);
@@ -113,6 +116,7 @@ typedef struct hdi_vrect {
     uint32_t base, a0, a1, b0, b1, stride;
 } hdi_vrect;
 hdi_vrect hdi_verify_rect(const hdi_verify *v, uint32_t res, const hd_range *range);
+hdi_vrect hdi_verify_use_rect(const hdi_verify *v, uint32_t use);
 #define HV_EACH_SEG(rect, s)                                                                                           \
     for (hdi_vrect hv_r = (rect), *hv_once = &hv_r; hv_once; hv_once = NULL)                                           \
         for (uint32_t hv_a = hv_r.a0; hv_a < hv_r.a1; hv_a++)                                                          \

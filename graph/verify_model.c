@@ -161,7 +161,7 @@ hd_result hdi_verify_model(hdi_verify *v)
     return HD_OK;
 }
 
-static hdi_vrect use_rect(const hdi_verify *v, uint32_t u)
+hdi_vrect hdi_verify_use_rect(const hdi_verify *v, uint32_t u)
 {
     return hdi_verify_rect(v, v->d.use_res[u], v->d.use_range[u] == HDI_NONE ? NULL : &v->d.range[v->d.use_range[u]]);
 }
@@ -171,18 +171,19 @@ static void find_kept(hdi_verify *v, uint8_t *live)
     for (uint32_t r = 0; r < v->d.res_count; r++)
         memset(live + v->seg_begin[r], !!(v->d.res_flags[r] & (HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY)),
                v->seg_begin[r + 1] - v->seg_begin[r]);
-    for (uint32_t p = v->d.pass_count; p-- > 0;) {
+    for (uint32_t i = v->d.pass_count; i-- > 0;) {
+        uint32_t p = v->pass_order[i];
         bool keep = v->d.pass_flags[p] & HDI_PASS_ROOT;
         uint32_t begin = v->d.pass_use_begin[p], end = v->d.pass_use_begin[p + 1];
         for (uint32_t u = begin; u < end && !keep; u++)
             if (v->d.access[v->d.use_access[u]].writes)
-                HV_EACH_SEG(use_rect(v, u), s)
+                HV_EACH_SEG(hdi_verify_use_rect(v, u), s)
         keep |= live[s];
         v->kept[p] = keep;
         for (int reads = 0; keep && reads < 2; reads++)
             for (uint32_t u = begin; u < end; u++)
                 if (!!v->d.access[v->d.use_access[u]].reads == reads)
-                    HV_EACH_SEG(use_rect(v, u), s)
+                    HV_EACH_SEG(hdi_verify_use_rect(v, u), s)
         live[s] = (uint8_t)reads;
     }
 }
@@ -227,7 +228,7 @@ hd_result hdi_verify_cull(hdi_verify *v)
     if (v->bad)
         return HD_PLAN_INVALID;
     for (uint32_t u = 0; u < v->d.use_count; u++) {
-        hdi_vrect r = use_rect(v, u);
+        hdi_vrect r = hdi_verify_use_rect(v, u);
         v->expect_begin[u + 1] = v->expect_begin[u] + (r.a1 - r.a0) * (r.b1 - r.b0);
     }
     v->expect = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->expect_begin[v->d.use_count]);
@@ -236,11 +237,11 @@ hd_result hdi_verify_cull(hdi_verify *v)
     for (uint32_t r = 0; r < v->d.res_count; r++)
         for (uint32_t s = v->seg_begin[r]; s < v->seg_begin[r + 1]; s++)
             v->final_holder[s] = v->d.res_flags[r] & HDI_RES_CONTENT ? HV_INITIAL : HDI_NONE;
-    for (uint32_t u = 0; u < v->d.use_count; u++) {
-        uint32_t i = v->expect_begin[u];
+    for (uint32_t n = 0; n < v->d.use_count; n++) {
+        uint32_t u = v->use_order[n], i = v->expect_begin[u];
         if (!v->kept[v->use_pass[u]])
             continue;
-        HV_EACH_SEG(use_rect(v, u), s)
+        HV_EACH_SEG(hdi_verify_use_rect(v, u), s)
         {
             v->expect[i++] = v->final_holder[s];
             if (v->d.access[v->d.use_access[u]].writes)

@@ -177,7 +177,7 @@ static hd_result walk_use(hdi_verify *v, uint32_t u)
             else
                 hdi_verify_fail(v,
                                 "content: pass %u '%s' (queue %u, submit %u) reads resource %u '%s' as %s %d left it; "
-                                "declaration order wants %s %d",
+                                "the declaration wants %s %d",
                                 p, hdi_verify_pass_name(v, p), v->pass_queue[p], v->pass_submit[p], res,
                                 hdi_verify_res_name(v, res), seg->holder == HV_INITIAL ? "frame start" : "pass",
                                 seg->holder == HV_INITIAL ? 0 : (int)seg->holder,

@@ -137,7 +137,11 @@ static uint32_t gather_waits(const hdi_vk_frame *frame, const frame_ends *ends, 
 
 static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk_host_pass *out)
 {
-    uint32_t begin = frame->decl.pass_use_begin[pass], count = frame->decl.pass_use_begin[pass + 1] - begin;
+    uint32_t begin = frame->decl.pass_use_begin[pass], end = frame->decl.pass_use_begin[pass + 1], count = 0;
+    for (uint32_t u = begin; u < end; u++) { /* any version of a resource names it */
+        for (uint32_t id = hdi_handle(frame->graph, frame->decl.use_res[u]); id; id = hdi_handle_next(frame->graph, id))
+            count++;
+    }
     *out = (hdi_vk_host_pass){
         .record = frame->decl.pass_exec[pass].record,
         .user = frame->decl.pass_exec[pass].user,
@@ -146,9 +150,11 @@ static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk
     };
     if (!out->uses)
         return HD_OUT_OF_MEMORY;
-    for (uint32_t u = 0; u < count; u++) {
-        uint32_t res = frame->decl.use_res[begin + u];
-        out->uses[u] = (hdi_vk_host_use){hdi_handle(frame->graph, res), frame->bound[res]};
+    count = 0;
+    for (uint32_t u = begin; u < end; u++) {
+        uint32_t res = frame->decl.use_res[u];
+        for (uint32_t id = hdi_handle(frame->graph, res); id; id = hdi_handle_next(frame->graph, id))
+            out->uses[count++] = (hdi_vk_host_use){id, frame->bound[res]};
     }
     return HD_OK;
 }

@@ -9,7 +9,8 @@ const hdi_fgt_format hdi_fgt_formats[HDI_FGT_FORMAT_COUNT] = {
 
 const char *const hdi_fgt_kinds[4] = {"gfx", "compute", "transfer", "host"};
 
-/* Writes a declaration as .fgt text. What the format has no word for (other formats, depth, samples, custom accesses)
+/* Writes a declaration as .fgt text. What the format has no word for (other formats, depth, samples, custom accesses,
+ * reads of older versions, whose place in the file would change what they read)
  * makes it HD_UNSUPPORTED before anything is written. */
 
 static const char *format_word(uint32_t format)
@@ -29,6 +30,8 @@ static bool can_write(const hdi_decl *decl)
             (!format_word(info->format) || info->depth != 1 || info->samples != 1))
             return false;
     }
+    if (decl->late_count)
+        return false;
     for (uint32_t u = 0; u < decl->use_count; u++) {
         if (!decl->access[decl->use_access[u]].name)
             return false;

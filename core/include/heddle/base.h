@@ -25,6 +25,8 @@ extern "C" {
     X(HD_HISTORY_WRITTEN, "a pass writes to a history, which is read-only")                                            \
     X(HD_HISTORY_OF_HISTORY, "a history is taken of something that cannot have one: a history or an external")         \
     X(HD_UNWRITTEN_READ, "a pass reads what no earlier pass wrote and what is neither external nor a history")         \
+    X(HD_VERSION_FORKED, "a pass writes a version of a resource that another pass has overwritten already")            \
+    X(HD_VERSION_CYCLE, "passes that read older versions of resources would have to run before themselves")            \
     X(HD_NO_QUEUE, "a pass needs a kind of queue that the queue set lacks")                                            \
     X(HD_OVER_BUDGET, "no order that was tried fits the memory budget")                                                \
     X(HD_TOO_LARGE, "a count or a size exceeds what heddle can hold")                                                  \

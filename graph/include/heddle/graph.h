@@ -21,7 +21,9 @@ typedef struct hd_graph hd_graph;
 typedef struct hd_plan hd_plan;
 typedef struct hd_recorder hd_recorder; /* what a pass records into; made by heddle/vk.h */
 
-/* Handles of one frame: valid from the call that returned them to the next hd_graph_begin. id 0 is none. */
+/* Handles of one frame: valid from the call that returned them to the next hd_graph_begin. id 0 is none.
+ * A hd_resource names a version of a resource: what hd_graph_image and its like return is the first one, and a write may
+ * start the next (hd_use.next). Whatever asks which resource is meant (plans, errors, recorders) takes any version. */
 typedef struct hd_resource {
     uint32_t id;
 } hd_resource;
@@ -54,7 +56,7 @@ typedef struct hd_error {
     uint32_t pass;     /* index of the pass, or HD_NONE */
     uint32_t resource; /* index of the resource, or HD_NONE */
     uint32_t use;      /* index of the use within its pass, or HD_NONE */
-    char text[256];    /* a sentence that names them */
+    char text[512];    /* a sentence that names them */
 } hd_error;
 /* Any thread may read it between the graph's own calls. Never null; result is HD_OK when there is none. */
 const hd_error *hd_graph_error(const hd_graph *graph);
@@ -177,6 +179,15 @@ typedef struct hd_use {
     hd_load load;
     hd_clear clear;
     const hd_custom_access *custom; /* only with HD_ACCESS_CUSTOM */
+    /* Where the handle of the next version goes; null: versions are ignored, declaration order counts.
+     * A write that gives `next` ends the version that it names in `resource` and starts the next one, of the whole
+     * resource: what lies outside its range carries over. Whoever reads the old handle, in a pass declared earlier or
+     * later, reads what stood there before this write, and is ordered before this and all later writes where they
+     * overlap. Whoever uses the new handle comes after the write. Uses through one handle are in declaration order.
+     * An ended version can be read, not written: another pass that writes it is HD_VERSION_FORKED (uses of one pass end a
+     * version together and get the same next one). Reads that would have to run before themselves make compile fail with
+     * HD_VERSION_CYCLE. Of a read, `next` gets the handle that it read. */
+    hd_resource *next;
 } hd_use;
 
 /* HD_USES({depth, HD_DEPTH_WRITE}, {albedo, HD_COLOR_WRITE}) gives .uses its value and its count. */
@@ -204,7 +215,8 @@ typedef struct hd_pass_desc {
     void *user;
 } hd_pass_desc;
 
-/* A pass and its uses in one call. Order of calls is declaration order: a read sees the last earlier write. */
+/* A pass and its uses in one call. Order of calls is declaration order: a read sees the last earlier write of the
+ * version that it names. */
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc);
 
 /* Indices behind the handles, as plans, errors and files name them: dense from 0 in order of declaration; passes have a

@@ -1,0 +1,56 @@
+#include "declare_columns.h"
+
+/* Versions at declaration. A version is an entry with a handle of its own; the first one of a resource needs none, so
+ * that whoever ignores versions pays one branch a use. Writes of ended versions are refused here, so that all writes of a
+ * resource stand in declaration order: only reads of ended versions ("late" ones) can ask for another order, and a list
+ * of these is all that later phases need to know of versions. O(1) a use. */
+
+static uint32_t *next_of(hd_graph *graph, uint32_t version, uint32_t res)
+{
+    return version != HDI_NONE ? &graph->version_next[version] : &graph->res_next[res];
+}
+
+static hd_result add_late(hd_graph *graph, uint32_t use, uint32_t end)
+{
+    hd_result result = hdi_need_late(graph, (uint64_t)graph->late_count + 1);
+    if (result != HD_OK)
+        return result;
+    graph->late_use[graph->late_count] = use;
+    graph->late_end[graph->late_count++] = end;
+    return HD_OK;
+}
+
+static hd_result add_version(hd_graph *graph, uint32_t after, uint32_t res, uint32_t pass)
+{
+    uint32_t fresh = graph->version_count;
+    hd_result result = hdi_need_versions(graph, (uint64_t)fresh + 1);
+    if (result != HD_OK)
+        return result;
+    graph->version_res[fresh] = res;
+    graph->version_made[fresh] = pass;
+    graph->version_next[fresh] = HDI_NONE;
+    graph->version_count = fresh + 1;
+    *next_of(graph, after, res) = fresh;
+    return HD_OK;
+}
+
+hd_result hdi_use_version(hd_graph *graph, const hd_use *use, uint32_t at, uint32_t res, bool writes)
+{
+    uint32_t version = hdi_handle_version(graph, use->resource.id), pass = graph->pass_count - 1;
+    uint32_t next = *next_of(graph, version, res);
+    if (next != HDI_NONE && graph->version_made[next] != pass) { /* ended by another pass */
+        hd_result result = writes ? HD_VERSION_FORKED : add_late(graph, at, graph->version_made[next]);
+        if (result != HD_OK)
+            return result;
+    }
+    if (!use->next)
+        return HD_OK;
+    if (writes && next == HDI_NONE) {
+        hd_result result = add_version(graph, version, res, pass);
+        if (result != HD_OK)
+            return result;
+        next = graph->version_count - 1;
+    }
+    use->next->id = writes ? hdi_version_handle(graph, next) : use->resource.id;
+    return HD_OK;
+}
