@@ -259,6 +259,7 @@ static void at_producer(work *w, const step *s)
     if (own.first != HDI_NONE) {
         hdi_request inner = request;
         inner.high = 2 * own.first;
+        inner.pass = w->hazards->slot_pass[slot_at(w, queue, own.first)];
         inner.dst_stages = own.stages;
         inner.dst_access = own.access;
         hdi_request_add(w->list, &inner);
@@ -267,6 +268,7 @@ static void at_producer(work *w, const step *s)
     if (host != HDI_NONE && s->behind->queue_mask >> host & 1 && request.src_access &&
         s->behind->flags & HDI_EPOCH_READS) {
         side to = side_of(w, s->behind, host);
+        request.pass = w->hazards->slot_pass[slot_at(w, host, to.first)];
         request.dst_stages = to.stages;
         request.dst_access = to.access;
         hdi_request_add(w->list, &request);

@@ -121,29 +121,33 @@ uint32_t hdi_explain_first_user(const hdi_explain *x, uint32_t res)
     return x->plan_begin[res] < x->plan_begin[res + 1] ? x->use_pass[x->plan_use[x->plan_begin[res]]] : HDI_NONE;
 }
 
-uint32_t hdi_explain_last_user(const hdi_explain *x, uint32_t res)
+uint32_t hdi_explain_last_user(const hdi_explain *x, uint32_t res, uint32_t at)
 {
-    return x->plan_begin[res] < x->plan_begin[res + 1] ? x->use_pass[x->plan_use[x->plan_begin[res + 1] - 1]] : HDI_NONE;
+    for (uint32_t i = x->plan_begin[res + 1]; i-- > x->plan_begin[res];) {
+        if (x->pass_at[x->use_pass[x->plan_use[i]]] < at)
+            return x->use_pass[x->plan_use[i]];
+    }
+    return HDI_NONE;
 }
 
-/* The plan names one; where it does not, the one whose last use is the latest before this one's first. */
-uint32_t hdi_explain_tenant(const hdi_explain *x, uint32_t res)
+/* The plan names one; where it does not, or its was not used yet, the one whose last use is the latest. */
+uint32_t hdi_explain_tenant(const hdi_explain *x, uint32_t res, uint32_t at)
 {
     const hd_plan_resource *own = &x->view.resources[x->res_at[res]];
-    if (own->tenant < x->decl->res_count)
+    if (own->tenant < x->decl->res_count && hdi_explain_last_user(x, own->tenant, at) != HDI_NONE)
         return own->tenant;
     uint32_t first = hdi_explain_first_user(x, res), best = HDI_NONE, best_at = 0;
     if (own->heap == HD_NONE || first == HDI_NONE || x->view.heaps[own->heap].flags)
         return HDI_NONE;
     for (uint32_t i = 0; i < x->view.resource_count; i++) {
         const hd_plan_resource *other = &x->view.resources[i];
-        uint32_t last = hdi_explain_last_user(x, other->id);
-        if (other == own || other->heap != own->heap || last == HDI_NONE || x->pass_at[last] >= x->pass_at[first] ||
+        uint32_t last = hdi_explain_last_user(x, other->id, HDI_NONE), before = hdi_explain_last_user(x, other->id, at);
+        if (other == own || other->heap != own->heap || before == HDI_NONE || x->pass_at[last] >= x->pass_at[first] ||
             other->offset >= own->offset + own->bytes || own->offset >= other->offset + other->bytes)
             continue;
-        if (best == HDI_NONE || x->pass_at[last] > best_at) {
+        if (best == HDI_NONE || x->pass_at[before] > best_at) {
             best = other->id;
-            best_at = x->pass_at[last];
+            best_at = x->pass_at[before];
         }
     }
     return best;

@@ -27,11 +27,11 @@ uint32_t hdi_explain_conflict(const hdi_explain *x, uint32_t use_a, uint32_t use
 bool hdi_explain_pair(const hdi_explain *x, uint32_t a, uint32_t b, hd_why *out);
 /* The latest pass on a queue (of submits up to last_submit, of commands before `at`) that orders pass b. */
 bool hdi_explain_behind(const hdi_explain *x, uint32_t b, uint32_t queue, uint32_t last_submit, uint32_t at, hd_why *out);
-/* First and last pass of the plan that use a resource, HDI_NONE. */
+/* The first pass of the plan that uses a resource, and the last before a command (HDI_NONE: of all); HDI_NONE: none. */
 uint32_t hdi_explain_first_user(const hdi_explain *x, uint32_t res);
-uint32_t hdi_explain_last_user(const hdi_explain *x, uint32_t res);
-/* A resource whose bytes `res` (of the plan) takes over, HDI_NONE: none. */
-uint32_t hdi_explain_tenant(const hdi_explain *x, uint32_t res);
+uint32_t hdi_explain_last_user(const hdi_explain *x, uint32_t res, uint32_t at);
+/* A resource whose bytes `res` (of the plan) takes over and which was used before a command, HDI_NONE: none. */
+uint32_t hdi_explain_tenant(const hdi_explain *x, uint32_t res, uint32_t at);
 
 void hdi_explain_barriers(hdi_explain *x);
 void hdi_explain_waits(hdi_explain *x);

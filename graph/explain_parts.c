@@ -21,24 +21,26 @@ static bool touches(const hdi_explain *x, const hd_plan_barrier *barrier, uint32
            a->layer_base < b->layer_base + b->layer_count && b->layer_base < a->layer_base + a->layer_count;
 }
 
-/* Some use of the resource by the pass that the use meets; without a pass everything does. */
-static bool meets_pass(const hdi_explain *x, uint32_t use, uint32_t pass)
+/* The use is what a use by the pass comes behind, for that reason; without a pass each is. */
+static bool leads_to(const hdi_explain *x, uint32_t use, uint32_t pass, uint32_t reason)
 {
     if (pass == HDI_NONE)
         return true;
     for (uint32_t v = x->decl->pass_use_begin[pass]; v < x->decl->pass_use_begin[pass + 1]; v++) {
-        if (hdi_explain_meet(x, use, v))
+        uint32_t found = hdi_explain_conflict(x, use, v);
+        if (found == reason || (found && (reason == HD_REASON_RELEASE || reason == HD_REASON_ACQUIRE)))
             return true;
     }
     return false;
 }
 
 /* The last pass before a command that used what the barrier is about. */
-static uint32_t last_before(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t res, uint32_t command, uint32_t pass)
+static uint32_t last_before(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t res, uint32_t command,
+                            uint32_t pass, uint32_t reason)
 {
     for (uint32_t i = x->plan_begin[res + 1]; i-- > x->plan_begin[res];) {
         uint32_t use = x->plan_use[i], user = x->use_pass[use];
-        if (x->pass_at[user] < command && user != pass && touches(x, barrier, use) && meets_pass(x, use, pass))
+        if (x->pass_at[user] < command && user != pass && touches(x, barrier, use) && leads_to(x, use, pass, reason))
             return user;
     }
     return HDI_NONE;
@@ -57,18 +59,24 @@ static uint32_t first_behind(const hdi_explain *x, const hd_plan_barrier *barrie
 /* A barrier of a plan that gives no reasons: what is around it tells. */
 static void guess_barrier(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t command, hd_why *out)
 {
-    if (barrier->resource == HD_NONE)
+    static const uint32_t likely[] = {HD_REASON_READ_AFTER_WRITE, HD_REASON_WRITE_AFTER_WRITE, HD_REASON_WRITE_AFTER_READ,
+                                      HD_REASON_LAYOUT, HD_REASON_ACQUIRE};
+    uint32_t res = barrier->resource;
+    if (res == HD_NONE)
         return;
-    out->resource = barrier->resource;
-    out->pass = first_behind(x, barrier, barrier->resource, command);
-    out->other_pass = last_before(x, barrier, barrier->resource, command, out->pass);
-    hd_why pair;
-    if (out->pass == HDI_NONE)
+    out->resource = res;
+    out->pass = first_behind(x, barrier, res, command);
+    if (out->pass == HDI_NONE) {
         out->code = HD_REASON_FINAL_STATE;
-    else if (out->other_pass == HDI_NONE)
-        out->code = HD_REASON_FIRST_USE;
-    else if (hdi_explain_pair(x, out->other_pass, out->pass, &pair) && pair.resource == barrier->resource)
-        out->code = pair.code;
+        out->other_pass = last_before(x, barrier, res, command, HDI_NONE, HD_REASON_NONE);
+        return;
+    }
+    out->code = HD_REASON_FIRST_USE;
+    for (size_t i = 0; i < sizeof(likely) / sizeof(likely[0]) && out->other_pass == HDI_NONE; i++) {
+        out->other_pass = last_before(x, barrier, res, command, out->pass, likely[i]);
+        if (out->other_pass != HDI_NONE)
+            out->code = likely[i];
+    }
 }
 
 static void explain_barrier(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t command, hd_why *out)
@@ -84,11 +92,11 @@ static void explain_barrier(const hdi_explain *x, const hd_plan_barrier *barrier
         return;
     out->resource = res;
     if (barrier->reason == HD_REASON_ALIAS && x->res_at[res] != HDI_NONE) {
-        out->other_resource = hdi_explain_tenant(x, res);
+        out->other_resource = hdi_explain_tenant(x, res, command);
         if (out->other_resource != HDI_NONE)
-            out->other_pass = hdi_explain_last_user(x, out->other_resource);
+            out->other_pass = hdi_explain_last_user(x, out->other_resource, command);
     } else if (barrier->reason != HD_REASON_FIRST_USE) {
-        out->other_pass = last_before(x, barrier, res, command, out->pass);
+        out->other_pass = last_before(x, barrier, res, command, out->pass, barrier->reason);
     }
 }
 
@@ -138,28 +146,37 @@ static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, u
     return false;
 }
 
-/* A wait for a barrier at the end of the other queue's submit, which had no pass of its own to go with. */
-static bool before_signal(const hdi_explain *x, uint32_t signal, uint32_t submit, hd_why *out)
+/* A barrier is what passes of a submit on another queue wait for; exact: it was made for that very pass. */
+static bool barrier_for(const hdi_explain *x, uint32_t b, uint32_t submit, bool exact, hd_why *out)
 {
-    const hd_plan_submit *from = &x->view.submits[signal], *to = &x->view.submits[submit];
-    for (uint32_t c = from->command_begin + from->command_count; c-- > from->command_begin;) {
-        if (x->view.commands[c].kind == HD_COMMAND_PASS)
+    const hd_plan_barrier *barrier = &x->view.barriers[b];
+    const hd_plan_submit *to = &x->view.submits[submit];
+    for (uint32_t c = to->command_begin; barrier->resource != HD_NONE && c < to->command_begin + to->command_count; c++) {
+        uint32_t pass = x->view.commands[c].index;
+        if (x->view.commands[c].kind != HD_COMMAND_PASS || (exact && x->barriers[b].pass != pass))
             continue;
-        const hd_plan_batch *batch = &x->view.batches[x->view.commands[c].index];
-        for (uint32_t b = batch->barrier_begin; b < batch->barrier_begin + batch->barrier_count; b++) {
-            const hd_plan_barrier *barrier = &x->view.barriers[b];
-            if (barrier->resource == HD_NONE)
+        for (uint32_t u = x->decl->pass_use_begin[pass]; u < x->decl->pass_use_begin[pass + 1]; u++) {
+            if (x->decl->use_res[u] != barrier->resource || !touches(x, barrier, u))
                 continue;
-            for (uint32_t k = to->command_begin; k < to->command_begin + to->command_count; k++) {
-                uint32_t pass = x->view.commands[k].index;
-                if (x->view.commands[k].kind != HD_COMMAND_PASS)
-                    continue;
-                for (uint32_t u = x->decl->pass_use_begin[pass]; u < x->decl->pass_use_begin[pass + 1]; u++) {
-                    if (x->decl->use_res[u] != barrier->resource || !touches(x, barrier, u))
-                        continue;
-                    *out = (hd_why){x->barriers[b].code, pass, x->barriers[b].other_pass, barrier->resource, HD_NONE};
+            *out = (hd_why){x->barriers[b].code, pass, x->barriers[b].other_pass, barrier->resource, HD_NONE};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A wait for a barrier that had no pass of its own to go with; the latest. It may stand in a batch of an earlier submit. */
+static bool before_signal(const hdi_explain *x, uint32_t queue, uint32_t signal, uint32_t submit, bool exact, hd_why *out)
+{
+    for (uint32_t s = signal + 1; s-- > 0;) {
+        const hd_plan_submit *from = &x->view.submits[s];
+        for (uint32_t c = from->command_begin + from->command_count; from->queue == queue && c-- > from->command_begin;) {
+            if (x->view.commands[c].kind == HD_COMMAND_PASS)
+                continue;
+            const hd_plan_batch *batch = &x->view.batches[x->view.commands[c].index];
+            for (uint32_t b = batch->barrier_begin; b < batch->barrier_begin + batch->barrier_count; b++) {
+                if (barrier_for(x, b, submit, exact, out))
                     return true;
-                }
             }
         }
     }
@@ -193,9 +210,10 @@ static bool explain_wait(const hdi_explain *x, const hd_plan_wait *wait, uint32_
             hdi_explain_pair(x, wait->reason_pass, x->view.commands[c].index, out))
             return true;
     }
-    if (!named && before_signal(x, signal, submit, out) && out->code != HD_REASON_NONE)
+    if (!named && before_signal(x, wait->queue, signal, submit, true, out))
         return true;
-    return behind_wait(x, submit, wait->queue, signal, out) || in_general(x, submit, wait->queue, signal, out);
+    return behind_wait(x, submit, wait->queue, signal, out) || in_general(x, submit, wait->queue, signal, out) ||
+           before_signal(x, wait->queue, signal, submit, false, out);
 }
 
 void hdi_explain_waits(hdi_explain *x)
@@ -268,27 +286,32 @@ void hdi_explain_submits(hdi_explain *x)
 
 /* ---- placement ---- */
 
+/* A kept one, or else a culled one: what heap a resource needs is known from the declaration alone. */
 static uint32_t first_host_pass(const hdi_explain *x, uint32_t res)
 {
-    for (uint32_t i = x->plan_begin[res]; i < x->plan_begin[res + 1]; i++) {
-        uint32_t pass = x->use_pass[x->plan_use[i]];
-        if (x->decl->pass_type[pass] == HD_PASS_HOST)
+    uint32_t found = HDI_NONE;
+    for (uint32_t i = x->declared_begin[res]; i < x->declared_begin[res + 1]; i++) {
+        uint32_t pass = x->use_pass[x->declared_use[i]];
+        if (x->decl->pass_type[pass] != HD_PASS_HOST)
+            continue;
+        if (x->pass_at[pass] != HDI_NONE)
             return pass;
+        found = found == HDI_NONE ? pass : found;
     }
-    return HDI_NONE;
+    return found;
 }
 
 /* Who keeps a resource from lying lower: the highest of those below it that are in use meanwhile. */
 static uint32_t neighbour_below(const hdi_explain *x, const hd_plan_resource *own)
 {
-    uint32_t first = hdi_explain_first_user(x, own->id), last = hdi_explain_last_user(x, own->id), best = HDI_NONE;
+    uint32_t first = hdi_explain_first_user(x, own->id), last = hdi_explain_last_user(x, own->id, HDI_NONE), best = HDI_NONE;
     uint64_t best_end = 0;
     for (uint32_t i = 0; own->offset && first != HDI_NONE && i < x->view.resource_count; i++) {
         const hd_plan_resource *other = &x->view.resources[i];
         uint64_t end = other->offset + other->bytes;
         if (other->heap != own->heap || end > own->offset || end <= best_end)
             continue;
-        uint32_t a = hdi_explain_first_user(x, other->id), b = hdi_explain_last_user(x, other->id);
+        uint32_t a = hdi_explain_first_user(x, other->id), b = hdi_explain_last_user(x, other->id, HDI_NONE);
         if (a == HDI_NONE || x->pass_at[a] > x->pass_at[last] || x->pass_at[b] < x->pass_at[first])
             continue;
         best = other->id;
@@ -307,7 +330,7 @@ static uint32_t placing_of(const hdi_explain *x, const hd_plan_resource *r)
         return HD_PLACING_PERSISTENT;
     if (r->heap != HD_NONE && x->view.heaps[r->heap].flags & HD_HEAP_HOST)
         return HD_PLACING_HOST;
-    return hdi_explain_tenant(x, r->id) == HDI_NONE ? HD_PLACING_FIRST : HD_PLACING_TAKES_OVER;
+    return hdi_explain_tenant(x, r->id, HDI_NONE) == HDI_NONE ? HD_PLACING_FIRST : HD_PLACING_TAKES_OVER;
 }
 
 void hdi_explain_resources(hdi_explain *x)
@@ -327,9 +350,9 @@ void hdi_explain_resources(hdi_explain *x)
             out->other_resource = neighbour_below(x, r);
             break;
         case HD_PLACING_TAKES_OVER:
-            out->other_resource = hdi_explain_tenant(x, r->id);
+            out->other_resource = hdi_explain_tenant(x, r->id, HDI_NONE);
             if (out->other_resource != HDI_NONE)
-                out->other_pass = hdi_explain_last_user(x, out->other_resource);
+                out->other_pass = hdi_explain_last_user(x, out->other_resource, HDI_NONE);
             break;
         default:
             break;
@@ -367,6 +390,10 @@ void hdi_explain_culls(hdi_explain *x)
         uint32_t pass = x->view.culled[i];
         hd_why *out = &x->culls[i];
         *out = (hd_why){HD_CULL_WRITES_NOTHING, pass, HD_NONE, HD_NONE, HD_NONE};
+        if (decl->pass_flags[pass] & HDI_PASS_ROOT) {
+            out->code = HD_CULL_NONE;
+            continue;
+        }
         for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
             if (!decl->access[decl->use_access[u]].writes)
                 continue;

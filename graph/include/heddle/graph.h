@@ -469,8 +469,9 @@ typedef struct hd_plan_reasons {
     const hd_why *waits;       /* hd_reason: pass waits for other_pass, or for a barrier that stands behind it */
     const hd_why *submits;     /* hd_cut: why each starts where it starts */
     const hd_why *submit_ends; /* hd_cut: why each ends where it ends */
-    const hd_why *resources;   /* hd_placing: pass is the first to use it (HOST: the first host pass), other_pass the last
-                                * to use the former tenant. FIRST: other_resource lies right below and is in use meanwhile */
+    const hd_why *resources;   /* hd_placing: pass is the first to use it (HOST: the first host pass,
+                                * maybe a culled one), other_pass the last to use the former tenant. FIRST:
+                                * other_resource lies right below and is in use meanwhile */
     const hd_why *culled;      /* hd_cull */
     size_t bytes;              /* of the one block that holds them all and this */
 } hd_plan_reasons;
