@@ -1,7 +1,10 @@
 #include "tables.h"
 #include "vk_numbers.h"
 
-/* THE table: what each named access does, where, and to whom it is allowed. Everything else looks it up here. */
+/* THE table: what each named access does, where, and to whom it is allowed. Everything else looks it up here.
+ *
+ * A resolve runs in COLOR_ATTACHMENT_OUTPUT, also of depth: it reads the attachment with COLOR_ATTACHMENT_READ and writes
+ * its target with COLOR_ATTACHMENT_WRITE (Vulkan 1.3, "Render Pass Multisample Resolve Operations"). */
 
 #define GFX (1u << HD_PASS_GFX)
 #define COMPUTE (1u << HD_PASS_COMPUTE)
@@ -16,29 +19,30 @@
 enum { READ = 1, WRITE = 2, RW = 3 };
 enum { IMAGE = 1, BUFFER = 2, BOTH = 3 };
 
-#define ROW(word, what, where, stage_bits, access_bits, image_layout, image_bits, buffer_bits, types)                  \
+#define ROW_OF(kind, word, what, where, stage_bits, access_bits, image_layout, image_bits, buffer_bits, types)           \
     {                                                                                                                  \
         .name = word, .stages = stage_bits, .access = access_bits, .layout = image_layout, .image_usage = image_bits,  \
         .buffer_usage = buffer_bits, .reads = ((what)&READ) != 0, .writes = ((what)&WRITE) != 0, .pass_types = types,  \
-        .on_image = ((where)&IMAGE) != 0, .on_buffer = ((where)&BUFFER) != 0,                                          \
-        .attachment = (image_bits) == HDI_IMAGE_USAGE_COLOR_ATTACHMENT           ? HDI_ATTACHMENT_COLOR                \
-                      : (image_bits) == HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT ? HDI_ATTACHMENT_DEPTH                \
-                                                                                 : HDI_ATTACHMENT_NONE                 \
+        .on_image = ((where)&IMAGE) != 0, .on_buffer = ((where)&BUFFER) != 0, .attachment = kind                       \
     }
+#define ROW(...) ROW_OF(HDI_ATTACHMENT_NONE, __VA_ARGS__)
+#define COLOR(word, what, access_bits)                                                                                 \
+    ROW_OF(HDI_ATTACHMENT_COLOR, word, what, IMAGE, HDI_STAGE_COLOR_ATTACHMENT_OUTPUT, access_bits,                    \
+           HDI_LAYOUT_COLOR_ATTACHMENT, HDI_IMAGE_USAGE_COLOR_ATTACHMENT, 0, GFX)
+#define DEPTH(word, what, more_stages, access_bits, image_layout)                                                      \
+    ROW_OF(HDI_ATTACHMENT_DEPTH, word, what, IMAGE, DEPTH_STAGES | (more_stages), access_bits, image_layout,           \
+           HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT, 0, GFX)
+#define RESOLVE(image_layout, image_bits)                                                                              \
+    ROW_OF(HDI_ATTACHMENT_RESOLVE, NULL, WRITE, IMAGE, HDI_STAGE_COLOR_ATTACHMENT_OUTPUT, HDI_ACCESS_COLOR_WRITE,      \
+           image_layout, image_bits, 0, GFX)
 
-const hdi_access_info hdi_access_table[HD_ACCESS_COUNT] = {
+const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST] = {
     [HD_ACCESS_NONE] = {.name = "none"},
-    [HD_COLOR_WRITE] = ROW("color_write", WRITE, IMAGE, HDI_STAGE_COLOR_ATTACHMENT_OUTPUT, HDI_ACCESS_COLOR_WRITE,
-                           HDI_LAYOUT_COLOR_ATTACHMENT, HDI_IMAGE_USAGE_COLOR_ATTACHMENT, 0, GFX),
-    [HD_COLOR_RW] = ROW("color_rw", RW, IMAGE, HDI_STAGE_COLOR_ATTACHMENT_OUTPUT,
-                        HDI_ACCESS_COLOR_READ | HDI_ACCESS_COLOR_WRITE, HDI_LAYOUT_COLOR_ATTACHMENT,
-                        HDI_IMAGE_USAGE_COLOR_ATTACHMENT, 0, GFX),
-    [HD_DEPTH_WRITE] = ROW("depth_write", WRITE, IMAGE, DEPTH_STAGES, DEPTH_RW, HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT,
-                           HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT, 0, GFX),
-    [HD_DEPTH_RW] = ROW("depth_rw", RW, IMAGE, DEPTH_STAGES, DEPTH_RW, HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT,
-                        HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT, 0, GFX),
-    [HD_DEPTH_READ] = ROW("depth_read", READ, IMAGE, DEPTH_STAGES, HDI_ACCESS_DEPTH_STENCIL_READ,
-                          HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY, HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT, 0, GFX),
+    [HD_COLOR_WRITE] = COLOR("color_write", WRITE, HDI_ACCESS_COLOR_WRITE),
+    [HD_COLOR_RW] = COLOR("color_rw", RW, HDI_ACCESS_COLOR_READ | HDI_ACCESS_COLOR_WRITE),
+    [HD_DEPTH_WRITE] = DEPTH("depth_write", WRITE, 0, DEPTH_RW, HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT),
+    [HD_DEPTH_RW] = DEPTH("depth_rw", RW, 0, DEPTH_RW, HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT),
+    [HD_DEPTH_READ] = DEPTH("depth_read", READ, 0, HDI_ACCESS_DEPTH_STENCIL_READ, HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY),
     [HD_SAMPLED_GRAPHICS] = ROW("sampled_graphics", READ, IMAGE, SHADER_STAGES, HDI_ACCESS_SHADER_SAMPLED_READ,
                                 HDI_LAYOUT_SHADER_READ_ONLY, HDI_IMAGE_USAGE_SAMPLED, 0, GFX),
     [HD_SAMPLED_COMPUTE] = ROW("sampled_compute", READ, IMAGE, HDI_STAGE_COMPUTE_SHADER, HDI_ACCESS_SHADER_SAMPLED_READ,
@@ -74,4 +78,13 @@ const hdi_access_info hdi_access_table[HD_ACCESS_COUNT] = {
     [HD_HOST_WRITE] =
         ROW("host_write", WRITE, BOTH, HDI_STAGE_HOST, HDI_ACCESS_HOST_WRITE, HDI_LAYOUT_GENERAL, 0, 0, HOST),
     [HD_PRESENT] = ROW("present", READ, IMAGE, 0, 0, HDI_LAYOUT_PRESENT_SRC, 0, 0, GFX),
+    [HDI_DEPTH_WRITE_RESOLVED] = DEPTH(NULL, WRITE, HDI_STAGE_COLOR_ATTACHMENT_OUTPUT, DEPTH_RW | HDI_ACCESS_COLOR_READ,
+                                       HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT),
+    [HDI_DEPTH_RW_RESOLVED] = DEPTH(NULL, RW, HDI_STAGE_COLOR_ATTACHMENT_OUTPUT, DEPTH_RW | HDI_ACCESS_COLOR_READ,
+                                    HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT),
+    [HDI_DEPTH_READ_RESOLVED] =
+        DEPTH(NULL, READ, HDI_STAGE_COLOR_ATTACHMENT_OUTPUT, HDI_ACCESS_DEPTH_STENCIL_READ | HDI_ACCESS_COLOR_READ,
+              HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY),
+    [HDI_DEPTH_RESOLVE] = RESOLVE(HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT, HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT),
+    [HD_RESOLVE_WRITE] = RESOLVE(HDI_LAYOUT_COLOR_ATTACHMENT, HDI_IMAGE_USAGE_COLOR_ATTACHMENT),
 };

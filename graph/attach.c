@@ -66,9 +66,15 @@ static uint32_t store_op(const work *w, uint32_t use)
     return w->use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
 }
 
+static uint32_t resolve_of(const work *w, uint32_t use)
+{
+    uint32_t resolve = w->decl->use_exec[use].resolve;
+    return resolve ? resolve - 1 : HD_NONE;
+}
+
 static uint32_t next_attachment(const work *w, uint32_t use, uint32_t end)
 {
-    while (use < end && attachment_kind(w, use) == HDI_ATTACHMENT_NONE)
+    while (use < end && attachment_kind(w, use) != HDI_ATTACHMENT_COLOR && attachment_kind(w, use) != HDI_ATTACHMENT_DEPTH)
         use++;
     return use;
 }
@@ -92,6 +98,8 @@ static bool goes_on(const work *w, uint32_t before, uint32_t pass)
         b = next_attachment(w, b, b_end);
         if (a == a_end || b == b_end)
             return a == a_end && b == b_end;
+        if (decl->use_exec[a].resolve) /* it would be resolved too late for who reads that */
+            return false;
         if (decl->use_res[a] != decl->use_res[b] || attachment_kind(w, a) != attachment_kind(w, b) ||
             !same_range(decl, a, b) || hdi_load_op(decl, b) != HDI_LOAD_OP_LOAD)
             return false;
@@ -110,6 +118,7 @@ static void join(work *w, uint32_t pass)
         uint32_t store = store_op(w, use);
         if (store != HDI_STORE_OP_NONE) /* a pass that only reads leaves what the ones before it wrote */
             attachment->store = store;
+        attachment->resolve = resolve_of(w, use);
     }
 }
 
@@ -120,7 +129,7 @@ static void begin(work *w, uint32_t pass)
     *scope = (hd_plan_scope){w->command, 1, w->out->attachment_count, 0};
     for (uint32_t use = next_attachment(w, first, end); use < end; use = next_attachment(w, use + 1, end)) {
         w->out->attachment[w->out->attachment_count++] =
-            (hd_plan_attachment){use - first, hdi_load_op(w->decl, use), store_op(w, use), HD_NONE};
+            (hd_plan_attachment){use - first, hdi_load_op(w->decl, use), store_op(w, use), resolve_of(w, use)};
         scope->attachment_count++;
     }
     w->out->scope_count += scope->attachment_count != 0;

@@ -11,6 +11,10 @@ hd_result hdi_need_accesses(hd_graph *graph, uint64_t need);
 hd_result hdi_need_versions(hd_graph *graph, uint64_t need);
 hd_result hdi_need_late(hd_graph *graph, uint64_t need);
 
+/* Ties the resolves of a pass, whose uses begin at first, to their attachments. On HD_BAD_RESOLVE *bad is the index of
+ * the use and *why a clause that says what is wrong. */
+hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad, const char **why);
+
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index);
 /* The version that a handle of this frame names, HDI_NONE: the first of its resource. */
 uint32_t hdi_handle_version(const hd_graph *graph, uint32_t id);

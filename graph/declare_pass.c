@@ -107,6 +107,9 @@ static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type,
         hd_result result = add_custom_access(graph, use, is_buffer, pass_type, &access);
         if (result != HD_OK)
             return result;
+    } else if (use->access == HD_RESOLVE_WRITE) {
+        access = hdi_format_has_depth(info->format) || hdi_format_has_stencil(info->format) ? HDI_DEPTH_RESOLVE
+                                                                                           : HD_RESOLVE_WRITE;
     } else if (use->access <= HD_ACCESS_NONE || use->access >= HD_ACCESS_COUNT) {
         return HD_BAD_ACCESS;
     }
@@ -139,7 +142,7 @@ static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type,
     graph->use_res[at] = res;
     graph->use_access[at] = access;
     graph->use_range[at] = range;
-    graph->use_exec[at] = (hdi_use_exec){use->clear, (uint32_t)use->load};
+    graph->use_exec[at] = (hdi_use_exec){.clear = use->clear, .load = (uint8_t)use->load};
     uint32_t last = graph->res_last_use[res];
     if (last != HDI_NONE && last >= first) {
         hd_result result = check_double_use(graph, first, at);
@@ -200,13 +203,20 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
     graph->pass_cost[pass] = desc->cost_us > 0.0f ? desc->cost_us : 10.0f;
     graph->pass_exec[pass] = (hdi_pass_exec){desc->name, desc->record, desc->user};
     graph->pass_count = pass + 1; /* before the uses: an error names the pass */
-    for (uint32_t u = 0; u < desc->use_count; u++) {
-        uint32_t res;
+    uint32_t u = 0, res = HD_NONE;
+    const char *why = NULL;
+    bool resolves = false;
+    for (; u < desc->use_count && result == HD_OK; u++) {
+        resolves |= desc->uses[u].access == HD_RESOLVE_WRITE || desc->uses[u].resolve_of.id;
         result = add_use(graph, &desc->uses[u], (uint32_t)desc->type, first, &res);
-        if (result == HD_OK)
-            continue;
+    }
+    if (result == HD_OK && resolves) {
+        result = hdi_tie_resolves(graph, desc, first, &u, &why);
+        res = result == HD_OK ? HD_NONE : graph->use_res[first + u++];
+    }
+    if (result != HD_OK) {
         graph->use_count = first;
-        hdi_graph_fail(graph, result, pass, res, u, NULL);
+        hdi_graph_fail(graph, result, pass, res, u - 1, why);
         graph->pass_count = pass;
         while (graph->late_count && graph->late_use[graph->late_count - 1] >= first)
             graph->late_count--;

@@ -36,6 +36,18 @@ bool hdi_format_has_stencil(uint32_t format)
     return format >= 127 && format <= 130;
 }
 
+/* Colors of one layout stand side by side, UINT and SINT among them at the same places. */
+bool hdi_format_is_integer(uint32_t format)
+{
+    if (format >= 9 && format <= 57) /* R8 to A8B8G8R8: UNORM, SNORM, USCALED, SSCALED, UINT, SINT, SRGB */
+        return (format - 9) % 7 == 4 || (format - 9) % 7 == 5;
+    if (format >= 58 && format <= 69) /* the two of 10 bits: without SRGB */
+        return (format - 58) % 6 >= 4;
+    if (format >= 70 && format <= 97) /* 16 bits: SFLOAT in the place of SRGB */
+        return (format - 70) % 7 == 4 || (format - 70) % 7 == 5;
+    return format >= 98 && format <= 121 && (format - 98) % 3 < 2; /* 32 and 64 bits: UINT, SINT, SFLOAT */
+}
+
 static uint64_t align_up(uint64_t value, uint64_t alignment)
 {
     return (value + alignment - 1) & ~(alignment - 1);

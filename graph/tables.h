@@ -40,7 +40,7 @@ typedef struct hdi_res_info {
 } hdi_res_info;
 
 /* What a use is for the rendering that heddle begins. */
-enum { HDI_ATTACHMENT_NONE, HDI_ATTACHMENT_COLOR, HDI_ATTACHMENT_DEPTH };
+enum { HDI_ATTACHMENT_NONE, HDI_ATTACHMENT_COLOR, HDI_ATTACHMENT_DEPTH, HDI_ATTACHMENT_RESOLVE };
 
 typedef struct hdi_access_info {
     const char *name; /* the .fgt word; null for custom ones */
@@ -50,16 +50,27 @@ typedef struct hdi_access_info {
     uint8_t reads, writes;        /* overwrite: writes and not reads */
     uint8_t pass_types;           /* bit per hd_pass_type */
     uint8_t on_image, on_buffer;
-    uint8_t attachment; /* HDI_ATTACHMENT_* */
+    uint8_t attachment;           /* HDI_ATTACHMENT_* */
 } hdi_access_info;
-/* THE table (graph/access.c): index hd_access below HD_ACCESS_COUNT. Custom accesses of a graph follow from index 32 on:
- * always look up through hdi_decl.access. */
-extern const hdi_access_info hdi_access_table[HD_ACCESS_COUNT];
+/* THE table (graph/access.c): index hd_access below HD_ACCESS_COUNT, and those below. Custom accesses of a graph follow
+ * from index 32 on: always look up through hdi_decl.access. */
 #define HDI_ACCESS_CUSTOM_FIRST 32
+extern const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST];
+/* What declare makes of HD_RESOLVE_WRITE of depth, and of the depth attachment that a resolve reads. */
+enum {
+    HDI_DEPTH_WRITE_RESOLVED = 26,
+    HDI_DEPTH_RW_RESOLVED,
+    HDI_DEPTH_READ_RESOLVED,
+    HDI_DEPTH_RESOLVE,
+};
+_Static_assert((int)HDI_DEPTH_RESOLVE < (int)HD_RESOLVE_WRITE && (int)HD_ACCESS_COUNT <= (int)HDI_DEPTH_WRITE_RESOLVED,
+               "rows of their own");
 
 typedef struct hdi_use_exec {
     hd_clear clear;
-    uint32_t load;
+    uint8_t load;
+    uint8_t resolve_mode; /* of a resolve: VkResolveModeFlagBits, never 0 */
+    uint16_t resolve;     /* of an attachment: 1 + the use of its pass that it is resolved into; 0: none */
 } hdi_use_exec;
 
 typedef struct hdi_decl {
@@ -111,6 +122,7 @@ void hdi_resource_info(const hdi_decl *decl, uint32_t res, hd_resource_info *out
 uint32_t hdi_format_bytes(uint32_t format);
 bool hdi_format_has_depth(uint32_t format);
 bool hdi_format_has_stencil(uint32_t format);
+bool hdi_format_is_integer(uint32_t format);
 
 #include "plan_block.h"
 

@@ -17,6 +17,9 @@ static bool is_attachment(const hdi_verify *v, uint32_t use)
     case HD_DEPTH_WRITE:
     case HD_DEPTH_RW:
     case HD_DEPTH_READ:
+    case HDI_DEPTH_WRITE_RESOLVED:
+    case HDI_DEPTH_RW_RESOLVED:
+    case HDI_DEPTH_READ_RESOLVED:
         return true;
     default:
         return false;
@@ -84,7 +87,10 @@ static void check_attachment(hdi_verify *v, const hd_plan_attachment *a, uint32_
                         pass, hdi_verify_pass_name(v, pass));
         return;
     }
+    uint32_t end = first; /* use of the last pass */
     for (uint32_t i = 1; i < count; i++) {
+        if (v->d.use_exec[end].resolve)
+            fail(v, end, "it is resolved only at the end of its scope, behind later passes");
         uint32_t use = attachment_use(v, v->p.commands[c + i].index, n);
         if (use == HDI_NONE || !same_place(v, first, use)) {
             fail(v, first, "another pass of its scope has another attachment there");
@@ -94,9 +100,13 @@ static void check_attachment(hdi_verify *v, const hd_plan_attachment *a, uint32_
             fail(v, use, "it begins anew, but a pass before it is in the same scope");
         if (info_of(v, use)->layout != info_of(v, first)->layout)
             fail(v, use, "another pass of its scope wants another layout");
+        end = use;
         last = info_of(v, use)->writes || !info_of(v, last)->writes ? use : last;
     }
     check_ops(v, a, first, last);
+    uint32_t resolve = v->d.use_exec[end].resolve;
+    if (a->resolve != (resolve ? resolve - 1 : HDI_NONE))
+        fail(v, end, resolve ? "it is not resolved into what its pass declares" : "it is resolved without reason");
     if (a->store == DONT_STORE)
         v->use_lost[last] = 1;
 }

@@ -222,3 +222,37 @@ Test(attach, readers_share_a_scope)
     cr_expect_eq(attachment(&v, 1, 0)->load, HDI_LOAD_OP_LOAD);
     hd_graph_destroy(g);
 }
+
+/* What is resolved is not stored, unless somebody reads it; depth is resolved in another stage than it is tested in. */
+Test(attach, resolves)
+{
+    hd_graph *g;
+    const hd_plan *plan;
+    cr_assert_eq(hd_graph_create(NULL, &g), HD_OK);
+    const hd_image_desc color = {.width = 64, .height = 64, .format = 37}, depth = {.width = 64, .height = 64, .format = 126};
+    hd_image_desc colors = color, depths = depth;
+    colors.samples = depths.samples = 4;
+    hd_resource many = hd_graph_image(g, &colors), far = hd_graph_image(g, &depths);
+    hd_resource one = hd_graph_image(g, &color), near = hd_graph_image(g, &depth);
+    hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({one, HD_RESOLVE_WRITE, .resolve_of = many}, {many, HD_COLOR_WRITE},
+                                                     {far, HD_DEPTH_WRITE},
+                                                     {near, HD_RESOLVE_WRITE, .resolve_of = far, .resolve_mode = 4})});
+    hd_graph_pass(g, &(hd_pass_desc){.root = true, .uses = HD_USES({one, HD_SAMPLED_GRAPHICS}, {near, HD_SAMPLED_GRAPHICS},
+                                                                   {far, HD_DEPTH_WRITE})});
+    cr_assert_eq(hdt_compile(g, &(hd_compile_desc){.order = HD_ORDER_DECLARED}, &plan), HD_OK);
+    hd_plan_view v = hd_plan_read(plan);
+    cr_assert_eq(v.scope_count, 2);
+    cr_assert_eq(v.scopes[0].attachment_count, 2);
+    cr_expect(attachment(&v, 0, 0)->use == 1 && attachment(&v, 0, 0)->resolve == 0);
+    cr_expect(attachment(&v, 0, 1)->use == 2 && attachment(&v, 0, 1)->resolve == 3);
+    cr_expect_eq(attachment(&v, 0, 0)->store, HDI_STORE_OP_DONT_CARE);
+    cr_expect_eq(attachment(&v, 0, 1)->store, HDI_STORE_OP_DONT_CARE);
+    cr_expect_eq(attachment(&v, 1, 0)->resolve, HD_NONE);
+    bool waits = false;
+    for (uint32_t b = 0; b < v.barrier_count; b++)
+        waits |= v.barriers[b].src_stages & HDI_STAGE_COLOR_ATTACHMENT_OUTPUT &&
+                 v.barriers[b].src_stages & HDI_STAGE_LATE_FRAGMENT_TESTS &&
+                 v.barriers[b].dst_stages & HDI_STAGE_EARLY_FRAGMENT_TESTS;
+    cr_expect(waits, "the next depth test waits for the resolve of the last one");
+    hd_graph_destroy(g);
+}

@@ -144,6 +144,63 @@ Test(declare, double_uses)
     expect(HD_OK, HD_NONE, HD_NONE, HD_NONE);
 }
 
+/* Each way in which a resolve can be wrong, and the clause that says so. */
+Test(declare, resolves)
+{
+    enum { RGBA8 = 37, R32UI = 98, D32 = 126, S8 = 127 };
+    static const struct {
+        uint32_t format, samples, to_format, to_samples, to_side, mode;
+        hd_access from_access, to_access;
+        const char *why;
+    } bad[] = {
+        {RGBA8, 1, RGBA8, 1, 16, 0, HD_COLOR_WRITE, HD_RESOLVE_WRITE, "one sample"},
+        {RGBA8, 4, RGBA8, 4, 16, 0, HD_COLOR_WRITE, HD_RESOLVE_WRITE, "several samples itself"},
+        {RGBA8, 4, R32UI, 1, 16, 0, HD_COLOR_WRITE, HD_RESOLVE_WRITE, "another format"},
+        {RGBA8, 4, RGBA8, 1, 32, 0, HD_COLOR_WRITE, HD_RESOLVE_WRITE, "another size"},
+        {RGBA8, 4, RGBA8, 1, 16, 1, HD_COLOR_WRITE, HD_RESOLVE_WRITE, "in that mode"},
+        {R32UI, 4, R32UI, 1, 16, 2, HD_COLOR_WRITE, HD_RESOLVE_WRITE, "in that mode"},
+        {D32, 4, D32, 1, 16, 3, HD_DEPTH_WRITE, HD_RESOLVE_WRITE, "in that mode"},
+        {D32, 4, D32, 1, 16, 16, HD_DEPTH_WRITE, HD_RESOLVE_WRITE, "in that mode"},
+        {S8, 4, S8, 1, 16, 2, HD_DEPTH_WRITE, HD_RESOLVE_WRITE, "in that mode"},
+        {RGBA8, 4, RGBA8, 1, 16, 0, HD_SAMPLED_GRAPHICS, HD_RESOLVE_WRITE, "no attachment"},
+        {RGBA8, 4, RGBA8, 1, 16, 0, HD_COLOR_WRITE, HD_COLOR_WRITE, "not HD_RESOLVE_WRITE"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hd_resource from = hd_graph_image(
+            graph, &(hd_image_desc){.width = 16, .height = 16, .format = bad[i].format, .samples = bad[i].samples});
+        hd_resource to = hd_graph_image(graph, &(hd_image_desc){.width = bad[i].to_side,
+                                                                .height = 16,
+                                                                .format = bad[i].to_format,
+                                                                .samples = bad[i].to_samples});
+        hd_graph_pass(graph, &(hd_pass_desc){
+                                 .uses = HD_USES({from, bad[i].from_access},
+                                                 {to, bad[i].to_access, .resolve_of = from, .resolve_mode = bad[i].mode})});
+        cr_assert(strstr(hd_graph_error(graph)->text, bad[i].why), "case %zu: %s", i, hd_graph_error(graph)->text);
+        expect(HD_BAD_RESOLVE, 0, 1, 1);
+    }
+    const hd_image_desc many = {.width = 16, .height = 16, .format = RGBA8, .samples = 4};
+    const hd_image_desc one = {.width = 16, .height = 16, .format = RGBA8};
+    hd_resource from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one), too = hd_graph_image(graph, &one);
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({to, HD_RESOLVE_WRITE, .resolve_of = from}, {from, HD_COLOR_WRITE},
+                                                         {too, HD_RESOLVE_WRITE, .resolve_of = from})});
+    cr_assert(strstr(hd_graph_error(graph)->text, "resolved twice"));
+    expect(HD_BAD_RESOLVE, 0, 2, 2);
+    from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one);
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({from, HD_COLOR_WRITE}, {to, HD_RESOLVE_WRITE})});
+    cr_assert(strstr(hd_graph_error(graph)->text, "nothing of this frame"));
+    expect(HD_BAD_RESOLVE, 0, 1, 1);
+    hd_resource b = buffer();
+    from = hd_graph_image(graph, &many);
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({from, HD_COLOR_WRITE}, {b, HD_RESOLVE_WRITE, .resolve_of = from})});
+    expect(HD_BAD_ACCESS, 0, 0, 1);
+    from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one);
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({to, HD_RESOLVE_WRITE, .resolve_of = from})});
+    expect(HD_BAD_PASS_TYPE, 0, 1, 0);
+    from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one);
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({from, HD_COLOR_WRITE}, {to, HD_RESOLVE_WRITE, .resolve_of = from})});
+    expect(HD_OK, HD_NONE, HD_NONE, HD_NONE);
+}
+
 Test(declare, histories)
 {
     hd_resource a = image(), h = hd_graph_history(graph, a);

@@ -38,6 +38,13 @@ static hd_result match_queues(hdi_vk_frame *frame)
     return HD_OK;
 }
 
+static uint32_t use_kind(const hdi_vk_frame *frame, uint32_t pass, uint32_t use)
+{
+    const uint32_t *uses = &frame->decl.pass_use_begin[pass];
+    return use < uses[1] - uses[0] ? frame->decl.access[frame->decl.use_access[uses[0] + use]].attachment
+                                   : HDI_ATTACHMENT_NONE;
+}
+
 /* Scopes come in the order of the commands, hold passes of one submit and name attachments that they have. */
 static bool scopes_fit(const hdi_vk_frame *frame)
 {
@@ -64,11 +71,12 @@ static bool scopes_fit(const hdi_vk_frame *frame)
                 frame->decl.pass_type[plan->commands[c].index] != HD_PASS_GFX)
                 return false;
         }
-        uint32_t pass = plan->commands[scope->command_begin].index;
-        const uint32_t *uses = &frame->decl.pass_use_begin[pass];
-        for (uint32_t a = 0; a < scope->attachment_count; a++) {
-            uint32_t use = plan->attachments[scope->attachment_begin + a].use;
-            if (use >= uses[1] - uses[0] || !frame->decl.access[frame->decl.use_access[uses[0] + use]].attachment)
+        for (uint32_t a = scope->attachment_begin; a < scope->attachment_begin + scope->attachment_count; a++) {
+            uint32_t resolve = plan->attachments[a].resolve;
+            uint32_t kind = use_kind(frame, plan->commands[scope->command_begin].index, plan->attachments[a].use);
+            if ((kind != HDI_ATTACHMENT_COLOR && kind != HDI_ATTACHMENT_DEPTH) ||
+                (resolve != HD_NONE &&
+                 use_kind(frame, plan->commands[end - 1].index, resolve) != HDI_ATTACHMENT_RESOLVE))
                 return false;
         }
     }

@@ -8,7 +8,7 @@
 #define MAX_COLORS 8
 
 typedef struct rendering_scope {
-    VkRenderingAttachmentInfo colors[MAX_COLORS], depth;
+    VkRenderingAttachmentInfo colors[MAX_COLORS], depth, stencil;
     uint32_t color_count;
     bool has_depth, has_stencil;
     uint32_t width, height, layers;
@@ -30,11 +30,16 @@ static hd_result refuse(const hdi_vk_frame *frame, uint32_t pass, const char *wh
     return HD_UNSUPPORTED;
 }
 
-static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, const hd_plan_attachment *planned,
-                                rendering_scope *out)
+/* An image as a rendering sees it. */
+typedef struct attached {
+    VkImageView view;
+    VkImageLayout layout;
+    VkImageAspectFlags aspects;
+    uint32_t width, height, layers;
+} attached;
+
+static hd_result attach(hdi_vk_frame *frame, uint32_t pass, uint32_t use, attached *out)
 {
-    uint32_t use = frame->decl.pass_use_begin[pass] + planned->use;
-    const hdi_access_info *access = &frame->decl.access[frame->decl.use_access[use]];
     hdi_vk_object *object = frame->bound[frame->decl.use_res[use]];
     const hdi_vk_key *key = &object->key;
     hd_range range = use_range(frame, use);
@@ -44,26 +49,72 @@ static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, const hd_pla
         range.layer_count = key->depth >> range.mip_base ? key->depth >> range.mip_base : 1;
     }
     range.mip_count = 1;
-    VkImageAspectFlags aspects = hdi_vk_aspects(key->format);
+    uint32_t width = key->width >> range.mip_base, height = key->height >> range.mip_base;
     VkImageViewType type = range.layer_count > 1 ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_2D;
-    VkImageView view = hdi_vk_view_get(frame->vk, frame->slot, object, &range, aspects, type);
-    if (view == VK_NULL_HANDLE)
+    *out = (attached){
+        .layout = (VkImageLayout)frame->decl.access[frame->decl.use_access[use]].layout,
+        .aspects = hdi_vk_aspects(key->format),
+        .width = width ? width : 1,
+        .height = height ? height : 1,
+        .layers = range.layer_count,
+    };
+    out->view = hdi_vk_view_get(frame->vk, frame->slot, object, &range, out->aspects, type);
+    if (out->view == VK_NULL_HANDLE)
         return (hd_result)atomic_load_explicit(&frame->slot->failure, memory_order_relaxed);
+    return HD_OK;
+}
+
+/* Has the attachment resolved into a use of the scope's last pass. */
+static hd_result add_resolve(hdi_vk_frame *frame, uint32_t pass, uint32_t resolve, VkRenderingAttachmentInfo *out)
+{
+    uint32_t use = frame->decl.pass_use_begin[pass] + resolve;
+    attached to;
+    hd_result result = attach(frame, pass, use, &to);
+    if (result != HD_OK)
+        return result;
+    out->resolveImageView = to.view;
+    out->resolveImageLayout = to.layout;
+    out->resolveMode = (VkResolveModeFlagBits)frame->decl.use_exec[use].resolve_mode;
+    if (!(to.aspects & VK_IMAGE_ASPECT_DEPTH_BIT))
+        return HD_OK;
+    /* Stencil beside it takes the first sample: every device can, and an average of it means nothing. */
+    bool differs = to.aspects & VK_IMAGE_ASPECT_STENCIL_BIT && out->resolveMode != VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+    if (!(out->resolveMode & frame->vk->depth_resolves) || (differs && !frame->vk->independent_resolves))
+        return refuse(frame, pass, "the device cannot resolve depth in that mode");
+    return HD_OK;
+}
+
+static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t last_pass, const hd_plan_attachment *planned,
+                                rendering_scope *out)
+{
+    uint32_t use = frame->decl.pass_use_begin[pass] + planned->use;
+    const hdi_access_info *access = &frame->decl.access[frame->decl.use_access[use]];
+    attached from;
+    hd_result result = attach(frame, pass, use, &from);
+    if (result != HD_OK)
+        return result;
     const hd_clear *clear = &frame->decl.use_exec[use].clear;
     VkRenderingAttachmentInfo attachment = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
-        .imageView = view,
-        .imageLayout = (VkImageLayout)access->layout,
+        .imageView = from.view,
+        .imageLayout = from.layout,
         .loadOp = (VkAttachmentLoadOp)planned->load,
         .storeOp = (VkAttachmentStoreOp)planned->store,
     };
+    if (planned->resolve != HD_NONE) {
+        result = add_resolve(frame, last_pass, planned->resolve, &attachment);
+        if (result != HD_OK)
+            return result;
+    }
     if (access->attachment == HDI_ATTACHMENT_DEPTH) {
         if (out->has_depth || out->has_stencil)
             return refuse(frame, pass, "more than one depth attachment");
         attachment.clearValue.depthStencil = (VkClearDepthStencilValue){clear->depth, clear->stencil};
-        out->depth = attachment;
-        out->has_depth = aspects & VK_IMAGE_ASPECT_DEPTH_BIT;
-        out->has_stencil = aspects & VK_IMAGE_ASPECT_STENCIL_BIT;
+        out->depth = out->stencil = attachment;
+        if (attachment.resolveMode != VK_RESOLVE_MODE_NONE)
+            out->stencil.resolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+        out->has_depth = from.aspects & VK_IMAGE_ASPECT_DEPTH_BIT;
+        out->has_stencil = from.aspects & VK_IMAGE_ASPECT_STENCIL_BIT;
     } else {
         if (out->color_count == MAX_COLORS || out->color_count == frame->vk->limits.maxColorAttachments)
             return refuse(frame, pass, "more color attachments than the device has");
@@ -71,12 +122,9 @@ static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, const hd_pla
             attachment.clearValue.color.float32[i] = clear->color[i];
         out->colors[out->color_count++] = attachment;
     }
-    uint32_t width = key->width >> range.mip_base, height = key->height >> range.mip_base;
-    width = width ? width : 1;
-    height = height ? height : 1;
-    out->width = width < out->width ? width : out->width;
-    out->height = height < out->height ? height : out->height;
-    out->layers = range.layer_count < out->layers ? range.layer_count : out->layers;
+    out->width = from.width < out->width ? from.width : out->width;
+    out->height = from.height < out->height ? from.height : out->height;
+    out->layers = from.layers < out->layers ? from.layers : out->layers;
     return HD_OK;
 }
 
@@ -84,12 +132,13 @@ hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, 
                                  VkRect2D *area)
 {
     uint32_t pass = frame->plan.commands[planned->command_begin].index;
+    uint32_t last = frame->plan.commands[planned->command_begin + planned->command_count - 1].index;
     rendering_scope scope;
     scope.color_count = 0;
     scope.has_depth = scope.has_stencil = false;
     scope.width = scope.height = scope.layers = UINT32_MAX;
     for (uint32_t i = 0; i < planned->attachment_count; i++) {
-        hd_result result = add_attachment(frame, pass, &frame->plan.attachments[planned->attachment_begin + i], &scope);
+        hd_result result = add_attachment(frame, pass, last, &frame->plan.attachments[planned->attachment_begin + i], &scope);
         if (result != HD_OK)
             return result;
     }
@@ -101,7 +150,7 @@ hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, 
         .colorAttachmentCount = scope.color_count,
         .pColorAttachments = scope.colors,
         .pDepthAttachment = scope.has_depth ? &scope.depth : NULL,
-        .pStencilAttachment = scope.has_stencil ? &scope.depth : NULL,
+        .pStencilAttachment = scope.has_stencil ? &scope.stencil : NULL,
     };
     frame->vk->fn.vkCmdBeginRendering(commands, &info);
     return HD_OK;

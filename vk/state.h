@@ -264,6 +264,8 @@ struct hd_vk {
     hdi_vk_device_table fn;
     VkPhysicalDeviceLimits limits;
     uint64_t max_buffer_bytes;
+    VkResolveModeFlags depth_resolves; /* modes */
+    bool independent_resolves;         /* of depth in one mode and stencil in another */
     VkPhysicalDeviceMemoryProperties memory;
 
     hdi_vk_queue queues[HD_MAX_QUEUES]; /* queue_count of the GPU, then the host's */

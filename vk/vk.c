@@ -12,6 +12,8 @@ static hd_result check_device(hd_vk *vk)
 {
     VkPhysicalDeviceMaintenance4Properties maintenance4 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
+    VkPhysicalDeviceDepthStencilResolveProperties resolves = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEPTH_STENCIL_RESOLVE_PROPERTIES, .pNext = &maintenance4};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     vk->in.vkGetPhysicalDeviceProperties(vk->physical_device, &properties.properties);
     const VkPhysicalDeviceProperties *base = &properties.properties;
@@ -21,10 +23,12 @@ static hd_result check_device(hd_vk *vk)
                 VK_API_VERSION_MAJOR(base->apiVersion), VK_API_VERSION_MINOR(base->apiVersion));
         return HD_MISSING_FEATURE;
     }
-    properties.pNext = &maintenance4;
+    properties.pNext = &resolves;
     vk->in.vkGetPhysicalDeviceProperties2(vk->physical_device, &properties);
     vk->limits = base->limits;
     vk->max_buffer_bytes = maintenance4.maxBufferSize;
+    vk->depth_resolves = resolves.supportedDepthResolveModes;
+    vk->independent_resolves = resolves.independentResolve;
     VkPhysicalDeviceVulkan13Features has13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
     VkPhysicalDeviceVulkan12Features has12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                               .pNext = &has13};

@@ -366,10 +366,12 @@ static void plain_scope(reader *r, uint32_t pass)
     uint32_t first = r->decl.pass_use_begin[pass];
     for (uint32_t use = first; use < r->decl.pass_use_begin[pass + 1]; use++) {
         const hdi_access_info *access = &r->decl.access[r->decl.use_access[use]];
-        if (!access->attachment)
+        if (access->attachment != HDI_ATTACHMENT_COLOR && access->attachment != HDI_ATTACHMENT_DEPTH)
             continue;
+        uint32_t resolve = r->decl.use_exec[use].resolve;
         hd_plan_attachment attachment = {use - first, hdi_load_op(&r->decl, use),
-                                         access->writes ? HDI_STORE_OP_STORE : HDI_STORE_OP_NONE, HD_NONE};
+                                         access->writes ? HDI_STORE_OP_STORE : HDI_STORE_OP_NONE,
+                                         resolve ? resolve - 1 : HD_NONE};
         add_attachment(r, &attachment);
         scope.attachment_count++;
     }

@@ -22,6 +22,7 @@ extern "C" {
     X(HD_BAD_ACCESS, "a use has an access that its kind of resource does not allow")                                   \
     X(HD_BAD_PASS_TYPE, "a use has an access that the type of its pass does not allow")                                \
     X(HD_CONFLICTING_USES, "a pass uses one subresource twice, and not only for reads that agree on a layout")         \
+    X(HD_BAD_RESOLVE, "a resolve has no multisampled attachment of its pass to read, or one that does not fit it")     \
     X(HD_HISTORY_WRITTEN, "a pass writes to a history, which is read-only")                                            \
     X(HD_HISTORY_OF_HISTORY, "a history is taken of something that cannot have one: a history or an external")         \
     X(HD_UNWRITTEN_READ, "a pass reads what no earlier pass wrote and what is neither external nor a history")         \

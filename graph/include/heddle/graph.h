@@ -138,6 +138,7 @@ typedef enum hd_access {
     HD_HOST_WRITE,
     HD_PRESENT,
     HD_ACCESS_COUNT,
+    HD_RESOLVE_WRITE = 30, /* overwritten at the end of the pass by the resolve of hd_use.resolve_of; gfx, images */
     HD_ACCESS_CUSTOM = 31, /* stages, access and layout stand in hd_use.custom */
 } hd_access;
 
@@ -188,6 +189,11 @@ typedef struct hd_use {
      * version together and get the same next one). Reads that would have to run before themselves make compile fail with
      * HD_VERSION_CYCLE. Of a read, `next` gets the handle that it read. */
     hd_resource *next;
+    /* Only with HD_RESOLVE_WRITE: an attachment of the same pass, of the same format, size and layers, with more than
+     * one sample. An attachment is resolved at most once a pass. */
+    hd_resource resolve_of;
+    uint32_t resolve_mode; /* VkResolveModeFlagBits, of depth; 0: the first sample. Colors: 0, which averages the samples
+                            * and takes the first one of integers */
 } hd_use;
 
 /* HD_USES({depth, HD_DEPTH_WRITE}, {albedo, HD_COLOR_WRITE}) gives .uses its value and its count. */
@@ -414,7 +420,7 @@ typedef struct hd_plan_attachment {
     uint32_t use;   /* index of the use within the scope's first pass */
     uint32_t load;  /* VkAttachmentLoadOp */
     uint32_t store; /* VkAttachmentStoreOp: DONT_CARE where nobody reads what is left, NONE where nothing is written */
-    uint32_t resolve; /* index of the use within the scope's first pass that it is resolved into, or HD_NONE */
+    uint32_t resolve; /* index of the use within the scope's last pass that it is resolved into, or HD_NONE */
 } hd_plan_attachment;
 
 /* Read view of a plan; the pointers live as long as the plan. */

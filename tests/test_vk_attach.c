@@ -1,0 +1,172 @@
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "checked.h"
+#include "vk_scene.h"
+
+/* Rendering scopes on a device: what is resolved, loaded, stored and thrown away, checked by the pixels that come out.
+ * Drawing is clearing rectangles inside the scope. */
+
+typedef struct rect_pass {
+    scene *s;
+    VkClearAttachment clear;
+    VkRect2D rect;
+} rect_pass;
+
+static void clear_rect(hd_recorder *recorder, void *user)
+{
+    const rect_pass *r = user;
+    VkClearRect rect = {.rect = r->rect, .layerCount = 1};
+    HDT_FN(&r->s->f, vkCmdClearAttachments)(hd_vk_commands(recorder), 1, &r->clear, 1, &rect);
+}
+
+static rect_pass color_rect(scene *s, int x, int y, uint32_t w, uint32_t h, float red, float green)
+{
+    return (rect_pass){s,
+                       {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .clearValue.color.float32 = {red, green, 0, 1}},
+                       {{x, y}, {w, h}}};
+}
+
+static rect_pass depth_rect(scene *s, int x, int y, uint32_t w, uint32_t h, float depth)
+{
+    return (rect_pass){s, {.aspectMask = VK_IMAGE_ASPECT_DEPTH_BIT, .clearValue.depthStencil.depth = depth}, {{x, y}, {w, h}}};
+}
+
+static bool inside(const VkRect2D *r, int x, int y)
+{
+    return x >= r->offset.x && y >= r->offset.y && x < r->offset.x + (int)r->extent.width &&
+           y < r->offset.y + (int)r->extent.height;
+}
+
+/* Copies an image out and hands it to words. */
+static void read_back(scene *s, hd_resource from, uint32_t aspect, copy_pass *copy, word_check *check, uint32_t *words)
+{
+    *check = (word_check){.buffer = buffer(s, "pixels", PIXELS * 4), .count = PIXELS, .copy = words};
+    *copy = (copy_pass){s, from, check->buffer, aspect, 0, 0};
+    add_copy(copy);
+    add_check(s, check);
+}
+
+static hd_resource multisampled(scene *s, const char *name, uint32_t format)
+{
+    return hd_graph_image(
+        s->graph, &(hd_image_desc){.name = name, .width = SIZE, .height = SIZE, .format = format, .samples = 4});
+}
+
+static uint32_t depth_bits(float depth)
+{
+    uint32_t bits;
+    memcpy(&bits, &depth, sizeof(bits));
+    return bits;
+}
+
+Test(vk_attach, resolves)
+{
+    scene s;
+    open_scene(&s, NULL);
+    static uint32_t colors[PIXELS], depths[PIXELS];
+    word_check checks[2];
+    copy_pass copies[2];
+    rect_pass first = color_rect(&s, 4, 8, 20, 30, 1, 0), second = depth_rect(&s, 16, 16, 40, 9, 0.75f);
+    for (uint32_t frame = 0; frame < 3; frame++) {
+        hd_graph_begin(s.graph);
+        hd_resource many = multisampled(&s, "many", VK_FORMAT_R8G8B8A8_UNORM), one = image(&s, "one", VK_FORMAT_R8G8B8A8_UNORM);
+        hd_resource far = multisampled(&s, "far", VK_FORMAT_D32_SFLOAT), near = image(&s, "near", VK_FORMAT_D32_SFLOAT);
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "first",
+                                               .record = clear_rect,
+                                               .user = &first,
+                                               .uses = HD_USES({many, HD_COLOR_WRITE, .clear.color = {0, 1, 0, 1}},
+                                                               {far, HD_DEPTH_WRITE, .clear.depth = 0.25f})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "second",
+                                               .record = clear_rect,
+                                               .user = &second,
+                                               .uses = HD_USES({many, HD_COLOR_RW}, {far, HD_DEPTH_RW},
+                                                               {one, HD_RESOLVE_WRITE, .resolve_of = many},
+                                                               {near, HD_RESOLVE_WRITE, .resolve_of = far})});
+        read_back(&s, one, VK_IMAGE_ASPECT_COLOR_BIT, &copies[0], &checks[0], colors);
+        read_back(&s, near, VK_IMAGE_ASPECT_DEPTH_BIT, &copies[1], &checks[1], depths);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+        uint32_t bad = 0;
+        for (int y = 0; y < SIZE; y++) {
+            for (int x = 0; x < SIZE; x++) {
+                bad += colors[y * SIZE + x] != (inside(&first.rect, x, y) ? 0xff0000ffu : 0xff00ff00u);
+                bad += depths[y * SIZE + x] != depth_bits(inside(&second.rect, x, y) ? 0.75f : 0.25f);
+            }
+        }
+        cr_expect_eq(bad, 0, "%u wrong pixels", bad);
+        memset(colors, 0, sizeof(colors));
+    }
+    close_scene(&s);
+}
+
+/* A layer of a multisampled array of integers into a level and layer of a plain one. The first layers: the lavapipe of
+ * Mesa 22.3 resolves those, whichever ones the views show. */
+Test(vk_attach, resolves_a_layer_of_integers)
+{
+    scene s;
+    open_scene(&s, NULL);
+    static uint32_t words[PIXELS];
+    word_check check;
+    rect_pass draw = {&s,
+                      {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .clearValue.color.uint32 = {7}},
+                      {{1, 2}, {30, 40}}};
+    hd_image_desc desc = {.width = SIZE, .height = SIZE, .format = VK_FORMAT_R32_UINT, .layers = 3, .samples = 4};
+    hd_resource many = hd_graph_image(s.graph, &desc);
+    desc.samples = 1;
+    desc.mips = 2;
+    hd_resource one = hd_graph_image(s.graph, &desc);
+    const hd_range layer = {.mip_count = 1, .layer_count = 1};
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
+                                           .record = clear_rect,
+                                           .user = &draw,
+                                           .uses = HD_USES({many, HD_COLOR_WRITE, .range = layer},
+                                                           {one, HD_RESOLVE_WRITE, .range = layer, .resolve_of = many})});
+    check = (word_check){.buffer = buffer(&s, "pixels", PIXELS * 4), .count = PIXELS, .copy = words};
+    copy_pass copy = {&s, one, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "copy",
+                                           .type = HD_PASS_TRANSFER,
+                                           .record = copy_to_buffer,
+                                           .user = &copy,
+                                           .uses = HD_USES({one, HD_TRANSFER_SRC, .range = layer}, {check.buffer, HD_TRANSFER_DST})});
+    add_check(&s, &check);
+    cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    uint32_t bad = 0;
+    for (int i = 0; i < PIXELS; i++)
+        bad += words[i] != (inside(&draw.rect, i % SIZE, i / SIZE) ? 7u : 0u);
+    cr_expect_eq(bad, 0, "%u wrong pixels", bad);
+    close_scene(&s);
+}
+
+/* A depth buffer thrown away behind its last pass, in a frame that comes again and again; the colors stay right. */
+Test(vk_attach, what_is_thrown_away_is_not_missed)
+{
+    scene s;
+    open_scene(&s, NULL);
+    static uint32_t words[PIXELS];
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        word_check check;
+        copy_pass copy;
+        rect_pass draw = color_rect(&s, (int)frame, 3, 30, 20, 1, 1);
+        hd_graph_begin(s.graph);
+        hd_resource color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM), depth = image(&s, "depth", VK_FORMAT_D32_SFLOAT);
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "depth", .uses = HD_USES({depth, HD_DEPTH_WRITE})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "test",
+                                               .uses = HD_USES({color, HD_COLOR_WRITE, .clear.color = {1, 0, 0, 1}},
+                                                               {depth, HD_DEPTH_READ})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
+                                               .record = clear_rect,
+                                               .user = &draw,
+                                               .uses = HD_USES({color, HD_COLOR_RW}, {depth, HD_DEPTH_RW})});
+        read_back(&s, color, VK_IMAGE_ASPECT_COLOR_BIT, &copy, &check, words);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+        uint32_t bad = 0;
+        for (int i = 0; i < PIXELS; i++)
+            bad += words[i] != (inside(&draw.rect, i % SIZE, i / SIZE) ? 0xff00ffffu : 0xff0000ffu);
+        cr_expect_eq(bad, 0, "%u wrong pixels", bad);
+    }
+    close_scene(&s);
+}
