@@ -10,11 +10,14 @@
 
 /* What a frame costs to declare and to compile, on one thread: medians in nanoseconds a pass.
  *
- * floor    reads the declaration once, as compact as it can be, and writes 24 bytes a use; measured between the
- * compiles of the same run, so that a machine that slows down slows both. build    declares the frame through the
- * public API. compile  a full compile, and its phases. ratio    (build + compile) / floor. B/pass   the most bytes that
- * the graph held at once, its declaration and its plan included. allocs   allocations of a second frame that is the
- * same as the first; to be 0. growth   ns a pass of the largest size over that of the smallest from 200 passes on.
+ * - floor: reads the declaration once, as compact as it can be, and writes 24 bytes a use; measured between the
+ * compiles of the same run, so that a machine that slows down slows both.
+ * - build: declares the frame through the public API.
+ * - compile: a full compile, and its phases.
+ * - ratio: (build + compile) / floor; marked where it is over 40, or over 60 for layered: the aims from 200 passes on.
+ * - B decl, B plan, B most: bytes a pass: allocated when the frame is declared; of the plan's block; the most at once.
+ * - allocs: allocations of a second frame that is the same as the first; to be 0.
+ * - growth: ns a pass of the largest size over that of the smallest from 200 passes on.
  *
  * usage: bench_compile [--family NAME,...] [--passes N,...] [--queues 1|3,...] [--order overlap|memory|declared]
  *                      [--repeat N] [--seconds S] [--seed N] [--cost] [--csv]
