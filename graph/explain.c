@@ -42,10 +42,11 @@ static uint32_t layout_of(const hdi_explain *x, uint32_t use)
     return layout;
 }
 
-static uint32_t family_of(const hdi_explain *x, uint32_t pass)
+/* The GPU queue of a pass, HDI_NONE: the host's, or the pass is not in the plan. */
+static uint32_t queue_of(const hdi_explain *x, uint32_t pass)
 {
-    uint32_t submit = x->pass_submit[pass];
-    return submit == HDI_NONE ? HDI_NONE : x->view.queues[x->view.submits[submit].queue].family;
+    uint32_t submit = x->pass_submit[pass], queue = submit == HDI_NONE ? HDI_NONE : x->view.submits[submit].queue;
+    return queue == HDI_NONE || x->view.queues[queue].kind == HD_QUEUE_HOST ? HDI_NONE : queue;
 }
 
 uint32_t hdi_explain_conflict(const hdi_explain *x, uint32_t use_a, uint32_t use_b)
@@ -63,7 +64,8 @@ uint32_t hdi_explain_conflict(const hdi_explain *x, uint32_t use_a, uint32_t use
         return HD_REASON_NONE;
     if (layout_of(x, use_a) != layout_of(x, use_b))
         return HD_REASON_LAYOUT;
-    uint32_t from = family_of(x, x->use_pass[use_a]), to = family_of(x, x->use_pass[use_b]);
+    /* Also to a queue of the same family: one that reads what the other acquired comes behind the acquire. */
+    uint32_t from = queue_of(x, x->use_pass[use_a]), to = queue_of(x, x->use_pass[use_b]);
     bool exclusive = at != HDI_NONE && !(x->view.resources[at].flags & HD_PLAN_CONCURRENT);
     return exclusive && from != to && from != HDI_NONE && to != HDI_NONE ? HD_REASON_ACQUIRE : HD_REASON_NONE;
 }
@@ -196,6 +198,7 @@ static bool set_up(hdi_explain *x)
     const hdi_decl *decl = x->decl;
     hdi_arena *arena = &x->arena;
     x->use_pass = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
+    x->use_key = HDI_ARENA_ARRAY(arena, uint64_t, decl->use_count);
     x->pass_submit = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
     x->pass_at = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
     x->plan_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->res_count + 1);
@@ -214,6 +217,10 @@ static bool set_up(hdi_explain *x)
         for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++)
             x->use_pass[u] = p;
     }
+    for (uint32_t u = 0; u < decl->use_count; u++)
+        x->use_key[u] = 2 * (uint64_t)x->use_pass[u] + 1;
+    for (uint32_t i = 0; i < decl->late_count; i++)
+        x->use_key[decl->late_use[i]] = 2 * (uint64_t)decl->late_end[i];
     memset(x->res_at, 0xff, decl->res_count * sizeof(*x->res_at));
     for (uint32_t i = 0; i < x->view.resource_count; i++)
         x->res_at[x->view.resources[i].id] = i;

@@ -10,6 +10,7 @@ typedef struct hdi_explain {
     hd_plan_view view;
     hdi_arena arena;
     uint32_t *use_pass;
+    uint64_t *use_key; /* among the uses of a resource: the order of the content */
     uint32_t *pass_submit, *pass_at;      /* HDI_NONE: not in the plan. pass_at: index of its command */
     uint32_t *plan_begin, *plan_use;      /* uses of each resource in the order of the commands */
     uint32_t *declared_begin, *declared_use; /* ... in order of declaration */

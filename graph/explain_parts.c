@@ -123,8 +123,10 @@ static uint32_t signalling(const hdi_explain *x, uint32_t queue, uint64_t value)
     return HDI_NONE;
 }
 
-/* A wait that a barrier of the waiting submit needs: the image that it changes was used on the other queue. */
-static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t last_submit, hd_why *out)
+/* A wait that a barrier of the waiting submit needs: the image that it changes was used on the other queue, by `only` or
+ * by whomever. */
+static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t last_submit, uint32_t only,
+                        hd_why *out)
 {
     const hd_plan_submit *s = &x->view.submits[submit];
     for (uint32_t c = s->command_begin; c < s->command_begin + s->command_count; c++) {
@@ -136,7 +138,8 @@ static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, u
             uint32_t res = barrier->resource;
             for (uint32_t i = res == HD_NONE ? 0 : x->plan_begin[res + 1]; res != HD_NONE && i-- > x->plan_begin[res];) {
                 uint32_t user = x->use_pass[x->plan_use[i]], at = x->pass_submit[user];
-                if (at > last_submit || x->view.submits[at].queue != queue || !touches(x, barrier, x->plan_use[i]))
+                if (at > last_submit || x->view.submits[at].queue != queue || !touches(x, barrier, x->plan_use[i]) ||
+                    (only != HDI_NONE && user != only))
                     continue;
                 *out = (hd_why){x->barriers[b].code, x->barriers[b].pass, user, res, HD_NONE};
                 return true;
@@ -212,7 +215,9 @@ static bool explain_wait(const hdi_explain *x, const hd_plan_wait *wait, uint32_
     }
     if (!named && before_signal(x, wait->queue, signal, submit, true, out))
         return true;
-    return behind_wait(x, submit, wait->queue, signal, out) || in_general(x, submit, wait->queue, signal, out) ||
+    if (named && behind_wait(x, submit, wait->queue, signal, wait->reason_pass, out))
+        return true;
+    return behind_wait(x, submit, wait->queue, signal, HDI_NONE, out) || in_general(x, submit, wait->queue, signal, out) ||
            before_signal(x, wait->queue, signal, submit, false, out);
 }
 
@@ -362,24 +367,26 @@ void hdi_explain_resources(hdi_explain *x)
 
 /* ---- culls ---- */
 
-/* What becomes of one write of a culled pass: the first kept pass that overwrites it, or the first culled one that would
- * read it, whichever is declared first. */
+/* What becomes of one write of a culled pass: the next pass that overwrites it, if it is kept, or would read it, if it is
+ * culled too. Next in the order of the content: a read of an ended version stands before the pass that ended it. */
 static hd_why fate_of(const hdi_explain *x, uint32_t use)
 {
     const hdi_decl *decl = x->decl;
     uint32_t res = decl->use_res[use], pass = x->use_pass[use];
     bool kept_after = (decl->res_flags[res] & (HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY)) != 0;
+    hd_why out = {kept_after ? HD_CULL_NONE : HD_CULL_UNREAD, pass, HD_NONE, res, HD_NONE};
+    uint64_t next = UINT64_MAX;
     for (uint32_t i = x->declared_begin[res]; i < x->declared_begin[res + 1]; i++) {
         uint32_t v = x->declared_use[i], other = x->use_pass[v];
         const hdi_access_info *access = &decl->access[decl->use_access[v]];
-        if (other <= pass || !hdi_explain_meet(x, use, v))
+        if (other == pass || x->use_key[v] <= x->use_key[use] || x->use_key[v] >= next || !hdi_explain_meet(x, use, v) ||
+            (x->culled[other] && !access->reads))
             continue;
-        if (x->culled[other] && access->reads)
-            return (hd_why){HD_CULL_READER_CULLED, pass, other, res, HD_NONE};
-        if (!x->culled[other])
-            return (hd_why){access->reads ? HD_CULL_NONE : HD_CULL_OVERWRITTEN, pass, other, res, HD_NONE};
+        next = x->use_key[v];
+        out.other_pass = other;
+        out.code = x->culled[other] ? HD_CULL_READER_CULLED : access->reads ? HD_CULL_NONE : HD_CULL_OVERWRITTEN;
     }
-    return (hd_why){kept_after ? HD_CULL_NONE : HD_CULL_UNREAD, pass, HD_NONE, res, HD_NONE};
+    return out;
 }
 
 /* Of several writes the one that tells most. */

@@ -205,6 +205,21 @@ Test(reasons, culls_by_hand)
            {HD_CULL_WRITES_NOTHING, 5, N, N, N});
 }
 
+/* Who would read an older version stands before whoever ended it, wherever it is declared. */
+Test(reasons, culls_of_versions_by_hand)
+{
+    hd_resource a = image(), next;
+    PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                                     /* 0 */
+    PASS(.root = true, .uses = HD_USES({a, HD_COLOR_WRITE, .next = &next}));        /* 1 */
+    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}));                                /* 2: what 0 wrote */
+    PASS(.uses = HD_USES({next, HD_SAMPLED_GRAPHICS}));                             /* 3 */
+    explain(1);
+    EXPECT("culls", reasons->culled, view.culled_count,
+           {HD_CULL_READER_CULLED, 0, 2, 0, N},
+           {HD_CULL_WRITES_NOTHING, 2, N, N, N},
+           {HD_CULL_WRITES_NOTHING, 3, N, N, N});
+}
+
 Test(reasons, a_cull_without_a_reason_says_so)
 {
     static const char text[] = "{\"plan\": 1, \"queues\": [{\"kind\": \"gfx\", \"family\": 0}], \"culled\": [0, 1], \"heaps\": [], "
