@@ -139,7 +139,8 @@ static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, u
             for (uint32_t i = res == HD_NONE ? 0 : x->plan_begin[res + 1]; res != HD_NONE && i-- > x->plan_begin[res];) {
                 uint32_t user = x->use_pass[x->plan_use[i]], at = x->pass_submit[user];
                 if (at > last_submit || x->view.submits[at].queue != queue || !touches(x, barrier, x->plan_use[i]) ||
-                    (only != HDI_NONE && user != only))
+                    (only != HDI_NONE && user != only) ||
+                    !leads_to(x, x->plan_use[i], x->barriers[b].pass, x->barriers[b].code))
                     continue;
                 *out = (hd_why){x->barriers[b].code, x->barriers[b].pass, user, res, HD_NONE};
                 return true;
@@ -149,19 +150,38 @@ static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, u
     return false;
 }
 
-/* A barrier is what passes of a submit on another queue wait for; exact: it was made for that very pass. */
-static bool barrier_for(const hdi_explain *x, uint32_t b, uint32_t submit, bool exact, hd_why *out)
+/* The barrier that was made for one pass serves a use of another as well: both read what it leaves. */
+static bool serves(const hdi_explain *x, uint32_t pass, uint32_t use)
+{
+    if (pass == HD_NONE)
+        return false;
+    for (uint32_t v = x->decl->pass_use_begin[pass]; v < x->decl->pass_use_begin[pass + 1]; v++) {
+        if (hdi_explain_meet(x, v, use))
+            return hdi_explain_conflict(x, v, use) == HD_REASON_NONE;
+    }
+    return false;
+}
+
+/* How well a barrier must fit: made for that very pass, for another that reads the same, or made for something beside it
+ * and joined with what the pass needs. */
+typedef enum fit { FIT_EXACT, FIT_SHARED, FIT_JOINED } fit;
+
+/* A barrier is what passes of a submit on another queue wait for. */
+static bool barrier_for(const hdi_explain *x, uint32_t b, uint32_t submit, fit how, hd_why *out)
 {
     const hd_plan_barrier *barrier = &x->view.barriers[b];
     const hd_plan_submit *to = &x->view.submits[submit];
     for (uint32_t c = to->command_begin; barrier->resource != HD_NONE && c < to->command_begin + to->command_count; c++) {
         uint32_t pass = x->view.commands[c].index;
-        if (x->view.commands[c].kind != HD_COMMAND_PASS || (exact && x->barriers[b].pass != pass))
+        if (x->view.commands[c].kind != HD_COMMAND_PASS || (how == FIT_EXACT && x->barriers[b].pass != pass))
             continue;
         for (uint32_t u = x->decl->pass_use_begin[pass]; u < x->decl->pass_use_begin[pass + 1]; u++) {
-            if (x->decl->use_res[u] != barrier->resource || !touches(x, barrier, u))
+            if (x->decl->use_res[u] != barrier->resource || !touches(x, barrier, u) ||
+                (how == FIT_SHARED && !serves(x, x->barriers[b].pass, u)))
                 continue;
             *out = (hd_why){x->barriers[b].code, pass, x->barriers[b].other_pass, barrier->resource, HD_NONE};
+            if (how == FIT_JOINED)
+                out->code = out->other_pass == HD_NONE ? HD_REASON_FIRST_USE : HD_REASON_LAYOUT;
             return true;
         }
     }
@@ -169,7 +189,7 @@ static bool barrier_for(const hdi_explain *x, uint32_t b, uint32_t submit, bool 
 }
 
 /* A wait for a barrier that had no pass of its own to go with; the latest. It may stand in a batch of an earlier submit. */
-static bool before_signal(const hdi_explain *x, uint32_t queue, uint32_t signal, uint32_t submit, bool exact, hd_why *out)
+static bool before_signal(const hdi_explain *x, uint32_t queue, uint32_t signal, uint32_t submit, fit how, hd_why *out)
 {
     for (uint32_t s = signal + 1; s-- > 0;) {
         const hd_plan_submit *from = &x->view.submits[s];
@@ -178,7 +198,7 @@ static bool before_signal(const hdi_explain *x, uint32_t queue, uint32_t signal,
                 continue;
             const hd_plan_batch *batch = &x->view.batches[x->view.commands[c].index];
             for (uint32_t b = batch->barrier_begin; b < batch->barrier_begin + batch->barrier_count; b++) {
-                if (barrier_for(x, b, submit, exact, out))
+                if (barrier_for(x, b, submit, how, out))
                     return true;
             }
         }
@@ -213,12 +233,15 @@ static bool explain_wait(const hdi_explain *x, const hd_plan_wait *wait, uint32_
             hdi_explain_pair(x, wait->reason_pass, x->view.commands[c].index, out))
             return true;
     }
-    if (!named && before_signal(x, wait->queue, signal, submit, true, out))
+    if (!named && before_signal(x, wait->queue, signal, submit, FIT_EXACT, out))
+        return true;
+    /* A plan that gives reasons names the pass of each wait, unless it is for a barrier. */
+    if (!named && s->cut != HD_CUT_NONE && before_signal(x, wait->queue, signal, submit, FIT_SHARED, out))
         return true;
     if (named && behind_wait(x, submit, wait->queue, signal, wait->reason_pass, out))
         return true;
     return behind_wait(x, submit, wait->queue, signal, HDI_NONE, out) || in_general(x, submit, wait->queue, signal, out) ||
-           before_signal(x, wait->queue, signal, submit, false, out);
+           before_signal(x, wait->queue, signal, submit, FIT_JOINED, out);
 }
 
 void hdi_explain_waits(hdi_explain *x)
