@@ -23,11 +23,10 @@ typedef struct column {
     uint32_t extra; /* elements beyond the capacity */
 } column;
 
-/* All columns of a group grow to one capacity, or none does. */
+/* All columns of a group grow to one capacity, or none does. Callers ask only where there is no room: the lists of columns
+ * are not to be made for each pass. */
 static hd_result grow(hd_graph *graph, const column *columns, uint32_t column_count, uint32_t *capacity, uint64_t need)
 {
-    if (need <= *capacity)
-        return HD_OK;
     if (need > INDEX_MASK)
         return HD_TOO_LARGE;
     uint32_t grown = *capacity ? *capacity : 64;
@@ -97,46 +96,60 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
 
 hd_result hdi_need_passes(hd_graph *graph, uint64_t need)
 {
+    if (need <= graph->capacity.pass)
+        return HD_OK;
     const column columns[] = PASS_COLUMNS;
     return grow(graph, columns, COUNT(columns), &graph->capacity.pass, need);
 }
 
 static hd_result need_resources(hd_graph *graph, uint64_t need)
 {
-    const column columns[] = RES_COLUMNS;
-    if (need + graph->version_count > INDEX_MASK - 1) /* one numbering, from both ends */
+    if (need + graph->version_count >= INDEX_MASK) /* one numbering, from both ends */
         return HD_TOO_LARGE;
+    if (need <= graph->capacity.res)
+        return HD_OK;
+    const column columns[] = RES_COLUMNS;
     return grow(graph, columns, COUNT(columns), &graph->capacity.res, need);
 }
 
 hd_result hdi_need_uses(hd_graph *graph, uint64_t need)
 {
+    if (need <= graph->capacity.use)
+        return HD_OK;
     const column columns[] = USE_COLUMNS;
     return grow(graph, columns, COUNT(columns), &graph->capacity.use, need);
 }
 
 hd_result hdi_need_ranges(hd_graph *graph, uint64_t need)
 {
+    if (need <= graph->capacity.range)
+        return HD_OK;
     const column columns[] = RANGE_COLUMNS;
     return grow(graph, columns, COUNT(columns), &graph->capacity.range, need);
 }
 
 hd_result hdi_need_accesses(hd_graph *graph, uint64_t need)
 {
+    if (need <= graph->capacity.access)
+        return HD_OK;
     const column columns[] = ACCESS_COLUMNS;
     return grow(graph, columns, COUNT(columns), &graph->capacity.access, need);
 }
 
 hd_result hdi_need_versions(hd_graph *graph, uint64_t need)
 {
-    const column columns[] = VERSION_COLUMNS;
-    if (need + graph->res_count > INDEX_MASK - 1)
+    if (need + graph->res_count >= INDEX_MASK)
         return HD_TOO_LARGE;
+    if (need <= graph->capacity.version)
+        return HD_OK;
+    const column columns[] = VERSION_COLUMNS;
     return grow(graph, columns, COUNT(columns), &graph->capacity.version, need);
 }
 
 hd_result hdi_need_late(hd_graph *graph, uint64_t need)
 {
+    if (need <= graph->capacity.late)
+        return HD_OK;
     const column columns[] = LATE_COLUMNS;
     return grow(graph, columns, COUNT(columns), &graph->capacity.late, need);
 }

@@ -120,11 +120,6 @@ static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type,
         return HD_BAD_PASS_TYPE;
     if (row->writes && flags & HDI_RES_HISTORY)
         return HD_HISTORY_WRITTEN;
-    if (use->next || graph->version_count) {
-        hd_result result = hdi_use_version(graph, use, at, res, row->writes);
-        if (result != HD_OK)
-            return result;
-    }
     uint32_t range = HDI_NONE;
     if (use->range.offset | use->range.bytes) {
         hd_range resolved = use->range;
@@ -206,20 +201,24 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
     uint32_t u = 0, res = HD_NONE;
     const char *why = NULL;
     bool resolves = false;
+    uintptr_t versions = graph->version_count; /* any there, or asked for */
     for (; u < desc->use_count && result == HD_OK; u++) {
         resolves |= desc->uses[u].access == HD_RESOLVE_WRITE || desc->uses[u].resolve_of.id;
+        versions |= (uintptr_t)desc->uses[u].next;
         result = add_use(graph, &desc->uses[u], (uint32_t)desc->type, first, &res);
     }
     if (result == HD_OK && resolves) {
         result = hdi_tie_resolves(graph, desc, first, &u, &why);
         res = result == HD_OK ? HD_NONE : graph->use_res[first + u++];
     }
+    if (result == HD_OK && versions) {
+        result = hdi_pass_versions(graph, desc, first, &u);
+        res = result == HD_OK ? HD_NONE : graph->use_res[first + u++];
+    }
     if (result != HD_OK) {
         graph->use_count = first;
         hdi_graph_fail(graph, result, pass, res, u - 1, why);
         graph->pass_count = pass;
-        while (graph->late_count && graph->late_use[graph->late_count - 1] >= first)
-            graph->late_count--;
         return no_pass(desc);
     }
     graph->pass_use_begin[pass + 1] = graph->use_count;
