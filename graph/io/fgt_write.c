@@ -87,6 +87,8 @@ static void write_pass(const hdi_decl *decl, uint32_t pass, FILE *stream)
 
 hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream)
 {
+    if (!graph || !stream)
+        return HD_INVALID_ARGUMENT;
     hdi_decl decl = hdi_graph_decl(graph);
     if (!can_write(&decl))
         return HD_UNSUPPORTED;

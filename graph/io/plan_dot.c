@@ -172,6 +172,8 @@ static void write_memory(const drawing *d)
 
 hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *f)
 {
+    if (!graph || !plan || !f)
+        return HD_INVALID_ARGUMENT;
     hdi_decl decl = hdi_graph_decl(graph);
     hd_plan_view view = hd_plan_read(plan);
     drawing d = {.decl = &decl, .view = &view, .f = f};

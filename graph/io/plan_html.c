@@ -243,6 +243,8 @@ static void write_culled(const page *g)
 
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f)
 {
+    if (!graph || !plan || !f)
+        return HD_INVALID_ARGUMENT;
     hdi_decl decl = hdi_graph_decl(graph);
     hd_plan_view view = hd_plan_read(plan);
     page g = {.decl = &decl, .view = &view, .f = f};

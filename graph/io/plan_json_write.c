@@ -217,6 +217,8 @@ static void write_plan(writer *w, const char *name, FILE *f)
 
 hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *f)
 {
+    if (!graph || !plan || !f)
+        return HD_INVALID_ARGUMENT;
     hdi_decl decl = hdi_graph_decl(graph);
     hd_plan_view view = hd_plan_read(plan);
     writer w = {.decl = &decl, .view = &view};
