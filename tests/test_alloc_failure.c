@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include <heddle/graph.h>
 #include <heddle/jobs.h>
 
 #include "alloc.h"
@@ -109,4 +110,38 @@ static hd_result jobs_case(const hd_allocator *allocator)
 Test(alloc_failure, jobs)
 {
     try_all(jobs_case, 2);
+}
+
+/* Two frames in which every version of a resource is read after it was ended, compiled, verified and measured. */
+static hd_result version_case(const hd_allocator *allocator)
+{
+    enum { VERSIONS = 80 };
+    hd_graph *graph;
+    hd_result result = hd_graph_create(&(hd_graph_desc){.allocator = *allocator}, &graph);
+    for (int frame = 0; frame < 2 && result == HD_OK; frame++) {
+        hd_graph_begin(graph);
+        hd_resource data = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 256}), version[VERSIONS] = {data};
+        for (uint32_t i = 0; i + 1 < VERSIONS; i++)
+            hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                                 .uses = HD_USES({version[i], HD_STORAGE_WRITE_COMPUTE,
+                                                                  .next = &version[i + 1]})});
+        for (uint32_t i = 1; i < VERSIONS; i++)
+            hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                                 .root = true,
+                                                 .uses = HD_USES({version[i], HD_STORAGE_READ_COMPUTE})});
+        const hd_plan *plan;
+        hd_plan_stats stats;
+        result = hd_graph_compile(graph, NULL, &plan);
+        if (result == HD_OK)
+            result = hd_plan_verify(graph, plan, &(hd_verify_desc){.allocator = *allocator});
+        if (result == HD_OK)
+            result = hd_plan_stats_get(graph, plan, &stats);
+    }
+    hd_graph_destroy(graph);
+    return result;
+}
+
+Test(alloc_failure, versions)
+{
+    try_all(version_case, 30);
 }

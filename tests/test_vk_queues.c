@@ -7,3 +7,4 @@
 #include "test_vk_history.c"
 #include "test_vk_resources.c"
 #include "test_vk_random.c"
+#include "test_vk_version.c"
