@@ -3,10 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Entry of the verifier. Replays a plan, without any code of the compiler, in steps: structure (verify_structure.c),
- * culling and what each read must see (verify_cull.c), placement (verify_place.c), rendering scopes (verify_scope.c), the relation "finished before"
- * (verify_order.c), and a walk in submission order that keeps layout, content and owner of each segment
- * (verify_state.c). Every wait names an earlier submit, so submission order is a topological order of the relation.
+/* Entry of the verifier. Replays a plan, without any code of the compiler, in steps: structure (verify_structure.c), the
+ * order that versions ask for (verify_versions.c), culling and what each read must see (verify_model.c), placement
+ * (verify_place.c), rendering scopes (verify_scope.c), the relation "finished before" (verify_order.c), and a walk in
+ * submission order that keeps layout, content and owner of each segment (verify_state.c). Every wait names an earlier
+ * submit, so submission order is a topological order of the relation.
  * Cost: O(nodes * stages * nodes / 64) for the relation and O(nodes / 64) for each hazard. */
 
 const char *hdi_verify_pass_name(const hdi_verify *v, uint32_t pass)

@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
-/* What the verifier takes for the order of a declaration. A read of an ended version stands, in the sequence of uses, just
- * before the pass that ended it: that sequence says what each use must see. Culling goes through the passes from the last
- * to the first, and wants conflicting ones in the sequence's order: each pass gets a rank above those of all passes that
- * its uses follow, found by going through the sequence until no rank changes. One round where nothing is out of
- * order, one more for each step backwards on a chain; ranks that grow beyond the number of passes are a cycle. */
+/* What the verifier takes for the order of a declaration. A read of an ended version stands, in the sequence of uses,
+ * just before the pass that ended it: that sequence says what each use must see. Culling goes through the passes from
+ * the last to the first, and wants conflicting ones in the sequence's order: each pass gets a rank above those of all
+ * passes that its uses follow, found by going through the sequence until no rank changes. One round where nothing is
+ * out of order, one more for each step backwards on a chain; ranks that grow beyond the number of passes are a cycle.
+ */
 
 typedef struct place {
     uint32_t anchor, late, item; /* pass before or in which it stands, 0 before and 1 in; the use */

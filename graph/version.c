@@ -9,13 +9,14 @@
  * where the declaration has such reads ("late" ones); else it goes on as it is.
  *
  * All writes of a resource stand in declaration order, and a late read stands, among the uses of its segments, just
- * before the pass that ended its version: so each segment has one sequence of uses, and a write and what it follows or is
- * followed by in it are an edge between their passes. A depth-first walk from pass to what it must follow, in declaration
- * order, gives an order that differs from the declared one only where a late reader, and what that reader itself
- * follows, is drawn forward to the write. A pass that the walk meets on its own stack closes a cycle, and the stack names
- * it. (Taking the smallest ready pass from a heap instead would push the writes back, and would have to look for the cycle
- * among what is left.) Freeze's segments tell what overlaps: it runs on a declaration in which everything holds
- * content, since what reads where nobody wrote is known only in the order that is made here. O(uses * segments + edges). */
+ * before the pass that ended its version: so each segment has one sequence of uses, and a write and what it follows or
+ * is followed by in it are an edge between their passes. A depth-first walk from pass to what it must follow, in
+ * declaration order, gives an order that differs from the declared one only where a late reader, and what that reader
+ * itself follows, is drawn forward to the write. A pass that the walk meets on its own stack closes a cycle, and the
+ * stack names it. (Taking the smallest ready pass from a heap instead would push the writes back, and would have to
+ * look for the cycle among what is left.) Freeze's segments tell what overlaps: it runs on a declaration in which
+ * everything holds content, since what reads where nobody wrote is known only in the order that is made here. O(uses *
+ * segments + edges). */
 
 typedef struct work {
     const hdi_decl *decl;

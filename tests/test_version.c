@@ -32,10 +32,8 @@ static hd_resource new_output(hd_graph *graph)
 static void pass(hd_graph *graph, const char *name, hd_use a, hd_use b)
 {
     hd_use uses[] = {a, b};
-    hd_graph_pass(graph, &(hd_pass_desc){.name = name,
-                                         .type = HD_PASS_COMPUTE,
-                                         .uses = uses,
-                                         .use_count = b.access ? 2 : 1});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.name = name, .type = HD_PASS_COMPUTE, .uses = uses, .use_count = b.access ? 2 : 1});
 }
 
 #define READ(handle) ((hd_use){(handle), HD_STORAGE_READ_COMPUTE})
@@ -205,8 +203,7 @@ Test(version, ranges)
     data = new_output(graph);
     out = new_output(graph);
     pass(graph, "a", (hd_use){data, HD_STORAGE_WRITE_COMPUTE, low, .next = &changed}, NOTHING);
-    pass(graph, "b", (hd_use){data, HD_STORAGE_READ_COMPUTE, high},
-         (hd_use){changed, HD_STORAGE_READ_COMPUTE, low});
+    pass(graph, "b", (hd_use){data, HD_STORAGE_READ_COMPUTE, high}, (hd_use){changed, HD_STORAGE_READ_COMPUTE, low});
     compiled(graph, NULL);
     hd_graph_destroy(graph);
 }
@@ -216,7 +213,8 @@ Test(version, queues)
     hd_graph *graph = new_graph();
     hd_resource image = hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37});
     hd_resource out = new_output(graph), first = new_output(graph), blurred, sharp;
-    hd_graph_pass(graph, &(hd_pass_desc){.name = "draw", .type = HD_PASS_GFX, .uses = HD_USES({image, HD_COLOR_WRITE})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.name = "draw", .type = HD_PASS_GFX, .uses = HD_USES({image, HD_COLOR_WRITE})});
     hd_graph_pass(graph, &(hd_pass_desc){.name = "blur",
                                          .type = HD_PASS_COMPUTE,
                                          .pin = HD_PIN_COMPUTE,
@@ -228,13 +226,13 @@ Test(version, queues)
                                          .type = HD_PASS_TRANSFER,
                                          .pin = HD_PIN_TRANSFER,
                                          .uses = HD_USES({image, HD_TRANSFER_SRC}, {first, HD_TRANSFER_DST})});
-    hd_graph_pass(graph, &(hd_pass_desc){.name = "show",
-                                         .type = HD_PASS_COMPUTE,
-                                         .uses = HD_USES({sharp, HD_SAMPLED_COMPUTE}, {out, HD_STORAGE_WRITE_COMPUTE})});
-    hd_graph_pass(graph, &(hd_pass_desc){.name = "check",
-                                         .type = HD_PASS_HOST,
-                                         .root = true,
-                                         .uses = HD_USES({first, HD_HOST_READ})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.name = "show",
+                                  .type = HD_PASS_COMPUTE,
+                                  .uses = HD_USES({sharp, HD_SAMPLED_COMPUTE}, {out, HD_STORAGE_WRITE_COMPUTE})});
+    hd_graph_pass(
+        graph,
+        &(hd_pass_desc){.name = "check", .type = HD_PASS_HOST, .root = true, .uses = HD_USES({first, HD_HOST_READ})});
     const hd_plan *plan = compiled(graph, &(hd_compile_desc){.queues = three_queues, .queue_count = 3});
     const uint32_t wanted[] = {0, 3, 1, 2, 4};
     for (uint32_t i = 0; i + 1 < 5; i++)

@@ -10,11 +10,20 @@
 #include "tables.h"
 
 /* Random frames full of versions against a model that keeps, for every version, what each cell of it holds: a read must
- * see what its version held when it was declared. The model knows neither segments nor an order of passes: it has cells,
- * and for each pair of uses of a cell that conflict which one comes first, closed over all passes. A pass that comes before
- * itself is a cycle, and else the plan's order, run through cell by cell, must show each read what it is to see. */
+ * see what its version held when it was declared. The model knows neither segments nor an order of passes: it has
+ * cells, and for each pair of uses of a cell that conflict which one comes first, closed over all passes. A pass that
+ * comes before itself is a cycle, and else the plan's order, run through cell by cell, must show each read what it is
+ * to see. */
 
-enum { MAX_RES = 12, MAX_VERSIONS = 24, MAX_CELLS = 8, MAX_PASSES = 40, MAX_USES = 6, INITIAL = 10000, NOTHING = 10001 };
+enum {
+    MAX_RES = 12,
+    MAX_VERSIONS = 24,
+    MAX_CELLS = 8,
+    MAX_PASSES = 40,
+    MAX_USES = 6,
+    INITIAL = 10000,
+    NOTHING = 10001
+};
 
 typedef struct version {
     hd_resource handle;
@@ -77,10 +86,12 @@ static void add_resource(model *m)
                                                                                .layers = r->layers,
                                                                                .initial_layout = 1});
     else
-        v->handle = r->is_buffer
-                        ? hd_graph_buffer(m->graph, &(hd_buffer_desc){.bytes = 4096})
-                        : hd_graph_image(m->graph, &(hd_image_desc){
-                                             .width = 64, .height = 64, .format = 37, .mips = r->mips, .layers = r->layers});
+        v->handle =
+            r->is_buffer
+                ? hd_graph_buffer(m->graph, &(hd_buffer_desc){.bytes = 4096})
+                : hd_graph_image(
+                      m->graph,
+                      &(hd_image_desc){.width = 64, .height = 64, .format = 37, .mips = r->mips, .layers = r->layers});
     if (r->external || !chance(m, 25) || m->res_count == MAX_RES)
         return;
     r->external = true; /* the history of the next frame reads all that is left of it */
@@ -304,8 +315,10 @@ static void check_pass(const model *m, uint32_t (*cell)[MAX_CELLS], uint32_t p, 
         const use *u = &m->uses[p][n];
         for (uint32_t c = 0; u->reads && c < MAX_CELLS; c++) {
             if (u->cells >> c & 1)
-                cr_assert_eq(cell[u->res][c], u->seen[c], "seed %llu: pass %u reads what %u left in cell %u of resource %u,"
-                             " not what %u left", (unsigned long long)seed, p, cell[u->res][c], c, u->res, u->seen[c]);
+                cr_assert_eq(cell[u->res][c], u->seen[c],
+                             "seed %llu: pass %u reads what %u left in cell %u of resource %u,"
+                             " not what %u left",
+                             (unsigned long long)seed, p, cell[u->res][c], c, u->res, u->seen[c]);
         }
     }
     for (uint32_t n = 0; n < m->use_count[p]; n++) {

@@ -47,13 +47,13 @@ Test(vk_version, readers_of_every_version, .timeout = 30)
         hd_resource versions[VERSION_STEPS + 1] = {buffer(&s, "data", VERSION_WORDS * 4)};
         for (uint32_t i = 0; i < VERSION_STEPS; i++) {
             fills[i] = (version_fill){&s, versions[i], 100 * frame + i};
-            hd_graph_pass(s.graph, &(hd_pass_desc){.name = "fill",
-                                                   .type = HD_PASS_TRANSFER,
-                                                   .pin = i & 1 ? HD_PIN_COMPUTE : HD_PIN_TRANSFER,
-                                                   .record = fill_version,
-                                                   .user = &fills[i],
-                                                   .uses = HD_USES({versions[i], HD_TRANSFER_DST,
-                                                                    .next = &versions[i + 1]})});
+            hd_graph_pass(s.graph,
+                          &(hd_pass_desc){.name = "fill",
+                                          .type = HD_PASS_TRANSFER,
+                                          .pin = i & 1 ? HD_PIN_COMPUTE : HD_PIN_TRANSFER,
+                                          .record = fill_version,
+                                          .user = &fills[i],
+                                          .uses = HD_USES({versions[i], HD_TRANSFER_DST, .next = &versions[i + 1]})});
         }
         for (uint32_t i = VERSION_STEPS; i-- > 0;) {
             checks[i] = (word_check){versions[i + 1], VERSION_WORDS, 100 * frame + i};
