@@ -49,9 +49,9 @@ static void find_kept(work *w)
 
 /* ---- scopes ---- */
 
-static uint32_t attachment_kind(const work *w, uint32_t use)
+static uint32_t attachment_kind(const hdi_decl *decl, uint32_t use)
 {
-    return w->decl->access[w->decl->use_access[use]].attachment;
+    return decl->access[decl->use_access[use]].attachment;
 }
 
 static bool renders(const hdi_decl *decl, uint32_t pass)
@@ -72,9 +72,10 @@ static uint32_t resolve_of(const work *w, uint32_t use)
     return resolve ? resolve - 1 : HD_NONE;
 }
 
-static uint32_t next_attachment(const work *w, uint32_t use, uint32_t end)
+static uint32_t next_attachment(const hdi_decl *decl, uint32_t use, uint32_t end)
 {
-    while (use < end && attachment_kind(w, use) != HDI_ATTACHMENT_COLOR && attachment_kind(w, use) != HDI_ATTACHMENT_DEPTH)
+    while (use < end && attachment_kind(decl, use) != HDI_ATTACHMENT_COLOR &&
+           attachment_kind(decl, use) != HDI_ATTACHMENT_DEPTH)
         use++;
     return use;
 }
@@ -88,19 +89,18 @@ static bool same_range(const hdi_decl *decl, uint32_t a, uint32_t b)
 }
 
 /* Whether a pass goes on with the attachments of the pass before it. Layouts agree where no barrier stands between. */
-static bool goes_on(const work *w, uint32_t before, uint32_t pass)
+bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
 {
-    const hdi_decl *decl = w->decl;
     uint32_t a = decl->pass_use_begin[before], a_end = decl->pass_use_begin[before + 1];
     uint32_t b = decl->pass_use_begin[pass], b_end = decl->pass_use_begin[pass + 1];
-    for (;; a++, b++) {
-        a = next_attachment(w, a, a_end);
-        b = next_attachment(w, b, b_end);
+    for (bool some = false;; a++, b++, some = true) {
+        a = next_attachment(decl, a, a_end);
+        b = next_attachment(decl, b, b_end);
         if (a == a_end || b == b_end)
-            return a == a_end && b == b_end;
+            return some && a == a_end && b == b_end;
         if (decl->use_exec[a].resolve) /* it would be resolved too late for who reads that */
             return false;
-        if (decl->use_res[a] != decl->use_res[b] || attachment_kind(w, a) != attachment_kind(w, b) ||
+        if (decl->use_res[a] != decl->use_res[b] || attachment_kind(decl, a) != attachment_kind(decl, b) ||
             !same_range(decl, a, b) || hdi_load_op(decl, b) != HDI_LOAD_OP_LOAD)
             return false;
     }
@@ -114,7 +114,7 @@ static void join(work *w, uint32_t pass)
     scope->command_count++;
     for (uint32_t i = 0; i < scope->attachment_count; i++, use++) {
         hd_plan_attachment *attachment = &w->out->attachment[scope->attachment_begin + i];
-        use = next_attachment(w, use, end);
+        use = next_attachment(w->decl, use, end);
         uint32_t store = store_op(w, use);
         if (store != HDI_STORE_OP_NONE) /* a pass that only reads leaves what the ones before it wrote */
             attachment->store = store;
@@ -127,7 +127,7 @@ static void begin(work *w, uint32_t pass)
     uint32_t first = w->decl->pass_use_begin[pass], end = w->decl->pass_use_begin[pass + 1];
     hd_plan_scope *scope = &w->out->scope[w->out->scope_count];
     *scope = (hd_plan_scope){w->command, 1, w->out->attachment_count, 0};
-    for (uint32_t use = next_attachment(w, first, end); use < end; use = next_attachment(w, use + 1, end)) {
+    for (uint32_t use = next_attachment(w->decl, first, end); use < end; use = next_attachment(w->decl, use + 1, end)) {
         w->out->attachment[w->out->attachment_count++] =
             (hd_plan_attachment){use - first, hdi_load_op(w->decl, use), store_op(w, use), resolve_of(w, use)};
         scope->attachment_count++;
@@ -140,7 +140,7 @@ static void visit_pass(work *w, uint32_t pass)
 {
     if (!renders(w->decl, pass))
         w->last = HDI_NONE;
-    else if (w->last != HDI_NONE && goes_on(w, w->last, pass)) {
+    else if (w->last != HDI_NONE && hdi_goes_on(w->decl, w->last, pass)) {
         join(w, pass);
         w->last = pass;
     } else
@@ -171,7 +171,7 @@ static uint32_t count_attachments(const work *w)
 {
     uint32_t count = 0;
     for (uint32_t use = 0; use < w->decl->use_count; use++)
-        count += attachment_kind(w, use) != HDI_ATTACHMENT_NONE;
+        count += attachment_kind(w->decl, use) != HDI_ATTACHMENT_NONE;
     return count;
 }
 

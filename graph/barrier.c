@@ -21,6 +21,7 @@ typedef struct work {
     const hdi_synced *synced;
     const hdi_lifetimes *lifetimes;
     const hdi_placed *placed;
+    const hdi_merged *merged;
     hdi_arena *arena;
     hdi_request_list *list;
 } work;
@@ -54,6 +55,17 @@ static side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
 static uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
 {
     return w->hazards->queue_slot[w->hazards->queue_begin[queue] + pos];
+}
+
+/* Points before and behind a place, which lie outside the rendering scope that it is in. */
+static uint32_t before_pos(const work *w, uint32_t queue, uint32_t pos)
+{
+    return 2 * (w->merged->slot_first ? w->merged->slot_first[slot_at(w, queue, pos)] : pos);
+}
+
+static uint32_t behind_pos(const work *w, uint32_t queue, uint32_t pos)
+{
+    return 2 * (w->merged->slot_last ? w->merged->slot_last[slot_at(w, queue, pos)] : pos) + 1;
 }
 
 /* First point of `queue` where place `pos` of another queue is known to have finished; it is known at `limit`. */
@@ -145,7 +157,7 @@ static handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t
         for (uint32_t q = 0; q < queues; q++) {
             if (stay[q].first == HDI_NONE)
                 continue;
-            uint32_t low = q == queue ? 2 * stay[q].last + 1 : known_at(w, queue, q, stay[q].last, limit);
+            uint32_t low = q == queue ? behind_pos(w, q, stay[q].last) : known_at(w, queue, q, stay[q].last, limit);
             h.low = low > h.low ? low : h.low;
             if (q != queue) {
                 h.others = true;
@@ -187,11 +199,21 @@ static void take_over(work *w, const step *s, hdi_request *request, const handov
 
 /* ---- one function a place ---- */
 
+/* Both are attachments of one rendering scope, whose accesses are in order as they are. */
+static bool in_one_scope(const work *w, const step *s)
+{
+    if (!w->merged->slot_first)
+        return false;
+    uint32_t before = w->hazards->entry_slot[s->before->entry_begin], behind = w->hazards->entry_slot[s->behind->entry_begin];
+    return w->hazards->slot_queue[before] == w->hazards->slot_queue[behind] &&
+           w->merged->slot_first[before] == w->merged->slot_first[behind];
+}
+
 static void at_consumer(work *w, const step *s)
 {
     uint32_t queue = (uint32_t)__builtin_ctz(s->behind->queue_mask);
     side to = side_of(w, s->behind, queue), from = {.first = HDI_NONE};
-    hdi_request request = request_of(s, queue, 0, 2 * to.first);
+    hdi_request request = request_of(s, queue, 0, before_pos(w, queue, to.first));
     request.dst_stages = to.stages;
     request.dst_access = to.access;
     if (s->needs_layout)
@@ -204,11 +226,13 @@ static void at_consumer(work *w, const step *s)
             hdi_request_add(w->list, &request);
         return;
     }
+    if (in_one_scope(w, s))
+        return;
     from = side_of(w, s->before, queue);
     request.src_stages = from.stages;
     request.src_access = from.access & WRITE_BITS;
     if (from.first != HDI_NONE)
-        request.low = 2 * from.last + 1;
+        request.low = behind_pos(w, queue, from.last);
     request.low = after_others(w, s->before, queue, to.first, request.low);
     if (!s->needs_layout) {
         /* From other queues alone: the semaphore has done it. */
@@ -244,13 +268,13 @@ static void at_producer(work *w, const step *s)
 {
     uint32_t queue = (uint32_t)__builtin_ctz(s->before->queue_mask), host = w->queues->host;
     side from = side_of(w, s->before, queue), own = side_of(w, s->behind, queue);
-    uint32_t low = 2 * from.last + 1, end = submit_end(w, queue, from.last);
+    uint32_t low = behind_pos(w, queue, from.last), end = submit_end(w, queue, from.last);
     hdi_request request = request_of(s, queue, low, end);
     request.src_stages = from.stages;
     request.src_access = from.access & WRITE_BITS;
     if (s->needs_layout) {
-        if (own.first != HDI_NONE && 2 * own.first < end)
-            request.high = 2 * own.first;
+        if (own.first != HDI_NONE && before_pos(w, queue, own.first) < end)
+            request.high = before_pos(w, queue, own.first);
         make_image(s, &request);
         everybody(w, s, queue, &request);
         hdi_request_add(w->list, &request);
@@ -258,7 +282,7 @@ static void at_producer(work *w, const step *s)
     }
     if (own.first != HDI_NONE) {
         hdi_request inner = request;
-        inner.high = 2 * own.first;
+        inner.high = before_pos(w, queue, own.first);
         inner.pass = w->hazards->slot_pass[slot_at(w, queue, own.first)];
         inner.dst_stages = own.stages;
         inner.dst_access = own.access;
@@ -280,7 +304,7 @@ static void transfer(work *w, const step *s)
     uint32_t source = (uint32_t)__builtin_ctz(s->before->queue_mask);
     uint32_t target = (uint32_t)__builtin_ctz(s->behind->queue_mask);
     side from = side_of(w, s->before, source), to = side_of(w, s->behind, target);
-    hdi_request release = request_of(s, source, 2 * from.last + 1, submit_end(w, source, from.last));
+    hdi_request release = request_of(s, source, behind_pos(w, source, from.last), submit_end(w, source, from.last));
     make_image(s, &release);
     release.src_family = w->queues->family[source];
     release.dst_family = w->queues->family[target];
@@ -289,7 +313,8 @@ static void transfer(work *w, const step *s)
     release.dst_stages = HDI_STAGE_ALL_COMMANDS;
     release.reason = HD_REASON_RELEASE;
     hdi_request_add(w->list, &release);
-    hdi_request acquire = request_of(s, target, after_others(w, s->before, target, to.first, 0), 2 * to.first);
+    hdi_request acquire = request_of(s, target, after_others(w, s->before, target, to.first, 0),
+                                     before_pos(w, target, to.first));
     make_image(s, &acquire);
     acquire.src_family = release.src_family;
     acquire.dst_family = release.dst_family;
@@ -310,7 +335,7 @@ static void at_extra(work *w, const step *s)
         request.src_stages = from.stages;
         request.src_access = from.access & WRITE_BITS;
         if (from.first != HDI_NONE)
-            request.low = 2 * from.last + 1;
+            request.low = behind_pos(w, queue, from.last);
         request.low = after_others(w, s->before, queue, pos, request.low);
         if (from.first == HDI_NONE)
             request.src_stages = request.dst_stages & ~HDI_STAGE_HOST;
@@ -365,10 +390,10 @@ static void visit_segment(work *w, uint32_t seg)
 
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                      hdi_arena *arena, hdi_barriers *out)
+                      const hdi_merged *merged, hdi_arena *arena, hdi_barriers *out)
 {
     hdi_request_list list = {.arena = arena};
-    work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, arena, &list};
+    work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, merged, arena, &list};
     for (uint32_t seg = 0; seg < frozen->seg_count; seg++)
         visit_segment(&w, seg);
     if (arena->failed)

@@ -124,9 +124,13 @@ static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const 
     if (result == HD_OK)
         result = hdi_alias(decl, &t->hazards, &t->queues, &t->synced, &t->lifetimes, arena, &t->placed);
     lap(desc, HD_PHASE_ALIAS, &since);
+    t->merged = (hdi_merged){0};
+    if (result == HD_OK && desc->merge_rendering)
+        result = hdi_merge(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,
+                           &t->merged);
     if (result == HD_OK)
-        result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,
-                             &t->barriers);
+        result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed,
+                             &t->merged, arena, &t->barriers);
     lap(desc, HD_PHASE_BARRIER, &since);
     if (result == HD_OK)
         result = hdi_attach(decl, &t->frozen, &t->hazards, &t->synced, &t->barriers, arena, &t->attached);

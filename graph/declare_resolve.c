@@ -1,7 +1,7 @@
 #include "declare_columns.h"
 
-/* Resolves of a pass: each HD_RESOLVE_WRITE finds the attachment that it reads among the uses of its pass. Depth that is
- * resolved is read in another stage than it is tested in, so that its use gets a row of its own in the access table.
+/* Resolves of a pass: each HD_RESOLVE_WRITE finds the attachment that it reads among the uses of its pass. Depth that
+ * is resolved is read in another stage than it is tested in, so that its use gets a row of its own in the access table.
  * O(resolves * uses). */
 
 static hd_range range_of(const hd_graph *graph, uint32_t use)

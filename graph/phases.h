@@ -182,6 +182,19 @@ typedef struct hdi_placed {
 hd_result hdi_alias(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues, const hdi_synced *synced,
                     const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out);
 
+/* ---- merge: only when asked for ---- */
+
+/* Places on its queue of the first and the last slot of the rendering scope that a slot is in; of itself where it shares
+ * none. No barrier stands inside a scope. Null: no scopes are shared. */
+typedef struct hdi_merged {
+    uint32_t *slot_first, *slot_last;
+} hdi_merged;
+hd_result hdi_merge(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
+                    hdi_arena *arena, hdi_merged *out);
+/* Whether the rendering of a pass goes on with the attachments of the pass before it. In attach.c. */
+bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass);
+
 /* ---- barrier ---- */
 
 typedef struct hdi_barriers {
@@ -192,7 +205,7 @@ typedef struct hdi_barriers {
 } hdi_barriers;
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                      hdi_arena *arena, hdi_barriers *out);
+                      const hdi_merged *merged, hdi_arena *arena, hdi_barriers *out);
 
 /* ---- attach ---- */
 
@@ -218,6 +231,7 @@ typedef struct hdi_tables {
     hdi_synced synced;
     hdi_lifetimes lifetimes;
     hdi_placed placed;
+    hdi_merged merged;
     hdi_barriers barriers;
     hdi_attached attached;
 } hdi_tables;

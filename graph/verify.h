@@ -60,7 +60,8 @@ typedef struct hdi_verify {
     uint32_t *use_pass;                             /* use -> pass */
     uint32_t *pass_queue, *pass_submit, *pass_next; /* where a pass stands; first node on its queue after it */
     uint8_t *kept;
-    uint8_t *use_lost; /* what the use writes is thrown away behind its scope */
+    uint8_t *use_lost;   /* what the use writes is thrown away behind its scope */
+    uint32_t *use_scope; /* scope that a use is an attachment of, or HDI_NONE */
 
     uint32_t *seg_begin; /* res_count + 1 */
     uint32_t *cut_begin; /* 2 * res_count + 1: axis 0 (mips, or bytes) and axis 1 (layers) */

@@ -2,7 +2,7 @@
 
 /* Rendering scopes: each gfx pass with attachments stands in exactly one, whose attachments are those that it declares;
  * loads follow from the access, and what is not stored is noted as lost, so that the walk finds those who want to read
- * it. O(scopes + uses). */
+ * it. Attachments of one scope are accessed in the order of its passes: the walk asks for no barrier there. O(scopes + uses). */
 
 enum { LOAD, CLEAR, DONT_LOAD };
 #define STORE 0u
@@ -78,9 +78,12 @@ static void check_ops(hdi_verify *v, const hd_plan_attachment *a, uint32_t first
         fail(v, first, writes ? "the store op neither stores nor throws away" : "a read-only attachment is stored");
 }
 
-/* An attachment of a scope of count passes from command c on. */
-static void check_attachment(hdi_verify *v, const hd_plan_attachment *a, uint32_t n, uint32_t c, uint32_t count)
+/* The n-th attachment of a scope. */
+static void check_attachment(hdi_verify *v, uint32_t scope, uint32_t n)
 {
+    const hd_plan_scope *x = &v->p.scopes[scope];
+    const hd_plan_attachment *a = &v->p.attachments[x->attachment_begin + n];
+    uint32_t c = x->command_begin, count = x->command_count;
     uint32_t pass = v->p.commands[c].index, first = attachment_use(v, pass, n), last = first;
     if (first == HDI_NONE || first != v->d.pass_use_begin[pass] + a->use) {
         hdi_verify_fail(v, "rendering: attachment %u of the scope of pass %u '%s' is not the one that it declares", n,
@@ -88,6 +91,7 @@ static void check_attachment(hdi_verify *v, const hd_plan_attachment *a, uint32_
         return;
     }
     uint32_t end = first; /* use of the last pass */
+    v->use_scope[first] = scope;
     for (uint32_t i = 1; i < count; i++) {
         if (v->d.use_exec[end].resolve)
             fail(v, end, "it is resolved only at the end of its scope, behind later passes");
@@ -101,6 +105,7 @@ static void check_attachment(hdi_verify *v, const hd_plan_attachment *a, uint32_
         if (info_of(v, use)->layout != info_of(v, first)->layout)
             fail(v, use, "another pass of its scope wants another layout");
         end = use;
+        v->use_scope[use] = scope;
         last = info_of(v, use)->writes || !info_of(v, last)->writes ? use : last;
     }
     check_ops(v, a, first, last);
@@ -129,15 +134,18 @@ static void check_scope(hdi_verify *v, uint32_t s, uint32_t end_of_submit, uint8
         return;
     }
     for (uint32_t n = 0; n < x->attachment_count; n++)
-        check_attachment(v, &v->p.attachments[x->attachment_begin + n], n, x->command_begin, x->command_count);
+        check_attachment(v, s, n);
 }
 
 hd_result hdi_verify_scopes(hdi_verify *v)
 {
     uint8_t *in_scope = HDI_ARENA_ZEROED(&v->arena, uint8_t, v->d.pass_count);
     v->use_lost = HDI_ARENA_ZEROED(&v->arena, uint8_t, v->d.use_count);
+    v->use_scope = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->d.use_count);
     if (v->arena.failed)
         return HD_OUT_OF_MEMORY;
+    for (uint32_t u = 0; u < v->d.use_count; u++)
+        v->use_scope[u] = HDI_NONE;
     uint32_t scope = 0;
     for (uint32_t s = 0; s < v->p.submit_count; s++) {
         uint32_t begin = v->p.submits[s].command_begin, end = begin + v->p.submits[s].command_count;

@@ -36,14 +36,21 @@ static void race_with_node(hdi_verify *v, uint32_t res, uint32_t x, uint32_t n, 
                     hdi_verify_use_before_node(v, x, n) ? "the write is not made available" : "no execution chain");
 }
 
+/* Attachments of one rendering scope: rasterization order, with no barrier. */
+static bool in_scope_order(const hdi_verify *v, uint32_t x, uint32_t y)
+{
+    return v->use_scope[x] != HDI_NONE && v->use_scope[x] == v->use_scope[y] && v->d.use_res[x] == v->d.use_res[y];
+}
+
 /* Use y on segment ys against what stands on segment s (the same, or an alias's). */
 static void check_use(hdi_verify *v, uint32_t y, uint32_t ys, uint32_t s)
 {
     const hdi_vseg *seg = &v->seg[s];
     const hdi_access_info *info = &v->d.access[v->d.use_access[y]];
     if (seg->write_use != HDI_NONE) {
-        if (!hdi_verify_use_before_use(v, seg->write_use, y) ||
-            !hdi_verify_memory_to_use(v, seg->write_use, HDI_NONE, s, y, ys))
+        if (!in_scope_order(v, seg->write_use, y) &&
+            (!hdi_verify_use_before_use(v, seg->write_use, y) ||
+             !hdi_verify_memory_to_use(v, seg->write_use, HDI_NONE, s, y, ys)))
             race_of_uses(v, seg->write_use, y, true, info->reads);
     } else if (seg->write_node != HDI_NONE) {
         uint32_t n = seg->write_node, p = v->use_pass[y];
@@ -56,7 +63,7 @@ static void check_use(hdi_verify *v, uint32_t y, uint32_t ys, uint32_t s)
                             v->pass_queue[p], v->pass_submit[p]);
     }
     for (uint32_t r = seg->reads; info->writes && r != HDI_NONE && !v->stop; r = v->read_next[r])
-        if (!hdi_verify_use_before_use(v, v->read_use[r], y))
+        if (!in_scope_order(v, v->read_use[r], y) && !hdi_verify_use_before_use(v, v->read_use[r], y))
             race_of_uses(v, v->read_use[r], y, false, false);
 }
 

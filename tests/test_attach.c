@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "checked.h"
+#include "random.h"
 #include "random_graph.h"
 #include "tables.h"
 #include "vk_numbers.h"
 
-/* Rendering scopes and their load and store ops, against a slow model: for each single cell of an attachment, what comes
- * next in the order of the plan's passes. */
+/* Rendering scopes and their load and store ops, against a slow model: for each single cell of an attachment, what
+ * comes next in the order of the plan's passes. */
 
 static const hd_queue_desc queues[] = {
     {HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 2}, {HD_QUEUE_TRANSFER, 1}, {HD_QUEUE_GFX, 0}};
@@ -61,6 +62,7 @@ static uint32_t model_load(const hdi_decl *decl, uint32_t use)
     switch (decl->use_access[use]) {
     case HD_COLOR_WRITE:
     case HD_DEPTH_WRITE:
+    case HDI_DEPTH_WRITE_RESOLVED:
         return decl->use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
     default:
         return HDI_LOAD_OP_LOAD;
@@ -70,7 +72,8 @@ static uint32_t model_load(const hdi_decl *decl, uint32_t use)
 static bool is_attachment(uint32_t access)
 {
     return access == HD_COLOR_WRITE || access == HD_COLOR_RW || access == HD_DEPTH_WRITE || access == HD_DEPTH_RW ||
-           access == HD_DEPTH_READ;
+           access == HD_DEPTH_READ || access == HDI_DEPTH_WRITE_RESOLVED || access == HDI_DEPTH_RW_RESOLVED ||
+           access == HDI_DEPTH_READ_RESOLVED;
 }
 
 /* One pass of a scope: its attachments are the scope's. first, last: of the passes of the scope. */
@@ -86,13 +89,18 @@ static void check_pass(const hdi_decl *decl, const hd_plan_view *view, const hd_
         const hd_plan_attachment *a = &view->attachments[scope->attachment_begin + n++];
         cr_assert_eq(decl->use_res[decl->pass_use_begin[first_pass] + a->use], decl->use_res[u]);
         if (first)
-            cr_assert_eq(a->load, model_load(decl, u), "HEDDLE_SEED=%llu pass %u use %u", (unsigned long long)seed, pass,
-                         u);
+            cr_assert_eq(a->load, model_load(decl, u), "HEDDLE_SEED=%llu pass %u use %u", (unsigned long long)seed,
+                         pass, u);
         else
             cr_assert_eq(model_load(decl, u), HDI_LOAD_OP_LOAD);
-        if (last)
+        if (last) {
             cr_assert_eq(a->store, model_store(decl, order, count, at, u), "HEDDLE_SEED=%llu pass %u use %u: %u",
                          (unsigned long long)seed, pass, u, a->store);
+            uint32_t resolve = decl->use_exec[u].resolve;
+            cr_assert_eq(a->resolve, resolve ? resolve - 1 : HD_NONE);
+        } else {
+            cr_assert_eq(decl->use_exec[u].resolve, 0, "a resolve in the middle of a scope");
+        }
     }
     cr_assert_eq(n, scope->attachment_count);
 }
@@ -181,8 +189,8 @@ Test(attach, frame)
                                                      {color, HD_COLOR_WRITE, .load = HD_LOAD_DONT_CARE},
                                                      {depth, HD_DEPTH_READ})});
     hd_graph_pass(g, &(hd_pass_desc){.name = "glass", .uses = HD_USES({color, HD_COLOR_RW}, {depth, HD_DEPTH_RW})});
-    hd_graph_pass(g, &(hd_pass_desc){.name = "tonemap",
-                                     .uses = HD_USES({color, HD_SAMPLED_GRAPHICS}, {out, HD_COLOR_WRITE})});
+    hd_graph_pass(
+        g, &(hd_pass_desc){.name = "tonemap", .uses = HD_USES({color, HD_SAMPLED_GRAPHICS}, {out, HD_COLOR_WRITE})});
     cr_assert_eq(hdt_compile(g, &(hd_compile_desc){.order = HD_ORDER_DECLARED}, &plan), HD_OK);
     hd_plan_view v = hd_plan_read(plan);
     cr_assert_eq(v.scope_count, 5);
@@ -212,7 +220,8 @@ Test(attach, readers_share_a_scope)
     hd_resource depth = image(g, 126);
     hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({depth, HD_DEPTH_WRITE})});
     for (uint32_t i = 0; i < 3; i++)
-        hd_graph_pass(g, &(hd_pass_desc){.root = true, .no_rendering = i == 2, .uses = HD_USES({depth, HD_DEPTH_READ})});
+        hd_graph_pass(g,
+                      &(hd_pass_desc){.root = true, .no_rendering = i == 2, .uses = HD_USES({depth, HD_DEPTH_READ})});
     cr_assert_eq(hdt_compile(g, &(hd_compile_desc){.order = HD_ORDER_DECLARED}, &plan), HD_OK);
     hd_plan_view v = hd_plan_read(plan);
     cr_assert_eq(v.scope_count, 2);
@@ -229,16 +238,18 @@ Test(attach, resolves)
     hd_graph *g;
     const hd_plan *plan;
     cr_assert_eq(hd_graph_create(NULL, &g), HD_OK);
-    const hd_image_desc color = {.width = 64, .height = 64, .format = 37}, depth = {.width = 64, .height = 64, .format = 126};
+    const hd_image_desc color = {.width = 64, .height = 64, .format = 37},
+                        depth = {.width = 64, .height = 64, .format = 126};
     hd_image_desc colors = color, depths = depth;
     colors.samples = depths.samples = 4;
     hd_resource many = hd_graph_image(g, &colors), far = hd_graph_image(g, &depths);
     hd_resource one = hd_graph_image(g, &color), near = hd_graph_image(g, &depth);
-    hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({one, HD_RESOLVE_WRITE, .resolve_of = many}, {many, HD_COLOR_WRITE},
-                                                     {far, HD_DEPTH_WRITE},
+    hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({one, HD_RESOLVE_WRITE, .resolve_of = many},
+                                                     {many, HD_COLOR_WRITE}, {far, HD_DEPTH_WRITE},
                                                      {near, HD_RESOLVE_WRITE, .resolve_of = far, .resolve_mode = 4})});
-    hd_graph_pass(g, &(hd_pass_desc){.root = true, .uses = HD_USES({one, HD_SAMPLED_GRAPHICS}, {near, HD_SAMPLED_GRAPHICS},
-                                                                   {far, HD_DEPTH_WRITE})});
+    hd_graph_pass(g, &(hd_pass_desc){.root = true,
+                                     .uses = HD_USES({one, HD_SAMPLED_GRAPHICS}, {near, HD_SAMPLED_GRAPHICS},
+                                                     {far, HD_DEPTH_WRITE})});
     cr_assert_eq(hdt_compile(g, &(hd_compile_desc){.order = HD_ORDER_DECLARED}, &plan), HD_OK);
     hd_plan_view v = hd_plan_read(plan);
     cr_assert_eq(v.scope_count, 2);
@@ -254,5 +265,131 @@ Test(attach, resolves)
                  v.barriers[b].src_stages & HDI_STAGE_LATE_FRAGMENT_TESTS &&
                  v.barriers[b].dst_stages & HDI_STAGE_EARLY_FRAGMENT_TESTS;
     cr_expect(waits, "the next depth test waits for the resolve of the last one");
+    hd_graph_destroy(g);
+}
+
+/* ---- scopes that passes share ---- */
+
+enum { RENDER_PASSES = 24 };
+
+/* Frames of draws over few attachments, some multisampled and resolved, with reads and other writes in between. */
+static void render_graph(hd_graph *g, uint64_t seed)
+{
+    uint64_t random = seed;
+    hd_graph_begin(g);
+    hd_resource color[4], depth[2], one[4], buffer[2];
+    const hd_image_desc desc = {.width = 64, .height = 64, .format = 37};
+    for (uint32_t i = 0; i < 4; i++) {
+        hd_image_desc color_desc = desc, depth_desc = desc;
+        color_desc.samples = i < 2 ? 1 : 4;
+        depth_desc.samples = i == 0 ? 1 : 4;
+        depth_desc.format = 126;
+        color[i] = hd_graph_image(g, &color_desc);
+        one[i] = hd_graph_image(g, &desc);
+        if (i < 2) {
+            depth[i] = hd_graph_image(g, &depth_desc);
+            buffer[i] = hd_graph_buffer(g, &(hd_buffer_desc){.bytes = 4096});
+        }
+    }
+    bool written[16] = {false};
+    for (uint32_t p = 0; p < RENDER_PASSES; p++) {
+        hd_use uses[6];
+        uint32_t count = 0, set = hdt_below(&random, 100) < 60 ? 0 : 2, kind = hdt_below(&random, 10);
+        if (kind == 0) { /* somebody else reads or writes */
+            uint32_t which = hdt_below(&random, 2);
+            hd_access access = written[10 + which] ? HD_STORAGE_RW_COMPUTE : HD_STORAGE_WRITE_COMPUTE;
+            uses[count++] = (hd_use){buffer[which], access};
+            if (written[which])
+                uses[count++] = (hd_use){color[which], HD_SAMPLED_COMPUTE};
+            written[10 + which] = true;
+            hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = uses, .use_count = count});
+            continue;
+        }
+        for (uint32_t i = set; i < set + 2; i++) {
+            bool anew = !written[i] || hdt_below(&random, 8) == 0;
+            uses[count++] = (hd_use){color[i], anew ? HD_COLOR_WRITE : HD_COLOR_RW};
+            written[i] = true;
+        }
+        bool anew = !written[4 + set / 2] || hdt_below(&random, 8) == 0;
+        uses[count++] = (hd_use){depth[set / 2], anew ? HD_DEPTH_WRITE : HD_DEPTH_RW};
+        written[4 + set / 2] = true;
+        if (set == 2 && hdt_below(&random, 3) == 0)
+            uses[count++] = (hd_use){one[2], HD_RESOLVE_WRITE, .resolve_of = color[2]};
+        if (kind < 4) {
+            uint32_t which = hdt_below(&random, 2);
+            hd_access access = !written[10 + which] ? HD_STORAGE_WRITE_COMPUTE
+                               : kind < 3           ? HD_UNIFORM_READ
+                                                    : HD_STORAGE_RW_COMPUTE;
+            uses[count++] = (hd_use){buffer[which], access};
+            written[10 + which] = true;
+        }
+        hd_graph_pass(g, &(hd_pass_desc){.root = hdt_below(&random, 2), .uses = uses, .use_count = count});
+    }
+}
+
+Test(attach, shared_scopes)
+{
+    uint64_t first = 1, count = 1500;
+    hdt_seeds(&first, &count);
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    uint64_t apart = 0, together = 0, batches_apart = 0, batches_together = 0;
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        for (uint32_t merge = 0; merge < 2; merge++) {
+            const hd_plan *plan;
+            hd_compile_desc desc = {.queues = queues,
+                                    .queue_count = 1 + (uint32_t)(seed % 4),
+                                    .order = (hd_order)(seed / 4 % 3),
+                                    .merge_rendering = merge};
+            if (seed % 3 == 0)
+                hdt_random_graph(graph, seed, 40);
+            else
+                render_graph(graph, seed);
+            cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK, "HEDDLE_SEED=%llu: %s", (unsigned long long)seed,
+                         hd_graph_error(graph)->text);
+            check_plan(graph, plan, seed);
+            hd_plan_view view = hd_plan_read(plan);
+            *(merge ? &together : &apart) += view.scope_count;
+            *(merge ? &batches_together : &batches_apart) += view.batch_count;
+        }
+    }
+    if (count > 100) {
+        cr_expect_lt(together, apart * 9 / 10, "scopes: %llu, with merging %llu", (unsigned long long)apart,
+                     (unsigned long long)together);
+        cr_expect_lt(batches_together, batches_apart);
+    }
+    hd_graph_destroy(graph);
+}
+
+/* Opaque, sky and glass in one scope that nothing is stored of but what is resolved; the storage buffer that the second
+ * writes is read by the fourth, which begins anew. */
+Test(attach, scope_of_many)
+{
+    hd_graph *g;
+    const hd_plan *plan;
+    cr_assert_eq(hd_graph_create(NULL, &g), HD_OK);
+    hd_image_desc desc = {.width = 64, .height = 64, .format = 37};
+    hd_resource one = hd_graph_image(g, &desc);
+    desc.samples = 4;
+    hd_resource many = hd_graph_image(g, &desc);
+    desc.format = 126;
+    hd_resource depth = hd_graph_image(g, &desc), hits = hd_graph_buffer(g, &(hd_buffer_desc){.bytes = 256});
+    hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({many, HD_COLOR_WRITE}, {depth, HD_DEPTH_WRITE})});
+    hd_graph_pass(g, &(hd_pass_desc){
+                         .uses = HD_USES({hits, HD_STORAGE_WRITE_COMPUTE}, {many, HD_COLOR_RW}, {depth, HD_DEPTH_RW})});
+    hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({one, HD_RESOLVE_WRITE, .resolve_of = many}, {many, HD_COLOR_RW},
+                                                     {depth, HD_DEPTH_RW})});
+    hd_graph_pass(g, &(hd_pass_desc){
+                         .root = true,
+                         .uses = HD_USES({many, HD_COLOR_RW}, {depth, HD_DEPTH_RW}, {hits, HD_STORAGE_READ_COMPUTE})});
+    hd_graph_pass(g, &(hd_pass_desc){.root = true, .uses = HD_USES({one, HD_SAMPLED_GRAPHICS})});
+    cr_assert_eq(hdt_compile(g, &(hd_compile_desc){.order = HD_ORDER_DECLARED, .merge_rendering = true}, &plan), HD_OK);
+    hd_plan_view v = hd_plan_read(plan);
+    cr_assert_eq(v.scope_count, 2);
+    cr_expect_eq(v.scopes[0].command_count, 3);
+    cr_expect(attachment(&v, 0, 0)->load == HDI_LOAD_OP_CLEAR && attachment(&v, 0, 0)->store == HDI_STORE_OP_STORE);
+    cr_expect_eq(attachment(&v, 0, 0)->resolve, 0, "of the last pass");
+    cr_expect_eq(attachment(&v, 1, 0)->store, HDI_STORE_OP_DONT_CARE);
+    cr_expect_eq(attachment(&v, 1, 1)->store, HDI_STORE_OP_DONT_CARE);
     hd_graph_destroy(g);
 }

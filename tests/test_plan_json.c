@@ -31,7 +31,8 @@ static char *text_of(writer write, const hd_graph *graph, const hd_plan *plan, s
 static const hd_plan *compile(hd_graph *graph, uint64_t seed, uint32_t passes)
 {
     const hd_plan *plan;
-    hd_compile_desc desc = {.queues = queues, .queue_count = 1 + (uint32_t)(seed % 3)};
+    hd_compile_desc desc = {
+        .queues = queues, .queue_count = 1 + (uint32_t)(seed % 3), .merge_rendering = seed % 2};
     hdt_random_graph(graph, seed, passes);
     cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
     return plan;
@@ -114,6 +115,12 @@ Test(plan_json, nonsense_is_refused_with_its_place)
         {PLAN(Q, "", H, R, "{\"queue\": 0, \"waits\": [], \"commands\": [], \"signal\": {\"value\": 0, \"stages\": 1}}"),
          "submits[0].signal"},
         {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 9}")), "submits[0].commands[0]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"rendering\": 7}")), "submits[0].commands[0]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"rendering\": {\"attachments\": []}}")), "'passes' is missing"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"rendering\": {\"passes\": 0, \"attachments\": []}}")), "'passes' is 0"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"rendering\": {\"passes\": 1}}")), "'attachments' is missing"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"rendering\": {\"passes\": 1, \"attachments\": [{\"use\": 2}]}}")), "'use' is 2 of 2"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"rendering\": {\"passes\": 1, \"attachments\": [{\"use\": 1, \"load\": 0}]}}")), "'store' is missing"},
         {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0}, {}")), "submits[0].commands[1]"},
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [7]}")), "submits[0].commands[0].barrier[0]"},
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{\"src_stages\": 1}]}")), "submits[0].commands[0].barrier[0]"},
@@ -213,5 +220,34 @@ Test(plan_json, a_full_device_is_an_io_error)
         cr_assert_eq(writers[i](graph, plan, full), HD_IO);
         fclose(full);
     }
+    hd_graph_destroy(graph);
+}
+
+/* A plan by somebody who says nothing of rendering: each pass by itself, everything stored. */
+Test(plan_json, attachments_of_plans_of_others)
+{
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hd_resource buffer = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 256});
+    hd_image_desc desc = {.width = 4, .height = 4, .format = 37};
+    hd_resource one = hd_graph_image(graph, &desc);
+    desc.samples = 4;
+    hd_resource many = hd_graph_image(graph, &desc);
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({buffer, HD_STORAGE_WRITE_COMPUTE},
+                                                         {many, HD_COLOR_WRITE, .load = HD_LOAD_DONT_CARE},
+                                                         {one, HD_RESOLVE_WRITE, .resolve_of = many})});
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({many, HD_COLOR_RW})});
+    hd_graph_pass(graph, &(hd_pass_desc){.no_rendering = true, .uses = HD_USES({many, HD_COLOR_RW})});
+    static const char text[] = PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0}, {\"pass\": 1}, {\"pass\": 2}"));
+    char error[256] = "";
+    hd_plan *plan;
+    cr_assert_eq(hd_plan_read_json(graph, text, strlen(text), NULL, &plan, error, sizeof(error)), HD_OK, "%s", error);
+    hd_plan_view v = hd_plan_read(plan);
+    cr_assert_eq(v.scope_count, 2);
+    cr_assert_eq(v.attachment_count, 2);
+    cr_expect(v.attachments[0].use == 1 && v.attachments[0].load == 2 && v.attachments[0].store == 0 &&
+              v.attachments[0].resolve == 2);
+    cr_expect(v.attachments[1].use == 0 && v.attachments[1].load == 0 && v.attachments[1].resolve == HD_NONE);
+    hd_plan_free(plan, NULL);
     hd_graph_destroy(graph);
 }

@@ -209,6 +209,70 @@ static bool no_host_barrier(const hd_plan_view *p, uint32_t i)
     return true;
 }
 
+static hd_plan_attachment *attachment_at(const hd_plan_view *p, uint32_t i)
+{
+    return i < p->attachment_count ? (hd_plan_attachment *)&p->attachments[i] : NULL;
+}
+
+static bool throw_away(const hd_plan_view *p, uint32_t i)
+{
+    hd_plan_attachment *a = attachment_at(p, i);
+    if (!a || a->store != 0)
+        return false;
+    a->store = 1; /* DONT_CARE */
+    return true;
+}
+
+static bool store_read_only(const hd_plan_view *p, uint32_t i)
+{
+    hd_plan_attachment *a = attachment_at(p, i);
+    if (!a || a->store < 2)
+        return false;
+    a->store = 0;
+    return true;
+}
+
+static bool load_nothing(const hd_plan_view *p, uint32_t i)
+{
+    hd_plan_attachment *a = attachment_at(p, i);
+    if (!a || a->load != 0)
+        return false;
+    a->load = 2; /* DONT_CARE */
+    return true;
+}
+
+static bool other_attachment(const hd_plan_view *p, uint32_t i)
+{
+    hd_plan_attachment *a = attachment_at(p, i);
+    if (a)
+        a->use++;
+    return a;
+}
+
+static bool resolve_nothing(const hd_plan_view *p, uint32_t i)
+{
+    hd_plan_attachment *a = attachment_at(p, i);
+    if (a)
+        a->resolve = 0;
+    return a;
+}
+
+static bool longer_scope(const hd_plan_view *p, uint32_t i)
+{
+    if (i >= p->scope_count)
+        return false;
+    ((hd_plan_scope *)p->scopes)[i].command_count++;
+    return true;
+}
+
+static bool later_scope(const hd_plan_view *p, uint32_t i)
+{
+    if (i >= p->scope_count)
+        return false;
+    ((hd_plan_scope *)p->scopes)[i].command_begin++;
+    return true;
+}
+
 static const struct {
     const char *name, *rule;
     break_fn run;
@@ -228,6 +292,13 @@ static const struct {
     {"persistent overlap", "persistent", overlap_persistent, 100},
     {"wrong final layout", "final state:", wrong_final_layout, 90},
     {"no host barrier", "race", no_host_barrier, 100},
+    {"not stored", "content", throw_away, 100},
+    {"read-only stored", "rendering:", store_read_only, 100},
+    {"not loaded", "rendering:", load_nothing, 100},
+    {"other attachment", "rendering:", other_attachment, 100},
+    {"resolved without reason", "rendering:", resolve_nothing, 100},
+    {"longer scope", "rendering:", longer_scope, 100},
+    {"later scope", "rendering:", later_scope, 100},
 };
 
 static bool holds(const sink *s, const char *word)

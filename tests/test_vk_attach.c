@@ -23,14 +23,14 @@ static void clear_rect(hd_recorder *recorder, void *user)
 
 static rect_pass color_rect(scene *s, int x, int y, uint32_t w, uint32_t h, float red, float green)
 {
-    return (rect_pass){s,
-                       {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .clearValue.color.float32 = {red, green, 0, 1}},
-                       {{x, y}, {w, h}}};
+    return (rect_pass){
+        s, {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .clearValue.color.float32 = {red, green, 0, 1}}, {{x, y}, {w, h}}};
 }
 
 static rect_pass depth_rect(scene *s, int x, int y, uint32_t w, uint32_t h, float depth)
 {
-    return (rect_pass){s, {.aspectMask = VK_IMAGE_ASPECT_DEPTH_BIT, .clearValue.depthStencil.depth = depth}, {{x, y}, {w, h}}};
+    return (rect_pass){
+        s, {.aspectMask = VK_IMAGE_ASPECT_DEPTH_BIT, .clearValue.depthStencil.depth = depth}, {{x, y}, {w, h}}};
 }
 
 static bool inside(const VkRect2D *r, int x, int y)
@@ -71,7 +71,8 @@ Test(vk_attach, resolves)
     rect_pass first = color_rect(&s, 4, 8, 20, 30, 1, 0), second = depth_rect(&s, 16, 16, 40, 9, 0.75f);
     for (uint32_t frame = 0; frame < 3; frame++) {
         hd_graph_begin(s.graph);
-        hd_resource many = multisampled(&s, "many", VK_FORMAT_R8G8B8A8_UNORM), one = image(&s, "one", VK_FORMAT_R8G8B8A8_UNORM);
+        hd_resource many = multisampled(&s, "many", VK_FORMAT_R8G8B8A8_UNORM),
+                    one = image(&s, "one", VK_FORMAT_R8G8B8A8_UNORM);
         hd_resource far = multisampled(&s, "far", VK_FORMAT_D32_SFLOAT), near = image(&s, "near", VK_FORMAT_D32_SFLOAT);
         hd_graph_pass(s.graph, &(hd_pass_desc){.name = "first",
                                                .record = clear_rect,
@@ -109,27 +110,28 @@ Test(vk_attach, resolves_a_layer_of_integers)
     open_scene(&s, NULL);
     static uint32_t words[PIXELS];
     word_check check;
-    rect_pass draw = {&s,
-                      {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .clearValue.color.uint32 = {7}},
-                      {{1, 2}, {30, 40}}};
+    rect_pass draw = {
+        &s, {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .clearValue.color.uint32 = {7}}, {{1, 2}, {30, 40}}};
     hd_image_desc desc = {.width = SIZE, .height = SIZE, .format = VK_FORMAT_R32_UINT, .layers = 3, .samples = 4};
     hd_resource many = hd_graph_image(s.graph, &desc);
     desc.samples = 1;
     desc.mips = 2;
     hd_resource one = hd_graph_image(s.graph, &desc);
     const hd_range layer = {.mip_count = 1, .layer_count = 1};
-    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
-                                           .record = clear_rect,
-                                           .user = &draw,
-                                           .uses = HD_USES({many, HD_COLOR_WRITE, .range = layer},
-                                                           {one, HD_RESOLVE_WRITE, .range = layer, .resolve_of = many})});
+    hd_graph_pass(s.graph,
+                  &(hd_pass_desc){.name = "draw",
+                                  .record = clear_rect,
+                                  .user = &draw,
+                                  .uses = HD_USES({many, HD_COLOR_WRITE, .range = layer},
+                                                  {one, HD_RESOLVE_WRITE, .range = layer, .resolve_of = many})});
     check = (word_check){.buffer = buffer(&s, "pixels", PIXELS * 4), .count = PIXELS, .copy = words};
     copy_pass copy = {&s, one, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
     hd_graph_pass(s.graph, &(hd_pass_desc){.name = "copy",
                                            .type = HD_PASS_TRANSFER,
                                            .record = copy_to_buffer,
                                            .user = &copy,
-                                           .uses = HD_USES({one, HD_TRANSFER_SRC, .range = layer}, {check.buffer, HD_TRANSFER_DST})});
+                                           .uses = HD_USES({one, HD_TRANSFER_SRC, .range = layer},
+                                                           {check.buffer, HD_TRANSFER_DST})});
     add_check(&s, &check);
     cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
     cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
@@ -151,7 +153,8 @@ Test(vk_attach, what_is_thrown_away_is_not_missed)
         copy_pass copy;
         rect_pass draw = color_rect(&s, (int)frame, 3, 30, 20, 1, 1);
         hd_graph_begin(s.graph);
-        hd_resource color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM), depth = image(&s, "depth", VK_FORMAT_D32_SFLOAT);
+        hd_resource color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM),
+                    depth = image(&s, "depth", VK_FORMAT_D32_SFLOAT);
         hd_graph_pass(s.graph, &(hd_pass_desc){.name = "depth", .uses = HD_USES({depth, HD_DEPTH_WRITE})});
         hd_graph_pass(s.graph, &(hd_pass_desc){.name = "test",
                                                .uses = HD_USES({color, HD_COLOR_WRITE, .clear.color = {1, 0, 0, 1}},
@@ -169,4 +172,70 @@ Test(vk_attach, what_is_thrown_away_is_not_missed)
         cr_expect_eq(bad, 0, "%u wrong pixels", bad);
     }
     close_scene(&s);
+}
+
+/* Five passes in one scope, the last resolves; each starts with the whole area as its scissor and draws over what the
+ * ones before it left. On several workers and on one. */
+static void shared_scope(uint32_t workers)
+{
+    scene s;
+    hd_jobs *jobs = NULL;
+    cr_assert_eq(hd_jobs_create(&(hd_jobs_desc){.worker_count = workers}, &jobs), HD_OK);
+    open_scene(&s, &(hd_vk_desc){.jobs = jobs});
+    static uint32_t words[PIXELS], depths[PIXELS];
+    for (uint32_t frame = 0; frame < 3; frame++) {
+        word_check checks[2];
+        copy_pass copies[2];
+        rect_pass draws[5];
+        hd_graph_begin(s.graph);
+        hd_resource many = multisampled(&s, "many", VK_FORMAT_R8G8B8A8_UNORM),
+                    depth = multisampled(&s, "depth", VK_FORMAT_D32_SFLOAT);
+        hd_resource one = image(&s, "one", VK_FORMAT_R8G8B8A8_UNORM), near = image(&s, "near", VK_FORMAT_D32_SFLOAT);
+        for (uint32_t i = 0; i < 5; i++) {
+            draws[i] = i == 2 ? depth_rect(&s, 9, 9, 30, 10, 0.5f)
+                              : color_rect(&s, 3 * (int)i, 2 * (int)i, 40, 50 - 7 * i, (float)i / 5, (float)(i % 2));
+            hd_use uses[4] = {{many, i ? HD_COLOR_RW : HD_COLOR_WRITE, .clear.color = {1, 1, 1, 1}},
+                              {depth, i ? HD_DEPTH_RW : HD_DEPTH_WRITE, .clear.depth = 1.0f},
+                              {one, HD_RESOLVE_WRITE, .resolve_of = many},
+                              {near, HD_RESOLVE_WRITE, .resolve_of = depth}};
+            hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
+                                                   .record = clear_rect,
+                                                   .user = &draws[i],
+                                                   .uses = uses,
+                                                   .use_count = i == 4 ? 4 : 2});
+        }
+        read_back(&s, one, VK_IMAGE_ASPECT_COLOR_BIT, &copies[0], &checks[0], words);
+        read_back(&s, near, VK_IMAGE_ASPECT_DEPTH_BIT, &copies[1], &checks[1], depths);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        const hd_plan *plan;
+        cr_assert_eq(hd_vk_compile(s.f.vk, s.graph, NULL, &plan), HD_OK);
+        hd_plan_view view = hd_plan_read(plan);
+        cr_assert_eq(view.scope_count, 1);
+        cr_assert_eq(view.scopes[0].command_count, 5);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+        uint32_t bad = 0;
+        for (int i = 0; i < PIXELS; i++) {
+            uint32_t expect = UINT32_MAX;
+            for (uint32_t d = 0; d < 5; d++) {
+                const float *c = draws[d].clear.clearValue.color.float32;
+                if (d != 2 && inside(&draws[d].rect, i % SIZE, i / SIZE))
+                    expect = 0xff000000u | (uint32_t)(c[1] * 255.0f) << 8 | (uint32_t)(c[0] * 255.0f + 0.5f);
+            }
+            bad += words[i] != expect;
+            bad += depths[i] != depth_bits(inside(&draws[2].rect, i % SIZE, i / SIZE) ? 0.5f : 1.0f);
+        }
+        cr_expect_eq(bad, 0, "%u wrong pixels", bad);
+    }
+    close_scene(&s);
+    hd_jobs_destroy(jobs);
+}
+
+Test(vk_attach, a_shared_scope)
+{
+    shared_scope(1);
+}
+
+Test(vk_attach, a_shared_scope_on_several_workers)
+{
+    shared_scope(4);
 }

@@ -214,6 +214,8 @@ hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc,
         mine.queues = queues;
         mine.queue_count = vk->queue_count;
     }
+    if (!desc)
+        mine.merge_rendering = true;
     if (!mine.size) {
         mine.size = hdi_vk_size_of;
         mine.size_user = vk;

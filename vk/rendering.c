@@ -84,8 +84,8 @@ static hd_result add_resolve(hdi_vk_frame *frame, uint32_t pass, uint32_t resolv
     return HD_OK;
 }
 
-static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t last_pass, const hd_plan_attachment *planned,
-                                rendering_scope *out)
+static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t last_pass,
+                                const hd_plan_attachment *planned, rendering_scope *out)
 {
     uint32_t use = frame->decl.pass_use_begin[pass] + planned->use;
     const hdi_access_info *access = &frame->decl.access[frame->decl.use_access[use]];
@@ -138,7 +138,8 @@ hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, 
     scope.has_depth = scope.has_stencil = false;
     scope.width = scope.height = scope.layers = UINT32_MAX;
     for (uint32_t i = 0; i < planned->attachment_count; i++) {
-        hd_result result = add_attachment(frame, pass, last, &frame->plan.attachments[planned->attachment_begin + i], &scope);
+        hd_result result =
+            add_attachment(frame, pass, last, &frame->plan.attachments[planned->attachment_begin + i], &scope);
         if (result != HD_OK)
             return result;
     }

@@ -5,8 +5,9 @@
 #include "plan_view.h"
 
 /* Writes a plan as JSON, a line an element, so that two plans can be compared by eye and by diff. Integers of 64 bits are
- * written in full. Beyond the format: what a heap is for, the plan's hash, rendering scopes and reasons. What of these stands in the plan
- * (reason, reason_pass, reason_resource, cut, placing, tenant) is read back; "why" and "culled_why" are worked out. */
+ * written in full. Beyond the format: what a heap is for, the plan's hash, rendering scopes and reasons. What of these
+ * stands in the plan ("rendering" of the pass that begins a scope; reason, reason_pass, reason_resource, cut, placing,
+ * tenant) is read back; "why" and "culled_why" are worked out. */
 
 typedef struct writer {
     const hdi_decl *decl;

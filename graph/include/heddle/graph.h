@@ -288,6 +288,10 @@ typedef struct hd_compile_desc {
     hd_size_fn size;        /* null: the sizes that the .fgt format defines */
     void *size_user;
     hd_jobs *jobs;          /* null: serial */
+    /* Gfx passes that stand side by side and go on with the attachments of the pass before share one rendering scope,
+     * without the barriers between them. Such a plan holds only where its scopes are kept: who replays its passes and
+     * barriers alone needs a plan without. */
+    bool merge_rendering;
     uint64_t *phase_ns;     /* null, or HD_PHASE_COUNT times in nanoseconds to fill */
 } hd_compile_desc;
 

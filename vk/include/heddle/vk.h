@@ -55,7 +55,7 @@ void hd_vk_destroy(hd_vk *vk);
 /* Declared frame to GPU: compiles (with this device's queues and sizes) and executes. Does not wait for the GPU but for
  * frames in flight. */
 hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
-/* The two steps of it. graph must hold the declaration that plan was compiled from, and stay as it is until
+/* The two steps of it. A null desc stands for the device's queues and sizes, with merge_rendering. graph must hold the declaration that plan was compiled from, and stay as it is until
  * hd_vk_execute returned; host passes run later, on heddle's host thread: what their callbacks need must live until
  * hd_vk_wait or until the frame has left the frames in flight.
  *
