@@ -19,6 +19,7 @@ typedef struct place {
 
 typedef struct work {
     const hdi_decl *decl;
+    const hdi_sizes *sizes;
     const hdi_hazards *hazards;
     const hdi_synced *synced;
     const hdi_lifetimes *lifetimes;
@@ -43,7 +44,7 @@ static bool comes_before(const work *w, uint32_t a, uint32_t b)
             if (y[k].first == HDI_NONE)
                 continue;
             if (k == q) {
-                if (y[k].first <= x[q].last)
+                if (y[k].first <= x[q].close)
                     return false;
                 continue;
             }
@@ -59,13 +60,13 @@ static bool comes_before(const work *w, uint32_t a, uint32_t b)
  * slots say it all. */
 static bool may_share(const work *w, uint32_t a, uint32_t b)
 {
-    const uint32_t *first = w->lifetimes->res_first, *last = w->lifetimes->res_last;
+    const uint32_t *first = w->lifetimes->res_first, *close = w->lifetimes->res_close;
     if (first[a] > first[b]) {
         uint32_t swap = a;
         a = b;
         b = swap;
     }
-    if (last[a] >= first[b])
+    if (close[a] >= first[b])
         return false;
     return w->queues == 1 || comes_before(w, a, b);
 }
@@ -73,7 +74,7 @@ static bool may_share(const work *w, uint32_t a, uint32_t b)
 /* placed: by offset. Returns where the newcomer was put. */
 static uint32_t put_lowest(const work *w, place *placed, uint32_t count, uint32_t res)
 {
-    const hd_memory_need *need = &w->lifetimes->need[res];
+    const hd_memory_need *need = &w->sizes->need[res];
     uint64_t at = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (placed[i].end <= at || may_share(w, placed[i].res, res))
@@ -96,14 +97,14 @@ static uint32_t put_lowest(const work *w, place *placed, uint32_t count, uint32_
 
 static bool has_memory(const work *w, uint32_t res)
 {
-    return w->lifetimes->need[res].bytes != 0;
+    return w->sizes->need[res].bytes != 0;
 }
 
 static uint32_t heap_flags(const work *w, uint32_t res)
 {
     hd_resource_info info;
     hdi_resource_info(w->decl, res, &info);
-    return (info.host_visible ? HD_HEAP_HOST : 0) | (w->lifetimes->res_persistent[res] ? HD_HEAP_PERSISTENT : 0);
+    return (info.host_visible ? HD_HEAP_HOST : 0) | (w->sizes->res_persistent[res] ? HD_HEAP_PERSISTENT : 0);
 }
 
 static void choose_heaps(work *w)
@@ -113,7 +114,7 @@ static void choose_heaps(work *w)
         out->res_heap[r] = HDI_NONE;
         if (!has_memory(w, r))
             continue;
-        uint32_t memory = w->lifetimes->need[r].heap, flags = heap_flags(w, r), h = 0;
+        uint32_t memory = w->sizes->need[r].heap, flags = heap_flags(w, r), h = 0;
         while (h < out->heap_count && (out->heap[h].memory != memory || out->heap[h].flags != flags))
             h++;
         if (h == out->heap_count)
@@ -134,11 +135,11 @@ static hd_result place_heap(work *w, uint32_t heap, const uint32_t *order, uint3
         if (w->out->res_heap[r] != heap)
             continue;
         if (w->out->heap[heap].flags) {
-            w->out->res_offset[r] = align_up(end, w->lifetimes->need[r].alignment);
+            w->out->res_offset[r] = align_up(end, w->sizes->need[r].alignment);
         } else {
             put_lowest(w, placed, n++, r);
         }
-        uint64_t last = w->out->res_offset[r] + w->lifetimes->need[r].bytes;
+        uint64_t last = w->out->res_offset[r] + w->sizes->need[r].bytes;
         end = last > end ? last : end;
     }
     w->out->heap[heap].bytes = end;
@@ -182,7 +183,7 @@ static bool add_pair(work *w, pair_list *pairs, uint32_t res, uint32_t tenant)
 /* The newcomer covers its bytes; whom it covers are its tenants. A piece is split at most once on either side. */
 static bool cover(work *w, skyline *sky, pair_list *pairs, uint32_t res)
 {
-    uint64_t begin = w->out->res_offset[res], end = begin + w->lifetimes->need[res].bytes;
+    uint64_t begin = w->out->res_offset[res], end = begin + w->sizes->need[res].bytes;
     uint32_t n = 0;
     bool added = false;
     for (uint32_t i = 0; i < sky->count; i++) {
@@ -240,10 +241,10 @@ static hd_result find_tenants(work *w, const uint32_t *by_first, uint32_t count)
     return HD_OK;
 }
 
-hd_result hdi_alias(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues, const hdi_synced *synced,
-                    const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out)
+hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out)
 {
-    work w = {decl, hazards, synced, lifetimes, queues->count, arena, out};
+    work w = {decl, sizes, hazards, synced, lifetimes, queues->count, arena, out};
     uint32_t n = decl->res_count;
     out->heap_count = 0;
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, 64 * 4);
@@ -265,7 +266,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_
     hdi_sort_u64(key, by_first, scratch_key, scratch, count);
     for (uint32_t i = 0; i < count; i++) {
         order[i] = by_first[i];
-        key[i] = UINT64_MAX - lifetimes->need[order[i]].bytes;
+        key[i] = UINT64_MAX - sizes->need[order[i]].bytes;
     }
     hdi_sort_u64(key, order, scratch_key, scratch, count);
     for (uint32_t heap = 0; heap < out->heap_count; heap++) {

@@ -188,6 +188,7 @@ static void take_over(work *w, const step *s, hdi_request *request, const handov
     if (h->writes) {
         hdi_request flush = request_of(s, request->queue, h->flush_low, request->high - 1);
         flush.reason = HD_REASON_ALIAS;
+        flush.early = true;
         flush.src_stages = flush.dst_stages = h->stages;
         flush.src_access = h->writes;
         request->after = hdi_request_add(w->list, &flush);

@@ -25,19 +25,23 @@ uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request)
     return list->count++;
 }
 
+/* stack: room for the points of one queue. */
 static void choose_points(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_request_list *list,
-                          const uint32_t *begin, const uint32_t *by_high, uint32_t *point)
+                          const uint32_t *begin, const uint32_t *by_high, uint32_t *point, uint32_t *stack)
 {
     for (uint32_t q = 0; q < queues->count; q++) {
-        uint32_t newest = HDI_NONE;
+        uint32_t count = 0;
         for (uint32_t i = begin[2 * hazards->queue_begin[q]]; i < begin[2 * hazards->queue_begin[q + 1]]; i++) {
             const hdi_request *request = &list->item[by_high[i]];
             uint32_t low = request->low;
             if (request->after != HDI_NONE && point[request->after] + 1 > low)
                 low = point[request->after] + 1;
-            if (newest == HDI_NONE || newest < low)
-                newest = request->high;
-            point[by_high[i]] = newest;
+            if (count == 0 || stack[count - 1] < low)
+                stack[count++] = request->high;
+            uint32_t at = count - 1;
+            while (request->early && at > 0 && stack[at - 1] >= low)
+                at--;
+            point[by_high[i]] = stack[at];
         }
     }
 }
@@ -121,6 +125,7 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
 {
     uint32_t points = 2 * hazards->slot_count, n = list->count;
     uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, n), *point = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    uint32_t *stack = HDI_ARENA_ARRAY(arena, uint32_t, n);
     uint32_t *begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)points + 1), *items = HDI_ARENA_ARRAY(arena, uint32_t, n);
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
@@ -132,7 +137,7 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
     for (uint32_t i = 0; i < n; i++)
         key[i] = 2 * hazards->queue_begin[list->item[i].queue] + list->item[i].high;
     hdi_csr_build(key, n, points, begin, items);
-    choose_points(queues, hazards, list, begin, items, point);
+    choose_points(queues, hazards, list, begin, items, point, stack);
     for (uint32_t i = 0; i < n; i++)
         key[i] = 2 * hazards->queue_begin[list->item[i].queue] + point[i];
     hdi_csr_build(key, n, points, begin, items);

@@ -9,6 +9,7 @@ typedef struct hdi_request {
     uint64_t src_stages, src_access, dst_stages, dst_access;
     uint32_t queue, low, high;
     uint32_t after; /* a request of a lower high that must stand at an earlier point, HDI_NONE */
+    bool early;     /* takes the earliest of the points that there are, not the newest: another comes after it */
     uint32_t seg;   /* HDI_NONE: global */
     uint32_t old_layout, new_layout, src_family, dst_family;
     uint32_t reason, pass, res;

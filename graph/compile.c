@@ -10,7 +10,7 @@
 /* Compile: the list of phases and nothing else. */
 
 static const char *const phase_names[HD_PHASE_COUNT] = {
-    [HD_PHASE_FREEZE] = "freeze", [HD_PHASE_CULL] = "cull",         [HD_PHASE_DEPEND] = "depend",
+    [HD_PHASE_FREEZE] = "freeze", [HD_PHASE_CULL] = "cull",         [HD_PHASE_DEPEND] = "depend", [HD_PHASE_SIZE] = "size",
     [HD_PHASE_SCHEDULE] = "schedule", [HD_PHASE_SYNC] = "sync",     [HD_PHASE_LIFETIME] = "lifetime",
     [HD_PHASE_ALIAS] = "alias",   [HD_PHASE_BARRIER] = "barrier",   [HD_PHASE_ATTACH] = "attach",
     [HD_PHASE_PLAN] = "plan",
@@ -34,6 +34,7 @@ static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc,
             return HD_INVALID_ARGUMENT;
         out->kind[q] = (uint8_t)queues[q].kind;
         out->family[q] = queues[q].family;
+        out->kinds |= 1u << queues[q].kind;
     }
     for (uint32_t p = 0; p < decl->pass_count; p++) {
         if (decl->pass_type[p] != HD_PASS_HOST)
@@ -41,6 +42,7 @@ static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc,
         out->host = out->count++;
         out->kind[out->host] = HD_QUEUE_HOST;
         out->family[out->host] = HDI_NONE;
+        out->kinds |= 1u << HD_QUEUE_HOST;
         break;
     }
     return HD_OK;
@@ -82,8 +84,8 @@ static void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
     *since = now;
 }
 
-static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *declared,
-                            hdi_tables *t)
+/* Up to what the schedule starts from: the same whatever it aims at. */
+static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *declared, hdi_tables *t)
 {
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE;
@@ -104,8 +106,26 @@ static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const 
     if (result == HD_OK)
         result = hdi_depend(decl, &t->frozen, &t->kept, arena, &t->depends);
     lap(desc, HD_PHASE_DEPEND, &since);
-    if (result == HD_OK)
-        result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->queues, desc, arena, &t->schedule, &bad);
+    if (result == HD_OK) {
+        bad = HDI_NONE;
+        result = hdi_size(decl, &t->kept, desc, arena, &t->sizes, &bad);
+        if (result != HD_OK && bad != HDI_NONE)
+            return hdi_graph_fail(graph, result, HD_NONE, bad, HD_NONE, "from the size callback");
+    }
+    lap(desc, HD_PHASE_SIZE, &since);
+    if (result != HD_OK)
+        hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
+    return result;
+}
+
+static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t)
+{
+    const hdi_decl *decl = t->decl;
+    hdi_arena *arena = &graph->scratch;
+    uint32_t bad = HDI_NONE;
+    uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
+    hd_result result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->sizes, &t->queues, goal, arena,
+                                           &t->schedule, &bad);
     if (result == HD_NO_QUEUE)
         return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, bad), HD_NONE, HD_NONE, NULL);
     lap(desc, HD_PHASE_SCHEDULE, &since);
@@ -114,15 +134,11 @@ static hd_result run_phases(hd_graph *graph, const hd_compile_desc *desc, const 
     if (result == HD_OK)
         result = hdi_sync(&t->hazards, &t->queues, arena, &t->synced);
     lap(desc, HD_PHASE_SYNC, &since);
-    if (result == HD_OK) {
-        bad = HDI_NONE;
-        result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, desc, arena, &t->lifetimes, &bad);
-        if (result != HD_OK && bad != HDI_NONE)
-            return hdi_graph_fail(graph, result, HD_NONE, bad, HD_NONE, "from the size callback");
-    }
+    if (result == HD_OK)
+        result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, arena, &t->lifetimes);
     lap(desc, HD_PHASE_LIFETIME, &since);
     if (result == HD_OK)
-        result = hdi_alias(decl, &t->hazards, &t->queues, &t->synced, &t->lifetimes, arena, &t->placed);
+        result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, arena, &t->placed);
     lap(desc, HD_PHASE_ALIAS, &since);
     t->merged = (hdi_merged){0};
     if (result == HD_OK && desc->merge_rendering)
@@ -170,27 +186,36 @@ static uint64_t heap_bytes(const hdi_tables *t)
     return bytes;
 }
 
-/* Within a budget the order that was asked for is tried first, then those that need less memory at once. */
-static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *decl, hdi_tables *t)
+/* Within a budget: schedules are tried from the largest window to the smallest, under caps that shrink by as much as the
+ * packing was over; of the plans that fit, the one with the fewest batches stays. */
+static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_goal goal, hdi_tables *t)
 {
-    static const hd_order fallbacks[] = {HD_ORDER_OVERLAP, HD_ORDER_DECLARED, HD_ORDER_MEMORY};
-    uint64_t least = heap_bytes(t);
-    hd_compile_desc attempt = *desc;
-    for (size_t i = 0; least > desc->memory_budget && i < sizeof(fallbacks) / sizeof(fallbacks[0]); i++) {
-        if (fallbacks[i] == desc->order)
-            continue;
-        attempt.order = fallbacks[i];
-        hdi_arena_reset(&graph->scratch);
-        hd_result result = run_phases(graph, &attempt, decl, t);
-        if (result != HD_OK)
-            return result;
-        uint64_t bytes = heap_bytes(t);
-        if (bytes <= desc->memory_budget)
-            return HD_OK;
-        least = bytes < least ? bytes : least;
+    static const uint32_t windows[] = {UINT32_MAX, 256, 64, 1};
+    hdi_tables best = {0};
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+        goal.window = windows[i];
+        goal.cap = desc->memory_budget;
+        for (int attempt = 0; attempt < 4; attempt++) {
+            hd_result result = run_back(graph, desc, &goal, t);
+            if (result != HD_OK)
+                return result;
+            uint64_t bytes = heap_bytes(t);
+            least = bytes < least ? bytes : least;
+            if (bytes <= desc->memory_budget) {
+                if (!best.decl || t->barriers.batch_count < best.barriers.batch_count)
+                    best = *t;
+                break;
+            }
+            if (goal.cap <= t->schedule.peak_bytes)
+                break; /* no leaner that way */
+            goal.cap -= bytes - desc->memory_budget < goal.cap ? bytes - desc->memory_budget : goal.cap - 1;
+        }
     }
-    if (least <= desc->memory_budget)
+    if (best.decl) {
+        *t = best;
         return HD_OK;
+    }
     char detail[128];
     snprintf(detail, sizeof(detail), "%llu bytes are allowed, %llu would do",
              (unsigned long long)desc->memory_budget, (unsigned long long)least);
@@ -214,8 +239,11 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
     if (result != HD_OK)
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "the queue set");
     hdi_arena_reset(&graph->scratch);
-    result = run_phases(graph, desc, &decl, &tables);
+    hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
+    result = run_front(graph, desc, &decl, &tables);
     if (result == HD_OK && desc->memory_budget)
-        result = fit_budget(graph, desc, &decl, &tables);
+        result = fit_budget(graph, desc, goal, &tables);
+    else if (result == HD_OK)
+        result = run_back(graph, desc, &goal, &tables);
     return result == HD_OK ? pack(graph, desc, &tables, out) : result;
 }

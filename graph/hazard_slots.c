@@ -16,6 +16,7 @@ hd_result hdi_number_slots(const hdi_schedule *schedule, const hdi_queues *queue
     out->edge_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)total + 1);
     out->edge = HDI_ARENA_ARRAY(arena, uint32_t, edge_count);
     uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, edge_count);
+    out->slot_group = schedule->slot_group ? HDI_ARENA_ARRAY(arena, uint32_t, total) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     uint32_t n = 0, on_queue[HD_MAX_QUEUES] = {0};
@@ -23,12 +24,16 @@ hd_result hdi_number_slots(const hdi_schedule *schedule, const hdi_queues *queue
         for (uint32_t x = extras->at[s]; x != HDI_NONE; x = extras->next[x]) {
             out->slot_pass[n] = HDI_NONE;
             out->slot_queue[n] = (uint8_t)extras->queue[x];
+            if (out->slot_group)
+                out->slot_group[n] = s < schedule->slot_count ? schedule->slot_group[s] : schedule->group_count;
             final_of[schedule->slot_count + x] = n++;
         }
         if (s == schedule->slot_count)
             break;
         out->slot_pass[n] = schedule->slot_pass[s];
         out->slot_queue[n] = schedule->slot_queue[s];
+        if (out->slot_group)
+            out->slot_group[n] = schedule->slot_group[s];
         final_of[s] = n++;
     }
     out->slot_count = total;

@@ -4,11 +4,6 @@
 
 #include "phases.h"
 
-/* A slot that must have finished before another: slots of the schedule; extra slot x is slot_count + x. */
-typedef struct hdi_edge {
-    uint32_t from, to;
-} hdi_edge;
-
 /* Extra slots, chained by the slot that they stand before (slot_count: at the end). */
 typedef struct hdi_extras {
     uint32_t *at; /* newest of each slot, slot_count + 1 of them */

@@ -3,7 +3,7 @@
 #include "vk_numbers.h"
 
 /* Lifetime: for each resource and queue the first and last place where it is used, and what its last epochs leave to be
- * waited for; and its size. Extra slots that hold its barriers count as uses. O(entries + resources * queues). */
+ * waited for. Extra slots that hold its barriers count as uses. O(entries + resources * queues). */
 
 static void extend(const hdi_hazards *hazards, hdi_lifetimes *out, uint32_t queues, uint32_t res, uint32_t slot)
 {
@@ -27,30 +27,50 @@ static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
     }
 }
 
-static hd_result find_need(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t res, hd_memory_need *need)
+/* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. */
+static uint32_t *find_group_ends(const hdi_hazards *hazards, hdi_arena *arena, uint32_t *group_count)
 {
-    hd_resource_info info;
-    hdi_resource_info(decl, res, &info);
-    if (!desc->size) {
-        hdi_default_need(&info, need);
-        return HD_OK;
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < hazards->slot_count; s++)
+        count = hazards->slot_group[s] + 1 > count ? hazards->slot_group[s] + 1 : count;
+    uint32_t *end = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)count + 1);
+    if (!end)
+        return NULL;
+    for (uint32_t s = 0; s < hazards->slot_count; s++) {
+        if (hazards->slot_queue[s] == 0)
+            end[hazards->slot_group[s]] = hazards->slot_pos[s];
     }
-    hd_result result = desc->size(&info, need, desc->size_user);
-    if (result == HD_OK && (need->heap >= 64 || need->alignment == 0 || (need->alignment & (need->alignment - 1))))
-        return HD_INVALID_ARGUMENT;
-    return result;
+    for (uint32_t g = 1; g <= count; g++) /* groups of host passes only */
+        end[g] = end[g] > end[g - 1] ? end[g] : end[g - 1];
+    *group_count = count;
+    return end;
+}
+
+static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos)
+{
+    return hazards->queue_slot[hazards->queue_begin[queue] + pos];
+}
+
+/* A tenant that comes after takes the bytes over behind a barrier; an image behind two where the last use writes. */
+static void close_stay(const hdi_hazards *hazards, const uint32_t *group_end, uint32_t group_count, uint32_t queue,
+                       hdi_stay *stay)
+{
+    stay->close = stay->last;
+    if (!group_end || queue != 0 || stay->first == HDI_NONE)
+        return;
+    uint32_t group = hazards->slot_group[slot_at(hazards, 0, stay->last)] + (stay->tail_writes ? 1 : 0);
+    stay->close = group_end[group < group_count ? group : group_count];
 }
 
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                       const hdi_queues *queues, const hd_compile_desc *desc, hdi_arena *arena, hdi_lifetimes *out,
-                       uint32_t *bad_res)
+                       const hdi_queues *queues, hdi_arena *arena, hdi_lifetimes *out)
 {
     uint32_t q_count = queues->count;
     out->stay = HDI_ARENA_ARRAY(arena, hdi_stay, (size_t)decl->res_count * q_count);
     out->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    out->need = HDI_ARENA_ZEROED(arena, hd_memory_need, decl->res_count);
-    out->res_persistent = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
+    out->res_close = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    uint32_t group_count = 0, *group_end = hazards->slot_group ? find_group_ends(hazards, arena, &group_count) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     for (uint32_t r = 0; r < decl->res_count; r++) {
@@ -59,19 +79,9 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
             stay[q] = (hdi_stay){.first = HDI_NONE, .last = HDI_NONE};
         out->res_first[r] = HDI_NONE;
         out->res_last[r] = 0;
-        out->res_persistent[r] = (decl->res_flags[r] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
-        /* A history and what it is of take turns: where one is used, both have memory. */
-        uint32_t pair = decl->res_pair[r];
-        bool used = hazards->res_used[r] || (pair != HDI_NONE && hazards->res_used[pair]);
-        if (!used)
+        out->res_close[r] = 0;
+        if (!hazards->res_used[r])
             continue;
-        if (!(decl->res_flags[r] & HDI_RES_EXTERNAL)) {
-            hd_result result = find_need(decl, desc, r, &out->need[r]);
-            if (result != HD_OK) {
-                *bad_res = r;
-                return result;
-            }
-        }
         for (uint32_t seg = frozen->res_seg_begin[r]; seg < frozen->res_seg_begin[r + 1]; seg++) {
             uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_begin[seg + 1];
             for (uint32_t e = begin; e < end; e++) {
@@ -83,6 +93,13 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
             }
             if (end > begin)
                 add_tail(decl, hazards, &hazards->epoch[end - 1], stay);
+        }
+        for (uint32_t q = 0; q < q_count; q++) {
+            close_stay(hazards, group_end, group_count, q, &stay[q]);
+            if (stay[q].first == HDI_NONE)
+                continue;
+            uint32_t slot = slot_at(hazards, q, stay[q].close);
+            out->res_close[r] = slot > out->res_close[r] ? slot : out->res_close[r];
         }
     }
     return HD_OK;

@@ -9,6 +9,7 @@
 typedef struct hdi_queues {
     uint32_t count, gpu_count;
     uint32_t host; /* index of the host queue, HDI_NONE without */
+    uint32_t kinds; /* a bit for each hd_queue_kind that is there */
     uint8_t kind[HD_MAX_QUEUES];
     uint32_t family[HD_MAX_QUEUES]; /* HDI_NONE for the host */
 } hdi_queues;
@@ -77,17 +78,45 @@ typedef struct hdi_depends {
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, hdi_arena *arena,
                      hdi_depends *out);
 
+/* ---- size ---- */
+
+typedef struct hdi_sizes {
+    hd_memory_need *need;    /* of used, non-external resources; else 0 bytes */
+    uint8_t *res_used;       /* by a kept pass */
+    uint8_t *res_persistent; /* history, or what one is of */
+} hdi_sizes;
+/* *bad_res: whose size callback failed. */
+hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, hdi_arena *arena,
+                   hdi_sizes *out, uint32_t *bad_res);
+
 /* ---- schedule ---- */
 
+/* A slot that must have finished before another. */
+typedef struct hdi_edge {
+    uint32_t from, to;
+} hdi_edge;
+
 typedef struct hdi_schedule {
-    uint32_t slot_count;
+    uint32_t slot_count, group_count, edge_count;
     uint32_t *slot_pass;
     uint8_t *slot_queue;
+    uint32_t *slot_group; /* with one GPU queue: no barrier is needed inside a group; null with several */
+    hdi_edge *edge;       /* waits that free memory, between queues */
+    uint64_t peak_bytes;  /* of transient memory by rank: less cannot be asked for */
+    double makespan_us;   /* with several queues */
 } hdi_schedule;
+
+/* What the schedule aims at. cap 0: the rules of the order; else bytes that transients may take, with a window of ranks. */
+typedef struct hdi_goal {
+    hd_order order;
+    double handoff_us;
+    uint64_t cap;
+    uint32_t window;
+} hdi_goal;
 /* *bad_pass: one that no queue of the set can run (HD_NO_QUEUE). */
 hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,
-                              const hdi_depends *depends, const hdi_queues *queues, const hd_compile_desc *desc,
-                              hdi_arena *arena, hdi_schedule *out, uint32_t *bad_pass);
+                              const hdi_depends *depends, const hdi_sizes *sizes, const hdi_queues *queues,
+                              const hdi_goal *goal, hdi_arena *arena, hdi_schedule *out, uint32_t *bad_pass);
 
 /* ---- hazard: what each segment goes through, in the order of the schedule ---- */
 
@@ -110,6 +139,7 @@ typedef struct hdi_hazards {
     uint32_t *slot_pass;
     uint8_t *slot_queue;
     uint32_t *slot_pos;                      /* place on its queue */
+    uint32_t *slot_group;                    /* of the schedule; null with several GPU queues */
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
     uint32_t *entry_slot, *entry_use;
@@ -158,17 +188,17 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, hdi_are
 /* What a resource does on one queue. first > last: nothing. */
 typedef struct hdi_stay {
     uint32_t first, last; /* places on the queue */
+    uint32_t close;       /* last place of its last group, or of the one behind where its last use writes: who comes after
+                           * it finds a barrier there. Without groups: last */
     uint64_t tail_stages, tail_writes; /* stages of the last epochs; write access that nothing made available yet */
 } hdi_stay;
 typedef struct hdi_lifetimes {
     hdi_stay *stay;                    /* [res * queues + q] */
     uint32_t *res_first, *res_last;    /* slots; first > last: unused */
-    hd_memory_need *need;              /* of used, non-external resources */
-    uint8_t *res_persistent;           /* history, or what one is of */
+    uint32_t *res_close;               /* slot: the latest close of its stays, as a slot */
 } hdi_lifetimes;
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                       const hdi_queues *queues, const hd_compile_desc *desc, hdi_arena *arena, hdi_lifetimes *out,
-                       uint32_t *bad_res);
+                       const hdi_queues *queues, hdi_arena *arena, hdi_lifetimes *out);
 
 /* ---- alias ---- */
 
@@ -179,8 +209,8 @@ typedef struct hdi_placed {
     uint64_t *res_offset;
     uint32_t *tenant_begin, *tenant; /* per resource: whose bytes it takes over */
 } hdi_placed;
-hd_result hdi_alias(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues, const hdi_synced *synced,
-                    const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out);
+hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out);
 
 /* ---- merge: only when asked for ---- */
 
@@ -226,6 +256,7 @@ typedef struct hdi_tables {
     hdi_frozen frozen;
     hdi_kept kept;
     hdi_depends depends;
+    hdi_sizes sizes;
     hdi_schedule schedule;
     hdi_hazards hazards;
     hdi_synced synced;

@@ -71,7 +71,7 @@ static hd_plan_resource plan_resource(const hdi_tables *t, uint32_t res)
     if (!(decl_flags & HDI_RES_EXTERNAL)) {
         out.heap = t->placed.res_heap[res];
         out.offset = t->placed.res_offset[res];
-        out.bytes = t->lifetimes.need[res].bytes;
+        out.bytes = t->sizes.need[res].bytes;
     }
     explain_place(t, &out);
     return out;

@@ -1,0 +1,292 @@
+#include "schedule.h"
+
+#include <string.h>
+
+#include "bitset.h"
+#include "sort.h"
+
+/* Groups: the order for one GPU queue. Passes are taken in groups that need no barrier inside; a pass joins a group once
+ * all that it depends on stands in earlier ones. Taking every ready pass gives the fewest groups and keeps the most alive,
+ * so a cap on live bytes holds it back: within a window of ranks, oldest first, a pass may open memory while
+ *
+ *   - what the group has opened and not yet closed stays under the cap (bytes that the group closes serve only behind
+ *     its barrier), and
+ *   - going on by rank from here would stay under it as well: at each rank between the oldest pass that is left and the
+ *     newcomer, the bytes alive there by rank, with what was opened early and without what was closed early. So
+ *     the oldest pass never finds its memory taken, and the cap holds to the end where it is no less than the peak by rank.
+ *
+ * A pass whose consumers must wait for longer chains anyway may wait too (wait_in_float): what it opens lives shorter.
+ * Inside a group, passes that open more than they close come first: then the group's bytes are alive at once at some
+ * moment, and the heap is no larger than the peak. O(uses + edges + groups * window). Serial. */
+
+typedef struct work {
+    const hdi_sched *s;
+    const hdi_group_rules *rules;
+    hdi_schedule *out;
+    uint64_t *ready;        /* ranks whose predecessors stand in earlier groups */
+    uint32_t *left;         /* per pass: predecessors not in earlier groups */
+    uint32_t *due;          /* per pass: group from which it should be taken */
+    uint8_t *done;          /* per rank */
+    uint32_t *res_left;     /* uses not taken yet */
+    uint8_t *res_open;
+    uint32_t *seg_group;    /* newest group that uses a segment of an image, and in which layout */
+    uint32_t *seg_layout;
+    int64_t *early_first;   /* per rank: bytes opened before their first rank */
+    int64_t *early_last;    /* per rank: bytes closed before their last rank */
+    int64_t early;          /* bytes that are alive at the oldest rank and would not be by rank, less those the other way */
+    uint32_t oldest, group, group_begin;
+    int64_t live, closing, closing_late, closed_late; /* late: the last use writes, a second barrier hands it on */
+    uint32_t *closed;       /* resources closed by the group */
+    uint32_t closed_count;
+    /* A scan of room over ranks from scan_begin up to scan_at, exclusive. */
+    uint32_t scan_begin, scan_at;
+    int64_t scan_sum, scan_room;
+} work;
+
+static bool prepare(work *w)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    hdi_arena *arena = s->arena;
+    uint32_t kept = s->kept_count;
+    w->ready = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)hdi_bit_words(kept) + 1);
+    w->left = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
+    w->due = HDI_ARENA_ZEROED(arena, uint32_t, decl->pass_count);
+    w->done = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)kept + 1);
+    w->res_left = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    w->res_open = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
+    w->seg_group = HDI_ARENA_ZEROED(arena, uint32_t, s->frozen->seg_count);
+    w->seg_layout = HDI_ARENA_ARRAY(arena, uint32_t, s->frozen->seg_count);
+    w->early_first = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
+    w->early_last = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
+    w->closed = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    w->out->slot_pass = HDI_ARENA_ARRAY(arena, uint32_t, kept);
+    w->out->slot_queue = HDI_ARENA_ARRAY(arena, uint8_t, kept);
+    w->out->slot_group = HDI_ARENA_ARRAY(arena, uint32_t, kept);
+    w->out->slot_count = 0;
+    if (arena->failed)
+        return false;
+    memcpy(w->res_left, s->res_uses, decl->res_count * sizeof(*w->res_left));
+    for (uint32_t rank = 0; rank < kept; rank++) {
+        uint32_t p = s->rank_pass[rank];
+        w->left[p] = s->depends->pred_begin[p + 1] - s->depends->pred_begin[p];
+        if (w->left[p] == 0)
+            hdi_bit_set(w->ready, rank);
+    }
+    return true;
+}
+
+/* ---- may a pass join? ---- */
+
+/* Readers of one content that want another layout than readers in this group. */
+static bool layout_fits(const work *w, uint32_t pass)
+{
+    const hdi_decl *decl = w->s->decl;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        const hdi_access_info *access = &decl->access[decl->use_access[u]];
+        if (access->writes || decl->res_flags[decl->use_res[u]] & HDI_RES_BUFFER)
+            continue;
+        hdi_span span = hdi_use_span(decl, w->s->frozen, u);
+        for (uint32_t row = 0; row < span.rows; row++) {
+            uint32_t first = span.base + row * span.stride;
+            for (uint32_t seg = first; seg < first + span.cols; seg++) {
+                if (w->seg_group[seg] == w->group && w->seg_layout[seg] != access->layout)
+                    return false;
+            }
+        }
+    }
+    return true;
+}
+
+static int64_t opens(const work *w, uint32_t pass)
+{
+    const hdi_decl *decl = w->s->decl;
+    int64_t bytes = 0;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t res = decl->use_res[u];
+        if (!w->res_open[res])
+            bytes += (int64_t)w->s->res_bytes[res];
+    }
+    return bytes;
+}
+
+/* The least room at ranks from the oldest up to rank, exclusive. Candidates come by rank, so the scan goes on from the
+ * one before. */
+static int64_t room_below(work *w, uint32_t rank)
+{
+    const hdi_sched *s = w->s;
+    if (w->scan_begin != w->oldest) {
+        w->scan_begin = w->scan_at = w->oldest;
+        w->scan_sum = w->early;
+        w->scan_room = INT64_MAX;
+    }
+    for (; w->scan_at < rank; w->scan_at++) {
+        int64_t room = (int64_t)w->rules->cap - (int64_t)s->rank_live[w->scan_at] - w->scan_sum;
+        w->scan_room = room < w->scan_room ? room : w->scan_room;
+        w->scan_sum += w->early_last[w->scan_at] - w->early_first[w->scan_at + 1];
+    }
+    return w->scan_room;
+}
+
+static bool may_join(work *w, uint32_t rank, uint32_t pass, bool first)
+{
+    if (!layout_fits(w, pass))
+        return false;
+    int64_t bytes = opens(w, pass);
+    if (bytes == 0)
+        return true;
+    if (rank == w->oldest)
+        return first || w->live + bytes <= (int64_t)w->rules->cap;
+    if (w->live + bytes > (int64_t)w->rules->cap)
+        return false;
+    if (w->rules->wait_in_float && w->group < w->due[pass])
+        return false;
+    return room_below(w, rank) >= bytes;
+}
+
+/* ---- taking ---- */
+
+static void open_resource(work *w, uint32_t res)
+{
+    const hdi_sched *s = w->s;
+    int64_t bytes = (int64_t)s->res_bytes[res];
+    w->res_open[res] = 1;
+    w->live += bytes;
+    if (bytes && s->res_first[res] > w->oldest) {
+        w->early_first[s->res_first[res]] += bytes;
+        w->early += bytes;
+        w->scan_room -= bytes;
+        if (s->res_first[res] > w->scan_at) /* else the scan is where it counts by rank */
+            w->scan_sum += bytes;
+    }
+}
+
+static void take(work *w, uint32_t rank, uint32_t pass)
+{
+    const hdi_decl *decl = w->s->decl;
+    hdi_bit_clear(w->ready, rank);
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t res = decl->use_res[u];
+        const hdi_access_info *access = &decl->access[decl->use_access[u]];
+        if (!w->res_open[res])
+            open_resource(w, res);
+        if (--w->res_left[res] == 0 && w->s->res_bytes[res]) {
+            w->closed[w->closed_count++] = res;
+            *(access->writes ? &w->closing_late : &w->closing) += (int64_t)w->s->res_bytes[res];
+        }
+        if (access->writes || decl->res_flags[res] & HDI_RES_BUFFER)
+            continue;
+        hdi_span span = hdi_use_span(decl, w->s->frozen, u);
+        for (uint32_t row = 0; row < span.rows; row++) {
+            uint32_t first = span.base + row * span.stride;
+            for (uint32_t seg = first; seg < first + span.cols; seg++) {
+                w->seg_group[seg] = w->group;
+                w->seg_layout[seg] = access->layout;
+            }
+        }
+    }
+    w->done[rank] = 1;
+    while (w->oldest < w->s->kept_count && w->done[w->oldest]) {
+        w->early += w->early_last[w->oldest] - w->early_first[w->oldest + 1];
+        w->oldest++;
+    }
+    uint32_t host = w->s->queues->host;
+    w->out->slot_pass[w->out->slot_count] = pass;
+    w->out->slot_queue[w->out->slot_count] = (uint8_t)(decl->pass_type[pass] == HD_PASS_HOST ? host : 0);
+    w->out->slot_group[w->out->slot_count++] = w->group;
+}
+
+/* ---- groups ---- */
+
+static void fill_group(work *w)
+{
+    uint32_t kept = w->s->kept_count;
+    for (uint32_t word = w->oldest / 64; word * 64 < kept; word++) {
+        for (uint64_t bits = w->ready[word]; bits; bits &= bits - 1) {
+            uint32_t rank = word * 64 + (uint32_t)__builtin_ctzll(bits);
+            if (rank - w->oldest >= w->rules->window || (w->rules->in_order && rank != w->oldest))
+                return;
+            if (may_join(w, rank, w->s->rank_pass[rank], w->out->slot_count == w->group_begin))
+                take(w, rank, w->s->rank_pass[rank]);
+        }
+        if ((uint64_t)word * 64 + 63 - w->oldest >= w->rules->window && word * 64 + 63 > w->oldest)
+            return;
+    }
+}
+
+/* Most bytes opened less closed first; as they were taken where that is equal. */
+static void sort_group(work *w, uint64_t *key, uint32_t *value, uint64_t *scratch_key, uint32_t *scratch)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    uint32_t count = w->out->slot_count - w->group_begin;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t p = w->out->slot_pass[w->group_begin + i];
+        int64_t net = 0;
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            uint32_t res = decl->use_res[u];
+            int64_t bytes = (int64_t)s->res_bytes[res];
+            uint32_t rank = s->pass_rank[p];
+            net += s->res_first[res] == rank ? bytes : 0;
+            net -= w->res_left[res] == 0 && s->res_last[res] == rank ? bytes : 0;
+        }
+        key[i] = (uint64_t)(INT64_MAX / 2 - net);
+        value[i] = p;
+    }
+    hdi_sort_u64(key, value, scratch_key, scratch, count);
+    uint32_t host = s->queues->host;
+    for (uint32_t i = 0; i < count; i++) {
+        w->out->slot_pass[w->group_begin + i] = value[i];
+        w->out->slot_queue[w->group_begin + i] = (uint8_t)(decl->pass_type[value[i]] == HD_PASS_HOST ? host : 0);
+    }
+}
+
+static void end_group(work *w)
+{
+    const hdi_sched *s = w->s;
+    const hdi_depends *depends = s->depends;
+    for (uint32_t i = w->group_begin; i < w->out->slot_count; i++) {
+        uint32_t p = w->out->slot_pass[i];
+        for (uint32_t e = depends->succ_begin[p]; e < depends->succ_begin[p + 1]; e++) {
+            uint32_t next = depends->succ[e];
+            if (--w->left[next])
+                continue;
+            hdi_bit_set(w->ready, s->pass_rank[next]);
+            w->due[next] = w->group + 1 + s->pass_float[next];
+        }
+    }
+    for (uint32_t i = 0; i < w->closed_count; i++) {
+        uint32_t res = w->closed[i];
+        if (s->res_last[res] < w->oldest)
+            continue;
+        w->early_last[s->res_last[res]] += (int64_t)s->res_bytes[res];
+        w->early -= (int64_t)s->res_bytes[res];
+    }
+    w->closed_count = 0;
+    w->live -= w->closing + w->closed_late;
+    w->closed_late = w->closing_late;
+    w->closing = w->closing_late = 0;
+    w->scan_begin = HDI_NONE;
+    w->group++;
+}
+
+bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_schedule *out)
+{
+    work w = {.s = s, .rules = rules, .out = out, .group = 1, .scan_begin = HDI_NONE};
+    uint32_t kept = s->kept_count;
+    uint64_t *key = HDI_ARENA_ARRAY(s->arena, uint64_t, kept), *scratch_key = HDI_ARENA_ARRAY(s->arena, uint64_t, kept);
+    uint32_t *value = HDI_ARENA_ARRAY(s->arena, uint32_t, kept), *scratch = HDI_ARENA_ARRAY(s->arena, uint32_t, kept);
+    if (!prepare(&w))
+        return false;
+    while (out->slot_count < kept) {
+        if (w.group > rules->most)
+            return false;
+        w.group_begin = out->slot_count;
+        fill_group(&w);
+        end_group(&w);
+        if (!rules->in_order && out->slot_count - w.group_begin > 1)
+            sort_group(&w, key, value, scratch_key, scratch);
+    }
+    out->group_count = w.group;
+    return true;
+}
