@@ -276,3 +276,35 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     }
     return find_tenants(&w, by_first, count);
 }
+
+hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
+                           const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, hdi_edge **edge,
+                           uint32_t *edge_count)
+{
+    uint32_t n = queues->count, count = 0;
+    for (int fill = 0; fill < 2; fill++) {
+        count = 0;
+        for (uint32_t r = 0; r < decl->res_count; r++) {
+            const hdi_stay *to = &lifetimes->stay[(size_t)r * n];
+            for (uint32_t t = placed->tenant_begin[r]; t < placed->tenant_begin[r + 1]; t++) {
+                const hdi_stay *from = &lifetimes->stay[(size_t)placed->tenant[t] * n];
+                for (uint32_t i = 0; i < n * n; i++) {
+                    uint32_t q = i / n, k = i % n;
+                    if (q == k || from[q].first == HDI_NONE || to[k].first == HDI_NONE)
+                        continue;
+                    if (fill)
+                        (*edge)[count] = (hdi_edge){hazards->queue_slot[hazards->queue_begin[q] + from[q].last],
+                                                    hazards->queue_slot[hazards->queue_begin[k] + to[k].first]};
+                    count++;
+                }
+            }
+        }
+        if (fill)
+            break;
+        *edge = HDI_ARENA_ARRAY(arena, hdi_edge, count);
+        if (arena->failed)
+            return HD_OUT_OF_MEMORY;
+    }
+    *edge_count = count;
+    return HD_OK;
+}

@@ -73,6 +73,63 @@ static bool join_ranges(hd_range *a, const hd_range *b, bool is_buffer)
     return false;
 }
 
+/* ---- barriers that others stand for ---- */
+
+enum { RECENT = 12 };
+
+/* The newest barriers of a queue. A record between the same two uses with wider masks does the work of another: for
+ * execution any record, also an image's, as only its memory scope is confined to the image; for memory a global one. (A
+ * write after reads asks for memory too: what the readers' layout transition did must be visible to it.) */
+typedef struct recent {
+    hdi_request item[RECENT];
+    uint32_t point[RECENT];
+    uint32_t count;
+} recent;
+
+static bool is_spared(const recent *seen, const hdi_request *r)
+{
+    if (r->seg != HDI_NONE || !r->src_stages)
+        return false;
+    uint32_t count = seen->count < RECENT ? seen->count : RECENT;
+    for (uint32_t i = 0; i < count; i++) {
+        const hdi_request *other = &seen->item[i];
+        if (seen->point[i] < r->low || seen->point[i] > r->high || r->src_stages & ~other->src_stages ||
+            r->dst_stages & ~other->dst_stages)
+            continue;
+        if (!(r->src_access | r->dst_access) || (other->seg == HDI_NONE && !(r->src_access & ~other->src_access) &&
+                              !(r->dst_access & ~other->dst_access)))
+            return true;
+    }
+    return false;
+}
+
+static void remember(recent *seen, const hdi_request *r, uint32_t point)
+{
+    if (r->src_family != r->dst_family)
+        return;
+    seen->item[seen->count % RECENT] = *r;
+    seen->point[seen->count++ % RECENT] = point;
+}
+
+/* Keeps the items of a point that nothing stands for; returns how many. Images first: they are never dropped. */
+static uint32_t drop_spared(const hdi_request_list *list, uint32_t *items, uint32_t count, uint32_t point, recent *seen)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (list->item[items[i]].seg != HDI_NONE)
+            remember(seen, &list->item[items[i]], point);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const hdi_request *r = &list->item[items[i]];
+        if (is_spared(seen, r))
+            continue;
+        if (r->seg == HDI_NONE)
+            remember(seen, r, point);
+        items[kept++] = items[i];
+    }
+    return kept;
+}
+
 static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_request_list *list,
                        const uint32_t *items, uint32_t item_count, hdi_barriers *out)
 {
@@ -141,14 +198,20 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
     for (uint32_t i = 0; i < n; i++)
         key[i] = 2 * hazards->queue_begin[list->item[i].queue] + point[i];
     hdi_csr_build(key, n, points, begin, items);
-    for (uint32_t p = 0; p < points; p++) {
+    recent seen = {.count = 0};
+    for (uint32_t p = 0, queue = 0; p < points; p++) {
         uint32_t slot = hazards->queue_slot[p / 2];
         uint32_t *batch = p & 1 ? &out->slot_post[slot] : &out->slot_pre[slot];
         *batch = HDI_NONE;
-        if (begin[p] == begin[p + 1])
+        if (hazards->slot_queue[slot] != queue) {
+            queue = hazards->slot_queue[slot];
+            seen.count = 0;
+        }
+        uint32_t count = drop_spared(list, items + begin[p], begin[p + 1] - begin[p], p - 2 * hazards->queue_begin[queue], &seen);
+        if (count == 0)
             continue;
         *batch = out->batch_count;
-        fill_batch(decl, frozen, list, items + begin[p], begin[p + 1] - begin[p], out);
+        fill_batch(decl, frozen, list, items + begin[p], count, out);
     }
     return HD_OK;
 }

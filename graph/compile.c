@@ -118,6 +118,16 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     return result;
 }
 
+/* The schedule's waits for memory were a promise; now it is known who takes over whose bytes, and only that is waited
+ * for. */
+static hd_result sync_again(hdi_tables *t, hdi_arena *arena)
+{
+    hdi_edge *edge;
+    uint32_t count;
+    hd_result result = hdi_tenant_edges(t->decl, &t->hazards, &t->queues, &t->lifetimes, &t->placed, arena, &edge, &count);
+    return result == HD_OK ? hdi_sync(&t->hazards, &t->queues, edge, count, arena, &t->synced) : result;
+}
+
 static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t)
 {
     const hdi_decl *decl = t->decl;
@@ -132,7 +142,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK)
         result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, arena, &t->hazards);
     if (result == HD_OK)
-        result = hdi_sync(&t->hazards, &t->queues, arena, &t->synced);
+        result = hdi_sync(&t->hazards, &t->queues, t->hazards.memory_edge, t->hazards.memory_edge_count, arena, &t->synced);
     lap(desc, HD_PHASE_SYNC, &since);
     if (result == HD_OK)
         result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, arena, &t->lifetimes);
@@ -140,6 +150,9 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK)
         result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, arena, &t->placed);
     lap(desc, HD_PHASE_ALIAS, &since);
+    if (result == HD_OK && t->hazards.memory_edge_count)
+        result = sync_again(t, arena);
+    lap(desc, HD_PHASE_SYNC, &since);
     t->merged = (hdi_merged){0};
     if (result == HD_OK && desc->merge_rendering)
         result = hdi_merge(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,

@@ -224,6 +224,42 @@ static bool in_general(const hdi_explain *x, uint32_t submit, uint32_t queue, ui
     return false;
 }
 
+static uint32_t last_user_on(const hdi_explain *x, uint32_t res, uint32_t queue, uint32_t last_submit)
+{
+    for (uint32_t i = x->plan_begin[res + 1]; i-- > x->plan_begin[res];) {
+        uint32_t user = x->use_pass[x->plan_use[i]];
+        if (x->pass_submit[user] <= last_submit && x->view.submits[x->pass_submit[user]].queue == queue)
+            return user;
+    }
+    return HDI_NONE;
+}
+
+/* A pass of the waiting submit opens memory that a resource had which the other queue used; by the pass that the wait
+ * names, if it names one. */
+static bool for_memory(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t signal, uint32_t named, hd_why *out)
+{
+    const hd_plan_view *view = &x->view;
+    for (uint32_t i = 0; i < view->resource_count; i++) {
+        const hd_plan_resource *own = &view->resources[i];
+        uint32_t first = hdi_explain_first_user(x, own->id);
+        if (own->heap == HD_NONE || first == HDI_NONE || x->pass_submit[first] < submit ||
+            view->submits[x->pass_submit[first]].queue != view->submits[submit].queue)
+            continue;
+        for (uint32_t k = 0; k < view->resource_count; k++) {
+            const hd_plan_resource *other = &view->resources[k];
+            if (k == i || other->heap != own->heap || other->offset >= own->offset + own->bytes ||
+                own->offset >= other->offset + other->bytes)
+                continue;
+            uint32_t last = last_user_on(x, other->id, queue, signal);
+            if (last == HDI_NONE || (named != HDI_NONE && last != named) || x->pass_at[last] > x->pass_at[first])
+                continue;
+            *out = (hd_why){HD_REASON_ALIAS, first, last, own->id, other->id};
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool explain_wait(const hdi_explain *x, const hd_plan_wait *wait, uint32_t submit, uint32_t signal, hd_why *out)
 {
     const hd_plan_submit *s = &x->view.submits[submit];
@@ -233,6 +269,8 @@ static bool explain_wait(const hdi_explain *x, const hd_plan_wait *wait, uint32_
             hdi_explain_pair(x, wait->reason_pass, x->view.commands[c].index, out))
             return true;
     }
+    if (named && for_memory(x, submit, wait->queue, signal, wait->reason_pass, out))
+        return true;
     if (!named && before_signal(x, wait->queue, signal, submit, FIT_EXACT, out))
         return true;
     /* A plan that gives reasons names the pass of each wait, unless it is for a barrier. */
@@ -241,7 +279,8 @@ static bool explain_wait(const hdi_explain *x, const hd_plan_wait *wait, uint32_
     if (named && behind_wait(x, submit, wait->queue, signal, wait->reason_pass, out))
         return true;
     return behind_wait(x, submit, wait->queue, signal, HDI_NONE, out) || in_general(x, submit, wait->queue, signal, out) ||
-           before_signal(x, wait->queue, signal, submit, FIT_JOINED, out);
+           before_signal(x, wait->queue, signal, submit, FIT_JOINED, out) ||
+           for_memory(x, submit, wait->queue, signal, HDI_NONE, out);
 }
 
 void hdi_explain_waits(hdi_explain *x)

@@ -520,8 +520,6 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
         return HD_OUT_OF_MEMORY;
     for (uint32_t s = 0; s <= schedule->slot_count; s++)
         w.extras.at[s] = HDI_NONE;
-    for (uint32_t e = 0; e < schedule->edge_count; e++)
-        add_edge(&w, schedule->edge[e].from, schedule->edge[e].to);
     hd_result result = collect_entries(&w);
     if (result == HD_OK)
         result = build_epochs(&w);

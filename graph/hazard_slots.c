@@ -16,6 +16,8 @@ hd_result hdi_number_slots(const hdi_schedule *schedule, const hdi_queues *queue
     out->edge_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)total + 1);
     out->edge = HDI_ARENA_ARRAY(arena, uint32_t, edge_count);
     uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, edge_count);
+    out->memory_edge_count = schedule->edge_count;
+    out->memory_edge = HDI_ARENA_ARRAY(arena, hdi_edge, schedule->edge_count);
     out->slot_group = schedule->slot_group ? HDI_ARENA_ARRAY(arena, uint32_t, total) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -51,6 +53,8 @@ hd_result hdi_number_slots(const hdi_schedule *schedule, const hdi_queues *queue
         if (out->epoch[e].extra != HDI_NONE)
             out->epoch[e].extra = final_of[out->epoch[e].extra];
     }
+    for (uint32_t e = 0; e < schedule->edge_count; e++)
+        out->memory_edge[e] = (hdi_edge){final_of[schedule->edge[e].from], final_of[schedule->edge[e].to]};
     for (uint32_t e = 0; e < edge_count; e++)
         key[e] = final_of[edges[e].to];
     uint32_t *order = HDI_ARENA_ARRAY(arena, uint32_t, edge_count);

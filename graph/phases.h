@@ -135,7 +135,7 @@ typedef struct hdi_epoch {
 
 /* Slots of the schedule, and extra ones that hold only barriers (slot_pass HDI_NONE), in one numbering. */
 typedef struct hdi_hazards {
-    uint32_t slot_count, entry_count, epoch_count, edge_count;
+    uint32_t slot_count, entry_count, epoch_count, edge_count, memory_edge_count;
     uint32_t *slot_pass;
     uint8_t *slot_queue;
     uint32_t *slot_pos;                      /* place on its queue */
@@ -146,6 +146,7 @@ typedef struct hdi_hazards {
     uint32_t *seg_epoch_begin; /* seg_count + 1 */
     hdi_epoch *epoch;
     uint32_t *edge_begin, *edge; /* per slot: slots of other queues that must have finished before it */
+    hdi_edge *memory_edge;       /* those of the schedule */
     uint8_t *res_concurrent;
     uint8_t *res_used;
     uint32_t *res_final_layout;
@@ -181,7 +182,9 @@ typedef struct hdi_synced {
     uint32_t *slot_submit;
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
 } hdi_synced;
-hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, hdi_arena *arena, hdi_synced *out);
+/* extra: edges beside those of the hazards. */
+hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_edge *extra, uint32_t extra_count,
+                   hdi_arena *arena, hdi_synced *out);
 
 /* ---- lifetime ---- */
 
@@ -209,6 +212,10 @@ typedef struct hdi_placed {
     uint64_t *res_offset;
     uint32_t *tenant_begin, *tenant; /* per resource: whose bytes it takes over */
 } hdi_placed;
+/* Between queues: the last uses of tenants and the first uses of who takes their bytes. */
+hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
+                           const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, hdi_edge **edge,
+                           uint32_t *edge_count);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
                     const hdi_synced *synced, const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out);
 

@@ -13,6 +13,7 @@
  * Serial. */
 
 enum { WINDOW = 64, LIST_WINDOW = 48 };
+#define SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait */
 
 uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
 {
@@ -219,7 +220,7 @@ static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sc
     }
     if (goal->order == HD_ORDER_MEMORY)
         return run_list(s, &rules, out);
-    rules.cap = s->peak + s->peak / 5;
+    rules.cap = s->peak + (s->peak / 5 > SMALL_BYTES ? s->peak / 5 : SMALL_BYTES);
     if (goal->order == HD_ORDER_DECLARED) {
         rules.window = 1;
         return run_list(s, &rules, out);

@@ -1,5 +1,7 @@
 #include "phases.h"
 
+#include "csr.h"
+
 #include <string.h>
 
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
@@ -11,6 +13,8 @@ typedef struct work {
     const hdi_hazards *hazards;
     const hdi_queues *queues;
     hdi_synced *out;
+    uint32_t *extra_begin, *extra; /* per slot: extra edges into it */
+    const hdi_edge *extra_edge;
     uint32_t *slot_wait_begin; /* per slot + 1 */
     uint8_t *signals;          /* per slot: some wait is for it */
 } work;
@@ -20,21 +24,34 @@ static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos
     return hazards->queue_slot[hazards->queue_begin[queue] + pos];
 }
 
+/* What a slot still has to wait for, one count a queue. */
+typedef struct wants {
+    uint32_t count[HD_MAX_QUEUES], reason[HD_MAX_QUEUES];
+    bool any;
+} wants;
+
+static void want_slot(const hdi_hazards *hazards, uint32_t from, const uint32_t *clock, wants *w)
+{
+    uint32_t q = hazards->slot_queue[from], count = hazards->slot_pos[from] + 1;
+    if (count > clock[q] && count > w->count[q]) {
+        w->count[q] = count;
+        w->reason[q] = hazards->slot_pass[from];
+        w->any = true;
+    }
+}
+
 /* Adds the waits of slot s; clock is its own, so far what its queue knew. */
 static void find_waits(work *w, uint32_t s, uint32_t *clock)
 {
     const hdi_hazards *hazards = w->hazards;
-    uint32_t queues = w->queues->count, want[HD_MAX_QUEUES] = {0}, reason[HD_MAX_QUEUES];
-    bool any = false;
-    for (uint32_t e = hazards->edge_begin[s]; e < hazards->edge_begin[s + 1]; e++) {
-        uint32_t from = hazards->edge[e], q = hazards->slot_queue[from], count = hazards->slot_pos[from] + 1;
-        if (count > clock[q] && count > want[q]) {
-            want[q] = count;
-            reason[q] = hazards->slot_pass[from];
-            any = true;
-        }
-    }
-    if (!any)
+    uint32_t queues = w->queues->count;
+    wants found = {0};
+    for (uint32_t e = hazards->edge_begin[s]; e < hazards->edge_begin[s + 1]; e++)
+        want_slot(hazards, hazards->edge[e], clock, &found);
+    for (uint32_t e = w->extra_begin ? w->extra_begin[s] : 0; w->extra_begin && e < w->extra_begin[s + 1]; e++)
+        want_slot(hazards, w->extra_edge[w->extra[e]].from, clock, &found);
+    uint32_t *want = found.count;
+    if (!found.any)
         return;
     for (uint32_t q = 0; q < queues; q++) {
         for (uint32_t other = 0; want[q] && other < queues; other++) {
@@ -50,7 +67,7 @@ static void find_waits(work *w, uint32_t s, uint32_t *clock)
             continue;
         uint32_t from = slot_at(hazards, q, want[q] - 1);
         w->signals[from] = 1;
-        w->out->wait[w->out->wait_count++] = (hdi_wait){.queue = q, .pos = want[q] - 1, .reason_pass = reason[q]};
+        w->out->wait[w->out->wait_count++] = (hdi_wait){.queue = q, .pos = want[q] - 1, .reason_pass = found.reason[q]};
         const uint32_t *brings = &w->out->slot_clock[(size_t)from * queues];
         for (uint32_t k = 0; k < queues; k++)
             clock[k] = brings[k] > clock[k] ? brings[k] : clock[k];
@@ -110,19 +127,30 @@ static void cut(work *w)
         out->wait[i].value = out->submit[out->slot_submit[slot_at(hazards, out->wait[i].queue, out->wait[i].pos)]].signal;
 }
 
-hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, hdi_arena *arena, hdi_synced *out)
+hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_edge *extra, uint32_t extra_count,
+                   hdi_arena *arena, hdi_synced *out)
 {
-    work w = {.hazards = hazards, .queues = queues, .out = out};
+    work w = {.hazards = hazards, .queues = queues, .out = out, .extra_edge = extra};
     uint32_t slots = hazards->slot_count;
     out->submit_count = out->wait_count = 0;
     out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, slots);
-    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, hazards->edge_count);
+    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, (size_t)hazards->edge_count + extra_count);
     out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * queues->count);
     w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots + 1);
     w.signals = HDI_ARENA_ZEROED(arena, uint8_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
+    if (extra_count) {
+        uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, extra_count);
+        w.extra_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots + 1);
+        w.extra = HDI_ARENA_ARRAY(arena, uint32_t, extra_count);
+        if (arena->failed)
+            return HD_OUT_OF_MEMORY;
+        for (uint32_t e = 0; e < extra_count; e++)
+            key[e] = extra[e].to;
+        hdi_csr_build(key, extra_count, slots, w.extra_begin, w.extra);
+    }
     sweep(&w);
     cut(&w);
     return HD_OK;
