@@ -1,9 +1,11 @@
 #include <criterion/criterion.h>
 #include <heddle/graph.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "checked.h"
+#include "limited.h"
 #include "tables.h"
 
 /* Versions by hand: where readers of old versions end up, what they keep alive, and what is refused. Random graphs
@@ -243,6 +245,75 @@ Test(version, queues)
         found |= view.waits[w].reason_pass == 3;
     cr_assert(found);
     hd_graph_destroy(graph);
+}
+
+/* Nothing of versions is left to the heap in a second identical frame, and the plan is the same to the byte. */
+Test(version, second_frame)
+{
+    hdt_limited limited = {0};
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.allocator = hdt_limited_allocator(&limited)}, &graph), HD_OK);
+    uint64_t hash = 0, made = 0;
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        const hd_plan *plan;
+        hd_resource version[100];
+        hd_graph_begin(graph);
+        version[0] = new_buffer(graph);
+        hd_resource out = new_output(graph);
+        for (uint32_t i = 0; i + 1 < 100; i++)
+            pass(graph, "make", NEXT(version[i], version[i + 1]), NOTHING);
+        for (uint32_t i = 100; i-- > 1;)
+            pass(graph, "late", READ(version[i]), (hd_use){out, HD_STORAGE_WRITE_COMPUTE, {.offset = i, .bytes = 1}});
+        cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
+        cr_assert(frame == 0 || hd_plan_read(plan).hash == hash);
+        cr_assert(frame < 2 || limited.made == made, "frame %u allocates", frame);
+        hash = hd_plan_read(plan).hash;
+        made = limited.made;
+    }
+    hd_graph_destroy(graph);
+    cr_assert_eq(limited.out, 0);
+}
+
+/* A plan that was written and read again is the same plan of the same declaration. */
+Test(version, plan_as_text)
+{
+    hd_graph *graph = new_graph();
+    hd_resource data = new_buffer(graph), out = new_output(graph), other = new_output(graph), changed;
+    pass(graph, "make", WRITE(data), NOTHING);
+    pass(graph, "change", CHANGE(data, changed), NOTHING);
+    pass(graph, "new", READ(changed), WRITE(other));
+    pass(graph, "late", READ(data), WRITE(out));
+    const hd_plan *plan = compiled(graph, NULL);
+    char *text = NULL, error[256];
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    cr_assert_eq(hd_plan_write_json(graph, plan, file), HD_OK);
+    fclose(file);
+    hd_plan *again;
+    cr_assert_eq(hd_plan_read_json(graph, text, bytes, NULL, &again, error, sizeof(error)), HD_OK, "%s", error);
+    cr_assert_eq(hd_plan_verify(graph, again, NULL), HD_OK);
+    cr_assert_lt(place(again, 3), place(again, 1));
+    hd_plan_free(again, NULL);
+    free(text);
+    hd_graph_destroy(graph);
+}
+
+/* A plan that is good for declaration order is not good for versions. */
+Test(version, verifier_knows_versions)
+{
+    hd_graph *plain = new_graph(), *versioned = new_graph();
+    for (uint32_t i = 0; i < 2; i++) {
+        hd_graph *graph = i ? versioned : plain;
+        hd_resource data = new_buffer(graph), out = new_output(graph), changed;
+        pass(graph, "make", WRITE(data), NOTHING);
+        pass(graph, "change", (hd_use){data, HD_STORAGE_RW_COMPUTE, .next = i ? &changed : NULL}, NOTHING);
+        pass(graph, "late", READ(data), WRITE(out));
+    }
+    cr_assert_eq(hd_plan_verify(plain, compiled(plain, NULL), NULL), HD_OK);
+    cr_assert_eq(hd_plan_verify(versioned, compiled(plain, NULL), NULL), HD_PLAN_INVALID);
+    cr_assert_eq(hd_plan_verify(plain, compiled(versioned, NULL), NULL), HD_PLAN_INVALID);
+    hd_graph_destroy(versioned);
+    hd_graph_destroy(plain);
 }
 
 /* ---- refused ---- */
