@@ -10,13 +10,15 @@
  *
  * All writes of a resource stand in declaration order, and a late read stands, among the uses of its segments, just
  * before the pass that ended its version: so each segment has one sequence of uses, and a write and what it follows or
- * is followed by in it are an edge between their passes. A depth-first walk from pass to what it must follow, in
- * declaration order, gives an order that differs from the declared one only where a late reader, and what that reader
- * itself follows, is drawn forward to the write. A pass that the walk meets on its own stack closes a cycle, and the
- * stack names it. (Taking the smallest ready pass from a heap instead would push the writes back, and would have to
- * look for the cycle among what is left.) Freeze's segments tell what overlaps: it runs on a declaration in which
- * everything holds content, since what reads where nobody wrote is known only in the order that is made here. O(uses *
- * segments + edges). */
+ * is followed by in it are an edge between their passes. Only a late read gives an edge back, so only passes between
+ * one that ended a version and its last reader can change places: edges are looked for within such stretches alone. A
+ * depth-first walk from pass to what it must follow, in declaration order, gives an order that differs from the
+ * declared one only where a late reader, and what that reader itself follows, is drawn forward to the write. A pass
+ * that the walk meets on its own stack closes a cycle, and the stack names it. (Taking the smallest ready pass from a
+ * heap instead would push the writes back, and would have to look for the cycle among what is left.)
+ *
+ * Freeze's segments tell what overlaps: it runs on a declaration in which everything holds content, since what reads
+ * where nobody wrote is known only in the order that is made here. O(passes + uses * segments of the stretches). */
 
 typedef struct work {
     const hdi_decl *decl;
@@ -24,11 +26,14 @@ typedef struct work {
     hdi_frozen frozen;
     uint32_t *late_begin, *late_item; /* per pass: the late reads of versions that it ends */
     uint64_t *is_late;
+    uint32_t *reach; /* per pass: the last pass that reads a version which it ended; 0: none */
+    uint32_t first;  /* of the stretch of passes at hand */
     uint32_t *edge_before, *edge_after, edge_count;
     uint32_t *seg_writer, *seg_read; /* last write: a pass; reads since: a list */
     uint32_t *read_pass, *read_next, read_count;
     uint32_t *before_begin, *before; /* per pass: edges that lead to it */
     uint32_t *order, *place;
+    uint32_t *run, run_count; /* of passes that follow one another in both orders: where they begin in the new one */
 } work;
 
 static bool prepare(work *w)
@@ -39,12 +44,22 @@ static bool prepare(work *w)
     w->is_late = HDI_ARENA_ZEROED(w->arena, uint64_t, hdi_bit_words(decl->use_count));
     w->seg_writer = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen.seg_count);
     w->seg_read = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen.seg_count);
+    w->reach = HDI_ARENA_ZEROED(w->arena, uint32_t, decl->pass_count);
+    if (w->arena->failed)
+        return false;
+    for (uint32_t i = 0; i < decl->late_count; i++) {
+        uint32_t pass = w->frozen.use_pass[decl->late_use[i]], end = decl->late_end[i];
+        w->reach[end] = pass > w->reach[end] ? pass : w->reach[end];
+    }
     uint64_t reads = 0, touched = 0;
-    for (uint32_t u = 0; u < decl->use_count; u++) {
-        hdi_span span = hdi_use_span(decl, &w->frozen, u);
-        uint64_t segments = (uint64_t)span.rows * span.cols;
-        touched += segments;
-        reads += decl->access[decl->use_access[u]].writes ? 0 : segments;
+    for (uint32_t p = 0, last = 0; p < decl->pass_count; p++) {
+        last = w->reach[p] > last ? w->reach[p] : last;
+        for (uint32_t u = decl->pass_use_begin[p]; p <= last && u < decl->pass_use_begin[p + 1]; u++) {
+            hdi_span span = hdi_use_span(decl, &w->frozen, u);
+            uint64_t segments = (uint64_t)span.rows * span.cols;
+            touched += segments;
+            reads += decl->access[decl->use_access[u]].writes ? 0 : segments;
+        }
     }
     /* Each use of a segment follows one write at most, and one write at most follows each read. */
     w->read_pass = HDI_ARENA_ARRAY(w->arena, uint32_t, reads);
@@ -64,7 +79,7 @@ static bool prepare(work *w)
 static void add_edge(work *w, uint32_t before, uint32_t after)
 {
     uint32_t last = w->edge_count - 1;
-    if (before == HDI_NONE || before == after ||
+    if (before == HDI_NONE || before < w->first || before == after ||
         (w->edge_count && w->edge_before[last] == before && w->edge_after[last] == after))
         return;
     w->edge_before[w->edge_count] = before;
@@ -97,7 +112,11 @@ static void touch(work *w, uint32_t use)
 static bool find_edges(work *w)
 {
     const hdi_decl *decl = w->decl;
-    for (uint32_t p = 0; p < decl->pass_count; p++) {
+    for (uint32_t p = 0, last = 0; p < decl->pass_count; p++) {
+        if (w->reach[p] == 0 && p > last)
+            continue;
+        w->first = p > last ? p : w->first;
+        last = w->reach[p] > last ? w->reach[p] : last;
         for (uint32_t i = w->late_begin[p]; i < w->late_begin[p + 1]; i++)
             touch(w, decl->late_use[w->late_item[i]]);
         for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
@@ -187,14 +206,15 @@ static hd_result find_order(work *w, hdi_versions *out)
     return HD_OK;
 }
 
-/* A column in the new order: items of `bytes` each, those of each pass together. begin: where they begin in the old
- * column; null: one a pass. */
+/* A column in the new order, a run of passes that stay together at a time: items of `bytes` each, those of each pass
+ * together. begin: where they begin in the old column; null: one a pass. */
 static void *permute(const work *w, const void *column, size_t bytes, const uint32_t *begin)
 {
     uint32_t pass_count = w->decl->pass_count;
     char *out = hdi_arena_array(w->arena, begin ? begin[pass_count] : pass_count, bytes), *to = out;
-    for (uint32_t p = 0; out && p < pass_count; p++) {
-        uint32_t pass = w->order[p], first = begin ? begin[pass] : pass, count = begin ? begin[pass + 1] - first : 1;
+    for (uint32_t r = 0; out && r < w->run_count; r++) {
+        uint32_t pass = w->order[w->run[r]], end = pass + w->run[r + 1] - w->run[r];
+        uint32_t first = begin ? begin[pass] : pass, count = (begin ? begin[end] : end) - first;
         if (count)
             memcpy(to, (const char *)column + first * bytes, count * bytes);
         to += count * bytes;
@@ -202,11 +222,27 @@ static void *permute(const work *w, const void *column, size_t bytes, const uint
     return out;
 }
 
-static hd_result permute_all(const work *w, hdi_decl *out)
+static bool find_runs(work *w)
+{
+    uint32_t pass_count = w->decl->pass_count;
+    w->run = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)pass_count + 1);
+    if (!w->run)
+        return false;
+    for (uint32_t p = 0; p < pass_count; p++) {
+        if (p == 0 || w->order[p] != w->order[p - 1] + 1)
+            w->run[w->run_count++] = p;
+    }
+    w->run[w->run_count] = pass_count;
+    return true;
+}
+
+static hd_result permute_all(work *w, hdi_decl *out)
 {
     const hdi_decl *decl = w->decl;
     const uint32_t *begin = decl->pass_use_begin;
     uint32_t *use_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)decl->pass_count + 1), to = 0;
+    if (!find_runs(w))
+        return HD_OUT_OF_MEMORY;
     out->late_count = 0;
     out->late_use = out->late_end = NULL;
     out->pass_type = permute(w, decl->pass_type, sizeof(*decl->pass_type), NULL);
