@@ -6,12 +6,13 @@
 #include "csr.h"
 #include "vk_numbers.h"
 
-/* Explain: works out, from a plan and its declaration alone, which passes and which resource are behind each barrier, wait,
- * cut, placement and cull. It is done here and not in the phases because it costs searches that no frame needs, and so it
- * works for a plan from a file as well. Uses of each resource in the order of the commands, and from each part of the plan
- * a search among the uses of the resources at hand. O(uses) to set up; a part costs the uses of its resources. */
+/* Explain: works out, from a plan and its declaration alone, which passes and which resource are behind each barrier,
+ * wait, cut, placement and cull. It is done here and not in the phases because it costs searches that no frame needs,
+ * and so it works for a plan from a file as well. Uses of each resource in the order of the commands, and from each
+ * part of the plan a search among the uses of the resources at hand. O(uses) to set up; a part costs the uses of its
+ * resources. */
 
-static bool ranges_meet(const hd_range *a, const hd_range *b, bool is_buffer)
+bool hdi_explain_ranges_meet(const hd_range *a, const hd_range *b, bool is_buffer)
 {
     if (is_buffer)
         return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
@@ -27,7 +28,7 @@ bool hdi_explain_meet(const hdi_explain *x, uint32_t use_a, uint32_t use_b)
         return false;
     if (a == HDI_NONE || b == HDI_NONE)
         return true;
-    return ranges_meet(&decl->range[a], &decl->range[b], (decl->res_flags[decl->use_res[use_a]] & HDI_RES_BUFFER) != 0);
+    return hdi_explain_ranges_meet(&decl->range[a], &decl->range[b], (decl->res_flags[decl->use_res[use_a]] & HDI_RES_BUFFER) != 0);
 }
 
 /* The layout in which a use's pass has what the use touches: reads that differ agree on the read-only depth layout. */
@@ -94,7 +95,8 @@ bool hdi_explain_pair(const hdi_explain *x, uint32_t a, uint32_t b, hd_why *out)
     return best != 0;
 }
 
-bool hdi_explain_behind(const hdi_explain *x, uint32_t b, uint32_t queue, uint32_t last_submit, uint32_t at, hd_why *out)
+bool hdi_explain_behind(const hdi_explain *x, uint32_t b, uint32_t queue, uint32_t last_submit, uint32_t at,
+                        hd_why *out)
 {
     const hdi_decl *decl = x->decl;
     uint32_t latest = HDI_NONE, best = 0;

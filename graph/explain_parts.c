@@ -14,11 +14,8 @@ static bool touches(const hdi_explain *x, const hd_plan_barrier *barrier, uint32
     uint32_t range = x->decl->use_range[use];
     if (barrier->resource == HD_NONE || range == HDI_NONE)
         return true;
-    const hd_range *a = &barrier->range, *b = &x->decl->range[range];
-    if (x->decl->res_flags[barrier->resource] & HDI_RES_BUFFER)
-        return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-    return a->mip_base < b->mip_base + b->mip_count && b->mip_base < a->mip_base + a->mip_count &&
-           a->layer_base < b->layer_base + b->layer_count && b->layer_base < a->layer_base + a->layer_count;
+    return hdi_explain_ranges_meet(&barrier->range, &x->decl->range[range],
+                                   (x->decl->res_flags[barrier->resource] & HDI_RES_BUFFER) != 0);
 }
 
 /* The use is what a use by the pass comes behind, for that reason; without a pass each is. */
@@ -59,8 +56,8 @@ static uint32_t first_behind(const hdi_explain *x, const hd_plan_barrier *barrie
 /* A barrier of a plan that gives no reasons: what is around it tells. */
 static void guess_barrier(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t command, hd_why *out)
 {
-    static const uint32_t likely[] = {HD_REASON_READ_AFTER_WRITE, HD_REASON_WRITE_AFTER_WRITE, HD_REASON_WRITE_AFTER_READ,
-                                      HD_REASON_LAYOUT, HD_REASON_ACQUIRE};
+    static const uint32_t likely[] = {HD_REASON_READ_AFTER_WRITE, HD_REASON_WRITE_AFTER_WRITE,
+                                      HD_REASON_WRITE_AFTER_READ, HD_REASON_LAYOUT, HD_REASON_ACQUIRE};
     uint32_t res = barrier->resource;
     if (res == HD_NONE)
         return;
@@ -123,8 +120,8 @@ static uint32_t signalling(const hdi_explain *x, uint32_t queue, uint64_t value)
     return HDI_NONE;
 }
 
-/* A wait that a barrier of the waiting submit needs: the image that it changes was used on the other queue, by `only` or
- * by whomever. */
+/* A wait that a barrier of the waiting submit needs: the image that it changes was used on the other queue, by `only`
+ * or by whomever. */
 static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t last_submit, uint32_t only,
                         hd_why *out)
 {
@@ -136,7 +133,8 @@ static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, u
         for (uint32_t b = batch->barrier_begin; b < batch->barrier_begin + batch->barrier_count; b++) {
             const hd_plan_barrier *barrier = &x->view.barriers[b];
             uint32_t res = barrier->resource;
-            for (uint32_t i = res == HD_NONE ? 0 : x->plan_begin[res + 1]; res != HD_NONE && i-- > x->plan_begin[res];) {
+            for (uint32_t i = res == HD_NONE ? 0 : x->plan_begin[res + 1];
+                 res != HD_NONE && i-- > x->plan_begin[res];) {
                 uint32_t user = x->use_pass[x->plan_use[i]], at = x->pass_submit[user];
                 if (at > last_submit || x->view.submits[at].queue != queue || !touches(x, barrier, x->plan_use[i]) ||
                     (only != HDI_NONE && user != only) ||
@@ -162,8 +160,8 @@ static bool serves(const hdi_explain *x, uint32_t pass, uint32_t use)
     return false;
 }
 
-/* How well a barrier must fit: made for that very pass, for another that reads the same, or made for something beside it
- * and joined with what the pass needs. */
+/* How well a barrier must fit: made for that very pass, for another that reads the same, or made for something beside
+ * it and joined with what the pass needs. */
 typedef enum fit { FIT_EXACT, FIT_SHARED, FIT_JOINED } fit;
 
 /* A barrier is what passes of a submit on another queue wait for. */
@@ -171,7 +169,8 @@ static bool barrier_for(const hdi_explain *x, uint32_t b, uint32_t submit, fit h
 {
     const hd_plan_barrier *barrier = &x->view.barriers[b];
     const hd_plan_submit *to = &x->view.submits[submit];
-    for (uint32_t c = to->command_begin; barrier->resource != HD_NONE && c < to->command_begin + to->command_count; c++) {
+    for (uint32_t c = to->command_begin; barrier->resource != HD_NONE && c < to->command_begin + to->command_count;
+         c++) {
         uint32_t pass = x->view.commands[c].index;
         if (x->view.commands[c].kind != HD_COMMAND_PASS || (how == FIT_EXACT && x->barriers[b].pass != pass))
             continue;
@@ -188,12 +187,14 @@ static bool barrier_for(const hdi_explain *x, uint32_t b, uint32_t submit, fit h
     return false;
 }
 
-/* A wait for a barrier that had no pass of its own to go with; the latest. It may stand in a batch of an earlier submit. */
+/* A wait for a barrier that had no pass of its own to go with; the latest. It may stand in a batch of an earlier
+ * submit. */
 static bool before_signal(const hdi_explain *x, uint32_t queue, uint32_t signal, uint32_t submit, fit how, hd_why *out)
 {
     for (uint32_t s = signal + 1; s-- > 0;) {
         const hd_plan_submit *from = &x->view.submits[s];
-        for (uint32_t c = from->command_begin + from->command_count; from->queue == queue && c-- > from->command_begin;) {
+        for (uint32_t c = from->command_begin + from->command_count;
+             from->queue == queue && c-- > from->command_begin;) {
             if (x->view.commands[c].kind == HD_COMMAND_PASS)
                 continue;
             const hd_plan_batch *batch = &x->view.batches[x->view.commands[c].index];
@@ -278,7 +279,8 @@ static bool explain_wait(const hdi_explain *x, const hd_plan_wait *wait, uint32_
         return true;
     if (named && behind_wait(x, submit, wait->queue, signal, wait->reason_pass, out))
         return true;
-    return behind_wait(x, submit, wait->queue, signal, HDI_NONE, out) || in_general(x, submit, wait->queue, signal, out) ||
+    return behind_wait(x, submit, wait->queue, signal, HDI_NONE, out) ||
+           in_general(x, submit, wait->queue, signal, out) ||
            before_signal(x, wait->queue, signal, submit, FIT_JOINED, out) ||
            for_memory(x, submit, wait->queue, signal, HDI_NONE, out);
 }
@@ -327,8 +329,8 @@ static hd_why as_cut(uint32_t cut, const hd_why *wait)
     return out;
 }
 
-/* A cut between two submits of a queue has one reason or two; where a submit ends its signal comes first, where the next
- * begins its wait does. */
+/* A cut between two submits of a queue has one reason or two; where a submit ends its signal comes first, where the
+ * next begins its wait does. */
 void hdi_explain_submits(hdi_explain *x)
 {
     uint32_t before[HD_MAX_QUEUES];
@@ -371,7 +373,8 @@ static uint32_t first_host_pass(const hdi_explain *x, uint32_t res)
 /* Who keeps a resource from lying lower: the highest of those below it that are in use meanwhile. */
 static uint32_t neighbour_below(const hdi_explain *x, const hd_plan_resource *own)
 {
-    uint32_t first = hdi_explain_first_user(x, own->id), last = hdi_explain_last_user(x, own->id, HDI_NONE), best = HDI_NONE;
+    uint32_t first = hdi_explain_first_user(x, own->id), last = hdi_explain_last_user(x, own->id, HDI_NONE),
+             best = HDI_NONE;
     uint64_t best_end = 0;
     for (uint32_t i = 0; own->offset && first != HDI_NONE && i < x->view.resource_count; i++) {
         const hd_plan_resource *other = &x->view.resources[i];
@@ -429,8 +432,8 @@ void hdi_explain_resources(hdi_explain *x)
 
 /* ---- culls ---- */
 
-/* What becomes of one write of a culled pass: the next pass that overwrites it, if it is kept, or would read it, if it is
- * culled too. Next in the order of the content: a read of an ended version stands before the pass that ended it. */
+/* What becomes of one write of a culled pass: the next pass that overwrites it, if it is kept, or would read it, if it
+ * is culled too. Next in the order of the content: a read of an ended version stands before the pass that ended it. */
 static hd_why fate_of(const hdi_explain *x, uint32_t use)
 {
     const hdi_decl *decl = x->decl;
@@ -441,8 +444,8 @@ static hd_why fate_of(const hdi_explain *x, uint32_t use)
     for (uint32_t i = x->declared_begin[res]; i < x->declared_begin[res + 1]; i++) {
         uint32_t v = x->declared_use[i], other = x->use_pass[v];
         const hdi_access_info *access = &decl->access[decl->use_access[v]];
-        if (other == pass || x->use_key[v] <= x->use_key[use] || x->use_key[v] >= next || !hdi_explain_meet(x, use, v) ||
-            (x->culled[other] && !access->reads))
+        if (other == pass || x->use_key[v] <= x->use_key[use] || x->use_key[v] >= next ||
+            !hdi_explain_meet(x, use, v) || (x->culled[other] && !access->reads))
             continue;
         next = x->use_key[v];
         out.other_pass = other;

@@ -15,19 +15,12 @@ static const char *const reasons[] = {
     [HD_REASON_FINAL_STATE] = "final state",
 };
 static const char *const placings[] = {
-    [HD_PLACING_NONE] = "none",
-    [HD_PLACING_EXTERNAL] = "external",
-    [HD_PLACING_PERSISTENT] = "persistent",
-    [HD_PLACING_HOST] = "host",
-    [HD_PLACING_FIRST] = "first",
-    [HD_PLACING_TAKES_OVER] = "takes over",
+    [HD_PLACING_NONE] = "none", [HD_PLACING_EXTERNAL] = "external", [HD_PLACING_PERSISTENT] = "persistent",
+    [HD_PLACING_HOST] = "host", [HD_PLACING_FIRST] = "first tenant",       [HD_PLACING_TAKES_OVER] = "takes over",
 };
 static const char *const cuts[] = {
-    [HD_CUT_NONE] = "none",
-    [HD_CUT_FIRST] = "first",
-    [HD_CUT_WAIT] = "wait",
-    [HD_CUT_SIGNAL] = "signal",
-    [HD_CUT_END] = "end",
+    [HD_CUT_NONE] = "none",     [HD_CUT_FIRST] = "first", [HD_CUT_WAIT] = "wait",
+    [HD_CUT_SIGNAL] = "signal", [HD_CUT_END] = "end",
 };
 static const char *const culls[] = {
     [HD_CULL_NONE] = "none",

@@ -9,8 +9,8 @@
 #include "state.h"
 
 /* Every result that heddle has is provoked here, by name: a result without a case fails the test. A mistake in a frame
- * says which pass, which resource and which use in numbers and in a sentence with their names, is logged once, sticks, and
- * is gone with the next frame. */
+ * says which pass, which resource and which use in numbers and in a sentence with their names, is logged once, sticks,
+ * and is gone with the next frame. */
 
 typedef struct log_lines {
     uint32_t errors;
@@ -292,7 +292,8 @@ static void check_mistake(const mistake *m)
     cr_assert_eq(result, m->result, "%s, not %s: %s", hd_result_name(result), name, error->text);
     cr_assert_eq(error->result, m->result);
     cr_assert(error->pass == m->pass && error->resource == m->resource && error->use == m->use,
-              "%s: pass %d, resource %d, use %d: %s", name, (int)error->pass, (int)error->resource, (int)error->use, error->text);
+              "%s: pass %d, resource %d, use %d: %s", name, (int)error->pass, (int)error->resource, (int)error->use,
+              error->text);
     cr_assert(strstr(error->text, hd_result_text(m->result)), "%s", error->text);
     for (int i = 0; i < 3 && m->says[i]; i++)
         cr_assert(strstr(error->text, m->says[i]), "'%s' does not say '%s'", error->text, m->says[i]);
@@ -352,7 +353,8 @@ static hd_result no_graph_in_it(void)
 
 static hd_result a_plan_that_does_nothing(void)
 {
-    static const char text[] = "{\"plan\": 1, \"queues\": [], \"culled\": [], \"heaps\": [], \"resources\": [], \"submits\": []}";
+    static const char text[] =
+        "{\"plan\": 1, \"queues\": [], \"culled\": [], \"heaps\": [], \"resources\": [], \"submits\": []}";
     hd_plan *plan;
     one_good_pass();
     cr_assert_eq(hd_plan_read_json(graph, text, strlen(text), NULL, &plan, NULL, 0), HD_OK);
@@ -495,8 +497,8 @@ Test(errors, null_arguments)
     cr_assert_eq(hd_graph_read_fgt(graph, NULL, 1, "f", NULL, 0), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_graph_write_fgt(NULL, stderr), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_graph_write_fgt(graph, NULL), HD_INVALID_ARGUMENT);
-    static hd_result (*const writers[])(const hd_graph *, const hd_plan *, FILE *) = {hd_plan_write_json, hd_plan_write_dot,
-                                                                                      hd_plan_write_html};
+    static hd_result (*const writers[])(const hd_graph *, const hd_plan *,
+                                        FILE *) = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
     for (int i = 0; i < 3; i++) {
         cr_assert_eq(writers[i](NULL, plan, stderr), HD_INVALID_ARGUMENT);
         cr_assert_eq(writers[i](graph, NULL, stderr), HD_INVALID_ARGUMENT);

@@ -208,6 +208,77 @@ Test(plan_json, pictures)
     hd_graph_destroy(graph);
 }
 
+/* Each kind of reason, with the names of the passes and resources behind it, in every view. */
+Test(plan_json, views_say_why)
+{
+    static const hd_queue_desc two[] = {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 0}};
+    static const char *const phrases[] = {
+        "first use, albedo, for draw",
+        "read after write, albedo, behind draw, for blur",
+        "wait, blurred, behind blur, for show",
+        "signal, albedo, behind draw, for blur",
+        "first, with draw",
+        "end, with copy",
+        "first tenant, first used by draw",
+        "takes over, bytes of albedo, last used by blur, first used by more",
+        "alias, late, bytes of albedo, behind blur, for more",
+        "persistent, takes turns with",
+        "external, first used by show",
+    };
+    static const char *const fields[] = {
+        "\"culled_why\": [\n  {\"code\": \"reader culled\", \"pass\": 0, \"other_pass\": 1, \"resource\": 6},\n"
+        "  {\"code\": \"writes nothing\", \"pass\": 1}]",
+        "\"placing\": \"takes over\", \"tenant\": 0",
+        "\"cut\": \"wait\", \"why\": {\"starts\": {\"code\": \"wait\", \"pass\": 4, \"other_pass\": 3, \"resource\": 1}",
+        "\"reason\": \"read after write\", \"reason_pass\": 3, \"reason_resource\": 0, "
+        "\"why\": {\"code\": \"read after write\", \"pass\": 3, \"other_pass\": 2, \"resource\": 0}",
+    };
+    hd_graph *graph;
+    const hd_plan *plan;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    const hd_image_desc small = {.width = 64, .height = 64, .format = 37};
+    hd_image_desc named = small;
+    named.name = "albedo";
+    hd_resource albedo = hd_graph_image(graph, &named);
+    named.name = "blurred";
+    hd_resource blurred = hd_graph_image(graph, &named), old = hd_graph_history(graph, blurred);
+    named.name = "late";
+    hd_resource late = hd_graph_image(graph, &named);
+    hd_resource screen = hd_graph_import(graph, &(hd_import_desc){.name = "screen", .width = 64, .height = 64, .format = 37});
+    hd_resource out = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "out", .bytes = 65536});
+    hd_resource lost = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "lost", .bytes = 65536});
+    const hd_pass_desc passes[] = {
+        {.name = "idle", .type = HD_PASS_COMPUTE, .uses = HD_USES({lost, HD_STORAGE_WRITE_COMPUTE})},
+        {.name = "idler", .type = HD_PASS_COMPUTE, .uses = HD_USES({lost, HD_STORAGE_READ_COMPUTE})},
+        {.name = "draw", .uses = HD_USES({albedo, HD_COLOR_WRITE})},
+        {.name = "blur", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE,
+         .uses = HD_USES({albedo, HD_SAMPLED_COMPUTE}, {old, HD_SAMPLED_COMPUTE}, {blurred, HD_STORAGE_WRITE_COMPUTE})},
+        {.name = "show", .uses = HD_USES({blurred, HD_SAMPLED_GRAPHICS}, {screen, HD_COLOR_WRITE})},
+        {.name = "more", .uses = HD_USES({late, HD_COLOR_WRITE})},
+        {.name = "copy", .root = true, .type = HD_PASS_TRANSFER, .pin = HD_PIN_GFX,
+         .uses = HD_USES({late, HD_TRANSFER_SRC}, {out, HD_TRANSFER_DST})},
+    };
+    for (size_t p = 0; p < sizeof(passes) / sizeof(passes[0]); p++)
+        hd_graph_pass(graph, &passes[p]);
+    hd_compile_desc desc = {.queues = two, .queue_count = 2, .order = HD_ORDER_DECLARED};
+    cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK, "%s", hd_graph_error(graph)->text);
+    size_t bytes;
+    char *json = text_of(hd_plan_write_json, graph, plan, &bytes), *html = text_of(hd_plan_write_html, graph, plan, &bytes);
+    char *dot = text_of(hd_plan_write_dot, graph, plan, &bytes);
+    check_tags(html);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        cr_assert_not_null(strstr(json, fields[i]), "no %s in\n%s", fields[i], json);
+    for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+        cr_assert_not_null(strstr(html, phrases[i]), "no '%s' in\n%s", phrases[i], html);
+        cr_assert_not_null(strstr(dot, phrases[i]), "no '%s' in\n%s", phrases[i], dot);
+    }
+    cr_assert(strstr(html, "reader culled, lost, reader idler") && strstr(dot, "reader culled, lost, reader idler"));
+    free(json);
+    free(html);
+    free(dot);
+    hd_graph_destroy(graph);
+}
+
 Test(plan_json, a_full_device_is_an_io_error)
 {
     static const writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};

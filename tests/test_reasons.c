@@ -10,8 +10,8 @@
 #include "random_graph.h"
 #include "tables.h"
 
-/* Reasons: small frames whose every barrier, wait, cut, placement and cull is known by hand; random frames whose reasons
- * must name passes and resources that really are involved; plans from elsewhere, which give no reasons. */
+/* Reasons: small frames whose every barrier, wait, cut, placement and cull is known by hand; random frames whose
+ * reasons must name passes and resources that really are involved; plans from elsewhere, which give no reasons. */
 
 static const hd_queue_desc queues[] = {
     {HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 2}, {HD_QUEUE_TRANSFER, 1}, {HD_QUEUE_COMPUTE, 2}};
@@ -51,8 +51,9 @@ static void explain(uint32_t queue_count)
 static void expect(const char *what, const hd_why *got, uint32_t got_count, const hd_why *want, uint32_t want_count)
 {
     for (uint32_t i = 0; i < got_count && i < want_count; i++)
-        cr_assert(got[i].code == want[i].code && got[i].pass == want[i].pass && got[i].other_pass == want[i].other_pass &&
-                      got[i].resource == want[i].resource && got[i].other_resource == want[i].other_resource,
+        cr_assert(got[i].code == want[i].code && got[i].pass == want[i].pass &&
+                      got[i].other_pass == want[i].other_pass && got[i].resource == want[i].resource &&
+                      got[i].other_resource == want[i].other_resource,
                   "%s %u is {%u, %d, %d, %d, %d}, not {%u, %d, %d, %d, %d}", what, i, got[i].code, (int)got[i].pass,
                   (int)got[i].other_pass, (int)got[i].resource, (int)got[i].other_resource, want[i].code,
                   (int)want[i].pass, (int)want[i].other_pass, (int)want[i].resource, (int)want[i].other_resource);
@@ -75,26 +76,23 @@ static hd_resource buffer(void)
 
 Test(reasons, barriers_by_hand)
 {
-    hd_resource a = image(), out = hd_graph_import(graph, &(hd_import_desc){.width = 64,
-                                                                            .height = 64,
-                                                                            .format = 37,
-                                                                            .initial_layout = 1,
-                                                                            .final_layout = 1});
+    hd_resource a = image(),
+                out = hd_graph_import(
+                    graph,
+                    &(hd_import_desc){.width = 64, .height = 64, .format = 37, .initial_layout = 1, .final_layout = 1});
     hd_resource data = buffer();
-    PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                                                              /* 0 */
-    PASS(.root = true, .uses = HD_USES({a, HD_SAMPLED_GRAPHICS}));                                           /* 1 */
-    PASS(.type = HD_PASS_TRANSFER, .uses = HD_USES({a, HD_TRANSFER_SRC}, {data, HD_TRANSFER_DST}));          /* 2 */
-    PASS(.root = true, .uses = HD_USES({a, HD_COLOR_WRITE}));                                                /* 3 */
-    PASS(.type = HD_PASS_COMPUTE, .uses = HD_USES({a, HD_STORAGE_WRITE_COMPUTE}));                           /* 4 */
-    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}, {data, HD_UNIFORM_READ}, {out, HD_COLOR_WRITE}));         /* 5 */
+    PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                                                      /* 0 */
+    PASS(.root = true, .uses = HD_USES({a, HD_SAMPLED_GRAPHICS}));                                   /* 1 */
+    PASS(.type = HD_PASS_TRANSFER, .uses = HD_USES({a, HD_TRANSFER_SRC}, {data, HD_TRANSFER_DST}));  /* 2 */
+    PASS(.root = true, .uses = HD_USES({a, HD_COLOR_WRITE}));                                        /* 3 */
+    PASS(.type = HD_PASS_COMPUTE, .uses = HD_USES({a, HD_STORAGE_WRITE_COMPUTE}));                   /* 4 */
+    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}, {data, HD_UNIFORM_READ}, {out, HD_COLOR_WRITE})); /* 5 */
     explain(1);
-    EXPECT("barriers", reasons->barriers, view.barrier_count,
-           {HD_REASON_FIRST_USE, 0, N, 0, N},        /* a thrown away */
-           {HD_REASON_READ_AFTER_WRITE, 1, 0, 0, N}, /* a sampled */
-           {HD_REASON_LAYOUT, 2, 1, 0, N},           /* a copied from */
+    EXPECT("barriers", reasons->barriers, view.barrier_count, {HD_REASON_FIRST_USE, 0, N, 0, N}, /* a thrown away */
+           {HD_REASON_READ_AFTER_WRITE, 1, 0, 0, N},                                             /* a sampled */
+           {HD_REASON_LAYOUT, 2, 1, 0, N},                                                       /* a copied from */
            {HD_REASON_WRITE_AFTER_READ, 3, 2, 0, N}, /* a drawn into once more */
-           {HD_REASON_WRITE_AFTER_WRITE, 4, 3, 0, N},
-           {HD_REASON_READ_AFTER_WRITE, 5, 4, 0, N},
+           {HD_REASON_WRITE_AFTER_WRITE, 4, 3, 0, N}, {HD_REASON_READ_AFTER_WRITE, 5, 4, 0, N},
            {HD_REASON_FIRST_USE, 5, N, 1, N},
            {HD_REASON_READ_AFTER_WRITE, 5, 2, 2, N}, /* data: a global barrier, which names its resource all the same */
            {HD_REASON_FINAL_STATE, N, 5, 1, N});
@@ -107,29 +105,20 @@ Test(reasons, waits_and_cuts_by_hand)
 {
     hd_resource a = image(), b = buffer(), c = image();
     hd_resource shown = hd_graph_import(graph, &(hd_import_desc){.width = 64, .height = 64, .format = 37});
-    PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                                                              /* 0 gfx */
-    PASS(.type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .uses = HD_USES({a, HD_SAMPLED_COMPUTE}, {b, HD_STORAGE_WRITE_COMPUTE}));
-    PASS(.uses = HD_USES({c, HD_COLOR_WRITE}));                                                              /* 2 gfx */
-    PASS(.uses = HD_USES({c, HD_SAMPLED_GRAPHICS}, {b, HD_UNIFORM_READ}, {shown, HD_COLOR_WRITE}));          /* 3 gfx */
+    PASS(.uses = HD_USES({a, HD_COLOR_WRITE})); /* 0 gfx */
+    PASS(.type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE,
+         .uses = HD_USES({a, HD_SAMPLED_COMPUTE}, {b, HD_STORAGE_WRITE_COMPUTE}));
+    PASS(.uses = HD_USES({c, HD_COLOR_WRITE}));                                                     /* 2 gfx */
+    PASS(.uses = HD_USES({c, HD_SAMPLED_GRAPHICS}, {b, HD_UNIFORM_READ}, {shown, HD_COLOR_WRITE})); /* 3 gfx */
     PASS(.type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .root = true, .uses = HD_USES({b, HD_STORAGE_WRITE_COMPUTE}));
     explain(2);
-    EXPECT("waits", reasons->waits, view.wait_count,
-           {HD_REASON_READ_AFTER_WRITE, 1, 0, 0, N},
-           {HD_REASON_READ_AFTER_WRITE, 3, 1, 1, N},
-           {HD_REASON_WRITE_AFTER_READ, 4, 3, 1, N});
+    EXPECT("waits", reasons->waits, view.wait_count, {HD_REASON_READ_AFTER_WRITE, 1, 0, 0, N},
+           {HD_REASON_READ_AFTER_WRITE, 3, 1, 1, N}, {HD_REASON_WRITE_AFTER_READ, 4, 3, 1, N});
     /* gfx: 0 | 2 | 3; compute: 1 | 4. */
-    EXPECT("submits", reasons->submits, view.submit_count,
-           {HD_CUT_FIRST, 0, N, N, N},
-           {HD_CUT_FIRST, 1, N, N, N},
-           {HD_CUT_SIGNAL, 1, 0, 0, N},
-           {HD_CUT_WAIT, 3, 1, 1, N},
-           {HD_CUT_WAIT, 4, 3, 1, N});
-    EXPECT("ends", reasons->submit_ends, view.submit_count,
-           {HD_CUT_SIGNAL, 1, 0, 0, N},
-           {HD_CUT_SIGNAL, 3, 1, 1, N},
-           {HD_CUT_WAIT, 3, 1, 1, N},
-           {HD_CUT_END, 3, N, N, N},
-           {HD_CUT_END, 4, N, N, N});
+    EXPECT("submits", reasons->submits, view.submit_count, {HD_CUT_FIRST, 0, N, N, N}, {HD_CUT_FIRST, 1, N, N, N},
+           {HD_CUT_SIGNAL, 1, 0, 0, N}, {HD_CUT_WAIT, 3, 1, 1, N}, {HD_CUT_WAIT, 4, 3, 1, N});
+    EXPECT("ends", reasons->submit_ends, view.submit_count, {HD_CUT_SIGNAL, 1, 0, 0, N}, {HD_CUT_SIGNAL, 3, 1, 1, N},
+           {HD_CUT_WAIT, 3, 1, 1, N}, {HD_CUT_END, 3, N, N, N}, {HD_CUT_END, 4, N, N, N});
     for (uint32_t s = 0; s < view.submit_count; s++)
         cr_assert_eq(view.submits[s].cut, reasons->submits[s].code);
 }
@@ -137,20 +126,16 @@ Test(reasons, waits_and_cuts_by_hand)
 /* An image that one family writes and another reads, and gives back: ownership moves. */
 Test(reasons, ownership_by_hand)
 {
-    hd_resource a = hd_graph_image(graph, &(hd_image_desc){
-                                              .width = 64, .height = 64, .format = 37, .sharing = HD_SHARING_EXCLUSIVE});
+    hd_resource a = hd_graph_image(
+        graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37, .sharing = HD_SHARING_EXCLUSIVE});
     PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));
     PASS(.type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .root = true, .uses = HD_USES({a, HD_SAMPLED_COMPUTE}));
     PASS(.root = true, .uses = HD_USES({a, HD_SAMPLED_GRAPHICS}));
     explain(2);
-    EXPECT("barriers", reasons->barriers, view.barrier_count,
-           {HD_REASON_FIRST_USE, 0, N, 0, N},
-           {HD_REASON_RELEASE, 1, 0, 0, N},
-           {HD_REASON_ACQUIRE, 1, 0, 0, N},
-           {HD_REASON_RELEASE, 2, 1, 0, N},
+    EXPECT("barriers", reasons->barriers, view.barrier_count, {HD_REASON_FIRST_USE, 0, N, 0, N},
+           {HD_REASON_RELEASE, 1, 0, 0, N}, {HD_REASON_ACQUIRE, 1, 0, 0, N}, {HD_REASON_RELEASE, 2, 1, 0, N},
            {HD_REASON_ACQUIRE, 2, 1, 0, N});
-    EXPECT("waits", reasons->waits, view.wait_count,
-           {HD_REASON_READ_AFTER_WRITE, 1, 0, 0, N},
+    EXPECT("waits", reasons->waits, view.wait_count, {HD_REASON_READ_AFTER_WRITE, 1, 0, 0, N},
            {HD_REASON_ACQUIRE, 2, 1, 0, N});
 }
 
@@ -161,19 +146,17 @@ Test(reasons, placement_by_hand)
     hd_resource d = image();
     PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));
     PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}, {b, HD_COLOR_WRITE}));
-    PASS(.uses = HD_USES({b, HD_SAMPLED_GRAPHICS}, {old, HD_SAMPLED_GRAPHICS}, {c, HD_COLOR_WRITE}, {d, HD_COLOR_WRITE}));
+    PASS(.uses =
+             HD_USES({b, HD_SAMPLED_GRAPHICS}, {old, HD_SAMPLED_GRAPHICS}, {c, HD_COLOR_WRITE}, {d, HD_COLOR_WRITE}));
     PASS(.type = HD_PASS_TRANSFER, .uses = HD_USES({d, HD_TRANSFER_SRC}, {seen, HD_TRANSFER_DST}));
     PASS(.type = HD_PASS_TRANSFER, .uses = HD_USES({seen, HD_TRANSFER_SRC}, {out, HD_TRANSFER_DST}));
     PASS(.type = HD_PASS_HOST, .root = true, .uses = HD_USES({seen, HD_HOST_READ}));
     explain(1);
-    EXPECT("resources", reasons->resources, view.resource_count,
-           {HD_PLACING_FIRST, 0, N, 0, N},        /* a: at 0 */
-           {HD_PLACING_FIRST, 1, N, 1, 0},        /* b: above a, which is still read */
-           {HD_PLACING_PERSISTENT, 2, N, 2, 3},   /* c and its history */
-           {HD_PLACING_PERSISTENT, 2, N, 3, 2},
-           {HD_PLACING_HOST, 5, N, 4, N},
-           {HD_PLACING_EXTERNAL, 4, N, 5, N},
-           {HD_PLACING_TAKES_OVER, 2, 1, 6, 0});  /* d: has a's bytes */
+    EXPECT("resources", reasons->resources, view.resource_count, {HD_PLACING_FIRST, 0, N, 0, N}, /* a: at 0 */
+           {HD_PLACING_FIRST, 1, N, 1, 0},      /* b: above a, which is still read */
+           {HD_PLACING_PERSISTENT, 2, N, 2, 3}, /* c and its history */
+           {HD_PLACING_PERSISTENT, 2, N, 3, 2}, {HD_PLACING_HOST, 5, N, 4, N}, {HD_PLACING_EXTERNAL, 4, N, 5, N},
+           {HD_PLACING_TAKES_OVER, 2, 1, 6, 0}); /* d: has a's bytes */
     cr_assert_eq(view.resources[6].tenant, 0u);
     uint32_t aliases = 0;
     for (uint32_t i = 0; i < view.barrier_count; i++) {
@@ -190,18 +173,15 @@ Test(reasons, culls_by_hand)
 {
     hd_resource a = image(), b = image(), c = image();
     hd_resource out = hd_graph_import(graph, &(hd_import_desc){.width = 64, .height = 64, .format = 37});
-    PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                              /* 0: b's writer would read it */
-    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}, {b, HD_COLOR_WRITE}));    /* 1: nobody reads b */
-    PASS(.uses = HD_USES({c, HD_COLOR_WRITE}));                              /* 2: 4 overwrites c */
-    PASS(.uses = HD_USES({out, HD_COLOR_WRITE}));                            /* 3: 4 overwrites what is kept after the frame */
-    PASS(.uses = HD_USES({c, HD_COLOR_WRITE}, {out, HD_COLOR_WRITE}));       /* 4: kept */
-    PASS(.uses = HD_USES({c, HD_SAMPLED_GRAPHICS}));                         /* 5: writes nothing */
+    PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                           /* 0: b's writer would read it */
+    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}, {b, HD_COLOR_WRITE})); /* 1: nobody reads b */
+    PASS(.uses = HD_USES({c, HD_COLOR_WRITE}));                           /* 2: 4 overwrites c */
+    PASS(.uses = HD_USES({out, HD_COLOR_WRITE})); /* 3: 4 overwrites what is kept after the frame */
+    PASS(.uses = HD_USES({c, HD_COLOR_WRITE}, {out, HD_COLOR_WRITE})); /* 4: kept */
+    PASS(.uses = HD_USES({c, HD_SAMPLED_GRAPHICS}));                   /* 5: writes nothing */
     explain(1);
-    EXPECT("culls", reasons->culled, view.culled_count,
-           {HD_CULL_READER_CULLED, 0, 1, 0, N},
-           {HD_CULL_UNREAD, 1, N, 1, N},
-           {HD_CULL_OVERWRITTEN, 2, 4, 2, N},
-           {HD_CULL_OVERWRITTEN, 3, 4, 3, N},
+    EXPECT("culls", reasons->culled, view.culled_count, {HD_CULL_READER_CULLED, 0, 1, 0, N},
+           {HD_CULL_UNREAD, 1, N, 1, N}, {HD_CULL_OVERWRITTEN, 2, 4, 2, N}, {HD_CULL_OVERWRITTEN, 3, 4, 3, N},
            {HD_CULL_WRITES_NOTHING, 5, N, N, N});
 }
 
@@ -209,21 +189,20 @@ Test(reasons, culls_by_hand)
 Test(reasons, culls_of_versions_by_hand)
 {
     hd_resource a = image(), next;
-    PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                                     /* 0 */
-    PASS(.root = true, .uses = HD_USES({a, HD_COLOR_WRITE, .next = &next}));        /* 1 */
-    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}));                                /* 2: what 0 wrote */
-    PASS(.uses = HD_USES({next, HD_SAMPLED_GRAPHICS}));                             /* 3 */
+    PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                              /* 0 */
+    PASS(.root = true, .uses = HD_USES({a, HD_COLOR_WRITE, .next = &next})); /* 1 */
+    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}));                         /* 2: what 0 wrote */
+    PASS(.uses = HD_USES({next, HD_SAMPLED_GRAPHICS}));                      /* 3 */
     explain(1);
-    EXPECT("culls", reasons->culled, view.culled_count,
-           {HD_CULL_READER_CULLED, 0, 2, 0, N},
-           {HD_CULL_WRITES_NOTHING, 2, N, N, N},
-           {HD_CULL_WRITES_NOTHING, 3, N, N, N});
+    EXPECT("culls", reasons->culled, view.culled_count, {HD_CULL_READER_CULLED, 0, 2, 0, N},
+           {HD_CULL_WRITES_NOTHING, 2, N, N, N}, {HD_CULL_WRITES_NOTHING, 3, N, N, N});
 }
 
 Test(reasons, a_cull_without_a_reason_says_so)
 {
-    static const char text[] = "{\"plan\": 1, \"queues\": [{\"kind\": \"gfx\", \"family\": 0}], \"culled\": [0, 1], \"heaps\": [], "
-                               "\"resources\": [], \"submits\": []}";
+    static const char text[] =
+        "{\"plan\": 1, \"queues\": [{\"kind\": \"gfx\", \"family\": 0}], \"culled\": [0, 1], \"heaps\": [], "
+        "\"resources\": [], \"submits\": []}";
     hd_resource out = hd_graph_import(graph, &(hd_import_desc){.width = 64, .height = 64, .format = 37});
     hd_resource a = image();
     PASS(.uses = HD_USES({out, HD_COLOR_WRITE}));
@@ -244,7 +223,8 @@ static uint64_t seed;
 #define CHECK(condition, ...)                                                                                          \
     do {                                                                                                               \
         if (!(condition))                                                                                              \
-            cr_assert_fail("seed %llu: %s: " #condition, (unsigned long long)seed, (snprintf(what, sizeof(what), __VA_ARGS__), what)); \
+            cr_assert_fail("seed %llu: %s: " #condition, (unsigned long long)seed,                                     \
+                           (snprintf(what, sizeof(what), __VA_ARGS__), what));                                         \
     } while (0)
 static char what[128];
 
@@ -337,7 +317,8 @@ static void check_barriers(void)
             const char *name = hd_reason_name((hd_reason)why->code);
             CHECK(why->code != HD_REASON_NONE && why->code == barrier->reason, "barrier %u", b);
             CHECK(why->pass == barrier->reason_pass, "barrier %u, %s", b, name);
-            CHECK(why->resource < decl.res_count && why->resource == barrier->reason_resource, "barrier %u, %s", b, name);
+            CHECK(why->resource < decl.res_count && why->resource == barrier->reason_resource, "barrier %u, %s", b,
+                  name);
             CHECK(barrier->resource == HD_NONE || barrier->resource == why->resource, "barrier %u, %s", b, name);
             CHECK(fits(why), "barrier %u, %s", b, name);
             CHECK(why->pass == HD_NONE || pass_at[why->pass] > c, "barrier %u, %s", b, name);
@@ -353,15 +334,16 @@ static void check_barriers(void)
 static void check_waits(void)
 {
     for (uint32_t s = 0; s < view.submit_count; s++) {
-        for (uint32_t w = view.submits[s].wait_begin; w < view.submits[s].wait_begin + view.submits[s].wait_count; w++) {
+        for (uint32_t w = view.submits[s].wait_begin; w < view.submits[s].wait_begin + view.submits[s].wait_count;
+             w++) {
             const hd_plan_wait *wait = &view.waits[w];
             const hd_why *why = &reasons->waits[w];
             const char *name = hd_reason_name((hd_reason)why->code);
             CHECK(why->code != HD_REASON_NONE, "wait %u", w);
             CHECK(wait->reason_pass == HD_NONE || wait->reason_pass == why->other_pass, "wait %u, %s", w, name);
             CHECK(why->resource < decl.res_count, "wait %u, %s", w, name);
-            /* Without a pass on the other side it is a barrier of the signalling submit, without one on this side a final
-             * state, that is waited for. */
+            /* Without a pass on the other side it is a barrier of the signalling submit, without one on this side a
+             * final state, that is waited for. */
             CHECK(why->other_pass != HD_NONE || wait->reason_pass == HD_NONE, "wait %u, %s", w, name);
             if (why->other_pass != HD_NONE && why->pass != HD_NONE)
                 CHECK(fits(why), "wait %u, %s", w, name);
@@ -376,7 +358,8 @@ static void check_waits(void)
             if (wait->reason_pass == HD_NONE)
                 continue;
             CHECK(view.submits[from].queue == wait->queue, "wait %u, %s", w, name);
-            while (signal < s && (view.submits[signal].queue != wait->queue || view.submits[signal].signal_value < wait->value))
+            while (signal < s &&
+                   (view.submits[signal].queue != wait->queue || view.submits[signal].signal_value < wait->value))
                 signal++;
             CHECK(signal < s, "wait %u, %s: its pass stands at or before what it waits for", w, name);
         }
@@ -461,8 +444,8 @@ static void check_culls(void)
         CHECK(why->other_pass > pass && why->other_pass < decl.pass_count, "culled pass %u, %s", pass, name);
         int done = does(why->other_pass, why->resource, true);
         bool kept = pass_at[why->other_pass] != HD_NONE;
-        CHECK(why->code == HD_CULL_OVERWRITTEN ? kept && done & WRITES : !kept && done & READS, "culled pass %u, %s", pass,
-              name);
+        CHECK(why->code == HD_CULL_OVERWRITTEN ? kept && done & WRITES : !kept && done & READS, "culled pass %u, %s",
+              pass, name);
     }
 }
 
@@ -473,7 +456,8 @@ Test(reasons, random_frames)
     for (seed = first; seed < first + count; seed++) {
         hdt_random_graph(graph, seed, 1 + (uint32_t)(seed % 40));
         decl = hdi_graph_decl(graph);
-        hd_compile_desc desc = {.queues = queues, .queue_count = 1 + (uint32_t)(seed % 4), .order = (hd_order)(seed / 4 % 3)};
+        hd_compile_desc desc = {
+            .queues = queues, .queue_count = 1 + (uint32_t)(seed % 4), .order = (hd_order)(seed / 4 % 3)};
         hd_plan_reasons_free(reasons, NULL);
         cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
         view = hd_plan_read(plan);
@@ -498,10 +482,12 @@ static void hide(char *text, const char *key)
         at[1] = '_';
 }
 
-/* What a plan without reasons says of itself: the same cuts, placements and culls, waits and image barriers with reasons. */
+/* What a plan without reasons says of itself: the same cuts, placements and culls, waits and image barriers with
+ * reasons. */
 Test(reasons, a_plan_without_reasons_is_explained)
 {
-    static const char *const fields[] = {"\"reason\"", "\"reason_pass\"", "\"reason_resource\"", "\"cut\"", "\"placing\"", "\"tenant\""};
+    static const char *const fields[] = {"\"reason\"", "\"reason_pass\"", "\"reason_resource\"",
+                                         "\"cut\"",    "\"placing\"",     "\"tenant\""};
     for (seed = 1; seed <= 150; seed++) {
         hdt_random_graph(graph, seed, 25);
         explain(1 + (uint32_t)(seed % 4));
@@ -527,7 +513,8 @@ Test(reasons, a_plan_without_reasons_is_explained)
         for (uint32_t i = 0; i < view.resource_count; i++)
             CHECK(found->resources[i].code == reasons->resources[i].code, "resource %u", view.resources[i].id);
         for (uint32_t i = 0; i < view.culled_count; i++)
-            CHECK(memcmp(&found->culled[i], &reasons->culled[i], sizeof(hd_why)) == 0, "culled pass %u", view.culled[i]);
+            CHECK(memcmp(&found->culled[i], &reasons->culled[i], sizeof(hd_why)) == 0, "culled pass %u",
+                  view.culled[i]);
         for (uint32_t i = 0; i < view.wait_count; i++)
             CHECK(found->waits[i].code != HD_REASON_NONE, "wait %u", i);
         for (uint32_t i = 0; i < view.barrier_count; i++)

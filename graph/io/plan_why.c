@@ -71,7 +71,8 @@ const char *hdi_why_text(const hdi_decl *decl, hdi_why_kind kind, const hd_why *
         add(&l, ", %s %s", other_resource_word(kind, why->code),
             hdi_resource_label(decl, why->other_resource, label, sizeof(label)));
     if (why->other_pass != HD_NONE)
-        add(&l, ", %s %s", other_pass_word(kind, why->code), hdi_pass_label(decl, why->other_pass, label, sizeof(label)));
+        add(&l, ", %s %s", other_pass_word(kind, why->code),
+            hdi_pass_label(decl, why->other_pass, label, sizeof(label)));
     if (why->pass != HD_NONE && kind != HDI_WHY_CULL)
         add(&l, ", %s %s", pass_word(kind, why->code), hdi_pass_label(decl, why->pass, label, sizeof(label)));
     return buffer;
