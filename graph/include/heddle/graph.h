@@ -53,8 +53,8 @@ const char *hd_graph_name(const hd_graph *graph);
 #define HD_NONE UINT32_MAX
 typedef struct hd_error {
     hd_result result;
-    uint32_t pass;     /* index of the pass, or HD_NONE */
-    uint32_t resource; /* index of the resource, or HD_NONE */
+    uint32_t pass;     /* index of the pass (of one that was refused: the index that it would have got), or HD_NONE */
+    uint32_t resource; /* index of the resource, likewise, or HD_NONE */
     uint32_t use;      /* index of the use within its pass, or HD_NONE */
     char text[512];    /* a sentence that names them */
 } hd_error;
@@ -527,6 +527,10 @@ hd_result hd_graph_read_fgt(hd_graph *graph, const char *text, size_t bytes, con
 void hd_graph_fgt_error(const hd_graph *graph, const char *file, char *error, size_t error_bytes);
 /* HD_OK, HD_IO, or HD_UNSUPPORTED where .fgt has no word for it; the stream stays open. */
 hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
+/* HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT; each says why every part of the plan is there (hd_plan_explain). JSON,
+ * beyond the format: "reason", "reason_pass", "reason_resource" of barriers, "reason_pass" of waits, "cut" of submits,
+ * "placing" and "tenant" of resources, which are read back; "why" of all these and "culled_why" (as long as "culled"),
+ * which are not: objects with a "code" and, where there is one, "pass", "other_pass", "resource", "other_resource". */
 hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *stream);
