@@ -237,7 +237,8 @@ static uint32_t last_user_on(const hdi_explain *x, uint32_t res, uint32_t queue,
 
 /* A pass of the waiting submit opens memory that a resource had which the other queue used; by the pass that the wait
  * names, if it names one. */
-static bool for_memory(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t signal, uint32_t named, hd_why *out)
+static bool for_memory(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t signal, uint32_t named,
+                       hd_why *out)
 {
     const hd_plan_view *view = &x->view;
     for (uint32_t i = 0; i < view->resource_count; i++) {
