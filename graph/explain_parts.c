@@ -225,38 +225,50 @@ static bool in_general(const hdi_explain *x, uint32_t submit, uint32_t queue, ui
     return false;
 }
 
-static uint32_t last_user_on(const hdi_explain *x, uint32_t res, uint32_t queue, uint32_t last_submit)
+/* One resource has bytes that the other one has too, at another time. */
+static bool shares_bytes(const hdi_explain *x, uint32_t a, uint32_t b)
 {
-    for (uint32_t i = x->plan_begin[res + 1]; i-- > x->plan_begin[res];) {
-        uint32_t user = x->use_pass[x->plan_use[i]];
-        if (x->pass_submit[user] <= last_submit && x->view.submits[x->pass_submit[user]].queue == queue)
-            return user;
-    }
-    return HDI_NONE;
+    if (a == b || x->res_at[a] == HDI_NONE || x->res_at[b] == HDI_NONE)
+        return false;
+    const hd_plan_resource *p = &x->view.resources[x->res_at[a]], *q = &x->view.resources[x->res_at[b]];
+    return p->heap != HD_NONE && p->heap == q->heap && p->offset < q->offset + q->bytes &&
+           q->offset < p->offset + p->bytes;
 }
 
-/* A pass of the waiting submit opens memory that a resource had which the other queue used; by the pass that the wait
- * names, if it names one. */
+/* A pass opens memory that another used through another resource. */
+static bool takes_from(const hdi_explain *x, uint32_t other, uint32_t pass, hd_why *out)
+{
+    const hdi_decl *decl = x->decl;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        for (uint32_t v = decl->pass_use_begin[other]; v < decl->pass_use_begin[other + 1]; v++) {
+            if (!shares_bytes(x, decl->use_res[u], decl->use_res[v]))
+                continue;
+            *out = (hd_why){HD_REASON_ALIAS, pass, other, decl->use_res[u], decl->use_res[v]};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A pass of the waiting submit takes bytes over from one of the other queue, the one that the wait names or, if it
+ * names none, the latest. */
 static bool for_memory(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t signal, uint32_t named,
                        hd_why *out)
 {
-    const hd_plan_view *view = &x->view;
-    for (uint32_t i = 0; i < view->resource_count; i++) {
-        const hd_plan_resource *own = &view->resources[i];
-        uint32_t first = hdi_explain_first_user(x, own->id);
-        if (own->heap == HD_NONE || first == HDI_NONE || x->pass_submit[first] < submit ||
-            view->submits[x->pass_submit[first]].queue != view->submits[submit].queue)
+    const hd_plan_submit *s = &x->view.submits[submit];
+    for (uint32_t c = s->command_begin; c < s->command_begin + s->command_count; c++) {
+        uint32_t pass = x->view.commands[c].index;
+        if (x->view.commands[c].kind != HD_COMMAND_PASS)
             continue;
-        for (uint32_t k = 0; k < view->resource_count; k++) {
-            const hd_plan_resource *other = &view->resources[k];
-            if (k == i || other->heap != own->heap || other->offset >= own->offset + own->bytes ||
-                own->offset >= other->offset + other->bytes)
-                continue;
-            uint32_t last = last_user_on(x, other->id, queue, signal);
-            if (last == HDI_NONE || (named != HDI_NONE && last != named) || x->pass_at[last] > x->pass_at[first])
-                continue;
-            *out = (hd_why){HD_REASON_ALIAS, first, last, own->id, other->id};
+        if (named != HDI_NONE && takes_from(x, named, pass, out))
             return true;
+        for (uint32_t t = named == HDI_NONE ? signal + 1 : 0; t-- > 0;) {
+            const hd_plan_submit *from = &x->view.submits[t];
+            for (uint32_t k = from->command_begin + from->command_count; k-- > from->command_begin;) {
+                if (from->queue == queue && x->view.commands[k].kind == HD_COMMAND_PASS &&
+                    takes_from(x, x->view.commands[k].index, pass, out))
+                    return true;
+            }
         }
     }
     return false;

@@ -347,6 +347,8 @@ static void check_waits(void)
             CHECK(why->other_pass != HD_NONE || wait->reason_pass == HD_NONE, "wait %u, %s", w, name);
             if (why->other_pass != HD_NONE && why->pass != HD_NONE)
                 CHECK(fits(why), "wait %u, %s", w, name);
+            if (why->code == HD_REASON_ALIAS)
+                CHECK(was_tenant(why->resource, why->other_resource, pass_at[why->pass]), "wait %u", w);
             if (why->pass != HD_NONE) {
                 CHECK(does(why->pass, why->resource, false), "wait %u, %s", w, name);
                 CHECK(pass_submit[why->pass] >= s, "wait %u, %s", w, name);
