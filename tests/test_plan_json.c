@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checked.h"
+#include "random.h"
 #include "random_graph.h"
 
 /* Plans as JSON: what is written reads back to the same bytes; what is not a plan is refused with its place. Pictures of
@@ -276,6 +277,43 @@ Test(plan_json, views_say_why)
     free(json);
     free(html);
     free(dot);
+    hd_graph_destroy(graph);
+}
+
+/* Whatever the reader lets through can be explained, drawn and verified: numbers of a plan are changed at random. */
+Test(plan_json, nonsense_that_is_read_is_survived)
+{
+    static const writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
+    uint64_t first = 1, count = 1500;
+    hdt_seeds(&first, &count);
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    FILE *nowhere = fopen("/dev/null", "w");
+    uint32_t read = 0;
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const hd_plan *plan = compile(graph, seed, 12);
+        size_t bytes;
+        char *text = text_of(hd_plan_write_json, graph, plan, &bytes);
+        uint64_t rng = seed;
+        for (uint32_t changes = 1 + hdt_below(&rng, 12); changes > 0; changes--) {
+            size_t at = hdt_below(&rng, (uint32_t)bytes);
+            while (at < bytes && (text[at] < '0' || text[at] > '9'))
+                at++;
+            if (at < bytes)
+                text[at] = (char)('1' + hdt_below(&rng, 9));
+        }
+        hd_plan *broken;
+        if (hd_plan_read_json(graph, text, bytes, NULL, &broken, NULL, 0) == HD_OK) {
+            read++;
+            hd_plan_verify(graph, broken, NULL);
+            for (int i = 0; i < 3; i++)
+                cr_assert_eq(writers[i](graph, broken, nowhere), HD_OK, "seed %llu", (unsigned long long)seed);
+            hd_plan_free(broken, NULL);
+        }
+        free(text);
+    }
+    cr_assert(read > count / 10 || count < 100, "%u of %u were read", read, (uint32_t)count);
+    fclose(nowhere);
     hd_graph_destroy(graph);
 }
 
