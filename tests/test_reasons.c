@@ -458,8 +458,10 @@ Test(reasons, random_frames)
     for (seed = first; seed < first + count; seed++) {
         hdt_random_graph(graph, seed, 1 + (uint32_t)(seed % 40));
         decl = hdi_graph_decl(graph);
-        hd_compile_desc desc = {
-            .queues = queues, .queue_count = 1 + (uint32_t)(seed % 4), .order = (hd_order)(seed / 4 % 3)};
+        hd_compile_desc desc = {.queues = queues,
+                                .queue_count = 1 + (uint32_t)(seed % 4),
+                                .order = (hd_order)(seed / 4 % 3),
+                                .merge_rendering = seed / 12 % 2};
         hd_plan_reasons_free(reasons, NULL);
         cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
         view = hd_plan_read(plan);
