@@ -1,31 +1,25 @@
-#include "phases.h"
+#include "alias_pack.h"
 
-#include <string.h>
-
-#include "csr.h"
 #include "sort.h"
 
 /* Alias: heap and offset of each resource. Two resources may share bytes when the clocks order all uses of one before
- * all uses of the other, on whatever queues they are. Largest first, each at the lowest offset that is free of those it
- * may not share with. Histories, what they are of, and host-visible buffers share with nobody.
+ * all uses of the other, on whatever queues they are. Histories, what they are of, and host-visible buffers share with
+ * nobody.
  *
- * Then a skyline over each heap, in order of first use, tells whose bytes each resource takes over: only the newest
- * tenant of each byte matters, older ones were handed over before. O(resources^2) in the worst case. */
+ * Each heap is packed in several orders and the smallest result stays, ties to the first; once one is as small as the most
+ * bytes alive at once, no other is tried. Which resource takes over whose bytes is found last (alias_tenants.c). */
 
-typedef struct place {
-    uint64_t offset, end;
-    uint32_t res;
-} place;
+enum { LONG_LIFE = 512 }; /* slots */
+enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT };
 
 typedef struct work {
     const hdi_decl *decl;
     const hdi_sizes *sizes;
-    const hdi_hazards *hazards;
-    const hdi_synced *synced;
     const hdi_lifetimes *lifetimes;
-    uint32_t queues;
-    hdi_arena *arena;
+    hdi_pack pack;
     hdi_placed *out;
+    uint64_t *key, *scratch_key, *offset;
+    uint32_t *order, *scratch;
 } work;
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
@@ -33,78 +27,12 @@ static uint64_t align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* All uses of a have finished before b starts, as far as the clocks know. */
-static bool comes_before(const work *w, uint32_t a, uint32_t b)
-{
-    const hdi_stay *x = &w->lifetimes->stay[(size_t)a * w->queues], *y = &w->lifetimes->stay[(size_t)b * w->queues];
-    for (uint32_t q = 0; q < w->queues; q++) {
-        if (x[q].first == HDI_NONE)
-            continue;
-        for (uint32_t k = 0; k < w->queues; k++) {
-            if (y[k].first == HDI_NONE)
-                continue;
-            if (k == q) {
-                if (y[k].first <= x[q].close)
-                    return false;
-                continue;
-            }
-            uint32_t slot = w->hazards->queue_slot[w->hazards->queue_begin[k] + y[k].first];
-            if (w->synced->slot_clock[(size_t)slot * w->queues + q] <= x[q].last)
-                return false;
-        }
-    }
-    return true;
-}
-
-/* Slot order agrees with every clock: only one direction is possible, and none where the slots overlap. On one queue the
- * slots say it all. */
-static bool may_share(const work *w, uint32_t a, uint32_t b)
-{
-    const uint32_t *first = w->lifetimes->res_first, *close = w->lifetimes->res_close;
-    if (first[a] > first[b]) {
-        uint32_t swap = a;
-        a = b;
-        b = swap;
-    }
-    if (close[a] >= first[b])
-        return false;
-    return w->queues == 1 || comes_before(w, a, b);
-}
-
-/* placed: by offset. Returns where the newcomer was put. */
-static uint32_t put_lowest(const work *w, place *placed, uint32_t count, uint32_t res)
-{
-    const hd_memory_need *need = &w->sizes->need[res];
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (placed[i].end <= at || may_share(w, placed[i].res, res))
-            continue;
-        if (placed[i].offset >= at + need->bytes)
-            break;
-        at = align_up(placed[i].end, need->alignment);
-    }
-    uint32_t i = count;
-    while (i > 0 && placed[i - 1].offset > at) {
-        placed[i] = placed[i - 1];
-        i--;
-    }
-    placed[i] = (place){at, at + need->bytes, res};
-    w->out->res_offset[res] = at;
-    return i;
-}
-
 /* ---- heaps ---- */
 
-static bool has_memory(const work *w, uint32_t res)
+static bool is_host_visible(const hdi_decl *decl, uint32_t res)
 {
-    return w->sizes->need[res].bytes != 0;
-}
-
-static uint32_t heap_flags(const work *w, uint32_t res)
-{
-    hd_resource_info info;
-    hdi_resource_info(w->decl, res, &info);
-    return (info.host_visible ? HD_HEAP_HOST : 0) | (w->sizes->res_persistent[res] ? HD_HEAP_PERSISTENT : 0);
+    uint32_t pair = decl->res_pair[res];
+    return (decl->res_flags[res] & HDI_RES_HOST) || (pair != HDI_NONE && decl->res_flags[pair] & HDI_RES_HOST);
 }
 
 static void choose_heaps(work *w)
@@ -112,9 +40,11 @@ static void choose_heaps(work *w)
     hdi_placed *out = w->out;
     for (uint32_t r = 0; r < w->decl->res_count; r++) {
         out->res_heap[r] = HDI_NONE;
-        if (!has_memory(w, r))
+        if (w->sizes->need[r].bytes == 0)
             continue;
-        uint32_t memory = w->sizes->need[r].heap, flags = heap_flags(w, r), h = 0;
+        uint32_t memory = w->sizes->need[r].heap, h = 0;
+        uint32_t flags = (is_host_visible(w->decl, r) ? HD_HEAP_HOST : 0) |
+                         (w->sizes->res_persistent[r] ? HD_HEAP_PERSISTENT : 0);
         while (h < out->heap_count && (out->heap[h].memory != memory || out->heap[h].flags != flags))
             h++;
         if (h == out->heap_count)
@@ -123,158 +53,130 @@ static void choose_heaps(work *w)
     }
 }
 
-static hd_result place_heap(work *w, uint32_t heap, const uint32_t *order, uint32_t count)
+/* One behind another, by first use. */
+static void line_up(work *w, uint32_t heap, const uint32_t *res, uint32_t count)
 {
-    place *placed = HDI_ARENA_ARRAY(w->arena, place, count);
-    if (!placed)
-        return HD_OUT_OF_MEMORY;
-    uint32_t n = 0;
     uint64_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t r = order[i];
-        if (w->out->res_heap[r] != heap)
-            continue;
-        if (w->out->heap[heap].flags) {
-            w->out->res_offset[r] = align_up(end, w->sizes->need[r].alignment);
-        } else {
-            put_lowest(w, placed, n++, r);
-        }
-        uint64_t last = w->out->res_offset[r] + w->sizes->need[r].bytes;
-        end = last > end ? last : end;
+        w->out->res_offset[res[i]] = align_up(end, w->sizes->need[res[i]].alignment);
+        end = w->out->res_offset[res[i]] + w->sizes->need[res[i]].bytes;
     }
     w->out->heap[heap].bytes = end;
-    return HD_OK;
 }
 
-/* ---- tenants ---- */
+/* ---- packing ---- */
 
-typedef struct skyline {
-    place *piece, *next; /* by offset, without overlaps */
-    uint32_t count;
-} skyline;
-
-typedef struct pair_list {
-    uint32_t *res, *tenant;
-    uint32_t count, capacity;
-} pair_list;
-
-static bool add_pair(work *w, pair_list *pairs, uint32_t res, uint32_t tenant)
+/* Largest first, in one of several senses; resources come by first use and stay so where they are equal. */
+static uint64_t key_of(const work *w, uint32_t res, int how)
 {
-    for (uint32_t i = pairs->count; i-- > 0 && pairs->res[i] == res;) {
-        if (pairs->tenant[i] == tenant)
-            return true;
+    uint64_t bytes = w->sizes->need[res].bytes;
+    uint64_t life = w->lifetimes->res_close[res] - w->lifetimes->res_first[res] + 1;
+    switch (how) {
+    case ORDER_AREA:
+        return UINT64_MAX - (bytes / 256 + 1) * life;
+    case ORDER_CLASS: /* powers of two, and those first that live to the latest */
+        return UINT64_MAX - (((uint64_t)(64 - __builtin_clzll(bytes)) << 32) | w->lifetimes->res_close[res]);
+    default:
+        return UINT64_MAX - bytes;
     }
-    if (pairs->count == pairs->capacity) {
-        uint32_t grown = pairs->capacity ? 2 * pairs->capacity : 256;
-        uint32_t *a = HDI_ARENA_ARRAY(w->arena, uint32_t, grown), *b = HDI_ARENA_ARRAY(w->arena, uint32_t, grown);
-        if (!a || !b)
-            return false;
-        if (pairs->count) {
-            memcpy(a, pairs->res, pairs->count * sizeof(*a));
-            memcpy(b, pairs->tenant, pairs->count * sizeof(*b));
-        }
-        *pairs = (pair_list){a, b, pairs->count, grown};
-    }
-    pairs->res[pairs->count] = res;
-    pairs->tenant[pairs->count++] = tenant;
-    return true;
 }
 
-/* The newcomer covers its bytes; whom it covers are its tenants. A piece is split at most once on either side. */
-static bool cover(work *w, skyline *sky, pair_list *pairs, uint32_t res)
+static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t count)
 {
-    uint64_t begin = w->out->res_offset[res], end = begin + w->sizes->need[res].bytes;
-    uint32_t n = 0;
-    bool added = false;
-    for (uint32_t i = 0; i < sky->count; i++) {
-        place p = sky->piece[i];
-        if (p.end <= begin || p.offset >= end) {
-            if (p.offset >= end && !added) {
-                sky->next[n++] = (place){begin, end, res};
-                added = true;
+    uint64_t least, best = UINT64_MAX, lives = 0;
+    for (uint32_t i = 0; i < count; i++)
+        lives += w->lifetimes->res_close[by_first[i]] - w->lifetimes->res_first[by_first[i]] + 1;
+    /* Where everything lives long, packing by size has little to gain and much to look at. */
+    int orders = lives <= (uint64_t)count * LONG_LIFE ? ORDER_COUNT : ORDER_IN_TIME + 1;
+    if (!hdi_pack_least(&w->pack, by_first, count, &least))
+        return false;
+    for (int how = ORDER_IN_TIME; how < orders && best > least; how++) {
+        uint64_t top;
+        if (how == ORDER_IN_TIME) {
+            if (!hdi_pack_in_time(&w->pack, by_first, count, w->offset, &top))
+                return false;
+        } else {
+            for (uint32_t i = 0; i < count; i++) {
+                w->order[i] = by_first[i];
+                w->key[i] = key_of(w, by_first[i], how);
             }
-            sky->next[n++] = p;
-            continue;
+            hdi_sort_u64(w->key, w->order, w->scratch_key, w->scratch, count);
+            if (!hdi_pack_in_order(&w->pack, w->order, count, w->offset, &top))
+                return false;
         }
-        if (!add_pair(w, pairs, res, p.res))
-            return false;
-        if (p.offset < begin)
-            sky->next[n++] = (place){p.offset, begin, p.res};
-        if (!added)
-            sky->next[n++] = (place){begin, end, res};
-        added = true;
-        if (p.end > end)
-            sky->next[n++] = (place){end, p.end, p.res};
+        if (top >= best)
+            continue;
+        best = top;
+        for (uint32_t i = 0; i < count; i++)
+            w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
     }
-    if (!added)
-        sky->next[n++] = (place){begin, end, res};
-    place *swap = sky->piece;
-    sky->piece = sky->next;
-    sky->next = swap;
-    sky->count = n;
+    w->out->heap[heap].bytes = count ? best : 0;
     return true;
 }
 
-static hd_result find_tenants(work *w, const uint32_t *by_first, uint32_t count)
+/* Resources with memory by first use: a counting sort over slots. */
+static uint32_t sort_by_first(work *w, uint32_t slot_count, uint32_t *by_first)
 {
-    hdi_placed *out = w->out;
-    pair_list pairs = {0};
-    skyline sky = {HDI_ARENA_ARRAY(w->arena, place, 2 * (size_t)count + 1),
-                   HDI_ARENA_ARRAY(w->arena, place, 2 * (size_t)count + 1), 0};
-    if (w->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t heap = 0; heap < out->heap_count; heap++) {
-        sky.count = 0;
-        for (uint32_t i = 0; out->heap[heap].flags == 0 && i < count; i++) {
-            if (out->res_heap[by_first[i]] == heap && !cover(w, &sky, &pairs, by_first[i]))
-                return HD_OUT_OF_MEMORY;
-        }
+    uint32_t *begin = HDI_ARENA_ZEROED(w->pack.arena, uint32_t, (size_t)slot_count + 2);
+    uint32_t count = 0;
+    if (!begin)
+        return 0;
+    for (uint32_t r = 0; r < w->decl->res_count; r++) {
+        if (w->out->res_heap[r] == HDI_NONE)
+            continue;
+        uint32_t first = w->lifetimes->res_first[r];
+        begin[(first < slot_count ? first : slot_count) + 1]++; /* a history that nobody uses: at the end */
+        count++;
     }
-    out->tenant_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)w->decl->res_count + 1);
-    out->tenant = HDI_ARENA_ARRAY(w->arena, uint32_t, pairs.count);
-    uint32_t *order = HDI_ARENA_ARRAY(w->arena, uint32_t, pairs.count);
-    if (w->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    hdi_csr_build(pairs.res, pairs.count, w->decl->res_count, out->tenant_begin, order);
-    for (uint32_t i = 0; i < pairs.count; i++)
-        out->tenant[i] = pairs.tenant[order[i]];
-    return HD_OK;
+    for (uint32_t s = 0; s <= slot_count; s++)
+        begin[s + 1] += begin[s];
+    for (uint32_t r = 0; r < w->decl->res_count; r++) {
+        uint32_t first = w->lifetimes->res_first[r];
+        if (w->out->res_heap[r] != HDI_NONE)
+            by_first[begin[first < slot_count ? first : slot_count]++] = r;
+    }
+    return count;
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
                     const hdi_synced *synced, const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out)
 {
-    work w = {decl, sizes, hazards, synced, lifetimes, queues->count, arena, out};
     uint32_t n = decl->res_count;
+    work w = {.decl = decl, .sizes = sizes, .lifetimes = lifetimes, .out = out};
+    w.pack = (hdi_pack){.sizes = sizes,
+                        .hazards = hazards,
+                        .synced = synced,
+                        .lifetimes = lifetimes,
+                        .queues = queues->count,
+                        .res_count = n,
+                        .by_clocks = queues->count > 1,
+                        .arena = arena};
     out->heap_count = 0;
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, 64 * 4);
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     out->res_offset = HDI_ARENA_ZEROED(arena, uint64_t, n);
-    uint64_t *key = HDI_ARENA_ARRAY(arena, uint64_t, n), *scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, n);
-    uint32_t *by_first = HDI_ARENA_ARRAY(arena, uint32_t, n), *order = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    uint32_t *scratch = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    w.offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
+    w.key = HDI_ARENA_ARRAY(arena, uint64_t, n);
+    w.scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, n);
+    w.order = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    w.scratch = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    uint32_t *by_first = HDI_ARENA_ARRAY(arena, uint32_t, n), *in_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     choose_heaps(&w);
-    uint32_t count = 0;
-    for (uint32_t r = 0; r < n; r++) {
-        if (out->res_heap[r] == HDI_NONE)
-            continue;
-        key[count] = lifetimes->res_first[r];
-        by_first[count++] = r;
-    }
-    hdi_sort_u64(key, by_first, scratch_key, scratch, count);
-    for (uint32_t i = 0; i < count; i++) {
-        order[i] = by_first[i];
-        key[i] = UINT64_MAX - sizes->need[order[i]].bytes;
-    }
-    hdi_sort_u64(key, order, scratch_key, scratch, count);
+    uint32_t count = sort_by_first(&w, hazards->slot_count, by_first);
     for (uint32_t heap = 0; heap < out->heap_count; heap++) {
-        hd_result result = place_heap(&w, heap, order, count);
-        if (result != HD_OK)
-            return result;
+        uint32_t members = 0;
+        for (uint32_t i = 0; i < count; i++) {
+            if (out->res_heap[by_first[i]] == heap)
+                in_heap[members++] = by_first[i];
+        }
+        if (out->heap[heap].flags)
+            line_up(&w, heap, in_heap, members);
+        else if (!pack_heap(&w, heap, in_heap, members))
+            return HD_OUT_OF_MEMORY;
     }
-    return find_tenants(&w, by_first, count);
+    return arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, by_first, count, out);
 }
 
 hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,

@@ -145,7 +145,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         result = hdi_sync(&t->hazards, &t->queues, t->hazards.memory_edge, t->hazards.memory_edge_count, arena, &t->synced);
     lap(desc, HD_PHASE_SYNC, &since);
     if (result == HD_OK)
-        result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, arena, &t->lifetimes);
+        result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, arena, &t->lifetimes);
     lap(desc, HD_PHASE_LIFETIME, &since);
     if (result == HD_OK)
         result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, arena, &t->placed);

@@ -62,8 +62,34 @@ static void close_stay(const hdi_hazards *hazards, const uint32_t *group_end, ui
     stay->close = group_end[group < group_count ? group : group_count];
 }
 
+/* The last slot that may not take over the bytes of a resource: on each queue, what comes before it is known there. */
+static uint32_t find_close(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, const hdi_stay *stay)
+{
+    uint32_t close = 0;
+    for (uint32_t q = 0; q < queues; q++) {
+        if (stay[q].first == HDI_NONE)
+            continue;
+        const uint32_t *known = &synced->slot_known[(size_t)slot_at(hazards, q, stay[q].last) * queues];
+        for (uint32_t k = 0; k < queues; k++) {
+            uint32_t on_queue = hazards->queue_begin[k + 1] - hazards->queue_begin[k], last;
+            if (on_queue == 0)
+                continue;
+            if (k == q)
+                last = slot_at(hazards, q, stay[q].close);
+            else if (known[k] == HDI_NONE)
+                last = slot_at(hazards, k, on_queue - 1);
+            else if (hazards->slot_pos[known[k]] == 0)
+                continue;
+            else
+                last = slot_at(hazards, k, hazards->slot_pos[known[k]] - 1);
+            close = last > close ? last : close;
+        }
+    }
+    return close;
+}
+
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                       const hdi_queues *queues, hdi_arena *arena, hdi_lifetimes *out)
+                       const hdi_queues *queues, const hdi_synced *synced, hdi_arena *arena, hdi_lifetimes *out)
 {
     uint32_t q_count = queues->count;
     out->stay = HDI_ARENA_ARRAY(arena, hdi_stay, (size_t)decl->res_count * q_count);
@@ -94,13 +120,9 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
             if (end > begin)
                 add_tail(decl, hazards, &hazards->epoch[end - 1], stay);
         }
-        for (uint32_t q = 0; q < q_count; q++) {
+        for (uint32_t q = 0; q < q_count; q++)
             close_stay(hazards, group_end, group_count, q, &stay[q]);
-            if (stay[q].first == HDI_NONE)
-                continue;
-            uint32_t slot = slot_at(hazards, q, stay[q].close);
-            out->res_close[r] = slot > out->res_close[r] ? slot : out->res_close[r];
-        }
+        out->res_close[r] = find_close(hazards, synced, q_count, stay);
     }
     return HD_OK;
 }

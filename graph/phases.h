@@ -181,6 +181,7 @@ typedef struct hdi_synced {
     hdi_wait *wait;
     uint32_t *slot_submit;
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
+    uint32_t *slot_known; /* [slot * queues + q]: first slot of queue q before which this one has finished, HDI_NONE */
 } hdi_synced;
 /* extra: edges beside those of the hazards. */
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_edge *extra, uint32_t extra_count,
@@ -198,10 +199,10 @@ typedef struct hdi_stay {
 typedef struct hdi_lifetimes {
     hdi_stay *stay;                    /* [res * queues + q] */
     uint32_t *res_first, *res_last;    /* slots; first > last: unused */
-    uint32_t *res_close;               /* slot: the latest close of its stays, as a slot */
+    uint32_t *res_close;               /* slot: whoever starts behind it, on any queue, may take over its bytes */
 } hdi_lifetimes;
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                       const hdi_queues *queues, hdi_arena *arena, hdi_lifetimes *out);
+                       const hdi_queues *queues, const hdi_synced *synced, hdi_arena *arena, hdi_lifetimes *out);
 
 /* ---- alias ---- */
 

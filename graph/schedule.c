@@ -12,7 +12,7 @@
  *
  * Serial. */
 
-enum { WINDOW = 64, LIST_WINDOW = 48 };
+enum { WINDOW = 64, LIST_WINDOW = 48, WIDE_WINDOW = 80 };
 #define SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait */
 
 uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
@@ -163,7 +163,7 @@ static hd_result one_queue(hdi_sched *s, const hdi_goal *goal, hdi_schedule *out
     default:
         break;
     }
-    rules.most = s->depth + s->depth / 4 + 1;
+    rules.most = 2 * s->depth;
     if (hdi_schedule_groups(s, &rules, out))
         return HD_OK;
     if (s->arena->failed)
@@ -230,6 +230,7 @@ static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sc
         return result;
     hdi_schedule lean = *out;
     rules.cap = 3 * s->peak;
+    rules.window = WIDE_WINDOW;
     result = run_list(s, &rules, out);
     if (result == HD_OK && out->makespan_us > 0.97 * lean.makespan_us)
         *out = lean;

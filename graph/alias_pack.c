@@ -1,0 +1,261 @@
+#include "alias_pack.h"
+
+#include <string.h>
+
+/* Packers. In order: greedy by a given order (size first, as in greedy-by-size arena planning), first fit by offset.
+ * Those that may be in the way are found over time: slots are cut into buckets, and each keeps what was placed in it by
+ * offset. O(resources * (placed in a bucket) * buckets of a life). In time: first fit over free ranges, O(resources *
+ * free ranges). */
+
+enum { BUCKET_SLOTS = 32 };
+
+typedef struct entry {
+    uint64_t offset, end;
+    uint32_t first, close, res;
+} entry;
+
+struct hdi_pack_bucket {
+    entry *item;
+    uint32_t count, capacity;
+};
+
+static uint64_t align_up(uint64_t value, uint64_t alignment)
+{
+    return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/* All uses of a have finished before b starts, as far as the clocks know. */
+static bool comes_before(const hdi_pack *pack, uint32_t a, uint32_t b)
+{
+    const hdi_stay *x = &pack->lifetimes->stay[(size_t)a * pack->queues], *y = &pack->lifetimes->stay[(size_t)b * pack->queues];
+    for (uint32_t q = 0; q < pack->queues; q++) {
+        if (x[q].first == HDI_NONE)
+            continue;
+        for (uint32_t k = 0; k < pack->queues; k++) {
+            if (y[k].first == HDI_NONE)
+                continue;
+            if (k == q) {
+                if (y[k].first <= x[q].close)
+                    return false;
+                continue;
+            }
+            uint32_t slot = pack->hazards->queue_slot[pack->hazards->queue_begin[k] + y[k].first];
+            if (pack->synced->slot_clock[(size_t)slot * pack->queues + q] <= x[q].last)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Slot order agrees with every clock: only one direction is possible, and none where the slots overlap. */
+bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b)
+{
+    const uint32_t *first = pack->lifetimes->res_first, *last = pack->lifetimes->res_last;
+    if (first[a] > first[b]) {
+        uint32_t swap = a;
+        a = b;
+        b = swap;
+    }
+    if (pack->by_clocks)
+        return last[a] < first[b] && comes_before(pack, a, b);
+    return pack->lifetimes->res_close[a] < first[b];
+}
+
+/* ---- in a given order ---- */
+
+static bool insert(hdi_pack *pack, struct hdi_pack_bucket *bucket, const entry *e)
+{
+    if (bucket->count == bucket->capacity) {
+        uint32_t grown = bucket->capacity ? 2 * bucket->capacity : 32;
+        entry *fresh = HDI_ARENA_ARRAY(pack->arena, entry, grown);
+        if (!fresh)
+            return false;
+        if (bucket->count)
+            memcpy(fresh, bucket->item, bucket->count * sizeof(*fresh));
+        bucket->item = fresh;
+        bucket->capacity = grown;
+    }
+    uint32_t at = bucket->count++;
+    for (; at > 0 && bucket->item[at - 1].offset > e->offset; at--)
+        bucket->item[at] = bucket->item[at - 1];
+    bucket->item[at] = *e;
+    return true;
+}
+
+/* Whether an entry is in the way of a resource. */
+static bool conflicts(const hdi_pack *pack, const entry *e, uint32_t res, uint32_t first, uint32_t close)
+{
+    return e->first <= close && first <= e->close && (!pack->by_clocks || !hdi_may_share(pack, e->res, res));
+}
+
+/* The lowest offset in one bucket. */
+static uint64_t lowest_in_bucket(const hdi_pack *pack, const struct hdi_pack_bucket *bucket, uint32_t res, uint32_t first,
+                                 uint32_t close)
+{
+    uint64_t bytes = pack->sizes->need[res].bytes, alignment = pack->sizes->need[res].alignment, at = 0;
+    for (uint32_t i = 0; i < bucket->count; i++) {
+        const entry *e = &bucket->item[i];
+        if (e->end <= at || !conflicts(pack, e, res, first, close))
+            continue;
+        if (e->offset >= at + bytes)
+            break;
+        at = align_up(e->end, alignment);
+    }
+    return at;
+}
+
+/* The same over several: the buckets are merged by offset as they are walked. */
+static uint64_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t to, uint32_t *cursor, uint32_t res,
+                                  uint32_t first, uint32_t close)
+{
+    uint64_t bytes = pack->sizes->need[res].bytes, alignment = pack->sizes->need[res].alignment, at = 0;
+    for (uint32_t b = from; b <= to; b++)
+        cursor[b] = 0;
+    for (;;) {
+        const entry *best = NULL;
+        uint32_t best_bucket = 0;
+        for (uint32_t b = from; b <= to; b++) {
+            const struct hdi_pack_bucket *bucket = &pack->bucket[b];
+            while (cursor[b] < bucket->count && bucket->item[cursor[b]].end <= at)
+                cursor[b]++;
+            if (cursor[b] < bucket->count && (!best || bucket->item[cursor[b]].offset < best->offset)) {
+                best = &bucket->item[cursor[b]];
+                best_bucket = b;
+            }
+        }
+        if (!best || best->offset >= at + bytes)
+            return at;
+        cursor[best_bucket]++;
+        if (conflicts(pack, best, res, first, close))
+            at = align_up(best->end, alignment);
+    }
+}
+
+bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+{
+    const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->lifetimes->res_close;
+    if (!pack->bucket) {
+        pack->bucket_count = pack->hazards->slot_count / BUCKET_SLOTS + 1;
+        pack->bucket = HDI_ARENA_ZEROED(pack->arena, struct hdi_pack_bucket, pack->bucket_count);
+    }
+    uint32_t *cursor = HDI_ARENA_ARRAY(pack->arena, uint32_t, pack->bucket_count);
+    if (!pack->bucket || !cursor)
+        return false;
+    for (uint32_t b = 0; b < pack->bucket_count; b++)
+        pack->bucket[b].count = 0;
+    *top = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = order[i], first = res_first[res], close = res_close[res];
+        uint32_t from = first / BUCKET_SLOTS, to = close / BUCKET_SLOTS;
+        uint64_t at = from == to ? lowest_in_bucket(pack, &pack->bucket[from], res, first, close)
+                                 : lowest_in_buckets(pack, from, to, cursor, res, first, close);
+        entry e = {at, at + pack->sizes->need[res].bytes, first, close, res};
+        for (uint32_t b = from; b <= to; b++) {
+            if (!insert(pack, &pack->bucket[b], &e))
+                return false;
+        }
+        offset[res] = at;
+        *top = e.end > *top ? e.end : *top;
+    }
+    return true;
+}
+
+/* ---- in time ---- */
+
+typedef struct range {
+    uint64_t begin, end;
+} range;
+
+/* Free ranges by offset; the last one has no end. */
+typedef struct free_list {
+    range *item;
+    uint32_t count;
+} free_list;
+
+static uint64_t take_lowest(free_list *list, uint64_t bytes, uint64_t alignment)
+{
+    uint32_t i = 0;
+    uint64_t at = align_up(list->item[0].begin, alignment);
+    while (at + bytes > list->item[i].end)
+        at = align_up(list->item[++i].begin, alignment);
+    range before = {list->item[i].begin, at}, behind = {at + bytes, list->item[i].end};
+    uint32_t parts = (before.begin < before.end) + (behind.begin < behind.end);
+    if (parts == 2) {
+        memmove(&list->item[i + 2], &list->item[i + 1], (list->count - i - 1) * sizeof(range));
+        list->item[i] = before;
+        list->item[i + 1] = behind;
+        list->count++;
+    } else if (parts == 1) {
+        list->item[i] = before.begin < before.end ? before : behind;
+    } else {
+        memmove(&list->item[i], &list->item[i + 1], (list->count - i - 1) * sizeof(range));
+        list->count--;
+    }
+    return at;
+}
+
+static void give_back(free_list *list, uint64_t begin, uint64_t end)
+{
+    uint32_t i = 0;
+    while (list->item[i].begin < begin) /* the last one is behind everything taken */
+        i++;
+    bool joins_behind = list->item[i].begin == end, joins_before = i > 0 && list->item[i - 1].end == begin;
+    if (joins_behind && joins_before) {
+        list->item[i - 1].end = list->item[i].end;
+        memmove(&list->item[i], &list->item[i + 1], (list->count - i - 1) * sizeof(range));
+        list->count--;
+    } else if (joins_behind) {
+        list->item[i].begin = begin;
+    } else if (joins_before) {
+        list->item[i - 1].end = end;
+    } else {
+        memmove(&list->item[i + 1], &list->item[i], (list->count - i) * sizeof(range));
+        list->item[i] = (range){begin, end};
+        list->count++;
+    }
+}
+
+bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top)
+{
+    const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->lifetimes->res_close;
+    uint32_t slots = pack->hazards->slot_count;
+    free_list list = {HDI_ARENA_ARRAY(pack->arena, range, (size_t)count + 2), 1};
+    uint32_t *closing = HDI_ARENA_ARRAY(pack->arena, uint32_t, slots); /* newest of each slot, chained */
+    uint32_t *next = HDI_ARENA_ARRAY(pack->arena, uint32_t, pack->res_count);
+    if (pack->arena->failed)
+        return false;
+    memset(closing, 0xff, slots * sizeof(*closing));
+    list.item[0] = (range){0, UINT64_MAX};
+    *top = 0;
+    for (uint32_t i = 0, slot = 0; i < count; i++) {
+        uint32_t res = by_first[i];
+        for (; slot < res_first[res]; slot++) {
+            for (uint32_t r = closing[slot]; r != HDI_NONE; r = next[r])
+                give_back(&list, offset[r], offset[r] + pack->sizes->need[r].bytes);
+        }
+        offset[res] = take_lowest(&list, pack->sizes->need[res].bytes, pack->sizes->need[res].alignment);
+        uint64_t end = offset[res] + pack->sizes->need[res].bytes;
+        *top = end > *top ? end : *top;
+        next[res] = closing[res_close[res]];
+        closing[res_close[res]] = res;
+    }
+    return true;
+}
+
+bool hdi_pack_least(const hdi_pack *pack, const uint32_t *res, uint32_t count, uint64_t *least)
+{
+    uint64_t *change = HDI_ARENA_ZEROED(pack->arena, uint64_t, (size_t)pack->hazards->slot_count + 1), live = 0;
+    const uint32_t *end = pack->by_clocks ? pack->lifetimes->res_last : pack->lifetimes->res_close;
+    if (!change)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        change[pack->lifetimes->res_first[res[i]]] += pack->sizes->need[res[i]].bytes;
+        change[end[res[i]] + 1] -= pack->sizes->need[res[i]].bytes; /* unsigned wrap is undone by the running sum */
+    }
+    *least = 0;
+    for (uint32_t s = 0; s <= pack->hazards->slot_count; s++) {
+        live += change[s];
+        *least = live > *least ? live : *least;
+    }
+    return true;
+}

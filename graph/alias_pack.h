@@ -1,0 +1,37 @@
+/* Between alias.c, which sorts resources into heaps and tries packing orders, and the packers. */
+#ifndef HDI_ALIAS_PACK_H
+#define HDI_ALIAS_PACK_H
+
+#include "phases.h"
+
+/* What packers know of resources. first and close are slots: outside of them nobody shares bytes unsafely; between them
+ * only the clocks can allow it, and with one GPU queue never do. */
+typedef struct hdi_pack {
+    const hdi_sizes *sizes;
+    const hdi_hazards *hazards;
+    const hdi_synced *synced;
+    const hdi_lifetimes *lifetimes;
+    uint32_t queues, res_count;
+    bool by_clocks;
+    hdi_arena *arena;
+    struct hdi_pack_bucket *bucket; /* of hdi_pack_in_order, kept from order to order */
+    uint32_t bucket_count;
+} hdi_pack;
+
+/* All uses of one have finished before the other starts, whichever comes first. */
+bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
+
+/* Each resource, in the given order, at the lowest offset that is free of those that it may not share with. False: out of
+ * memory. *top: bytes that the heap needs. */
+bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
+
+/* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows. */
+bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
+
+/* Most bytes whose lives overlap: no packing needs less. */
+bool hdi_pack_least(const hdi_pack *pack, const uint32_t *res, uint32_t count, uint64_t *least);
+
+/* Whose bytes each resource takes over. */
+hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, hdi_placed *out);
+
+#endif
