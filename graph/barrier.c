@@ -399,5 +399,5 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
         visit_segment(&w, seg);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    return hdi_place_barriers(decl, frozen, queues, hazards, &list, arena, out);
+    return hdi_place_barriers(decl, frozen, queues, hazards, synced, &list, arena, out);
 }

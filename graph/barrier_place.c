@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "csr.h"
+#include "vk_numbers.h"
 
 /* Chooses the point of each barrier. Each asks for an interval of its queue; the fewest points that meet all intervals
  * are found by taking intervals by their ends and opening a new point, at the end, only where the newest one lies too
@@ -111,8 +112,19 @@ static void remember(recent *seen, const hdi_request *r, uint32_t point)
     seen->point[seen->count++ % RECENT] = point;
 }
 
+/* Semaphores brought what happened before the request back to its own queue, by way of another one; for a request that
+ * another one comes after, before its point. */
+static bool came_round(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request *r, uint32_t point)
+{
+    if (r->seg != HDI_NONE || r->dst_stages & HDI_STAGE_HOST)
+        return false;
+    uint32_t slot = hazards->queue_slot[hazards->queue_begin[r->queue] + (r->early ? point : r->high) / 2];
+    return 2 * synced->slot_round[slot] > r->low;
+}
+
 /* Keeps the items of a point that nothing stands for; returns how many. Images first: they are never dropped. */
-static uint32_t drop_spared(const hdi_request_list *list, uint32_t *items, uint32_t count, uint32_t point, recent *seen)
+static uint32_t drop_spared(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request_list *list,
+                            uint32_t *items, uint32_t count, uint32_t point, recent *seen)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -121,7 +133,7 @@ static uint32_t drop_spared(const hdi_request_list *list, uint32_t *items, uint3
     }
     for (uint32_t i = 0; i < count; i++) {
         const hdi_request *r = &list->item[items[i]];
-        if (is_spared(seen, r))
+        if (is_spared(seen, r) || came_round(hazards, synced, r, point))
             continue;
         if (r->seg == HDI_NONE)
             remember(seen, r, point);
@@ -177,8 +189,8 @@ static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
 }
 
 hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
-                             const hdi_hazards *hazards, const hdi_request_list *list, hdi_arena *arena,
-                             hdi_barriers *out)
+                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request_list *list,
+                             hdi_arena *arena, hdi_barriers *out)
 {
     uint32_t points = 2 * hazards->slot_count, n = list->count;
     uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, n), *point = HDI_ARENA_ARRAY(arena, uint32_t, n);
@@ -207,7 +219,7 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
             queue = hazards->slot_queue[slot];
             seen.count = 0;
         }
-        uint32_t count = drop_spared(list, items + begin[p], begin[p + 1] - begin[p], p - 2 * hazards->queue_begin[queue], &seen);
+        uint32_t count = drop_spared(hazards, synced, list, items + begin[p], begin[p + 1] - begin[p], p - 2 * hazards->queue_begin[queue], &seen);
         if (count == 0)
             continue;
         *batch = out->batch_count;

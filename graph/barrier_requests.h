@@ -25,7 +25,7 @@ typedef struct hdi_request_list {
 uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request);
 
 hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
-                             const hdi_hazards *hazards, const hdi_request_list *list, hdi_arena *arena,
-                             hdi_barriers *out);
+                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request_list *list,
+                             hdi_arena *arena, hdi_barriers *out);
 
 #endif

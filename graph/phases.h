@@ -181,6 +181,7 @@ typedef struct hdi_synced {
     hdi_wait *wait;
     uint32_t *slot_submit;
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
+    uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
     uint32_t *slot_known; /* [slot * queues + q]: first slot of queue q before which this one has finished, HDI_NONE */
 } hdi_synced;
 /* extra: edges beside those of the hazards. */

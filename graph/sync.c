@@ -69,6 +69,8 @@ static void find_waits(work *w, uint32_t s, uint32_t *clock)
         w->signals[from] = 1;
         w->out->wait[w->out->wait_count++] = (hdi_wait){.queue = q, .pos = want[q] - 1, .reason_pass = found.reason[q]};
         const uint32_t *brings = &w->out->slot_clock[(size_t)from * queues];
+        uint32_t *round = &w->out->slot_round[s], own = hazards->slot_queue[s];
+        *round = brings[own] > *round ? brings[own] : *round;
         for (uint32_t k = 0; k < queues; k++)
             clock[k] = brings[k] > clock[k] ? brings[k] : clock[k];
         clock[q] = want[q] > clock[q] ? want[q] : clock[q];
@@ -87,6 +89,7 @@ static void sweep(work *w)
         else
             memset(clock, 0, queues * sizeof(*clock));
         clock[q] = pos;
+        w->out->slot_round[s] = pos ? w->out->slot_round[slot_at(hazards, q, pos - 1)] : 0;
         w->slot_wait_begin[s] = w->out->wait_count;
         find_waits(w, s, clock);
     }
@@ -155,6 +158,7 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, (size_t)hazards->edge_count + extra_count);
     out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * queues->count);
+    out->slot_round = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_known = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * queues->count);
     w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots + 1);
     w.signals = HDI_ARENA_ZEROED(arena, uint8_t, slots);
