@@ -63,12 +63,18 @@ static bool join_ranges(hd_range *a, const hd_range *b, bool is_buffer)
         a->bytes += b->bytes;
         return true;
     }
+    if (a->aspect != b->aspect) { /* the same piece of depth and of stencil is one of both */
+        bool both = a->aspect == HD_ASPECT_DEPTH && b->aspect == HD_ASPECT_STENCIL && a->mip_base == b->mip_base &&
+                    a->mip_count == b->mip_count && a->layer_base == b->layer_base && a->layer_count == b->layer_count;
+        a->aspect = both ? 0 : a->aspect;
+        return both;
+    }
     if (a->mip_base == b->mip_base && a->mip_count == b->mip_count && a->layer_base + a->layer_count == b->layer_base) {
         a->layer_count += b->layer_count;
         return true;
     }
     if (a->layer_base == b->layer_base && a->layer_count == b->layer_count && a->mip_base + a->mip_count == b->mip_base) {
-        a->mip_count += b->mip_count;
+        a->mip_count = (uint16_t)(a->mip_count + b->mip_count);
         return true;
     }
     return false;

@@ -20,13 +20,19 @@ static hd_result resolve_range(const hdi_res_info *info, bool is_buffer, hd_rang
     }
     if (range->mip_base >= info->mips || range->layer_base >= info->layers)
         return HD_BAD_RANGE;
+    if (range->aspect) {
+        uint32_t all = hdi_format_aspects(info->format);
+        if (range->aspect & ~all)
+            return HD_BAD_RANGE;
+        range->aspect = range->aspect == all ? 0 : range->aspect;
+    }
     if (range->mip_count == 0)
-        range->mip_count = info->mips - range->mip_base;
+        range->mip_count = (uint16_t)(info->mips - range->mip_base);
     if (range->layer_count == 0)
         range->layer_count = info->layers - range->layer_base;
     if (range->mip_count > info->mips - range->mip_base || range->layer_count > info->layers - range->layer_base)
         return HD_BAD_RANGE;
-    *whole = range->mip_count == info->mips && range->layer_count == info->layers;
+    *whole = range->mip_count == info->mips && range->layer_count == info->layers && range->aspect == 0;
     return HD_OK;
 }
 
@@ -39,7 +45,8 @@ static bool ranges_overlap(const hd_graph *graph, uint32_t a, uint32_t b)
     if (graph->res_flags[graph->use_res[a]] & HDI_RES_BUFFER)
         return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
     return x->mip_base < y->mip_base + y->mip_count && y->mip_base < x->mip_base + x->mip_count &&
-           x->layer_base < y->layer_base + y->layer_count && y->layer_base < x->layer_base + x->layer_count;
+           x->layer_base < y->layer_base + y->layer_count && y->layer_base < x->layer_base + x->layer_count &&
+           hdi_aspects_meet(x, y);
 }
 
 /* Reads agree when their layouts do; depth_read and sampled reads agree on the read-only depth layout. */

@@ -36,6 +36,11 @@ bool hdi_format_has_stencil(uint32_t format)
     return format >= 127 && format <= 130;
 }
 
+uint32_t hdi_format_aspects(uint32_t format)
+{
+    return (hdi_format_has_depth(format) ? HD_ASPECT_DEPTH : 0u) | (hdi_format_has_stencil(format) ? HD_ASPECT_STENCIL : 0u);
+}
+
 /* Colors of one layout stand side by side, UINT and SINT among them at the same places. */
 bool hdi_format_is_integer(uint32_t format)
 {

@@ -6,12 +6,13 @@
 #include "csr.h"
 #include "sort.h"
 
-/* Freeze: splits each resource into segments, the pieces that no use splits: a grid of mips and layers for images,
- * intervals for buffers. A resource that is only used whole is one segment, and costs nothing but its number. Ranged
+/* Freeze: splits each resource into segments, the pieces that no use splits: a grid of mips and layers for images (with
+ * a row for depth and one for stencil at each mip, where a use names one of them), intervals for buffers. A resource that is only used whole is one segment, and costs nothing but its number. Ranged
  * resources: boundaries of their ranges, sorted and made unique. O(uses + ranges log). */
 
 typedef struct cuts {
-    uint32_t count; /* boundaries; pieces + 1 */
+    uint32_t count;   /* boundaries; pieces + 1 */
+    uint32_t aspects; /* of mips: 2 where depth and stencil are apart, else 1 */
     const uint64_t *at;
 } cuts;
 
@@ -49,7 +50,7 @@ static cuts find_cuts(work *w, uint32_t res, int part)
     uint64_t *at = HDI_ARENA_ARRAY(w->arena, uint64_t, unique);
     if (at)
         memcpy(at, w->keys, unique * sizeof(*at));
-    return (cuts){unique, at};
+    return (cuts){unique, 1, at};
 }
 
 /* Index of a boundary that is known to be there. */
@@ -72,10 +73,13 @@ static uint32_t split(work *w, uint32_t res, hdi_span *range_span, cuts out[2])
     const hdi_decl *decl = w->decl;
     bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
     out[0] = find_cuts(w, res, 0);
-    out[1] = is_buffer ? (cuts){2, NULL} : find_cuts(w, res, 1);
+    out[1] = is_buffer ? (cuts){2, 1, NULL} : find_cuts(w, res, 1);
     if (!out[0].at || (!is_buffer && !out[1].at))
         return 0;
     uint32_t columns = out[1].count - 1;
+    for (uint32_t i = w->res_range_begin[res]; i < w->res_range_begin[res + 1] && !is_buffer; i++)
+        out[0].aspects = w->decl->range[w->res_range[i]].aspect ? 2 : out[0].aspects;
+    uint32_t aspects = out[0].aspects;
     for (uint32_t i = w->res_range_begin[res]; i < w->res_range_begin[res + 1]; i++) {
         uint32_t r = w->res_range[i];
         const hd_range *range = &decl->range[r];
@@ -85,20 +89,24 @@ static uint32_t split(work *w, uint32_t res, hdi_span *range_span, cuts out[2])
             continue;
         }
         uint32_t mip = find(&out[0], range->mip_base), layer = find(&out[1], range->layer_base);
-        range_span[r] = (hdi_span){mip * columns + layer,
-                                   find(&out[0], (uint64_t)range->mip_base + range->mip_count) - mip,
-                                   find(&out[1], (uint64_t)range->layer_base + range->layer_count) - layer, columns};
+        uint32_t mips = find(&out[0], (uint64_t)range->mip_base + range->mip_count) - mip;
+        uint32_t layers = find(&out[1], (uint64_t)range->layer_base + range->layer_count) - layer;
+        uint32_t row = mip * aspects + (range->aspect == HD_ASPECT_STENCIL);
+        range_span[r] = range->aspect ? (hdi_span){row * columns + layer, mips, layers, aspects * columns}
+                                      : (hdi_span){row * columns + layer, mips * aspects, layers, columns};
     }
-    return (out[0].count - 1) * columns;
+    return (out[0].count - 1) * aspects * columns;
 }
 
 static hd_range piece(bool is_buffer, const cuts *c, uint32_t local)
 {
     if (is_buffer)
         return (hd_range){.offset = c[0].at[local], .bytes = c[0].at[local + 1] - c[0].at[local]};
-    uint32_t columns = c[1].count - 1, mip = local / columns, layer = local % columns;
-    return (hd_range){.mip_base = (uint32_t)c[0].at[mip],
-                      .mip_count = (uint32_t)(c[0].at[mip + 1] - c[0].at[mip]),
+    uint32_t columns = c[1].count - 1, row = local / columns, layer = local % columns, mip = row / c[0].aspects;
+    uint32_t aspect = row % c[0].aspects ? HD_ASPECT_STENCIL : HD_ASPECT_DEPTH;
+    return (hd_range){.mip_base = (uint16_t)c[0].at[mip],
+                      .mip_count = (uint16_t)(c[0].at[mip + 1] - c[0].at[mip]),
+                      .aspect = c[0].aspects == 2 ? aspect : 0,
                       .layer_base = (uint32_t)c[1].at[layer],
                       .layer_count = (uint32_t)(c[1].at[layer + 1] - c[1].at[layer])};
 }
@@ -198,7 +206,7 @@ hd_result hdi_freeze(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *out, ui
                 out->seg_range[seg] = (hd_range){.offset = 0, .bytes = decl->res_info[r].bytes};
             else
                 out->seg_range[seg] =
-                    (hd_range){.mip_count = decl->res_info[r].mips, .layer_count = decl->res_info[r].layers};
+                    (hd_range){.mip_count = (uint16_t)decl->res_info[r].mips, .layer_count = decl->res_info[r].layers};
         }
         ranged += is_ranged;
     }

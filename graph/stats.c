@@ -118,7 +118,8 @@ static bool overlap(const hdi_decl *decl, uint32_t a, uint32_t b)
     if (decl->res_flags[decl->use_res[a]] & HDI_RES_BUFFER)
         return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
     return x->mip_base < y->mip_base + y->mip_count && y->mip_base < x->mip_base + x->mip_count &&
-           x->layer_base < y->layer_base + y->layer_count && y->layer_base < x->layer_base + x->layer_count;
+           x->layer_base < y->layer_base + y->layer_count && y->layer_base < x->layer_base + x->layer_count &&
+           hdi_aspects_meet(x, y);
 }
 
 /* Longest chain of costs: each use follows earlier uses of the same resource that overlap it, one of the two writing. A

@@ -123,6 +123,13 @@ uint32_t hdi_format_bytes(uint32_t format);
 bool hdi_format_has_depth(uint32_t format);
 bool hdi_format_has_stencil(uint32_t format);
 bool hdi_format_is_integer(uint32_t format);
+/* The aspects of a depth or stencil format, HD_ASPECT_*; 0: a color. */
+uint32_t hdi_format_aspects(uint32_t format);
+/* Whether two ranges of images share an aspect. */
+static inline bool hdi_aspects_meet(const hd_range *a, const hd_range *b)
+{
+    return a->aspect == 0 || b->aspect == 0 || (a->aspect & b->aspect) != 0;
+}
 
 #include "plan_block.h"
 

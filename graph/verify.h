@@ -64,6 +64,7 @@ typedef struct hdi_verify {
     uint32_t *use_scope; /* scope that a use is an attachment of, or HDI_NONE */
 
     uint32_t *seg_begin; /* res_count + 1 */
+    uint8_t *res_aspects; /* 2: depth and stencil apart, each a row at every piece of axis 0; else 1 */
     uint32_t *cut_begin; /* 2 * res_count + 1: axis 0 (mips, or bytes) and axis 1 (layers) */
     uint64_t *cut;       /* ends included: n + 1 values for n pieces */
     uint32_t seg_count;
@@ -114,13 +115,13 @@ hd_result hdi_verify_walk(hdi_verify *v);
 
 /* Segments of a range: calls for each. */
 typedef struct hdi_vrect {
-    uint32_t base, a0, a1, b0, b1, stride;
+    uint32_t base, a0, a1, step, b0, b1, stride;
 } hdi_vrect;
 hdi_vrect hdi_verify_rect(const hdi_verify *v, uint32_t res, const hd_range *range);
 hdi_vrect hdi_verify_use_rect(const hdi_verify *v, uint32_t use);
 #define HV_EACH_SEG(rect, s)                                                                                           \
     for (hdi_vrect hv_r = (rect), *hv_once = &hv_r; hv_once; hv_once = NULL)                                           \
-        for (uint32_t hv_a = hv_r.a0; hv_a < hv_r.a1; hv_a++)                                                          \
+        for (uint32_t hv_a = hv_r.a0; hv_a < hv_r.a1; hv_a += hv_r.step)                                                \
             for (uint32_t hv_b = hv_r.b0, s = hv_r.base + hv_a * hv_r.stride + hv_b; hv_b < hv_r.b1; hv_b++, s++)
 
 /* Order. */

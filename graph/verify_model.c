@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The model: segments (the largest pieces that no use and no barrier splits; a grid of mips and layers, or intervals),
+/* The model: segments (the largest pieces that no use and no barrier splits; a grid of mips, aspects and layers, or
+ * intervals),
  * and the culling rule recomputed over them, with the pass whose content each use must see. O(uses * segments). */
 
 typedef struct cut_list {
@@ -30,6 +31,8 @@ static void cut_range(hdi_verify *v, cut_list *list, uint32_t res, const hd_rang
         cut_at(v, list, res * 2, r->offset + r->bytes);
         return;
     }
+    if (r->aspect)
+        v->res_aspects[res] = 2;
     cut_at(v, list, res * 2, r->mip_base);
     cut_at(v, list, res * 2, r->mip_base + r->mip_count);
     cut_at(v, list, res * 2 + 1, r->layer_base);
@@ -95,7 +98,8 @@ hdi_vrect hdi_verify_rect(const hdi_verify *v, uint32_t res, const hd_range *r)
 {
     uint32_t n0 = v->cut_begin[res * 2 + 1] - v->cut_begin[res * 2] - 1;
     uint32_t n1 = v->cut_begin[res * 2 + 2] - v->cut_begin[res * 2 + 1] - 1;
-    hdi_vrect rect = {.base = v->seg_begin[res], .a1 = n0, .b1 = n1, .stride = n1};
+    uint32_t aspects = v->res_aspects[res];
+    hdi_vrect rect = {.base = v->seg_begin[res], .a1 = n0 * aspects, .step = 1, .b1 = n1, .stride = n1};
     if (!r)
         return rect;
     if (v->d.res_flags[res] & HDI_RES_BUFFER) {
@@ -103,8 +107,12 @@ hdi_vrect hdi_verify_rect(const hdi_verify *v, uint32_t res, const hd_range *r)
         rect.a1 = find_cut(v, res * 2, r->offset + r->bytes);
         return rect;
     }
-    rect.a0 = find_cut(v, res * 2, r->mip_base);
-    rect.a1 = find_cut(v, res * 2, r->mip_base + r->mip_count);
+    rect.a0 = find_cut(v, res * 2, r->mip_base) * aspects;
+    rect.a1 = find_cut(v, res * 2, (uint64_t)r->mip_base + r->mip_count) * aspects;
+    if (r->aspect) {
+        rect.a0 += r->aspect == HD_ASPECT_STENCIL;
+        rect.step = aspects;
+    }
     rect.b0 = find_cut(v, res * 2 + 1, r->layer_base);
     rect.b1 = find_cut(v, res * 2 + 1, r->layer_base + r->layer_count);
     return rect;
@@ -116,8 +124,10 @@ static hd_result make_segments(hdi_verify *v)
     cut_list list = {.count = HDI_ARENA_ZEROED(&v->arena, uint32_t, axes)};
     v->cut_begin = HDI_ARENA_ZEROED(&v->arena, uint32_t, (size_t)axes + 1);
     v->seg_begin = HDI_ARENA_ZEROED(&v->arena, uint32_t, (size_t)v->d.res_count + 1);
+    v->res_aspects = HDI_ARENA_ARRAY(&v->arena, uint8_t, v->d.res_count);
     if (v->arena.failed)
         return HD_OUT_OF_MEMORY;
+    memset(v->res_aspects, 1, v->d.res_count);
     cut_all(v, &list);
     for (uint32_t i = 0; i < axes; i++)
         v->cut_begin[i + 1] = v->cut_begin[i] + list.count[i];
@@ -137,7 +147,7 @@ static hd_result make_segments(hdi_verify *v)
     v->cut_begin[axes] = to;
     uint64_t total = 0;
     for (uint32_t r = 0; r < v->d.res_count; r++) {
-        total += (uint64_t)list.count[r * 2] * list.count[r * 2 + 1];
+        total += (uint64_t)list.count[r * 2] * list.count[r * 2 + 1] * v->res_aspects[r];
         if (total > UINT32_MAX / 2)
             return HD_OUT_OF_MEMORY;
         v->seg_begin[r + 1] = (uint32_t)total;

@@ -54,7 +54,7 @@ static bool same_place(const hdi_verify *v, uint32_t a, uint32_t b)
         return true;
     const hd_range *r = &v->d.range[x], *s = &v->d.range[y];
     return r->mip_base == s->mip_base && r->mip_count == s->mip_count && r->layer_base == s->layer_base &&
-           r->layer_count == s->layer_count;
+           r->layer_count == s->layer_count && r->aspect == s->aspect;
 }
 
 static void fail(hdi_verify *v, uint32_t use, const char *what)

@@ -46,7 +46,9 @@ static bool check_range(hdi_verify *v, uint32_t b)
     } else {
         uint32_t mips = info->mips ? info->mips : 1, layers = info->layers ? info->layers : 1;
         inside = r->mip_count && r->layer_count && in_table(r->mip_base, r->mip_count, mips) &&
-                 in_table(r->layer_base, r->layer_count, layers);
+                 in_table(r->layer_base, r->layer_count, layers) &&
+                 (r->aspect == 0 || ((r->aspect == HD_ASPECT_DEPTH || r->aspect == HD_ASPECT_STENCIL) &&
+                                     hdi_format_aspects(info->format) == (HD_ASPECT_DEPTH | HD_ASPECT_STENCIL)));
     }
     if (!inside)
         hdi_verify_fail(v, "range: barrier %u reaches outside resource %u '%s'", b, x->resource,

@@ -8,19 +8,6 @@
 /* Rendering scopes on a device: what is resolved, loaded, stored and thrown away, checked by the pixels that come out.
  * Drawing is clearing rectangles inside the scope. */
 
-typedef struct rect_pass {
-    scene *s;
-    VkClearAttachment clear;
-    VkRect2D rect;
-} rect_pass;
-
-static void clear_rect(hd_recorder *recorder, void *user)
-{
-    const rect_pass *r = user;
-    VkClearRect rect = {.rect = r->rect, .layerCount = 1};
-    HDT_FN(&r->s->f, vkCmdClearAttachments)(hd_vk_commands(recorder), 1, &r->clear, 1, &rect);
-}
-
 static rect_pass color_rect(scene *s, int x, int y, uint32_t w, uint32_t h, float red, float green)
 {
     return (rect_pass){
@@ -238,4 +225,99 @@ Test(vk_attach, a_shared_scope)
 Test(vk_attach, a_shared_scope_on_several_workers)
 {
     shared_scope(4);
+}
+
+typedef struct aspect_copy {
+    scene *s;
+    hd_resource image, buffer;
+    uint32_t aspect;
+    VkImageView views[2];
+} aspect_copy;
+
+static void copy_aspect(hd_recorder *recorder, void *user)
+{
+    aspect_copy *c = user;
+    VkBufferImageCopy region = {.imageSubresource = {c->aspect, 0, 0, 1}, .imageExtent = {SIZE, SIZE, 1}};
+    HDT_FN(&c->s->f, vkCmdCopyImageToBuffer)
+    (hd_vk_commands(recorder), hd_vk_image(recorder, c->image), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+     hd_vk_buffer(recorder, c->buffer), 1, &region);
+}
+
+/* Views of one aspect each, for a shader of the pass. */
+static void look_at_both(hd_recorder *recorder, void *user)
+{
+    aspect_copy *c = user;
+    c->views[0] = hd_vk_view(recorder, c->image, NULL);
+    c->views[1] = hd_vk_view(recorder, c->image, &(hd_range){.aspect = HD_ASPECT_STENCIL});
+    cr_expect(hd_vk_view(recorder, c->image, &(hd_range){.aspect = 1}) == VK_NULL_HANDLE);
+}
+
+/* Depth is read while stencil is drawn, then depth is drawn while stencil is read, then alone; both come out. */
+Test(vk_attach, depth_and_stencil_apart)
+{
+    scene s;
+    open_scene(&s, NULL);
+    static uint32_t depths[PIXELS], stencils[PIXELS / 4];
+    const hd_range depth = {.aspect = HD_ASPECT_DEPTH}, stencil = {.aspect = HD_ASPECT_STENCIL};
+    rect_pass first = {
+        &s, {.aspectMask = VK_IMAGE_ASPECT_STENCIL_BIT, .clearValue.depthStencil.stencil = 9}, {{4, 5}, {33, 21}}};
+    rect_pass second = depth_rect(&s, 10, 2, 20, 40, 0.5f), third = depth_rect(&s, 50, 50, 10, 10, 0.75f);
+    for (uint32_t frame = 0; frame < 3; frame++) {
+        hd_graph_begin(s.graph);
+        hd_resource both = image(&s, "both", VK_FORMAT_D32_SFLOAT_S8_UINT);
+        hd_resource color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM);
+        aspect_copy copies[3] = {{&s, both, buffer(&s, "depths", PIXELS * 4), VK_IMAGE_ASPECT_DEPTH_BIT},
+                                 {&s, both, buffer(&s, "stencils", PIXELS), VK_IMAGE_ASPECT_STENCIL_BIT},
+                                 {.s = &s, .image = both}};
+        word_check checks[2] = {{.buffer = copies[0].buffer, .count = PIXELS, .copy = depths},
+                                {.buffer = copies[1].buffer, .count = PIXELS / 4, .copy = stencils}};
+        hd_graph_pass(
+            s.graph, &(hd_pass_desc){.name = "clear",
+                                     .uses = HD_USES({both, HD_DEPTH_WRITE, .clear = {.depth = 0.25f, .stencil = 3}})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "stencil",
+                                               .record = clear_rect,
+                                               .user = &first,
+                                               .uses = HD_USES({both, HD_DEPTH_READ, .range = depth},
+                                                               {both, HD_DEPTH_RW, .range = stencil})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "look",
+                                               .record = look_at_both,
+                                               .user = &copies[2],
+                                               .root = true,
+                                               .uses = HD_USES({both, HD_SAMPLED_GRAPHICS}, {color, HD_COLOR_WRITE})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "depth over stencil",
+                                               .record = clear_rect,
+                                               .user = &second,
+                                               .uses = HD_USES({both, HD_DEPTH_RW, .range = depth},
+                                                               {both, HD_DEPTH_READ, .range = stencil})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "depth beside stencil",
+                                               .record = clear_rect,
+                                               .user = &third,
+                                               .uses = HD_USES({both, HD_DEPTH_RW, .range = depth},
+                                                               {both, HD_SAMPLED_GRAPHICS, .range = stencil})});
+        for (uint32_t i = 0; i < 2; i++) {
+            hd_graph_pass(s.graph,
+                          &(hd_pass_desc){.name = "copy",
+                                          .type = HD_PASS_COMPUTE,
+                                          .record = copy_aspect,
+                                          .user = &copies[i],
+                                          .pin = i ? HD_PIN_COMPUTE : HD_PIN_NONE,
+                                          .uses = HD_USES({both, HD_TRANSFER_SRC, .range = i ? stencil : depth},
+                                                          {copies[i].buffer, HD_TRANSFER_DST})});
+            add_check(&s, &checks[i]);
+        }
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+        cr_expect(copies[2].views[0] && copies[2].views[1] && copies[2].views[0] != copies[2].views[1]);
+        uint32_t bad = 0;
+        const unsigned char *bytes = (const unsigned char *)stencils;
+        for (int i = 0; i < PIXELS; i++) {
+            int x = i % SIZE, y = i / SIZE;
+            bad += bytes[i] != (inside(&first.rect, x, y) ? 9 : 3);
+            bad += depths[i] != depth_bits(inside(&third.rect, x, y)    ? 0.75f
+                                           : inside(&second.rect, x, y) ? 0.5f
+                                                                        : 0.25f);
+        }
+        cr_expect_eq(bad, 0, "%u wrong pixels", bad);
+    }
+    close_scene(&s);
 }

@@ -37,20 +37,6 @@ Test(vk_frames, clear_copy_check)
     close_scene(&s);
 }
 
-/* Clears part of the attachments from inside the rendering scope. */
-typedef struct rect_pass {
-    scene *s;
-    VkClearAttachment clear;
-    VkRect2D rect;
-} rect_pass;
-
-static void clear_rect(hd_recorder *recorder, void *user)
-{
-    const rect_pass *r = user;
-    VkClearRect rect = {.rect = r->rect, .layerCount = 1};
-    HDT_FN(&r->s->f, vkCmdClearAttachments)(hd_vk_commands(recorder), 1, &r->clear, 1, &rect);
-}
-
 /* Depth: written, then read-only beside a colour attachment, then loaded and written on; three values come out. */
 Test(vk_frames, depth)
 {

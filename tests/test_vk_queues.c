@@ -7,4 +7,5 @@
 #include "test_vk_history.c"
 #include "test_vk_resources.c"
 #include "test_vk_random.c"
+#include "test_vk_attach.c"
 #include "test_vk_version.c"

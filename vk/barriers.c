@@ -62,7 +62,7 @@ static void add(const hdi_vk_frame *frame, barrier_arrays *arrays, const hd_plan
         .srcQueueFamilyIndex = barrier->src_family,
         .dstQueueFamilyIndex = barrier->dst_family,
         .image = object->image,
-        .subresourceRange = {hdi_vk_aspects(object->key.format), range->mip_base, range->mip_count, range->layer_base,
+        .subresourceRange = {range->aspect ? range->aspect : hdi_vk_aspects(object->key.format), range->mip_base, range->mip_count, range->layer_base,
                              range->layer_count},
     };
 }

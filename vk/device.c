@@ -253,7 +253,11 @@ static hd_result create_device(hd_vk *vk, const hd_vk_desc *desc, const uint32_t
         .maintenance4 = VK_TRUE,
     };
     VkPhysicalDeviceVulkan12Features want12 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .pNext = &want13, .timelineSemaphore = VK_TRUE};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = &want13,
+        .separateDepthStencilLayouts = vk->aspects_apart,
+        .timelineSemaphore = VK_TRUE,
+    };
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = &want12,

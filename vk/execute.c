@@ -101,6 +101,12 @@ static hd_result check_plan(const hdi_vk_frame *frame)
         uint32_t res = plan->barriers[b].resource;
         if (res != HD_NONE && (res >= frame->decl.res_count || frame->plan_index[res] == HDI_NONE))
             return refuse(frame->vk, "a barrier names a resource that is not in it");
+        if (res == HD_NONE || frame->decl.res_flags[res] & HDI_RES_BUFFER || !plan->barriers[b].range.aspect)
+            continue;
+        if (!frame->vk->aspects_apart) {
+            hdi_log(&frame->vk->log, HD_LOG_ERROR, "depth and stencil apart need separateDepthStencilLayouts");
+            return HD_UNSUPPORTED;
+        }
     }
     return scopes_fit(frame) ? HD_OK : refuse(frame->vk, "its rendering scopes do not fit its passes");
 }

@@ -70,13 +70,17 @@ VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_ran
     if (whole.mip_base >= key->mips || whole.layer_base >= key->layers)
         return VK_NULL_HANDLE;
     if (whole.mip_count == 0)
-        whole.mip_count = key->mips - whole.mip_base;
+        whole.mip_count = (uint16_t)(key->mips - whole.mip_base);
     if (whole.layer_count == 0)
         whole.layer_count = key->layers - whole.layer_base;
     if (whole.mip_count > key->mips - whole.mip_base || whole.layer_count > key->layers - whole.layer_base)
         return VK_NULL_HANDLE;
     VkImageAspectFlags aspects = hdi_vk_aspects(key->format);
-    if (aspects & VK_IMAGE_ASPECT_DEPTH_BIT)
+    if (whole.aspect & ~aspects)
+        return VK_NULL_HANDLE;
+    if (whole.aspect)
+        aspects = whole.aspect;
+    else if (aspects & VK_IMAGE_ASPECT_DEPTH_BIT)
         aspects = VK_IMAGE_ASPECT_DEPTH_BIT;
     return hdi_vk_view_get(recorder->vk, recorder->frame->slot, object, &whole, aspects, view_type(key, &whole));
 }

@@ -20,7 +20,7 @@ static hd_range use_range(const hdi_vk_frame *frame, uint32_t use)
     if (range != HDI_NONE)
         return frame->decl.range[range];
     const hdi_res_info *info = &frame->decl.res_info[frame->decl.use_res[use]];
-    return (hd_range){.mip_count = info->mips, .layer_count = info->layers};
+    return (hd_range){.mip_count = (uint16_t)info->mips, .layer_count = info->layers};
 }
 
 static hd_result refuse(const hdi_vk_frame *frame, uint32_t pass, const char *why)
@@ -30,11 +30,30 @@ static hd_result refuse(const hdi_vk_frame *frame, uint32_t pass, const char *wh
     return HD_UNSUPPORTED;
 }
 
+static VkImageAspectFlags use_aspects(const hdi_vk_frame *frame, uint32_t use)
+{
+    uint32_t aspect = use_range(frame, use).aspect;
+    return aspect ? aspect : hdi_vk_aspects(frame->decl.res_info[frame->decl.use_res[use]].format);
+}
+
+/* Depth and stencil that are used apart must still be shown by one view. */
+static VkImageAspectFlags view_aspects(const hdi_vk_frame *frame, uint32_t pass, uint32_t use)
+{
+    const hdi_decl *decl = &frame->decl;
+    VkImageAspectFlags aspects = 0;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        if (decl->use_res[u] == decl->use_res[use] &&
+            decl->access[decl->use_access[u]].attachment == decl->access[decl->use_access[use]].attachment)
+            aspects |= use_aspects(frame, u);
+    }
+    return aspects;
+}
+
 /* An image as a rendering sees it. */
 typedef struct attached {
     VkImageView view;
     VkImageLayout layout;
-    VkImageAspectFlags aspects;
+    VkImageAspectFlags aspects; /* of the use */
     uint32_t width, height, layers;
 } attached;
 
@@ -53,12 +72,12 @@ static hd_result attach(hdi_vk_frame *frame, uint32_t pass, uint32_t use, attach
     VkImageViewType type = range.layer_count > 1 ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_2D;
     *out = (attached){
         .layout = (VkImageLayout)frame->decl.access[frame->decl.use_access[use]].layout,
-        .aspects = hdi_vk_aspects(key->format),
+        .aspects = use_aspects(frame, use),
         .width = width ? width : 1,
         .height = height ? height : 1,
         .layers = range.layer_count,
     };
-    out->view = hdi_vk_view_get(frame->vk, frame->slot, object, &range, out->aspects, type);
+    out->view = hdi_vk_view_get(frame->vk, frame->slot, object, &range, view_aspects(frame, pass, use), type);
     if (out->view == VK_NULL_HANDLE)
         return (hd_result)atomic_load_explicit(&frame->slot->failure, memory_order_relaxed);
     return HD_OK;
@@ -75,13 +94,40 @@ static hd_result add_resolve(hdi_vk_frame *frame, uint32_t pass, uint32_t resolv
     out->resolveImageView = to.view;
     out->resolveImageLayout = to.layout;
     out->resolveMode = (VkResolveModeFlagBits)frame->decl.use_exec[use].resolve_mode;
-    if (!(to.aspects & VK_IMAGE_ASPECT_DEPTH_BIT))
-        return HD_OK;
-    /* Stencil beside it takes the first sample: every device can, and an average of it means nothing. */
-    bool differs = to.aspects & VK_IMAGE_ASPECT_STENCIL_BIT && out->resolveMode != VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
-    if (!(out->resolveMode & frame->vk->depth_resolves) || (differs && !frame->vk->independent_resolves))
-        return refuse(frame, pass, "the device cannot resolve depth in that mode");
     return HD_OK;
+}
+
+/* A use of depth, stencil or both. */
+static hd_result add_depth(hdi_vk_frame *frame, uint32_t pass, const VkRenderingAttachmentInfo *attachment,
+                           VkImageAspectFlags aspects, rendering_scope *out)
+{
+    bool depth = aspects & VK_IMAGE_ASPECT_DEPTH_BIT, stencil = aspects & VK_IMAGE_ASPECT_STENCIL_BIT;
+    if ((depth && out->has_depth) || (stencil && out->has_stencil) ||
+        (out->has_depth && out->depth.imageView != attachment->imageView) ||
+        (out->has_stencil && out->stencil.imageView != attachment->imageView))
+        return refuse(frame, pass, "more than one depth attachment");
+    if (depth)
+        out->depth = *attachment;
+    if (stencil)
+        out->stencil = *attachment;
+    /* Stencil beside depth takes the first sample: every device can, and an average of it means nothing. */
+    if (depth && stencil && attachment->resolveMode != VK_RESOLVE_MODE_NONE)
+        out->stencil.resolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+    out->has_depth |= depth;
+    out->has_stencil |= stencil;
+    return HD_OK;
+}
+
+/* Whether the device can resolve depth and stencil together as the scope asks. */
+static bool can_resolve(const hd_vk *vk, const rendering_scope *scope)
+{
+    VkResolveModeFlags depth = scope->has_depth ? scope->depth.resolveMode : 0;
+    VkResolveModeFlags stencil = scope->has_stencil ? scope->stencil.resolveMode : 0;
+    if ((depth & ~vk->depth_resolves) || (stencil & ~vk->stencil_resolves))
+        return false;
+    if (!scope->has_depth || !scope->has_stencil || depth == stencil)
+        return true;
+    return vk->independent_resolves || ((depth == 0 || stencil == 0) && vk->independent_resolve_none);
 }
 
 static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t last_pass,
@@ -107,14 +153,10 @@ static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t las
             return result;
     }
     if (access->attachment == HDI_ATTACHMENT_DEPTH) {
-        if (out->has_depth || out->has_stencil)
-            return refuse(frame, pass, "more than one depth attachment");
         attachment.clearValue.depthStencil = (VkClearDepthStencilValue){clear->depth, clear->stencil};
-        out->depth = out->stencil = attachment;
-        if (attachment.resolveMode != VK_RESOLVE_MODE_NONE)
-            out->stencil.resolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
-        out->has_depth = from.aspects & VK_IMAGE_ASPECT_DEPTH_BIT;
-        out->has_stencil = from.aspects & VK_IMAGE_ASPECT_STENCIL_BIT;
+        result = add_depth(frame, pass, &attachment, from.aspects, out);
+        if (result != HD_OK)
+            return result;
     } else {
         if (out->color_count == MAX_COLORS || out->color_count == frame->vk->limits.maxColorAttachments)
             return refuse(frame, pass, "more color attachments than the device has");
@@ -143,6 +185,8 @@ hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, 
         if (result != HD_OK)
             return result;
     }
+    if (!can_resolve(frame->vk, &scope))
+        return refuse(frame, pass, "the device cannot resolve depth or stencil in that mode");
     *area = (VkRect2D){{0, 0}, {scope.width, scope.height}};
     VkRenderingInfo info = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,

@@ -264,8 +264,9 @@ struct hd_vk {
     hdi_vk_device_table fn;
     VkPhysicalDeviceLimits limits;
     uint64_t max_buffer_bytes;
-    VkResolveModeFlags depth_resolves; /* modes */
-    bool independent_resolves;         /* of depth in one mode and stencil in another */
+    VkResolveModeFlags depth_resolves, stencil_resolves; /* modes */
+    bool independent_resolves, independent_resolve_none; /* depth in one mode and stencil in another, or in none */
+    bool aspects_apart;                                  /* layouts of depth and stencil may differ */
     VkPhysicalDeviceMemoryProperties memory;
 
     hdi_vk_queue queues[HD_MAX_QUEUES]; /* queue_count of the GPU, then the host's */

@@ -28,12 +28,15 @@ static hd_result check_device(hd_vk *vk)
     vk->limits = base->limits;
     vk->max_buffer_bytes = maintenance4.maxBufferSize;
     vk->depth_resolves = resolves.supportedDepthResolveModes;
+    vk->stencil_resolves = resolves.supportedStencilResolveModes;
     vk->independent_resolves = resolves.independentResolve;
+    vk->independent_resolve_none = resolves.independentResolveNone;
     VkPhysicalDeviceVulkan13Features has13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
     VkPhysicalDeviceVulkan12Features has12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                               .pNext = &has13};
     VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &has12};
     vk->in.vkGetPhysicalDeviceFeatures2(vk->physical_device, &has);
+    vk->aspects_apart = has12.separateDepthStencilLayouts;
     const char *missing = !has12.timelineSemaphore  ? "timelineSemaphore"
                           : !has13.synchronization2 ? "synchronization2"
                           : !has13.dynamicRendering ? "dynamicRendering"

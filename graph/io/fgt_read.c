@@ -303,9 +303,12 @@ static bool read_pass(reader *r)
 
 static bool read_image_range(reader *r, hd_range *range)
 {
-    if (!read_u32(r, 4, "mip base", &range->mip_base) || !read_u32(r, 5, "mip count", &range->mip_count) ||
+    uint32_t mip_base, mip_count;
+    if (!read_u32(r, 4, "mip base", &mip_base) || !read_u32(r, 5, "mip count", &mip_count) ||
         !read_u32(r, 6, "layer base", &range->layer_base) || !read_u32(r, 7, "layer count", &range->layer_count))
         return false;
+    range->mip_base = (uint16_t)(mip_base < UINT16_MAX ? mip_base : UINT16_MAX); /* no image has so many */
+    range->mip_count = (uint16_t)(mip_count < UINT16_MAX ? mip_count : UINT16_MAX);
     if (range->mip_count == 0 || range->layer_count == 0)
         return fail(r, HD_BAD_RANGE, "%s: a count is 0", hd_result_text(HD_BAD_RANGE));
     return true;

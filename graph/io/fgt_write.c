@@ -33,7 +33,8 @@ static bool can_write(const hdi_decl *decl)
     if (decl->late_count)
         return false;
     for (uint32_t u = 0; u < decl->use_count; u++) {
-        if (!decl->access[decl->use_access[u]].name)
+        bool ranged = decl->use_range[u] != HDI_NONE && !(decl->res_flags[decl->use_res[u]] & HDI_RES_BUFFER);
+        if (!decl->access[decl->use_access[u]].name || (ranged && decl->range[decl->use_range[u]].aspect))
             return false;
     }
     return true;

@@ -258,18 +258,24 @@ static bool read_range(reader *r, const json_t *item, hd_plan_barrier *out)
         return fail(r, "'range' is no array of %zu numbers", count);
     uint64_t v[4] = {0};
     for (size_t i = 0; i < count; i++) {
-        if (!number(r, json_array_get(range, i), "range", is_buffer ? INT64_MAX : UINT32_MAX, &v[i]))
+        if (!number(r, json_array_get(range, i), "range", is_buffer ? INT64_MAX : i < 2 ? UINT16_MAX : UINT32_MAX, &v[i]))
             return false;
     }
     if (is_buffer)
         out->range = (hd_range){.offset = v[0], .bytes = v[1]};
     else
-        out->range = (hd_range){.mip_base = (uint32_t)v[0],
-                                .mip_count = (uint32_t)v[1],
+        out->range = (hd_range){.mip_base = (uint16_t)v[0],
+                                .mip_count = (uint16_t)v[1],
                                 .layer_base = (uint32_t)v[2],
                                 .layer_count = (uint32_t)v[3]};
     if (is_buffer)
         return true;
+    uint32_t aspect, all = hdi_format_aspects(r->decl.res_info[out->resource].format);
+    if (!optional_u32(r, item, "aspect", 0, &aspect))
+        return false;
+    if (aspect && (aspect == all || (aspect & all) != aspect))
+        return fail(r, "'aspect' is %u, not a part of its format", aspect);
+    out->range.aspect = aspect;
     return member_u32(r, item, "old_layout", UINT32_MAX, &out->old_layout) &&
            member_u32(r, item, "new_layout", UINT32_MAX, &out->new_layout);
 }

@@ -90,6 +90,8 @@ static void write_barrier(const writer *w, uint32_t index, FILE *f)
                     ", %" PRIu32 ", %" PRIu32 "]",
                     b->old_layout, b->new_layout, b->range.mip_base, b->range.mip_count, b->range.layer_base,
                     b->range.layer_count);
+        if (b->resource < decl->res_count && !(decl->res_flags[b->resource] & HDI_RES_BUFFER) && b->range.aspect)
+            fprintf(f, ", \"aspect\": %" PRIu32, b->range.aspect);
     }
     if (b->src_family != HD_NONE || b->dst_family != HD_NONE)
         fprintf(f, ", \"src_family\": %" PRIu32 ", \"dst_family\": %" PRIu32, b->src_family, b->dst_family);

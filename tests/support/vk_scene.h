@@ -120,4 +120,18 @@ static inline void expect_check(const word_check *check, uint32_t runs)
     cr_expect_eq(check->bad, 0, "%u wrong words, expected 0x%08x", check->bad, check->expect);
 }
 
+/* Clears part of the attachments from inside the rendering scope. */
+typedef struct rect_pass {
+    scene *s;
+    VkClearAttachment clear;
+    VkRect2D rect;
+} rect_pass;
+
+static inline void clear_rect(hd_recorder *recorder, void *user)
+{
+    const rect_pass *r = user;
+    VkClearRect rect = {.rect = r->rect, .layerCount = 1};
+    HDT_FN(&r->s->f, vkCmdClearAttachments)(hd_vk_commands(recorder), 1, &r->clear, 1, &rect);
+}
+
 #endif

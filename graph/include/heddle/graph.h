@@ -146,12 +146,16 @@ typedef enum hd_access {
  * all from the offset on. */
 typedef union hd_range {
     struct {
-        uint32_t mip_base, mip_count, layer_base, layer_count;
+        uint16_t mip_base, mip_count;
+        uint32_t layer_base, layer_count;
+        uint32_t aspect; /* HD_ASPECT_*, of an image with depth and stencil; 0: all aspects of the format */
     };
     struct {
         uint64_t offset, bytes;
     };
 } hd_range;
+#define HD_ASPECT_DEPTH 2u /* VkImageAspectFlags; layouts are those of both aspects, HD_DEPTH_* does for stencil too */
+#define HD_ASPECT_STENCIL 4u
 
 /* What HD_COLOR_WRITE and HD_DEPTH_WRITE start from. */
 typedef enum hd_load { HD_LOAD_CLEAR, HD_LOAD_DONT_CARE } hd_load;

@@ -27,7 +27,8 @@ typedef struct hd_vk_desc {
     uint32_t frames_in_flight; /* 0: 2; at most 4 */
 
     /* Adopt: with device set, heddle uses these and destroys none of them. The device must have synchronization2,
-     * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled. */
+     * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled, and separateDepthStencilLayouts where
+     * depth and stencil of one image are used apart. */
     PFN_vkGetInstanceProcAddr get_instance_proc; /* null: the system's Vulkan loader */
     VkInstance instance;
     VkPhysicalDevice physical_device;
@@ -103,7 +104,7 @@ uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed befo
 VkImage hd_vk_image(hd_recorder *recorder, hd_resource resource);
 VkBuffer hd_vk_buffer(hd_recorder *recorder, hd_resource resource);
 /* range null: the whole. The view has the type that fits: 2D, or 2D array for more than one layer, 3D, cube for cube-compatible images
- * over six layers. Cached; depth-stencil formats give the depth aspect. */
+ * over six layers. Cached; depth-stencil formats give the depth aspect unless the range names the other. */
 VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range);
 /* In a host pass: the memory of a buffer that it uses. Coherent. Null otherwise. */
 void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
