@@ -275,7 +275,7 @@ static hd_result measure(const options *o, hdb_workload *workload, const hdb_que
 {
     hdb_counted counted = {0};
     hd_graph_desc graph_desc = {.name = hdb_workload_name(workload), .allocator = hdb_counted_allocator(&counted)};
-    hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count, .order = o->order};
+    hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count, .order = o->order, .cache = HD_CACHE_OFF};
     uint32_t passes = hdb_workload_pass_count(workload);
     hd_graph *graph;
     hd_result result = hd_graph_create(&graph_desc, &graph);

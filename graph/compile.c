@@ -36,14 +36,11 @@ static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc,
         out->family[q] = queues[q].family;
         out->kinds |= 1u << queues[q].kind;
     }
-    for (uint32_t p = 0; p < decl->pass_count; p++) {
-        if (decl->pass_type[p] != HD_PASS_HOST)
-            continue;
+    if (decl->pass_count && memchr(decl->pass_type, HD_PASS_HOST, decl->pass_count)) {
         out->host = out->count++;
         out->kind[out->host] = HD_QUEUE_HOST;
         out->family[out->host] = HDI_NONE;
         out->kinds |= 1u << HD_QUEUE_HOST;
-        break;
     }
     return HD_OK;
 }
@@ -169,22 +166,15 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     return result;
 }
 
-static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_tables *t, const hd_plan **out)
+static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_tables *t, hdi_block *block,
+                      const hd_plan **out)
 {
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hdi_plan_counts counts;
     hdi_plan_count(t, &counts);
-    size_t bytes = hdi_plan_size(&counts);
-    if (bytes > graph->plan_bytes) {
-        size_t capacity = bytes + bytes / 4;
-        void *fresh = hdi_alloc(&graph->allocator, capacity, 64);
-        if (!fresh)
-            return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
-        hdi_free(&graph->allocator, graph->plan_block, graph->plan_bytes);
-        graph->plan_block = fresh;
-        graph->plan_bytes = capacity;
-    }
-    hd_plan *plan = hdi_plan_begin(graph->plan_block, &counts);
+    if (hdi_block_need(block, &graph->allocator, hdi_plan_size(&counts)) != HD_OK)
+        return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
+    hd_plan *plan = hdi_plan_begin(block->data, &counts);
     hdi_plan_fill(t, plan);
     lap(desc, HD_PHASE_PLAN, &since);
     *out = plan;
@@ -235,6 +225,39 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
     return hdi_graph_fail(graph, HD_OVER_BUDGET, HD_NONE, HD_NONE, HD_NONE, detail);
 }
 
+/* Runs the phases and packs their tables into block. */
+static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *t, hdi_block *block,
+                         const hd_plan **out)
+{
+    hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
+    hd_result result = run_front(graph, desc, t->decl, t);
+    if (result == HD_OK && desc->memory_budget)
+        result = fit_budget(graph, desc, goal, t);
+    else if (result == HD_OK)
+        result = run_back(graph, desc, &goal, t);
+    if (result == HD_OK)
+        result = pack(graph, desc, t, block, out);
+    hdi_arena_reset(&graph->scratch); /* joins its blocks now, so that a second frame that is the same allocates nothing */
+    return result;
+}
+
+/* Compiles what was found all the same. The plan that was found stays the one that is returned. */
+static hd_result check(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *t, const hd_plan *found,
+                       const hd_plan **out)
+{
+    const hd_plan *fresh = NULL;
+    hd_result result = compile(graph, desc, t, &graph->plan, &fresh);
+    if (result != HD_OK)
+        return result;
+    graph->cache.stats.checks++;
+    size_t bytes, found_bytes;
+    const void *data = hd_plan_data(fresh, &bytes), *found_data = hd_plan_data(found, &found_bytes);
+    if (bytes != found_bytes || memcmp(data, found_data, bytes) != 0)
+        return hdi_graph_fail(graph, HD_CACHE_MISMATCH, HD_NONE, HD_NONE, HD_NONE, NULL);
+    *out = found;
+    return HD_OK;
+}
+
 hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
 {
     static const hd_compile_desc defaults = {0};
@@ -251,12 +274,18 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
     hd_result result = build_queues(&decl, desc, &tables.queues);
     if (result != HD_OK)
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "the queue set");
-    hdi_arena_reset(&graph->scratch);
-    hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
-    result = run_front(graph, desc, &decl, &tables);
-    if (result == HD_OK && desc->memory_budget)
-        result = fit_budget(graph, desc, goal, &tables);
-    else if (result == HD_OK)
-        result = run_back(graph, desc, &goal, &tables);
-    return result == HD_OK ? pack(graph, desc, &tables, out) : result;
+    if (desc->cache == HD_CACHE_OFF)
+        return compile(graph, desc, &tables, &graph->plan, out);
+    hdi_cache_entry *entry = hdi_cache_find(&graph->cache, &graph->allocator, &decl, &tables.queues, desc);
+    if (entry && desc->cache == HD_CACHE_CHECK)
+        return check(graph, desc, &tables, entry->plan.data, out);
+    if (entry) {
+        *out = entry->plan.data;
+        return HD_OK;
+    }
+    entry = hdi_cache_make_room(&graph->cache);
+    result = compile(graph, desc, &tables, entry ? &entry->plan : &graph->plan, out);
+    if (result == HD_OK && entry)
+        hdi_cache_keep(&graph->cache, entry);
+    return result;
 }

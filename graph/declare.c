@@ -74,7 +74,8 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     }
 #define USE_COLUMNS                                                                                                    \
     {                                                                                                                  \
-        COLUMN(use_res, 0), COLUMN(use_access, 0), COLUMN(use_range, 0), COLUMN(use_exec, 0)                           \
+        COLUMN(use_res, 0), COLUMN(use_access, 0), COLUMN(use_range, 0), COLUMN(use_exec, 0),                          \
+            COLUMN(use_clear, 0)                                                                                       \
     }
 #define RANGE_COLUMNS                                                                                                  \
     {                                                                                                                  \
@@ -201,7 +202,9 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     graph->log = desc->log;
     hdi_arena_init(&graph->scratch, &graph->allocator);
     hd_graph_set_name(graph, desc->name);
-    hd_result result = hdi_need_passes(graph, 64);
+    hd_result result = hdi_cache_init(&graph->cache, &graph->allocator, desc->plans);
+    if (result == HD_OK)
+        result = hdi_need_passes(graph, 64);
     if (result == HD_OK)
         result = need_resources(graph, 64);
     if (result == HD_OK)
@@ -237,7 +240,8 @@ void hd_graph_destroy(hd_graph *graph)
     free_columns(graph, versions, COUNT(versions), graph->capacity.version);
     free_columns(graph, late, COUNT(late), graph->capacity.late);
     hdi_arena_free(&graph->scratch);
-    hdi_free(&graph->allocator, graph->plan_block, graph->plan_bytes);
+    hdi_cache_free(&graph->cache, &graph->allocator);
+    hdi_block_free(&graph->plan, &graph->allocator);
     hdi_free(&graph->allocator, graph->lines.pass_line, graph->lines.pass_count * sizeof(uint32_t));
     hdi_free(&graph->allocator, graph->lines.use_line, graph->lines.use_count * sizeof(uint32_t));
     hd_allocator allocator = graph->allocator;
@@ -340,6 +344,7 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .use_access = graph->use_access,
         .use_range = graph->use_range,
         .use_exec = graph->use_exec,
+        .use_clear = graph->use_clear,
         .range = graph->range,
         .access = graph->access,
         .late_count = graph->late_count,

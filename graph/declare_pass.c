@@ -144,7 +144,8 @@ static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type,
     graph->use_res[at] = res;
     graph->use_access[at] = access;
     graph->use_range[at] = range;
-    graph->use_exec[at] = (hdi_use_exec){.clear = use->clear, .load = (uint8_t)use->load};
+    graph->use_exec[at] = (hdi_use_exec){.load = (uint8_t)use->load};
+    graph->use_clear[at] = use->clear;
     uint32_t last = graph->res_last_use[res];
     if (last != HDI_NONE && last >= first) {
         hd_result result = check_double_use(graph, first, at);

@@ -2,6 +2,7 @@
 #ifndef HDI_GRAPH_STATE_H
 #define HDI_GRAPH_STATE_H
 
+#include "cache.h"
 #include "tables.h"
 
 /* Capacity of one group of columns that grow together. */
@@ -30,6 +31,7 @@ struct hd_graph {
     uint16_t *use_access;
     uint32_t *use_range;
     hdi_use_exec *use_exec;
+    hd_clear *use_clear;
     hd_range *range;
     hdi_access_info *access;
 
@@ -40,8 +42,8 @@ struct hd_graph {
     uint32_t *late_use, *late_end;
 
     hdi_arena scratch; /* what phases leave to later phases of the same compile */
-    void *plan_block;  /* the current plan */
-    size_t plan_bytes; /* capacity of the block */
+    hdi_cache cache;
+    hdi_block plan; /* of a compile whose plan the cache does not keep */
     hdi_fgt_lines lines;
 };
 

@@ -29,13 +29,13 @@ typedef struct hdi_pass_exec {
     void *user;
 } hdi_pass_exec;
 
-/* Cold columns of a resource, together. */
+/* Cold columns of a resource, together. Up to the name without padding: the plan cache compares that part as words. */
 typedef struct hdi_res_info {
-    const char *name;
     uint32_t width, height, depth, format, mips, layers, samples, flags, usage; /* usage: with what uses imply */
     uint32_t initial_layout, final_layout; /* externals */
     uint32_t sharing;                      /* hd_sharing */
     uint64_t bytes;                        /* buffers */
+    const char *name;
     void *native;                          /* VkImage or VkBuffer of an import */
 } hdi_res_info;
 
@@ -66,8 +66,7 @@ enum {
 _Static_assert((int)HDI_DEPTH_RESOLVE < (int)HD_RESOLVE_WRITE && (int)HD_ACCESS_COUNT <= (int)HDI_DEPTH_WRITE_RESOLVED,
                "rows of their own");
 
-typedef struct hdi_use_exec {
-    hd_clear clear;
+typedef struct hdi_use_exec { /* without padding: the plan cache compares it as bytes */
     uint8_t load;
     uint8_t resolve_mode; /* of a resolve: VkResolveModeFlagBits, never 0 */
     uint16_t resolve;     /* of an attachment: 1 + the use of its pass that it is resolved into; 0: none */
@@ -86,6 +85,7 @@ typedef struct hdi_decl {
     const uint16_t *use_access; /* index in access */
     const uint32_t *use_range;  /* index in range; HDI_NONE: the whole resource */
     const hdi_use_exec *use_exec;
+    const hd_clear *use_clear; /* for the executor: no phase reads it, and none puts it into another order */
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const hdi_access_info *access;
     /* Reads of versions that were ended by an earlier pass: use late_use[i] (ascending) comes before pass late_end[i] and

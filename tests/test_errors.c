@@ -202,6 +202,22 @@ static hd_result over_budget(void)
     return compile(&(hd_compile_desc){.memory_budget = 1});
 }
 
+/* Answers one byte more each time it is asked. */
+static hd_result restless(const hd_resource_info *info, hd_memory_need *need, void *user)
+{
+    *need = (hd_memory_need){.bytes = info->bytes + ++*(uint64_t *)user, .alignment = 1};
+    return HD_OK;
+}
+
+static hd_result size_callback_changes_its_mind(void)
+{
+    uint64_t asked = 0;
+    const hd_compile_desc desc = {.size = restless, .size_user = &asked, .cache = HD_CACHE_CHECK};
+    one_good_pass();
+    hd_result result = compile(&desc);
+    return result == HD_OK ? compile(&desc) : result;
+}
+
 static hd_result no_queues(void)
 {
     static const hd_queue_desc none[1] = {{HD_QUEUE_GFX, 0}};
@@ -277,6 +293,7 @@ static const mistake mistakes[] = {
     {HD_BAD_RESOLVE, resolve_of_one_sample, 1, 2, 1, {"culprit", "victim"}},
     {HD_NO_QUEUE, no_queue_for_it, 1, NONE, NONE, {"pass 1", "culprit"}},
     {HD_OVER_BUDGET, over_budget, NONE, NONE, NONE, {"1 bytes are allowed", "65536 would do"}},
+    {HD_CACHE_MISMATCH, size_callback_changes_its_mind, NONE, NONE, NONE, {"size callback"}},
     {HD_UNSUPPORTED, size_callback_refuses, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
     {HD_TOO_LARGE, too_many_accesses, 65504, 0, 0, {"pass 65504", "culprit", "victim"}},
 };

@@ -139,7 +139,7 @@ static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t las
     hd_result result = attach(frame, pass, use, &from);
     if (result != HD_OK)
         return result;
-    const hd_clear *clear = &frame->decl.use_exec[use].clear;
+    const hd_clear *clear = &frame->decl.use_clear[use];
     VkRenderingAttachmentInfo attachment = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
         .imageView = from.view,

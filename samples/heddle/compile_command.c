@@ -191,6 +191,7 @@ static hd_result compile_repeatedly(const options *o, hd_graph *graph, const dec
     uint64_t phase_ns[HD_PHASE_COUNT];
     hd_compile_desc desc = compile_desc(o, jobs);
     desc.phase_ns = phase_ns;
+    desc.cache = HD_CACHE_OFF; /* each time is a compile */
     hd_result result = HD_OK;
     for (uint32_t i = 0; result == HD_OK && i < o->repeat; i++) {
         uint64_t begin = hdi_clock_ns();

@@ -37,6 +37,7 @@ typedef struct hd_graph_desc {
     const char *name; /* copied; null: "frame" */
     hd_allocator allocator;
     hd_log log;
+    uint32_t plans; /* how many plans are kept to be found again, at most 1024; 0: 4, HD_NONE: none */
 } hd_graph_desc;
 
 /* desc may be null. The graph belongs to the caller. */
@@ -265,7 +266,8 @@ typedef struct hd_resource_info {
     uint32_t usage; /* VkImageUsageFlags or VkBufferUsageFlags, those that the uses imply included */
     uint64_t bytes; /* buffers */
 } hd_resource_info;
-/* Same answer for the same info. A result other than HD_OK ends the compile with it. */
+/* Same answer for the same info and user. A result other than HD_OK ends the compile with it. Not asked for a plan that is
+ * found in the cache: where its answers change all the same, hd_graph_drop_plans comes first. */
 typedef hd_result (*hd_size_fn)(const hd_resource_info *info, hd_memory_need *need, void *user);
 
 enum {
@@ -284,6 +286,14 @@ enum {
 };
 const char *hd_phase_name(int phase);
 
+/* A declaration that was compiled before, with the same queues and options, finds its plan again. Names, record functions,
+ * user pointers, clear values and native handles may differ: no plan says anything about them. */
+typedef enum hd_cache {
+    HD_CACHE_ON,
+    HD_CACHE_OFF,   /* neither looks for a plan nor keeps this one */
+    HD_CACHE_CHECK, /* compiles all the same; HD_CACHE_MISMATCH unless the plan that was found has the same bytes */
+} hd_cache;
+
 typedef struct hd_compile_desc {
     const hd_queue_desc *queues; /* null: one gfx queue of family 0 */
     uint32_t queue_count;        /* at most HD_MAX_QUEUES - 1; the host queue is added where the graph has host passes */
@@ -297,7 +307,8 @@ typedef struct hd_compile_desc {
      * without the barriers between them. Such a plan holds only where its scopes are kept: who replays its passes and
      * barriers alone needs a plan without. */
     bool merge_rendering;
-    uint64_t *phase_ns;     /* null, or HD_PHASE_COUNT times in nanoseconds to fill */
+    uint64_t *phase_ns;     /* null, or HD_PHASE_COUNT times in nanoseconds to fill; all 0 for a plan that was found */
+    hd_cache cache;
 } hd_compile_desc;
 
 #define HD_MAX_QUEUES 16
@@ -305,6 +316,17 @@ typedef struct hd_compile_desc {
 /* Compiles this frame's declaration. desc may be null. The plan belongs to the graph and lives until its next compile or
  * destroy (it survives hd_graph_begin). On a result other than HD_OK *out is null and hd_graph_error says more. */
 hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
+
+typedef struct hd_cache_stats {
+    uint64_t hits, misses; /* compiles that looked for a plan */
+    uint64_t checks;       /* hits that were compiled all the same, and compared */
+    uint64_t dropped;      /* plans that made way for newer ones, the least recently used first */
+    uint64_t bytes;        /* that kept plans and their keys hold */
+    uint32_t plans, most;  /* plans that are kept, and may be */
+} hd_cache_stats;
+hd_cache_stats hd_graph_cache_stats(const hd_graph *graph);
+/* Forgets all kept plans and gives their memory back; ends the life of the last plan, too. */
+void hd_graph_drop_plans(hd_graph *graph);
 
 /* ---- plan: one block of memory without pointers; these structs are its tables ---- */
 
