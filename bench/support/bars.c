@@ -1,5 +1,7 @@
 #include "bars.h"
 
+#include <string.h>
+
 #include "quality_rows.h"
 #include "spare.h"
 #include "workloads.h"
@@ -102,32 +104,53 @@ static hd_result print_bar(FILE *stream, uint64_t seed, const bar *b)
     return result;
 }
 
-/* Heaps over the bytes that live at once, the worst of all families, sizes and orders on one queue. */
-static hd_result print_worst_heap(FILE *stream, uint64_t seed)
+/* Heaps over the bytes that live at once: of all sizes of one family in one order, on one queue, the worst. */
+static hd_result worst_heap(uint64_t seed, uint32_t family, hd_order order, char *what, size_t what_bytes,
+                            double *worst)
 {
     static const uint32_t sizes[] = {50, 200, 1000};
-    char what[128] = "";
-    double worst = 0;
 
-    for (uint32_t i = 0; i < HDB_FAMILY_COUNT * 3 * 2; i++) {
+    for (uint32_t i = 0; i < 6; i++) {
         hd_graph *graph = NULL;
-        uint32_t family = i / 6, size = sizes[i / 2 % 3];
-        hd_result result = make_graph(seed, family, size, i % 2, &graph);
-        for (int order = 0; result == HD_OK && order < 3; order++) {
-            hd_plan_stats stats = {0};
-            result = hdb_compile(graph, &hdb_queue_sets[0], (hd_order)order, 0, NULL, &stats);
-            double ratio = stats.peak_live_bytes ? (double)stats.heap_bytes / (double)stats.peak_live_bytes : 0;
-            if (ratio <= worst)
-                continue;
-            worst = ratio;
-            snprintf(what, sizeof(what), "%s %u%s, 1 queue, %s (the worst of all)", hdb_family_names[family], size,
+        hd_plan_stats stats = {0};
+        hd_result result = make_graph(seed, family, sizes[i / 2], i % 2, &graph);
+        if (result == HD_OK)
+            result = hdb_compile(graph, &hdb_queue_sets[0], order, 0, NULL, &stats);
+        double ratio = stats.peak_live_bytes ? (double)stats.heap_bytes / (double)stats.peak_live_bytes : 0;
+        if (ratio > *worst) {
+            *worst = ratio;
+            snprintf(what, what_bytes, "%s %u%s, 1 queue, %s", hdb_family_names[family], sizes[i / 2],
                      i % 2 ? " with cost" : "", hdb_order_names[order]);
         }
         hd_graph_destroy(graph);
         if (result != HD_OK)
             return result;
     }
-    print_line(stream, what, "heap / peak live", 1.02, worst);
+    return HD_OK;
+}
+
+/* Of each family and order that misses the aim the worst; where none does, the worst of all. */
+static hd_result print_worst_heaps(FILE *stream, uint64_t seed)
+{
+    const double aim = 1.02;
+    char worst_what[128] = "";
+    double worst = 0;
+
+    for (uint32_t i = 0; i < HDB_FAMILY_COUNT * 3; i++) {
+        char what[128] = "";
+        double ratio = 0;
+        hd_result result = worst_heap(seed, i / 3, (hd_order)(i % 3), what, sizeof(what), &ratio);
+        if (result != HD_OK)
+            return result;
+        if (ratio > aim)
+            print_line(stream, what, "heap / peak live", aim, ratio);
+        if (ratio > worst) {
+            worst = ratio;
+            memcpy(worst_what, what, sizeof(what));
+        }
+    }
+    if (worst <= aim)
+        print_line(stream, worst_what, "heap / peak live, the worst", aim, worst);
     return HD_OK;
 }
 
@@ -206,7 +229,7 @@ hd_result hdb_print_bars(FILE *stream, uint64_t seed)
     for (size_t b = 0; result == HD_OK && b < sizeof(bars) / sizeof(bars[0]); b++)
         result = print_bar(stream, seed, &bars[b]);
     if (result == HD_OK)
-        result = print_worst_heap(stream, seed);
+        result = print_worst_heaps(stream, seed);
     for (uint32_t family = 0; result == HD_OK && family < HDB_FAMILY_COUNT; family++)
         result = count_family(NULL, seed, family, 200, HD_ORDER_OVERLAP, false, &all);
     uint32_t records = all.barriers + all.waits;
