@@ -15,8 +15,10 @@
  * - build: declares the frame through the public API.
  * - compile: a full compile, and its phases.
  * - ratio: (build + compile) / floor; marked where it is over 40, or over 60 for layered: the aims from 200 passes on.
- * - B decl, B plan, B most: bytes a pass: allocated when the frame is declared; of the plan's block; the most at once.
- * - allocs: allocations of a second frame that is the same as the first; to be 0.
+ * - found: the compile of an unchanged frame, whose plan is found in the cache; marked over 8, which is the aim.
+ * - B decl, B plan, B most, B kept: bytes a pass: allocated when the frame is declared; of the plan's block; the most
+ * at once without the cache; what the cache holds for one plan.
+ * - allocs: allocations of a second frame that is the same as the first, without and with the cache; to be 0+0.
  * - growth: ns a pass of the largest size over that of the smallest from 200 passes on.
  *
  * usage: bench_compile [--family NAME,...] [--passes N,...] [--queues 1|3,...] [--order overlap|memory|declared]
@@ -35,14 +37,14 @@ typedef struct options {
 } options;
 
 typedef struct samples {
-    hdb_times floor, build, compile, phase[HD_PHASE_COUNT];
+    hdb_times floor, build, compile, found, phase[HD_PHASE_COUNT];
 } samples;
 
 /* Medians of one row, nanoseconds a pass. */
 typedef struct figures {
-    double floor, build, compile, phase[HD_PHASE_COUNT];
-    double declared_bytes, plan_bytes, peak_bytes; /* a pass */
-    uint64_t allocations;
+    double floor, build, compile, found, phase[HD_PHASE_COUNT];
+    double declared_bytes, plan_bytes, peak_bytes, kept_bytes; /* a pass */
+    uint64_t allocations, found_allocations;
     uint32_t repeats;
 } figures;
 
@@ -182,13 +184,14 @@ static bool parse(int argc, char **argv, options *o)
 
 /* ---- measuring ---- */
 
+enum { FIRST_PHASE = 4, TIMES_COUNT = FIRST_PHASE + HD_PHASE_COUNT };
+
 static hdb_times *times_of(samples *s, uint32_t index)
 {
-    hdb_times *all[] = {&s->floor, &s->build, &s->compile};
+    hdb_times *all[] = {&s->floor, &s->build, &s->compile, &s->found};
 
-    return index < 3 ? all[index] : &s->phase[index - 3];
+    return index < FIRST_PHASE ? all[index] : &s->phase[index - FIRST_PHASE];
 }
-enum { TIMES_COUNT = 3 + HD_PHASE_COUNT };
 
 /* One frame, nothing cached; its times join s where s is not null. */
 static hd_result frame(hdb_workload *workload, hd_graph *graph, hd_compile_desc *desc, samples *s)
@@ -236,13 +239,41 @@ static hd_result repeat(const options *o, hdb_workload *workload, hd_graph *grap
     return result;
 }
 
+/* Unchanged frames: the first keeps its plan, the others find it. No compiles between them, as in a steady engine. */
+static hd_result find_repeatedly(const options *o, hdb_workload *workload, hd_graph *graph, hd_compile_desc *desc,
+                                 const hdb_counted *counted, samples *s, figures *out)
+{
+    uint64_t until = 0, made = 0;
+    hd_result result = HD_OK;
+
+    desc->cache = HD_CACHE_ON;
+    for (uint32_t i = 0; result == HD_OK && (i < 2 + LEAST_REPEATS || hdi_clock_ns() < until); i++) {
+        const hd_plan *plan;
+        if (i == 1)
+            made = counted->made;
+        hdb_workload_declare(workload, graph);
+        uint64_t declared = hdi_clock_ns();
+        result = hd_graph_compile(graph, desc, &plan);
+        uint64_t found = hdi_clock_ns();
+        if (i == 1) {
+            out->found_allocations = counted->made - made;
+            until = found + (uint64_t)(o->seconds * 0.25e9);
+        } else if (i > 1 && result == HD_OK && !hdb_times_add(&s->found, found - declared)) {
+            result = HD_OUT_OF_MEMORY;
+        }
+    }
+    desc->cache = HD_CACHE_OFF;
+    out->kept_bytes = (double)hd_graph_cache_stats(graph).bytes / hdb_workload_pass_count(workload);
+    return result;
+}
+
 static void summarize(samples *s, uint32_t passes, figures *out)
 {
-    double *all[] = {&out->floor, &out->build, &out->compile};
+    double *all[] = {&out->floor, &out->build, &out->compile, &out->found};
 
     out->repeats = s->compile.count;
     for (uint32_t t = 0; t < TIMES_COUNT; t++) {
-        double *to = t < 3 ? all[t] : &out->phase[t - 3];
+        double *to = t < FIRST_PHASE ? all[t] : &out->phase[t - FIRST_PHASE];
         *to = hdb_times_median(times_of(s, t)) / passes;
         hdb_times_clear(times_of(s, t));
     }
@@ -284,6 +315,8 @@ static hd_result measure(const options *o, hdb_workload *workload, const hdb_que
         result = first_frames(workload, graph, &desc, &counted, out);
     if (result == HD_OK)
         result = repeat(o, workload, graph, &desc, s);
+    if (result == HD_OK)
+        result = find_repeatedly(o, workload, graph, &desc, &counted, s, out);
     summarize(s, passes, out);
     hd_graph_destroy(graph);
     return result;
@@ -297,20 +330,20 @@ static void print_head(const options *o)
     bool pinned = hdb_pin(&processor);
 
     if (o->csv) {
-        printf("family,passes,queues,order,floor,build,compile,ratio");
+        printf("family,passes,queues,order,floor,build,compile,ratio,found");
         for (int p = 0; p < HD_PHASE_COUNT; p++)
             printf(",%s", hd_phase_name(p));
-        printf(",declared_bytes,plan_bytes,peak_bytes,allocations,repeats\n");
+        printf(",declared_bytes,plan_bytes,peak_bytes,kept_bytes,allocations,found_allocations,repeats\n");
         return;
     }
     printf("order %s, seed %llu%s, one thread", hdb_order_names[o->order], (unsigned long long)o->seed,
            o->cost ? ", with costs" : "");
     printf(pinned ? " on processor %d" : " on any processor", processor);
-    printf("; medians, ns a pass\n\n%-9s%7s%3s%7s%8s%9s%9s%9s |", "family", "passes", "q", "floor", "build", "compile",
-           "both", "ratio");
+    printf("; medians, ns a pass\n\n%-9s%7s%3s%7s%8s%9s%9s%9s%7s |", "family", "passes", "q", "floor", "build",
+           "compile", "both", "ratio", "found");
     for (int p = 0; p < HD_PHASE_COUNT; p++)
         printf("%9s", hd_phase_name(p));
-    printf(" |%7s%7s%7s%7s%8s\n", "B decl", "B plan", "B most", "allocs", "repeats");
+    printf(" |%7s%7s%7s%7s%8s%8s\n", "B decl", "B plan", "B most", "B kept", "allocs", "repeats");
 }
 
 static void print_row(const options *o, uint32_t family, uint32_t passes, const hdb_queue_set *set, const figures *f)
@@ -318,20 +351,20 @@ static void print_row(const options *o, uint32_t family, uint32_t passes, const 
     double both = f->build + f->compile, ratio = f->floor > 0 ? both / f->floor : 0;
 
     if (o->csv) {
-        printf("%s,%u,%u,%s,%.3f,%.2f,%.2f,%.2f", hdb_family_names[family], passes, set->count,
-               hdb_order_names[o->order], f->floor, f->build, f->compile, ratio);
+        printf("%s,%u,%u,%s,%.3f,%.2f,%.2f,%.2f,%.2f", hdb_family_names[family], passes, set->count,
+               hdb_order_names[o->order], f->floor, f->build, f->compile, ratio, f->found);
         for (int p = 0; p < HD_PHASE_COUNT; p++)
             printf(",%.2f", f->phase[p]);
-        printf(",%.0f,%.0f,%.0f,%llu,%u\n", f->declared_bytes, f->plan_bytes, f->peak_bytes,
-               (unsigned long long)f->allocations, f->repeats);
+        printf(",%.0f,%.0f,%.0f,%.0f,%llu,%llu,%u\n", f->declared_bytes, f->plan_bytes, f->peak_bytes, f->kept_bytes,
+               (unsigned long long)f->allocations, (unsigned long long)f->found_allocations, f->repeats);
     } else {
         double aim = family == hdb_family_index("layered") ? 60 : 40;
-        printf("%-9s%7u%3u%7.2f%8.1f%9.1f%9.1f%9.1f%c|", hdb_family_names[family], passes, set->count, f->floor,
-               f->build, f->compile, both, ratio, ratio > aim ? '*' : ' ');
+        printf("%-9s%7u%3u%7.2f%8.1f%9.1f%9.1f%9.1f%c%6.1f%c|", hdb_family_names[family], passes, set->count, f->floor,
+               f->build, f->compile, both, ratio, ratio > aim ? '*' : ' ', f->found, f->found > 8 ? '*' : ' ');
         for (int p = 0; p < HD_PHASE_COUNT; p++)
             printf("%9.1f", f->phase[p]);
-        printf(" |%7.0f%7.0f%7.0f%7llu%8u\n", f->declared_bytes, f->plan_bytes, f->peak_bytes,
-               (unsigned long long)f->allocations, f->repeats);
+        printf(" |%7.0f%7.0f%7.0f%7.0f%6llu+%llu%8u\n", f->declared_bytes, f->plan_bytes, f->peak_bytes, f->kept_bytes,
+               (unsigned long long)f->allocations, (unsigned long long)f->found_allocations, f->repeats);
     }
     fflush(stdout);
 }

@@ -39,7 +39,11 @@ void hdb_quality_head(FILE *stream)
 hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hd_order order, uint64_t budget, const hd_plan **plan,
                       hd_plan_stats *stats)
 {
-    hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count, .order = order, .memory_budget = budget};
+    hd_compile_desc desc = {.queues = set->queues,
+                            .queue_count = set->count,
+                            .order = order,
+                            .memory_budget = budget,
+                            .cache = HD_CACHE_OFF};
     const hd_plan *made;
     hd_result result = hd_graph_compile(graph, &desc, &made);
 
