@@ -25,6 +25,8 @@ typedef struct work {
 
 /* ---- what is read later ---- */
 
+/* Without branches on what an epoch does, which is hard to foresee. A written epoch has one use; where an epoch only
+ * reads, nothing is changed. */
 static void find_kept(work *w)
 {
     const hdi_hazards *hazards = w->hazards;
@@ -34,25 +36,18 @@ static void find_kept(work *w)
             continue;
         bool outlives = (flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
         for (uint32_t seg = w->frozen->res_seg_begin[r]; seg < w->frozen->res_seg_begin[r + 1]; seg++) {
-            for (uint32_t e = hazards->seg_epoch_begin[seg]; e < hazards->seg_epoch_begin[seg + 1]; e++) {
+            uint32_t next = outlives ? HDI_EPOCH_READS : HDI_EPOCH_WRITES;
+            for (uint32_t e = hazards->seg_epoch_begin[seg + 1]; e-- > hazards->seg_epoch_begin[seg];) {
                 const hdi_epoch *epoch = &hazards->epoch[e];
-                if (!(epoch->flags & HDI_EPOCH_WRITES))
-                    continue;
-                bool last = e + 1 == hazards->seg_epoch_begin[seg + 1];
-                bool kept = last ? outlives : epoch[1].flags != HDI_EPOCH_WRITES; /* read, or a final state */
-                for (uint32_t i = epoch->entry_begin; kept && i < epoch->entry_end; i++)
-                    w->use_kept[hazards->entry_use[i]] = 1;
+                w->use_kept[hazards->entry_use[epoch->entry_begin]] |=
+                    (epoch->flags & HDI_EPOCH_WRITES) != 0 && next != HDI_EPOCH_WRITES; /* a read, or a final state */
+                next = epoch->flags;
             }
         }
     }
 }
 
 /* ---- scopes ---- */
-
-static uint32_t attachment_kind(const hdi_decl *decl, uint32_t use)
-{
-    return decl->access[decl->use_access[use]].attachment;
-}
 
 static bool renders(const hdi_decl *decl, uint32_t pass)
 {
@@ -74,8 +69,7 @@ static uint32_t resolve_of(const work *w, uint32_t use)
 
 static uint32_t next_attachment(const hdi_decl *decl, uint32_t use, uint32_t end)
 {
-    while (use < end && attachment_kind(decl, use) != HDI_ATTACHMENT_COLOR &&
-           attachment_kind(decl, use) != HDI_ATTACHMENT_DEPTH)
+    while (use < end && !hdi_is_attachment(decl->use_access[use]))
         use++;
     return use;
 }
@@ -100,7 +94,8 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
             return some && a == a_end && b == b_end;
         if (decl->use_exec[a].resolve) /* it would be resolved too late for who reads that */
             return false;
-        if (decl->use_res[a] != decl->use_res[b] || attachment_kind(decl, a) != attachment_kind(decl, b) ||
+        if (decl->use_res[a] != decl->use_res[b] ||
+            decl->access[decl->use_access[a]].attachment != decl->access[decl->use_access[b]].attachment ||
             !same_range(decl, a, b) || hdi_load_op(decl, b) != HDI_LOAD_OP_LOAD)
             return false;
     }
@@ -171,7 +166,7 @@ static uint32_t count_attachments(const work *w)
 {
     uint32_t count = 0;
     for (uint32_t use = 0; use < w->decl->use_count; use++)
-        count += attachment_kind(w->decl, use) != HDI_ATTACHMENT_NONE;
+        count += hdi_is_attachment(w->decl->use_access[use]);
     return count;
 }
 

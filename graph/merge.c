@@ -22,20 +22,14 @@ typedef struct work {
     hdi_merged *out;
 } work;
 
-static bool is_attachment(const work *w, uint32_t use)
-{
-    uint32_t kind = w->decl->access[w->decl->use_access[use]].attachment;
-    return kind == HDI_ATTACHMENT_COLOR || kind == HDI_ATTACHMENT_DEPTH;
-}
-
 /* The step between two epochs that a scope spares: from one attachment to the next, on one queue, in one layout. */
 static bool spared(const work *w, const hdi_epoch *before, const hdi_epoch *behind)
 {
     const hdi_hazards *hazards = w->hazards;
     return before->entry_end - before->entry_begin == 1 && behind->entry_end - behind->entry_begin == 1 &&
            before->queue_mask == behind->queue_mask && before->layout == behind->layout &&
-           is_attachment(w, hazards->entry_use[before->entry_begin]) &&
-           is_attachment(w, hazards->entry_use[behind->entry_begin]);
+           hdi_is_attachment(w->decl->use_access[hazards->entry_use[before->entry_begin]]) &&
+           hdi_is_attachment(w->decl->use_access[hazards->entry_use[behind->entry_begin]]);
 }
 
 static uint32_t last_on(const work *w, const hdi_epoch *epoch, uint32_t queue)

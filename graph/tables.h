@@ -66,6 +66,13 @@ enum {
 _Static_assert((int)HDI_DEPTH_RESOLVE < (int)HD_RESOLVE_WRITE && (int)HD_ACCESS_COUNT <= (int)HDI_DEPTH_WRITE_RESOLVED,
                "rows of their own");
 
+/* Whether an access is of a color or depth attachment: what the table says, without a look into it. */
+static inline bool hdi_is_attachment(uint32_t access)
+{
+    return access - HD_COLOR_WRITE <= HD_DEPTH_READ - HD_COLOR_WRITE ||
+           access - HDI_DEPTH_WRITE_RESOLVED <= HDI_DEPTH_READ_RESOLVED - HDI_DEPTH_WRITE_RESOLVED;
+}
+
 typedef struct hdi_use_exec { /* without padding: the plan cache compares it as bytes */
     uint8_t load;
     uint8_t resolve_mode; /* of a resolve: VkResolveModeFlagBits, never 0 */

@@ -86,3 +86,81 @@ Test(access, every_row_is_complete)
             cr_assert_neq(row->buffer_usage, 0u, "%s", row->name);
     }
 }
+
+/* Rows that a graph makes use of by itself, and the ones of attachments among all. */
+Test(access, attachments)
+{
+    uint32_t attachments = 0, resolves = 0;
+    for (uint32_t a = 0; a < HDI_ACCESS_CUSTOM_FIRST; a++) {
+        uint32_t kind = hdi_access_table[a].attachment;
+        cr_assert_eq(hdi_is_attachment(a), kind == HDI_ATTACHMENT_COLOR || kind == HDI_ATTACHMENT_DEPTH, "access %u",
+                     a);
+        attachments += hdi_is_attachment(a);
+        resolves += kind == HDI_ATTACHMENT_RESOLVE;
+    }
+    cr_assert_eq(attachments, 8);
+    cr_assert_eq(resolves, 2);
+    cr_assert(!hdi_is_attachment(HDI_ACCESS_CUSTOM_FIRST) && !hdi_is_attachment(UINT16_MAX));
+    static const struct {
+        uint32_t plain, resolved;
+    } rows[] = {{HD_DEPTH_WRITE, HDI_DEPTH_WRITE_RESOLVED},
+                {HD_DEPTH_RW, HDI_DEPTH_RW_RESOLVED},
+                {HD_DEPTH_READ, HDI_DEPTH_READ_RESOLVED}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const hdi_access_info *plain = &hdi_access_table[rows[i].plain],
+                              *resolved = &hdi_access_table[rows[i].resolved];
+        cr_assert_eq(resolved->stages, plain->stages | HDI_STAGE_COLOR_ATTACHMENT_OUTPUT);
+        cr_assert_eq(resolved->access, plain->access | HDI_ACCESS_COLOR_READ);
+        cr_assert(resolved->layout == plain->layout && resolved->reads == plain->reads &&
+                  resolved->writes == plain->writes);
+    }
+}
+
+Test(access, formats)
+{
+    static const uint32_t integers[] = {VK_FORMAT_R8_UINT,
+                                        VK_FORMAT_R8G8B8A8_SINT,
+                                        VK_FORMAT_B8G8R8A8_UINT,
+                                        VK_FORMAT_A8B8G8R8_UINT_PACK32,
+                                        VK_FORMAT_A2R10G10B10_SINT_PACK32,
+                                        VK_FORMAT_A2B10G10R10_UINT_PACK32,
+                                        VK_FORMAT_R16_SINT,
+                                        VK_FORMAT_R16G16B16A16_UINT,
+                                        VK_FORMAT_R32_UINT,
+                                        VK_FORMAT_R32G32B32A32_SINT,
+                                        VK_FORMAT_R64_SINT,
+                                        VK_FORMAT_R64G64B64A64_UINT};
+    static const uint32_t others[] = {VK_FORMAT_R5G6B5_UNORM_PACK16,
+                                      VK_FORMAT_R8_UNORM,
+                                      VK_FORMAT_R8G8B8A8_SRGB,
+                                      VK_FORMAT_B8G8R8A8_SSCALED,
+                                      VK_FORMAT_A8B8G8R8_SRGB_PACK32,
+                                      VK_FORMAT_A2R10G10B10_SSCALED_PACK32,
+                                      VK_FORMAT_A2B10G10R10_UNORM_PACK32,
+                                      VK_FORMAT_R16_SFLOAT,
+                                      VK_FORMAT_R16G16B16A16_SSCALED,
+                                      VK_FORMAT_R32_SFLOAT,
+                                      VK_FORMAT_R32G32B32A32_SFLOAT,
+                                      VK_FORMAT_R64G64B64A64_SFLOAT,
+                                      VK_FORMAT_B10G11R11_UFLOAT_PACK32,
+                                      VK_FORMAT_E5B9G9R9_UFLOAT_PACK32,
+                                      VK_FORMAT_D32_SFLOAT,
+                                      VK_FORMAT_BC7_UNORM_BLOCK};
+    for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]); i++)
+        cr_expect(hdi_format_is_integer(integers[i]), "format %u", integers[i]);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        cr_expect(!hdi_format_is_integer(others[i]), "format %u", others[i]);
+    cr_expect_eq(hdi_format_aspects(VK_FORMAT_D32_SFLOAT_S8_UINT),
+                 VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT);
+    cr_expect_eq(hdi_format_aspects(VK_FORMAT_X8_D24_UNORM_PACK32), VK_IMAGE_ASPECT_DEPTH_BIT);
+    cr_expect_eq(hdi_format_aspects(VK_FORMAT_S8_UINT), VK_IMAGE_ASPECT_STENCIL_BIT);
+    cr_expect_eq(hdi_format_aspects(VK_FORMAT_R8G8B8A8_UNORM), 0);
+    SAME(HD_ASPECT_DEPTH, VK_IMAGE_ASPECT_DEPTH_BIT);
+    SAME(HD_ASPECT_STENCIL, VK_IMAGE_ASPECT_STENCIL_BIT);
+    SAME(HDI_LOAD_OP_LOAD, VK_ATTACHMENT_LOAD_OP_LOAD);
+    SAME(HDI_LOAD_OP_CLEAR, VK_ATTACHMENT_LOAD_OP_CLEAR);
+    SAME(HDI_LOAD_OP_DONT_CARE, VK_ATTACHMENT_LOAD_OP_DONT_CARE);
+    SAME(HDI_STORE_OP_STORE, VK_ATTACHMENT_STORE_OP_STORE);
+    SAME(HDI_STORE_OP_DONT_CARE, VK_ATTACHMENT_STORE_OP_DONT_CARE);
+    SAME(HDI_STORE_OP_NONE, VK_ATTACHMENT_STORE_OP_NONE);
+}
