@@ -149,8 +149,9 @@ static bool random_use(maker *m, uint32_t type, hd_use *out, res_state **res, ui
 
 static void add_pass(maker *m)
 {
-    static const uint8_t types[] = {HD_PASS_GFX, HD_PASS_GFX, HD_PASS_GFX, HD_PASS_COMPUTE, HD_PASS_COMPUTE,
-                                    HD_PASS_COMPUTE, HD_PASS_TRANSFER, HD_PASS_TRANSFER, HD_PASS_HOST};
+    static const uint8_t types[] = {HD_PASS_GFX,      HD_PASS_GFX,      HD_PASS_GFX,
+                                    HD_PASS_COMPUTE,  HD_PASS_COMPUTE,  HD_PASS_COMPUTE,
+                                    HD_PASS_TRANSFER, HD_PASS_TRANSFER, HD_PASS_HOST};
     uint32_t type = types[hdt_below(&m->rng, sizeof(types))], count = 0, want = 1 + hdt_below(&m->rng, MAX_USES - 1);
     hd_use uses[MAX_USES + 1];
     uint32_t wrote[MAX_USES + 1] = {0};
@@ -179,6 +180,70 @@ static void add_pass(maker *m)
     for (uint32_t u = 0; u < count; u++) {
         touched[u]->written |= wrote[u];
         touched[u]->used_by_pass = false;
+    }
+}
+
+/* A pass that reads `from` (none: nothing) and overwrites `to` (none: it is a root). */
+static void add_link(maker *m, const res_state *from, const res_state *to, hd_resource also)
+{
+    hd_use uses[3];
+    uint32_t count = 0;
+    bool compute = from->is_buffer || chance(m, 50);
+    hd_access reads = !compute           ? HD_SAMPLED_GRAPHICS
+                      : !from->is_buffer ? HD_SAMPLED_COMPUTE
+                      : chance(m, 50)    ? HD_STORAGE_READ_COMPUTE
+                                         : HD_UNIFORM_READ_COMPUTE;
+    uses[count++] = (hd_use){.resource = from->handle, .access = reads};
+    if (also.id)
+        uses[count++] = (hd_use){.resource = also, .access = reads};
+    if (to)
+        uses[count++] = (hd_use){.resource = to->handle, .access = compute ? HD_STORAGE_WRITE_COMPUTE : HD_COLOR_WRITE};
+    hd_graph_pass(m->graph, &(hd_pass_desc){.type = compute ? HD_PASS_COMPUTE : HD_PASS_GFX,
+                                            .root = !to,
+                                            .pin = compute && chance(m, 30) ? HD_PIN_COMPUTE : HD_PIN_NONE,
+                                            .cost_us = (float)(1 + hdt_below(&m->rng, 200)),
+                                            .uses = uses,
+                                            .use_count = count});
+}
+
+/* One writer, `width` readers that write something of their own, and (a diamond) one pass that joins two of them. */
+static void add_shape(maker *m, uint32_t width)
+{
+    res_state r[3] = {0};
+    bool buffer = chance(m, 40);
+    for (int i = 0; i < 3; i++) {
+        r[i].is_buffer = buffer;
+        r[i].handle =
+            buffer ? hd_graph_buffer(m->graph,
+                                     &(hd_buffer_desc){.bytes = 4096, .sharing = (hd_sharing)hdt_below(&m->rng, 3)})
+                   : hd_graph_image(m->graph, &(hd_image_desc){.width = 64,
+                                                               .height = 64,
+                                                               .format = 37,
+                                                               .sharing = (hd_sharing)hdt_below(&m->rng, 3)});
+    }
+    hd_use first = {.resource = r[0].handle, .access = HD_STORAGE_WRITE_COMPUTE};
+    hd_graph_pass(m->graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = &first, .use_count = 1});
+    for (uint32_t i = 0; i < width; i++)
+        add_link(m, &r[0], i < 2 ? &r[1 + i] : NULL, (hd_resource){0});
+    add_link(m, &r[1], NULL, r[2].handle);
+}
+
+void hdt_random_frame(hd_graph *graph, uint64_t seed, uint32_t pass_count)
+{
+    maker m = {.graph = graph, .rng = seed};
+    uint32_t shapes = 0;
+    hd_graph_begin(graph);
+    for (int i = 0; i < 4; i++)
+        add_resource(&m);
+    for (uint32_t p = 0; p < pass_count; p++) {
+        for (int i = 0; i < 2; i++) {
+            if (chance(&m, 60))
+                add_resource(&m);
+        }
+        add_pass(&m);
+        if (shapes < 3 && chance(&m, 6))
+            add_shape(&m, pass_count > 40 && chance(&m, 5) ? 100 + hdt_below(&m.rng, 200) : 2 + hdt_below(&m.rng, 3)),
+                shapes++;
     }
 }
 

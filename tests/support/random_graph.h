@@ -1,5 +1,6 @@
-/* Random frames with everything in them, from a seed: mips, layers and byte ranges, externals, histories, host passes, pins, roots,
- * costs, several uses of one resource by one pass. Every read is of something written before, so each one compiles. */
+/* Random frames with everything in them, from a seed: mips, layers and byte ranges, externals, histories, host passes,
+ * pins, roots, costs, several uses of one resource by one pass. Every read is of something written before, so each one
+ * compiles. */
 #ifndef HDT_RANDOM_GRAPH_H
 #define HDT_RANDOM_GRAPH_H
 
@@ -11,5 +12,9 @@ void hdt_seeds(uint64_t *first, uint64_t *count);
 
 /* Begins a frame in graph and declares pass_count passes. */
 void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count);
+
+/* The same with shapes among them: diamonds, and now and then one resource that hundreds of passes read. A few passes
+ * more. */
+void hdt_random_frame(hd_graph *graph, uint64_t seed, uint32_t pass_count);
 
 #endif
