@@ -61,10 +61,11 @@ static uint32_t store_op(const work *w, uint32_t use)
     return w->use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
 }
 
-static uint32_t resolve_of(const work *w, uint32_t use)
+/* What an attachment of a pass whose uses begin at first is resolved into, where somebody reads that. */
+static uint32_t resolve_of(const work *w, uint32_t use, uint32_t first)
 {
     uint32_t resolve = w->decl->use_exec[use].resolve;
-    return resolve ? resolve - 1 : HD_NONE;
+    return resolve && w->use_kept[first + resolve - 1] ? resolve - 1 : HD_NONE;
 }
 
 static uint32_t next_attachment(const hdi_decl *decl, uint32_t use, uint32_t end)
@@ -105,7 +106,7 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
 static void join(work *w, uint32_t pass)
 {
     hd_plan_scope *scope = &w->out->scope[w->out->scope_count - 1];
-    uint32_t use = w->decl->pass_use_begin[pass], end = w->decl->pass_use_begin[pass + 1];
+    uint32_t first = w->decl->pass_use_begin[pass], end = w->decl->pass_use_begin[pass + 1], use = first;
     scope->command_count++;
     for (uint32_t i = 0; i < scope->attachment_count; i++, use++) {
         hd_plan_attachment *attachment = &w->out->attachment[scope->attachment_begin + i];
@@ -113,7 +114,7 @@ static void join(work *w, uint32_t pass)
         uint32_t store = store_op(w, use);
         if (store != HDI_STORE_OP_NONE) /* a pass that only reads leaves what the ones before it wrote */
             attachment->store = store;
-        attachment->resolve = resolve_of(w, use);
+        attachment->resolve = resolve_of(w, use, first);
     }
 }
 
@@ -124,7 +125,7 @@ static void begin(work *w, uint32_t pass)
     *scope = (hd_plan_scope){w->command, 1, w->out->attachment_count, 0};
     for (uint32_t use = next_attachment(w->decl, first, end); use < end; use = next_attachment(w->decl, use + 1, end)) {
         w->out->attachment[w->out->attachment_count++] =
-            (hd_plan_attachment){use - first, hdi_load_op(w->decl, use), store_op(w, use), resolve_of(w, use)};
+            (hd_plan_attachment){use - first, hdi_load_op(w->decl, use), store_op(w, use), resolve_of(w, use, first)};
         scope->attachment_count++;
     }
     w->out->scope_count += scope->attachment_count != 0;

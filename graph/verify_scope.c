@@ -110,7 +110,9 @@ static void check_attachment(hdi_verify *v, uint32_t scope, uint32_t n)
     }
     check_ops(v, a, first, last);
     uint32_t resolve = v->d.use_exec[end].resolve;
-    if (a->resolve != (resolve ? resolve - 1 : HDI_NONE))
+    if (resolve && a->resolve == HDI_NONE)
+        v->use_lost[v->d.pass_use_begin[v->use_pass[end]] + resolve - 1] = 1;
+    else if (a->resolve != (resolve ? resolve - 1 : HDI_NONE))
         fail(v, end, resolve ? "it is not resolved into what its pass declares" : "it is resolved without reason");
     if (a->store == DONT_STORE)
         v->use_lost[last] = 1;

@@ -97,7 +97,9 @@ static void check_pass(const hdi_decl *decl, const hd_plan_view *view, const hd_
             cr_assert_eq(a->store, model_store(decl, order, count, at, u), "HEDDLE_SEED=%llu pass %u use %u: %u",
                          (unsigned long long)seed, pass, u, a->store);
             uint32_t resolve = decl->use_exec[u].resolve;
-            cr_assert_eq(a->resolve, resolve ? resolve - 1 : HD_NONE);
+            uint32_t target = decl->pass_use_begin[pass] + resolve - 1;
+            bool read = resolve && model_store(decl, order, count, at, target) == HDI_STORE_OP_STORE;
+            cr_assert_eq(a->resolve, read ? resolve - 1 : HD_NONE);
         } else {
             cr_assert_eq(decl->use_exec[u].resolve, 0, "a resolve in the middle of a scope");
         }
@@ -265,6 +267,16 @@ Test(attach, resolves)
                  v.barriers[b].src_stages & HDI_STAGE_LATE_FRAGMENT_TESTS &&
                  v.barriers[b].dst_stages & HDI_STAGE_EARLY_FRAGMENT_TESTS;
     cr_expect(waits, "the next depth test waits for the resolve of the last one");
+    size_t bytes;
+    const void *data = hd_plan_data(plan, &bytes);
+    hd_plan *copy = malloc(bytes);
+    for (uint32_t i = 0; i < 2; i++) {
+        memcpy(copy, data, bytes);
+        cr_expect_eq(hd_plan_verify(g, copy, NULL), HD_OK);
+        ((hd_plan_attachment *)hd_plan_read(copy).attachments)[i].resolve = HD_NONE;
+        cr_expect_eq(hd_plan_verify(g, copy, NULL), HD_PLAN_INVALID, "nothing is resolved into what is sampled");
+    }
+    free(copy);
     hd_graph_destroy(g);
 }
 

@@ -451,7 +451,7 @@ typedef struct hd_plan_attachment {
     uint32_t use;   /* index of the use within the scope's first pass */
     uint32_t load;  /* VkAttachmentLoadOp */
     uint32_t store; /* VkAttachmentStoreOp: DONT_CARE where nobody reads what is left, NONE where nothing is written */
-    uint32_t resolve; /* index of the use within the scope's last pass that it is resolved into, or HD_NONE */
+    uint32_t resolve; /* index of the use within the scope's last pass that it is resolved into, HD_NONE: none that is read */
 } hd_plan_attachment;
 
 /* Read view of a plan; the pointers live as long as the plan. */
