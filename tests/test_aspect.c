@@ -21,6 +21,7 @@ static const uint32_t aspects[] = {HD_ASPECT_DEPTH, HD_ASPECT_STENCIL};
 
 typedef struct frame {
     hd_graph *graph;
+    bool transient;               /* made by the graph, and rendered to by it; else imports */
     bool together;                /* one image of both aspects */
     hd_resource image[IMAGES][2]; /* together: the same twice */
     hd_use uses[2 * IMAGES * 2];
@@ -34,7 +35,13 @@ static void make_images(frame *f)
             .width = 64, .height = 64, .mips = MIPS, .layers = LAYERS, .initial_layout = 1, .final_layout = 1};
         for (uint32_t a = 0; a < 2; a++) {
             desc.format = f->together ? D32_S8 : a ? S8 : D32;
-            f->image[i][a] = f->together && a ? f->image[i][0] : hd_graph_import(f->graph, &desc);
+            f->image[i][a] = f->together && a ? f->image[i][0]
+                             : f->transient   ? hd_graph_image(f->graph, &(hd_image_desc){.width = 64,
+                                                                                          .height = 64,
+                                                                                          .format = desc.format,
+                                                                                          .mips = MIPS,
+                                                                                          .layers = LAYERS})
+                                              : hd_graph_import(f->graph, &desc);
         }
     }
 }
@@ -65,13 +72,19 @@ static hd_range random_range(uint64_t *random)
     return range;
 }
 
-static const hd_plan *compile(frame *f, uint64_t seed)
+static const hd_plan *compile(frame *f, uint64_t seed, const hd_compile_desc *desc)
 {
     static const hd_access gfx[] = {HD_DEPTH_WRITE, HD_DEPTH_RW, HD_DEPTH_READ, HD_SAMPLED_GRAPHICS};
     static const hd_access copies[] = {HD_TRANSFER_SRC, HD_TRANSFER_DST};
     uint64_t random = seed;
     hd_graph_begin(f->graph);
     make_images(f);
+    if (f->transient) {
+        f->use_count = 0;
+        for (uint32_t i = 0; i < IMAGES; i++)
+            add_use(f, i, 2, HD_TRANSFER_DST, (hd_range){0});
+        hd_graph_pass(f->graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = f->uses, .use_count = f->use_count});
+    }
     for (uint32_t p = 0; p < PASSES; p++) {
         bool draws = hdt_below(&random, 4) != 0;
         f->use_count = 0;
@@ -90,13 +103,13 @@ static const hd_plan *compile(frame *f, uint64_t seed)
         bool root = hdt_below(&random, 3) == 0;
         hd_graph_pass(f->graph, &(hd_pass_desc){.type = draws ? HD_PASS_GFX : HD_PASS_TRANSFER,
                                                 .root = root,
-                                                .no_rendering = true,
+                                                .no_rendering = !f->transient,
                                                 .uses = f->uses,
                                                 .use_count = f->use_count});
     }
     const hd_plan *plan;
-    cr_assert_eq(hdt_compile(f->graph, &(hd_compile_desc){.order = HD_ORDER_DECLARED}, &plan), HD_OK,
-                 "HEDDLE_SEED=%llu: %s", (unsigned long long)seed, hd_graph_error(f->graph)->text);
+    cr_assert_eq(hdt_compile(f->graph, desc, &plan), HD_OK, "HEDDLE_SEED=%llu: %s", (unsigned long long)seed,
+                 hd_graph_error(f->graph)->text);
     return plan;
 }
 
@@ -151,11 +164,12 @@ Test(aspect, as_if_they_were_two_images)
     uint64_t first = 1, count = 1500;
     hdt_seeds(&first, &count);
     frame f[2] = {{.together = false}, {.together = true}};
+    const hd_compile_desc declared = {.order = HD_ORDER_DECLARED};
     cr_assert_eq(hd_graph_create(NULL, &f[0].graph), HD_OK);
     cr_assert_eq(hd_graph_create(NULL, &f[1].graph), HD_OK);
     uint32_t apart = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
-        const hd_plan *plan[2] = {compile(&f[0], seed), compile(&f[1], seed)};
+        const hd_plan *plan[2] = {compile(&f[0], seed, &declared), compile(&f[1], seed, &declared)};
         hd_plan_view v[2] = {hd_plan_read(plan[0]), hd_plan_read(plan[1])};
         cr_assert_eq(v[0].culled_count, v[1].culled_count, "HEDDLE_SEED=%llu", (unsigned long long)seed);
         cr_assert_eq(memcmp(v[0].culled, v[1].culled, v[0].culled_count * sizeof(uint32_t)), 0);
@@ -171,6 +185,30 @@ Test(aspect, as_if_they_were_two_images)
         cr_expect_gt(apart, 1000, "hardly a barrier of one aspect");
     hd_graph_destroy(f[0].graph);
     hd_graph_destroy(f[1].graph);
+}
+
+/* Ownership of one aspect at a time, memory that changes hands, scopes: the verifier knows. */
+Test(aspect, on_several_queues)
+{
+    static const hd_queue_desc queues[] = {
+        {HD_QUEUE_GFX, 0}, {HD_QUEUE_TRANSFER, 1}, {HD_QUEUE_COMPUTE, 2}, {HD_QUEUE_GFX, 0}};
+    uint64_t first = 1, count = 1000, moves = 0;
+    hdt_seeds(&first, &count);
+    frame f = {.together = true};
+    cr_assert_eq(hd_graph_create(NULL, &f.graph), HD_OK);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        f.transient = seed % 4 != 0;
+        hd_compile_desc desc = {.queues = queues,
+                                .queue_count = 2 + (uint32_t)(seed % 3),
+                                .order = (hd_order)(seed / 3 % 3),
+                                .merge_rendering = seed / 9 % 2};
+        hd_plan_view v = hd_plan_read(compile(&f, seed, &desc));
+        for (uint32_t b = 0; b < v.barrier_count; b++)
+            moves += v.barriers[b].src_family != v.barriers[b].dst_family && v.barriers[b].range.aspect;
+    }
+    if (count > 100)
+        cr_expect_gt(moves, 100, "hardly an aspect that changes its owner");
+    hd_graph_destroy(f.graph);
 }
 
 /* ---- by hand ---- */
@@ -263,6 +301,20 @@ Test(aspect, stencil_over_depth_that_is_read)
     }
     cr_expect_eq(to_read_only, 1);
     cr_expect_eq(to_sampled, 1);
+
+    size_t size;
+    const void *data = hd_plan_data(plan, &size);
+    hd_plan *broken = malloc(size);
+    for (uint32_t b = 0; b < v.barrier_count; b++) {
+        for (uint32_t other = 0; other <= HD_ASPECT_STENCIL && v.barriers[b].resource != HD_NONE; other += 2) {
+            memcpy(broken, data, size);
+            hd_plan_barrier *barrier = (hd_plan_barrier *)&hd_plan_read(broken).barriers[b];
+            hd_result expect = barrier->range.aspect == other ? HD_OK : HD_PLAN_INVALID;
+            barrier->range.aspect = other;
+            cr_expect_eq(hd_plan_verify(g, broken, NULL), expect, "barrier %u of aspect %u", b, other);
+        }
+    }
+    free(broken);
 
     FILE *stream = tmpfile();
     cr_assert_eq(hd_plan_write_json(g, plan, stream), HD_OK);
