@@ -128,6 +128,8 @@ Test(plan_json, nonsense_is_refused_with_its_place)
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 5}]}")), "submits[0].commands[0].barrier[0]"},
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 0, \"range\": [0, 1, 0, 1]}]}")), "barrier[0]"},
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 1, \"range\": [0, 1, 0, 1]}]}")), "old_layout"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 1, \"range\": [0, 1, 0, 1], \"aspect\": 2}]}")), "'aspect' is 2"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 1, \"range\": [0, 70000, 0, 1]}]}")), "larger than 65535"},
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"src_family\": 1}]}")), "go together"},
     };
     hd_graph *graph = small_graph();

@@ -5,7 +5,11 @@
 /* Records a plan: the commands of each submit are cut into batches of consecutive commands, each batch is one job and
  * one primary command buffer, and the submit lists its command buffers in order. Cutting is free for correctness,
  * because submission order runs through command buffers. A worker gets about three batches, so that uneven passes even
- * out; one worker gets one command buffer a submit. */
+ * out; one worker gets one command buffer a submit.
+ *
+ * A rendering scope stays in one batch. Suspending and resuming it could cut it too, and was tried: the pictures were
+ * right, but validation layers of 1.3.239 take a command buffer that both resumes and suspends for one that only
+ * resumes, and report the next one. */
 
 void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result)
 {
