@@ -11,10 +11,10 @@ typedef struct format_range {
 
 /* Ranges of VkFormat with equal texel size, ascending. */
 static const format_range ranges[] = {
-    {1, 1, 1},     {2, 8, 2},     {9, 15, 1},    {16, 22, 2},   {23, 36, 3},   {37, 69, 4},    {70, 76, 2},
-    {77, 83, 4},   {84, 90, 6},   {91, 97, 8},   {98, 100, 4},  {101, 103, 8}, {104, 106, 12}, {107, 109, 16},
-    {110, 112, 8}, {113, 115, 16}, {116, 118, 24}, {119, 121, 32}, {122, 123, 4}, {124, 124, 2}, {125, 126, 4},
-    {127, 127, 1}, {128, 128, 3}, {129, 129, 4}, {130, 130, 8}, {131, 184, 1},
+    {1, 1, 1},     {2, 8, 2},      {9, 15, 1},     {16, 22, 2},    {23, 36, 3},   {37, 69, 4},    {70, 76, 2},
+    {77, 83, 4},   {84, 90, 6},    {91, 97, 8},    {98, 100, 4},   {101, 103, 8}, {104, 106, 12}, {107, 109, 16},
+    {110, 112, 8}, {113, 115, 16}, {116, 118, 24}, {119, 121, 32}, {122, 123, 4}, {124, 124, 2},  {125, 126, 4},
+    {127, 127, 1}, {128, 128, 3},  {129, 129, 4},  {130, 130, 8},  {131, 184, 1},
 };
 
 uint32_t hdi_format_bytes(uint32_t format)
@@ -38,7 +38,8 @@ bool hdi_format_has_stencil(uint32_t format)
 
 uint32_t hdi_format_aspects(uint32_t format)
 {
-    return (hdi_format_has_depth(format) ? HD_ASPECT_DEPTH : 0u) | (hdi_format_has_stencil(format) ? HD_ASPECT_STENCIL : 0u);
+    return (hdi_format_has_depth(format) ? HD_ASPECT_DEPTH : 0u) |
+           (hdi_format_has_stencil(format) ? HD_ASPECT_STENCIL : 0u);
 }
 
 /* Colors of one layout stand side by side, UINT and SINT among them at the same places. */

@@ -7,9 +7,9 @@
 #include "sort.h"
 
 /* Freeze: splits each resource into segments, the pieces that no use splits: a grid of mips and layers for images (with
- * a row for depth and one for stencil at each mip, where a use names one of them), intervals for buffers. A resource that
- * is only used whole is one segment, and costs nothing but its number. Ranged resources: boundaries of their ranges,
- * sorted and made unique. O(uses + ranges log). */
+ * a row for depth and one for stencil at each mip, where a use names one of them), intervals for buffers. A resource
+ * that is only used whole is one segment, and costs nothing but its number. Ranged resources: boundaries of their
+ * ranges, sorted and made unique. O(uses + ranges log). */
 
 typedef struct cuts {
     uint32_t count;   /* boundaries; pieces + 1 */

@@ -339,7 +339,8 @@ Test(vk_attach, resolves_depth_and_stencil)
         {.aspectMask = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT, .clearValue.depthStencil = {0.5f, 200}},
         {{7, 6}, {33, 21}}};
 #ifdef HDT_THREE_FAMILIES
-    const uint32_t ways = 2; /* a frame that is refused while it is recorded looks to the hooks as if it had lost a half */
+    const uint32_t ways =
+        2; /* a frame that is refused while it is recorded looks to the hooks as if it had lost a half */
 #else
     const uint32_t ways = 3;
 #endif
