@@ -1,5 +1,7 @@
 #include "schedule.h"
 
+#include <string.h>
+
 /* Schedule: order and queue of each kept pass. What both schedulers need is prepared here (ranks, levels, what each rank
  * keeps alive), then one of them runs: schedule_groups.c for one GPU queue, schedule_list.c for several.
  *
@@ -76,31 +78,64 @@ static void find_levels(hdi_sched *s)
     }
 }
 
+/* Which images are read in several layouts, what is overwritten by several, and by whom. */
+static bool find_mixed(hdi_sched *s)
+{
+    enum { UNREAD = 0, MIXED = 1 }; /* else the layout + 2 */
+    const hdi_decl *decl = s->decl;
+    uint32_t *res_layout = HDI_ARENA_ZEROED(s->arena, uint32_t, decl->res_count);
+    uint8_t *res_openers = HDI_ARENA_ZEROED(s->arena, uint8_t, decl->res_count);
+    if (s->arena->failed)
+        return false;
+    bool any = false;
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+        uint32_t p = s->rank_pass[rank];
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            const hdi_access_info *access = &decl->access[decl->use_access[u]];
+            uint32_t r = decl->use_res[u], now = res_layout[r], layout = access->layout + 2;
+            if (access->writes) {
+                any |= res_openers[r];
+                res_openers[r] = (uint8_t)(res_openers[r] ? 2 : 1);
+            } else if (now != layout && !(decl->res_flags[r] & HDI_RES_BUFFER)) {
+                res_layout[r] = now == UNREAD ? layout : MIXED;
+                any |= now != UNREAD;
+            }
+        }
+    }
+    memset(s->pass_mixed, 0, decl->pass_count);
+    for (uint32_t rank = 0; any && rank < s->kept_count; rank++) {
+        uint32_t p = s->rank_pass[rank], flags = 0;
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            uint32_t r = decl->use_res[u];
+            flags |= res_layout[r] == MIXED ? HDI_MIXED_LAYOUTS : 0;
+            flags |= res_openers[r] > 1 && s->res_bytes[r] ? HDI_MIXED_OPENERS : 0;
+        }
+        s->pass_mixed[p] = (uint8_t)flags;
+    }
+    return true;
+}
+
 /* Who uses what when, and how much is alive, when passes run by rank. */
 static void measure_ranks(hdi_sched *s)
 {
     const hdi_decl *decl = s->decl;
-    for (uint32_t r = 0; r < decl->res_count; r++) {
-        s->res_uses[r] = 0;
-        s->res_first[r] = HDI_NONE;
-    }
-    for (uint32_t rank = 0; rank <= s->kept_count; rank++)
-        s->rank_live[rank] = 0;
+    memset(s->res_uses, 0, decl->res_count * sizeof(*s->res_uses));
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         uint32_t p = s->rank_pass[rank];
         for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
             uint32_t r = decl->use_res[u];
-            if (s->res_uses[r]++ == 0) {
+            if (s->res_uses[r]++ == 0)
                 s->res_first[r] = rank;
-                s->rank_live[rank] += s->res_bytes[r];
-            }
             s->res_last[r] = rank;
         }
     }
     /* Unsigned wrap on the way is undone by the running sum. */
+    memset(s->rank_live, 0, ((size_t)s->kept_count + 1) * sizeof(*s->rank_live));
     for (uint32_t r = 0; r < decl->res_count; r++) {
-        if (s->res_uses[r])
-            s->rank_live[s->res_last[r] + 1] -= s->res_bytes[r];
+        if (s->res_uses[r] == 0 || s->res_bytes[r] == 0)
+            continue;
+        s->rank_live[s->res_first[r]] += s->res_bytes[r];
+        s->rank_live[s->res_last[r] + 1] -= s->res_bytes[r];
     }
     uint64_t live = 0;
     s->peak = 0;
@@ -119,6 +154,7 @@ static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *si
     s->pass_rank = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
     s->pass_level = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
     s->pass_float = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
+    s->pass_mixed = HDI_ARENA_ARRAY(arena, uint8_t, decl->pass_count);
     s->res_bytes = HDI_ARENA_ARRAY(arena, uint64_t, decl->res_count);
     s->res_uses = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     s->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
@@ -134,7 +170,7 @@ static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *si
         s->res_bytes[r] = sizes->res_persistent[r] || decl->res_flags[r] & HDI_RES_HOST ? 0 : sizes->need[r].bytes;
     find_levels(s);
     measure_ranks(s);
-    return HD_OK;
+    return find_mixed(s) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 /* ---- one GPU queue ---- */

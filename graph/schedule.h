@@ -16,12 +16,18 @@ typedef struct hdi_sched {
     uint32_t *rank_pass, *pass_rank;
     uint32_t *pass_level;  /* passes before it on its longest chain */
     uint32_t *pass_float;  /* levels that it can wait without its first consumer waiting */
+    uint8_t *pass_mixed;   /* HDI_MIXED_* */
     uint64_t *res_bytes;   /* of transient resources in use; else 0 */
     uint32_t *res_uses;    /* by kept passes */
     uint32_t *res_first, *res_last; /* ranks; only where res_bytes */
     uint64_t *rank_live;   /* bytes alive at each rank when passes run by rank */
     uint64_t peak;         /* most of rank_live */
 } hdi_sched;
+
+enum {
+    HDI_MIXED_LAYOUTS = 1, /* reads an image that others read in another layout */
+    HDI_MIXED_OPENERS = 2, /* overwrites what another pass might have opened before it */
+};
 
 typedef struct hdi_group_rules {
     uint64_t cap;        /* bytes alive at once, at least the peak */

@@ -25,6 +25,7 @@ typedef struct work {
     hdi_schedule *out;
     uint64_t *ready;        /* ranks whose predecessors stand in earlier groups */
     uint32_t *left;         /* per pass: predecessors not in earlier groups */
+    int64_t *net;           /* per pass: bytes that it opens, as known when it became ready; once taken, less those closed */
     uint32_t *due;          /* per pass: group from which it should be taken */
     uint8_t *done;          /* per rank */
     uint32_t *res_left;     /* uses not taken yet */
@@ -43,6 +44,19 @@ typedef struct work {
     int64_t scan_sum, scan_room;
 } work;
 
+/* Bytes that a pass would open; readers find theirs open. */
+static int64_t opens(const work *w, uint32_t pass)
+{
+    const hdi_decl *decl = w->s->decl;
+    int64_t bytes = 0;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t res = decl->use_res[u];
+        if (!w->res_open[res])
+            bytes += (int64_t)w->s->res_bytes[res];
+    }
+    return bytes;
+}
+
 static bool prepare(work *w)
 {
     const hdi_sched *s = w->s;
@@ -51,6 +65,7 @@ static bool prepare(work *w)
     uint32_t kept = s->kept_count;
     w->ready = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)hdi_bit_words(kept) + 1);
     w->left = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
+    w->net = HDI_ARENA_ARRAY(arena, int64_t, decl->pass_count);
     w->due = HDI_ARENA_ZEROED(arena, uint32_t, decl->pass_count);
     w->done = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)kept + 1);
     w->res_left = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
@@ -70,8 +85,10 @@ static bool prepare(work *w)
     for (uint32_t rank = 0; rank < kept; rank++) {
         uint32_t p = s->rank_pass[rank];
         w->left[p] = s->depends->pred_begin[p + 1] - s->depends->pred_begin[p];
-        if (w->left[p] == 0)
-            hdi_bit_set(w->ready, rank);
+        if (w->left[p])
+            continue;
+        hdi_bit_set(w->ready, rank);
+        w->net[p] = opens(w, p);
     }
     return true;
 }
@@ -98,18 +115,6 @@ static bool layout_fits(const work *w, uint32_t pass)
     return true;
 }
 
-static int64_t opens(const work *w, uint32_t pass)
-{
-    const hdi_decl *decl = w->s->decl;
-    int64_t bytes = 0;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u];
-        if (!w->res_open[res])
-            bytes += (int64_t)w->s->res_bytes[res];
-    }
-    return bytes;
-}
-
 /* The least room at ranks from the oldest up to rank, exclusive. Candidates come by rank, so the scan goes on from the
  * one before. */
 static int64_t room_below(work *w, uint32_t rank)
@@ -130,18 +135,15 @@ static int64_t room_below(work *w, uint32_t rank)
 
 static bool may_join(work *w, uint32_t rank, uint32_t pass, bool first)
 {
-    if (!layout_fits(w, pass))
+    int64_t bytes = w->s->pass_mixed[pass] & HDI_MIXED_OPENERS ? opens(w, pass) : w->net[pass];
+    if (bytes && rank == w->oldest && !first && w->live + bytes > (int64_t)w->rules->cap)
         return false;
-    int64_t bytes = opens(w, pass);
-    if (bytes == 0)
-        return true;
-    if (rank == w->oldest)
-        return first || w->live + bytes <= (int64_t)w->rules->cap;
-    if (w->live + bytes > (int64_t)w->rules->cap)
-        return false;
-    if (w->rules->wait_in_float && w->group < w->due[pass])
-        return false;
-    return room_below(w, rank) >= bytes;
+    if (bytes && rank != w->oldest) {
+        if (w->live + bytes > (int64_t)w->rules->cap || (w->rules->wait_in_float && w->group < w->due[pass]) ||
+            room_below(w, rank) < bytes)
+            return false;
+    }
+    return !(w->s->pass_mixed[pass] & HDI_MIXED_LAYOUTS) || layout_fits(w, pass);
 }
 
 /* ---- taking ---- */
@@ -161,20 +163,12 @@ static void open_resource(work *w, uint32_t res)
     }
 }
 
-static void take(work *w, uint32_t rank, uint32_t pass)
+static void note_layouts(work *w, uint32_t pass)
 {
     const hdi_decl *decl = w->s->decl;
-    hdi_bit_clear(w->ready, rank);
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u];
         const hdi_access_info *access = &decl->access[decl->use_access[u]];
-        if (!w->res_open[res])
-            open_resource(w, res);
-        if (--w->res_left[res] == 0 && w->s->res_bytes[res]) {
-            w->closed[w->closed_count++] = res;
-            *(access->writes ? &w->closing_late : &w->closing) += (int64_t)w->s->res_bytes[res];
-        }
-        if (access->writes || decl->res_flags[res] & HDI_RES_BUFFER)
+        if (access->writes || decl->res_flags[decl->use_res[u]] & HDI_RES_BUFFER)
             continue;
         hdi_span span = hdi_use_span(decl, w->s->frozen, u);
         for (uint32_t row = 0; row < span.rows; row++) {
@@ -185,14 +179,34 @@ static void take(work *w, uint32_t rank, uint32_t pass)
             }
         }
     }
+}
+
+static void take(work *w, uint32_t rank, uint32_t pass)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    int64_t live = w->live, closed = 0;
+    hdi_bit_clear(w->ready, rank);
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t res = decl->use_res[u];
+        if (!w->res_open[res])
+            open_resource(w, res);
+        int64_t bytes = (int64_t)s->res_bytes[res];
+        if (--w->res_left[res] || !bytes)
+            continue;
+        w->closed[w->closed_count++] = res;
+        closed += bytes;
+        *(decl->access[decl->use_access[u]].writes ? &w->closing_late : &w->closing) += bytes;
+    }
+    w->net[pass] = w->live - live - closed;
+    if (s->pass_mixed[pass] & HDI_MIXED_LAYOUTS)
+        note_layouts(w, pass);
     w->done[rank] = 1;
-    while (w->oldest < w->s->kept_count && w->done[w->oldest]) {
+    while (w->oldest < s->kept_count && w->done[w->oldest]) {
         w->early += w->early_last[w->oldest] - w->early_first[w->oldest + 1];
         w->oldest++;
     }
-    uint32_t host = w->s->queues->host;
     w->out->slot_pass[w->out->slot_count] = pass;
-    w->out->slot_queue[w->out->slot_count] = (uint8_t)(decl->pass_type[pass] == HD_PASS_HOST ? host : 0);
     w->out->slot_group[w->out->slot_count++] = w->group;
 }
 
@@ -215,30 +229,16 @@ static void fill_group(work *w)
 }
 
 /* Most bytes opened less closed first; as they were taken where that is equal. */
-static void sort_group(work *w, uint64_t *key, uint32_t *value, uint64_t *scratch_key, uint32_t *scratch)
+static void sort_group(work *w, uint64_t *key, uint64_t *scratch_key, uint32_t *scratch)
 {
-    const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    uint32_t count = w->out->slot_count - w->group_begin;
+    uint32_t count = w->out->slot_count - w->group_begin, *pass = &w->out->slot_pass[w->group_begin];
+    bool sorted = true;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t p = w->out->slot_pass[w->group_begin + i];
-        int64_t net = 0;
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            uint32_t res = decl->use_res[u];
-            int64_t bytes = (int64_t)s->res_bytes[res];
-            uint32_t rank = s->pass_rank[p];
-            net += s->res_first[res] == rank ? bytes : 0;
-            net -= w->res_left[res] == 0 && s->res_last[res] == rank ? bytes : 0;
-        }
-        key[i] = (uint64_t)(INT64_MAX / 2 - net);
-        value[i] = p;
+        key[i] = (uint64_t)(INT64_MAX / 2 - w->net[pass[i]]);
+        sorted &= i == 0 || key[i - 1] <= key[i];
     }
-    hdi_sort_u64(key, value, scratch_key, scratch, count);
-    uint32_t host = s->queues->host;
-    for (uint32_t i = 0; i < count; i++) {
-        w->out->slot_pass[w->group_begin + i] = value[i];
-        w->out->slot_queue[w->group_begin + i] = (uint8_t)(decl->pass_type[value[i]] == HD_PASS_HOST ? host : 0);
-    }
+    if (!sorted)
+        hdi_sort_u64(key, pass, scratch_key, scratch, count);
 }
 
 static void end_group(work *w)
@@ -252,6 +252,7 @@ static void end_group(work *w)
             if (--w->left[next])
                 continue;
             hdi_bit_set(w->ready, s->pass_rank[next]);
+            w->net[next] = opens(w, next);
             w->due[next] = w->group + 1 + s->pass_float[next];
         }
     }
@@ -275,7 +276,7 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_s
     work w = {.s = s, .rules = rules, .out = out, .group = 1, .scan_begin = HDI_NONE};
     uint32_t kept = s->kept_count;
     uint64_t *key = HDI_ARENA_ARRAY(s->arena, uint64_t, kept), *scratch_key = HDI_ARENA_ARRAY(s->arena, uint64_t, kept);
-    uint32_t *value = HDI_ARENA_ARRAY(s->arena, uint32_t, kept), *scratch = HDI_ARENA_ARRAY(s->arena, uint32_t, kept);
+    uint32_t *scratch = HDI_ARENA_ARRAY(s->arena, uint32_t, kept);
     if (!prepare(&w))
         return false;
     while (out->slot_count < kept) {
@@ -285,8 +286,11 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_s
         fill_group(&w);
         end_group(&w);
         if (!rules->in_order && out->slot_count - w.group_begin > 1)
-            sort_group(&w, key, value, scratch_key, scratch);
+            sort_group(&w, key, scratch_key, scratch);
     }
     out->group_count = w.group;
+    uint32_t host = s->queues->host;
+    for (uint32_t slot = 0; slot < kept; slot++)
+        out->slot_queue[slot] = (uint8_t)(s->decl->pass_type[out->slot_pass[slot]] == HD_PASS_HOST ? host : 0);
     return true;
 }
