@@ -7,7 +7,7 @@
  * nobody.
  *
  * Each heap is packed in several orders and the smallest result stays, ties to the first; once one is as small as the most
- * bytes alive at once, no other is tried. Which resource takes over whose bytes is found last (alias_tenants.c). */
+ * bytes alive at once, no other is tried, and those that gain the least only where memory is what matters. Which resource takes over whose bytes is found last (alias_tenants.c). */
 
 enum { LONG_LIFE = 512 }; /* slots */
 enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT };
@@ -20,6 +20,7 @@ typedef struct work {
     hdi_placed *out;
     uint64_t *key, *scratch_key, *offset;
     uint32_t *order, *scratch;
+    bool thorough;
 } work;
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
@@ -87,7 +88,7 @@ static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t
     for (uint32_t i = 0; i < count; i++)
         lives += w->lifetimes->res_close[by_first[i]] - w->lifetimes->res_first[by_first[i]] + 1;
     /* Where everything lives long, packing by size has little to gain and much to look at. */
-    int orders = lives <= (uint64_t)count * LONG_LIFE ? ORDER_COUNT : ORDER_IN_TIME + 1;
+    int orders = lives > (uint64_t)count * LONG_LIFE ? ORDER_IN_TIME + 1 : w->thorough ? ORDER_COUNT : ORDER_SIZE + 1;
     if (!hdi_pack_least(&w->pack, by_first, count, &least))
         return false;
     for (int how = ORDER_IN_TIME; how < orders && best > least; how++) {
@@ -139,10 +140,11 @@ static uint32_t sort_by_first(work *w, uint32_t slot_count, uint32_t *by_first)
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
-                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out)
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, bool thorough, hdi_arena *arena,
+                    hdi_placed *out)
 {
     uint32_t n = decl->res_count;
-    work w = {.decl = decl, .sizes = sizes, .lifetimes = lifetimes, .out = out};
+    work w = {.decl = decl, .sizes = sizes, .lifetimes = lifetimes, .out = out, .thorough = thorough};
     w.pack = (hdi_pack){.sizes = sizes,
                         .hazards = hazards,
                         .synced = synced,

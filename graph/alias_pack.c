@@ -9,13 +9,16 @@
 
 enum { BUCKET_SLOTS = 32 };
 
+/* Small, as most of the time goes into looking at them. Offsets in units of 256 bytes, the coarsest that all alignments
+ * of the .fgt format have in common; a finer end is rounded up. */
 typedef struct entry {
-    uint64_t offset, end;
-    uint32_t first, close, res;
+    uint32_t offset, end, first, close;
 } entry;
+enum { UNIT = 256 };
 
 struct hdi_pack_bucket {
     entry *item;
+    uint32_t *res;
     uint32_t count, capacity;
 };
 
@@ -63,52 +66,67 @@ bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b)
 
 /* ---- in a given order ---- */
 
-static bool insert(hdi_pack *pack, struct hdi_pack_bucket *bucket, const entry *e)
+static bool insert(hdi_pack *pack, struct hdi_pack_bucket *bucket, const entry *e, uint32_t res)
 {
     if (bucket->count == bucket->capacity) {
         uint32_t grown = bucket->capacity ? 2 * bucket->capacity : 32;
         entry *fresh = HDI_ARENA_ARRAY(pack->arena, entry, grown);
-        if (!fresh)
+        uint32_t *fresh_res = HDI_ARENA_ARRAY(pack->arena, uint32_t, grown);
+        if (!fresh || !fresh_res)
             return false;
-        if (bucket->count)
+        if (bucket->count) {
             memcpy(fresh, bucket->item, bucket->count * sizeof(*fresh));
+            memcpy(fresh_res, bucket->res, bucket->count * sizeof(*fresh_res));
+        }
         bucket->item = fresh;
+        bucket->res = fresh_res;
         bucket->capacity = grown;
     }
     uint32_t at = bucket->count++;
-    for (; at > 0 && bucket->item[at - 1].offset > e->offset; at--)
+    for (; at > 0 && bucket->item[at - 1].offset > e->offset; at--) {
         bucket->item[at] = bucket->item[at - 1];
+        bucket->res[at] = bucket->res[at - 1];
+    }
     bucket->item[at] = *e;
+    bucket->res[at] = res;
     return true;
 }
 
+/* What is placed, in the units of entries. */
+typedef struct newcomer {
+    uint32_t res, units, alignment, first, close;
+} newcomer;
+
 /* Whether an entry is in the way of a resource. */
-static bool conflicts(const hdi_pack *pack, const entry *e, uint32_t res, uint32_t first, uint32_t close)
+static bool conflicts(const hdi_pack *pack, const entry *e, uint32_t res, const newcomer *n)
 {
-    return e->first <= close && first <= e->close && (!pack->by_clocks || !hdi_may_share(pack, e->res, res));
+    return e->first <= n->close && n->first <= e->close && (!pack->by_clocks || !hdi_may_share(pack, res, n->res));
+}
+
+static uint32_t align_units(uint32_t value, uint32_t alignment)
+{
+    return (value + alignment - 1) & ~(alignment - 1);
 }
 
 /* The lowest offset in one bucket. */
-static uint64_t lowest_in_bucket(const hdi_pack *pack, const struct hdi_pack_bucket *bucket, uint32_t res, uint32_t first,
-                                 uint32_t close)
+static uint32_t lowest_in_bucket(const hdi_pack *pack, const struct hdi_pack_bucket *bucket, const newcomer *n)
 {
-    uint64_t bytes = pack->sizes->need[res].bytes, alignment = pack->sizes->need[res].alignment, at = 0;
+    uint32_t at = 0;
     for (uint32_t i = 0; i < bucket->count; i++) {
         const entry *e = &bucket->item[i];
-        if (e->end <= at || !conflicts(pack, e, res, first, close))
+        if (e->end <= at || !conflicts(pack, e, bucket->res[i], n))
             continue;
-        if (e->offset >= at + bytes)
+        if (e->offset >= at + n->units)
             break;
-        at = align_up(e->end, alignment);
+        at = align_units(e->end, n->alignment);
     }
     return at;
 }
 
 /* The same over several: the buckets are merged by offset as they are walked. */
-static uint64_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t to, uint32_t *cursor, uint32_t res,
-                                  uint32_t first, uint32_t close)
+static uint32_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t to, uint32_t *cursor, const newcomer *n)
 {
-    uint64_t bytes = pack->sizes->need[res].bytes, alignment = pack->sizes->need[res].alignment, at = 0;
+    uint32_t at = 0;
     for (uint32_t b = from; b <= to; b++)
         cursor[b] = 0;
     for (;;) {
@@ -116,18 +134,21 @@ static uint64_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t 
         uint32_t best_bucket = 0;
         for (uint32_t b = from; b <= to; b++) {
             const struct hdi_pack_bucket *bucket = &pack->bucket[b];
-            while (cursor[b] < bucket->count && bucket->item[cursor[b]].end <= at)
-                cursor[b]++;
-            if (cursor[b] < bucket->count && (!best || bucket->item[cursor[b]].offset < best->offset)) {
-                best = &bucket->item[cursor[b]];
+            uint32_t c = cursor[b];
+            while (c < bucket->count &&
+                   (bucket->item[c].end <= at || bucket->item[c].first > n->close || bucket->item[c].close < n->first))
+                c++;
+            cursor[b] = c;
+            if (c < bucket->count && (!best || bucket->item[c].offset < best->offset)) {
+                best = &bucket->item[c];
                 best_bucket = b;
             }
         }
-        if (!best || best->offset >= at + bytes)
+        if (!best || best->offset >= at + n->units)
             return at;
-        cursor[best_bucket]++;
-        if (conflicts(pack, best, res, first, close))
-            at = align_up(best->end, alignment);
+        uint32_t c = cursor[best_bucket]++;
+        if (conflicts(pack, best, pack->bucket[best_bucket].res[c], n))
+            at = align_units(best->end, n->alignment);
     }
 }
 
@@ -143,20 +164,28 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
         return false;
     for (uint32_t b = 0; b < pack->bucket_count; b++)
         pack->bucket[b].count = 0;
-    *top = 0;
+    uint64_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t res = order[i], first = res_first[res], close = res_close[res];
-        uint32_t from = first / BUCKET_SLOTS, to = close / BUCKET_SLOTS;
-        uint64_t at = from == to ? lowest_in_bucket(pack, &pack->bucket[from], res, first, close)
-                                 : lowest_in_buckets(pack, from, to, cursor, res, first, close);
-        entry e = {at, at + pack->sizes->need[res].bytes, first, close, res};
+        uint32_t res = order[i];
+        const hd_memory_need *need = &pack->sizes->need[res];
+        uint64_t units = (need->bytes + UNIT - 1) / UNIT, alignment = need->alignment > UNIT ? need->alignment / UNIT : 1;
+        if (end + units + alignment > UINT32_MAX / 2) { /* a terabyte */
+            *top = UINT64_MAX;
+            return true;
+        }
+        newcomer n = {res, (uint32_t)units, (uint32_t)alignment, res_first[res], res_close[res]};
+        uint32_t from = n.first / BUCKET_SLOTS, to = n.close / BUCKET_SLOTS;
+        uint32_t at = from == to ? lowest_in_bucket(pack, &pack->bucket[from], &n)
+                                 : lowest_in_buckets(pack, from, to, cursor, &n);
+        entry e = {at, at + n.units, n.first, n.close};
         for (uint32_t b = from; b <= to; b++) {
-            if (!insert(pack, &pack->bucket[b], &e))
+            if (!insert(pack, &pack->bucket[b], &e, res))
                 return false;
         }
-        offset[res] = at;
-        *top = e.end > *top ? e.end : *top;
+        offset[res] = (uint64_t)at * UNIT;
+        end = e.end > end ? e.end : end;
     }
+    *top = end * UNIT;
     return true;
 }
 

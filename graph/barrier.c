@@ -36,18 +36,24 @@ static side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
 {
     const hdi_hazards *hazards = w->hazards;
     side s = {.first = HDI_NONE};
-    for (uint32_t e = epoch->entry_begin; e < epoch->entry_end; e++) {
-        uint32_t slot = hazards->entry_slot[e];
-        if (hazards->slot_queue[slot] != queue)
-            continue;
-        const hdi_access_info *access = &w->decl->access[w->decl->use_access[hazards->entry_use[e]]];
-        s.stages |= access->stages;
-        s.access |= access->access;
-        s.first = s.first == HDI_NONE ? hazards->slot_pos[slot] : s.first;
-        s.last = hazards->slot_pos[slot];
+    if (!(epoch->queue_mask >> queue & 1))
+        return s;
+    if (epoch->queue_mask == 1u << queue) {
+        s = (side){epoch->stages, epoch->access, hazards->slot_pos[epoch->first], hazards->slot_pos[epoch->last]};
+    } else {
+        for (uint32_t e = epoch->entry_begin; e < epoch->entry_end; e++) {
+            uint32_t slot = hazards->entry_slot[e];
+            if (hazards->slot_queue[slot] != queue)
+                continue;
+            const hdi_access_info *access = &w->decl->access[w->decl->use_access[hazards->entry_use[e]]];
+            s.stages |= access->stages;
+            s.access |= access->access;
+            s.first = s.first == HDI_NONE ? hazards->slot_pos[slot] : s.first;
+            s.last = hazards->slot_pos[slot];
+        }
     }
     /* An access without stages (present) is still something to chain with. */
-    if (s.first != HDI_NONE && s.stages == 0)
+    if (s.stages == 0)
         s.stages = HDI_STAGE_ALL_COMMANDS;
     return s;
 }

@@ -182,7 +182,7 @@ static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
         b->resource = frozen->seg_res[r->seg];
         b->old_layout = r->old_layout;
         b->new_layout = r->new_layout;
-        b->range = frozen->seg_range[r->seg];
+        b->range = hdi_seg_range(decl, frozen, r->seg);
         out->barrier_count++;
         bool is_buffer = (decl->res_flags[b->resource] & HDI_RES_BUFFER) != 0;
         while (out->barrier_count - batch->barrier_begin > 1 && same_kind(b - 1, b) &&

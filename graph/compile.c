@@ -47,7 +47,7 @@ static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc,
 
 static hd_result fail_use(hd_graph *graph, const hdi_tables *t, hd_result result, uint32_t use)
 {
-    uint32_t pass = t->frozen.use_pass[use];
+    uint32_t pass = hdi_pass_of_use(t->decl, use);
     return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, pass), t->decl->use_res[use],
                           use - t->decl->pass_use_begin[pass], NULL);
 }
@@ -145,7 +145,8 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, arena, &t->lifetimes);
     lap(desc, HD_PHASE_LIFETIME, &since);
     if (result == HD_OK)
-        result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, arena, &t->placed);
+        result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes,
+                           goal->cap || goal->order == HD_ORDER_MEMORY, arena, &t->placed);
     lap(desc, HD_PHASE_ALIAS, &since);
     if (result == HD_OK && t->hazards.memory_edge_count)
         result = sync_again(t, arena);

@@ -1,54 +1,66 @@
 #include "phases.h"
 
-#include "bitset.h"
+#include <string.h>
 
 /* Cull: one walk from the last pass to the first over a set of live segments, at first all of every external and of
  * every resource that has a history. A pass stays if it is a root or writes something live; then what it overwrites
- * leaves the set and what it reads joins. O(uses + segments / 64). Serial: each step needs the one before. */
+ * leaves the set and what it reads joins. O(uses + segments). Serial: each step needs the one before. */
 
-static void live_at_end(const hdi_decl *decl, const hdi_frozen *frozen, uint64_t *live)
+static void live_at_end(const hdi_decl *decl, const hdi_frozen *frozen, uint8_t *live)
 {
     for (uint32_t r = 0; r < decl->res_count; r++) {
         if (decl->res_flags[r] & (HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY))
-            hdi_bit_set_range(live, frozen->res_seg_begin[r], frozen->res_seg_begin[r + 1]);
+            memset(live + frozen->res_seg_begin[r], 1, frozen->res_seg_begin[r + 1] - frozen->res_seg_begin[r]);
     }
 }
 
-static bool writes_live(const hdi_decl *decl, const hdi_frozen *frozen, const uint64_t *live, uint32_t pass)
+static bool is_live(const hdi_decl *decl, const hdi_frozen *frozen, const uint8_t *live, uint32_t use)
 {
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        if (!decl->access[decl->use_access[u]].writes)
-            continue;
-        hdi_span span = hdi_use_span(decl, frozen, u);
-        for (uint32_t row = 0; row < span.rows; row++) {
-            uint32_t first = span.base + row * span.stride;
-            if (hdi_bit_any_range(live, first, first + span.cols))
-                return true;
-        }
+    hdi_span span = hdi_use_span(decl, frozen, use);
+    for (uint32_t row = 0; row < span.rows; row++) {
+        if (memchr(live + span.base + row * span.stride, 1, span.cols))
+            return true;
     }
     return false;
 }
 
-static void change(const hdi_decl *decl, const hdi_frozen *frozen, uint64_t *live, uint32_t pass, bool joins)
+static bool writes_live(const hdi_decl *decl, const hdi_frozen *frozen, const uint8_t *live, uint32_t pass)
+{
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t seg = frozen->use_seg[u];
+        if (!decl->access[decl->use_access[u]].writes)
+            continue;
+        if (seg != HDI_NONE ? live[seg] : is_live(decl, frozen, live, u))
+            return true;
+    }
+    return false;
+}
+
+static void set(const hdi_decl *decl, const hdi_frozen *frozen, uint8_t *live, uint32_t use, uint8_t value)
+{
+    uint32_t seg = frozen->use_seg[use];
+    if (seg != HDI_NONE) {
+        live[seg] = value;
+        return;
+    }
+    hdi_span span = hdi_use_span(decl, frozen, use);
+    for (uint32_t row = 0; row < span.rows; row++)
+        memset(live + span.base + row * span.stride, value, span.cols);
+}
+
+/* What a kept pass overwrites leaves the set, then what it reads joins: it uses nothing in both ways. */
+static void keep(const hdi_decl *decl, const hdi_frozen *frozen, uint8_t *live, uint32_t pass)
 {
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
         const hdi_access_info *access = &decl->access[decl->use_access[u]];
-        if (joins ? !access->reads : access->reads)
-            continue;
-        hdi_span span = hdi_use_span(decl, frozen, u);
-        for (uint32_t row = 0; row < span.rows; row++) {
-            uint32_t first = span.base + row * span.stride;
-            if (joins)
-                hdi_bit_set_range(live, first, first + span.cols);
-            else
-                hdi_bit_clear_range(live, first, first + span.cols);
-        }
+        if (access->reads | access->writes)
+            set(decl, frozen, live, u, access->reads);
     }
 }
 
 hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, hdi_kept *out)
 {
-    uint64_t *live = HDI_ARENA_ZEROED(arena, uint64_t, hdi_bit_words(frozen->seg_count));
+    uint8_t *live = HDI_ARENA_ZEROED(arena, uint8_t, frozen->seg_count);
     out->pass_kept = HDI_ARENA_ZEROED(arena, uint8_t, decl->pass_count);
     out->kept_count = 0;
     if (arena->failed)
@@ -59,8 +71,7 @@ hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *ar
             continue;
         out->pass_kept[p] = 1;
         out->kept_count++;
-        change(decl, frozen, live, p, false);
-        change(decl, frozen, live, p, true);
+        keep(decl, frozen, live, p);
     }
     return HD_OK;
 }

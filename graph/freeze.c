@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "bitset.h"
 #include "csr.h"
 #include "sort.h"
 
@@ -24,6 +23,7 @@ typedef struct work {
     uint32_t *res_range_begin, *res_range; /* ranges of each resource */
     uint64_t *keys, *scratch_keys;
     uint32_t *values, *scratch_values;
+    cuts (*res_cuts)[2]; /* of each ranged resource */
 } work;
 
 /* Sorted unique boundaries, kept in the arena. part 0: mips or bytes, 1: layers. */
@@ -116,6 +116,11 @@ static bool prepare(work *w, hdi_frozen *out)
 {
     const hdi_decl *decl = w->decl;
     hdi_arena *arena = w->arena;
+    out->res_seg_begin = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count + 1);
+    out->use_seg = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
+    out->range_span = HDI_ARENA_ARRAY(arena, hdi_span, decl->range_count);
+    if (decl->range_count == 0)
+        return !arena->failed;
     uint32_t most = 2 * decl->range_count + 2;
     w->range_res = HDI_ARENA_ARRAY(arena, uint32_t, decl->range_count);
     w->res_range_begin = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count + 1);
@@ -124,43 +129,90 @@ static bool prepare(work *w, hdi_frozen *out)
     w->scratch_keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
     w->values = HDI_ARENA_ZEROED(arena, uint32_t, most);
     w->scratch_values = HDI_ARENA_ARRAY(arena, uint32_t, most);
-    out->res_seg_begin = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count + 1);
-    out->range_span = HDI_ARENA_ARRAY(arena, hdi_span, decl->range_count);
-    out->use_pass = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
+    w->res_cuts = hdi_arena_array(arena, decl->range_count, sizeof(*w->res_cuts));
     if (arena->failed)
         return false;
-    for (uint32_t p = 0; p < decl->pass_count; p++) {
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            out->use_pass[u] = p;
-            if (decl->use_range[u] != HDI_NONE)
-                w->range_res[decl->use_range[u]] = decl->use_res[u];
-        }
+    for (uint32_t u = 0; u < decl->use_count; u++) {
+        if (decl->use_range[u] != HDI_NONE)
+            w->range_res[decl->use_range[u]] = decl->use_res[u];
     }
     hdi_csr_build(w->range_res, decl->range_count, decl->res_count, w->res_range_begin, w->res_range);
     return true;
 }
 
-/* First use of each segment: it must not read where the segment starts without content. */
-static hd_result check_reads(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, uint32_t *bad_use)
+/* Numbers the segments of all resources. */
+static hd_result number_segments(work *w, hdi_frozen *out)
 {
-    uint64_t *written = HDI_ARENA_ZEROED(arena, uint64_t, hdi_bit_words(frozen->seg_count));
+    const hdi_decl *decl = w->decl;
+    uint64_t seg_count = 0;
+    for (uint32_t r = 0, ranged = 0; r < decl->res_count; r++) {
+        out->res_seg_begin[r] = (uint32_t)seg_count;
+        uint32_t pieces = 1;
+        if (w->res_range_begin && w->res_range_begin[r] != w->res_range_begin[r + 1]) {
+            pieces = split(w, r, out->range_span, w->res_cuts[ranged++]);
+            if (pieces == 0)
+                return HD_OUT_OF_MEMORY;
+            for (uint32_t i = w->res_range_begin[r]; i < w->res_range_begin[r + 1]; i++)
+                out->range_span[w->res_range[i]].base += (uint32_t)seg_count;
+        }
+        seg_count += pieces;
+        if (seg_count > UINT32_MAX / 4)
+            return HD_TOO_LARGE;
+    }
+    out->res_seg_begin[decl->res_count] = out->seg_count = (uint32_t)seg_count;
+    return HD_OK;
+}
+
+static bool fill_segments(work *w, hdi_frozen *out)
+{
+    const hdi_decl *decl = w->decl;
+    out->seg_res = HDI_ARENA_ARRAY(w->arena, uint32_t, out->seg_count);
+    out->seg_range = decl->range_count ? HDI_ARENA_ARRAY(w->arena, hd_range, out->seg_count) : NULL;
+    if (w->arena->failed)
+        return false;
+    for (uint32_t r = 0, ranged = 0; r < decl->res_count; r++) {
+        uint32_t begin = out->res_seg_begin[r], end = out->res_seg_begin[r + 1];
+        bool is_ranged = w->res_range_begin && w->res_range_begin[r] != w->res_range_begin[r + 1];
+        out->seg_res[begin] = r;
+        for (uint32_t seg = begin; is_ranged && seg < end; seg++) {
+            out->seg_res[seg] = r;
+            out->seg_range[seg] = piece((decl->res_flags[r] & HDI_RES_BUFFER) != 0, w->res_cuts[ranged], seg - begin);
+        }
+        ranged += is_ranged;
+    }
+    return true;
+}
+
+/* Segments of each use; and on the way, first uses: they must not read where a segment starts without content. */
+static hd_result visit_uses(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, uint32_t *bad_use)
+{
+    uint8_t *written = HDI_ARENA_ZEROED(arena, uint8_t, frozen->seg_count);
     if (!written)
         return HD_OUT_OF_MEMORY;
     for (uint32_t u = 0; u < decl->use_count; u++) {
-        if (decl->res_flags[decl->use_res[u]] & HDI_RES_CONTENT)
-            continue;
+        uint32_t res = decl->use_res[u], seg = frozen->res_seg_begin[res];
         const hdi_access_info *access = &decl->access[decl->use_access[u]];
-        hdi_span span = hdi_use_span(decl, frozen, u);
-        for (uint32_t row = 0; row < span.rows; row++) {
-            uint32_t first = span.base + row * span.stride;
-            for (uint32_t seg = first; access->reads && seg < first + span.cols; seg++) {
-                if (!hdi_bit_get(written, seg)) {
-                    *bad_use = u;
-                    return HD_UNWRITTEN_READ;
+        bool has_content = (decl->res_flags[res] & HDI_RES_CONTENT) != 0, bad = false;
+        if (frozen->res_seg_begin[res + 1] - seg == 1) {
+            frozen->use_seg[u] = seg;
+            bad = access->reads && !written[seg] && !has_content;
+            written[seg] |= access->writes;
+        } else {
+            frozen->use_seg[u] = HDI_NONE;
+            hdi_span span = hdi_use_span(decl, frozen, u);
+            for (uint32_t row = 0; row < span.rows; row++) {
+                uint32_t first = span.base + row * span.stride;
+                for (seg = first; seg < first + span.cols; seg++) {
+                    bad |= access->reads && !written[seg] && !has_content;
+                    written[seg] |= access->writes;
                 }
             }
-            if (access->writes)
-                hdi_bit_set_range(written, first, first + span.cols);
+            if (span.rows == 1 && span.cols == 1)
+                frozen->use_seg[u] = span.base;
+        }
+        if (bad) {
+            *bad_use = u;
+            return HD_UNWRITTEN_READ;
         }
     }
     return HD_OK;
@@ -171,45 +223,8 @@ hd_result hdi_freeze(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *out, ui
     work w = {.decl = decl, .arena = arena};
     if (!prepare(&w, out))
         return HD_OUT_OF_MEMORY;
-    cuts(*res_cuts)[2] = hdi_arena_array(arena, decl->range_count, sizeof(*res_cuts));
-    if (!res_cuts)
-        return HD_OUT_OF_MEMORY;
-    uint64_t seg_count = 0;
-    uint32_t ranged = 0;
-    for (uint32_t r = 0; r < decl->res_count; r++) {
-        out->res_seg_begin[r] = (uint32_t)seg_count;
-        uint32_t pieces = 1;
-        if (w.res_range_begin[r] != w.res_range_begin[r + 1]) {
-            pieces = split(&w, r, out->range_span, res_cuts[ranged++]);
-            if (pieces == 0)
-                return HD_OUT_OF_MEMORY;
-            for (uint32_t i = w.res_range_begin[r]; i < w.res_range_begin[r + 1]; i++)
-                out->range_span[w.res_range[i]].base += (uint32_t)seg_count;
-        }
-        seg_count += pieces;
-        if (seg_count > UINT32_MAX / 4)
-            return HD_TOO_LARGE;
-    }
-    out->res_seg_begin[decl->res_count] = out->seg_count = (uint32_t)seg_count;
-    out->seg_res = HDI_ARENA_ARRAY(arena, uint32_t, seg_count);
-    out->seg_range = HDI_ARENA_ARRAY(arena, hd_range, seg_count);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    ranged = 0;
-    for (uint32_t r = 0; r < decl->res_count; r++) {
-        bool is_ranged = w.res_range_begin[r] != w.res_range_begin[r + 1];
-        bool is_buffer = (decl->res_flags[r] & HDI_RES_BUFFER) != 0;
-        for (uint32_t seg = out->res_seg_begin[r]; seg < out->res_seg_begin[r + 1]; seg++) {
-            out->seg_res[seg] = r;
-            if (is_ranged)
-                out->seg_range[seg] = piece(is_buffer, res_cuts[ranged], seg - out->res_seg_begin[r]);
-            else if (is_buffer)
-                out->seg_range[seg] = (hd_range){.offset = 0, .bytes = decl->res_info[r].bytes};
-            else
-                out->seg_range[seg] =
-                    (hd_range){.mip_count = (uint16_t)decl->res_info[r].mips, .layer_count = decl->res_info[r].layers};
-        }
-        ranged += is_ranged;
-    }
-    return check_reads(decl, out, arena, bad_use);
+    hd_result result = number_segments(&w, out);
+    if (result != HD_OK)
+        return result;
+    return fill_segments(&w, out) ? visit_uses(decl, out, arena, bad_use) : HD_OUT_OF_MEMORY;
 }

@@ -56,40 +56,47 @@ static void add_edge(work *w, uint32_t from, uint32_t to)
 
 /* ---- entries: uses of each segment in the order of the schedule ---- */
 
+/* Calls for each segment of each use of a slot would cost more than all the rest: the common case stands in line. */
 static hd_result collect_entries(work *w)
 {
     const hdi_decl *decl = w->decl;
     const hdi_schedule *schedule = w->schedule;
-    uint32_t *begin = HDI_ARENA_ZEROED(w->arena, uint32_t, (size_t)w->frozen->seg_count + 1);
-    uint32_t *at = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen->seg_count);
+    uint32_t *begin = HDI_ARENA_ZEROED(w->arena, uint32_t, (size_t)w->frozen->seg_count + 2);
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
+    uint32_t *at = begin + 1; /* counts, then starts that move on to the ends: then begin is what it should be */
     for (int fill = 0; fill < 2; fill++) {
+        uint32_t *slot = w->out->entry_slot, *use = w->out->entry_use;
         for (uint32_t s = 0; s < schedule->slot_count; s++) {
             uint32_t p = schedule->slot_pass[s];
             for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-                hdi_span span = hdi_use_span(decl, w->frozen, u);
+                uint32_t only = w->frozen->use_seg[u];
+                hdi_span span = only != HDI_NONE ? (hdi_span){only, 1, 1, 0} : hdi_use_span(decl, w->frozen, u);
                 for (uint32_t row = 0; row < span.rows; row++) {
                     uint32_t first = span.base + row * span.stride;
                     for (uint32_t seg = first; seg < first + span.cols; seg++) {
-                        if (!fill) {
-                            begin[seg]++;
-                            continue;
+                        uint32_t i = at[seg]++;
+                        if (fill) {
+                            slot[i] = s;
+                            use[i] = u;
                         }
-                        w->out->entry_slot[at[seg]] = s;
-                        w->out->entry_use[at[seg]++] = u;
                     }
                 }
             }
         }
         if (fill)
             break;
-        w->out->entry_count = hdi_csr_scan(begin, w->frozen->seg_count);
-        w->out->entry_slot = HDI_ARENA_ARRAY(w->arena, uint32_t, w->out->entry_count);
-        w->out->entry_use = HDI_ARENA_ARRAY(w->arena, uint32_t, w->out->entry_count);
+        uint32_t total = 0;
+        for (uint32_t seg = 0; seg < w->frozen->seg_count; seg++) {
+            uint32_t count = at[seg];
+            at[seg] = total;
+            total += count;
+        }
+        w->out->entry_count = total;
+        w->out->entry_slot = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
+        w->out->entry_use = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
         if (w->arena->failed)
             return HD_OUT_OF_MEMORY;
-        memcpy(at, begin, w->frozen->seg_count * sizeof(*at));
     }
     w->entry_begin = begin;
     return HD_OK;
@@ -97,24 +104,26 @@ static hd_result collect_entries(work *w)
 
 /* One pass's entries of a segment, together: they stand side by side. */
 typedef struct visit {
+    uint64_t stages, access;
     uint32_t end, slot, layout;
     bool reads, writes;
 } visit;
 
-static visit read_visit(const work *w, uint32_t entry, uint32_t end)
+static visit read_visit(const work *w, uint32_t entry, uint32_t end, bool is_image)
 {
     const hdi_hazards *out = w->out;
-    visit v = {.end = entry, .slot = out->entry_slot[entry]};
-    for (; v.end < end && out->entry_slot[v.end] == v.slot; v.end++) {
-        const hdi_access_info *access = &w->decl->access[w->decl->use_access[out->entry_use[v.end]]];
+    uint32_t slot = out->entry_slot[entry];
+    const hdi_access_info *access = &w->decl->access[w->decl->use_access[out->entry_use[entry]]];
+    visit v = {access->stages, access->access,  entry + 1,     slot, is_image ? access->layout : HDI_LAYOUT_UNDEFINED,
+               access->reads,  access->writes};
+    for (; v.end < end && out->entry_slot[v.end] == slot; v.end++) {
+        access = &w->decl->access[w->decl->use_access[out->entry_use[v.end]]];
+        v.stages |= access->stages;
+        v.access |= access->access;
         v.reads |= access->reads;
         v.writes |= access->writes;
         /* Reads that differ agree on the read-only depth layout: declare checked it. */
-        if (w->decl->res_flags[w->decl->use_res[out->entry_use[v.end]]] & HDI_RES_BUFFER)
-            v.layout = HDI_LAYOUT_UNDEFINED;
-        else if (v.end == entry)
-            v.layout = access->layout;
-        else if (v.layout != access->layout)
+        if (is_image && v.layout != access->layout)
             v.layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
     }
     return v;
@@ -127,20 +136,28 @@ static visit read_visit(const work *w, uint32_t entry, uint32_t end)
 static uint32_t split_epochs(work *w, uint32_t seg, bool by_queue, hdi_epoch *epoch, bool *shared_read)
 {
     uint32_t end = w->entry_begin[seg + 1], count = 0;
+    bool is_image = !(w->decl->res_flags[w->frozen->seg_res[seg]] & HDI_RES_BUFFER);
     hdi_epoch *last = NULL;
     for (uint32_t e = w->entry_begin[seg]; e < end;) {
-        visit v = read_visit(w, e, end);
+        visit v = read_visit(w, e, end, is_image);
         uint32_t queue = w->schedule->slot_queue[v.slot];
         bool joins = last && !v.writes && !(last->flags & HDI_EPOCH_WRITES) && last->layout == v.layout &&
                      (!by_queue || last->queue_mask >> queue & 1);
         if (joins) {
+            last->stages |= v.stages;
+            last->access |= v.access;
             last->entry_end = v.end;
+            last->last = v.slot;
             last->queue_mask = (uint16_t)(last->queue_mask | 1u << queue);
             last->flags |= v.reads ? HDI_EPOCH_READS : 0;
         } else {
             last = &epoch[count++];
-            *last = (hdi_epoch){.entry_begin = e,
+            *last = (hdi_epoch){.stages = v.stages,
+                                .access = v.access,
+                                .entry_begin = e,
                                 .entry_end = v.end,
+                                .first = v.slot,
+                                .last = v.slot,
                                 .layout = v.layout,
                                 .queue_mask = (uint16_t)(1u << queue),
                                 .flags = (uint8_t)((v.writes ? HDI_EPOCH_WRITES : 0) | (v.reads ? HDI_EPOCH_READS : 0)),

@@ -50,8 +50,13 @@ hd_result hdi_number_slots(const hdi_schedule *schedule, const hdi_queues *queue
     for (uint32_t e = 0; e < out->entry_count; e++)
         out->entry_slot[e] = final_of[out->entry_slot[e]];
     for (uint32_t e = 0; e < out->epoch_count; e++) {
-        if (out->epoch[e].extra != HDI_NONE)
-            out->epoch[e].extra = final_of[out->epoch[e].extra];
+        hdi_epoch *epoch = &out->epoch[e];
+        if (epoch->entry_begin < epoch->entry_end) {
+            epoch->first = final_of[epoch->first];
+            epoch->last = final_of[epoch->last];
+        }
+        if (epoch->extra != HDI_NONE)
+            epoch->extra = final_of[epoch->extra];
     }
     for (uint32_t e = 0; e < schedule->edge_count; e++)
         out->memory_edge[e] = (hdi_edge){final_of[schedule->edge[e].from], final_of[schedule->edge[e].to]};

@@ -112,8 +112,13 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
             uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_begin[seg + 1];
             for (uint32_t e = begin; e < end; e++) {
                 const hdi_epoch *epoch = &hazards->epoch[e];
-                for (uint32_t k = epoch->entry_begin; k < epoch->entry_end; k++)
-                    extend(hazards, out, q_count, r, hazards->entry_slot[k]);
+                if (epoch->queue_mask & (epoch->queue_mask - 1)) {
+                    for (uint32_t k = epoch->entry_begin; k < epoch->entry_end; k++)
+                        extend(hazards, out, q_count, r, hazards->entry_slot[k]);
+                } else if (epoch->queue_mask) {
+                    extend(hazards, out, q_count, r, epoch->first);
+                    extend(hazards, out, q_count, r, epoch->last);
+                }
                 if (epoch->extra != HDI_NONE)
                     extend(hazards, out, q_count, r, epoch->extra);
             }

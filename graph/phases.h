@@ -43,9 +43,9 @@ typedef struct hdi_frozen {
     uint32_t seg_count;
     uint32_t *res_seg_begin; /* res_count + 1 */
     uint32_t *seg_res;
+    uint32_t *use_seg;    /* the segment of a use that has just one, else HDI_NONE: hdi_use_span tells */
     hd_range *seg_range;  /* explicit; only filled for resources of several segments */
     hdi_span *range_span; /* of each range of the declaration */
-    uint32_t *use_pass;
 } hdi_frozen;
 
 static inline hdi_span hdi_use_span(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t use)
@@ -56,6 +56,17 @@ static inline hdi_span hdi_use_span(const hdi_decl *decl, const hdi_frozen *froz
     uint32_t begin = frozen->res_seg_begin[decl->use_res[use]];
     uint32_t end = frozen->res_seg_begin[decl->use_res[use] + 1];
     return (hdi_span){begin, 1, end - begin, 0};
+}
+
+/* The range of a segment, with explicit counts. */
+static inline hd_range hdi_seg_range(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t seg)
+{
+    uint32_t res = frozen->seg_res[seg];
+    if (frozen->res_seg_begin[res + 1] - frozen->res_seg_begin[res] > 1)
+        return frozen->seg_range[seg];
+    if (decl->res_flags[res] & HDI_RES_BUFFER)
+        return (hd_range){.offset = 0, .bytes = decl->res_info[res].bytes};
+    return (hd_range){.mip_count = decl->res_info[res].mips, .layer_count = decl->res_info[res].layers};
 }
 
 /* A read of what nobody wrote is found here: *bad_use is its index. */
@@ -126,7 +137,9 @@ enum { HDI_EPOCH_WRITES = 1, HDI_EPOCH_READS = 2, HDI_EPOCH_FINAL = 4 };
 /* A run of uses of a segment that need nothing between them: one write, or reads that agree. The step into it from
  * what stood before is synchronized where `place` says. */
 typedef struct hdi_epoch {
+    uint64_t stages, access;         /* of all its uses */
     uint32_t entry_begin, entry_end; /* empty for a final state */
+    uint32_t first, last;            /* slots */
     uint32_t layout;
     uint16_t queue_mask;
     uint8_t flags, place;
@@ -219,7 +232,8 @@ hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, con
                            const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, hdi_edge **edge,
                            uint32_t *edge_count);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
-                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, hdi_arena *arena, hdi_placed *out);
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, bool thorough, hdi_arena *arena,
+                    hdi_placed *out);
 
 /* ---- merge: only when asked for ---- */
 

@@ -199,7 +199,7 @@ static hd_result one_queue(hdi_sched *s, const hdi_goal *goal, hdi_schedule *out
     default:
         break;
     }
-    rules.most = 2 * s->depth;
+    rules.most = 2 * s->depth + 8;
     if (hdi_schedule_groups(s, &rules, out))
         return HD_OK;
     if (s->arena->failed)

@@ -109,6 +109,17 @@ static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)
     return decl->use_exec[use].load == HD_LOAD_CLEAR ? 1 : 2; /* CLEAR, DONT_CARE */
 }
 
+/* The pass of a use. O(log passes) */
+static inline uint32_t hdi_pass_of_use(const hdi_decl *decl, uint32_t use)
+{
+    uint32_t low = 0, high = decl->pass_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(decl->pass_use_begin[middle] <= use ? &low : &high) = middle;
+    }
+    return low;
+}
+
 /* The declaration of the current frame. */
 hdi_decl hdi_graph_decl(const hd_graph *graph);
 

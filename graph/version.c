@@ -48,7 +48,7 @@ static bool prepare(work *w)
     if (w->arena->failed)
         return false;
     for (uint32_t i = 0; i < decl->late_count; i++) {
-        uint32_t pass = w->frozen.use_pass[decl->late_use[i]], end = decl->late_end[i];
+        uint32_t pass = hdi_pass_of_use(decl, decl->late_use[i]), end = decl->late_end[i];
         w->reach[end] = pass > w->reach[end] ? pass : w->reach[end];
     }
     uint64_t reads = 0, touched = 0;
@@ -88,7 +88,7 @@ static void add_edge(work *w, uint32_t before, uint32_t after)
 
 static void touch(work *w, uint32_t use)
 {
-    uint32_t pass = w->frozen.use_pass[use];
+    uint32_t pass = hdi_pass_of_use(w->decl, use);
     bool writes = w->decl->access[w->decl->use_access[use]].writes;
     hdi_span span = hdi_use_span(w->decl, &w->frozen, use);
     for (uint32_t row = 0; row < span.rows; row++) {
@@ -138,7 +138,7 @@ static uint32_t find_late(const work *w, uint32_t pass, uint32_t ender)
     const hdi_decl *decl = w->decl;
     for (uint32_t i = 0; i < decl->late_count; i++) {
         uint32_t use = decl->late_use[i];
-        if (w->frozen.use_pass[use] != pass || decl->late_end[i] > ender)
+        if (hdi_pass_of_use(w->decl, use) != pass || decl->late_end[i] > ender)
             continue;
         for (uint32_t u = decl->pass_use_begin[ender]; u < decl->pass_use_begin[ender + 1]; u++) {
             if (decl->use_res[u] == decl->use_res[use] && decl->access[decl->use_access[u]].writes)
