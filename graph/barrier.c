@@ -400,6 +400,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
                       const hdi_merged *merged, hdi_arena *arena, hdi_barriers *out)
 {
     hdi_request_list list = {.arena = arena};
+    hdi_request_reserve(&list, hazards->epoch_count + hazards->epoch_count / 4 + 64);
     work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, merged, arena, &list};
     for (uint32_t seg = 0; seg < frozen->seg_count; seg++)
         visit_segment(&w, seg);

@@ -10,18 +10,24 @@
  * early (stabbing of intervals, optimal for one queue). Then barriers of one point become one command: global ones are
  * joined, image barriers of neighbouring segments with equal masks are joined. O(requests + slots). */
 
+void hdi_request_reserve(hdi_request_list *list, uint32_t capacity)
+{
+    hdi_request *fresh = HDI_ARENA_ARRAY(list->arena, hdi_request, capacity);
+    if (!fresh)
+        return;
+    if (list->count)
+        memcpy(fresh, list->item, list->count * sizeof(*fresh));
+    list->item = fresh;
+    list->capacity = capacity;
+}
+
 uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request)
 {
-    if (list->count == list->capacity) {
-        uint32_t grown = list->capacity ? 2 * list->capacity : 256;
-        hdi_request *fresh = HDI_ARENA_ARRAY(list->arena, hdi_request, grown);
-        if (!fresh)
-            return HDI_NONE;
-        if (list->count)
-            memcpy(fresh, list->item, list->count * sizeof(*fresh));
-        list->item = fresh;
-        list->capacity = grown;
-    }
+    if (list->count == list->capacity)
+        hdi_request_reserve(list, list->capacity ? 2 * list->capacity : 256);
+    if (list->count == list->capacity)
+        return HDI_NONE;
+    list->global_count += request->seg == HDI_NONE;
     list->item[list->count] = *request;
     return list->count++;
 }
@@ -82,13 +88,13 @@ static bool join_ranges(hd_range *a, const hd_range *b, bool is_buffer)
 
 /* ---- barriers that others stand for ---- */
 
-enum { RECENT = 12 };
+enum { RECENT = 16 };
 
 /* The newest barriers of a queue. A record between the same two uses with wider masks does the work of another: for
  * execution any record, also an image's, as only its memory scope is confined to the image; for memory a global one. (A
  * write after reads asks for memory too: what the readers' layout transition did must be visible to it.) */
 typedef struct recent {
-    hdi_request item[RECENT];
+    const hdi_request *item[RECENT];
     uint32_t point[RECENT];
     uint32_t count;
 } recent;
@@ -99,7 +105,7 @@ static bool is_spared(const recent *seen, const hdi_request *r)
         return false;
     uint32_t count = seen->count < RECENT ? seen->count : RECENT;
     for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *other = &seen->item[i];
+        const hdi_request *other = seen->item[i];
         if (seen->point[i] < r->low || seen->point[i] > r->high || r->src_stages & ~other->src_stages ||
             r->dst_stages & ~other->dst_stages)
             continue;
@@ -114,7 +120,7 @@ static void remember(recent *seen, const hdi_request *r, uint32_t point)
 {
     if (r->src_family != r->dst_family)
         return;
-    seen->item[seen->count % RECENT] = *r;
+    seen->item[seen->count % RECENT] = r;
     seen->point[seen->count++ % RECENT] = point;
 }
 
@@ -225,7 +231,9 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
             queue = hazards->slot_queue[slot];
             seen.count = 0;
         }
-        uint32_t count = drop_spared(hazards, synced, list, items + begin[p], begin[p + 1] - begin[p], p - 2 * hazards->queue_begin[queue], &seen);
+        uint32_t count = begin[p + 1] - begin[p];
+        if (count && list->global_count)
+            count = drop_spared(hazards, synced, list, items + begin[p], count, p - 2 * hazards->queue_begin[queue], &seen);
         if (count == 0)
             continue;
         *batch = out->batch_count;

@@ -18,9 +18,11 @@ typedef struct hdi_request {
 typedef struct hdi_request_list {
     hdi_arena *arena;
     hdi_request *item;
-    uint32_t count, capacity;
+    uint32_t count, capacity, global_count;
 } hdi_request_list;
 
+/* Room for so many before the list has to grow. */
+void hdi_request_reserve(hdi_request_list *list, uint32_t capacity);
 /* Returns its index; when memory is out the arena says so. */
 uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request);
 

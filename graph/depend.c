@@ -53,6 +53,10 @@ hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
 {
     uint64_t visits = 0;
     for (uint32_t u = 0; u < decl->use_count; u++) {
+        if (frozen->use_seg[u] != HDI_NONE) {
+            visits++;
+            continue;
+        }
         hdi_span span = hdi_use_span(decl, frozen, u);
         visits += (uint64_t)span.rows * span.cols;
     }
@@ -76,6 +80,10 @@ hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     for (uint32_t p = 0; p < decl->pass_count; p++) {
         for (uint32_t u = decl->pass_use_begin[p]; kept->pass_kept[p] && u < decl->pass_use_begin[p + 1]; u++) {
             bool writes = decl->access[decl->use_access[u]].writes;
+            if (frozen->use_seg[u] != HDI_NONE) {
+                visit(&w, frozen->use_seg[u], p, writes);
+                continue;
+            }
             hdi_span span = hdi_use_span(decl, frozen, u);
             for (uint32_t row = 0; row < span.rows; row++) {
                 for (uint32_t c = 0; c < span.cols; c++)

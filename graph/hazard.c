@@ -71,7 +71,15 @@ static hd_result collect_entries(work *w)
             uint32_t p = schedule->slot_pass[s];
             for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
                 uint32_t only = w->frozen->use_seg[u];
-                hdi_span span = only != HDI_NONE ? (hdi_span){only, 1, 1, 0} : hdi_use_span(decl, w->frozen, u);
+                if (only != HDI_NONE) {
+                    uint32_t i = at[only]++;
+                    if (fill) {
+                        slot[i] = s;
+                        use[i] = u;
+                    }
+                    continue;
+                }
+                hdi_span span = hdi_use_span(decl, w->frozen, u);
                 for (uint32_t row = 0; row < span.rows; row++) {
                     uint32_t first = span.base + row * span.stride;
                     for (uint32_t seg = first; seg < first + span.cols; seg++) {

@@ -62,6 +62,40 @@ static void close_stay(const hdi_hazards *hazards, const uint32_t *group_end, ui
     stay->close = group_end[group < group_count ? group : group_count];
 }
 
+/* The same where there is nothing but one GPU queue: slots are places, and epochs of a segment stand in their order. */
+static void one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
+                      const uint32_t *group_end, uint32_t group_count, hdi_lifetimes *out)
+{
+    for (uint32_t r = 0; r < decl->res_count; r++) {
+        hdi_stay stay = {.first = HDI_NONE};
+        for (uint32_t seg = frozen->res_seg_begin[r]; seg < frozen->res_seg_begin[r + 1]; seg++) {
+            uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_begin[seg + 1];
+            uint32_t extra = begin < end ? hazards->epoch[end - 1].extra : HDI_NONE;
+            if (extra != HDI_NONE) { /* for a state that nothing but the end of the frame asks for */
+                stay.first = extra < stay.first ? extra : stay.first;
+                stay.last = extra > stay.last ? extra : stay.last;
+            }
+            if (begin < end && hazards->epoch[end - 1].flags & HDI_EPOCH_FINAL)
+                end--;
+            if (begin == end)
+                continue;
+            const hdi_epoch *first = &hazards->epoch[begin], *last = &hazards->epoch[end - 1];
+            stay.first = first->first < stay.first ? first->first : stay.first;
+            stay.last = last->last > stay.last ? last->last : stay.last;
+            /* An access without stages (present) is still a layout to be waited for. */
+            stay.tail_stages |= last->stages ? last->stages : HDI_STAGE_ALL_COMMANDS;
+            stay.tail_writes |= last->flags & HDI_EPOCH_WRITES ? last->access : 0;
+        }
+        if (stay.first == HDI_NONE)
+            stay.last = HDI_NONE;
+        close_stay(hazards, group_end, group_count, 0, &stay);
+        out->stay[r] = stay;
+        out->res_first[r] = stay.first;
+        out->res_last[r] = stay.first == HDI_NONE ? 0 : stay.last;
+        out->res_close[r] = stay.first == HDI_NONE ? 0 : stay.close;
+    }
+}
+
 /* The last slot that may not take over the bytes of a resource: on each queue, what comes before it is known there. */
 static uint32_t find_close(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, const hdi_stay *stay)
 {
@@ -99,6 +133,10 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
     uint32_t group_count = 0, *group_end = hazards->slot_group ? find_group_ends(hazards, arena, &group_count) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
+    if (q_count == 1) {
+        one_queue(decl, frozen, hazards, group_end, group_count, out);
+        return HD_OK;
+    }
     for (uint32_t r = 0; r < decl->res_count; r++) {
         hdi_stay *stay = &out->stay[(size_t)r * q_count];
         for (uint32_t q = 0; q < q_count; q++)

@@ -148,6 +148,20 @@ static void cut(work *w)
         out->wait[i].value = out->submit[out->slot_submit[slot_at(hazards, out->wait[i].queue, out->wait[i].pos)]].signal;
 }
 
+/* Nobody waits for anybody: one submit. */
+static void one_queue(const hdi_hazards *hazards, hdi_synced *out)
+{
+    uint32_t slots = hazards->slot_count;
+    for (uint32_t s = 0; s < slots; s++) {
+        out->slot_clock[s] = s;
+        out->slot_known[s] = s + 1 < slots ? s + 1 : HDI_NONE;
+    }
+    memset(out->slot_submit, 0, slots * sizeof(*out->slot_submit));
+    memset(out->slot_round, 0, slots * sizeof(*out->slot_round));
+    if (slots)
+        out->submit[out->submit_count++] = (hdi_submit){.queue = 0, .end_pos = slots};
+}
+
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_edge *extra, uint32_t extra_count,
                    hdi_arena *arena, hdi_synced *out)
 {
@@ -173,6 +187,10 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
         for (uint32_t e = 0; e < extra_count; e++)
             key[e] = extra[e].to;
         hdi_csr_build(key, extra_count, slots, w.extra_begin, w.extra);
+    }
+    if (queues->count == 1) {
+        one_queue(hazards, out);
+        return HD_OK;
     }
     sweep(&w);
     find_known(hazards, queues->count, out);
