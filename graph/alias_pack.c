@@ -7,7 +7,7 @@
  * offset. O(resources * (placed in a bucket) * buckets of a life). In time: first fit over free ranges, O(resources *
  * free ranges). */
 
-enum { BUCKET_SLOTS = 32 };
+enum { BUCKET_SLOTS = 64 };
 
 /* Small, as most of the time goes into looking at them. Offsets in units of 256 bytes, the coarsest that all alignments
  * of the .fgt format have in common; a finer end is rounded up. */

@@ -35,6 +35,8 @@ typedef struct work {
     uint32_t queues;
     uint64_t *ready;      /* ranks whose predecessors are all chosen */
     uint32_t *left;       /* predecessors not chosen yet, per pass */
+    int64_t *bytes;       /* per pass, once it is ready: what it opens */
+    float *ready_at;      /* and the earliest that it could start on any queue */
     uint8_t *done;        /* per rank */
     uint16_t *may_run;    /* per pass: queues */
     float *path;          /* microseconds to the end, per pass */
@@ -184,6 +186,16 @@ static int64_t opens(const work *w, uint32_t pass)
     return bytes;
 }
 
+static void make_ready(work *w, uint32_t rank, uint32_t pass)
+{
+    const float *start = &w->start[(size_t)pass * w->queues];
+    hdi_bit_set(w->ready, rank);
+    w->bytes[pass] = opens(w, pass);
+    w->ready_at[pass] = start[0];
+    for (uint32_t q = 1; q < w->queues; q++)
+        w->ready_at[pass] = start[q] < w->ready_at[pass] ? start[q] : w->ready_at[pass];
+}
+
 /* ---- choosing ---- */
 
 static bool best_queue(work *w, uint32_t pass, choice *c)
@@ -223,6 +235,18 @@ static bool is_better(const choice *a, const choice *b)
     return a->path > b->path;
 }
 
+/* A look at the earliest start there could be, before the costly one. */
+static bool might_beat(const work *w, uint32_t pass, const choice *best)
+{
+    double free_at = 1e300;
+    for (uint32_t mask = w->may_run[pass]; mask; mask &= mask - 1) {
+        double at = w->free_at[__builtin_ctz(mask)];
+        free_at = at < free_at ? at : free_at;
+    }
+    double start = (double)w->ready_at[pass] > free_at ? (double)w->ready_at[pass] : free_at;
+    return start < best->start || (start <= best->start && w->path[pass] > best->path);
+}
+
 static choice choose(work *w)
 {
     choice best = {.rank = HDI_NONE};
@@ -236,7 +260,10 @@ static choice choose(work *w)
             if (rank >= end)
                 break;
             uint32_t pass = s->rank_pass[rank];
-            choice c = {.rank = rank, .path = w->path[pass], .bytes = opens(w, pass)};
+            if (best.rank != HDI_NONE && !might_beat(w, pass, &best))
+                continue;
+            bool shared = s->pass_mixed[pass] & HDI_MIXED_OPENERS;
+            choice c = {.rank = rank, .path = w->path[pass], .bytes = shared ? opens(w, pass) : w->bytes[pass]};
             if (c.bytes && s->pass_float[pass] > 2 && rank - w->oldest > w->rules->window / 4)
                 continue;
             if (c.bytes) {
@@ -354,7 +381,7 @@ static void take(work *w, const choice *c)
         w->clock[(size_t)next * n + q] = w->placed[q] > w->clock[(size_t)next * n + q] ? w->placed[q] : w->clock[(size_t)next * n + q];
         w->group[(size_t)next * n + q] = w->newest_group[q];
         if (--w->left[next] == 0)
-            hdi_bit_set(w->ready, s->pass_rank[next]);
+            make_ready(w, s->pass_rank[next], next);
     }
     w->out->makespan_us = finish > w->out->makespan_us ? finish : w->out->makespan_us;
 }
@@ -369,6 +396,8 @@ static bool prepare(work *w)
     uint32_t passes = decl->pass_count, n = w->queues, kept = s->kept_count;
     w->ready = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)hdi_bit_words(kept) + 1);
     w->left = HDI_ARENA_ARRAY(arena, uint32_t, passes);
+    w->bytes = HDI_ARENA_ARRAY(arena, int64_t, passes);
+    w->ready_at = HDI_ARENA_ARRAY(arena, float, passes);
     w->done = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)kept + 1);
     w->may_run = HDI_ARENA_ARRAY(arena, uint16_t, passes);
     w->path = HDI_ARENA_ZEROED(arena, float, passes);
@@ -395,7 +424,7 @@ static bool prepare(work *w)
         uint32_t p = s->rank_pass[rank], kinds = hdi_allowed_kinds(decl, s->queues, p);
         w->left[p] = s->depends->pred_begin[p + 1] - s->depends->pred_begin[p];
         if (w->left[p] == 0)
-            hdi_bit_set(w->ready, rank);
+            make_ready(w, rank, p);
         w->may_run[p] = 0;
         for (uint32_t q = 0; q < n; q++)
             w->may_run[p] |= (uint16_t)((kinds >> s->queues->kind[q] & 1) << q);
