@@ -135,3 +135,30 @@ void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes)
         memset(pointer, 0, count * element_bytes);
     return pointer;
 }
+
+void hdi_arena_reserve(hdi_arena *arena, size_t bytes)
+{
+    if (!arena->block && bytes > FIRST_BLOCK_BYTES)
+        arena->block = make_block(arena, bytes); /* without it the arena grows as it is used */
+}
+
+hdi_arena_mark hdi_arena_here(const hdi_arena *arena)
+{
+    return (hdi_arena_mark){arena->block, arena->used, arena->total};
+}
+
+void hdi_arena_keep(hdi_arena *arena, hdi_arena_mark mark, const hdi_arena_kept *kept, size_t count)
+{
+    if (arena->failed || arena->block != mark.block || !arena->block)
+        return;
+    arena->used = mark.used;
+    arena->total = mark.total;
+    for (size_t i = 0; i < count; i++) {
+        void *from;
+        memcpy(&from, kept[i].array, sizeof from); /* a pointer of any type */
+        void *to = from ? hdi_arena_alloc(arena, kept[i].bytes) : NULL;
+        if (to && to != from)
+            memmove(to, from, kept[i].bytes);
+        memcpy(kept[i].array, &to, sizeof to);
+    }
+}

@@ -27,6 +27,22 @@ void *hdi_arena_alloc(hdi_arena *arena, size_t bytes);
 void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes);
 void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes);
 
+/* One block of at least so many bytes, where the arena has none yet. */
+void hdi_arena_reserve(hdi_arena *arena, size_t bytes);
+
+/* What was handed out since a mark is given back, but for arrays that are kept: they slide down to the mark, in the order
+ * of their allocation, and their pointers with them. Where the arena has grown since the mark, nothing moves. */
+typedef struct hdi_arena_mark {
+    hdi_arena_block *block;
+    size_t used, total;
+} hdi_arena_mark;
+typedef struct hdi_arena_kept {
+    void *array; /* address of the pointer */
+    size_t bytes;
+} hdi_arena_kept;
+hdi_arena_mark hdi_arena_here(const hdi_arena *arena);
+void hdi_arena_keep(hdi_arena *arena, hdi_arena_mark mark, const hdi_arena_kept *kept, size_t count);
+
 #define HDI_ARENA_ARRAY(arena, type, count) ((type *)hdi_arena_array((arena), (count), sizeof(type)))
 #define HDI_ARENA_ZEROED(arena, type, count) ((type *)hdi_arena_zeroed((arena), (count), sizeof(type)))
 

@@ -157,6 +157,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, 64 * 4);
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     out->res_offset = HDI_ARENA_ZEROED(arena, uint64_t, n);
+    hdi_arena_mark mark = hdi_arena_here(arena);
     w.offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
     w.key = HDI_ARENA_ARRAY(arena, uint64_t, n);
     w.scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, n);
@@ -178,7 +179,13 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
         else if (!pack_heap(&w, heap, in_heap, members))
             return HD_OUT_OF_MEMORY;
     }
-    return arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, by_first, count, out);
+    hd_result result = arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, by_first, count, out);
+    if (result != HD_OK)
+        return result;
+    const hdi_arena_kept out_arrays[] = {{&out->tenant_begin, ((size_t)n + 1) * sizeof(*out->tenant_begin)},
+                                         {&out->tenant, out->tenant_begin[n] * sizeof(*out->tenant)}};
+    hdi_arena_keep(arena, mark, out_arrays, 2);
+    return HD_OK;
 }
 
 hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,

@@ -399,6 +399,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
                       const hdi_merged *merged, hdi_arena *arena, hdi_barriers *out)
 {
+    hdi_arena_mark mark = hdi_arena_here(arena);
     hdi_request_list list = {.arena = arena};
     hdi_request_reserve(&list, hazards->epoch_count + hazards->epoch_count / 4 + 64);
     work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, merged, arena, &list};
@@ -406,5 +407,13 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
         visit_segment(&w, seg);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    return hdi_place_barriers(decl, frozen, queues, hazards, synced, &list, arena, out);
+    hd_result result = hdi_place_barriers(decl, frozen, queues, hazards, synced, &list, arena, out);
+    if (result != HD_OK)
+        return result;
+    const hdi_arena_kept out_arrays[] = {{&out->slot_pre, hazards->slot_count * sizeof(*out->slot_pre)},
+                                         {&out->slot_post, hazards->slot_count * sizeof(*out->slot_post)},
+                                         {&out->batch, out->batch_count * sizeof(*out->batch)},
+                                         {&out->barrier, out->barrier_count * sizeof(*out->barrier)}};
+    hdi_arena_keep(arena, mark, out_arrays, 4);
+    return HD_OK;
 }

@@ -226,11 +226,21 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
     return hdi_graph_fail(graph, HD_OVER_BUDGET, HD_NONE, HD_NONE, HD_NONE, detail);
 }
 
+/* About what the phases of a first compile take at their most, so that the arena is one block from the start. */
+static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues)
+{
+    size_t queue_count = queues->count;
+    return 16384 + decl->pass_count * (80 + 40 * queue_count) + decl->use_count * (size_t)320 +
+           decl->range_count * (size_t)200 + decl->res_count * (80 + 60 * queue_count);
+}
+
+
 /* Runs the phases and packs their tables into block. */
 static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *t, hdi_block *block,
                          const hd_plan **out)
 {
     hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
+    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues));
     hd_result result = run_front(graph, desc, t->decl, t);
     if (result == HD_OK && desc->memory_budget)
         result = fit_budget(graph, desc, goal, t);

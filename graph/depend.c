@@ -62,6 +62,7 @@ hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     }
     if (visits > UINT32_MAX / 4)
         return HD_TOO_LARGE;
+    hdi_arena_mark mark = hdi_arena_here(arena);
     work w = {0};
     w.writer = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
     w.reader_head = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
@@ -102,5 +103,9 @@ hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     hdi_csr_build(w.from, w.edge_count, decl->pass_count, out->succ_begin, order);
     for (uint32_t e = 0; e < w.edge_count; e++)
         out->succ[e] = w.to[order[e]];
+    size_t begin_bytes = ((size_t)decl->pass_count + 1) * sizeof(uint32_t), edge_bytes = w.edge_count * sizeof(uint32_t);
+    const hdi_arena_kept out_arrays[] = {
+        {&out->pred, edge_bytes}, {&out->pred_begin, begin_bytes}, {&out->succ_begin, begin_bytes}, {&out->succ, edge_bytes}};
+    hdi_arena_keep(arena, mark, out_arrays, 4);
     return HD_OK;
 }

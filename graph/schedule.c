@@ -278,12 +278,19 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
                               const hdi_goal *goal, hdi_arena *arena, hdi_schedule *out, uint32_t *bad_pass)
 {
     hdi_sched s = {.decl = decl, .frozen = frozen, .depends = depends, .queues = queues, .arena = arena};
+    hdi_arena_mark mark = hdi_arena_here(arena);
     *out = (hdi_schedule){0};
     hd_result result = prepare(&s, kept, sizes, bad_pass);
     if (result != HD_OK)
         return result;
+    result = queues->gpu_count == 1 ? one_queue(&s, goal, out) : several_queues(&s, goal, out);
     out->peak_bytes = s.peak;
-    if (queues->gpu_count == 1)
-        return one_queue(&s, goal, out);
-    return several_queues(&s, goal, out);
+    if (result != HD_OK)
+        return result;
+    const hdi_arena_kept out_arrays[] = {{&out->slot_pass, out->slot_count * sizeof(*out->slot_pass)},
+                                         {&out->slot_queue, out->slot_count * sizeof(*out->slot_queue)},
+                                         {&out->slot_group, out->slot_count * sizeof(*out->slot_group)},
+                                         {&out->edge, out->edge_count * sizeof(*out->edge)}};
+    hdi_arena_keep(arena, mark, out_arrays, 4);
+    return HD_OK;
 }

@@ -442,7 +442,7 @@ static bool prepare(work *w)
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list_rules *rules, hdi_schedule *out)
 {
     work w = {.s = s, .rules = rules, .out = out, .queues = s->queues->count};
-    *out = (hdi_schedule){.peak_bytes = s->peak};
+    *out = (hdi_schedule){0};
     if (!prepare(&w))
         return false;
     while (out->slot_count < s->kept_count) {
