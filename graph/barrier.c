@@ -7,12 +7,6 @@
  * Points of a queue: 2 * pos before a slot, 2 * pos + 1 behind it. barrier_place.c then chooses the points. O(entries). */
 
 #define NO_POINT UINT32_MAX
-#define WRITE_BITS                                                                                                     \
-    (UINT64_C(0x40) | HDI_ACCESS_COLOR_WRITE | HDI_ACCESS_DEPTH_STENCIL_WRITE | HDI_ACCESS_TRANSFER_WRITE |            \
-     HDI_ACCESS_HOST_WRITE | UINT64_C(0x10000) | UINT64_C(0x40000) | UINT64_C(0x400000) | UINT64_C(0x2000000) |        \
-     UINT64_C(0x8000000) | HDI_ACCESS_SHADER_STORAGE_WRITE | UINT64_C(0x1000000000) | UINT64_C(0x4000000000) |         \
-     UINT64_C(0x80000000000) | UINT64_C(0x200000000000))
-
 typedef struct work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -170,7 +164,7 @@ static handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t
                 continue;
             }
             h.stages |= stay[q].tail_stages;
-            h.writes |= stay[q].tail_writes & WRITE_BITS;
+            h.writes |= stay[q].tail_writes & HDI_WRITE_BITS;
             if (stay[q].tail_writes)
                 h.flush_low = low > h.flush_low ? low : h.flush_low;
         }
@@ -237,7 +231,7 @@ static void at_consumer(work *w, const step *s)
         return;
     from = side_of(w, s->before, queue);
     request.src_stages = from.stages;
-    request.src_access = from.access & WRITE_BITS;
+    request.src_access = from.access & HDI_WRITE_BITS;
     if (from.first != HDI_NONE)
         request.low = behind_pos(w, queue, from.last);
     request.low = after_others(w, s->before, queue, to.first, request.low);
@@ -278,7 +272,7 @@ static void at_producer(work *w, const step *s)
     uint32_t low = behind_pos(w, queue, from.last), end = submit_end(w, queue, from.last);
     hdi_request request = request_of(s, queue, low, end);
     request.src_stages = from.stages;
-    request.src_access = from.access & WRITE_BITS;
+    request.src_access = from.access & HDI_WRITE_BITS;
     if (s->needs_layout) {
         if (own.first != HDI_NONE && before_pos(w, queue, own.first) < end)
             request.high = before_pos(w, queue, own.first);
@@ -316,7 +310,7 @@ static void transfer(work *w, const step *s)
     release.src_family = w->queues->family[source];
     release.dst_family = w->queues->family[target];
     release.src_stages = from.stages;
-    release.src_access = from.access & WRITE_BITS;
+    release.src_access = from.access & HDI_WRITE_BITS;
     release.dst_stages = HDI_STAGE_ALL_COMMANDS;
     release.reason = HD_REASON_RELEASE;
     hdi_request_add(w->list, &release);
@@ -340,7 +334,7 @@ static void at_extra(work *w, const step *s)
     if (s->before) {
         side from = side_of(w, s->before, queue);
         request.src_stages = from.stages;
-        request.src_access = from.access & WRITE_BITS;
+        request.src_access = from.access & HDI_WRITE_BITS;
         if (from.first != HDI_NONE)
             request.low = behind_pos(w, queue, from.last);
         request.low = after_others(w, s->before, queue, pos, request.low);
@@ -399,6 +393,8 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
                       const hdi_merged *merged, hdi_arena *arena, hdi_barriers *out)
 {
+    if (queues->count == 1)
+        return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, arena, out);
     hdi_arena_mark mark = hdi_arena_here(arena);
     hdi_request_list list = {.arena = arena};
     hdi_request_reserve(&list, hazards->epoch_count + hazards->epoch_count / 4 + 64);

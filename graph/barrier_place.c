@@ -86,6 +86,11 @@ static bool join_ranges(hd_range *a, const hd_range *b, bool is_buffer)
     return false;
 }
 
+bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buffer)
+{
+    return same_kind(a, b) && join_ranges(&a->range, &b->range, is_buffer);
+}
+
 /* ---- barriers that others stand for ---- */
 
 enum { RECENT = 16 };
@@ -191,8 +196,7 @@ static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
         b->range = hdi_seg_range(decl, frozen, r->seg);
         out->barrier_count++;
         bool is_buffer = (decl->res_flags[b->resource] & HDI_RES_BUFFER) != 0;
-        while (out->barrier_count - batch->barrier_begin > 1 && same_kind(b - 1, b) &&
-               join_ranges(&b[-1].range, &b->range, is_buffer)) {
+        while (out->barrier_count - batch->barrier_begin > 1 && hdi_join_barriers(b - 1, b, is_buffer)) {
             out->barrier_count--;
             b--;
         }

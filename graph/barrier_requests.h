@@ -3,6 +3,7 @@
 #define HDI_BARRIER_REQUESTS_H
 
 #include "phases.h"
+#include "vk_numbers.h"
 
 /* A barrier that must stand at some point low .. high of a queue. */
 typedef struct hdi_request {
@@ -29,5 +30,20 @@ uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request);
 hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
                              const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request_list *list,
                              hdi_arena *arena, hdi_barriers *out);
+
+/* With one queue and no host: places them on the way. */
+hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
+                                const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
+                                hdi_arena *arena, hdi_barriers *out);
+
+/* Makes one barrier of two neighbouring ones of an image or buffer that say the same; false: they do not. */
+bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buffer);
+
+/* Access bits that write. */
+#define HDI_WRITE_BITS                                                                                                     \
+    (UINT64_C(0x40) | HDI_ACCESS_COLOR_WRITE | HDI_ACCESS_DEPTH_STENCIL_WRITE | HDI_ACCESS_TRANSFER_WRITE |            \
+     HDI_ACCESS_HOST_WRITE | UINT64_C(0x10000) | UINT64_C(0x40000) | UINT64_C(0x400000) | UINT64_C(0x2000000) |        \
+     UINT64_C(0x8000000) | HDI_ACCESS_SHADER_STORAGE_WRITE | UINT64_C(0x1000000000) | UINT64_C(0x4000000000) |         \
+     UINT64_C(0x80000000000) | UINT64_C(0x200000000000))
 
 #endif

@@ -93,8 +93,8 @@ Test(reasons, barriers_by_hand)
            {HD_REASON_LAYOUT, 2, 1, 0, N},                                                       /* a copied from */
            {HD_REASON_WRITE_AFTER_READ, 3, 2, 0, N}, /* a drawn into once more */
            {HD_REASON_WRITE_AFTER_WRITE, 4, 3, 0, N}, {HD_REASON_READ_AFTER_WRITE, 5, 4, 0, N},
-           {HD_REASON_FIRST_USE, 5, N, 1, N},
            {HD_REASON_READ_AFTER_WRITE, 5, 2, 2, N}, /* data: a global barrier, which names its resource all the same */
+           {HD_REASON_FIRST_USE, 5, N, 1, N},
            {HD_REASON_FINAL_STATE, N, 5, 1, N});
     EXPECT("waits", reasons->waits, view.wait_count, );
     EXPECT("submits", reasons->submits, view.submit_count, {HD_CUT_FIRST, 0, N, N, N});
