@@ -83,8 +83,13 @@ static uint32_t choose_point(work *w, const step *s)
     uint32_t p = w->point_count;
     while (p > 0 && w->point[p - 1].at > s->high)
         p--;
-    if (p == 0 || w->point[p - 1].at < s->low)
-        insert_point(w, p++, s->high);
+    if (p == 0 || w->point[p - 1].at < s->low) {
+        if (p < w->point_count)
+            insert_point(w, p, s->high);
+        else
+            w->point[w->point_count++] = (point){.at = s->high, .global = HDI_NONE};
+        p++;
+    }
     p--;
     while (s->early && p > 0 && w->point[p - 1].at >= s->low)
         p--;
@@ -126,9 +131,11 @@ static void join(work *w, uint32_t p)
     }
 }
 
-/* Writes a barrier down, unless a global one is spared. Returns where it, or what stands for it, is. */
-static uint32_t add(work *w, const step *s, const hd_plan_barrier *b)
+/* Keeps the barrier that begin_barrier() began, unless it is a global one that is spared. Returns where it, or what stands for
+ * it, is. */
+static uint32_t add(work *w, const step *s)
 {
+    const hd_plan_barrier *b = &w->out->barrier[w->out->barrier_count];
     bool global = b->resource == HD_NONE;
     uint32_t spare = global ? find_spare(w, b, s) : HDI_NONE;
     if (spare != HDI_NONE)
@@ -146,7 +153,6 @@ static uint32_t add(work *w, const step *s, const hd_plan_barrier *b)
         return to->at;
     }
     uint32_t index = w->out->barrier_count++;
-    w->out->barrier[index] = *b;
     w->barrier_point[index] = p;
     w->mixed |= p + 1 != w->point_count;
     to->count++;
@@ -157,19 +163,21 @@ static uint32_t add(work *w, const step *s, const hd_plan_barrier *b)
     return to->at;
 }
 
-static inline hd_plan_barrier barrier_of(const work *w, const step *s)
+/* The barrier of a step, where it would be added. */
+static hd_plan_barrier *begin_barrier(const work *w, const step *s)
 {
-    hd_plan_barrier b = {.resource = HD_NONE,
-                         .src_family = HD_NONE,
-                         .dst_family = HD_NONE,
-                         .reason = s->reason,
-                         .reason_pass = s->pass,
-                         .reason_resource = s->res};
+    hd_plan_barrier *b = &w->out->barrier[w->out->barrier_count];
+    memset(b, 0, sizeof(*b)); /* padding too: plans are compared by their bytes */
+    b->resource = HD_NONE;
+    b->src_family = b->dst_family = HD_NONE;
+    b->reason = s->reason;
+    b->reason_pass = s->pass;
+    b->reason_resource = s->res;
     if (s->needs_layout) {
-        b.resource = s->res;
-        b.old_layout = s->old_layout;
-        b.new_layout = s->new_layout;
-        b.range = hdi_seg_range(w->decl, w->frozen, s->seg);
+        b->resource = s->res;
+        b->old_layout = s->old_layout;
+        b->new_layout = s->new_layout;
+        b->range = hdi_seg_range(w->decl, w->frozen, s->seg);
     }
     return b;
 }
@@ -207,18 +215,18 @@ static void first_use(work *w, step *s, const hdi_epoch *epoch)
         flush.early = true;
         flush.low = flush_low;
         flush.high = s->high - 1;
-        hd_plan_barrier b = barrier_of(w, &flush);
-        b.src_stages = b.dst_stages = stages;
-        b.src_access = writes;
-        uint32_t at = add(w, &flush, &b);
+        hd_plan_barrier *b = begin_barrier(w, &flush);
+        b->src_stages = b->dst_stages = stages;
+        b->src_access = writes;
+        uint32_t at = add(w, &flush);
         s->low = at + 1 > s->low ? at + 1 : s->low;
     }
-    hd_plan_barrier b = barrier_of(w, s);
-    b.src_stages = stages;
-    b.src_access = s->is_image ? 0 : writes;
-    b.dst_stages = stages_of(epoch);
-    b.dst_access = epoch->access;
-    add(w, s, &b);
+    hd_plan_barrier *b = begin_barrier(w, s);
+    b->src_stages = stages;
+    b->src_access = s->is_image ? 0 : writes;
+    b->dst_stages = stages_of(epoch);
+    b->dst_access = epoch->access;
+    add(w, s);
 }
 
 /* Uses of one scope's attachments go on without a barrier (merge.c). */
@@ -236,12 +244,12 @@ static void next_use(work *w, step *s, const hdi_epoch *before, const hdi_epoch 
     else
         s->reason = behind->flags & HDI_EPOCH_WRITES ? HD_REASON_WRITE_AFTER_READ : HD_REASON_LAYOUT;
     s->low = behind_slot(w, before->last);
-    hd_plan_barrier b = barrier_of(w, s);
-    b.src_stages = stages_of(before);
-    b.src_access = before->access & HDI_WRITE_BITS;
-    b.dst_stages = stages_of(behind);
-    b.dst_access = behind->access;
-    add(w, s, &b);
+    hd_plan_barrier *b = begin_barrier(w, s);
+    b->src_stages = stages_of(before);
+    b->src_access = before->access & HDI_WRITE_BITS;
+    b->dst_stages = stages_of(behind);
+    b->dst_access = behind->access;
+    add(w, s);
 }
 
 static void visit(work *w, uint32_t seg, uint32_t slot)
@@ -277,11 +285,11 @@ static void leave(work *w, uint32_t seg, bool used)
     s.old_layout = used ? final[-1].layout : hdi_initial_layout(w->decl, hazards, s.res);
     s.low = used ? behind_slot(w, final[-1].last) : 0;
     s.high = used ? 2 * hazards->slot_count - 1 : 2 * final->extra;
-    hd_plan_barrier b = barrier_of(w, &s);
-    b.src_stages = used ? stages_of(&final[-1]) : HDI_STAGE_ALL_COMMANDS;
-    b.src_access = used ? final[-1].access & HDI_WRITE_BITS : 0;
-    b.dst_stages = HDI_STAGE_ALL_COMMANDS;
-    add(w, &s, &b);
+    hd_plan_barrier *b = begin_barrier(w, &s);
+    b->src_stages = used ? stages_of(&final[-1]) : HDI_STAGE_ALL_COMMANDS;
+    b->src_access = used ? final[-1].access & HDI_WRITE_BITS : 0;
+    b->dst_stages = HDI_STAGE_ALL_COMMANDS;
+    add(w, &s);
 }
 
 static void walk(work *w)
@@ -331,7 +339,7 @@ static bool sort_barriers(work *w, hdi_arena *arena)
     }
     for (uint32_t b = 0; b < out->barrier_count; b++)
         sorted[at[w->barrier_point[b]]++] = out->barrier[b];
-    out->barrier = sorted;
+    memcpy(out->barrier, sorted, out->barrier_count * sizeof(*sorted));
     return true;
 }
 
@@ -345,11 +353,11 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     hdi_arena_mark mark = hdi_arena_here(arena);
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, (size_t)most + 1);
     out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, 2 * (size_t)slots);
     w.point = HDI_ARENA_ARRAY(arena, point, 2 * (size_t)slots);
     w.seg_epoch = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
     w.barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, most);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     memcpy(w.seg_epoch, hazards->seg_epoch_begin, frozen->seg_count * sizeof(*w.seg_epoch));
@@ -368,8 +376,8 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     }
     const hdi_arena_kept out_arrays[] = {{&out->slot_pre, slots * sizeof(*out->slot_pre)},
                                          {&out->slot_post, slots * sizeof(*out->slot_post)},
-                                         {&out->batch, out->batch_count * sizeof(*out->batch)},
-                                         {&out->barrier, out->barrier_count * sizeof(*out->barrier)}};
+                                         {&out->barrier, out->barrier_count * sizeof(*out->barrier)},
+                                         {&out->batch, out->batch_count * sizeof(*out->batch)}};
     hdi_arena_keep(arena, mark, out_arrays, 4);
     return HD_OK;
 }
