@@ -216,13 +216,18 @@ static hd_result run_list(const hdi_sched *s, const hdi_list_rules *rules, hdi_s
 }
 
 /* No schedule is shorter: the longest chain, the passes that only gfx queues run, all passes on all queues. */
-static double least_makespan(const hdi_sched *s)
+typedef struct bounds {
+    double least_us;
+    double rate; /* work a microsecond at which the last of these is met, where it is what counts; else 0 */
+} bounds;
+
+static bounds find_bounds(const hdi_sched *s)
 {
     const hdi_decl *decl = s->decl;
     double all = 0.0, gfx = 0.0, chain = 0.0;
     float *path = HDI_ARENA_ZEROED(s->arena, float, decl->pass_count);
     if (!path)
-        return 0.0;
+        return (bounds){0.0, 0.0};
     uint32_t gfx_queues = 0, wide_queues = 0;
     for (uint32_t q = 0; q < s->queues->gpu_count; q++) {
         gfx_queues += s->queues->kind[q] == HD_QUEUE_GFX;
@@ -243,7 +248,7 @@ static double least_makespan(const hdi_sched *s)
     gfx = gfx_queues ? gfx / gfx_queues : 0.0;
     all = wide_queues ? all / wide_queues : 0.0;
     double most = chain > gfx ? chain : gfx;
-    return most > all ? most : all;
+    return most > all ? (bounds){most, 0.0} : (bounds){all, wide_queues};
 }
 
 static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
@@ -261,14 +266,15 @@ static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sc
         rules.window = 1;
         return run_list(s, &rules, out);
     }
-    hd_result result = run_list(s, &rules, out);
-    if (result != HD_OK || out->makespan_us <= 1.1 * least_makespan(s))
-        return result;
+    bounds limit = find_bounds(s);
+    rules.least_rate = limit.rate / 1.1;
+    bool done = hdi_schedule_list(s, &rules, out);
+    if (s->arena->failed || (done && out->makespan_us <= 1.1 * limit.least_us))
+        return s->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
     hdi_schedule lean = *out;
-    rules.cap = 3 * s->peak;
-    rules.window = WIDE_WINDOW;
-    result = run_list(s, &rules, out);
-    if (result == HD_OK && out->makespan_us > 0.97 * lean.makespan_us)
+    rules = (hdi_list_rules){.order = goal->order, .handoff_us = goal->handoff_us, .cap = 3 * s->peak, .window = WIDE_WINDOW};
+    hd_result result = run_list(s, &rules, out);
+    if (result == HD_OK && done && out->makespan_us > 0.97 * lean.makespan_us)
         *out = lean;
     return result;
 }

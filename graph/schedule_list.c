@@ -445,9 +445,13 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list_rules *rules, hdi_sche
     *out = (hdi_schedule){0};
     if (!prepare(&w))
         return false;
+    double work_us = 0.0;
     while (out->slot_count < s->kept_count) {
         choice c = choose(&w);
         take(&w, &c);
+        work_us += (double)s->decl->pass_cost[s->rank_pass[c.rank]];
+        if (out->slot_count == s->kept_count / 4 && work_us < rules->least_rate * out->makespan_us)
+            return false;
     }
     return !s->arena->failed;
 }
