@@ -245,8 +245,8 @@ typedef struct hd_queue_desc {
 } hd_queue_desc;
 
 typedef enum hd_order {
-    HD_ORDER_OVERLAP,  /* short frames: queues overlap, barriers are few */
-    HD_ORDER_MEMORY,   /* little memory alive at once */
+    HD_ORDER_OVERLAP,  /* short frames: queues overlap, barriers are few, for about twice the memory that is needed */
+    HD_ORDER_MEMORY,   /* as little memory as the passes need in declaration order, and the fewest barriers within it */
     HD_ORDER_DECLARED, /* as declared */
 } hd_order;
 
@@ -298,7 +298,8 @@ typedef struct hd_compile_desc {
     const hd_queue_desc *queues; /* null: one gfx queue of family 0 */
     uint32_t queue_count;        /* at most HD_MAX_QUEUES - 1; the host queue is added where the graph has host passes */
     hd_order order;
-    uint64_t memory_budget; /* bytes for all heaps; 0: none */
+    uint64_t memory_budget; /* bytes for all heaps: the fewest barrier batches that stay within them, whatever the order;
+                             * HD_OVER_BUDGET, with what would do, where nothing does. 0: none */
     float handoff_us;       /* price of a hand-off between queues; 0: 6 */
     hd_size_fn size;        /* null: the sizes that the .fgt format defines */
     void *size_user;
