@@ -13,13 +13,19 @@ typedef struct barrier_arrays {
     VkDependencyInfo info;
 } barrier_arrays;
 
-/* A resource's first transition in a frame waits for nothing in the plan; what earlier frames did to it has ended
- * behind the semaphores that the frame's first submits wait for with ALL_COMMANDS. That covers transitions by the text
- * of the specification, but layers want to see a chain of stages, and this is one. */
+/* A resource's first transition in a frame waits for nothing in the plan, and its last one shows itself to nobody. What
+ * earlier frames did, and what later ones will, is joined to them by barriers of join.c: so each needs a stage where the
+ * chain can go on, and takes its own other one. */
 static VkPipelineStageFlags2 first_scope(const hd_plan_barrier *barrier)
 {
     bool transfer = barrier->src_family != barrier->dst_family;
     return barrier->src_stages || transfer ? barrier->src_stages : barrier->dst_stages;
+}
+
+static VkPipelineStageFlags2 second_scope(const hd_plan_barrier *barrier)
+{
+    bool transfer = barrier->src_family != barrier->dst_family;
+    return barrier->dst_stages || transfer ? barrier->dst_stages : barrier->src_stages;
 }
 
 static void add(const hdi_vk_frame *frame, barrier_arrays *arrays, const hd_plan_barrier *barrier)
@@ -55,7 +61,7 @@ static void add(const hdi_vk_frame *frame, barrier_arrays *arrays, const hd_plan
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
         .srcStageMask = first_scope(barrier),
         .srcAccessMask = barrier->src_access,
-        .dstStageMask = barrier->dst_stages,
+        .dstStageMask = second_scope(barrier),
         .dstAccessMask = barrier->dst_access,
         .oldLayout = (VkImageLayout)barrier->old_layout,
         .newLayout = (VkImageLayout)barrier->new_layout,

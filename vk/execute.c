@@ -159,6 +159,13 @@ static hd_result run(hdi_vk_frame *frame)
     hd_result result = prepare(frame);
     if (result == HD_OK)
         result = check_bound(frame);
+    if (result == HD_OK && frame->init_count) {
+        hdi_vk_forget_left(vk);
+        result = hdi_vk_submit_inits(frame);
+    }
+    hdi_vk_find_ends(frame);
+    if (result == HD_OK)
+        result = hdi_vk_join_frames(frame);
     uint64_t start = hdi_clock_ns();
     if (result == HD_OK)
         result = hdi_vk_record(frame);
@@ -191,7 +198,10 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     if (result == HD_OK) {
         hdi_vk_commit_pairs(&frame);
         vk->frame++;
-    } else if (!slot->by_host) {
+    } else {
+        hdi_vk_forget_left(vk);
+    }
+    if (result != HD_OK && !slot->by_host) {
         /* Clears of histories may be under way from this slot's pools. */
         for (uint32_t q = 0; q <= vk->queue_count; q++)
             slot->end[q] = vk->queues[q].base;

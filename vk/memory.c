@@ -243,6 +243,7 @@ static void free_heap(hd_vk *vk, hdi_vk_heap *heap)
     hdi_vk_drop_heap_objects(vk, heap->serial);
     vk->fn.vkFreeMemory(vk->device, heap->memory, NULL); /* unmaps */
     vk->memory_bytes -= heap->bytes;
+    hdi_free(&vk->allocator, heap->spans, heap->span_capacity * sizeof(*heap->spans));
     hdi_free(&vk->allocator, heap, sizeof(*heap));
 }
 

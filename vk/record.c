@@ -23,8 +23,14 @@ static bool is_host(const hdi_vk_frame *frame, uint32_t submit)
     return frame->plan.queues[frame->plan.submits[submit].queue].kind == HD_QUEUE_HOST;
 }
 
-static bool waits_for_host(const hdi_vk_frame *frame, const hd_plan_submit *submit)
+static bool waits_for_host(const hdi_vk_frame *frame, uint32_t s)
 {
+    const hd_plan_submit *submit = &frame->plan.submits[s];
+    uint32_t host = frame->vk->queue_count;
+    uint32_t q = frame->queue_of[submit->queue];
+    if (frame->join_values[(size_t)s * (host + 1) + host] ||
+        (frame->vk->fresh[q] && frame->ends.first[q] == s && frame->vk->queues[host].base))
+        return true;
     for (uint32_t w = 0; w < submit->wait_count; w++) {
         if (frame->plan.queues[frame->plan.waits[submit->wait_begin + w].queue].kind == HD_QUEUE_HOST)
             return true;
@@ -61,7 +67,7 @@ static uint32_t scope_from(const hdi_vk_frame *frame, uint32_t command)
 static uint32_t cut(const hdi_vk_frame *frame, uint32_t s, uint32_t grain, hdi_vk_batch *out)
 {
     const hd_plan_submit *submit = &frame->plan.submits[s];
-    bool after_host = waits_for_host(frame, submit);
+    bool after_host = waits_for_host(frame, s);
     uint32_t count = 0, begin = 0, passes = 0, scope = scope_from(frame, submit->command_begin), inside = 0;
     for (uint32_t c = 0; c <= submit->command_count; c++) {
         bool end = c == submit->command_count;
@@ -189,6 +195,20 @@ static void show_host_writes(const hdi_vk_frame *frame, VkCommandBuffer commands
     frame->vk->fn.vkCmdPipelineBarrier2(commands, &info);
 }
 
+static void join_frames(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_join *join)
+{
+    VkMemoryBarrier2 barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+        .srcStageMask = join->src_stages,
+        .srcAccessMask = join->src_access,
+        .dstStageMask = join->dst_stages,
+        .dstAccessMask = join->dst_access,
+    };
+    VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
+    frame->vk->fn.vkCmdPipelineBarrier2(commands, &info);
+}
+
 static hd_result record_commands(hdi_vk_frame *frame, hdi_vk_batch *batch, uint32_t worker)
 {
     hd_result result = HD_OK;
@@ -196,6 +216,8 @@ static hd_result record_commands(hdi_vk_frame *frame, hdi_vk_batch *batch, uint3
         show_host_writes(frame, batch->commands);
     scope_cursor at = {.next = scope_from(frame, batch->command_begin)};
     for (uint32_t c = batch->command_begin; c < batch->command_begin + batch->command_count && result == HD_OK; c++) {
+        if (frame->before[c])
+            join_frames(frame, batch->commands, &frame->joins[frame->before[c] - 1]);
         if (frame->plan.commands[c].kind == HD_COMMAND_PASS)
             result = record_pass(frame, batch->commands, c, worker, &at);
         else

@@ -101,6 +101,42 @@ typedef struct hdi_vk_key {
 enum { HDI_VK_KEY_BUFFER = 1, HDI_VK_KEY_HOST = 2, HDI_VK_KEY_CONCURRENT = 4 };
 _Static_assert(sizeof(hdi_vk_key) == 48, "keys are compared and hashed as bytes");
 
+/* What one frame left on one queue in some memory or in an import. */
+typedef struct hdi_vk_left {
+    uint64_t value; /* of the queue's timeline, which says that it has finished */
+    uint64_t frame;
+    uint64_t stages, access; /* access: of writes only */
+    uint32_t queue;
+    bool apart; /* in no stage that a barrier could name */
+    bool writes;
+} hdi_vk_left;
+
+/* Lives in the arena of its frame's slot. */
+typedef struct hdi_vk_cell {
+    uint64_t frame;
+    uint32_t left_count;
+    bool writes; /* its own frame does */
+    hdi_vk_left left[];
+} hdi_vk_cell;
+
+/* Bytes of a heap and what the last frame that used them left there. */
+typedef struct hdi_vk_span {
+    uint64_t begin, end;
+    uint64_t frame; /* the cell is gone once the frame's slot has come round again */
+    const hdi_vk_cell *cell;
+} hdi_vk_span;
+
+typedef struct hdi_vk_import {
+    const void *native;
+    uint64_t frame;
+    const hdi_vk_cell *cell;
+} hdi_vk_import;
+
+/* A memory barrier that stands before a command because of earlier frames. */
+typedef struct hdi_vk_join {
+    uint64_t src_stages, src_access, dst_stages, dst_access;
+} hdi_vk_join;
+
 typedef struct hdi_vk_heap {
     VkDeviceMemory memory;
     uint64_t serial; /* never used twice */
@@ -109,6 +145,8 @@ typedef struct hdi_vk_heap {
     void *mapped;
     uint64_t last_frame;
     bool retired; /* a larger one took its place */
+    hdi_vk_span *spans; /* disjoint, ascending */
+    uint32_t span_count, span_capacity;
 } hdi_vk_heap;
 
 typedef struct hdi_vk_view {
@@ -211,6 +249,12 @@ typedef struct hdi_vk_slot {
     atomic_int failure; /* first hd_result of a worker or of a record callback's call */
 } hdi_vk_slot;
 
+/* Of one frame, by queue of hd_vk. */
+typedef struct hdi_vk_ends {
+    uint32_t first[HD_MAX_QUEUES], last[HD_MAX_QUEUES]; /* plan submits; HD_NONE: none */
+    uint64_t end[HD_MAX_QUEUES];
+} hdi_vk_ends;
+
 /* The plan and its declaration during one hd_vk_execute. */
 typedef struct hdi_vk_frame {
     hd_vk *vk;
@@ -229,6 +273,11 @@ typedef struct hdi_vk_frame {
     struct hdi_vk_batch *batches;
     uint32_t batch_count;
     uint32_t *submit_batch_begin; /* submit_count + 1 */
+    hdi_vk_ends ends;
+    uint32_t *before;      /* by command: 1 + index in joins; 0: none */
+    hdi_vk_join *joins;
+    uint64_t *join_values; /* submit * (queue_count + 1) + queue: value of earlier frames to wait for; 0: none */
+    uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* hd_vk.known as this frame leaves it */
 } hdi_vk_frame;
 
 /* Consecutive commands of one submit in one command buffer. */
@@ -288,6 +337,12 @@ struct hd_vk {
     hdi_vk_pair *pairs;
     uint32_t pair_count, pair_capacity;
     pthread_mutex_t view_lock;
+
+    /* join.c */
+    hdi_vk_import *imports; /* hashed by native handle */
+    uint32_t import_count, import_capacity;
+    bool fresh[HD_MAX_QUEUES]; /* the queue's next submit waits for all that came before */
+    uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* by queue, of which queue: highest value that it has waited for */
 
     /* frames */
     uint32_t slot_count;
@@ -373,7 +428,15 @@ void hdi_vk_record_barriers(const hdi_vk_frame *frame, VkCommandBuffer commands,
 /* Records and submits what histories need before the frame. */
 hd_result hdi_vk_submit_inits(hdi_vk_frame *frame);
 
+/* ---- join.c ---- */
+/* Finds what the frame must wait for of earlier ones: before, joins, join_values. The ends are known. */
+hd_result hdi_vk_join_frames(hdi_vk_frame *frame);
+/* After a failure or work outside of plans: every queue waits for everything before it goes on. */
+void hdi_vk_forget_left(hd_vk *vk);
+
 /* ---- submit.c ---- */
+/* The histories' clears are submitted, so the timelines' values are known. */
+void hdi_vk_find_ends(hdi_vk_frame *frame);
 hd_result hdi_vk_submit(hdi_vk_frame *frame);
 /* Waits for everything of the earlier frames; room for queue_count + 1. */
 uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits);

@@ -6,18 +6,11 @@
 #include "declare_columns.h"
 
 /* Hands a recorded frame over: the plan's submits in the plan's order, neighbours on one queue in one call. Values of
- * the plan start at 1 in every frame and are raised by what the queue's timeline has reached (base). The first submit
- * of a queue waits for the ends of all queues' earlier frames, the last one signals the end: frames are fully
- * synchronized with each other, as the plan takes for granted. The host thread gets its part last: its waits then never
+ * the plan start at 1 in every frame and are raised by what the queue's timeline has reached (base). A submit waits for
+ * what join.c found that it must of earlier frames; the last one of a queue signals the frame's end. The host thread gets its part last: its waits then never
  * come before the submits that end them, which a driver must bear but the validation layer of Debian 12 does not. */
 
 enum { SLICE_NS = 100 * 1000 * 1000, LOST_SLICES = 20 };
-
-/* Of one frame, by queue of hd_vk. */
-typedef struct frame_ends {
-    uint32_t first[HD_MAX_QUEUES], last[HD_MAX_QUEUES]; /* plan submits; HD_NONE: none */
-    uint64_t end[HD_MAX_QUEUES];
-} frame_ends;
 
 uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits)
 {
@@ -83,9 +76,10 @@ hd_result hdi_vk_wait_all(hd_vk *vk)
 
 /* ---- values ---- */
 
-static void find_ends(const hdi_vk_frame *frame, frame_ends *ends)
+void hdi_vk_find_ends(hdi_vk_frame *frame)
 {
     const hd_vk *vk = frame->vk;
+    hdi_vk_ends *ends = &frame->ends;
     uint64_t top[HD_MAX_QUEUES] = {0};
     for (uint32_t q = 0; q <= vk->queue_count; q++)
         ends->first[q] = ends->last[q] = HD_NONE;
@@ -105,21 +99,35 @@ static void find_ends(const hdi_vk_frame *frame, frame_ends *ends)
     }
 }
 
-static uint64_t signal_value(const hdi_vk_frame *frame, const frame_ends *ends, uint32_t s)
+static uint64_t signal_value(const hdi_vk_frame *frame, uint32_t s)
 {
     const hd_plan_submit *submit = &frame->plan.submits[s];
     uint32_t q = frame->queue_of[submit->queue];
-    if (ends->last[q] == s)
-        return ends->end[q];
+    if (frame->ends.last[q] == s)
+        return frame->ends.end[q];
     return submit->signal_value ? frame->vk->queues[q].base + submit->signal_value : 0;
 }
 
-/* The waits of a submit, those for the frames before included. */
-static uint32_t gather_waits(const hdi_vk_frame *frame, const frame_ends *ends, uint32_t s, VkSemaphoreSubmitInfo *out)
+/* The waits of a submit, those for the frames before included: at most one a queue beyond the plan's own. */
+static uint32_t gather_waits(const hdi_vk_frame *frame, uint32_t s, VkSemaphoreSubmitInfo *out)
 {
     const hd_vk *vk = frame->vk;
     const hd_plan_submit *submit = &frame->plan.submits[s];
-    uint32_t count = ends->first[frame->queue_of[submit->queue]] == s ? hdi_vk_base_waits(vk, out) : 0;
+    uint32_t q = frame->queue_of[submit->queue], count = 0;
+    bool all = vk->fresh[q] && frame->ends.first[q] == s;
+    if (all)
+        count = hdi_vk_base_waits(vk, out);
+    const uint64_t *joined = &frame->join_values[(size_t)s * (vk->queue_count + 1)];
+    for (uint32_t p = 0; p <= vk->queue_count && !all; p++) {
+        if (joined[p] == 0)
+            continue;
+        out[count++] = (VkSemaphoreSubmitInfo){
+            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+            .semaphore = vk->queues[p].timeline,
+            .value = joined[p],
+            .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+        };
+    }
     for (uint32_t w = 0; w < submit->wait_count; w++) {
         const hd_plan_wait *wait = &frame->plan.waits[submit->wait_begin + w];
         const hdi_vk_queue *queue = &vk->queues[frame->queue_of[wait->queue]];
@@ -159,7 +167,7 @@ static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk
     return HD_OK;
 }
 
-static hd_result copy_host_submit(const hdi_vk_frame *frame, const frame_ends *ends, uint32_t s,
+static hd_result copy_host_submit(const hdi_vk_frame *frame, uint32_t s,
                                   hdi_vk_host_submit *out)
 {
     hdi_arena *arena = &frame->slot->arena;
@@ -171,13 +179,13 @@ static hd_result copy_host_submit(const hdi_vk_frame *frame, const frame_ends *e
     out->passes = HDI_ARENA_ARRAY(arena, hdi_vk_host_pass, submit->command_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    out->wait_count = gather_waits(frame, ends, s, waits);
+    out->wait_count = gather_waits(frame, s, waits);
     for (uint32_t w = 0; w < out->wait_count; w++) {
         out->semaphores[w] = waits[w].semaphore;
         out->values[w] = waits[w].value;
     }
     out->pass_count = 0;
-    out->signal = signal_value(frame, ends, s);
+    out->signal = signal_value(frame, s);
     hd_result result = HD_OK;
     for (uint32_t c = 0; c < submit->command_count && result == HD_OK; c++) {
         const hd_plan_command *command = &frame->plan.commands[submit->command_begin + c];
@@ -187,7 +195,7 @@ static hd_result copy_host_submit(const hdi_vk_frame *frame, const frame_ends *e
     return result;
 }
 
-static hd_result copy_host_submits(const hdi_vk_frame *frame, const frame_ends *ends)
+static hd_result copy_host_submits(const hdi_vk_frame *frame)
 {
     hdi_vk_slot *slot = frame->slot;
     slot->host_submits = HDI_ARENA_ARRAY(&slot->arena, hdi_vk_host_submit, frame->plan.submit_count);
@@ -196,7 +204,7 @@ static hd_result copy_host_submits(const hdi_vk_frame *frame, const frame_ends *
     hd_result result = HD_OK;
     for (uint32_t s = 0; s < frame->plan.submit_count && result == HD_OK; s++) {
         if (frame->queue_of[frame->plan.submits[s].queue] == frame->vk->queue_count)
-            result = copy_host_submit(frame, ends, s, &slot->host_submits[slot->host_submit_count++]);
+            result = copy_host_submit(frame, s, &slot->host_submits[slot->host_submit_count++]);
     }
     if (result == HD_OK && slot->host_submit_count)
         result = hdi_vk_host_start(frame->vk);
@@ -211,14 +219,14 @@ typedef struct gpu_submits {
     VkCommandBufferSubmitInfo *buffers;
 } gpu_submits;
 
-static hd_result build(const hdi_vk_frame *frame, const frame_ends *ends, gpu_submits *out)
+static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
 {
     hdi_arena *arena = &frame->slot->arena;
     uint32_t queues = frame->vk->queue_count + 1, submit_count = frame->plan.submit_count;
     out->infos = HDI_ARENA_ZEROED(arena, VkSubmitInfo2, submit_count);
     out->signals = HDI_ARENA_ZEROED(arena, VkSemaphoreSubmitInfo, submit_count);
     out->waits =
-        HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)frame->plan.wait_count + (size_t)queues * queues);
+        HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)frame->plan.wait_count + (size_t)queues * submit_count);
     out->buffers = HDI_ARENA_ZEROED(arena, VkCommandBufferSubmitInfo, frame->batch_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -231,16 +239,16 @@ static hd_result build(const hdi_vk_frame *frame, const frame_ends *ends, gpu_su
         uint32_t q = frame->queue_of[frame->plan.submits[s].queue];
         if (q == frame->vk->queue_count)
             continue;
-        uint64_t value = signal_value(frame, ends, s);
+        uint64_t value = signal_value(frame, s);
         /* A frame's end must cover everything, whatever stages the plan's own waits asked for. */
         out->signals[s] = (VkSemaphoreSubmitInfo){
             .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
             .semaphore = frame->vk->queues[q].timeline,
             .value = value,
             .stageMask =
-                ends->last[q] == s ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : frame->plan.submits[s].signal_stages,
+                frame->ends.last[q] == s ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : frame->plan.submits[s].signal_stages,
         };
-        uint32_t wait_count = gather_waits(frame, ends, s, waits), begin = frame->submit_batch_begin[s];
+        uint32_t wait_count = gather_waits(frame, s, waits), begin = frame->submit_batch_begin[s];
         out->infos[s] = (VkSubmitInfo2){
             .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
             .waitSemaphoreInfoCount = wait_count,
@@ -283,24 +291,22 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame)
 {
     hd_vk *vk = frame->vk;
     hdi_vk_slot *slot = frame->slot;
-    frame_ends ends;
     gpu_submits submits;
-    hd_result result = hdi_vk_submit_inits(frame);
-    if (result != HD_OK)
-        return result;
-    find_ends(frame, &ends);
-    result = copy_host_submits(frame, &ends);
+    hd_result result = copy_host_submits(frame);
     if (result == HD_OK)
-        result = build(frame, &ends, &submits);
+        result = build(frame, &submits);
     if (result != HD_OK)
         return result;
     result = hand_over(frame, &submits);
     if (result != HD_OK)
         hdi_vk_lose(vk, result); /* half a frame is under way: no later frame can rely on anything */
-    for (uint32_t q = 0; q <= vk->queue_count; q++)
-        vk->queues[q].base = slot->end[q] = ends.end[q];
+    for (uint32_t q = 0; q <= vk->queue_count; q++) {
+        vk->queues[q].base = slot->end[q] = frame->ends.end[q];
+        vk->fresh[q] &= frame->ends.first[q] == HD_NONE;
+    }
+    memcpy(vk->known, frame->known, sizeof(vk->known));
     if (vk->host_started) { /* when lost, for the signals that what is under way may wait for */
-        vk->queues[vk->queue_count].submitted = ends.end[vk->queue_count];
+        vk->queues[vk->queue_count].submitted = frame->ends.end[vk->queue_count];
         slot->by_host = true;
         hdi_vk_host_push(vk, slot);
     }

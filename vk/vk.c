@@ -171,6 +171,7 @@ void hd_vk_destroy(hd_vk *vk)
             vk->in.vkDestroyInstance(vk->instance, NULL);
     }
     hdi_vk_free_sizes(vk);
+    hdi_free(&vk->allocator, vk->imports, vk->import_capacity * sizeof(*vk->imports));
     hdi_free(&vk->allocator, vk->pairs, vk->pair_capacity * sizeof(*vk->pairs));
     pthread_mutex_destroy(&vk->size_lock);
     pthread_mutex_destroy(&vk->view_lock);

@@ -1,0 +1,466 @@
+#include "state.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "hash.h"
+
+/* Joins a frame to the ones before it. A plan says nothing of earlier frames: here what they left in each byte of memory
+ * (and in each import) meets what this frame does there first, and only where one of the two writes something waits: a
+ * submit for a value of another queue's timeline, a command for stages of its own queue behind a memory barrier. All
+ * else overlaps.
+ *
+ * Memory of a heap is kept as disjoint spans, each with a cell: on which queues, up to which value and in which stages
+ * the last frame that used those bytes did so. Resources are taken in the order of their first use, each replaces the
+ * spans that it covers; so bytes that change hands within the frame meet an older frame's cell once, with their first
+ * tenant, and the plan's own barriers do the rest. Cells live in the arena of their frame's slot: once that comes round
+ * again the frame has finished, and its cells mean nothing any more.
+ *
+ * Where it is not sure it waits for more: parts of a resource are not told apart, a queue's uses count as first until
+ * one writes the whole, and stages of different resources meet in one barrier. After a frame that failed half way and
+ * after the clears of histories, each queue waits once for all of the others (fresh).
+ *
+ * Cost: one walk over uses and barriers, and a binary search and a move of spans a resource. */
+
+/* What the frame does to a resource on one queue. */
+typedef struct touch {
+    uint32_t command, submit, last_submit; /* command: 1 + the first one that may wait; 0: not touched */
+    bool writes, closed, apart;            /* closed: a write of the whole has come. apart: ends in what no stage can name */
+    uint64_t first_stages, first_access;   /* up to the first write of the whole */
+    uint64_t last_stages, last_access;     /* from the last write of the whole on; access only of writes */
+} touch;
+
+typedef struct joining {
+    hdi_vk_frame *frame;
+    uint32_t queues;     /* of the hd_vk, the host's included */
+    touch *touches;      /* plan resource * queues + queue */
+    uint32_t *order;     /* plan resources by first touch */
+    uint32_t order_count;
+    uint64_t *covered;   /* by submit: value whose signal covers all that stands in it */
+    uint32_t join_count; /* in frame->joins */
+} joining;
+
+/* ---- what the frame does ---- */
+
+typedef struct doing {
+    uint64_t first, after, access; /* stages that must wait, stages that come last */
+    bool writes, whole, apart;
+} doing;
+
+static void add_touch(joining *j, uint32_t res, uint32_t q, uint32_t submit, uint32_t command, const doing *d)
+{
+    uint32_t index = j->frame->plan_index[res];
+    if (index == HDI_NONE)
+        return;
+    touch *row = &j->touches[(size_t)index * j->queues], *t = &row[q];
+    if (t->command == 0) {
+        bool known = false;
+        for (uint32_t other = 0; other < j->queues; other++)
+            known |= row[other].command != 0;
+        if (!known)
+            j->order[j->order_count++] = index;
+        t->command = command + 1;
+        t->submit = submit;
+    }
+    t->last_submit = submit;
+    if (!t->closed) {
+        t->first_stages |= d->first;
+        t->first_access |= d->access;
+    }
+    bool closes = d->writes && d->whole;
+    t->last_stages = closes ? d->after : t->last_stages | d->after;
+    t->last_access = (closes ? 0 : t->last_access) | (d->writes ? d->access : 0);
+    t->apart = d->apart || (t->apart && !closes);
+    t->writes |= d->writes;
+    t->closed |= closes;
+}
+
+static void touch_pass(joining *j, uint32_t pass, uint32_t q, uint32_t submit, uint32_t command)
+{
+    const hdi_decl *decl = &j->frame->decl;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        const hdi_access_info *info = &decl->access[decl->use_access[u]];
+        doing d = {info->stages, info->stages, info->access, info->writes, decl->use_range[u] == HDI_NONE, false};
+        add_touch(j, decl->use_res[u], q, submit, command, &d);
+    }
+}
+
+static bool whole_image(const hdi_vk_frame *frame, const hd_plan_barrier *barrier)
+{
+    const hdi_vk_key *key = &frame->bound[barrier->resource]->key;
+    return barrier->range.mip_count == key->mips && barrier->range.layer_count == key->layers &&
+           (barrier->range.aspect == 0 || barrier->range.aspect == hdi_format_aspects(key->format));
+}
+
+/* Transitions and ownership transfers write; other barriers only order. */
+static void touch_batch(joining *j, uint32_t batch, uint32_t q, uint32_t submit, uint32_t command)
+{
+    const hdi_vk_frame *frame = j->frame;
+    const hd_plan_batch *at = &frame->plan.batches[batch];
+    for (uint32_t b = at->barrier_begin; b < at->barrier_begin + at->barrier_count; b++) {
+        const hd_plan_barrier *barrier = &frame->plan.barriers[b];
+        if (barrier->resource == HD_NONE || !frame->bound[barrier->resource])
+            continue;
+        bool image = frame->bound[barrier->resource]->image != VK_NULL_HANDLE;
+        if (barrier->src_family == barrier->dst_family && (!image || barrier->old_layout == barrier->new_layout))
+            continue;
+        doing d = {
+            .first = barrier->src_stages | barrier->dst_stages,
+            .after = barrier->dst_stages ? barrier->dst_stages : barrier->src_stages,
+            .access = barrier->dst_access,
+            .writes = true,
+            .whole = image && whole_image(frame, barrier),
+        };
+        d.apart = d.after == 0;
+        add_touch(j, barrier->resource, q, submit, command, &d);
+    }
+}
+
+/* Commands inside a rendering scope wait where it begins: no barrier may stand in it. */
+static void touch_commands(joining *j)
+{
+    const hd_plan_view *plan = &j->frame->plan;
+    uint32_t scope = 0;
+    for (uint32_t s = 0; s < plan->submit_count; s++) {
+        const hd_plan_submit *submit = &plan->submits[s];
+        uint32_t q = j->frame->queue_of[submit->queue];
+        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+            while (scope < plan->scope_count &&
+                   plan->scopes[scope].command_begin + plan->scopes[scope].command_count <= c)
+                scope++;
+            bool inside = scope < plan->scope_count && plan->scopes[scope].command_begin <= c;
+            uint32_t at = inside ? plan->scopes[scope].command_begin : c, index = plan->commands[c].index;
+            if (plan->commands[c].kind == HD_COMMAND_PASS)
+                touch_pass(j, index, q, s, at);
+            else
+                touch_batch(j, index, q, s, at);
+        }
+    }
+}
+
+/* Which value of its queue's timeline says that a submit has finished: its own signal or the next one that covers it. */
+static void find_covered(joining *j)
+{
+    const hdi_vk_frame *frame = j->frame;
+    uint64_t next[HD_MAX_QUEUES];
+    memcpy(next, frame->ends.end, sizeof(next));
+    for (uint32_t s = frame->plan.submit_count; s-- > 0;) {
+        const hd_plan_submit *submit = &frame->plan.submits[s];
+        uint32_t q = frame->queue_of[submit->queue];
+        bool covers = q == frame->vk->queue_count || submit->signal_stages & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+        if (submit->signal_value && covers && frame->ends.last[q] != s)
+            next[q] = frame->vk->queues[q].base + submit->signal_value;
+        j->covered[s] = next[q];
+    }
+}
+
+/* ---- where it meets earlier frames ---- */
+
+static bool lives(const hd_vk *vk, uint64_t frame)
+{
+    return frame + vk->slot_count > vk->frame;
+}
+
+static void join_command(joining *j, uint32_t command, const hdi_vk_left *left, const touch *t)
+{
+    hdi_vk_frame *frame = j->frame;
+    if (frame->before[command] == 0)
+        frame->before[command] = ++j->join_count;
+    hdi_vk_join *join = &frame->joins[frame->before[command] - 1];
+    join->src_stages |= left->stages ? left->stages : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+    join->src_access |= left->access;
+    join->dst_stages |= t->first_stages ? t->first_stages : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+    join->dst_access |= t->first_access;
+}
+
+/* A resource meets what earlier frames left in some of its bytes; with reads only both go side by side. */
+static void meet(joining *j, const touch *row, const hdi_vk_cell *cell)
+{
+    hdi_vk_frame *frame = j->frame;
+    const hd_vk *vk = frame->vk;
+    for (uint32_t q = 0; q < j->queues; q++) {
+        const touch *t = &row[q];
+        for (uint32_t i = 0; t->command && i < cell->left_count; i++) {
+            const hdi_vk_left *left = &cell->left[i];
+            if (!lives(vk, left->frame) || left->frame == vk->frame || (!t->writes && !left->writes))
+                continue;
+            uint64_t *wait = &frame->join_values[(size_t)t->submit * j->queues + left->queue];
+            if (left->queue == q && !left->apart) {
+                if (q != vk->queue_count)
+                    join_command(j, t->command - 1, left, t);
+            } else if (left->value > *wait) {
+                *wait = left->value;
+            }
+        }
+    }
+}
+
+/* What this frame leaves, with room for more that earlier ones left. */
+static hdi_vk_cell *make_cell(joining *j, const touch *row, uint32_t more)
+{
+    hdi_vk_frame *frame = j->frame;
+    hdi_vk_cell *cell =
+        hdi_arena_alloc(&frame->slot->arena, sizeof(*cell) + (size_t)(j->queues + more) * sizeof(cell->left[0]));
+    if (!cell)
+        return NULL;
+    *cell = (hdi_vk_cell){.frame = frame->vk->frame};
+    for (uint32_t q = 0; q < j->queues; q++) {
+        const touch *t = &row[q];
+        if (t->command == 0)
+            continue;
+        cell->left[cell->left_count++] = (hdi_vk_left){.value = j->covered[t->last_submit],
+                                                       .frame = frame->vk->frame,
+                                                       .stages = t->last_stages,
+                                                       .access = t->last_access,
+                                                       .queue = q,
+                                                       .apart = t->apart,
+                                                       .writes = t->writes};
+        cell->writes |= t->writes;
+    }
+    return cell;
+}
+
+/* Where the frame only reads, a later one must still wait for the last write, in stages and on queues of its own. */
+static void keep_left(const hd_vk *vk, hdi_vk_cell *cell, const hdi_vk_cell *old)
+{
+    for (uint32_t i = 0; i < old->left_count && !cell->writes; i++) {
+        if (lives(vk, old->left[i].frame))
+            cell->left[cell->left_count++] = old->left[i];
+    }
+}
+
+/* ---- spans ---- */
+
+static uint32_t first_span(const hdi_vk_heap *heap, uint64_t begin)
+{
+    uint32_t low = 0, high = heap->span_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (heap->spans[middle].end <= begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Puts one span in the place of whatever lies in its bytes; what sticks out on either side stays. */
+static hd_result replace_spans(hd_vk *vk, hdi_vk_heap *heap, uint32_t first, const hdi_vk_span *span)
+{
+    hd_result result =
+        hdi_grow(&vk->allocator, (void **)&heap->spans, &heap->span_capacity, heap->span_count + 2, sizeof(*span));
+    if (result != HD_OK)
+        return result;
+    hdi_vk_span pieces[3];
+    uint32_t end = first, count = 0;
+    while (end < heap->span_count && heap->spans[end].begin < span->end)
+        end++;
+    if (end > first && heap->spans[first].begin < span->begin) {
+        pieces[count] = heap->spans[first];
+        pieces[count++].end = span->begin;
+    }
+    pieces[count++] = *span;
+    if (end > first && heap->spans[end - 1].end > span->end) {
+        pieces[count] = heap->spans[end - 1];
+        pieces[count++].begin = span->end;
+    }
+    if (count != end - first)
+        memmove(&heap->spans[first + count], &heap->spans[end], (heap->span_count - end) * sizeof(*span));
+    memcpy(&heap->spans[first], pieces, count * sizeof(*span));
+    heap->span_count = heap->span_count - (end - first) + count;
+    return HD_OK;
+}
+
+static bool is_older(const hd_vk *vk, const hdi_vk_span *span)
+{
+    return span->frame != vk->frame && lives(vk, span->frame);
+}
+
+static hd_result join_placed(joining *j, uint32_t index)
+{
+    hdi_vk_frame *frame = j->frame;
+    hd_vk *vk = frame->vk;
+    const hd_plan_resource *plan = &frame->plan.resources[index];
+    const hdi_vk_object *object = frame->bound[plan->id];
+    hdi_vk_heap *heap = frame->heaps[plan->heap];
+    const touch *row = &j->touches[(size_t)index * j->queues];
+    uint32_t pair = frame->decl.res_pair[plan->id];
+    uint64_t bytes = plan->bytes;
+    if (pair != HDI_NONE && frame->plan_index[pair] != HDI_NONE) { /* they may have changed places */
+        uint64_t other = frame->plan.resources[frame->plan_index[pair]].bytes;
+        bytes = other > bytes ? other : bytes;
+    }
+    hdi_vk_span span = {object->offset, object->offset + bytes, vk->frame, NULL};
+    uint32_t first = first_span(heap, span.begin), more = 0;
+    for (uint32_t i = first; i < heap->span_count && heap->spans[i].begin < span.end; i++)
+        more += is_older(vk, &heap->spans[i]) ? heap->spans[i].cell->left_count : 0;
+    hdi_vk_cell *cell = make_cell(j, row, more);
+    if (!cell)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t i = first; i < heap->span_count && heap->spans[i].begin < span.end; i++) {
+        if (is_older(vk, &heap->spans[i])) {
+            meet(j, row, heap->spans[i].cell);
+            keep_left(vk, cell, heap->spans[i].cell);
+        }
+    }
+    span.cell = cell;
+    return replace_spans(vk, heap, first, &span);
+}
+
+/* ---- imports ---- */
+
+static hdi_vk_import *find_import(hdi_vk_import *imports, uint32_t capacity, const void *native)
+{
+    uint32_t at = (uint32_t)hdi_hash_mix(0, (uint64_t)(uintptr_t)native) & (capacity - 1);
+    while (imports[at].native && imports[at].native != native)
+        at = (at + 1) & (capacity - 1);
+    return &imports[at];
+}
+
+/* Room for more at half load; those of finished frames go. */
+static hd_result grow_imports(hd_vk *vk, uint32_t more)
+{
+    if ((vk->import_count + more) * 2 <= vk->import_capacity)
+        return HD_OK;
+    uint32_t living = more, capacity = 64;
+    for (uint32_t i = 0; i < vk->import_capacity; i++)
+        living += vk->imports[i].native && lives(vk, vk->imports[i].frame);
+    while (capacity < living * 4)
+        capacity *= 2;
+    hdi_vk_import *imports = hdi_alloc(&vk->allocator, capacity * sizeof(*imports), 64);
+    if (!imports)
+        return HD_OUT_OF_MEMORY;
+    memset(imports, 0, capacity * sizeof(*imports));
+    vk->import_count = 0;
+    for (uint32_t i = 0; i < vk->import_capacity; i++) {
+        if (!vk->imports[i].native || !lives(vk, vk->imports[i].frame))
+            continue;
+        *find_import(imports, capacity, vk->imports[i].native) = vk->imports[i];
+        vk->import_count++;
+    }
+    hdi_free(&vk->allocator, vk->imports, vk->import_capacity * sizeof(*imports));
+    vk->imports = imports;
+    vk->import_capacity = capacity;
+    return HD_OK;
+}
+
+/* An import may be imported twice: then the frame's own cell stands there already, and the two are put together. That
+ * the frame's uses of the one follow those of the other is up to the engine. */
+static hd_result join_import(joining *j, uint32_t index)
+{
+    hdi_vk_frame *frame = j->frame;
+    hd_vk *vk = frame->vk;
+    const touch *row = &j->touches[(size_t)index * j->queues];
+    const void *native = frame->decl.res_info[frame->plan.resources[index].id].native;
+    hd_result result = grow_imports(vk, 1);
+    if (result != HD_OK)
+        return result;
+    hdi_vk_import *import = find_import(vk->imports, vk->import_capacity, native);
+    const hdi_vk_cell *old = import->native && lives(vk, import->frame) ? import->cell : NULL;
+    hdi_vk_cell *cell = make_cell(j, row, old ? old->left_count : 0);
+    if (!cell)
+        return HD_OUT_OF_MEMORY;
+    if (old) {
+        bool twice = old->frame == vk->frame, wrote = cell->writes;
+        meet(j, row, old);
+        cell->writes &= !twice;
+        keep_left(vk, cell, old);
+        cell->writes = wrote;
+    }
+    vk->import_count += import->native == NULL;
+    *import = (hdi_vk_import){native, vk->frame, cell};
+    return HD_OK;
+}
+
+/* ---- entry ---- */
+
+/* A barrier that an earlier one of the same queue contains says nothing new. */
+static void drop_contained(hdi_vk_frame *frame)
+{
+    enum { KEPT = 8 };
+    const hdi_vk_join *kept[HD_MAX_QUEUES][KEPT];
+    uint32_t kept_count[HD_MAX_QUEUES] = {0};
+    for (uint32_t s = 0; s < frame->plan.submit_count; s++) {
+        const hd_plan_submit *submit = &frame->plan.submits[s];
+        uint32_t q = frame->queue_of[submit->queue];
+        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+            if (frame->before[c] == 0)
+                continue;
+            const hdi_vk_join *join = &frame->joins[frame->before[c] - 1];
+            bool contained = false;
+            for (uint32_t k = 0; k < kept_count[q] && k < KEPT && !contained; k++) {
+                const hdi_vk_join *by = kept[q][k];
+                contained = !(join->src_stages & ~by->src_stages) && !(join->src_access & ~by->src_access) &&
+                            !(join->dst_stages & ~by->dst_stages) && !(join->dst_access & ~by->dst_access);
+            }
+            if (contained)
+                frame->before[c] = 0;
+            else
+                kept[q][kept_count[q]++ % KEPT] = join;
+        }
+    }
+}
+
+/* Waits that the submit itself or an earlier wait of its queue contains say nothing new. */
+static void drop_known(hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    uint32_t queues = vk->queue_count + 1;
+    memcpy(frame->known, vk->known, sizeof(frame->known));
+    for (uint32_t s = 0; s < frame->plan.submit_count; s++) {
+        const hd_plan_submit *submit = &frame->plan.submits[s];
+        uint64_t *known = frame->known[frame->queue_of[submit->queue]], *wait = &frame->join_values[(size_t)s * queues];
+        for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
+            const hd_plan_wait *planned = &frame->plan.waits[w];
+            uint32_t p = frame->queue_of[planned->queue];
+            uint64_t value = vk->queues[p].base + planned->value;
+            if (planned->stages & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT && value > known[p])
+                known[p] = value;
+        }
+        for (uint32_t p = 0; p < queues; p++) {
+            if (wait[p] > known[p])
+                known[p] = wait[p];
+            else
+                wait[p] = 0;
+        }
+    }
+}
+
+void hdi_vk_forget_left(hd_vk *vk)
+{
+    for (uint32_t h = 0; h < vk->heap_count; h++)
+        vk->heaps[h]->span_count = 0;
+    if (vk->import_capacity)
+        memset(vk->imports, 0, vk->import_capacity * sizeof(*vk->imports));
+    vk->import_count = 0;
+    for (uint32_t q = 0; q <= vk->queue_count; q++)
+        vk->fresh[q] = true;
+}
+
+hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
+{
+    hdi_arena *arena = &frame->slot->arena;
+    const hd_plan_view *plan = &frame->plan;
+    joining j = {.frame = frame, .queues = frame->vk->queue_count + 1};
+    size_t cells = (size_t)plan->resource_count * j.queues;
+    j.touches = HDI_ARENA_ZEROED(arena, touch, cells);
+    j.order = HDI_ARENA_ARRAY(arena, uint32_t, plan->resource_count);
+    j.covered = HDI_ARENA_ARRAY(arena, uint64_t, plan->submit_count);
+    frame->before = HDI_ARENA_ZEROED(arena, uint32_t, plan->command_count);
+    frame->joins = HDI_ARENA_ZEROED(arena, hdi_vk_join, cells < plan->command_count ? cells : plan->command_count);
+    frame->join_values = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)plan->submit_count * j.queues);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    touch_commands(&j);
+    find_covered(&j);
+    hd_result result = HD_OK;
+    for (uint32_t i = 0; i < j.order_count && result == HD_OK; i++) {
+        bool external = frame->decl.res_flags[plan->resources[j.order[i]].id] & HDI_RES_EXTERNAL;
+        result = external ? join_import(&j, j.order[i]) : join_placed(&j, j.order[i]);
+    }
+    if (result == HD_OK) {
+        drop_contained(frame);
+        drop_known(frame);
+    }
+    return result;
+}
