@@ -1,199 +1,238 @@
-#include "hazard_slots.h"
+#include "hazard_work.h"
 
 #include <string.h>
 
-#include "csr.h"
 #include "vk_numbers.h"
 
 /* Hazard: what each segment goes through in the order of the schedule. Uses of a segment become epochs: one write, or a
- * run of reads of one layout. Between two epochs stands a step that needs a barrier, a semaphore or both; here is
- * decided where (`place`), and which slots must wait for slots of other queues.
+ * run of reads of one layout. Between two epochs stands a step that needs a barrier, a semaphore or both; `place` says
+ * where, and hazard_steps.c finds which slots must wait for slots of other queues.
  *
- *   consumer   the new epoch lives on one GPU queue: the barrier stands before its first use
- *   producer   several queues, or the host, come next: the barrier stands behind the last use, before the signal
- *   transfer   ownership moves: release behind the last use, acquire before the first
- *   extra      several queues before and behind: a slot of its own that holds only the barrier
- *
- * O(entries). Layout and family changes between readers are found after scheduling on purpose: any order that the
- * schedule chose is free of cycles, an order chosen before it might not be. */
+ * Nearly all segments live on one GPU queue, where each step stands before the first use of the epoch behind it, and
+ * nothing else is to be found out: their epochs are written once, whole. O(entries). Layout and family changes between
+ * readers are found after scheduling on purpose: any order that the schedule chose is free of cycles, an order chosen
+ * before it might not be. */
 
-typedef struct work {
-    const hdi_decl *decl;
-    const hdi_frozen *frozen;
-    const hdi_schedule *schedule;
-    const hdi_queues *queues;
-    hdi_arena *arena;
-    hdi_hazards *out;
-    uint32_t *entry_begin; /* per segment */
-    hdi_edge *edges;       /* slots of the schedule; extra slots count from slot_count on */
-    uint32_t edge_count, edge_capacity;
-    hdi_extras extras;
-    uint32_t gpu_mask;
-    bool several_families;
-} work;
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Arrays of the arena that grow: the old one stays behind until the arena is reset; doubling bounds the waste. */
-static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, size_t element_bytes)
-{
-    if (count < *capacity)
-        return true;
-    uint32_t grown = *capacity ? *capacity * 2 : 256;
-    void *fresh = hdi_arena_array(arena, grown, element_bytes);
-    if (!fresh)
-        return false;
-    if (count)
-        memcpy(fresh, *(void **)array, count * element_bytes);
-    *(void **)array = fresh;
-    *capacity = grown;
-    return true;
-}
+enum { KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 
-static void add_edge(work *w, uint32_t from, uint32_t to)
-{
-    if (grow(w->arena, &w->edges, &w->edge_capacity, w->edge_count, sizeof(hdi_edge)))
-        w->edges[w->edge_count++] = (hdi_edge){from, to};
-}
+typedef hdi_hazard_work work;
 
 /* ---- entries: uses of each segment in the order of the schedule ---- */
 
-/* Calls for each segment of each use of a slot would cost more than all the rest: the common case stands in line. */
+static void count_entries(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t first, uint32_t end, uint32_t *count)
+{
+    const uint32_t *use_seg = frozen->use_seg;
+    for (uint32_t u = first; u < end; u++) {
+        uint32_t only = use_seg[u];
+        if (only != HDI_NONE) {
+            count[only]++;
+            continue;
+        }
+        hdi_span span = hdi_use_span(decl, frozen, u);
+        for (uint32_t row = 0; row < span.rows; row++) {
+            uint32_t *seg = &count[span.base + row * span.stride];
+            for (uint32_t c = 0; c < span.cols; c++)
+                seg[c]++;
+        }
+    }
+}
+
+/* at: where the next entry of each segment stands. */
+static ALWAYS_INLINE void fill_entries(const work *w, uint32_t *at, bool several)
+{
+    const hdi_frozen *frozen = w->frozen;
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
+                   *use_seg = frozen->use_seg;
+    const uint32_t *use_res = w->decl->use_res;
+    const uint8_t *slot_queue = w->schedule->slot_queue;
+    uint16_t *res_queues = w->out->res_queues;
+    uint32_t *slot = w->out->entry_slot, *use = w->out->entry_use, slots = w->schedule->slot_count;
+    for (uint32_t s = 0; s < slots; s++) {
+        uint32_t end = use_begin[slot_pass[s] + 1];
+        uint16_t queue = several ? (uint16_t)(1u << slot_queue[s]) : 1;
+        for (uint32_t u = use_begin[slot_pass[s]]; u < end; u++) {
+            uint32_t only = use_seg[u];
+            if (several)
+                res_queues[use_res[u]] |= queue;
+            if (only != HDI_NONE) {
+                uint32_t i = at[only]++;
+                slot[i] = s;
+                use[i] = u;
+                continue;
+            }
+            hdi_span span = hdi_use_span(w->decl, frozen, u);
+            for (uint32_t row = 0; row < span.rows; row++) {
+                uint32_t *seg = &at[span.base + row * span.stride];
+                for (uint32_t c = 0; c < span.cols; c++) {
+                    slot[seg[c]] = s;
+                    use[seg[c]++] = u;
+                }
+            }
+        }
+    }
+}
+
 static hd_result collect_entries(work *w)
 {
     const hdi_decl *decl = w->decl;
     const hdi_schedule *schedule = w->schedule;
-    uint32_t *begin = HDI_ARENA_ZEROED(w->arena, uint32_t, (size_t)w->frozen->seg_count + 2);
-    if (w->arena->failed)
+    hdi_hazards *out = w->out;
+    uint32_t seg_count = w->frozen->seg_count, total = 0;
+    uint32_t *begin = HDI_ARENA_ZEROED(w->arena, uint32_t, (size_t)seg_count + 2);
+    if (!begin)
         return HD_OUT_OF_MEMORY;
     uint32_t *at = begin + 1; /* counts, then starts that move on to the ends: then begin is what it should be */
-    for (int fill = 0; fill < 2; fill++) {
-        uint32_t *slot = w->out->entry_slot, *use = w->out->entry_use;
+    if (schedule->slot_count == decl->pass_count) { /* in any order */
+        count_entries(decl, w->frozen, 0, decl->use_count, at);
+    } else {
         for (uint32_t s = 0; s < schedule->slot_count; s++) {
             uint32_t p = schedule->slot_pass[s];
-            for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-                uint32_t only = w->frozen->use_seg[u];
-                if (only != HDI_NONE) {
-                    uint32_t i = at[only]++;
-                    if (fill) {
-                        slot[i] = s;
-                        use[i] = u;
-                    }
-                    continue;
-                }
-                hdi_span span = hdi_use_span(decl, w->frozen, u);
-                for (uint32_t row = 0; row < span.rows; row++) {
-                    uint32_t first = span.base + row * span.stride;
-                    for (uint32_t seg = first; seg < first + span.cols; seg++) {
-                        uint32_t i = at[seg]++;
-                        if (fill) {
-                            slot[i] = s;
-                            use[i] = u;
-                        }
-                    }
-                }
-            }
+            count_entries(decl, w->frozen, decl->pass_use_begin[p], decl->pass_use_begin[p + 1], at);
         }
-        if (fill)
-            break;
-        uint32_t total = 0;
-        for (uint32_t seg = 0; seg < w->frozen->seg_count; seg++) {
-            uint32_t count = at[seg];
-            at[seg] = total;
-            total += count;
-        }
-        w->out->entry_count = total;
-        w->out->entry_slot = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
-        w->out->entry_use = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
-        if (w->arena->failed)
-            return HD_OUT_OF_MEMORY;
     }
+    for (uint32_t seg = 0; seg < seg_count; seg++) {
+        uint32_t count = at[seg];
+        at[seg] = total;
+        total += count;
+    }
+    out->entry_count = total;
+    out->entry_slot = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
+    out->entry_use = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
+    out->res_queues = w->queues->count > 1 ? HDI_ARENA_ZEROED(w->arena, uint16_t, decl->res_count) : NULL;
+    if (w->arena->failed)
+        return HD_OUT_OF_MEMORY;
+    if (w->queues->count > 1)
+        fill_entries(w, at, true);
+    else
+        fill_entries(w, at, false);
     w->entry_begin = begin;
     return HD_OK;
+}
+
+/* What the loop over entries reads, in one place that the compiler can keep in registers. */
+typedef struct source {
+    const uint32_t *slot, *use;
+    const uint16_t *use_access;
+    const hdi_access_info *access;
+    const uint8_t *slot_queue;
+} source;
+
+static source source_of(const work *w)
+{
+    return (source){w->out->entry_slot, w->out->entry_use, w->decl->use_access, w->decl->access,
+                    w->schedule->slot_queue};
 }
 
 /* One pass's entries of a segment, together: they stand side by side. */
 typedef struct visit {
     uint64_t stages, access;
-    uint32_t end, slot, layout;
-    bool reads, writes;
+    uint32_t layout;
+    uint8_t flags; /* HDI_EPOCH_* */
 } visit;
 
-static visit read_visit(const work *w, uint32_t entry, uint32_t end, bool is_image)
+static ALWAYS_INLINE visit visit_one(const source *in, uint32_t entry)
 {
-    const hdi_hazards *out = w->out;
-    uint32_t slot = out->entry_slot[entry];
-    const hdi_access_info *access = &w->decl->access[w->decl->use_access[out->entry_use[entry]]];
-    visit v = {access->stages, access->access,  entry + 1,     slot, is_image ? access->layout : HDI_LAYOUT_UNDEFINED,
-               access->reads,  access->writes};
-    for (; v.end < end && out->entry_slot[v.end] == slot; v.end++) {
-        access = &w->decl->access[w->decl->use_access[out->entry_use[v.end]]];
-        v.stages |= access->stages;
-        v.access |= access->access;
-        v.reads |= access->reads;
-        v.writes |= access->writes;
+    const hdi_access_info *access = &in->access[in->use_access[in->use[entry]]];
+    return (visit){access->stages, access->access, access->layout,
+                   (uint8_t)(access->writes * HDI_EPOCH_WRITES | access->reads * HDI_EPOCH_READS)};
+}
+
+/* The further entries of the slot; returns where they end. */
+static uint32_t visit_more(source in, uint32_t entry, uint32_t end, visit *v)
+{
+    uint32_t slot = in.slot[entry];
+    for (; entry < end && in.slot[entry] == slot; entry++) {
+        visit more = visit_one(&in, entry);
+        v->stages |= more.stages;
+        v->access |= more.access;
+        v->flags |= more.flags;
         /* Reads that differ agree on the read-only depth layout: declare checked it. */
-        if (is_image && v.layout != access->layout)
-            v.layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
+        if (v->layout != more.layout)
+            v->layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
     }
-    return v;
+    return entry;
 }
 
 /* ---- epochs ---- */
 
-/* Splits a segment's entries; by_queue: an exclusive resource changes hands from queue to queue. Returns the number of
- * epochs; *shared_read tells whether one of them has several families. */
-static uint32_t split_epochs(work *w, uint32_t seg, bool by_queue, hdi_epoch *epoch, bool *shared_read)
+/* What split_epochs found of a segment. */
+typedef struct found {
+    uint32_t count;
+    uint32_t queue_mask;
+    bool shared; /* an epoch has several queues */
+} found;
+
+/* Splits a segment's entries. only: the mask of the one queue that it lives on; 0: it may be several. by_queue: an
+ * exclusive resource changes hands from queue to queue. outlives: the next frame reads what the last use leaves. */
+static ALWAYS_INLINE found split_epochs(const source *in, uint32_t entry, uint32_t end, bool is_image, bool outlives,
+                                        uint32_t only, bool by_queue, hdi_epoch *epoch, uint8_t *use_kept)
 {
-    uint32_t end = w->entry_begin[seg + 1], count = 0;
-    bool is_image = !(w->decl->res_flags[w->frozen->seg_res[seg]] & HDI_RES_BUFFER);
-    hdi_epoch *last = NULL;
-    for (uint32_t e = w->entry_begin[seg]; e < end;) {
-        visit v = read_visit(w, e, end, is_image);
-        uint32_t queue = w->schedule->slot_queue[v.slot];
-        bool joins = last && !v.writes && !(last->flags & HDI_EPOCH_WRITES) && last->layout == v.layout &&
-                     (!by_queue || last->queue_mask >> queue & 1);
-        if (joins) {
+    found f = {.queue_mask = only};
+    hdi_epoch *next = epoch;
+    uint32_t last_flags = HDI_EPOCH_WRITES, last_use = 0;
+    uint8_t written = 0; /* by the last epoch */
+    while (entry < end) {
+        uint32_t slot = in->slot[entry], use = in->use[entry], behind = entry + 1;
+        visit v = visit_one(in, entry);
+        if (behind < end && in->slot[behind] == slot)
+            behind = visit_more(*in, behind, end, &v);
+        uint32_t layout = is_image ? v.layout : HDI_LAYOUT_UNDEFINED;
+        uint32_t queue = only ? only : 1u << in->slot_queue[slot];
+        if (!((last_flags | v.flags) & HDI_EPOCH_WRITES) && next[-1].layout == layout &&
+            (!by_queue || next[-1].queue_mask & queue)) {
+            hdi_epoch *last = &next[-1];
             last->stages |= v.stages;
             last->access |= v.access;
-            last->entry_end = v.end;
-            last->last = v.slot;
-            last->queue_mask = (uint16_t)(last->queue_mask | 1u << queue);
-            last->flags |= v.reads ? HDI_EPOCH_READS : 0;
+            last->entry_end = behind;
+            last->last = slot;
+            if (!only) {
+                last->queue_mask = (uint16_t)(last->queue_mask | queue);
+                f.shared |= (last->queue_mask & (last->queue_mask - 1)) != 0;
+                f.queue_mask |= queue;
+            }
         } else {
-            last = &epoch[count++];
-            *last = (hdi_epoch){.stages = v.stages,
-                                .access = v.access,
-                                .entry_begin = e,
-                                .entry_end = v.end,
-                                .first = v.slot,
-                                .last = v.slot,
-                                .layout = v.layout,
-                                .queue_mask = (uint16_t)(1u << queue),
-                                .flags = (uint8_t)((v.writes ? HDI_EPOCH_WRITES : 0) | (v.reads ? HDI_EPOCH_READS : 0)),
-                                .extra = HDI_NONE};
+            use_kept[last_use] |= written & (v.flags != HDI_EPOCH_WRITES);
+            next->stages = v.stages;
+            next->access = v.access;
+            next->entry_begin = entry;
+            next->entry_end = behind;
+            next->first = next->last = slot;
+            next->layout = layout;
+            next->queue_mask = (uint16_t)queue;
+            next->flags = v.flags;
+            next->place = HDI_PLACE_CONSUMER;
+            next->extra = HDI_NONE;
+            next++;
+            f.queue_mask |= queue;
+            written = v.flags & HDI_EPOCH_WRITES;
+            last_use = use;
+            last_flags = v.flags;
         }
-        if (last->queue_mask & (last->queue_mask - 1))
-            *shared_read = true;
-        e = v.end;
+        entry = behind;
     }
-    return count;
+    if (outlives)
+        use_kept[last_use] |= written;
+    f.count = (uint32_t)(next - epoch);
+    return f;
 }
+
+/* ---- who shares a resource ---- */
 
 /* GPU families that use a resource: a bit for each, at the first queue of that family. */
 static uint32_t families_of(const work *w, uint32_t res)
 {
-    uint32_t mask = 0;
-    for (uint32_t e = w->entry_begin[w->frozen->res_seg_begin[res]];
-         e < w->entry_begin[w->frozen->res_seg_begin[res + 1]]; e++) {
-        uint32_t queue = w->schedule->slot_queue[w->out->entry_slot[e]], first = 0;
-        while (w->queues->family[first] != w->queues->family[queue])
-            first++;
-        mask |= 1u << first;
-    }
-    return mask & w->gpu_mask;
+    uint32_t families = 0;
+    for (uint32_t mask = w->out->res_queues[res]; mask; mask &= mask - 1)
+        families |= w->family_bit[__builtin_ctz(mask)];
+    return families;
 }
 
-/* Whether a resource is made concurrent. epoch is scratch for the segments of one resource. */
-static bool is_concurrent(work *w, uint32_t res, hdi_epoch *epoch)
+/* BY_QUEUE: it is exclusive, and several families use it. BY_READERS: concurrent where reads of several queues meet. */
+typedef enum sharing { ONE_FAMILY, CONCURRENT, BY_QUEUE, BY_READERS } sharing;
+
+static sharing sharing_of(const work *w, uint32_t res)
 {
     const hdi_decl *decl = w->decl;
     uint32_t pair = decl->res_pair[res], flags = decl->res_flags[res];
@@ -201,49 +240,48 @@ static bool is_concurrent(work *w, uint32_t res, hdi_epoch *epoch)
     if (pair != HDI_NONE) {
         /* Two physical resources take turns and both must do for both roles: nothing is handed from frame to frame. */
         families |= families_of(w, pair);
-        if (families & (families - 1))
-            return true;
+        return families & (families - 1) ? CONCURRENT : ONE_FAMILY;
     }
     if (!(families & (families - 1)))
-        return false;
-    uint32_t sharing = decl->res_info[res].sharing;
-    if (sharing == HD_SHARING_CONCURRENT || flags & HDI_RES_HOST)
-        return true;
-    if (sharing == HD_SHARING_EXCLUSIVE)
-        return false;
+        return ONE_FAMILY;
+    uint32_t wanted = decl->res_info[res].sharing;
+    if (wanted == HD_SHARING_CONCURRENT || flags & HDI_RES_HOST)
+        return CONCURRENT;
+    if (wanted == HD_SHARING_EXCLUSIVE)
+        return BY_QUEUE;
     if (flags & HDI_RES_BUFFER)
-        return true;
-    uint32_t begin = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
-    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered. */
+        return CONCURRENT;
+    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered.
+     */
     if (flags & HDI_RES_EXTERNAL)
-        return end - begin > 1;
-    bool shared_read = false;
-    for (uint32_t seg = begin; seg < end; seg++)
-        split_epochs(w, seg, false, epoch, &shared_read);
-    return shared_read;
+        return w->frozen->res_seg_begin[res + 1] - w->frozen->res_seg_begin[res] > 1 ? CONCURRENT : BY_QUEUE;
+    return BY_READERS;
 }
 
-/* ---- final layouts ---- */
+/* ---- the state at the frame's end, of what keeps it ---- */
 
-static uint32_t last_layout(const work *w, uint32_t res, uint32_t *slot_out)
+static uint32_t layout_at(const work *w, uint32_t entry, uint32_t end)
 {
-    const hdi_hazards *out = w->out;
+    source in = source_of(w);
+    visit v = visit_one(&in, entry);
+    visit_more(in, entry, end, &v);
+    return v.layout;
+}
+
+/* The layout that the last use of an image wants, HDI_NONE: nothing uses it. */
+static uint32_t last_layout(const work *w, uint32_t res)
+{
+    const uint32_t *slot = w->out->entry_slot;
     uint32_t best = HDI_NONE, layout = HDI_NONE;
     for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
-        uint32_t end = out->seg_epoch_begin[seg + 1];
-        if (end > out->seg_epoch_begin[seg] && out->epoch[end - 1].flags & HDI_EPOCH_FINAL)
-            end--;
-        if (end == out->seg_epoch_begin[seg])
+        uint32_t begin = w->entry_begin[seg], end = w->entry_begin[seg + 1], entry = end;
+        if (begin == end || (best != HDI_NONE && slot[end - 1] <= best))
             continue;
-        const hdi_epoch *last = &out->epoch[end - 1];
-        uint32_t slot = out->entry_slot[last->entry_end - 1];
-        if (best == HDI_NONE || slot > best) {
-            best = slot;
-            layout = last->layout;
-        }
+        best = slot[end - 1];
+        while (entry > begin && slot[entry - 1] == best)
+            entry--;
+        layout = layout_at(w, entry, end);
     }
-    if (slot_out)
-        *slot_out = best;
     return layout;
 }
 
@@ -251,281 +289,128 @@ static uint32_t choose_final_layout(const work *w, uint32_t res)
 {
     const hdi_decl *decl = w->decl;
     const hdi_res_info *info = &decl->res_info[res];
-    uint32_t own = last_layout(w, res, NULL);
+    uint32_t pair = decl->res_pair[res];
+    if (decl->res_flags[res] & HDI_RES_HISTORY)
+        return w->out->res_final_layout[pair]; /* a history stands behind what it is of */
+    uint32_t own = last_layout(w, res);
     if (decl->res_flags[res] & HDI_RES_EXTERNAL) {
         if (info->final_layout)
             return info->final_layout;
         return own == HDI_NONE ? info->initial_layout : own;
     }
     /* What next frame's readers of the history want, so that they find it so and leave it so. */
-    uint32_t history = decl->res_pair[res];
-    for (uint32_t seg = w->frozen->res_seg_begin[history]; seg < w->frozen->res_seg_begin[history + 1]; seg++) {
-        if (w->out->seg_epoch_begin[seg] != w->out->seg_epoch_begin[seg + 1])
-            return w->out->epoch[w->out->seg_epoch_begin[seg]].layout;
+    for (uint32_t seg = w->frozen->res_seg_begin[pair]; seg < w->frozen->res_seg_begin[pair + 1]; seg++) {
+        if (w->entry_begin[seg] != w->entry_begin[seg + 1])
+            return layout_at(w, w->entry_begin[seg], w->entry_begin[seg + 1]);
     }
     return own == HDI_NONE ? HDI_LAYOUT_GENERAL : own;
 }
 
-static bool keeps_state(const work *w, uint32_t res)
+static void find_families(const work *w, uint32_t res)
 {
-    return (w->decl->res_flags[res] & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
-}
-
-/* ---- steps: place each, and the edges it needs ---- */
-
-static void last_slots(const work *w, const hdi_epoch *epoch, uint32_t last[HD_MAX_QUEUES])
-{
-    for (uint32_t e = epoch->entry_begin; e < epoch->entry_end; e++)
-        last[w->schedule->slot_queue[w->out->entry_slot[e]]] = w->out->entry_slot[e];
-}
-
-static void first_slots(const work *w, const hdi_epoch *epoch, uint32_t first[HD_MAX_QUEUES])
-{
-    for (uint32_t e = epoch->entry_end; e-- > epoch->entry_begin;)
-        first[w->schedule->slot_queue[w->out->entry_slot[e]]] = w->out->entry_slot[e];
-}
-
-/* The extra slot on a queue before a slot; one serves all who need it there. */
-static uint32_t extra_slot(work *w, uint32_t before, uint32_t queue)
-{
-    for (uint32_t x = w->extras.at[before]; x != HDI_NONE; x = w->extras.next[x]) {
-        if (w->extras.queue[x] == queue)
-            return w->schedule->slot_count + x;
-    }
-    uint32_t capacity = w->extras.capacity, count = w->extras.count;
-    if (!grow(w->arena, &w->extras.queue, &capacity, count, sizeof(uint32_t)))
-        return HDI_NONE;
-    capacity = w->extras.capacity;
-    if (!grow(w->arena, &w->extras.next, &capacity, count, sizeof(uint32_t)))
-        return HDI_NONE;
-    w->extras.capacity = capacity;
-    w->extras.queue[count] = queue;
-    w->extras.next[count] = w->extras.at[before];
-    w->extras.at[before] = w->extras.count++;
-    return w->schedule->slot_count + count;
-}
-
-static bool is_single(uint32_t mask)
-{
-    return mask && !(mask & (mask - 1));
-}
-
-static uint32_t lowest(uint32_t mask)
-{
-    return (uint32_t)__builtin_ctz(mask);
-}
-
-/* Edges from every queue of the epoch before, but the one that the target is on. */
-static void edges_from(work *w, const hdi_epoch *before, uint32_t queue, uint32_t target)
-{
-    uint32_t last[HD_MAX_QUEUES];
-    last_slots(w, before, last);
-    for (uint32_t mask = before->queue_mask & ~(1u << queue); mask; mask &= mask - 1)
-        add_edge(w, last[lowest(mask)], target);
-}
-
-static void edges_to(work *w, uint32_t source, uint32_t queue, const hdi_epoch *behind)
-{
-    uint32_t first[HD_MAX_QUEUES];
-    first_slots(w, behind, first);
-    for (uint32_t mask = behind->queue_mask & ~(1u << queue); mask; mask &= mask - 1)
-        add_edge(w, source, first[lowest(mask)]);
-}
-
-/* The first GPU queue that uses a resource, or the one that it takes turns with: there stand barriers for the host, which
- * owns nothing. */
-static uint32_t first_gpu_queue(const work *w, uint32_t res)
-{
-    uint32_t end = w->entry_begin[w->frozen->res_seg_begin[res + 1]], best = HDI_NONE, pair = w->decl->res_pair[res];
+    const hdi_hazards *out = w->out;
+    uint32_t first_slot = HDI_NONE, last_slot = 0, end = w->entry_begin[w->frozen->res_seg_begin[res + 1]];
     for (uint32_t e = w->entry_begin[w->frozen->res_seg_begin[res]]; e < end; e++) {
-        uint32_t slot = w->out->entry_slot[e];
-        if (w->schedule->slot_queue[slot] < w->queues->gpu_count && slot < best)
-            best = slot;
+        uint32_t slot = out->entry_slot[e], family = w->queues->family[w->schedule->slot_queue[slot]];
+        if (family == HDI_NONE)
+            continue;
+        if (slot < first_slot) {
+            first_slot = slot;
+            out->res_first_family[res] = family;
+        }
+        if (slot >= last_slot) {
+            last_slot = slot;
+            out->res_final_family[res] = family;
+        }
     }
-    if (best == HDI_NONE && pair != HDI_NONE && pair > res) /* a history stands behind what it is of */
-        return first_gpu_queue(w, pair);
-    return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
-}
-
-/* Ownership must move between two epochs of an exclusive resource, unless the content is thrown away. */
-static bool moves(const work *w, uint32_t res, const hdi_epoch *before, const hdi_epoch *behind)
-{
-    if (!before || w->out->res_concurrent[res] || !(before->queue_mask & w->gpu_mask) ||
-        !(behind->queue_mask & w->gpu_mask) || !(behind->flags & HDI_EPOCH_READS))
-        return false;
-    return w->queues->family[lowest(before->queue_mask & w->gpu_mask)] !=
-           w->queues->family[lowest(behind->queue_mask & w->gpu_mask)];
-}
-
-static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind)
-{
-    uint32_t gpu = behind->queue_mask & w->gpu_mask;
-    if (!gpu && before)
-        gpu = before->queue_mask & w->gpu_mask;
-    uint32_t queue = gpu ? lowest(gpu) : first_gpu_queue(w, res);
-    uint32_t at = behind->flags & HDI_EPOCH_FINAL ? w->schedule->slot_count : w->out->entry_slot[behind->entry_begin];
-    behind->place = HDI_PLACE_EXTRA;
-    behind->extra = extra_slot(w, at, queue);
-    if (before)
-        edges_from(w, before, queue, behind->extra);
-    if (!(behind->flags & HDI_EPOCH_FINAL))
-        edges_to(w, behind->extra, queue, behind);
-}
-
-static void place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool layout_changes)
-{
-    uint32_t to = behind->queue_mask, from = before ? before->queue_mask : 0;
-    if (is_single(to) && (to & w->gpu_mask)) {
-        uint32_t queue = lowest(to);
-        behind->place = moves(w, res, before, behind) ? HDI_PLACE_TRANSFER : HDI_PLACE_CONSUMER;
-        if (from & ~to)
-            edges_from(w, before, queue, w->out->entry_slot[behind->entry_begin]);
-        return;
-    }
-    if (is_single(from) && (from & w->gpu_mask)) {
-        uint32_t queue = lowest(from);
-        behind->place = HDI_PLACE_PRODUCER;
-        if (to & ~from)
-            edges_to(w, w->out->entry_slot[before->entry_end - 1], queue, behind);
-        return;
-    }
-    if (layout_changes) {
-        place_extra(w, res, before, behind);
-        return;
-    }
-    behind->place = HDI_PLACE_NONE;
-    if (!before)
-        return;
-    /* Semaphores do it all: what the host wrote is visible behind a wait, and a host write only waits. */
-    uint32_t first[HD_MAX_QUEUES];
-    first_slots(w, behind, first);
-    for (uint32_t mask = to; mask; mask &= mask - 1)
-        edges_from(w, before, lowest(mask), first[lowest(mask)]);
-}
-
-static void place_segment(work *w, uint32_t seg)
-{
-    const hdi_hazards *out = w->out;
-    uint32_t res = w->frozen->seg_res[seg];
-    bool is_image = !(w->decl->res_flags[res] & HDI_RES_BUFFER);
-    uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->out, res) : 0;
-    hdi_epoch *before = NULL;
-    for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_begin[seg + 1]; e++) {
-        hdi_epoch *behind = &out->epoch[e];
-        place_step(w, res, before, behind, is_image && layout != behind->layout);
-        layout = behind->layout;
-        before = behind;
-    }
-}
-
-/* A step at the end of a segment that must be left in another layout than its last use wants. */
-static void place_final(work *w, uint32_t seg, hdi_epoch *final)
-{
-    const hdi_hazards *out = w->out;
-    hdi_epoch *before = out->seg_epoch_begin[seg] < out->seg_epoch_begin[seg + 1] - 1 ? final - 1 : NULL;
-    if (before && is_single(before->queue_mask) && (before->queue_mask & w->gpu_mask)) {
-        final->place = HDI_PLACE_PRODUCER;
-        return;
-    }
-    place_extra(w, w->frozen->seg_res[seg], before, final);
 }
 
 /* ---- all epochs ---- */
 
+/* A step at the end of a segment that must be left in another layout than its last use wants. */
+static uint32_t add_final(work *w, uint32_t seg, uint32_t layout, uint32_t final_layout, bool has_epochs,
+                          hdi_epoch *epoch)
+{
+    if (layout == final_layout)
+        return 0;
+    *epoch =
+        (hdi_epoch){.layout = final_layout, .flags = HDI_EPOCH_FINAL, .place = HDI_PLACE_PRODUCER, .extra = HDI_NONE};
+    if (!has_epochs)
+        w->crossing[w->crossing_count++] = seg;
+    return 1;
+}
+
+/* Epochs of a resource that does more than most: that keeps its state, or that several queues use. Returns their end.
+ */
+static uint32_t build_resource(work *w, uint32_t res, hdi_epoch *epoch, uint32_t count)
+{
+    hdi_hazards *out = w->out;
+    const uint32_t *entry_begin = w->entry_begin;
+    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res],
+             end = w->frozen->res_seg_begin[res + 1];
+    bool is_image = !(flags & HDI_RES_BUFFER), keeps = (flags & KEEPS_STATE) != 0;
+    uint32_t only = w->queues->count > 1 ? 0 : 1;
+    source in = source_of(w);
+    sharing shared = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
+    out->res_concurrent[res] = shared == CONCURRENT;
+    if (keeps && is_image)
+        out->res_final_layout[res] = choose_final_layout(w, res);
+    if (keeps)
+        find_families(w, res);
+    uint32_t initial = keeps && is_image ? hdi_initial_layout(w->decl, out, res) : 0;
+    for (uint32_t seg = first; seg < end; seg++) {
+        out->seg_epoch_begin[seg] = count;
+        found f = split_epochs(&in, entry_begin[seg], entry_begin[seg + 1], is_image, keeps, only, shared == BY_QUEUE,
+                               epoch + count, out->use_kept);
+        if (shared == BY_READERS)
+            out->res_concurrent[res] |= f.shared;
+        count += f.count;
+        if (f.count && (f.queue_mask & (f.queue_mask - 1) || !(f.queue_mask & w->gpu_mask)))
+            w->crossing[w->crossing_count++] = seg;
+        if (keeps && is_image && out->res_used[res])
+            count += add_final(w, seg, f.count ? epoch[count - 1].layout : initial, out->res_final_layout[res], f.count,
+                               epoch + count);
+    }
+    return count;
+}
+
 static hd_result build_epochs(work *w)
 {
     const hdi_frozen *frozen = w->frozen;
+    const uint32_t *entry_begin = w->entry_begin, *seg_begin = frozen->res_seg_begin;
+    const uint8_t *res_flags = w->decl->res_flags;
     hdi_hazards *out = w->out;
-    uint32_t res_count = w->decl->res_count;
-    hdi_epoch *epoch = HDI_ARENA_ARRAY(w->arena, hdi_epoch, (size_t)out->entry_count + 1);
-    uint32_t *begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)frozen->seg_count + 1);
-    if (w->arena->failed)
+    hdi_arena *arena = w->arena;
+    const uint16_t *res_queues = out->res_queues;
+    const source in = source_of(w);
+    uint32_t res_count = w->decl->res_count, count = 0, gpu_mask = w->gpu_mask;
+    uint32_t *begin = out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)frozen->seg_count + 1);
+    uint8_t *used = out->res_used, *use_kept = out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, w->decl->use_count);
+    w->crossing = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    hdi_epoch *epoch = HDI_ARENA_ARRAY(arena, hdi_epoch, (size_t)out->entry_count + frozen->seg_count);
+    if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    uint32_t count = 0;
     for (uint32_t r = 0; r < res_count; r++) {
-        uint32_t first = frozen->res_seg_begin[r], end = frozen->res_seg_begin[r + 1];
-        out->res_used[r] = w->entry_begin[first] != w->entry_begin[end];
-        out->res_concurrent[r] = w->several_families && is_concurrent(w, r, epoch + count);
-        uint32_t families = w->several_families ? families_of(w, r) : 0;
-        bool by_queue = !out->res_concurrent[r] && (families & (families - 1));
+        uint32_t flags = res_flags[r], first = seg_begin[r], end = seg_begin[r + 1];
+        uint32_t queues = res_queues ? res_queues[r] : 1;
+        used[r] = entry_begin[first] != entry_begin[end];
+        if (flags & KEEPS_STATE || queues & (queues - 1) || !(queues & gpu_mask)) {
+            count = build_resource(w, r, epoch, count);
+            continue;
+        }
         for (uint32_t seg = first; seg < end; seg++) {
             begin[seg] = count;
-            bool shared = false;
-            count += split_epochs(w, seg, by_queue, epoch + count, &shared);
+            found f = split_epochs(&in, entry_begin[seg], entry_begin[seg + 1], !(flags & HDI_RES_BUFFER), false,
+                                   queues, false, epoch + count, use_kept);
+            count += f.count;
         }
     }
     begin[frozen->seg_count] = count;
     out->epoch = epoch;
-    out->seg_epoch_begin = begin;
     out->epoch_count = count;
+    hdi_arena_keep(arena, mark, &(hdi_arena_kept){&out->epoch, count * sizeof(*epoch)}, 1);
     return HD_OK;
-}
-
-/* Rewrites the epochs with a final one where a segment must be left otherwise. */
-static hd_result add_finals(work *w)
-{
-    const hdi_frozen *frozen = w->frozen;
-    const hdi_decl *decl = w->decl;
-    hdi_hazards *out = w->out;
-    uint8_t *wants = HDI_ARENA_ZEROED(w->arena, uint8_t, frozen->seg_count);
-    if (w->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    uint32_t more = 0;
-    for (uint32_t r = 0; r < decl->res_count; r++) {
-        if (!keeps_state(w, r) || decl->res_flags[r] & HDI_RES_BUFFER)
-            continue;
-        uint32_t pair = decl->res_pair[r];
-        bool is_history = (decl->res_flags[r] & HDI_RES_HISTORY) != 0;
-        out->res_final_layout[r] = is_history ? out->res_final_layout[pair] : choose_final_layout(w, r);
-        for (uint32_t seg = frozen->res_seg_begin[r]; out->res_used[r] && seg < frozen->res_seg_begin[r + 1]; seg++) {
-            uint32_t last = out->seg_epoch_begin[seg + 1];
-            uint32_t layout = last > out->seg_epoch_begin[seg] ? out->epoch[last - 1].layout : hdi_initial_layout(w->decl, w->out, r);
-            wants[seg] = layout != out->res_final_layout[r];
-            more += wants[seg];
-        }
-    }
-    if (more == 0)
-        return HD_OK;
-    hdi_epoch *epoch = HDI_ARENA_ARRAY(w->arena, hdi_epoch, (size_t)out->epoch_count + more);
-    if (w->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    uint32_t count = 0;
-    for (uint32_t seg = 0; seg < frozen->seg_count; seg++) {
-        uint32_t first = out->seg_epoch_begin[seg], end = out->seg_epoch_begin[seg + 1];
-        memcpy(epoch + count, out->epoch + first, (end - first) * sizeof(*epoch));
-        out->seg_epoch_begin[seg] = count;
-        count += end - first;
-        if (wants[seg])
-            epoch[count++] = (hdi_epoch){.layout = out->res_final_layout[frozen->seg_res[seg]],
-                                         .flags = HDI_EPOCH_FINAL,
-                                         .extra = HDI_NONE};
-    }
-    out->seg_epoch_begin[frozen->seg_count] = out->epoch_count = count;
-    out->epoch = epoch;
-    return HD_OK;
-}
-
-static void find_families(work *w)
-{
-    const hdi_hazards *out = w->out;
-    for (uint32_t r = 0; r < w->decl->res_count; r++) {
-        out->res_first_family[r] = out->res_final_family[r] = HDI_NONE;
-        uint32_t first = w->entry_begin[w->frozen->res_seg_begin[r]], end = w->entry_begin[w->frozen->res_seg_begin[r + 1]];
-        uint32_t first_slot = HDI_NONE, last_slot = 0;
-        for (uint32_t e = first; e < end; e++) {
-            uint32_t slot = out->entry_slot[e], family = w->queues->family[w->schedule->slot_queue[slot]];
-            if (family == HDI_NONE)
-                continue;
-            if (slot < first_slot) {
-                first_slot = slot;
-                out->res_first_family[r] = family;
-            }
-            if (slot >= last_slot) {
-                last_slot = slot;
-                out->res_final_family[r] = family;
-            }
-        }
-    }
 }
 
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
@@ -533,37 +418,26 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
 {
     work w = {.decl = decl, .frozen = frozen, .schedule = schedule, .queues = queues, .arena = arena, .out = out};
     w.gpu_mask = (1u << queues->gpu_count) - 1;
-    for (uint32_t q = 1; q < queues->gpu_count; q++)
-        w.several_families |= queues->family[q] != queues->family[0];
-    w.extras.at = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count + 1);
+    for (uint32_t q = 0; q < queues->gpu_count; q++) {
+        uint32_t first = 0;
+        while (queues->family[first] != queues->family[q])
+            first++;
+        w.family_bit[q] = (uint16_t)(1u << first);
+        w.several_families |= first != 0;
+    }
     out->res_concurrent = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
-    out->res_used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
+    out->res_used = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
     out->res_final_layout = HDI_ARENA_ZEROED(arena, uint32_t, decl->res_count);
     out->res_first_family = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_final_family = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    for (uint32_t s = 0; s <= schedule->slot_count; s++)
-        w.extras.at[s] = HDI_NONE;
+    memset(out->res_first_family, 0xff, decl->res_count * sizeof(*out->res_first_family));
+    memset(out->res_final_family, 0xff, decl->res_count * sizeof(*out->res_final_family));
     hd_result result = collect_entries(&w);
     if (result == HD_OK)
         result = build_epochs(&w);
-    if (result != HD_OK)
-        return result;
-    find_families(&w);
-    result = add_finals(&w);
-    if (result != HD_OK)
-        return result;
-    for (uint32_t seg = 0; seg < frozen->seg_count; seg++) {
-        uint32_t first = out->seg_epoch_begin[seg], end = out->seg_epoch_begin[seg + 1];
-        bool final = end > first && out->epoch[end - 1].flags & HDI_EPOCH_FINAL;
-        out->seg_epoch_begin[seg + 1] = end - final; /* the loop below sees uses only */
-        place_segment(&w, seg);
-        out->seg_epoch_begin[seg + 1] = end;
-        if (final)
-            place_final(&w, seg, &out->epoch[end - 1]);
-    }
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    return hdi_number_slots(schedule, queues, &w.extras, w.edges, w.edge_count, arena, out);
+    if (result == HD_OK && w.crossing_count)
+        result = hdi_place_steps(&w);
+    return result == HD_OK ? hdi_number_slots(&w) : result;
 }

@@ -156,14 +156,16 @@ typedef struct hdi_hazards {
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
     uint32_t *entry_slot, *entry_use;
+    uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame */
     uint32_t *seg_epoch_begin; /* seg_count + 1 */
     hdi_epoch *epoch;
     uint32_t *edge_begin, *edge; /* per slot: slots of other queues that must have finished before it */
     hdi_edge *memory_edge;       /* those of the schedule */
     uint8_t *res_concurrent;
     uint8_t *res_used;
+    uint16_t *res_queues; /* mask of those whose passes use it; null with one queue */
     uint32_t *res_final_layout;
-    uint32_t *res_first_family, *res_final_family; /* HDI_NONE: none */
+    uint32_t *res_first_family, *res_final_family; /* of what keeps its state; HDI_NONE: none */
 } hdi_hazards;
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
                      const hdi_queues *queues, hdi_arena *arena, hdi_hazards *out);

@@ -1,0 +1,210 @@
+#include "hazard_work.h"
+
+#include <string.h>
+
+/* Where each step between two epochs stands, for segments that more than one queue or the host uses, and which slots
+ * must wait for slots of other queues.
+ *
+ *   consumer   the new epoch lives on one GPU queue: the barrier stands before its first use
+ *   producer   several queues, or the host, come next: the barrier stands behind the last use, before the signal
+ *   transfer   ownership moves: release behind the last use, acquire before the first
+ *   extra      several queues before and behind: a slot of its own that holds only the barrier
+ *
+ * O(entries of those segments). */
+
+typedef hdi_hazard_work work;
+
+/* Arrays of the arena that grow: the old one stays behind until the arena is reset; doubling bounds the waste. */
+static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, size_t element_bytes)
+{
+    if (count < *capacity)
+        return true;
+    uint32_t grown = *capacity ? *capacity * 2 : 256;
+    void *fresh = hdi_arena_array(arena, grown, element_bytes);
+    if (!fresh)
+        return false;
+    if (count)
+        memcpy(fresh, *(void **)array, count * element_bytes);
+    *(void **)array = fresh;
+    *capacity = grown;
+    return true;
+}
+
+static void add_edge(work *w, uint32_t from, uint32_t to)
+{
+    if (grow(w->arena, &w->edges, &w->edge_capacity, w->edge_count, sizeof(hdi_edge)))
+        w->edges[w->edge_count++] = (hdi_edge){from, to};
+}
+
+static bool is_single(uint32_t mask)
+{
+    return mask && !(mask & (mask - 1));
+}
+
+static uint32_t lowest(uint32_t mask)
+{
+    return (uint32_t)__builtin_ctz(mask);
+}
+
+/* The extra slot on a queue before a slot; one serves all who need it there. */
+static uint32_t extra_slot(work *w, uint32_t before, uint32_t queue)
+{
+    hdi_extras *extras = &w->extras;
+    uint32_t slots = w->schedule->slot_count, capacity = extras->capacity, count = extras->count;
+    if (!extras->at) {
+        extras->at = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)slots + 1);
+        if (!extras->at)
+            return HDI_NONE;
+        memset(extras->at, 0xff, ((size_t)slots + 1) * sizeof(*extras->at));
+    }
+    for (uint32_t x = extras->at[before]; x != HDI_NONE; x = extras->next[x]) {
+        if (extras->queue[x] == queue)
+            return slots + x;
+    }
+    if (!grow(w->arena, &extras->queue, &capacity, count, sizeof(uint32_t)))
+        return HDI_NONE;
+    capacity = extras->capacity;
+    if (!grow(w->arena, &extras->next, &capacity, count, sizeof(uint32_t)))
+        return HDI_NONE;
+    extras->capacity = capacity;
+    extras->queue[count] = queue;
+    extras->next[count] = extras->at[before];
+    extras->at[before] = extras->count++;
+    return slots + count;
+}
+
+/* Edges from every queue of the epoch before, but the one that the target is on. */
+static void edges_from(work *w, const hdi_epoch *before, uint32_t queue, uint32_t target)
+{
+    uint32_t last[HD_MAX_QUEUES], mask = before->queue_mask & ~(1u << queue);
+    if (is_single(before->queue_mask)) {
+        if (mask)
+            add_edge(w, before->last, target);
+        return;
+    }
+    for (uint32_t e = before->entry_begin; e < before->entry_end; e++)
+        last[w->schedule->slot_queue[w->out->entry_slot[e]]] = w->out->entry_slot[e];
+    for (; mask; mask &= mask - 1)
+        add_edge(w, last[lowest(mask)], target);
+}
+
+/* The first slot of the epoch on each of its queues. */
+static void first_slots(const work *w, const hdi_epoch *epoch, uint32_t first[HD_MAX_QUEUES])
+{
+    if (is_single(epoch->queue_mask)) {
+        first[lowest(epoch->queue_mask)] = epoch->first;
+        return;
+    }
+    for (uint32_t e = epoch->entry_end; e-- > epoch->entry_begin;)
+        first[w->schedule->slot_queue[w->out->entry_slot[e]]] = w->out->entry_slot[e];
+}
+
+static void edges_to(work *w, uint32_t source, uint32_t queue, const hdi_epoch *behind)
+{
+    uint32_t first[HD_MAX_QUEUES];
+    first_slots(w, behind, first);
+    for (uint32_t mask = behind->queue_mask & ~(1u << queue); mask; mask &= mask - 1)
+        add_edge(w, source, first[lowest(mask)]);
+}
+
+/* The first GPU queue that uses a resource, or the one that it takes turns with: there stand barriers for the host,
+ * which owns nothing. */
+static uint32_t first_gpu_queue(const work *w, uint32_t res)
+{
+    uint32_t end = w->entry_begin[w->frozen->res_seg_begin[res + 1]], best = HDI_NONE, pair = w->decl->res_pair[res];
+    for (uint32_t e = w->entry_begin[w->frozen->res_seg_begin[res]]; e < end; e++) {
+        uint32_t slot = w->out->entry_slot[e];
+        if (w->schedule->slot_queue[slot] < w->queues->gpu_count && slot < best)
+            best = slot;
+    }
+    if (best == HDI_NONE && pair != HDI_NONE && pair > res) /* a history stands behind what it is of */
+        return first_gpu_queue(w, pair);
+    return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
+}
+
+/* Ownership must move between two epochs of an exclusive resource, unless the content is thrown away. */
+static bool moves(const work *w, uint32_t res, const hdi_epoch *before, const hdi_epoch *behind)
+{
+    if (!before || w->out->res_concurrent[res] || !(before->queue_mask & w->gpu_mask) ||
+        !(behind->queue_mask & w->gpu_mask) || !(behind->flags & HDI_EPOCH_READS))
+        return false;
+    return w->queues->family[lowest(before->queue_mask & w->gpu_mask)] !=
+           w->queues->family[lowest(behind->queue_mask & w->gpu_mask)];
+}
+
+static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind)
+{
+    uint32_t gpu = behind->queue_mask & w->gpu_mask;
+    if (!gpu && before)
+        gpu = before->queue_mask & w->gpu_mask;
+    uint32_t queue = gpu ? lowest(gpu) : first_gpu_queue(w, res);
+    bool is_final = (behind->flags & HDI_EPOCH_FINAL) != 0;
+    behind->place = HDI_PLACE_EXTRA;
+    behind->extra = extra_slot(w, is_final ? w->schedule->slot_count : behind->first, queue);
+    if (before)
+        edges_from(w, before, queue, behind->extra);
+    if (!is_final)
+        edges_to(w, behind->extra, queue, behind);
+}
+
+static void place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool layout_changes)
+{
+    uint32_t to = behind->queue_mask, from = before ? before->queue_mask : 0;
+    if (is_single(to) && (to & w->gpu_mask)) {
+        behind->place = moves(w, res, before, behind) ? HDI_PLACE_TRANSFER : HDI_PLACE_CONSUMER;
+        if (from & ~to)
+            edges_from(w, before, lowest(to), behind->first);
+        return;
+    }
+    if (is_single(from) && (from & w->gpu_mask)) {
+        behind->place = HDI_PLACE_PRODUCER;
+        if (to & ~from)
+            edges_to(w, before->last, lowest(from), behind);
+        return;
+    }
+    if (layout_changes) {
+        place_extra(w, res, before, behind);
+        return;
+    }
+    behind->place = HDI_PLACE_NONE;
+    if (!before)
+        return;
+    /* Semaphores do it all: what the host wrote is visible behind a wait, and a host write only waits. */
+    uint32_t first[HD_MAX_QUEUES];
+    first_slots(w, behind, first);
+    for (uint32_t mask = to; mask; mask &= mask - 1)
+        edges_from(w, before, lowest(mask), first[lowest(mask)]);
+}
+
+static void place_final(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *final)
+{
+    if (before && is_single(before->queue_mask) && (before->queue_mask & w->gpu_mask))
+        final->place = HDI_PLACE_PRODUCER;
+    else
+        place_extra(w, res, before, final);
+}
+
+static void place_segment(work *w, uint32_t seg)
+{
+    const hdi_hazards *out = w->out;
+    uint32_t res = w->frozen->seg_res[seg];
+    bool is_image = !(w->decl->res_flags[res] & HDI_RES_BUFFER);
+    uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->out, res) : 0;
+    hdi_epoch *before = NULL;
+    for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_begin[seg + 1]; e++) {
+        hdi_epoch *behind = &out->epoch[e];
+        if (behind->flags & HDI_EPOCH_FINAL)
+            place_final(w, res, before, behind);
+        else
+            place_step(w, res, before, behind, is_image && layout != behind->layout);
+        layout = behind->layout;
+        before = behind;
+    }
+}
+
+hd_result hdi_place_steps(hdi_hazard_work *w)
+{
+    for (uint32_t i = 0; i < w->crossing_count; i++)
+        place_segment(w, w->crossing[i]);
+    return w->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
+}
