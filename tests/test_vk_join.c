@@ -35,7 +35,9 @@ static void record_marks(hd_recorder *recorder, void *user)
                           .src_access = info->access,
                           .writes = info->writes,
                           .mip_base = image ? marks->range[u].mip_base : 0,
-                          .mip_count = image && mips ? mips : image ? 2 : 1};
+                          .mip_count = image && mips ? mips
+                                       : image       ? 2
+                                                     : 1};
         hdb_stub_mark(hd_vk_commands(recorder), &mark);
     }
 }
@@ -224,25 +226,31 @@ static void add_things(world *w, uint64_t *random, thing *things, uint32_t plan)
             things[i].defined = true;
             hd_import_desc desc = {.name = "import"};
             if (i == 0)
-                desc = (hd_import_desc){.name = "import", .image = (void *)(uintptr_t)3000000, .width = 16, .height = 16,
-                                        .mips = 2, .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                        .initial_layout = VK_IMAGE_LAYOUT_GENERAL, .final_layout = VK_IMAGE_LAYOUT_GENERAL};
+                desc = (hd_import_desc){.name = "import",
+                                        .image = (void *)(uintptr_t)3000000,
+                                        .width = 16,
+                                        .height = 16,
+                                        .mips = 2,
+                                        .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                        .initial_layout = VK_IMAGE_LAYOUT_GENERAL,
+                                        .final_layout = VK_IMAGE_LAYOUT_GENERAL};
             else
                 desc = (hd_import_desc){.name = "import", .buffer = (void *)(uintptr_t)4000000, .bytes = 4096};
             things[i].resource = hd_graph_import(w->graph, &desc);
         } else if (things[i].image) {
-            things[i].resource = hd_graph_image(w->graph, &(hd_image_desc){.name = "image",
-                                                                           .width = size,
-                                                                           .height = size,
-                                                                           .mips = 2,
-                                                                           .format = VK_FORMAT_R8G8B8A8_UNORM});
+            things[i].resource = hd_graph_image(
+                w->graph,
+                &(hd_image_desc){
+                    .name = "image", .width = size, .height = size, .mips = 2, .format = VK_FORMAT_R8G8B8A8_UNORM});
         } else {
             things[i].resource =
                 hd_graph_buffer(w->graph, &(hd_buffer_desc){.name = "buffer", .bytes = (uint64_t)size * size * 8});
         }
         if (i == 3 && plan % 2 == 0) { /* i == 2 gets a history in some plans */
             things[i] = (thing){.resource = hd_graph_history(w->graph, things[2].resource),
-                                .image = things[2].image, .defined = true, .read_only = true};
+                                .image = things[2].image,
+                                .defined = true,
+                                .read_only = true};
         }
     }
 }

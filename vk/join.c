@@ -5,10 +5,10 @@
 #include "alloc.h"
 #include "hash.h"
 
-/* Joins a frame to the ones before it. A plan says nothing of earlier frames: here what they left in each byte of memory
- * (and in each import) meets what this frame does there first, and only where one of the two writes something waits: a
- * submit for a value of another queue's timeline, a command for stages of its own queue behind a memory barrier. All
- * else overlaps.
+/* Joins a frame to the ones before it. A plan says nothing of earlier frames: here what they left in each byte of
+ * memory (and in each import) meets what this frame does there first, and only where one of the two writes something
+ * waits: a submit for a value of another queue's timeline, a command for stages of its own queue behind a memory
+ * barrier. All else overlaps.
  *
  * Memory of a heap is kept as disjoint spans, each with a cell: on which queues, up to which value and in which stages
  * the last frame that used those bytes did so. Resources are taken in the order of their first use, each replaces the
@@ -25,16 +25,16 @@
 /* What the frame does to a resource on one queue. */
 typedef struct touch {
     uint32_t command, submit, last_submit; /* command: 1 + the first one that may wait; 0: not touched */
-    bool writes, closed, apart;            /* closed: a write of the whole has come. apart: ends in what no stage can name */
-    uint64_t first_stages, first_access;   /* up to the first write of the whole */
-    uint64_t last_stages, last_access;     /* from the last write of the whole on; access only of writes */
+    bool writes, closed, apart; /* closed: a write of the whole has come. apart: ends in what no stage can name */
+    uint64_t first_stages, first_access; /* up to the first write of the whole */
+    uint64_t last_stages, last_access;   /* from the last write of the whole on; access only of writes */
 } touch;
 
 typedef struct joining {
     hdi_vk_frame *frame;
-    uint32_t queues;     /* of the hd_vk, the host's included */
-    touch *touches;      /* plan resource * queues + queue */
-    uint32_t *order;     /* plan resources by first touch */
+    uint32_t queues; /* of the hd_vk, the host's included */
+    touch *touches;  /* plan resource * queues + queue */
+    uint32_t *order; /* plan resources by first touch */
     uint32_t order_count;
     uint64_t *covered;   /* by submit: value whose signal covers all that stands in it */
     uint32_t join_count; /* in frame->joins */
@@ -138,7 +138,8 @@ static void touch_commands(joining *j)
     }
 }
 
-/* Which value of its queue's timeline says that a submit has finished: its own signal or the next one that covers it. */
+/* Which value of its queue's timeline says that a submit has finished: its own signal or the next one that covers it.
+ */
 static void find_covered(joining *j)
 {
     const hdi_vk_frame *frame = j->frame;

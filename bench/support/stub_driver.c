@@ -6,7 +6,8 @@
 /* Handles are numbers, but for those that a loader would dispatch on. Command buffers are real objects: they hold what
  * is captured until they are submitted. */
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* a driver that does nothing takes most of its arguments for that */
+#pragma GCC diagnostic ignored                                                                                         \
+    "-Wunused-parameter" /* a driver that does nothing takes most of its arguments for that */
 
 hdb_stub hdb_stub_state;
 
@@ -104,8 +105,7 @@ static VKAPI_ATTR void VKAPI_CALL vk_GetPhysicalDeviceQueueFamilyProperties(VkPh
 static VKAPI_ATTR VkResult VKAPI_CALL vk_GetPhysicalDeviceImageFormatProperties2(
     VkPhysicalDevice device, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out)
 {
-    out->imageFormatProperties =
-        (VkImageFormatProperties){{65536, 65536, 65536}, 17, 65536, 0x7f, UINT64_MAX / 2};
+    out->imageFormatProperties = (VkImageFormatProperties){{65536, 65536, 65536}, 17, 65536, 0x7f, UINT64_MAX / 2};
     return VK_SUCCESS;
 }
 
@@ -128,13 +128,13 @@ static VKAPI_ATTR void VKAPI_CALL vk_GetDeviceQueue(VkDevice device, uint32_t fa
 
 #define OBJECT(type, info_type)                                                                                        \
     static VKAPI_ATTR VkResult VKAPI_CALL vk_Create##type(VkDevice device, const info_type *info,                      \
-                                                          const VkAllocationCallbacks *memory, Vk##type *out)         \
+                                                          const VkAllocationCallbacks *memory, Vk##type *out)          \
     {                                                                                                                  \
         *out = (Vk##type)(uintptr_t)make();                                                                            \
         return VK_SUCCESS;                                                                                             \
     }                                                                                                                  \
-    static VKAPI_ATTR void VKAPI_CALL vk_Destroy##type(VkDevice device, Vk##type object,                              \
-                                                       const VkAllocationCallbacks *memory)                           \
+    static VKAPI_ATTR void VKAPI_CALL vk_Destroy##type(VkDevice device, Vk##type object,                               \
+                                                       const VkAllocationCallbacks *memory)                            \
     {                                                                                                                  \
     }
 OBJECT(Semaphore, VkSemaphoreCreateInfo)
@@ -494,7 +494,10 @@ typedef struct entry {
     PFN_vkVoidFunction function;
 } entry;
 
-#define ENTRY(name) {"vk" #name, (PFN_vkVoidFunction)vk_##name}
+#define ENTRY(name)                                                                                                    \
+    {                                                                                                                  \
+        "vk" #name, (PFN_vkVoidFunction)vk_##name                                                                      \
+    }
 static const entry entries[] = {
     {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)device_proc},
     ENTRY(DestroyInstance),

@@ -1,6 +1,6 @@
-/* A Vulkan driver that does nothing: three queue families (graphics, compute, transfer), everything succeeds, everything
- * has finished at once. It counts what is made, and on request writes down what is submitted. Process-wide; submits and
- * captures by one thread at a time. */
+/* A Vulkan driver that does nothing: three queue families (graphics, compute, transfer), everything succeeds,
+ * everything has finished at once. It counts what is made, and on request writes down what is submitted. Process-wide;
+ * submits and captures by one thread at a time. */
 #ifndef HDB_STUB_DRIVER_H
 #define HDB_STUB_DRIVER_H
 
@@ -13,11 +13,11 @@ typedef enum hdb_event_kind { HDB_BARRIER, HDB_WAIT, HDB_SIGNAL, HDB_MARK } hdb_
 /* In the order of submission. The elements of one barrier command have one number. */
 typedef struct hdb_event {
     hdb_event_kind kind;
-    uint32_t queue, frame;   /* frame: hdb_stub.frame when it was submitted */
-    uint32_t command;        /* barriers */
+    uint32_t queue, frame;                                   /* frame: hdb_stub.frame when it was submitted */
+    uint32_t command;                                        /* barriers */
     uint64_t src_stages, dst_stages, src_access, dst_access; /* waits, signals: stages in dst, src */
-    uint64_t object;         /* VkImage, VkBuffer, or semaphore; 0: a global barrier */
-    uint64_t value;          /* semaphores */
+    uint64_t object;                                         /* VkImage, VkBuffer, or semaphore; 0: a global barrier */
+    uint64_t value;                                          /* semaphores */
     uint32_t old_layout, new_layout, src_family, dst_family;
     uint32_t mip_base, mip_count;
     bool writes; /* marks */

@@ -61,8 +61,7 @@ static void link_wait(closure *c, uint32_t w)
     for (uint32_t s = 0; s < c->count; s++) {
         const hdb_event *signal = &c->events[s];
         if (signal->kind == HDB_SIGNAL && signal->object == c->events[w].object &&
-            signal->value >= c->events[w].value &&
-            (found == UINT32_MAX || signal->value < c->events[found].value))
+            signal->value >= c->events[w].value && (found == UINT32_MAX || signal->value < c->events[found].value))
             found = s;
     }
     if (found != UINT32_MAX)
@@ -120,8 +119,9 @@ static bool available(const closure *c, uint32_t x, uint32_t a)
         return a == x;
     if (!get(c, c->direct, x, a))
         return false;
-    return by->kind == HDB_SIGNAL || (by->object == 0 && hdi_verify_expand(by->src_stages) & from->src_stages &&
-                                      by->src_access & from->src_access) ||
+    return by->kind == HDB_SIGNAL ||
+           (by->object == 0 && hdi_verify_expand(by->src_stages) & from->src_stages &&
+            by->src_access & from->src_access) ||
            (by->object == from->object && hdi_verify_expand(by->src_stages) & from->src_stages &&
             by->src_access & from->src_access);
 }
@@ -160,8 +160,11 @@ static bool ordered(const closure *c, uint32_t x, uint32_t y)
 static void describe(const hdb_event *e, char *text, size_t bytes)
 {
     snprintf(text, bytes, "%s of object %llu in frame %u, queue %u, stages 0x%llx, access 0x%llx",
-             e->kind == HDB_BARRIER ? "transition" : e->writes ? "write" : "read", (unsigned long long)e->object,
-             e->frame, e->queue, (unsigned long long)e->src_stages, (unsigned long long)e->src_access);
+             e->kind == HDB_BARRIER ? "transition"
+             : e->writes            ? "write"
+                                    : "read",
+             (unsigned long long)e->object, e->frame, e->queue, (unsigned long long)e->src_stages,
+             (unsigned long long)e->src_access);
 }
 
 static unsigned check(const closure *c, char *text, size_t bytes, unsigned *pairs)
