@@ -88,3 +88,69 @@ const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST] = {
     [HDI_DEPTH_RESOLVE] = RESOLVE(HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT, HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT),
     [HD_RESOLVE_WRITE] = RESOLVE(HDI_LAYOUT_COLOR_ATTACHMENT, HDI_IMAGE_USAGE_COLOR_ATTACHMENT),
 };
+
+/* ---- accesses that a use brings itself ---- */
+
+/* Bits of VkPipelineStageFlags2 (Vulkan 1.3, "Supported pipeline stage flags"): what queues of each kind can run. */
+#define STAGES_TOP_BOTTOM UINT64_C(0x2001)
+#define STAGES_OF_TRANSFER (HDI_STAGE_ALL_COMMANDS | UINT64_C(0x1000) | TRANSFER_STAGES)
+#define STAGES_OF_COMPUTE                                                                                              \
+    (STAGES_OF_TRANSFER | HDI_STAGE_DRAW_INDIRECT | HDI_STAGE_COMPUTE_SHADER | UINT64_C(0x20000) /* preprocessing */ | \
+     UINT64_C(0x40000) /* conditional rendering */ | UINT64_C(0x200000) /* ray tracing */ |                            \
+     UINT64_C(0x52000000) /* building and copying acceleration structures, micromaps */)
+#define STAGES_OF_GFX (((UINT64_C(1) << 48) - 1) & ~(HDI_STAGE_HOST | STAGES_TOP_BOTTOM))
+
+/* Stages that can do an access ("Supported access types"); of extensions: all. */
+static uint64_t stages_that_do(uint64_t access)
+{
+    const uint64_t all = HDI_STAGE_ALL_COMMANDS, graphics = all | UINT64_C(0x8000), input = graphics | UINT64_C(0x4);
+    const uint64_t build = UINT64_C(0x2000000), transfers = all | UINT64_C(0x1000) | TRANSFER_STAGES;
+    const uint64_t shaders =
+        graphics | HDI_STAGE_COMPUTE_SHADER | UINT64_C(0xf8) /* of drawing */ | UINT64_C(0x4000380000) /* mesh, rays */;
+    switch (access) {
+    case HDI_ACCESS_INDIRECT_COMMAND_READ:
+        return graphics | HDI_STAGE_DRAW_INDIRECT | build;
+    case HDI_ACCESS_INDEX_READ:
+        return input | HDI_STAGE_INDEX_INPUT;
+    case HDI_ACCESS_VERTEX_ATTRIBUTE_READ:
+        return input | HDI_STAGE_VERTEX_ATTRIBUTE_INPUT;
+    case UINT64_C(0x10): /* INPUT_ATTACHMENT_READ */
+        return graphics | HDI_STAGE_FRAGMENT_SHADER;
+    case UINT64_C(0x20): /* SHADER_READ */
+        return shaders | build;
+    case HDI_ACCESS_UNIFORM_READ:
+    case UINT64_C(0x40): /* SHADER_WRITE */
+    case HDI_ACCESS_SHADER_SAMPLED_READ:
+    case HDI_ACCESS_SHADER_STORAGE_READ:
+    case HDI_ACCESS_SHADER_STORAGE_WRITE:
+        return shaders;
+    case HDI_ACCESS_COLOR_READ:
+    case HDI_ACCESS_COLOR_WRITE:
+        return graphics | HDI_STAGE_COLOR_ATTACHMENT_OUTPUT;
+    case HDI_ACCESS_DEPTH_STENCIL_READ:
+    case HDI_ACCESS_DEPTH_STENCIL_WRITE:
+        return graphics | DEPTH_STAGES;
+    case HDI_ACCESS_TRANSFER_READ:
+    case HDI_ACCESS_TRANSFER_WRITE:
+        return transfers | UINT64_C(0x12000000);
+    case HDI_ACCESS_HOST_READ:
+    case HDI_ACCESS_HOST_WRITE:
+        return HDI_STAGE_HOST;
+    default:
+        return ~UINT64_C(0);
+    }
+}
+
+hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type)
+{
+    static const uint64_t of_type[] = {STAGES_OF_GFX, STAGES_OF_COMPUTE, STAGES_OF_TRANSFER, HDI_STAGE_HOST};
+    if ((!custom->reads && !custom->writes) || (custom->stages & STAGES_TOP_BOTTOM))
+        return HD_BAD_ACCESS;
+    if (custom->stages == 0 && (custom->writes || custom->access)) /* nothing could be ordered behind it */
+        return HD_BAD_ACCESS;
+    for (uint64_t left = custom->access; left; left &= left - 1) {
+        if (!(stages_that_do(left & -left) & custom->stages))
+            return HD_BAD_ACCESS;
+    }
+    return custom->stages & ~of_type[pass_type] ? HD_BAD_PASS_TYPE : HD_OK;
+}

@@ -74,13 +74,13 @@ static hd_result check_double_use(hd_graph *graph, uint32_t first, uint32_t use)
 static hd_result add_custom_access(hd_graph *graph, const hd_use *use, bool is_buffer, uint32_t pass_type, uint16_t *out)
 {
     const hd_custom_access *custom = use->custom;
-    if (!custom || (!custom->reads && !custom->writes))
+    if (!custom || (!is_buffer && custom->layout == HDI_LAYOUT_UNDEFINED))
         return HD_BAD_ACCESS;
-    if (!is_buffer && custom->layout == HDI_LAYOUT_UNDEFINED)
-        return HD_BAD_ACCESS;
-    if (graph->access_count > UINT16_MAX)
-        return HD_TOO_LARGE;
-    hd_result result = hdi_need_accesses(graph, graph->access_count + 1);
+    hd_result result = hdi_access_check(custom, pass_type);
+    if (result == HD_OK && graph->access_count > UINT16_MAX)
+        result = HD_TOO_LARGE;
+    if (result == HD_OK)
+        result = hdi_need_accesses(graph, graph->access_count + 1);
     if (result != HD_OK)
         return result;
     graph->access[graph->access_count] = (hdi_access_info){

@@ -56,6 +56,8 @@ typedef struct hdi_access_info {
  * from index 32 on: always look up through hdi_decl.access. */
 #define HDI_ACCESS_CUSTOM_FIRST 32
 extern const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST];
+/* HD_OK, HD_BAD_ACCESS: no stage of it does such an access, or HD_BAD_PASS_TYPE: no queue for such passes has its stages. */
+hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type);
 /* What declare makes of HD_RESOLVE_WRITE of depth, and of the depth attachment that a resolve reads. */
 enum {
     HDI_DEPTH_WRITE_RESOLVED = 26,

@@ -171,8 +171,8 @@ typedef union hd_clear {
 
 /* An access beyond the named ones; copied. */
 typedef struct hd_custom_access {
-    uint64_t stages; /* VkPipelineStageFlags2 */
-    uint64_t access; /* VkAccessFlags2 */
+    uint64_t stages; /* VkPipelineStageFlags2, such as queues for the pass's type have, but neither TOP nor BOTTOM_OF_PIPE */
+    uint64_t access; /* VkAccessFlags2, each bit such as one of the stages can do */
     uint32_t layout; /* VkImageLayout; ignored for buffers */
     uint32_t usage;  /* VkImageUsageFlags or VkBufferUsageFlags that it needs */
     bool reads, writes;
