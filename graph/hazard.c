@@ -247,15 +247,12 @@ static sharing sharing_of(const work *w, uint32_t res)
     uint32_t wanted = decl->res_info[res].sharing;
     if (wanted == HD_SHARING_CONCURRENT || flags & HDI_RES_HOST)
         return CONCURRENT;
-    if (wanted == HD_SHARING_EXCLUSIVE)
-        return BY_QUEUE;
-    if (flags & HDI_RES_BUFFER)
+    if (wanted != HD_SHARING_EXCLUSIVE && flags & HDI_RES_BUFFER)
         return CONCURRENT;
-    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered.
-     */
+    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered. */
     if (flags & HDI_RES_EXTERNAL)
         return w->frozen->res_seg_begin[res + 1] - w->frozen->res_seg_begin[res] > 1 ? CONCURRENT : BY_QUEUE;
-    return BY_READERS;
+    return wanted == HD_SHARING_EXCLUSIVE ? BY_QUEUE : BY_READERS;
 }
 
 /* ---- the state at the frame's end, of what keeps it ---- */
