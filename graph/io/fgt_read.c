@@ -151,6 +151,8 @@ static bool split_line(reader *r, const char *text, size_t length)
     r->field_count = 0;
     size_t begin = 0;
     for (size_t i = 0; i <= length; i++) {
+        if (i < length && (unsigned char)text[i] < ' ')
+            return fail(r, HD_PARSE, "a control character, number %u", (unsigned)text[i]);
         if (i < length && text[i] != ' ')
             continue;
         if (i == begin)

@@ -93,10 +93,11 @@ hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream)
     hdi_decl decl = hdi_graph_decl(graph);
     if (!can_write(&decl))
         return HD_UNSUPPORTED;
-    /* A name is one field. */
-    fputs("graph ", stream);
-    for (const char *c = hd_graph_name(graph); *c; c++)
-        fputc(*c == ' ' || *c == '\n' ? '-' : *c, stream);
+    /* A name is one field, and not empty. */
+    const char *name = hd_graph_name(graph);
+    fputs(*name ? "graph " : "graph -", stream);
+    for (const char *c = name; *c; c++)
+        fputc((unsigned char)*c <= ' ' ? '-' : *c, stream);
     fputc('\n', stream);
     for (uint32_t r = 0; r < decl.res_count; r++)
         write_resource(&decl, r, stream);
