@@ -21,8 +21,7 @@ static void collect_order(work *w)
         const hd_plan_submit *submit = &w->view.submits[s];
         for (uint32_t c = 0; c < submit->command_count; c++) {
             hd_plan_command command = w->view.commands[submit->command_begin + c];
-            if (command.kind == HD_COMMAND_PASS && command.index < w->decl.pass_count &&
-                w->order_count < w->decl.pass_count) {
+            if (command.kind == HD_COMMAND_PASS && command.index < w->decl.pass_count && !w->kept[command.index]) {
                 w->order[w->order_count++] = command.index;
                 w->kept[command.index] = 1;
             }
