@@ -41,7 +41,7 @@ uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint3
 static hd_result number_ranks(hdi_sched *s, const hdi_kept *kept, uint32_t *bad_pass)
 {
     const hdi_decl *decl = s->decl;
-    s->kept_count = 0;
+    uint32_t count = 0;
     for (uint32_t p = 0; p < decl->pass_count; p++) {
         if (!kept->pass_kept[p])
             continue;
@@ -49,101 +49,109 @@ static hd_result number_ranks(hdi_sched *s, const hdi_kept *kept, uint32_t *bad_
             *bad_pass = p;
             return HD_NO_QUEUE;
         }
-        s->pass_rank[p] = s->kept_count;
-        s->rank_pass[s->kept_count++] = p;
+        s->pass_rank[p] = count;
+        s->rank_pass[count++] = p;
     }
+    s->kept_count = count;
     return HD_OK;
 }
 
+/* A pass lies one level behind the deepest that it depends on. */
 static void find_levels(hdi_sched *s)
 {
     const hdi_depends *depends = s->depends;
-    s->depth = 0;
+    uint32_t *level = s->pass_level, *next = s->pass_float, depth = 0;
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank], level = 0;
-        for (uint32_t e = depends->pred_begin[p]; e < depends->pred_begin[p + 1]; e++) {
-            uint32_t before = s->pass_level[depends->pred[e]] + 1;
-            level = before > level ? before : level;
+        uint32_t p = s->rank_pass[rank], end = depends->pred_begin[p + 1], deepest = 0;
+        for (uint32_t e = depends->pred_begin[p]; e < end; e++) {
+            uint32_t before = level[depends->pred[e]] + 1;
+            deepest = before > deepest ? before : deepest;
         }
-        s->pass_level[p] = level;
-        s->depth = level + 1 > s->depth ? level + 1 : s->depth;
+        for (uint32_t e = depends->pred_begin[p]; e < end; e++) {
+            uint32_t *first = &next[depends->pred[e]];
+            *first = deepest < *first ? deepest : *first;
+        }
+        level[p] = deepest;
+        next[p] = HDI_NONE; /* level of its first consumer */
+        depth = deepest + 1 > depth ? deepest + 1 : depth;
     }
+    s->depth = depth;
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank], next = HDI_NONE;
-        for (uint32_t e = depends->succ_begin[p]; e < depends->succ_begin[p + 1]; e++) {
-            uint32_t level = s->pass_level[depends->succ[e]];
-            next = level < next ? level : next;
-        }
-        s->pass_float[p] = next == HDI_NONE ? 0 : next - s->pass_level[p] - 1;
+        uint32_t p = s->rank_pass[rank];
+        next[p] = next[p] == HDI_NONE ? 0 : next[p] - level[p] - 1;
     }
 }
 
-/* Which images are read in several layouts, what is overwritten by several, and by whom. */
-static bool find_mixed(hdi_sched *s)
+/* What a look at all uses by rank finds out of a resource. */
+typedef struct res_look {
+    uint32_t first, last, uses;
+    uint32_t layout; /* of its readers + 2; UNREAD, MIXED */
+    uint8_t writers; /* 2: several */
+} res_look;
+enum { UNREAD = 0, MIXED = 1 };
+
+static void flag_passes(hdi_sched *s, const res_look *look)
 {
-    enum { UNREAD = 0, MIXED = 1 }; /* else the layout + 2 */
     const hdi_decl *decl = s->decl;
-    uint32_t *res_layout = HDI_ARENA_ZEROED(s->arena, uint32_t, decl->res_count);
-    uint8_t *res_openers = HDI_ARENA_ZEROED(s->arena, uint8_t, decl->res_count);
-    if (s->arena->failed)
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+        uint32_t p = s->rank_pass[rank], flags = 0;
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            uint32_t r = decl->use_res[u];
+            flags |= look[r].layout == MIXED ? HDI_MIXED_LAYOUTS : 0;
+            flags |= look[r].writers > 1 && s->res_bytes[r] ? HDI_MIXED_OPENERS : 0;
+        }
+        s->pass_mixed[p] = (uint8_t)flags;
+    }
+}
+
+/* Who uses what when; which images are read in several layouts, what is overwritten by several, and by whom; and how
+ * much is alive when passes run by rank. */
+static bool look_at_uses(hdi_sched *s)
+{
+    const hdi_decl *decl = s->decl;
+    res_look *look = HDI_ARENA_ZEROED(s->arena, res_look, decl->res_count);
+    if (!look)
         return false;
     bool any = false;
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank];
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+        uint32_t p = s->rank_pass[rank], end = decl->pass_use_begin[p + 1];
+        for (uint32_t u = decl->pass_use_begin[p]; u < end; u++) {
             const hdi_access_info *access = &decl->access[decl->use_access[u]];
-            uint32_t r = decl->use_res[u], now = res_layout[r], layout = access->layout + 2;
+            res_look *of = &look[decl->use_res[u]];
+            if (of->uses++ == 0)
+                of->first = rank;
+            of->last = rank;
+            uint32_t layout = access->layout + 2;
             if (access->writes) {
-                any |= res_openers[r];
-                res_openers[r] = (uint8_t)(res_openers[r] ? 2 : 1);
-            } else if (now != layout && !(decl->res_flags[r] & HDI_RES_BUFFER)) {
-                res_layout[r] = now == UNREAD ? layout : MIXED;
-                any |= now != UNREAD;
+                any |= of->writers;
+                of->writers = (uint8_t)(of->writers ? 2 : 1);
+            } else if (of->layout != layout && !(decl->res_flags[decl->use_res[u]] & HDI_RES_BUFFER)) {
+                any |= of->layout != UNREAD;
+                of->layout = of->layout == UNREAD ? layout : MIXED;
             }
         }
     }
     memset(s->pass_mixed, 0, decl->pass_count);
-    for (uint32_t rank = 0; any && rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank], flags = 0;
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            uint32_t r = decl->use_res[u];
-            flags |= res_layout[r] == MIXED ? HDI_MIXED_LAYOUTS : 0;
-            flags |= res_openers[r] > 1 && s->res_bytes[r] ? HDI_MIXED_OPENERS : 0;
-        }
-        s->pass_mixed[p] = (uint8_t)flags;
-    }
-    return true;
-}
-
-/* Who uses what when, and how much is alive, when passes run by rank. */
-static void measure_ranks(hdi_sched *s)
-{
-    const hdi_decl *decl = s->decl;
-    memset(s->res_uses, 0, decl->res_count * sizeof(*s->res_uses));
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank];
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            uint32_t r = decl->use_res[u];
-            if (s->res_uses[r]++ == 0)
-                s->res_first[r] = rank;
-            s->res_last[r] = rank;
-        }
-    }
-    /* Unsigned wrap on the way is undone by the running sum. */
+    if (any)
+        flag_passes(s, look);
     memset(s->rank_live, 0, ((size_t)s->kept_count + 1) * sizeof(*s->rank_live));
     for (uint32_t r = 0; r < decl->res_count; r++) {
-        if (s->res_uses[r] == 0 || s->res_bytes[r] == 0)
+        s->res_uses[r] = look[r].uses;
+        s->res_first[r] = look[r].first;
+        s->res_last[r] = look[r].last;
+        if (look[r].uses == 0 || s->res_bytes[r] == 0)
             continue;
-        s->rank_live[s->res_first[r]] += s->res_bytes[r];
-        s->rank_live[s->res_last[r] + 1] -= s->res_bytes[r];
+        s->rank_live[look[r].first] += s->res_bytes[r];
+        s->rank_live[look[r].last + 1] -= s->res_bytes[r]; /* unsigned wrap is undone by the running sum */
     }
-    uint64_t live = 0;
-    s->peak = 0;
+    uint64_t live = 0, peak = 0;
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         live += s->rank_live[rank];
         s->rank_live[rank] = live;
-        s->peak = live > s->peak ? live : s->peak;
+        peak = live > peak ? live : peak;
     }
+    s->peak = peak;
+    return true;
 }
 
 static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass)
@@ -169,8 +177,7 @@ static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *si
     for (uint32_t r = 0; r < decl->res_count; r++)
         s->res_bytes[r] = sizes->res_persistent[r] || decl->res_flags[r] & HDI_RES_HOST ? 0 : sizes->need[r].bytes;
     find_levels(s);
-    measure_ranks(s);
-    return find_mixed(s) ? HD_OK : HD_OUT_OF_MEMORY;
+    return look_at_uses(s) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 /* ---- one GPU queue ---- */
