@@ -5,6 +5,7 @@
 
 #include "alloc.h"
 #include "hash.h"
+#include "hints.h"
 #include "vk_numbers.h"
 
 /* Declaring: append to columns that keep their memory from frame to frame. Checks what one call can see; what needs the
@@ -69,13 +70,13 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     }
 #define RES_COLUMNS                                                                                                    \
     {                                                                                                                  \
-        COLUMN(res_flags, 0), COLUMN(res_pair, 0), COLUMN(res_last_use, 0), COLUMN(res_info, 0),                       \
+        COLUMN(res_flags, 0), COLUMN(res_pair, 0), COLUMN(res_used, 0), COLUMN(res_info, 0),                       \
             COLUMN(res_next, 0)                                                                                        \
     }
 #define USE_COLUMNS                                                                                                    \
     {                                                                                                                  \
-        COLUMN(use_res, 0), COLUMN(use_access, 0), COLUMN(use_range, 0), COLUMN(use_exec, 0),                          \
-            COLUMN(use_clear, 0)                                                                                       \
+        COLUMN(use_res, 0), COLUMN(use_access, 0), COLUMN(use_flags, 0), COLUMN(use_range, 0),                         \
+            COLUMN(use_exec, 0), COLUMN(use_clear, 0)                                                                  \
     }
 #define RANGE_COLUMNS                                                                                                  \
     {                                                                                                                  \
@@ -219,6 +220,8 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     }
     memset(graph->access, 0, HDI_ACCESS_CUSTOM_FIRST * sizeof(*graph->access));
     memcpy(graph->access, hdi_access_table, sizeof(hdi_access_table));
+    for (uint32_t a = 0; a < HDI_ACCESS_CUSTOM_FIRST; a++)
+        graph->rule[a] = hdi_rule_of(&graph->access[a]);
     /* Where the graph lies is as good a tag as any to tell graphs apart: it never reaches a plan. */
     graph->tag = (uint32_t)hdi_hash_mix((uint64_t)(uintptr_t)graph, 1);
     hd_graph_begin(graph);
@@ -251,10 +254,12 @@ void hd_graph_destroy(hd_graph *graph)
 void hd_graph_begin(hd_graph *graph)
 {
     graph->tag++;
+    graph->first_handle = (graph->tag & TAG_MASK) << INDEX_BITS | 1;
     graph->error = (hd_error){.result = HD_OK, .pass = HD_NONE, .resource = HD_NONE, .use = HD_NONE};
     graph->pass_count = graph->res_count = graph->use_count = graph->range_count = 0;
     graph->version_count = graph->late_count = 0;
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
+    graph->unwritten_reads = 0;
     graph->pass_use_begin[0] = 0;
 }
 
@@ -272,13 +277,14 @@ const char *hd_graph_name(const hd_graph *graph)
 
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index)
 {
-    return (graph->tag & TAG_MASK) << INDEX_BITS | (index + 1);
+    return graph->first_handle + index;
 }
 
+/* Of another tag: further from the first handle than there are indices. */
 static uint32_t handle_index(const hd_graph *graph, uint32_t id, uint32_t count)
 {
-    uint32_t index = (id & INDEX_MASK) - 1;
-    return id >> INDEX_BITS == (graph->tag & TAG_MASK) && index < count ? index : HD_NONE;
+    uint32_t index = id - graph->first_handle;
+    return index < count ? index : HD_NONE;
 }
 
 uint32_t hdi_version_handle(const hd_graph *graph, uint32_t version)
@@ -342,11 +348,13 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .res_info = graph->res_info,
         .use_res = graph->use_res,
         .use_access = graph->use_access,
+        .use_flags = graph->use_flags,
         .use_range = graph->use_range,
         .use_exec = graph->use_exec,
         .use_clear = graph->use_clear,
         .range = graph->range,
         .access = graph->access,
+        .may_read_unwritten = graph->unwritten_reads != 0,
         .late_count = graph->late_count,
         .late_use = graph->late_use,
         .late_end = graph->late_end,
@@ -365,54 +373,94 @@ const hd_allocator *hdi_graph_allocator(const hd_graph *graph)
 
 /* ---- resources ---- */
 
-static hd_resource add_resource(hd_graph *graph, const hdi_res_info *info, uint32_t flags, uint32_t pair)
+HDI_COLD static bool more_resources(hd_graph *graph, const char *name)
 {
-    uint32_t index = graph->res_count;
-    hd_result result = need_resources(graph, index + 1);
-    if (result != HD_OK) {
-        hdi_graph_fail(graph, result, HD_NONE, index, HD_NONE, info->name);
-        return (hd_resource){0};
-    }
-    graph->res_info[index] = *info;
-    graph->res_flags[index] = (uint8_t)flags;
-    graph->res_pair[index] = pair;
-    graph->res_last_use[index] = HDI_NONE;
-    graph->res_next[index] = HDI_NONE;
-    graph->res_count = index + 1;
-    return (hd_resource){hdi_handle(graph, index)};
+    hd_result result = need_resources(graph, (uint64_t)graph->res_count + 1);
+    if (result != HD_OK)
+        hdi_graph_fail(graph, result, HD_NONE, graph->res_count, HD_NONE, name);
+    return result == HD_OK;
 }
 
-/* Null, or what is wrong with an image. */
-static const char *image_fault(hdi_res_info *info)
+/* Room for one more; else an error. */
+static inline bool have_resource(hd_graph *graph, const char *name)
 {
-    info->depth = info->depth ? info->depth : 1;
-    info->mips = info->mips ? info->mips : 1;
-    info->layers = info->layers ? info->layers : 1;
-    info->samples = info->samples ? info->samples : 1;
-    if (info->width == 0 || info->height == 0)
+    return HDI_LIKELY(graph->res_count < graph->capacity.res &&
+                      graph->res_count + graph->version_count + 1 < INDEX_MASK) ||
+           more_resources(graph, name);
+}
+
+/* Appends the columns of a resource, for which there is room. res_info: the caller's. */
+static inline hd_resource add_resource(hd_graph *graph, uint32_t flags, uint32_t pair)
+{
+    uint32_t index = graph->res_count;
+    graph->res_flags[index] = (uint8_t)(flags & HDI_RES_CONTENT ? flags : flags | HDI_RES_UNWRITTEN);
+    graph->res_pair[index] = pair;
+    graph->res_used[index] = 0;
+    graph->res_next[index] = HDI_NONE;
+    graph->res_count = index + 1;
+    return (hd_resource){graph->first_handle + index};
+}
+
+/* What is checked of an image. Taken from a description one by one: it was just written one by one, and a wide load would
+ * have to wait for all those stores. */
+typedef struct image_size {
+    uint32_t width, height, depth, format, mips, layers, samples;
+} image_size;
+
+/* Null, or what is wrong with an image. */
+HDI_COLD static const char *image_fault(const image_size *size)
+{
+    if (size->width == 0 || size->height == 0)
         return "width or height is 0";
-    if (info->width > 1u << 20 || info->height > 1u << 20 || info->depth > 1u << 16 || info->layers > 1u << 16)
+    if (size->width > 1u << 20 || size->height > 1u << 20 || size->depth > 1u << 16 || size->layers > 1u << 16)
         return "a side is larger than any device allows";
-    if (info->format == 0)
+    if (size->format == 0)
         return "the format is UNDEFINED";
-    if (info->samples > 64 || (info->samples & (info->samples - 1)) != 0)
+    if (size->samples > 64 || (size->samples & (size->samples - 1)) != 0)
         return "samples is not a power of two up to 64";
-    uint32_t side = info->width > info->height ? info->width : info->height;
-    side = info->depth > side ? info->depth : side;
-    uint32_t most = 0;
-    for (; side; side >>= 1)
-        most++;
-    if (info->mips > most)
+    uint32_t sides = size->width | size->height | size->depth; /* as many bits as the longest */
+    if (size->mips > 1 && (size->mips > 32 || sides >> (size->mips - 1) == 0))
         return "more mips than its size has";
     return NULL;
 }
 
-static hd_resource bad_resource(hd_graph *graph, hd_result result, const char *name, const char *fault)
+/* Most images are seen to be right by one comparison. */
+static inline bool is_plain(image_size size)
+{
+    return (((size.width - 1) | (size.height - 1)) >> 20 | (size.depth | size.layers) >> 16 |
+            (size.mips | size.samples) >> 1) == 0 &&
+           size.format != 0;
+}
+
+HDI_COLD static hd_resource bad_resource(hd_graph *graph, hd_result result, const char *name, const char *fault)
 {
     char detail[128];
     snprintf(detail, sizeof(detail), name ? "%s ('%.40s')" : "%s", fault, name);
     hdi_graph_fail(graph, result, HD_NONE, graph->res_count, HD_NONE, detail);
     return (hd_resource){0};
+}
+
+/* What is wrong with an image that is not plain, if anything. */
+HDI_COLD static bool is_bad_image(hd_graph *graph, const hd_image_desc *desc)
+{
+    const image_size size = {desc->width, desc->height,  desc->depth,  desc->format,
+                             desc->mips,  desc->layers, desc->samples};
+    const char *fault = image_fault(&size);
+    if (fault)
+        bad_resource(graph, HD_BAD_DESC, desc->name, fault);
+    return fault != NULL;
+}
+
+/* Zeros are made explicit. */
+static inline void fill_image(hdi_res_info *info, image_size size)
+{
+    info->width = size.width;
+    info->height = size.height;
+    info->depth = size.depth + (size.depth == 0);
+    info->format = size.format;
+    info->mips = size.mips + (size.mips == 0);
+    info->layers = size.layers + (size.layers == 0);
+    info->samples = size.samples + (size.samples == 0);
 }
 
 hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
@@ -421,23 +469,19 @@ hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
         return (hd_resource){0};
     if (!desc)
         return bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
-    hdi_res_info info = {
-        .name = desc->name,
-        .width = desc->width,
-        .height = desc->height,
-        .depth = desc->depth,
-        .format = desc->format,
-        .mips = desc->mips,
-        .layers = desc->layers,
-        .samples = desc->samples,
-        .flags = desc->flags,
-        .usage = desc->usage,
-        .sharing = (uint32_t)desc->sharing,
-    };
-    const char *fault = image_fault(&info);
-    if (fault)
-        return bad_resource(graph, HD_BAD_DESC, desc->name, fault);
-    return add_resource(graph, &info, 0, HDI_NONE);
+    image_size size = {desc->width, desc->height, desc->depth, desc->format, desc->mips, desc->layers, desc->samples};
+    if ((!HDI_LIKELY(is_plain(size)) && is_bad_image(graph, desc)) || !have_resource(graph, desc->name))
+        return (hd_resource){0};
+    hdi_res_info *info = &graph->res_info[graph->res_count];
+    fill_image(info, size);
+    info->flags = desc->flags;
+    info->usage = desc->usage;
+    info->initial_layout = info->final_layout = HDI_LAYOUT_UNDEFINED;
+    info->sharing = (uint32_t)desc->sharing;
+    info->bytes = 0;
+    info->name = desc->name;
+    info->native = NULL;
+    return add_resource(graph, 0, HDI_NONE);
 }
 
 /* So that sums of sizes cannot overflow. */
@@ -451,9 +495,13 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
         return bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
     if (desc->bytes == 0 || desc->bytes > MAX_BUFFER_BYTES)
         return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is 0 or more than any device has");
-    hdi_res_info info = {
-        .name = desc->name, .bytes = desc->bytes, .usage = desc->usage, .sharing = (uint32_t)desc->sharing};
-    return add_resource(graph, &info, HDI_RES_BUFFER, HDI_NONE);
+    uint64_t bytes = desc->bytes;
+    uint32_t usage = desc->usage, sharing = (uint32_t)desc->sharing;
+    const char *name = desc->name;
+    if (!have_resource(graph, name))
+        return (hd_resource){0};
+    graph->res_info[graph->res_count] = (hdi_res_info){.name = name, .bytes = bytes, .usage = usage, .sharing = sharing};
+    return add_resource(graph, HDI_RES_BUFFER, HDI_NONE);
 }
 
 hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
@@ -462,35 +510,32 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
         return (hd_resource){0};
     if (!desc)
         return bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
-    hdi_res_info info = {
-        .name = desc->name,
-        .width = desc->width,
-        .height = desc->height,
-        .depth = desc->depth,
-        .format = desc->format,
-        .mips = desc->mips,
-        .layers = desc->layers,
-        .samples = desc->samples,
-        .flags = desc->flags,
-        .initial_layout = desc->initial_layout,
-        .final_layout = desc->final_layout,
-        .sharing = (uint32_t)desc->sharing,
-        .bytes = desc->bytes,
-        .native = desc->bytes ? desc->buffer : desc->image,
-    };
+    image_size size = {desc->width, desc->height, desc->depth, desc->format, desc->mips, desc->layers, desc->samples};
     uint32_t flags = HDI_RES_EXTERNAL;
+    if (desc->bytes > MAX_BUFFER_BYTES)
+        return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is more than any device has");
     if (desc->bytes) {
-        if (desc->bytes > MAX_BUFFER_BYTES)
-            return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is more than any device has");
         flags |= HDI_RES_BUFFER | HDI_RES_CONTENT;
     } else {
-        const char *fault = image_fault(&info);
+        const char *fault = image_fault(&size);
         if (fault)
             return bad_resource(graph, HD_BAD_DESC, desc->name, fault);
         if (desc->initial_layout != HDI_LAYOUT_UNDEFINED)
             flags |= HDI_RES_CONTENT;
     }
-    return add_resource(graph, &info, flags, HDI_NONE);
+    if (!have_resource(graph, desc->name))
+        return (hd_resource){0};
+    hdi_res_info *info = &graph->res_info[graph->res_count];
+    fill_image(info, size);
+    info->flags = desc->flags;
+    info->usage = 0;
+    info->initial_layout = desc->initial_layout;
+    info->final_layout = desc->final_layout;
+    info->sharing = (uint32_t)desc->sharing;
+    info->bytes = desc->bytes;
+    info->name = desc->name;
+    info->native = desc->bytes ? desc->buffer : desc->image;
+    return add_resource(graph, flags, HDI_NONE);
 }
 
 hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
@@ -504,12 +549,11 @@ hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
         return bad_resource(graph, HD_HISTORY_OF_HISTORY, graph->res_info[base].name, "what the history is of");
     if (graph->res_flags[base] & HDI_RES_HAS_HISTORY)
         return bad_resource(graph, HD_BAD_DESC, graph->res_info[base].name, "the resource has a history already");
-    hdi_res_info info = graph->res_info[base];
     uint32_t kind = graph->res_flags[base] & HDI_RES_BUFFER;
-    hd_resource history = add_resource(graph, &info, kind | HDI_RES_HISTORY | HDI_RES_CONTENT, base);
-    if (history.id) {
-        graph->res_flags[base] |= HDI_RES_HAS_HISTORY;
-        graph->res_pair[base] = graph->res_count - 1;
-    }
-    return history;
+    if (!have_resource(graph, graph->res_info[base].name))
+        return (hd_resource){0};
+    graph->res_info[graph->res_count] = graph->res_info[base];
+    graph->res_flags[base] |= HDI_RES_HAS_HISTORY;
+    graph->res_pair[base] = graph->res_count;
+    return add_resource(graph, kind | HDI_RES_HISTORY | HDI_RES_CONTENT, base);
 }

@@ -10,11 +10,24 @@ typedef struct hdi_capacity {
     uint32_t pass, res, use, range, access, version, late;
 } hdi_capacity;
 
+/* What a use of an access means for its resource, by the kind of that: HDI_RES_BUFFER | HDI_RES_HISTORY. Made from the
+ * access table, for the loop over the uses of a pass. */
+typedef struct hdi_use_rule {
+    uint32_t usage[4];
+    uint8_t types[4]; /* bit per hd_pass_type: where the use is allowed */
+    uint8_t flags[4]; /* HDI_USE_* */
+    uint8_t needs;    /* HDI_RES_UNWRITTEN must not be set */
+    uint8_t leaves;   /* of the resource's flags, where the use is of the whole */
+    uint8_t pad[6];
+} hdi_use_rule;
+_Static_assert(sizeof(hdi_use_rule) == 32, "found by a shift");
+
 struct hd_graph {
     hd_allocator allocator;
     hd_log log;
     char name[128];
     uint32_t tag; /* in the upper bits of each handle: of this graph and this frame */
+    uint32_t first_handle; /* of resource or pass 0 */
     hd_error error;
 
     hdi_capacity capacity;
@@ -25,15 +38,18 @@ struct hd_graph {
     hdi_pass_exec *pass_exec;
     uint8_t *res_flags;
     uint32_t *res_pair;
-    uint32_t *res_last_use; /* newest use of each resource, to find double uses within a pass */
+    uint32_t *res_used; /* 1 + newest use of each resource, 0: none; to find double uses within a pass */
     hdi_res_info *res_info;
     uint32_t *use_res;
     uint16_t *use_access;
+    uint8_t *use_flags;
     uint32_t *use_range;
     hdi_use_exec *use_exec;
     hd_clear *use_clear;
     hd_range *range;
     hdi_access_info *access;
+    hdi_use_rule rule[HDI_ACCESS_CUSTOM_FIRST + 1]; /* the last: of the newest use that none of the others is for */
+    uint32_t unwritten_reads; /* not 0: a use reads what no use of the whole resource wrote before */
 
     /* Versions beyond the first of each resource, in the order in which they were made. */
     uint32_t version_count, late_count;

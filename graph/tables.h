@@ -16,11 +16,12 @@ enum {
 };
 enum {
     HDI_RES_BUFFER = 1,
-    HDI_RES_EXTERNAL = 2,
-    HDI_RES_HISTORY = 4,     /* res_pair: what it is a history of */
+    HDI_RES_HISTORY = 2, /* res_pair: what it is a history of */
+    HDI_RES_EXTERNAL = 4,
     HDI_RES_HAS_HISTORY = 8, /* res_pair: its history */
     HDI_RES_HOST = 16,       /* some host pass uses it */
     HDI_RES_CONTENT = 32,    /* holds content at the frame's start: history, or external with a known layout */
+    HDI_RES_UNWRITTEN = 64,  /* holds none at the frame's start, and no use of the whole writes it */
 };
 
 typedef struct hdi_pass_exec {
@@ -81,6 +82,14 @@ typedef struct hdi_use_exec { /* without padding: the plan cache compares it as 
     uint16_t resolve;     /* of an attachment: 1 + the use of its pass that it is resolved into; 0: none */
 } hdi_use_exec;
 
+/* What most phases ask of a use, so that they need not go by way of its access and its resource. */
+enum {
+    HDI_USE_READS = 1,
+    HDI_USE_WRITES = 2,
+    HDI_USE_ATTACHMENT = 4, /* color or depth */
+    HDI_USE_BUFFER = 8,
+};
+
 typedef struct hdi_decl {
     uint32_t pass_count, res_count, use_count, range_count, access_count;
     const uint8_t *pass_type, *pass_flags, *pass_pin;
@@ -92,11 +101,13 @@ typedef struct hdi_decl {
     const hdi_res_info *res_info;
     const uint32_t *use_res;
     const uint16_t *use_access; /* index in access */
+    const uint8_t *use_flags;   /* HDI_USE_*: follow from access and resource */
     const uint32_t *use_range;  /* index in range; HDI_NONE: the whole resource */
     const hdi_use_exec *use_exec;
     const hd_clear *use_clear; /* for the executor: no phase reads it, and none puts it into another order */
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const hdi_access_info *access;
+    bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content */
     /* Reads of versions that were ended by an earlier pass: use late_use[i] (ascending) comes before pass late_end[i] and
      * sees what the passes declared before that one wrote. Part of the plan's key. */
     uint32_t late_count;

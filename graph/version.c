@@ -245,6 +245,7 @@ static hd_result permute_all(work *w, hdi_decl *out)
         return HD_OUT_OF_MEMORY;
     out->late_count = 0;
     out->late_use = out->late_end = NULL;
+    out->may_read_unwritten = true;
     out->pass_type = permute(w, decl->pass_type, sizeof(*decl->pass_type), NULL);
     out->pass_flags = permute(w, decl->pass_flags, sizeof(*decl->pass_flags), NULL);
     out->pass_pin = permute(w, decl->pass_pin, sizeof(*decl->pass_pin), NULL);
@@ -252,6 +253,7 @@ static hd_result permute_all(work *w, hdi_decl *out)
     out->pass_exec = permute(w, decl->pass_exec, sizeof(*decl->pass_exec), NULL);
     out->use_res = permute(w, decl->use_res, sizeof(*decl->use_res), begin);
     out->use_access = permute(w, decl->use_access, sizeof(*decl->use_access), begin);
+    out->use_flags = permute(w, decl->use_flags, sizeof(*decl->use_flags), begin);
     out->use_range = permute(w, decl->use_range, sizeof(*decl->use_range), begin);
     out->use_exec = permute(w, decl->use_exec, sizeof(*decl->use_exec), begin);
     out->pass_use_begin = use_begin;
