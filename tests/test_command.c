@@ -90,6 +90,12 @@ Test(command, wrong_command_lines_exit_with_1)
         "verify in.fgt",
         "verify in.fgt a b",
         "verify --fast in.fgt a",
+        "explain in.fgt 0",
+        "explain in.fgt 0 0",
+        "explain in.fgt 0 x",
+        "explain in.fgt 0 1 2",
+        "explain in.fgt 0 1 --queues video",
+        "explain in.fgt 0 1 --plan p",
     };
     put("in.fgt", FRAME);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -251,4 +257,30 @@ Test(command, workloads_compile_and_verify, .timeout = 200)
         check_workload(families[f], 200, true);
         check_workload(families[f], 1000, false);
     }
+}
+
+/* A chain with its links and reasons, one between queues, none, and a pass that is culled. */
+Test(command, explain_says_what_orders_two_passes)
+{
+    put("in.fgt", FRAME);
+    cr_assert_eq(run("explain in.fgt 1 0"), 0, "%s", contents("err"));
+    cr_assert_not_null(strstr(contents("out"), "pass 0 comes before pass 1\n"), "%s", contents("out"));
+    cr_assert_not_null(strstr(contents("out"), "image 0: color_write of pass 0, then sampled_graphics of pass 1\n"));
+    cr_assert_not_null(strstr(contents("out"), "COLOR_ATTACHMENT_OUTPUT [COLOR_ATTACHMENT_WRITE] -> "));
+    cr_assert_not_null(strstr(contents("out"), "read after write, for pass 1"), "%s", contents("out"));
+    cr_assert_eq(run("explain in.fgt 0 2"), 2);
+    cr_assert_not_null(strstr(contents("err"), "there is no pass 2"));
+    cr_assert_eq(run("explain none.fgt 0 1"), 2);
+    put("in.fgt", "graph g\nbuffer 0 256\nbuffer 1 256 external\nbuffer 2 256 external\nbuffer 3 256\n"
+                  "pass 0 transfer on=transfer\nuse 0 0 transfer_dst\npass 1 compute on=compute\n"
+                  "use 1 0 storage_read_compute\nuse 1 1 storage_write_compute\npass 2 gfx\nuse 2 2 uniform_read\n"
+                  "pass 3 compute\nuse 3 3 storage_write_compute\npass 4 gfx root\nuse 4 2 uniform_read\n");
+    cr_assert_eq(run("explain in.fgt 0 1"), 0, "%s", contents("err"));
+    cr_assert_not_null(strstr(contents("out"), "  signal (queue "), "%s", contents("out"));
+    cr_assert_not_null(strstr(contents("out"), "  wait (queue "));
+    cr_assert_eq(run("explain in.fgt 1 4"), 0);
+    cr_assert_not_null(strstr(contents("out"), "are not ordered: nothing that they touch conflicts"), "%s",
+                       contents("out"));
+    cr_assert_eq(run("explain in.fgt 1 3"), 0);
+    cr_assert_not_null(strstr(contents("out"), "pass 3 is culled"), "%s", contents("out"));
 }

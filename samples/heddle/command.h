@@ -10,6 +10,14 @@ enum { EXIT_DONE = 0, EXIT_COMMAND_LINE = 1, EXIT_INPUT = 2, EXIT_PROOF = 3 };
 /* Each takes the arguments from its own name on. */
 int compile_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
+int explain_command(int argc, char **argv);
+
+/* The queues of --queues. */
+typedef struct queue_list {
+    hd_queue_desc queue[HD_MAX_QUEUES - 1];
+    uint32_t count;
+} queue_list;
+bool parse_queues(const char *list, queue_list *out);
 
 /* One line on standard error, "heddle: " before it; returns status. */
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -9,8 +9,7 @@
 
 typedef struct options {
     const char *graph, *plan, *dot, *html;
-    hd_queue_desc queues[HD_MAX_QUEUES - 1];
-    uint32_t queue_count;
+    queue_list queues;
     hd_order order;
     uint64_t budget;
     uint32_t threads, repeat;
@@ -18,27 +17,6 @@ typedef struct options {
 } options;
 
 /* ---- command line ---- */
-
-static bool parse_queues(const char *list, options *o)
-{
-    /* Families as many devices have them: graphics, transfer, compute. */
-    static const struct {
-        const char *word;
-        hd_queue_desc queue;
-    } kinds[] = {{"gfx", {HD_QUEUE_GFX, 0}}, {"compute", {HD_QUEUE_COMPUTE, 2}}, {"transfer", {HD_QUEUE_TRANSFER, 1}}};
-    o->queue_count = 0;
-    for (const char *at = list;; at++) {
-        size_t length = strcspn(at, ","), k = 0;
-        while (k < 3 && (strlen(kinds[k].word) != length || strncmp(at, kinds[k].word, length) != 0))
-            k++;
-        if (k == 3 || o->queue_count == HD_MAX_QUEUES - 1)
-            return false;
-        o->queues[o->queue_count++] = kinds[k].queue;
-        at += length;
-        if (!*at)
-            return true;
-    }
-}
 
 static bool parse_order(const char *word, hd_order *out)
 {
@@ -69,7 +47,7 @@ static bool parse_option(int option, const char *value, options *o)
     bool good = true;
     switch (option) {
     case 'q':
-        return parse_queues(value, o);
+        return parse_queues(value, &o->queues);
     case 'o':
         return parse_order(value, &o->order);
     case 'm':
@@ -111,7 +89,7 @@ static int parse(int argc, char **argv, options *o)
         {0},
     };
     *o = (options){.threads = 1, .repeat = 1};
-    parse_queues("gfx,compute,transfer", o);
+    parse_queues("gfx,compute,transfer", &o->queues);
     int option, index = 0;
     while ((option = getopt_long(argc, argv, ":", longs, &index)) != -1) {
         if (option == '?' || option == ':')
@@ -177,8 +155,8 @@ static bool make_timings(timings *t, uint32_t repeat)
 
 static hd_compile_desc compile_desc(const options *o, hd_jobs *jobs)
 {
-    return (hd_compile_desc){.queues = o->queues,
-                             .queue_count = o->queue_count,
+    return (hd_compile_desc){.queues = o->queues.queue,
+                             .queue_count = o->queues.count,
                              .order = o->order,
                              .memory_budget = o->budget,
                              .jobs = jobs};

@@ -4,11 +4,12 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* heddle: compiles frame graphs from files, and verifies plans. */
+/* heddle: compiles frame graphs from files, verifies and explains plans. */
 
 static const char usage[] =
     "usage: heddle compile GRAPH.fgt [options]\n"
     "       heddle verify GRAPH.fgt PLAN.json\n"
+    "       heddle explain GRAPH.fgt PASS PASS [--queues LIST]   what orders two passes, or why nothing does\n"
     "\n"
     "compile options:\n"
     "  --queues LIST           comma list of gfx, compute, transfer; a kind may stand more than once\n"
@@ -49,7 +50,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int, char **);
-    } commands[] = {{"compile", compile_command}, {"verify", verify_command}};
+    } commands[] = {{"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command}};
     if (argc < 2) {
         fputs(usage, stderr);
         return EXIT_COMMAND_LINE;

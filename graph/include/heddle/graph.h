@@ -544,6 +544,58 @@ typedef struct hd_verify_desc {
 /* Replays plan under the rules of Vulkan's synchronization. HD_OK, HD_PLAN_INVALID, HD_OUT_OF_MEMORY. desc may be null. */
 hd_result hd_plan_verify(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *desc);
 
+/* ---- what orders two passes ---- */
+
+typedef enum hd_link_kind {
+    HD_LINK_PASS,    /* index: pass; the first and the last link of a chain */
+    HD_LINK_BARRIER, /* index: in barriers */
+    HD_LINK_SIGNAL,  /* index: in submits */
+    HD_LINK_WAIT,    /* index: in waits */
+} hd_link_kind;
+
+/* One step of a chain. Each waits for the one before it: barriers and signals for stages in their first scope, or that the
+ * barrier before them on their queue releases; waits for the signal before them. */
+typedef struct hd_link {
+    uint32_t kind, index;
+    uint32_t queue, submit;
+    uint64_t from; /* stages through which it hangs on the link before it, groups taken apart; a pass: of its own access */
+    uint64_t to;   /* stages through which the next one hangs on it */
+} hd_link;
+
+typedef enum hd_chained {
+    HD_CHAINED_NONE,  /* no chain */
+    HD_CHAINED_LINKS, /* the links */
+    HD_CHAINED_SCOPE, /* both are attachments of one rendering scope: rasterization order, no links between */
+    HD_CHAINED_HOST,  /* both are host passes: one thread runs them one after another, no links between */
+} hd_chained;
+
+/* Two uses that must not run at once, and why they do not. HD_NONE for uses and resources where nothing of the two passes
+ * conflicts: then it is about all stages of the one and of the other. */
+typedef struct hd_chain {
+    uint32_t how;                 /* hd_chained */
+    uint32_t use, other_use;      /* within the first pass, within the second */
+    uint32_t resource, other_resource; /* of the one and the other; they differ where they share bytes */
+    uint64_t stages, other_stages; /* of the two uses, or those that this chain is for where it takes several */
+    uint32_t leave, arrive;       /* barriers, signals and waits that wait for the first; that the second waits for */
+    uint32_t link_begin, link_count;
+} hd_chain;
+
+typedef struct hd_chains {
+    uint32_t pass, other_pass; /* as the plan hands them over: the first and the second */
+    bool culled;               /* one of them; then there are no chains */
+    bool conflict;             /* some of their uses conflict */
+    uint32_t chain_count, link_count;
+    const hd_chain *chains;
+    const hd_link *links;
+    size_t bytes; /* of the one block that holds it all */
+} hd_chains;
+/* Shortest chains that order two passes, one for each pair of uses that conflict, by the same relation that hd_plan_verify
+ * decides on. Takes time: for tools. graph must hold the declaration. *out is freed by hd_chains_free with the same
+ * allocator (may be null). HD_OK, HD_INVALID_ARGUMENT, HD_PLAN_INVALID (tables that do not fit), HD_OUT_OF_MEMORY. */
+hd_result hd_plan_chains(const hd_graph *graph, const hd_plan *plan, uint32_t pass, uint32_t other_pass,
+                         const hd_allocator *allocator, const hd_chains **out);
+void hd_chains_free(const hd_chains *chains, const hd_allocator *allocator);
+
 /* ---- files: formats are those of the project's format contract, version 1 ---- */
 
 /* Reads `.fgt` text into graph (begins a new frame). file names it in errors. On HD_PARSE or a declaration error, error
