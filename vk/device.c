@@ -230,7 +230,35 @@ static hd_result choose_queues(hd_vk *vk, const hd_vk_desc *desc, const VkQueueF
     return HD_OK;
 }
 
-static hd_result create_device(hd_vk *vk, const hd_vk_desc *desc, const uint32_t *taken, uint32_t family_count)
+/* The extension that reads two clocks at once, if there is one and the engine does not ask for it itself. */
+static hd_result find_calibration(hd_vk *vk, const hd_vk_desc *desc, const char **name)
+{
+    PFN_vkEnumerateDeviceExtensionProperties enumerate =
+        (PFN_vkEnumerateDeviceExtensionProperties)vk->get_instance_proc(vk->instance,
+                                                                        "vkEnumerateDeviceExtensionProperties");
+    static const char *const known[] = {"VK_KHR_calibrated_timestamps", "VK_EXT_calibrated_timestamps"};
+    uint32_t count = 0;
+    *name = NULL;
+    if (desc->timed_frames == 0 || !enumerate ||
+        enumerate(vk->physical_device, NULL, &count, NULL) != VK_SUCCESS || count == 0)
+        return HD_OK;
+    size_t bytes = count * sizeof(VkExtensionProperties);
+    VkExtensionProperties *all = hdi_alloc(&vk->allocator, bytes, 64);
+    if (!all)
+        return HD_OUT_OF_MEMORY;
+    VkResult got = enumerate(vk->physical_device, NULL, &count, all);
+    for (uint32_t k = 0; k < 2 && !*name && got >= VK_SUCCESS; k++) {
+        for (uint32_t i = 0; i < count; i++)
+            *name = strcmp(all[i].extensionName, known[k]) == 0 ? known[k] : *name;
+    }
+    for (uint32_t i = 0; i < desc->device_extension_count && *name; i++)
+        *name = strcmp(desc->device_extensions[i], *name) == 0 ? NULL : *name;
+    hdi_free(&vk->allocator, all, bytes);
+    return HD_OK;
+}
+
+static hd_result create_device(hd_vk *vk, const hd_vk_desc *desc, const char *const *extensions,
+                               uint32_t extension_count, const uint32_t *taken, uint32_t family_count)
 {
     float priorities[HD_MAX_QUEUES];
     for (uint32_t i = 0; i < HD_MAX_QUEUES; i++)
@@ -257,17 +285,35 @@ static hd_result create_device(hd_vk *vk, const hd_vk_desc *desc, const uint32_t
         .pNext = &want13,
         .separateDepthStencilLayouts = vk->aspects_apart,
         .timelineSemaphore = VK_TRUE,
+        .hostQueryReset = desc->timed_frames != 0, /* every device of Vulkan 1.2 has it */
     };
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = &want12,
         .queueCreateInfoCount = queue_info_count,
         .pQueueCreateInfos = queues,
-        .enabledExtensionCount = desc->device_extension_count,
-        .ppEnabledExtensionNames = desc->device_extensions,
+        .enabledExtensionCount = extension_count,
+        .ppEnabledExtensionNames = extensions,
         .pEnabledFeatures = desc->features,
     };
     return hdi_vk_result(vk, vk->in.vkCreateDevice(vk->physical_device, &info, NULL, &vk->device), "vkCreateDevice");
+}
+
+static hd_result make_device(hd_vk *vk, const hd_vk_desc *desc, const uint32_t *taken, uint32_t family_count)
+{
+    uint32_t count = desc->device_extension_count;
+    size_t bytes = ((size_t)count + 1) * sizeof(char *);
+    const char **names = hdi_alloc(&vk->allocator, bytes, 64), *calibration = NULL;
+    hd_result result = names ? find_calibration(vk, desc, &calibration) : HD_OUT_OF_MEMORY;
+    if (result == HD_OK) {
+        for (uint32_t i = 0; i < count; i++)
+            names[i] = desc->device_extensions[i];
+        names[count] = calibration;
+        result = create_device(vk, desc, names, count + (calibration != NULL), taken, family_count);
+    }
+    if (names)
+        hdi_free(&vk->allocator, names, bytes);
+    return result;
 }
 
 hd_result hdi_vk_make(hd_vk *vk, const hd_vk_desc *desc)
@@ -282,7 +328,7 @@ hd_result hdi_vk_make(hd_vk *vk, const hd_vk_desc *desc)
     if (result == HD_OK)
         result = choose_queues(vk, desc, families, family_count, taken);
     if (result == HD_OK)
-        result = create_device(vk, desc, taken, family_count);
+        result = make_device(vk, desc, taken, family_count);
     if (result == HD_OK)
         result = load_device(vk);
     if (result != HD_OK)

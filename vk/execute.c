@@ -200,6 +200,8 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
         vk->frame++;
     } else {
         hdi_vk_forget_left(vk);
+        slot->timed = NULL; /* its queries may never be written */
+        slot->timed_count = 0;
     }
     if (result != HD_OK && !slot->by_host) {
         /* Clears of histories may be under way from this slot's pools. */

@@ -1,6 +1,7 @@
 #include "state.h"
 
 #include "alloc.h"
+#include "clock.h"
 
 /* The host queue: one thread, started with the first frame that has host passes, which runs the host submits of frames
  * in order. It waits on the CPU for the timelines that a submit waits for, calls the passes, and signals the host
@@ -39,10 +40,12 @@ static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t fra
 {
     wait_for(vk, submit->semaphores, submit->values, submit->wait_count);
     for (uint32_t p = 0; p < submit->pass_count && !lost(vk); p++) {
-        const hdi_vk_host_pass *pass = &submit->passes[p];
+        hdi_vk_host_pass *pass = &submit->passes[p];
+        pass->begin_ns = vk->times ? hdi_clock_ns() : 0;
         hd_recorder recorder = {.host = pass, .vk = vk, .worker = HD_NONE, .frame_index = frame};
         if (pass->record)
             pass->record(&recorder, pass->user);
+        pass->end_ns = vk->times ? hdi_clock_ns() : 0;
     }
     if (submit->signal == 0)
         return;

@@ -27,6 +27,13 @@ const char *hdi_vk_load_device(hd_vk *vk)
         (PFN_vkCmdBeginDebugUtilsLabelEXT)vk->in.vkGetDeviceProcAddr(vk->device, "vkCmdBeginDebugUtilsLabelEXT");
     vk->fn.vkCmdEndDebugUtilsLabelEXT =
         (PFN_vkCmdEndDebugUtilsLabelEXT)vk->in.vkGetDeviceProcAddr(vk->device, "vkCmdEndDebugUtilsLabelEXT");
+    vk->fn.vkSetDebugUtilsObjectNameEXT =
+        (PFN_vkSetDebugUtilsObjectNameEXT)vk->in.vkGetDeviceProcAddr(vk->device, "vkSetDebugUtilsObjectNameEXT");
+    vk->fn.vkGetCalibratedTimestampsEXT =
+        (PFN_vkGetCalibratedTimestampsEXT)vk->in.vkGetDeviceProcAddr(vk->device, "vkGetCalibratedTimestampsEXT");
+    if (!vk->fn.vkGetCalibratedTimestampsEXT)
+        vk->fn.vkGetCalibratedTimestampsEXT =
+            (PFN_vkGetCalibratedTimestampsEXT)vk->in.vkGetDeviceProcAddr(vk->device, "vkGetCalibratedTimestampsKHR");
     vk->labels = vk->fn.vkCmdBeginDebugUtilsLabelEXT && vk->fn.vkCmdEndDebugUtilsLabelEXT;
     return NULL;
 }

@@ -98,6 +98,7 @@ hd_result hdi_vk_slot_reset(hd_vk *vk, hdi_vk_slot *slot)
     for (uint32_t i = 0; i < slot->import_count; i++)
         hdi_vk_free_views(vk, &slot->imports[i]);
     slot->import_count = 0;
+    hdi_vk_timing_collect(vk, slot);
     hd_result result = HD_OK;
     memset(slot->free_pools, 0, sizeof(slot->free_pools));
     for (hdi_vk_pool *pool = slot->pools; pool; pool = pool->next) {
@@ -128,6 +129,8 @@ void hdi_vk_slot_free(hd_vk *vk, hdi_vk_slot *slot)
     }
     for (uint32_t i = 0; i < slot->event_count; i++)
         vk->fn.vkDestroyEvent(vk->device, slot->events[i], NULL);
+    if (slot->queries)
+        vk->fn.vkDestroyQueryPool(vk->device, slot->queries, NULL);
     hdi_free(&vk->allocator, slot->events, slot->event_capacity * sizeof(*slot->events));
     hdi_arena_free(&slot->arena);
 }

@@ -1,6 +1,7 @@
 #include "state.h"
 
 #include "alloc.h"
+#include "clock.h"
 
 /* Records a plan: the commands of each submit are cut into batches of consecutive commands, each batch is one job and
  * one primary command buffer, and the submit lists its command buffers in order. Cutting is free for correctness,
@@ -75,7 +76,7 @@ static uint32_t cut(const hdi_vk_frame *frame, uint32_t s, uint32_t grain, hdi_v
         if (end ? c > begin || (count == 0 && after_host) : pass && passes >= grain && inside == 0) {
             if (out)
                 out[count] =
-                    (hdi_vk_batch){s, submit->command_begin + begin, c - begin, after_host && count == 0, NULL};
+                    (hdi_vk_batch){.submit = s, .command_begin = submit->command_begin + begin, .command_count = c - begin, .after_host = after_host && count == 0};
             count++;
             begin = c;
             passes = 0;
@@ -156,8 +157,8 @@ static hd_result enter_scope(hdi_vk_frame *frame, VkCommandBuffer commands, uint
     return result;
 }
 
-static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t command, uint32_t worker,
-                             scope_cursor *at)
+static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t command, uint32_t queue,
+                             uint32_t worker, scope_cursor *at)
 {
     hd_vk *vk = frame->vk;
     uint32_t pass = frame->plan.commands[command].index;
@@ -167,6 +168,8 @@ static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint
         VkDebugUtilsLabelEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = exec->name};
         vk->fn.vkCmdBeginDebugUtilsLabelEXT(commands, &info);
     }
+    if (frame->slot->timed)
+        hdi_vk_timing_stamp(frame, commands, queue, pass, 0);
     hd_result result = enter_scope(frame, commands, command, at);
     if (result == HD_OK && exec->record) {
         hd_recorder recorder = {
@@ -175,6 +178,8 @@ static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint
     }
     if (at->left && --at->left == 0)
         vk->fn.vkCmdEndRendering(commands);
+    if (frame->slot->timed)
+        hdi_vk_timing_stamp(frame, commands, queue, pass, 1);
     if (label)
         vk->fn.vkCmdEndDebugUtilsLabelEXT(commands);
     return result;
@@ -214,12 +219,13 @@ static hd_result record_commands(hdi_vk_frame *frame, hdi_vk_batch *batch, uint3
     hd_result result = HD_OK;
     if (batch->after_host)
         show_host_writes(frame, batch->commands);
+    uint32_t queue = frame->queue_of[frame->plan.submits[batch->submit].queue];
     scope_cursor at = {.next = scope_from(frame, batch->command_begin)};
     for (uint32_t c = batch->command_begin; c < batch->command_begin + batch->command_count && result == HD_OK; c++) {
         if (frame->before[c])
             join_frames(frame, batch->commands, &frame->joins[frame->before[c] - 1]);
         if (frame->plan.commands[c].kind == HD_COMMAND_PASS)
-            result = record_pass(frame, batch->commands, c, worker, &at);
+            result = record_pass(frame, batch->commands, c, queue, worker, &at);
         else
             hdi_vk_record_barriers(frame, batch->commands, &frame->plan.commands[c]);
     }
@@ -233,6 +239,8 @@ static void record_batches(uint32_t begin, uint32_t end, uint32_t worker, void *
     for (uint32_t b = begin; b < end; b++) {
         hdi_vk_batch *batch = &frame->batches[b];
         const hdi_vk_queue *queue = &vk->queues[frame->queue_of[frame->plan.submits[batch->submit].queue]];
+        batch->worker = worker;
+        batch->begin_ns = vk->times ? hdi_clock_ns() : 0;
         hd_result result;
         hdi_vk_pool *pool = hdi_vk_pool_take(vk, frame->slot, queue->family_index, &result);
         if (pool) {
@@ -243,6 +251,7 @@ static void record_batches(uint32_t begin, uint32_t end, uint32_t worker, void *
                 result = hdi_vk_result(vk, vk->fn.vkEndCommandBuffer(batch->commands), "vkEndCommandBuffer");
             hdi_vk_pool_give(vk, frame->slot, pool);
         }
+        batch->end_ns = vk->times ? hdi_clock_ns() : 0;
         if (result != HD_OK)
             hdi_vk_note_failure(frame->slot, result);
     }
@@ -251,6 +260,8 @@ static void record_batches(uint32_t begin, uint32_t end, uint32_t worker, void *
 hd_result hdi_vk_record(hdi_vk_frame *frame)
 {
     hd_result result = prepare_events(frame);
+    if (result == HD_OK)
+        result = hdi_vk_timing_begin(frame);
     if (result == HD_OK)
         result = cut_all(frame);
     if (result != HD_OK)

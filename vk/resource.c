@@ -141,9 +141,10 @@ static hd_result make_buffer(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap
     return result;
 }
 
-static hd_result get_object(hd_vk *vk, const hdi_vk_key *key, const hdi_vk_heap *heap, uint64_t offset, uint32_t res,
-                            hdi_vk_object **out)
+static hd_result get_object(const hdi_vk_frame *frame, const hdi_vk_key *key, const hdi_vk_heap *heap, uint64_t offset,
+                            uint32_t res, hdi_vk_object **out)
 {
+    hd_vk *vk = frame->vk;
     hd_result result = grow_buckets(vk);
     if (result != HD_OK)
         return result;
@@ -165,6 +166,10 @@ static hd_result get_object(hd_vk *vk, const hdi_vk_key *key, const hdi_vk_heap 
         hdi_free(&vk->allocator, object, sizeof(*object));
         return result;
     }
+    if (object->image)
+        hdi_vk_name(vk, VK_OBJECT_TYPE_IMAGE, (uint64_t)(uintptr_t)object->image, frame->decl.res_info[res].name);
+    else
+        hdi_vk_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)(uintptr_t)object->buffer, frame->decl.res_info[res].name);
     object->next = vk->buckets[bucket];
     vk->buckets[bucket] = object;
     vk->object_count++;
@@ -219,10 +224,10 @@ static hd_result bind_history(hdi_vk_frame *frame, const hd_plan_resource *histo
     }
     uint32_t turn = last && of ? last->turn : 0;
     hdi_vk_object *object = NULL;
-    hd_result result = get_object(vk, &pair.key, heap, pair.offset[1 - turn], history->id, &object);
+    hd_result result = get_object(frame, &pair.key, heap, pair.offset[1 - turn], history->id, &object);
     frame->bound[history->id] = object;
     if (result == HD_OK && of)
-        result = get_object(vk, &pair.key, heap, pair.offset[turn], of->id, &frame->bound[of->id]);
+        result = get_object(frame, &pair.key, heap, pair.offset[turn], of->id, &frame->bound[of->id]);
     if (result != HD_OK)
         return result;
 
@@ -292,7 +297,7 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
     if (flags & HDI_RES_HAS_HISTORY && frame->plan_index[frame->decl.res_pair[plan->id]] != HDI_NONE)
         return HD_OK; /* bound with its history */
     hdi_vk_key key = key_in_plan(frame, plan);
-    return get_object(frame->vk, &key, frame->heaps[plan->heap], plan->offset, plan->id, &frame->bound[plan->id]);
+    return get_object(frame, &key, frame->heaps[plan->heap], plan->offset, plan->id, &frame->bound[plan->id]);
 }
 
 hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)

@@ -56,6 +56,11 @@ typedef struct hdi_vk_instance_table {
     X(vkCmdPipelineBarrier2)                                                                                           \
     X(vkCmdSetEvent2)                                                                                                  \
     X(vkCmdWaitEvents2)                                                                                                \
+    X(vkCmdWriteTimestamp2)                                                                                            \
+    X(vkCreateQueryPool)                                                                                               \
+    X(vkDestroyQueryPool)                                                                                              \
+    X(vkResetQueryPool)                                                                                                \
+    X(vkGetQueryPoolResults)                                                                                           \
     X(vkCreateEvent)                                                                                                   \
     X(vkDestroyEvent)                                                                                                  \
     X(vkResetEvent)                                                                                                    \
@@ -87,6 +92,8 @@ typedef struct hdi_vk_device_table {
     HDI_VK_DEVICE_FUNCTIONS(HDI_VK_MEMBER)
     HDI_VK_MEMBER(vkCmdBeginDebugUtilsLabelEXT) /* null: no labels */
     HDI_VK_MEMBER(vkCmdEndDebugUtilsLabelEXT)
+    HDI_VK_MEMBER(vkSetDebugUtilsObjectNameEXT) /* null: no names */
+    HDI_VK_MEMBER(vkGetCalibratedTimestampsEXT) /* null: two time bases */
 #undef HDI_VK_MEMBER
 } hdi_vk_device_table;
 
@@ -198,6 +205,7 @@ typedef struct hdi_vk_queue {
     VkQueueFlags flags;    /* of the family */
     uint32_t family_index; /* in families */
     VkSemaphore timeline;
+    uint32_t timestamp_bits; /* of the family; 0: none */
     uint64_t base;      /* value with which the frames so far end */
     uint64_t submitted; /* highest value whose signal was handed to the driver (or to the host thread) */
 } hdi_vk_queue;
@@ -222,6 +230,8 @@ typedef struct hdi_vk_host_pass {
     void *user;
     hdi_vk_host_use *uses;
     uint32_t use_count;
+    uint32_t pass;
+    uint64_t begin_ns, end_ns;
 } hdi_vk_host_pass;
 
 typedef struct hdi_vk_host_submit {
@@ -232,6 +242,23 @@ typedef struct hdi_vk_host_submit {
     uint32_t pass_count;
     uint64_t signal; /* 0: none */
 } hdi_vk_host_submit;
+
+/* ---- times ---- */
+
+/* Something measured while its frame is in flight; on the GPU the times are in queries 2 * pass and 2 * pass + 1. */
+typedef struct hdi_vk_timed {
+    hd_vk_span span;
+    const uint64_t *host; /* begin and end, where the host thread writes them */
+} hdi_vk_timed;
+
+/* Times of a finished frame. */
+typedef struct hdi_vk_times {
+    uint64_t frame;
+    hd_vk_span *spans;
+    char *names; /* one after another, in the order of the spans */
+    uint32_t span_count, span_capacity, name_bytes, name_capacity;
+    bool calibrated;
+} hdi_vk_times;
 
 typedef struct hdi_vk_slot {
     hdi_arena arena;
@@ -246,6 +273,10 @@ typedef struct hdi_vk_slot {
     uint32_t host_submit_count;
     uint64_t frame;
     bool by_host;       /* the host thread waits for its frame and tells */
+    VkQueryPool queries;
+    uint32_t query_capacity, query_count;
+    hdi_vk_timed *timed; /* arena; null: nothing to collect */
+    uint32_t timed_count, timed_capacity;
     atomic_int failure; /* first hd_result of a worker or of a record callback's call */
 } hdi_vk_slot;
 
@@ -286,6 +317,8 @@ typedef struct hdi_vk_batch {
     uint32_t command_begin, command_count;
     bool after_host; /* begins with a barrier that shows what the host wrote */
     VkCommandBuffer commands;
+    uint32_t worker;
+    uint64_t begin_ns, end_ns; /* where frames are timed */
 } hdi_vk_batch;
 
 struct hd_recorder {
@@ -351,6 +384,13 @@ struct hd_vk {
     uint64_t frame; /* frames executed */
     hd_vk_frame_stats stats;
     atomic_int lost; /* the hd_result that ended it; also set by the host thread */
+
+    /* timing.c */
+    hdi_vk_times *times; /* ring */
+    uint32_t times_capacity;
+    uint64_t times_count; /* frames ever collected */
+    uint64_t calibrated_ticks, calibrated_ns;
+    bool calibrated;
 
     /* host.c */
     pthread_t host_thread;
@@ -445,6 +485,22 @@ hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost);
 /* For the last frame of a slot; for all frames. */
 hd_result hdi_vk_wait_slot(hd_vk *vk, const hdi_vk_slot *slot);
 hd_result hdi_vk_wait_all(hd_vk *vk);
+
+/* ---- timing.c ---- */
+/* An object's name for tools, where they listen; name may be null. */
+void hdi_vk_name(const hd_vk *vk, VkObjectType type, uint64_t handle, const char *name);
+hd_result hdi_vk_timing_open(hd_vk *vk, uint32_t frames);
+void hdi_vk_timing_close(hd_vk *vk);
+/* Queries and room for a frame; before it is recorded. Does nothing where frames are not timed. */
+hd_result hdi_vk_timing_begin(hdi_vk_frame *frame);
+/* Notes what there is to measure; the frame has been recorded. */
+hd_result hdi_vk_timing_note(hdi_vk_frame *frame);
+void hdi_vk_timing_note_submit(hdi_vk_frame *frame, uint32_t queue, uint64_t begin_ns, uint64_t end_ns);
+/* Any worker. after: 0 before the pass, 1 behind it. */
+void hdi_vk_timing_stamp(const hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t queue, uint32_t pass,
+                         uint32_t after);
+/* The slot's frame has finished. */
+void hdi_vk_timing_collect(hd_vk *vk, hdi_vk_slot *slot);
 
 /* ---- host.c ---- */
 hd_result hdi_vk_host_start(hd_vk *vk);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "clock.h"
 #include "declare_columns.h"
 
 /* Hands a recorded frame over: the plan's submits in the plan's order, neighbours on one queue in one call. Values of
@@ -153,6 +154,7 @@ static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk
     *out = (hdi_vk_host_pass){
         .record = frame->decl.pass_exec[pass].record,
         .user = frame->decl.pass_exec[pass].user,
+        .pass = pass,
         .uses = HDI_ARENA_ARRAY(&frame->slot->arena, hdi_vk_host_use, count),
         .use_count = count,
     };
@@ -272,11 +274,14 @@ static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits)
         while (s + count < frame->plan.submit_count && frame->queue_of[frame->plan.submits[s + count].queue] == q)
             count++;
         if (q != vk->queue_count) {
+            uint64_t start = vk->times ? hdi_clock_ns() : 0;
             hd_result result = hdi_vk_result(
                 vk, vk->fn.vkQueueSubmit2(vk->queues[q].desc.queue, count, &submits->infos[s], VK_NULL_HANDLE),
                 "vkQueueSubmit2");
             if (result != HD_OK)
                 return result;
+            if (vk->times)
+                hdi_vk_timing_note_submit(frame, q, start, hdi_clock_ns());
             for (uint32_t i = s; i < s + count; i++) {
                 if (submits->signals[i].value)
                     vk->queues[q].submitted = submits->signals[i].value;
@@ -295,6 +300,8 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame)
     hd_result result = copy_host_submits(frame);
     if (result == HD_OK)
         result = build(frame, &submits);
+    if (result == HD_OK)
+        result = hdi_vk_timing_note(frame);
     if (result != HD_OK)
         return result;
     result = hand_over(frame, &submits);

@@ -90,7 +90,8 @@ static hd_result open_device(hd_vk *vk, const hd_vk_desc *desc)
     if (result != HD_OK)
         return result;
     number_families(vk);
-    return make_timelines(vk);
+    result = hdi_vk_timing_open(vk, desc->timed_frames);
+    return result == HD_OK ? make_timelines(vk) : result;
 }
 
 hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
@@ -101,7 +102,7 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     const hd_vk_desc zero = {0};
     if (!desc)
         desc = &zero;
-    if (desc->frames_in_flight > HDI_VK_MAX_FRAMES || (desc->queue_count && !desc->queues) ||
+    if (desc->frames_in_flight > HDI_VK_MAX_FRAMES || desc->timed_frames > 1024 || (desc->queue_count && !desc->queues) ||
         (desc->queue_kind_count && !desc->queue_kinds))
         return HD_INVALID_ARGUMENT;
     PFN_vkGetInstanceProcAddr get = desc->get_instance_proc ? desc->get_instance_proc : hdi_vk_find_loader();
@@ -171,6 +172,7 @@ void hd_vk_destroy(hd_vk *vk)
             vk->in.vkDestroyInstance(vk->instance, NULL);
     }
     hdi_vk_free_sizes(vk);
+    hdi_vk_timing_close(vk);
     hdi_free(&vk->allocator, vk->imports, vk->import_capacity * sizeof(*vk->imports));
     hdi_free(&vk->allocator, vk->pairs, vk->pair_capacity * sizeof(*vk->pairs));
     pthread_mutex_destroy(&vk->size_lock);
@@ -188,6 +190,8 @@ hd_result hd_vk_wait(hd_vk *vk)
     if (!vk)
         return HD_INVALID_ARGUMENT;
     hd_result result = hdi_vk_wait_all(vk);
+    for (uint64_t i = 0; i < vk->slot_count && result == HD_OK; i++)
+        hdi_vk_timing_collect(vk, &vk->slots[(vk->frame + i) % vk->slot_count]); /* the oldest first */
     /* The host thread may have found the device lost while everything else came to its end. */
     return result != HD_OK ? result : (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
 }

@@ -39,12 +39,14 @@ static uint64_t make(void)
     return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
 
+#define NOTHING(name, ...)                                                                                             \
+    static VKAPI_ATTR void VKAPI_CALL vk_##name(__VA_ARGS__)                                                           \
+    {                                                                                                                  \
+    }
+
 /* ---- instance and physical device ---- */
 
-static VKAPI_ATTR void VKAPI_CALL vk_DestroyInstance(VkInstance instance, const VkAllocationCallbacks *memory)
-{
-}
-
+NOTHING(DestroyInstance, VkInstance instance, const VkAllocationCallbacks *memory)
 static VKAPI_ATTR VkResult VKAPI_CALL vk_EnumeratePhysicalDevices(VkInstance instance, uint32_t *count,
                                                                   VkPhysicalDevice *devices)
 {
@@ -117,10 +119,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL vk_CreateDevice(VkPhysicalDevice physical,
 
 /* ---- objects ---- */
 
-static VKAPI_ATTR void VKAPI_CALL vk_DestroyDevice(VkDevice device, const VkAllocationCallbacks *memory)
-{
-}
-
+NOTHING(DestroyDevice, VkDevice device, const VkAllocationCallbacks *memory)
 static VKAPI_ATTR void VKAPI_CALL vk_GetDeviceQueue(VkDevice device, uint32_t family, uint32_t index, VkQueue *out)
 {
     *out = (VkQueue)(uintptr_t)(family + 1);
@@ -181,14 +180,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL vk_CreateBuffer(VkDevice device, const VkB
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL vk_DestroyImage(VkDevice device, VkImage image, const VkAllocationCallbacks *memory)
-{
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_DestroyBuffer(VkDevice device, VkBuffer image, const VkAllocationCallbacks *memory)
-{
-}
-
+NOTHING(DestroyImage, VkDevice device, VkImage image, const VkAllocationCallbacks *memory)
+NOTHING(DestroyBuffer, VkDevice device, VkBuffer image, const VkAllocationCallbacks *memory)
 static VKAPI_ATTR VkResult VKAPI_CALL vk_AllocateMemory(VkDevice device, const VkMemoryAllocateInfo *info,
                                                         const VkAllocationCallbacks *memory, VkDeviceMemory *out)
 {
@@ -196,11 +189,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL vk_AllocateMemory(VkDevice device, const V
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL vk_FreeMemory(VkDevice device, VkDeviceMemory object,
-                                                const VkAllocationCallbacks *memory)
-{
-}
-
+NOTHING(FreeMemory, VkDevice device, VkDeviceMemory object, const VkAllocationCallbacks *memory)
 static VKAPI_ATTR VkResult VKAPI_CALL vk_MapMemory(VkDevice device, VkDeviceMemory memory, VkDeviceSize offset,
                                                    VkDeviceSize bytes, VkMemoryMapFlags flags, void **out)
 {
@@ -371,54 +360,31 @@ static VKAPI_ATTR void VKAPI_CALL vk_CmdPipelineBarrier2(VkCommandBuffer command
     }
 }
 
-static VKAPI_ATTR void VKAPI_CALL vk_CmdSetEvent2(VkCommandBuffer commands, VkEvent event, const VkDependencyInfo *info)
-{
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_CmdWaitEvents2(VkCommandBuffer commands, uint32_t count, const VkEvent *events,
-                                                    const VkDependencyInfo *info)
-{
-}
-
+NOTHING(CmdSetEvent2, VkCommandBuffer commands, VkEvent event, const VkDependencyInfo *info)
+NOTHING(CmdWaitEvents2, VkCommandBuffer commands, uint32_t count, const VkEvent *events, const VkDependencyInfo *info)
 static VKAPI_ATTR VkResult VKAPI_CALL vk_ResetEvent(VkDevice device, VkEvent event)
 {
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL vk_CmdBeginRendering(VkCommandBuffer commands, const VkRenderingInfo *info)
+NOTHING(CmdBeginRendering, VkCommandBuffer commands, const VkRenderingInfo *info)
+NOTHING(CmdEndRendering, VkCommandBuffer commands)
+NOTHING(CmdSetViewport, VkCommandBuffer commands, uint32_t first, uint32_t count, const VkViewport *viewports)
+NOTHING(CmdSetScissor, VkCommandBuffer commands, uint32_t first, uint32_t count, const VkRect2D *scissors)
+NOTHING(CmdClearColorImage, VkCommandBuffer commands, VkImage image, VkImageLayout layout,
+        const VkClearColorValue *value, uint32_t count, const VkImageSubresourceRange *ranges)
+NOTHING(CmdClearDepthStencilImage, VkCommandBuffer commands, VkImage image, VkImageLayout layout,
+        const VkClearDepthStencilValue *value, uint32_t count, const VkImageSubresourceRange *ranges)
+NOTHING(CmdFillBuffer, VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize bytes,
+        uint32_t word)
+NOTHING(CmdWriteTimestamp2, VkCommandBuffer commands, VkPipelineStageFlags2 stage, VkQueryPool queries, uint32_t query)
+NOTHING(ResetQueryPool, VkDevice device, VkQueryPool queries, uint32_t first, uint32_t count)
+static VKAPI_ATTR VkResult VKAPI_CALL vk_GetQueryPoolResults(VkDevice device, VkQueryPool queries, uint32_t first,
+                                                             uint32_t count, size_t bytes, void *out,
+                                                             VkDeviceSize stride, VkQueryResultFlags flags)
 {
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_CmdEndRendering(VkCommandBuffer commands)
-{
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_CmdSetViewport(VkCommandBuffer commands, uint32_t first, uint32_t count,
-                                                    const VkViewport *viewports)
-{
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_CmdSetScissor(VkCommandBuffer commands, uint32_t first, uint32_t count,
-                                                   const VkRect2D *scissors)
-{
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_CmdClearColorImage(VkCommandBuffer commands, VkImage image, VkImageLayout layout,
-                                                        const VkClearColorValue *value, uint32_t count,
-                                                        const VkImageSubresourceRange *ranges)
-{
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_CmdClearDepthStencilImage(VkCommandBuffer commands, VkImage image,
-                                                               VkImageLayout layout,
-                                                               const VkClearDepthStencilValue *value, uint32_t count,
-                                                               const VkImageSubresourceRange *ranges)
-{
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_CmdFillBuffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset,
-                                                   VkDeviceSize bytes, uint32_t word)
-{
+    memset(out, 0, bytes);
+    return VK_NOT_READY;
 }
 
 /* ---- queues ---- */
@@ -530,6 +496,9 @@ static const entry entries[] = {
     ENTRY(ResetEvent),
     ENTRY(CreateQueryPool),
     ENTRY(DestroyQueryPool),
+    ENTRY(CmdWriteTimestamp2),
+    ENTRY(ResetQueryPool),
+    ENTRY(GetQueryPoolResults),
     ENTRY(CmdBeginRendering),
     ENTRY(CmdEndRendering),
     ENTRY(CmdSetViewport),

@@ -25,6 +25,9 @@ typedef struct hd_vk_desc {
     hd_log log;
     hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned */
     uint32_t frames_in_flight; /* 0: 2; at most 4 */
+    uint32_t timed_frames;     /* measures frames and keeps the times of so many, at most 1024; 0: none. An adopted device
+                                * must have hostQueryReset enabled for it, and VK_KHR_calibrated_timestamps or the EXT one
+                                * for one time base */
 
     /* Adopt: with device set, heddle uses these and destroys none of them. The device must have synchronization2,
      * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled, and separateDepthStencilLayouts where
@@ -91,6 +94,38 @@ typedef struct hd_vk_frame_stats {
     uint64_t memory_bytes;                   /* device memory that heddle holds for graph resources */
 } hd_vk_frame_stats;
 void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out);
+
+/* ---- times of finished frames, where hd_vk_desc.timed_frames says so ---- */
+
+typedef enum hd_vk_span_kind {
+    HD_VK_SPAN_PASS,      /* on the GPU: from when its commands could begin at the earliest to their end */
+    HD_VK_SPAN_HOST_PASS, /* a host pass's callback */
+    HD_VK_SPAN_RECORD,    /* a job that recorded passes; pass: the first of them */
+    HD_VK_SPAN_SUBMIT,    /* one vkQueueSubmit2 */
+} hd_vk_span_kind;
+
+typedef struct hd_vk_span {
+    hd_vk_span_kind kind;
+    uint32_t queue;            /* index in hd_vk_info.queues; queue_count: the host's */
+    uint32_t pass;             /* index, or HD_NONE */
+    uint32_t worker;           /* of a record job; else HD_NONE */
+    uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC, the GPU's too */
+    const char *name;          /* of the pass; never null */
+} hd_vk_span;
+
+typedef struct hd_vk_times {
+    uint64_t frame;  /* hd_vk_frame_index */
+    bool calibrated; /* else the GPU's times are set so that no frame begins before it was submitted */
+    uint32_t span_count;
+    const hd_vk_span *spans; /* until the next hd_vk_execute or hd_vk_wait */
+} hd_vk_times;
+
+/* back: 0 for the newest frame that is known to have finished, 1 for the one before it, ... A frame is known to have
+ * finished once its place in the frames in flight was taken by another, or after hd_vk_wait. HD_INVALID_ARGUMENT: not kept. */
+hd_result hd_vk_times_get(const hd_vk *vk, uint32_t back, hd_vk_times *out);
+/* All frames that are kept, as JSON in the trace event format: Perfetto and chrome://tracing open it. HD_OK, HD_IO,
+ * HD_OUT_OF_MEMORY. */
+hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
 
 /* ---- inside a record callback; any worker ---- */
 
