@@ -4,69 +4,21 @@
 
 /* Attach: the rendering scopes of the plan, and how each begins and ends with its attachments.
  *
- * Load ops follow from the access. A store op is kept where the next use in the order of the schedule reads a piece of
- * what the pass wrote, or where nothing comes next and the content outlives the frame: one look at each written epoch
- * and the one behind it. A pass joins the scope of the pass before it when nothing stands between their commands and
- * they have the same attachments, which the second one goes on with; the commands are counted here as plan.c will emit
- * them. Attachments stand in the order of the uses, so that the order of colors is the engine's. O(epochs + slots +
- * uses). */
+ * Load ops follow from the access. A store op is kept where somebody reads what the use leaves, which the hazards tell.
+ * A pass joins the scope of the pass before it when nothing stands between their commands and they have the same
+ * attachments, which the second one goes on with; the commands are counted here as plan.c will emit them. Attachments
+ * stand in the order of the uses, so that the order of colors is the engine's. O(slots + uses). */
 
 typedef struct work {
     const hdi_decl *decl;
-    const hdi_frozen *frozen;
     const hdi_hazards *hazards;
-    const hdi_synced *synced;
     const hdi_barriers *barriers;
-    uint8_t *use_kept; /* somebody reads what the use leaves */
+    const uint8_t *use_kept;
     hdi_attached *out;
     uint32_t command; /* the next in the plan */
-    uint32_t last;    /* the pass that ends the newest scope, HDI_NONE: nothing can join it any more */
 } work;
 
-/* ---- what is read later ---- */
-
-/* Without branches on what an epoch does, which is hard to foresee. A written epoch has one use; where an epoch only
- * reads, nothing is changed. */
-static void find_kept(work *w)
-{
-    const hdi_hazards *hazards = w->hazards;
-    for (uint32_t r = 0; r < w->decl->res_count; r++) {
-        uint32_t flags = w->decl->res_flags[r];
-        if (flags & HDI_RES_BUFFER || !hazards->res_used[r])
-            continue;
-        bool outlives = (flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
-        for (uint32_t seg = w->frozen->res_seg_begin[r]; seg < w->frozen->res_seg_begin[r + 1]; seg++) {
-            uint32_t next = outlives ? HDI_EPOCH_READS : HDI_EPOCH_WRITES;
-            for (uint32_t e = hazards->seg_epoch_begin[seg + 1]; e-- > hazards->seg_epoch_begin[seg];) {
-                const hdi_epoch *epoch = &hazards->epoch[e];
-                w->use_kept[hazards->entry_use[epoch->entry_begin]] |=
-                    (epoch->flags & HDI_EPOCH_WRITES) != 0 && next != HDI_EPOCH_WRITES; /* a read, or a final state */
-                next = epoch->flags;
-            }
-        }
-    }
-}
-
-/* ---- scopes ---- */
-
-static bool renders(const hdi_decl *decl, uint32_t pass)
-{
-    return decl->pass_type[pass] == HD_PASS_GFX && !(decl->pass_flags[pass] & HDI_PASS_NO_RENDERING);
-}
-
-static uint32_t store_op(const work *w, uint32_t use)
-{
-    if (!w->decl->access[w->decl->use_access[use]].writes)
-        return HDI_STORE_OP_NONE;
-    return w->use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
-}
-
-/* What an attachment of a pass whose uses begin at first is resolved into, where somebody reads that. */
-static uint32_t resolve_of(const work *w, uint32_t use, uint32_t first)
-{
-    uint32_t resolve = w->decl->use_exec[use].resolve;
-    return resolve && w->use_kept[first + resolve - 1] ? resolve - 1 : HD_NONE;
-}
+/* ---- attachments ---- */
 
 static uint32_t next_attachment(const hdi_decl *decl, uint32_t use, uint32_t end)
 {
@@ -102,95 +54,111 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
     }
 }
 
-/* The scope goes on: what its last pass leaves counts. */
-static void join(work *w, uint32_t pass)
+/* ---- scopes ---- */
+
+static inline uint32_t store_op(const work *w, const hdi_access_info *access, uint32_t use)
 {
-    hd_plan_scope *scope = &w->out->scope[w->out->scope_count - 1];
-    uint32_t first = w->decl->pass_use_begin[pass], end = w->decl->pass_use_begin[pass + 1], use = first;
+    if (!access->writes)
+        return HDI_STORE_OP_NONE;
+    return w->use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
+}
+
+/* What an attachment of a pass whose uses begin at first is resolved into, where somebody reads that. */
+static inline uint32_t resolve_of(const work *w, uint32_t use, uint32_t first)
+{
+    uint32_t resolve = w->decl->use_exec[use].resolve;
+    return resolve && w->use_kept[first + resolve - 1] ? resolve - 1 : HD_NONE;
+}
+
+/* The scope goes on: what its last pass leaves counts. */
+static void join(const work *w, hd_plan_scope *scope, uint32_t pass)
+{
+    const hdi_decl *decl = w->decl;
+    uint32_t first = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1], use = first;
     scope->command_count++;
     for (uint32_t i = 0; i < scope->attachment_count; i++, use++) {
         hd_plan_attachment *attachment = &w->out->attachment[scope->attachment_begin + i];
-        use = next_attachment(w->decl, use, end);
-        uint32_t store = store_op(w, use);
+        use = next_attachment(decl, use, end);
+        uint32_t store = store_op(w, &decl->access[decl->use_access[use]], use);
         if (store != HDI_STORE_OP_NONE) /* a pass that only reads leaves what the ones before it wrote */
             attachment->store = store;
         attachment->resolve = resolve_of(w, use, first);
     }
 }
 
-static void begin(work *w, uint32_t pass)
+/* Attachments of a pass, to next; returns their end. */
+static inline hd_plan_attachment *write_attachments(const work *w, uint32_t pass, hd_plan_attachment *next)
 {
-    uint32_t first = w->decl->pass_use_begin[pass], end = w->decl->pass_use_begin[pass + 1];
-    hd_plan_scope *scope = &w->out->scope[w->out->scope_count];
-    *scope = (hd_plan_scope){w->command, 1, w->out->attachment_count, 0};
-    for (uint32_t use = next_attachment(w->decl, first, end); use < end; use = next_attachment(w->decl, use + 1, end)) {
-        w->out->attachment[w->out->attachment_count++] =
-            (hd_plan_attachment){use - first, hdi_load_op(w->decl, use), store_op(w, use), resolve_of(w, use, first)};
-        scope->attachment_count++;
+    const hdi_decl *decl = w->decl;
+    const uint16_t *use_access = decl->use_access;
+    const hdi_use_exec *use_exec = decl->use_exec;
+    uint32_t first = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1];
+    for (uint32_t use = first; use < end; use++) {
+        if (!hdi_is_attachment(use_access[use]))
+            continue;
+        const hdi_access_info *access = &decl->access[use_access[use]];
+        uint32_t load = use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
+        next->use = use - first;
+        next->load = access->reads ? HDI_LOAD_OP_LOAD : load;
+        next->store = store_op(w, access, use);
+        next->resolve = resolve_of(w, use, first);
+        next++;
     }
-    w->out->scope_count += scope->attachment_count != 0;
-    w->last = scope->attachment_count ? pass : HDI_NONE;
-}
-
-static void visit_pass(work *w, uint32_t pass)
-{
-    if (!renders(w->decl, pass))
-        w->last = HDI_NONE;
-    else if (w->last != HDI_NONE && hdi_goes_on(w->decl, w->last, pass)) {
-        join(w, pass);
-        w->last = pass;
-    } else
-        begin(w, pass);
-    w->command++;
+    return next;
 }
 
 static void visit_submit(work *w, const hdi_submit *submit)
 {
+    const hdi_decl *decl = w->decl;
     const hdi_hazards *hazards = w->hazards;
-    w->last = HDI_NONE;
-    for (uint32_t pos = submit->first_pos; pos < submit->end_pos; pos++) {
-        uint32_t slot = hazards->queue_slot[hazards->queue_begin[submit->queue] + pos];
-        if (w->barriers->slot_pre[slot] != HDI_NONE) {
-            w->command++;
-            w->last = HDI_NONE;
+    const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[submit->queue]], *slot_pass = hazards->slot_pass;
+    const uint32_t *slot_pre = w->barriers->slot_pre, *slot_post = w->barriers->slot_post;
+    const uint8_t *pass_type = decl->pass_type, *pass_flags = decl->pass_flags;
+    hdi_attached *out = w->out;
+    hd_plan_scope *scope = out->scope + out->scope_count;
+    hd_plan_attachment *attachment = out->attachment + out->attachment_count;
+    uint32_t end = submit->end_pos, command = w->command;
+    uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
+    for (uint32_t pos = submit->first_pos; pos < end; pos++) {
+        uint32_t slot = slots[pos], pass = slot_pass[slot];
+        if (slot_pre[slot] != HDI_NONE) {
+            command++;
+            last = HDI_NONE;
         }
-        if (hazards->slot_pass[slot] != HDI_NONE)
-            visit_pass(w, hazards->slot_pass[slot]);
-        if (w->barriers->slot_post[slot] != HDI_NONE) {
-            w->command++;
-            w->last = HDI_NONE;
+        if (pass != HDI_NONE) {
+            if (pass_type[pass] != HD_PASS_GFX || pass_flags[pass] & HDI_PASS_NO_RENDERING) {
+                last = HDI_NONE;
+            } else if (last != HDI_NONE && hdi_goes_on(decl, last, pass)) {
+                join(w, scope - 1, pass);
+                last = pass;
+            } else {
+                hd_plan_attachment *next = write_attachments(w, pass, attachment);
+                *scope = (hd_plan_scope){command, 1, (uint32_t)(attachment - out->attachment),
+                                         (uint32_t)(next - attachment)};
+                scope += next != attachment;
+                last = next != attachment ? pass : HDI_NONE;
+                attachment = next;
+            }
+            command++;
+        }
+        if (slot_post[slot] != HDI_NONE) {
+            command++;
+            last = HDI_NONE;
         }
     }
+    out->scope_count = (uint32_t)(scope - out->scope);
+    out->attachment_count = (uint32_t)(attachment - out->attachment);
+    w->command = command;
 }
 
-static uint32_t count_attachments(const work *w)
+hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_synced *synced,
+                     const hdi_barriers *barriers, hdi_arena *arena, hdi_attached *out)
 {
-    uint32_t count = 0;
-    for (uint32_t use = 0; use < w->decl->use_count; use++)
-        count += hdi_is_attachment(w->decl->use_access[use]);
-    return count;
-}
-
-hd_result hdi_attach(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                     const hdi_synced *synced, const hdi_barriers *barriers, hdi_arena *arena, hdi_attached *out)
-{
-    work w = {.decl = decl,
-              .frozen = frozen,
-              .hazards = hazards,
-              .synced = synced,
-              .barriers = barriers,
-              .out = out,
-              .last = HDI_NONE};
-    *out = (hdi_attached){0};
-    uint32_t most = count_attachments(&w);
-    if (most == 0)
-        return HD_OK;
-    w.use_kept = HDI_ARENA_ZEROED(arena, uint8_t, decl->use_count);
-    out->scope = HDI_ARENA_ARRAY(arena, hd_plan_scope, (size_t)hazards->slot_count + 1);
-    out->attachment = HDI_ARENA_ARRAY(arena, hd_plan_attachment, most);
+    work w = {.decl = decl, .hazards = hazards, .barriers = barriers, .use_kept = hazards->use_kept, .out = out};
+    *out = (hdi_attached){.scope = HDI_ARENA_ARRAY(arena, hd_plan_scope, (size_t)hazards->slot_count + 1),
+                          .attachment = HDI_ARENA_ARRAY(arena, hd_plan_attachment, decl->use_count)};
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    find_kept(&w);
     for (uint32_t s = 0; s < synced->submit_count; s++)
         visit_submit(&w, &synced->submit[s]);
     return HD_OK;

@@ -160,7 +160,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
                              &t->merged, arena, &t->barriers);
     lap(desc, HD_PHASE_BARRIER, &since);
     if (result == HD_OK)
-        result = hdi_attach(decl, &t->frozen, &t->hazards, &t->synced, &t->barriers, arena, &t->attached);
+        result = hdi_attach(decl, &t->hazards, &t->synced, &t->barriers, arena, &t->attached);
     lap(desc, HD_PHASE_ATTACH, &since);
     if (result != HD_OK)
         hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);

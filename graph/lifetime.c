@@ -3,7 +3,9 @@
 #include "vk_numbers.h"
 
 /* Lifetime: for each resource and queue the first and last place where it is used, and what its last epochs leave to be
- * waited for. Extra slots that hold its barriers count as uses. O(entries + resources * queues). */
+ * waited for. Extra slots that hold its barriers count as uses. Most resources live on one GPU queue, where the epochs
+ * of a segment stand in order: the first and the last one tell all. O(segments + resources * queues + slots * queues),
+ * and entries of what several queues use. */
 
 static void extend(const hdi_hazards *hazards, hdi_lifetimes *out, uint32_t queues, uint32_t res, uint32_t slot)
 {
@@ -27,22 +29,21 @@ static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
     }
 }
 
-/* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. */
-static uint32_t *find_group_ends(const hdi_hazards *hazards, hdi_arena *arena, uint32_t *group_count)
+/* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
+static uint32_t *find_group_ends(const hdi_hazards *hazards, hdi_arena *arena)
 {
-    uint32_t count = 0;
-    for (uint32_t s = 0; s < hazards->slot_count; s++)
-        count = hazards->slot_group[s] + 1 > count ? hazards->slot_group[s] + 1 : count;
+    const uint32_t *slot_group = hazards->slot_group, *slot_pos = hazards->slot_pos;
+    const uint8_t *slot_queue = hazards->slot_queue;
+    uint32_t slots = hazards->slot_count, count = slots ? slot_group[slots - 1] + 1 : 0; /* groups stand in order */
     uint32_t *end = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)count + 1);
     if (!end)
         return NULL;
-    for (uint32_t s = 0; s < hazards->slot_count; s++) {
-        if (hazards->slot_queue[s] == 0)
-            end[hazards->slot_group[s]] = hazards->slot_pos[s];
+    for (uint32_t s = 0; s < slots; s++) {
+        if (slot_queue[s] == 0)
+            end[slot_group[s]] = slot_pos[s];
     }
     for (uint32_t g = 1; g <= count; g++) /* groups of host passes only */
         end[g] = end[g] > end[g - 1] ? end[g] : end[g - 1];
-    *group_count = count;
     return end;
 }
 
@@ -52,72 +53,125 @@ static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos
 }
 
 /* A tenant that comes after takes the bytes over behind a barrier; an image behind two where the last use writes. */
-static void close_stay(const hdi_hazards *hazards, const uint32_t *group_end, uint32_t group_count, uint32_t queue,
-                       hdi_stay *stay)
+static uint32_t close_of(const hdi_hazards *hazards, const uint32_t *group_end, uint32_t queue, const hdi_stay *stay)
 {
-    stay->close = stay->last;
     if (!group_end || queue != 0 || stay->first == HDI_NONE)
-        return;
-    uint32_t group = hazards->slot_group[slot_at(hazards, 0, stay->last)] + (stay->tail_writes ? 1 : 0);
-    stay->close = group_end[group < group_count ? group : group_count];
+        return stay->last;
+    return group_end[hazards->slot_group[slot_at(hazards, 0, stay->last)] + (stay->tail_writes != 0)];
 }
 
-/* The same where there is nothing but one GPU queue: slots are places, and epochs of a segment stand in their order. */
-static void one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                      const uint32_t *group_end, uint32_t group_count, hdi_lifetimes *out)
+/* The stay on the one GPU queue that a resource lives on; places are slots yet. */
+static inline hdi_stay stay_of(const hdi_frozen *frozen, const hdi_hazards *hazards, uint32_t res)
 {
-    for (uint32_t r = 0; r < decl->res_count; r++) {
-        hdi_stay stay = {.first = HDI_NONE};
-        for (uint32_t seg = frozen->res_seg_begin[r]; seg < frozen->res_seg_begin[r + 1]; seg++) {
-            uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_begin[seg + 1];
-            uint32_t extra = begin < end ? hazards->epoch[end - 1].extra : HDI_NONE;
+    const hdi_epoch *epoch = hazards->epoch;
+    hdi_stay stay = {.first = HDI_NONE};
+    for (uint32_t seg = frozen->res_seg_begin[res]; seg < frozen->res_seg_begin[res + 1]; seg++) {
+        const hdi_epoch *first = epoch + hazards->seg_epoch_begin[seg],
+                        *end = epoch + hazards->seg_epoch_begin[seg + 1];
+        if (first == end)
+            continue;
+        const hdi_epoch *last = end - 1;
+        if (last->flags & HDI_EPOCH_FINAL) {
+            uint32_t extra = last->extra;
             if (extra != HDI_NONE) { /* for a state that nothing but the end of the frame asks for */
                 stay.first = extra < stay.first ? extra : stay.first;
                 stay.last = extra > stay.last ? extra : stay.last;
             }
-            if (begin < end && hazards->epoch[end - 1].flags & HDI_EPOCH_FINAL)
-                end--;
-            if (begin == end)
+            if (first == last)
                 continue;
-            const hdi_epoch *first = &hazards->epoch[begin], *last = &hazards->epoch[end - 1];
-            stay.first = first->first < stay.first ? first->first : stay.first;
-            stay.last = last->last > stay.last ? last->last : stay.last;
-            /* An access without stages (present) is still a layout to be waited for. */
-            stay.tail_stages |= last->stages ? last->stages : HDI_STAGE_ALL_COMMANDS;
-            stay.tail_writes |= last->flags & HDI_EPOCH_WRITES ? last->access : 0;
+            last--;
         }
-        if (stay.first == HDI_NONE)
-            stay.last = HDI_NONE;
-        close_stay(hazards, group_end, group_count, 0, &stay);
-        out->stay[r] = stay;
-        out->res_first[r] = stay.first;
-        out->res_last[r] = stay.first == HDI_NONE ? 0 : stay.last;
-        out->res_close[r] = stay.first == HDI_NONE ? 0 : stay.close;
+        stay.first = first->first < stay.first ? first->first : stay.first;
+        stay.last = last->last > stay.last ? last->last : stay.last;
+        /* An access without stages (present) is still a layout to be waited for. */
+        stay.tail_stages |= last->stages ? last->stages : HDI_STAGE_ALL_COMMANDS;
+        stay.tail_writes |= last->flags & HDI_EPOCH_WRITES ? last->access : 0;
+    }
+    return stay;
+}
+
+/* Nothing but one GPU queue: slots are places. */
+static void one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
+                      const uint32_t *group_end, hdi_lifetimes *out)
+{
+    uint32_t *res_first = out->res_first, *res_last = out->res_last, *res_close = out->res_close;
+    const uint32_t *slot_group = hazards->slot_group;
+    for (uint32_t r = 0; r < decl->res_count; r++) {
+        hdi_stay *stay = &out->stay[r];
+        *stay = stay_of(frozen, hazards, r);
+        if (stay->first == HDI_NONE) {
+            stay->last = stay->close = res_first[r] = HDI_NONE;
+            res_last[r] = res_close[r] = 0;
+            continue;
+        }
+        stay->close = group_end ? group_end[slot_group[stay->last] + (stay->tail_writes != 0)] : stay->last;
+        res_first[r] = stay->first;
+        res_last[r] = stay->last;
+        res_close[r] = stay->close;
     }
 }
 
-/* The last slot that may not take over the bytes of a resource: on each queue, what comes before it is known there. */
-static uint32_t find_close(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, const hdi_stay *stay)
+/* By places, queue after queue as in queue_slot: the last slot of another queue that does not know that the slot there
+ * has finished; 0: none, or the first one. Clocks of one queue only rise. */
+static uint32_t *find_blind(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, hdi_arena *arena)
 {
+    uint32_t *blind = HDI_ARENA_ZEROED(arena, uint32_t, hazards->slot_count);
+    for (uint32_t k = 0; blind && k < queues; k++) {
+        const uint32_t *begin = hazards->queue_begin;
+        uint32_t known[HD_MAX_QUEUES] = {0}, before = HDI_NONE;
+        if (begin[k] == begin[k + 1])
+            continue;
+        known[k] = HDI_NONE;
+        for (uint32_t i = begin[k]; i <= begin[k + 1]; i++) {
+            bool at_end = i == begin[k + 1];
+            const uint32_t *clock = at_end ? NULL : &synced->slot_clock[(size_t)hazards->queue_slot[i] * queues];
+            for (uint32_t q = 0; q < queues; q++) {
+                uint32_t now = at_end ? begin[q + 1] - begin[q] : clock[q];
+                if (known[q] >= now)
+                    continue;
+                uint32_t *of = blind + begin[q];
+                for (uint32_t pos = before == HDI_NONE ? now : known[q]; pos < now; pos++)
+                    of[pos] = of[pos] > before ? of[pos] : before;
+                known[q] = now;
+            }
+            before = at_end ? before : hazards->queue_slot[i];
+        }
+    }
+    return blind;
+}
+
+/* What several queues use, or the host. Returns the last slot that may not take over its bytes: on each queue, what
+ * comes before it is known there. */
+static uint32_t several_queues(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
+                               uint32_t queues, uint32_t res, const uint32_t *group_end, const uint32_t *blind,
+                               hdi_lifetimes *out)
+{
+    hdi_stay *stay = &out->stay[(size_t)res * queues];
+    for (uint32_t seg = frozen->res_seg_begin[res]; seg < frozen->res_seg_begin[res + 1]; seg++) {
+        uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_begin[seg + 1];
+        for (uint32_t e = begin; e < end; e++) {
+            const hdi_epoch *epoch = &hazards->epoch[e];
+            if (epoch->queue_mask & (epoch->queue_mask - 1)) {
+                for (uint32_t k = epoch->entry_begin; k < epoch->entry_end; k++)
+                    extend(hazards, out, queues, res, hazards->entry_slot[k]);
+            } else if (epoch->queue_mask) {
+                extend(hazards, out, queues, res, epoch->first);
+                extend(hazards, out, queues, res, epoch->last);
+            }
+            if (epoch->extra != HDI_NONE)
+                extend(hazards, out, queues, res, epoch->extra);
+        }
+        if (end > begin)
+            add_tail(decl, hazards, &hazards->epoch[end - 1], stay);
+    }
     uint32_t close = 0;
     for (uint32_t q = 0; q < queues; q++) {
+        stay[q].close = close_of(hazards, group_end, q, &stay[q]);
         if (stay[q].first == HDI_NONE)
             continue;
-        const uint32_t *known = &synced->slot_known[(size_t)slot_at(hazards, q, stay[q].last) * queues];
-        for (uint32_t k = 0; k < queues; k++) {
-            uint32_t on_queue = hazards->queue_begin[k + 1] - hazards->queue_begin[k], last;
-            if (on_queue == 0)
-                continue;
-            if (k == q)
-                last = slot_at(hazards, q, stay[q].close);
-            else if (known[k] == HDI_NONE)
-                last = slot_at(hazards, k, on_queue - 1);
-            else if (hazards->slot_pos[known[k]] == 0)
-                continue;
-            else
-                last = slot_at(hazards, k, hazards->slot_pos[known[k]] - 1);
-            close = last > close ? last : close;
-        }
+        uint32_t own = slot_at(hazards, q, stay[q].close), other = blind[hazards->queue_begin[q] + stay[q].last];
+        close = own > close ? own : close;
+        close = other > close ? other : close;
     }
     return close;
 }
@@ -125,47 +179,42 @@ static uint32_t find_close(const hdi_hazards *hazards, const hdi_synced *synced,
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
                        const hdi_queues *queues, const hdi_synced *synced, hdi_arena *arena, hdi_lifetimes *out)
 {
-    uint32_t q_count = queues->count;
-    out->stay = HDI_ARENA_ARRAY(arena, hdi_stay, (size_t)decl->res_count * q_count);
+    uint32_t count = queues->count, gpu_mask = (1u << queues->gpu_count) - 1;
+    out->stay = HDI_ARENA_ARRAY(arena, hdi_stay, (size_t)decl->res_count * count);
     out->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_close = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    uint32_t group_count = 0, *group_end = hazards->slot_group ? find_group_ends(hazards, arena, &group_count) : NULL;
+    const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, arena) : NULL;
+    const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, arena) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    if (q_count == 1) {
-        one_queue(decl, frozen, hazards, group_end, group_count, out);
+    if (count == 1) {
+        one_queue(decl, frozen, hazards, group_end, out);
         return HD_OK;
     }
     for (uint32_t r = 0; r < decl->res_count; r++) {
-        hdi_stay *stay = &out->stay[(size_t)r * q_count];
-        for (uint32_t q = 0; q < q_count; q++)
-            stay[q] = (hdi_stay){.first = HDI_NONE, .last = HDI_NONE};
+        hdi_stay *stay = &out->stay[(size_t)r * count];
+        uint32_t mask = hazards->res_queues[r];
+        for (uint32_t q = 0; q < count; q++)
+            stay[q] = (hdi_stay){.first = HDI_NONE, .last = HDI_NONE, .close = HDI_NONE};
         out->res_first[r] = HDI_NONE;
-        out->res_last[r] = 0;
-        out->res_close[r] = 0;
-        if (!hazards->res_used[r])
+        out->res_last[r] = out->res_close[r] = 0;
+        if (!mask)
             continue;
-        for (uint32_t seg = frozen->res_seg_begin[r]; seg < frozen->res_seg_begin[r + 1]; seg++) {
-            uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_begin[seg + 1];
-            for (uint32_t e = begin; e < end; e++) {
-                const hdi_epoch *epoch = &hazards->epoch[e];
-                if (epoch->queue_mask & (epoch->queue_mask - 1)) {
-                    for (uint32_t k = epoch->entry_begin; k < epoch->entry_end; k++)
-                        extend(hazards, out, q_count, r, hazards->entry_slot[k]);
-                } else if (epoch->queue_mask) {
-                    extend(hazards, out, q_count, r, epoch->first);
-                    extend(hazards, out, q_count, r, epoch->last);
-                }
-                if (epoch->extra != HDI_NONE)
-                    extend(hazards, out, q_count, r, epoch->extra);
-            }
-            if (end > begin)
-                add_tail(decl, hazards, &hazards->epoch[end - 1], stay);
+        if (mask & (mask - 1) || !(mask & gpu_mask)) {
+            out->res_close[r] = several_queues(decl, frozen, hazards, count, r, group_end, blind, out);
+            continue;
         }
-        for (uint32_t q = 0; q < q_count; q++)
-            close_stay(hazards, group_end, group_count, q, &stay[q]);
-        out->res_close[r] = find_close(hazards, synced, q_count, stay);
+        uint32_t q = (uint32_t)__builtin_ctz(mask);
+        hdi_stay *own = &stay[q];
+        *own = stay_of(frozen, hazards, r);
+        out->res_first[r] = own->first;
+        out->res_last[r] = own->last;
+        own->first = hazards->slot_pos[own->first];
+        own->last = hazards->slot_pos[own->last];
+        own->close = close_of(hazards, group_end, q, own);
+        uint32_t close = slot_at(hazards, q, own->close), other = blind[hazards->queue_begin[q] + own->last];
+        out->res_close[r] = other > close ? other : close;
     }
     return HD_OK;
 }

@@ -197,7 +197,6 @@ typedef struct hdi_synced {
     uint32_t *slot_submit;
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
-    uint32_t *slot_known; /* [slot * queues + q]: first slot of queue q before which this one has finished, HDI_NONE */
 } hdi_synced;
 /* extra: edges beside those of the hazards. */
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_edge *extra, uint32_t extra_count,
@@ -269,8 +268,8 @@ typedef struct hdi_attached {
     hd_plan_scope *scope; /* as the plan has them */
     hd_plan_attachment *attachment;
 } hdi_attached;
-hd_result hdi_attach(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                     const hdi_synced *synced, const hdi_barriers *barriers, hdi_arena *arena, hdi_attached *out);
+hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_synced *synced,
+                     const hdi_barriers *barriers, hdi_arena *arena, hdi_attached *out);
 
 /* ---- plan ---- */
 

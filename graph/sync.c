@@ -96,24 +96,6 @@ static void sweep(work *w)
     w->slot_wait_begin[hazards->slot_count] = w->out->wait_count;
 }
 
-/* Turns the clocks round. Clocks of one queue only rise. */
-static void find_known(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out)
-{
-    for (size_t i = 0; i < (size_t)hazards->slot_count * queues; i++)
-        out->slot_known[i] = HDI_NONE;
-    for (uint32_t k = 0; k < queues; k++) {
-        uint32_t known[HD_MAX_QUEUES] = {0};
-        for (uint32_t i = hazards->queue_begin[k]; i < hazards->queue_begin[k + 1]; i++) {
-            uint32_t slot = hazards->queue_slot[i];
-            const uint32_t *clock = &out->slot_clock[(size_t)slot * queues];
-            for (uint32_t q = 0; q < queues; q++) {
-                for (; known[q] < clock[q]; known[q]++)
-                    out->slot_known[(size_t)slot_at(hazards, q, known[q]) * queues + k] = slot;
-            }
-        }
-    }
-}
-
 /* Submits in the order of their last slots: what they wait for then stands before them. */
 static void cut(work *w)
 {
@@ -145,7 +127,8 @@ static void cut(work *w)
         open_pos[q] = pos + 1;
     }
     for (uint32_t i = 0; i < out->wait_count; i++)
-        out->wait[i].value = out->submit[out->slot_submit[slot_at(hazards, out->wait[i].queue, out->wait[i].pos)]].signal;
+        out->wait[i].value =
+            out->submit[out->slot_submit[slot_at(hazards, out->wait[i].queue, out->wait[i].pos)]].signal;
 }
 
 /* Nobody waits for anybody: one submit. */
@@ -154,7 +137,6 @@ static void one_queue(const hdi_hazards *hazards, hdi_synced *out)
     uint32_t slots = hazards->slot_count;
     for (uint32_t s = 0; s < slots; s++) {
         out->slot_clock[s] = s;
-        out->slot_known[s] = s + 1 < slots ? s + 1 : HDI_NONE;
     }
     memset(out->slot_submit, 0, slots * sizeof(*out->slot_submit));
     memset(out->slot_round, 0, slots * sizeof(*out->slot_round));
@@ -173,7 +155,6 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * queues->count);
     out->slot_round = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    out->slot_known = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * queues->count);
     w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots + 1);
     w.signals = HDI_ARENA_ZEROED(arena, uint8_t, slots);
     if (arena->failed)
@@ -193,7 +174,6 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
         return HD_OK;
     }
     sweep(&w);
-    find_known(hazards, queues->count, out);
     cut(&w);
     return HD_OK;
 }
