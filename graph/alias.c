@@ -6,10 +6,17 @@
  * all uses of the other, on whatever queues they are. Histories, what they are of, and host-visible buffers share with
  * nobody.
  *
- * Each heap is packed in several orders and the smallest result stays, ties to the first; once one is as small as the most
- * bytes alive at once, no other is tried, and those that gain the least only where memory is what matters. Which resource takes over whose bytes is found last (alias_tenants.c). */
+ * Each heap is packed in several orders and the smallest result stays, ties to the first; once one is as small as the
+ * most bytes alive at once, no other is tried, and those that gain the least only where memory is what matters. What is
+ * far above the most bytes alive at once then is searched for something better (alias_search.c). Which resource takes
+ * over whose bytes is found last (alias_tenants.c). */
 
 enum { LONG_LIFE = 512 }; /* slots */
+enum {
+    NEAR = 56,
+    GOAL = 64
+}; /* the parts of the least that a heap may be larger: to be left alone, to be searched for */
+enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */
 enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT };
 
 typedef struct work {
@@ -19,8 +26,9 @@ typedef struct work {
     hdi_pack pack;
     hdi_placed *out;
     uint64_t *key, *scratch_key, *offset;
-    uint32_t *order, *scratch;
-    bool thorough;
+    uint32_t *order, *scratch, *end;
+    const hdi_packing *how;
+    uint64_t enough; /* bytes that a heap may take before anything is done about it */
 } work;
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
@@ -44,8 +52,8 @@ static void choose_heaps(work *w)
         if (w->sizes->need[r].bytes == 0)
             continue;
         uint32_t memory = w->sizes->need[r].heap, h = 0;
-        uint32_t flags = (is_host_visible(w->decl, r) ? HD_HEAP_HOST : 0) |
-                         (w->sizes->res_persistent[r] ? HD_HEAP_PERSISTENT : 0);
+        uint32_t flags =
+            (is_host_visible(w->decl, r) ? HD_HEAP_HOST : 0) | (w->sizes->res_persistent[r] ? HD_HEAP_PERSISTENT : 0);
         while (h < out->heap_count && (out->heap[h].memory != memory || out->heap[h].flags != flags))
             h++;
         if (h == out->heap_count)
@@ -82,14 +90,45 @@ static uint64_t key_of(const work *w, uint32_t res, int how)
     }
 }
 
+/* Search from the packing that is there. With one queue lives may end before their groups do, in few places
+ * at first. */
+static bool improve(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
+{
+    static const uint32_t tenths[] = {10, 9, 8, 0};
+    uint64_t looks = w->how->search ? (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS : (uint64_t)count * QUICK_LOOKS;
+    uint64_t least;
+    if (!hdi_pack_least(&w->pack, by_first, count, w->lifetimes->res_last, &least))
+        return false;
+    uint64_t goal = least + least / GOAL, near = least + least / NEAR;
+    if (w->enough > near)
+        goal = near = w->enough;
+    if (*top <= near || !hdi_pack_search(&w->pack, by_first, count, goal, looks, w->offset, top))
+        return !w->pack.arena->failed;
+    if (w->pack.by_clocks || !w->how->search)
+        return true;
+    for (size_t i = 0; i < sizeof(tenths) / sizeof(tenths[0]) && *top > near; i++) {
+        uint64_t most = tenths[i] == 10 ? least : least / 10 * tenths[i];
+        if (hdi_pack_cut(&w->pack, by_first, count, most, w->end) == 0)
+            continue;
+        w->pack.end = w->end;
+        if (!hdi_pack_search(&w->pack, by_first, count, goal, looks, w->offset, top))
+            return false;
+    }
+    w->pack.end = w->lifetimes->res_close;
+    return true;
+}
+
 static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t count)
 {
     uint64_t least, best = UINT64_MAX, lives = 0;
     for (uint32_t i = 0; i < count; i++)
         lives += w->lifetimes->res_close[by_first[i]] - w->lifetimes->res_first[by_first[i]] + 1;
     /* Where everything lives long, packing by size has little to gain and much to look at. */
-    int orders = lives > (uint64_t)count * LONG_LIFE ? ORDER_IN_TIME + 1 : w->thorough ? ORDER_COUNT : ORDER_SIZE + 1;
-    if (!hdi_pack_least(&w->pack, by_first, count, &least))
+    int orders = lives > (uint64_t)count * LONG_LIFE ? ORDER_IN_TIME + 1
+                 : w->how->thorough                  ? ORDER_COUNT
+                                                     : ORDER_SIZE + 1;
+    const uint32_t *end = w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
+    if (!hdi_pack_least(&w->pack, by_first, count, end, &least))
         return false;
     for (int how = ORDER_IN_TIME; how < orders && best > least; how++) {
         uint64_t top;
@@ -107,6 +146,16 @@ static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t
         }
         if (top >= best)
             continue;
+        best = top;
+        for (uint32_t i = 0; i < count; i++)
+            w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
+    }
+    uint64_t top = best;
+    for (uint32_t i = 0; i < count; i++)
+        w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
+    if (best > least && (w->how->search || count <= FEW) && !improve(w, by_first, count, &top))
+        return false;
+    if (top < best) {
         best = top;
         for (uint32_t i = 0; i < count; i++)
             w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
@@ -140,15 +189,16 @@ static uint32_t sort_by_first(work *w, uint32_t slot_count, uint32_t *by_first)
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
-                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, bool thorough, hdi_arena *arena,
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how, hdi_arena *arena,
                     hdi_placed *out)
 {
     uint32_t n = decl->res_count;
-    work w = {.decl = decl, .sizes = sizes, .lifetimes = lifetimes, .out = out, .thorough = thorough};
+    work w = {.decl = decl, .sizes = sizes, .lifetimes = lifetimes, .out = out, .how = how, .enough = how->enough};
     w.pack = (hdi_pack){.sizes = sizes,
                         .hazards = hazards,
                         .synced = synced,
                         .lifetimes = lifetimes,
+                        .end = lifetimes->res_close,
                         .queues = queues->count,
                         .res_count = n,
                         .by_clocks = queues->count > 1,
@@ -163,21 +213,27 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     w.scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, n);
     w.order = HDI_ARENA_ARRAY(arena, uint32_t, n);
     w.scratch = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    w.end = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    w.pack.scratch = w.scratch;
     uint32_t *by_first = HDI_ARENA_ARRAY(arena, uint32_t, n), *in_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     choose_heaps(&w);
     uint32_t count = sort_by_first(&w, hazards->slot_count, by_first);
-    for (uint32_t heap = 0; heap < out->heap_count; heap++) {
-        uint32_t members = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            if (out->res_heap[by_first[i]] == heap)
-                in_heap[members++] = by_first[i];
+    for (uint32_t i = 0; i < 2 * out->heap_count;
+         i++) { /* first those in which nobody shares: they leave what they leave */
+        uint32_t heap = i % out->heap_count, members = 0;
+        if ((out->heap[heap].flags == 0) == (i < out->heap_count))
+            continue;
+        for (uint32_t k = 0; k < count; k++) {
+            if (out->res_heap[by_first[k]] == heap)
+                in_heap[members++] = by_first[k];
         }
         if (out->heap[heap].flags)
             line_up(&w, heap, in_heap, members);
         else if (!pack_heap(&w, heap, in_heap, members))
             return HD_OUT_OF_MEMORY;
+        w.enough -= out->heap[heap].bytes < w.enough ? out->heap[heap].bytes : w.enough;
     }
     hd_result result = arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, by_first, count, out);
     if (result != HD_OK)

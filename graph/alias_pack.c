@@ -14,7 +14,6 @@ enum { BUCKET_SLOTS = 64 };
 typedef struct entry {
     uint32_t offset, end, first, close;
 } entry;
-enum { UNIT = 256 };
 
 struct hdi_pack_bucket {
     entry *item;
@@ -30,7 +29,8 @@ static uint64_t align_up(uint64_t value, uint64_t alignment)
 /* All uses of a have finished before b starts, as far as the clocks know. */
 static bool comes_before(const hdi_pack *pack, uint32_t a, uint32_t b)
 {
-    const hdi_stay *x = &pack->lifetimes->stay[(size_t)a * pack->queues], *y = &pack->lifetimes->stay[(size_t)b * pack->queues];
+    const hdi_stay *x = &pack->lifetimes->stay[(size_t)a * pack->queues],
+                   *y = &pack->lifetimes->stay[(size_t)b * pack->queues];
     for (uint32_t q = 0; q < pack->queues; q++) {
         if (x[q].first == HDI_NONE)
             continue;
@@ -61,7 +61,7 @@ bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b)
     }
     if (pack->by_clocks)
         return last[a] < first[b] && comes_before(pack, a, b);
-    return pack->lifetimes->res_close[a] < first[b];
+    return pack->end[a] < first[b];
 }
 
 /* ---- in a given order ---- */
@@ -154,7 +154,7 @@ static uint32_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t 
 
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
-    const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->lifetimes->res_close;
+    const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
     if (!pack->bucket) {
         pack->bucket_count = pack->hazards->slot_count / BUCKET_SLOTS + 1;
         pack->bucket = HDI_ARENA_ZEROED(pack->arena, struct hdi_pack_bucket, pack->bucket_count);
@@ -168,7 +168,8 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = order[i];
         const hd_memory_need *need = &pack->sizes->need[res];
-        uint64_t units = (need->bytes + UNIT - 1) / UNIT, alignment = need->alignment > UNIT ? need->alignment / UNIT : 1;
+        uint64_t units = (need->bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT,
+                 alignment = need->alignment > HDI_PACK_UNIT ? need->alignment / HDI_PACK_UNIT : 1;
         if (end + units + alignment > UINT32_MAX / 2) { /* a terabyte */
             *top = UINT64_MAX;
             return true;
@@ -182,10 +183,10 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
             if (!insert(pack, &pack->bucket[b], &e, res))
                 return false;
         }
-        offset[res] = (uint64_t)at * UNIT;
+        offset[res] = (uint64_t)at * HDI_PACK_UNIT;
         end = e.end > end ? e.end : end;
     }
-    *top = end * UNIT;
+    *top = end * HDI_PACK_UNIT;
     return true;
 }
 
@@ -246,7 +247,7 @@ static void give_back(free_list *list, uint64_t begin, uint64_t end)
 
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top)
 {
-    const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->lifetimes->res_close;
+    const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
     uint32_t slots = pack->hazards->slot_count;
     free_list list = {HDI_ARENA_ARRAY(pack->arena, range, (size_t)count + 2), 1};
     uint32_t *closing = HDI_ARENA_ARRAY(pack->arena, uint32_t, slots); /* newest of each slot, chained */
@@ -267,24 +268,6 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
         *top = end > *top ? end : *top;
         next[res] = closing[res_close[res]];
         closing[res_close[res]] = res;
-    }
-    return true;
-}
-
-bool hdi_pack_least(const hdi_pack *pack, const uint32_t *res, uint32_t count, uint64_t *least)
-{
-    uint64_t *change = HDI_ARENA_ZEROED(pack->arena, uint64_t, (size_t)pack->hazards->slot_count + 1), live = 0;
-    const uint32_t *end = pack->by_clocks ? pack->lifetimes->res_last : pack->lifetimes->res_close;
-    if (!change)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        change[pack->lifetimes->res_first[res[i]]] += pack->sizes->need[res[i]].bytes;
-        change[end[res[i]] + 1] -= pack->sizes->need[res[i]].bytes; /* unsigned wrap is undone by the running sum */
-    }
-    *least = 0;
-    for (uint32_t s = 0; s <= pack->hazards->slot_count; s++) {
-        live += change[s];
-        *least = live > *least ? live : *least;
     }
     return true;
 }

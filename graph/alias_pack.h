@@ -4,6 +4,9 @@
 
 #include "phases.h"
 
+/* Offsets in packers: the coarsest unit that all alignments of the .fgt format have in common. */
+enum { HDI_PACK_UNIT = 256 };
+
 /* What packers know of resources. first and close are slots: outside of them nobody shares bytes unsafely; between them
  * only the clocks can allow it, and with one GPU queue never do. */
 typedef struct hdi_pack {
@@ -11,8 +14,10 @@ typedef struct hdi_pack {
     const hdi_hazards *hazards;
     const hdi_synced *synced;
     const hdi_lifetimes *lifetimes;
+    const uint32_t *end; /* res_close of the lifetimes, or what hdi_pack_cut made of it */
     uint32_t queues, res_count;
     bool by_clocks;
+    uint32_t *scratch; /* as many as resources */
     hdi_arena *arena;
     struct hdi_pack_bucket *bucket; /* of hdi_pack_in_order, kept from order to order */
     uint32_t bucket_count;
@@ -21,15 +26,26 @@ typedef struct hdi_pack {
 /* All uses of one have finished before the other starts, whichever comes first. */
 bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
 
-/* Each resource, in the given order, at the lowest offset that is free of those that it may not share with. False: out of
- * memory. *top: bytes that the heap needs, UINT64_MAX: too many for this packer. */
+/* Each resource, in the given order, at the lowest offset that is free of those that it may not share with. False: out
+ * of memory. *top: bytes that the heap needs, UINT64_MAX: too many for this packer. */
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
-/* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows. */
+/* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows.
+ */
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
 
-/* Most bytes whose lives overlap: no packing needs less. */
-bool hdi_pack_least(const hdi_pack *pack, const uint32_t *res, uint32_t count, uint64_t *least);
+/* Goes on from a packing towards one that needs no more than goal, and replaces it by what it finds. looks: what it may
+ * cost, in looks of one resource at another. */
+bool hdi_pack_search(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
+                     uint64_t *offset, uint64_t *top);
+
+/* Most bytes whose lives overlap, where these end at `end`: no packing needs less. */
+bool hdi_pack_least(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const uint32_t *end,
+                    uint64_t *least);
+
+/* Lives that end earlier, each with its last use or behind it, wherever more than `most` bytes would be alive: barriers
+ * will stand there that the groups of the schedule do not need. How many. */
+uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *end);
 
 /* Whose bytes each resource takes over. */
 hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, hdi_placed *out);

@@ -5,8 +5,8 @@
 #include "csr.h"
 
 /* Tenants: a skyline over each heap, in order of first use, tells whose bytes each resource takes over: only the newest
- * tenant of each byte matters, older ones were handed over before. O(resources * log pieces + tenants), and the moving of
- * pieces. */
+ * tenant of each byte matters, older ones were handed over before. O(resources * log pieces + tenants), and the moving
+ * of pieces. */
 
 typedef struct piece {
     uint64_t offset, end;
@@ -81,8 +81,8 @@ static bool cover(hdi_arena *arena, skyline *sky, pair_list *pairs, uint32_t res
 hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, hdi_placed *out)
 {
     hdi_arena *arena = pack->arena;
-    pair_list pairs = {HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + 64), HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + 64), 0,
-                       count + 64};
+    pair_list pairs = {HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + 64),
+                       HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + 64), 0, count + 64};
     skyline sky = {HDI_ARENA_ARRAY(arena, piece, 2 * (size_t)count + 3), 0};
     if (arena->failed)
         return HD_OUT_OF_MEMORY;

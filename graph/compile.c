@@ -144,9 +144,12 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK)
         result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, arena, &t->lifetimes);
     lap(desc, HD_PHASE_LIFETIME, &since);
+    hdi_packing packing = {.thorough = goal->cap || goal->order != HD_ORDER_OVERLAP,
+                           .search = goal->cap ? goal->window == 1 : goal->order != HD_ORDER_OVERLAP,
+                           .enough = goal->cap ? desc->memory_budget : 0};
     if (result == HD_OK)
-        result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes,
-                           goal->cap || goal->order == HD_ORDER_MEMORY, arena, &t->placed);
+        result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, arena,
+                           &t->placed);
     lap(desc, HD_PHASE_ALIAS, &since);
     if (result == HD_OK && t->hazards.memory_edge_count)
         result = sync_again(t, arena);

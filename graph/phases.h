@@ -228,12 +228,19 @@ typedef struct hdi_placed {
     uint64_t *res_offset;
     uint32_t *tenant_begin, *tenant; /* per resource: whose bytes it takes over */
 } hdi_placed;
+/* What packing may cost. thorough: all orders are tried. search: for long, and barriers may be added where resources give
+ * up bytes before their groups end. enough: bytes of all
+ * heaps below which less is not better. */
+typedef struct hdi_packing {
+    bool thorough, search;
+    uint64_t enough;
+} hdi_packing;
 /* Between queues: the last uses of tenants and the first uses of who takes their bytes. */
 hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
                            const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, hdi_edge **edge,
                            uint32_t *edge_count);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
-                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, bool thorough, hdi_arena *arena,
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how, hdi_arena *arena,
                     hdi_placed *out);
 
 /* ---- merge: only when asked for ---- */
