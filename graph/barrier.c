@@ -18,6 +18,7 @@ typedef struct work {
     const hdi_merged *merged;
     hdi_arena *arena;
     hdi_request_list *list;
+    uint64_t *wait_stages; /* per slot */
 } work;
 
 /* What an epoch does on one queue. first > last: nothing. */
@@ -87,12 +88,22 @@ static uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
     return 2 * (w->synced->submit[w->synced->slot_submit[slot_at(w, queue, pos)]].end_pos - 1) + 1;
 }
 
-/* Everything of the epoch before that is on other queues is known from some point on. */
-static uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t queue, uint32_t limit, uint32_t low)
+/* Stages of a queue count on the semaphore that first told it of a place on another one. */
+static void rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint64_t stages)
+{
+    uint32_t slot = w->synced->slot_known[(size_t)slot_at(w, other, pos) * w->queues->count + queue];
+    if (slot != HDI_NONE)
+        w->wait_stages[slot] |= stages;
+}
+
+/* Everything of the epoch before that is on other queues is known from some point on; stages count on that. */
+static uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t queue, uint32_t limit, uint32_t low,
+                             uint64_t stages)
 {
     for (uint32_t mask = before->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
         uint32_t other = (uint32_t)__builtin_ctz(mask);
-        uint32_t point = known_at(w, queue, other, side_of(w, before, other).last, limit);
+        uint32_t pos = side_of(w, before, other).last, point = known_at(w, queue, other, pos, limit);
+        rely(w, queue, other, pos, stages);
         low = point > low ? point : low;
     }
     return low;
@@ -148,7 +159,7 @@ typedef struct handover {
     bool others;             /* some were on other queues */
 } handover;
 
-static handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t limit)
+static handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages)
 {
     handover h = {0};
     uint32_t queues = w->queues->count;
@@ -161,6 +172,7 @@ static handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t
             h.low = low > h.low ? low : h.low;
             if (q != queue) {
                 h.others = true;
+                rely(w, queue, q, stay[q].last, stages);
                 continue;
             }
             h.stages |= stay[q].tail_stages;
@@ -220,7 +232,9 @@ static void at_consumer(work *w, const step *s)
     if (s->needs_layout)
         make_image(s, &request);
     if (!s->before) {
-        handover h = tenants_of(w, s->res, queue, to.first);
+        handover h = tenants_of(w, s->res, queue, to.first, to.stages);
+        if (h.others && h.stages) /* what the barrier chains with */
+            tenants_of(w, s->res, queue, to.first, h.stages);
         if (h.stages || h.others)
             take_over(w, s, &request, &h, &to);
         else if (s->needs_layout)
@@ -234,7 +248,7 @@ static void at_consumer(work *w, const step *s)
     request.src_access = from.access & HDI_WRITE_BITS;
     if (from.first != HDI_NONE)
         request.low = behind_pos(w, queue, from.last);
-    request.low = after_others(w, s->before, queue, to.first, request.low);
+    request.low = after_others(w, s->before, queue, to.first, request.low, to.stages | from.stages);
     if (!s->needs_layout) {
         /* From other queues alone: the semaphore has done it. */
         if (from.first != HDI_NONE)
@@ -265,11 +279,21 @@ static void everybody(const work *w, const step *s, uint32_t queue, hdi_request 
         request->dst_stages |= HDI_STAGE_ALL_COMMANDS;
 }
 
+/* The users behind a step on other queues count on semaphores for what was done on one. */
+static void others_rely(const work *w, const hdi_epoch *behind, uint32_t queue, uint32_t pos)
+{
+    for (uint32_t mask = behind->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(mask);
+        rely(w, k, queue, pos, side_of(w, behind, k).stages);
+    }
+}
+
 static void at_producer(work *w, const step *s)
 {
     uint32_t queue = (uint32_t)__builtin_ctz(s->before->queue_mask), host = w->queues->host;
     side from = side_of(w, s->before, queue), own = side_of(w, s->behind, queue);
     uint32_t low = behind_pos(w, queue, from.last), end = submit_end(w, queue, from.last);
+    others_rely(w, s->behind, queue, from.last);
     hdi_request request = request_of(s, queue, low, end);
     request.src_stages = from.stages;
     request.src_access = from.access & HDI_WRITE_BITS;
@@ -314,7 +338,7 @@ static void transfer(work *w, const step *s)
     release.dst_stages = HDI_STAGE_ALL_COMMANDS;
     release.reason = HD_REASON_RELEASE;
     hdi_request_add(w->list, &release);
-    hdi_request acquire = request_of(s, target, after_others(w, s->before, target, to.first, 0),
+    hdi_request acquire = request_of(s, target, after_others(w, s->before, target, to.first, 0, HDI_STAGE_ALL_COMMANDS),
                                      before_pos(w, target, to.first));
     make_image(s, &acquire);
     acquire.src_family = release.src_family;
@@ -331,13 +355,14 @@ static void at_extra(work *w, const step *s)
     hdi_request request = request_of(s, queue, 0, 2 * pos);
     make_image(s, &request);
     everybody(w, s, queue, &request);
+    others_rely(w, s->behind, queue, pos);
     if (s->before) {
         side from = side_of(w, s->before, queue);
         request.src_stages = from.stages;
         request.src_access = from.access & HDI_WRITE_BITS;
         if (from.first != HDI_NONE)
             request.low = behind_pos(w, queue, from.last);
-        request.low = after_others(w, s->before, queue, pos, request.low);
+        request.low = after_others(w, s->before, queue, pos, request.low, HDI_STAGE_ALL_COMMANDS);
         if (from.first == HDI_NONE)
             request.src_stages = request.dst_stages & ~HDI_STAGE_HOST;
     }
@@ -382,6 +407,10 @@ static void visit_segment(work *w, uint32_t seg)
             at_extra(w, &s);
             break;
         default: /* semaphores do it all */
+            for (uint32_t mask = s.before ? s.before->queue_mask : 0; mask; mask &= mask - 1) {
+                uint32_t q = (uint32_t)__builtin_ctz(mask);
+                others_rely(w, s.behind, q, side_of(w, s.before, q).last);
+            }
             break;
         }
         layout = s.behind->layout;
@@ -398,7 +427,10 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     hdi_arena_mark mark = hdi_arena_here(arena);
     hdi_request_list list = {.arena = arena};
     hdi_request_reserve(&list, hazards->epoch_count + hazards->epoch_count / 4 + 64);
-    work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, merged, arena, &list};
+    out->slot_wait_stages = HDI_ARENA_ZEROED(arena, uint64_t, hazards->slot_count);
+    work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, merged, arena, &list, out->slot_wait_stages};
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
     for (uint32_t seg = 0; seg < frozen->seg_count; seg++)
         visit_segment(&w, seg);
     if (arena->failed)
@@ -406,10 +438,11 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     hd_result result = hdi_place_barriers(decl, frozen, queues, hazards, synced, &list, arena, out);
     if (result != HD_OK)
         return result;
-    const hdi_arena_kept out_arrays[] = {{&out->slot_pre, hazards->slot_count * sizeof(*out->slot_pre)},
+    const hdi_arena_kept out_arrays[] = {{&out->slot_wait_stages, hazards->slot_count * sizeof(*out->slot_wait_stages)},
+                                         {&out->slot_pre, hazards->slot_count * sizeof(*out->slot_pre)},
                                          {&out->slot_post, hazards->slot_count * sizeof(*out->slot_post)},
                                          {&out->batch, out->batch_count * sizeof(*out->batch)},
                                          {&out->barrier, out->barrier_count * sizeof(*out->barrier)}};
-    hdi_arena_keep(arena, mark, out_arrays, 4);
+    hdi_arena_keep(arena, mark, out_arrays, 5);
     return HD_OK;
 }

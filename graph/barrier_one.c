@@ -361,6 +361,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     memcpy(w.seg_epoch, hazards->seg_epoch_begin, frozen->seg_count * sizeof(*w.seg_epoch));
+    out->slot_wait_stages = NULL;
     out->barrier_count = 0;
     walk(&w);
     if (w.mixed && !sort_barriers(&w, arena))

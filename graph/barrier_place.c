@@ -131,17 +131,30 @@ static void remember(recent *seen, const hdi_request *r, uint32_t point)
 
 /* Semaphores brought what happened before the request back to its own queue, by way of another one; for a request that
  * another one comes after, before its point. */
-static bool came_round(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request *r, uint32_t point)
+static bool came_round(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request *r, uint32_t point,
+                       uint64_t *wait_stages)
 {
     if (r->seg != HDI_NONE || r->dst_stages & HDI_STAGE_HOST)
         return false;
-    uint32_t slot = hazards->queue_slot[hazards->queue_begin[r->queue] + (r->early ? point : r->high) / 2];
-    return 2 * synced->slot_round[slot] > r->low;
+    const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[r->queue]];
+    uint32_t last = (r->early ? point : r->high) / 2;
+    if (2 * synced->slot_round[slots[last]] <= r->low)
+        return false;
+    uint32_t low = 0, high = last; /* the wait that brought it */
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (2 * synced->slot_round[slots[middle]] > r->low)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    wait_stages[slots[low]] |= r->dst_stages;
+    return true;
 }
 
 /* Keeps the items of a point that nothing stands for; returns how many. Images first: they are never dropped. */
 static uint32_t drop_spared(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request_list *list,
-                            uint32_t *items, uint32_t count, uint32_t point, recent *seen)
+                            uint32_t *items, uint32_t count, uint32_t point, recent *seen, uint64_t *wait_stages)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -150,7 +163,7 @@ static uint32_t drop_spared(const hdi_hazards *hazards, const hdi_synced *synced
     }
     for (uint32_t i = 0; i < count; i++) {
         const hdi_request *r = &list->item[items[i]];
-        if (is_spared(seen, r) || came_round(hazards, synced, r, point))
+        if (is_spared(seen, r) || came_round(hazards, synced, r, point, wait_stages))
             continue;
         if (r->seg == HDI_NONE)
             remember(seen, r, point);
@@ -237,7 +250,8 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
         }
         uint32_t count = begin[p + 1] - begin[p];
         if (count && list->global_count)
-            count = drop_spared(hazards, synced, list, items + begin[p], count, p - 2 * hazards->queue_begin[queue], &seen);
+            count = drop_spared(hazards, synced, list, items + begin[p], count, p - 2 * hazards->queue_begin[queue], &seen,
+                                 out->slot_wait_stages);
         if (count == 0)
             continue;
         *batch = out->batch_count;

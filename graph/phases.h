@@ -263,6 +263,7 @@ typedef struct hdi_barriers {
     hd_plan_batch *batch;
     hd_plan_barrier *barrier;
     uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
+    uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,

@@ -123,6 +123,14 @@ static uint64_t stages_of(const hdi_tables *t, uint32_t queue)
     return HDI_STAGE_ALL_COMMANDS | (queue == t->queues.host ? HDI_STAGE_HOST : 0);
 }
 
+/* What stands behind a wait and counts on it; all of it where nothing says more. */
+static uint64_t wait_stages(const hdi_tables *t, const hdi_submit *submit)
+{
+    uint32_t slot = t->hazards.queue_slot[t->hazards.queue_begin[submit->queue] + submit->first_pos];
+    uint64_t stages = submit->queue == t->queues.host || !t->barriers.slot_wait_stages ? 0 : t->barriers.slot_wait_stages[slot];
+    return stages & ~HDI_STAGE_HOST ? stages & ~HDI_STAGE_HOST : stages_of(t, submit->queue);
+}
+
 static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_wait *waits, cursor *at)
 {
     uint32_t wait_count = 0;
@@ -143,7 +151,7 @@ static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_w
             waits[wait_count++] = (hd_plan_wait){.queue = wait->queue,
                                                  .reason_pass = wait->reason_pass,
                                                  .value = wait->value,
-                                                 .stages = stages_of(t, from->queue)};
+                                                 .stages = wait_stages(t, from)};
         }
         add_commands(t, from, at);
         to->command_count = at->command_count - to->command_begin;

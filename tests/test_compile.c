@@ -324,3 +324,27 @@ Test(compile, an_empty_frame_is_a_plan)
     cr_assert_eq(view.resource_count, 0u);
     hd_graph_destroy(graph);
 }
+
+/* A wait holds back the stages that count on it and no others; where ownership arrives, all of them. */
+Test(compile, waits_name_their_stages)
+{
+    const uint64_t read_shaders = 0x88, vertex_attributes = UINT64_C(0x2000000000), all_commands = UINT64_C(0x10000);
+    const hd_plan *plan;
+    for (int how = 0; how < 3; how++) {
+        hd_graph *graph;
+        cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+        hd_resource made = how < 2 ? hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 4096})
+                                   : hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37});
+        hd_resource out = hd_graph_import(graph, &(hd_import_desc){.width = 64, .height = 64, .format = 37});
+        hd_access access = how == 0 ? HD_UNIFORM_READ : how == 1 ? HD_VERTEX_READ : HD_SAMPLED_GRAPHICS;
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE,
+                                             .uses = HD_USES({made, HD_STORAGE_WRITE_COMPUTE})});
+        hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({made, access}, {out, HD_COLOR_WRITE})});
+        cr_assert_eq(hdt_compile(graph, &(hd_compile_desc){.queues = queue_sets[1], .queue_count = 2}, &plan), HD_OK);
+        hd_plan_view view = hd_plan_read(plan);
+        cr_assert_eq(view.wait_count, 1u);
+        uint64_t expected = how == 0 ? read_shaders : how == 1 ? vertex_attributes : all_commands;
+        cr_assert_eq(view.waits[0].stages, expected, "%d: %llx", how, (unsigned long long)view.waits[0].stages);
+        hd_graph_destroy(graph);
+    }
+}
