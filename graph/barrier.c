@@ -88,12 +88,13 @@ static uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
     return 2 * (w->synced->submit[w->synced->slot_submit[slot_at(w, queue, pos)]].end_pos - 1) + 1;
 }
 
-/* Stages of a queue count on the semaphore that first told it of a place on another one. */
-static void rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint64_t stages)
+/* Stages of a queue count on the semaphore that first told it of a place on another one, known at the latest at `limit`.
+ * Returns the point where it did. */
+static uint32_t rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit, uint64_t stages)
 {
-    uint32_t slot = w->synced->slot_known[(size_t)slot_at(w, other, pos) * w->queues->count + queue];
-    if (slot != HDI_NONE)
-        w->wait_stages[slot] |= stages;
+    uint32_t point = known_at(w, queue, other, pos, limit);
+    w->wait_stages[slot_at(w, queue, point / 2)] |= stages;
+    return point;
 }
 
 /* Everything of the epoch before that is on other queues is known from some point on; stages count on that. */
@@ -102,8 +103,7 @@ static uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t qu
 {
     for (uint32_t mask = before->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
         uint32_t other = (uint32_t)__builtin_ctz(mask);
-        uint32_t pos = side_of(w, before, other).last, point = known_at(w, queue, other, pos, limit);
-        rely(w, queue, other, pos, stages);
+        uint32_t point = rely(w, queue, other, side_of(w, before, other).last, limit, stages);
         low = point > low ? point : low;
     }
     return low;
@@ -168,11 +168,10 @@ static handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t
         for (uint32_t q = 0; q < queues; q++) {
             if (stay[q].first == HDI_NONE)
                 continue;
-            uint32_t low = q == queue ? behind_pos(w, q, stay[q].last) : known_at(w, queue, q, stay[q].last, limit);
+            uint32_t low = q == queue ? behind_pos(w, q, stay[q].last) : rely(w, queue, q, stay[q].last, limit, stages);
             h.low = low > h.low ? low : h.low;
             if (q != queue) {
                 h.others = true;
-                rely(w, queue, q, stay[q].last, stages);
                 continue;
             }
             h.stages |= stay[q].tail_stages;
@@ -284,7 +283,8 @@ static void others_rely(const work *w, const hdi_epoch *behind, uint32_t queue, 
 {
     for (uint32_t mask = behind->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
         uint32_t k = (uint32_t)__builtin_ctz(mask);
-        rely(w, k, queue, pos, side_of(w, behind, k).stages);
+        side to = side_of(w, behind, k);
+        rely(w, k, queue, pos, to.first, to.stages);
     }
 }
 
