@@ -3,8 +3,8 @@
 
 /* THE table: what each named access does, where, and to whom it is allowed. Everything else looks it up here.
  *
- * A resolve runs in COLOR_ATTACHMENT_OUTPUT, also of depth: it reads the attachment with COLOR_ATTACHMENT_READ and writes
- * its target with COLOR_ATTACHMENT_WRITE (Vulkan 1.3, "Render Pass Multisample Resolve Operations"). */
+ * A resolve runs in COLOR_ATTACHMENT_OUTPUT, also of depth: it reads the attachment with COLOR_ATTACHMENT_READ and
+ * writes its target with COLOR_ATTACHMENT_WRITE (Vulkan 1.3, "Render Pass Multisample Resolve Operations"). */
 
 #define GFX (1u << HD_PASS_GFX)
 #define COMPUTE (1u << HD_PASS_COMPUTE)
@@ -19,7 +19,7 @@
 enum { READ = 1, WRITE = 2, RW = 3 };
 enum { IMAGE = 1, BUFFER = 2, BOTH = 3 };
 
-#define ROW_OF(kind, word, what, where, stage_bits, access_bits, image_layout, image_bits, buffer_bits, types)           \
+#define ROW_OF(kind, word, what, where, stage_bits, access_bits, image_layout, image_bits, buffer_bits, types)         \
     {                                                                                                                  \
         .name = word, .stages = stage_bits, .access = access_bits, .layout = image_layout, .image_usage = image_bits,  \
         .buffer_usage = buffer_bits, .reads = ((what)&READ) != 0, .writes = ((what)&WRITE) != 0, .pass_types = types,  \
@@ -47,33 +47,32 @@ const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST] = {
                                 HDI_LAYOUT_SHADER_READ_ONLY, HDI_IMAGE_USAGE_SAMPLED, 0, GFX),
     [HD_SAMPLED_COMPUTE] = ROW("sampled_compute", READ, IMAGE, HDI_STAGE_COMPUTE_SHADER, HDI_ACCESS_SHADER_SAMPLED_READ,
                                HDI_LAYOUT_SHADER_READ_ONLY, HDI_IMAGE_USAGE_SAMPLED, 0, GFX | COMPUTE),
-    [HD_STORAGE_READ_COMPUTE] = ROW("storage_read_compute", READ, BOTH, HDI_STAGE_COMPUTE_SHADER,
-                                    HDI_ACCESS_SHADER_STORAGE_READ, HDI_LAYOUT_GENERAL, HDI_IMAGE_USAGE_STORAGE,
-                                    HDI_BUFFER_USAGE_STORAGE, GFX | COMPUTE),
-    [HD_STORAGE_WRITE_COMPUTE] = ROW("storage_write_compute", WRITE, BOTH, HDI_STAGE_COMPUTE_SHADER,
-                                     HDI_ACCESS_SHADER_STORAGE_WRITE, HDI_LAYOUT_GENERAL, HDI_IMAGE_USAGE_STORAGE,
-                                     HDI_BUFFER_USAGE_STORAGE, GFX | COMPUTE),
-    [HD_STORAGE_RW_COMPUTE] =
-        ROW("storage_rw_compute", RW, BOTH, HDI_STAGE_COMPUTE_SHADER,
-            HDI_ACCESS_SHADER_STORAGE_READ | HDI_ACCESS_SHADER_STORAGE_WRITE, HDI_LAYOUT_GENERAL, HDI_IMAGE_USAGE_STORAGE,
-            HDI_BUFFER_USAGE_STORAGE, GFX | COMPUTE),
+    [HD_STORAGE_READ_COMPUTE] =
+        ROW("storage_read_compute", READ, BOTH, HDI_STAGE_COMPUTE_SHADER, HDI_ACCESS_SHADER_STORAGE_READ,
+            HDI_LAYOUT_GENERAL, HDI_IMAGE_USAGE_STORAGE, HDI_BUFFER_USAGE_STORAGE, GFX | COMPUTE),
+    [HD_STORAGE_WRITE_COMPUTE] =
+        ROW("storage_write_compute", WRITE, BOTH, HDI_STAGE_COMPUTE_SHADER, HDI_ACCESS_SHADER_STORAGE_WRITE,
+            HDI_LAYOUT_GENERAL, HDI_IMAGE_USAGE_STORAGE, HDI_BUFFER_USAGE_STORAGE, GFX | COMPUTE),
+    [HD_STORAGE_RW_COMPUTE] = ROW("storage_rw_compute", RW, BOTH, HDI_STAGE_COMPUTE_SHADER,
+                                  HDI_ACCESS_SHADER_STORAGE_READ | HDI_ACCESS_SHADER_STORAGE_WRITE, HDI_LAYOUT_GENERAL,
+                                  HDI_IMAGE_USAGE_STORAGE, HDI_BUFFER_USAGE_STORAGE, GFX | COMPUTE),
     [HD_UNIFORM_READ] = ROW("uniform_read", READ, BUFFER, SHADER_STAGES, HDI_ACCESS_UNIFORM_READ, HDI_LAYOUT_UNDEFINED,
                             0, HDI_BUFFER_USAGE_UNIFORM, GFX),
-    [HD_UNIFORM_READ_COMPUTE] = ROW("uniform_read_compute", READ, BUFFER, HDI_STAGE_COMPUTE_SHADER,
-                                    HDI_ACCESS_UNIFORM_READ, HDI_LAYOUT_UNDEFINED, 0, HDI_BUFFER_USAGE_UNIFORM,
-                                    GFX | COMPUTE),
+    [HD_UNIFORM_READ_COMPUTE] =
+        ROW("uniform_read_compute", READ, BUFFER, HDI_STAGE_COMPUTE_SHADER, HDI_ACCESS_UNIFORM_READ,
+            HDI_LAYOUT_UNDEFINED, 0, HDI_BUFFER_USAGE_UNIFORM, GFX | COMPUTE),
     [HD_VERTEX_READ] = ROW("vertex_read", READ, BUFFER, HDI_STAGE_VERTEX_ATTRIBUTE_INPUT,
                            HDI_ACCESS_VERTEX_ATTRIBUTE_READ, HDI_LAYOUT_UNDEFINED, 0, HDI_BUFFER_USAGE_VERTEX, GFX),
-    [HD_INDEX_READ] = ROW("index_read", READ, BUFFER, HDI_STAGE_INDEX_INPUT, HDI_ACCESS_INDEX_READ, HDI_LAYOUT_UNDEFINED,
-                          0, HDI_BUFFER_USAGE_INDEX, GFX),
+    [HD_INDEX_READ] = ROW("index_read", READ, BUFFER, HDI_STAGE_INDEX_INPUT, HDI_ACCESS_INDEX_READ,
+                          HDI_LAYOUT_UNDEFINED, 0, HDI_BUFFER_USAGE_INDEX, GFX),
     [HD_INDIRECT_READ] = ROW("indirect_read", READ, BUFFER, HDI_STAGE_DRAW_INDIRECT, HDI_ACCESS_INDIRECT_COMMAND_READ,
                              HDI_LAYOUT_UNDEFINED, 0, HDI_BUFFER_USAGE_INDIRECT, GFX | COMPUTE),
-    [HD_TRANSFER_SRC] = ROW("transfer_src", READ, BOTH, TRANSFER_STAGES, HDI_ACCESS_TRANSFER_READ,
-                            HDI_LAYOUT_TRANSFER_SRC, HDI_IMAGE_USAGE_TRANSFER_SRC, HDI_BUFFER_USAGE_TRANSFER_SRC,
-                            GFX | COMPUTE | TRANSFER),
-    [HD_TRANSFER_DST] = ROW("transfer_dst", WRITE, BOTH, TRANSFER_STAGES, HDI_ACCESS_TRANSFER_WRITE,
-                            HDI_LAYOUT_TRANSFER_DST, HDI_IMAGE_USAGE_TRANSFER_DST, HDI_BUFFER_USAGE_TRANSFER_DST,
-                            GFX | COMPUTE | TRANSFER),
+    [HD_TRANSFER_SRC] =
+        ROW("transfer_src", READ, BOTH, TRANSFER_STAGES, HDI_ACCESS_TRANSFER_READ, HDI_LAYOUT_TRANSFER_SRC,
+            HDI_IMAGE_USAGE_TRANSFER_SRC, HDI_BUFFER_USAGE_TRANSFER_SRC, GFX | COMPUTE | TRANSFER),
+    [HD_TRANSFER_DST] =
+        ROW("transfer_dst", WRITE, BOTH, TRANSFER_STAGES, HDI_ACCESS_TRANSFER_WRITE, HDI_LAYOUT_TRANSFER_DST,
+            HDI_IMAGE_USAGE_TRANSFER_DST, HDI_BUFFER_USAGE_TRANSFER_DST, GFX | COMPUTE | TRANSFER),
     [HD_HOST_READ] = ROW("host_read", READ, BOTH, HDI_STAGE_HOST, HDI_ACCESS_HOST_READ, HDI_LAYOUT_GENERAL, 0, 0, HOST),
     [HD_HOST_WRITE] =
         ROW("host_write", WRITE, BOTH, HDI_STAGE_HOST, HDI_ACCESS_HOST_WRITE, HDI_LAYOUT_GENERAL, 0, 0, HOST),

@@ -83,16 +83,27 @@ static void add_image(input *in, bool external)
     hd_sharing sharing = (hd_sharing)below(in, 3);
     hd_resource resource;
     if (external) {
-        hd_import_desc desc = {.width = width, .height = side, .depth = depth, .format = k.format, .mips = k.mips,
-                               .layers = k.layers, .samples = k.samples, .sharing = sharing};
+        hd_import_desc desc = {.width = width,
+                               .height = side,
+                               .depth = depth,
+                               .format = k.format,
+                               .mips = k.mips,
+                               .layers = k.layers,
+                               .samples = k.samples,
+                               .sharing = sharing};
         desc.initial_layout = layouts[below(in, 7)];
         desc.final_layout = below(in, 2) ? layouts[below(in, 7)] : 0;
         k.written = desc.initial_layout != 0;
         resource = hd_graph_import(in->graph, &desc);
     } else {
-        resource = hd_graph_image(in->graph, &(hd_image_desc){.name = "image", .width = width, .height = side,
-                                                              .depth = depth, .format = k.format, .mips = k.mips,
-                                                              .layers = k.layers, .samples = k.samples,
+        resource = hd_graph_image(in->graph, &(hd_image_desc){.name = "image",
+                                                              .width = width,
+                                                              .height = side,
+                                                              .depth = depth,
+                                                              .format = k.format,
+                                                              .mips = k.mips,
+                                                              .layers = k.layers,
+                                                              .samples = k.samples,
                                                               .sharing = sharing});
     }
     add_handle(in, resource, HD_NONE, &k);
@@ -184,7 +195,8 @@ static bool pick_access(input *in, const known *k, uint32_t type, hd_use *use, h
         uint32_t kind = 1 + below(in, 3);
         if (k->read_only || !k->written)
             kind = k->read_only ? 1 : 2;
-        *custom = (hd_custom_access){.stages = stages[below(in, 6)], .layout = 1, .reads = kind & 1, .writes = kind >> 1};
+        *custom =
+            (hd_custom_access){.stages = stages[below(in, 6)], .layout = 1, .reads = kind & 1, .writes = kind >> 1};
         custom->access = (custom->reads ? reads[below(in, 3)] : 0) | (custom->writes ? writes[below(in, 3)] : 0);
         custom->layout = wild(in) ? byte(in) : 1;
         use->access = HD_ACCESS_CUSTOM;
@@ -271,9 +283,9 @@ static void add_pass(input *in)
             continue;
         }
         count++;
-        uint32_t kind = uses[count - 1].access < HD_ACCESS_COUNT ? hdi_access_table[uses[count - 1].access].attachment : 0;
-        if (kind && count < want &&
-            add_resolve(in, &uses[count - 1], &steps[count - 1], &uses[count], &steps[count]))
+        uint32_t kind =
+            uses[count - 1].access < HD_ACCESS_COUNT ? hdi_access_table[uses[count - 1].access].attachment : 0;
+        if (kind && count < want && add_resolve(in, &uses[count - 1], &steps[count - 1], &uses[count], &steps[count]))
             count++;
     }
     uint32_t bits = byte(in);
@@ -288,7 +300,8 @@ static void add_pass(input *in)
         .use_count = count,
     };
     hd_pass pass = hd_graph_pass(in->graph, &desc);
-    HDT_FUZZ_CHECK((pass.id != 0) == (hd_graph_error(in->graph)->result == HD_OK), "a handle and an error that disagree");
+    HDT_FUZZ_CHECK((pass.id != 0) == (hd_graph_error(in->graph)->result == HD_OK),
+                   "a handle and an error that disagree");
     for (uint32_t u = 0; u < count && pass.id; u++) {
         step *s = &steps[u];
         known *k = &in->known[in->handles[s->at].root];

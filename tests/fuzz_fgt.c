@@ -3,7 +3,8 @@
 
 #include "fuzz.h"
 
-/* Any text is an error with its line, or a graph: one that can be written, read again as the same graph, and compiled. */
+/* Any text is an error with its line, or a graph: one that can be written, read again as the same graph, and compiled.
+ */
 
 static char *write_fgt(const hd_graph *graph, size_t *bytes)
 {

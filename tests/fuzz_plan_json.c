@@ -3,8 +3,8 @@
 
 #include "fuzz.h"
 
-/* Any text as the plan of one graph that has a bit of everything: it is refused with a sentence, or it is a plan that the
- * verifier judges, and that can be measured, explained, written and read again, right or wrong. */
+/* Any text as the plan of one graph that has a bit of everything: it is refused with a sentence, or it is a plan that
+ * the verifier judges, and that can be measured, explained, written and read again, right or wrong. */
 
 static void declare(hd_graph *graph)
 {
@@ -15,22 +15,26 @@ static void declare(hd_graph *graph)
         hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37, .mips = 3, .layers = 2});
     hd_resource data = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 4096});
     hd_resource target = hd_graph_import(
-        graph, &(hd_import_desc){.width = 64, .height = 64, .format = 37, .initial_layout = 1, .final_layout = 1000001002});
+        graph,
+        &(hd_import_desc){.width = 64, .height = 64, .format = 37, .initial_layout = 1, .final_layout = 1000001002});
     hd_resource before = hd_graph_history(graph, data), next;
     const hd_range mip = {.mip_count = 1, .layer_count = 1};
-    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .uses = HD_USES({data, HD_HOST_WRITE, {.bytes = 1024}})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.type = HD_PASS_HOST, .uses = HD_USES({data, HD_HOST_WRITE, {.bytes = 1024}})});
     hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
                                          .uses = HD_USES({before, HD_STORAGE_READ_COMPUTE},
                                                          {data, HD_STORAGE_WRITE_COMPUTE, {.offset = 1024}})});
     hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({depth, HD_DEPTH_WRITE}, {many, HD_COLOR_WRITE},
                                                          {color, HD_RESOLVE_WRITE, mip, .resolve_of = many})});
-    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER,
-                                         .uses = HD_USES({color, HD_TRANSFER_DST, {.mip_base = 1}})});
-    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE,
+    hd_graph_pass(
+        graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = HD_USES({color, HD_TRANSFER_DST, {.mip_base = 1}})});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                         .pin = HD_PIN_COMPUTE,
                                          .uses = HD_USES({data, HD_STORAGE_RW_COMPUTE, .next = &next})});
     hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({depth, HD_DEPTH_READ}, {color, HD_SAMPLED_GRAPHICS, mip},
                                                          {data, HD_UNIFORM_READ}, {target, HD_COLOR_RW})});
-    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({color, HD_STORAGE_RW_COMPUTE, mip})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({color, HD_STORAGE_RW_COMPUTE, mip})});
     hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .root = true, .uses = HD_USES({next, HD_HOST_READ})});
 }
 

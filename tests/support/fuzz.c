@@ -121,15 +121,18 @@ hd_result hdt_fuzz_compile(hd_graph *graph, uint64_t pick)
         .memory_budget = (pick >> 8 & 7) == 7 ? UINT64_C(1) << (pick >> 11 & 31) : 0,
     };
     const hd_plan *plan;
-    hd_result result = hd_graph_compile(graph, &desc, &plan);
+    hd_result earlier = hd_graph_error(graph)->result, result = hd_graph_compile(graph, &desc, &plan);
     HDT_FUZZ_CHECK((result == HD_OK) == (plan != NULL), "a plan and a result that disagree");
     if (result != HD_OK) {
         const hd_error *error = hd_graph_error(graph);
-        HDT_FUZZ_CHECK(may_fail_with(result, desc.memory_budget != 0), "compile gave %s", hd_result_name(result));
+        HDT_FUZZ_CHECK(earlier == HD_OK || earlier == result, "an error became another one");
+        HDT_FUZZ_CHECK(earlier != HD_OK || may_fail_with(result, desc.memory_budget != 0), "compile gave %s",
+                       hd_result_name(result));
         HDT_FUZZ_CHECK(error->result == result && error->text[0], "an error without a sentence: %s",
                        hd_result_name(result));
         return result;
     }
+    HDT_FUZZ_CHECK(earlier == HD_OK, "an error was forgotten");
     check_plan(graph, plan, pick >> 20);
     desc.cache = HD_CACHE_CHECK;
     result = hd_graph_compile(graph, &desc, &plan);

@@ -29,9 +29,9 @@ __attribute__((format(printf, 1, 2), noreturn)) void hdt_fuzz_fault(const char *
 /* FNV-1a: a choice that follows from the input. */
 uint64_t hdt_fuzz_hash(const uint8_t *data, size_t bytes);
 
-/* Compiles the declaration at hand for a queue set and options that follow from pick. A plan that comes back is verified,
- * measured, explained, written in every format, read back, and compiled once more: all of it must work. A compile that
- * fails must give one of the results that a declaration or the options can earn, with a sentence. */
+/* Compiles the declaration at hand for a queue set and options that follow from pick. A plan that comes back is
+ * verified, measured, explained, written in every format, read back, and compiled once more: all of it must work. A
+ * compile that fails must give one of the results that a declaration or the options can earn, with a sentence. */
 hd_result hdt_fuzz_compile(hd_graph *graph, uint64_t pick);
 
 #endif
