@@ -517,9 +517,13 @@ hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t byte
     json_error_t problem;
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
     if (!root) {
-        if (error && error_bytes)
+        /* Out of memory the library mostly says nothing at all, or blames the text. */
+        bool memory = json_error_code(&problem) == json_error_out_of_memory || !problem.text[0];
+        if (error && error_bytes && memory)
+            snprintf(error, error_bytes, "%s", hd_result_text(HD_OUT_OF_MEMORY));
+        else if (error && error_bytes)
             snprintf(error, error_bytes, "line %d, column %d: %s", problem.line, problem.column, problem.text);
-        return json_error_code(&problem) == json_error_out_of_memory ? HD_OUT_OF_MEMORY : HD_PARSE;
+        return memory ? HD_OUT_OF_MEMORY : HD_PARSE;
     }
     if (read_plan(&r, root)) {
         hdi_plan_counts counts = r.counts;

@@ -613,7 +613,9 @@ hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
 hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *stream);
-/* Makes a plan from JSON text; freed by hd_plan_free with the same allocator (may be null). */
+/* Makes a plan from JSON text; freed by hd_plan_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT,
+ * HD_OUT_OF_MEMORY, HD_PARSE. The text's tree is the JSON library's, in the C library's memory: where that runs out, the
+ * library at times says HD_PARSE of a good text. */
 hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t bytes, const hd_allocator *allocator,
                             hd_plan **out, char *error, size_t error_bytes);
 void hd_plan_free(hd_plan *plan, const hd_allocator *allocator);
