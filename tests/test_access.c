@@ -164,3 +164,84 @@ Test(access, formats)
     SAME(HDI_STORE_OP_DONT_CARE, VK_ATTACHMENT_STORE_OP_DONT_CARE);
     SAME(HDI_STORE_OP_NONE, VK_ATTACHMENT_STORE_OP_NONE);
 }
+
+/* ---- accesses that a use brings itself ---- */
+
+static hd_result check(uint64_t stages, uint64_t access, bool writes, hd_pass_type type)
+{
+    return hdi_access_check(&(hd_custom_access){.stages = stages, .access = access, .reads = true, .writes = writes},
+                            type);
+}
+
+/* Each row of the table would be allowed as a custom access in the passes that it stands in. */
+Test(access, named_ones_would_do_as_custom_ones)
+{
+    for (uint32_t a = 1; a < HD_ACCESS_COUNT; a++) {
+        const hdi_access_info *row = &hdi_access_table[a];
+        for (uint32_t type = HD_PASS_GFX; type <= HD_PASS_HOST; type++) {
+            hd_result result = check(row->stages, row->access, row->writes, (hd_pass_type)type);
+            if (row->pass_types >> type & 1)
+                cr_assert_eq(result, HD_OK, "%s in passes of type %u", row->name, type);
+        }
+    }
+}
+
+Test(access, custom_stages_are_those_of_the_pass)
+{
+    const uint64_t sampled = VK_ACCESS_2_SHADER_SAMPLED_READ_BIT, any = VK_ACCESS_2_MEMORY_READ_BIT;
+    const uint64_t fragment = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT, compute = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT;
+    const uint64_t copy = VK_PIPELINE_STAGE_2_COPY_BIT, all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+    const uint64_t host = VK_PIPELINE_STAGE_2_HOST_BIT;
+    cr_expect_eq(check(fragment, sampled, false, HD_PASS_GFX), HD_OK);
+    cr_expect_eq(check(fragment, sampled, false, HD_PASS_COMPUTE), HD_BAD_PASS_TYPE);
+    cr_expect_eq(check(compute, sampled, false, HD_PASS_TRANSFER), HD_BAD_PASS_TYPE);
+    cr_expect_eq(check(compute | fragment, sampled, false, HD_PASS_COMPUTE), HD_BAD_PASS_TYPE);
+    cr_expect_eq(check(copy, any, false, HD_PASS_HOST), HD_BAD_PASS_TYPE);
+    cr_expect_eq(check(host, VK_ACCESS_2_HOST_READ_BIT, false, HD_PASS_HOST), HD_OK);
+    cr_expect_eq(check(host, VK_ACCESS_2_HOST_READ_BIT, false, HD_PASS_GFX), HD_BAD_PASS_TYPE);
+    for (int type = HD_PASS_GFX; type < HD_PASS_HOST; type++)
+        cr_expect_eq(check(all, any, true, (hd_pass_type)type), HD_OK);
+    cr_expect_eq(check(UINT64_C(1) << 63, any, false, HD_PASS_GFX), HD_BAD_PASS_TYPE);
+}
+
+Test(access, custom_accesses_are_those_of_their_stages)
+{
+    static const struct {
+        uint64_t access, can, cannot;
+    } rows[] = {
+        {VK_ACCESS_2_INDEX_READ_BIT, VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT, VK_PIPELINE_STAGE_2_COPY_BIT},
+        {VK_ACCESS_2_INDEX_READ_BIT, VK_PIPELINE_STAGE_2_VERTEX_INPUT_BIT, VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT},
+        {VK_ACCESS_2_VERTEX_ATTRIBUTE_READ_BIT, VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT,
+         VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT},
+        {VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT, VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT,
+         VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT},
+        {VK_ACCESS_2_INPUT_ATTACHMENT_READ_BIT, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+         VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT},
+        {VK_ACCESS_2_SHADER_READ_BIT, VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
+         VK_PIPELINE_STAGE_2_BLIT_BIT},
+        {VK_ACCESS_2_SHADER_WRITE_BIT, VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT,
+         VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT},
+        {VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT, VK_PIPELINE_STAGE_2_RAY_TRACING_SHADER_BIT_KHR,
+         VK_PIPELINE_STAGE_2_CLEAR_BIT},
+        {VK_ACCESS_2_UNIFORM_READ_BIT, VK_PIPELINE_STAGE_2_PRE_RASTERIZATION_SHADERS_BIT,
+         VK_PIPELINE_STAGE_2_RESOLVE_BIT},
+        {VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT, VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT,
+         VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT},
+        {VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT, VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+         VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT},
+        {VK_ACCESS_2_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT},
+        {VK_ACCESS_2_HOST_WRITE_BIT, VK_PIPELINE_STAGE_2_HOST_BIT, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        hd_pass_type type = rows[i].can == VK_PIPELINE_STAGE_2_HOST_BIT ? HD_PASS_HOST : HD_PASS_GFX;
+        cr_expect_eq(check(rows[i].can, rows[i].access, true, type), HD_OK, "row %d", (int)i);
+        cr_expect_eq(check(rows[i].can | rows[i].cannot, rows[i].access, true, type),
+                     type == HD_PASS_GFX ? HD_OK : HD_BAD_PASS_TYPE, "row %d", (int)i);
+        cr_expect_eq(check(rows[i].cannot, rows[i].access, true, HD_PASS_GFX), HD_BAD_ACCESS, "row %d", (int)i);
+    }
+    cr_expect_eq(check(VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT, 0, false, HD_PASS_GFX), HD_BAD_ACCESS);
+    cr_expect_eq(check(VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT, 0, true, HD_PASS_GFX), HD_BAD_ACCESS);
+    cr_expect_eq(check(0, 0, true, HD_PASS_GFX), HD_BAD_ACCESS, "a write that nothing could wait for");
+    cr_expect_eq(check(0, 0, false, HD_PASS_GFX), HD_OK, "as presenting: a layout only");
+    cr_expect_eq(hdi_access_check(&(hd_custom_access){.stages = 0x10000}, HD_PASS_GFX), HD_BAD_ACCESS);
+}

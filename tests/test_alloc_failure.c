@@ -1,14 +1,17 @@
 #include <criterion/criterion.h>
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <heddle/graph.h>
 #include <heddle/jobs.h>
+#include <jansson.h>
 
 #include "alloc.h"
 #include "arena.h"
 #include "limited.h"
+#include "random_graph.h"
 
 /* Each case runs with an allocator that fails the k-th allocation, for every k until the case needs none any more: once
  * with all later ones failing too, once with only that one. Nothing may leak, crash or come back as anything but
@@ -122,9 +125,9 @@ static hd_result version_case(const hd_allocator *allocator)
         hd_graph_begin(graph);
         hd_resource data = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 256}), version[VERSIONS] = {data};
         for (uint32_t i = 0; i + 1 < VERSIONS; i++)
-            hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
-                                                 .uses = HD_USES({version[i], HD_STORAGE_WRITE_COMPUTE,
-                                                                  .next = &version[i + 1]})});
+            hd_graph_pass(graph, &(hd_pass_desc){
+                                     .type = HD_PASS_COMPUTE,
+                                     .uses = HD_USES({version[i], HD_STORAGE_WRITE_COMPUTE, .next = &version[i + 1]})});
         for (uint32_t i = 1; i < VERSIONS; i++)
             hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
                                                  .root = true,
@@ -144,4 +147,245 @@ static hd_result version_case(const hd_allocator *allocator)
 Test(alloc_failure, versions)
 {
     try_all(version_case, 30);
+}
+
+/* ---- whole frames: everything that a graph and a plan can be asked for, then the next frame on the same graph ---- */
+
+typedef hd_result (*declare_fn)(hd_graph *graph);
+
+static const hd_queue_desc three[] = {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 1}, {HD_QUEUE_TRANSFER, 2}};
+
+/* What the case at hand declares and compiles with. */
+static declare_fn frame_declare;
+static hd_compile_desc frame_desc;
+
+static hd_result write_all(const hd_graph *graph, const hd_plan *plan, char **json, size_t *json_bytes)
+{
+    hd_result (*const writers[])(const hd_graph *, const hd_plan *, FILE *) = {hd_plan_write_json, hd_plan_write_dot,
+                                                                               hd_plan_write_html};
+    hd_result result = HD_OK;
+    *json = NULL;
+    for (int w = 0; w < 3 && result == HD_OK; w++) {
+        char *text;
+        size_t bytes;
+        FILE *stream = open_memstream(&text, &bytes);
+        result = writers[w](graph, plan, stream);
+        fclose(stream);
+        if (w == 0) {
+            *json = text;
+            *json_bytes = bytes;
+        } else {
+            free(text);
+        }
+    }
+    return result;
+}
+
+static hd_result one_frame(hd_graph *graph, const hd_allocator *allocator)
+{
+    const hd_plan *plan;
+    const hd_plan_reasons *reasons;
+    hd_plan *copy = NULL;
+    hd_plan_stats stats;
+    char *json = NULL, error[600];
+    size_t bytes = 0;
+    hd_result result = frame_declare(graph);
+    if (result == HD_OK)
+        result = hd_graph_compile(graph, &frame_desc, &plan);
+    if (result == HD_OK)
+        result = hd_plan_verify(graph, plan, &(hd_verify_desc){.allocator = *allocator});
+    if (result == HD_OK)
+        result = hd_plan_stats_get(graph, plan, &stats);
+    if (result == HD_OK)
+        result = hd_plan_explain(graph, plan, allocator, &reasons);
+    if (result == HD_OK)
+        hd_plan_reasons_free(reasons, allocator);
+    if (result == HD_OK)
+        result = write_all(graph, plan, &json, &bytes);
+    if (result == HD_OK)
+        result = hd_plan_read_json(graph, json, bytes, allocator, &copy, error, sizeof(error));
+    cr_assert((result == HD_OK) == (copy != NULL));
+    hd_plan_free(copy, allocator);
+    free(json);
+    return result;
+}
+
+/* Two frames on one graph; where one allocation alone failed, the frame after it must work. */
+static hd_result frames_case(const hd_allocator *allocator)
+{
+    const hdt_limited *limited = allocator->user;
+    hd_graph *graph;
+    hd_result result = hd_graph_create(&(hd_graph_desc){.allocator = *allocator}, &graph);
+    cr_assert((result == HD_OK) == (graph != NULL));
+    for (int frame = 0; frame < 2 && result == HD_OK; frame++) {
+        result = one_frame(graph, allocator);
+        if (result == HD_OUT_OF_MEMORY && limited->fail_count == 1)
+            cr_assert_eq(one_frame(graph, allocator), HD_OK, "allocation %d: no frame after it", (int)limited->fail_at);
+    }
+    hd_graph_destroy(graph);
+    return result;
+}
+
+static void try_frames(declare_fn declare, hd_compile_desc desc, uint64_t fewest)
+{
+    frame_declare = declare;
+    frame_desc = desc;
+    try_all(frames_case, fewest);
+}
+
+static uint64_t random_seed = 77;
+
+static hd_result declare_random(hd_graph *graph)
+{
+    hdt_random_graph(graph, random_seed, 70); /* ranges, histories, host passes, externals */
+    return hd_graph_error(graph)->result;
+}
+
+/* Declares until columns and lists have to grow: versions, ranges, custom accesses, resolves. */
+static hd_result declare_much(hd_graph *graph)
+{
+    hd_graph_begin(graph);
+    hd_resource version[90] = {hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 1 << 16})};
+    for (uint32_t i = 0; i + 1 < 90; i++) {
+        hd_custom_access own = {.stages = 0x800, .access = 0x60, .layout = 1, .reads = i > 0, .writes = true};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                             .uses = HD_USES({version[i], HD_ACCESS_CUSTOM, .custom = &own,
+                                                              .next = &version[i + 1]})});
+        hd_resource many = hd_graph_image(graph, &(hd_image_desc){.width = 8, .height = 8, .format = 37, .samples = 4});
+        hd_resource one = hd_graph_image(graph, &(hd_image_desc){.width = 8, .height = 8, .format = 37, .mips = 2});
+        hd_graph_pass(graph,
+                      &(hd_pass_desc){.root = true,
+                                      .uses = HD_USES({many, HD_COLOR_WRITE},
+                                                      {one, HD_RESOLVE_WRITE, {.mip_count = 1}, .resolve_of = many})});
+    }
+    for (uint32_t i = 1; i < 90; i++)
+        hd_graph_pass(
+            graph,
+            &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                            .root = true,
+                            .uses = HD_USES({version[i], HD_STORAGE_READ_COMPUTE, {.offset = i * 16, .bytes = 512}})});
+    return hd_graph_error(graph)->result;
+}
+
+/* Through a file: the text is made with memory to spare, read with little. */
+static hd_result declare_file(hd_graph *graph)
+{
+    static char *text;
+    static size_t bytes;
+    char error[600];
+    if (!text) {
+        hd_graph *writer;
+        cr_assert_eq(hd_graph_create(NULL, &writer), HD_OK);
+        hdt_random_graph(writer, 78, 60);
+        FILE *stream = open_memstream(&text, &bytes);
+        cr_assert_eq(hd_graph_write_fgt(writer, stream), HD_OK);
+        fclose(stream);
+        hd_graph_destroy(writer);
+    }
+    return hd_graph_read_fgt(graph, text, bytes, "f", error, sizeof(error));
+}
+
+Test(alloc_failure, frames_of_all_kinds, .timeout = 60)
+{
+    try_frames(declare_random, (hd_compile_desc){.queues = three, .queue_count = 3}, 30);
+}
+
+Test(alloc_failure, frames_in_one_scope, .timeout = 60)
+{
+    try_frames(declare_random, (hd_compile_desc){.merge_rendering = true, .cache = HD_CACHE_CHECK}, 30);
+}
+
+Test(alloc_failure, much_is_declared, .timeout = 60)
+{
+    try_frames(declare_much, (hd_compile_desc){.queues = three, .queue_count = 2}, 40);
+}
+
+Test(alloc_failure, files, .timeout = 60)
+{
+    try_frames(declare_file, (hd_compile_desc){.queues = three, .queue_count = 3, .order = HD_ORDER_MEMORY}, 30);
+}
+
+/* A budget that only the order for memory can hold: all orders are tried. */
+Test(alloc_failure, budget, .timeout = 60)
+{
+    static const hd_order orders[] = {HD_ORDER_OVERLAP, HD_ORDER_MEMORY};
+    hd_graph *graph;
+    hd_plan_stats stats[2] = {0};
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (random_seed = 1; random_seed < 100 && stats[1].heap_bytes >= stats[0].heap_bytes; random_seed++) {
+        for (int i = 0; i < 2; i++) {
+            const hd_plan *plan;
+            declare_random(graph);
+            cr_assert_eq(hd_graph_compile(graph, &(hd_compile_desc){.order = orders[i]}, &plan), HD_OK);
+            cr_assert_eq(hd_plan_stats_get(graph, plan, &stats[i]), HD_OK);
+        }
+    }
+    random_seed--;
+    hd_graph_destroy(graph);
+    cr_assert_lt(stats[1].heap_bytes, stats[0].heap_bytes);
+    try_frames(declare_random, (hd_compile_desc){.memory_budget = stats[1].heap_bytes}, 30);
+}
+
+/* ---- the JSON library has an allocator of its own: each of its allocations fails as well ---- */
+
+static uint64_t json_made, json_fail_at;
+static int64_t json_out;
+
+static void *json_alloc(size_t bytes)
+{
+    if (++json_made == json_fail_at)
+        return NULL;
+    json_out++;
+    return malloc(bytes);
+}
+
+static void json_free(void *pointer)
+{
+    json_out -= pointer != NULL;
+    free(pointer);
+}
+
+Test(alloc_failure, json_library, .timeout = 60)
+{
+    hd_graph *graph;
+    const hd_plan *plan;
+    char *text, error[600];
+    size_t bytes;
+    uint64_t out_of_memory = 0;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hdt_random_graph(graph, 79, 6);
+    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
+    FILE *stream = open_memstream(&text, &bytes);
+    cr_assert_eq(hd_plan_write_json(graph, plan, stream), HD_OK);
+    fclose(stream);
+    json_set_alloc_funcs(json_alloc, json_free);
+    for (json_fail_at = 1;; json_fail_at++) {
+        hd_plan *copy = NULL;
+        json_made = 0;
+        hd_result result = hd_plan_read_json(graph, text, bytes, NULL, &copy, error, sizeof(error));
+        if (result == HD_OK) { /* then nothing of it is missing */
+            char *again = NULL;
+            size_t again_bytes;
+            stream = open_memstream(&again, &again_bytes);
+            cr_assert_eq(hd_plan_write_json(graph, copy, stream), HD_OK);
+            fclose(stream);
+            cr_assert(again_bytes == bytes && memcmp(again, text, bytes) == 0, "allocation %d", (int)json_fail_at);
+            free(again);
+        }
+        hd_plan_free(copy, NULL);
+        cr_assert_eq(json_out, 0, "allocation %d leaks", (int)json_fail_at);
+        if (json_made < json_fail_at) {
+            cr_assert_eq(result, HD_OK);
+            break;
+        }
+        /* Within a token the library takes a failed allocation for a fault of the text. */
+        cr_assert(result == HD_OK || result == HD_OUT_OF_MEMORY || result == HD_PARSE, "allocation %d gave %s: %s",
+                  (int)json_fail_at, hd_result_name(result), error);
+        out_of_memory += result == HD_OUT_OF_MEMORY;
+    }
+    cr_assert(out_of_memory * 2 > json_fail_at, "%d of %d", (int)out_of_memory, (int)json_fail_at);
+    cr_assert(json_fail_at > 50);
+    json_set_alloc_funcs(malloc, free);
+    free(text);
+    hd_graph_destroy(graph);
 }

@@ -330,8 +330,13 @@ Test(vk, allocation_failures, .timeout = 120)
         hdt_limited limited = {.fail_at = k, .fail_count = 1};
         hd_vk *vk = NULL;
         small_frame frame = {0};
-        hd_result result = hd_vk_create(&(hd_vk_desc){.allocator = hdt_limited_allocator(&limited)}, &vk);
-        cr_assert_eq(hd_graph_create(NULL, &frame.graph), HD_OK);
+        hd_jobs *jobs = NULL;
+        hd_allocator allocator = hdt_limited_allocator(&limited);
+        hd_result result = hd_graph_create(&(hd_graph_desc){.allocator = allocator}, &frame.graph);
+        if (result == HD_OK && k % 2) /* recorded on workers, and on the caller */
+            result = hd_jobs_create(&(hd_jobs_desc){.worker_count = 2, .allocator = allocator}, &jobs);
+        if (result == HD_OK)
+            result = hd_vk_create(&(hd_vk_desc){.allocator = allocator, .jobs = jobs}, &vk);
         if (result == HD_OK) {
             result = run_small(vk, &frame, 3);
             if (result == HD_OUT_OF_MEMORY) /* it was the only one to fail */
@@ -339,6 +344,7 @@ Test(vk, allocation_failures, .timeout = 120)
         }
         hd_vk_destroy(vk);
         hd_graph_destroy(frame.graph);
+        hd_jobs_destroy(jobs);
         cr_assert(limited.out == 0 && limited.bytes == 0, "allocation %d: leak", (int)k);
         cr_assert_eq(limited.wrong, 0, "allocation %d: wrong free", (int)k);
         if (limited.made < k) {
