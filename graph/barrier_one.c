@@ -158,7 +158,7 @@ static uint32_t add(work *w, const step *s)
     to->count++;
     if (global)
         to->global = index;
-    else
+    else if (w->frozen->res_seg_begin[b->resource + 1] - w->frozen->res_seg_begin[b->resource] > 1)
         join(w, p);
     return to->at;
 }
