@@ -4,26 +4,20 @@
  * are given per texel rounded up, an upper bound), and the aspects of the depth-stencil formats. Only the default sizes
  * depend on it; a device's own sizes come through the size callback. */
 
-typedef struct format_range {
-    uint16_t first, last;
-    uint8_t bytes;
-} format_range;
-
-/* Ranges of VkFormat with equal texel size, ascending. */
-static const format_range ranges[] = {
-    {1, 1, 1},     {2, 8, 2},      {9, 15, 1},     {16, 22, 2},    {23, 36, 3},   {37, 69, 4},    {70, 76, 2},
-    {77, 83, 4},   {84, 90, 6},    {91, 97, 8},    {98, 100, 4},   {101, 103, 8}, {104, 106, 12}, {107, 109, 16},
-    {110, 112, 8}, {113, 115, 16}, {116, 118, 24}, {119, 121, 32}, {122, 123, 4}, {124, 124, 2},  {125, 126, 4},
-    {127, 127, 1}, {128, 128, 3},  {129, 129, 4},  {130, 130, 8},  {131, 184, 1},
+/* Texel bytes by VkFormat, up to the first block-compressed one; from there on 1. */
+enum { FIRST_COMPRESSED = 131, LAST_COMPRESSED = 184 };
+static const uint8_t texel_bytes[FIRST_COMPRESSED] = {
+    0, 1, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2,
+    2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4,
+    4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
+    4, 4, 4, 4, 2, 2, 2, 2, 2, 2, 2, 4, 4, 4, 4, 4, 4, 4, 6, 6, 6, 6,
+    6, 6, 6, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 8, 8, 8, 12, 12, 12, 16, 16, 16,
+    8, 8, 8, 16, 16, 16, 24, 24, 24, 32, 32, 32, 4, 4, 2, 4, 4, 1, 3, 4, 8,
 };
 
 uint32_t hdi_format_bytes(uint32_t format)
 {
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
-        if (format >= ranges[i].first && format <= ranges[i].last)
-            return ranges[i].bytes;
-    }
-    return 0;
+    return format < FIRST_COMPRESSED ? texel_bytes[format] : format <= LAST_COMPRESSED;
 }
 
 bool hdi_format_has_depth(uint32_t format)
@@ -59,22 +53,37 @@ static uint64_t align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
+static uint64_t shrink(uint32_t side, uint32_t mip)
+{
+    return side >> mip ? side >> mip : 1;
+}
+
+/* Of resources and of what size callbacks are told of them: the fields have the same names. */
+#define DEFAULT_BYTES(info, is_buffer)                                                                                 \
+    ((is_buffer) ? align_up((info)->bytes, HDI_BUFFER_ALIGNMENT)                                                       \
+                 : image_bytes((info)->width, (info)->height, (info)->depth, (info)->format, (info)->mips,             \
+                               (uint64_t)(info)->layers * (info)->samples))
+
+static inline uint64_t image_bytes(uint32_t width, uint32_t height, uint32_t depth, uint32_t format, uint32_t mips,
+                                   uint64_t copies)
+{
+    uint64_t texels = (uint64_t)width * height * depth;
+    for (uint32_t m = 1; m < mips; m++)
+        texels += shrink(width, m) * shrink(height, m) * shrink(depth, m);
+    uint32_t bytes = hdi_format_bytes(format);
+    return align_up(texels * copies * (bytes ? bytes : 16), HDI_IMAGE_ALIGNMENT);
+}
+
+uint64_t hdi_default_bytes(const hdi_res_info *info)
+{
+    return DEFAULT_BYTES(info, info->bytes != 0);
+}
+
 void hdi_default_need(const hd_resource_info *info, hd_memory_need *need)
 {
     need->heap = info->host_visible ? 1 : 0;
-    if (info->is_buffer) {
-        need->alignment = 256;
-        need->bytes = align_up(info->bytes, 256);
-        return;
-    }
-    uint64_t texels = 0;
-    for (uint32_t m = 0; m < info->mips; m++) {
-        uint64_t w = info->width >> m, h = info->height >> m, d = info->depth >> m;
-        texels += (w ? w : 1) * (h ? h : 1) * (d ? d : 1);
-    }
-    uint32_t texel_bytes = hdi_format_bytes(info->format);
-    need->alignment = 65536;
-    need->bytes = align_up(texels * info->layers * info->samples * (texel_bytes ? texel_bytes : 16), 65536);
+    need->alignment = info->is_buffer ? HDI_BUFFER_ALIGNMENT : HDI_IMAGE_ALIGNMENT;
+    need->bytes = DEFAULT_BYTES(info, info->is_buffer);
 }
 
 void hdi_resource_info(const hdi_decl *decl, uint32_t res, hd_resource_info *out)

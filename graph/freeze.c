@@ -117,10 +117,7 @@ static bool prepare(work *w, hdi_frozen *out)
     const hdi_decl *decl = w->decl;
     hdi_arena *arena = w->arena;
     out->res_seg_begin = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count + 1);
-    out->use_seg = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
     out->range_span = HDI_ARENA_ARRAY(arena, hdi_span, decl->range_count);
-    if (decl->range_count == 0)
-        return !arena->failed;
     uint32_t most = 2 * decl->range_count + 2;
     w->range_res = HDI_ARENA_ARRAY(arena, uint32_t, decl->range_count);
     w->res_range_begin = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count + 1);
@@ -148,7 +145,7 @@ static hd_result number_segments(work *w, hdi_frozen *out)
     for (uint32_t r = 0, ranged = 0; r < decl->res_count; r++) {
         out->res_seg_begin[r] = (uint32_t)seg_count;
         uint32_t pieces = 1;
-        if (w->res_range_begin && w->res_range_begin[r] != w->res_range_begin[r + 1]) {
+        if (w->res_range_begin[r] != w->res_range_begin[r + 1]) {
             pieces = split(w, r, out->range_span, w->res_cuts[ranged++]);
             if (pieces == 0)
                 return HD_OUT_OF_MEMORY;
@@ -167,12 +164,12 @@ static bool fill_segments(work *w, hdi_frozen *out)
 {
     const hdi_decl *decl = w->decl;
     out->seg_res = HDI_ARENA_ARRAY(w->arena, uint32_t, out->seg_count);
-    out->seg_range = decl->range_count ? HDI_ARENA_ARRAY(w->arena, hd_range, out->seg_count) : NULL;
+    out->seg_range = HDI_ARENA_ARRAY(w->arena, hd_range, out->seg_count);
     if (w->arena->failed)
         return false;
     for (uint32_t r = 0, ranged = 0; r < decl->res_count; r++) {
         uint32_t begin = out->res_seg_begin[r], end = out->res_seg_begin[r + 1];
-        bool is_ranged = w->res_range_begin && w->res_range_begin[r] != w->res_range_begin[r + 1];
+        bool is_ranged = w->res_range_begin[r] != w->res_range_begin[r + 1];
         out->seg_res[begin] = r;
         for (uint32_t seg = begin; is_ranged && seg < end; seg++) {
             out->seg_res[seg] = r;
@@ -183,48 +180,85 @@ static bool fill_segments(work *w, hdi_frozen *out)
     return true;
 }
 
-/* Segments of each use; and on the way, first uses: they must not read where a segment starts without content. */
-static hd_result visit_uses(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, uint32_t *bad_use)
+/* Without ranges, segments are resources: two counting columns, and the column of the uses as it stands. */
+static hd_result freeze_whole(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *out)
 {
-    uint8_t *written = HDI_ARENA_ZEROED(arena, uint8_t, frozen->seg_count);
-    if (!written)
+    uint32_t count = decl->res_count;
+    *out = (hdi_frozen){.seg_count = count, .use_seg = decl->use_res};
+    out->seg_res = out->res_seg_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + 1);
+    if (arena->failed)
         return HD_OUT_OF_MEMORY;
+    for (uint32_t r = 0; r <= count; r++)
+        out->res_seg_begin[r] = r;
+    return HD_OK;
+}
+
+static hd_result find_use_segments(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *frozen)
+{
+    uint32_t *use_seg = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
+    if (!use_seg)
+        return HD_OUT_OF_MEMORY;
+    const uint32_t *begin = frozen->res_seg_begin;
     for (uint32_t u = 0; u < decl->use_count; u++) {
-        uint32_t res = decl->use_res[u], seg = frozen->res_seg_begin[res];
-        const hdi_access_info *access = &decl->access[decl->use_access[u]];
-        bool has_content = (decl->res_flags[res] & HDI_RES_CONTENT) != 0, bad = false;
-        if (frozen->res_seg_begin[res + 1] - seg == 1) {
-            frozen->use_seg[u] = seg;
-            bad = access->reads && !written[seg] && !has_content;
-            written[seg] |= access->writes;
+        uint32_t range = decl->use_range[u], res = decl->use_res[u], seg = begin[res], count = begin[res + 1] - seg;
+        if (range != HDI_NONE) {
+            seg = frozen->range_span[range].base;
+            count = frozen->range_span[range].rows * frozen->range_span[range].cols;
+        }
+        use_seg[u] = count == 1 ? seg : HDI_NONE;
+    }
+    frozen->use_seg = use_seg;
+    return HD_OK;
+}
+
+/* First uses must not read where a segment starts without content. */
+static hd_result check_first_uses(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, uint32_t *bad_use)
+{
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    uint8_t *full = HDI_ARENA_ARRAY(arena, uint8_t, frozen->seg_count); /* or HDI_USE_READS: reading it is wrong */
+    if (!full)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t s = 0; s < frozen->seg_count; s++)
+        full[s] = decl->res_flags[frozen->seg_res[s]] & HDI_RES_CONTENT ? 0 : HDI_USE_READS;
+    for (uint32_t u = 0; u < decl->use_count; u++) {
+        uint32_t seg = frozen->use_seg[u], flags = decl->use_flags[u], bad = 0;
+        uint8_t keeps = flags & HDI_USE_WRITES ? 0 : HDI_USE_READS;
+        if (seg != HDI_NONE) {
+            bad = flags & full[seg];
+            full[seg] &= keeps;
         } else {
-            frozen->use_seg[u] = HDI_NONE;
             hdi_span span = hdi_use_span(decl, frozen, u);
             for (uint32_t row = 0; row < span.rows; row++) {
                 uint32_t first = span.base + row * span.stride;
                 for (seg = first; seg < first + span.cols; seg++) {
-                    bad |= access->reads && !written[seg] && !has_content;
-                    written[seg] |= access->writes;
+                    bad |= flags & full[seg];
+                    full[seg] &= keeps;
                 }
             }
-            if (span.rows == 1 && span.cols == 1)
-                frozen->use_seg[u] = span.base;
         }
         if (bad) {
             *bad_use = u;
             return HD_UNWRITTEN_READ;
         }
     }
+    hdi_arena_keep(arena, mark, NULL, 0);
     return HD_OK;
 }
 
 hd_result hdi_freeze(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *out, uint32_t *bad_use)
 {
-    work w = {.decl = decl, .arena = arena};
-    if (!prepare(&w, out))
-        return HD_OUT_OF_MEMORY;
-    hd_result result = number_segments(&w, out);
-    if (result != HD_OK)
-        return result;
-    return fill_segments(&w, out) ? visit_uses(decl, out, arena, bad_use) : HD_OUT_OF_MEMORY;
+    hd_result result;
+    if (decl->range_count == 0) {
+        result = freeze_whole(decl, arena, out);
+    } else {
+        work w = {.decl = decl, .arena = arena};
+        if (!prepare(&w, out))
+            return HD_OUT_OF_MEMORY;
+        result = number_segments(&w, out);
+        if (result == HD_OK)
+            result = fill_segments(&w, out) ? find_use_segments(decl, arena, out) : HD_OUT_OF_MEMORY;
+    }
+    if (result == HD_OK && decl->may_read_unwritten)
+        result = check_first_uses(decl, out, arena, bad_use);
+    return result;
 }

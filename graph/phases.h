@@ -43,7 +43,7 @@ typedef struct hdi_frozen {
     uint32_t seg_count;
     uint32_t *res_seg_begin; /* res_count + 1 */
     uint32_t *seg_res;
-    uint32_t *use_seg;    /* the segment of a use that has just one, else HDI_NONE: hdi_use_span tells */
+    const uint32_t *use_seg; /* the segment of a use that has just one, else HDI_NONE: hdi_use_span tells */
     hd_range *seg_range;  /* explicit; only filled for resources of several segments */
     hdi_span *range_span; /* of each range of the declaration */
 } hdi_frozen;

@@ -146,7 +146,9 @@ hdi_fgt_lines *hdi_graph_fgt_lines(hd_graph *graph);
 const hd_allocator *hdi_graph_allocator(const hd_graph *graph);
 
 /* Memory of a resource by the .fgt rules. */
+enum { HDI_BUFFER_ALIGNMENT = 256, HDI_IMAGE_ALIGNMENT = 65536 };
 void hdi_default_need(const hd_resource_info *info, hd_memory_need *need);
+uint64_t hdi_default_bytes(const hdi_res_info *info);
 /* The info that a size callback gets. */
 void hdi_resource_info(const hdi_decl *decl, uint32_t res, hd_resource_info *out);
 /* Bytes of a texel; 0: not known. Depth, stencil: which aspects a format has. */
