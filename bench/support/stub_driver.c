@@ -60,6 +60,9 @@ static VKAPI_ATTR void VKAPI_CALL vk_GetPhysicalDeviceProperties(VkPhysicalDevic
     *out = (VkPhysicalDeviceProperties){.apiVersion = VK_API_VERSION_1_3, .deviceName = "stub"};
     out->limits.bufferImageGranularity = 1;
     out->limits.timestampPeriod = 1.0f;
+    out->limits.maxColorAttachments = 8;
+    out->limits.maxFramebufferWidth = out->limits.maxFramebufferHeight = 65536;
+    out->limits.maxFramebufferLayers = 2048;
 }
 
 static VKAPI_ATTR void VKAPI_CALL vk_GetPhysicalDeviceProperties2(VkPhysicalDevice device,

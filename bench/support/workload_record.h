@@ -38,6 +38,7 @@ struct hdb_workload {
     uint32_t most_uses;                    /* of one pass */
     bool failed;                           /* no memory */
     bool has_cost;
+    hd_record_fn record; /* of every pass; null: it is only compiled */
     hdb_mersenne random, cost_random;
     hd_resource *handle; /* of the frame being declared */
     hd_use *scratch;     /* the uses of one pass */

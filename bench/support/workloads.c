@@ -206,6 +206,7 @@ uint32_t hdb_workload_use_count(const hdb_workload *w)
 
 /* ---- declaring ---- */
 
+enum { IMPORTED = 1 << 30 }; /* handles that the stub driver does not give out */
 enum { LAYOUT_GENERAL = 1 }; /* of externals at the frame's start */
 
 static hd_resource declare_resource(const hdb_workload *w, hd_graph *graph, const hdb_resource *r)
@@ -215,12 +216,17 @@ static hd_resource declare_resource(const hdb_workload *w, hd_graph *graph, cons
     if (r->kind == HDB_BUFFER)
         return hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = r->bytes});
     if (r->external)
-        return hd_graph_import(graph, &(hd_import_desc){.width = r->width,
-                                                        .height = r->height,
-                                                        .format = r->format,
-                                                        .mips = r->mips,
-                                                        .layers = r->layers,
-                                                        .initial_layout = LAYOUT_GENERAL});
+        return hd_graph_import(
+            graph,
+            &(hd_import_desc){
+                .image =
+                    w->record ? (void *)(uintptr_t)(IMPORTED + (r - (const hdb_resource *)w->resource.items)) : NULL,
+                .width = r->width,
+                .height = r->height,
+                .format = r->format,
+                .mips = r->mips,
+                .layers = r->layers,
+                .initial_layout = LAYOUT_GENERAL});
     return hd_graph_image(
         graph, &(hd_image_desc){
                    .width = r->width, .height = r->height, .format = r->format, .mips = r->mips, .layers = r->layers});
@@ -252,8 +258,14 @@ void hdb_workload_declare(hdb_workload *w, hd_graph *graph)
                                              .root = pass[p].root,
                                              .cost_us = pass[p].cost_us,
                                              .uses = scratch,
-                                             .use_count = count});
+                                             .use_count = count,
+                                             .record = w->record});
     }
+}
+
+void hdb_workload_record(hdb_workload *w, hd_record_fn record)
+{
+    w->record = record;
 }
 
 uint64_t hdb_workload_floor(hdb_workload *w)

@@ -30,6 +30,9 @@ uint32_t hdb_workload_use_count(const hdb_workload *workload);
  * pass's uses are put together right before its call. Allocates nothing itself. */
 void hdb_workload_declare(hdb_workload *workload, hd_graph *graph);
 
+/* From now on every pass has this callback, and imports have handles: the workload can be executed by the stub driver. */
+void hdb_workload_record(hdb_workload *workload, hd_record_fn record);
+
 /* The least that any compiler of this workload has to do: reads what was declared once, as compact as it can be, and
  * writes 24 bytes a use. The sum that comes back keeps the reads alive. */
 uint64_t hdb_workload_floor(hdb_workload *workload);
