@@ -481,6 +481,7 @@ hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
     info->bytes = 0;
     info->name = desc->name;
     info->native = NULL;
+    info->serial = 0;
     return add_resource(graph, 0, HDI_NONE);
 }
 
@@ -535,6 +536,7 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
     info->bytes = desc->bytes;
     info->name = desc->name;
     info->native = desc->bytes ? desc->buffer : desc->image;
+    info->serial = desc->serial;
     return add_resource(graph, flags, HDI_NONE);
 }
 

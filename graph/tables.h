@@ -38,6 +38,7 @@ typedef struct hdi_res_info {
     uint64_t bytes;                        /* buffers */
     const char *name;
     void *native;                          /* VkImage or VkBuffer of an import */
+    uint64_t serial;                       /* of imports; 0: the handle may come to mean another image */
 } hdi_res_info;
 
 /* What a use is for the rendering that heddle begins. */

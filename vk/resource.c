@@ -44,6 +44,8 @@ static hd_result grow_buckets(hd_vk *vk)
 static void destroy_object(hd_vk *vk, hdi_vk_object *object)
 {
     hdi_vk_free_views(vk, object);
+    if (object->key.bits & HDI_VK_KEY_IMPORT)
+        object->image = VK_NULL_HANDLE; /* the engine's */
     if (object->image)
         vk->fn.vkDestroyImage(vk->device, object->image, NULL);
     if (object->buffer)
@@ -58,7 +60,8 @@ static void drop_objects(hd_vk *vk, uint64_t heap_serial, bool all)
         hdi_vk_object **link = &vk->buckets[b];
         while (*link) {
             hdi_vk_object *object = *link;
-            bool drop = heap_serial ? object->heap_serial == heap_serial
+            bool import = object->key.bits & HDI_VK_KEY_IMPORT;
+            bool drop = heap_serial ? object->heap_serial == heap_serial && !import
                                     : all || object->last_frame + HDI_VK_KEEP_FRAMES <= vk->frame;
             if (drop) {
                 *link = object->next;
@@ -141,6 +144,23 @@ static hd_result make_buffer(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap
     return result;
 }
 
+static hdi_vk_object *find_object(const hd_vk *vk, const hdi_vk_key *key, uint64_t serial, uint64_t offset,
+                                  uint32_t bucket)
+{
+    for (hdi_vk_object *object = vk->buckets[bucket]; object; object = object->next) {
+        if (object->heap_serial == serial && object->offset == offset && memcmp(&object->key, key, sizeof(*key)) == 0)
+            return object;
+    }
+    return NULL;
+}
+
+static void add_object(hd_vk *vk, hdi_vk_object *object, uint32_t bucket)
+{
+    object->next = vk->buckets[bucket];
+    vk->buckets[bucket] = object;
+    vk->object_count++;
+}
+
 static hd_result get_object(const hdi_vk_frame *frame, const hdi_vk_key *key, const hdi_vk_heap *heap, uint64_t offset,
                             uint32_t res, hdi_vk_object **out)
 {
@@ -149,15 +169,13 @@ static hd_result get_object(const hdi_vk_frame *frame, const hdi_vk_key *key, co
     if (result != HD_OK)
         return result;
     uint32_t bucket = bucket_of(key, heap->serial, offset, vk->bucket_count);
-    for (hdi_vk_object *object = vk->buckets[bucket]; object; object = object->next) {
-        if (object->heap_serial == heap->serial && object->offset == offset &&
-            memcmp(&object->key, key, sizeof(*key)) == 0) {
-            object->last_frame = vk->frame;
-            *out = object;
-            return HD_OK;
-        }
+    hdi_vk_object *object = find_object(vk, key, heap->serial, offset, bucket);
+    if (object) {
+        object->last_frame = vk->frame;
+        *out = object;
+        return HD_OK;
     }
-    hdi_vk_object *object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
+    object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
     if (!object)
         return HD_OUT_OF_MEMORY;
     *object = (hdi_vk_object){.key = *key, .heap_serial = heap->serial, .offset = offset, .last_frame = vk->frame};
@@ -170,9 +188,7 @@ static hd_result get_object(const hdi_vk_frame *frame, const hdi_vk_key *key, co
         hdi_vk_name(vk, VK_OBJECT_TYPE_IMAGE, (uint64_t)(uintptr_t)object->image, frame->decl.res_info[res].name);
     else
         hdi_vk_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)(uintptr_t)object->buffer, frame->decl.res_info[res].name);
-    object->next = vk->buckets[bucket];
-    vk->buckets[bucket] = object;
-    vk->object_count++;
+    add_object(vk, object, bucket);
     *out = object;
     return HD_OK;
 }
@@ -262,6 +278,28 @@ void hdi_vk_commit_pairs(hdi_vk_frame *frame)
 
 /* ---- entry ---- */
 
+/* An import that the engine tells apart from all others: it is cached for the sake of its views. */
+static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_info *info, hdi_vk_object **out)
+{
+    uint64_t handle = (uint64_t)(uintptr_t)info->native;
+    hd_result result = grow_buckets(vk);
+    if (result != HD_OK)
+        return result;
+    uint32_t bucket = bucket_of(key, info->serial, handle, vk->bucket_count);
+    hdi_vk_object *object = find_object(vk, key, info->serial, handle, bucket);
+    if (!object) {
+        object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
+        if (!object)
+            return HD_OUT_OF_MEMORY;
+        *object = (hdi_vk_object){
+            .key = *key, .heap_serial = info->serial, .offset = handle, .image = (VkImage)info->native};
+        add_object(vk, object, bucket);
+    }
+    object->last_frame = vk->frame;
+    *out = object;
+    return HD_OK;
+}
+
 static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
 {
     const hdi_res_info *info = &frame->decl.res_info[plan->id];
@@ -273,6 +311,11 @@ static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
     }
     hd_resource_info described;
     hdi_resource_info(&frame->decl, plan->id, &described);
+    if (!buffer && info->serial) {
+        hdi_vk_key key = hdi_vk_key_of(&described);
+        key.bits |= HDI_VK_KEY_IMPORT;
+        return keep_import(frame->vk, &key, info, &frame->bound[plan->id]);
+    }
     hdi_vk_object *object = &frame->slot->imports[frame->slot->import_count++];
     *object = (hdi_vk_object){.key = hdi_vk_key_of(&described)};
     if (buffer)

@@ -105,7 +105,7 @@ typedef struct hdi_vk_key {
     uint32_t width, height, depth, format, mips, layers, samples, flags, usage;
     uint32_t bits; /* HDI_VK_KEY_* */
 } hdi_vk_key;
-enum { HDI_VK_KEY_BUFFER = 1, HDI_VK_KEY_HOST = 2, HDI_VK_KEY_CONCURRENT = 4 };
+enum { HDI_VK_KEY_BUFFER = 1, HDI_VK_KEY_HOST = 2, HDI_VK_KEY_CONCURRENT = 4, HDI_VK_KEY_IMPORT = 8 };
 _Static_assert(sizeof(hdi_vk_key) == 48, "keys are compared and hashed as bytes");
 
 /* What one frame left on one queue in some memory or in an import. */
@@ -165,7 +165,7 @@ typedef struct hdi_vk_view {
 
 typedef struct hdi_vk_object {
     hdi_vk_key key;
-    uint64_t heap_serial, offset; /* place; part of what it is found by */
+    uint64_t heap_serial, offset; /* place; part of what it is found by. Imports: the engine's serial and the handle */
     VkImage image;
     VkBuffer buffer;
     void *mapped;

@@ -226,7 +226,8 @@ static hd_resource declare_resource(const hdb_workload *w, hd_graph *graph, cons
                 .format = r->format,
                 .mips = r->mips,
                 .layers = r->layers,
-                .initial_layout = LAYOUT_GENERAL});
+                .initial_layout = LAYOUT_GENERAL,
+                .serial = 1});
     return hd_graph_image(
         graph, &(hd_image_desc){
                    .width = r->width, .height = r->height, .format = r->format, .mips = r->mips, .layers = r->layers});

@@ -102,6 +102,9 @@ typedef struct hd_import_desc {
     uint32_t final_layout;   /* VkImageLayout to leave it in; UNDEFINED (0): where its last use leaves it */
     uint64_t bytes;          /* > 0: a buffer */
     hd_sharing sharing;      /* as it was made */
+    /* Not 0: a number that this image has as long as it lives and that no later image behind the same handle gets. Views
+     * of it are then kept from frame to frame; else they live for one frame. */
+    uint64_t serial;
 } hd_import_desc;
 
 hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc);

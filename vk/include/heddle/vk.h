@@ -64,8 +64,12 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * hd_vk_wait or until the frame has left the frames in flight.
  *
  * A history holds what the frame executed before on this hd_vk left, if that frame's plan put it and what it is of into the
- * same places; else, and in the first frame, it is zero. Views of imports live for one frame, so that the engine may
- * destroy an image once the frames that import it have finished.
+ * same places; else, and in the first frame, it is zero. The engine may destroy an image once the frames that
+ * import it have finished: views of imports live for one frame, but for those with a serial, which are dropped by age.
+ *
+ * Frames overlap on the GPU: a frame waits, where it first uses memory or an import, for what earlier frames left there,
+ * and for nothing else. Of two imports that share memory heddle knows nothing: their order from frame to frame is up to
+ * the engine.
  *
  * When only half of a frame could be submitted, and when the device is lost, that result comes back from every later call;
  * then only hd_vk_destroy is left. After any other error the next frame may be executed. */
