@@ -246,7 +246,8 @@ static bounds find_bounds(const hdi_sched *s)
             float before = path[s->depends->pred[e]];
             path[p] = before > path[p] ? before : path[p];
         }
-        path[p] += decl->pass_cost[p];
+        bool follows = s->depends->pred_begin[p] != s->depends->pred_begin[p + 1];
+        path[p] += decl->pass_cost[p] + (follows ? (float)HDI_DRAIN_US : 0.0f);
         chain = (double)path[p] > chain ? (double)path[p] : chain;
         uint32_t type = decl->pass_type[p];
         all += type == HD_PASS_GFX || type == HD_PASS_COMPUTE ? (double)decl->pass_cost[p] : 0.0;

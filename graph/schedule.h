@@ -40,7 +40,9 @@ typedef struct hdi_group_rules {
 /* For one GPU queue. Returns false where it gave up or memory ran out (arena->failed). */
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_schedule *out);
 
-/* For several: by time. */
+/* For several: by time. What a barrier costs a queue, as it drains and fills again. */
+#define HDI_DRAIN_US 2.0
+
 typedef struct hdi_list_rules {
     hd_order order;
     double handoff_us;

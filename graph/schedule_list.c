@@ -16,8 +16,6 @@
  *
  * O(passes * window * queues + edges * queues). Serial. */
 
-#define DRAIN_US 2.0
-
 /* How many closed resources of a queue are looked at, from the oldest whose bytes are not all taken. */
 enum { LOOK = 32 };
 
@@ -208,7 +206,7 @@ static bool best_queue(work *w, uint32_t pass, choice *c)
         double start = (double)w->start[(size_t)pass * n + q];
         start = start > w->free_at[q] ? start : w->free_at[q];
         bool opens_group = w->group[(size_t)pass * n + q] == w->newest_group[q];
-        start += opens_group ? DRAIN_US : 0.0;
+        start += opens_group ? HDI_DRAIN_US : 0.0;
         /* Another kind's queue has its own to do: there a pass must start clearly earlier. */
         bool native = (uint32_t)w->s->queues->kind[q] == w->s->decl->pass_type[pass];
         double bias = native ? 0.0 : w->rules->handoff_us + 0.25 * (double)w->s->decl->pass_cost[pass];
