@@ -11,6 +11,7 @@ enum { EXIT_DONE = 0, EXIT_COMMAND_LINE = 1, EXIT_INPUT = 2, EXIT_PROOF = 3 };
 int compile_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
 int explain_command(int argc, char **argv);
+int run_command(int argc, char **argv);
 
 /* The queues of --queues. */
 typedef struct queue_list {

@@ -4,12 +4,13 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* heddle: compiles frame graphs from files, verifies and explains plans. */
+/* heddle: compiles frame graphs from files, verifies and explains plans, and executes them. */
 
 static const char usage[] =
     "usage: heddle compile GRAPH.fgt [options]\n"
     "       heddle verify GRAPH.fgt PLAN.json\n"
     "       heddle explain GRAPH.fgt PASS PASS [--queues LIST]   what orders two passes, or why nothing does\n"
+    "       heddle run GRAPH.fgt [options]\n"
     "\n"
     "compile options:\n"
     "  --queues LIST           comma list of gfx, compute, transfer; a kind may stand more than once\n"
@@ -24,8 +25,17 @@ static const char usage[] =
     "  --stats                 print key=value figures\n"
     "  --repeat N              compile N times; times are medians\n"
     "\n"
+    "run options: executes it on a Vulkan device; every pass writes what it declares\n"
+    "  --frames N              how often (default 1)\n"
+    "  --queues LIST           as above, folded onto what the device has\n"
+    "  --workers N             threads that record (default 1)\n"
+    "  --check                 compare what every pass reads with what was written last\n"
+    "  --device K              in the loader's order (default 0)\n"
+    "  --scale N               divide sizes of images and buffers by N, as far as levels and ranges stay (default 1)\n"
+    "\n"
     "A FILE may be - for standard output, GRAPH.fgt for standard input.\n"
-    "Exit status: 0 done; 1 wrong command line; 2 bad input or I/O; 3 the plan fails verification.\n";
+    "Exit status: 0 done; 1 wrong command line; 2 bad input, I/O or no device; 3 the plan fails verification,\n"
+    "or run --check found a wrong value.\n";
 
 int complain(int status, const char *format, ...)
 {
@@ -50,7 +60,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int, char **);
-    } commands[] = {{"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command}};
+    } commands[] = {{"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command}, {"run", run_command}};
     if (argc < 2) {
         fputs(usage, stderr);
         return EXIT_COMMAND_LINE;

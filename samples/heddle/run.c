@@ -1,0 +1,265 @@
+#include "run_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A graph as frames on a device: a pass that fills the externals, the frame as often as wanted, a pass that checks the
+ * externals. Each is prepared on the CPU by the model, recorded by the passes' callbacks and, once it has finished,
+ * looked at. */
+
+hd_result run_fail(run *r, hd_result result, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (r->error_bytes && !r->error[0])
+        vsnprintf(r->error, r->error_bytes, format, arguments);
+    va_end(arguments);
+    return result;
+}
+
+static void keep_error(hd_log_level level, const char *text, void *user)
+{
+    run *r = user;
+    if (level == HD_LOG_ERROR)
+        run_fail(r, HD_OK, "%s", text);
+    if (r->desc->log.write)
+        r->desc->log.write(level, text, r->desc->log.user);
+}
+
+/* ---- what the device can do ---- */
+
+static hd_result open_device(run *r)
+{
+    static const VkPhysicalDeviceFeatures features = {.fullDrawIndexUint32 = VK_TRUE,
+                                                      .drawIndirectFirstInstance = VK_TRUE,
+                                                      .vertexPipelineStoresAndAtomics = VK_TRUE,
+                                                      .fragmentStoresAndAtomics = VK_TRUE,
+                                                      .shaderStorageImageExtendedFormats = VK_TRUE,
+                                                      .shaderStorageImageWriteWithoutFormat = VK_TRUE};
+    hd_vk_desc desc = r->desc->vk;
+    desc.log = (hd_log){keep_error, r};
+    desc.features = &features;
+    desc.application = "heddle run";
+    hd_result result = hd_vk_create(&desc, &r->vk);
+    if (result != HD_OK)
+        return run_fail(r, result, "%s", hd_result_text(result));
+    return run_make_gpu(r);
+}
+
+static hd_result check_formats(run *r)
+{
+    PFN_vkGetPhysicalDeviceImageFormatProperties get =
+        (PFN_vkGetPhysicalDeviceImageFormatProperties)r->info.get_instance_proc(
+            r->info.instance, "vkGetPhysicalDeviceImageFormatProperties");
+    for (uint32_t i = 0; i < r->decl.res_count; i++) {
+        const run_res *res = &r->res[i];
+        VkImageFormatProperties can;
+        if (res->buffer)
+            continue;
+        if (!get || get(r->info.physical_device, (VkFormat)res->format, VK_IMAGE_TYPE_2D, VK_IMAGE_TILING_OPTIMAL,
+                        res->usage ? res->usage : VK_IMAGE_USAGE_TRANSFER_DST_BIT, 0, &can) != VK_SUCCESS)
+            return run_fail(r, HD_UNSUPPORTED, "%s makes no image of format %u for all that is done with resource %u",
+                            r->info.device_name, res->format, i);
+        if (res->width > can.maxExtent.width || res->height > can.maxExtent.height || res->layers > can.maxArrayLayers)
+            return run_fail(r, HD_UNSUPPORTED, "resource %u is larger than images can be on %s", i,
+                            r->info.device_name);
+    }
+    for (uint32_t u = 0; u < r->decl.use_count; u++) {
+        uint32_t access = r->decl.use_access[u];
+        if (!r->res[r->decl.use_res[u]].buffer && (access == HD_HOST_READ || access == HD_HOST_WRITE))
+            return run_fail(r, HD_UNSUPPORTED, "a host pass uses image %u: no device maps images of optimal tiling",
+                            r->decl.use_res[u]);
+    }
+    return HD_OK;
+}
+
+/* ---- the plan ---- */
+
+static void read_timestamps(run *r, const hd_plan_view *plan)
+{
+    PFN_vkGetPhysicalDeviceQueueFamilyProperties get =
+        (PFN_vkGetPhysicalDeviceQueueFamilyProperties)r->info.get_instance_proc(
+            r->info.instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+    VkQueueFamilyProperties families[16];
+    uint32_t count = 16;
+    if (get)
+        get(r->info.physical_device, &count, families);
+    for (uint32_t q = 0; get && q < plan->queue_count; q++) {
+        if (plan->queues[q].family < count)
+            r->timestamp_bits[q] = families[plan->queues[q].family].timestampValidBits;
+    }
+}
+
+static void read_plan(run *r)
+{
+    hd_plan_view plan = hd_plan_read(r->plan);
+    r->report->queue_count = plan.queue_count;
+    for (uint32_t q = 0; q < plan.queue_count; q++)
+        r->report->queue_kind[q] = plan.queues[q].kind;
+    for (uint32_t p = 0; p < r->decl.pass_count; p++)
+        r->pass_queue[p] = HD_NONE;
+    for (uint32_t s = 0; s < plan.submit_count; s++) {
+        const hd_plan_submit *submit = &plan.submits[s];
+        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+            if (plan.commands[c].kind != HD_COMMAND_PASS)
+                continue;
+            r->pass_queue[plan.commands[c].index] = submit->queue;
+            r->queue_kind[plan.commands[c].index] = plan.queues[submit->queue].kind;
+        }
+    }
+    read_timestamps(r, &plan);
+}
+
+static hd_result compile(run *r, hd_graph *graph, const hd_plan **plan)
+{
+    hd_compile_desc desc = {.order = r->desc->order, .jobs = r->desc->vk.jobs};
+    hd_result result = hd_vk_compile(r->vk, graph, &desc, plan);
+    return result == HD_OK ? HD_OK : run_fail(r, result, "%s", hd_graph_error(graph)->text);
+}
+
+static hd_result make_tables(run *r)
+{
+    size_t passes = (size_t)r->decl.pass_count + 1;
+    r->pass_queue = calloc(passes, sizeof(*r->pass_queue));
+    r->queue_kind = calloc(passes, sizeof(*r->queue_kind));
+    r->us_sum = calloc(passes, sizeof(*r->us_sum));
+    r->us_count = calloc(passes, sizeof(*r->us_count));
+    r->report->pass_us = calloc(passes, sizeof(double));
+    r->report->pass_queue = calloc(passes, sizeof(uint32_t));
+    if (!r->pass_queue || !r->queue_kind || !r->us_sum || !r->us_count || !r->report->pass_us ||
+        !r->report->pass_queue)
+        return run_fail(r, HD_OUT_OF_MEMORY, "no memory");
+    return HD_OK;
+}
+
+/* ---- frames ---- */
+
+static hd_result execute(run *r, run_slot *slot, const hd_graph *graph, const hd_plan *plan)
+{
+    hd_result result = run_prepare_slot(r, slot);
+    if (result == HD_OK)
+        result = hd_vk_execute(r->vk, graph, plan);
+    return result == HD_OK ? HD_OK : run_fail(r, result, "%s", hd_result_text(result));
+}
+
+/* The slot of the frame that comes next: what it held has finished, since fewer frames are in flight than there are
+ * slots. */
+static run_slot *next_slot(run *r, uint64_t number, uint64_t frame)
+{
+    run_slot *slot = &r->slots[number % RUN_SLOTS];
+    run_collect(r, slot);
+    slot->frame = frame;
+    return slot;
+}
+
+static hd_result run_externals(run *r, hd_graph *graph, uint64_t number, bool write)
+{
+    const hd_plan *plan;
+    run_slot *slot = next_slot(r, number, UINT64_MAX);
+    hd_result result = compile(r, graph, &plan);
+    if (result == HD_OK)
+        result = run_model_externals(r, slot, write);
+    if (result == HD_OK)
+        result = execute(r, slot, graph, plan);
+    return result;
+}
+
+static hd_result run_frames(run *r)
+{
+    hd_result result = run_externals(r, r->before, 0, true);
+    if (result == HD_OK)
+        result = compile(r, r->graph, &r->plan);
+    if (result != HD_OK)
+        return result;
+    if (r->desc->replace)
+        r->plan = r->desc->replace(r->plan, r->desc->user);
+    read_plan(r);
+    for (uint64_t f = 0; f < r->desc->frames && result == HD_OK; f++) {
+        run_slot *slot = next_slot(r, 1 + f, f);
+        result = run_model_frame(r, slot, f);
+        if (result == HD_OK)
+            result = execute(r, slot, r->graph, r->plan);
+    }
+    if (result == HD_OK && r->desc->check)
+        result = run_externals(r, r->after, 1 + r->desc->frames, false);
+    hd_result waited = hd_vk_wait(r->vk);
+    if (waited != HD_OK)
+        return run_fail(r, waited, "%s", hd_result_text(waited));
+    for (uint64_t f = 0; f < RUN_SLOTS; f++)
+        run_collect(r, &r->slots[(2 + r->desc->frames + f) % RUN_SLOTS]);
+    return result;
+}
+
+static void finish(run *r)
+{
+    run_report *report = r->report;
+    snprintf(report->device, sizeof(report->device), "%s", r->info.device_name);
+    report->pass_count = r->decl.pass_count;
+    for (uint32_t p = 0; p < r->decl.pass_count; p++) {
+        report->pass_queue[p] = r->pass_queue[p];
+        report->pass_us[p] = r->us_count[p] ? r->us_sum[p] / r->us_count[p] : -1;
+        if (r->us_count[p])
+            report->queue_us[r->pass_queue[p]] += report->pass_us[p];
+    }
+}
+
+static void close_all(run *r)
+{
+    if (r->vk)
+        hd_vk_wait(r->vk);
+    if (r->info.device) {
+        run_free_programs(r);
+        run_free_imports(r);
+    }
+    run_free_gpu(r);
+    hd_vk_destroy(r->vk);
+    hd_graph_destroy(r->graph);
+    hd_graph_destroy(r->before);
+    hd_graph_destroy(r->after);
+    run_free_model(r);
+    free(r->res);
+    free(r->uses);
+    free(r->passes);
+    free(r->pass_queue);
+    free(r->queue_kind);
+    free(r->us_sum);
+    free(r->us_count);
+    free(r);
+}
+
+hd_result run_graph(const run_desc *desc, run_report *report, char *error, size_t error_bytes)
+{
+    static hd_result (*const steps[])(run *) = {run_scale,   make_tables,       open_device, check_formats,
+                                                run_make_imports, run_make_programs, run_make_model, run_declare,
+                                                run_frames};
+    *report = (run_report){0};
+    if (error_bytes)
+        error[0] = 0;
+    run *r = calloc(1, sizeof(*r));
+    if (!r)
+        return HD_OUT_OF_MEMORY;
+    r->desc = desc;
+    r->report = report;
+    r->error = error;
+    r->error_bytes = error_bytes;
+    r->decl = hdi_graph_decl(desc->graph);
+    hd_result result = HD_OK;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && result == HD_OK; i++)
+        result = steps[i](r);
+    if (result == HD_OK)
+        finish(r);
+    close_all(r);
+    if (result != HD_OK)
+        run_report_free(report);
+    return result;
+}
+
+void run_report_free(run_report *report)
+{
+    free(report->pass_us);
+    free(report->pass_queue);
+    report->pass_us = NULL;
+    report->pass_queue = NULL;
+}

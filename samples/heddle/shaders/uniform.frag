@@ -1,0 +1,10 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+#include "common.glsl"
+layout(set = 0, binding = 2) uniform Data { uvec4 words[1024]; };
+void main()
+{
+    uint i = p.first + uint(gl_FragCoord.y) * p.nx + uint(gl_FragCoord.x);
+    if (i < p.last)
+        check_word(words[i / 4u][i % 4u]);
+}
