@@ -4,6 +4,7 @@
  * queue. */
 #define HDT_THREE_FAMILIES
 #include "test_vk_frames.c"
+#include "test_vk_helpers.c"
 #include "test_vk_history.c"
 #include "test_vk_resources.c"
 #include "test_vk_random.c"

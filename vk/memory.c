@@ -137,6 +137,12 @@ static uint32_t choose_type(const hd_vk *vk, uint32_t allowed, VkMemoryPropertyF
     return best;
 }
 
+uint32_t hdi_vk_host_type(const hd_vk *vk, uint32_t allowed)
+{
+    return choose_type(vk, allowed, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                       VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0);
+}
+
 /* The needs of every way in which the resource may come to be made: sharing is decided by the plan, and a history is
  * cleared once. */
 static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
@@ -168,8 +174,7 @@ static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
     }
     bool host = key->bits & HDI_VK_KEY_HOST;
     uint32_t type =
-        host ? choose_type(vk, allowed, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-                           VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 0)
+        host ? hdi_vk_host_type(vk, allowed)
              : choose_type(vk, allowed, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
     if (type == UINT32_MAX) {
         hdi_log(&vk->log, HD_LOG_ERROR, "%s has no memory type for a resource%s", vk->device_name,

@@ -70,6 +70,11 @@ typedef struct hdi_vk_instance_table {
     X(vkCmdSetScissor)                                                                                                 \
     X(vkCmdClearColorImage)                                                                                            \
     X(vkCmdClearDepthStencilImage)                                                                                     \
+    X(vkCmdCopyBuffer)                                                                                                 \
+    X(vkCmdCopyImage)                                                                                                  \
+    X(vkCmdCopyBufferToImage)                                                                                          \
+    X(vkCmdCopyImageToBuffer)                                                                                          \
+    X(vkCmdBlitImage)                                                                                                  \
     X(vkCmdFillBuffer)                                                                                                 \
     X(vkCreateImage)                                                                                                   \
     X(vkDestroyImage)                                                                                                  \
@@ -286,6 +291,22 @@ typedef struct hdi_vk_ends {
     uint64_t end[HD_MAX_QUEUES];
 } hdi_vk_ends;
 
+/* Staging memory: one buffer, mapped, taken from front to back. */
+typedef struct hdi_vk_chunk {
+    struct hdi_vk_chunk *next;
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    unsigned char *mapped;
+    uint64_t bytes, used;
+} hdi_vk_chunk;
+
+/* What helpers keep for one frame that was or will be executed. */
+typedef struct hdi_vk_help {
+    hdi_arena arena;
+    hdi_vk_chunk *chunks, *current; /* those behind current are unused */
+    uint64_t frame;
+} hdi_vk_help;
+
 /* The plan and its declaration during one hd_vk_execute. */
 typedef struct hdi_vk_frame {
     hd_vk *vk;
@@ -385,6 +406,9 @@ struct hd_vk {
     hd_vk_frame_stats stats;
     atomic_int lost; /* the hd_result that ended it; also set by the host thread */
 
+    /* staging.c */
+    hdi_vk_help help[HDI_VK_MAX_FRAMES + 1]; /* by frame modulo slot_count + 1 */
+
     /* timing.c */
     hdi_vk_times *times; /* ring */
     uint32_t times_capacity;
@@ -427,6 +451,8 @@ hdi_vk_key hdi_vk_key_of(const hd_resource_info *info);
 VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key);
 VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key);
 hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *vk); /* an hd_size_fn */
+/* A memory type that the host maps; UINT32_MAX: none. */
+uint32_t hdi_vk_host_type(const hd_vk *vk, uint32_t allowed);
 hd_result hdi_vk_realise_heaps(hdi_vk_frame *frame);
 void hdi_vk_sweep_heaps(hd_vk *vk, bool all);
 void hdi_vk_free_sizes(hd_vk *vk);
@@ -485,6 +511,13 @@ hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost);
 /* For the last frame of a slot; for all frames. */
 hd_result hdi_vk_wait_slot(hd_vk *vk, const hdi_vk_slot *slot);
 hd_result hdi_vk_wait_all(hd_vk *vk);
+
+/* ---- staging.c ---- */
+/* For what helpers declare now; it lives until the frame that is executed next has finished. */
+hdi_vk_help *hdi_vk_help_now(hd_vk *vk);
+hd_result hdi_vk_stage(hd_vk *vk, uint64_t bytes, hdi_vk_chunk **chunk, uint64_t *offset);
+void hdi_vk_help_open(hd_vk *vk);
+void hdi_vk_help_close(hd_vk *vk);
 
 /* ---- timing.c ---- */
 /* An object's name for tools, where they listen; name may be null. */

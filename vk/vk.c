@@ -127,6 +127,7 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     pthread_cond_init(&vk->host_told, NULL);
     for (uint32_t i = 0; i < vk->slot_count; i++)
         hdi_arena_init(&vk->slots[i].arena, &vk->allocator);
+    hdi_vk_help_open(vk);
     hd_result result = open_device(vk, desc);
     if (result != HD_OK) {
         hd_vk_destroy(vk);
@@ -150,6 +151,7 @@ static void close_device(hd_vk *vk)
     hdi_vk_host_stop(vk);                     /* once it has done all that it was given */
     if (vk->queues[vk->queue_count].timeline) /* the last thing that create makes */
         drain(vk);
+    hdi_vk_help_close(vk);
     hdi_vk_sweep_objects(vk, true);
     hdi_vk_sweep_heaps(vk, true);
     for (uint32_t i = 0; i < vk->slot_count; i++)

@@ -378,6 +378,15 @@ NOTHING(CmdClearColorImage, VkCommandBuffer commands, VkImage image, VkImageLayo
         const VkClearColorValue *value, uint32_t count, const VkImageSubresourceRange *ranges)
 NOTHING(CmdClearDepthStencilImage, VkCommandBuffer commands, VkImage image, VkImageLayout layout,
         const VkClearDepthStencilValue *value, uint32_t count, const VkImageSubresourceRange *ranges)
+NOTHING(CmdCopyBuffer, VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count, const VkBufferCopy *regions)
+NOTHING(CmdCopyImage, VkCommandBuffer commands, VkImage from, VkImageLayout from_layout, VkImage to,
+        VkImageLayout to_layout, uint32_t count, const VkImageCopy *regions)
+NOTHING(CmdCopyBufferToImage, VkCommandBuffer commands, VkBuffer from, VkImage to, VkImageLayout layout, uint32_t count,
+        const VkBufferImageCopy *regions)
+NOTHING(CmdCopyImageToBuffer, VkCommandBuffer commands, VkImage from, VkImageLayout layout, VkBuffer to, uint32_t count,
+        const VkBufferImageCopy *regions)
+NOTHING(CmdBlitImage, VkCommandBuffer commands, VkImage from, VkImageLayout from_layout, VkImage to,
+        VkImageLayout to_layout, uint32_t count, const VkImageBlit *regions, VkFilter filter)
 NOTHING(CmdFillBuffer, VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize bytes,
         uint32_t word)
 NOTHING(CmdWriteTimestamp2, VkCommandBuffer commands, VkPipelineStageFlags2 stage, VkQueryPool queries, uint32_t query)
@@ -508,6 +517,11 @@ static const entry entries[] = {
     ENTRY(CmdSetScissor),
     ENTRY(CmdClearColorImage),
     ENTRY(CmdClearDepthStencilImage),
+    ENTRY(CmdCopyBuffer),
+    ENTRY(CmdCopyImage),
+    ENTRY(CmdCopyBufferToImage),
+    ENTRY(CmdCopyImageToBuffer),
+    ENTRY(CmdBlitImage),
     ENTRY(CmdFillBuffer),
     ENTRY(CreateImage),
     ENTRY(DestroyImage),

@@ -148,6 +148,47 @@ VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_ran
 /* In a host pass: the memory of a buffer that it uses. Coherent. Null otherwise. */
 void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
 
+/* ---- passes that every engine needs ----
+ *
+ * Each declares what it says and returns the pass (of several: the last), which is culled where nobody reads what it
+ * writes. They are declared for the frame that vk executes next. A mistake, or no memory, sticks in the graph like any
+ * other. Ranges: null stands for the whole; of images one mip level where it says so, the base of the range.
+ *
+ *     hd_resource mesh = hd_graph_buffer(g, &(hd_buffer_desc){.name = "mesh", .bytes = sizeof(vertices)});
+ *     hd_vk_upload(vk, g, mesh, NULL, vertices, sizeof(vertices));
+ *
+ *     hd_vk_upload(vk, g, texture, &(hd_range){.mip_count = 1}, texels, bytes);
+ *     hd_vk_generate_mips(vk, g, texture);
+ *
+ *     hd_vk_clear(vk, g, shadows, NULL, &(VkClearValue){.depthStencil = {1.0f, 0}});
+ *     hd_vk_blit(vk, g, scene, NULL, target, NULL, VK_FILTER_LINEAR);
+ *     hd_vk_readback(vk, g, target, NULL, save_picture, engine);
+ */
+
+/* Copies data at once into staging memory, which is kept for later frames, and in the frame from there on the transfer
+ * queue. Buffers: bytes is at most the range's. Images: one mip level, texels packed row by row, layer by layer. */
+hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range *range, const void *data,
+                     uint64_t bytes);
+/* Called on the host queue's thread once the copy has finished; data lives during the call. */
+typedef void (*hd_vk_readback_fn)(const void *data, uint64_t bytes, void *user);
+/* Copies a buffer, or one mip level of an image (packed as for upload; a format whose texels heddle knows), for the host
+ * to read. Is never culled. */
+hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *range, hd_vk_readback_fn fn,
+                       void *user);
+/* Level after level by linear blits of the one before; level 0 must hold something. Formats that can be blitted. */
+hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image);
+/* Images; value is copied. */
+hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value);
+/* Buffers: every 4 bytes; the range's offset and bytes are multiples of 4. */
+hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word);
+/* Buffer to buffer (the smaller of the two ranges), image to image (like sizes and counts), or one mip level of an image
+ * to or from a buffer, packed. */
+hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
+                   const hd_range *to_range);
+/* One mip level into another, scaled to fit; like counts of layers. */
+hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
+                   const hd_range *to_range, VkFilter filter);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,170 @@
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "vk_scene.h"
+
+/* The passes that heddle brings along, on a real driver: what they write is read back and compared. */
+
+typedef struct readback {
+    uint8_t bytes[PIXELS * 4];
+    uint64_t count;
+    uint32_t runs;
+} readback;
+
+static void keep(const void *data, uint64_t bytes, void *user)
+{
+    readback *r = user;
+    r->count = bytes;
+    r->runs++;
+    memcpy(r->bytes, data, bytes < sizeof(r->bytes) ? bytes : sizeof(r->bytes));
+}
+
+static void run(scene *s)
+{
+    cr_assert_eq(hd_vk_frame(s->f.vk, s->graph), HD_OK, "%s", hd_graph_error(s->graph)->text);
+    cr_assert_eq(hd_vk_wait(s->f.vk), HD_OK);
+}
+
+static void pattern(uint8_t *bytes, uint32_t count, uint32_t seed)
+{
+    for (uint32_t i = 0; i < count; i++)
+        bytes[i] = (uint8_t)(i * 7 + seed * 31 + (i >> 8));
+}
+
+/* Uploads of each frame differ and more than one frame is in flight: none may overwrite another's bytes. */
+Test(vk_helpers, upload_and_readback)
+{
+    scene s;
+    open_scene(&s, &(hd_vk_desc){.frames_in_flight = 3});
+    enum { FRAMES = 9 };
+    static uint8_t sent[PIXELS * 4];
+    static readback buffers[FRAMES], images[FRAMES];
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        hd_graph_begin(s.graph);
+        hd_resource words = buffer(&s, "words", 1024), texture = image(&s, "texture", VK_FORMAT_R8G8B8A8_UNORM);
+        pattern(sent, sizeof(sent), frame);
+        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0x01020304u);
+        hd_vk_upload(s.f.vk, s.graph, words, &(hd_range){.offset = 256}, sent, 500);
+        hd_vk_upload(s.f.vk, s.graph, texture, NULL, sent, sizeof(sent));
+        hd_vk_readback(s.f.vk, s.graph, words, NULL, keep, &buffers[frame]);
+        hd_vk_readback(s.f.vk, s.graph, texture, NULL, keep, &images[frame]);
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK, "%s", hd_graph_error(s.graph)->text);
+    }
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        pattern(sent, sizeof(sent), frame);
+        cr_expect_eq(buffers[frame].runs, 1);
+        cr_expect_eq(buffers[frame].count, 1024);
+        cr_expect_eq(buffers[frame].bytes[0], 4);
+        cr_expect_eq(buffers[frame].bytes[759], 1);
+        cr_expect_eq(memcmp(buffers[frame].bytes + 256, sent, 500), 0, "frame %u", frame);
+        cr_expect_eq(images[frame].runs, 1);
+        cr_expect_eq(memcmp(images[frame].bytes, sent, sizeof(sent)), 0, "frame %u", frame);
+    }
+    close_scene(&s);
+}
+
+Test(vk_helpers, mips_of_layers)
+{
+    scene s;
+    open_scene(&s, NULL);
+    static uint8_t texels[PIXELS * 2];
+    static readback last[2];
+    hd_resource texture = hd_graph_image(s.graph, &(hd_image_desc){.name = "texture",
+                                                                   .width = SIZE,
+                                                                   .height = SIZE,
+                                                                   .format = VK_FORMAT_R8_UNORM,
+                                                                   .mips = 7,
+                                                                   .layers = 2});
+    for (uint32_t i = 0; i < PIXELS; i++) {
+        texels[i] = i % SIZE < SIZE / 2 ? 0 : 200; /* mean 100 */
+        texels[PIXELS + i] = 40;
+    }
+    hd_vk_upload(s.f.vk, s.graph, texture, &(hd_range){.mip_count = 1}, texels, sizeof(texels));
+    hd_vk_generate_mips(s.f.vk, s.graph, texture);
+    hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 6}}, keep, &last[0]);
+    hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 5, .layer_base = 1}}, keep, &last[1]);
+    run(&s);
+    cr_expect_eq(last[0].count, 2);
+    cr_expect(last[0].bytes[0] >= 99 && last[0].bytes[0] <= 101, "%u", last[0].bytes[0]);
+    cr_expect_eq(last[0].bytes[1], 40);
+    cr_expect_eq(last[1].count, 4);
+    cr_expect_eq(last[1].bytes[3], 40);
+    close_scene(&s);
+}
+
+Test(vk_helpers, clear_copy_blit)
+{
+    scene s;
+    open_scene(&s, NULL);
+    static readback small, depth, through;
+    hd_resource a = image(&s, "a", VK_FORMAT_R8G8B8A8_UNORM), b = image(&s, "b", VK_FORMAT_R8G8B8A8_UNORM);
+    hd_resource c = hd_graph_image(
+        s.graph, &(hd_image_desc){.name = "c", .width = 8, .height = 8, .format = VK_FORMAT_R8G8B8A8_UNORM});
+    hd_resource d = image(&s, "d", VK_FORMAT_D32_SFLOAT), words = buffer(&s, "words", PIXELS * 4),
+                more = buffer(&s, "more", PIXELS * 8), e = image(&s, "e", VK_FORMAT_R8G8B8A8_UNORM);
+    hd_vk_clear(s.f.vk, s.graph, a, NULL, &(VkClearValue){.color.float32 = {1.0f, 0.0f, 1.0f, 0.0f}});
+    hd_vk_clear(s.f.vk, s.graph, d, NULL, &(VkClearValue){.depthStencil = {0.5f, 0}});
+    hd_vk_copy(s.f.vk, s.graph, a, NULL, b, NULL);
+    hd_vk_blit(s.f.vk, s.graph, b, NULL, c, NULL, VK_FILTER_NEAREST);
+    hd_vk_readback(s.f.vk, s.graph, c, NULL, keep, &small);
+    hd_vk_readback(s.f.vk, s.graph, d, NULL, keep, &depth);
+    hd_vk_copy(s.f.vk, s.graph, b, NULL, words, NULL);
+    hd_vk_copy(s.f.vk, s.graph, words, NULL, more, &(hd_range){.offset = 1024});
+    hd_vk_copy(s.f.vk, s.graph, more, &(hd_range){.offset = 1024}, e, NULL);
+    hd_vk_readback(s.f.vk, s.graph, e, NULL, keep, &through);
+    run(&s);
+    cr_expect_eq(small.count, 8 * 8 * 4);
+    cr_expect_eq(through.count, PIXELS * 4);
+    const uint8_t expect[4] = {255, 0, 255, 0};
+    cr_expect_eq(memcmp(small.bytes + 8 * 8 * 4 - 4, expect, 4), 0);
+    cr_expect_eq(memcmp(through.bytes + PIXELS * 4 - 4, expect, 4), 0);
+    float value;
+    memcpy(&value, depth.bytes, sizeof(value));
+    cr_expect_float_eq(value, 0.5f, 1e-6);
+    close_scene(&s);
+}
+
+/* Mistakes stick in the graph like those of any pass. */
+Test(vk_helpers, mistakes)
+{
+    scene s;
+    open_scene(&s, NULL);
+    uint8_t bytes[16] = {0};
+    for (uint32_t fault = 0; fault < 8; fault++) {
+        hd_graph_begin(s.graph);
+        hd_resource words = buffer(&s, "words", 8), a = image(&s, "a", VK_FORMAT_R8_UNORM);
+        hd_pass pass = {0};
+        switch (fault) {
+        case 0:
+            pass = hd_vk_upload(s.f.vk, s.graph, words, NULL, bytes, 9);
+            break;
+        case 1:
+            pass = hd_vk_upload(s.f.vk, s.graph, a, NULL, bytes, 16);
+            break;
+        case 2:
+            pass = hd_vk_upload(s.f.vk, s.graph, (hd_resource){0}, NULL, bytes, 4);
+            break;
+        case 3:
+            pass = hd_vk_fill(s.f.vk, s.graph, words, &(hd_range){.offset = 2}, 0);
+            break;
+        case 4:
+            pass = hd_vk_copy(s.f.vk, s.graph, a, NULL, words, NULL);
+            break;
+        case 5:
+            pass = hd_vk_blit(s.f.vk, s.graph, a, NULL, words, NULL, VK_FILTER_LINEAR);
+            break;
+        case 6:
+            pass = hd_vk_clear(s.f.vk, s.graph, a, &(hd_range){{.mip_base = 1}}, &(VkClearValue){0});
+            break;
+        default:
+            pass = hd_vk_readback(s.f.vk, s.graph, words, NULL, NULL, NULL);
+            break;
+        }
+        cr_expect_eq(pass.id, 0, "fault %u", fault);
+        cr_expect_eq(hd_graph_error(s.graph)->result, HD_INVALID_ARGUMENT, "fault %u", fault);
+        cr_expect_eq(hd_vk_frame(s.f.vk, s.graph), HD_INVALID_ARGUMENT);
+    }
+    close_scene(&s);
+}

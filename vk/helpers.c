@@ -1,0 +1,379 @@
+#include "state.h"
+
+#include <string.h>
+
+#include "graph_state.h"
+
+/* Passes that every engine needs: a few lines of declaring each, and a callback that records one command. What the
+ * callback needs lies where hdi_vk_help_now keeps it. Copies go to the transfer queue, blits and clears of depth need
+ * graphics, clears of colors compute. */
+
+typedef struct help {
+    hd_vk *vk;
+    hd_resource from, to;
+    hd_range from_range, to_range; /* explicit counts */
+    VkBuffer staging;
+    uint64_t offset, bytes;
+    VkClearValue value;
+    VkFilter filter;
+    hd_vk_readback_fn fn;
+    void *user;
+} help;
+
+/* What is known of a resource, and the range that is meant; false: refused by the graph. */
+typedef struct part {
+    const hdi_res_info *info;
+    bool buffer;
+    hd_range range;
+} part;
+
+static hd_pass fail(hd_graph *graph, hd_result result, const char *why)
+{
+    if (graph && hd_graph_error(graph)->result == HD_OK)
+        hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, why);
+    return (hd_pass){0};
+}
+
+static hd_pass refuse(hd_graph *graph, const char *why)
+{
+    return fail(graph, HD_INVALID_ARGUMENT, why);
+}
+
+static hd_pass no_memory(hd_graph *graph)
+{
+    return fail(graph, HD_OUT_OF_MEMORY, "what a helper keeps");
+}
+
+static bool look_at(const hd_graph *graph, hd_resource resource, const hd_range *range, part *out)
+{
+    uint32_t index = graph ? hd_graph_resource_index(graph, resource) : HD_NONE;
+    if (index == HD_NONE)
+        return false;
+    hdi_decl decl = hdi_graph_decl(graph);
+    out->info = &decl.res_info[index];
+    out->buffer = decl.res_flags[index] & HDI_RES_BUFFER;
+    out->range = range ? *range : (hd_range){{0}};
+    if (out->buffer) {
+        if (out->range.offset > out->info->bytes)
+            return false;
+        if (out->range.bytes == 0)
+            out->range.bytes = out->info->bytes - out->range.offset;
+        return out->range.bytes <= out->info->bytes - out->range.offset;
+    }
+    if (out->range.mip_base >= out->info->mips || out->range.layer_base >= out->info->layers)
+        return false;
+    if (out->range.mip_count == 0)
+        out->range.mip_count = (uint16_t)(out->info->mips - out->range.mip_base);
+    if (out->range.layer_count == 0)
+        out->range.layer_count = out->info->layers - out->range.layer_base;
+    return out->range.mip_count <= out->info->mips - out->range.mip_base &&
+           out->range.layer_count <= out->info->layers - out->range.layer_base;
+}
+
+/* The level that is meant where one level is; of depth and stencil the one aspect that is. */
+static void one_level(part *p)
+{
+    if (p->buffer)
+        return;
+    p->range.mip_count = 1;
+    if (hdi_format_has_depth(p->info->format) && hdi_format_has_stencil(p->info->format) && !p->range.aspect)
+        p->range.aspect = HD_ASPECT_DEPTH;
+}
+
+static VkExtent3D extent_of(const hdi_res_info *info, uint32_t mip)
+{
+    uint32_t w = info->width >> mip, h = info->height >> mip, d = info->depth >> mip;
+    return (VkExtent3D){w ? w : 1, h ? h : 1, d ? d : 1};
+}
+
+/* Packed bytes of a level; 0: not known. */
+static uint64_t level_bytes(const part *p)
+{
+    VkExtent3D e = extent_of(p->info, p->range.mip_base);
+    uint64_t texel = p->range.aspect == HD_ASPECT_STENCIL ? 1 : hdi_format_bytes(p->info->format);
+    if (p->range.aspect == HD_ASPECT_DEPTH && hdi_format_has_stencil(p->info->format))
+        texel = p->info->format == VK_FORMAT_D16_UNORM_S8_UINT ? 2 : 4;
+    return texel * e.width * e.height * e.depth * p->range.layer_count;
+}
+
+static help *make_help(hd_vk *vk, const help *from)
+{
+    hdi_vk_help *keep = hdi_vk_help_now(vk);
+    help *made = hdi_arena_alloc(&keep->arena, sizeof(*made));
+    if (made) {
+        *made = *from;
+        made->vk = vk;
+    }
+    return made;
+}
+
+/* ---- recording ---- */
+
+static VkImageSubresourceLayers layers_of(const hd_recorder *recorder, hd_resource image, const hd_range *range,
+                                          uint32_t level)
+{
+    uint32_t index = hd_graph_resource_index(recorder->frame->graph, image);
+    VkImageAspectFlags all = hdi_vk_aspects(recorder->frame->decl.res_info[index].format);
+    return (VkImageSubresourceLayers){range->aspect ? range->aspect : all, range->mip_base + level, range->layer_base,
+                                      range->layer_count};
+}
+
+static const hdi_res_info *info_of(const hd_recorder *recorder, hd_resource resource)
+{
+    return &recorder->frame->decl.res_info[hd_graph_resource_index(recorder->frame->graph, resource)];
+}
+
+static VkBufferImageCopy packed(const hd_recorder *recorder, hd_resource image, const hd_range *range, uint64_t offset)
+{
+    return (VkBufferImageCopy){.bufferOffset = offset,
+                               .imageSubresource = layers_of(recorder, image, range, 0),
+                               .imageExtent = extent_of(info_of(recorder, image), range->mip_base)};
+}
+
+static void record_upload(hd_recorder *recorder, void *user)
+{
+    const help *h = user;
+    const hdi_vk_device_table *fn = &h->vk->fn;
+    VkBuffer buffer = hd_vk_buffer(recorder, h->to);
+    if (buffer) {
+        VkBufferCopy region = {h->offset, h->to_range.offset, h->bytes};
+        fn->vkCmdCopyBuffer(recorder->commands, h->staging, buffer, 1, &region);
+        return;
+    }
+    VkBufferImageCopy region = packed(recorder, h->to, &h->to_range, h->offset);
+    fn->vkCmdCopyBufferToImage(recorder->commands, h->staging, hd_vk_image(recorder, h->to),
+                               VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+}
+
+static void copy_images(hd_recorder *recorder, const help *h)
+{
+    for (uint32_t level = 0; level < h->from_range.mip_count; level++) {
+        VkImageCopy region = {.srcSubresource = layers_of(recorder, h->from, &h->from_range, level),
+                              .dstSubresource = layers_of(recorder, h->to, &h->to_range, level),
+                              .extent = extent_of(info_of(recorder, h->from), h->from_range.mip_base + level)};
+        h->vk->fn.vkCmdCopyImage(recorder->commands, hd_vk_image(recorder, h->from),
+                                 VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, hd_vk_image(recorder, h->to),
+                                 VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+    }
+}
+
+static void record_copy(hd_recorder *recorder, void *user)
+{
+    const help *h = user;
+    const hdi_vk_device_table *fn = &h->vk->fn;
+    VkBuffer from = hd_vk_buffer(recorder, h->from), to = hd_vk_buffer(recorder, h->to);
+    if (from && to) {
+        VkBufferCopy region = {h->from_range.offset, h->to_range.offset, h->bytes};
+        fn->vkCmdCopyBuffer(recorder->commands, from, to, 1, &region);
+    } else if (from) {
+        VkBufferImageCopy region = packed(recorder, h->to, &h->to_range, h->from_range.offset);
+        fn->vkCmdCopyBufferToImage(recorder->commands, from, hd_vk_image(recorder, h->to),
+                                   VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+    } else if (to) {
+        VkBufferImageCopy region = packed(recorder, h->from, &h->from_range, h->to_range.offset);
+        fn->vkCmdCopyImageToBuffer(recorder->commands, hd_vk_image(recorder, h->from),
+                                   VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1, &region);
+    } else {
+        copy_images(recorder, h);
+    }
+}
+
+static VkOffset3D far_corner(const hd_recorder *recorder, hd_resource image, uint32_t mip)
+{
+    VkExtent3D e = extent_of(info_of(recorder, image), mip);
+    return (VkOffset3D){(int32_t)e.width, (int32_t)e.height, (int32_t)e.depth};
+}
+
+static void record_blit(hd_recorder *recorder, void *user)
+{
+    const help *h = user;
+    VkImageBlit region = {.srcSubresource = layers_of(recorder, h->from, &h->from_range, 0),
+                          .dstSubresource = layers_of(recorder, h->to, &h->to_range, 0)};
+    region.srcOffsets[1] = far_corner(recorder, h->from, h->from_range.mip_base);
+    region.dstOffsets[1] = far_corner(recorder, h->to, h->to_range.mip_base);
+    h->vk->fn.vkCmdBlitImage(recorder->commands, hd_vk_image(recorder, h->from), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                             hd_vk_image(recorder, h->to), VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region, h->filter);
+}
+
+static void record_clear(hd_recorder *recorder, void *user)
+{
+    const help *h = user;
+    const hd_range *r = &h->to_range;
+    VkImageAspectFlags aspects = layers_of(recorder, h->to, r, 0).aspectMask;
+    VkImageSubresourceRange range = {aspects, r->mip_base, r->mip_count, r->layer_base, r->layer_count};
+    VkImage image = hd_vk_image(recorder, h->to);
+    if (aspects & VK_IMAGE_ASPECT_COLOR_BIT)
+        h->vk->fn.vkCmdClearColorImage(recorder->commands, image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &h->value.color,
+                                       1, &range);
+    else
+        h->vk->fn.vkCmdClearDepthStencilImage(recorder->commands, image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                                              &h->value.depthStencil, 1, &range);
+}
+
+static void record_fill(hd_recorder *recorder, void *user)
+{
+    const help *h = user;
+    h->vk->fn.vkCmdFillBuffer(recorder->commands, hd_vk_buffer(recorder, h->to), h->to_range.offset, h->to_range.bytes,
+                              h->value.color.uint32[0]);
+}
+
+static void on_readback(hd_recorder *recorder, void *user)
+{
+    const help *h = user;
+    const void *data = hd_vk_mapped(recorder, h->to);
+    if (data)
+        h->fn(data, h->bytes, h->user);
+}
+
+/* ---- entry ---- */
+
+hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range *range, const void *data,
+                     uint64_t bytes)
+{
+    part p;
+    if (!vk || !data || bytes == 0 || !look_at(graph, to, range, &p))
+        return refuse(graph, "upload: no data, or no such part of a resource");
+    one_level(&p);
+    uint64_t room = p.buffer ? p.range.bytes : level_bytes(&p);
+    if (p.buffer ? bytes > room : room && bytes != room)
+        return refuse(graph, "upload: the data has another size than what it goes to");
+    if (p.buffer)
+        p.range.bytes = bytes;
+    hdi_vk_chunk *chunk;
+    uint64_t offset;
+    hd_result result = hdi_vk_stage(vk, bytes, &chunk, &offset);
+    if (result != HD_OK)
+        return fail(graph, result, "staging memory of an upload");
+    memcpy(chunk->mapped + offset, data, bytes);
+    help *h = make_help(
+        vk, &(help){.to = to, .to_range = p.range, .staging = chunk->buffer, .offset = offset, .bytes = bytes});
+    if (!h)
+        return no_memory(graph);
+    return hd_graph_pass(graph, &(hd_pass_desc){.name = "upload",
+                                                .type = HD_PASS_TRANSFER,
+                                                .record = record_upload,
+                                                .user = h,
+                                                .uses = HD_USES({to, HD_TRANSFER_DST, .range = p.range})});
+}
+
+static hd_pass declare_copy(hd_graph *graph, const char *name, const help *h, hd_pass_type type, hd_record_fn record)
+{
+    return hd_graph_pass(graph, &(hd_pass_desc){.name = name,
+                                                .type = type,
+                                                .pin = type == HD_PASS_GFX ? HD_PIN_GFX : HD_PIN_NONE,
+                                                .record = record,
+                                                .user = (void *)(uintptr_t)h,
+                                                .uses = HD_USES({h->from, HD_TRANSFER_SRC, .range = h->from_range},
+                                                                {h->to, HD_TRANSFER_DST, .range = h->to_range})});
+}
+
+hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
+                   const hd_range *to_range)
+{
+    part a, b;
+    if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b))
+        return refuse(graph, "copy: no such part of a resource");
+    if (a.buffer != b.buffer) {
+        part *image = a.buffer ? &b : &a, *buffer = a.buffer ? &a : &b;
+        one_level(image);
+        uint64_t bytes = level_bytes(image);
+        if (bytes > buffer->range.bytes)
+            return refuse(graph, "copy: the buffer is smaller than the image's level");
+        if (bytes)
+            buffer->range.bytes = bytes;
+    } else if (a.buffer) {
+        a.range.bytes = b.range.bytes = a.range.bytes < b.range.bytes ? a.range.bytes : b.range.bytes;
+    } else {
+        VkExtent3D x = extent_of(a.info, a.range.mip_base), y = extent_of(b.info, b.range.mip_base);
+        if (a.range.mip_count != b.range.mip_count || a.range.layer_count != b.range.layer_count ||
+            x.width != y.width || x.height != y.height || x.depth != y.depth)
+            return refuse(graph, "copy: the two images have other sizes or counts");
+    }
+    help *h = make_help(vk, &(help){.from = from,
+                                    .to = to,
+                                    .from_range = a.range,
+                                    .to_range = b.range,
+                                    .bytes = a.buffer && b.buffer ? a.range.bytes : 0});
+    return h ? declare_copy(graph, "copy", h, HD_PASS_TRANSFER, record_copy) : no_memory(graph);
+}
+
+hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
+                   const hd_range *to_range, VkFilter filter)
+{
+    part a, b;
+    if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b) || a.buffer || b.buffer)
+        return refuse(graph, "blit: no such part of an image");
+    a.range.mip_count = b.range.mip_count = 1;
+    if (a.range.layer_count != b.range.layer_count)
+        return refuse(graph, "blit: the two images have other counts of layers");
+    help *h =
+        make_help(vk, &(help){.from = from, .to = to, .from_range = a.range, .to_range = b.range, .filter = filter});
+    return h ? declare_copy(graph, "blit", h, HD_PASS_GFX, record_blit) : no_memory(graph);
+}
+
+hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image)
+{
+    part p;
+    if (!vk || !look_at(graph, image, NULL, &p) || p.buffer)
+        return refuse(graph, "generate mips: no such image");
+    hd_pass last = {0};
+    uint32_t mips = p.info->mips;
+    for (uint16_t m = 1; m < mips; m++) {
+        hd_range from = {.mip_base = (uint16_t)(m - 1), .mip_count = 1}, to = {.mip_base = m, .mip_count = 1};
+        last = hd_vk_blit(vk, graph, image, &from, image, &to, VK_FILTER_LINEAR);
+    }
+    return last;
+}
+
+static hd_pass declare_write(hd_graph *graph, const char *name, const help *h, hd_pass_type type, hd_record_fn record)
+{
+    return hd_graph_pass(graph, &(hd_pass_desc){.name = name,
+                                                .type = type,
+                                                .record = record,
+                                                .user = (void *)(uintptr_t)h,
+                                                .uses = HD_USES({h->to, HD_TRANSFER_DST, .range = h->to_range})});
+}
+
+hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value)
+{
+    part p;
+    if (!vk || !value || !look_at(graph, image, range, &p) || p.buffer)
+        return refuse(graph, "clear: no value, or no such part of an image");
+    hd_pass_type type = hdi_vk_aspects(p.info->format) & VK_IMAGE_ASPECT_COLOR_BIT ? HD_PASS_COMPUTE : HD_PASS_GFX;
+    help *h = make_help(vk, &(help){.to = image, .to_range = p.range, .value = *value});
+    return h ? declare_write(graph, "clear", h, type, record_clear) : no_memory(graph);
+}
+
+hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word)
+{
+    part p;
+    if (!vk || !look_at(graph, buffer, range, &p) || !p.buffer)
+        return refuse(graph, "fill: no such part of a buffer");
+    if (p.range.offset % 4 || p.range.bytes % 4)
+        return refuse(graph, "fill: offset and bytes are multiples of 4");
+    help *h = make_help(vk, &(help){.to = buffer, .to_range = p.range, .value.color.uint32 = {word}});
+    return h ? declare_write(graph, "fill", h, HD_PASS_TRANSFER, record_fill) : no_memory(graph);
+}
+
+hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *range, hd_vk_readback_fn fn,
+                       void *user)
+{
+    part p;
+    if (!vk || !fn || !look_at(graph, from, range, &p))
+        return refuse(graph, "readback: no function, or no such part of a resource");
+    one_level(&p);
+    uint64_t bytes = p.buffer ? p.range.bytes : level_bytes(&p);
+    if (bytes == 0)
+        return refuse(graph, "readback: heddle does not know the size of such texels");
+    hd_resource words = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "readback", .bytes = bytes});
+    hd_vk_copy(vk, graph, from, &p.range, words, NULL);
+    help *h = make_help(vk, &(help){.to = words, .bytes = bytes, .fn = fn, .user = user});
+    if (!h)
+        return no_memory(graph);
+    return hd_graph_pass(graph, &(hd_pass_desc){.name = "readback",
+                                                .type = HD_PASS_HOST,
+                                                .root = true,
+                                                .record = on_readback,
+                                                .user = h,
+                                                .uses = HD_USES({words, HD_HOST_READ})});
+}
