@@ -13,7 +13,9 @@
  * readers are found after scheduling on purpose: any order that the schedule chose is free of cycles, an order chosen
  * before it might not be. */
 
+/* What is rare stays out of the loops over entries, which need all registers. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+#define RARE __attribute__((noinline, cold))
 
 enum { KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 
@@ -21,56 +23,74 @@ typedef hdi_hazard_work work;
 
 /* ---- entries: uses of each segment in the order of the schedule ---- */
 
+static RARE void count_span(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t use, uint32_t *count)
+{
+    hdi_span span = hdi_use_span(decl, frozen, use);
+    for (uint32_t row = 0; row < span.rows; row++) {
+        uint32_t *seg = &count[span.base + row * span.stride];
+        for (uint32_t c = 0; c < span.cols; c++)
+            seg[c]++;
+    }
+}
+
 static void count_entries(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t first, uint32_t end, uint32_t *count)
 {
     const uint32_t *use_seg = frozen->use_seg;
     for (uint32_t u = first; u < end; u++) {
         uint32_t only = use_seg[u];
-        if (only != HDI_NONE) {
+        if (only != HDI_NONE)
             count[only]++;
-            continue;
-        }
-        hdi_span span = hdi_use_span(decl, frozen, u);
-        for (uint32_t row = 0; row < span.rows; row++) {
-            uint32_t *seg = &count[span.base + row * span.stride];
-            for (uint32_t c = 0; c < span.cols; c++)
-                seg[c]++;
+        else
+            count_span(decl, frozen, u, count);
+    }
+}
+
+static RARE void fill_span(const work *w, uint32_t s, uint32_t u, uint32_t *at)
+{
+    hdi_span span = hdi_use_span(w->decl, w->frozen, u);
+    for (uint32_t row = 0; row < span.rows; row++) {
+        uint32_t *seg = &at[span.base + row * span.stride];
+        for (uint32_t c = 0; c < span.cols; c++) {
+            w->out->entry_slot[seg[c]] = s;
+            w->out->entry_use[seg[c]++] = u;
         }
     }
 }
 
 /* at: where the next entry of each segment stands. */
-static ALWAYS_INLINE void fill_entries(const work *w, uint32_t *at, bool several)
+static __attribute__((noinline)) void fill_entries(const work *w, uint32_t *restrict at, uint32_t *restrict slot,
+                                                   uint32_t *restrict use)
 {
-    const hdi_frozen *frozen = w->frozen;
-    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
-                   *use_seg = frozen->use_seg;
-    const uint32_t *use_res = w->decl->use_res;
-    const uint8_t *slot_queue = w->schedule->slot_queue;
-    uint16_t *res_queues = w->out->res_queues;
-    uint32_t *slot = w->out->entry_slot, *use = w->out->entry_use, slots = w->schedule->slot_count;
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin;
+    const uint32_t *use_seg = w->frozen->use_seg;
+    uint32_t slots = w->schedule->slot_count;
     for (uint32_t s = 0; s < slots; s++) {
-        uint32_t end = use_begin[slot_pass[s] + 1];
-        uint16_t queue = several ? (uint16_t)(1u << slot_queue[s]) : 1;
-        for (uint32_t u = use_begin[slot_pass[s]]; u < end; u++) {
+        const uint32_t *of_pass = &use_begin[slot_pass[s]];
+        uint32_t end = of_pass[1];
+        for (uint32_t u = of_pass[0]; u < end; u++) {
             uint32_t only = use_seg[u];
-            if (several)
-                res_queues[use_res[u]] |= queue;
             if (only != HDI_NONE) {
                 uint32_t i = at[only]++;
                 slot[i] = s;
                 use[i] = u;
-                continue;
-            }
-            hdi_span span = hdi_use_span(w->decl, frozen, u);
-            for (uint32_t row = 0; row < span.rows; row++) {
-                uint32_t *seg = &at[span.base + row * span.stride];
-                for (uint32_t c = 0; c < span.cols; c++) {
-                    slot[seg[c]] = s;
-                    use[seg[c]++] = u;
-                }
+            } else {
+                fill_span(w, s, u, at);
             }
         }
+    }
+}
+
+static void find_queues(const work *w, uint16_t *res_queues)
+{
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
+                   *use_res = w->decl->use_res;
+    const uint8_t *slot_queue = w->schedule->slot_queue;
+    uint32_t slots = w->schedule->slot_count;
+    for (uint32_t s = 0; s < slots; s++) {
+        uint32_t end = use_begin[slot_pass[s] + 1];
+        uint16_t queue = (uint16_t)(1u << slot_queue[s]);
+        for (uint32_t u = use_begin[slot_pass[s]]; u < end; u++)
+            res_queues[use_res[u]] |= queue;
     }
 }
 
@@ -103,10 +123,9 @@ static hd_result collect_entries(work *w)
     out->res_queues = w->queues->count > 1 ? HDI_ARENA_ZEROED(w->arena, uint16_t, decl->res_count) : NULL;
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
-    if (w->queues->count > 1)
-        fill_entries(w, at, true);
-    else
-        fill_entries(w, at, false);
+    fill_entries(w, at, out->entry_slot, out->entry_use);
+    if (out->res_queues)
+        find_queues(w, out->res_queues);
     w->entry_begin = begin;
     return HD_OK;
 }
@@ -139,20 +158,25 @@ static ALWAYS_INLINE visit visit_one(const source *in, uint32_t entry)
                    (uint8_t)(access->writes * HDI_EPOCH_WRITES | access->reads * HDI_EPOCH_READS)};
 }
 
-/* The further entries of the slot; returns where they end. */
-static uint32_t visit_more(source in, uint32_t entry, uint32_t end, visit *v)
+typedef struct joint_visit {
+    visit v;
+    uint32_t end;
+} joint_visit;
+
+/* All entries of the slot. */
+static RARE joint_visit visit_all(source in, uint32_t entry, uint32_t end)
 {
-    uint32_t slot = in.slot[entry];
-    for (; entry < end && in.slot[entry] == slot; entry++) {
-        visit more = visit_one(&in, entry);
-        v->stages |= more.stages;
-        v->access |= more.access;
-        v->flags |= more.flags;
+    joint_visit all = {visit_one(&in, entry), entry + 1};
+    for (; all.end < end && in.slot[all.end] == in.slot[entry]; all.end++) {
+        visit more = visit_one(&in, all.end);
+        all.v.stages |= more.stages;
+        all.v.access |= more.access;
+        all.v.flags |= more.flags;
         /* Reads that differ agree on the read-only depth layout: declare checked it. */
-        if (v->layout != more.layout)
-            v->layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
+        if (all.v.layout != more.layout)
+            all.v.layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
     }
-    return entry;
+    return all;
 }
 
 /* ---- epochs ---- */
@@ -170,15 +194,19 @@ static ALWAYS_INLINE found split_epochs(const source *in, uint32_t entry, uint32
                                         uint32_t only, bool by_queue, hdi_epoch *epoch, uint8_t *use_kept)
 {
     found f = {.queue_mask = only};
+    uint32_t layout_mask = is_image ? UINT32_MAX : HDI_LAYOUT_UNDEFINED;
     hdi_epoch *next = epoch;
     uint32_t last_flags = HDI_EPOCH_WRITES, last_use = 0;
     uint8_t written = 0; /* by the last epoch */
     while (entry < end) {
         uint32_t slot = in->slot[entry], use = in->use[entry], behind = entry + 1;
         visit v = visit_one(in, entry);
-        if (behind < end && in->slot[behind] == slot)
-            behind = visit_more(*in, behind, end, &v);
-        uint32_t layout = is_image ? v.layout : HDI_LAYOUT_UNDEFINED;
+        if (behind < end && in->slot[behind] == slot) {
+            joint_visit all = visit_all(*in, entry, end);
+            behind = all.end;
+            v = all.v;
+        }
+        uint32_t layout = v.layout & layout_mask;
         uint32_t queue = only ? only : 1u << in->slot_queue[slot];
         if (!((last_flags | v.flags) & HDI_EPOCH_WRITES) && next[-1].layout == layout &&
             (!by_queue || next[-1].queue_mask & queue)) {
@@ -249,7 +277,8 @@ static sharing sharing_of(const work *w, uint32_t res)
         return CONCURRENT;
     if (wanted != HD_SHARING_EXCLUSIVE && flags & HDI_RES_BUFFER)
         return CONCURRENT;
-    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered. */
+    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered.
+     */
     if (flags & HDI_RES_EXTERNAL)
         return w->frozen->res_seg_begin[res + 1] - w->frozen->res_seg_begin[res] > 1 ? CONCURRENT : BY_QUEUE;
     return wanted == HD_SHARING_EXCLUSIVE ? BY_QUEUE : BY_READERS;
@@ -259,10 +288,7 @@ static sharing sharing_of(const work *w, uint32_t res)
 
 static uint32_t layout_at(const work *w, uint32_t entry, uint32_t end)
 {
-    source in = source_of(w);
-    visit v = visit_one(&in, entry);
-    visit_more(in, entry, end, &v);
-    return v.layout;
+    return visit_all(source_of(w), entry, end).v.layout;
 }
 
 /* The layout that the last use of an image wants, HDI_NONE: nothing uses it. */
@@ -339,7 +365,7 @@ static uint32_t add_final(work *w, uint32_t seg, uint32_t layout, uint32_t final
 
 /* Epochs of a resource that does more than most: that keeps its state, or that several queues use. Returns their end.
  */
-static uint32_t build_resource(work *w, uint32_t res, hdi_epoch *epoch, uint32_t count)
+static RARE uint32_t build_resource(work *w, uint32_t res, hdi_epoch *epoch, uint32_t count)
 {
     hdi_hazards *out = w->out;
     const uint32_t *entry_begin = w->entry_begin;
@@ -371,7 +397,7 @@ static uint32_t build_resource(work *w, uint32_t res, hdi_epoch *epoch, uint32_t
     return count;
 }
 
-static hd_result build_epochs(work *w)
+static __attribute__((noinline)) hd_result build_epochs(work *w)
 {
     const hdi_frozen *frozen = w->frozen;
     const uint32_t *entry_begin = w->entry_begin, *seg_begin = frozen->res_seg_begin;
