@@ -183,21 +183,23 @@ static RARE joint_visit visit_all(source in, uint32_t entry, uint32_t end)
 
 /* What split_epochs found of a segment. */
 typedef struct found {
-    uint32_t count;
+    hdi_epoch *end;
     uint32_t queue_mask;
     bool shared; /* an epoch has several queues */
 } found;
 
 /* Splits a segment's entries. only: the mask of the one queue that it lives on; 0: it may be several. by_queue: an
- * exclusive resource changes hands from queue to queue. outlives: the next frame reads what the last use leaves. */
+ * exclusive resource changes hands from queue to queue. outlives: the next frame reads what the last use leaves.
+ * nobody: a use for the rest. */
 static ALWAYS_INLINE found split_epochs(const source *in, uint32_t entry, uint32_t end, bool is_image, bool outlives,
-                                        uint32_t only, bool by_queue, hdi_epoch *epoch, uint8_t *use_kept)
+                                        uint32_t only, bool by_queue, hdi_epoch *epoch, uint8_t *use_kept,
+                                        uint32_t nobody)
 {
     found f = {.queue_mask = only};
     uint32_t layout_mask = is_image ? UINT32_MAX : HDI_LAYOUT_UNDEFINED;
     hdi_epoch *next = epoch;
-    uint32_t last_flags = HDI_EPOCH_WRITES, last_use = 0;
-    uint8_t written = 0; /* by the last epoch */
+    uint8_t last_flags = HDI_EPOCH_WRITES;
+    uint32_t last_use = nobody;
     while (entry < end) {
         uint32_t slot = in->slot[entry], use = in->use[entry], behind = entry + 1;
         visit v = visit_one(in, entry);
@@ -221,7 +223,7 @@ static ALWAYS_INLINE found split_epochs(const source *in, uint32_t entry, uint32
                 f.queue_mask |= queue;
             }
         } else {
-            use_kept[last_use] |= written & (v.flags != HDI_EPOCH_WRITES);
+            use_kept[last_use] |= last_flags & HDI_EPOCH_WRITES & (v.flags != HDI_EPOCH_WRITES);
             next->stages = v.stages;
             next->access = v.access;
             next->entry_begin = entry;
@@ -234,15 +236,14 @@ static ALWAYS_INLINE found split_epochs(const source *in, uint32_t entry, uint32
             next->extra = HDI_NONE;
             next++;
             f.queue_mask |= queue;
-            written = v.flags & HDI_EPOCH_WRITES;
             last_use = use;
             last_flags = v.flags;
         }
         entry = behind;
     }
     if (outlives)
-        use_kept[last_use] |= written;
-    f.count = (uint32_t)(next - epoch);
+        use_kept[last_use] |= last_flags & HDI_EPOCH_WRITES;
+    f.end = next;
     return f;
 }
 
@@ -365,7 +366,7 @@ static uint32_t add_final(work *w, uint32_t seg, uint32_t layout, uint32_t final
 
 /* Epochs of a resource that does more than most: that keeps its state, or that several queues use. Returns their end.
  */
-static RARE uint32_t build_resource(work *w, uint32_t res, hdi_epoch *epoch, uint32_t count)
+static RARE hdi_epoch *build_resource(work *w, uint32_t res, hdi_epoch *next)
 {
     hdi_hazards *out = w->out;
     const uint32_t *entry_begin = w->entry_begin;
@@ -376,63 +377,71 @@ static RARE uint32_t build_resource(work *w, uint32_t res, hdi_epoch *epoch, uin
     source in = source_of(w);
     sharing shared = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
     out->res_concurrent[res] = shared == CONCURRENT;
+    out->res_used[res] = entry_begin[first] != entry_begin[end];
     if (keeps && is_image)
         out->res_final_layout[res] = choose_final_layout(w, res);
     if (keeps)
         find_families(w, res);
     uint32_t initial = keeps && is_image ? hdi_initial_layout(w->decl, out, res) : 0;
     for (uint32_t seg = first; seg < end; seg++) {
-        out->seg_epoch_begin[seg] = count;
+        out->seg_epoch_begin[seg] = (uint32_t)(next - out->epoch);
         found f = split_epochs(&in, entry_begin[seg], entry_begin[seg + 1], is_image, keeps, only, shared == BY_QUEUE,
-                               epoch + count, out->use_kept);
+                               next, out->use_kept, w->decl->use_count);
+        bool has_epochs = f.end != next;
+        next = f.end;
         if (shared == BY_READERS)
             out->res_concurrent[res] |= f.shared;
-        count += f.count;
-        if (f.count && (f.queue_mask & (f.queue_mask - 1) || !(f.queue_mask & w->gpu_mask)))
+        if (has_epochs && (f.queue_mask & (f.queue_mask - 1) || !(f.queue_mask & w->gpu_mask)))
             w->crossing[w->crossing_count++] = seg;
         if (keeps && is_image && out->res_used[res])
-            count += add_final(w, seg, f.count ? epoch[count - 1].layout : initial, out->res_final_layout[res], f.count,
-                               epoch + count);
+            next +=
+                add_final(w, seg, has_epochs ? next[-1].layout : initial, out->res_final_layout[res], has_epochs, next);
     }
-    return count;
+    return next;
 }
 
-static __attribute__((noinline)) hd_result build_epochs(work *w)
+/* epoch: room for all. Returns their end. */
+static __attribute__((noinline)) hdi_epoch *build_all(work *w, hdi_epoch *epoch)
 {
-    const hdi_frozen *frozen = w->frozen;
-    const uint32_t *entry_begin = w->entry_begin, *seg_begin = frozen->res_seg_begin;
+    const uint32_t *entry_begin = w->entry_begin, *seg_res = w->frozen->seg_res;
     const uint8_t *res_flags = w->decl->res_flags;
-    hdi_hazards *out = w->out;
-    hdi_arena *arena = w->arena;
-    const uint16_t *res_queues = out->res_queues;
+    const uint16_t *res_queues = w->out->res_queues;
     const source in = source_of(w);
-    uint32_t res_count = w->decl->res_count, count = 0, gpu_mask = w->gpu_mask;
-    uint32_t *begin = out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)frozen->seg_count + 1);
-    uint8_t *used = out->res_used, *use_kept = out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, w->decl->use_count);
-    w->crossing = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    hdi_epoch *epoch = HDI_ARENA_ARRAY(arena, hdi_epoch, (size_t)out->entry_count + frozen->seg_count);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t r = 0; r < res_count; r++) {
-        uint32_t flags = res_flags[r], first = seg_begin[r], end = seg_begin[r + 1];
-        uint32_t queues = res_queues ? res_queues[r] : 1;
-        used[r] = entry_begin[first] != entry_begin[end];
-        if (flags & KEEPS_STATE || queues & (queues - 1) || !(queues & gpu_mask)) {
-            count = build_resource(w, r, epoch, count);
+    uint32_t seg_count = w->frozen->seg_count, use_count = w->decl->use_count;
+    uint32_t *begin = w->out->seg_epoch_begin;
+    uint8_t *used = w->out->res_used, *use_kept = w->out->use_kept;
+    hdi_epoch *next = epoch;
+    for (uint32_t seg = 0; seg < seg_count;) {
+        uint32_t res = seg_res[seg], flags = res_flags[res], queues = res_queues ? res_queues[res] : 1;
+        if (flags & KEEPS_STATE || queues & (queues - 1) || !(queues & w->gpu_mask)) {
+            next = build_resource(w, res, next);
+            seg = w->frozen->res_seg_begin[res + 1];
             continue;
         }
-        for (uint32_t seg = first; seg < end; seg++) {
-            begin[seg] = count;
-            found f = split_epochs(&in, entry_begin[seg], entry_begin[seg + 1], !(flags & HDI_RES_BUFFER), false,
-                                   queues, false, epoch + count, use_kept);
-            count += f.count;
-        }
+        uint32_t entry = entry_begin[seg], end = entry_begin[seg + 1];
+        begin[seg++] = (uint32_t)(next - epoch);
+        used[res] |= entry != end;
+        next = split_epochs(&in, entry, end, !(flags & HDI_RES_BUFFER), false, queues, false, next, use_kept, use_count)
+                   .end;
     }
-    begin[frozen->seg_count] = count;
-    out->epoch = epoch;
-    out->epoch_count = count;
-    hdi_arena_keep(arena, mark, &(hdi_arena_kept){&out->epoch, count * sizeof(*epoch)}, 1);
+    begin[seg_count] = (uint32_t)(next - epoch);
+    return next;
+}
+
+static hd_result build_epochs(work *w)
+{
+    hdi_hazards *out = w->out;
+    hdi_arena *arena = w->arena;
+    uint32_t seg_count = w->frozen->seg_count;
+    out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)seg_count + 1);
+    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)w->decl->use_count + 1);
+    w->crossing = HDI_ARENA_ARRAY(arena, uint32_t, seg_count);
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    out->epoch = HDI_ARENA_ARRAY(arena, hdi_epoch, (size_t)out->entry_count + seg_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    out->epoch_count = (uint32_t)(build_all(w, out->epoch) - out->epoch);
+    hdi_arena_keep(arena, mark, &(hdi_arena_kept){&out->epoch, out->epoch_count * sizeof(*out->epoch)}, 1);
     return HD_OK;
 }
 
@@ -449,7 +458,7 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
         w.several_families |= first != 0;
     }
     out->res_concurrent = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
-    out->res_used = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
+    out->res_used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
     out->res_final_layout = HDI_ARENA_ZEROED(arena, uint32_t, decl->res_count);
     out->res_first_family = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_final_family = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
