@@ -285,28 +285,28 @@ static hd_result declare_file(hd_graph *graph)
     return hd_graph_read_fgt(graph, text, bytes, "f", error, sizeof(error));
 }
 
-Test(alloc_failure, frames_of_all_kinds, .timeout = 60)
+Test(alloc_failure, frames_of_all_kinds, .timeout = 150)
 {
     try_frames(declare_random, (hd_compile_desc){.queues = three, .queue_count = 3}, 30);
 }
 
-Test(alloc_failure, frames_in_one_scope, .timeout = 60)
+Test(alloc_failure, frames_in_one_scope, .timeout = 150)
 {
     try_frames(declare_random, (hd_compile_desc){.merge_rendering = true, .cache = HD_CACHE_CHECK}, 30);
 }
 
-Test(alloc_failure, much_is_declared, .timeout = 60)
+Test(alloc_failure, much_is_declared, .timeout = 150)
 {
     try_frames(declare_much, (hd_compile_desc){.queues = three, .queue_count = 2}, 40);
 }
 
-Test(alloc_failure, files, .timeout = 60)
+Test(alloc_failure, files, .timeout = 150)
 {
     try_frames(declare_file, (hd_compile_desc){.queues = three, .queue_count = 3, .order = HD_ORDER_MEMORY}, 30);
 }
 
 /* A budget that only the order for memory can hold: all orders are tried. */
-Test(alloc_failure, budget, .timeout = 60)
+Test(alloc_failure, budget, .timeout = 150)
 {
     static const hd_order orders[] = {HD_ORDER_OVERLAP, HD_ORDER_MEMORY};
     hd_graph *graph;
@@ -345,7 +345,7 @@ static void json_free(void *pointer)
     free(pointer);
 }
 
-Test(alloc_failure, json_library, .timeout = 60)
+Test(alloc_failure, json_library, .timeout = 150)
 {
     hd_graph *graph;
     const hd_plan *plan;

@@ -47,15 +47,15 @@ static void run_folder(fuzzer run, const char *name, uint32_t fewest)
 
 Test(corpus, fgt)
 {
-    run_folder(hdt_fuzz_fgt, "fgt", 1);
+    run_folder(hdt_fuzz_fgt, "fgt", 25);
 }
 
 Test(corpus, plan_json)
 {
-    run_folder(hdt_fuzz_plan_json, "plan_json", 1);
+    run_folder(hdt_fuzz_plan_json, "plan_json", 10);
 }
 
 Test(corpus, declare)
 {
-    run_folder(hdt_fuzz_declare, "declare", 1);
+    run_folder(hdt_fuzz_declare, "declare", 25);
 }

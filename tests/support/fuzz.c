@@ -81,6 +81,8 @@ static void check_plan(const hd_graph *graph, const hd_plan *plan, uint64_t pick
     result = hd_plan_stats_get(graph, plan, &stats);
     HDT_FUZZ_CHECK(result == HD_OK && stats.peak_live_bytes <= stats.unaliased_bytes, "statistics");
 
+    if (pick & 1) /* files take longer than all the rest */
+        return;
     size_t bytes, again_bytes, data_bytes;
     char *text = write_text(hd_plan_write_json, graph, plan, &bytes), error[600] = "";
     hd_plan *copy = NULL;
@@ -92,7 +94,7 @@ static void check_plan(const hd_graph *graph, const hd_plan *plan, uint64_t pick
     hd_plan_free(copy, NULL);
     free(text);
     free(again);
-    if (pick & 3)
+    if (pick & 6)
         return;
     free(write_text(hd_plan_write_dot, graph, plan, &bytes));
     free(write_text(hd_plan_write_html, graph, plan, &bytes));
