@@ -52,6 +52,8 @@ static void destroy_object(hd_vk *vk, hdi_vk_object *object)
         vk->fn.vkDestroyBuffer(vk->device, object->buffer, NULL);
     hdi_free(&vk->allocator, object, sizeof(*object));
     vk->object_count--;
+    if (vk->guess_capacity)
+        memset(vk->guesses, 0, vk->guess_capacity * sizeof(*vk->guesses));
 }
 
 static void drop_objects(hd_vk *vk, uint64_t heap_serial, bool all)
@@ -85,6 +87,9 @@ void hdi_vk_sweep_objects(hd_vk *vk, bool all)
         hdi_free(&vk->allocator, vk->buckets, vk->bucket_count * sizeof(*vk->buckets));
         vk->buckets = NULL;
         vk->bucket_count = 0;
+        hdi_free(&vk->allocator, vk->guesses, vk->guess_capacity * sizeof(*vk->guesses));
+        vk->guesses = NULL;
+        vk->guess_capacity = 0;
     }
 }
 
@@ -340,7 +345,17 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
     if (flags & HDI_RES_HAS_HISTORY && frame->plan_index[frame->decl.res_pair[plan->id]] != HDI_NONE)
         return HD_OK; /* bound with its history */
     hdi_vk_key key = key_in_plan(frame, plan);
-    return get_object(frame, &key, frame->heaps[plan->heap], plan->offset, plan->id, &frame->bound[plan->id]);
+    const hdi_vk_heap *heap = frame->heaps[plan->heap];
+    hdi_vk_object **guess = &frame->vk->guesses[plan - frame->plan.resources]; /* in a steady frame it is right */
+    if (*guess && (*guess)->heap_serial == heap->serial && (*guess)->offset == plan->offset &&
+        memcmp(&(*guess)->key, &key, sizeof(key)) == 0) {
+        (*guess)->last_frame = frame->vk->frame;
+        frame->bound[plan->id] = *guess;
+        return HD_OK;
+    }
+    hd_result result = get_object(frame, &key, heap, plan->offset, plan->id, &frame->bound[plan->id]);
+    *guess = result == HD_OK ? frame->bound[plan->id] : NULL;
+    return result;
 }
 
 hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)
@@ -359,6 +374,12 @@ hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hd_result result = hdi_grow(&vk->allocator, (void **)&vk->pairs, &vk->pair_capacity, histories, sizeof(*vk->pairs));
+    uint32_t known = vk->guess_capacity;
+    if (result == HD_OK)
+        result = hdi_grow(&vk->allocator, (void **)&vk->guesses, &vk->guess_capacity, plan->resource_count,
+                          sizeof(*vk->guesses));
+    if (vk->guess_capacity > known)
+        memset(vk->guesses + known, 0, (vk->guess_capacity - known) * sizeof(*vk->guesses));
     for (uint32_t i = 0; i < plan->resource_count && result == HD_OK; i++)
         result = bind_resource(frame, &plan->resources[i]);
     return result;

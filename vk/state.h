@@ -388,6 +388,8 @@ struct hd_vk {
     /* resource.c, view.c */
     hdi_vk_object **buckets;
     uint32_t bucket_count, object_count;
+    hdi_vk_object **guesses; /* by plan resource: what it was last; null after an object was destroyed */
+    uint32_t guess_capacity;
     hdi_vk_pair *pairs;
     uint32_t pair_count, pair_capacity;
     pthread_mutex_t view_lock;
