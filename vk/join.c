@@ -232,9 +232,11 @@ static void keep_left(const hd_vk *vk, hdi_vk_cell *cell, const hdi_vk_cell *old
 
 /* ---- spans ---- */
 
-static uint32_t first_span(const hdi_vk_heap *heap, uint64_t begin)
+static uint32_t first_span(const hdi_vk_heap *heap, uint64_t begin, uint32_t guess)
 {
     uint32_t low = 0, high = heap->span_count;
+    if (guess < high && heap->spans[guess].end > begin && (guess == 0 || heap->spans[guess - 1].end <= begin))
+        return guess;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (heap->spans[middle].end <= begin)
@@ -248,6 +250,10 @@ static uint32_t first_span(const hdi_vk_heap *heap, uint64_t begin)
 /* Puts one span in the place of whatever lies in its bytes; what sticks out on either side stays. */
 static hd_result replace_spans(hd_vk *vk, hdi_vk_heap *heap, uint32_t first, const hdi_vk_span *span)
 {
+    if (first < heap->span_count && heap->spans[first].begin == span->begin && heap->spans[first].end == span->end) {
+        heap->spans[first] = *span;
+        return HD_OK;
+    }
     hd_result result =
         hdi_grow(&vk->allocator, (void **)&heap->spans, &heap->span_capacity, heap->span_count + 2, sizeof(*span));
     if (result != HD_OK)
@@ -292,7 +298,8 @@ static hd_result join_placed(joining *j, uint32_t index)
         bytes = other > bytes ? other : bytes;
     }
     hdi_vk_span span = {object->offset, object->offset + bytes, vk->frame, NULL};
-    uint32_t first = first_span(heap, span.begin), more = 0;
+    uint32_t first = first_span(heap, span.begin, vk->guesses[index].span), more = 0;
+    vk->guesses[index].span = first;
     for (uint32_t i = first; i < heap->span_count && heap->spans[i].begin < span.end; i++)
         more += is_older(vk, &heap->spans[i]) ? heap->spans[i].cell->left_count : 0;
     hdi_vk_cell *cell = make_cell(j, row, more);

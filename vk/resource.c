@@ -346,7 +346,7 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
         return HD_OK; /* bound with its history */
     hdi_vk_key key = key_in_plan(frame, plan);
     const hdi_vk_heap *heap = frame->heaps[plan->heap];
-    hdi_vk_object **guess = &frame->vk->guesses[plan - frame->plan.resources]; /* in a steady frame it is right */
+    hdi_vk_object **guess = &frame->vk->guesses[plan - frame->plan.resources].object;
     if (*guess && (*guess)->heap_serial == heap->serial && (*guess)->offset == plan->offset &&
         memcmp(&(*guess)->key, &key, sizeof(key)) == 0) {
         (*guess)->last_frame = frame->vk->frame;

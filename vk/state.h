@@ -179,6 +179,12 @@ typedef struct hdi_vk_object {
     struct hdi_vk_object *next; /* same bucket */
 } hdi_vk_object;
 
+/* Where a resource of a plan was found in the frame before; in steady frames it is there again. */
+typedef struct hdi_vk_guess {
+    hdi_vk_object *object;
+    uint32_t span; /* of its heap */
+} hdi_vk_guess;
+
 /* A history and what it is of: two objects that take turns. */
 typedef struct hdi_vk_pair {
     hdi_vk_key key;
@@ -388,7 +394,7 @@ struct hd_vk {
     /* resource.c, view.c */
     hdi_vk_object **buckets;
     uint32_t bucket_count, object_count;
-    hdi_vk_object **guesses; /* by plan resource: what it was last; null after an object was destroyed */
+    hdi_vk_guess *guesses; /* by plan resource: what it was last; objects are null after one was destroyed */
     uint32_t guess_capacity;
     hdi_vk_pair *pairs;
     uint32_t pair_count, pair_capacity;
