@@ -401,8 +401,7 @@ static inline hd_resource add_resource(hd_graph *graph, uint32_t flags, uint32_t
     return (hd_resource){graph->first_handle + index};
 }
 
-/* What is checked of an image. Taken from a description one by one: it was just written one by one, and a wide load would
- * have to wait for all those stores. */
+/* What is checked of an image. */
 typedef struct image_size {
     uint32_t width, height, depth, format, mips, layers, samples;
 } image_size;
@@ -422,6 +421,13 @@ HDI_COLD static const char *image_fault(const image_size *size)
     if (size->mips > 1 && (size->mips > 32 || sides >> (size->mips - 1) == 0))
         return "more mips than its size has";
     return NULL;
+}
+
+/* A word of a description. The caller has just written it word by word or nearly so, and a wider load, which compilers like
+ * to make of several, would have to wait until all those stores are done. */
+static inline uint32_t word(const uint32_t *from)
+{
+    return *(const volatile uint32_t *)from;
 }
 
 /* Most images are seen to be right by one comparison. */
@@ -469,13 +475,14 @@ hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
         return (hd_resource){0};
     if (!desc)
         return bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
-    image_size size = {desc->width, desc->height, desc->depth, desc->format, desc->mips, desc->layers, desc->samples};
+    image_size size = {word(&desc->width), word(&desc->height), word(&desc->depth),  word(&desc->format),
+                       word(&desc->mips),  word(&desc->layers), word(&desc->samples)};
     if ((!HDI_LIKELY(is_plain(size)) && is_bad_image(graph, desc)) || !have_resource(graph, desc->name))
         return (hd_resource){0};
     hdi_res_info *info = &graph->res_info[graph->res_count];
     fill_image(info, size);
-    info->flags = desc->flags;
-    info->usage = desc->usage;
+    info->flags = word(&desc->flags);
+    info->usage = word(&desc->usage);
     info->initial_layout = info->final_layout = HDI_LAYOUT_UNDEFINED;
     info->sharing = (uint32_t)desc->sharing;
     info->bytes = 0;

@@ -62,7 +62,7 @@ static bool uses_agree(const hd_graph *graph, uint32_t a, uint32_t b)
     return low == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY && high == HDI_LAYOUT_SHADER_READ_ONLY;
 }
 
-HDI_COLD static hd_result check_double_use(const hd_graph *graph, uint32_t first, uint32_t use)
+HDI_APART static hd_result check_double_use(const hd_graph *graph, uint32_t first, uint32_t use)
 {
     for (uint32_t other = first; other < use; other++) {
         if (graph->use_res[other] == graph->use_res[use] && ranges_overlap(graph, other, use) &&
@@ -145,7 +145,7 @@ HDI_COLD static hd_result misuse(const hdi_access_info *access, uint32_t res_fla
 }
 
 /* HDI_NONE is the whole, and also what stands in *out at first. */
-HDI_COLD static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
+HDI_APART static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
 {
     hd_range range = use->range;
     bool whole;
@@ -161,71 +161,79 @@ HDI_COLD static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t
     return HD_OK;
 }
 
-/* Appends the uses of a pass; the columns have room. The loop that declaring a frame consists of: what most uses do
- * stands in it, what few do is called. *rare, not 0: some use has to do with resolves or wants a version. On failure the
- * uses stop short of the one that does not go. */
-static inline hd_result add_uses(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uintptr_t *rare)
+static const hdi_use_exec exec_of_load[2] = {{.load = HD_LOAD_CLEAR}, {.load = HD_LOAD_DONT_CARE}};
+
+/* Writes the columns of a use that is right. Each store counts: they, and not the instructions, are what declaring waits
+ * for. Clear values are only taken where there is something to clear. */
+static inline void put_use(hd_graph *graph, const hd_use *use, uint32_t at, uint32_t res, uint32_t access,
+                           const hdi_use_rule *rule, uint32_t res_flags, uint32_t range)
+{
+    uint32_t kind = res_flags & (HDI_RES_BUFFER | HDI_RES_HISTORY), flags = rule->flags[kind];
+    graph->res_info[res].usage |= rule->usage[kind];
+    graph->res_used[res] = at + 1;
+    graph->use_res[at] = res;
+    graph->use_range[at] = range;
+    graph->use_access[at] = (uint16_t)access;
+    graph->use_flags[at] = (uint8_t)flags;
+    graph->use_exec[at] = exec_of_load[use->load != HD_LOAD_CLEAR];
+    if (flags & HDI_USE_ATTACHMENT)
+        graph->use_clear[at] = use->clear;
+}
+
+/* Appends the uses of a pass that only have what nearly all have; returns how many that were. What any of them has to do
+ * with resolves and versions gathers in *rare, not 0. */
+static inline uint32_t add_plain_uses(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uintptr_t *rare)
 {
     const uint32_t base = graph->first_handle, res_count = graph->res_count, type = 1u << desc->type;
     uint8_t *const res_flags = graph->res_flags;
-    uint32_t *const res_used = graph->res_used;
-    hdi_res_info *const res_info = graph->res_info;
     uintptr_t odd = 0;
-    uint32_t unwritten = 0, at = first;
-    hd_result result = HD_OK;
+    uint32_t at = first;
     for (const hd_use *use = desc->uses, *end = use + desc->use_count; use != end; use++, at++) {
-        uint32_t res = use->resource.id - base, access = (uint32_t)use->access, range = HDI_NONE;
-        const hdi_use_rule *rule = &graph->rule[access];
-        if (HDI_UNLIKELY(res >= res_count)) {
-            res = hd_graph_resource_index(graph, use->resource);
-            result = res == HD_NONE ? HD_BAD_HANDLE : HD_OK;
-            if (result != HD_OK)
-                break;
-        }
-        uint32_t flags = res_flags[res], kind = flags & (HDI_RES_BUFFER | HDI_RES_HISTORY);
-        if (HDI_UNLIKELY(access - 1 >= HD_ACCESS_COUNT - 1)) {
-            uint32_t special = HD_ACCESS_NONE;
-            result = special_access(graph, use, res, (uint32_t)desc->type, &special);
-            if (result != HD_OK)
-                break;
-            access = special;
-            rule = &graph->rule[HDI_ACCESS_CUSTOM_FIRST];
-            odd |= use->access == HD_RESOLVE_WRITE;
-        }
-        if (HDI_UNLIKELY(!(rule->types[kind] & type))) {
-            result = misuse(&graph->access[access], flags, (uint32_t)desc->type);
+        uint32_t res = use->resource.id - base, access = (uint32_t)use->access;
+        if (HDI_UNLIKELY(res >= res_count || access - 1 >= HD_ACCESS_COUNT - 1))
             break;
-        }
-        unwritten |= flags & rule->needs;
-        flags &= rule->leaves;
-        if (HDI_UNLIKELY(use->range.offset | use->range.bytes)) {
-            uint32_t part = HDI_NONE;
-            result = add_range(graph, use, res, &part);
-            if (result != HD_OK)
-                break;
-            range = part;
-            flags = part == HDI_NONE ? flags : res_flags[res];
-        }
-        res_flags[res] = (uint8_t)flags;
-        res_info[res].usage |= rule->usage[kind];
-        graph->use_res[at] = res;
-        graph->use_access[at] = (uint16_t)access;
-        graph->use_flags[at] = rule->flags[kind];
-        graph->use_range[at] = range;
-        graph->use_exec[at] = (hdi_use_exec){.load = (uint8_t)use->load};
-        graph->use_clear[at] = use->clear;
+        uint32_t flags = res_flags[res];
+        const hdi_use_rule *rule = &graph->rule[access];
+        if (HDI_UNLIKELY(!(rule->types[flags & (HDI_RES_BUFFER | HDI_RES_HISTORY)] & type) ||
+                         (use->range.offset | use->range.bytes) != 0 || graph->res_used[res] > first ||
+                         (flags & rule->needs) != 0))
+            break;
         odd |= use->resolve_of.id | (uintptr_t)use->next;
-        if (HDI_UNLIKELY(res_used[res] > first)) {
-            result = check_double_use(graph, first, at);
-            if (result != HD_OK)
-                break;
-        }
-        res_used[res] = at + 1;
+        if (flags & ~(uint32_t)rule->leaves)
+            res_flags[res] = (uint8_t)(flags & rule->leaves);
+        put_use(graph, use, at, res, access, rule, flags, HDI_NONE);
     }
     *rare = odd;
-    graph->unwritten_reads |= unwritten;
-    graph->use_count = at;
-    return result;
+    return at - first;
+}
+
+/* Appends any use. */
+static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type, uint32_t first, uint32_t at)
+{
+    uint32_t res = hd_graph_resource_index(graph, use->resource), access = (uint32_t)use->access, range = HDI_NONE;
+    const hdi_use_rule *rule = &graph->rule[HDI_ACCESS_CUSTOM_FIRST];
+    hd_result result = HD_OK;
+    if (res == HD_NONE)
+        return HD_BAD_HANDLE;
+    uint32_t flags = graph->res_flags[res];
+    if (access - 1 < HD_ACCESS_COUNT - 1)
+        rule = &graph->rule[access];
+    else
+        result = special_access(graph, use, res, pass_type, &access);
+    if (result != HD_OK)
+        return result;
+    if (!(rule->types[flags & (HDI_RES_BUFFER | HDI_RES_HISTORY)] >> pass_type & 1))
+        return misuse(&graph->access[access], flags, pass_type);
+    if (use->range.offset | use->range.bytes)
+        result = add_range(graph, use, res, &range);
+    if (result != HD_OK)
+        return result;
+    graph->unwritten_reads |= flags & rule->needs;
+    graph->res_flags[res] = (uint8_t)((range == HDI_NONE ? flags & rule->leaves : flags) |
+                                      (pass_type == HD_PASS_HOST ? HDI_RES_HOST : 0));
+    bool twice = graph->res_used[res] > first;
+    put_use(graph, use, at, res, access, rule, flags, range);
+    return twice ? check_double_use(graph, first, at) : HD_OK;
 }
 
 static inline bool pin_fits(const hd_pass_desc *desc)
@@ -274,12 +282,6 @@ HDI_COLD static hd_result tie_uses(hd_graph *graph, const hd_pass_desc *desc, ui
     return result == HD_OK && versions ? hdi_pass_versions(graph, desc, first, bad) : result;
 }
 
-HDI_COLD static void use_on_host(hd_graph *graph, uint32_t first)
-{
-    for (uint32_t u = first; u < graph->use_count; u++)
-        graph->res_flags[graph->use_res[u]] |= HDI_RES_HOST;
-}
-
 /* A pass one of whose uses is wrong leaves nothing behind. */
 HDI_COLD static hd_pass take_back(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, hd_result result,
                                   uint32_t bad, const char *why)
@@ -297,38 +299,69 @@ HDI_COLD static void warn_pin(const hd_graph *graph, const hd_pass_desc *desc)
             graph->pass_count, desc->name ? desc->name : "");
 }
 
-hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
+/* The rest of a pass that is in its columns with `done` of its uses. rare: as add_plain_uses leaves it. */
+HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t done, uintptr_t rare)
 {
-    uint32_t pass = graph->pass_count, first = graph->use_count;
-    if (graph->error.result != HD_OK || !desc)
-        return refuse(graph, desc, HD_INVALID_ARGUMENT);
-    if (pass >= graph->capacity.pass || desc->use_count > graph->capacity.use - first) {
-        hd_result result = make_room(graph, (uint64_t)pass + 1, (uint64_t)first + desc->use_count);
+    uint32_t first = graph->use_count, bad = done;
+    const char *why = NULL;
+    hd_result result = HD_OK;
+    for (; bad < desc->use_count; bad++) {
+        const hd_use *use = &desc->uses[bad];
+        result = add_use(graph, use, (uint32_t)desc->type, first, first + bad);
         if (result != HD_OK)
-            return refuse(graph, desc, result);
+            return take_back(graph, desc, first, result, bad, why);
+        rare |= use->resolve_of.id | (uintptr_t)use->next | (use->access == HD_RESOLVE_WRITE);
     }
-    if (HDI_UNLIKELY((uint32_t)desc->type > HD_PASS_HOST || (uint32_t)desc->pin > HD_PIN_TRANSFER ||
-                     !(desc->cost_us >= 0.0f) || (!desc->uses && desc->use_count)))
-        return refuse(graph, desc, HD_INVALID_ARGUMENT);
-    if (HDI_UNLIKELY(!pin_fits(desc)))
-        warn_pin(graph, desc);
+    graph->use_count = first + desc->use_count;
+    if (rare | graph->version_count)
+        result = tie_uses(graph, desc, first, &bad, &why);
+    if (result != HD_OK)
+        return take_back(graph, desc, first, result, bad, why);
+    graph->pass_use_begin[graph->pass_count] = graph->use_count;
+    return (hd_pass){hdi_handle(graph, graph->pass_count - 1)};
+}
+
+/* All columns of a pass but what says where its uses end. It counts from here on: errors name it. */
+static inline void put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass)
+{
     graph->pass_type[pass] = (uint8_t)desc->type;
     graph->pass_pin[pass] = (uint8_t)desc->pin;
     graph->pass_flags[pass] =
         (uint8_t)((desc->root ? HDI_PASS_ROOT : 0) | (desc->no_rendering ? HDI_PASS_NO_RENDERING : 0));
     graph->pass_cost[pass] = desc->cost_us > 0.0f ? desc->cost_us : 10.0f;
     graph->pass_exec[pass] = (hdi_pass_exec){desc->name, desc->record, desc->user};
-    graph->pass_count = pass + 1; /* before the uses: an error names the pass */
-    uintptr_t rare;
-    const char *why = NULL;
-    hd_result result = add_uses(graph, desc, first, &rare);
-    uint32_t bad = graph->use_count - first;
-    if (result == HD_OK && (rare || graph->version_count))
-        result = tie_uses(graph, desc, first, &bad, &why);
+    graph->pass_count = pass + 1;
+}
+
+/* A pass that is wrong, or finds no room, or has to do with the host, or has a pin. */
+HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
+{
+    if (graph->error.result != HD_OK || !desc)
+        return refuse(graph, desc, HD_INVALID_ARGUMENT);
+    hd_result result = make_room(graph, (uint64_t)graph->pass_count + 1, (uint64_t)graph->use_count + desc->use_count);
+    if (result == HD_OK && ((uint32_t)desc->type > HD_PASS_HOST || (uint32_t)desc->pin > HD_PIN_TRANSFER ||
+                            !(desc->cost_us >= 0.0f) || (!desc->uses && desc->use_count)))
+        result = HD_INVALID_ARGUMENT;
     if (result != HD_OK)
-        return take_back(graph, desc, first, result, bad, why);
-    if (HDI_UNLIKELY(desc->type == HD_PASS_HOST))
-        use_on_host(graph, first);
-    graph->pass_use_begin[pass + 1] = graph->use_count;
+        return refuse(graph, desc, result);
+    if (!pin_fits(desc))
+        warn_pin(graph, desc);
+    put_pass(graph, desc, graph->pass_count);
+    return finish_pass(graph, desc, 0, 0);
+}
+
+hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
+{
+    uint32_t pass = graph->pass_count, first = graph->use_count;
+    if (HDI_UNLIKELY(graph->error.result != HD_OK || !desc || pass >= graph->capacity.pass ||
+                     desc->use_count > graph->capacity.use - first || (uint32_t)desc->type >= HD_PASS_HOST ||
+                     desc->pin != HD_PIN_NONE || !(desc->cost_us >= 0.0f) || (!desc->uses && desc->use_count)))
+        return odd_pass(graph, desc);
+    put_pass(graph, desc, pass);
+    uintptr_t rare;
+    uint32_t done = add_plain_uses(graph, desc, first, &rare);
+    if (HDI_UNLIKELY(done < desc->use_count || (rare | graph->version_count) != 0))
+        return finish_pass(graph, desc, done, rare);
+    graph->use_count = graph->pass_use_begin[pass + 1] = first + done;
     return (hd_pass){graph->first_handle + pass};
 }
