@@ -6,12 +6,12 @@
  * all uses of the other, on whatever queues they are. Histories, what they are of, and host-visible buffers share with
  * nobody.
  *
- * Each heap is packed in several orders and the smallest result stays, ties to the first; once one is as small as the
- * most bytes alive at once, no other is tried, and those that gain the least only where memory is what matters. What is
- * far above the most bytes alive at once then is searched for something better (alias_search.c). Which resource takes
- * over whose bytes is found last (alias_tenants.c). */
+ * Each heap is packed in several orders and the smallest result stays, ties to the first tried; once one is as small as
+ * the most bytes alive at once, no other is tried, and those that gain the least only where memory is what matters.
+ * What is far above the most bytes alive at once then is searched for something better (alias_search.c). Which resource
+ * takes over whose bytes is found last (alias_tenants.c). */
 
-enum { LONG_LIFE = 512 }; /* slots */
+enum { LONG_LIFE = 512, FEW_SIZES = 48 }; /* slots; before they are sorted like any numbers */
 enum {
     NEAR = 56,
     GOAL = 64
@@ -118,11 +118,55 @@ static bool improve(work *w, const uint32_t *by_first, uint32_t count, uint64_t 
     return true;
 }
 
+/* Most frames have few sizes: counted by size, these sorted. False: too many for that. */
+static bool sort_by_size(work *w, const uint32_t *by_first, uint32_t count)
+{
+    uint8_t slot_size[256] = {0}; /* by hash: which size, from 1 */
+    uint64_t bytes[FEW_SIZES];
+    uint32_t members[FEW_SIZES] = {0}, begin[FEW_SIZES], sizes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t need = w->sizes->need[by_first[i]].bytes;
+        uint32_t slot = (uint32_t)((need * 0x9e3779b97f4a7c15u) >> 56);
+        while (slot_size[slot] && bytes[slot_size[slot] - 1] != need)
+            slot = (slot + 1) & 255;
+        if (!slot_size[slot]) {
+            if (sizes == FEW_SIZES)
+                return false;
+            bytes[sizes] = need;
+            slot_size[slot] = (uint8_t)++sizes;
+        }
+        w->scratch[i] = slot_size[slot] - 1u;
+        members[w->scratch[i]]++;
+    }
+    for (uint32_t k = 0; k < sizes; k++) {
+        begin[k] = 0;
+        for (uint32_t j = 0; j < sizes; j++)
+            begin[k] += bytes[j] > bytes[k] ? members[j] : 0;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        w->order[begin[w->scratch[i]]++] = by_first[i];
+    return true;
+}
+
+static void sort_for(work *w, int how, const uint32_t *by_first, uint32_t count)
+{
+    if (how == ORDER_SIZE && sort_by_size(w, by_first, count))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        w->order[i] = by_first[i];
+        w->key[i] = key_of(w, by_first[i], how);
+    }
+    hdi_sort_u64(w->key, w->order, w->scratch_key, w->scratch, count);
+}
+
 static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t count)
 {
     uint64_t least, best = UINT64_MAX, lives = 0;
-    for (uint32_t i = 0; i < count; i++)
+    bool several_sizes = false;
+    for (uint32_t i = 0; i < count; i++) {
         lives += w->lifetimes->res_close[by_first[i]] - w->lifetimes->res_first[by_first[i]] + 1;
+        several_sizes |= w->sizes->need[by_first[i]].bytes != w->sizes->need[by_first[0]].bytes;
+    }
     /* Where everything lives long, packing by size has little to gain and much to look at. */
     int orders = lives > (uint64_t)count * LONG_LIFE ? ORDER_IN_TIME + 1
                  : w->how->thorough                  ? ORDER_COUNT
@@ -130,17 +174,14 @@ static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t
     const uint32_t *end = w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
     if (!hdi_pack_least(&w->pack, by_first, count, end, &least))
         return false;
-    for (int how = ORDER_IN_TIME; how < orders && best > least; how++) {
-        uint64_t top;
+    for (int turn = 0; turn < orders && best > least; turn++) {
+        int how = turn < 2 && orders > 1 && several_sizes ? 1 - turn : turn; /* one size: in time nothing is wasted */
+        uint64_t top = best;
         if (how == ORDER_IN_TIME) {
             if (!hdi_pack_in_time(&w->pack, by_first, count, w->offset, &top))
                 return false;
         } else {
-            for (uint32_t i = 0; i < count; i++) {
-                w->order[i] = by_first[i];
-                w->key[i] = key_of(w, by_first[i], how);
-            }
-            hdi_sort_u64(w->key, w->order, w->scratch_key, w->scratch, count);
+            sort_for(w, how, by_first, count);
             if (!hdi_pack_in_order(&w->pack, w->order, count, w->offset, &top))
                 return false;
         }
@@ -150,13 +191,11 @@ static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t
         for (uint32_t i = 0; i < count; i++)
             w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
     }
-    uint64_t top = best;
-    for (uint32_t i = 0; i < count; i++)
-        w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
-    if (best > least && (w->how->search || count <= FEW) && !improve(w, by_first, count, &top))
-        return false;
-    if (top < best) {
-        best = top;
+    if (best > least && (w->how->search || count <= FEW)) {
+        for (uint32_t i = 0; i < count; i++)
+            w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
+        if (!improve(w, by_first, count, &best))
+            return false;
         for (uint32_t i = 0; i < count; i++)
             w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
     }

@@ -7,12 +7,12 @@
  * offset. O(resources * (placed in a bucket) * buckets of a life). In time: first fit over free ranges, O(resources *
  * free ranges). */
 
-enum { BUCKET_SLOTS = 64 };
+enum { BUCKET_SLOTS = 32 };
 
 /* Small, as most of the time goes into looking at them. Offsets in units of 256 bytes, the coarsest that all alignments
  * of the .fgt format have in common; a finer end is rounded up. */
 typedef struct entry {
-    uint32_t offset, end, first, close;
+    uint32_t offset, end, first, close, last; /* close: where slots alone allow others; last: where clocks may */
 } entry;
 
 struct hdi_pack_bucket {
@@ -94,62 +94,63 @@ static bool insert(hdi_pack *pack, struct hdi_pack_bucket *bucket, const entry *
 
 /* What is placed, in the units of entries. */
 typedef struct newcomer {
-    uint32_t res, units, alignment, first, close;
+    uint32_t res, units, alignment, first, close, last;
 } newcomer;
-
-/* Whether an entry is in the way of a resource. */
-static bool conflicts(const hdi_pack *pack, const entry *e, uint32_t res, const newcomer *n)
-{
-    return e->first <= n->close && n->first <= e->close && (!pack->by_clocks || !hdi_may_share(pack, res, n->res));
-}
 
 static uint32_t align_units(uint32_t value, uint32_t alignment)
 {
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* The lowest offset in one bucket. */
-static uint32_t lowest_in_bucket(const hdi_pack *pack, const struct hdi_pack_bucket *bucket, const newcomer *n)
+/* Goes on in one bucket from an offset to the lowest that is free there. What the cursor has passed lies below for
+ * good: offsets only grow. */
+static uint32_t lowest_in_bucket(const struct hdi_pack_bucket *bucket, uint32_t *cursor, uint32_t at, newcomer n)
 {
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < bucket->count; i++) {
-        const entry *e = &bucket->item[i];
-        if (e->end <= at || !conflicts(pack, e, bucket->res[i], n))
-            continue;
-        if (e->offset >= at + n->units)
+    const entry *e = &bucket->item[*cursor], *end = &bucket->item[bucket->count];
+    for (; e < end; e++) {
+        bool in_the_way = (e->first <= n.close) & (e->close >= n.first) & (e->end > at);
+        if (in_the_way & (e->offset >= at + n.units))
             break;
-        at = align_units(e->end, n->alignment);
+        uint32_t above = align_units(e->end, n.alignment);
+        at = in_the_way ? above : at; /* no branch: which way it goes, nobody can foresee */
     }
+    *cursor = (uint32_t)(e - bucket->item);
     return at;
 }
 
-/* The same over several: the buckets are merged by offset as they are walked. */
+/* The same where clocks may allow what slots do not. */
+static uint32_t lowest_by_clocks(const hdi_pack *pack, const struct hdi_pack_bucket *bucket, uint32_t *cursor,
+                                 uint32_t at, newcomer n)
+{
+    uint32_t i = *cursor;
+    for (; i < bucket->count; i++) {
+        const entry *e = &bucket->item[i];
+        if ((e->first > n.close) | (e->close < n.first) | (e->end <= at))
+            continue;
+        if ((e->last < n.first && comes_before(pack, bucket->res[i], n.res)) ||
+            (n.last < e->first && comes_before(pack, n.res, bucket->res[i])))
+            continue;
+        if (e->offset >= at + n.units)
+            break;
+        at = align_units(e->end, n.alignment);
+    }
+    *cursor = i;
+    return at;
+}
+
+/* The same over several: in turn, until nobody in any of them is in the way. */
 static uint32_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t to, uint32_t *cursor, const newcomer *n)
 {
     uint32_t at = 0;
     for (uint32_t b = from; b <= to; b++)
         cursor[b] = 0;
-    for (;;) {
-        const entry *best = NULL;
-        uint32_t best_bucket = 0;
-        for (uint32_t b = from; b <= to; b++) {
-            const struct hdi_pack_bucket *bucket = &pack->bucket[b];
-            uint32_t c = cursor[b];
-            while (c < bucket->count &&
-                   (bucket->item[c].end <= at || bucket->item[c].first > n->close || bucket->item[c].close < n->first))
-                c++;
-            cursor[b] = c;
-            if (c < bucket->count && (!best || bucket->item[c].offset < best->offset)) {
-                best = &bucket->item[c];
-                best_bucket = b;
-            }
-        }
-        if (!best || best->offset >= at + n->units)
-            return at;
-        uint32_t c = cursor[best_bucket]++;
-        if (conflicts(pack, best, pack->bucket[best_bucket].res[c], n))
-            at = align_units(best->end, n->alignment);
+    for (uint32_t b = from, agreed = 0; agreed <= to - from; b = b < to ? b + 1 : from) {
+        uint32_t before = at;
+        at = pack->by_clocks ? lowest_by_clocks(pack, &pack->bucket[b], &cursor[b], at, *n)
+                             : lowest_in_bucket(&pack->bucket[b], &cursor[b], at, *n);
+        agreed = at == before ? agreed + 1 : 1;
     }
+    return at;
 }
 
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
@@ -174,17 +175,21 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
             *top = UINT64_MAX;
             return true;
         }
-        newcomer n = {res, (uint32_t)units, (uint32_t)alignment, res_first[res], res_close[res]};
+        newcomer n = {
+            res, (uint32_t)units, (uint32_t)alignment, res_first[res], res_close[res], pack->lifetimes->res_last[res]};
         uint32_t from = n.first / BUCKET_SLOTS, to = n.close / BUCKET_SLOTS;
-        uint32_t at = from == to ? lowest_in_bucket(pack, &pack->bucket[from], &n)
-                                 : lowest_in_buckets(pack, from, to, cursor, &n);
-        entry e = {at, at + n.units, n.first, n.close};
+        uint32_t at = lowest_in_buckets(pack, from, to, cursor, &n);
+        entry e = {at, at + n.units, n.first, n.close, n.last};
         for (uint32_t b = from; b <= to; b++) {
             if (!insert(pack, &pack->bucket[b], &e, res))
                 return false;
         }
         offset[res] = (uint64_t)at * HDI_PACK_UNIT;
         end = e.end > end ? e.end : end;
+        if (end * HDI_PACK_UNIT >= *top) { /* no better than what there is */
+            *top = UINT64_MAX;
+            return true;
+        }
     }
     *top = end * HDI_PACK_UNIT;
     return true;
@@ -256,7 +261,7 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
         return false;
     memset(closing, 0xff, slots * sizeof(*closing));
     list.item[0] = (range){0, UINT64_MAX};
-    *top = 0;
+    uint64_t most = 0;
     for (uint32_t i = 0, slot = 0; i < count; i++) {
         uint32_t res = by_first[i];
         for (; slot < res_first[res]; slot++) {
@@ -265,9 +270,14 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
         }
         offset[res] = take_lowest(&list, pack->sizes->need[res].bytes, pack->sizes->need[res].alignment);
         uint64_t end = offset[res] + pack->sizes->need[res].bytes;
-        *top = end > *top ? end : *top;
+        most = end > most ? end : most;
+        if (most >= *top) {
+            *top = UINT64_MAX;
+            return true;
+        }
         next[res] = closing[res_close[res]];
         closing[res_close[res]] = res;
     }
+    *top = most;
     return true;
 }

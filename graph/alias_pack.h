@@ -27,7 +27,7 @@ typedef struct hdi_pack {
 bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
 
 /* Each resource, in the given order, at the lowest offset that is free of those that it may not share with. False: out
- * of memory. *top: bytes that the heap needs, UINT64_MAX: too many for this packer. */
+ * of memory. *top: as many bytes are of no use, then those that the heap needs, UINT64_MAX: too many. */
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
 /* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows.
