@@ -157,8 +157,8 @@ static bool needs_set(const run_op *op)
 static uint32_t shade(const run *r, run_op *op)
 {
     op->shader = !op->write && needs_set(op) && op->access != HD_DEPTH_RW && op->access != HD_DEPTH_READ;
-    if (op->access == HD_INDIRECT_READ && op->end - op->begin < 16)
-        op->shader = false;
+    if (op->access == HD_INDIRECT_READ && (op->end - op->begin < 16 || op->cell.c[0] == 0))
+        op->shader = false; /* too short to hold a command, or one that runs nothing */
     return needs_set(op) && r ? 1 : 0;
 }
 

@@ -62,6 +62,15 @@ static hd_result make_buffer(run *r, const run_res *res, run_import *out)
     return result;
 }
 
+static hd_result make_mapped(run *r, const run_res *res, run_import *out)
+{
+    run_memory memory;
+    hd_result result = run_make_memory(
+        r, res->bytes, res->usage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, &memory);
+    *out = (run_import){.buffer = memory.buffer, .memory = memory.memory, .mapped = memory.mapped};
+    return result;
+}
+
 hd_result run_make_imports(run *r)
 {
     r->imports = calloc((size_t)r->decl.res_count + 1, sizeof(*r->imports));
@@ -70,7 +79,8 @@ hd_result run_make_imports(run *r)
     for (uint32_t i = 0; i < r->decl.res_count; i++) {
         if (!(r->decl.res_flags[i] & HDI_RES_EXTERNAL))
             continue;
-        hd_result result = r->res[i].buffer ? make_buffer(r, &r->res[i], &r->imports[i])
+        hd_result result = r->decl.res_flags[i] & HDI_RES_HOST ? make_mapped(r, &r->res[i], &r->imports[i])
+                           : r->res[i].buffer                  ? make_buffer(r, &r->res[i], &r->imports[i])
                                             : make_image(r, &r->res[i], &r->imports[i]);
         if (result != HD_OK)
             return run_fail(r, result, "external resource %u: %s", i, hd_result_text(result));

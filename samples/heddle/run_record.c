@@ -197,7 +197,7 @@ static void transfer_in(run *r, run_slot *slot, hd_recorder *recorder, const run
 static void indirect(run *r, run_slot *slot, hd_recorder *recorder, const run_op *op)
 {
     run_push push = run_push_of(r, slot, op);
-    if (!op->shader) /* too short to hold a command */
+    if (op->end - op->begin < 16) /* too short to hold a command */
         return;
     if (r->decl.pass_type[op->pass] == HD_PASS_GFX) {
         run_draw(r, slot, recorder, op);
@@ -258,7 +258,9 @@ static void host(run *r, run_slot *slot, hd_recorder *recorder, uint32_t first, 
 {
     for (uint32_t o = first; o < end; o++) {
         run_op *op = &slot->ops[o];
-        uint32_t *words = hd_vk_mapped(recorder, r->res[op->res].handle), wrong = !words && !op->write;
+        uint32_t *words = r->imports[op->res].mapped ? r->imports[op->res].mapped
+                                                     : hd_vk_mapped(recorder, r->res[op->res].handle);
+        uint32_t wrong = !words && !op->write;
         for (uint64_t w = op->begin / 4; words && w < op->end / 4; w++) {
             if (op->write)
                 words[w] = (uint32_t)op->cell.c[0];

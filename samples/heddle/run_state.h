@@ -107,6 +107,7 @@ typedef struct run_import {
     VkImage image;
     VkBuffer buffer;
     VkDeviceMemory memory;
+    void *mapped; /* where host passes use it: the memory of an import is not heddle's to map */
 } run_import;
 
 typedef struct run_pass {

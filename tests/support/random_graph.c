@@ -33,6 +33,7 @@ typedef struct maker {
     uint64_t rng;
     res_state res[MAX_RES];
     uint32_t res_count;
+    bool executable; /* only what a device can do */
 } maker;
 
 static bool chance(maker *m, uint32_t percent)
@@ -53,7 +54,7 @@ static void add_history(maker *m, const res_state *of)
 
 static void add_resource(maker *m)
 {
-    static const uint32_t formats[] = {37, 97, 100, 126};
+    static const uint32_t formats[] = {37, 97, 100, 126, 44, 83, 9, 126}; /* the first four unless executable */
     if (m->res_count == MAX_RES)
         return;
     res_state r = {.is_buffer = chance(m, 35)};
@@ -68,7 +69,7 @@ static void add_resource(maker *m)
         r.mips = 1 + hdt_below(&m->rng, 4);
         r.layers = chance(m, 70) ? 1 : 1 + hdt_below(&m->rng, 4);
         r.cells = r.mips * r.layers;
-        r.format = formats[hdt_below(&m->rng, 4)];
+        r.format = formats[hdt_below(&m->rng, m->executable ? 8 : 4)];
         uint32_t side = 16u << hdt_below(&m->rng, 6);
         if (external)
             r.handle = hd_graph_import(m->graph, &(hd_import_desc){.width = side,
@@ -117,8 +118,11 @@ static hd_range random_range(maker *m, const res_state *r, uint32_t *cells)
     return range;
 }
 
-static bool fits(const res_state *r, const hdi_access_info *access, uint32_t type)
+static bool fits(const maker *m, const res_state *r, const hdi_access_info *access, uint32_t type)
 {
+    /* No device maps images of optimal tiling, or takes depth as storage. */
+    if (m->executable && !r->is_buffer && (type == HD_PASS_HOST || (r->format == 126 && access->layout == 1)))
+        return false;
     bool depth_access = access->layout == 3 || access->layout == 4, depth = r->format == 126;
     bool color_access = access->layout == 2;
     if (!(r->is_buffer ? access->on_buffer : access->on_image) || !(access->pass_types >> type & 1))
@@ -135,7 +139,7 @@ static bool random_use(maker *m, uint32_t type, hd_use *out, res_state **res, ui
         res_state *r = &m->res[hdt_below(&m->rng, m->res_count)];
         hd_access access = (hd_access)(1 + hdt_below(&m->rng, HD_ACCESS_COUNT - 1));
         const hdi_access_info *row = &hdi_access_table[access];
-        if (r->used_by_pass || !fits(r, row, type) || (access == HD_PRESENT && !chance(m, 10)))
+        if (r->used_by_pass || !fits(m, r, row, type) || (access == HD_PRESENT && !chance(m, 10)))
             continue;
         hd_range range = random_range(m, r, cells);
         if (row->reads && (r->written & *cells) != *cells)
@@ -247,9 +251,9 @@ void hdt_random_frame(hd_graph *graph, uint64_t seed, uint32_t pass_count)
     }
 }
 
-void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
+static void make_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count, bool executable)
 {
-    maker m = {.graph = graph, .rng = seed};
+    maker m = {.graph = graph, .rng = seed, .executable = executable};
     hd_graph_begin(graph);
     for (int i = 0; i < 4; i++)
         add_resource(&m);
@@ -260,4 +264,14 @@ void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
         }
         add_pass(&m);
     }
+}
+
+void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
+{
+    make_graph(graph, seed, pass_count, false);
+}
+
+void hdt_random_executable_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
+{
+    make_graph(graph, seed, pass_count, true);
 }

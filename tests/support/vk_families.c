@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vk_order.h"
+
 /* Three queue families (0 graphics, 1 transfer, 2 compute) over a device with one: stands between heddle and the
  * loader. Queues are made up and told apart at the submit; everything goes to the one real queue in the order of the
- * submits, which heddle keeps topological. Families vanish from what the driver sees; an ownership transfer with a
+ * submits, which heddle keeps topological, or in a random one (vk_order.h). Families vanish from what the driver sees; an ownership transfer with a
  * change of layout becomes old -> new at the release and new -> new at the acquire. What a real device would not bear
  * counts as a fault. */
 
@@ -44,7 +46,9 @@ static void own(void *handle, uint32_t family)
     uint32_t at = 0;
     while (at < state.owned_count && state.owned[at].handle != handle)
         at++;
-    if (at == state.owned_count && at < MOST)
+    if (at == MOST)
+        abort(); /* the table is too small for this test */
+    if (at == state.owned_count)
         state.owned_count++;
     state.owned[at].handle = handle;
     state.owned[at].family = family;
@@ -104,6 +108,7 @@ static VkResult VKAPI_PTR families_create_device(VkPhysicalDevice device, const 
                                                  const VkAllocationCallbacks *memory, VkDevice *out)
 {
     VkDeviceCreateInfo one = *info;
+    state.owned_count = 0; /* one device at a time: handles of the last one mean nothing */
     VkDeviceQueueCreateInfo queue = info->pQueueCreateInfos[0];
     queue.queueFamilyIndex = 0;
     queue.queueCount = 1;
@@ -267,6 +272,8 @@ static VkResult VKAPI_PTR family_vkQueueSubmit2(VkQueue queue, uint32_t count, c
         for (uint32_t g = 0; g < submits[s].signalSemaphoreInfoCount; g++)
             check_stages(family, submits[s].pSignalSemaphoreInfos[g].stageMask);
     }
+    if (hdt_vk_order_on() && fence == VK_NULL_HANDLE)
+        return hdt_vk_order_submit(real_vkQueueSubmit2, state.real_queue, family, count, submits);
     return real_vkQueueSubmit2(state.real_queue, count, submits, fence);
 }
 
@@ -289,5 +296,5 @@ PFN_vkVoidFunction hdt_vk_family_device(const char *name, PFN_vkVoidFunction rea
         return (PFN_vkVoidFunction)family_##hooked;                                                                    \
     }
     REPLACED(REPLACE)
-    return real;
+    return hdt_vk_order_device(name, real);
 }
