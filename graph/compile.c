@@ -278,7 +278,7 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
     if (!graph || !out)
         return HD_INVALID_ARGUMENT;
     *out = NULL;
-    if (graph->error.result != HD_OK)
+    if (hd_graph_join(graph) != HD_OK)
         return graph->error.result;
     desc = desc ? desc : &defaults;
     if (desc->phase_ns)

@@ -12,10 +12,6 @@
  * whole frame (a read of what nobody wrote) is checked by freeze. O(1) a resource, O(uses) a pass; only a pass that uses
  * one resource several times compares those uses with one another. */
 
-#define INDEX_BITS 22
-#define INDEX_MASK ((1u << INDEX_BITS) - 1)
-#define TAG_MASK ((1u << (32 - INDEX_BITS)) - 1)
-
 /* ---- columns ---- */
 
 typedef struct column {
@@ -28,7 +24,7 @@ typedef struct column {
  * are not to be made for each pass. */
 static hd_result grow(hd_graph *graph, const column *columns, uint32_t column_count, uint32_t *capacity, uint64_t need)
 {
-    if (need > INDEX_MASK)
+    if (need > HDI_INDEX_MASK)
         return HD_TOO_LARGE;
     uint32_t grown = *capacity ? *capacity : 64;
     while (grown < need)
@@ -106,7 +102,7 @@ hd_result hdi_need_passes(hd_graph *graph, uint64_t need)
 
 static hd_result need_resources(hd_graph *graph, uint64_t need)
 {
-    if (need + graph->version_count >= INDEX_MASK) /* one numbering, from both ends */
+    if (need + graph->version_count >= HDI_INDEX_MASK) /* one numbering, from both ends */
         return HD_TOO_LARGE;
     if (need <= graph->capacity.res)
         return HD_OK;
@@ -140,7 +136,7 @@ hd_result hdi_need_accesses(hd_graph *graph, uint64_t need)
 
 hd_result hdi_need_versions(hd_graph *graph, uint64_t need)
 {
-    if (need + graph->res_count >= INDEX_MASK)
+    if (need + graph->res_count >= HDI_INDEX_MASK)
         return HD_TOO_LARGE;
     if (need <= graph->capacity.version)
         return HD_OK;
@@ -202,6 +198,7 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     graph->allocator = desc->allocator;
     graph->log = desc->log;
     hdi_arena_init(&graph->scratch, &graph->allocator);
+    pthread_mutex_init(&graph->lists.mutex, NULL);
     hd_graph_set_name(graph, desc->name);
     hd_result result = hdi_cache_init(&graph->cache, &graph->allocator, desc->plans);
     if (result == HD_OK)
@@ -243,6 +240,7 @@ void hd_graph_destroy(hd_graph *graph)
     free_columns(graph, versions, COUNT(versions), graph->capacity.version);
     free_columns(graph, late, COUNT(late), graph->capacity.late);
     hdi_arena_free(&graph->scratch);
+    hdi_lists_free(graph);
     hdi_cache_free(&graph->cache, &graph->allocator);
     hdi_block_free(&graph->plan, &graph->allocator);
     hdi_free(&graph->allocator, graph->lines.pass_line, graph->lines.pass_count * sizeof(uint32_t));
@@ -254,13 +252,14 @@ void hd_graph_destroy(hd_graph *graph)
 void hd_graph_begin(hd_graph *graph)
 {
     graph->tag++;
-    graph->first_handle = (graph->tag & TAG_MASK) << INDEX_BITS | 1;
+    graph->first_handle = (graph->tag & HDI_TAG_MASK) << HDI_INDEX_BITS | 1;
     graph->error = (hd_error){.result = HD_OK, .pass = HD_NONE, .resource = HD_NONE, .use = HD_NONE};
     graph->pass_count = graph->res_count = graph->use_count = graph->range_count = 0;
     graph->version_count = graph->late_count = 0;
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
     graph->unwritten_reads = 0;
     graph->pass_use_begin[0] = 0;
+    hdi_lists_forget(graph);
 }
 
 void hd_graph_set_name(hd_graph *graph, const char *name)
@@ -289,17 +288,21 @@ static uint32_t handle_index(const hd_graph *graph, uint32_t id, uint32_t count)
 
 uint32_t hdi_version_handle(const hd_graph *graph, uint32_t version)
 {
-    return (graph->tag & TAG_MASK) << INDEX_BITS | (INDEX_MASK - version);
+    return (graph->tag & HDI_TAG_MASK) << HDI_INDEX_BITS | (HDI_INDEX_MASK - version);
 }
 
 uint32_t hdi_handle_version(const hd_graph *graph, uint32_t id)
 {
-    uint32_t version = INDEX_MASK - (id & INDEX_MASK);
-    return id >> INDEX_BITS == (graph->tag & TAG_MASK) && version < graph->version_count ? version : HDI_NONE;
+    if (HDI_UNLIKELY(hdi_is_list_handle(graph, id)))
+        id = hdi_list_alias(graph, id);
+    uint32_t version = HDI_INDEX_MASK - (id & HDI_INDEX_MASK);
+    return id >> HDI_INDEX_BITS == (graph->tag & HDI_TAG_MASK) && version < graph->version_count ? version : HDI_NONE;
 }
 
 uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id)
 {
+    if (hdi_is_list_handle(graph, id))
+        id = hdi_list_alias(graph, id);
     uint32_t version = hdi_handle_version(graph, id), res = handle_index(graph, id, graph->res_count);
     uint32_t next = version != HDI_NONE ? graph->version_next[version] : res != HD_NONE ? graph->res_next[res] : HDI_NONE;
     return next != HDI_NONE ? hdi_version_handle(graph, next) : 0;
@@ -308,6 +311,10 @@ uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id)
 uint32_t hd_graph_resource_index(const hd_graph *graph, hd_resource resource)
 {
     uint32_t index = handle_index(graph, resource.id, graph->res_count);
+    if (index == HD_NONE && hdi_is_list_handle(graph, resource.id)) {
+        resource.id = hdi_list_alias(graph, resource.id);
+        index = handle_index(graph, resource.id, graph->res_count);
+    }
     if (index != HD_NONE || graph->version_count == 0)
         return index;
     uint32_t version = hdi_handle_version(graph, resource.id);
@@ -316,7 +323,8 @@ uint32_t hd_graph_resource_index(const hd_graph *graph, hd_resource resource)
 
 uint32_t hd_graph_pass_index(const hd_graph *graph, hd_pass pass)
 {
-    return handle_index(graph, pass.id, graph->pass_count);
+    uint32_t id = hdi_is_list_handle(graph, pass.id) ? hdi_list_alias(graph, pass.id) : pass.id;
+    return handle_index(graph, id, graph->pass_count);
 }
 
 uint32_t hd_graph_resource_count(const hd_graph *graph)
@@ -385,7 +393,7 @@ HDI_COLD static bool more_resources(hd_graph *graph, const char *name)
 static inline bool have_resource(hd_graph *graph, const char *name)
 {
     return HDI_LIKELY(graph->res_count < graph->capacity.res &&
-                      graph->res_count + graph->version_count + 1 < INDEX_MASK) ||
+                      graph->res_count + graph->version_count + 1 < HDI_INDEX_MASK) ||
            more_resources(graph, name);
 }
 

@@ -4,6 +4,24 @@
 
 #include "graph_state.h"
 
+/* A handle: the tag of its frame above its index. Handles of lists have the same tag with its highest bit turned over,
+ * and stand for a handle of the graph from the join on. */
+#define HDI_INDEX_BITS 22
+#define HDI_INDEX_MASK ((1u << HDI_INDEX_BITS) - 1)
+#define HDI_TAG_MASK ((1u << (32 - HDI_INDEX_BITS)) - 1)
+
+static inline uint32_t hdi_list_tag(uint32_t tag)
+{
+    return (tag & HDI_TAG_MASK) ^ (HDI_TAG_MASK + 1) / 2;
+}
+
+static inline bool hdi_is_list_handle(const hd_graph *graph, uint32_t id)
+{
+    return graph->lists.alias_count != 0 && id >> HDI_INDEX_BITS == hdi_list_tag(graph->tag);
+}
+/* What a handle of a list stands for; 0: nothing yet. */
+uint32_t hdi_list_alias(const hd_graph *graph, uint32_t id);
+
 hd_result hdi_need_passes(hd_graph *graph, uint64_t need);
 hd_result hdi_need_uses(hd_graph *graph, uint64_t need);
 hd_result hdi_need_ranges(hd_graph *graph, uint64_t need);

@@ -2,6 +2,9 @@
 #ifndef HDI_GRAPH_STATE_H
 #define HDI_GRAPH_STATE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "cache.h"
 #include "tables.h"
 
@@ -21,6 +24,17 @@ typedef struct hdi_use_rule {
     uint8_t pad[6];
 } hdi_use_rule;
 _Static_assert(sizeof(hdi_use_rule) == 32, "found by a shift");
+
+/* Lists that other threads fill. */
+typedef struct hdi_lists {
+    pthread_mutex_t mutex;     /* of open and spare, while lists are opened */
+    struct hd_list *open;      /* by rising order key */
+    struct hd_list *spare;     /* of earlier frames, with their memory */
+    bool failed;               /* one could not be opened */
+    _Atomic(uint32_t) id_next; /* first number that no list has taken */
+    uint32_t alias_count, alias_capacity;
+    uint32_t *alias; /* handle of the graph that a number of a list stands for; 0: none */
+} hdi_lists;
 
 struct hd_graph {
     hd_allocator allocator;
@@ -61,7 +75,12 @@ struct hd_graph {
     hdi_cache cache;
     hdi_block plan; /* of a compile whose plan the cache does not keep */
     hdi_fgt_lines lines;
+    hdi_lists lists;
 };
+
+/* Drops the lists that were not joined, and all handles of lists. */
+void hdi_lists_forget(hd_graph *graph);
+void hdi_lists_free(hd_graph *graph);
 
 /* Records the first error of a frame; later ones are dropped. Returns result. */
 hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use, const char *detail);

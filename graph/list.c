@@ -1,0 +1,357 @@
+#include "declare_columns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "alloc.h"
+
+/* Lists: what several threads declare at once. A list is a chain of calls with their arguments; joining makes the calls
+ * in the order of keys. So a frame from lists is by construction what one thread would have declared, errors included,
+ * and no thread but the graph's own ever touches the graph's columns: declaring on one thread pays nothing for lists.
+ * Rejected: columns of each list, copied and renumbered at the join. Checks depend on what stands before (first writes,
+ * versions, histories, double uses), so the join would run most of them all the same.
+ *
+ * Handles of lists are numbers from one row that lists take in blocks, one atomic addition a block; which list gets
+ * which block depends on the threads and is seen nowhere in a plan. The join notes for each number the handle that the
+ * graph's call returned. O(1) a resource, O(uses) a pass, twice: on the list's thread and, in the join, on the graph's. */
+
+enum { BLOCK = 64 };
+
+typedef enum call_kind { CALL_IMAGE, CALL_BUFFER, CALL_IMPORT, CALL_HISTORY, CALL_PASS } call_kind;
+
+typedef struct list_call {
+    struct list_call *after;
+    call_kind kind;
+    bool is_null;     /* the description was */
+    uint32_t handle;  /* what the list's call returned */
+    uint32_t *fresh;  /* passes: handle that each use's next got, 0: none; null: no use has one */
+    hd_resource *made; /* what the graph's call makes of those */
+    union {
+        hd_image_desc image;
+        hd_buffer_desc buffer;
+        hd_import_desc import;
+        hd_resource of;
+        hd_pass_desc pass;
+    } desc;
+} list_call;
+
+struct hd_list {
+    hd_graph *graph;
+    struct hd_list *after;
+    uint32_t key;
+    uint32_t tag_bits;
+    uint32_t id, id_end; /* numbers left in the list's block */
+    hd_result result;    /* why the list ends early */
+    bool twin;           /* another open list has this key */
+    hdi_arena arena;
+    list_call *first, **last;
+};
+
+/* ---- opening and closing ---- */
+
+static void start(hd_list *list, uint32_t key)
+{
+    list->key = key;
+    list->tag_bits = hdi_list_tag(list->graph->tag) << HDI_INDEX_BITS;
+    list->id = list->id_end = 0;
+    list->result = HD_OK;
+    list->twin = false;
+    list->first = NULL;
+    list->last = &list->first;
+}
+
+static hd_list *make_list(hd_graph *graph)
+{
+    hd_list *list = hdi_alloc(&graph->allocator, sizeof(*list), 64);
+    if (!list)
+        return NULL;
+    memset(list, 0, sizeof(*list));
+    list->graph = graph;
+    hdi_arena_init(&list->arena, &graph->allocator);
+    return list;
+}
+
+hd_list *hd_graph_list(hd_graph *graph, uint32_t order_key)
+{
+    hdi_lists *lists = &graph->lists;
+    pthread_mutex_lock(&lists->mutex);
+    hd_list *list = lists->spare;
+    if (list)
+        lists->spare = list->after;
+    else
+        list = make_list(graph);
+    if (list) {
+        start(list, order_key);
+        hd_list **place = &lists->open;
+        while (*place && (*place)->key < order_key)
+            place = &(*place)->after;
+        list->twin = *place && (*place)->key == order_key;
+        list->after = *place;
+        *place = list;
+    } else {
+        lists->failed = true;
+    }
+    pthread_mutex_unlock(&lists->mutex);
+    return list;
+}
+
+static void close_lists(hd_graph *graph)
+{
+    hdi_lists *lists = &graph->lists;
+    while (lists->open) {
+        hd_list *list = lists->open;
+        lists->open = list->after;
+        hdi_arena_reset(&list->arena);
+        list->after = lists->spare;
+        lists->spare = list;
+    }
+    lists->failed = false;
+}
+
+void hdi_lists_forget(hd_graph *graph)
+{
+    close_lists(graph);
+    graph->lists.alias_count = 0;
+    atomic_store_explicit(&graph->lists.id_next, 0, memory_order_relaxed);
+}
+
+void hdi_lists_free(hd_graph *graph)
+{
+    hdi_lists *lists = &graph->lists;
+    close_lists(graph);
+    while (lists->spare) {
+        hd_list *list = lists->spare;
+        lists->spare = list->after;
+        hdi_arena_free(&list->arena);
+        hdi_free(&graph->allocator, list, sizeof(*list));
+    }
+    hdi_free(&graph->allocator, lists->alias, lists->alias_capacity * sizeof(*lists->alias));
+    pthread_mutex_destroy(&lists->mutex);
+}
+
+/* ---- declaring into a list ---- */
+
+static uint32_t new_handle(hd_list *list)
+{
+    if (list->id == list->id_end) {
+        /* relaxed: the numbers carry nothing; what the list noted reaches the join with the end of its thread. */
+        list->id = atomic_fetch_add_explicit(&list->graph->lists.id_next, BLOCK, memory_order_relaxed);
+        list->id_end = list->id + BLOCK;
+        if (list->id_end >= HDI_INDEX_MASK) {
+            list->id = list->id_end = 0;
+            list->result = HD_TOO_LARGE;
+            return 0;
+        }
+    }
+    return list->tag_bits | (++list->id);
+}
+
+/* Null once the list has failed. */
+static list_call *add_call(hd_list *list, call_kind kind, bool is_null)
+{
+    if (!list || list->result != HD_OK)
+        return NULL;
+    list_call *call = HDI_ARENA_ZEROED(&list->arena, list_call, 1);
+    uint32_t handle = call ? new_handle(list) : 0;
+    if (!handle) {
+        if (!call)
+            list->result = HD_OUT_OF_MEMORY;
+        return NULL;
+    }
+    call->kind = kind;
+    call->is_null = is_null;
+    call->handle = handle;
+    *list->last = call;
+    list->last = &call->after;
+    return call;
+}
+
+static hd_resource returned(const list_call *call)
+{
+    return (hd_resource){call ? call->handle : 0};
+}
+
+hd_resource hd_list_image(hd_list *list, const hd_image_desc *desc)
+{
+    list_call *call = add_call(list, CALL_IMAGE, !desc);
+    if (call && desc)
+        call->desc.image = *desc;
+    return returned(call);
+}
+
+hd_resource hd_list_buffer(hd_list *list, const hd_buffer_desc *desc)
+{
+    list_call *call = add_call(list, CALL_BUFFER, !desc);
+    if (call && desc)
+        call->desc.buffer = *desc;
+    return returned(call);
+}
+
+hd_resource hd_list_import(hd_list *list, const hd_import_desc *desc)
+{
+    list_call *call = add_call(list, CALL_IMPORT, !desc);
+    if (call && desc)
+        call->desc.import = *desc;
+    return returned(call);
+}
+
+hd_resource hd_list_history(hd_list *list, hd_resource of)
+{
+    list_call *call = add_call(list, CALL_HISTORY, false);
+    if (call)
+        call->desc.of = of;
+    return returned(call);
+}
+
+static bool use_writes(const hd_use *use)
+{
+    if (use->access == HD_ACCESS_CUSTOM)
+        return use->custom && use->custom->writes;
+    if (use->access == HD_RESOLVE_WRITE)
+        return true;
+    return (uint32_t)use->access < HD_ACCESS_COUNT && hdi_access_table[use->access].writes;
+}
+
+/* Room for what the graph's call makes of the uses' versions. */
+static hd_result note_versions(hd_list *list, list_call *call, hd_use *uses, uint32_t count)
+{
+    call->fresh = HDI_ARENA_ZEROED(&list->arena, uint32_t, count);
+    call->made = HDI_ARENA_ZEROED(&list->arena, hd_resource, count);
+    if (!call->fresh || !call->made)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t u = 0; u < count; u++) {
+        if (!uses[u].next)
+            continue;
+        bool writes = use_writes(&uses[u]);
+        call->fresh[u] = writes ? new_handle(list) : 0;
+        uses[u].next->id = writes ? call->fresh[u] : uses[u].resource.id;
+        if (writes && !call->fresh[u])
+            return list->result;
+        uses[u].next = writes ? &call->made[u] : NULL;
+    }
+    return HD_OK;
+}
+
+static hd_result copy_uses(hd_list *list, list_call *call, const hd_pass_desc *desc)
+{
+    uint32_t count = desc->use_count;
+    hd_use *uses = HDI_ARENA_ARRAY(&list->arena, hd_use, count);
+    if (!uses)
+        return HD_OUT_OF_MEMORY;
+    memcpy(uses, desc->uses, count * sizeof(*uses));
+    call->desc.pass.uses = uses;
+    bool versions = false;
+    for (uint32_t u = 0; u < count; u++) {
+        versions |= uses[u].next != NULL;
+        if (uses[u].access != HD_ACCESS_CUSTOM || !uses[u].custom)
+            continue;
+        hd_custom_access *custom = HDI_ARENA_ARRAY(&list->arena, hd_custom_access, 1);
+        if (!custom)
+            return HD_OUT_OF_MEMORY;
+        *custom = *uses[u].custom;
+        uses[u].custom = custom;
+    }
+    return versions ? note_versions(list, call, uses, count) : HD_OK;
+}
+
+hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc)
+{
+    for (uint32_t u = 0; desc && desc->uses && u < desc->use_count; u++) {
+        if (desc->uses[u].next)
+            *desc->uses[u].next = (hd_resource){0};
+    }
+    list_call *call = add_call(list, CALL_PASS, !desc);
+    if (!call)
+        return (hd_pass){0};
+    if (desc) {
+        call->desc.pass = *desc;
+        hd_result result = desc->uses && desc->use_count ? copy_uses(list, call, desc) : HD_OK;
+        if (result != HD_OK) { /* noted without uses: the list ends here, so that nobody sees it */
+            call->desc.pass.uses = NULL;
+            call->desc.pass.use_count = 0;
+            call->fresh = NULL;
+            list->result = result;
+            return (hd_pass){0};
+        }
+    }
+    return (hd_pass){call->handle};
+}
+
+/* ---- joining ---- */
+
+uint32_t hdi_list_alias(const hd_graph *graph, uint32_t id)
+{
+    uint32_t number = (id & HDI_INDEX_MASK) - 1;
+    return number < graph->lists.alias_count ? graph->lists.alias[number] : 0;
+}
+
+static void set_alias(hd_graph *graph, uint32_t handle, uint32_t id)
+{
+    if (handle)
+        graph->lists.alias[(handle & HDI_INDEX_MASK) - 1] = id;
+}
+
+static uint32_t make_call(hd_graph *graph, const list_call *call)
+{
+    switch (call->kind) {
+    case CALL_IMAGE:
+        return hd_graph_image(graph, call->is_null ? NULL : &call->desc.image).id;
+    case CALL_BUFFER:
+        return hd_graph_buffer(graph, call->is_null ? NULL : &call->desc.buffer).id;
+    case CALL_IMPORT:
+        return hd_graph_import(graph, call->is_null ? NULL : &call->desc.import).id;
+    case CALL_HISTORY:
+        return hd_graph_history(graph, call->desc.of).id;
+    default:
+        return hd_graph_pass(graph, call->is_null ? NULL : &call->desc.pass).id;
+    }
+}
+
+static void join_list(hd_graph *graph, const hd_list *list)
+{
+    char detail[64];
+    snprintf(detail, sizeof(detail), "the list of order key %u", list->key);
+    if (list->twin) {
+        snprintf(detail, sizeof(detail), "two lists have the order key %u", list->key);
+        hdi_graph_fail(graph, HD_INVALID_ARGUMENT, HD_NONE, HD_NONE, HD_NONE, detail);
+        return;
+    }
+    for (const list_call *call = list->first; call; call = call->after) {
+        set_alias(graph, call->handle, make_call(graph, call));
+        for (uint32_t u = 0; call->fresh && u < call->desc.pass.use_count; u++)
+            set_alias(graph, call->fresh[u], call->made[u].id);
+        if (graph->error.result != HD_OK)
+            return;
+    }
+    if (list->result != HD_OK)
+        hdi_graph_fail(graph, list->result, HD_NONE, HD_NONE, HD_NONE, detail);
+}
+
+/* An alias, of nothing yet, for each number that lists have taken. */
+static hd_result need_aliases(hd_graph *graph)
+{
+    hdi_lists *lists = &graph->lists;
+    uint32_t need = atomic_load_explicit(&lists->id_next, memory_order_relaxed);
+    need = need < HDI_INDEX_MASK ? need : HDI_INDEX_MASK;
+    hd_result result = hdi_grow(&graph->allocator, (void **)&lists->alias, &lists->alias_capacity, need,
+                                sizeof(*lists->alias));
+    if (result == HD_OK && need > lists->alias_count) {
+        memset(lists->alias + lists->alias_count, 0, (need - lists->alias_count) * sizeof(*lists->alias));
+        lists->alias_count = need;
+    }
+    return result;
+}
+
+hd_result hd_graph_join(hd_graph *graph)
+{
+    hdi_lists *lists = &graph->lists;
+    if (!lists->open && !lists->failed)
+        return graph->error.result;
+    hd_result result = lists->failed ? HD_OUT_OF_MEMORY : need_aliases(graph);
+    if (result != HD_OK)
+        hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "lists of other threads");
+    for (const hd_list *list = lists->open; list && graph->error.result == HD_OK; list = list->after)
+        join_list(graph, list);
+    close_lists(graph);
+    return graph->error.result;
+}

@@ -1,0 +1,20 @@
+/* Parts of a frame that can be declared into a graph or into a list of it: shared resources, ranges, versions,
+ * histories, resolves and custom accesses, from a seed. */
+#ifndef HDT_LIST_PARTS_H
+#define HDT_LIST_PARTS_H
+
+#include <heddle/graph.h>
+
+enum { HDT_SHARED = 8 };
+
+/* Where a part goes: a list, or, where that is null, the graph itself. */
+typedef struct hdt_sink {
+    hd_graph *graph;
+    hd_list *list;
+} hdt_sink;
+
+/* What all parts use; the graph declares it before them. */
+void hdt_shared_resources(hd_graph *graph, hd_resource *shared);
+void hdt_declare_part(const hdt_sink *sink, const hd_resource *shared, uint64_t seed, uint32_t part);
+
+#endif
