@@ -26,12 +26,32 @@ typedef struct work {
     cuts (*res_cuts)[2]; /* of each ranged resource */
 } work;
 
+/* The boundaries of mips or layers below 64 are the bits of a word: no sort. */
+static cuts find_few_cuts(work *w, uint32_t res, int part, uint32_t extent)
+{
+    uint64_t bits = 1 | UINT64_C(1) << extent;
+    for (uint32_t i = w->res_range_begin[res]; i < w->res_range_begin[res + 1]; i++) {
+        const hd_range *range = &w->decl->range[w->res_range[i]];
+        uint32_t base = part ? range->layer_base : range->mip_base;
+        bits |= UINT64_C(1) << base | UINT64_C(1) << (base + (part ? range->layer_count : range->mip_count));
+    }
+    uint64_t *at = HDI_ARENA_ARRAY(w->arena, uint64_t, extent + 1);
+    uint32_t count = 0;
+    for (uint32_t value = 0; at && value <= extent; value++) {
+        at[count] = value;
+        count += bits >> value & 1;
+    }
+    return (cuts){count, 1, at};
+}
+
 /* Sorted unique boundaries, kept in the arena. part 0: mips or bytes, 1: layers. */
 static cuts find_cuts(work *w, uint32_t res, int part)
 {
     const hdi_decl *decl = w->decl;
     const hdi_res_info *info = &decl->res_info[res];
     bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
+    if (!is_buffer && (part ? info->layers : info->mips) < 64)
+        return find_few_cuts(w, res, part, part ? info->layers : info->mips);
     uint32_t n = 0;
     w->keys[n++] = 0;
     w->keys[n++] = is_buffer ? info->bytes : part ? info->layers : info->mips;
