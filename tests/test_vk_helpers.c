@@ -71,12 +71,10 @@ Test(vk_helpers, mips_of_layers)
     open_scene(&s, NULL);
     static uint8_t texels[PIXELS * 2];
     static readback last[2];
-    hd_resource texture = hd_graph_image(s.graph, &(hd_image_desc){.name = "texture",
-                                                                   .width = SIZE,
-                                                                   .height = SIZE,
-                                                                   .format = VK_FORMAT_R8_UNORM,
-                                                                   .mips = 7,
-                                                                   .layers = 2});
+    hd_resource texture = hd_graph_image(
+        s.graph,
+        &(hd_image_desc){
+            .name = "texture", .width = SIZE, .height = SIZE, .format = VK_FORMAT_R8_UNORM, .mips = 7, .layers = 2});
     for (uint32_t i = 0; i < PIXELS; i++) {
         texels[i] = i % SIZE < SIZE / 2 ? 0 : 200; /* mean 100 */
         texels[PIXELS + i] = 40;
@@ -123,6 +121,52 @@ Test(vk_helpers, clear_copy_blit)
     float value;
     memcpy(&value, depth.bytes, sizeof(value));
     cr_expect_float_eq(value, 0.5f, 1e-6);
+    close_scene(&s);
+}
+
+/* A frame of an import of the engine's own, with a timeline of its own around it. */
+Test(vk_helpers, semaphores_of_the_engine)
+{
+    scene s;
+    open_scene(&s, NULL);
+    VkDevice device = s.f.info.device;
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+                                      .initialValue = 1};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    VkSemaphore timeline;
+    cr_assert_eq(HDT_FN(&s.f, vkCreateSemaphore)(device, &info, NULL, &timeline), VK_SUCCESS);
+    VkBufferCreateInfo made = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = 1024,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBuffer own;
+    cr_assert_eq(HDT_FN(&s.f, vkCreateBuffer)(device, &made, NULL, &own), VK_SUCCESS);
+    VkMemoryRequirements needs;
+    HDT_FN(&s.f, vkGetBufferMemoryRequirements)(device, own, &needs);
+    VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
+    VkDeviceMemory bytes;
+    cr_assert_eq(HDT_FN(&s.f, vkAllocateMemory)(device, &memory, NULL, &bytes), VK_SUCCESS);
+    cr_assert_eq(HDT_FN(&s.f, vkBindBufferMemory)(device, own, bytes, 0), VK_SUCCESS);
+    static readback seen;
+    for (uint64_t frame = 0; frame < 4; frame++) {
+        hd_graph_begin(s.graph);
+        hd_resource target =
+            hd_graph_import(s.graph, &(hd_import_desc){.name = "own", .buffer = (void *)own, .bytes = 1024});
+        hd_vk_sync sync = {timeline, 1 + frame, timeline, 2 + frame};
+        cr_assert_eq(hd_vk_sync_import(s.f.vk, s.graph, target, &sync), HD_OK);
+        hd_vk_fill(s.f.vk, s.graph, target, NULL, (uint32_t)frame);
+        hd_vk_readback(s.f.vk, s.graph, target, NULL, keep, &seen);
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK, "%s", hd_graph_error(s.graph)->text);
+    }
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    uint64_t value = 0;
+    cr_assert_eq(HDT_FN(&s.f, vkGetSemaphoreCounterValue)(device, timeline, &value), VK_SUCCESS);
+    cr_expect_eq(value, 5);
+    cr_expect_eq(seen.runs, 4);
+    cr_expect_eq(seen.bytes[0], 3);
+    HDT_FN(&s.f, vkDestroyBuffer)(device, own, NULL);
+    HDT_FN(&s.f, vkFreeMemory)(device, bytes, NULL);
+    HDT_FN(&s.f, vkDestroySemaphore)(device, timeline, NULL);
     close_scene(&s);
 }
 

@@ -209,6 +209,43 @@ Test(vk_join, only_the_first_common_use_waits)
     close_world(&w);
 }
 
+/* ---- the engine's semaphores ---- */
+
+Test(vk_join, semaphores_of_an_import)
+{
+    world w;
+    open_world(&w, 3, 2);
+    const uint64_t acquired = 7000001, presentable = 7000002;
+    begin(&w);
+    hd_resource target = import_buffer(&w, 1000000), other = import_buffer(&w, 2000000);
+    hd_vk_sync sync = {
+        .wait = (VkSemaphore)(uintptr_t)acquired, .signal = (VkSemaphore)(uintptr_t)presentable, .signal_value = 5};
+    cr_expect_eq(hd_vk_sync_import(w.vk, w.graph, (hd_resource){0}, &sync), HD_BAD_HANDLE);
+    cr_assert_eq(hd_vk_sync_import(w.vk, w.graph, target, &sync), HD_OK);
+    add_pass(&w, HD_PASS_TRANSFER, (hd_use[]){{other, HD_TRANSFER_DST}}, 1);
+    add_pass(&w, HD_PASS_COMPUTE, (hd_use[]){{other, HD_STORAGE_READ_COMPUTE}, {target, HD_STORAGE_WRITE_COMPUTE}}, 2);
+    add_pass(&w, HD_PASS_GFX, (hd_use[]){{target, HD_VERTEX_READ}}, 1);
+    run(&w);
+    uint32_t waits = 0, signals = 0;
+    for (uint32_t e = 0; e < hdb_stub_state.event_count; e++) {
+        const hdb_event *event = &hdb_stub_state.events[e];
+        if (event->kind == HDB_WAIT && event->object == acquired)
+            waits += event->queue == 1; /* where the target is used first */
+        if (event->kind == HDB_SIGNAL && event->object == presentable)
+            signals += event->queue == 0 && event->value == 5; /* and last */
+    }
+    cr_expect_eq(waits, 1);
+    cr_expect_eq(signals, 1);
+    begin(&w); /* they were meant for one frame */
+    add_pass(&w, HD_PASS_GFX, (hd_use[]){{import_buffer(&w, 1000000), HD_VERTEX_READ}}, 1);
+    run(&w);
+    for (uint32_t e = 0; e < hdb_stub_state.event_count; e++) {
+        const hdb_event *event = &hdb_stub_state.events[e];
+        cr_expect(event->frame == 0 || (event->object != acquired && event->object != presentable));
+    }
+    close_world(&w);
+}
+
 /* ---- what must wait: random frames against the reference ---- */
 
 typedef struct thing {

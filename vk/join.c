@@ -434,6 +434,42 @@ static void drop_known(hdi_vk_frame *frame)
     }
 }
 
+/* Which submits wait for the engine's semaphores and signal them; those of an import that no GPU queue uses, the last.
+ */
+static hd_result place_syncs(joining *j)
+{
+    hdi_vk_frame *frame = j->frame;
+    hd_vk *vk = frame->vk;
+    uint32_t kept = 0, last = HD_NONE;
+    for (uint32_t s = 0; s < frame->plan.submit_count; s++)
+        last = frame->queue_of[frame->plan.submits[s].queue] != vk->queue_count ? s : last;
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        hdi_vk_sync sync = vk->syncs[i];
+        uint32_t res = hd_graph_resource_index(frame->graph, sync.import);
+        if (res == HD_NONE)
+            continue; /* of a frame that never was executed */
+        sync.wait_submit = sync.signal_submit = HD_NONE;
+        uint32_t index = frame->plan_index[res];
+        for (uint32_t q = 0; index != HDI_NONE && q < vk->queue_count; q++) {
+            const touch *t = &j->touches[(size_t)index * j->queues + q];
+            if (t->command && (sync.wait_submit == HD_NONE || t->submit < sync.wait_submit))
+                sync.wait_submit = t->submit;
+            if (t->command && (sync.signal_submit == HD_NONE || t->last_submit > sync.signal_submit))
+                sync.signal_submit = t->last_submit;
+        }
+        if (sync.wait_submit == HD_NONE)
+            sync.wait_submit = sync.signal_submit = last;
+        if (last == HD_NONE) {
+            hdi_log(&vk->log, HD_LOG_ERROR,
+                    "a frame without GPU passes cannot wait for or signal the engine's semaphores");
+            return HD_INVALID_ARGUMENT;
+        }
+        vk->syncs[kept++] = sync;
+    }
+    vk->sync_count = kept;
+    return HD_OK;
+}
+
 void hdi_vk_forget_left(hd_vk *vk)
 {
     for (uint32_t h = 0; h < vk->heap_count; h++)
@@ -461,7 +497,7 @@ hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
         return HD_OUT_OF_MEMORY;
     touch_commands(&j);
     find_covered(&j);
-    hd_result result = HD_OK;
+    hd_result result = place_syncs(&j);
     for (uint32_t i = 0; i < j.order_count && result == HD_OK; i++) {
         bool external = frame->decl.res_flags[plan->resources[j.order[i]].id] & HDI_RES_EXTERNAL;
         result = external ? join_import(&j, j.order[i]) : join_placed(&j, j.order[i]);

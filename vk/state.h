@@ -144,6 +144,13 @@ typedef struct hdi_vk_import {
     const hdi_vk_cell *cell;
 } hdi_vk_import;
 
+/* An engine's semaphores around an import; the submits are those of the frame that is executed. */
+typedef struct hdi_vk_sync {
+    hd_resource import;
+    hd_vk_sync sync;
+    uint32_t wait_submit, signal_submit;
+} hdi_vk_sync;
+
 /* A memory barrier that stands before a command because of earlier frames. */
 typedef struct hdi_vk_join {
     uint64_t src_stages, src_access, dst_stages, dst_access;
@@ -403,6 +410,8 @@ struct hd_vk {
     /* join.c */
     hdi_vk_import *imports; /* hashed by native handle */
     uint32_t import_count, import_capacity;
+    hdi_vk_sync *syncs; /* for the next frame */
+    uint32_t sync_count, sync_capacity;
     bool fresh[HD_MAX_QUEUES]; /* the queue's next submit waits for all that came before */
     uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* by queue, of which queue: highest value that it has waited for */
 

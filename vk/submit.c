@@ -8,10 +8,21 @@
 
 /* Hands a recorded frame over: the plan's submits in the plan's order, neighbours on one queue in one call. Values of
  * the plan start at 1 in every frame and are raised by what the queue's timeline has reached (base). A submit waits for
- * what join.c found that it must of earlier frames; the last one of a queue signals the frame's end. The host thread gets its part last: its waits then never
- * come before the submits that end them, which a driver must bear but the validation layer of Debian 12 does not. */
+ * what join.c found that it must of earlier frames; the last one of a queue signals the frame's end. The host thread
+ * gets its part last: its waits then never come before the submits that end them, which a driver must bear but the
+ * validation layer of Debian 12 does not. */
 
 enum { SLICE_NS = 100 * 1000 * 1000, LOST_SLICES = 20 };
+
+static VkSemaphoreSubmitInfo all_commands(VkSemaphore semaphore, uint64_t value)
+{
+    return (VkSemaphoreSubmitInfo){
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+        .semaphore = semaphore,
+        .value = value,
+        .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+    };
+}
 
 uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits)
 {
@@ -19,12 +30,7 @@ uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits)
     for (uint32_t q = 0; q <= vk->queue_count; q++) {
         if (vk->queues[q].base == 0)
             continue;
-        waits[count++] = (VkSemaphoreSubmitInfo){
-            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-            .semaphore = vk->queues[q].timeline,
-            .value = vk->queues[q].base,
-            .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-        };
+        waits[count++] = all_commands(vk->queues[q].timeline, vk->queues[q].base);
     }
     return count;
 }
@@ -118,16 +124,15 @@ static uint32_t gather_waits(const hdi_vk_frame *frame, uint32_t s, VkSemaphoreS
     bool all = vk->fresh[q] && frame->ends.first[q] == s;
     if (all)
         count = hdi_vk_base_waits(vk, out);
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        const hdi_vk_sync *sync = &vk->syncs[i];
+        if (sync->wait_submit == s && sync->sync.wait)
+            out[count++] = all_commands(sync->sync.wait, sync->sync.wait_value);
+    }
     const uint64_t *joined = &frame->join_values[(size_t)s * (vk->queue_count + 1)];
     for (uint32_t p = 0; p <= vk->queue_count && !all; p++) {
-        if (joined[p] == 0)
-            continue;
-        out[count++] = (VkSemaphoreSubmitInfo){
-            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-            .semaphore = vk->queues[p].timeline,
-            .value = joined[p],
-            .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-        };
+        if (joined[p] != 0)
+            out[count++] = all_commands(vk->queues[p].timeline, joined[p]);
     }
     for (uint32_t w = 0; w < submit->wait_count; w++) {
         const hd_plan_wait *wait = &frame->plan.waits[submit->wait_begin + w];
@@ -169,8 +174,7 @@ static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk
     return HD_OK;
 }
 
-static hd_result copy_host_submit(const hdi_vk_frame *frame, uint32_t s,
-                                  hdi_vk_host_submit *out)
+static hd_result copy_host_submit(const hdi_vk_frame *frame, uint32_t s, hdi_vk_host_submit *out)
 {
     hdi_arena *arena = &frame->slot->arena;
     const hd_plan_submit *submit = &frame->plan.submits[s];
@@ -218,6 +222,7 @@ static hd_result copy_host_submits(const hdi_vk_frame *frame)
 typedef struct gpu_submits {
     VkSubmitInfo2 *infos; /* by plan submit; those of the host are empty */
     VkSemaphoreSubmitInfo *waits, *signals;
+    uint64_t *values; /* by plan submit: of the queue's own timeline; 0: none */
     VkCommandBufferSubmitInfo *buffers;
 } gpu_submits;
 
@@ -226,13 +231,15 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
     hdi_arena *arena = &frame->slot->arena;
     uint32_t queues = frame->vk->queue_count + 1, submit_count = frame->plan.submit_count;
     out->infos = HDI_ARENA_ZEROED(arena, VkSubmitInfo2, submit_count);
-    out->signals = HDI_ARENA_ZEROED(arena, VkSemaphoreSubmitInfo, submit_count);
-    out->waits =
-        HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)frame->plan.wait_count + (size_t)queues * submit_count);
+    uint32_t sync_count = frame->vk->sync_count;
+    out->signals = HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)submit_count + sync_count);
+    out->values = HDI_ARENA_ZEROED(arena, uint64_t, submit_count);
+    out->waits = HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo,
+                                 (size_t)frame->plan.wait_count + (size_t)queues * submit_count + sync_count);
     out->buffers = HDI_ARENA_ZEROED(arena, VkCommandBufferSubmitInfo, frame->batch_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    VkSemaphoreSubmitInfo *waits = out->waits;
+    VkSemaphoreSubmitInfo *waits = out->waits, *signals = out->signals;
     for (uint32_t b = 0; b < frame->batch_count; b++) {
         out->buffers[b].sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
         out->buffers[b].commandBuffer = frame->batches[b].commands;
@@ -241,15 +248,19 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
         uint32_t q = frame->queue_of[frame->plan.submits[s].queue];
         if (q == frame->vk->queue_count)
             continue;
-        uint64_t value = signal_value(frame, s);
-        /* A frame's end must cover everything, whatever stages the plan's own waits asked for. */
-        out->signals[s] = (VkSemaphoreSubmitInfo){
-            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-            .semaphore = frame->vk->queues[q].timeline,
-            .value = value,
-            .stageMask =
-                frame->ends.last[q] == s ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : frame->plan.submits[s].signal_stages,
-        };
+        uint64_t value = out->values[s] = signal_value(frame, s);
+        uint32_t signal_count = 0;
+        if (value) { /* a frame's end must cover everything, whatever stages the plan's own waits asked for */
+            signals[signal_count] = all_commands(frame->vk->queues[q].timeline, value);
+            if (frame->ends.last[q] != s)
+                signals[signal_count].stageMask = frame->plan.submits[s].signal_stages;
+            signal_count++;
+        }
+        for (uint32_t i = 0; i < sync_count; i++) {
+            const hdi_vk_sync *sync = &frame->vk->syncs[i];
+            if (sync->signal_submit == s && sync->sync.signal)
+                signals[signal_count++] = all_commands(sync->sync.signal, sync->sync.signal_value);
+        }
         uint32_t wait_count = gather_waits(frame, s, waits), begin = frame->submit_batch_begin[s];
         out->infos[s] = (VkSubmitInfo2){
             .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
@@ -257,10 +268,11 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
             .pWaitSemaphoreInfos = waits,
             .commandBufferInfoCount = frame->submit_batch_begin[s + 1] - begin,
             .pCommandBufferInfos = out->buffers + begin,
-            .signalSemaphoreInfoCount = value != 0,
-            .pSignalSemaphoreInfos = &out->signals[s],
+            .signalSemaphoreInfoCount = signal_count,
+            .pSignalSemaphoreInfos = signals,
         };
         waits += wait_count;
+        signals += signal_count;
     }
     return HD_OK;
 }
@@ -283,8 +295,8 @@ static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits)
             if (vk->times)
                 hdi_vk_timing_note_submit(frame, q, start, hdi_clock_ns());
             for (uint32_t i = s; i < s + count; i++) {
-                if (submits->signals[i].value)
-                    vk->queues[q].submitted = submits->signals[i].value;
+                if (submits->values[i])
+                    vk->queues[q].submitted = submits->values[i];
             }
         }
         s += count;

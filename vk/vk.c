@@ -175,6 +175,7 @@ void hd_vk_destroy(hd_vk *vk)
     }
     hdi_vk_free_sizes(vk);
     hdi_vk_timing_close(vk);
+    hdi_free(&vk->allocator, vk->syncs, vk->sync_capacity * sizeof(*vk->syncs));
     hdi_free(&vk->allocator, vk->imports, vk->import_capacity * sizeof(*vk->imports));
     hdi_free(&vk->allocator, vk->pairs, vk->pair_capacity * sizeof(*vk->pairs));
     pthread_mutex_destroy(&vk->size_lock);
