@@ -297,10 +297,8 @@ Test(vk_attach, depth_and_stencil_apart)
         for (uint32_t i = 0; i < 2; i++) {
             hd_graph_pass(s.graph,
                           &(hd_pass_desc){.name = "copy",
-                                          .type = HD_PASS_COMPUTE,
                                           .record = copy_aspect,
                                           .user = &copies[i],
-                                          .pin = i ? HD_PIN_COMPUTE : HD_PIN_NONE,
                                           .uses = HD_USES({both, HD_TRANSFER_SRC, .range = i ? stencil : depth},
                                                           {copies[i].buffer, HD_TRANSFER_DST})});
             add_check(&s, &checks[i]);
@@ -369,7 +367,6 @@ Test(vk_attach, resolves_depth_and_stencil)
                                                                      : 2});
         for (uint32_t i = 0; i < (way == 2 ? 1u : 2u); i++) {
             hd_graph_pass(s.graph, &(hd_pass_desc){.name = "copy",
-                                                   .type = HD_PASS_COMPUTE,
                                                    .record = copy_aspect,
                                                    .user = &copies[i],
                                                    .uses = HD_USES({one, HD_TRANSFER_SRC, .range = i ? stencil : depth},

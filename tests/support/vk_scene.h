@@ -71,12 +71,14 @@ static inline void copy_to_buffer(hd_recorder *recorder, void *user)
      hd_vk_buffer(recorder, c->buffer), 1, &region);
 }
 
+/* Depth and stencil are copied by gfx queues only. */
 static inline void add_copy(copy_pass *c)
 {
+    bool is_color = c->aspect == VK_IMAGE_ASPECT_COLOR_BIT;
     hd_graph_pass(c->s->graph,
                   &(hd_pass_desc){.name = "copy",
-                                  .type = HD_PASS_TRANSFER,
-                                  .pin = HD_PIN_TRANSFER,
+                                  .type = is_color ? HD_PASS_TRANSFER : HD_PASS_GFX,
+                                  .pin = is_color ? HD_PIN_TRANSFER : HD_PIN_NONE,
                                   .record = copy_to_buffer,
                                   .user = c,
                                   .uses = HD_USES({c->image, HD_TRANSFER_SRC}, {c->buffer, HD_TRANSFER_DST})});
