@@ -15,7 +15,7 @@
 
 /* What is rare stays out of the loops over entries, which need all registers. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
-#define RARE __attribute__((noinline, cold))
+#define RARE __attribute__((noinline))
 
 enum { KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 
