@@ -90,6 +90,14 @@ Test(command, wrong_command_lines_exit_with_1)
         "verify in.fgt",
         "verify in.fgt a b",
         "verify --fast in.fgt a",
+        "run",
+        "run in.fgt a",
+        "run in.fgt --frames 0",
+        "run in.fgt --workers 0",
+        "run in.fgt --workers 1000",
+        "run in.fgt --scale x",
+        "run in.fgt --device -1",
+        "run in.fgt --queues host",
         "explain in.fgt 0",
         "explain in.fgt 0 0",
         "explain in.fgt 0 x",
@@ -283,4 +291,23 @@ Test(command, explain_says_what_orders_two_passes)
                        contents("out"));
     cr_assert_eq(run("explain in.fgt 1 3"), 0);
     cr_assert_not_null(strstr(contents("out"), "pass 3 is culled"), "%s", contents("out"));
+}
+
+Test(command, run_executes_and_checks)
+{
+    put("in.fgt", FRAME);
+    cr_assert_eq(run("run none.fgt"), 2);
+    cr_assert_eq(run("run in.fgt --device 1000"), 2);
+    cr_assert_neq(contents("err")[0], 0);
+    if (run("run in.fgt --frames 3 --check --workers 2") == 2)
+        cr_skip_test("no device: %s", contents("err"));
+    cr_assert_eq(contents("err")[0], 0, "%s", contents("err"));
+    cr_assert_not_null(strstr(contents("out"), "\nchecks=4\nunchecked=0\nwrong=0\n"), "%s", contents("out"));
+    cr_assert_not_null(strstr(contents("out"), "\npass 1 queue=0 us="), "%s", contents("out"));
+    put("in.fgt", "graph g\nimage 0 64 64 d32f 1 1\npass 0 compute root\nuse 0 0 storage_write_compute\n");
+    cr_assert_eq(run("run in.fgt"), 2);
+    cr_assert_not_null(strstr(contents("err"), "resource 0"), "%s", contents("err"));
+    put("in.fgt", "graph g\nimage 0 64 64 r8 1 1\npass 0 host root\nuse 0 0 host_write\n");
+    cr_assert_eq(run("run in.fgt"), 2);
+    cr_assert_not_null(strstr(contents("err"), "host pass"), "%s", contents("err"));
 }

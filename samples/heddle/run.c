@@ -112,11 +112,21 @@ static void read_plan(run *r)
     read_timestamps(r, &plan);
 }
 
+static void keep_violation(const char *text, void *user)
+{
+    run_fail(user, HD_PLAN_INVALID, "%s", text);
+}
+
+/* With the check, a plan that does not hold is not executed. */
 static hd_result compile(run *r, hd_graph *graph, const hd_plan **plan)
 {
     hd_compile_desc desc = {.order = r->desc->order, .jobs = r->desc->vk.jobs};
     hd_result result = hd_vk_compile(r->vk, graph, &desc, plan);
-    return result == HD_OK ? HD_OK : run_fail(r, result, "%s", hd_graph_error(graph)->text);
+    if (result != HD_OK)
+        return run_fail(r, result, "%s", hd_graph_error(graph)->text);
+    hd_verify_desc verify = {.message = keep_violation, .user = r, .size = hd_vk_size, .size_user = r->vk};
+    result = r->desc->check ? hd_plan_verify(graph, *plan, &verify) : HD_OK;
+    return result == HD_OK ? HD_OK : run_fail(r, result, "%s", hd_result_text(result));
 }
 
 static hd_result make_tables(run *r)
