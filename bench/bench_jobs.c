@@ -189,6 +189,95 @@ static void report_ranges(void)
     }
 }
 
+/* ---- graphs of jobs ---- */
+
+enum { MOST_NODES = 10000 };
+static hd_node nodes[MOST_NODES];
+static uint32_t succ_begin[MOST_NODES + 1], succ[2 * MOST_NODES], pred_count[MOST_NODES];
+static uint32_t node_count;
+
+static void node_body(uint32_t node, uint32_t worker, void *user)
+{
+    (void)worker;
+    (void)user;
+    cells[node] = busy(cells[node]);
+}
+
+/* Layers of 50 nodes, each with two successors in the next layer; making the adjacency is part of the time. */
+static uint64_t measure_dag(void)
+{
+    uint64_t began = hdi_clock_ns();
+    uint32_t at = 0;
+
+    memset(pred_count, 0, node_count * sizeof *pred_count);
+    for (uint32_t n = 0; n < node_count; n++) {
+        succ_begin[n] = at;
+        for (uint32_t k = 0; k < 2 && n + 50 + k < node_count; k++) {
+            succ[at++] = n + 50 + k;
+            pred_count[n + 50 + k]++;
+        }
+    }
+    succ_begin[node_count] = at;
+    hd_dag dag = {.node_count = node_count, .succ_begin = succ_begin, .succ = succ, .pred_count = pred_count,
+                  .fn = node_body};
+    hd_jobs_run_dag(jobs, &dag, nodes);
+    return hdi_clock_ns() - began;
+}
+
+static uint64_t measure_dag_serial(void)
+{
+    uint64_t began = hdi_clock_ns();
+
+    for (uint32_t n = 0; n < node_count; n++)
+        node_body(n, 0, NULL);
+    return hdi_clock_ns() - began;
+}
+
+static void report_dags(hd_jobs *one, hd_jobs *many)
+{
+    work = 0;
+    for (node_count = 1000; node_count <= MOST_NODES; node_count *= 10) {
+        jobs = one;
+        double single = median(measure_dag);
+        jobs = many;
+        printf("empty graph of %u nodes, build and run: one worker %.1f ns a node, all %.1f\n", node_count,
+               single / node_count, median(measure_dag) / node_count);
+    }
+    node_count = 1000;
+    work = 2500;
+    double serial = median(measure_dag_serial), pool = median(measure_dag);
+    printf("graph of 1000 nodes of %.2f us: %.2fx over a serial loop\n", serial / 1e6, serial / pool);
+}
+
+/* ---- submit to start ---- */
+
+static _Alignas(64) _Atomic(uint64_t) started;
+
+static void note_start(void *user, uint32_t worker)
+{
+    (void)user;
+    (void)worker;
+    atomic_store_explicit(&started, hdi_clock_ns(), memory_order_release);
+}
+
+/* The submitter does not help; a worker still searches from the job before. */
+static uint64_t measure_start(void)
+{
+    hd_counter counter = {0};
+    hd_job one = {.fn = note_start};
+    uint64_t at;
+
+    for (uint64_t until = hdi_clock_ns() + 5000; hdi_clock_ns() < until;)
+        continue;
+    atomic_store_explicit(&started, 0, memory_order_relaxed);
+    uint64_t began = hdi_clock_ns();
+    hd_jobs_submit(jobs, &one, 1, &counter);
+    while ((at = atomic_load_explicit(&started, memory_order_acquire)) == 0)
+        continue;
+    hd_jobs_wait(jobs, &counter);
+    return at - began;
+}
+
 int main(int argc, char **argv)
 {
     uint32_t workers = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
@@ -209,6 +298,9 @@ int main(int argc, char **argv)
     printf(", batch of %d %.1f ns a job\n", BATCH, median(measure_batch) / BATCH);
     jobs = many;
     printf("all workers: spawn and wait %.0f ns\n", median(measure_one_job));
+    if (hd_jobs_worker_count(jobs) > 1)
+        printf("submit to start on a spinning worker %.0f ns\n", median(measure_start));
+    report_dags(one, many);
     report_batches();
     report_ranges();
     printf("\nround trip of a cache line %.0f ns\n", round_trip());

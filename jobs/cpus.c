@@ -127,3 +127,20 @@ uint32_t hdi_cpus_usable(void)
 
     return quota != 0 && quota < count ? quota : count;
 }
+
+void hdi_cpus_pin(pthread_t thread, uint32_t index)
+{
+    cpu_set_t may, one;
+
+    if (sched_getaffinity(0, sizeof may, &may) != 0 || CPU_COUNT(&may) == 0)
+        return;
+    index %= (uint32_t)CPU_COUNT(&may);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &may) || index-- > 0)
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        pthread_setaffinity_np(thread, sizeof one, &one);
+        return;
+    }
+}

@@ -255,7 +255,14 @@ static void run_job(hdi_worker *worker, hd_job *job)
     hd_jobs *jobs = worker->pool;
     hd_counter *counter = job->counter; /* before the call: the job may die with the counter's last count */
 
-    job->fn(job->user, worker->index);
+    if (jobs->profile) {
+        const char *name = job->name;
+        jobs->profile(name, worker->index, false, jobs->profile_user);
+        job->fn(job->user, worker->index);
+        jobs->profile(name, worker->index, true, jobs->profile_user);
+    } else {
+        job->fn(job->user, worker->index);
+    }
     /* acq_rel: releases what the job wrote, and the last one acquires what the others wrote for the waiter. Nothing
      * touches the counter after this: it may be gone with its owner's stack. */
     uint64_t before = atomic_fetch_sub_explicit(hdi_counter_state(counter), 1, memory_order_acq_rel);
@@ -458,6 +465,8 @@ static uint32_t start_threads(hd_jobs *jobs)
             break;
         snprintf(name, sizeof name, "%.11s-%u", jobs->name, i);
         pthread_setname_np(jobs->workers[i].thread, name);
+        if (jobs->pin)
+            hdi_cpus_pin(jobs->workers[i].thread, i);
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return i;
@@ -490,6 +499,9 @@ hd_result hd_jobs_create(const hd_jobs_desc *desc, hd_jobs **out)
     memset(workers, 0, bytes);
     jobs->allocator = desc->allocator;
     jobs->log = desc->log;
+    jobs->pin = desc->pin;
+    jobs->profile = desc->profile;
+    jobs->profile_user = desc->profile_user;
     jobs->workers = workers;
     jobs->workers_bytes = bytes;
     jobs->worker_count = count;

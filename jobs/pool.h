@@ -36,6 +36,9 @@ struct hd_jobs {
     size_t workers_bytes;
     uint32_t worker_count;
     char name[16];
+    bool pin;
+    hd_profile_fn profile;
+    void *profile_user;
     alignas(HDI_LINE) _Atomic(uint32_t) searchers; /* awake without work, looking for it */
     alignas(HDI_LINE) _Atomic(uint64_t) sleepers[HDI_SLEEPER_WORDS];
     alignas(HDI_LINE) _Atomic(hd_job *) injected; /* newest run of jobs that no deque had room for */

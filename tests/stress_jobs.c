@@ -284,6 +284,65 @@ static void run_create_destroy(void)
     check(good && rounds > 0, "create and destroy");
 }
 
+enum { NODES = 600 };
+
+typedef struct nodes_run {
+    uint32_t begin[NODES + 1], succ[3 * NODES], pred[NODES];
+    uint32_t value[NODES]; /* plain: what orders the nodes orders these */
+} nodes_run;
+
+static void sum_before(uint32_t node, uint32_t worker, void *user)
+{
+    nodes_run *r = user;
+    uint32_t sum = 1;
+
+    (void)worker;
+    for (uint32_t back = 16; back <= 18; back++) /* the nodes that this one hangs on */
+        sum += node >= back ? r->value[node - back] : 0;
+    r->value[node] = sum;
+}
+
+/* Graphs whose nodes read what those before them wrote, without atomics. */
+static void run_dags(uint32_t workers)
+{
+    static nodes_run r;
+    static hd_node nodes[NODES];
+    hd_jobs *jobs;
+    uint32_t at = 0, expected[NODES];
+    unsigned rounds = 0;
+    int good = 1;
+
+    memset(&r, 0, sizeof r);
+    for (uint32_t n = 0; n < NODES; n++) {
+        r.begin[n] = at;
+        expected[n] = 1;
+        for (uint32_t step = 16; step <= 18; step++) {
+            expected[n] += n >= step ? expected[n - step] : 0;
+            if (n + step < NODES) {
+                r.succ[at++] = n + step;
+                r.pred[n + step]++;
+            }
+        }
+    }
+    r.begin[NODES] = at;
+    if (hd_jobs_create(&(hd_jobs_desc){.worker_count = workers}, &jobs) != HD_OK) {
+        check(0, "graphs: create");
+        return;
+    }
+    hd_dag dag = {.node_count = NODES, .succ_begin = r.begin, .succ = r.succ, .pred_count = r.pred, .fn = sum_before,
+                  .user = &r};
+    alarm(WAIT_SECONDS);
+    for (uint64_t until = hdi_clock_ns() + part_ns(); hdi_clock_ns() < until; rounds++) {
+        memset(r.value, 0, sizeof r.value);
+        hd_jobs_run_dag(jobs, &dag, nodes);
+        good &= memcmp(r.value, expected, sizeof expected) == 0;
+    }
+    hd_jobs_destroy(jobs);
+    alarm(0);
+    printf("graphs, %u workers                    %u rounds\n", workers, rounds);
+    check(good && rounds > 0, "graphs");
+}
+
 int main(void)
 {
     const char *text = getenv("HEDDLE_SEED");
@@ -301,6 +360,8 @@ int main(void)
     run_park_and_wake(2);
     run_park_and_wake(4);
     run_create_destroy();
+    run_dags(2);
+    run_dags(7);
     printf("%u passed, %u failed\n", passed, failed);
     return failed != 0;
 }

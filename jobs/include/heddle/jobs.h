@@ -4,6 +4,8 @@
 #ifndef HEDDLE_JOBS_H
 #define HEDDLE_JOBS_H
 
+#include <stdbool.h>
+
 #include <heddle/base.h>
 
 #ifdef __cplusplus
@@ -14,12 +16,18 @@ typedef struct hd_jobs hd_jobs;
 
 enum { HD_MAX_WORKERS = 256 };
 
+/* Called on the worker, before and after each job that it runs (after: ended true). name: the job's, may be null. */
+typedef void (*hd_profile_fn)(const char *name, uint32_t worker, bool ended, void *user);
+
 typedef struct hd_jobs_desc {
     uint32_t worker_count;     /* threads that work, the caller of a wait included; 0: one a processor that the process
                                   may use (affinity and cgroup quota); at most HD_MAX_WORKERS */
     hd_allocator allocator;    /* used by create and destroy only */
     hd_log log;
     const char *name;          /* prefix of the thread names; null: "heddle" */
+    bool pin;                  /* thread i stays on the i-th processor that the process may use, where it is let */
+    hd_profile_fn profile;     /* null: none */
+    void *profile_user;
 } hd_jobs_desc;
 
 /* Starts worker_count - 1 threads. desc may be null. The pool belongs to the caller. HD_OUT_OF_MEMORY when a thread
@@ -43,6 +51,7 @@ typedef void (*hd_job_fn)(void *user, uint32_t worker);
 typedef struct hd_job {
     hd_job_fn fn;
     void *user;
+    const char *name;    /* for the profiler; null: none */
     hd_counter *counter; /* private from here on: set by submit */
     struct hd_job *next;
     uint32_t run;
@@ -63,6 +72,30 @@ void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter);
  * depends on count and grain alone: chunk c is [c * grain, min(count, (c + 1) * grain)). grain 0 is taken as 1. */
 typedef void (*hd_range_fn)(uint32_t begin, uint32_t end, uint32_t worker, void *user);
 void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_range_fn fn, void *user);
+
+/* Jobs that depend on one another. fn runs once for each node, after it has returned for all nodes that have this one
+ * among their successors; what those wrote is visible. Nodes on or behind a circle never run. */
+typedef void (*hd_node_fn)(uint32_t node, uint32_t worker, void *user);
+typedef struct hd_dag {
+    uint32_t node_count;
+    const uint32_t *succ_begin; /* node_count + 1: the successors of node n are succ[succ_begin[n]] up to succ_begin[n + 1] */
+    const uint32_t *succ;
+    const uint32_t *pred_count; /* how often each node stands in succ */
+    hd_node_fn fn;
+    void *user;
+    const char *name; /* of all its jobs, for the profiler; null: none. With one worker there are no jobs to tell of. */
+} hd_dag;
+
+/* Private; need not be initialised. */
+typedef struct hd_node {
+    hd_job job;
+    void *dag;
+    uint32_t pending;
+} hd_node;
+
+/* Runs all nodes and returns when they are done; allocates nothing. nodes: node_count of them, the caller's, until then.
+ * Waits as hd_jobs_wait does. */
+void hd_jobs_run_dag(hd_jobs *jobs, const hd_dag *dag, hd_node *nodes);
 
 #ifdef __cplusplus
 }
