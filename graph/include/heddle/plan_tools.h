@@ -1,0 +1,156 @@
+/* heddle/plan_tools.h: what is done with a plan beside executing it: reasons, statistics, verification, what orders two
+ * passes, files. Included by heddle/graph.h. Nothing here is on a frame's way. */
+#ifndef HEDDLE_PLAN_TOOLS_H
+#define HEDDLE_PLAN_TOOLS_H
+
+#include <heddle/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- reasons: what stands behind each part of a plan ---- */
+
+/* Why a pass was culled. */
+typedef enum hd_cull {
+    HD_CULL_NONE,           /* no reason: the plan should have kept it */
+    HD_CULL_WRITES_NOTHING, /* it is no root and writes nothing */
+    HD_CULL_UNREAD,         /* nobody reads what it writes before the frame ends, and it is not kept after the frame */
+    HD_CULL_OVERWRITTEN,    /* other_pass overwrites it before anybody reads it */
+    HD_CULL_READER_CULLED,  /* other_pass would read it, but is culled too */
+    HD_CULL_COUNT
+} hd_cull;
+const char *hd_cull_name(hd_cull cull);
+
+/* A reason and what is behind it; HD_NONE where there is none. */
+typedef struct hd_why {
+    uint32_t code;       /* of the list that belongs to the array */
+    uint32_t pass;       /* for whose sake: the pass that comes behind, or that is culled */
+    uint32_t other_pass; /* because of whom: the pass that comes before, or that overwrites or would read */
+    uint32_t resource;   /* through which */
+    uint32_t other_resource; /* whose bytes it has, or would have: a former tenant, the neighbour below, a history's other half */
+} hd_why;
+
+/* Each array is as long as the plan's own and goes with it element by element. */
+typedef struct hd_plan_reasons {
+    const hd_why *barriers;    /* hd_reason */
+    const hd_why *waits;       /* hd_reason: pass waits for other_pass, or for a barrier that stands behind it */
+    const hd_why *submits;     /* hd_cut: why each starts where it starts */
+    const hd_why *submit_ends; /* hd_cut: why each ends where it ends */
+    const hd_why *resources;   /* hd_placing: pass is the first to use it (HOST: the first host pass,
+                                * maybe a culled one), other_pass the last to use the former tenant. FIRST:
+                                * other_resource lies right below and is in use meanwhile */
+    const hd_why *culled;      /* hd_cull */
+    size_t bytes;              /* of the one block that holds them all and this */
+} hd_plan_reasons;
+/* Works out from the plan and the declaration that it was compiled from (which graph must still hold) what compile itself
+ * had no need to keep. Takes time: for tools and views, not for each frame. Also for plans from elsewhere, which say less.
+ * *out is freed by hd_plan_reasons_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
+hd_result hd_plan_explain(const hd_graph *graph, const hd_plan *plan, const hd_allocator *allocator,
+                          const hd_plan_reasons **out);
+void hd_plan_reasons_free(const hd_plan_reasons *reasons, const hd_allocator *allocator);
+
+/* ---- statistics of a plan ---- */
+
+typedef struct hd_plan_stats {
+    uint32_t passes, kept, uses, resources, queues, barriers, barrier_batches, submits, semaphore_waits;
+    uint64_t heap_bytes, unaliased_bytes, peak_live_bytes;
+    double makespan_us, critical_path_us;
+} hd_plan_stats;
+/* graph must still hold the declaration that plan was compiled from. */
+hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, hd_plan_stats *out);
+
+/* ---- verification: shares no code with the compiler ---- */
+
+typedef struct hd_verify_desc {
+    hd_allocator allocator;
+    /* Called for each violation, at most max_messages times (0: 16); text lives during the call. */
+    void (*message)(const char *text, void *user);
+    void *user;
+    uint32_t max_messages;
+    hd_size_fn size; /* the sizes that the plan was compiled with; null: those of the .fgt format */
+    void *size_user;
+} hd_verify_desc;
+/* Replays plan under the rules of Vulkan's synchronization. HD_OK, HD_PLAN_INVALID, HD_OUT_OF_MEMORY. desc may be null. */
+hd_result hd_plan_verify(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *desc);
+
+/* ---- what orders two passes ---- */
+
+typedef enum hd_link_kind {
+    HD_LINK_PASS,    /* index: pass; the first and the last link of a chain */
+    HD_LINK_BARRIER, /* index: in barriers */
+    HD_LINK_SIGNAL,  /* index: in submits */
+    HD_LINK_WAIT,    /* index: in waits */
+} hd_link_kind;
+
+/* One step of a chain. Each waits for the one before it: barriers and signals for stages in their first scope, or that the
+ * barrier before them on their queue releases; waits for the signal before them. */
+typedef struct hd_link {
+    uint32_t kind, index;
+    uint32_t queue, submit;
+    uint64_t from; /* stages through which it hangs on the link before it, groups taken apart; a pass: of its own access */
+    uint64_t to;   /* stages through which the next one hangs on it */
+} hd_link;
+
+typedef enum hd_chained {
+    HD_CHAINED_NONE,  /* no chain */
+    HD_CHAINED_LINKS, /* the links */
+    HD_CHAINED_SCOPE, /* both are attachments of one rendering scope: rasterization order, no links between */
+    HD_CHAINED_HOST,  /* both are host passes: one thread runs them one after another, no links between */
+} hd_chained;
+
+/* Two uses that must not run at once, and why they do not. HD_NONE for uses and resources where nothing of the two passes
+ * conflicts: then it is about all stages of the one and of the other. */
+typedef struct hd_chain {
+    uint32_t how;                 /* hd_chained */
+    uint32_t use, other_use;      /* within the first pass, within the second */
+    uint32_t resource, other_resource; /* of the one and the other; they differ where they share bytes */
+    uint64_t stages, other_stages; /* of the two uses, or those that this chain is for where it takes several */
+    uint32_t leave, arrive;       /* barriers, signals and waits that wait for the first; that the second waits for */
+    uint32_t link_begin, link_count;
+} hd_chain;
+
+typedef struct hd_chains {
+    uint32_t pass, other_pass; /* as the plan hands them over: the first and the second */
+    bool culled;               /* one of them; then there are no chains */
+    bool conflict;             /* some of their uses conflict */
+    uint32_t chain_count, link_count;
+    const hd_chain *chains;
+    const hd_link *links;
+    size_t bytes; /* of the one block that holds it all */
+} hd_chains;
+/* Shortest chains that order two passes, one for each pair of uses that conflict, by the same relation that hd_plan_verify
+ * decides on. Takes time: for tools. graph must hold the declaration. *out is freed by hd_chains_free with the same
+ * allocator (may be null). HD_OK, HD_INVALID_ARGUMENT, HD_PLAN_INVALID (tables that do not fit), HD_OUT_OF_MEMORY. */
+hd_result hd_plan_chains(const hd_graph *graph, const hd_plan *plan, uint32_t pass, uint32_t other_pass,
+                         const hd_allocator *allocator, const hd_chains **out);
+void hd_chains_free(const hd_chains *chains, const hd_allocator *allocator);
+
+/* ---- files: formats are those of the project's format contract, version 1 ---- */
+
+/* Reads `.fgt` text into graph (begins a new frame). file names it in errors. On HD_PARSE or a declaration error, error
+ * (may be null) gets "file:line: sentence". */
+hd_result hd_graph_read_fgt(hd_graph *graph, const char *text, size_t bytes, const char *file, char *error,
+                            size_t error_bytes);
+/* "file:line: sentence" for the error that compiling the graph last read by hd_graph_read_fgt gave. */
+void hd_graph_fgt_error(const hd_graph *graph, const char *file, char *error, size_t error_bytes);
+/* HD_OK, HD_IO, or HD_UNSUPPORTED where .fgt has no word for it; the stream stays open. */
+hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
+/* HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT; each says why every part of the plan is there (hd_plan_explain). JSON,
+ * beyond the format: "reason", "reason_pass", "reason_resource" of barriers, "reason_pass" of waits, "cut" of submits,
+ * "placing" and "tenant" of resources, which are read back; "why" of all these and "culled_why" (as long as "culled"),
+ * which are not: objects with a "code" and, where there is one, "pass", "other_pass", "resource", "other_resource". */
+hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+/* Makes a plan from JSON text; freed by hd_plan_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT,
+ * HD_OUT_OF_MEMORY, HD_PARSE. The text's tree is the JSON library's, in the C library's memory: where that runs out, the
+ * library at times says HD_PARSE of a good text. */
+hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t bytes, const hd_allocator *allocator,
+                            hd_plan **out, char *error, size_t error_bytes);
+void hd_plan_free(hd_plan *plan, const hd_allocator *allocator);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
