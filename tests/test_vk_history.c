@@ -186,3 +186,23 @@ Test(vk_history, image_of_one_queue, .timeout = 30)
 {
     run_history(true, HD_PIN_TRANSFER);
 }
+
+/* What nobody writes is handed on all the same: cleared, and in the layout that the plan says. */
+Test(vk_history, of_an_image_that_no_pass_uses)
+{
+    scene s;
+    open_scene(&s, NULL);
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        hd_graph_begin(s.graph);
+        hd_resource last = hd_graph_history(s.graph, image(&s, "never", VK_FORMAT_R8G8B8A8_UNORM));
+        word_check check = {.buffer = buffer(&s, "pixels", PIXELS * 4), .count = PIXELS};
+        copy_pass copy = {&s, last, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+        add_copy(&copy);
+        add_check(&s, &check);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+        cr_expect_eq(check.runs, 1);
+        cr_expect_eq(check.bad, 0, "frame %u: %u words are not zero", frame, check.bad);
+    }
+    close_scene(&s);
+}

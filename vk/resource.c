@@ -262,7 +262,11 @@ static hd_result bind_history(hdi_vk_frame *frame, const hd_plan_resource *histo
     bool image = !(pair.key.bits & HDI_VK_KEY_BUFFER);
     if (!last || (!shared && last->family != family))
         frame->inits[frame->init_count++] = (hdi_vk_init){object, VK_IMAGE_LAYOUT_UNDEFINED, layout, family, true};
-    else if (image && last->layout != layout)
+    /* The other one too: a frame in which no pass writes it hands it on as it is. */
+    if (!last && of)
+        frame->inits[frame->init_count++] =
+            (hdi_vk_init){frame->bound[of->id], VK_IMAGE_LAYOUT_UNDEFINED, layout, left, true};
+    if (last && (shared || last->family == family) && image && last->layout != layout)
         frame->inits[frame->init_count++] = (hdi_vk_init){object, last->layout, layout, family, false};
     pair.turn = of ? 1 - turn : 0;
     pair.layout = layout;
@@ -368,7 +372,7 @@ hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)
         imports += (frame->decl.res_flags[plan->resources[i].id] & HDI_RES_EXTERNAL) != 0;
     }
     hdi_arena *arena = &frame->slot->arena;
-    frame->inits = HDI_ARENA_ARRAY(arena, hdi_vk_init, histories);
+    frame->inits = HDI_ARENA_ARRAY(arena, hdi_vk_init, 2 * (size_t)histories);
     frame->pair_next = HDI_ARENA_ARRAY(arena, hdi_vk_pair, histories);
     frame->slot->imports = HDI_ARENA_ARRAY(arena, hdi_vk_object, imports);
     if (arena->failed)
