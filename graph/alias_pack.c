@@ -106,6 +106,8 @@ static uint32_t align_units(uint32_t value, uint32_t alignment)
  * good: offsets only grow. */
 static uint32_t lowest_in_bucket(const struct hdi_pack_bucket *bucket, uint32_t *cursor, uint32_t at, newcomer n)
 {
+    if (bucket->count == 0)
+        return at;
     const entry *e = &bucket->item[*cursor], *end = &bucket->item[bucket->count];
     for (; e < end; e++) {
         bool in_the_way = (e->first <= n.close) & (e->close >= n.first) & (e->end > at);
