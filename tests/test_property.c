@@ -238,6 +238,9 @@ static void try_plan(run *r, uint32_t passes, uint64_t *rng)
 
 static void try_frames(run *r, uint64_t first, uint64_t count, uint32_t (*passes)(uint64_t seed))
 {
+#if defined(__SANITIZE_ADDRESS__)
+    count /= 5; /* about fifteen times as slow there */
+#endif
     hdt_seeds(&first, &count);
     cr_assert_eq(hd_graph_create(NULL, &r->graph), HD_OK);
     for (r->seed = first; r->seed < first + count; r->seed++) {
