@@ -244,7 +244,7 @@ hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range 
     hd_result result = hdi_vk_stage(vk, bytes, &chunk, &offset);
     if (result != HD_OK)
         return fail(graph, result, "staging memory of an upload");
-    memcpy(chunk->mapped + offset, data, bytes);
+    memcpy((unsigned char *)chunk->at.mapped + offset, data, bytes);
     help *h = make_help(
         vk, &(help){.to = to, .to_range = p.range, .staging = chunk->buffer, .offset = offset, .bytes = bytes});
     if (!h)

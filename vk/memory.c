@@ -185,6 +185,8 @@ static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
     if (vk->limits.bufferImageGranularity > alignment)
         alignment = vk->limits.bufferImageGranularity;
     *need = (hd_memory_need){.bytes = bytes, .alignment = alignment, .heap = type + (host ? HDI_VK_HOST_HEAP : 0)};
+    if (alignment > vk->alignment)
+        vk->alignment = alignment;
     return HD_OK;
 }
 
@@ -246,7 +248,7 @@ void hdi_vk_free_sizes(hd_vk *vk)
 static void free_heap(hd_vk *vk, hdi_vk_heap *heap)
 {
     hdi_vk_drop_heap_objects(vk, heap->serial);
-    vk->fn.vkFreeMemory(vk->device, heap->memory, NULL); /* unmaps */
+    hdi_vk_piece_free(vk, &heap->at);
     vk->memory_bytes -= heap->bytes;
     hdi_free(&vk->allocator, heap->spans, heap->span_capacity * sizeof(*heap->spans));
     hdi_free(&vk->allocator, heap, sizeof(*heap));
@@ -273,9 +275,9 @@ void hdi_vk_sweep_heaps(hd_vk *vk, bool all)
 }
 
 /* When the device is full, retired heaps may be what fills it: wait for the frames that use them and try again. */
-static VkResult allocate(hd_vk *vk, const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
+static VkResult allocate(hd_vk *vk, const hd_vk_memory_request *request, hd_vk_memory *out)
 {
-    VkResult result = vk->fn.vkAllocateMemory(vk->device, info, NULL, out);
+    VkResult result = hdi_vk_piece_allocate(vk, request, out);
     if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY)
         return result;
     if (hdi_vk_wait_all(vk) != HD_OK)
@@ -288,7 +290,15 @@ static VkResult allocate(hd_vk *vk, const VkMemoryAllocateInfo *info, VkDeviceMe
             vk->heaps[kept++] = vk->heaps[i];
     }
     vk->heap_count = kept;
-    return vk->fn.vkAllocateMemory(vk->device, info, NULL, out);
+    return hdi_vk_piece_allocate(vk, request, out);
+}
+
+static uint64_t alignment_of(hd_vk *vk)
+{
+    pthread_mutex_lock(&vk->size_lock);
+    uint64_t alignment = vk->alignment;
+    pthread_mutex_unlock(&vk->size_lock);
+    return alignment;
 }
 
 static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal, hdi_vk_heap **out)
@@ -299,18 +309,13 @@ static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal
     if (!heap)
         return HD_OUT_OF_MEMORY;
     *heap = (hdi_vk_heap){.bytes = plan->bytes, .number = plan->memory, .flags = plan->flags, .ordinal = ordinal};
-    VkMemoryAllocateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-        .allocationSize = plan->bytes,
-        .memoryTypeIndex = plan->memory & (HDI_VK_HOST_HEAP - 1),
+    hd_vk_memory_request request = {
+        .bytes = plan->bytes,
+        .alignment = alignment_of(vk),
+        .type = plan->memory & (HDI_VK_HOST_HEAP - 1),
+        .mapped = plan->memory >= HDI_VK_HOST_HEAP,
     };
-    result = hdi_vk_result(vk, allocate(vk, &info, &heap->memory), "vkAllocateMemory");
-    if (result == HD_OK && plan->memory >= HDI_VK_HOST_HEAP) {
-        result = hdi_vk_result(vk, vk->fn.vkMapMemory(vk->device, heap->memory, 0, VK_WHOLE_SIZE, 0, &heap->mapped),
-                               "vkMapMemory");
-        if (result != HD_OK)
-            vk->fn.vkFreeMemory(vk->device, heap->memory, NULL);
-    }
+    result = hdi_vk_piece_result(vk, allocate(vk, &request, &heap->at));
     if (result != HD_OK) {
         hdi_free(&vk->allocator, heap, sizeof(*heap));
         return result;
@@ -322,7 +327,7 @@ static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal
     return HD_OK;
 }
 
-static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index)
+static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alignment)
 {
     hd_vk *vk = frame->vk;
     const hd_plan_heap *plan = &frame->plan.heaps[index];
@@ -341,7 +346,7 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index)
         hdi_vk_heap *heap = vk->heaps[i];
         if (heap->retired || heap->number != plan->memory || heap->flags != plan->flags || heap->ordinal != ordinal)
             continue;
-        if (heap->bytes >= plan->bytes) {
+        if (heap->bytes >= plan->bytes && heap->at.offset % alignment == 0) {
             heap->last_frame = vk->frame;
             frame->heaps[index] = heap;
             return HD_OK;
@@ -354,10 +359,32 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index)
     return result;
 }
 
+/* Memory of the engine begins anywhere, so it must suit the most exacting of the resources that lie in it. A plan need
+ * not have been compiled with this hd_vk's sizes: then they are asked for here. */
+static hd_result know_alignments(hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    hd_result result = HD_OK;
+    if (!vk->memory_callbacks.allocate || vk->aligned_plan == frame->plan.hash)
+        return HD_OK;
+    for (uint32_t i = 0; i < frame->plan.resource_count && result == HD_OK; i++) {
+        hd_resource_info info;
+        hd_memory_need need;
+        if (frame->decl.res_flags[frame->plan.resources[i].id] & HDI_RES_EXTERNAL)
+            continue;
+        hdi_resource_info(&frame->decl, frame->plan.resources[i].id, &info);
+        result = hdi_vk_size_of(&info, &need, vk);
+    }
+    if (result == HD_OK)
+        vk->aligned_plan = frame->plan.hash;
+    return result;
+}
+
 hd_result hdi_vk_realise_heaps(hdi_vk_frame *frame)
 {
-    hd_result result = HD_OK;
+    hd_result result = know_alignments(frame);
+    uint64_t alignment = alignment_of(frame->vk);
     for (uint32_t i = 0; i < frame->plan.heap_count && result == HD_OK; i++)
-        result = realise_heap(frame, i);
+        result = realise_heap(frame, i, alignment);
     return result;
 }

@@ -100,7 +100,7 @@ static hd_result check_place(hd_vk *vk, const VkMemoryRequirements *needs, const
                              uint32_t res)
 {
     uint32_t type = heap->number & (HDI_VK_HOST_HEAP - 1);
-    if (offset % needs->alignment == 0 && offset <= heap->bytes && needs->size <= heap->bytes - offset &&
+    if ((heap->at.offset + offset) % needs->alignment == 0 && offset <= heap->bytes && needs->size <= heap->bytes - offset &&
         needs->memoryTypeBits >> type & 1)
         return HD_OK;
     hdi_log(
@@ -122,7 +122,8 @@ static hd_result make_image(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap 
     vk->fn.vkGetImageMemoryRequirements(vk->device, object->image, &needs);
     result = check_place(vk, &needs, heap, object->offset, res);
     if (result == HD_OK)
-        result = hdi_vk_result(vk, vk->fn.vkBindImageMemory(vk->device, object->image, heap->memory, object->offset),
+        result = hdi_vk_result(vk, vk->fn.vkBindImageMemory(vk->device, object->image, heap->at.memory,
+                                                         heap->at.offset + object->offset),
                                "vkBindImageMemory");
     if (result != HD_OK)
         vk->fn.vkDestroyImage(vk->device, object->image, NULL);
@@ -140,12 +141,13 @@ static hd_result make_buffer(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap
     vk->fn.vkGetBufferMemoryRequirements(vk->device, object->buffer, &needs);
     result = check_place(vk, &needs, heap, object->offset, res);
     if (result == HD_OK)
-        result = hdi_vk_result(vk, vk->fn.vkBindBufferMemory(vk->device, object->buffer, heap->memory, object->offset),
+        result = hdi_vk_result(vk, vk->fn.vkBindBufferMemory(vk->device, object->buffer, heap->at.memory,
+                                                          heap->at.offset + object->offset),
                                "vkBindBufferMemory");
     if (result != HD_OK)
         vk->fn.vkDestroyBuffer(vk->device, object->buffer, NULL);
-    else if (heap->mapped)
-        object->mapped = (unsigned char *)heap->mapped + object->offset;
+    else if (heap->at.mapped)
+        object->mapped = (unsigned char *)heap->at.mapped + object->offset;
     return result;
 }
 

@@ -29,8 +29,8 @@ static void free_chunk(hd_vk *vk, hdi_vk_chunk *chunk)
 {
     if (chunk->buffer)
         vk->fn.vkDestroyBuffer(vk->device, chunk->buffer, NULL);
-    if (chunk->memory)
-        vk->fn.vkFreeMemory(vk->device, chunk->memory, NULL);
+    if (chunk->at.memory)
+        hdi_vk_piece_free(vk, &chunk->at);
     hdi_free(&vk->allocator, chunk, sizeof(*chunk));
 }
 
@@ -49,17 +49,12 @@ static hd_result fill_chunk(hd_vk *vk, hdi_vk_chunk *chunk)
     uint32_t type = hdi_vk_host_type(vk, needs.memoryTypeBits);
     if (type == UINT32_MAX)
         return HD_UNSUPPORTED;
-    VkMemoryAllocateInfo memory = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size, .memoryTypeIndex = type};
-    result = hdi_vk_result(vk, vk->fn.vkAllocateMemory(vk->device, &memory, NULL, &chunk->memory), "vkAllocateMemory");
+    hd_vk_memory_request request = {needs.size, needs.alignment, type, true};
+    result = hdi_vk_piece_result(vk, hdi_vk_piece_allocate(vk, &request, &chunk->at));
     if (result == HD_OK)
-        result = hdi_vk_result(vk, vk->fn.vkBindBufferMemory(vk->device, chunk->buffer, chunk->memory, 0),
-                               "vkBindBufferMemory");
-    void *mapped = NULL;
-    if (result == HD_OK)
-        result = hdi_vk_result(vk, vk->fn.vkMapMemory(vk->device, chunk->memory, 0, VK_WHOLE_SIZE, 0, &mapped),
-                               "vkMapMemory");
-    chunk->mapped = mapped;
+        result = hdi_vk_result(
+            vk, vk->fn.vkBindBufferMemory(vk->device, chunk->buffer, chunk->at.memory, chunk->at.offset),
+            "vkBindBufferMemory");
     hdi_vk_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)(uintptr_t)chunk->buffer, "staging");
     return result;
 }

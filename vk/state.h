@@ -157,11 +157,10 @@ typedef struct hdi_vk_join {
 } hdi_vk_join;
 
 typedef struct hdi_vk_heap {
-    VkDeviceMemory memory;
+    hd_vk_memory at;
     uint64_t serial; /* never used twice */
     uint64_t bytes;
     uint32_t number, flags, ordinal; /* of the plan heaps that it stands for */
-    void *mapped;
     uint64_t last_frame;
     bool retired; /* a larger one took its place */
     hdi_vk_span *spans; /* disjoint, ascending */
@@ -308,8 +307,7 @@ typedef struct hdi_vk_ends {
 typedef struct hdi_vk_chunk {
     struct hdi_vk_chunk *next;
     VkBuffer buffer;
-    VkDeviceMemory memory;
-    unsigned char *mapped;
+    hd_vk_memory at;
     uint64_t bytes, used;
 } hdi_vk_chunk;
 
@@ -397,6 +395,9 @@ struct hd_vk {
     hdi_vk_heap **heaps;
     uint32_t heap_count, heap_capacity;
     uint64_t heap_serial, memory_bytes;
+    hd_vk_memory_callbacks memory_callbacks; /* no allocate: the driver's */
+    uint64_t alignment;                      /* the largest that any resource asked for; under size_lock */
+    uint64_t aligned_plan;                   /* hash of the last plan whose resources' alignments are known */
 
     /* resource.c, view.c */
     hdi_vk_object **buckets;
@@ -462,6 +463,13 @@ hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc);
 /* ---- vk.c ---- */
 /* Checks version and features, remembers limits. */
 hd_result hdi_vk_use_physical_device(hd_vk *vk, VkPhysicalDevice device);
+
+/* ---- piece.c ---- */
+/* Device memory, of the engine or the driver. What fails is not logged. */
+VkResult hdi_vk_piece_allocate(hd_vk *vk, const hd_vk_memory_request *request, hd_vk_memory *out);
+/* What fails is logged. */
+hd_result hdi_vk_piece_result(hd_vk *vk, VkResult result);
+void hdi_vk_piece_free(hd_vk *vk, const hd_vk_memory *piece);
 
 /* ---- memory.c ---- */
 hdi_vk_key hdi_vk_key_of(const hd_resource_info *info);

@@ -102,6 +102,10 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     const hd_vk_desc zero = {0};
     if (!desc)
         desc = &zero;
+    if ((desc->memory.allocate == NULL) != (desc->memory.free == NULL)) {
+        hdi_log(&desc->log, HD_LOG_ERROR, "memory callbacks are an allocate and a free");
+        return HD_INVALID_ARGUMENT;
+    }
     if (desc->frames_in_flight > HDI_VK_MAX_FRAMES || desc->timed_frames > 1024 || (desc->queue_count && !desc->queues) ||
         (desc->queue_kind_count && !desc->queue_kinds))
         return HD_INVALID_ARGUMENT;
@@ -117,6 +121,8 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     vk->allocator = desc->allocator;
     vk->log = desc->log;
     vk->jobs = desc->jobs;
+    vk->memory_callbacks = desc->memory;
+    vk->alignment = 1;
     vk->get_instance_proc = get;
     vk->slot_count = desc->frames_in_flight ? desc->frames_in_flight : 2;
     pthread_mutex_init(&vk->size_lock, NULL);

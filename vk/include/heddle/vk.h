@@ -20,8 +20,31 @@ typedef struct hd_vk_queue_desc {
     VkQueue queue; /* no other thread submits to it while hd_vk_execute runs */
 } hd_vk_queue_desc;
 
+/* Device memory from the engine. heddle asks for few and large pieces: the heaps of graph resources, and staging memory.
+ * The callbacks are called inside of hd_vk_ calls, by the thread that made the call. */
+typedef struct hd_vk_memory_request {
+    uint64_t bytes;
+    uint64_t alignment; /* of the offset: a power of two */
+    uint32_t type;      /* index of the memory type that it must be of */
+    bool mapped;        /* the host uses it: of a host-visible, coherent type, and mapped as long as it lives */
+} hd_vk_memory_request;
+typedef struct hd_vk_memory {
+    VkDeviceMemory memory;
+    uint64_t offset;
+    void *mapped; /* the piece's first byte; only where it was asked for */
+    void *handle; /* the engine's own, for free */
+} hd_vk_memory;
+typedef struct hd_vk_memory_callbacks {
+    /* VK_SUCCESS, or why not. After VK_ERROR_OUT_OF_DEVICE_MEMORY heddle frees what it can and asks once more. */
+    VkResult (*allocate)(const hd_vk_memory_request *request, hd_vk_memory *out, void *user);
+    /* What allocate gave; nothing on the GPU uses it any more. */
+    void (*free)(const hd_vk_memory *memory, void *user);
+    void *user;
+} hd_vk_memory_callbacks;
+
 typedef struct hd_vk_desc {
     hd_allocator allocator;
+    hd_vk_memory_callbacks memory; /* null: vkAllocateMemory */
     hd_log log;
     hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned */
     uint32_t frames_in_flight; /* 0: 2; at most 4 */

@@ -1,0 +1,185 @@
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "vk_busy.h"
+#include "vk_fixture.h"
+
+/* Device memory from the engine: an allocator that splits up large pieces as real ones do, at offsets that are no more
+ * aligned than was asked for, counts, fails, and answers wrongly. */
+
+enum { TYPES = 32, BLOCK = 8 << 20 };
+
+typedef struct engine {
+    hdt_vk f; /* owns the device; heddle's second hd_vk adopts it */
+    hd_vk *vk;
+    hdt_busy busy;
+    VkDeviceMemory blocks[TYPES];
+    unsigned char *mapped[TYPES];
+    uint64_t used[TYPES];
+    uint32_t asked, out, fail_at, fail_count, wrong_frees;
+    int answer_wrongly; /* 1: unaligned, 2: no pointer, 3: no memory */
+} engine;
+
+static VkResult allocate(const hd_vk_memory_request *request, hd_vk_memory *out, void *user)
+{
+    engine *e = user;
+    VkDevice device = e->f.info.device;
+    uint32_t t = request->type;
+    e->asked++;
+    if (e->fail_at && e->asked >= e->fail_at && e->asked < e->fail_at + e->fail_count)
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (!e->blocks[t]) {
+        VkMemoryAllocateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = BLOCK, .memoryTypeIndex = t};
+        VkResult result = HDT_FN(&e->f, vkAllocateMemory)(device, &info, NULL, &e->blocks[t]);
+        if (result != VK_SUCCESS)
+            return result;
+        void *mapped;
+        result = HDT_FN(&e->f, vkMapMemory)(device, e->blocks[t], 0, VK_WHOLE_SIZE, 0, &mapped);
+        if (result != VK_SUCCESS)
+            return result;
+        e->mapped[t] = mapped;
+    }
+    /* the odd multiples of the alignment: nothing may rely on more */
+    uint64_t offset = (e->used[t] + request->alignment - 1) / request->alignment * request->alignment;
+    offset += offset / request->alignment % 2 ? 0 : request->alignment;
+    if (offset + request->bytes > BLOCK)
+        return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    e->used[t] = offset + request->bytes;
+    e->out++;
+    *out = (hd_vk_memory){e->blocks[t], offset, request->mapped ? e->mapped[t] + offset : NULL, e->blocks[t]};
+    if (e->answer_wrongly == 1)
+        out->offset++;
+    if (e->answer_wrongly == 2)
+        out->mapped = NULL;
+    if (e->answer_wrongly == 3) {
+        out->memory = VK_NULL_HANDLE;
+        e->out--;
+    }
+    return VK_SUCCESS;
+}
+
+static void release(const hd_vk_memory *memory, void *user)
+{
+    engine *e = user;
+    e->wrong_frees += e->out == 0 || memory->memory != memory->handle;
+    e->out--;
+}
+
+static void open_engine(engine *e)
+{
+    memset(e, 0, sizeof(*e));
+    hd_result result = hdt_vk_open(&e->f, NULL);
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device");
+    cr_assert_eq(result, HD_OK);
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = hdt_log()}, &e->busy.graph), HD_OK);
+}
+
+static void make_vk(engine *e)
+{
+    hd_vk_desc desc = {
+        .log = hdt_log(),
+        .memory = {allocate, release, e},
+        .instance = e->f.info.instance,
+        .physical_device = e->f.info.physical_device,
+        .device = e->f.info.device,
+        .queues = e->f.info.queues,
+        .queue_count = e->f.info.queue_count,
+    };
+    e->asked = 0;
+    cr_assert_eq(hd_vk_create(&desc, &e->vk), HD_OK);
+}
+
+static void drop_vk(engine *e)
+{
+    hd_vk_destroy(e->vk);
+    cr_expect_eq(e->out, 0, "%u pieces were not freed", e->out);
+    cr_expect_eq(e->wrong_frees, 0);
+    memset(e->used, 0, sizeof(e->used));
+}
+
+static void close_engine(engine *e)
+{
+    for (uint32_t t = 0; t < TYPES; t++) {
+        if (e->blocks[t])
+            HDT_FN(&e->f, vkFreeMemory)(e->f.info.device, e->blocks[t], NULL);
+    }
+    hd_graph_destroy(e->busy.graph);
+    cr_expect_eq(hdt_vk_close(&e->f), 0, "validation messages");
+}
+
+Test(vk_memory, from_the_engine)
+{
+    engine e;
+    open_engine(&e);
+    make_vk(&e);
+    cr_expect_eq(hdt_busy_run(&e.busy, e.vk, 6), HD_OK);
+    uint32_t asked = e.asked;
+    cr_expect(asked >= 3, "heaps and staging memory come from the callback");
+    cr_expect_eq(hdt_busy_run(&e.busy, e.vk, 6), HD_OK);
+    cr_expect_eq(e.asked, asked, "steady frames ask for nothing");
+    e.busy.size = 128; /* heaps grow, the small ones go */
+    cr_expect_eq(hdt_busy_run(&e.busy, e.vk, 6), HD_OK);
+    cr_expect(e.asked > asked);
+    cr_expect_eq(hd_vk_wait(e.vk), HD_OK);
+    cr_expect_eq(atomic_load(&e.busy.right), 36);
+    cr_expect_eq(atomic_load(&e.busy.wrong), 0);
+    drop_vk(&e);
+    /* plans of the graph's cache, on a new hd_vk that measured none of their resources */
+    make_vk(&e);
+    cr_expect_eq(hdt_busy_run(&e.busy, e.vk, 4), HD_OK);
+    cr_expect_eq(hd_vk_wait(e.vk), HD_OK);
+    cr_expect_eq(atomic_load(&e.busy.right), 44);
+    drop_vk(&e);
+    close_engine(&e);
+}
+
+/* Each request fails: once, which heddle gets over by asking again, and twice, which comes back; the next frame works. */
+Test(vk_memory, failures, .timeout = 60)
+{
+    engine e;
+    open_engine(&e);
+    for (uint32_t twice = 0; twice < 2; twice++) {
+        for (uint32_t k = 1;; k++) {
+            make_vk(&e);
+            e.fail_at = k;
+            e.fail_count = 1 + twice;
+            hd_result result = hdt_busy_run(&e.busy, e.vk, 2);
+            bool failed = e.asked >= k;
+            if (failed && twice)
+                cr_expect_eq(result, HD_OUT_OF_DEVICE_MEMORY, "request %u: %s", k, hd_result_name(result));
+            else if (!failed)
+                cr_expect_eq(result, HD_OK);
+            else /* staging memory is asked for once only: nothing could have been freed for it */
+                cr_expect(result == HD_OK || result == HD_OUT_OF_DEVICE_MEMORY);
+            e.fail_at = 0;
+            cr_expect_eq(hdt_busy_run(&e.busy, e.vk, 3), HD_OK, "request %u: no frame after it", k);
+            cr_expect_eq(hd_vk_wait(e.vk), HD_OK);
+            drop_vk(&e);
+            if (!failed) {
+                cr_expect(k > 3);
+                break;
+            }
+        }
+    }
+    cr_expect_eq(atomic_load(&e.busy.wrong), 0);
+    close_engine(&e);
+}
+
+Test(vk_memory, wrong_answers)
+{
+    engine e;
+    open_engine(&e);
+    for (e.answer_wrongly = 1; e.answer_wrongly <= 3; e.answer_wrongly++) {
+        make_vk(&e);
+        cr_expect_eq(hdt_busy_run(&e.busy, e.vk, 1), HD_VULKAN, "wrong answer %d", e.answer_wrongly);
+        drop_vk(&e);
+    }
+    hd_vk *vk;
+    hd_vk_desc half = {.memory = {.allocate = allocate, .user = &e}, .log = hdt_log()};
+    cr_expect_eq(hd_vk_create(&half, &vk), HD_INVALID_ARGUMENT, "an allocate without a free");
+    close_engine(&e);
+}
