@@ -172,6 +172,7 @@ static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t
                  : w->how->thorough                  ? ORDER_COUNT
                                                      : ORDER_SIZE + 1;
     const uint32_t *end = w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
+    w->pack.piece_count = 0; /* time is cut where lives of this heap end */
     if (!hdi_pack_least(&w->pack, by_first, count, end, &least))
         return false;
     for (int turn = 0; turn < orders && best > least; turn++) {

@@ -158,6 +158,8 @@ static uint32_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t 
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
+    if (hdi_pack_cuts_time(pack, order, count))
+        return hdi_pack_in_runs(pack, order, count, offset, top);
     if (!pack->bucket) {
         pack->bucket_count = pack->hazards->slot_count / BUCKET_SLOTS + 1;
         pack->bucket = HDI_ARENA_ZEROED(pack->arena, struct hdi_pack_bucket, pack->bucket_count);

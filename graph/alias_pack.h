@@ -21,6 +21,9 @@ typedef struct hdi_pack {
     hdi_arena *arena;
     struct hdi_pack_bucket *bucket; /* of hdi_pack_in_order, kept from order to order */
     uint32_t bucket_count;
+    struct hdi_pack_piece *piece; /* of hdi_pack_in_runs, likewise */
+    uint32_t *piece_of;           /* per slot */
+    uint32_t piece_count;
 } hdi_pack;
 
 /* All uses of one have finished before the other starts, whichever comes first. */
@@ -29,6 +32,10 @@ bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
 /* Each resource, in the given order, at the lowest offset that is free of those that it may not share with. False: out
  * of memory. *top: as many bytes are of no use, then those that the heap needs, UINT64_MAX: too many. */
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
+
+/* The same, where lives end at few places: hdi_pack_cuts_time says whether it may be called now. */
+bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
+bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
 /* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows.
  */

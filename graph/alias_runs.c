@@ -1,0 +1,156 @@
+#include "alias_pack.h"
+
+#include <string.h>
+
+/* The packer of alias_pack.c for lives that end at few places, as those on one queue do: with the groups of the schedule.
+ * Time is cut behind each end; then a life takes whole pieces of time, and each piece keeps what is taken in it as runs
+ * of bytes. A packing grows densely from the bottom, so there are few runs however many resources they hold, where a
+ * list of the resources themselves would be walked again and again. The offsets are the same.
+ * O(pieces of all lives * runs of a piece). */
+
+enum { FIRST_RUNS = 6, LONG_LIFE = 24 }; /* pieces of time, on average: from there on buckets of slots are quicker */
+
+typedef struct run {
+    uint32_t begin, end; /* HDI_PACK_UNITs */
+} run;
+
+struct hdi_pack_piece {
+    run *item; /* by offset; between two there is something free */
+    uint32_t count, capacity;
+    uint32_t cursor; /* of the search that is going on: the first run that ends above */
+};
+
+static uint32_t align_units(uint32_t value, uint32_t alignment)
+{
+    return (value + alignment - 1) & ~(alignment - 1);
+}
+
+/* The piece of time that each slot is in. False: lives are too long for it, or out of memory. */
+static bool cut_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
+{
+    uint32_t slots = pack->hazards->slot_count, pieces = 0;
+    uint64_t all = 0;
+    uint32_t *piece_of = HDI_ARENA_ZEROED(pack->arena, uint32_t, (size_t)slots + 1);
+    if (!piece_of)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        piece_of[pack->end[res[i]] + 1] = 1;
+    for (uint32_t s = 0; s <= slots; s++)
+        piece_of[s] = pieces += piece_of[s];
+    for (uint32_t i = 0; i < count; i++)
+        all += piece_of[pack->end[res[i]]] - piece_of[pack->lifetimes->res_first[res[i]]] + 1;
+    if (all > (uint64_t)count * LONG_LIFE)
+        return false;
+    pack->piece = HDI_ARENA_ARRAY(pack->arena, struct hdi_pack_piece, (size_t)pieces + 1);
+    run *first = HDI_ARENA_ARRAY(pack->arena, run, ((size_t)pieces + 1) * FIRST_RUNS);
+    if (!pack->piece || !first)
+        return false;
+    for (uint32_t p = 0; p <= pieces; p++)
+        pack->piece[p] = (struct hdi_pack_piece){.item = first + (size_t)p * FIRST_RUNS, .capacity = FIRST_RUNS};
+    pack->piece_of = piece_of;
+    pack->piece_count = pieces + 1;
+    return true;
+}
+
+/* The lowest offset from `at` on that is free in one piece. What the cursor has passed lies below for good. */
+static inline uint32_t lowest_in_piece(struct hdi_pack_piece *piece, uint32_t at, uint32_t units, uint32_t alignment)
+{
+    uint32_t i = piece->cursor;
+    for (; i < piece->count; i++) {
+        if (piece->item[i].end <= at)
+            continue;
+        if (piece->item[i].begin >= at + units)
+            break;
+        at = align_units(piece->item[i].end, alignment);
+    }
+    piece->cursor = i;
+    return at;
+}
+
+/* In turn, until nothing is in the way in any piece. */
+static uint32_t lowest(struct hdi_pack_piece *first, uint32_t count, uint32_t units, uint32_t alignment)
+{
+    uint32_t at = 0;
+    for (uint32_t p = 0; p < count; p++) {
+        first[p].cursor = 0;
+        at = lowest_in_piece(&first[p], at, units, alignment);
+    }
+    /* Behind the last that moved it all agree: it found its own place, and the others come before it again. */
+    for (uint32_t p = 0, agreed = count > 1 ? 1 : count; agreed < count; p = p + 1 < count ? p + 1 : 0) {
+        uint32_t before = at;
+        at = lowest_in_piece(&first[p], at, units, alignment);
+        agreed = at == before ? agreed + 1 : 1;
+    }
+    return at;
+}
+
+/* Takes [begin, end), which is free; the cursor stands behind it. */
+static bool take(hdi_arena *arena, struct hdi_pack_piece *piece, uint32_t begin, uint32_t end)
+{
+    uint32_t at = piece->cursor;
+    run *item = piece->item;
+    bool joins_before = at > 0 && item[at - 1].end == begin, joins_behind = at < piece->count && item[at].begin == end;
+    if (joins_before && joins_behind) {
+        item[at - 1].end = item[at].end;
+        piece->count--;
+        memmove(&item[at], &item[at + 1], (piece->count - at) * sizeof(run));
+        return true;
+    }
+    if (joins_before) {
+        item[at - 1].end = end;
+        return true;
+    }
+    if (joins_behind) {
+        item[at].begin = begin;
+        return true;
+    }
+    if (piece->count == piece->capacity) {
+        run *fresh = HDI_ARENA_ARRAY(arena, run, 2 * (size_t)piece->capacity);
+        if (!fresh)
+            return false;
+        memcpy(fresh, item, piece->count * sizeof(run));
+        piece->item = item = fresh;
+        piece->capacity *= 2;
+    }
+    memmove(&item[at + 1], &item[at], (piece->count - at) * sizeof(run));
+    item[at] = (run){begin, end};
+    piece->count++;
+    return true;
+}
+
+bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
+{
+    if (pack->by_clocks)
+        return false;
+    for (uint32_t p = 0; p < pack->piece_count; p++)
+        pack->piece[p].count = 0;
+    return pack->piece_count || cut_time(pack, res, count);
+}
+
+bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+{
+    const uint32_t *res_first = pack->lifetimes->res_first, *piece_of = pack->piece_of;
+    uint64_t most = *top, end = 0;
+    *top = UINT64_MAX;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = order[i];
+        const hd_memory_need *need = &pack->sizes->need[res];
+        uint64_t units = (need->bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT,
+                 alignment = need->alignment > HDI_PACK_UNIT ? need->alignment / HDI_PACK_UNIT : 1;
+        if (end + units + alignment > UINT32_MAX / 2) /* a terabyte */
+            return true;
+        struct hdi_pack_piece *first = &pack->piece[piece_of[res_first[res]]],
+                              *last = &pack->piece[piece_of[pack->end[res]]];
+        uint32_t at = lowest(first, (uint32_t)(last - first) + 1, (uint32_t)units, (uint32_t)alignment);
+        for (struct hdi_pack_piece *p = first; p <= last; p++) {
+            if (!take(pack->arena, p, at, at + (uint32_t)units))
+                return false;
+        }
+        offset[res] = (uint64_t)at * HDI_PACK_UNIT;
+        end = at + units > end ? at + units : end;
+        if (end * HDI_PACK_UNIT >= most) /* no better than what there is */
+            return true;
+    }
+    *top = end * HDI_PACK_UNIT;
+    return true;
+}
