@@ -38,34 +38,21 @@ static void declare(hd_graph *graph)
     hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .root = true, .uses = HD_USES({next, HD_HOST_READ})});
 }
 
-typedef hd_result (*writer)(const hd_graph *, const hd_plan *, FILE *);
-
-static char *write_text(writer write, const hd_graph *graph, const hd_plan *plan, size_t *bytes)
-{
-    char *text = NULL;
-    FILE *stream = open_memstream(&text, bytes);
-    HDT_FUZZ_CHECK(stream, "no stream");
-    hd_result result = write(graph, plan, stream);
-    fclose(stream);
-    HDT_FUZZ_CHECK(result == HD_OK, "a plan that was read cannot be written: %s", hd_result_name(result));
-    return text;
-}
-
 static void look_at(const hd_graph *graph, hd_plan *plan)
 {
-    static const writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
+    static const hdt_plan_writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
     hd_result result = hd_plan_verify(graph, plan, NULL);
     HDT_FUZZ_CHECK(result == HD_OK || result == HD_PLAN_INVALID, "the verifier gave %s", hd_result_name(result));
     hd_plan_stats stats;
     hd_plan_stats_get(graph, plan, &stats);
     for (int w = 0; w < 3; w++) {
         size_t bytes, again_bytes;
-        char *text = write_text(writers[w], graph, plan, &bytes), error[600] = "";
+        char *text = hdt_write_text(writers[w], graph, plan, &bytes), error[600] = "";
         if (w == 0) {
             hd_plan *copy = NULL;
             result = hd_plan_read_json(graph, text, bytes, NULL, &copy, error, sizeof(error));
             HDT_FUZZ_CHECK(result == HD_OK, "a written plan cannot be read: %s", error);
-            char *again = write_text(hd_plan_write_json, graph, copy, &again_bytes);
+            char *again = hdt_write_text(hd_plan_write_json, graph, copy, &again_bytes);
             HDT_FUZZ_CHECK(bytes == again_bytes && memcmp(text, again, bytes) == 0, "a plan changes in a file");
             hd_plan_free(copy, NULL);
             free(again);

@@ -56,9 +56,7 @@ static bool may_fail_with(hd_result result, bool budget)
     }
 }
 
-typedef hd_result (*writer)(const hd_graph *, const hd_plan *, FILE *);
-
-static char *write_text(writer write, const hd_graph *graph, const hd_plan *plan, size_t *bytes)
+char *hdt_write_text(hdt_plan_writer write, const hd_graph *graph, const hd_plan *plan, size_t *bytes)
 {
     char *text = NULL;
     FILE *stream = open_memstream(&text, bytes);
@@ -84,11 +82,11 @@ static void check_plan(const hd_graph *graph, const hd_plan *plan, uint64_t pick
     if (pick & 1) /* files take longer than all the rest */
         return;
     size_t bytes, again_bytes, data_bytes;
-    char *text = write_text(hd_plan_write_json, graph, plan, &bytes), error[600] = "";
+    char *text = hdt_write_text(hd_plan_write_json, graph, plan, &bytes), error[600] = "";
     hd_plan *copy = NULL;
     result = hd_plan_read_json(graph, text, bytes, NULL, &copy, error, sizeof(error));
     HDT_FUZZ_CHECK(result == HD_OK, "a written plan cannot be read: %s", error);
-    char *again = write_text(hd_plan_write_json, graph, copy, &again_bytes);
+    char *again = hdt_write_text(hd_plan_write_json, graph, copy, &again_bytes);
     HDT_FUZZ_CHECK(bytes == again_bytes && memcmp(text, again, bytes) == 0, "a plan changes on its way through a file");
     HDT_FUZZ_CHECK(hd_plan_data(plan, &data_bytes) && data_bytes > 0, "a plan without bytes");
     hd_plan_free(copy, NULL);
@@ -96,8 +94,8 @@ static void check_plan(const hd_graph *graph, const hd_plan *plan, uint64_t pick
     free(again);
     if (pick & 6)
         return;
-    free(write_text(hd_plan_write_dot, graph, plan, &bytes));
-    free(write_text(hd_plan_write_html, graph, plan, &bytes));
+    free(hdt_write_text(hd_plan_write_dot, graph, plan, &bytes));
+    free(hdt_write_text(hd_plan_write_html, graph, plan, &bytes));
 }
 
 hd_result hdt_fuzz_compile(hd_graph *graph, uint64_t pick)

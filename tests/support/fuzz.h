@@ -5,6 +5,8 @@
 
 #include <heddle/graph.h>
 
+#include <stdio.h>
+
 void hdt_fuzz_fgt(const uint8_t *data, size_t bytes);
 void hdt_fuzz_plan_json(const uint8_t *data, size_t bytes);
 void hdt_fuzz_declare(const uint8_t *data, size_t bytes);
@@ -33,5 +35,9 @@ uint64_t hdt_fuzz_hash(const uint8_t *data, size_t bytes);
  * verified, measured, explained, written in every format, read back, and compiled once more: all of it must work. A
  * compile that fails must give one of the results that a declaration or the options can earn, with a sentence. */
 hd_result hdt_fuzz_compile(hd_graph *graph, uint64_t pick);
+
+/* What one of the writers of plans gives, for free(); null: it failed. */
+typedef hd_result (*hdt_plan_writer)(const hd_graph *, const hd_plan *, FILE *);
+char *hdt_write_text(hdt_plan_writer write, const hd_graph *graph, const hd_plan *plan, size_t *bytes);
 
 #endif
