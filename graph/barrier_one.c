@@ -18,7 +18,7 @@ typedef struct point {
 /* What a barrier does, for those that it might stand for. */
 enum { RECENT = 16 };
 typedef struct recent {
-    uint64_t src_stages, src_access, dst_stages, dst_access;
+    hdi_scopes does;
     uint32_t at;
     bool global;
 } recent;
@@ -99,14 +99,11 @@ static uint32_t choose_point(work *w, const step *s)
 /* The point of a barrier that does the work of another in its interval, HDI_NONE: none. */
 static uint32_t find_spare(const work *w, const hd_plan_barrier *b, const step *s)
 {
+    hdi_scopes wanted = {b->src_stages, b->src_access, b->dst_stages, b->dst_access};
     uint32_t count = w->recent_count < RECENT ? w->recent_count : RECENT;
     for (uint32_t i = 0; i < count; i++) {
         const recent *r = &w->recent[i];
-        if (r->at < s->low || r->at > s->high || b->src_stages & ~r->src_stages || b->dst_stages & ~r->dst_stages)
-            continue;
-        /* For memory it must be a global one: an image's covers that image alone. */
-        if (!(b->src_access | b->dst_access) ||
-            (r->global && !(b->src_access & ~r->src_access) && !(b->dst_access & ~r->dst_access)))
+        if (r->at >= s->low && r->at <= s->high && hdi_stands_for(&r->does, r->global, &wanted))
             return r->at;
     }
     return HDI_NONE;
@@ -143,7 +140,7 @@ static uint32_t add(work *w, const step *s)
     uint32_t p = choose_point(w, s);
     point *to = &w->point[p];
     w->recent[w->recent_count++ % RECENT] =
-        (recent){b->src_stages, b->src_access, b->dst_stages, b->dst_access, to->at, global};
+        (recent){{b->src_stages, b->src_access, b->dst_stages, b->dst_access}, to->at, global};
     if (global && to->global != HDI_NONE) { /* those of a point are one */
         hd_plan_barrier *one = &w->out->barrier[to->global];
         one->src_stages |= b->src_stages;

@@ -108,14 +108,13 @@ static bool is_spared(const recent *seen, const hdi_request *r)
 {
     if (r->seg != HDI_NONE || !r->src_stages)
         return false;
+    hdi_scopes wanted = {r->src_stages, r->src_access, r->dst_stages, r->dst_access};
     uint32_t count = seen->count < RECENT ? seen->count : RECENT;
     for (uint32_t i = 0; i < count; i++) {
         const hdi_request *other = seen->item[i];
-        if (seen->point[i] < r->low || seen->point[i] > r->high || r->src_stages & ~other->src_stages ||
-            r->dst_stages & ~other->dst_stages)
-            continue;
-        if (!(r->src_access | r->dst_access) || (other->seg == HDI_NONE && !(r->src_access & ~other->src_access) &&
-                              !(r->dst_access & ~other->dst_access)))
+        hdi_scopes does = {other->src_stages, other->src_access, other->dst_stages, other->dst_access};
+        if (seen->point[i] >= r->low && seen->point[i] <= r->high &&
+            hdi_stands_for(&does, other->seg == HDI_NONE, &wanted))
             return true;
     }
     return false;

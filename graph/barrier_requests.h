@@ -36,6 +36,21 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
                                 hdi_arena *arena, hdi_barriers *out);
 
+/* What a barrier orders and makes visible. */
+typedef struct hdi_scopes {
+    uint64_t src_stages, src_access, dst_stages, dst_access;
+} hdi_scopes;
+
+/* Whether a barrier that stands where another could stand does its work too. For memory it must be a global one: an
+ * image's covers that image alone. */
+static inline bool hdi_stands_for(const hdi_scopes *a, bool a_is_global, const hdi_scopes *b)
+{
+    if (b->src_stages & ~a->src_stages || b->dst_stages & ~a->dst_stages)
+        return false;
+    return !(b->src_access | b->dst_access) ||
+           (a_is_global && !(b->src_access & ~a->src_access) && !(b->dst_access & ~a->dst_access));
+}
+
 /* Makes one barrier of two neighbouring ones of an image or buffer that say the same; false: they do not. */
 bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buffer);
 

@@ -95,8 +95,8 @@ static bool prepare(work *w)
 
 /* ---- may a pass join? ---- */
 
-/* Readers of one content that want another layout than readers in this group. */
-static bool layout_fits(const work *w, uint32_t pass)
+/* Whether readers of one content in this group want the layouts that a pass wants; note: they do from here on. */
+static bool meet_layouts(work *w, uint32_t pass, bool note)
 {
     const hdi_decl *decl = w->s->decl;
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
@@ -107,8 +107,12 @@ static bool layout_fits(const work *w, uint32_t pass)
         for (uint32_t row = 0; row < span.rows; row++) {
             uint32_t first = span.base + row * span.stride;
             for (uint32_t seg = first; seg < first + span.cols; seg++) {
-                if (w->seg_group[seg] == w->group && w->seg_layout[seg] != access->layout)
+                if (note) {
+                    w->seg_group[seg] = w->group;
+                    w->seg_layout[seg] = access->layout;
+                } else if (w->seg_group[seg] == w->group && w->seg_layout[seg] != access->layout) {
                     return false;
+                }
             }
         }
     }
@@ -143,7 +147,7 @@ static bool may_join(work *w, uint32_t rank, uint32_t pass, bool first)
             room_below(w, rank) < bytes)
             return false;
     }
-    return !(w->s->pass_mixed[pass] & HDI_MIXED_LAYOUTS) || layout_fits(w, pass);
+    return !(w->s->pass_mixed[pass] & HDI_MIXED_LAYOUTS) || meet_layouts(w, pass, false);
 }
 
 /* ---- taking ---- */
@@ -160,24 +164,6 @@ static void open_resource(work *w, uint32_t res)
         w->scan_room -= bytes;
         if (s->res_first[res] > w->scan_at) /* else the scan is where it counts by rank */
             w->scan_sum += bytes;
-    }
-}
-
-static void note_layouts(work *w, uint32_t pass)
-{
-    const hdi_decl *decl = w->s->decl;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        const hdi_access_info *access = &decl->access[decl->use_access[u]];
-        if (access->writes || decl->res_flags[decl->use_res[u]] & HDI_RES_BUFFER)
-            continue;
-        hdi_span span = hdi_use_span(decl, w->s->frozen, u);
-        for (uint32_t row = 0; row < span.rows; row++) {
-            uint32_t first = span.base + row * span.stride;
-            for (uint32_t seg = first; seg < first + span.cols; seg++) {
-                w->seg_group[seg] = w->group;
-                w->seg_layout[seg] = access->layout;
-            }
-        }
     }
 }
 
@@ -200,7 +186,7 @@ static void take(work *w, uint32_t rank, uint32_t pass)
     }
     w->net[pass] = w->live - live - closed;
     if (s->pass_mixed[pass] & HDI_MIXED_LAYOUTS)
-        note_layouts(w, pass);
+        meet_layouts(w, pass, true);
     w->done[rank] = 1;
     while (w->oldest < s->kept_count && w->done[w->oldest]) {
         w->early += w->early_last[w->oldest] - w->early_first[w->oldest + 1];
