@@ -23,7 +23,7 @@ struct bloom_level {
 struct frame {
     struct app *app;
     uint32_t number;
-    bool write_png;
+    bool write_png, read_back;
     struct frame_data data;
     hd_resource vertices, indices;
     hd_resource staging, constants, lights, instances;
@@ -37,6 +37,9 @@ struct frame {
 struct app {
     /* options */
     uint32_t frame_count, width, height, device, workers, every;
+    uint32_t bench;  /* frames to measure; 0: pictures are what is wanted */
+    uint32_t detail; /* how finely the compute passes sample: 1 upwards */
+    bool passes, untimed;
     const char *out;
     hd_queue_kind queue_kinds[HD_MAX_QUEUES];
     uint32_t queue_kind_count;
@@ -84,6 +87,10 @@ void bloom_up(hd_recorder *recorder, void *user);
 void tonemap(hd_recorder *recorder, void *user);
 void read_back(hd_recorder *recorder, void *user);
 void keep_picture(hd_recorder *recorder, void *user);
+
+/* bench.c: renders app->frame_count frames and prints what those between the first and the last took. */
+#define BENCH_WARM_UP 24
+hd_result bench_run(struct app *app);
 
 /* image_png.c: writes width x height RGBA pixels, without alpha. False when the file cannot be written. */
 bool png_write(const char *path, const uint8_t *rgba, uint32_t width, uint32_t height);

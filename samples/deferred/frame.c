@@ -200,11 +200,13 @@ static void declare_picture(hd_graph *g, struct frame *f)
 {
     hd_range largest = {.mip_base = 0, .mip_count = 1};
     hd_graph_pass(g, &(hd_pass_desc){
-        .name = "tonemap", .type = HD_PASS_GFX, .cost_us = 70, .record = tonemap, .user = f,
+        .name = "tonemap", .type = HD_PASS_GFX, .cost_us = 70, .root = true, .record = tonemap, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ}, {f->resolved, HD_SAMPLED_GRAPHICS},
                         {f->bloom, HD_SAMPLED_GRAPHICS, .range = largest},
                         {f->picture, HD_COLOR_WRITE, .load = HD_LOAD_DONT_CARE}),
     });
+    if (!f->read_back)
+        return;
     hd_graph_pass(g, &(hd_pass_desc){
         .name = "read back", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 60,
         .record = read_back, .user = f,
@@ -230,7 +232,8 @@ void frame_declare(struct app *app, struct frame *frame, uint32_t number)
                               .tiles_y = (app->height + TILE - 1) / TILE};
     frame->app = app;
     frame->number = number;
-    frame->write_png = number + 1 == app->frame_count || (app->every && (number + 1) % app->every == 0);
+    frame->read_back = !app->bench || number + 1 == app->frame_count;
+    frame->write_png = !app->bench && (number + 1 == app->frame_count || (app->every && (number + 1) % app->every == 0));
     for (uint32_t i = 0; i < app->bloom_level_count; i++) {
         uint32_t width = (app->width + 1) / 2 >> i, height = (app->height + 1) / 2 >> i;
         frame->bloom_levels[i] = (struct bloom_level){frame, i, width ? width : 1, height ? height : 1};

@@ -51,6 +51,7 @@ static hd_result open_device(struct app *app)
         result = hd_vk_create(&(hd_vk_desc){.log = {write_log, app},
                                             .jobs = app->jobs,
                                             .frames_in_flight = FRAMES_IN_FLIGHT,
+                                            .timed_frames = app->bench && !app->untimed ? 4 : 0,
                                             .application = "heddle deferred",
                                             .device_index = app->device,
                                             .queue_kinds = app->queue_kinds,
@@ -182,6 +183,12 @@ static int fail(const struct app *app, hd_result result)
 static int run(struct app *app, struct times *times)
 {
     const hd_plan *plan = NULL;
+    if (app->bench) {
+        hd_result result = open_app(app);
+        if (result == HD_OK)
+            result = bench_run(app);
+        return result == HD_OK ? 0 : fail(app, result);
+    }
     if (mkdir(app->out, 0777) != 0 && errno != EEXIST) {
         fprintf(stderr, "deferred: %s cannot be made: %s\n", app->out, strerror(errno));
         return 2;

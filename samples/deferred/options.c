@@ -12,7 +12,11 @@ static const char usage[] = "usage: deferred [options]\n"
                             "  --workers N      threads that record, 0: one a processor (0)\n"
                             "  --queues LIST    kinds of queues, as gfx,compute,transfer (those)\n"
                             "  --out DIR        where the files go (out)\n"
-                            "  --every N        also keep the picture of every Nth frame\n";
+                            "  --every N        also keep the picture of every Nth frame\n"
+                            "  --detail N       how finely light is sampled, 1 to 16 (1)\n"
+                            "  --bench N        no files: measures N frames\n"
+                            "  --passes         with --bench: the GPU time of each pass\n"
+                            "  --untimed        with --bench: no timestamps on the GPU\n";
 
 static bool parse_number(const char *text, uint32_t lowest, uint32_t highest, uint32_t *out)
 {
@@ -53,11 +57,16 @@ bool options_parse(struct app *app, int argc, char **argv)
                                             {"queues", required_argument, NULL, 'q'},
                                             {"out", required_argument, NULL, 'o'},
                                             {"every", required_argument, NULL, 'e'},
+                                            {"detail", required_argument, NULL, 'l'},
+                                            {"bench", required_argument, NULL, 'b'},
+                                            {"passes", no_argument, NULL, 'p'},
+                                            {"untimed", no_argument, NULL, 'u'},
                                             {0}};
     app->frame_count = 60;
     app->width = 960;
     app->height = 540;
     app->out = "out";
+    app->detail = 1;
     parse_queues("gfx,compute,transfer", app);
     bool good = true;
     for (int c; good && (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -86,6 +95,18 @@ bool options_parse(struct app *app, int argc, char **argv)
         case 'e':
             good = parse_number(optarg, 1, 100000, &app->every);
             break;
+        case 'l':
+            good = parse_number(optarg, 1, 16, &app->detail);
+            break;
+        case 'b':
+            good = parse_number(optarg, 1, 100000, &app->bench);
+            break;
+        case 'p':
+            app->passes = true;
+            break;
+        case 'u':
+            app->untimed = true;
+            break;
         default:
             good = false;
         }
@@ -94,5 +115,7 @@ bool options_parse(struct app *app, int argc, char **argv)
         fputs(usage, stderr);
         return false;
     }
+    if (app->bench)
+        app->frame_count = BENCH_WARM_UP + app->bench + 1;
     return true;
 }
