@@ -229,7 +229,8 @@ void frame_declare(struct app *app, struct frame *frame, uint32_t number)
                               .height = app->height,
                               .shadow_size = SHADOW_SIZE,
                               .tiles_x = (app->width + TILE - 1) / TILE,
-                              .tiles_y = (app->height + TILE - 1) / TILE};
+                              .tiles_y = (app->height + TILE - 1) / TILE,
+                              .detail = app->detail};
     frame->app = app;
     frame->number = number;
     frame->read_back = !app->bench || number + 1 == app->frame_count;

@@ -139,5 +139,6 @@ void scene_frame(const struct scene *scene, const struct scene_view *view, struc
     c->counts[1] = view->frame;
     c->counts[2] = view->tiles_x;
     c->counts[3] = view->tiles_y;
+    c->detail[0] = view->detail;
     animate(scene, seconds, last, out);
 }

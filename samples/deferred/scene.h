@@ -54,6 +54,7 @@ struct constants {
     vec4 size;          /* width, height, 1 / width, 1 / height */
     vec4 planes;        /* near, far, history weight (0 in the first frame), pixels a metre at distance 1 */
     uint32_t counts[4]; /* lights, frame, tiles across, tiles down */
+    uint32_t detail[4]; /* how many times as many samples of occlusion, mist and soft shadows; the rest unused */
 };
 
 /* What one frame uploads. */
@@ -84,7 +85,7 @@ bool scene_create(struct scene *scene);
 void scene_destroy(struct scene *scene);
 
 struct scene_view {
-    uint32_t frame, width, height, shadow_size, tiles_x, tiles_y;
+    uint32_t frame, width, height, shadow_size, tiles_x, tiles_y, detail;
 };
 void scene_frame(const struct scene *scene, const struct scene_view *view, struct frame_data *out);
 

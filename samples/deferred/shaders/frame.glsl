@@ -13,6 +13,7 @@ layout(set = 0, binding = 0, std140) uniform Frame
     vec4 size;
     vec4 planes;
     uvec4 counts;
+    uvec4 detail;
 } frame;
 
 const float PI = 3.14159265;

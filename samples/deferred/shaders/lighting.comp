@@ -29,7 +29,7 @@ float sun_shadow(vec3 p, vec3 n, vec2 pixel)
     float nl = max(dot(n, frame.sun.xyz), 0.0);
     vec3 s = sun_map_place(p + n * (0.025 + 0.035 * (1.0 - nl)));
     float turn = pixel_noise(pixel), sum = 0.0;
-    const int taps = 7;
+    int taps = 7 * int(frame.detail.x);
     vec2 spread = 2.4 * frame.sun.w * vec2(0.66, 1.0);
     for (int i = 0; i < taps; i++)
         sum += texture(sun_map, vec3(s.xy + disc_point(i, taps, turn) * spread, s.z + 0.0005));

@@ -25,7 +25,7 @@ void main()
     // Henyey and Greenstein's phase function: mist throws most of the light on ahead.
     const float g = 0.72;
     float phase = (1.0 - g * g) / pow(1.0 + g * g - 2.0 * g * toward, 1.5) * 0.25;
-    const int steps = 18;
+    int steps = 18 * int(frame.detail.x);
     float jitter = pixel_noise(vec2(cell)), open = 1.0;
     vec3 sum = vec3(0.0);
     for (int i = 0; i < steps; i++) {

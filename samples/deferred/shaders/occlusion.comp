@@ -21,7 +21,7 @@ void main()
     vec2 uv = (vec2(pixel) + 0.5) * frame.size.zw;
     vec3 p = world_place(uv, depth), n = texelFetch(normal_map, pixel, 0).xyz;
     const float reach = 0.75;
-    const int taps = 9;
+    int taps = 9 * int(frame.detail.x);
     float pixels = clamp(reach * frame.planes.w / view_depth(depth), 5.0, 130.0), turn = pixel_noise(vec2(cell));
     float sum = 0.0;
     for (int i = 0; i < taps; i++) {
