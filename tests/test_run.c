@@ -7,7 +7,6 @@
 #include "random_graph.h"
 #include "run.h"
 #include "vk_fixture.h"
-#include "vk_order.h"
 #include "workloads.h"
 
 /* Graphs executed for real: every pass writes, and checks what it reads. On one queue, and on the test device with three
@@ -30,8 +29,7 @@ static hd_result execute(run_desc desc, uint64_t order, run_report *report, char
     first_wrong[0] = 0;
     desc.check = true;
     desc.wrong = note;
-    hdt_vk_three_families(order != 0);
-    hdt_vk_order(order);
+    hdt_vk_three_families(order != 0, order);
     if (order) {
         desc.vk.get_instance_proc = hdt_vk_hooked;
     } else {
@@ -62,6 +60,7 @@ static void run_families(uint64_t order)
         char error[512];
         run_report report;
         hd_graph *graph = make_workload(family, 50, 1);
+        unsigned before = hdt_vk_family_counts().overtaken;
         run_desc desc = {.graph = graph, .frames = 3, .scale = 16};
         hd_result result = execute(desc, order ? order + family : 0, &report, error);
         cr_assert_eq(result, HD_OK, "%s: %s", hdb_family_names[family], error);
@@ -69,11 +68,11 @@ static void run_families(uint64_t order)
         cr_expect_gt(report.checks, 90, "%s", hdb_family_names[family]);
         cr_expect_lt(report.unchecked, report.checks / 10, "%s", hdb_family_names[family]);
         printf("%s: %llu checks, %u submits overtook\n", hdb_family_names[family], (unsigned long long)report.checks,
-               order ? hdt_vk_order_overtaken() : 0);
+               hdt_vk_family_counts().overtaken - before);
         run_report_free(&report);
         hd_graph_destroy(graph);
     }
-    cr_expect_eq(hdt_vk_family_faults(), 0);
+    cr_expect_eq(hdt_vk_family_counts().faults, 0);
 }
 
 Test(run, families_on_one_queue, .timeout = 100)
@@ -90,7 +89,7 @@ Test(run, random_graphs_in_random_order, .timeout = 100)
 {
     uint64_t seed = 1, count = 40;
     uint32_t done = 0, refused = 0;
-    uint64_t checks = 0, overtaken = 0;
+    uint64_t checks = 0;
     hdt_seeds(&seed, &count);
     for (uint64_t s = seed; s < seed + count; s++) {
         char error[512];
@@ -107,14 +106,13 @@ Test(run, random_graphs_in_random_order, .timeout = 100)
             cr_expect_eq(report.wrong, 0, "HEDDLE_SEED=%llu: %s", (unsigned long long)s, first_wrong);
             done++;
             checks += report.checks;
-            overtaken += hdt_vk_order_overtaken();
             run_report_free(&report);
         }
         hd_graph_destroy(graph);
     }
-    cr_expect_eq(hdt_vk_family_faults(), 0);
-    printf("random: %u graphs, %u refused by the device, %llu checks, %llu submits overtook\n", done, refused,
-           (unsigned long long)checks, (unsigned long long)overtaken);
+    cr_expect_eq(hdt_vk_family_counts().faults, 0);
+    printf("random: %u graphs, %u refused by the device, %llu checks, %u submits overtook\n", done, refused,
+           (unsigned long long)checks, hdt_vk_family_counts().overtaken);
     if (count > 1)
         cr_assert_gt(done, refused);
 }

@@ -275,7 +275,7 @@ Test(vk_frames, chain_in_little_memory)
     cr_expect(bytes < (uint64_t)PIXELS * 4 * 8, "%llu bytes for %d images of which two live at once",
               (unsigned long long)bytes, LINKS);
 #ifdef HDT_THREE_FAMILIES
-    cr_expect(hdt_vk_family_transfers() >= 3 * LINKS, "each link is handed to another family");
+    cr_expect(hdt_vk_family_counts().acquires >= 3 * LINKS, "each link is handed to another family");
 #endif
     close_scene(&s);
 }

@@ -159,10 +159,10 @@ static void run_history(bool is_image, hd_pin pin)
     for (uint32_t i = 16; i < 24; i++)
         expect_row(&shifts[i], i + 1, kept ? 1 : 17);
 #ifdef HDT_THREE_FAMILIES
-    cr_expect(hdt_vk_family_submits(1) >= 24, "the pins were followed");
-    cr_expect(pin != HD_PIN_COMPUTE || hdt_vk_family_submits(2) >= 24, "the pins were followed");
+    cr_expect(hdt_vk_family_counts().submits[1] >= 24, "the pins were followed");
+    cr_expect(pin != HD_PIN_COMPUTE || hdt_vk_family_counts().submits[2] >= 24, "the pins were followed");
     /* A transfer queue cannot clear: its image was cleared elsewhere and handed over. */
-    cr_expect(!is_image || pin == HD_PIN_COMPUTE || hdt_vk_family_transfers() >= 1);
+    cr_expect(!is_image || pin == HD_PIN_COMPUTE || hdt_vk_family_counts().acquires >= 1);
 #endif
     close_scene(&s);
 }

@@ -1,5 +1,5 @@
 /* The tests of frames and histories once more, on a device that pretends to have three queue families (hooks in
- * support/vk_families.c): graphics, transfer, compute. Ownership transfers, pools of other families and hand-offs
+ * layer/vk_families.c): graphics, transfer, compute. Ownership transfers, pools of other families and hand-offs
  * between queues run; the hooks check families and stages, and the validation layer sees what is left of it on one
  * queue. */
 #define HDT_THREE_FAMILIES

@@ -106,11 +106,20 @@ bool hdt_vk_none(hd_result result)
 hdt_hooks hdt_vk_hooks;
 static PFN_vkGetInstanceProcAddr real_instance_proc;
 static PFN_vkGetDeviceProcAddr real_device_proc;
+static PFN_vkCreateDevice real_create_device;
 static bool three_families;
 
-void hdt_vk_three_families(bool on)
+void hdt_vk_three_families(bool on, uint64_t seed)
 {
     three_families = on;
+    hdt_vk_family_settings.seed = seed;
+}
+
+static VkResult VKAPI_PTR create_device(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
+                                        const VkAllocationCallbacks *memory, VkDevice *out)
+{
+    VkResult result = hdt_vk_family_create_device(real_create_device, physical, info, memory, out);
+    return result == VK_SUCCESS && !hdt_vk_family_adopt(*out, real_device_proc) ? VK_ERROR_OUT_OF_HOST_MEMORY : result;
 }
 
 #define CREATIONS(X)                                                                                                   \
@@ -155,9 +164,11 @@ static VkResult VKAPI_PTR hook_vkQueueSubmit2(VkQueue queue, uint32_t count, con
 
 static PFN_vkVoidFunction VKAPI_PTR hooked_device_proc(VkDevice device, const char *name)
 {
-    PFN_vkVoidFunction real = real_device_proc(device, name);
+    PFN_vkVoidFunction real = real_device_proc(device, name), family = NULL;
     if (three_families && real)
-        real = hdt_vk_family_device(name, real);
+        family = hdt_vk_family_function(name);
+    if (family)
+        real = family;
 #define REPLACE(hooked, info_type, object_type)                                                                        \
     if (strcmp(name, #hooked) == 0) {                                                                                  \
         real_##hooked = (PFN_##hooked)real;                                                                            \
@@ -178,5 +189,14 @@ PFN_vkVoidFunction VKAPI_PTR hdt_vk_hooked(VkInstance instance, const char *name
         real_device_proc = (PFN_vkGetDeviceProcAddr)real;
         return (PFN_vkVoidFunction)hooked_device_proc;
     }
-    return real && three_families ? hdt_vk_family_instance(name, real) : real;
+    if (!real || !three_families)
+        return real;
+    if (strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties") == 0)
+        return (PFN_vkVoidFunction)hdt_vk_family_properties;
+    if (strcmp(name, "vkCreateDevice") == 0) {
+        real_create_device = (PFN_vkCreateDevice)real;
+        real_device_proc = (PFN_vkGetDeviceProcAddr)real_instance_proc(instance, "vkGetDeviceProcAddr");
+        return (PFN_vkVoidFunction)create_device;
+    }
+    return real;
 }

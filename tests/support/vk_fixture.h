@@ -39,8 +39,9 @@ typedef struct hdt_hooks {
     VkResult failure;
 } hdt_hooks;
 extern hdt_hooks hdt_vk_hooks;
-/* With on, the hooks pretend that the device has queue families for graphics, transfer and compute (vk_families.h). */
-void hdt_vk_three_families(bool on);
+/* With on, the hooks pretend that the device has queue families for graphics, transfer and compute (vk_families.h), and
+ * a seed other than 0 takes submits in any order that their waits allow. */
+void hdt_vk_three_families(bool on, uint64_t seed);
 PFN_vkVoidFunction VKAPI_PTR hdt_vk_hooked(VkInstance instance, const char *name);
 
 #endif

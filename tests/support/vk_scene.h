@@ -23,7 +23,7 @@ static inline void open_scene(scene *s, const hd_vk_desc *desc)
     memset(s, 0, sizeof(*s));
     hd_vk_desc mine = desc ? *desc : (hd_vk_desc){0};
 #ifdef HDT_THREE_FAMILIES
-    hdt_vk_three_families(true);
+    hdt_vk_three_families(true, 0);
     mine.get_instance_proc = hdt_vk_hooked;
 #endif
     hd_result result = hdt_vk_open(&s->f, &mine);
@@ -39,7 +39,7 @@ static inline void close_scene(scene *s)
     unsigned messages = hdt_vk_close(&s->f);
     cr_expect_eq(messages, 0, "%u validation messages", messages);
 #ifdef HDT_THREE_FAMILIES
-    cr_expect_eq(hdt_vk_family_faults(), 0, "%u faults of queue families", hdt_vk_family_faults());
+    cr_expect_eq(hdt_vk_family_counts().faults, 0, "faults of queue families");
 #endif
     hd_graph_destroy(s->graph);
 }

@@ -1,0 +1,41 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <heddle/plan_tools.h>
+
+#include "random_graph.h"
+
+/* Writes random frames that a device can execute as FOLDER/SEED.fgt, for heddle run.
+ * usage: random_graphs FOLDER FIRST COUNT [PASSES] */
+
+static bool write_graph(const char *folder, uint64_t seed, uint32_t pass_count)
+{
+    char path[4096];
+    hd_graph *graph;
+    if (snprintf(path, sizeof(path), "%s/%llu.fgt", folder, (unsigned long long)seed) >= (int)sizeof(path) ||
+        hd_graph_create(NULL, &graph) != HD_OK)
+        return false;
+    hdt_random_executable_graph(graph, seed, pass_count);
+    FILE *file = fopen(path, "w");
+    bool good = file && hd_graph_write_fgt(graph, file) == HD_OK;
+    if (file)
+        good = fclose(file) == 0 && good;
+    hd_graph_destroy(graph);
+    if (!good)
+        fprintf(stderr, "random_graphs: cannot write %s\n", path);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4) {
+        fputs("usage: random_graphs FOLDER FIRST COUNT [PASSES]\n", stderr);
+        return 1;
+    }
+    uint64_t first = strtoull(argv[2], NULL, 0), count = strtoull(argv[3], NULL, 0);
+    for (uint64_t s = first; s < first + count; s++) {
+        if (!write_graph(argv[1], s, argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 0) : 24))
+            return 2;
+    }
+    return 0;
+}

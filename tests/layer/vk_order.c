@@ -1,0 +1,425 @@
+#include "vk_order.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "random.h"
+
+/* Any order that the semaphores allow. Submits are copied and held; they go to the one real queue a command buffer at a
+ * time, each from a queue whose oldest submit has its waits met by what went before. With a seed nothing goes on before
+ * the host waits for something, and then only until that is reached: what other queues hold meanwhile stays behind as
+ * long as it can, over frames too. Which queue is next is up to ranks that are drawn at random, and drawn anew now and
+ * then; how often follows from the seed. Never (one queue as far as it gets, then the next) finds what needs one
+ * submit to be late, always (each step a draw) what needs queues to take turns: the trade is that of priorities with
+ * change points (Burckhardt et al., A randomized scheduler with probabilistic guarantees of finding bugs, 2010).
+ * A driver with one queue never gets a wait before its signal, which lavapipe does not survive. Waits in which nothing
+ * moves for a while are a deadlock. */
+
+void hdt_vk_order_start(hdt_vk_device *d)
+{
+    static const uint32_t calms[] = {1, 4, 24, UINT32_MAX};
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->moved, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    d->random = d->settings.seed;
+    d->calm = calms[hdt_below(&d->random, 4)];
+    for (uint32_t q = 0; q < d->queue_count; q++)
+        d->queues[q].rank = (uint32_t)(hdt_random(&d->random) >> 32);
+}
+
+/* ---- semaphores ---- */
+
+static bool is_met(hdt_vk_device *d, VkSemaphore semaphore, uint64_t value)
+{
+    hdt_vk_object *o = hdt_vk_object_of(d, (uint64_t)semaphore);
+    if (!o)
+        return true;
+    if (o->binary)
+        return o->value != 0;
+    if (!o->seen && o->value < value) { /* made and signalled past this code, by pointers from elsewhere */
+        uint64_t now = 0;
+        if (d->fn.GetSemaphoreCounterValue(d->device, semaphore, &now) == VK_SUCCESS && now > o->value)
+            o->value = now;
+    }
+    return o->value >= value;
+}
+
+static void set_value(hdt_vk_device *d, VkSemaphore semaphore, uint64_t value)
+{
+    hdt_vk_object *o = hdt_vk_object_of(d, (uint64_t)semaphore);
+    if (o && o->binary)
+        o->value = 1;
+    else if (o && value > o->value)
+        o->value = value;
+}
+
+static bool can_run(hdt_vk_device *d, const hdt_vk_queue *q)
+{
+    const hdt_vk_held *h = q->head;
+    if (!h)
+        return false;
+    for (uint32_t w = 0; w < h->wait_count && h->done == 0; w++) {
+        if (!is_met(d, h->waits[w].semaphore, h->waits[w].value))
+            return false;
+    }
+    return true;
+}
+
+/* ---- handing on ---- */
+
+/* The next command buffer of the queue's oldest submit: the first brings its waits, the last its signals. */
+static void hand_on(hdt_vk_device *d, hdt_vk_queue *q)
+{
+    hdt_vk_held *h = q->head;
+    bool first = h->done == 0, last = h->done + 1 >= h->command_count;
+    VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                          .waitSemaphoreInfoCount = first ? h->wait_count : 0,
+                          .pWaitSemaphoreInfos = h->waits,
+                          .commandBufferInfoCount = h->command_count ? 1 : 0,
+                          .pCommandBufferInfos = h->command_count ? &h->commands[h->done] : NULL,
+                          .signalSemaphoreInfoCount = last ? h->signal_count : 0,
+                          .pSignalSemaphoreInfos = h->signals};
+    if (h->command_count)
+        hdt_vk_play_transfers(d, h->commands[h->done].commandBuffer);
+    VkResult result = d->fn.QueueSubmit2(d->real, 1, &info, last ? h->fence : VK_NULL_HANDLE);
+    if (result != VK_SUCCESS)
+        d->lost = result;
+    if (h->number < d->highest)
+        hdt_vk_count_overtaken();
+    d->highest = h->number > d->highest ? h->number : d->highest;
+    d->progress++;
+    for (uint32_t w = 0; first && w < h->wait_count; w++) {
+        hdt_vk_object *o = hdt_vk_object_of(d, (uint64_t)h->waits[w].semaphore);
+        if (o && o->binary)
+            o->value = 0;
+    }
+    h->done++;
+    if (!last)
+        return;
+    for (uint32_t s = 0; s < h->signal_count; s++)
+        set_value(d, h->signals[s].semaphore, h->signals[s].value);
+    q->head = h->next;
+    if (!q->head)
+        q->tail = &q->head;
+    free(h);
+}
+
+static hdt_vk_queue *choose(hdt_vk_device *d)
+{
+    hdt_vk_queue *best = NULL;
+    if (d->settings.seed && hdt_below(&d->random, d->calm) == 0) {
+        for (uint32_t q = 0; q < d->queue_count; q++)
+            d->queues[q].rank = (uint32_t)(hdt_random(&d->random) >> 32);
+    }
+    for (uint32_t i = 0; i < d->queue_count; i++) {
+        hdt_vk_queue *q = &d->queues[i];
+        if (!can_run(d, q))
+            continue;
+        bool before = best && (d->settings.seed ? q->rank < best->rank : q->head->number < best->head->number);
+        if (!best || before)
+            best = q;
+    }
+    return best;
+}
+
+static bool is_reached(hdt_vk_device *d, const VkSemaphoreWaitInfo *goal)
+{
+    bool any = goal->flags & VK_SEMAPHORE_WAIT_ANY_BIT, met = !any;
+    for (uint32_t s = 0; s < goal->semaphoreCount; s++) {
+        bool this = is_met(d, goal->pSemaphores[s], goal->pValues[s]);
+        met = any ? met || this : met && this;
+    }
+    return met;
+}
+
+/* Hands on until goal is reached (null: as long as something can run). */
+static void pump(hdt_vk_device *d, const VkSemaphoreWaitInfo *goal)
+{
+    hdt_vk_queue *next;
+    while (d->lost == VK_SUCCESS && (!goal || !is_reached(d, goal)) && (next = choose(d)) != NULL)
+        hand_on(d, next);
+}
+
+static VkResult pump_all(hdt_vk_device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    pump(d, NULL);
+    VkResult lost = d->lost;
+    pthread_mutex_unlock(&d->lock);
+    return lost;
+}
+
+/* What each queue's oldest submit waits for. */
+static void tell_held(hdt_vk_device *d)
+{
+    for (uint32_t i = 0; i < d->queue_count; i++) {
+        const hdt_vk_held *h = d->queues[i].head;
+        for (uint32_t w = 0; h && w < h->wait_count; w++) {
+            if (!is_met(d, h->waits[w].semaphore, h->waits[w].value))
+                hdt_vk_fault(d,
+                             "submit %llu, the oldest of queue %u of family %u, waits for value %llu of semaphore "
+                             "0x%llx, which is at %llu",
+                             (unsigned long long)h->number, d->queues[i].index, d->queues[i].family,
+                             (unsigned long long)h->waits[w].value, (unsigned long long)h->waits[w].semaphore,
+                             (unsigned long long)hdt_vk_object_of(d, (uint64_t)h->waits[w].semaphore)->value);
+        }
+    }
+}
+
+void hdt_vk_order_end(hdt_vk_device *d)
+{
+    pthread_mutex_lock(&d->lock);
+    pump(d, NULL);
+    if (d->lost == VK_SUCCESS)
+        tell_held(d);
+    pthread_mutex_unlock(&d->lock);
+    d->fn.DeviceWaitIdle(d->device);
+    for (uint32_t i = 0; i < d->queue_count; i++) {
+        for (hdt_vk_held *h = d->queues[i].head, *next; h; h = next) {
+            next = h->next;
+            free(h);
+        }
+    }
+    pthread_cond_destroy(&d->moved);
+    pthread_mutex_destroy(&d->lock);
+}
+
+/* ---- submits ---- */
+
+static hdt_vk_held *copy(hdt_vk_device *d, const VkSubmitInfo2 *s)
+{
+    size_t semaphores = (size_t)s->waitSemaphoreInfoCount + s->signalSemaphoreInfoCount;
+    hdt_vk_held *h = calloc(1, sizeof(*h) + semaphores * sizeof(VkSemaphoreSubmitInfo) +
+                                   s->commandBufferInfoCount * sizeof(VkCommandBufferSubmitInfo));
+    if (!h)
+        return NULL;
+    h->number = ++d->number;
+    h->waits = (VkSemaphoreSubmitInfo *)(h + 1);
+    for (uint32_t w = 0; w < s->waitSemaphoreInfoCount; w++) {
+        if (++d->waits != d->settings.drop_wait)
+            h->waits[h->wait_count++] = s->pWaitSemaphoreInfos[w];
+    }
+    h->signals = h->waits + s->waitSemaphoreInfoCount;
+    h->signal_count = s->signalSemaphoreInfoCount;
+    for (uint32_t i = 0; i < h->signal_count; i++)
+        h->signals[i] = s->pSignalSemaphoreInfos[i];
+    h->commands = (VkCommandBufferSubmitInfo *)(h->signals + h->signal_count);
+    h->command_count = s->commandBufferInfoCount;
+    for (uint32_t c = 0; c < h->command_count; c++)
+        h->commands[c] = s->pCommandBufferInfos[c];
+    return h;
+}
+
+static VkResult VKAPI_PTR order_vkQueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *submits,
+                                               VkFence fence)
+{
+    static const VkSubmitInfo2 nothing = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2};
+    hdt_vk_queue *q = (hdt_vk_queue *)queue;
+    hdt_vk_device *d = q->device;
+    VkResult result = VK_SUCCESS;
+    pthread_mutex_lock(&d->lock);
+    if (count == 0 && fence) {
+        count = 1;
+        submits = &nothing;
+    }
+    for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++) {
+        hdt_vk_check_submit(d, q, &submits[i]);
+        hdt_vk_held *h = copy(d, &submits[i]);
+        if (!h) {
+            result = VK_ERROR_OUT_OF_HOST_MEMORY;
+            break;
+        }
+        h->fence = i + 1 == count ? fence : VK_NULL_HANDLE;
+        *q->tail = h;
+        q->tail = &h->next;
+    }
+    d->progress++;
+    if (d->settings.seed == 0)
+        pump(d, NULL);
+    if (d->lost != VK_SUCCESS)
+        result = d->lost;
+    pthread_cond_broadcast(&d->moved);
+    pthread_mutex_unlock(&d->lock);
+    return result;
+}
+
+static VkResult VKAPI_PTR order_vkQueueSubmit(VkQueue queue, uint32_t count, const VkSubmitInfo *submits, VkFence fence)
+{
+    hdt_vk_device *d = ((hdt_vk_queue *)queue)->device;
+    (void)count;
+    (void)submits;
+    (void)fence;
+    pthread_mutex_lock(&d->lock);
+    hdt_vk_fault(d, "vkQueueSubmit: only vkQueueSubmit2 is known here");
+    pthread_mutex_unlock(&d->lock);
+    return VK_ERROR_DEVICE_LOST;
+}
+
+static VkResult VKAPI_PTR order_vkQueueBindSparse(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos,
+                                                  VkFence fence)
+{
+    (void)infos;
+    return order_vkQueueSubmit(queue, count, NULL, fence);
+}
+
+/* ---- where the host waits, looks or signals ---- */
+
+static VkResult VKAPI_PTR order_vkCreateSemaphore(VkDevice device, const VkSemaphoreCreateInfo *info,
+                                                  const VkAllocationCallbacks *memory, VkSemaphore *out)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    VkResult result = d->fn.CreateSemaphore(device, info, memory, out);
+    if (result != VK_SUCCESS)
+        return result;
+    const VkSemaphoreTypeCreateInfo *type = info->pNext;
+    while (type && type->sType != VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO)
+        type = type->pNext;
+    pthread_mutex_lock(&d->lock);
+    hdt_vk_object *o = hdt_vk_object_of(d, (uint64_t)*out);
+    if (o) { /* the handle may have been another semaphore's */
+        o->seen = true;
+        o->binary = !type || type->semaphoreType == VK_SEMAPHORE_TYPE_BINARY;
+        o->value = o->binary ? 0 : type->initialValue;
+    }
+    pthread_mutex_unlock(&d->lock);
+    return result;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Until something moves, for at most so long. Under the lock. */
+static void sleep_ns(hdt_vk_device *d, uint64_t ns)
+{
+    uint64_t until = now_ns() + ns;
+    struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    pthread_cond_timedwait(&d->moved, &d->lock, &t);
+}
+
+static VkResult VKAPI_PTR order_vkWaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t timeout)
+{
+    const uint64_t slice = 20 * 1000 * 1000;
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    uint64_t begin = now_ns(), spent = 0;
+    pthread_mutex_lock(&d->lock);
+    for (;;) {
+        pump(d, info);
+        if (d->lost != VK_SUCCESS || is_reached(d, info) || spent >= timeout)
+            break;
+        uint64_t before = d->progress, left = timeout - spent;
+        sleep_ns(d, left < slice ? left : slice);
+        spent = now_ns() - begin;
+        d->idle_ns = d->progress == before ? d->idle_ns + (left < slice ? left : slice) : 0;
+        if (d->idle_ns > (uint64_t)d->settings.patience_ms * 1000000) {
+            hdt_vk_fault(d, "deadlock: the host waits for what nothing signals");
+            tell_held(d);
+        }
+    }
+    VkResult lost = d->lost;
+    bool reached = is_reached(d, info);
+    pthread_mutex_unlock(&d->lock);
+    if (lost != VK_SUCCESS) {
+        d->fn.DeviceWaitIdle(device);
+        return lost;
+    }
+    return d->fn.WaitSemaphores(device, info, !reached ? 0 : timeout - (spent < timeout ? spent : timeout));
+}
+
+static VkResult VKAPI_PTR order_vkSignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    VkResult result = d->fn.SignalSemaphore(device, info);
+    pthread_mutex_lock(&d->lock);
+    set_value(d, info->semaphore, info->value);
+    d->progress++;
+    if (d->settings.seed == 0)
+        pump(d, NULL);
+    pthread_cond_broadcast(&d->moved);
+    pthread_mutex_unlock(&d->lock);
+    return result;
+}
+
+static VkResult VKAPI_PTR order_vkGetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *out)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    VkResult lost = pump_all(d); /* who polls wants it to move */
+    return lost != VK_SUCCESS ? lost : d->fn.GetSemaphoreCounterValue(device, semaphore, out);
+}
+
+static VkResult VKAPI_PTR order_vkDeviceWaitIdle(VkDevice device)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    VkResult lost = pump_all(d), result = d->fn.DeviceWaitIdle(device);
+    return lost != VK_SUCCESS ? lost : result;
+}
+
+static VkResult VKAPI_PTR order_vkQueueWaitIdle(VkQueue queue)
+{
+    return order_vkDeviceWaitIdle(((hdt_vk_queue *)queue)->device->device);
+}
+
+static VkResult VKAPI_PTR order_vkWaitForFences(VkDevice device, uint32_t count, const VkFence *fences, VkBool32 all,
+                                                uint64_t timeout)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    VkResult lost = pump_all(d);
+    return lost != VK_SUCCESS ? lost : d->fn.WaitForFences(device, count, fences, all, timeout);
+}
+
+static VkResult VKAPI_PTR order_vkGetFenceStatus(VkDevice device, VkFence fence)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    VkResult lost = pump_all(d);
+    return lost != VK_SUCCESS ? lost : d->fn.GetFenceStatus(device, fence);
+}
+
+static VkResult VKAPI_PTR order_vkGetEventStatus(VkDevice device, VkEvent event)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    VkResult lost = pump_all(d);
+    return lost != VK_SUCCESS ? lost : d->fn.GetEventStatus(device, event);
+}
+
+static VkResult VKAPI_PTR order_vkGetQueryPoolResults(VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count,
+                                                      size_t bytes, void *data, VkDeviceSize stride,
+                                                      VkQueryResultFlags flags)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    if (flags & VK_QUERY_RESULT_WAIT_BIT)
+        pump_all(d);
+    return d->fn.GetQueryPoolResults(device, pool, first, count, bytes, data, stride, flags);
+}
+
+#define REPLACED(X)                                                                                                    \
+    X(vkQueueSubmit)                                                                                                   \
+    X(vkQueueSubmit2)                                                                                                  \
+    X(vkQueueBindSparse)                                                                                               \
+    X(vkQueueWaitIdle)                                                                                                 \
+    X(vkDeviceWaitIdle)                                                                                                \
+    X(vkCreateSemaphore)                                                                                               \
+    X(vkWaitSemaphores)                                                                                                \
+    X(vkSignalSemaphore)                                                                                               \
+    X(vkGetSemaphoreCounterValue)                                                                                      \
+    X(vkWaitForFences)                                                                                                 \
+    X(vkGetFenceStatus)                                                                                                \
+    X(vkGetEventStatus)                                                                                                \
+    X(vkGetQueryPoolResults)
+
+PFN_vkVoidFunction hdt_vk_order_function(const char *name)
+{
+#define REPLACE(hooked)                                                                                                \
+    if (strcmp(name, #hooked) == 0)                                                                                    \
+        return (PFN_vkVoidFunction)order_##hooked;
+    REPLACED(REPLACE)
+#undef REPLACE
+    return NULL;
+}
