@@ -21,6 +21,11 @@ static _Atomic(uint32_t) *pending_of(hd_node *node)
     return (_Atomic(uint32_t) *)&node->pending;
 }
 
+static bool is_critical(const hd_dag *dag, uint32_t node)
+{
+    return dag->critical && dag->critical[node];
+}
+
 static void run_serial(const hd_dag *dag, hd_node *nodes, uint32_t worker)
 {
     uint32_t ready = 0;
@@ -39,27 +44,81 @@ static void run_serial(const hd_dag *dag, hd_node *nodes, uint32_t worker)
     }
 }
 
+/* The same with two queues, linked through the nodes' jobs: the critical nodes that are ready before all others. */
+typedef struct node_queue {
+    hd_job *first, **end;
+} node_queue;
+
+static void put(node_queue queues[HDI_LEVELS], const hd_dag *dag, hd_node *nodes, uint32_t node)
+{
+    node_queue *queue = &queues[is_critical(dag, node) ? HDI_CRITICAL : HDI_COMMON];
+
+    nodes[node].job.run = node;
+    nodes[node].job.next = NULL;
+    *queue->end = &nodes[node].job;
+    queue->end = &nodes[node].job.next;
+}
+
+static void run_serial_by_level(const hd_dag *dag, hd_node *nodes, uint32_t worker)
+{
+    node_queue queues[HDI_LEVELS];
+
+    for (int level = 0; level < HDI_LEVELS; level++)
+        queues[level] = (node_queue){NULL, &queues[level].first};
+    for (uint32_t n = 0; n < dag->node_count; n++) {
+        nodes[n].pending = dag->pred_count[n];
+        if (dag->pred_count[n] == 0)
+            put(queues, dag, nodes, n);
+    }
+    for (;;) {
+        node_queue *queue = &queues[queues[HDI_CRITICAL].first ? HDI_CRITICAL : HDI_COMMON];
+        hd_job *job = queue->first;
+        if (!job)
+            return;
+        queue->first = job->next;
+        if (!queue->first)
+            queue->end = &queue->first;
+        uint32_t node = job->run;
+        dag->fn(node, worker, dag->user);
+        for (uint32_t s = dag->succ_begin[node]; s < dag->succ_begin[node + 1]; s++)
+            if (--nodes[dag->succ[s]].pending == 0)
+                put(queues, dag, nodes, dag->succ[s]);
+    }
+}
+
+/* Of the nodes that one end makes ready, a critical one goes first, else the first. One that is not critical gives way
+ * where critical jobs lie in some deque: it is pushed as well, and the worker chooses anew. */
 static void run_node(void *user, uint32_t worker)
 {
     hd_node *node = user;
     dag_run *run = node->dag;
     const hd_dag *dag = run->dag;
+    hdi_worker *self = &run->jobs->workers[worker];
     uint32_t index = (uint32_t)(node - run->nodes), next;
 
     do {
+        self->critical = is_critical(dag, index);
         dag->fn(index, worker, dag->user);
         next = UINT32_MAX;
         for (uint32_t s = dag->succ_begin[index]; s < dag->succ_begin[index + 1]; s++) {
-            hd_node *after = &run->nodes[dag->succ[s]];
+            uint32_t ready = dag->succ[s];
             /* acq_rel: releases what this node wrote, and the last one acquires what the others did. */
-            if (atomic_fetch_sub_explicit(pending_of(after), 1, memory_order_acq_rel) != 1)
+            if (hdi_sub(pending_of(&run->nodes[ready]), 1, memory_order_acq_rel) != 1)
                 continue;
-            if (next == UINT32_MAX)
-                next = dag->succ[s];
-            else
-                hd_jobs_submit(run->jobs, &after->job, 1, &run->counter);
+            if (next == UINT32_MAX || (is_critical(dag, ready) && !is_critical(dag, next))) {
+                uint32_t other = next;
+                next = ready;
+                ready = other;
+            }
+            if (ready != UINT32_MAX)
+                hd_jobs_submit(run->jobs, &run->nodes[ready].job, 1, &run->counter);
         }
         index = next;
+        if (next != UINT32_MAX && !is_critical(dag, next) &&
+            hdi_load(&run->jobs->critical, memory_order_relaxed) != 0) { /* relaxed: a hint */
+            hd_jobs_submit(run->jobs, &run->nodes[next].job, 1, &run->counter);
+            next = UINT32_MAX;
+        }
     } while (next != UINT32_MAX);
 }
 
@@ -69,16 +128,17 @@ void hd_jobs_run_dag(hd_jobs *jobs, const hd_dag *dag, hd_node *nodes)
         return;
     hdi_worker *self = jobs ? hdi_pool_enter(jobs) : NULL;
     if (!jobs || (self && jobs->worker_count == 1)) {
-        run_serial(dag, nodes, self ? self->index : 0);
+        (dag->critical ? run_serial_by_level : run_serial)(dag, nodes, self ? self->index : 0);
         if (self)
             hdi_pool_leave(self);
         return;
     }
     dag_run run = {.dag = dag, .nodes = nodes, .jobs = jobs};
     for (uint32_t n = 0; n < dag->node_count; n++) {
-        nodes[n].job = (hd_job){.fn = run_node, .user = &nodes[n], .name = dag->name};
+        nodes[n].job = (hd_job){.fn = run_node, .user = &nodes[n], .name = dag->name,
+                                .critical = is_critical(dag, n)};
         nodes[n].dag = &run;
-        atomic_store_explicit(pending_of(&nodes[n]), dag->pred_count[n], memory_order_relaxed);
+        hdi_store(pending_of(&nodes[n]), dag->pred_count[n], memory_order_relaxed);
     }
     /* The roots, by what the declaration says: pending may be on its way to zero already. */
     for (uint32_t n = 0; n < dag->node_count; n++) {

@@ -15,26 +15,26 @@ static _Atomic(hd_job *) *slot_of(hdi_deque *deque, int64_t index)
 uint32_t hdi_deque_push(hdi_deque *deque, hd_job *jobs, uint32_t count)
 {
     /* relaxed: only the owner stores to bottom. */
-    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed);
+    int64_t bottom = hdi_load(&deque->bottom, memory_order_relaxed);
 
     if (HDI_DEQUE_CAPACITY - (bottom - deque->top_seen) < (int64_t)count) {
         /* acquire: the thief's read of a slot happens before its top is seen here and the slot is written again. */
-        deque->top_seen = atomic_load_explicit(&deque->top, memory_order_acquire);
+        deque->top_seen = hdi_load(&deque->top, memory_order_acquire);
         int64_t room = HDI_DEQUE_CAPACITY - (bottom - deque->top_seen);
         if (room < (int64_t)count)
             count = (uint32_t)room;
     }
     /* relaxed: the release below publishes all slots at once. */
     for (uint32_t i = 0; i < count; i++)
-        atomic_store_explicit(slot_of(deque, bottom + i), &jobs[count - 1 - i], memory_order_relaxed);
+        hdi_store(slot_of(deque, bottom + i), &jobs[count - 1 - i], memory_order_relaxed);
     /* release: a thief that sees the new bottom sees the slots, and the jobs they point to. */
-    atomic_store_explicit(&deque->bottom, bottom + count, memory_order_release);
+    hdi_store(&deque->bottom, bottom + count, memory_order_release);
     return count;
 }
 
 hd_job *hdi_deque_take(hdi_deque *deque)
 {
-    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_relaxed);
+    int64_t bottom = hdi_load(&deque->bottom, memory_order_relaxed);
 
     /* An empty deque stays empty for its owner, so it can be told without the expensive store. top_seen may be behind,
      * never ahead. */
@@ -43,39 +43,39 @@ hd_job *hdi_deque_take(hdi_deque *deque)
     bottom--;
     /* seq_cst on this store and on the load after it, as on the two loads in steal: either the thief sees that the
      * bottom went down, or the owner sees that the top went up. With less, both could take the same last job. */
-    atomic_store_explicit(&deque->bottom, bottom, memory_order_seq_cst);
-    int64_t top = atomic_load_explicit(&deque->top, memory_order_seq_cst);
+    hdi_store(&deque->bottom, bottom, memory_order_seq_cst);
+    int64_t top = hdi_load(&deque->top, memory_order_seq_cst);
     deque->top_seen = top;
     hd_job *job = NULL;
     if (top <= bottom) {
-        job = atomic_load_explicit(slot_of(deque, bottom), memory_order_relaxed); /* the owner's own store */
+        job = hdi_load(slot_of(deque, bottom), memory_order_relaxed); /* the owner's own store */
         if (top < bottom)
             return job;
         /* The last job: whoever moves top has it. seq_cst to stay in one order with steal's; relaxed on failure, as
          * nothing is read through the value. */
-        if (!atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1, memory_order_seq_cst,
+        if (!hdi_cas(&deque->top, &top, top + 1, memory_order_seq_cst,
                                                      memory_order_relaxed))
             job = NULL;
         deque->top_seen = bottom + 1; /* either way somebody moved it there */
     }
     /* release although nothing is published: a thief that reads this store must not lose what the earlier pushes
      * released. */
-    atomic_store_explicit(&deque->bottom, bottom + 1, memory_order_release);
+    hdi_store(&deque->bottom, bottom + 1, memory_order_release);
     return job;
 }
 
 hd_job *hdi_deque_steal(hdi_deque *deque)
 {
     /* seq_cst, in this order: see take. Both acquire as well: bottom pairs with push's release. */
-    int64_t top = atomic_load_explicit(&deque->top, memory_order_seq_cst);
-    int64_t bottom = atomic_load_explicit(&deque->bottom, memory_order_seq_cst);
+    int64_t top = hdi_load(&deque->top, memory_order_seq_cst);
+    int64_t bottom = hdi_load(&deque->bottom, memory_order_seq_cst);
 
     if (top >= bottom)
         return NULL;
     /* relaxed: bottom's acquire made the slot visible. It may already hold a later job if others stole in between, but
      * then the swap fails and the value is dropped. */
-    hd_job *job = atomic_load_explicit(slot_of(deque, top), memory_order_relaxed);
-    if (!atomic_compare_exchange_strong_explicit(&deque->top, &top, top + 1, memory_order_seq_cst,
+    hd_job *job = hdi_load(slot_of(deque, top), memory_order_relaxed);
+    if (!hdi_cas(&deque->top, &top, top + 1, memory_order_seq_cst,
                                                  memory_order_relaxed))
         return NULL;
     return job;
@@ -84,7 +84,7 @@ hd_job *hdi_deque_steal(hdi_deque *deque)
 bool hdi_deque_has_work(hdi_deque *deque)
 {
     /* relaxed: the callers that rely on the answer stand behind a sequentially consistent fence. */
-    int64_t top = atomic_load_explicit(&deque->top, memory_order_relaxed);
+    int64_t top = hdi_load(&deque->top, memory_order_relaxed);
 
-    return top < atomic_load_explicit(&deque->bottom, memory_order_relaxed);
+    return top < hdi_load(&deque->bottom, memory_order_relaxed);
 }

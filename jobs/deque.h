@@ -4,7 +4,7 @@
 #define HDI_DEQUE_H
 
 #include <stdalign.h>
-#include <stdatomic.h>
+#include "steps.h"
 #include <stdbool.h>
 
 #include <heddle/jobs.h>

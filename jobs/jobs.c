@@ -1,6 +1,8 @@
 #include "pool.h"
 
-/* The public calls: submit, wait, parallel_for.
+#include "clock.h"
+
+/* The public calls: submit, wait, parallel_for, warm and rest.
  *
  * parallel_for deals its chunks as one [low, high) block a worker, each on its own cache line: the owner takes at the
  * low end, who has run out takes the upper half of the fullest block. One shared counter would be simpler, but costs a
@@ -23,6 +25,8 @@ typedef struct range_loop {
     void *user;
 } range_loop;
 
+enum { WARM_NS = 2000000 }; /* a bound for those who forget to let the workers rest */
+
 static uint64_t pack(uint32_t low, uint32_t high)
 {
     return (uint64_t)high << 32 | low;
@@ -41,13 +45,13 @@ static void run_chunk(const range_loop *loop, uint32_t chunk, uint32_t worker)
 
 static bool take_low(range_block *block, uint32_t *chunk)
 {
-    uint64_t seen = atomic_load_explicit(&block->span, memory_order_relaxed);
+    uint64_t seen = hdi_load(&block->span, memory_order_relaxed);
 
     for (;;) {
         uint32_t low = (uint32_t)seen, high = (uint32_t)(seen >> 32);
         if (low >= high)
             return false;
-        if (atomic_compare_exchange_weak_explicit(&block->span, &seen, pack(low + 1, high), memory_order_relaxed,
+        if (hdi_cas_weak(&block->span, &seen, pack(low + 1, high), memory_order_relaxed,
                                                   memory_order_relaxed)) {
             *chunk = low;
             return true;
@@ -63,7 +67,7 @@ static bool take_half(range_loop *loop, uint32_t *low, uint32_t *high)
         uint64_t span = 0;
         uint32_t most = 0;
         for (uint32_t i = 0; i < loop->block_count; i++) {
-            uint64_t seen = atomic_load_explicit(&loop->blocks[i].span, memory_order_relaxed);
+            uint64_t seen = hdi_load(&loop->blocks[i].span, memory_order_relaxed);
             uint32_t begin = (uint32_t)seen, end = (uint32_t)(seen >> 32);
             if (begin < end && end - begin > most) {
                 most = end - begin;
@@ -75,7 +79,7 @@ static bool take_half(range_loop *loop, uint32_t *low, uint32_t *high)
             return false;
         uint32_t begin = (uint32_t)span, end = (uint32_t)(span >> 32);
         uint32_t middle = begin + most / 2;
-        if (atomic_compare_exchange_strong_explicit(&fullest->span, &span, pack(begin, middle), memory_order_relaxed,
+        if (hdi_cas(&fullest->span, &span, pack(begin, middle), memory_order_relaxed,
                                                     memory_order_relaxed)) {
             *low = middle;
             *high = end;
@@ -97,9 +101,9 @@ static void run_range(void *user, uint32_t worker)
             return;
         /* All but the first lie open to thieves, unless a worker that shares the block has put chunks there meanwhile:
          * then this one runs them all. */
-        uint64_t seen = atomic_load_explicit(&own->span, memory_order_relaxed);
+        uint64_t seen = hdi_load(&own->span, memory_order_relaxed);
         bool empty = (uint32_t)seen >= (uint32_t)(seen >> 32);
-        bool open = empty && atomic_compare_exchange_strong_explicit(&own->span, &seen, pack(low + 1, high),
+        bool open = empty && hdi_cas(&own->span, &seen, pack(low + 1, high),
                                                                      memory_order_relaxed, memory_order_relaxed);
         run_chunk(loop, low++, worker);
         while (!open && low < high)
@@ -145,7 +149,7 @@ void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_rang
     /* Who is in the pool works too and needs one helper less. */
     uint32_t helper_count = loop.block_count - (self ? 1 : 0);
     for (uint32_t i = 0; i < helper_count; i++)
-        helpers[i] = (hd_job){.fn = run_range, .user = &loop};
+        helpers[i] = (hd_job){.fn = run_range, .user = &loop, .critical = self && self->critical};
     if (helper_count > 0)
         hd_jobs_submit(jobs, helpers, helper_count, &counter);
     if (self) {
@@ -157,13 +161,42 @@ void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_rang
     }
 }
 
+void hd_jobs_warm(hd_jobs *jobs)
+{
+    if (!jobs)
+        return;
+    /* relaxed: guards no data. A worker that is late to see it has parked, and its waker has not. */
+    hdi_store(&jobs->warm_until, hdi_clock_ns() + WARM_NS, memory_order_relaxed);
+    if (jobs->enqueue)
+        hdi_host_warm(jobs);
+    else
+        hdi_wake_warm(jobs);
+}
+
+void hd_jobs_rest(hd_jobs *jobs)
+{
+    if (!jobs)
+        return;
+    hdi_store(&jobs->warm_until, 0, memory_order_relaxed);
+    hdi_add(&jobs->rests, 1, memory_order_relaxed);
+    if (jobs->enqueue)
+        hdi_host_take_back(jobs);
+}
+
+static void run_all_here(hd_job *job, uint32_t count)
+{
+    for (uint32_t others = 0; others < 2; others++)
+        for (uint32_t i = 0; i < count; i++)
+            if (job[i].critical != (others == 1))
+                job[i].fn(job[i].user, 0);
+}
+
 void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *counter)
 {
     if (count == 0)
         return;
     if (!jobs) {
-        for (uint32_t i = 0; i < count; i++)
-            job[i].fn(job[i].user, 0);
+        run_all_here(job, count);
         return;
     }
     for (uint32_t i = 0; i < count; i++)

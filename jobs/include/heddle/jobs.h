@@ -1,6 +1,7 @@
-/* heddle/jobs.h: a small job pool: parallel_for, batches of jobs, a wait that helps.
+/* heddle/jobs.h: a small job pool: parallel_for, batches and graphs of jobs, a wait that helps.
  *
- * Every function takes a null pool and then runs everything on the caller, at once, in order: the results are the same. */
+ * The threads are the pool's own, or an engine's (hd_jobs_desc.enqueue), or none: every function takes a null pool and
+ * then runs everything on the caller, at once, in order. The results are the same in all three. */
 #ifndef HEDDLE_JOBS_H
 #define HEDDLE_JOBS_H
 
@@ -19,6 +20,20 @@ enum { HD_MAX_WORKERS = 256 };
 /* Called on the worker, before and after each job that it runs (after: ended true). name: the job's, may be null. */
 typedef void (*hd_profile_fn)(const char *name, uint32_t worker, bool ended, void *user);
 
+/* An engine's own threads in place of the pool's. heddle hands over loops that run its jobs, at most worker_count - 1 at a
+ * time, not single jobs; a loop returns when there has been nothing to do for some time, or after hd_jobs_rest. The host
+ * may run a loop on any thread, at once inside enqueue, late, in any order or not at all: the caller of a wait does what
+ * nobody else does. It may run it more than once, and until the pool is destroyed; what comes too late finds nothing to
+ * do. Worker indices are the pool's: two loops that run at once have two.
+ *
+ * enqueue: arranges for loop(context) to be called; returns a handle for finish, or null if it has been called already.
+ * Called inside submits, waits, parallel_for and warm of any thread, loops included.
+ * finish: returns when the loop of this handle has returned or will not be called any more. Called once for each handle:
+ * for a loop that has come to its end from where enqueue is called, for the others inside hd_jobs_rest and destroy. */
+typedef void (*hd_loop_fn)(void *context);
+typedef void *(*hd_enqueue_fn)(hd_loop_fn loop, void *context, void *user);
+typedef void (*hd_finish_fn)(void *handle, void *user);
+
 typedef struct hd_jobs_desc {
     uint32_t worker_count;     /* threads that work, the caller of a wait included; 0: one a processor that the process
                                   may use (affinity and cgroup quota); at most HD_MAX_WORKERS */
@@ -28,10 +43,14 @@ typedef struct hd_jobs_desc {
     bool pin;                  /* thread i stays on the i-th processor that the process may use, where it is let */
     hd_profile_fn profile;     /* null: none */
     void *profile_user;
+    hd_enqueue_fn enqueue;     /* both null: threads of the pool's own, to which name and pin apply */
+    hd_finish_fn finish;
+    void *host_user;
 } hd_jobs_desc;
 
-/* Starts worker_count - 1 threads. desc may be null. The pool belongs to the caller. HD_OUT_OF_MEMORY when a thread
- * cannot be made, HD_TOO_LARGE beyond HD_MAX_WORKERS; then nothing is left behind. */
+/* Starts worker_count - 1 threads, unless the host's are used. desc may be null. The pool belongs to the caller.
+ * HD_OUT_OF_MEMORY when a thread cannot be made, HD_TOO_LARGE beyond HD_MAX_WORKERS, HD_INVALID_ARGUMENT for one of
+ * enqueue and finish without the other; then nothing is left behind. */
 hd_result hd_jobs_create(const hd_jobs_desc *desc, hd_jobs **out);
 
 /* Joins the threads. Nothing may be submitted or waited for any more. Null is allowed. */
@@ -39,6 +58,13 @@ void hd_jobs_destroy(hd_jobs *jobs);
 
 /* Workers, the caller included: worker indices are below this. 1 for a null pool. */
 uint32_t hd_jobs_worker_count(const hd_jobs *jobs);
+
+/* At the start and at the end of the part of a frame that uses jobs. A worker that sleeps takes 15 to 30 us to wake up;
+ * after warm the workers are awake (no more of them than processors) and look for work until rest, but no longer than
+ * 2 ms without any. rest lets those without work sleep at once, takes loops back from a host, and returns before jobs
+ * that still run end, except in a host's loops. Neither has to be called, nor in pairs. Any thread, not inside a job. */
+void hd_jobs_warm(hd_jobs *jobs);
+void hd_jobs_rest(hd_jobs *jobs);
 
 /* Counts unfinished jobs. All zero is a counter with none. Must live until hd_jobs_wait returned. */
 typedef struct hd_counter {
@@ -52,13 +78,15 @@ typedef struct hd_job {
     hd_job_fn fn;
     void *user;
     const char *name;    /* for the profiler; null: none */
-    hd_counter *counter; /* private from here on: set by submit */
+    hd_counter *counter; /* private, as the next two: set by submit */
     struct hd_job *next;
     uint32_t run;
+    bool critical; /* goes before jobs that are not: what most of a frame waits for. Of 64 jobs that a worker takes one is
+                      of the others, if there are any, so that nothing waits for ever. */
 } hd_job;
 
-/* Submits count jobs that run in any order on any worker. Allocates nothing. Any thread, jobs themselves included.
- * counter is not null, and may be used for several submits before one wait. */
+/* Submits count jobs that run in any order on any worker, critical ones first. Allocates nothing. Any thread, jobs
+ * themselves included. counter is not null, and may be used for several submits before one wait. */
 void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *counter);
 
 /* Runs jobs, not only those of counter, until counter is down to zero. What the jobs wrote is then visible. Any thread:
@@ -69,7 +97,8 @@ void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *coun
 void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter);
 
 /* fn gets [begin, end) of 0 .. count - 1; worker is the index of who runs it, below hd_jobs_worker_count. The split
- * depends on count and grain alone: chunk c is [c * grain, min(count, (c + 1) * grain)). grain 0 is taken as 1. */
+ * depends on count and grain alone: chunk c is [c * grain, min(count, (c + 1) * grain)). grain 0 is taken as 1. Inside a
+ * critical job its helpers are critical. */
 typedef void (*hd_range_fn)(uint32_t begin, uint32_t end, uint32_t worker, void *user);
 void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_range_fn fn, void *user);
 
@@ -84,6 +113,7 @@ typedef struct hd_dag {
     hd_node_fn fn;
     void *user;
     const char *name; /* of all its jobs, for the profiler; null: none. With one worker there are no jobs to tell of. */
+    const bool *critical; /* one a node: of the nodes that are ready those first; null: none is */
 } hd_dag;
 
 /* Private; need not be initialised. */
