@@ -229,10 +229,11 @@ static uint32_t sort_by_first(work *w, uint32_t slot_count, uint32_t *by_first)
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
-                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how, hdi_arena *arena,
-                    hdi_placed *out)
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how,
+                    const hdi_crew *crew, hdi_arena *arena, hdi_placed *out)
 {
     uint32_t n = decl->res_count;
+    (void)crew;
     work w = {.decl = decl, .sizes = sizes, .lifetimes = lifetimes, .out = out, .how = how, .enough = how->enough};
     w.pack = (hdi_pack){.sizes = sizes,
                         .hazards = hazards,

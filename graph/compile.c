@@ -128,11 +128,12 @@ static hd_result sync_again(hdi_tables *t, hdi_arena *arena)
 static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t)
 {
     const hdi_decl *decl = t->decl;
+    const hdi_crew *crew = &t->crew;
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE;
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
-    hd_result result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->sizes, &t->queues, goal, arena,
-                                           &t->schedule, &bad);
+    hd_result result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->sizes, &t->queues, goal, crew,
+                                           arena, &t->schedule, &bad);
     if (result == HD_NO_QUEUE)
         return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, bad), HD_NONE, HD_NONE, NULL);
     lap(desc, HD_PHASE_SCHEDULE, &since);
@@ -148,7 +149,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
                            .search = goal->cap ? goal->window == 1 : goal->order != HD_ORDER_OVERLAP,
                            .enough = goal->cap ? desc->memory_budget : 0};
     if (result == HD_OK)
-        result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, arena,
+        result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, crew, arena,
                            &t->placed);
     lap(desc, HD_PHASE_ALIAS, &since);
     if (result == HD_OK && t->hazards.memory_edge_count)
@@ -238,11 +239,20 @@ static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues)
 }
 
 
+/* Waking others costs more than it brings where there is little to do. */
+static hdi_crew crew_of(hd_graph *graph, const hd_compile_desc *desc, uint32_t pass_count)
+{
+    bool several = pass_count >= graph->parallel_passes;
+    hd_jobs *jobs = several ? desc->jobs : NULL;
+    return (hdi_crew){jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX};
+}
+
 /* Runs the phases and packs their tables into block. */
 static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *t, hdi_block *block,
                          const hd_plan **out)
 {
     hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
+    t->crew = crew_of(graph, desc, t->decl->pass_count);
     hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues));
     hd_result result = run_front(graph, desc, t->decl, t);
     if (result == HD_OK && desc->memory_budget)
@@ -251,7 +261,10 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
         result = run_back(graph, desc, &goal, t);
     if (result == HD_OK)
         result = pack(graph, desc, t, block, out);
-    hdi_arena_reset(&graph->scratch); /* joins its blocks now, so that a second frame that is the same allocates nothing */
+    /* Joins their blocks now, so that a second frame that is the same allocates nothing. */
+    hdi_arena_reset(&graph->scratch);
+    for (int i = 0; t->crew.several_parts && i < HDI_MOST_PARTS; i++)
+        hdi_arena_reset(&graph->part[i]);
     return result;
 }
 

@@ -198,6 +198,10 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     graph->allocator = desc->allocator;
     graph->log = desc->log;
     hdi_arena_init(&graph->scratch, &graph->allocator);
+    for (int i = 0; i < HDI_MOST_PARTS; i++)
+        hdi_arena_init(&graph->part[i], &graph->allocator);
+    graph->region_passes = HDI_REGION_PASSES;
+    graph->parallel_passes = HDI_PARALLEL_PASSES;
     pthread_mutex_init(&graph->lists.mutex, NULL);
     hd_graph_set_name(graph, desc->name);
     hd_result result = hdi_cache_init(&graph->cache, &graph->allocator, desc->plans);
@@ -240,6 +244,8 @@ void hd_graph_destroy(hd_graph *graph)
     free_columns(graph, versions, COUNT(versions), graph->capacity.version);
     free_columns(graph, late, COUNT(late), graph->capacity.late);
     hdi_arena_free(&graph->scratch);
+    for (int i = 0; i < HDI_MOST_PARTS; i++)
+        hdi_arena_free(&graph->part[i]);
     hdi_lists_free(graph);
     hdi_cache_free(&graph->cache, &graph->allocator);
     hdi_block_free(&graph->plan, &graph->allocator);

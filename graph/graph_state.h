@@ -8,6 +8,9 @@
 #include "cache.h"
 #include "tables.h"
 
+/* How long the regions of a long frame are (crew.h), and below what a frame is compiled by the caller alone. */
+enum { HDI_REGION_PASSES = 512, HDI_PARALLEL_PASSES = 2000 };
+
 /* Capacity of one group of columns that grow together. */
 typedef struct hdi_capacity {
     uint32_t pass, res, use, range, access, version, late;
@@ -72,6 +75,9 @@ struct hd_graph {
     uint32_t *late_use, *late_end;
 
     hdi_arena scratch; /* what phases leave to later phases of the same compile */
+    hdi_arena part[HDI_MOST_PARTS];
+    /* HDI_REGION_PASSES, HDI_PARALLEL_PASSES; tests make them smaller. */
+    uint32_t region_passes, parallel_passes;
     hdi_cache cache;
     hdi_block plan; /* of a compile whose plan the cache does not keep */
     hdi_fgt_lines lines;

@@ -38,6 +38,8 @@ static void number_all(const hdi_schedule *schedule, const hdi_extras *extras, u
         if (epoch->extra != HDI_NONE)
             epoch->extra = final_of[epoch->extra];
     }
+    for (uint32_t k = 1; k < schedule->region_count; k++)
+        out->region_begin[k] = final_of[schedule->region_begin[k] - 1] + 1;
     for (uint32_t e = 0; e < out->memory_edge_count; e++)
         out->memory_edge[e] = (hdi_edge){final_of[schedule->edge[e].from], final_of[schedule->edge[e].to]};
 }
@@ -52,8 +54,11 @@ static hd_result renumber(const hdi_hazard_work *w, hdi_edge *edges)
     out->slot_queue = HDI_ARENA_ARRAY(w->arena, uint8_t, total);
     out->slot_group = schedule->slot_group ? HDI_ARENA_ARRAY(w->arena, uint32_t, total) : NULL;
     out->memory_edge = HDI_ARENA_ARRAY(w->arena, hdi_edge, schedule->edge_count);
+    out->region_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)schedule->region_count + 1);
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
+    out->region_begin[0] = 0;
+    out->region_begin[schedule->region_count] = total;
     number_all(schedule, &w->extras, final_of, out);
     for (uint32_t e = 0; e < w->edge_count; e++)
         edges[e] = (hdi_edge){final_of[edges[e].from], final_of[edges[e].to]};
@@ -88,6 +93,8 @@ hd_result hdi_number_slots(const hdi_hazard_work *w)
     out->slot_count = total;
     out->edge_count = w->edge_count;
     out->memory_edge_count = schedule->edge_count;
+    out->region_count = schedule->region_count;
+    out->region_begin = schedule->region_begin;
     out->slot_pass = schedule->slot_pass;
     out->slot_queue = schedule->slot_queue;
     out->slot_group = schedule->slot_group;

@@ -2,6 +2,7 @@
 #ifndef HDI_PHASES_H
 #define HDI_PHASES_H
 
+#include "crew.h"
 #include "tables.h"
 
 /* ---- the queue set: the engine's queues, then the host queue if the graph has host passes ---- */
@@ -112,6 +113,7 @@ typedef struct hdi_schedule {
     uint32_t *slot_pass;
     uint8_t *slot_queue;
     uint32_t *slot_group; /* with one GPU queue: no barrier is needed inside a group; null with several */
+    uint32_t region_count, *region_begin; /* slots, + 1: a long frame is one region behind another */
     hdi_edge *edge;       /* waits that free memory, between queues */
     uint64_t peak_bytes;  /* of transient memory by rank: less cannot be asked for */
     double makespan_us;   /* with several queues */
@@ -127,7 +129,8 @@ typedef struct hdi_goal {
 /* *bad_pass: one that no queue of the set can run (HD_NO_QUEUE). */
 hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,
                               const hdi_depends *depends, const hdi_sizes *sizes, const hdi_queues *queues,
-                              const hdi_goal *goal, hdi_arena *arena, hdi_schedule *out, uint32_t *bad_pass);
+                              const hdi_goal *goal, const hdi_crew *crew, hdi_arena *arena, hdi_schedule *out,
+                              uint32_t *bad_pass);
 
 /* ---- hazard: what each segment goes through, in the order of the schedule ---- */
 
@@ -153,6 +156,7 @@ typedef struct hdi_hazards {
     uint8_t *slot_queue;
     uint32_t *slot_pos;                      /* place on its queue */
     uint32_t *slot_group;                    /* of the schedule; null with several GPU queues */
+    uint32_t region_count, *region_begin;    /* those of the schedule, in slots as they are numbered here */
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
     uint32_t *entry_slot, *entry_use;
@@ -240,8 +244,8 @@ hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, con
                            const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, hdi_edge **edge,
                            uint32_t *edge_count);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
-                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how, hdi_arena *arena,
-                    hdi_placed *out);
+                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how,
+                    const hdi_crew *crew, hdi_arena *arena, hdi_placed *out);
 
 /* ---- merge: only when asked for ---- */
 
@@ -283,6 +287,7 @@ hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
 
 typedef struct hdi_tables {
     const hdi_decl *decl; /* that of versions */
+    hdi_crew crew;
     hdi_queues queues;
     hdi_versions versions;
     hdi_frozen frozen;

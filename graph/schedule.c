@@ -12,7 +12,11 @@
  *   memory    groups within the memory that the passes need by rank
  *   declared  as declared; groups end where a dependence, a layout or the memory says so
  *
- * Serial. */
+ * A scheduler takes one pass after another, so a long frame is cut into regions, runs of ranks that are scheduled side by
+ * side, as if everything before were done: the order of the frame is that of its regions. Where they end depends on the
+ * ranks and on the bytes alive there, and on nothing else; so there is the same plan with any number of workers. Letting
+ * later phases stream behind one scheduler instead would leave the frame waiting for it, and it takes a third of all.
+ * A cut costs what could have been moved across it: a group, or on several queues what these wait for one another. */
 
 enum { WINDOW = 64, LIST_WINDOW = 48, WIDE_WINDOW = 80 };
 #define SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait */
@@ -60,16 +64,21 @@ static hd_result number_ranks(hdi_sched *s, const hdi_kept *kept, uint32_t *bad_
 static void find_levels(hdi_sched *s)
 {
     const hdi_depends *depends = s->depends;
+    const uint32_t *pass_rank = s->pass_rank;
+    uint32_t rank_begin = s->rank_begin;
     uint32_t *level = s->pass_level, *next = s->pass_float, depth = 0;
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         uint32_t p = s->rank_pass[rank], end = depends->pred_begin[p + 1], deepest = 0;
         for (uint32_t e = depends->pred_begin[p]; e < end; e++) {
-            uint32_t before = level[depends->pred[e]] + 1;
-            deepest = before > deepest ? before : deepest;
+            uint32_t before = depends->pred[e];
+            if (rank_begin && pass_rank[before] < rank_begin)
+                continue;
+            deepest = level[before] + 1 > deepest ? level[before] + 1 : deepest;
         }
         for (uint32_t e = depends->pred_begin[p]; e < end; e++) {
-            uint32_t *first = &next[depends->pred[e]];
-            *first = deepest < *first ? deepest : *first;
+            uint32_t before = depends->pred[e];
+            if (!rank_begin || pass_rank[before] >= rank_begin)
+                next[before] = deepest < next[before] ? deepest : next[before];
         }
         level[p] = deepest;
         next[p] = HDI_NONE; /* level of its first consumer */
@@ -104,9 +113,9 @@ static void flag_passes(hdi_sched *s, const res_look *look)
     }
 }
 
-/* Who uses what when; which images are read in several layouts, what is overwritten by several, and by whom; and how
- * much is alive when passes run by rank. */
-static bool look_at_uses(hdi_sched *s)
+/* Who uses what when; which images are read in several layouts and what is overwritten by several, *flagged where there
+ * is any; and how much is alive when passes run by rank. */
+static bool look_at_uses(hdi_sched *s, const res_look **flagged)
 {
     const hdi_decl *decl = s->decl;
     res_look *look = HDI_ARENA_ZEROED(s->arena, res_look, decl->res_count);
@@ -132,8 +141,7 @@ static bool look_at_uses(hdi_sched *s)
         }
     }
     memset(s->pass_mixed, 0, decl->pass_count);
-    if (any)
-        flag_passes(s, look);
+    *flagged = any ? look : NULL;
     memset(s->rank_live, 0, ((size_t)s->kept_count + 1) * sizeof(*s->rank_live));
     for (uint32_t r = 0; r < decl->res_count; r++) {
         s->res_uses[r] = look[r].uses;
@@ -154,7 +162,28 @@ static bool look_at_uses(hdi_sched *s)
     return true;
 }
 
-static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass)
+/* Columns that the schedulers need while they run. */
+static void make_columns(hdi_sched *s)
+{
+    size_t passes = s->decl->pass_count, resources = s->decl->res_count, queues = s->queues->count;
+    s->pass_left = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
+    s->pass_net = HDI_ARENA_ARRAY(s->arena, int64_t, passes);
+    s->res_left = HDI_ARENA_ARRAY(s->arena, uint32_t, resources);
+    if (s->queues->gpu_count == 1) {
+        s->pass_due = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
+        return;
+    }
+    s->pass_ready_at = HDI_ARENA_ARRAY(s->arena, float, passes);
+    s->pass_path = HDI_ARENA_ARRAY(s->arena, float, passes);
+    s->pass_may_run = HDI_ARENA_ARRAY(s->arena, uint16_t, passes);
+    s->pass_queue_start = HDI_ARENA_ARRAY(s->arena, float, passes * queues);
+    s->pass_queue_group = HDI_ARENA_ARRAY(s->arena, uint32_t, passes * queues);
+    s->pass_queue_clock = HDI_ARENA_ARRAY(s->arena, uint32_t, passes * queues);
+    s->res_queue_last = HDI_ARENA_ARRAY(s->arena, uint32_t, resources * queues);
+}
+
+static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,
+                         const res_look **look)
 {
     const hdi_decl *decl = s->decl;
     hdi_arena *arena = s->arena;
@@ -168,6 +197,7 @@ static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *si
     s->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     s->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     s->rank_live = HDI_ARENA_ARRAY(arena, uint64_t, (size_t)kept->kept_count + 1);
+    make_columns(s);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hd_result result = number_ranks(s, kept, bad_pass);
@@ -176,8 +206,31 @@ static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *si
     /* What shares memory with nobody costs the same in every order. */
     for (uint32_t r = 0; r < decl->res_count; r++)
         s->res_bytes[r] = sizes->res_persistent[r] || decl->res_flags[r] & HDI_RES_HOST ? 0 : sizes->need[r].bytes;
-    find_levels(s);
-    return look_at_uses(s) ? HD_OK : HD_OUT_OF_MEMORY;
+    return look_at_uses(s, look) ? HD_OK : HD_OUT_OF_MEMORY;
+}
+
+void hdi_sched_begin(const hdi_sched *s, uint32_t *res_left, uint8_t *res_open)
+{
+    const hdi_decl *decl = s->decl;
+    if (s->whole) {
+        memcpy(res_left, s->res_uses, decl->res_count * sizeof(*res_left));
+        return;
+    }
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+        uint32_t p = s->rank_pass[rank];
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            uint32_t res = decl->use_res[u];
+            bool closes = hdi_sched_has(s, s->res_last[res]);
+            if (s->res_first[res] >= s->rank_begin) {
+                if (closes)
+                    res_left[res] = s->res_uses[res];
+                continue;
+            }
+            if (closes)
+                res_left[res] = res_open[res] ? res_left[res] + 1 : 1;
+            res_open[res] = 1;
+        }
+    }
 }
 
 /* ---- one GPU queue ---- */
@@ -232,9 +285,7 @@ static bounds find_bounds(const hdi_sched *s)
 {
     const hdi_decl *decl = s->decl;
     double all = 0.0, gfx = 0.0, chain = 0.0;
-    float *path = HDI_ARENA_ZEROED(s->arena, float, decl->pass_count);
-    if (!path)
-        return (bounds){0.0, 0.0};
+    float *path = s->pass_path; /* the scheduler fills it anew */
     uint32_t gfx_queues = 0, wide_queues = 0;
     for (uint32_t q = 0; q < s->queues->gpu_count; q++) {
         gfx_queues += s->queues->kind[q] == HD_QUEUE_GFX;
@@ -242,11 +293,15 @@ static bounds find_bounds(const hdi_sched *s)
     }
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         uint32_t p = s->rank_pass[rank];
+        bool follows = false;
+        path[p] = 0.0f;
         for (uint32_t e = s->depends->pred_begin[p]; e < s->depends->pred_begin[p + 1]; e++) {
-            float before = path[s->depends->pred[e]];
-            path[p] = before > path[p] ? before : path[p];
+            uint32_t before = s->depends->pred[e];
+            if (!s->whole && s->pass_rank[before] < s->rank_begin)
+                continue;
+            follows = true;
+            path[p] = path[before] > path[p] ? path[before] : path[p];
         }
-        bool follows = s->depends->pred_begin[p] != s->depends->pred_begin[p + 1];
         path[p] += decl->pass_cost[p] + (follows ? (float)HDI_DRAIN_US : 0.0f);
         chain = (double)path[p] > chain ? (double)path[p] : chain;
         uint32_t type = decl->pass_type[p];
@@ -287,24 +342,181 @@ static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sc
     return result;
 }
 
+/* ---- regions ---- */
+
+typedef struct region {
+    hdi_sched s;
+    hdi_schedule out;
+    hdi_arena_mark mark;
+    hd_result result;
+} region;
+
+typedef struct work {
+    const hdi_goal *goal;
+    region *region;
+    const res_look *look;
+} work;
+
+/* The first rank of each region but the first: about evenly, where the least is alive. */
+static uint32_t cut(const hdi_sched *s, uint32_t region_passes, uint32_t *begin)
+{
+    uint32_t kept = s->kept_count, count = kept / region_passes;
+    count = count < 4 ? 1 : count < HDI_MOST_PARTS ? count : HDI_MOST_PARTS;
+    begin[0] = 0;
+    for (uint32_t k = 1; k < count; k++) {
+        uint32_t middle = hdi_range_begin(kept, count, k), reach = kept / count / 8, best = middle;
+        for (uint32_t rank = middle - reach; rank < middle + reach; rank++)
+            best = s->rank_live[rank] < s->rank_live[best] ? rank : best;
+        begin[k] = best;
+    }
+    begin[count] = kept;
+    return count;
+}
+
+static uint32_t region_of(const uint32_t *begin, uint32_t count, uint32_t rank)
+{
+    uint32_t k = (uint32_t)((uint64_t)rank * count / begin[count]);
+    while (begin[k] > rank)
+        k--;
+    while (begin[k + 1] <= rank)
+        k++;
+    return k;
+}
+
+static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count, region *r)
+{
+    const hdi_decl *decl = s->decl;
+    for (uint32_t k = 0; k < count; k++) {
+        hdi_sched *of = &r[k].s;
+        r[k] = (region){.s = *s};
+        of->whole = count == 1;
+        of->use_count = decl->use_count;
+        if (count == 1)
+            return;
+        of->arena = &crew->arena[k];
+        of->rank_begin = begin[k];
+        of->kept_count = begin[k + 1] - begin[k];
+        of->rank_pass += begin[k];
+        of->rank_live += begin[k];
+        of->use_count = decl->pass_use_begin[s->rank_pass[begin[k + 1] - 1] + 1] - decl->pass_use_begin[of->rank_pass[0]];
+        r[k].mark = hdi_arena_here(of->arena);
+    }
+    for (uint32_t i = 0; i < decl->res_count; i++) {
+        if (s->res_bytes[i] == 0 || s->res_uses[i] == 0)
+            continue;
+        uint32_t k = region_of(begin, count, s->res_first[i]);
+        for (k++; k < count && begin[k] <= s->res_last[i]; k++)
+            r[k].s.live_bytes += (int64_t)s->res_bytes[i];
+    }
+}
+
+static void run_region(uint32_t part, void *user)
+{
+    const work *w = user;
+    region *r = &w->region[part];
+    if (w->look)
+        flag_passes(&r->s, w->look);
+    find_levels(&r->s);
+    r->result = r->s.queues->gpu_count == 1 ? one_queue(&r->s, w->goal, &r->out) : several_queues(&r->s, w->goal, &r->out);
+}
+
+/* Whoever comes first on its queue in a region waits for what the other queues had before. */
+static uint32_t add_edges(const hdi_schedule *out, uint32_t queues, hdi_edge *edge)
+{
+    uint32_t count = 0, newest[HD_MAX_QUEUES];
+    memset(newest, 0xff, sizeof(newest));
+    for (uint32_t k = 0; k < out->region_count; k++) {
+        uint32_t before[HD_MAX_QUEUES], begun = 0;
+        memcpy(before, newest, sizeof(before));
+        for (uint32_t slot = out->region_begin[k]; slot < out->region_begin[k + 1]; slot++) {
+            uint32_t q = out->slot_queue[slot];
+            newest[q] = slot;
+            for (uint32_t other = 0; !(begun >> q & 1) && other < queues; other++) {
+                if (other != q && before[other] != HDI_NONE)
+                    edge[count++] = (hdi_edge){before[other], slot};
+            }
+            begun |= 1u << q;
+        }
+    }
+    return count;
+}
+
+/* One region behind another. */
+static hd_result join_regions(const hdi_sched *s, const hdi_crew *crew, region *r, hdi_schedule *out)
+{
+    uint32_t count = out->region_count, queues = s->queues->count;
+    size_t edges = s->queues->gpu_count > 1 ? (size_t)count * queues * queues : 0;
+    for (uint32_t k = 0; k < count; k++)
+        edges += r[k].out.edge_count;
+    out->slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count);
+    out->slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count);
+    out->slot_group = s->queues->gpu_count == 1 ? HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count) : NULL;
+    out->edge = HDI_ARENA_ARRAY(s->arena, hdi_edge, edges);
+    if (s->arena->failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t k = 0; k < count; k++) {
+        const hdi_schedule *of = &r[k].out;
+        uint32_t at = out->slot_count;
+        memcpy(out->slot_pass + at, of->slot_pass, of->slot_count * sizeof(*of->slot_pass));
+        memcpy(out->slot_queue + at, of->slot_queue, of->slot_count * sizeof(*of->slot_queue));
+        for (uint32_t i = 0; out->slot_group && i < of->slot_count; i++)
+            out->slot_group[at + i] = of->slot_group[i] + out->group_count;
+        for (uint32_t e = 0; e < of->edge_count; e++)
+            out->edge[out->edge_count++] = (hdi_edge){of->edge[e].from + at, of->edge[e].to + at};
+        out->slot_count += of->slot_count;
+        out->group_count += of->group_count ? of->group_count - 1 : 0; /* they count from 1 */
+        out->makespan_us += of->makespan_us;
+        hdi_arena_keep(&crew->arena[k], r[k].mark, NULL, 0);
+    }
+    out->group_count++;
+    if (s->queues->gpu_count > 1)
+        out->edge_count += add_edges(out, queues, out->edge + out->edge_count);
+    return HD_OK;
+}
+
+static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi_crew *crew, const res_look *look,
+                             hdi_schedule *out)
+{
+    uint32_t begin[HDI_MOST_PARTS + 1], count = cut(s, crew->region_passes, begin);
+    region *r = hdi_arena_array(s->arena, count, sizeof(*r));
+    uint32_t *region_begin = HDI_ARENA_ARRAY(s->arena, uint32_t, (size_t)count + 1);
+    if (s->arena->failed)
+        return HD_OUT_OF_MEMORY;
+    describe(s, crew, begin, count, r);
+    work w = {goal, r, look};
+    hdi_crew_parts(crew, count, run_region, &w);
+    for (uint32_t k = 0; k < count; k++) {
+        if (r[k].result != HD_OK)
+            return r[k].result;
+    }
+    memcpy(region_begin, begin, ((size_t)count + 1) * sizeof(*begin));
+    if (count == 1)
+        *out = r[0].out;
+    out->region_count = count;
+    out->region_begin = region_begin; /* ranks of a region are its slots */
+    return count == 1 ? HD_OK : join_regions(s, crew, r, out);
+}
+
 hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,
                               const hdi_depends *depends, const hdi_sizes *sizes, const hdi_queues *queues,
-                              const hdi_goal *goal, hdi_arena *arena, hdi_schedule *out, uint32_t *bad_pass)
+                              const hdi_goal *goal, const hdi_crew *crew, hdi_arena *arena, hdi_schedule *out,
+                              uint32_t *bad_pass)
 {
     hdi_sched s = {.decl = decl, .frozen = frozen, .depends = depends, .queues = queues, .arena = arena};
     hdi_arena_mark mark = hdi_arena_here(arena);
+    const res_look *look = NULL;
     *out = (hdi_schedule){0};
-    hd_result result = prepare(&s, kept, sizes, bad_pass);
-    if (result != HD_OK)
-        return result;
-    result = queues->gpu_count == 1 ? one_queue(&s, goal, out) : several_queues(&s, goal, out);
+    hd_result result = prepare(&s, kept, sizes, bad_pass, &look);
+    if (result == HD_OK)
+        result = run_regions(&s, goal, crew, look, out);
     out->peak_bytes = s.peak;
     if (result != HD_OK)
         return result;
-    const hdi_arena_kept out_arrays[] = {{&out->slot_pass, out->slot_count * sizeof(*out->slot_pass)},
+    const hdi_arena_kept out_arrays[] = {{&out->region_begin, ((size_t)out->region_count + 1) * sizeof(*out->region_begin)},
+                                         {&out->slot_pass, out->slot_count * sizeof(*out->slot_pass)},
                                          {&out->slot_queue, out->slot_count * sizeof(*out->slot_queue)},
                                          {&out->slot_group, out->slot_count * sizeof(*out->slot_group)},
                                          {&out->edge, out->edge_count * sizeof(*out->edge)}};
-    hdi_arena_keep(arena, mark, out_arrays, 4);
+    hdi_arena_keep(arena, mark, out_arrays, 5);
     return HD_OK;
 }

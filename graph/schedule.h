@@ -2,10 +2,12 @@
 #ifndef HDI_SCHEDULE_H
 #define HDI_SCHEDULE_H
 
+#include "crew.h"
 #include "phases.h"
 
-/* What both schedulers read. Ranks are kept passes in the order that they fall back to: as declared, unless the memory
- * order found a leaner one. */
+/* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes in
+ * the order that they fall back to: as declared. A region starts where all of earlier ranks is done, and leaves what is of
+ * later ones alone; so regions have nothing to do with one another. Its columns by rank begin with its own first rank. */
 typedef struct hdi_sched {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -13,6 +15,10 @@ typedef struct hdi_sched {
     const hdi_queues *queues;
     hdi_arena *arena;
     uint32_t kept_count, depth; /* depth: passes on the longest chain of dependences */
+    uint32_t rank_begin; /* of its first; ranks in pass_rank, res_first and res_last are of the frame */
+    bool whole;          /* it is all of the frame */
+    uint32_t use_count;  /* by its passes */
+    int64_t live_bytes;  /* that earlier ranks have opened and not closed */
     uint32_t *rank_pass, *pass_rank;
     uint32_t *pass_level;  /* passes before it on its longest chain */
     uint32_t *pass_float;  /* levels that it can wait without its first consumer waiting */
@@ -21,8 +27,31 @@ typedef struct hdi_sched {
     uint32_t *res_uses;    /* by kept passes */
     uint32_t *res_first, *res_last; /* ranks; only where res_bytes */
     uint64_t *rank_live;   /* bytes alive at each rank when passes run by rank */
-    uint64_t peak;         /* most of rank_live */
+    uint64_t peak;         /* most of rank_live, in all of the frame */
+    /* Columns of the schedulers by pass and by resource: regions share them, as each writes what is its own. */
+    uint32_t *pass_left, *pass_due, *res_left, *pass_queue_group, *pass_queue_clock, *res_queue_last;
+    int64_t *pass_net;
+    float *pass_ready_at, *pass_path, *pass_queue_start;
+    uint16_t *pass_may_run;
 } hdi_sched;
+
+/* Whether a rank of the frame lies in it or, of what follows passes of its own, in a later one. */
+static inline bool hdi_sched_has(const hdi_sched *s, uint32_t rank)
+{
+    return rank - s->rank_begin < s->kept_count;
+}
+/* Of the passes that a pass of it depends on, how many are in it. */
+static inline uint32_t hdi_sched_preds(const hdi_sched *s, uint32_t pass)
+{
+    uint32_t begin = s->depends->pred_begin[pass], end = s->depends->pred_begin[pass + 1], count = 0;
+    if (s->whole)
+        return end - begin;
+    for (uint32_t e = begin; e < end; e++)
+        count += s->pass_rank[s->depends->pred[e]] >= s->rank_begin;
+    return count;
+}
+/* Counts of uses to come, of resources whose last one is in it, and who is open from the start. */
+void hdi_sched_begin(const hdi_sched *s, uint32_t *res_left, uint8_t *res_open);
 
 enum {
     HDI_MIXED_LAYOUTS = 1, /* reads an image that others read in another layout */

@@ -17,7 +17,13 @@
  *
  * A pass whose consumers must wait for longer chains anyway may wait too (wait_in_float): what it opens lives shorter.
  * Inside a group, passes that open more than they close come first: then the group's bytes are alive at once at some
- * moment, and the heap is no larger than the peak. O(uses + edges + groups * window). Serial. */
+ * moment, and the heap is no larger than the peak. O(uses + edges + groups * window). Serial, but for regions. */
+
+/* The newest group that reads a segment of an image in one of several layouts, and which. By the lowest bits of the
+ * segment, the next free place where others have those too: neighbours, as the images of a region mostly are, have not. */
+typedef struct note {
+    uint32_t seg, group, layout; /* group 0: free */
+} note;
 
 typedef struct work {
     const hdi_sched *s;
@@ -30,8 +36,8 @@ typedef struct work {
     uint8_t *done;          /* per rank */
     uint32_t *res_left;     /* uses not taken yet */
     uint8_t *res_open;
-    uint32_t *seg_group;    /* newest group that uses a segment of an image, and in which layout */
-    uint32_t *seg_layout;
+    note *note;
+    uint32_t note_mask;
     int64_t *early_first;   /* per rank: bytes opened before their first rank */
     int64_t *early_last;    /* per rank: bytes closed before their last rank */
     int64_t early;          /* bytes that are alive at the oldest rank and would not be by rank, less those the other way */
@@ -57,6 +63,34 @@ static int64_t opens(const work *w, uint32_t pass)
     return bytes;
 }
 
+/* Segments of images that passes with HDI_MIXED_LAYOUTS read. */
+static uint64_t count_mixed(const hdi_sched *s)
+{
+    const hdi_decl *decl = s->decl;
+    uint64_t count = 0;
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+        uint32_t p = s->rank_pass[rank];
+        for (uint32_t u = decl->pass_use_begin[p]; s->pass_mixed[p] & HDI_MIXED_LAYOUTS && u < decl->pass_use_begin[p + 1]; u++) {
+            if (decl->use_flags[u] & (HDI_USE_WRITES | HDI_USE_BUFFER))
+                continue;
+            hdi_span span = hdi_use_span(decl, s->frozen, u);
+            count += (uint64_t)span.rows * span.cols;
+        }
+    }
+    return count;
+}
+
+static bool prepare_notes(work *w)
+{
+    uint64_t need = 2 * count_mixed(w->s), places = 1;
+    need = need < w->s->frozen->seg_count ? need : w->s->frozen->seg_count;
+    while (places < need)
+        places *= 2;
+    w->note = HDI_ARENA_ZEROED(w->s->arena, note, places);
+    w->note_mask = (uint32_t)(places - 1);
+    return w->note != NULL;
+}
+
 static bool prepare(work *w)
 {
     const hdi_sched *s = w->s;
@@ -64,27 +98,27 @@ static bool prepare(work *w)
     hdi_arena *arena = s->arena;
     uint32_t kept = s->kept_count;
     w->ready = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)hdi_bit_words(kept) + 1);
-    w->left = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
-    w->net = HDI_ARENA_ARRAY(arena, int64_t, decl->pass_count);
-    w->due = HDI_ARENA_ZEROED(arena, uint32_t, decl->pass_count);
+    w->left = s->pass_left;
+    w->net = s->pass_net;
+    w->due = s->pass_due;
     w->done = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)kept + 1);
-    w->res_left = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    w->res_left = s->res_left;
     w->res_open = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
-    w->seg_group = HDI_ARENA_ZEROED(arena, uint32_t, s->frozen->seg_count);
-    w->seg_layout = HDI_ARENA_ARRAY(arena, uint32_t, s->frozen->seg_count);
     w->early_first = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
     w->early_last = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
-    w->closed = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    w->closed = HDI_ARENA_ARRAY(arena, uint32_t, s->use_count);
     w->out->slot_pass = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->out->slot_queue = HDI_ARENA_ARRAY(arena, uint8_t, kept);
     w->out->slot_group = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->out->slot_count = 0;
-    if (arena->failed)
+    if (!prepare_notes(w) || arena->failed)
         return false;
-    memcpy(w->res_left, s->res_uses, decl->res_count * sizeof(*w->res_left));
+    hdi_sched_begin(s, w->res_left, w->res_open);
+    w->live = s->live_bytes;
     for (uint32_t rank = 0; rank < kept; rank++) {
         uint32_t p = s->rank_pass[rank];
-        w->left[p] = s->depends->pred_begin[p + 1] - s->depends->pred_begin[p];
+        w->left[p] = hdi_sched_preds(s, p);
+        w->due[p] = 0;
         if (w->left[p])
             continue;
         hdi_bit_set(w->ready, rank);
@@ -95,8 +129,17 @@ static bool prepare(work *w)
 
 /* ---- may a pass join? ---- */
 
-/* Whether readers of one content in this group want the layouts that a pass wants; note: they do from here on. */
-static bool meet_layouts(work *w, uint32_t pass, bool note)
+/* Of a segment, or where it belongs. */
+static note *find_note(const work *w, uint32_t seg)
+{
+    uint32_t at = seg & w->note_mask;
+    while (w->note[at].group && w->note[at].seg != seg)
+        at = (at + 1) & w->note_mask;
+    return &w->note[at];
+}
+
+/* Whether readers of one content in this group want the layouts that a pass wants; keep: they do from here on. */
+static bool meet_layouts(work *w, uint32_t pass, bool keep)
 {
     const hdi_decl *decl = w->s->decl;
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
@@ -107,12 +150,11 @@ static bool meet_layouts(work *w, uint32_t pass, bool note)
         for (uint32_t row = 0; row < span.rows; row++) {
             uint32_t first = span.base + row * span.stride;
             for (uint32_t seg = first; seg < first + span.cols; seg++) {
-                if (note) {
-                    w->seg_group[seg] = w->group;
-                    w->seg_layout[seg] = access->layout;
-                } else if (w->seg_group[seg] == w->group && w->seg_layout[seg] != access->layout) {
+                note *newest = find_note(w, seg);
+                if (keep)
+                    *newest = (note){seg, w->group, access->layout};
+                else if (newest->group == w->group && newest->layout != access->layout)
                     return false;
-                }
             }
         }
     }
@@ -156,13 +198,14 @@ static void open_resource(work *w, uint32_t res)
 {
     const hdi_sched *s = w->s;
     int64_t bytes = (int64_t)s->res_bytes[res];
+    uint32_t first = s->res_first[res] - s->rank_begin;
     w->res_open[res] = 1;
     w->live += bytes;
-    if (bytes && s->res_first[res] > w->oldest) {
-        w->early_first[s->res_first[res]] += bytes;
+    if (bytes && first > w->oldest) {
+        w->early_first[first] += bytes;
         w->early += bytes;
         w->scan_room -= bytes;
-        if (s->res_first[res] > w->scan_at) /* else the scan is where it counts by rank */
+        if (first > w->scan_at) /* else the scan is where it counts by rank */
             w->scan_sum += bytes;
     }
 }
@@ -178,7 +221,7 @@ static void take(work *w, uint32_t rank, uint32_t pass)
         if (!w->res_open[res])
             open_resource(w, res);
         int64_t bytes = (int64_t)s->res_bytes[res];
-        if (--w->res_left[res] || !bytes)
+        if (!bytes || !(s->whole || hdi_sched_has(s, s->res_last[res])) || --w->res_left[res])
             continue;
         w->closed[w->closed_count++] = res;
         closed += bytes;
@@ -235,18 +278,22 @@ static void end_group(work *w)
         uint32_t p = w->out->slot_pass[i];
         for (uint32_t e = depends->succ_begin[p]; e < depends->succ_begin[p + 1]; e++) {
             uint32_t next = depends->succ[e];
+            uint32_t rank = s->pass_rank[next] - s->rank_begin;
+            if (!s->whole && rank >= s->kept_count)
+                continue;
             if (--w->left[next])
                 continue;
-            hdi_bit_set(w->ready, s->pass_rank[next]);
+            hdi_bit_set(w->ready, rank);
             w->net[next] = opens(w, next);
             w->due[next] = w->group + 1 + s->pass_float[next];
         }
     }
     for (uint32_t i = 0; i < w->closed_count; i++) {
         uint32_t res = w->closed[i];
-        if (s->res_last[res] < w->oldest)
+        uint32_t last = s->res_last[res] - s->rank_begin;
+        if (last < w->oldest)
             continue;
-        w->early_last[s->res_last[res]] += (int64_t)s->res_bytes[res];
+        w->early_last[last] += (int64_t)s->res_bytes[res];
         w->early -= (int64_t)s->res_bytes[res];
     }
     w->closed_count = 0;
@@ -255,6 +302,15 @@ static void end_group(work *w)
     w->closing = w->closing_late = 0;
     w->scan_begin = HDI_NONE;
     w->group++;
+}
+
+/* A region is short: that it will have too many groups shows soon. */
+static uint32_t most_groups(const work *w)
+{
+    enum { FEW = 16 };
+    if (w->s->whole || w->rules->most == HDI_NONE)
+        return w->rules->most;
+    return FEW + (uint32_t)((uint64_t)w->rules->most * w->out->slot_count / w->s->kept_count);
 }
 
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_schedule *out)
@@ -266,7 +322,7 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_s
     if (!prepare(&w))
         return false;
     while (out->slot_count < kept) {
-        if (w.group > rules->most)
+        if (w.group > most_groups(&w))
             return false;
         w.group_begin = out->slot_count;
         fill_group(&w);

@@ -14,7 +14,8 @@
  * does not know to be free waits for those who freed them, and that wait becomes an edge of the plan. So alias.c later
  * finds what the cap promised.
  *
- * O(passes * window * queues + edges * queues). Serial. */
+ * O(passes * window * queues + edges * queues). Serial, but for regions: each begins as if no queue had anything to do,
+ * and waits of its first slots (schedule.c) make what earlier ones have closed free for everybody. */
 
 /* How many closed resources of a queue are looked at, from the oldest whose bytes are not all taken. */
 enum { LOOK = 32 };
@@ -331,18 +332,21 @@ static void take_uses(work *w, uint32_t pass, uint32_t queue)
         uint32_t res = decl->use_res[u];
         int64_t bytes = (int64_t)s->res_bytes[res];
         if (!w->res_open[res]) {
+            uint32_t first = s->res_first[res] - s->rank_begin;
             w->res_open[res] = 1;
-            if (s->res_first[res] > w->oldest) {
-                w->early_first[s->res_first[res]] += bytes;
+            if (first > w->oldest) {
+                w->early_first[first] += bytes;
                 w->early += bytes;
             }
         }
+        if (!bytes || !(s->whole || hdi_sched_has(s, s->res_last[res])))
+            continue; /* another region closes it */
         w->res_last[(size_t)res * w->queues + queue] = w->placed[queue] + 1;
-        if (--w->res_left[res] || !bytes)
+        if (--w->res_left[res])
             continue;
         w->closed[queue].left[w->closed[queue].count] = bytes;
         w->closed[queue].res[w->closed[queue].count++] = res;
-        w->early_last[s->res_last[res]] += bytes;
+        w->early_last[s->res_last[res] - s->rank_begin] += bytes;
         w->early -= bytes;
     }
 }
@@ -368,7 +372,9 @@ static void take(work *w, const choice *c)
     }
     const uint32_t *clock = &w->clock[(size_t)pass * n];
     for (uint32_t e = depends->succ_begin[pass]; e < depends->succ_begin[pass + 1]; e++) {
-        uint32_t next = depends->succ[e];
+        uint32_t next = depends->succ[e], rank = s->pass_rank[next] - s->rank_begin;
+        if (!s->whole && rank >= s->kept_count)
+            continue;
         for (uint32_t k = 0; k < n; k++) {
             float done = (float)(finish + (k == q ? 0.0 : w->rules->handoff_us));
             float *start = &w->start[(size_t)next * n + k];
@@ -379,56 +385,82 @@ static void take(work *w, const choice *c)
         w->clock[(size_t)next * n + q] = w->placed[q] > w->clock[(size_t)next * n + q] ? w->placed[q] : w->clock[(size_t)next * n + q];
         w->group[(size_t)next * n + q] = w->newest_group[q];
         if (--w->left[next] == 0)
-            make_ready(w, s->pass_rank[next], next);
+            make_ready(w, rank, next);
     }
     w->out->makespan_us = finish > w->out->makespan_us ? finish : w->out->makespan_us;
 }
 
 /* ---- preparation ---- */
 
+static void clear_last(work *w)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    size_t each = w->queues * sizeof(*w->res_last);
+    if (s->whole) {
+        memset(w->res_last, 0, decl->res_count * each);
+        return;
+    }
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+        uint32_t p = s->rank_pass[rank];
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            if (hdi_sched_has(s, s->res_last[decl->use_res[u]]))
+                memset(&w->res_last[(size_t)decl->use_res[u] * w->queues], 0, each);
+        }
+    }
+}
+
 static bool prepare(work *w)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
     hdi_arena *arena = s->arena;
-    uint32_t passes = decl->pass_count, n = w->queues, kept = s->kept_count;
+    uint32_t n = w->queues, kept = s->kept_count;
     w->ready = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)hdi_bit_words(kept) + 1);
-    w->left = HDI_ARENA_ARRAY(arena, uint32_t, passes);
-    w->bytes = HDI_ARENA_ARRAY(arena, int64_t, passes);
-    w->ready_at = HDI_ARENA_ARRAY(arena, float, passes);
+    w->left = s->pass_left;
+    w->bytes = s->pass_net;
+    w->ready_at = s->pass_ready_at;
     w->done = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)kept + 1);
-    w->may_run = HDI_ARENA_ARRAY(arena, uint16_t, passes);
-    w->path = HDI_ARENA_ZEROED(arena, float, passes);
-    w->start = HDI_ARENA_ZEROED(arena, float, (size_t)passes * n);
-    w->group = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)passes * n);
-    w->clock = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)passes * n);
+    w->may_run = s->pass_may_run;
+    w->path = s->pass_path;
+    w->start = s->pass_queue_start;
+    w->group = s->pass_queue_group;
+    w->clock = s->pass_queue_clock;
     w->queue_slot = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept * n);
     w->finish = HDI_ARENA_ARRAY(arena, double, kept);
-    w->res_left = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    w->res_left = s->res_left;
     w->res_open = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
-    w->res_last = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)decl->res_count * n);
+    w->res_last = s->res_queue_last;
     w->early_first = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
     w->early_last = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
     w->out->slot_pass = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->out->slot_queue = HDI_ARENA_ARRAY(arena, uint8_t, kept);
     for (uint32_t q = 0; q < n; q++) {
-        w->closed[q].res = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-        w->closed[q].left = HDI_ARENA_ARRAY(arena, int64_t, decl->res_count);
+        w->closed[q].res = HDI_ARENA_ARRAY(arena, uint32_t, s->use_count);
+        w->closed[q].left = HDI_ARENA_ARRAY(arena, int64_t, s->use_count);
     }
     if (arena->failed)
         return false;
-    memcpy(w->res_left, s->res_uses, decl->res_count * sizeof(*w->res_left));
+    hdi_sched_begin(s, w->res_left, w->res_open);
+    clear_last(w);
+    w->footprint = s->live_bytes;
     for (uint32_t rank = kept; rank-- > 0;) {
         uint32_t p = s->rank_pass[rank], kinds = hdi_allowed_kinds(decl, s->queues, p);
-        w->left[p] = s->depends->pred_begin[p + 1] - s->depends->pred_begin[p];
+        for (uint32_t q = 0; q < n; q++) {
+            w->start[(size_t)p * n + q] = 0.0f;
+            w->group[(size_t)p * n + q] = w->clock[(size_t)p * n + q] = 0;
+        }
+        w->left[p] = hdi_sched_preds(s, p);
         if (w->left[p] == 0)
             make_ready(w, rank, p);
+        w->path[p] = 0.0f;
         w->may_run[p] = 0;
         for (uint32_t q = 0; q < n; q++)
             w->may_run[p] |= (uint16_t)((kinds >> s->queues->kind[q] & 1) << q);
         for (uint32_t e = s->depends->succ_begin[p]; e < s->depends->succ_begin[p + 1]; e++) {
-            float path = w->path[s->depends->succ[e]];
-            w->path[p] = path > w->path[p] ? path : w->path[p];
+            uint32_t next = s->depends->succ[e];
+            if (s->whole || hdi_sched_has(s, s->pass_rank[next]))
+                w->path[p] = w->path[next] > w->path[p] ? w->path[next] : w->path[p];
         }
         w->path[p] += decl->pass_cost[p];
     }

@@ -1,0 +1,77 @@
+#include "crew.h"
+
+/* Parts are chunks of one parallel_for each: its helpers are woken once, and who has run out takes half of what another
+ * has left. Ranges are cut finer than there are workers, so that it evens out. */
+
+uint32_t hdi_range_count(uint32_t count, uint32_t grain)
+{
+    uint32_t ranges = count / grain;
+    return ranges == 0 ? 1 : ranges < HDI_MOST_PARTS ? ranges : HDI_MOST_PARTS;
+}
+
+typedef struct parts {
+    hdi_part_fn fn;
+    void *user;
+} parts;
+
+static void run_parts(uint32_t begin, uint32_t end, uint32_t worker, void *user)
+{
+    const parts *p = user;
+    (void)worker;
+    for (uint32_t part = begin; part < end; part++)
+        p->fn(part, p->user);
+}
+
+void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user)
+{
+    parts p = {fn, user};
+    if (crew->workers > 1 && count > 1)
+        hd_jobs_parallel_for(crew->jobs, count, 1, run_parts, &p);
+    else
+        run_parts(0, count, 0, &p);
+}
+
+typedef struct ranges {
+    uint32_t count, ranges;
+    hdi_range_fn fn;
+    void *user;
+} ranges;
+
+static void run_range(uint32_t part, void *user)
+{
+    const ranges *r = user;
+    r->fn(hdi_range_begin(r->count, r->ranges, part), hdi_range_begin(r->count, r->ranges, part + 1), part, r->user);
+}
+
+void hdi_crew_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user)
+{
+    ranges r = {count, hdi_range_count(count, grain), fn, user};
+    hdi_crew_parts(crew, r.ranges, run_range, &r);
+}
+
+typedef struct pair {
+    void (*fn)(void *);
+    void *user;
+} pair;
+
+static void run_there(void *user, uint32_t worker)
+{
+    const pair *p = user;
+    (void)worker;
+    p->fn(p->user);
+}
+
+void hdi_crew_both(const hdi_crew *crew, void (*here)(void *), void (*there)(void *), void *user)
+{
+    if (crew->workers == 1) {
+        there(user);
+        here(user);
+        return;
+    }
+    pair p = {there, user};
+    hd_counter counter = {0};
+    hd_job job = {.fn = run_there, .user = &p};
+    hd_jobs_submit(crew->jobs, &job, 1, &counter);
+    here(user);
+    hd_jobs_wait(crew->jobs, &counter);
+}

@@ -1,0 +1,38 @@
+/* Who works on a compile: the caller alone, or a job pool with it. Work is cut into parts by what the graph holds, never by
+ * how many there are to do it, and each part writes to its own place: so the tables are the same either way. */
+#ifndef HDI_CREW_H
+#define HDI_CREW_H
+
+#include <stdbool.h>
+
+#include <heddle/jobs.h>
+
+#include "arena.h"
+
+enum { HDI_MOST_PARTS = 64 };
+
+typedef struct hdi_crew {
+    hd_jobs *jobs;      /* null: the caller alone */
+    uint32_t workers;   /* 1 without jobs */
+    bool several_parts; /* whether anything is cut at all */
+    hdi_arena *arena;   /* HDI_MOST_PARTS: one for each part, so that it grows the same way in a frame that is the same */
+    uint32_t region_passes; /* a frame of four times as many, or more, is cut into regions of about so many (schedule.c) */
+} hdi_crew;
+
+/* Calls fn once for each part, count of them; returns when all are done. */
+typedef void (*hdi_part_fn)(uint32_t part, void *user);
+void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
+
+/* Ranges of 0 .. count - 1, at least `grain` long and at most HDI_MOST_PARTS of them. The part of a range is its number. */
+uint32_t hdi_range_count(uint32_t count, uint32_t grain);
+static inline uint32_t hdi_range_begin(uint32_t count, uint32_t ranges, uint32_t part)
+{
+    return (uint32_t)((uint64_t)count * part / ranges);
+}
+typedef void (*hdi_range_fn)(uint32_t begin, uint32_t end, uint32_t part, void *user);
+void hdi_crew_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user);
+
+/* Two pieces of work that need nothing of each other; returns when both are done. */
+void hdi_crew_both(const hdi_crew *crew, void (*here)(void *), void (*there)(void *), void *user);
+
+#endif

@@ -1,0 +1,183 @@
+#include <inttypes.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <heddle/plan_tools.h>
+
+#include "graph_state.h"
+#include "limited.h"
+#include "quality_rows.h"
+#include "random.h"
+#include "random_graph.h"
+#include "workloads.h"
+
+/* Compiles with 1 to 32 workers, whose jobs begin and end late at random: the plan has the bytes that one thread makes of
+ * the same frame, that plan verifies, and a second frame that is the same allocates nothing. Long frames of all families,
+ * and short ones that are cut into regions and shared out as if they were long. HEDDLE_SEED replays one seed of the random
+ * ones; HEDDLE_ROUNDS: how often each is compiled with each pool, else once. */
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SLOW 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SLOW 1
+#endif
+#endif
+#ifndef SLOW
+#define SLOW 0
+#endif
+
+enum { WAIT_SECONDS = 230, LONG_PASSES = SLOW ? 2200 : 4200, SHORT_PASSES = 160, SEEDS = SLOW ? 6 : 30 };
+
+static const uint32_t worker_counts[] = {1, 2, 3, 5, 8, 16, 32};
+enum { POOLS = sizeof(worker_counts) / sizeof(worker_counts[0]) };
+
+static hd_jobs *pools[POOLS];
+static unsigned passed, failed, rounds = 1;
+static _Atomic(uint64_t) delays;
+
+/* Now and then a while passes; what is drawn depends on how many were drawn before, by whomever. */
+static void delay(const char *name, uint32_t worker, bool ended, void *user)
+{
+    (void)name, (void)worker, (void)ended, (void)user;
+    uint64_t state = atomic_fetch_add_explicit(&delays, 1, memory_order_relaxed);
+    uint64_t drawn = hdt_random(&state);
+    if (drawn % 32 == 0)
+        usleep((useconds_t)(drawn >> 40) % 200);
+    else if (drawn % 4 == 0)
+        for (volatile uint32_t i = 0; i < (drawn >> 50); i++)
+            ;
+    else if (drawn % 4 == 1)
+        sched_yield();
+}
+
+static bool check(bool good, const char *what, const char *frame, uint32_t queues, uint32_t workers)
+{
+    if (!good)
+        printf("FAILED: %s: %s, %u queues, %u workers\n", what, frame, queues, workers);
+    *(good ? &passed : &failed) += 1;
+    return good;
+}
+
+static void print_violation(const char *text, void *user)
+{
+    (void)user;
+    printf("%s\n", text);
+}
+
+/* What is declared in the graph, with every pool. */
+static bool try_pools(hd_graph *graph, const hdt_limited *limited, hd_compile_desc desc, const char *frame)
+{
+    static unsigned char *expected;
+    static size_t capacity;
+    const hd_plan *plan;
+    size_t bytes, count;
+    desc.cache = HD_CACHE_OFF;
+    hd_result result = hd_graph_compile(graph, &desc, &plan);
+    if (result == HD_OVER_BUDGET)
+        return true;
+    if (!check(result == HD_OK, hd_graph_error(graph)->text, frame, desc.queue_count, 0))
+        return false;
+    if (!check(hd_plan_verify(graph, plan, &(hd_verify_desc){.message = print_violation}) == HD_OK, "does not verify", frame,
+               desc.queue_count, 0))
+        return false;
+    const void *data = hd_plan_data(plan, &bytes);
+    if (bytes > capacity) {
+        capacity = 2 * bytes;
+        expected = realloc(expected, capacity);
+        if (!expected)
+            abort();
+    }
+    memcpy(expected, data, bytes);
+    for (uint32_t p = 0; p < POOLS; p++) {
+        desc.jobs = pools[p];
+        uint64_t made = 0;
+        for (unsigned round = 0; round <= rounds; round++) {
+            result = hd_graph_compile(graph, &desc, &plan);
+            data = result == HD_OK ? hd_plan_data(plan, &count) : NULL;
+            if (!check(data && count == bytes && memcmp(data, expected, bytes) == 0, "other bytes", frame, desc.queue_count,
+                       worker_counts[p]))
+                return false;
+            if (round == 0)
+                made = atomic_load(&limited->made);
+        }
+        if (!check(atomic_load(&limited->made) == made, "a second frame allocates", frame, desc.queue_count, worker_counts[p]))
+            return false;
+    }
+    return true;
+}
+
+static void run_families(hd_graph *graph, const hdt_limited *limited)
+{
+    for (uint32_t i = 0; i < 2 * HDB_FAMILY_COUNT; i++) {
+        bool is_short = i % 2;
+        hdb_workload *workload = hdb_workload_make(i / 2, is_short ? SHORT_PASSES : LONG_PASSES, HDB_SEED, true);
+        if (!workload)
+            abort();
+        hdb_workload_declare(workload, graph);
+        graph->region_passes = is_short ? 16 : HDI_REGION_PASSES;
+        graph->parallel_passes = is_short ? 0 : HDI_PARALLEL_PASSES;
+        for (uint32_t q = 0; q < HDB_QUEUE_SET_COUNT; q++) {
+            const hd_compile_desc desc = {.queues = hdb_queue_sets[q].queues, .queue_count = hdb_queue_sets[q].count};
+            try_pools(graph, limited, desc, hdb_workload_name(workload));
+        }
+        hdb_workload_free(workload);
+    }
+}
+
+static void run_random(hd_graph *graph, const hdt_limited *limited)
+{
+    static const hd_queue_desc sets[][4] = {
+        {{HD_QUEUE_GFX, 0}},
+        {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 1}, {HD_QUEUE_TRANSFER, 2}},
+        {{HD_QUEUE_GFX, 0}, {HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 1}, {HD_QUEUE_COMPUTE, 1}},
+    };
+    static const uint32_t counts[] = {1, 3, 4};
+    uint64_t first = 1, count = SEEDS;
+    hdt_seeds(&first, &count);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        char frame[64];
+        uint64_t state = seed;
+        uint32_t set = hdt_below(&state, 3);
+        hd_compile_desc desc = {.queues = sets[set], .queue_count = counts[set], .order = (hd_order)hdt_below(&state, 3)};
+        desc.merge_rendering = hdt_below(&state, 3) == 0;
+        desc.memory_budget = hdt_below(&state, 6) == 0 ? UINT64_C(1) << (20 + hdt_below(&state, 16)) : 0;
+        snprintf(frame, sizeof(frame), "HEDDLE_SEED=%" PRIu64, seed);
+        hdt_random_frame(graph, seed, 20 + hdt_below(&state, 180));
+        graph->region_passes = 1 + hdt_below(&state, 24);
+        graph->parallel_passes = 0;
+        try_pools(graph, limited, desc, frame);
+    }
+}
+
+int main(void)
+{
+    const char *text = getenv("HEDDLE_ROUNDS");
+    hdt_limited limited = {0};
+    hd_graph *graph;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    rounds = text ? (unsigned)strtoul(text, NULL, 10) : 1;
+    if (!text)
+        alarm(WAIT_SECONDS);
+    if (hd_graph_create(&(hd_graph_desc){.allocator = hdt_limited_allocator(&limited)}, &graph) != HD_OK)
+        return 1;
+    for (uint32_t p = 0; p < POOLS; p++) {
+        const hd_jobs_desc desc = {.worker_count = worker_counts[p], .profile = delay};
+        if (hd_jobs_create(&desc, &pools[p]) != HD_OK)
+            return 1;
+    }
+    if (!getenv("HEDDLE_SEED"))
+        run_families(graph, &limited);
+    run_random(graph, &limited);
+    for (uint32_t p = 0; p < POOLS; p++)
+        hd_jobs_destroy(pools[p]);
+    hd_graph_destroy(graph);
+    check(atomic_load(&limited.out) == 0 && atomic_load(&limited.wrong) == 0, "memory", "all", 0, 0);
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}
