@@ -6,7 +6,7 @@
  * keeps alive), then one of them runs: schedule_groups.c for one GPU queue, schedule_list.c for several.
  *
  *   overlap   one queue: the fewest groups between barriers that the memory allows. First as much as the passes would
- *             need by rank; where that leaves clearly more groups than the longest chain has, twice as much.
+ *             need by rank, or a few MiB; where that leaves clearly more groups than the longest chain has, twice as much.
  *             Several queues: the shortest frame within a fifth more than that, or three times as much where that
  *             makes it clearly shorter.
  *   memory    groups within the memory that the passes need by rank
@@ -19,7 +19,7 @@
  * A cut costs what could have been moved across it: a group, or on several queues what these wait for one another. */
 
 enum { WINDOW = 64, LIST_WINDOW = 48, WIDE_WINDOW = 80 };
-#define SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait */
+#define SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait or a barrier */
 
 uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
 {
@@ -259,12 +259,14 @@ static hd_result one_queue(hdi_sched *s, const hdi_goal *goal, hdi_schedule *out
     default:
         break;
     }
+    if (rules.cap < SMALL_BYTES)
+        rules.cap = SMALL_BYTES;
     rules.most = 2 * s->depth + 8;
     if (hdi_schedule_groups(s, &rules, out))
         return HD_OK;
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
-    rules = (hdi_group_rules){.cap = 2 * s->peak, .window = WINDOW, .most = HDI_NONE, .wait_in_float = true};
+    rules = (hdi_group_rules){.cap = 2 * rules.cap, .window = WINDOW, .most = HDI_NONE, .wait_in_float = true};
     return run_groups(s, &rules, out);
 }
 
