@@ -237,13 +237,14 @@ static bool make_sets(tiny *t)
                                             .descriptorSetCount = 2,
                                             .pSetLayouts = layouts};
         tiny_pass *pass = &t->passes[p];
-        if (d->vkAllocateDescriptorSets(d->info.device, &info, pass->sets) != VK_SUCCESS ||
-            !hdb_buffer_make(d, BYTES,
-                             VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                 VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                             &t->buffers[p]))
+        if (d->vkAllocateDescriptorSets(d->info.device, &info, pass->sets) != VK_SUCCESS)
             return false;
     }
+    if (!hdb_buffers_make(d, BYTES,
+                          VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+                          t->buffers, PASSES))
+        return false;
     for (uint32_t p = 0; p < PASSES; p++) {
         const uint32_t *from = t->passes[p].from;
         VkBuffer buffers[3] = {t->buffers[from[0]].buffer, t->buffers[from[1]].buffer, t->buffers[p].buffer};

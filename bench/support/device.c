@@ -151,24 +151,39 @@ VkPipeline hdb_graphics(const hdb_device *device, VkPipelineLayout layout, hdb_w
     return pipeline;
 }
 
-bool hdb_buffer_make(const hdb_device *device, uint64_t bytes, VkBufferUsageFlags usage, hdb_buffer *out)
+bool hdb_buffers_make(const hdb_device *device, uint64_t bytes, VkBufferUsageFlags usage, hdb_buffer *out,
+                      uint32_t count)
 {
-    *out = (hdb_buffer){.bytes = bytes};
+    VkDevice handle = device->info.device;
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = bytes, .usage = usage};
-    if (device->vkCreateBuffer(device->info.device, &info, NULL, &out->buffer) != VK_SUCCESS)
-        return false;
-    VkMemoryRequirements need;
-    device->vkGetBufferMemoryRequirements(device->info.device, out->buffer, &need);
+    VkMemoryRequirements need = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = (hdb_buffer){.bytes = bytes};
+        if (device->vkCreateBuffer(handle, &info, NULL, &out[i].buffer) != VK_SUCCESS)
+            return false;
+        device->vkGetBufferMemoryRequirements(handle, out[i].buffer, &need);
+    }
     uint32_t type = 0;
     while (type < device->memory.memoryTypeCount &&
            (!(need.memoryTypeBits & 1u << type) ||
             !(device->memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)))
         type++;
+    uint64_t each = (need.size + need.alignment - 1) / need.alignment * need.alignment;
     VkMemoryAllocateInfo allocate = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = need.size, .memoryTypeIndex = type};
-    return type < device->memory.memoryTypeCount &&
-           device->vkAllocateMemory(device->info.device, &allocate, NULL, &out->memory) == VK_SUCCESS &&
-           device->vkBindBufferMemory(device->info.device, out->buffer, out->memory, 0) == VK_SUCCESS;
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = each * count, .memoryTypeIndex = type};
+    if (type == device->memory.memoryTypeCount ||
+        device->vkAllocateMemory(handle, &allocate, NULL, &out[0].memory) != VK_SUCCESS)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (device->vkBindBufferMemory(handle, out[i].buffer, out[0].memory, i * each) != VK_SUCCESS)
+            return false;
+    }
+    return true;
+}
+
+bool hdb_buffer_make(const hdb_device *device, uint64_t bytes, VkBufferUsageFlags usage, hdb_buffer *out)
+{
+    return hdb_buffers_make(device, bytes, usage, out, 1);
 }
 
 void hdb_buffer_free(const hdb_device *device, hdb_buffer *buffer)

@@ -81,7 +81,9 @@ VkPipeline hdb_compute(const hdb_device *device, VkPipelineLayout layout, hdb_wo
 /* No vertices, one color target, no depth. */
 VkPipeline hdb_graphics(const hdb_device *device, VkPipelineLayout layout, hdb_words vertex, hdb_words fragment,
                         VkFormat format);
-/* In device memory. */
+/* In device memory; those of one call side by side in one allocation, which goes with the first. */
+bool hdb_buffers_make(const hdb_device *device, uint64_t bytes, VkBufferUsageFlags usage, hdb_buffer *out,
+                      uint32_t count);
 bool hdb_buffer_make(const hdb_device *device, uint64_t bytes, VkBufferUsageFlags usage, hdb_buffer *out);
 void hdb_buffer_free(const hdb_device *device, hdb_buffer *buffer);
 
