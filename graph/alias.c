@@ -9,7 +9,10 @@
  * Each heap is packed in several orders and the smallest result stays, ties to the first tried; once one is as small as
  * the most bytes alive at once, no other is tried, and those that gain the least only where memory is what matters.
  * What is far above the most bytes alive at once then is searched for something better (alias_search.c). Which resource
- * takes over whose bytes is found last (alias_tenants.c). */
+ * takes over whose bytes is found last (alias_tenants.c).
+ *
+ * Of a long frame each region (schedule.c) is packed by itself, side by side, around those that live on into another one:
+ * these come first. Where memory is what matters the frame stays whole. */
 
 enum { LONG_LIFE = 512, FEW_SIZES = 48 }; /* slots; before they are sorted like any numbers */
 enum {
@@ -29,6 +32,7 @@ typedef struct work {
     uint32_t *order, *scratch, *end;
     const hdi_packing *how;
     uint64_t enough; /* bytes that a heap may take before anything is done about it */
+    bool is_part;    /* there are others in the heap, whom it does not move */
 } work;
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
@@ -159,7 +163,8 @@ static void sort_for(work *w, int how, const uint32_t *by_first, uint32_t count)
     hdi_sort_u64(w->key, w->order, w->scratch_key, w->scratch, count);
 }
 
-static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t count)
+/* enough: as many bytes are there anyway. Returns how many it takes; UINT64_MAX: out of memory. */
+static uint64_t pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
 {
     uint64_t least, best = UINT64_MAX, lives = 0;
     bool several_sizes = false;
@@ -174,17 +179,18 @@ static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t
     const uint32_t *end = w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
     w->pack.piece_count = 0; /* time is cut where lives of this heap end */
     if (!hdi_pack_least(&w->pack, by_first, count, end, &least))
-        return false;
+        return UINT64_MAX;
+    least = least > enough ? least : enough;
     for (int turn = 0; turn < orders && best > least; turn++) {
         int how = turn < 2 && orders > 1 && several_sizes ? 1 - turn : turn; /* one size: in time nothing is wasted */
         uint64_t top = best;
         if (how == ORDER_IN_TIME) {
             if (!hdi_pack_in_time(&w->pack, by_first, count, w->offset, &top))
-                return false;
+                return UINT64_MAX;
         } else {
             sort_for(w, how, by_first, count);
             if (!hdi_pack_in_order(&w->pack, w->order, count, w->offset, &top))
-                return false;
+                return UINT64_MAX;
         }
         if (top >= best)
             continue;
@@ -192,16 +198,143 @@ static bool pack_heap(work *w, uint32_t heap, const uint32_t *by_first, uint32_t
         for (uint32_t i = 0; i < count; i++)
             w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
     }
-    if (best > least && (w->how->search || count <= FEW)) {
+    if (best > least && !w->is_part && (w->how->search || count <= FEW)) {
         for (uint32_t i = 0; i < count; i++)
             w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
         if (!improve(w, by_first, count, &best))
-            return false;
+            return UINT64_MAX;
         for (uint32_t i = 0; i < count; i++)
             w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
     }
-    w->out->heap[heap].bytes = count ? best : 0;
-    return true;
+    return best;
+}
+
+/* ---- regions ---- */
+
+typedef struct region {
+    uint32_t inner_begin, inner_end;   /* in inner: those that live in it alone */
+    uint32_t placed_begin, placed_end; /* in placed: those that live on into it or out of it */
+    uint64_t least, bytes;
+} region;
+
+typedef struct region_work {
+    const work *whole;
+    const hdi_crew *crew;
+    region *region;
+    uint32_t *inner, *crossing, *placed;
+    uint32_t crossing_count;
+    uint64_t enough;
+} region_work;
+
+/* Members by the regions that they live in. */
+static bool sort_regions(region_work *w, const uint32_t *by_first, uint32_t count)
+{
+    const hdi_pack *pack = &w->whole->pack;
+    const uint32_t *begin = pack->hazards->region_begin, *first = pack->lifetimes->res_first, *close = pack->end;
+    uint32_t regions = pack->hazards->region_count, inner = 0, placed = 0;
+    w->region = hdi_arena_zeroed(pack->arena, regions, sizeof(*w->region));
+    w->inner = HDI_ARENA_ARRAY(pack->arena, uint32_t, count);
+    w->crossing = HDI_ARENA_ARRAY(pack->arena, uint32_t, count);
+    if (pack->arena->failed)
+        return false;
+    for (uint32_t i = 0, k = 0; k < regions; k++) {
+        w->region[k].inner_begin = inner;
+        for (; i < count && first[by_first[i]] < begin[k + 1]; i++) {
+            if (close[by_first[i]] < begin[k + 1]) {
+                w->inner[inner++] = by_first[i];
+                continue;
+            }
+            w->crossing[w->crossing_count++] = by_first[i];
+            for (uint32_t j = k; j < regions && begin[j] <= close[by_first[i]]; j++)
+                w->region[j].placed_end++;
+        }
+        w->region[k].inner_end = inner;
+    }
+    for (uint32_t k = 0; k < regions; k++) {
+        placed += w->region[k].placed_end;
+        w->region[k].placed_begin = w->region[k].placed_end = placed - w->region[k].placed_end;
+    }
+    w->placed = HDI_ARENA_ARRAY(pack->arena, uint32_t, placed);
+    for (uint32_t i = 0, k = 0; w->placed && i < w->crossing_count; i++) {
+        while (begin[k + 1] <= first[w->crossing[i]])
+            k++;
+        for (uint32_t j = k; j < regions && begin[j] <= close[w->crossing[i]]; j++)
+            w->placed[w->region[j].placed_end++] = w->crossing[i];
+    }
+    return w->placed != NULL;
+}
+
+static work work_of_region(const region_work *w, uint32_t k)
+{
+    const region *r = &w->region[k];
+    work part = *w->whole;
+    part.is_part = true;
+    part.key += r->inner_begin;
+    part.scratch_key += r->inner_begin;
+    part.order += r->inner_begin;
+    part.scratch += r->inner_begin;
+    part.pack.arena = &w->crew->arena[k];
+    part.pack.slot_begin = part.pack.hazards->region_begin[k];
+    part.pack.slot_end = part.pack.hazards->region_begin[k + 1];
+    part.pack.placed = w->placed + r->placed_begin;
+    part.pack.placed_count = r->placed_end - r->placed_begin;
+    part.pack.placed_offset = part.out->res_offset;
+    return part;
+}
+
+static void find_least(uint32_t k, void *user)
+{
+    const region_work *w = user;
+    region *r = &w->region[k];
+    work part = work_of_region(w, k);
+    if (!hdi_pack_least(&part.pack, w->inner + r->inner_begin, r->inner_end - r->inner_begin, part.pack.end, &r->least))
+        r->least = UINT64_MAX;
+}
+
+static void pack_region(uint32_t k, void *user)
+{
+    const region_work *w = user;
+    region *r = &w->region[k];
+    work part = work_of_region(w, k);
+    hdi_arena_mark mark = hdi_arena_here(part.pack.arena);
+    uint32_t count = r->inner_end - r->inner_begin;
+    r->bytes = count ? pack_members(&part, w->inner + r->inner_begin, count, w->enough) : 0;
+    hdi_arena_keep(part.pack.arena, mark, NULL, 0);
+}
+
+/* A region may take as much as the others must. */
+static uint64_t pack_regions(const work *whole, const hdi_crew *crew, const uint32_t *by_first, uint32_t count)
+{
+    region_work w = {.whole = whole, .crew = crew};
+    uint32_t regions = whole->pack.hazards->region_count;
+    if (!sort_regions(&w, by_first, count))
+        return UINT64_MAX;
+    work crossing = *whole;
+    crossing.is_part = true;
+    uint64_t bytes = w.crossing_count ? pack_members(&crossing, w.crossing, w.crossing_count, 0) : 0;
+    if (bytes == UINT64_MAX)
+        return bytes;
+    w.enough = bytes;
+    hdi_crew_parts(crew, regions, find_least, &w);
+    for (uint32_t k = 0; k < regions; k++)
+        w.enough = w.region[k].least > w.enough ? w.region[k].least : w.enough;
+    if (w.enough == UINT64_MAX)
+        return w.enough;
+    hdi_crew_parts(crew, regions, pack_region, &w);
+    for (uint32_t k = 0; k < regions; k++)
+        bytes = w.region[k].bytes > bytes ? w.region[k].bytes : bytes;
+    return bytes;
+}
+
+static bool pack_heap(work *w, const hdi_crew *crew, uint32_t heap, const uint32_t *by_first, uint32_t count)
+{
+    uint64_t bytes = 0;
+    if (count && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search)
+        bytes = pack_regions(w, crew, by_first, count);
+    else if (count)
+        bytes = pack_members(w, by_first, count, 0);
+    w->out->heap[heap].bytes = bytes;
+    return bytes != UINT64_MAX;
 }
 
 /* Resources with memory by first use: a counting sort over slots. */
@@ -233,7 +366,6 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
                     const hdi_crew *crew, hdi_arena *arena, hdi_placed *out)
 {
     uint32_t n = decl->res_count;
-    (void)crew;
     work w = {.decl = decl, .sizes = sizes, .lifetimes = lifetimes, .out = out, .how = how, .enough = how->enough};
     w.pack = (hdi_pack){.sizes = sizes,
                         .hazards = hazards,
@@ -243,6 +375,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
                         .queues = queues->count,
                         .res_count = n,
                         .by_clocks = queues->count > 1,
+                        .slot_end = hazards->slot_count,
                         .arena = arena};
     out->heap_count = 0;
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, 64 * 4);
@@ -272,11 +405,11 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
         }
         if (out->heap[heap].flags)
             line_up(&w, heap, in_heap, members);
-        else if (!pack_heap(&w, heap, in_heap, members))
+        else if (!pack_heap(&w, crew, heap, in_heap, members))
             return HD_OUT_OF_MEMORY;
         w.enough -= out->heap[heap].bytes < w.enough ? out->heap[heap].bytes : w.enough;
     }
-    hd_result result = arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, by_first, count, out);
+    hd_result result = arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, by_first, count, crew, out);
     if (result != HD_OK)
         return result;
     const hdi_arena_kept out_arrays[] = {{&out->tenant_begin, ((size_t)n + 1) * sizeof(*out->tenant_begin)},

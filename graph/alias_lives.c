@@ -3,21 +3,28 @@
 /* Lives as the packers see them. They end with a group of the schedule, as inside of one there are no barriers; where
  * that keeps too much alive, they are cut short, and each cut is a barrier more. O(resources + slots). */
 
+static void count_life(const hdi_pack *pack, uint32_t res, const uint32_t *end, uint64_t *change)
+{
+    uint64_t bytes = pack->sizes->need[res].bytes;
+    change[hdi_pack_slot(pack, pack->lifetimes->res_first[res])] += bytes;
+    change[hdi_pack_slot(pack, end[res]) + 1] -= bytes; /* unsigned wrap is undone by the running sum */
+}
+
 bool hdi_pack_least(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const uint32_t *end,
                     uint64_t *least)
 {
-    uint32_t slots = pack->hazards->slot_count;
+    uint32_t slots = pack->slot_end - pack->slot_begin;
     hdi_arena_mark mark = hdi_arena_here(pack->arena);
-    uint64_t *dying = HDI_ARENA_ZEROED(pack->arena, uint64_t, (size_t)slots + 1), live = 0;
-    if (!dying)
+    uint64_t *change = HDI_ARENA_ZEROED(pack->arena, uint64_t, (size_t)slots + 1), live = 0;
+    if (!change)
         return false;
-    *least = 0;
     for (uint32_t i = 0; i < count; i++)
-        dying[end[by_first[i]]] += pack->sizes->need[by_first[i]].bytes;
-    for (uint32_t i = 0, slot = 0; i < count; i++) {
-        for (; slot < pack->lifetimes->res_first[by_first[i]]; slot++)
-            live -= dying[slot];
-        live += pack->sizes->need[by_first[i]].bytes;
+        count_life(pack, by_first[i], end, change);
+    for (uint32_t i = 0; i < pack->placed_count; i++)
+        count_life(pack, pack->placed[i], end, change);
+    *least = 0;
+    for (uint32_t s = 0; s < slots; s++) {
+        live += change[s];
         *least = live > *least ? live : *least;
     }
     hdi_arena_keep(pack->arena, mark, NULL, 0);

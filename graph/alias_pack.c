@@ -155,13 +155,30 @@ static uint32_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t 
     return at;
 }
 
+/* *end: the highest of them. */
+static bool insert_placed(hdi_pack *pack, uint64_t *end)
+{
+    for (uint32_t i = 0; i < pack->placed_count; i++) {
+        uint32_t res = pack->placed[i], first = pack->lifetimes->res_first[res], close = pack->end[res];
+        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT, above = at + hdi_pack_units(pack->sizes->need[res].bytes);
+        entry e = {(uint32_t)at, (uint32_t)above, first, close, pack->lifetimes->res_last[res]};
+        uint32_t to = hdi_pack_slot(pack, close) / BUCKET_SLOTS;
+        *end = above > *end ? above : *end;
+        for (uint32_t b = hdi_pack_slot(pack, first) / BUCKET_SLOTS; b <= to; b++) {
+            if (!insert(pack, &pack->bucket[b], &e, res))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
     if (hdi_pack_cuts_time(pack, order, count))
         return hdi_pack_in_runs(pack, order, count, offset, top);
     if (!pack->bucket) {
-        pack->bucket_count = pack->hazards->slot_count / BUCKET_SLOTS + 1;
+        pack->bucket_count = (pack->slot_end - pack->slot_begin) / BUCKET_SLOTS + 1;
         pack->bucket = HDI_ARENA_ZEROED(pack->arena, struct hdi_pack_bucket, pack->bucket_count);
     }
     uint32_t *cursor = HDI_ARENA_ARRAY(pack->arena, uint32_t, pack->bucket_count);
@@ -170,10 +187,12 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
     for (uint32_t b = 0; b < pack->bucket_count; b++)
         pack->bucket[b].count = 0;
     uint64_t end = 0;
+    if (!insert_placed(pack, &end))
+        return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = order[i];
         const hd_memory_need *need = &pack->sizes->need[res];
-        uint64_t units = (need->bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT,
+        uint64_t units = hdi_pack_units(need->bytes),
                  alignment = need->alignment > HDI_PACK_UNIT ? need->alignment / HDI_PACK_UNIT : 1;
         if (end + units + alignment > UINT32_MAX / 2) { /* a terabyte */
             *top = UINT64_MAX;
@@ -181,7 +200,7 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
         }
         newcomer n = {
             res, (uint32_t)units, (uint32_t)alignment, res_first[res], res_close[res], pack->lifetimes->res_last[res]};
-        uint32_t from = n.first / BUCKET_SLOTS, to = n.close / BUCKET_SLOTS;
+        uint32_t from = (n.first - pack->slot_begin) / BUCKET_SLOTS, to = (n.close - pack->slot_begin) / BUCKET_SLOTS;
         uint32_t at = lowest_in_buckets(pack, from, to, cursor, &n);
         entry e = {at, at + n.units, n.first, n.close, n.last};
         for (uint32_t b = from; b <= to; b++) {
@@ -254,23 +273,54 @@ static void give_back(free_list *list, uint64_t begin, uint64_t end)
     }
 }
 
+/* Takes bytes out of the ranges that are free, of which they may be parts or none. */
+static void take_away(free_list *list, uint64_t begin, uint64_t end)
+{
+    for (uint32_t i = 0; i < list->count && list->item[i].begin < end;) {
+        range r = list->item[i];
+        if (r.end <= begin) {
+            i++;
+        } else if (r.begin < begin && r.end > end) {
+            memmove(&list->item[i + 2], &list->item[i + 1], (list->count - i - 1) * sizeof(range));
+            list->item[i].end = begin;
+            list->item[i + 1] = (range){end, r.end};
+            list->count++;
+            return;
+        } else if (r.begin < begin) {
+            list->item[i++].end = begin;
+        } else if (r.end > end) {
+            list->item[i++].begin = end;
+        } else {
+            memmove(&list->item[i], &list->item[i + 1], (list->count - i - 1) * sizeof(range));
+            list->count--;
+        }
+    }
+}
+
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
-    uint32_t slots = pack->hazards->slot_count;
-    free_list list = {HDI_ARENA_ARRAY(pack->arena, range, (size_t)count + 2), 1};
+    uint32_t slots = pack->slot_end - pack->slot_begin, begin = pack->slot_begin;
+    free_list list = {HDI_ARENA_ARRAY(pack->arena, range, (size_t)count + pack->placed_count + 2), 1};
     uint32_t *closing = HDI_ARENA_ARRAY(pack->arena, uint32_t, slots); /* newest of each slot, chained */
-    uint32_t *next = HDI_ARENA_ARRAY(pack->arena, uint32_t, pack->res_count);
+    uint32_t *next = HDI_ARENA_ARRAY(pack->arena, uint32_t, count);
     if (pack->arena->failed)
         return false;
     memset(closing, 0xff, slots * sizeof(*closing));
     list.item[0] = (range){0, UINT64_MAX};
     uint64_t most = 0;
-    for (uint32_t i = 0, slot = 0; i < count; i++) {
+    /* Those that are placed keep their bytes to themselves all the time. */
+    for (uint32_t i = 0; i < pack->placed_count; i++) {
+        uint32_t res = pack->placed[i];
+        uint64_t at = pack->placed_offset[res], end = at + pack->sizes->need[res].bytes;
+        take_away(&list, at, end);
+        most = end > most ? end : most;
+    }
+    for (uint32_t i = 0, slot = begin; i < count; i++) {
         uint32_t res = by_first[i];
         for (; slot < res_first[res]; slot++) {
-            for (uint32_t r = closing[slot]; r != HDI_NONE; r = next[r])
-                give_back(&list, offset[r], offset[r] + pack->sizes->need[r].bytes);
+            for (uint32_t k = closing[slot - begin]; k != HDI_NONE; k = next[k])
+                give_back(&list, offset[by_first[k]], offset[by_first[k]] + pack->sizes->need[by_first[k]].bytes);
         }
         offset[res] = take_lowest(&list, pack->sizes->need[res].bytes, pack->sizes->need[res].alignment);
         uint64_t end = offset[res] + pack->sizes->need[res].bytes;
@@ -279,8 +329,8 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
             *top = UINT64_MAX;
             return true;
         }
-        next[res] = closing[res_close[res]];
-        closing[res_close[res]] = res;
+        next[i] = closing[res_close[res] - begin];
+        closing[res_close[res] - begin] = i;
     }
     *top = most;
     return true;

@@ -17,14 +17,30 @@ typedef struct hdi_pack {
     const uint32_t *end; /* res_close of the lifetimes, or what hdi_pack_cut made of it */
     uint32_t queues, res_count;
     bool by_clocks;
-    uint32_t *scratch; /* as many as resources */
+    /* Slots in which it packs, and who is placed already and alive there. */
+    uint32_t slot_begin, slot_end;
+    const uint32_t *placed;
+    uint32_t placed_count;
+    const uint64_t *placed_offset; /* by resource */
+    uint32_t *scratch; /* as many as resources; of hdi_pack_cut */
     hdi_arena *arena;
     struct hdi_pack_bucket *bucket; /* of hdi_pack_in_order, kept from order to order */
     uint32_t bucket_count;
     struct hdi_pack_piece *piece; /* of hdi_pack_in_runs, likewise */
-    uint32_t *piece_of;           /* per slot */
+    uint32_t *piece_of;           /* per slot in which it packs */
     uint32_t piece_count;
 } hdi_pack;
+
+/* A slot, counted from where it packs; one outside counts as the nearest inside. */
+static inline uint32_t hdi_pack_slot(const hdi_pack *pack, uint32_t slot)
+{
+    return (slot < pack->slot_begin ? pack->slot_begin : slot < pack->slot_end ? slot : pack->slot_end - 1) -
+           pack->slot_begin;
+}
+static inline uint64_t hdi_pack_units(uint64_t bytes)
+{
+    return (bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT;
+}
 
 /* All uses of one have finished before the other starts, whichever comes first. */
 bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
@@ -55,6 +71,7 @@ bool hdi_pack_least(const hdi_pack *pack, const uint32_t *by_first, uint32_t cou
 uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *end);
 
 /* Whose bytes each resource takes over. */
-hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, hdi_placed *out);
+hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_crew *crew,
+                           hdi_placed *out);
 
 #endif

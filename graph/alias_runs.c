@@ -28,17 +28,20 @@ static uint32_t align_units(uint32_t value, uint32_t alignment)
 /* The piece of time that each slot is in. False: lives are too long for it, or out of memory. */
 static bool cut_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
 {
-    uint32_t slots = pack->hazards->slot_count, pieces = 0;
+    uint32_t slots = pack->slot_end - pack->slot_begin, pieces = 0;
     uint64_t all = 0;
     uint32_t *piece_of = HDI_ARENA_ZEROED(pack->arena, uint32_t, (size_t)slots + 1);
     if (!piece_of)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        piece_of[pack->end[res[i]] + 1] = 1;
+        piece_of[pack->end[res[i]] - pack->slot_begin + 1] = 1;
+    for (uint32_t i = 0; i < pack->placed_count; i++)
+        piece_of[hdi_pack_slot(pack, pack->end[pack->placed[i]]) + 1] = 1;
     for (uint32_t s = 0; s <= slots; s++)
         piece_of[s] = pieces += piece_of[s];
     for (uint32_t i = 0; i < count; i++)
-        all += piece_of[pack->end[res[i]]] - piece_of[pack->lifetimes->res_first[res[i]]] + 1;
+        all += piece_of[pack->end[res[i]] - pack->slot_begin] -
+               piece_of[pack->lifetimes->res_first[res[i]] - pack->slot_begin] + 1;
     if (all > (uint64_t)count * LONG_LIFE)
         return false;
     pack->piece = HDI_ARENA_ARRAY(pack->arena, struct hdi_pack_piece, (size_t)pieces + 1);
@@ -118,6 +121,25 @@ static bool take(hdi_arena *arena, struct hdi_pack_piece *piece, uint32_t begin,
     return true;
 }
 
+/* *end: the highest of them. */
+static bool take_placed(hdi_pack *pack, uint64_t *end)
+{
+    for (uint32_t i = 0; i < pack->placed_count; i++) {
+        uint32_t res = pack->placed[i], last = pack->piece_of[hdi_pack_slot(pack, pack->end[res])];
+        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT, above = at + hdi_pack_units(pack->sizes->need[res].bytes);
+        *end = above > *end ? above : *end;
+        for (uint32_t p = pack->piece_of[hdi_pack_slot(pack, pack->lifetimes->res_first[res])]; p <= last; p++) {
+            struct hdi_pack_piece *piece = &pack->piece[p];
+            piece->cursor = 0;
+            while (piece->cursor < piece->count && piece->item[piece->cursor].begin < at)
+                piece->cursor++;
+            if (!take(pack->arena, piece, (uint32_t)at, (uint32_t)above))
+                return false;
+        }
+    }
+    return true;
+}
+
 bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
 {
     if (pack->by_clocks)
@@ -132,15 +154,17 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
     const uint32_t *res_first = pack->lifetimes->res_first, *piece_of = pack->piece_of;
     uint64_t most = *top, end = 0;
     *top = UINT64_MAX;
+    if (!take_placed(pack, &end))
+        return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = order[i];
         const hd_memory_need *need = &pack->sizes->need[res];
-        uint64_t units = (need->bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT,
+        uint64_t units = hdi_pack_units(need->bytes),
                  alignment = need->alignment > HDI_PACK_UNIT ? need->alignment / HDI_PACK_UNIT : 1;
         if (end + units + alignment > UINT32_MAX / 2) /* a terabyte */
             return true;
-        struct hdi_pack_piece *first = &pack->piece[piece_of[res_first[res]]],
-                              *last = &pack->piece[piece_of[pack->end[res]]];
+        struct hdi_pack_piece *first = &pack->piece[piece_of[res_first[res] - pack->slot_begin]],
+                              *last = &pack->piece[piece_of[pack->end[res] - pack->slot_begin]];
         uint32_t at = lowest(first, (uint32_t)(last - first) + 1, (uint32_t)units, (uint32_t)alignment);
         for (struct hdi_pack_piece *p = first; p <= last; p++) {
             if (!take(pack->arena, p, at, at + (uint32_t)units))
