@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "measure.h"
 #include "quality_rows.h"
+#include "scaling.h"
 #include "workloads.h"
 
 /* What a frame costs to declare and to compile, on one thread: medians in nanoseconds a pass.
@@ -22,8 +23,9 @@
  * - growth: ns a pass of the largest size over that of the smallest from 200 passes on.
  *
  * usage: bench_compile [--family NAME,...] [--passes N,...] [--queues 1|3,...] [--order overlap|memory|declared]
- *                      [--repeat N] [--seconds S] [--seed N] [--cost] [--csv]
- * Without --repeat a row is repeated for --seconds (default 0.3), at least 3 times. */
+ *                      [--repeat N] [--seconds S] [--seed N] [--cost] [--csv] [--scaling]
+ * --scaling: instead, what 1 to 16 workers make of it (bench/support/scaling.h), of deferred and layered unless others are
+ * named. Without --repeat a row is repeated for --seconds (default 0.3), at least 3 times. */
 
 enum { MOST_SIZES = 16, LEAST_REPEATS = 3 };
 
@@ -33,7 +35,7 @@ typedef struct options {
     hd_order order;
     double seconds;
     uint64_t seed;
-    bool cost, csv;
+    bool cost, csv, scaling;
 } options;
 
 typedef struct samples {
@@ -147,6 +149,8 @@ static bool take_option(options *o, int option, const char *value)
         return parse_number(value, strlen(value), &o->seed);
     case 'c':
         return o->cost = true;
+    case 'n':
+        return o->scaling = true;
     default:
         return o->csv = true;
     }
@@ -159,7 +163,8 @@ static bool parse(int argc, char **argv, options *o)
         {"queues", required_argument, NULL, 'q'}, {"order", required_argument, NULL, 'o'},
         {"repeat", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 't'},
         {"seed", required_argument, NULL, 's'},   {"cost", no_argument, NULL, 'c'},
-        {"csv", no_argument, NULL, 'v'},          {0},
+        {"csv", no_argument, NULL, 'v'},          {"scaling", no_argument, NULL, 'n'},
+        {0},
     };
     bool none[HDB_FAMILY_COUNT] = {0};
     int option, index = 0;
@@ -173,12 +178,14 @@ static bool parse(int argc, char **argv, options *o)
             return false;
         }
     }
-    if (memcmp(o->family, none, sizeof(none)) == 0)
-        memset(o->family, true, sizeof(o->family));
+    if (memcmp(o->family, none, sizeof(none)) == 0) {
+        for (uint32_t family = 0; family < HDB_FAMILY_COUNT; family++)
+            o->family[family] = !o->scaling || family == hdb_family_index("deferred") || family == hdb_family_index("layered");
+    }
     if (memcmp(o->queue_set, none, sizeof(o->queue_set)) == 0)
         memset(o->queue_set, true, sizeof(o->queue_set));
     if (o->size_count == 0)
-        each_word(o, "50,200,1000,5000,20000", take_size);
+        each_word(o, o->scaling ? "50,200,1000,20000" : "50,200,1000,5000,20000", take_size);
     return optind == argc;
 }
 
@@ -424,8 +431,18 @@ int main(int argc, char **argv)
     if (!parse(argc, argv, &o)) {
         fprintf(stderr, "usage: bench_compile [--family NAME,...] [--passes N,...] [--queues 1|3,...]\n"
                         "                     [--order overlap|memory|declared] [--repeat N] [--seconds S] [--seed N] "
-                        "[--cost] [--csv]\n");
+                        "[--cost] [--csv] [--scaling]\n");
         return 1;
+    }
+    if (o.scaling) {
+        hdb_scaling_options scaling = {.passes = o.passes, .size_count = o.size_count, .order = o.order, .seed = o.seed,
+                                       .seconds = o.seconds, .cost = o.cost};
+        memcpy(scaling.family, o.family, sizeof(o.family));
+        memcpy(scaling.queue_set, o.queue_set, sizeof(o.queue_set));
+        result = hdb_scaling(&scaling);
+        if (result != HD_OK)
+            fprintf(stderr, "bench_compile: %s\n", hd_result_text(result));
+        return result == HD_OK ? 0 : 2;
     }
     print_head(&o);
     for (uint32_t family = 0; result == HD_OK && family < HDB_FAMILY_COUNT; family++) {
