@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Entry of the verifier. Replays a plan, without any code of the compiler, in steps: structure (verify_structure.c), the
  * order that versions ask for (verify_versions.c), culling and what each read must see (verify_model.c), placement
@@ -20,19 +21,31 @@ const char *hdi_verify_res_name(const hdi_verify *v, uint32_t res)
     return v->d.res_info[res].name ? v->d.res_info[res].name : "";
 }
 
-void hdi_verify_fail(hdi_verify *v, const char *format, ...)
+void hdi_verify_fail(hdi_verify *v, uint32_t rule, const char *format, ...)
 {
     v->bad = true;
     if (v->stop)
         return;
-    if (v->desc->message) {
-        char text[512];
+    if (v->desc->message || v->desc->finding) {
+        char text[1024], repair[384] = "";
         va_list list;
         va_start(list, format);
-        vsnprintf(text, sizeof(text), format, list);
+        vsnprintf(text, sizeof(text) / 2, format, list);
         va_end(list);
-        v->desc->message(text, v->desc->user);
+        hdi_verify_repair_text(v, &v->found.repair, repair, sizeof(repair));
+        v->found.rule = rule;
+        v->found.text = text;
+        v->found.repair_text = repair;
+        if (v->desc->finding)
+            v->desc->finding(&v->found, v->desc->user);
+        if (v->desc->message) {
+            size_t length = strlen(text);
+            if (*repair)
+                snprintf(text + length, sizeof(text) - length, "; repair: %s", repair);
+            v->desc->message(text, v->desc->user);
+        }
     }
+    hdi_verify_forget(v);
     v->messages++;
     v->stop = v->messages >= v->limit;
 }
@@ -64,7 +77,8 @@ hd_result hd_plan_verify(const hd_graph *graph, const hd_plan *plan, const hd_ve
     hdi_verify v = {.desc = desc ? desc : &none};
     v.d = hdi_graph_decl(graph);
     v.p = hd_plan_read(plan);
-    v.limit = !v.desc->message ? 1 : v.desc->max_messages ? v.desc->max_messages : 16;
+    v.limit = !v.desc->message && !v.desc->finding ? 1 : v.desc->max_messages ? v.desc->max_messages : 16;
+    hdi_verify_forget(&v);
     hdi_arena_init(&v.arena, &v.desc->allocator);
     hd_result result = run(&v);
     hdi_arena_free(&v.arena);

@@ -45,6 +45,7 @@ typedef struct hdi_vseg {
     uint32_t write_use, write_node; /* the last write: a use or a transition, HDI_NONE each */
     uint32_t reads;                 /* uses that read since: list in read_use, read_next */
     uint32_t released;              /* release node under way, or HDI_NONE */
+    uint32_t lost_node, lost_layout; /* the transition that threw content away, and from which layout; or HDI_NONE */
     bool tenant;                    /* no alias has written since our last write */
 } hdi_vseg;
 
@@ -55,10 +56,12 @@ typedef struct hdi_verify {
     hdi_arena arena;
     uint32_t messages, limit;
     bool bad, stop;
+    hd_finding found; /* what the next message is about */
 
     uint32_t *plan_res;                             /* res -> index in p.resources or HDI_NONE */
     uint32_t *use_pass;                             /* use -> pass */
-    uint32_t *pass_queue, *pass_submit, *pass_next; /* where a pass stands; first node on its queue after it */
+    uint32_t *pass_queue, *pass_submit, *pass_command; /* where a pass stands */
+    uint32_t *pass_next;                               /* first node on its queue after it */
     uint8_t *kept;
     uint8_t *use_lost;   /* what the use writes is thrown away behind its scope */
     uint32_t *use_scope; /* scope that a use is an attachment of, or HDI_NONE */
@@ -100,7 +103,8 @@ typedef struct hdi_verify {
     uint32_t *read_use, *read_next, read_count, read_capacity;
 } hdi_verify;
 
-void hdi_verify_fail(hdi_verify *v, const char *format, ...) HDI_PRINTF(2, 3);
+/* Hands out a message with the finding that was noted before in v->found, and forgets that one. */
+void hdi_verify_fail(hdi_verify *v, uint32_t rule, const char *format, ...) HDI_PRINTF(3, 4);
 const char *hdi_verify_pass_name(const hdi_verify *v, uint32_t pass);
 const char *hdi_verify_res_name(const hdi_verify *v, uint32_t res);
 
@@ -112,6 +116,30 @@ hd_result hdi_verify_cull(hdi_verify *v);
 hd_result hdi_verify_scopes(hdi_verify *v);
 hd_result hdi_verify_nodes(hdi_verify *v);
 hd_result hdi_verify_walk(hdi_verify *v);
+
+/* Notes for the next message: who is concerned, and what would help. */
+hd_verify_place hdi_verify_pass_place(const hdi_verify *v, uint32_t pass);
+hd_verify_place hdi_verify_use_place(const hdi_verify *v, uint32_t use);
+hd_verify_place hdi_verify_node_place(const hdi_verify *v, uint32_t node);
+hd_verify_place hdi_verify_wait_place(uint32_t wait, uint32_t submit, uint32_t queue);
+void hdi_verify_forget(hdi_verify *v);
+void hdi_verify_about(hdi_verify *v, hd_verify_place first, hd_verify_place second, uint32_t res, uint32_t other_res);
+void hdi_verify_repair_text(const hdi_verify *v, const hd_repair *repair, char *text, size_t bytes);
+
+/* Two that conflict: uses (x, y) or nodes (xn, yn), HDI_NONE for the other kind, on these segments. */
+typedef struct hdi_vpair {
+    uint32_t x, xn, xs, y, yn, ys;
+    bool memory; /* the first writes */
+} hdi_vpair;
+/* Shortest repairs, into v->found.repair. */
+void hdi_verify_mend_pair(hdi_verify *v, const hdi_vpair *pair);
+void hdi_verify_mend_layout(hdi_verify *v, uint32_t use, uint32_t seg, uint32_t layout);
+void hdi_verify_mend_owner(hdi_verify *v, uint32_t use, uint32_t node, uint32_t seg);
+void hdi_verify_mend_content(hdi_verify *v, uint32_t use, uint32_t seg);
+void hdi_verify_mend_wait(hdi_verify *v, uint32_t wait, uint32_t submit);
+void hdi_verify_mend_place(hdi_verify *v, uint32_t entry, uint64_t bytes, uint64_t alignment);
+void hdi_verify_mend_end(hdi_verify *v, uint32_t res, uint32_t seg, uint32_t layout);
+void hdi_verify_change(hdi_verify *v, uint32_t barrier, const hd_plan_barrier *to);
 
 /* Segments of a range: calls for each. */
 typedef struct hdi_vrect {
@@ -140,5 +168,14 @@ bool hdi_verify_node_before_node(const hdi_verify *v, uint32_t a, uint32_t b);
 bool hdi_verify_memory_to_use(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x_seg, uint32_t y,
                               uint32_t y_seg);
 bool hdi_verify_memory_to_node(const hdi_verify *v, uint32_t x, uint32_t x_seg, uint32_t node);
+/* Whether something that made x (a use, or x none: the node x_node) available lies in set, or is the node self. */
+bool hdi_verify_available(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x_seg, uint32_t kind,
+                          const uint64_t *set, uint32_t self);
+/* The same for all that use x writes, on the way to use y: whether visibility is all that lacks. */
+bool hdi_verify_available_to(const hdi_verify *v, uint32_t x, uint32_t x_seg, uint32_t y);
+bool hdi_verify_write_bit(uint64_t bit);
+/* Whether the rows share a bit of begin .. end - 1. */
+bool hdi_verify_meet(const uint64_t *a, const uint64_t *b, uint32_t begin, uint32_t end);
+void hdi_verify_bytes(const hdi_verify *v, uint32_t res, uint32_t seg, uint64_t *begin, uint64_t *end);
 
 #endif

@@ -206,21 +206,21 @@ static void compare(hdi_verify *v, uint8_t *used)
         bool culled = c < v->p.culled_count && v->p.culled[c] == p, placed = v->pass_queue[p] != HDI_NONE;
         c += culled;
         if (culled == v->kept[p])
-            hdi_verify_fail(v, "cull: pass %u '%s' is %s but the rule %s it", p, hdi_verify_pass_name(v, p),
-                            culled ? "culled" : "not culled", culled ? "keeps" : "culls");
+            hdi_verify_fail(v, HD_RULE_CULL, "cull: pass %u '%s' is %s but the rule %s it", p,
+                            hdi_verify_pass_name(v, p), culled ? "culled" : "not culled", culled ? "keeps" : "culls");
         else if (placed == culled)
-            hdi_verify_fail(v, "structure: pass %u '%s' is %s", p, hdi_verify_pass_name(v, p),
+            hdi_verify_fail(v, HD_RULE_STRUCTURE, "structure: pass %u '%s' is %s", p, hdi_verify_pass_name(v, p),
                             placed ? "culled and yet in a submit" : "missing from the submits");
         for (uint32_t u = v->d.pass_use_begin[p]; v->kept[p] && u < v->d.pass_use_begin[p + 1]; u++)
             used[v->d.use_res[u]] = 1;
     }
     if (c != v->p.culled_count)
-        hdi_verify_fail(v, "cull: the culled list holds doubles or passes out of order");
+        hdi_verify_fail(v, HD_RULE_CULL, "cull: the culled list holds doubles or passes out of order");
     for (uint32_t r = 0; r < v->d.res_count; r++) {
         bool listed = v->plan_res[r] != HDI_NONE; /* a history and what it is of come as a pair: they take turns */
         bool pair = v->d.res_flags[r] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY) && used[v->d.res_pair[r]];
         if (used[r] != listed && !(listed && pair))
-            hdi_verify_fail(v, "structure: resource %u '%s' is %s", r, hdi_verify_res_name(v, r),
+            hdi_verify_fail(v, HD_RULE_STRUCTURE, "structure: resource %u '%s' is %s", r, hdi_verify_res_name(v, r),
                             used[r] ? "used by kept passes but not listed" : "listed but used by no kept pass");
     }
 }

@@ -63,6 +63,8 @@ static hd_result number_nodes(hdi_verify *v)
     v->wait_node = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->p.wait_count);
     if (v->arena.failed)
         return HD_OUT_OF_MEMORY;
+    for (uint32_t w = 0; w < v->p.wait_count; w++)
+        v->wait_node[w] = HDI_NONE; /* of no submit */
     for (uint32_t s = 0; s < v->p.submit_count; s++) {
         const hd_plan_submit *x = &v->p.submits[s];
         uint32_t *count = &v->queue_node[x->queue + 1];

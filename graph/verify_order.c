@@ -115,7 +115,7 @@ uint64_t hdi_verify_access_stages(uint64_t bit)
     }
 }
 
-static bool is_write(uint64_t bit)
+bool hdi_verify_write_bit(uint64_t bit)
 {
     return bit & (UINT64_C(0x40) | 0x100 | 0x400 | 0x1000 | 0x4000 | 0x10000 | UINT64_C(0x400000000) | 0x4000000 |
                   0x400000 | UINT64_C(0x800000000000));
@@ -125,7 +125,7 @@ bool hdi_verify_access_meets(uint64_t mask, uint64_t bit)
 {
     if (mask & bit)
         return true;
-    if (is_write(bit))
+    if (hdi_verify_write_bit(bit))
         return (mask & 0x10000) || ((mask & 0x40) && bit == UINT64_C(0x400000000));
     return (mask & 0x8000) || ((mask & 0x20) && (bit == UINT64_C(0x100000000) || bit == UINT64_C(0x200000000)));
 }
@@ -143,8 +143,7 @@ static void join(uint64_t *to, const uint64_t *from, uint32_t words)
     for (uint32_t i = 0; i < words; i++)
         to[i] |= from[i];
 }
-/* Whether a and b share a bit of begin .. end - 1. */
-static bool meet(const uint64_t *a, const uint64_t *b, uint32_t begin, uint32_t end)
+bool hdi_verify_meet(const uint64_t *a, const uint64_t *b, uint32_t begin, uint32_t end)
 {
     if (begin >= end)
         return false;
@@ -203,7 +202,7 @@ void hdi_verify_spread(hdi_verify *v, uint32_t n)
         if (!(scope & v->kind_stage[k]) ||
             (x->kind == HV_BARRIER && !hdi_verify_access_meets(x->dst_access, v->kind_bit[k])))
             continue;
-        if (host && !is_write(v->kind_bit[k])) {
+        if (host && !hdi_verify_write_bit(v->kind_bit[k])) {
             spread_host_reads(v, n, k);
             continue;
         }
@@ -231,8 +230,8 @@ bool hdi_verify_use_before_use(const hdi_verify *v, uint32_t x, uint32_t y)
     uint32_t begin = v->pass_next[v->use_pass[x]], end = v->queue_node[qx + 1];
     for (uint64_t sx = v->use_stage[v->d.use_access[x]]; sx; sx &= sx - 1)
         for (uint64_t sy = v->use_stage[v->d.use_access[y]]; sy; sy &= sy - 1)
-            if (!meet(crow(v->reach, v, qy * v->slots + v->stage_slot[__builtin_ctzll(sy)]),
-                      crow(v->leave, v, v->stage_slot[__builtin_ctzll(sx)]), begin, end))
+            if (!hdi_verify_meet(crow(v->reach, v, qy * v->slots + v->stage_slot[__builtin_ctzll(sy)]),
+                                 crow(v->leave, v, v->stage_slot[__builtin_ctzll(sx)]), begin, end))
                 return false;
     return true;
 }
@@ -243,7 +242,8 @@ bool hdi_verify_use_before_node(const hdi_verify *v, uint32_t x, uint32_t n)
     uint32_t begin = v->pass_next[v->use_pass[x]], end = v->queue_node[qx + 1];
     for (uint64_t sx = v->use_stage[v->d.use_access[x]]; sx; sx &= sx - 1) {
         bool direct = v->node[n].queue == qx && n >= begin && (v->node[n].src_far & sx & -sx);
-        if (!direct && !meet(crow(v->pred, v, n), crow(v->leave, v, v->stage_slot[__builtin_ctzll(sx)]), begin, end))
+        if (!direct &&
+            !hdi_verify_meet(crow(v->pred, v, n), crow(v->leave, v, v->stage_slot[__builtin_ctzll(sx)]), begin, end))
             return false;
     }
     return true;
@@ -271,15 +271,14 @@ static bool makes_available(const hdi_verify *v, uint32_t a, uint32_t x, uint32_
            hdi_verify_access_meets(n->src_access, v->kind_bit[kind]);
 }
 
-/* Whether something that made x available lies in set, or is the node self. x is a use, or (x none) the node x_node. */
-static bool available_in(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x_seg, uint32_t kx,
-                         const uint64_t *set, uint32_t self)
+bool hdi_verify_available(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x_seg, uint32_t kx,
+                          const uint64_t *set, uint32_t self)
 {
     if (x == HDI_NONE)
         return x_node == self || hdi_bit_get(set, x_node);
     uint32_t end = v->queue_node[use_queue(v, x) + 1], begin = v->pass_next[v->use_pass[x]];
     const uint64_t *avail = crow(v->avail, v, kx);
-    if (meet(set, avail, begin, end))
+    if (hdi_verify_meet(set, avail, begin, end))
         return true;
     if (self != HDI_NONE && self >= begin && self < end && hdi_bit_get(avail, self))
         return true;
@@ -296,7 +295,7 @@ static bool visible(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x
 {
     uint32_t qy = use_queue(v, y);
     bool host = v->p.queues[qy].kind == HD_QUEUE_HOST;
-    if (available_in(v, x, x_node, x_seg, kx, crow(v->seen, v, qy * v->kinds + ky), HDI_NONE))
+    if (hdi_verify_available(v, x, x_node, x_seg, kx, crow(v->seen, v, qy * v->kinds + ky), HDI_NONE))
         return true;
     uint32_t stage = (uint32_t)__builtin_ctzll(v->kind_stage[ky]);
     const uint64_t *reach = crow(v->reach, v, qy * v->slots + v->stage_slot[stage]);
@@ -305,7 +304,7 @@ static bool visible(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x
         const hdi_vnode *n = &v->node[b];
         if ((host || n->queue == qy) && hdi_bit_get(reach, b) && (n->dst_near & v->kind_stage[ky]) &&
             hdi_verify_access_meets(n->dst_access, v->kind_bit[ky]) &&
-            available_in(v, x, x_node, x_seg, kx, crow(v->pred, v, b), b))
+            hdi_verify_available(v, x, x_node, x_seg, kx, crow(v->pred, v, b), b))
             return true;
     }
     return false;
@@ -324,7 +323,7 @@ bool hdi_verify_memory_to_use(const hdi_verify *v, uint32_t x, uint32_t x_node, 
             continue;
         }
         for (uint32_t i = v->kind_begin[ax]; i < v->kind_begin[ax + 1]; i++)
-            if (is_write(v->kind_bit[v->access_kind[i]]) &&
+            if (hdi_verify_write_bit(v->kind_bit[v->access_kind[i]]) &&
                 !visible(v, x, x_node, x_seg, v->access_kind[i], y, y_seg, v->access_kind[j]))
                 return false;
     }
@@ -339,9 +338,21 @@ bool hdi_verify_memory_to_node(const hdi_verify *v, uint32_t x, uint32_t x_seg, 
         bool own = false; /* the node itself, where it stands on this very segment */
         for (uint32_t j = v->seg_node_begin[x_seg]; j < v->seg_node_begin[x_seg + 1] && !own; j++)
             own = v->seg_node[j] == n;
-        if (is_write(v->kind_bit[k]) &&
-            !available_in(v, x, HDI_NONE, x_seg, k, crow(v->pred, v, n), own ? n : HDI_NONE))
+        if (hdi_verify_write_bit(v->kind_bit[k]) &&
+            !hdi_verify_available(v, x, HDI_NONE, x_seg, k, crow(v->pred, v, n), own ? n : HDI_NONE))
             return false;
     }
+    return true;
+}
+
+bool hdi_verify_available_to(const hdi_verify *v, uint32_t x, uint32_t x_seg, uint32_t y)
+{
+    uint32_t ax = v->d.use_access[x], ay = v->d.use_access[y], qy = use_queue(v, y);
+    for (uint32_t i = v->kind_begin[ax]; i < v->kind_begin[ax + 1]; i++)
+        for (uint64_t sy = v->use_stage[ay]; sy; sy &= sy - 1)
+            if (hdi_verify_write_bit(v->kind_bit[v->access_kind[i]]) &&
+                !hdi_verify_available(v, x, HDI_NONE, x_seg, v->access_kind[i],
+                                      crow(v->reach, v, qy * v->slots + v->stage_slot[__builtin_ctzll(sy)]), HDI_NONE))
+                return false;
     return true;
 }

@@ -17,17 +17,28 @@ static hd_result need_of(hdi_verify *v, uint32_t res, hd_memory_need *need)
 
 static void check_one(hdi_verify *v, const hd_plan_resource *r, const hd_memory_need *need)
 {
+    uint32_t entry = v->plan_res[r->id];
     const char *name = hdi_verify_res_name(v, r->id);
     uint64_t align = need->alignment ? need->alignment : 1;
-    if (r->bytes < need->bytes)
-        hdi_verify_fail(v, "placement: resource %u '%s' has %llu bytes and needs %llu", r->id, name,
+    if (r->bytes < need->bytes) {
+        v->found.resource = r->id;
+        hdi_verify_mend_place(v, entry, r->bytes < need->bytes ? need->bytes : r->bytes, align);
+        hdi_verify_fail(v, HD_RULE_PLACEMENT, "placement: resource %u '%s' has %llu bytes and needs %llu", r->id, name,
                         (unsigned long long)r->bytes, (unsigned long long)need->bytes);
-    if (r->offset % align)
-        hdi_verify_fail(v, "alignment: resource %u '%s' stands at %llu, not a multiple of %llu", r->id, name,
-                        (unsigned long long)r->offset, (unsigned long long)align);
+    }
+    if (r->offset % align) {
+        v->found.resource = r->id;
+        hdi_verify_mend_place(v, entry, r->bytes < need->bytes ? need->bytes : r->bytes, align);
+        hdi_verify_fail(v, HD_RULE_PLACEMENT, "alignment: resource %u '%s' stands at %llu, not a multiple of %llu",
+                        r->id, name, (unsigned long long)r->offset, (unsigned long long)align);
+    }
     uint64_t heap = v->p.heaps[r->heap].bytes;
-    if (r->offset > heap || r->bytes > heap - r->offset)
-        hdi_verify_fail(v, "placement: resource %u '%s' reaches outside heap %u", r->id, name, r->heap);
+    if (r->offset > heap || r->bytes > heap - r->offset) {
+        v->found.resource = r->id;
+        hdi_verify_mend_place(v, entry, r->bytes < need->bytes ? need->bytes : r->bytes, align);
+        hdi_verify_fail(v, HD_RULE_PLACEMENT, "placement: resource %u '%s' reaches outside heap %u", r->id, name,
+                        r->heap);
+    }
 }
 
 static void pair(hdi_verify *v, uint32_t a, uint32_t b, bool fill, uint32_t *at)
@@ -38,11 +49,14 @@ static void pair(hdi_verify *v, uint32_t a, uint32_t b, bool fill, uint32_t *at)
         return;
     }
     uint8_t both = v->d.res_flags[a] | v->d.res_flags[b];
-    if (both & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
+    if (both & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) {
+        hdi_verify_about(v, v->found.first, v->found.second, a, b);
+        hdi_verify_mend_place(v, v->plan_res[a], v->p.resources[v->plan_res[a]].bytes, 65536);
         hdi_verify_fail(
-            v,
+            v, HD_RULE_PLACEMENT,
             "placement: resources %u '%s' and %u '%s' share bytes, and one is persistent (a history or what it is of)",
             a, hdi_verify_res_name(v, a), b, hdi_verify_res_name(v, b));
+    }
     v->alias_begin[a + 1]++;
     v->alias_begin[b + 1]++;
 }
@@ -86,7 +100,8 @@ hd_result hdi_verify_placement(hdi_verify *v)
         const hd_plan_resource *r = &v->p.resources[i];
         bool external = v->d.res_flags[r->id] & HDI_RES_EXTERNAL;
         if (external != (r->heap == HDI_NONE) || (!external && r->heap >= heaps)) {
-            hdi_verify_fail(v, "placement: resource %u '%s' has the wrong heap", r->id, hdi_verify_res_name(v, r->id));
+            hdi_verify_fail(v, HD_RULE_PLACEMENT, "placement: resource %u '%s' has the wrong heap", r->id,
+                            hdi_verify_res_name(v, r->id));
             return HD_PLAN_INVALID;
         }
         if (external)
@@ -97,8 +112,8 @@ hd_result hdi_verify_placement(hdi_verify *v)
             return result;
         check_one(v, r, &need);
         if (memory[r->heap] != HDI_NONE && memory[r->heap] != need.heap)
-            hdi_verify_fail(v, "placement: heap %u holds resources of memory %u and %u", r->heap, memory[r->heap],
-                            need.heap);
+            hdi_verify_fail(v, HD_RULE_PLACEMENT, "placement: heap %u holds resources of memory %u and %u", r->heap,
+                            memory[r->heap], need.heap);
         memory[r->heap] = need.heap;
         key[placed] = r->offset;
         order[placed++] = i;

@@ -61,22 +61,33 @@ static bool same_place(const hdi_verify *v, uint32_t a, uint32_t b)
 static void fail(hdi_verify *v, uint32_t use, const char *what)
 {
     uint32_t pass = v->use_pass[use], res = v->d.use_res[use];
-    hdi_verify_fail(v, "rendering: pass %u '%s', resource %u '%s': %s", pass, hdi_verify_pass_name(v, pass), res,
-                    hdi_verify_res_name(v, res), what);
+    hdi_verify_about(v, v->found.first, hdi_verify_use_place(v, use), res, res);
+    hdi_verify_fail(v, HD_RULE_RENDERING, "rendering: pass %u '%s', resource %u '%s': %s", pass,
+                    hdi_verify_pass_name(v, pass), res, hdi_verify_res_name(v, res), what);
 }
 
 static void check_ops(hdi_verify *v, const hd_plan_attachment *a, uint32_t first, uint32_t last)
 {
     bool clears = !info_of(v, first)->reads && v->d.use_exec[first].load == HD_LOAD_CLEAR;
+    uint32_t index = (uint32_t)(a - v->p.attachments);
+    if (a->load != (info_of(v, first)->reads ? LOAD : clears ? CLEAR : DONT_LOAD))
+        v->found.repair = (hd_repair){.kind = HD_REPAIR_LOAD,
+                                      .index = index,
+                                      .value = info_of(v, first)->reads ? LOAD
+                                               : clears                 ? CLEAR
+                                                                        : DONT_LOAD};
     if (info_of(v, first)->reads && a->load != LOAD)
         fail(v, first, "what it reads is not loaded");
     else if (clears && a->load != CLEAR)
         fail(v, first, "it is not cleared");
     else if (a->load > DONT_LOAD)
         fail(v, first, "the load op is none of Vulkan's");
+    hdi_verify_forget(v);
     bool writes = info_of(v, first)->writes || info_of(v, last)->writes;
-    if (writes ? a->store != STORE && a->store != DONT_STORE : a->store != STORE_NONE)
+    if (writes ? a->store != STORE && a->store != DONT_STORE : a->store != STORE_NONE) {
+        v->found.repair = (hd_repair){.kind = HD_REPAIR_STORE, .index = index, .value = writes ? STORE : STORE_NONE};
         fail(v, first, writes ? "the store op neither stores nor throws away" : "a read-only attachment is stored");
+    }
 }
 
 /* The n-th attachment of a scope. */
@@ -87,7 +98,8 @@ static void check_attachment(hdi_verify *v, uint32_t scope, uint32_t n)
     uint32_t c = x->command_begin, count = x->command_count;
     uint32_t pass = v->p.commands[c].index, first = attachment_use(v, pass, n), last = first;
     if (first == HDI_NONE || first != v->d.pass_use_begin[pass] + a->use) {
-        hdi_verify_fail(v, "rendering: attachment %u of the scope of pass %u '%s' is not the one that it declares", n,
+        hdi_verify_fail(v, HD_RULE_RENDERING,
+                        "rendering: attachment %u of the scope of pass %u '%s' is not the one that it declares", n,
                         pass, hdi_verify_pass_name(v, pass));
         return;
     }
@@ -133,7 +145,8 @@ static void check_scope(hdi_verify *v, uint32_t s, uint32_t end_of_submit, uint8
             in_scope[command->index] = 1;
     }
     if (!fits) {
-        hdi_verify_fail(v, "rendering: scope %u does not hold passes of one submit that have its attachments", s);
+        hdi_verify_fail(v, HD_RULE_RENDERING,
+                        "rendering: scope %u does not hold passes of one submit that have its attachments", s);
         return;
     }
     for (uint32_t n = 0; n < x->attachment_count; n++)
@@ -160,10 +173,10 @@ hd_result hdi_verify_scopes(hdi_verify *v)
         }
     }
     if (scope < v->p.scope_count)
-        hdi_verify_fail(v, "rendering: scope %u stands in no submit, or out of order", scope);
+        hdi_verify_fail(v, HD_RULE_RENDERING, "rendering: scope %u stands in no submit, or out of order", scope);
     for (uint32_t p = 0; p < v->d.pass_count && !v->stop; p++)
         if (v->pass_queue[p] != HDI_NONE && !in_scope[p] && renders(v, p) && attachment_use(v, p, 0) != HDI_NONE)
-            hdi_verify_fail(v, "rendering: pass %u '%s' has attachments, but stands in no scope", p,
+            hdi_verify_fail(v, HD_RULE_RENDERING, "rendering: pass %u '%s' has attachments, but stands in no scope", p,
                             hdi_verify_pass_name(v, p));
     return HD_OK;
 }

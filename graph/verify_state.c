@@ -10,30 +10,69 @@ static const char *race_kind(bool x_writes, bool y_reads)
     return !x_writes ? "write-after-read" : y_reads ? "read-after-write" : "write-after-write";
 }
 
-static void race_of_uses(hdi_verify *v, uint32_t x, uint32_t y, bool x_writes, bool y_reads)
+static void race_of_uses(hdi_verify *v, const hdi_vpair *c, bool y_reads)
 {
+    uint32_t x = c->x, y = c->y;
     uint32_t px = v->use_pass[x], py = v->use_pass[y], rx = v->d.use_res[x], ry = v->d.use_res[y];
-    hdi_verify_fail(v,
-                    "%s race on resource %u '%s'%s: pass %u '%s' (queue %u, submit %u) %s, pass %u '%s' (queue %u, "
-                    "submit %u) %s: %s",
-                    race_kind(x_writes, y_reads), ry, hdi_verify_res_name(v, ry), rx == ry ? "" : " through its alias",
-                    px, hdi_verify_pass_name(v, px), v->pass_queue[px], v->pass_submit[px],
-                    x_writes ? "writes" : "reads", py, hdi_verify_pass_name(v, py), v->pass_queue[py],
-                    v->pass_submit[py], y_reads ? "reads" : "writes",
-                    hdi_verify_use_before_use(v, x, y) ? "the write is not made available and visible to it"
-                                                       : "no execution chain");
+    bool ordered = hdi_verify_use_before_use(v, x, y);
+    uint32_t rule = !ordered                                  ? HD_RULE_EXECUTION
+                    : hdi_verify_available_to(v, x, c->xs, y) ? HD_RULE_VISIBILITY
+                                                              : HD_RULE_AVAILABILITY;
+    hdi_verify_about(v, hdi_verify_use_place(v, x), hdi_verify_use_place(v, y), ry, rx);
+    hdi_verify_mend_pair(v, c);
+    hdi_verify_fail(
+        v, rule,
+        "%s race on resource %u '%s'%s: pass %u '%s' (queue %u, submit %u) %s, pass %u '%s' (queue %u, "
+        "submit %u) %s: %s",
+        race_kind(c->memory, y_reads), ry, hdi_verify_res_name(v, ry), rx == ry ? "" : " through its alias", px,
+        hdi_verify_pass_name(v, px), v->pass_queue[px], v->pass_submit[px], c->memory ? "writes" : "reads", py,
+        hdi_verify_pass_name(v, py), v->pass_queue[py], v->pass_submit[py], y_reads ? "reads" : "writes",
+        rule == HD_RULE_EXECUTION ? "no execution chain" : "the write is not made available and visible to it");
 }
 
-static void race_with_node(hdi_verify *v, uint32_t res, uint32_t x, uint32_t n, bool x_writes)
+static void race_with_node(hdi_verify *v, uint32_t res, const hdi_vpair *c)
 {
-    uint32_t p = v->use_pass[x];
-    hdi_verify_fail(v,
+    uint32_t x = c->x, n = c->yn, p = v->use_pass[x];
+    uint32_t rule = hdi_verify_use_before_node(v, x, n) ? HD_RULE_AVAILABILITY : HD_RULE_EXECUTION;
+    hdi_verify_about(v, hdi_verify_use_place(v, x), hdi_verify_node_place(v, n), res, v->d.use_res[x]);
+    hdi_verify_mend_pair(v, c);
+    hdi_verify_fail(v, rule,
                     "%s race on resource %u '%s': pass %u '%s' (queue %u, submit %u) %s, barrier %u (queue %u, submit "
                     "%u) changes layout or owner: %s",
-                    race_kind(x_writes, false), res, hdi_verify_res_name(v, res), p, hdi_verify_pass_name(v, p),
-                    v->pass_queue[p], v->pass_submit[p], x_writes ? "writes" : "reads", v->node[n].barrier,
+                    race_kind(c->memory, false), res, hdi_verify_res_name(v, res), p, hdi_verify_pass_name(v, p),
+                    v->pass_queue[p], v->pass_submit[p], c->memory ? "writes" : "reads", v->node[n].barrier,
                     v->node[n].queue, v->node[n].submit,
-                    hdi_verify_use_before_node(v, x, n) ? "the write is not made available" : "no execution chain");
+                    rule == HD_RULE_AVAILABILITY ? "the write is not made available" : "no execution chain");
+}
+
+static void race_of_node(hdi_verify *v, const hdi_vpair *c, bool reads)
+{
+    uint32_t y = c->y, n = c->xn, p = v->use_pass[y], res = v->d.use_res[y];
+    uint32_t rule = hdi_verify_node_before_use(v, n, y) ? HD_RULE_VISIBILITY : HD_RULE_EXECUTION;
+    hdi_verify_about(v, hdi_verify_node_place(v, n), hdi_verify_use_place(v, y), res, v->node[n].resource);
+    hdi_verify_mend_pair(v, c);
+    hdi_verify_fail(v, rule,
+                    "%s race on resource %u '%s': barrier %u (queue %u, submit %u) changes layout or owner, "
+                    "pass %u '%s' (queue %u, submit %u) does not wait for it",
+                    race_kind(true, reads), res, hdi_verify_res_name(v, res), v->node[n].barrier, v->node[n].queue,
+                    v->node[n].submit, p, hdi_verify_pass_name(v, p), v->pass_queue[p], v->pass_submit[p]);
+}
+
+static void race_of_nodes(hdi_verify *v, uint32_t res, const hdi_vpair *c)
+{
+    uint32_t m = c->xn, n = c->yn;
+    hdi_verify_about(v, hdi_verify_node_place(v, m), hdi_verify_node_place(v, n), res, v->node[m].resource);
+    if (v->node[m].command == v->node[n].command) {
+        hdi_verify_fail(v, HD_RULE_EXECUTION, "layout: two barriers of one command (%u and %u) change resource %u '%s'",
+                        v->node[m].barrier, v->node[n].barrier, res, hdi_verify_res_name(v, res));
+        return;
+    }
+    hdi_verify_mend_pair(v, c);
+    hdi_verify_fail(v, HD_RULE_EXECUTION,
+                    "write-after-write race on resource %u '%s': barriers %u and %u (submits %u and %u): no "
+                    "execution chain",
+                    res, hdi_verify_res_name(v, res), v->node[m].barrier, v->node[n].barrier, v->node[m].submit,
+                    v->node[n].submit);
 }
 
 /* Attachments of one rendering scope: rasterization order, with no barrier. */
@@ -47,49 +86,44 @@ static void check_use(hdi_verify *v, uint32_t y, uint32_t ys, uint32_t s)
 {
     const hdi_vseg *seg = &v->seg[s];
     const hdi_access_info *info = &v->d.access[v->d.use_access[y]];
+    hdi_vpair c = {seg->write_use, seg->write_node, s, y, HDI_NONE, ys, true};
     if (seg->write_use != HDI_NONE) {
-        if (!in_scope_order(v, seg->write_use, y) &&
-            (!hdi_verify_use_before_use(v, seg->write_use, y) ||
-             !hdi_verify_memory_to_use(v, seg->write_use, HDI_NONE, s, y, ys)))
-            race_of_uses(v, seg->write_use, y, true, info->reads);
+        c.xn = HDI_NONE;
+        if (!in_scope_order(v, c.x, y) &&
+            (!hdi_verify_use_before_use(v, c.x, y) || !hdi_verify_memory_to_use(v, c.x, HDI_NONE, s, y, ys)))
+            race_of_uses(v, &c, info->reads);
     } else if (seg->write_node != HDI_NONE) {
-        uint32_t n = seg->write_node, p = v->use_pass[y];
-        if (!hdi_verify_node_before_use(v, n, y) || !hdi_verify_memory_to_use(v, HDI_NONE, n, s, y, ys))
-            hdi_verify_fail(v,
-                            "%s race on resource %u '%s': barrier %u (queue %u, submit %u) changes layout or owner, "
-                            "pass %u '%s' (queue %u, submit %u) does not wait for it",
-                            race_kind(true, info->reads), v->d.use_res[y], hdi_verify_res_name(v, v->d.use_res[y]),
-                            v->node[n].barrier, v->node[n].queue, v->node[n].submit, p, hdi_verify_pass_name(v, p),
-                            v->pass_queue[p], v->pass_submit[p]);
+        if (!hdi_verify_node_before_use(v, c.xn, y) || !hdi_verify_memory_to_use(v, HDI_NONE, c.xn, s, y, ys))
+            race_of_node(v, &c, info->reads);
     }
-    for (uint32_t r = seg->reads; info->writes && r != HDI_NONE && !v->stop; r = v->read_next[r])
-        if (!in_scope_order(v, v->read_use[r], y) && !hdi_verify_use_before_use(v, v->read_use[r], y))
-            race_of_uses(v, v->read_use[r], y, false, false);
+    for (uint32_t r = seg->reads; info->writes && r != HDI_NONE && !v->stop; r = v->read_next[r]) {
+        c = (hdi_vpair){v->read_use[r], HDI_NONE, s, y, HDI_NONE, ys, false};
+        if (!in_scope_order(v, c.x, y) && !hdi_verify_use_before_use(v, c.x, y))
+            race_of_uses(v, &c, false);
+    }
 }
 
-static void check_node(hdi_verify *v, uint32_t n, uint32_t res, uint32_t s)
+/* Node n on segment ns, likewise. */
+static void check_node(hdi_verify *v, uint32_t n, uint32_t res, uint32_t ns, uint32_t s)
 {
     const hdi_vseg *seg = &v->seg[s];
+    hdi_vpair c = {seg->write_use, seg->write_node, s, HDI_NONE, n, ns, true};
     if (seg->write_use != HDI_NONE) {
-        if (!hdi_verify_use_before_node(v, seg->write_use, n) || !hdi_verify_memory_to_node(v, seg->write_use, s, n))
-            race_with_node(v, res, seg->write_use, n, true);
+        c.xn = HDI_NONE;
+        if (!hdi_verify_use_before_node(v, c.x, n) || !hdi_verify_memory_to_node(v, c.x, s, n))
+            race_with_node(v, res, &c);
     } else if (seg->write_node != HDI_NONE) {
-        if (v->node[seg->write_node].command == v->node[n].command)
-            hdi_verify_fail(v, "layout: two barriers of one command (%u and %u) change resource %u '%s'",
-                            v->node[seg->write_node].barrier, v->node[n].barrier, res, hdi_verify_res_name(v, res));
-        else if (!hdi_verify_node_before_node(v, seg->write_node, n))
-            hdi_verify_fail(v,
-                            "write-after-write race on resource %u '%s': barriers %u and %u (submits %u and %u): no "
-                            "execution chain",
-                            res, hdi_verify_res_name(v, res), v->node[seg->write_node].barrier, v->node[n].barrier,
-                            v->node[seg->write_node].submit, v->node[n].submit);
+        if (v->node[c.xn].command == v->node[n].command || !hdi_verify_node_before_node(v, c.xn, n))
+            race_of_nodes(v, res, &c);
     }
-    for (uint32_t r = seg->reads; r != HDI_NONE && !v->stop; r = v->read_next[r])
-        if (!hdi_verify_use_before_node(v, v->read_use[r], n))
-            race_with_node(v, res, v->read_use[r], n, false);
+    for (uint32_t r = seg->reads; r != HDI_NONE && !v->stop; r = v->read_next[r]) {
+        c = (hdi_vpair){v->read_use[r], HDI_NONE, s, HDI_NONE, n, ns, false};
+        if (!hdi_verify_use_before_node(v, c.x, n))
+            race_with_node(v, res, &c);
+    }
 }
 
-static void bytes_of(const hdi_verify *v, uint32_t res, uint32_t s, uint64_t *begin, uint64_t *end)
+void hdi_verify_bytes(const hdi_verify *v, uint32_t res, uint32_t s, uint64_t *begin, uint64_t *end)
 {
     const hd_plan_resource *r = &v->p.resources[v->plan_res[res]];
     *begin = r->offset;
@@ -108,20 +142,20 @@ static void take_memory(hdi_verify *v, uint32_t y, uint32_t n, uint32_t res, uin
     if (v->seg[s].tenant)
         return;
     uint64_t begin, end;
-    bytes_of(v, res, s, &begin, &end);
+    hdi_verify_bytes(v, res, s, &begin, &end);
     for (uint32_t i = v->alias_begin[res]; i < v->alias_begin[res + 1] && !v->stop; i++) {
         uint32_t other = v->alias[i];
         for (uint32_t t = v->seg_begin[other]; t < v->seg_begin[other + 1] && !v->stop; t++) {
             uint64_t b, e;
-            bytes_of(v, other, t, &b, &e);
+            hdi_verify_bytes(v, other, t, &b, &e);
             if (b >= end || e <= begin)
                 continue;
             if (y != HDI_NONE)
                 check_use(v, y, s, t);
             else
-                check_node(v, n, res, t);
+                check_node(v, n, res, s, t);
             v->seg[t].tenant = false;
-            v->seg[t].holder = HDI_NONE;
+            v->seg[t].holder = v->seg[t].lost_node = HDI_NONE;
         }
     }
     v->seg[s].tenant = true;
@@ -130,6 +164,17 @@ static void take_memory(hdi_verify *v, uint32_t y, uint32_t n, uint32_t res, uin
 static bool is_concurrent(const hdi_verify *v, uint32_t res)
 {
     return v->p.resources[v->plan_res[res]].flags & HD_PLAN_CONCURRENT;
+}
+
+/* What was done last with a segment. */
+static hd_verify_place last_place(const hdi_verify *v, uint32_t s)
+{
+    const hdi_vseg *seg = &v->seg[s];
+    if (seg->reads != HDI_NONE)
+        return hdi_verify_use_place(v, v->read_use[seg->reads]);
+    if (seg->write_use != HDI_NONE)
+        return hdi_verify_use_place(v, seg->write_use);
+    return seg->write_node != HDI_NONE ? hdi_verify_node_place(v, seg->write_node) : v->found.first;
 }
 
 static void check_layout_and_owner(hdi_verify *v, uint32_t u, uint32_t s)
@@ -144,24 +189,35 @@ static void check_layout_and_owner(hdi_verify *v, uint32_t u, uint32_t s)
         for (uint32_t o = v->d.pass_use_begin[p]; o < v->d.pass_use_begin[p + 1] && info->reads && !info->writes; o++)
             agreed |=
                 o != u && v->d.use_res[o] == res && v->d.access[v->d.use_access[o]].layout == 4 && seg->layout == 4;
-        if (!agreed)
+        if (!agreed) {
+            hdi_verify_about(v, last_place(v, s), hdi_verify_use_place(v, u), res, res);
+            hdi_verify_mend_layout(v, u, s, info->layout);
             hdi_verify_fail(
-                v, "layout: pass %u '%s' (queue %u, submit %u) uses resource %u '%s' in layout %u, but it is in %u", p,
+                v, HD_RULE_LAYOUT,
+                "layout: pass %u '%s' (queue %u, submit %u) uses resource %u '%s' in layout %u, but it is in %u", p,
                 hdi_verify_pass_name(v, p), q, v->pass_submit[p], res, hdi_verify_res_name(v, res), info->layout,
                 seg->layout);
+        }
     }
-    if (seg->released != HDI_NONE)
+    if (seg->released != HDI_NONE) {
+        hdi_verify_about(v, hdi_verify_node_place(v, seg->released), hdi_verify_use_place(v, u), res, res);
+        hdi_verify_mend_owner(v, u, HDI_NONE, s);
         hdi_verify_fail(
-            v, "ownership: pass %u '%s' uses resource %u '%s' between its release (barrier %u) and its acquire", p,
+            v, HD_RULE_OWNERSHIP,
+            "ownership: pass %u '%s' uses resource %u '%s' between its release (barrier %u) and its acquire", p,
             hdi_verify_pass_name(v, p), res, hdi_verify_res_name(v, res), v->node[seg->released].barrier);
+    }
     if (is_concurrent(v, res) || v->p.queues[q].kind == HD_QUEUE_HOST || seg->owner == family)
         return;
     if (seg->owner == HDI_NONE || (!image && info->writes && !info->reads))
         seg->owner = family;
-    else
-        hdi_verify_fail(v,
+    else {
+        hdi_verify_about(v, last_place(v, s), hdi_verify_use_place(v, u), res, res);
+        hdi_verify_mend_owner(v, u, HDI_NONE, s);
+        hdi_verify_fail(v, HD_RULE_OWNERSHIP,
                         "ownership: pass %u '%s' (queue %u of family %u) uses resource %u '%s', which family %u owns",
                         p, hdi_verify_pass_name(v, p), q, family, res, hdi_verify_res_name(v, res), seg->owner);
+    }
 }
 
 static hd_result walk_use(hdi_verify *v, uint32_t u)
@@ -177,12 +233,16 @@ static hd_result walk_use(hdi_verify *v, uint32_t u)
             return HD_OK;
         check_layout_and_owner(v, u, s);
         if (info->reads && expect != HDI_NONE && seg->holder != expect) {
+            hdi_verify_about(v, last_place(v, s), hdi_verify_use_place(v, u), res, res);
+            if (seg->holder == HDI_NONE)
+                hdi_verify_mend_content(v, u, s);
             if (seg->holder == HDI_NONE)
                 hdi_verify_fail(
-                    v, "content: pass %u '%s' (queue %u, submit %u) reads undefined content of resource %u '%s'", p,
+                    v, HD_RULE_CONTENT,
+                    "content: pass %u '%s' (queue %u, submit %u) reads undefined content of resource %u '%s'", p,
                     hdi_verify_pass_name(v, p), v->pass_queue[p], v->pass_submit[p], res, hdi_verify_res_name(v, res));
             else
-                hdi_verify_fail(v,
+                hdi_verify_fail(v, HD_RULE_CONTENT,
                                 "content: pass %u '%s' (queue %u, submit %u) reads resource %u '%s' as %s %d left it; "
                                 "the declaration wants %s %d",
                                 p, hdi_verify_pass_name(v, p), v->pass_queue[p], v->pass_submit[p], res,
@@ -196,6 +256,7 @@ static hd_result walk_use(hdi_verify *v, uint32_t u)
             seg->write_use = u;
             seg->write_node = seg->reads = HDI_NONE;
             seg->holder = v->use_lost[u] ? HDI_NONE : p;
+            seg->lost_node = HDI_NONE;
             continue;
         }
         if (v->read_count == v->read_capacity) { /* grown in the arena: doubling wastes at most as much again */
@@ -226,34 +287,135 @@ static bool same_transfer(const hd_plan_barrier *a, const hd_plan_barrier *b)
            a->range.bytes == b->range.bytes;
 }
 
-static void walk_transfer(hdi_verify *v, uint32_t n, uint32_t s)
+static void walk_release(hdi_verify *v, uint32_t n, uint32_t s)
+{
+    const hd_plan_barrier *b = &v->p.barriers[v->node[n].barrier];
+    hdi_vseg *seg = &v->seg[s];
+    if (seg->owner != b->src_family || seg->released != HDI_NONE) {
+        hdi_verify_about(v, last_place(v, s), hdi_verify_node_place(v, n), b->resource, b->resource);
+        hdi_verify_fail(v, HD_RULE_OWNERSHIP,
+                        "ownership: barrier %u releases resource %u '%s' from family %u, which does not own it",
+                        v->node[n].barrier, b->resource, hdi_verify_res_name(v, b->resource), b->src_family);
+    }
+    seg->released = n;
+}
+
+/* True: the acquire goes with its release. */
+static bool walk_acquire(hdi_verify *v, uint32_t n, uint32_t s)
 {
     const hdi_vnode *node = &v->node[n];
     const hd_plan_barrier *b = &v->p.barriers[node->barrier];
     hdi_vseg *seg = &v->seg[s];
     const char *name = hdi_verify_res_name(v, b->resource);
-    if (is_concurrent(v, b->resource))
-        hdi_verify_fail(v, "ownership: barrier %u moves resource %u '%s', which is concurrent", node->barrier,
-                        b->resource, name);
-    if (node->flags & HV_RELEASE) {
-        if (seg->owner != b->src_family || seg->released != HDI_NONE)
-            hdi_verify_fail(v, "ownership: barrier %u releases resource %u '%s' from family %u, which does not own it",
-                            node->barrier, b->resource, name, b->src_family);
-        seg->released = n;
-        return;
+    hd_verify_place here = hdi_verify_node_place(v, n);
+    uint32_t release = seg->released;
+    bool fits = release != HDI_NONE && same_transfer(&v->p.barriers[v->node[release].barrier], b);
+    if (!fits) {
+        hdi_verify_about(v, release == HDI_NONE ? last_place(v, s) : hdi_verify_node_place(v, release), here,
+                         b->resource, b->resource);
+        hdi_verify_mend_owner(v, HDI_NONE, n, s);
     }
-    if (seg->released == HDI_NONE)
-        hdi_verify_fail(v, "ownership: barrier %u acquires resource %u '%s', which was not released", node->barrier,
-                        b->resource, name);
-    else if (!same_transfer(&v->p.barriers[v->node[seg->released].barrier], b))
-        hdi_verify_fail(v, "ownership: acquire (barrier %u) and release (barrier %u) of resource %u '%s' differ",
-                        node->barrier, v->node[seg->released].barrier, b->resource, name);
-    else if (!hdi_verify_node_before_node(v, seg->released, n))
+    if (release == HDI_NONE) {
+        hdi_verify_fail(v, HD_RULE_OWNERSHIP, "ownership: barrier %u acquires resource %u '%s', which was not released",
+                        node->barrier, b->resource, name);
+    } else if (!fits) {
+        hdi_verify_fail(v, HD_RULE_OWNERSHIP,
+                        "ownership: acquire (barrier %u) and release (barrier %u) of resource %u '%s' differ",
+                        node->barrier, v->node[release].barrier, b->resource, name);
+    } else if (!hdi_verify_node_before_node(v, release, n)) {
+        hdi_verify_about(v, hdi_verify_node_place(v, release), here, b->resource, b->resource);
+        hdi_verify_mend_pair(v, &(hdi_vpair){HDI_NONE, release, s, HDI_NONE, n, s, true});
         hdi_verify_fail(
-            v, "ownership: acquire (barrier %u) of resource %u '%s' does not wait for its release (barrier %u)",
-            node->barrier, b->resource, name, v->node[seg->released].barrier);
+            v, HD_RULE_OWNERSHIP,
+            "ownership: acquire (barrier %u) of resource %u '%s' does not wait for its release (barrier %u)",
+            node->barrier, b->resource, name, v->node[release].barrier);
+    }
     seg->released = HDI_NONE;
     seg->owner = b->dst_family;
+    return fits;
+}
+
+static bool walk_transfer(hdi_verify *v, uint32_t n, uint32_t s)
+{
+    const hd_plan_barrier *b = &v->p.barriers[v->node[n].barrier];
+    if (is_concurrent(v, b->resource)) {
+        hd_plan_barrier plain = *b;
+        plain.src_family = plain.dst_family = HDI_NONE;
+        hdi_verify_about(v, last_place(v, s), hdi_verify_node_place(v, n), b->resource, b->resource);
+        hdi_verify_change(v, v->node[n].barrier, &plain);
+        hdi_verify_fail(v, HD_RULE_OWNERSHIP, "ownership: barrier %u moves resource %u '%s', which is concurrent",
+                        v->node[n].barrier, b->resource, hdi_verify_res_name(v, b->resource));
+    }
+    if (v->node[n].flags & HV_ACQUIRE)
+        return walk_acquire(v, n, s);
+    walk_release(v, n, s);
+    return true;
+}
+
+/* A transition that moves nothing. */
+static void keep_owner(hdi_verify *v, uint32_t n, uint32_t s)
+{
+    const hdi_vnode *node = &v->node[n];
+    const hd_plan_barrier *b = &v->p.barriers[node->barrier];
+    hdi_vseg *seg = &v->seg[s];
+    const char *name = hdi_verify_res_name(v, b->resource);
+    uint32_t family = v->p.queues[node->queue].family;
+    if (seg->released != HDI_NONE) {
+        hdi_verify_about(v, hdi_verify_node_place(v, seg->released), hdi_verify_node_place(v, n), b->resource,
+                         b->resource);
+        hdi_verify_mend_owner(v, HDI_NONE, n, s);
+        hdi_verify_fail(v, HD_RULE_OWNERSHIP,
+                        "ownership: barrier %u changes resource %u '%s' between its release and its acquire",
+                        node->barrier, b->resource, name);
+    } else if (!is_concurrent(v, b->resource)) {
+        if (seg->owner != family && seg->owner != HDI_NONE && b->old_layout) {
+            hdi_verify_about(v, last_place(v, s), hdi_verify_node_place(v, n), b->resource, b->resource);
+            hdi_verify_mend_owner(v, HDI_NONE, n, s);
+            hdi_verify_fail(v, HD_RULE_OWNERSHIP,
+                            "ownership: barrier %u on queue %u of family %u keeps the content of resource %u '%s', "
+                            "which family %u owns",
+                            node->barrier, node->queue, family, b->resource, name, seg->owner);
+        }
+        seg->owner = family;
+    }
+}
+
+/* The old layout is another: this barrier, or the halves of a history do not agree on how they enter. */
+static void mend_old_layout(hdi_verify *v, uint32_t n, uint32_t s)
+{
+    hd_plan_barrier to = v->p.barriers[v->node[n].barrier];
+    const hdi_vseg *seg = &v->seg[s];
+    uint32_t res = to.resource, pair = v->d.res_pair[res], entry = v->plan_res[res];
+    bool first = seg->write_use == HDI_NONE && seg->write_node == HDI_NONE && seg->reads == HDI_NONE;
+    if (first && v->d.res_flags[res] & HDI_RES_HISTORY && v->plan_res[pair] != HDI_NONE &&
+        v->p.resources[entry].final_layout == to.old_layout) {
+        v->found.repair = (hd_repair){
+            .kind = HD_REPAIR_FINAL_LAYOUT, .index = v->plan_res[pair], .command = HDI_NONE, .value = to.old_layout};
+        return;
+    }
+    to.old_layout = seg->layout;
+    hdi_verify_change(v, v->node[n].barrier, &to);
+}
+
+static void check_layouts(hdi_verify *v, uint32_t n, uint32_t s)
+{
+    const hdi_vnode *node = &v->node[n];
+    const hd_plan_barrier *b = &v->p.barriers[node->barrier];
+    const hdi_vseg *seg = &v->seg[s];
+    const char *name = hdi_verify_res_name(v, b->resource);
+    if (b->old_layout && b->old_layout != seg->layout) {
+        hdi_verify_about(v, last_place(v, s), hdi_verify_node_place(v, n), b->resource, b->resource);
+        mend_old_layout(v, n, s);
+        hdi_verify_fail(
+            v, HD_RULE_LAYOUT,
+            "layout: barrier %u (queue %u, submit %u) takes resource %u '%s' from layout %u, but it is in %u",
+            node->barrier, node->queue, node->submit, b->resource, name, b->old_layout, seg->layout);
+    }
+    if (!b->new_layout && b->old_layout) {
+        hdi_verify_about(v, last_place(v, s), hdi_verify_node_place(v, n), b->resource, b->resource);
+        hdi_verify_fail(v, HD_RULE_LAYOUT, "layout: barrier %u takes resource %u '%s' to UNDEFINED", node->barrier,
+                        b->resource, name);
+    }
 }
 
 static void walk_barrier(hdi_verify *v, uint32_t n)
@@ -263,39 +425,31 @@ static void walk_barrier(hdi_verify *v, uint32_t n)
         return;
     const hd_plan_barrier *b = &v->p.barriers[node->barrier];
     bool image = !(v->d.res_flags[b->resource] & HDI_RES_BUFFER), moves = node->flags & (HV_RELEASE | HV_ACQUIRE);
-    const char *name = hdi_verify_res_name(v, b->resource);
     HV_EACH_SEG(hdi_verify_rect(v, b->resource, &b->range), s)
     {
         hdi_vseg *seg = &v->seg[s];
+        bool fits = true;
         if (v->stop)
             return;
-        if (image && b->old_layout && b->old_layout != seg->layout)
-            hdi_verify_fail(
-                v, "layout: barrier %u (queue %u, submit %u) takes resource %u '%s' from layout %u, but it is in %u",
-                node->barrier, node->queue, node->submit, b->resource, name, b->old_layout, seg->layout);
-        if (image && !b->new_layout && b->old_layout)
-            hdi_verify_fail(v, "layout: barrier %u takes resource %u '%s' to UNDEFINED", node->barrier, b->resource,
-                            name);
+        if (node->flags) {
+            check_node(v, n, b->resource, s, s);
+            take_memory(v, HDI_NONE, n, b->resource, s);
+        }
+        if (moves)
+            fits = walk_transfer(v, n, s);
+        else if (node->flags)
+            keep_owner(v, n, s);
+        if (image && fits)
+            check_layouts(v, n, s);
         if (!node->flags)
             continue;
-        check_node(v, n, b->resource, s);
-        take_memory(v, HDI_NONE, n, b->resource, s);
-        uint32_t family = v->p.queues[node->queue].family;
-        if (moves)
-            walk_transfer(v, n, s);
-        else if (seg->released != HDI_NONE)
-            hdi_verify_fail(v, "ownership: barrier %u changes resource %u '%s' between its release and its acquire",
-                            node->barrier, b->resource, name);
-        else if (!is_concurrent(v, b->resource)) {
-            if (seg->owner != family && seg->owner != HDI_NONE && b->old_layout)
-                hdi_verify_fail(v,
-                                "ownership: barrier %u on queue %u of family %u keeps the content of resource %u '%s', "
-                                "which family %u owns",
-                                node->barrier, node->queue, family, b->resource, name, seg->owner);
-            seg->owner = family;
-        }
-        if (image && !b->old_layout)
+        if (image && !b->old_layout) {
+            if (seg->holder != HDI_NONE) {
+                seg->lost_node = n;
+                seg->lost_layout = seg->layout;
+            }
             seg->holder = HDI_NONE;
+        }
         if (image && !(node->flags & HV_RELEASE))
             seg->layout = b->new_layout;
         seg->write_node = n;
@@ -323,7 +477,8 @@ static void start(hdi_verify *v)
                                    .write_use = HDI_NONE,
                                    .write_node = HDI_NONE,
                                    .reads = HDI_NONE,
-                                   .released = HDI_NONE};
+                                   .released = HDI_NONE,
+                                   .lost_node = HDI_NONE};
     }
 }
 
@@ -338,30 +493,49 @@ static void finish(hdi_verify *v)
                               ? v->p.resources[v->plan_res[v->d.res_pair[r->id]]].final_layout
                               : r->final_layout;
         uint32_t asked = flags & HDI_RES_EXTERNAL && image ? v->d.res_info[r->id].final_layout : 0;
-        if (asked && asked != wanted)
-            hdi_verify_fail(v, "final state: resource %u '%s' is to be left in layout %u, the plan says %u", r->id,
-                            name, asked, wanted);
-        if (image && wanted != r->final_layout)
-            hdi_verify_fail(v, "final state: history %u '%s' says layout %u, what it is of says %u", r->id, name,
+        v->found.resource = r->id;
+        if (asked && asked != wanted) {
+            v->found.repair = (hd_repair){.kind = HD_REPAIR_FINAL_LAYOUT, .index = i, .value = asked};
+            hdi_verify_fail(v, HD_RULE_FINAL_STATE,
+                            "final state: resource %u '%s' is to be left in layout %u, the plan says %u", r->id, name,
+                            asked, wanted);
+        }
+        if (image && wanted != r->final_layout) {
+            v->found.resource = r->id;
+            v->found.repair = (hd_repair){.kind = HD_REPAIR_FINAL_LAYOUT, .index = i, .value = wanted};
+            hdi_verify_fail(v, HD_RULE_FINAL_STATE,
+                            "final state: history %u '%s' says layout %u, what it is of says %u", r->id, name,
                             r->final_layout, wanted);
+        }
+        hdi_verify_forget(v);
         for (uint32_t s = v->seg_begin[r->id]; s < v->seg_begin[r->id + 1] && !v->stop; s++) {
             const hdi_vseg *seg = &v->seg[s];
             if (seg->released != HDI_NONE)
-                hdi_verify_fail(v, "ownership: resource %u '%s' is released (barrier %u) and never acquired", r->id,
-                                name, v->node[seg->released].barrier);
+                hdi_verify_fail(v, HD_RULE_OWNERSHIP,
+                                "ownership: resource %u '%s' is released (barrier %u) and never acquired", r->id, name,
+                                v->node[seg->released].barrier);
             if (!keeps && !(flags & HDI_RES_HISTORY))
                 continue;
             bool untouched = seg->write_use == HDI_NONE && seg->write_node == HDI_NONE && seg->reads == HDI_NONE;
-            if (image && seg->layout != wanted && !(untouched && (flags & HDI_RES_HAS_HISTORY)))
-                hdi_verify_fail(v, "final state: resource %u '%s' ends in layout %u, the plan says %u", r->id, name,
+            if (image && seg->layout != wanted && !(untouched && (flags & HDI_RES_HAS_HISTORY))) {
+                hdi_verify_about(v, last_place(v, s), v->found.second, r->id, r->id);
+                hdi_verify_mend_end(v, r->id, s, wanted);
+                hdi_verify_fail(v, HD_RULE_FINAL_STATE,
+                                "final state: resource %u '%s' ends in layout %u, the plan says %u", r->id, name,
                                 seg->layout, wanted);
+            }
             if (!(r->flags & HD_PLAN_CONCURRENT) && r->final_family != HDI_NONE && seg->owner != HDI_NONE &&
-                seg->owner != r->final_family)
-                hdi_verify_fail(v, "final state: resource %u '%s' ends with family %u, the plan says %u", r->id, name,
+                seg->owner != r->final_family) {
+                hdi_verify_about(v, last_place(v, s), v->found.second, r->id, r->id);
+                v->found.repair = (hd_repair){.kind = HD_REPAIR_FINAL_FAMILY, .index = i, .value = seg->owner};
+                hdi_verify_fail(v, HD_RULE_FINAL_STATE,
+                                "final state: resource %u '%s' ends with family %u, the plan says %u", r->id, name,
                                 seg->owner, r->final_family);
+            }
             if (keeps && v->final_holder[s] != HDI_NONE && seg->holder != v->final_holder[s])
-                hdi_verify_fail(v, "final state: resource %u '%s' does not end with the content of its last write",
-                                r->id, name);
+                hdi_verify_fail(v, HD_RULE_FINAL_STATE,
+                                "final state: resource %u '%s' does not end with the content of its last write", r->id,
+                                name);
         }
     }
 }

@@ -72,7 +72,8 @@ static hd_result order_passes(hdi_verify *v)
         for (uint32_t p = 0; p < v->d.pass_count; p++) {
             if (rank[p] < v->d.pass_count)
                 continue;
-            hdi_verify_fail(v, "versions: pass %u '%s' would have to run before itself", p, hdi_verify_pass_name(v, p));
+            hdi_verify_fail(v, HD_RULE_VERSIONS, "versions: pass %u '%s' would have to run before itself", p,
+                            hdi_verify_pass_name(v, p));
             return HD_PLAN_INVALID;
         }
     }

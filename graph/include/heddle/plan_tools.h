@@ -62,6 +62,83 @@ hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, hd_plan_
 
 /* ---- verification: shares no code with the compiler ---- */
 
+/* What a plan can break. */
+typedef enum hd_rule {
+    HD_RULE_NONE,
+    HD_RULE_STRUCTURE,    /* tables that do not fit, or passes, resources and ranges that the declaration does not have */
+    HD_RULE_VERSIONS,     /* the declaration: a pass would have to run before itself */
+    HD_RULE_CULL,         /* what is kept */
+    HD_RULE_QUEUE,        /* a pass on a queue that cannot run it, or not where it is pinned to */
+    HD_RULE_STAGES,       /* stages that the queue lacks, accesses that the stages cannot do */
+    HD_RULE_EVENT,        /* the two halves of a split barrier */
+    HD_RULE_WAIT,         /* a wait without a signal, a signal out of order */
+    HD_RULE_DEADLOCK,     /* submits that wait for one another */
+    HD_RULE_PLACEMENT,    /* sizes, alignment, heaps, who may share bytes */
+    HD_RULE_RENDERING,    /* rendering scopes and their load and store ops */
+    HD_RULE_EXECUTION,    /* two that conflict, and no chain orders them */
+    HD_RULE_AVAILABILITY, /* ordered, but nothing on the way makes what the first wrote available */
+    HD_RULE_VISIBILITY,   /* made available, but not visible to the second */
+    HD_RULE_LAYOUT,
+    HD_RULE_CONTENT, /* a read of what is undefined, or of what another pass wrote than the declaration says */
+    HD_RULE_OWNERSHIP,
+    HD_RULE_FINAL_STATE, /* what the next frame relies on */
+    HD_RULE_COUNT
+} hd_rule;
+const char *hd_rule_name(hd_rule rule);
+
+typedef enum hd_place_kind {
+    HD_PLACE_NONE,
+    HD_PLACE_PASS,    /* index: pass */
+    HD_PLACE_BARRIER, /* index: in barriers */
+    HD_PLACE_WAIT,    /* index: in waits */
+    HD_PLACE_SIGNAL,  /* index: in submits */
+} hd_place_kind;
+
+typedef struct hd_verify_place {
+    uint32_t kind, index;   /* hd_place_kind */
+    uint32_t use;           /* of a pass: which of its uses, or HD_NONE */
+    uint32_t queue, submit; /* HD_NONE: it stands nowhere */
+    uint32_t command;       /* in commands; HD_NONE for waits and signals */
+} hd_verify_place;
+
+/* One change of a plan. */
+typedef enum hd_repair_kind {
+    HD_REPAIR_NONE,           /* no single change is known to help */
+    HD_REPAIR_WIDEN,          /* barrier `index` gets the masks of `barrier` too */
+    HD_REPAIR_NARROW,         /* barrier `index` loses the masks of `barrier` */
+    HD_REPAIR_CHANGE,         /* barrier `index` becomes `barrier` */
+    HD_REPAIR_ADD,            /* `barrier` joins the barriers right before command `command` of submit `submit`, or stands
+                               * there alone; `command` may be the end of the submit */
+    HD_REPAIR_WAIT_STAGES,    /* wait `index` gets barrier.dst_stages too */
+    HD_REPAIR_SIGNAL_STAGES,  /* the signal of submit `index` gets barrier.src_stages too */
+    HD_REPAIR_ADD_WAIT,       /* submit `submit` waits with barrier.dst_stages for submit `index`, which signals where it
+                               * did not */
+    HD_REPAIR_WAIT_VALUE,     /* wait `index` waits for `value` */
+    HD_REPAIR_DROP_WAIT,      /* wait `index` goes */
+    HD_REPAIR_LOAD,           /* attachment `index` loads by `value` (VkAttachmentLoadOp) */
+    HD_REPAIR_STORE,          /* attachment `index` stores by `value` (VkAttachmentStoreOp) */
+    HD_REPAIR_MOVE,           /* entry `index` of resources gets `bytes` bytes at offset `value`; its heap grows */
+    HD_REPAIR_FINAL_LAYOUT,   /* entry `index` of resources says `value` */
+    HD_REPAIR_FINAL_FAMILY,   /* entry `index` of resources says `value` */
+    HD_REPAIR_COUNT
+} hd_repair_kind;
+
+typedef struct hd_repair {
+    uint32_t kind; /* hd_repair_kind */
+    uint32_t index, submit, command;
+    uint64_t value, bytes;
+    hd_plan_barrier barrier;
+} hd_repair;
+
+typedef struct hd_finding {
+    uint32_t rule;                 /* hd_rule */
+    hd_verify_place first, second; /* the two commands between which it failed; one alone is the second */
+    uint32_t resource, other_resource; /* of the second, and of the first where it is another (an alias); or HD_NONE */
+    hd_repair repair;              /* the shortest: fewest bits of masks, else one new element. A plan that is broken in one
+                                    * place may need several, each found when the one before has been made */
+    const char *text, *repair_text; /* live during the call */
+} hd_finding;
+
 typedef struct hd_verify_desc {
     hd_allocator allocator;
     /* Called for each violation, at most max_messages times (0: 16); text lives during the call. */
@@ -70,9 +147,13 @@ typedef struct hd_verify_desc {
     uint32_t max_messages;
     hd_size_fn size; /* the sizes that the plan was compiled with; null: those of the .fgt format */
     void *size_user;
+    void (*finding)(const hd_finding *finding, void *user); /* the same as numbers, with message or without */
 } hd_verify_desc;
 /* Replays plan under the rules of Vulkan's synchronization. HD_OK, HD_PLAN_INVALID, HD_OUT_OF_MEMORY. desc may be null. */
 hd_result hd_plan_verify(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *desc);
+/* A copy of the plan with the repair made; freed by hd_plan_free with the same allocator (may be null). The repair is one
+ * that was found for this very plan. HD_OK, HD_INVALID_ARGUMENT (none, or none for this plan), HD_OUT_OF_MEMORY. */
+hd_result hd_plan_repair(const hd_plan *plan, const hd_repair *repair, const hd_allocator *allocator, hd_plan **out);
 
 /* ---- what orders two passes ---- */
 
