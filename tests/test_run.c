@@ -29,10 +29,9 @@ static hd_result execute(run_desc desc, uint64_t order, run_report *report, char
     first_wrong[0] = 0;
     desc.check = true;
     desc.wrong = note;
-    hdt_vk_three_families(order != 0, order);
-    if (order) {
-        desc.vk.get_instance_proc = hdt_vk_hooked;
-    } else {
+    hdt_vk_three_families(true, order);
+    desc.vk.get_instance_proc = hdt_vk_hooked;
+    if (!order) {
         desc.vk.queue_kinds = one;
         desc.vk.queue_kind_count = 1;
     }

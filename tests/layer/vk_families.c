@@ -431,9 +431,29 @@ static bool rewrite(hdt_vk_device *d, VkCommandBuffer commands, const VkDependen
     return true;
 }
 
+static void trace_barrier(VkCommandBuffer commands, const VkDependencyInfo *info)
+{
+    for (uint32_t i = 0; i < info->memoryBarrierCount; i++) {
+        const VkMemoryBarrier2 *b = &info->pMemoryBarriers[i];
+        fprintf(stderr, "trace: barrier in %p memory %llx %llx -> %llx %llx\n", (void *)commands,
+                (unsigned long long)b->srcStageMask, (unsigned long long)b->srcAccessMask,
+                (unsigned long long)b->dstStageMask, (unsigned long long)b->dstAccessMask);
+    }
+    for (uint32_t i = 0; i < info->imageMemoryBarrierCount; i++) {
+        const VkImageMemoryBarrier2 *b = &info->pImageMemoryBarriers[i];
+        fprintf(stderr, "trace: barrier in %p image %llx %llx %llx -> %llx %llx layout %u -> %u family %d -> %d\n",
+                (void *)commands, (unsigned long long)b->image, (unsigned long long)b->srcStageMask,
+                (unsigned long long)b->srcAccessMask, (unsigned long long)b->dstStageMask,
+                (unsigned long long)b->dstAccessMask, b->oldLayout, b->newLayout, (int)b->srcQueueFamilyIndex,
+                (int)b->dstQueueFamilyIndex);
+    }
+}
+
 static void VKAPI_PTR family_vkCmdPipelineBarrier2(VkCommandBuffer commands, const VkDependencyInfo *info)
 {
     hdt_vk_device *d = hdt_vk_device_of(commands);
+    if (d->settings.trace)
+        trace_barrier(commands, info);
     VkDependencyInfo mine;
     void *memory;
     pthread_mutex_lock(&d->lock);

@@ -18,6 +18,7 @@ typedef struct hdt_vk_settings {
     uint32_t queues[HDT_VK_FAMILIES]; /* of each family */
     uint32_t drop_wait,
         drop_barrier;     /* the n-th (from 1) semaphore wait or barrier command of a device is left out; 0: none */
+    bool trace;           /* submits and waits of the host to stderr */
     uint32_t patience_ms; /* without progress while somebody waits; then it is a deadlock */
 } hdt_vk_settings;
 extern hdt_vk_settings hdt_vk_family_settings;

@@ -14,6 +14,7 @@
  *     HEDDLE_LAYER_DROP_WAIT=N      leaves out the N-th semaphore wait of each device
  *     HEDDLE_LAYER_DROP_BARRIER=N   leaves out the N-th barrier command of each device
  *     HEDDLE_LAYER_PATIENCE=MS      without progress; then it is a deadlock (20000)
+ *     HEDDLE_LAYER_TRACE=1          every submit as it comes and as it goes on, and where the host waits and signals
  *     HEDDLE_LAYER_REPORT=1         one line of figures when an instance is destroyed
  * After a fault the device is lost, and the program ends by abort when it destroys the instance, whatever it makes of
  * that. There is no presenting. */
@@ -66,6 +67,7 @@ static void read_settings(void)
     s->seed = number("HEDDLE_LAYER_SEED", 0);
     s->drop_wait = (uint32_t)number("HEDDLE_LAYER_DROP_WAIT", 0);
     s->drop_barrier = (uint32_t)number("HEDDLE_LAYER_DROP_BARRIER", 0);
+    s->trace = getenv("HEDDLE_LAYER_TRACE") != NULL;
     s->patience_ms = (uint32_t)number("HEDDLE_LAYER_PATIENCE", s->patience_ms);
     const char *queues = getenv("HEDDLE_LAYER_QUEUES");
     unsigned n[HDT_VK_FAMILIES];

@@ -15,7 +15,9 @@
  * submit to be late, always (each step a draw) what needs queues to take turns: the trade is that of priorities with
  * change points (Burckhardt et al., A randomized scheduler with probabilistic guarantees of finding bugs, 2010).
  * A driver with one queue never gets a wait before its signal, which lavapipe does not survive. Waits in which nothing
- * moves for a while are a deadlock. */
+ * moves for a while are a deadlock.
+ * Each command buffer is waited for: lavapipe leaves out barriers that begin or end one, and what it rasterizes in the
+ * background then meets what the next command buffer does with other resources in the same memory. */
 
 void hdt_vk_order_start(hdt_vk_device *d)
 {
@@ -30,6 +32,39 @@ void hdt_vk_order_start(hdt_vk_device *d)
     d->calm = calms[hdt_below(&d->random, 4)];
     for (uint32_t q = 0; q < d->queue_count; q++)
         d->queues[q].rank = (uint32_t)(hdt_random(&d->random) >> 32);
+}
+
+/* ---- what happens, a line each, with settings.trace ---- */
+
+static void trace_semaphore(const char *what, VkSemaphore semaphore, uint64_t value)
+{
+    fprintf(stderr, " %s %llx:%llu", what, (unsigned long long)semaphore, (unsigned long long)value);
+}
+
+static void trace_submit(const hdt_vk_device *d, const hdt_vk_queue *q, const hdt_vk_held *h, const char *what)
+{
+    if (!d->settings.trace)
+        return;
+    fprintf(stderr, "trace: %s %llu thread %lx queue %u.%u commands %u", what, (unsigned long long)h->number,
+            (unsigned long)pthread_self(), q->family, q->index, h->command_count);
+    for (uint32_t c = 0; c < h->command_count; c++)
+        fprintf(stderr, " %p", (void *)h->commands[c].commandBuffer);
+    for (uint32_t w = 0; w < h->wait_count; w++)
+        trace_semaphore("wait", h->waits[w].semaphore, h->waits[w].value);
+    for (uint32_t s = 0; s < h->signal_count; s++)
+        trace_semaphore("signal", h->signals[s].semaphore, h->signals[s].value);
+    fputc('\n', stderr);
+}
+
+static void trace_host(const hdt_vk_device *d, const char *what, uint32_t count, const VkSemaphore *semaphores,
+                       const uint64_t *values)
+{
+    if (!d->settings.trace)
+        return;
+    fprintf(stderr, "trace: host thread %lx", (unsigned long)pthread_self());
+    for (uint32_t s = 0; s < count; s++)
+        trace_semaphore(what, semaphores[s], values[s]);
+    fputc('\n', stderr);
 }
 
 /* ---- semaphores ---- */
@@ -84,9 +119,13 @@ static void hand_on(hdt_vk_device *d, hdt_vk_queue *q)
                           .pCommandBufferInfos = h->command_count ? &h->commands[h->done] : NULL,
                           .signalSemaphoreInfoCount = last ? h->signal_count : 0,
                           .pSignalSemaphoreInfos = h->signals};
+    if (first)
+        trace_submit(d, q, h, "run");
     if (h->command_count)
         hdt_vk_play_transfers(d, h->commands[h->done].commandBuffer);
     VkResult result = d->fn.QueueSubmit2(d->real, 1, &info, last ? h->fence : VK_NULL_HANDLE);
+    if (result == VK_SUCCESS)
+        result = d->fn.DeviceWaitIdle(d->device);
     if (result != VK_SUCCESS)
         d->lost = result;
     if (h->number < d->highest)
@@ -237,6 +276,7 @@ static VkResult VKAPI_PTR order_vkQueueSubmit2(VkQueue queue, uint32_t count, co
         h->fence = i + 1 == count ? fence : VK_NULL_HANDLE;
         *q->tail = h;
         q->tail = &h->next;
+        trace_submit(d, q, h, "hold");
     }
     d->progress++;
     if (d->settings.seed == 0)
@@ -326,6 +366,8 @@ static VkResult VKAPI_PTR order_vkWaitSemaphores(VkDevice device, const VkSemaph
     }
     VkResult lost = d->lost;
     bool reached = is_reached(d, info);
+    if (reached)
+        trace_host(d, "wait", info->semaphoreCount, info->pSemaphores, info->pValues);
     pthread_mutex_unlock(&d->lock);
     if (lost != VK_SUCCESS) {
         d->fn.DeviceWaitIdle(device);
@@ -340,6 +382,7 @@ static VkResult VKAPI_PTR order_vkSignalSemaphore(VkDevice device, const VkSemap
     VkResult result = d->fn.SignalSemaphore(device, info);
     pthread_mutex_lock(&d->lock);
     set_value(d, info->semaphore, info->value);
+    trace_host(d, "signal", 1, &info->semaphore, &info->value);
     d->progress++;
     if (d->settings.seed == 0)
         pump(d, NULL);
