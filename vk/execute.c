@@ -192,6 +192,8 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     if (result != HD_OK)
         return result;
     slot->frame = vk->frame;
+    if (vk->captured)
+        hdi_cap_mark_frame(vk->frame);
     hdi_vk_frame frame = {
         .vk = vk, .slot = slot, .graph = graph, .decl = hdi_graph_decl(graph), .plan = hd_plan_read(plan)};
     result = run(&frame);

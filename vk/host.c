@@ -43,6 +43,8 @@ static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t fra
         hdi_vk_host_pass *pass = &submit->passes[p];
         pass->begin_ns = vk->times ? hdi_clock_ns() : 0;
         hd_recorder recorder = {.host = pass, .vk = vk, .worker = HD_NONE, .frame_index = frame};
+        if (vk->captured)
+            hdi_cap_mark_host_pass(&pass->captured);
         if (pass->record)
             pass->record(&recorder, pass->user);
         pass->end_ns = vk->times ? hdi_clock_ns() : 0;
@@ -89,7 +91,11 @@ static void *host_main(void *user)
         vk->host_head = (vk->host_head + 1) % room;
         pthread_mutex_unlock(&vk->host_lock);
         uint64_t next = slot->frame + 1;
+        if (vk->captured)
+            hdi_cap_mark_hear(&vk->host_tail, next);
         run_frame(vk, slot);
+        if (vk->captured)
+            hdi_cap_mark_tell(&vk->host_finished, next);
         pthread_mutex_lock(&vk->host_lock); /* from here on the slot is the caller's */
         vk->host_finished = next;
         pthread_cond_broadcast(&vk->host_told);
@@ -116,6 +122,8 @@ hd_result hdi_vk_host_start(hd_vk *vk)
 void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot)
 {
     const uint32_t room = sizeof(vk->host_queue) / sizeof(vk->host_queue[0]);
+    if (vk->captured)
+        hdi_cap_mark_tell(&vk->host_tail, slot->frame + 1);
     pthread_mutex_lock(&vk->host_lock);
     vk->host_queue[vk->host_tail] = slot;
     vk->host_tail = (vk->host_tail + 1) % room;
@@ -129,6 +137,8 @@ hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame)
     while (vk->host_finished <= frame)
         pthread_cond_wait(&vk->host_told, &vk->host_lock);
     pthread_mutex_unlock(&vk->host_lock);
+    if (vk->captured)
+        hdi_cap_mark_hear(&vk->host_finished, frame + 1);
     return (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
 }
 

@@ -171,11 +171,15 @@ static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint
     if (frame->slot->timed)
         hdi_vk_timing_stamp(frame, commands, queue, pass, 0);
     hd_result result = enter_scope(frame, commands, command, at);
+    if (vk->captured)
+        hdi_cap_mark_pass(frame, commands, pass);
     if (result == HD_OK && exec->record) {
         hd_recorder recorder = {
             .frame = frame, .vk = vk, .commands = commands, .pass = pass, .worker = worker, .frame_index = vk->frame};
         exec->record(&recorder, exec->user);
     }
+    if (vk->captured)
+        hdi_cap_mark_pass_end(commands);
     if (at->left && --at->left == 0)
         vk->fn.vkCmdEndRendering(commands);
     if (frame->slot->timed)

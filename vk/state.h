@@ -9,6 +9,7 @@
 #include <heddle/vk.h>
 
 #include "arena.h"
+#include "capture_marks.h"
 #include "tables.h"
 
 #define HDI_VK_MAX_FRAMES 4
@@ -249,6 +250,7 @@ typedef struct hdi_vk_host_pass {
     uint32_t use_count;
     uint32_t pass;
     uint64_t begin_ns, end_ns;
+    hdi_cap_uses captured; /* where a capture is open */
 } hdi_vk_host_pass;
 
 typedef struct hdi_vk_host_submit {
@@ -368,6 +370,7 @@ struct hd_vk {
     hd_jobs *jobs;
     bool owns_device;
     bool labels; /* debug labels can be recorded */
+    bool captured; /* its functions are those of a capture, which hears of passes as well */
     char device_name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
 
     PFN_vkGetInstanceProcAddr get_instance_proc;

@@ -80,6 +80,8 @@ static void number_families(hd_vk *vk)
         if (f == vk->family_count)
             vk->families[vk->family_count++] = vk->queues[q].desc.family;
         vk->queues[q].family_index = f;
+        if (vk->captured)
+            hdi_cap_mark_queue(vk->queues[q].desc.queue, (uint32_t)vk->queues[q].desc.kind, vk->queues[q].desc.family);
     }
     vk->queues[vk->queue_count].desc = (hd_vk_queue_desc){.kind = HD_QUEUE_HOST, .family = HD_NONE};
 }
@@ -124,6 +126,7 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     vk->memory_callbacks = desc->memory;
     vk->alignment = 1;
     vk->get_instance_proc = get;
+    vk->captured = get == hd_capture_get_instance_proc;
     vk->slot_count = desc->frames_in_flight ? desc->frames_in_flight : 2;
     pthread_mutex_init(&vk->size_lock, NULL);
     pthread_mutex_init(&vk->view_lock, NULL);

@@ -9,6 +9,7 @@
 static const char usage[] =
     "usage: heddle compile GRAPH.fgt [options]\n"
     "       heddle verify GRAPH.fgt PLAN.json\n"
+    "       heddle verify --capture FILE                         what an engine gave to Vulkan\n"
     "       heddle explain GRAPH.fgt PASS PASS [--queues LIST]   what orders two passes, or why nothing does\n"
     "       heddle run GRAPH.fgt [options]\n"
     "\n"
@@ -31,11 +32,12 @@ static const char usage[] =
     "  --workers N             threads that record (default 1)\n"
     "  --check                 compare what every pass reads with what was written last\n"
     "  --device K              in the loader's order (default 0)\n"
+    "  --capture FILE          write what is given to Vulkan, for heddle verify --capture\n"
     "  --scale N               divide sizes of images and buffers by N, as far as levels and ranges stay (default 1)\n"
     "\n"
     "A FILE may be - for standard output, GRAPH.fgt for standard input.\n"
-    "Exit status: 0 done; 1 wrong command line; 2 bad input, I/O or no device; 3 the plan fails verification,\n"
-    "or run --check found a wrong value.\n";
+    "Exit status: 0 done; 1 wrong command line; 2 bad input, I/O or no device; 3 the plan or capture fails\n"
+    "verification, or run --check found a wrong value.\n";
 
 int complain(int status, const char *format, ...)
 {

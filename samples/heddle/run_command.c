@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <heddle/capture.h>
 #include <stdlib.h>
 
 #include "run.h"
@@ -12,6 +13,7 @@ typedef struct options {
     uint64_t frames, workers, device, scale;
     queue_list queues;
     bool check;
+    const char *capture;
 } options;
 
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
@@ -30,6 +32,7 @@ static int parse(int argc, char **argv, options *o)
         {"frames", required_argument, NULL, 'f'}, {"queues", required_argument, NULL, 'q'},
         {"workers", required_argument, NULL, 'w'}, {"device", required_argument, NULL, 'd'},
         {"scale", required_argument, NULL, 's'},  {"check", no_argument, NULL, 'c'},
+        {"capture", required_argument, NULL, 'p'},
         {0},
     };
     *o = (options){.frames = 1, .workers = 1, .scale = 1};
@@ -55,6 +58,9 @@ static int parse(int argc, char **argv, options *o)
             break;
         case 's':
             good = parse_number(optarg, 1, 1 << 20, &o->scale);
+            break;
+        case 'p':
+            o->capture = optarg;
             break;
         default:
             o->check = true;
@@ -99,6 +105,40 @@ static void print_report(const options *o, const run_report *report)
     }
 }
 
+/* Everything from before the device is made until it is destroyed. */
+static hd_result begin_capture(const options *o, run_desc *desc)
+{
+    if (!o->capture)
+        return HD_OK;
+    hd_result result = hd_capture_open(NULL);
+    desc->vk.get_instance_proc = hd_capture_get_instance_proc;
+    return result == HD_OK ? hd_capture_begin() : result;
+}
+
+static int write_capture(const options *o, int status)
+{
+    outputs all = {0};
+    hd_stream *stream = NULL;
+    if (!o->capture)
+        return status;
+    hd_result result = hd_capture_end(&stream);
+    hd_capture_close();
+    if (result != HD_OK) {
+        complain(0, "%s: %s", o->capture, hd_result_text(result));
+        return status == EXIT_DONE ? EXIT_INPUT : status;
+    }
+    FILE *file = open_output(&all, o->capture);
+    bool good = file != NULL;
+    if (good && hd_stream_write(stream, file) != HD_OK)
+        good = complain(0, "%s: %s", o->capture, hd_result_text(HD_IO));
+    if (good)
+        good = commit_outputs(&all);
+    else
+        drop_outputs(&all);
+    hd_stream_free(stream);
+    return good || status != EXIT_DONE ? status : EXIT_INPUT;
+}
+
 int run_command(int argc, char **argv)
 {
     options o;
@@ -129,6 +169,8 @@ int run_command(int argc, char **argv)
     run_report report = {0};
     char error[512] = "";
     if (result == HD_OK)
+        result = begin_capture(&o, &desc);
+    if (result == HD_OK)
         result = run_graph(&desc, &report, error, sizeof(error));
     if (result != HD_OK) {
         status = complain(result == HD_PLAN_INVALID ? EXIT_PROOF : EXIT_INPUT, "%s: %s", path, error[0] ? error : hd_result_text(result));
@@ -136,6 +178,7 @@ int run_command(int argc, char **argv)
         print_report(&o, &report);
         status = report.wrong ? EXIT_PROOF : EXIT_DONE;
     }
+    status = write_capture(&o, status);
     run_report_free(&report);
     hd_jobs_destroy(jobs);
     hd_graph_destroy(graph);

@@ -271,12 +271,14 @@ static void host(run *r, run_slot *slot, hd_recorder *recorder, uint32_t first, 
     }
 }
 
-/* A read and a write of one storage_rw_compute. */
-static void own_barrier(run *r, VkCommandBuffer commands)
+/* Between the read and the write of one use that does both. */
+static void own_barrier(run *r, VkCommandBuffer commands, VkPipelineStageFlags2 stages, VkAccessFlags2 access)
 {
     VkMemoryBarrier2 barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-                                .srcStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT,
-                                .dstStageMask = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT};
+                                .srcStageMask = stages,
+                                .srcAccessMask = access,
+                                .dstStageMask = stages,
+                                .dstAccessMask = access};
     VkDependencyInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
     r->CmdPipelineBarrier2(commands, &info);
@@ -303,9 +305,13 @@ void run_record(hd_recorder *recorder, void *user)
     for (uint32_t o = first; o < end; o++) {
         const run_op *op = &slot->ops[o];
         if (op->write && op->access == HD_STORAGE_RW_COMPUTE && !fenced) {
-            own_barrier(r, commands);
+            own_barrier(r, commands, VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, 0);
             fenced = true;
         }
+        if (op->write && op->access == HD_DEPTH_RW) /* the check has stored what it loaded */
+            own_barrier(r, commands,
+                        VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+                        VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT);
         if (op->write)
             write(r, slot, recorder, op);
         else

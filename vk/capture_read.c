@@ -1,0 +1,356 @@
+#include "capture_stream.h"
+
+#include <jansson.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Reads a stream from JSON, by whomever it was written. Everything is checked for type and range, so that whoever takes
+ * a stream may rely on its indices: queues, semaphores, resources, and ranges that lie inside them. */
+
+typedef struct reader {
+    hd_stream *s;
+    char *error;
+    size_t error_bytes;
+    hd_result result;
+    char where[96]; /* what is being read, as a path */
+} reader;
+
+HDI_PRINTF(2, 3) static bool fail(reader *r, const char *format, ...)
+{
+    if (r->result != HD_OK)
+        return false;
+    r->result = HD_PARSE;
+    char sentence[160];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    if (r->error && r->error_bytes)
+        snprintf(r->error, r->error_bytes, "%s: %s", r->where[0] ? r->where : "capture", sentence);
+    return false;
+}
+
+HDI_PRINTF(2, 3) static void enter(reader *r, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(r->where, sizeof(r->where), format, arguments);
+    va_end(arguments);
+}
+
+static bool no_memory(reader *r)
+{
+    r->result = r->result == HD_OK ? HD_OUT_OF_MEMORY : r->result;
+    if (r->error && r->error_bytes)
+        snprintf(r->error, r->error_bytes, "%s", hd_result_text(r->result));
+    return false;
+}
+
+/* ---- leaves ---- */
+
+static bool natural(reader *r, const json_t *value, const char *key, uint64_t most, uint64_t *out)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0)
+        return fail(r, "'%s' is no natural number", key);
+    *out = (uint64_t)json_integer_value(value);
+    return *out <= most || fail(r, "'%s' is larger than %llu", key, (unsigned long long)most);
+}
+
+static bool fields(reader *r, const json_t *object, const hdi_stream_fields *table, void *element)
+{
+    if (!json_is_object(object))
+        return fail(r, "is no object");
+    for (size_t i = 0; i < table->count; i++) {
+        const hdi_stream_field *field = &table->list[i];
+        const json_t *value = json_object_get(object, field->key);
+        char *at = (char *)element + field->offset;
+        uint64_t number = field->absent;
+        if (!value && !field->optional)
+            return fail(r, "'%s' is missing", field->key);
+        if (value && !natural(r, value, field->key, field->bytes == 4 ? UINT32_MAX : INT64_MAX, &number))
+            return false;
+        if (field->bytes == 4)
+            *(uint32_t *)at = (uint32_t)number;
+        else
+            *(uint64_t *)at = number;
+    }
+    return true;
+}
+
+static bool string(reader *r, const json_t *object, const char *key, bool optional, uint32_t *out)
+{
+    const json_t *value = json_object_get(object, key);
+    *out = HD_NONE;
+    if (!value && optional)
+        return true;
+    if (!json_is_string(value))
+        return fail(r, "'%s' is no string", key);
+    *out = hdi_stream_string(r->s, json_string_value(value));
+    return *out != HD_NONE || no_memory(r);
+}
+
+/* An array; null where there is none, which is an error unless it is optional. */
+static bool array(reader *r, const json_t *object, const char *key, bool optional, const json_t **out)
+{
+    *out = json_object_get(object, key);
+    if (!*out && optional)
+        return true;
+    return json_is_array(*out) || fail(r, *out ? "'%s' is no array" : "'%s' is missing", key);
+}
+
+static bool part(reader *r, uint64_t begin, uint64_t count, uint64_t whole)
+{
+    return (count && begin < whole && count <= whole - begin) ||
+           fail(r, "'range' is empty or lies outside of its resource");
+}
+
+static bool range(reader *r, const json_t *object, uint32_t resource, hd_range *out)
+{
+    if (resource >= r->s->resource_count)
+        return fail(r, "'resource' is %u of %u", resource, r->s->resource_count);
+    const hd_stream_resource *res = &r->s->resources[resource];
+    const json_t *list = json_object_get(object, "range");
+    uint64_t n[4] = {0}, aspect = 0;
+    size_t count = res->aspects ? 4 : 2;
+    if (!json_is_array(list) || json_array_size(list) != count)
+        return fail(r, "'range' is no list of %zu numbers", count);
+    for (size_t i = 0; i < count; i++) {
+        if (!natural(r, json_array_get(list, i), "range", res->aspects ? UINT32_MAX : INT64_MAX, &n[i]))
+            return false;
+    }
+    if (!res->aspects) {
+        out->offset = n[0];
+        out->bytes = n[1];
+        return part(r, n[0], n[1], res->bytes);
+    }
+    const json_t *value = json_object_get(object, "aspect");
+    if (value && !natural(r, value, "aspect", HD_ASPECT_STENCIL, &aspect))
+        return false;
+    if (aspect && aspect != HD_ASPECT_DEPTH && aspect != HD_ASPECT_STENCIL)
+        return fail(r, "'aspect' is neither depth nor stencil");
+    if (!part(r, n[0], n[1], res->mips) || !part(r, n[2], n[3], res->layers))
+        return false;
+    *out = (hd_range){.mip_base = (uint16_t)n[0], .mip_count = (uint16_t)n[1]};
+    out->layer_base = (uint32_t)n[2];
+    out->layer_count = (uint32_t)n[3];
+    out->aspect = (uint32_t)aspect;
+    return true;
+}
+
+/* ---- tables ---- */
+
+static bool read_queues(reader *r, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        enter(r, "queues[%zu]", i);
+        if (i == HDI_STREAM_MAX_QUEUES)
+            return fail(r, "more than %d queues", HDI_STREAM_MAX_QUEUES);
+        hd_stream_queue *queue = hdi_stream_queue(r->s);
+        if (!queue)
+            return no_memory(r);
+        if (!fields(r, item, &hdi_stream_queue_fields, queue))
+            return false;
+        if (queue->kind > HD_QUEUE_HOST)
+            return fail(r, "'kind' is larger than %d", HD_QUEUE_HOST);
+    }
+    return true;
+}
+
+static bool read_semaphores(reader *r, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        enter(r, "semaphores[%zu]", i);
+        hd_stream_semaphore *semaphore = hdi_stream_semaphore(r->s);
+        if (!semaphore)
+            return no_memory(r);
+        if (!fields(r, item, &hdi_stream_semaphore_fields, semaphore))
+            return false;
+    }
+    return true;
+}
+
+static bool read_resources(reader *r, const json_t *list)
+{
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        enter(r, "resources[%zu]", i);
+        hd_stream_resource *res = hdi_stream_resource(r->s);
+        if (!res)
+            return no_memory(r);
+        if (!fields(r, item, &hdi_stream_resource_fields, res) || !string(r, item, "name", true, &res->name))
+            return false;
+        if (res->bytes > INT64_MAX - res->offset)
+            return fail(r, "'offset' and 'bytes' reach too far");
+        if (!res->mips || res->mips > UINT16_MAX || !res->layers)
+            return fail(r, "an image has 1 to %d mips and at least 1 layer", UINT16_MAX);
+        if (!res->aspects && (res->mips > 1 || res->layers > 1))
+            return fail(r, "a buffer has neither mips nor layers");
+    }
+    return true;
+}
+
+/* ---- submits ---- */
+
+static bool read_syncs(reader *r, const json_t *object, const char *key, uint32_t *begin, uint32_t *count)
+{
+    size_t i;
+    json_t *item;
+    const json_t *list;
+    *begin = r->s->sync_count;
+    if (!array(r, object, key, true, &list))
+        return false;
+    json_array_foreach(list, i, item)
+    {
+        hd_stream_sync *sync = hdi_stream_sync(r->s);
+        if (!sync)
+            return no_memory(r);
+        if (!fields(r, item, &hdi_stream_sync_fields, sync))
+            return false;
+        if (sync->semaphore != HD_NONE && sync->semaphore >= r->s->semaphore_count)
+            return fail(r, "'semaphore' is %u of %u", sync->semaphore, r->s->semaphore_count);
+    }
+    *count = r->s->sync_count - *begin;
+    return true;
+}
+
+static bool read_access(reader *r, const json_t *item)
+{
+    hd_stream_access *access = hdi_stream_access(r->s);
+    if (!access)
+        return no_memory(r);
+    return fields(r, item, &hdi_stream_access_fields, access) && range(r, item, access->resource, &access->range);
+}
+
+static bool read_barrier(reader *r, const json_t *item)
+{
+    hd_stream_barrier *barrier = hdi_stream_barrier(r->s);
+    if (!barrier)
+        return no_memory(r);
+    return fields(r, item, &hdi_stream_barrier_fields, barrier) &&
+           (barrier->resource == HD_NONE || range(r, item, barrier->resource, &barrier->range));
+}
+
+static bool read_command(reader *r, const json_t *object)
+{
+    hd_stream_command command;
+    if (!fields(r, object, &hdi_stream_command_fields, &command) || !string(r, object, "name", false, &command.name) ||
+        !string(r, object, "label", true, &command.label))
+        return false;
+    const char *word = json_string_value(json_object_get(object, "kind"));
+    for (command.kind = 0; command.kind < 4 && word; command.kind++) {
+        if (strcmp(word, hdi_stream_kinds[command.kind]) == 0)
+            break;
+    }
+    if (!word || command.kind == 4)
+        return fail(r, "'kind' is none of access, barrier, set, wait");
+    const json_t *list;
+    size_t i;
+    json_t *item;
+    if (!array(r, object, "list", false, &list))
+        return false;
+    bool accesses = command.kind == HD_STREAM_ACCESS;
+    command.begin = accesses ? r->s->access_count : r->s->barrier_count;
+    json_array_foreach(list, i, item)
+    {
+        if (accesses ? !read_access(r, item) : !read_barrier(r, item))
+            return false;
+    }
+    command.count = (accesses ? r->s->access_count : r->s->barrier_count) - command.begin;
+    hd_stream_command *slot = hdi_stream_command(r->s);
+    if (!slot)
+        return no_memory(r);
+    *slot = command;
+    return true;
+}
+
+static bool read_submit(reader *r, size_t index, const json_t *object)
+{
+    hd_stream_submit submit;
+    enter(r, "submits[%zu]", index);
+    if (!fields(r, object, &hdi_stream_submit_fields, &submit) || !string(r, object, "name", false, &submit.name))
+        return false;
+    const hd_stream *s = r->s;
+    if (submit.queue >= s->queue_count)
+        return fail(r, "'queue' is %u of %u", submit.queue, s->queue_count);
+    if (submit.thread != HD_NONE && (submit.thread >= s->queue_count || s->queues[submit.thread].kind != HD_QUEUE_HOST))
+        return fail(r, "'thread' is no host queue");
+    const json_t *list;
+    size_t c;
+    json_t *item;
+    if (!read_syncs(r, object, "waits", &submit.wait_begin, &submit.wait_count) ||
+        !array(r, object, "commands", true, &list))
+        return false;
+    submit.command_begin = s->command_count;
+    json_array_foreach(list, c, item)
+    {
+        enter(r, "submits[%zu].commands[%zu]", index, c);
+        if (!read_command(r, item))
+            return false;
+    }
+    submit.command_count = s->command_count - submit.command_begin;
+    enter(r, "submits[%zu]", index);
+    if (!read_syncs(r, object, "signals", &submit.signal_begin, &submit.signal_count))
+        return false;
+    hd_stream_submit *slot = hdi_stream_submit(r->s);
+    if (!slot)
+        return no_memory(r);
+    *slot = submit;
+    return true;
+}
+
+static bool read_all(reader *r, const json_t *root)
+{
+    const json_t *queues, *semaphores, *resources, *submits;
+    if (!json_is_object(root) || !json_is_integer(json_object_get(root, "capture")))
+        return fail(r, "this is no captured stream");
+    if (json_integer_value(json_object_get(root, "capture")) != 1)
+        return fail(r, "its version is not 1");
+    if (json_object_get(root, "unseen") &&
+        !natural(r, json_object_get(root, "unseen"), "unseen", INT64_MAX, &r->s->unseen))
+        return false;
+    if (!array(r, root, "queues", false, &queues) || !array(r, root, "semaphores", false, &semaphores) ||
+        !array(r, root, "resources", false, &resources) || !array(r, root, "submits", false, &submits) ||
+        !read_queues(r, queues) || !read_semaphores(r, semaphores) || !read_resources(r, resources))
+        return false;
+    size_t i;
+    json_t *item;
+    json_array_foreach(submits, i, item)
+    {
+        if (!read_submit(r, i, item))
+            return false;
+    }
+    return true;
+}
+
+hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *allocator, hd_stream **out, char *error,
+                         size_t error_bytes)
+{
+    if (!text || !out)
+        return HD_INVALID_ARGUMENT;
+    reader r = {.s = hdi_stream_make(allocator), .error = error, .error_bytes = error_bytes};
+    *out = NULL;
+    if (!r.s) {
+        no_memory(&r);
+        return r.result;
+    }
+    json_error_t fault;
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &fault);
+    if (!root)
+        fail(&r, "line %d: %s", fault.line, fault.text);
+    else
+        read_all(&r, root);
+    json_decref(root);
+    if (r.result == HD_OK)
+        *out = r.s;
+    else
+        hd_stream_free(r.s);
+    return r.result;
+}

@@ -1,0 +1,284 @@
+#include "capture_state.h"
+
+#include "tables.h"
+
+/* Copies, clears, fills, updates, blits and resolves: what they read and write stands in their arguments. Images are told
+ * apart by mip level and layer, not by texels; a copy between an image and a buffer whose texels heddle does not know
+ * (block-compressed ones) counts as touching the buffer to its end. */
+
+#define HOOKS(X)                                                                                                       \
+    X(vkCmdCopyBuffer)                                                                                                 \
+    X(vkCmdCopyBuffer2)                                                                                                \
+    X(vkCmdCopyImage)                                                                                                  \
+    X(vkCmdCopyImage2)                                                                                                 \
+    X(vkCmdCopyBufferToImage)                                                                                          \
+    X(vkCmdCopyBufferToImage2)                                                                                         \
+    X(vkCmdCopyImageToBuffer)                                                                                          \
+    X(vkCmdCopyImageToBuffer2)                                                                                         \
+    X(vkCmdBlitImage)                                                                                                  \
+    X(vkCmdBlitImage2)                                                                                                 \
+    X(vkCmdResolveImage)                                                                                               \
+    X(vkCmdResolveImage2)                                                                                              \
+    X(vkCmdFillBuffer)                                                                                                 \
+    X(vkCmdUpdateBuffer)                                                                                               \
+    X(vkCmdClearColorImage)                                                                                            \
+    X(vkCmdClearDepthStencilImage)                                                                                     \
+    X(vkCmdCopyQueryPoolResults)
+HOOKS(HDI_CAP_NEXT)
+
+#define COPY VK_PIPELINE_STAGE_2_COPY_BIT
+#define CLEAR VK_PIPELINE_STAGE_2_CLEAR_BIT
+#define READ VK_ACCESS_2_TRANSFER_READ_BIT
+#define WRITE VK_ACCESS_2_TRANSFER_WRITE_BIT
+
+/* Opens a command; its list, or null. */
+static hd_stream *open_locked(VkCommandBuffer commands, const char *name)
+{
+    hdi_cap_commands *c = hdi_cap_commands_locked(commands);
+    return c && hdi_cap_command_locked(c, HD_STREAM_ACCESS, name) ? c->list : NULL;
+}
+
+static void layers_locked(hd_stream *list, VkImage image, const VkImageSubresourceLayers *layers, VkImageLayout layout,
+                          uint64_t stages, uint64_t access)
+{
+    VkImageSubresourceRange range = {layers->aspectMask, layers->mipLevel, 1, layers->baseArrayLayer,
+                                     layers->layerCount};
+    hdi_cap_image_locked(list, image, &range, (uint32_t)layout, stages, access);
+}
+
+/* ---- buffers ---- */
+
+static void buffers_locked(hd_stream *list, VkBuffer from, VkBuffer to, const VkBufferCopy *r)
+{
+    hdi_cap_buffer_locked(list, from, r->srcOffset, r->size, COPY, READ);
+    hdi_cap_buffer_locked(list, to, r->dstOffset, r->size, COPY, WRITE);
+}
+
+static void VKAPI_PTR hook_vkCmdCopyBuffer(VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count,
+                                           const VkBufferCopy *regions)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdCopyBuffer");
+    for (uint32_t i = 0; i < count && list; i++)
+        buffers_locked(list, from, to, &regions[i]);
+    hdi_cap_unlock();
+    NEXT(vkCmdCopyBuffer)(commands, from, to, count, regions);
+}
+
+static void VKAPI_PTR hook_vkCmdCopyBuffer2(VkCommandBuffer commands, const VkCopyBufferInfo2 *info)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdCopyBuffer2");
+    for (uint32_t i = 0; i < info->regionCount && list; i++) {
+        const VkBufferCopy2 *r = &info->pRegions[i];
+        buffers_locked(list, info->srcBuffer, info->dstBuffer, &(VkBufferCopy){r->srcOffset, r->dstOffset, r->size});
+    }
+    hdi_cap_unlock();
+    NEXT(vkCmdCopyBuffer2)(commands, info);
+}
+
+static void VKAPI_PTR hook_vkCmdFillBuffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset,
+                                           VkDeviceSize size, uint32_t word)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdFillBuffer");
+    if (list)
+        hdi_cap_buffer_locked(list, buffer, offset, size, CLEAR, WRITE);
+    hdi_cap_unlock();
+    NEXT(vkCmdFillBuffer)(commands, buffer, offset, size, word);
+}
+
+static void VKAPI_PTR hook_vkCmdUpdateBuffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset,
+                                             VkDeviceSize size, const void *data)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdUpdateBuffer");
+    if (list)
+        hdi_cap_buffer_locked(list, buffer, offset, size, CLEAR, WRITE);
+    hdi_cap_unlock();
+    NEXT(vkCmdUpdateBuffer)(commands, buffer, offset, size, data);
+}
+
+static void VKAPI_PTR hook_vkCmdCopyQueryPoolResults(VkCommandBuffer commands, VkQueryPool pool, uint32_t first,
+                                                     uint32_t count, VkBuffer buffer, VkDeviceSize offset,
+                                                     VkDeviceSize stride, VkQueryResultFlags flags)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdCopyQueryPoolResults");
+    uint64_t one = flags & VK_QUERY_RESULT_64_BIT ? 8 : 4;
+    one *= flags & VK_QUERY_RESULT_WITH_AVAILABILITY_BIT ? 2 : 1;
+    if (list && count)
+        hdi_cap_buffer_locked(list, buffer, offset, (count - 1) * stride + one, COPY, WRITE);
+    hdi_cap_unlock();
+    NEXT(vkCmdCopyQueryPoolResults)(commands, pool, first, count, buffer, offset, stride, flags);
+}
+
+/* ---- images ---- */
+
+static void images_locked(hd_stream *list, const VkImage image[2], const VkImageLayout layout[2],
+                          const VkImageSubresourceLayers *from, const VkImageSubresourceLayers *to, uint64_t stage)
+{
+    layers_locked(list, image[0], from, layout[0], stage, READ);
+    layers_locked(list, image[1], to, layout[1], stage, WRITE);
+}
+
+#define TWO_IMAGES(name, region_type, stage)                                                                           \
+    static void VKAPI_PTR hook_##name(VkCommandBuffer commands, VkImage from, VkImageLayout from_layout, VkImage to,   \
+                                      VkImageLayout to_layout, uint32_t count, const region_type *regions)             \
+    {                                                                                                                  \
+        hdi_cap_lock();                                                                                                \
+        hd_stream *list = open_locked(commands, #name);                                                                \
+        for (uint32_t i = 0; i < count && list; i++)                                                                   \
+            images_locked(list, (VkImage[]){from, to}, (VkImageLayout[]){from_layout, to_layout},                      \
+                          &regions[i].srcSubresource, &regions[i].dstSubresource, stage);                              \
+        hdi_cap_unlock();                                                                                              \
+        NEXT(name)(commands, from, from_layout, to, to_layout, count, regions);                                        \
+    }
+TWO_IMAGES(vkCmdCopyImage, VkImageCopy, COPY)
+TWO_IMAGES(vkCmdResolveImage, VkImageResolve, VK_PIPELINE_STAGE_2_RESOLVE_BIT)
+
+static void VKAPI_PTR hook_vkCmdBlitImage(VkCommandBuffer commands, VkImage from, VkImageLayout from_layout, VkImage to,
+                                          VkImageLayout to_layout, uint32_t count, const VkImageBlit *regions,
+                                          VkFilter filter)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdBlitImage");
+    for (uint32_t i = 0; i < count && list; i++)
+        images_locked(list, (VkImage[]){from, to}, (VkImageLayout[]){from_layout, to_layout},
+                      &regions[i].srcSubresource, &regions[i].dstSubresource, VK_PIPELINE_STAGE_2_BLIT_BIT);
+    hdi_cap_unlock();
+    NEXT(vkCmdBlitImage)(commands, from, from_layout, to, to_layout, count, regions, filter);
+}
+
+#define TWO_IMAGES_2(name, info_type, stage)                                                                           \
+    static void VKAPI_PTR hook_##name(VkCommandBuffer commands, const info_type *info)                                 \
+    {                                                                                                                  \
+        hdi_cap_lock();                                                                                                \
+        hd_stream *list = open_locked(commands, #name);                                                                \
+        for (uint32_t i = 0; i < info->regionCount && list; i++)                                                       \
+            images_locked(list, (VkImage[]){info->srcImage, info->dstImage},                                           \
+                          (VkImageLayout[]){info->srcImageLayout, info->dstImageLayout},                               \
+                          &info->pRegions[i].srcSubresource, &info->pRegions[i].dstSubresource, stage);                \
+        hdi_cap_unlock();                                                                                              \
+        NEXT(name)(commands, info);                                                                                    \
+    }
+TWO_IMAGES_2(vkCmdCopyImage2, VkCopyImageInfo2, COPY)
+TWO_IMAGES_2(vkCmdBlitImage2, VkBlitImageInfo2, VK_PIPELINE_STAGE_2_BLIT_BIT)
+TWO_IMAGES_2(vkCmdResolveImage2, VkResolveImageInfo2, VK_PIPELINE_STAGE_2_RESOLVE_BIT)
+
+static void VKAPI_PTR hook_vkCmdClearColorImage(VkCommandBuffer commands, VkImage image, VkImageLayout layout,
+                                                const VkClearColorValue *value, uint32_t count,
+                                                const VkImageSubresourceRange *ranges)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdClearColorImage");
+    for (uint32_t i = 0; i < count && list; i++)
+        hdi_cap_image_locked(list, image, &ranges[i], (uint32_t)layout, CLEAR, WRITE);
+    hdi_cap_unlock();
+    NEXT(vkCmdClearColorImage)(commands, image, layout, value, count, ranges);
+}
+
+static void VKAPI_PTR hook_vkCmdClearDepthStencilImage(VkCommandBuffer commands, VkImage image, VkImageLayout layout,
+                                                       const VkClearDepthStencilValue *value, uint32_t count,
+                                                       const VkImageSubresourceRange *ranges)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdClearDepthStencilImage");
+    for (uint32_t i = 0; i < count && list; i++)
+        hdi_cap_image_locked(list, image, &ranges[i], (uint32_t)layout, CLEAR, WRITE);
+    hdi_cap_unlock();
+    NEXT(vkCmdClearDepthStencilImage)(commands, image, layout, value, count, ranges);
+}
+
+/* ---- images and buffers ---- */
+
+static uint64_t texel_bytes(uint32_t format, VkImageAspectFlags aspect)
+{
+    if (aspect == VK_IMAGE_ASPECT_STENCIL_BIT)
+        return 1;
+    if (aspect == VK_IMAGE_ASPECT_DEPTH_BIT)
+        return format == VK_FORMAT_D16_UNORM || format == VK_FORMAT_D16_UNORM_S8_UINT ? 2 : 4;
+    return hdi_format_bytes(format);
+}
+
+/* Bytes of the buffer from the first texel of the region to behind its last. */
+static uint64_t region_bytes(uint32_t format, const VkBufferImageCopy *r)
+{
+    uint64_t texel = texel_bytes(format, r->imageSubresource.aspectMask);
+    uint64_t row = r->bufferRowLength ? r->bufferRowLength : r->imageExtent.width;
+    uint64_t rows = r->bufferImageHeight ? r->bufferImageHeight : r->imageExtent.height;
+    uint64_t slices = (uint64_t)r->imageExtent.depth * r->imageSubresource.layerCount;
+    if (!texel || !slices || !r->imageExtent.width || !r->imageExtent.height)
+        return texel ? 0 : VK_WHOLE_SIZE;
+    return (((slices - 1) * rows + r->imageExtent.height - 1) * row + r->imageExtent.width) * texel;
+}
+
+static void mixed_locked(hd_stream *list, VkBuffer buffer, VkImage image, VkImageLayout layout, bool to_image,
+                         const VkBufferImageCopy *r)
+{
+    const hdi_cap_object *object = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(image));
+    uint64_t bytes = object ? region_bytes(object->format, r) : 0;
+    hdi_cap_buffer_locked(list, buffer, r->bufferOffset, bytes, COPY, to_image ? READ : WRITE);
+    layers_locked(list, image, &r->imageSubresource, layout, COPY, to_image ? WRITE : READ);
+}
+
+static void VKAPI_PTR hook_vkCmdCopyBufferToImage(VkCommandBuffer commands, VkBuffer buffer, VkImage image,
+                                                  VkImageLayout layout, uint32_t count,
+                                                  const VkBufferImageCopy *regions)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdCopyBufferToImage");
+    for (uint32_t i = 0; i < count && list; i++)
+        mixed_locked(list, buffer, image, layout, true, &regions[i]);
+    hdi_cap_unlock();
+    NEXT(vkCmdCopyBufferToImage)(commands, buffer, image, layout, count, regions);
+}
+
+static void VKAPI_PTR hook_vkCmdCopyImageToBuffer(VkCommandBuffer commands, VkImage image, VkImageLayout layout,
+                                                  VkBuffer buffer, uint32_t count, const VkBufferImageCopy *regions)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdCopyImageToBuffer");
+    for (uint32_t i = 0; i < count && list; i++)
+        mixed_locked(list, buffer, image, layout, false, &regions[i]);
+    hdi_cap_unlock();
+    NEXT(vkCmdCopyImageToBuffer)(commands, image, layout, buffer, count, regions);
+}
+
+static VkBufferImageCopy plain(const VkBufferImageCopy2 *r)
+{
+    return (VkBufferImageCopy){r->bufferOffset,     r->bufferRowLength, r->bufferImageHeight,
+                               r->imageSubresource, r->imageOffset,     r->imageExtent};
+}
+
+static void VKAPI_PTR hook_vkCmdCopyBufferToImage2(VkCommandBuffer commands, const VkCopyBufferToImageInfo2 *info)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdCopyBufferToImage2");
+    for (uint32_t i = 0; i < info->regionCount && list; i++) {
+        VkBufferImageCopy region = plain(&info->pRegions[i]);
+        mixed_locked(list, info->srcBuffer, info->dstImage, info->dstImageLayout, true, &region);
+    }
+    hdi_cap_unlock();
+    NEXT(vkCmdCopyBufferToImage2)(commands, info);
+}
+
+static void VKAPI_PTR hook_vkCmdCopyImageToBuffer2(VkCommandBuffer commands, const VkCopyImageToBufferInfo2 *info)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, "vkCmdCopyImageToBuffer2");
+    for (uint32_t i = 0; i < info->regionCount && list; i++) {
+        VkBufferImageCopy region = plain(&info->pRegions[i]);
+        mixed_locked(list, info->dstBuffer, info->srcImage, info->srcImageLayout, false, &region);
+    }
+    hdi_cap_unlock();
+    NEXT(vkCmdCopyImageToBuffer2)(commands, info);
+}
+
+#define ALIAS(name, as) {name, (PFN_vkVoidFunction)hook_##as, &next_##as},
+static const hdi_cap_hook hooks[] = {
+    HOOKS(HDI_CAP_ENTRY) ALIAS("vkCmdCopyBuffer2KHR", vkCmdCopyBuffer2) ALIAS("vkCmdCopyImage2KHR", vkCmdCopyImage2)
+        ALIAS("vkCmdCopyBufferToImage2KHR", vkCmdCopyBufferToImage2)
+            ALIAS("vkCmdCopyImageToBuffer2KHR", vkCmdCopyImageToBuffer2) ALIAS("vkCmdBlitImage2KHR", vkCmdBlitImage2)
+                ALIAS("vkCmdResolveImage2KHR", vkCmdResolveImage2)};
+const hdi_cap_hooks hdi_cap_transfer_hooks = {hooks, sizeof(hooks) / sizeof(hooks[0])};

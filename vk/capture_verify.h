@@ -1,0 +1,51 @@
+/* A captured stream as the verifier of plans sees it. The relation "finished before" (graph/verify_order.c), segments and
+ * masks are the plan verifier's; what a stream means, its order of submits, and its states are told here. */
+#ifndef HDI_CAPTURE_VERIFY_H
+#define HDI_CAPTURE_VERIFY_H
+
+#include "capture_stream.h"
+#include "verify.h"
+
+/* State of a segment while the stream is walked. Lists of accesses go through entry_next. */
+typedef struct hdi_cseg {
+    uint32_t layout, owner;    /* HDI_NONE: not known */
+    uint32_t writes, reads;    /* entries: last writes (several where they need no order among themselves) */
+    uint32_t write_node;       /* or the last transition or transfer */
+    uint32_t released;         /* release node under way, or HDI_NONE */
+    bool defined, tenant;
+} hdi_cseg;
+
+typedef struct hdi_cverify {
+    hdi_verify v; /* d, p, segments, nodes: rebuilt from the stream */
+    const hd_stream *s;
+    const hd_verify_desc *desc;
+    uint32_t messages, limit;
+    bool bad, stop;
+
+    uint32_t *sub;         /* plan submit -> submit of the stream, HDI_NONE: one that was made up */
+    uint32_t *command_of;  /* plan command -> command of the stream */
+    uint32_t *access_of, *use_command; /* use -> access, command of the stream */
+    uint32_t *command_submit; /* command of the stream -> submit of the stream */
+    uint32_t *order;       /* plan submits in a topological order */
+    uint32_t order_count;
+    hdi_cseg *seg;
+    uint32_t *entry_use, *entry_next, entry_count, entry_room;
+    uint32_t *alias_begin, *alias;
+} hdi_cverify;
+
+void hdi_cverify_fail(hdi_cverify *c, const char *format, ...) HDI_PRINTF(2, 3);
+/* Builds v: declaration, plan, segments, nodes, order. */
+hd_result hdi_cverify_build(hdi_cverify *c);
+hd_result hdi_cverify_aliases(hdi_cverify *c);
+void hdi_cverify_masks(hdi_cverify *c);
+hd_result hdi_cverify_walk(hdi_cverify *c);
+
+/* "vkCmdCopyBuffer of 'pass' (command 12 of submit 3, queue 1, frame 0)"; a text of its own for each slot. */
+typedef struct hdi_ctext {
+    char text[192];
+} hdi_ctext;
+const char *hdi_cverify_command(const hdi_cverify *c, uint32_t command, hdi_ctext *out);
+const char *hdi_cverify_node(const hdi_cverify *c, uint32_t node, hdi_ctext *out);
+const char *hdi_cverify_resource(const hdi_cverify *c, uint32_t resource, hdi_ctext *out);
+
+#endif

@@ -1,0 +1,463 @@
+#include "capture_verify.h"
+
+/* The walk: submits in a topological order, one state a segment, by the rules of Vulkan's synchronization. Every access
+ * is checked against the last writes and the reads since. Accesses that need no order among themselves (those that a pass
+ * declares against those of its commands, attachments of one rendering) stay in the lists side by side, so that what
+ * comes later is checked against each of them. A segment whose bytes an alias has written since is no tenant: it must be
+ * overwritten from UNDEFINED, behind everything that the aliases did. */
+
+static const hd_stream_access *access_of(const hdi_cverify *c, uint32_t use)
+{
+    return &c->s->accesses[c->access_of[use]];
+}
+
+static const hdi_access_info *info_of(const hdi_cverify *c, uint32_t use)
+{
+    return &c->v.d.access[c->v.d.use_access[use]];
+}
+
+static bool is_image(const hdi_cverify *c, uint32_t res)
+{
+    return c->s->resources[res].aspects != 0;
+}
+
+static hdi_vrect rect_of(const hdi_cverify *c, uint32_t res, const hd_range *range)
+{
+    return hdi_verify_rect(&c->v, res, range);
+}
+
+/* Layouts of one aspect alone say the same as those of both. */
+static uint32_t plain_layout(uint32_t layout)
+{
+    switch (layout) {
+    case 1000241000: /* DEPTH_ATTACHMENT */
+    case 1000241002: /* STENCIL_ATTACHMENT */
+        return 3;
+    case 1000241001: /* DEPTH_READ_ONLY */
+    case 1000241003: /* STENCIL_READ_ONLY */
+        return 4;
+    default:
+        return layout;
+    }
+}
+
+/* ---- order ---- */
+
+/* Pairs that are in order by themselves. */
+static bool together(const hdi_cverify *c, uint32_t x, uint32_t y)
+{
+    const hd_stream_access *a = access_of(c, x), *b = access_of(c, y);
+    uint32_t cx = c->use_command[x], cy = c->use_command[y];
+    if (cx == cy || (a->scope && a->scope == b->scope && a->resource == b->resource))
+        return true; /* regions of one command are disjoint; rasterization order */
+    bool declared = (a->flags | b->flags) & HD_STREAM_DECLARED;
+    return declared && c->s->commands[cx].group && c->s->commands[cx].group == c->s->commands[cy].group;
+}
+
+static void race(hdi_cverify *c, uint32_t x, uint32_t y, bool x_writes)
+{
+    hdi_ctext a, b, r;
+    uint32_t rx = access_of(c, x)->resource, ry = access_of(c, y)->resource;
+    hdi_cverify_fail(c, "race on %s%s: %s %s, %s %s: %s", hdi_cverify_resource(c, ry, &r),
+                     rx == ry ? "" : " through its alias", hdi_cverify_command(c, c->use_command[x], &a),
+                     x_writes ? "writes" : "reads", hdi_cverify_command(c, c->use_command[y], &b),
+                     info_of(c, y)->writes ? "writes" : "reads",
+                     hdi_verify_use_before_use(&c->v, x, y) ? "the write is not made available and visible to it"
+                                                            : "no execution chain");
+}
+
+/* Use y on segment ys against what stands on segment s (the same one, or an alias's). */
+static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
+{
+    const hdi_cseg *seg = &c->seg[s];
+    for (uint32_t e = seg->writes; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
+        uint32_t x = c->entry_use[e];
+        if (!together(c, x, y) && (!hdi_verify_use_before_use(&c->v, x, y) ||
+                                   !hdi_verify_memory_to_use(&c->v, x, HDI_NONE, s, y, ys)))
+            race(c, x, y, true);
+    }
+    uint32_t n = seg->write_node;
+    if (n != HDI_NONE && (!hdi_verify_node_before_use(&c->v, n, y) ||
+                          !hdi_verify_memory_to_use(&c->v, HDI_NONE, n, s, y, ys))) {
+        hdi_ctext a, b, r;
+        hdi_cverify_fail(c, "race on %s: %s changes its layout or owner, %s does not wait for it",
+                         hdi_cverify_resource(c, access_of(c, y)->resource, &r), hdi_cverify_node(c, n, &a),
+                         hdi_cverify_command(c, c->use_command[y], &b));
+    }
+    if (!info_of(c, y)->writes)
+        return;
+    for (uint32_t e = seg->reads; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
+        uint32_t x = c->entry_use[e];
+        if (!together(c, x, y) && !hdi_verify_use_before_use(&c->v, x, y))
+            race(c, x, y, false);
+    }
+}
+
+static void race_with_node(hdi_cverify *c, uint32_t res, uint32_t x, uint32_t n, bool x_writes)
+{
+    hdi_ctext a, b, r;
+    hdi_cverify_fail(c, "race on %s: %s %s, %s changes layout or owner: %s", hdi_cverify_resource(c, res, &r),
+                     hdi_cverify_command(c, c->use_command[x], &a), x_writes ? "writes" : "reads",
+                     hdi_cverify_node(c, n, &b),
+                     hdi_verify_use_before_node(&c->v, x, n) ? "the write is not made available" : "no execution chain");
+}
+
+static void check_node(hdi_cverify *c, uint32_t n, uint32_t res, uint32_t s)
+{
+    const hdi_cseg *seg = &c->seg[s];
+    hdi_ctext a, b, r;
+    for (uint32_t e = seg->writes; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
+        uint32_t x = c->entry_use[e];
+        if (!hdi_verify_use_before_node(&c->v, x, n) || !hdi_verify_memory_to_node(&c->v, x, s, n))
+            race_with_node(c, res, x, n, true);
+    }
+    uint32_t before = seg->write_node;
+    if (before != HDI_NONE && c->v.node[before].command == c->v.node[n].command && before != n)
+        hdi_cverify_fail(c, "race on %s: two barriers of %s change it", hdi_cverify_resource(c, res, &r),
+                         hdi_cverify_node(c, n, &a));
+    else if (before != HDI_NONE && before != n && !hdi_verify_node_before_node(&c->v, before, n))
+        hdi_cverify_fail(c, "race on %s: %s and %s change its layout or owner: no execution chain",
+                         hdi_cverify_resource(c, res, &r), hdi_cverify_node(c, before, &a),
+                         hdi_cverify_node(c, n, &b));
+    for (uint32_t e = seg->reads; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
+        uint32_t x = c->entry_use[e];
+        if (!hdi_verify_use_before_node(&c->v, x, n))
+            race_with_node(c, res, x, n, false);
+    }
+}
+
+/* ---- memory ---- */
+
+static void bytes_of(const hdi_cverify *c, uint32_t res, uint32_t s, uint64_t *begin, uint64_t *end)
+{
+    const hd_stream_resource *r = &c->s->resources[res];
+    *begin = r->offset;
+    *end = r->offset + r->bytes;
+    if (!is_image(c, res)) {
+        const uint64_t *cut = c->v.cut + c->v.cut_begin[res * 2] + (s - c->v.seg_begin[res]);
+        *begin = r->offset + cut[0];
+        *end = r->offset + cut[1];
+    }
+}
+
+/* Use y or node n takes the bytes of segment s: overlapping segments of other resources must be done, and lose them. */
+static void take_memory(hdi_cverify *c, uint32_t y, uint32_t n, uint32_t res, uint32_t s)
+{
+    if (c->seg[s].tenant)
+        return;
+    uint64_t begin, end;
+    bytes_of(c, res, s, &begin, &end);
+    for (uint32_t i = c->alias_begin[res]; i < c->alias_begin[res + 1] && !c->stop; i++) {
+        uint32_t other = c->alias[i];
+        for (uint32_t t = c->v.seg_begin[other]; t < c->v.seg_begin[other + 1] && !c->stop; t++) {
+            uint64_t b, e;
+            bytes_of(c, other, t, &b, &e);
+            if (b >= end || e <= begin)
+                continue;
+            if (y != HDI_NONE)
+                check_use(c, y, s, t);
+            else
+                check_node(c, n, res, t);
+            c->seg[t].tenant = c->seg[t].defined = false;
+            if (is_image(c, other))
+                c->seg[t].layout = 0;
+        }
+    }
+    c->seg[s].tenant = true;
+}
+
+static hd_result add_entry(hdi_cverify *c, uint32_t *list, uint32_t use)
+{
+    if (c->entry_count == c->entry_room) { /* grown in the arena: doubling wastes at most as much again */
+        uint32_t room = c->entry_room * 2 + 1024;
+        uint32_t *uses = HDI_ARENA_ARRAY(&c->v.arena, uint32_t, room);
+        uint32_t *next = HDI_ARENA_ARRAY(&c->v.arena, uint32_t, room);
+        if (!uses || !next)
+            return HD_OUT_OF_MEMORY;
+        for (uint32_t e = 0; e < c->entry_count; e++) {
+            uses[e] = c->entry_use[e];
+            next[e] = c->entry_next[e];
+        }
+        c->entry_use = uses;
+        c->entry_next = next;
+        c->entry_room = room;
+    }
+    c->entry_use[c->entry_count] = use;
+    c->entry_next[c->entry_count] = *list;
+    *list = c->entry_count++;
+    return HD_OK;
+}
+
+/* Leaves those that are in order with the use only by being together with it. */
+static void filter(hdi_cverify *c, uint32_t *list, uint32_t use)
+{
+    while (*list != HDI_NONE) {
+        if (together(c, c->entry_use[*list], use))
+            list = &c->entry_next[*list];
+        else
+            *list = c->entry_next[*list];
+    }
+}
+
+/* ---- accesses ---- */
+
+static void check_layout(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
+{
+    const hd_stream_access *x = access_of(c, u);
+    hdi_ctext a, r;
+    if (!is_image(c, x->resource))
+        return;
+    if (seg->layout == HDI_NONE)
+        seg->layout = plain_layout(x->layout);
+    else if (seg->layout != plain_layout(x->layout))
+        hdi_cverify_fail(c, "layout: %s uses %s in layout %u, but it is in %u",
+                         hdi_cverify_command(c, c->use_command[u], &a), hdi_cverify_resource(c, x->resource, &r),
+                         x->layout, seg->layout);
+}
+
+static void check_owner(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
+{
+    const hd_stream_access *x = access_of(c, u);
+    const hd_stream_queue *queue = &c->s->queues[c->v.pass_queue[c->use_command[u]]];
+    hdi_ctext a, b, r;
+    if (queue->kind == HD_QUEUE_HOST || c->s->resources[x->resource].flags & HD_STREAM_CONCURRENT)
+        return;
+    if (seg->released != HDI_NONE) {
+        hdi_cverify_fail(c, "ownership: %s uses %s between its release by %s and its acquire",
+                         hdi_cverify_command(c, c->use_command[u], &a), hdi_cverify_resource(c, x->resource, &r),
+                         hdi_cverify_node(c, seg->released, &b));
+        return;
+    }
+    bool overwrites = info_of(c, u)->writes && !info_of(c, u)->reads && !is_image(c, x->resource);
+    if (seg->owner == HDI_NONE || overwrites)
+        seg->owner = queue->family;
+    else if (seg->owner != queue->family)
+        hdi_cverify_fail(c, "ownership: %s (family %u) uses %s, which family %u owns",
+                         hdi_cverify_command(c, c->use_command[u], &a), queue->family,
+                         hdi_cverify_resource(c, x->resource, &r), seg->owner);
+}
+
+static void check_content(hdi_cverify *c, uint32_t u, const hdi_cseg *seg)
+{
+    const hd_stream_access *x = access_of(c, u);
+    if (!info_of(c, u)->reads || seg->defined || c->s->resources[x->resource].flags & HD_STREAM_MAPPED)
+        return;
+    for (uint32_t e = seg->writes; e != HDI_NONE; e = c->entry_next[e]) {
+        if (together(c, c->entry_use[e], u)) /* a pass reads what it has written itself */
+            return;
+    }
+    hdi_ctext a, r;
+    hdi_cverify_fail(c, "content: %s reads undefined content of %s", hdi_cverify_command(c, c->use_command[u], &a),
+                     hdi_cverify_resource(c, x->resource, &r));
+}
+
+static hd_result walk_use(hdi_cverify *c, uint32_t u)
+{
+    const hd_stream_access *x = access_of(c, u);
+    const hdi_access_info *info = info_of(c, u);
+    HV_EACH_SEG(rect_of(c, x->resource, &x->range), s)
+    {
+        hdi_cseg *seg = &c->seg[s];
+        if (c->stop)
+            return HD_OK;
+        check_layout(c, u, seg);
+        check_owner(c, u, seg);
+        check_content(c, u, seg);
+        check_use(c, u, s, s);
+        if (info->writes) {
+            take_memory(c, u, HDI_NONE, x->resource, s);
+            filter(c, &seg->writes, u);
+            filter(c, &seg->reads, u);
+            seg->write_node = HDI_NONE;
+            seg->defined = !(x->flags & HD_STREAM_LOST);
+        }
+        hd_result result = add_entry(c, info->writes ? &seg->writes : &seg->reads, u);
+        if (result != HD_OK)
+            return result;
+    }
+    return HD_OK;
+}
+
+/* ---- barriers ---- */
+
+static bool same_transfer(const hd_plan_barrier *a, const hd_plan_barrier *b)
+{
+    return a->resource == b->resource && a->old_layout == b->old_layout && a->new_layout == b->new_layout &&
+           a->src_family == b->src_family && a->dst_family == b->dst_family && a->range.offset == b->range.offset &&
+           a->range.bytes == b->range.bytes && a->range.aspect == b->range.aspect;
+}
+
+static bool has_family(const hdi_cverify *c, uint32_t family)
+{
+    for (uint32_t q = 0; q < c->s->queue_count; q++) {
+        if (c->s->queues[q].kind != HD_QUEUE_HOST && c->s->queues[q].family == family)
+            return true;
+    }
+    return false;
+}
+
+static void walk_transfer(hdi_cverify *c, uint32_t n, uint32_t s)
+{
+    const hdi_vnode *node = &c->v.node[n];
+    const hd_plan_barrier *b = &c->v.p.barriers[node->barrier];
+    hdi_cseg *seg = &c->seg[s];
+    hdi_ctext x, y, r;
+    const char *name = hdi_cverify_resource(c, b->resource, &r), *by = hdi_cverify_node(c, n, &x);
+    if (c->s->resources[b->resource].flags & HD_STREAM_CONCURRENT)
+        hdi_cverify_fail(c, "ownership: %s moves %s, which is concurrent", by, name);
+    if (node->flags & HV_RELEASE) {
+        if (seg->released != HDI_NONE)
+            hdi_cverify_fail(c, "ownership: %s releases %s, which %s has released already", by, name,
+                             hdi_cverify_node(c, seg->released, &y));
+        else if (seg->owner != b->src_family && seg->owner != HDI_NONE)
+            hdi_cverify_fail(c, "ownership: %s releases %s from family %u, but family %u owns it", by, name,
+                             b->src_family, seg->owner);
+        seg->released = n;
+        return;
+    }
+    if (!has_family(c, b->src_family)) { /* of another API or device, which the stream does not see */
+        seg->released = HDI_NONE;
+    } else if (seg->released == HDI_NONE) {
+        if (seg->owner != HDI_NONE || !(c->s->resources[b->resource].flags & HD_STREAM_OLD))
+            hdi_cverify_fail(c, "ownership: %s acquires %s, which was not released", by, name);
+    } else if (!same_transfer(&c->v.p.barriers[c->v.node[seg->released].barrier], b)) {
+        hdi_cverify_fail(c, "ownership: %s acquires %s otherwise than %s released it", by, name,
+                         hdi_cverify_node(c, seg->released, &y));
+    } else if (!hdi_verify_node_before_node(&c->v, seg->released, n)) {
+        hdi_cverify_fail(c, "ownership: %s acquires %s without waiting for its release by %s", by, name,
+                         hdi_cverify_node(c, seg->released, &y));
+    }
+    seg->released = HDI_NONE;
+    seg->owner = b->dst_family;
+}
+
+/* What the barrier says of layouts, and whether it fits. */
+static void check_layouts(hdi_cverify *c, uint32_t n, const hd_plan_barrier *b, const hdi_cseg *seg)
+{
+    hdi_ctext x, r;
+    if (b->old_layout && seg->layout != HDI_NONE && plain_layout(b->old_layout) != seg->layout)
+        hdi_cverify_fail(c, "layout: %s takes %s from layout %u, but it is in %u", hdi_cverify_node(c, n, &x),
+                         hdi_cverify_resource(c, b->resource, &r), b->old_layout, seg->layout);
+    if (b->old_layout && (b->new_layout == 0 || b->new_layout == 8))
+        hdi_cverify_fail(c, "layout: %s takes %s to UNDEFINED", hdi_cverify_node(c, n, &x),
+                         hdi_cverify_resource(c, b->resource, &r));
+}
+
+static void walk_segment(hdi_cverify *c, uint32_t n, const hd_plan_barrier *b, uint32_t s)
+{
+    const hdi_vnode *node = &c->v.node[n];
+    hdi_cseg *seg = &c->seg[s];
+    hdi_ctext x, y, r;
+    bool image = is_image(c, b->resource);
+    uint32_t family = c->s->queues[node->queue].family;
+    if (image)
+        check_layouts(c, n, b, seg);
+    if (!node->flags)
+        return;
+    check_node(c, n, b->resource, s);
+    take_memory(c, HDI_NONE, n, b->resource, s);
+    if (node->flags & (HV_RELEASE | HV_ACQUIRE)) {
+        walk_transfer(c, n, s);
+    } else if (seg->released != HDI_NONE && b->old_layout) {
+        hdi_cverify_fail(c, "ownership: %s changes %s between its release by %s and its acquire",
+                         hdi_cverify_node(c, n, &x), hdi_cverify_resource(c, b->resource, &r),
+                         hdi_cverify_node(c, seg->released, &y));
+    } else if (!(c->s->resources[b->resource].flags & HD_STREAM_CONCURRENT)) {
+        if (seg->owner != family && seg->owner != HDI_NONE && b->old_layout)
+            hdi_cverify_fail(c, "ownership: %s (family %u) keeps the content of %s, which family %u owns",
+                             hdi_cverify_node(c, n, &x), family, hdi_cverify_resource(c, b->resource, &r), seg->owner);
+        seg->owner = family;
+        seg->released = HDI_NONE;
+    }
+    if (image && !b->old_layout)
+        seg->defined = false;
+    if (image && !(node->flags & HV_RELEASE))
+        seg->layout = plain_layout(b->new_layout);
+    seg->write_node = n;
+    seg->writes = seg->reads = HDI_NONE;
+}
+
+static void walk_batch(hdi_cverify *c, uint32_t command)
+{
+    hdi_verify *v = &c->v;
+    const hd_plan_command *x = &v->p.commands[command];
+    uint32_t first = v->command_node[command], count = v->p.batches[x->index].barrier_count;
+    if (x->kind != HD_COMMAND_WAIT) /* the elements of one command never chain: gather all, then spread all */
+        for (uint32_t n = first; n < first + count; n++)
+            hdi_verify_gather(v, n);
+    if (x->kind == HD_COMMAND_SET)
+        return;
+    for (uint32_t n = first; n < first + count && !c->stop; n++) {
+        if (v->node[n].resource == HDI_NONE)
+            continue;
+        const hd_plan_barrier *b = &v->p.barriers[v->node[n].barrier];
+        HV_EACH_SEG(rect_of(c, b->resource, &b->range), s)
+        {
+            if (!c->stop)
+                walk_segment(c, n, b, s);
+        }
+    }
+    for (uint32_t n = first; n < first + count; n++)
+        hdi_verify_spread(v, n);
+}
+
+/* ---- submits ---- */
+
+static void walk_waits(hdi_cverify *c, const hd_plan_submit *x)
+{
+    hdi_verify *v = &c->v;
+    for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++) {
+        uint32_t n = v->wait_node[w], signal = v->submit_signal[v->wait_signal[w]];
+        uint64_t *to = v->pred + (size_t)n * v->words, *from = v->pred + (size_t)signal * v->words;
+        for (uint32_t i = 0; i < v->words; i++)
+            to[i] |= from[i];
+        to[signal / 64] |= UINT64_C(1) << (signal & 63);
+    }
+    for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++)
+        hdi_verify_spread(v, v->wait_node[w]);
+}
+
+static void start(hdi_cverify *c)
+{
+    for (uint32_t r = 0; r < c->s->resource_count; r++) {
+        const hd_stream_resource *res = &c->s->resources[r];
+        bool old = res->flags & HD_STREAM_OLD, alone = c->alias_begin[r] == c->alias_begin[r + 1];
+        for (uint32_t s = c->v.seg_begin[r]; s < c->v.seg_begin[r + 1]; s++)
+            c->seg[s] = (hdi_cseg){.layout = res->aspects == 0 ? 0 : old ? HDI_NONE : res->layout,
+                                   .owner = HDI_NONE,
+                                   .writes = HDI_NONE,
+                                   .reads = HDI_NONE,
+                                   .write_node = HDI_NONE,
+                                   .released = HDI_NONE,
+                                   .defined = old,
+                                   .tenant = alone};
+    }
+}
+
+hd_result hdi_cverify_walk(hdi_cverify *c)
+{
+    hdi_verify *v = &c->v;
+    c->seg = HDI_ARENA_ARRAY(&v->arena, hdi_cseg, v->seg_count);
+    if (!c->seg)
+        return HD_OUT_OF_MEMORY;
+    start(c);
+    for (uint32_t i = 0; i < c->order_count && !c->stop; i++) {
+        const hd_plan_submit *x = &v->p.submits[c->order[i]];
+        walk_waits(c, x);
+        for (uint32_t k = x->command_begin; k < x->command_begin + x->command_count && !c->stop; k++) {
+            uint32_t pass = v->p.commands[k].index;
+            if (v->p.commands[k].kind != HD_COMMAND_PASS) {
+                walk_batch(c, k);
+                continue;
+            }
+            for (uint32_t u = v->d.pass_use_begin[pass]; u < v->d.pass_use_begin[pass + 1] && !c->stop; u++) {
+                hd_result result = walk_use(c, u);
+                if (result != HD_OK)
+                    return result;
+            }
+        }
+        if (v->submit_signal[c->order[i]] != HDI_NONE)
+            hdi_verify_gather(v, v->submit_signal[c->order[i]]);
+    }
+    return HD_OK;
+}
