@@ -420,10 +420,10 @@ static void visit_segment(work *w, uint32_t seg)
 
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                      const hdi_merged *merged, hdi_arena *arena, hdi_barriers *out)
+                      const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
     if (queues->count == 1)
-        return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, arena, out);
+        return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, crew, arena, out);
     hdi_arena_mark mark = hdi_arena_here(arena);
     hdi_request_list list = {.arena = arena};
     hdi_request_reserve(&list, hazards->epoch_count + hazards->epoch_count / 4 + 64);

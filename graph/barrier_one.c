@@ -7,7 +7,10 @@
 
 /* Barriers where there is nothing but one GPU queue: the same requests as in barrier.c, which come in the order of the
  * ends of their intervals when slots are walked in order; so each finds its point at once (the newest one, or a new one
- * at its end, as in barrier_place.c) and is written down where it stays. No sort, no list of requests. O(uses). */
+ * at its end, as in barrier_place.c) and is written down where it stays. No sort, no list of requests. O(uses).
+ *
+ * Each region of a long frame (schedule.c) is walked by itself, side by side: what could have stood at a point of an
+ * earlier region stands at one of its own, as most of it must anyway. */
 
 typedef struct point {
     uint32_t at;     /* 2 * slot before, 2 * slot + 1 behind */
@@ -35,9 +38,13 @@ typedef struct work {
     uint32_t point_count;
     uint32_t *barrier_point; /* per barrier: its point */
     bool mixed;              /* barriers do not stand in the order of their points */
-    uint32_t *seg_epoch;     /* per segment: the epoch that comes next */
+    uint32_t *use_epoch;     /* the epoch that a use of one segment begins, HDI_NONE */
     recent recent[RECENT];
     uint32_t recent_count;
+    uint32_t slot_begin, slot_end; /* of the region */
+    uint32_t floor;                /* its first point */
+    hd_plan_barrier *barrier;
+    uint32_t barrier_count, barrier_begin, batch_begin; /* begin: in the frame */
 } work;
 
 /* One step of one segment, and the interval of points where its barrier may stand. */
@@ -57,6 +64,12 @@ static uint32_t behind_slot(const work *w, uint32_t slot)
     return 2 * (w->merged->slot_last ? w->merged->slot_last[slot] : slot) + 1;
 }
 
+/* Where the interval of a step begins in this region. */
+static uint32_t low_of(const work *w, const step *s)
+{
+    return s->low > w->floor ? s->low : w->floor;
+}
+
 /* ---- points ---- */
 
 /* A point in front of the newest ones. Their barriers were added last. */
@@ -65,7 +78,7 @@ static void insert_point(work *w, uint32_t p, uint32_t at)
     uint32_t behind = 0;
     for (uint32_t i = p; i < w->point_count; i++)
         behind += w->point[i].count;
-    for (uint32_t b = w->out->barrier_count; behind > 0;) {
+    for (uint32_t b = w->barrier_count; behind > 0;) {
         if (w->barrier_point[--b] < p)
             continue;
         w->barrier_point[b]++;
@@ -80,10 +93,10 @@ static void insert_point(work *w, uint32_t p, uint32_t at)
  * intervals only rise, but for those. */
 static uint32_t choose_point(work *w, const step *s)
 {
-    uint32_t p = w->point_count;
+    uint32_t p = w->point_count, low = low_of(w, s);
     while (p > 0 && w->point[p - 1].at > s->high)
         p--;
-    if (p == 0 || w->point[p - 1].at < s->low) {
+    if (p == 0 || w->point[p - 1].at < low) {
         if (p < w->point_count)
             insert_point(w, p, s->high);
         else
@@ -91,7 +104,7 @@ static uint32_t choose_point(work *w, const step *s)
         p++;
     }
     p--;
-    while (s->early && p > 0 && w->point[p - 1].at >= s->low)
+    while (s->early && p > 0 && w->point[p - 1].at >= low)
         p--;
     return p;
 }
@@ -100,10 +113,10 @@ static uint32_t choose_point(work *w, const step *s)
 static uint32_t find_spare(const work *w, const hd_plan_barrier *b, const step *s)
 {
     hdi_scopes wanted = {b->src_stages, b->src_access, b->dst_stages, b->dst_access};
-    uint32_t count = w->recent_count < RECENT ? w->recent_count : RECENT;
+    uint32_t count = w->recent_count < RECENT ? w->recent_count : RECENT, low = low_of(w, s);
     for (uint32_t i = 0; i < count; i++) {
         const recent *r = &w->recent[i];
-        if (r->at >= s->low && r->at <= s->high && hdi_stands_for(&r->does, r->global, &wanted))
+        if (r->at >= low && r->at <= s->high && hdi_stands_for(&r->does, r->global, &wanted))
             return r->at;
     }
     return HDI_NONE;
@@ -113,14 +126,14 @@ static uint32_t find_spare(const work *w, const hd_plan_barrier *b, const step *
 static void join(work *w, uint32_t p)
 {
     enum { LOOK_BACK = 8 };
-    bool is_buffer = (w->decl->res_flags[w->out->barrier[w->out->barrier_count - 1].resource] & HDI_RES_BUFFER) != 0;
+    bool is_buffer = (w->decl->res_flags[w->barrier[w->barrier_count - 1].resource] & HDI_RES_BUFFER) != 0;
     for (uint32_t look = 0; look < LOOK_BACK; look++) {
-        uint32_t last = w->out->barrier_count - 1;
+        uint32_t last = w->barrier_count - 1;
         if (last < look + 1 || w->barrier_point[last - look - 1] != p)
             return;
-        if (!hdi_join_barriers(&w->out->barrier[last - look - 1], &w->out->barrier[last], is_buffer))
+        if (!hdi_join_barriers(&w->barrier[last - look - 1], &w->barrier[last], is_buffer))
             continue;
-        w->out->barrier_count--;
+        w->barrier_count--;
         w->point[p].count--;
         if (look || w->point[p].count < 2)
             return;
@@ -132,7 +145,7 @@ static void join(work *w, uint32_t p)
  * it, is. */
 static uint32_t add(work *w, const step *s)
 {
-    const hd_plan_barrier *b = &w->out->barrier[w->out->barrier_count];
+    const hd_plan_barrier *b = &w->barrier[w->barrier_count];
     bool global = b->resource == HD_NONE;
     uint32_t spare = global ? find_spare(w, b, s) : HDI_NONE;
     if (spare != HDI_NONE)
@@ -142,14 +155,14 @@ static uint32_t add(work *w, const step *s)
     w->recent[w->recent_count++ % RECENT] =
         (recent){{b->src_stages, b->src_access, b->dst_stages, b->dst_access}, to->at, global};
     if (global && to->global != HDI_NONE) { /* those of a point are one */
-        hd_plan_barrier *one = &w->out->barrier[to->global];
+        hd_plan_barrier *one = &w->barrier[to->global];
         one->src_stages |= b->src_stages;
         one->src_access |= b->src_access;
         one->dst_stages |= b->dst_stages;
         one->dst_access |= b->dst_access;
         return to->at;
     }
-    uint32_t index = w->out->barrier_count++;
+    uint32_t index = w->barrier_count++;
     w->barrier_point[index] = p;
     w->mixed |= p + 1 != w->point_count;
     to->count++;
@@ -163,7 +176,7 @@ static uint32_t add(work *w, const step *s)
 /* The barrier of a step, where it would be added. */
 static hd_plan_barrier *begin_barrier(const work *w, const step *s)
 {
-    hd_plan_barrier *b = &w->out->barrier[w->out->barrier_count];
+    hd_plan_barrier *b = &w->barrier[w->barrier_count];
     memset(b, 0, sizeof(*b)); /* padding too: plans are compared by their bytes */
     b->resource = HD_NONE;
     b->src_family = b->dst_family = HD_NONE;
@@ -249,14 +262,27 @@ static void next_use(work *w, step *s, const hdi_epoch *before, const hdi_epoch 
     add(w, s);
 }
 
-static void visit(work *w, uint32_t seg, uint32_t slot)
+/* The epoch that a use of several segments begins in one of them, HDI_NONE: none. */
+static uint32_t find_epoch(const work *w, uint32_t seg, uint32_t slot, uint32_t use)
 {
     const hdi_hazards *hazards = w->hazards;
-    uint32_t e = w->seg_epoch[seg], begin = hazards->seg_epoch_begin[seg];
+    uint32_t low = hazards->seg_epoch_begin[seg], high = hazards->seg_epoch_begin[seg + 1];
+    if (low < high && hazards->epoch[high - 1].flags & HDI_EPOCH_FINAL)
+        high--;
+    while (low < high && high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(hazards->epoch[middle].first <= slot ? &low : &high) = middle;
+    }
+    return low < high && hazards->epoch[low].first == slot && hazards->entry_use[hazards->epoch[low].entry_begin] == use
+               ? low
+               : HDI_NONE;
+}
+
+static void visit(work *w, uint32_t seg, uint32_t slot, uint32_t e)
+{
+    const hdi_hazards *hazards = w->hazards;
+    uint32_t begin = hazards->seg_epoch_begin[seg];
     const hdi_epoch *epoch = &hazards->epoch[e];
-    if (e == hazards->seg_epoch_begin[seg + 1] || epoch->first != slot || epoch->flags & HDI_EPOCH_FINAL)
-        return;
-    w->seg_epoch[seg] = e + 1;
     step s = {.seg = seg, .res = w->frozen->seg_res[seg], .pass = hazards->slot_pass[slot], .high = before_slot(w, slot)};
     s.is_image = !(w->decl->res_flags[s.res] & HDI_RES_BUFFER);
     uint32_t layout = !s.is_image ? 0 : e > begin ? epoch[-1].layout : hdi_initial_layout(w->decl, hazards, s.res);
@@ -289,27 +315,27 @@ static void leave(work *w, uint32_t seg, bool used)
     add(w, &s);
 }
 
-static void walk(work *w)
+static void visit_use(work *w, uint32_t slot, uint32_t use)
 {
-    const hdi_decl *decl = w->decl;
-    const hdi_hazards *hazards = w->hazards;
-    for (uint32_t slot = 0; slot < hazards->slot_count; slot++) {
-        uint32_t pass = hazards->slot_pass[slot];
-        if (pass == HDI_NONE)
-            continue;
-        for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-            if (w->frozen->use_seg[u] != HDI_NONE) {
-                visit(w, w->frozen->use_seg[u], slot);
-                continue;
-            }
-            hdi_span span = hdi_use_span(decl, w->frozen, u);
-            for (uint32_t row = 0; row < span.rows; row++) {
-                uint32_t first = span.base + row * span.stride;
-                for (uint32_t seg = first; seg < first + span.cols; seg++)
-                    visit(w, seg, slot);
-            }
+    if (w->frozen->use_seg[use] != HDI_NONE) {
+        if (w->use_epoch[use] != HDI_NONE)
+            visit(w, w->frozen->use_seg[use], slot, w->use_epoch[use]);
+        return;
+    }
+    hdi_span span = hdi_use_span(w->decl, w->frozen, use);
+    for (uint32_t row = 0; row < span.rows; row++) {
+        uint32_t first = span.base + row * span.stride;
+        for (uint32_t seg = first; seg < first + span.cols; seg++) {
+            uint32_t e = find_epoch(w, seg, slot, use);
+            if (e != HDI_NONE)
+                visit(w, seg, slot, e);
         }
     }
+}
+
+static void leave_all(work *w)
+{
+    const hdi_decl *decl = w->decl;
     /* By their highest points: those of the slot at the end, then those behind it. */
     for (int used = 0; used < 2; used++) {
         for (uint32_t r = 0; r < decl->res_count; r++) {
@@ -322,56 +348,169 @@ static void walk(work *w)
     }
 }
 
-/* Barriers in the order of their points, where some were added to an older one. */
-static bool sort_barriers(work *w, hdi_arena *arena)
+static void walk(uint32_t part, void *user)
 {
-    hdi_barriers *out = w->out;
-    hd_plan_barrier *sorted = HDI_ARENA_ARRAY(arena, hd_plan_barrier, out->barrier_count);
-    uint32_t *at = HDI_ARENA_ARRAY(arena, uint32_t, w->point_count);
-    if (!sorted || !at)
-        return false;
-    for (uint32_t p = 0, sum = 0; p < w->point_count; p++) {
-        at[p] = sum;
-        sum += w->point[p].count;
+    work *w = (work *)user + part;
+    const hdi_decl *decl = w->decl;
+    const hdi_hazards *hazards = w->hazards;
+    for (uint32_t slot = w->slot_begin; slot < w->slot_end; slot++) {
+        uint32_t pass = hazards->slot_pass[slot];
+        if (pass == HDI_NONE)
+            continue;
+        for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++)
+            visit_use(w, slot, u);
     }
-    for (uint32_t b = 0; b < out->barrier_count; b++)
-        sorted[at[w->barrier_point[b]]++] = out->barrier[b];
-    memcpy(out->barrier, sorted, out->barrier_count * sizeof(*sorted));
+    if (w->slot_end == hazards->slot_count)
+        leave_all(w);
+}
+
+/* ---- regions ---- */
+
+/* Most barriers that a region may need, a barrier and a flush for each segment of a use; ends of the frame apart. */
+static void count_most(uint32_t part, void *user)
+{
+    work *w = (work *)user + part;
+    const hdi_decl *decl = w->decl;
+    uint64_t most = 0;
+    for (uint32_t slot = w->slot_begin; slot < w->slot_end; slot++) {
+        uint32_t pass = w->hazards->slot_pass[slot];
+        if (pass == HDI_NONE)
+            continue;
+        most += decl->pass_use_begin[pass + 1] - decl->pass_use_begin[pass];
+        for (uint32_t u = decl->pass_use_begin[pass]; decl->range_count && u < decl->pass_use_begin[pass + 1]; u++) {
+            hdi_span span = hdi_use_span(decl, w->frozen, u);
+            most += (uint64_t)span.rows * span.cols - 1;
+        }
+    }
+    w->barrier_begin = (uint32_t)(2 * most);
+}
+
+/* To where they stand in the frame, in the order of their points: some were added to an older one. */
+static void write_out(uint32_t part, void *user)
+{
+    const work *w = (const work *)user + part;
+    hdi_barriers *out = w->out;
+    for (uint32_t p = 0, sum = w->barrier_begin; p < w->point_count; p++) {
+        uint32_t slot = w->point[p].at / 2;
+        out->batch[w->batch_begin + p] = (hd_plan_batch){sum, w->point[p].count};
+        sum += w->point[p].count;
+        *(w->point[p].at & 1 ? &out->slot_post[slot] : &out->slot_pre[slot]) = w->batch_begin + p;
+    }
+    if (!w->mixed) {
+        if (out->barrier != w->barrier && w->barrier_count)
+            memcpy(out->barrier + w->barrier_begin, w->barrier, w->barrier_count * sizeof(*w->barrier));
+        return;
+    }
+    for (uint32_t p = 0, sum = w->barrier_begin; p < w->point_count; p++) {
+        uint32_t count = w->point[p].count;
+        w->point[p].count = sum; /* where its next one goes */
+        sum += count;
+    }
+    for (uint32_t b = 0; b < w->barrier_count; b++)
+        out->barrier[w->point[w->barrier_point[b]].count++] = w->barrier[b];
+}
+
+static void find_use_epochs(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    const hdi_hazards *hazards = w->hazards;
+    (void)part;
+    for (uint32_t e = begin; e < end; e++) {
+        if (!(hazards->epoch[e].flags & HDI_EPOCH_FINAL))
+            w->use_epoch[hazards->entry_use[hazards->epoch[e].entry_begin]] = e;
+    }
+}
+
+/* One region after another; a scope that is shared across its begin belongs to the one before. */
+static void cut(const work *frame, work *w)
+{
+    const hdi_hazards *hazards = frame->hazards;
+    const uint32_t *slot_first = frame->merged->slot_first;
+    for (uint32_t k = 0; k < hazards->region_count; k++) {
+        uint32_t begin = hazards->region_begin[k];
+        while (slot_first && begin < hazards->slot_count && slot_first[begin] != begin)
+            begin++;
+        w[k] = *frame;
+        w[k].slot_begin = begin;
+        w[k].slot_end = hazards->slot_count;
+        w[k].floor = begin ? 2 * begin - 1 : 0;
+        if (k)
+            w[k - 1].slot_end = begin;
+    }
+}
+
+/* Gives each region room for its points and barriers. */
+static bool make_room(const hdi_crew *crew, work *w, uint32_t count, hdi_arena *arena)
+{
+    const hdi_hazards *hazards = w->hazards;
+    uint64_t barriers = 0;
+    if (count == 1)
+        w->barrier_begin = 2 * hazards->epoch_count;
+    else
+        hdi_crew_parts(crew, count, count_most, w);
+    w[count - 1].barrier_begin += count > 1 ? w->frozen->seg_count : 0; /* final states */
+    for (uint32_t k = 0; k < count; k++)
+        barriers += w[k].barrier_begin + 1;
+    hd_plan_barrier *barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
+    uint32_t *barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, barriers);
+    point *points = HDI_ARENA_ARRAY(arena, point, 2 * ((size_t)hazards->slot_count + count));
+    if (arena->failed)
+        return false;
+    for (uint32_t k = 0; k < count; k++) {
+        w[k].barrier = barrier;
+        w[k].barrier_point = barrier_point;
+        w[k].point = points + 2 * ((size_t)w[k].slot_begin + k);
+        barrier += w[k].barrier_begin + 1;
+        barrier_point += w[k].barrier_begin + 1;
+    }
     return true;
+}
+
+/* Where each region's barriers and batches stand in the frame. True: barriers have to move. */
+static bool number_regions(work *w, uint32_t count, hdi_barriers *out)
+{
+    bool moves = count > 1;
+    out->batch_count = out->barrier_count = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        w[k].batch_begin = out->batch_count;
+        w[k].barrier_begin = out->barrier_count;
+        out->batch_count += w[k].point_count;
+        out->barrier_count += w[k].barrier_count;
+        moves |= w[k].mixed;
+    }
+    return moves;
 }
 
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
-                                hdi_arena *arena, hdi_barriers *out)
+                                const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
-    work w = {.decl = decl, .frozen = frozen, .hazards = hazards, .lifetimes = lifetimes, .placed = placed,
-              .merged = merged, .out = out};
-    uint32_t slots = hazards->slot_count, most = 2 * hazards->epoch_count; /* a barrier and a flush each */
+    enum { GRAIN = 4096 };
+    uint32_t slots = hazards->slot_count, count = hazards->region_count;
     hdi_arena_mark mark = hdi_arena_here(arena);
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, (size_t)most + 1);
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, 2 * (size_t)slots);
-    w.point = HDI_ARENA_ARRAY(arena, point, 2 * (size_t)slots);
-    w.seg_epoch = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
-    w.barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, most);
+    uint32_t *use_epoch = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
+    work *w = hdi_arena_array(arena, count, sizeof(*w));
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    memcpy(w.seg_epoch, hazards->seg_epoch_begin, frozen->seg_count * sizeof(*w.seg_epoch));
-    out->slot_wait_stages = NULL;
-    out->barrier_count = 0;
-    walk(&w);
-    if (w.mixed && !sort_barriers(&w, arena))
+    work frame = {.decl = decl, .frozen = frozen, .hazards = hazards, .lifetimes = lifetimes, .placed = placed,
+                  .merged = merged, .use_epoch = use_epoch, .out = out};
+    cut(&frame, w);
+    if (!make_room(crew, w, count, arena))
         return HD_OUT_OF_MEMORY;
+    out->slot_wait_stages = NULL;
     memset(out->slot_pre, 0xff, slots * sizeof(*out->slot_pre));
     memset(out->slot_post, 0xff, slots * sizeof(*out->slot_post));
-    out->batch_count = w.point_count;
-    for (uint32_t p = 0, sum = 0; p < w.point_count; p++) {
-        uint32_t slot = w.point[p].at / 2;
-        out->batch[p] = (hd_plan_batch){sum, w.point[p].count};
-        sum += w.point[p].count;
-        *(w.point[p].at & 1 ? &out->slot_post[slot] : &out->slot_pre[slot]) = p;
-    }
+    memset(use_epoch, 0xff, decl->use_count * sizeof(*use_epoch));
+    hdi_crew_ranges(crew, hazards->epoch_count, GRAIN, find_use_epochs, w);
+    hdi_crew_parts(crew, count, walk, w);
+    bool moves = number_regions(w, count, out);
+    out->barrier = moves ? HDI_ARENA_ARRAY(arena, hd_plan_barrier, out->barrier_count) : w->barrier;
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, out->batch_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_parts(crew, count, write_out, w);
     const hdi_arena_kept out_arrays[] = {{&out->slot_pre, slots * sizeof(*out->slot_pre)},
                                          {&out->slot_post, slots * sizeof(*out->slot_post)},
                                          {&out->barrier, out->barrier_count * sizeof(*out->barrier)},

@@ -161,7 +161,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
                            &t->merged);
     if (result == HD_OK)
         result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed,
-                             &t->merged, arena, &t->barriers);
+                             &t->merged, crew, arena, &t->barriers);
     lap(desc, HD_PHASE_BARRIER, &since);
     if (result == HD_OK)
         result = hdi_attach(decl, &t->hazards, &t->synced, &t->barriers, arena, &t->attached);

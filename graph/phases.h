@@ -271,7 +271,7 @@ typedef struct hdi_barriers {
 } hdi_barriers;
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                      const hdi_merged *merged, hdi_arena *arena, hdi_barriers *out);
+                      const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
 
 /* ---- attach ---- */
 
