@@ -89,7 +89,11 @@ static uint32_t run(uint32_t workers, uint32_t frames_in_flight)
         hd_graph_create(NULL, &graph) != HD_OK)
         return 1;
     hd_result result =
-        hd_vk_create(&(hd_vk_desc){.jobs = jobs, .frames_in_flight = frames_in_flight, .log = hdt_log()}, &vk);
+        hd_vk_create(&(hd_vk_desc){.jobs = jobs,
+                                   .frames_in_flight = frames_in_flight,
+                                   .memory_copies = workers > 1 ? frames_in_flight : 1,
+                                   .log = hdt_log()},
+                     &vk);
     if (!hdt_vk_none(result)) {
         memset(frames, 0, sizeof(frames));
         for (uint32_t f = 0; f < FRAMES && result == HD_OK; f++) {

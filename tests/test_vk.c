@@ -156,6 +156,7 @@ Test(vk, queue_kinds)
     const hd_queue_kind host[] = {HD_QUEUE_HOST};
     cr_expect_eq(hd_vk_create(&(hd_vk_desc){.queue_kinds = host, .queue_kind_count = 1}, &vk), HD_INVALID_ARGUMENT);
     cr_expect_eq(hd_vk_create(&(hd_vk_desc){.frames_in_flight = 5}, &vk), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.memory_copies = 3}, &vk), HD_INVALID_ARGUMENT);
     cr_expect_eq(hd_vk_create(NULL, NULL), HD_INVALID_ARGUMENT);
 }
 

@@ -158,11 +158,11 @@ static void check_flight(hd_recorder *recorder, void *user)
         u->bad += !words || words[i] != u->frame * 1000 + i;
 }
 
-static void fly(uint32_t frames_in_flight)
+static void fly(uint32_t frames_in_flight, uint32_t memory_copies)
 {
     enum { FRAMES = 12 };
     scene s;
-    open_scene(&s, &(hd_vk_desc){.frames_in_flight = frames_in_flight});
+    open_scene(&s, &(hd_vk_desc){.frames_in_flight = frames_in_flight, .memory_copies = memory_copies});
     flight flights[FRAMES];
     for (uint32_t frame = 0; frame < FRAMES; frame++) {
         flight *u = &flights[frame];
@@ -202,17 +202,19 @@ static void fly(uint32_t frames_in_flight)
 
 Test(vk_frames, one_in_flight, .timeout = 30)
 {
-    fly(1);
+    fly(1, 0);
 }
 
 Test(vk_frames, two_in_flight, .timeout = 30)
 {
-    fly(2);
+    fly(2, 1);
+    fly(2, 2);
 }
 
 Test(vk_frames, four_in_flight, .timeout = 30)
 {
-    fly(4);
+    fly(4, 1);
+    fly(4, 3);
 }
 
 /* ---- aliasing ---- */

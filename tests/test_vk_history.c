@@ -143,7 +143,7 @@ static void expect_row(const shift *u, uint32_t frame, uint32_t since)
 static void run_history(bool is_image, hd_pin pin)
 {
     scene s;
-    open_scene(&s, NULL);
+    open_scene(&s, &(hd_vk_desc){.memory_copies = 2});
     shift shifts[24];
     memset(shifts, 0, sizeof(shifts));
     for (uint32_t i = 0; i < 24; i++) {

@@ -49,13 +49,14 @@ typedef struct world {
     uint32_t mark_count;
 } world;
 
-static void open_world(world *w, uint32_t queues, uint32_t frames_in_flight)
+static void open_world(world *w, uint32_t queues, uint32_t frames_in_flight, uint32_t memory_copies)
 {
     memset(w, 0, sizeof(*w));
     hdb_stub_clear();
     hd_vk_desc desc = hdb_stub_desc(queues);
     desc.log = hdt_log();
     desc.frames_in_flight = frames_in_flight;
+    desc.memory_copies = memory_copies;
     cr_assert_eq(hd_vk_create(&desc, &w->vk), HD_OK);
     cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = hdt_log()}, &w->graph), HD_OK);
     hdb_stub_state.capture = true;
@@ -137,7 +138,7 @@ static hd_resource import_buffer(world *w, uint64_t handle)
 Test(vk_join, frames_that_share_nothing_overlap)
 {
     world w;
-    open_world(&w, 3, 3);
+    open_world(&w, 3, 3, 0);
     for (uint32_t frame = 0; frame < 9; frame++) {
         begin(&w);
         hd_resource out = import_buffer(&w, 1000000 + frame);
@@ -152,7 +153,7 @@ Test(vk_join, frames_that_share_nothing_overlap)
 Test(vk_join, reads_of_one_import_overlap)
 {
     world w;
-    open_world(&w, 3, 3);
+    open_world(&w, 3, 3, 0);
     for (uint32_t frame = 0; frame < 9; frame++) {
         begin(&w);
         hd_resource in = import_buffer(&w, 1000000), out = import_buffer(&w, 2000000 + frame);
@@ -167,11 +168,37 @@ Test(vk_join, reads_of_one_import_overlap)
     close_world(&w);
 }
 
+/* Each frame overwrites the same image; with memory of its own it meets the frame that had that memory before, and
+ * nobody once that one has finished. */
+static void overwrite(uint32_t frames_in_flight, uint32_t copies)
+{
+    world w;
+    open_world(&w, 1, frames_in_flight, copies);
+    for (uint32_t frame = 0; frame < 9; frame++) {
+        begin(&w);
+        hd_resource words = hd_graph_buffer(w.graph, &(hd_buffer_desc){.name = "words", .bytes = 1024});
+        add_pass(&w, HD_PASS_COMPUTE, (hd_use[]){{words, HD_STORAGE_WRITE_COMPUTE}}, 1);
+        run(&w);
+        cr_expect_eq(barriers_of_frame(frame), frame >= copies && copies < frames_in_flight, "frame %u, %u copies", frame,
+                     copies);
+    }
+    expect_ordered(0, "overwrite", copies);
+    close_world(&w);
+}
+
+Test(vk_join, memory_of_its_own)
+{
+    overwrite(3, 1);
+    overwrite(3, 2);
+    overwrite(3, 3);
+    overwrite(4, 3);
+}
+
 /* A write, then nothing but reads, in stages and on queues that the first reads did not make it visible to. */
 Test(vk_join, every_reader_waits_for_the_write)
 {
     world w;
-    open_world(&w, 3, 4);
+    open_world(&w, 3, 4, 0);
     for (uint32_t frame = 0; frame < 4; frame++) {
         begin(&w);
         hd_resource shared = import_buffer(&w, 1000000), out = import_buffer(&w, 2000000 + frame);
@@ -195,7 +222,7 @@ Test(vk_join, every_reader_waits_for_the_write)
 Test(vk_join, only_the_first_common_use_waits)
 {
     world w;
-    open_world(&w, 3, 2);
+    open_world(&w, 3, 2, 0);
     for (uint32_t frame = 0; frame < 2; frame++) {
         begin(&w);
         hd_resource shared = import_buffer(&w, 1000000), own = import_buffer(&w, 2000000 + frame);
@@ -214,7 +241,7 @@ Test(vk_join, only_the_first_common_use_waits)
 Test(vk_join, semaphores_of_an_import)
 {
     world w;
-    open_world(&w, 3, 2);
+    open_world(&w, 3, 2, 0);
     const uint64_t acquired = 7000001, presentable = 7000002;
     begin(&w);
     hd_resource target = import_buffer(&w, 1000000), other = import_buffer(&w, 2000000);
@@ -341,7 +368,8 @@ static void random_frames(uint64_t seed)
 {
     world w;
     uint64_t random = seed * 7919;
-    open_world(&w, hdt_below(&random, 4) ? 3 : 1 + hdt_below(&random, 2), 2 + hdt_below(&random, 3));
+    uint32_t queues = hdt_below(&random, 4) ? 3 : 1 + hdt_below(&random, 2), flying = 2 + hdt_below(&random, 3);
+    open_world(&w, queues, flying, hdt_below(&random, flying + 1));
     for (uint32_t frame = 0; frame < 7; frame++) {
         declare_random(&w, seed, hdt_below(&random, 3));
         run(&w);

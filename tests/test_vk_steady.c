@@ -22,6 +22,7 @@ static void steady(uint32_t family, uint32_t queues, hd_cache cache)
     desc.allocator = hdb_counted_allocator(&counted);
     desc.log = hdt_log();
     desc.frames_in_flight = 3;
+    desc.memory_copies = 1 + queues % 2;
     hd_vk *vk;
     hd_graph *graph;
     cr_assert_eq(hd_vk_create(&desc, &vk), HD_OK);

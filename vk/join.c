@@ -298,8 +298,8 @@ static hd_result join_placed(joining *j, uint32_t index)
         bytes = other > bytes ? other : bytes;
     }
     hdi_vk_span span = {object->offset, object->offset + bytes, vk->frame, NULL};
-    uint32_t first = first_span(heap, span.begin, vk->guesses[index].span), more = 0;
-    vk->guesses[index].span = first;
+    hdi_vk_guess *guess = hdi_vk_guess_of(vk, index);
+    uint32_t first = guess->span = first_span(heap, span.begin, guess->span), more = 0;
     for (uint32_t i = first; i < heap->span_count && heap->spans[i].begin < span.end; i++)
         more += is_older(vk, &heap->spans[i]) ? heap->spans[i].cell->left_count : 0;
     hdi_vk_cell *cell = make_cell(j, row, more);

@@ -334,6 +334,7 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
     uint32_t ordinal = 0;
     for (uint32_t i = 0; i < index; i++)
         ordinal += frame->plan.heaps[i].memory == plan->memory && frame->plan.heaps[i].flags == plan->flags;
+    uint32_t copy = plan->flags & HD_HEAP_PERSISTENT ? 0 : (uint32_t)(vk->frame % vk->copy_count);
     frame->heaps[index] = NULL;
     if (plan->bytes == 0)
         return HD_OK;
@@ -344,7 +345,8 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
     }
     for (uint32_t i = 0; i < vk->heap_count; i++) {
         hdi_vk_heap *heap = vk->heaps[i];
-        if (heap->retired || heap->number != plan->memory || heap->flags != plan->flags || heap->ordinal != ordinal)
+        if (heap->retired || heap->number != plan->memory || heap->flags != plan->flags || heap->ordinal != ordinal ||
+            heap->copy != copy)
             continue;
         if (heap->bytes >= plan->bytes && heap->at.offset % alignment == 0) {
             heap->last_frame = vk->frame;
@@ -354,8 +356,10 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
         heap->retired = true;
     }
     hd_result result = make_heap(vk, plan, ordinal, &frame->heaps[index]);
-    if (result == HD_OK)
+    if (result == HD_OK) {
+        frame->heaps[index]->copy = copy;
         frame->heaps[index]->last_frame = vk->frame;
+    }
     return result;
 }
 

@@ -352,7 +352,7 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
         return HD_OK; /* bound with its history */
     hdi_vk_key key = key_in_plan(frame, plan);
     const hdi_vk_heap *heap = frame->heaps[plan->heap];
-    hdi_vk_object **guess = &frame->vk->guesses[plan - frame->plan.resources].object;
+    hdi_vk_object **guess = &hdi_vk_guess_of(frame->vk, (uint32_t)(plan - frame->plan.resources))->object;
     if (*guess && (*guess)->heap_serial == heap->serial && (*guess)->offset == plan->offset &&
         memcmp(&(*guess)->key, &key, sizeof(key)) == 0) {
         (*guess)->last_frame = frame->vk->frame;
@@ -382,8 +382,8 @@ hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)
     hd_result result = hdi_grow(&vk->allocator, (void **)&vk->pairs, &vk->pair_capacity, histories, sizeof(*vk->pairs));
     uint32_t known = vk->guess_capacity;
     if (result == HD_OK)
-        result = hdi_grow(&vk->allocator, (void **)&vk->guesses, &vk->guess_capacity, plan->resource_count,
-                          sizeof(*vk->guesses));
+        result = hdi_grow(&vk->allocator, (void **)&vk->guesses, &vk->guess_capacity,
+                          plan->resource_count * vk->copy_count, sizeof(*vk->guesses));
     if (vk->guess_capacity > known)
         memset(vk->guesses + known, 0, (vk->guess_capacity - known) * sizeof(*vk->guesses));
     for (uint32_t i = 0; i < plan->resource_count && result == HD_OK; i++)

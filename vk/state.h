@@ -162,6 +162,7 @@ typedef struct hdi_vk_heap {
     uint64_t serial; /* never used twice */
     uint64_t bytes;
     uint32_t number, flags, ordinal; /* of the plan heaps that it stands for */
+    uint32_t copy;                   /* vk->frame modulo copy_count of the frames that use it; persistent: 0 */
     uint64_t last_frame;
     bool retired; /* a larger one took its place */
     hdi_vk_span *spans; /* disjoint, ascending */
@@ -405,7 +406,7 @@ struct hd_vk {
     /* resource.c, view.c */
     hdi_vk_object **buckets;
     uint32_t bucket_count, object_count;
-    hdi_vk_guess *guesses; /* by plan resource: what it was last; objects are null after one was destroyed */
+    hdi_vk_guess *guesses; /* by plan resource and copy: what it was last; objects are null after one was destroyed */
     uint32_t guess_capacity;
     hdi_vk_pair *pairs;
     uint32_t pair_count, pair_capacity;
@@ -421,6 +422,7 @@ struct hd_vk {
 
     /* frames */
     uint32_t slot_count;
+    uint32_t copy_count; /* of memory that frames do not hand on */
     hdi_vk_slot slots[HDI_VK_MAX_FRAMES];
     pthread_mutex_t pool_lock;
     uint64_t frame; /* frames executed */
@@ -569,5 +571,10 @@ void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot);
 /* Waits for a frame that was pushed, all its queues included. */
 hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame);
 void hdi_vk_host_stop(hd_vk *vk);
+
+static inline hdi_vk_guess *hdi_vk_guess_of(hd_vk *vk, uint32_t plan_resource)
+{
+    return &vk->guesses[(size_t)plan_resource * vk->copy_count + vk->frame % vk->copy_count];
+}
 
 #endif

@@ -111,6 +111,12 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     if (desc->frames_in_flight > HDI_VK_MAX_FRAMES || desc->timed_frames > 1024 || (desc->queue_count && !desc->queues) ||
         (desc->queue_kind_count && !desc->queue_kinds))
         return HD_INVALID_ARGUMENT;
+    uint32_t frames_in_flight = desc->frames_in_flight ? desc->frames_in_flight : 2;
+    if (desc->memory_copies > frames_in_flight) {
+        hdi_log(&desc->log, HD_LOG_ERROR, "%u copies of memory for %u frames in flight", desc->memory_copies,
+                frames_in_flight);
+        return HD_INVALID_ARGUMENT;
+    }
     PFN_vkGetInstanceProcAddr get = desc->get_instance_proc ? desc->get_instance_proc : hdi_vk_find_loader();
     if (!get) {
         hdi_log(&desc->log, HD_LOG_ERROR, "%s", hd_result_text(HD_NO_LOADER));
@@ -127,7 +133,8 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     vk->alignment = 1;
     vk->get_instance_proc = get;
     vk->captured = get == hd_capture_get_instance_proc;
-    vk->slot_count = desc->frames_in_flight ? desc->frames_in_flight : 2;
+    vk->slot_count = frames_in_flight;
+    vk->copy_count = desc->memory_copies ? desc->memory_copies : 1;
     pthread_mutex_init(&vk->size_lock, NULL);
     pthread_mutex_init(&vk->view_lock, NULL);
     pthread_mutex_init(&vk->pool_lock, NULL);

@@ -455,6 +455,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL vk_QueueSubmit2(VkQueue queue, uint32_t co
 static VKAPI_ATTR VkResult VKAPI_CALL vk_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info,
                                                         uint64_t timeout)
 {
+    for (uint32_t i = 0; i < info->semaphoreCount && hdb_stub_state.capture; i++)
+        submit_event((hdb_event){.kind = HDB_HOST_WAIT,
+                                 .object = (uint64_t)(uintptr_t)info->pSemaphores[i],
+                                 .value = info->pValues[i]},
+                     HDB_HOST);
     return VK_SUCCESS;
 }
 

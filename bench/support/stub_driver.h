@@ -8,7 +8,9 @@
 
 #include <heddle/vk.h>
 
-typedef enum hdb_event_kind { HDB_BARRIER, HDB_WAIT, HDB_SIGNAL, HDB_MARK } hdb_event_kind;
+/* HDB_HOST_WAIT: the submitting thread waited until a semaphore had a value; queue: HDB_HOST. */
+typedef enum hdb_event_kind { HDB_BARRIER, HDB_WAIT, HDB_SIGNAL, HDB_MARK, HDB_HOST_WAIT } hdb_event_kind;
+#define HDB_HOST UINT32_MAX
 
 /* In the order of submission. The elements of one barrier command have one number. */
 typedef struct hdb_event {

@@ -51,6 +51,7 @@ static hd_result open_device(struct app *app)
         result = hd_vk_create(&(hd_vk_desc){.log = {write_log, app},
                                             .jobs = app->jobs,
                                             .frames_in_flight = FRAMES_IN_FLIGHT,
+                                            .memory_copies = FRAMES_IN_FLIGHT,
                                             .timed_frames = app->bench && !app->untimed ? 4 : 0,
                                             .application = "heddle deferred",
                                             .device_index = app->device,

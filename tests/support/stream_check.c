@@ -76,8 +76,12 @@ static void close_over(closure *c)
             if (c->events[x].queue == c->events[y].queue && edge(&c->events[x], &c->events[y]))
                 set(c, c->direct, x, y);
         }
-        if (c->events[y].kind == HDB_WAIT)
+        if (c->events[y].kind == HDB_WAIT || c->events[y].kind == HDB_HOST_WAIT)
             link_wait(c, y);
+        for (uint32_t x = 0; x < y; x++) { /* what is submitted once the host has waited comes behind it */
+            if (c->events[x].kind == HDB_HOST_WAIT)
+                set(c, c->direct, x, y);
+        }
     }
     memcpy(c->reach, c->direct, (size_t)c->count * c->words * sizeof(uint64_t));
     for (uint32_t x = c->count; x-- > 0;) {
@@ -133,7 +137,7 @@ static bool visible(const closure *c, uint32_t v, uint32_t y)
         return v == y;
     if (!get(c, c->direct, v, y))
         return false;
-    return by->kind == HDB_WAIT ||
+    return by->kind == HDB_WAIT || by->kind == HDB_HOST_WAIT ||
            ((by->object == 0 || by->object == to->object) && hdi_verify_expand(by->dst_stages) & to->src_stages &&
             by->dst_access & to->src_access);
 }

@@ -48,6 +48,10 @@ typedef struct hd_vk_desc {
     hd_log log;
     hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned */
     uint32_t frames_in_flight; /* 0: 2; at most 4 */
+    uint32_t memory_copies;    /* so many frames in turn have memory of their own for what no frame hands on, so that the
+                                * next frame need not wait until this one is done with its images: queues that would be
+                                * idle at a frame's start or end are not, for so many times the memory. 0: 1; at most
+                                * frames_in_flight */
     uint32_t timed_frames;     /* measures frames and keeps the times of so many, at most 1024; 0: none. An adopted device
                                 * must have hostQueryReset enabled for it, and VK_KHR_calibrated_timestamps or the EXT one
                                 * for one time base */
