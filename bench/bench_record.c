@@ -70,6 +70,7 @@ static bool measure(scene *s, uint32_t passes, uint32_t frames, uint32_t workers
     }
     for (uint32_t f = 0; f < frames + 8 && good; f++) {
         const hd_plan *plan;
+        hd_jobs_warm(jobs); /* as a frame's start: an engine's workers are not asleep from frame to frame */
         declare(s, graph, passes);
         hd_vk_frame_stats stats;
         good = hd_vk_compile(s->device.vk, graph, NULL, &plan) == HD_OK &&

@@ -138,6 +138,7 @@ static hd_result render_frames(struct app *app, struct measured *m, double *tota
         const hd_plan *plan;
         if (number == BENCH_WARM_UP)
             begin = before = now_us();
+        hd_jobs_warm(app->jobs);
         frame_declare(app, &app->frames[number % FRAME_SLOTS], number);
         hd_result result = hd_vk_compile(app->vk, app->graph, NULL, &plan);
         if (result == HD_OK && number == BENCH_WARM_UP + app->bench)

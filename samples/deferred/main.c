@@ -111,6 +111,7 @@ static hd_result render(struct app *app, struct times *times, const hd_plan **pl
     double start = now_us();
     for (uint32_t number = 0; number < app->frame_count; number++) {
         double before = now_us();
+        hd_jobs_warm(app->jobs);
         frame_declare(app, &app->frames[number % FRAME_SLOTS], number);
         double declared = now_us();
         hd_result result = hd_vk_compile(app->vk, app->graph, &as_the_format_says, plan);
