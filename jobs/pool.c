@@ -11,7 +11,6 @@
 
 enum {
     SPIN_NS = 30000,    /* long enough for the gaps within a frame, short enough to leave an idle core idle */
-    STALLS = 24,        /* pauses between two looks: a look moves the owner's cache line away from it */
     LOOKS_A_CLOCK = 8,  /* looks between two readings of the clock */
     TAKE_AT_ONCE = 256, /* jobs taken from an injected run by one worker */
     STREAK = 63,        /* critical jobs in a row, if there are others */
@@ -198,7 +197,7 @@ static hd_job *search(hdi_worker *worker, hd_counter *counter, hdi_loop *loop)
                     hdi_stop_searching(jobs);
                     return job;
                 }
-                for (uint32_t i = 0; i < STALLS; i++)
+                for (uint32_t i = 0; i < jobs->stalls; i++)
                     ck_pr_stall();
             }
             now = hdi_clock_ns();

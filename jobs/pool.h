@@ -50,6 +50,7 @@ struct hd_jobs {
     hdi_loop *loops; /* worker_count - 1 for a host, else none */
     uint32_t worker_count;
     uint32_t warm_count; /* threads that warm keeps awake, the caller's included */
+    uint32_t stalls; /* pauses between two looks for work */
     char name[16];
     bool pin;
     hd_profile_fn profile;

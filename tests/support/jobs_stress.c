@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <heddle/jobs.h>
 
 #include "clock.h"
+#include "deque.h"
 #include "hosts.h"
 
 /* Every part checks sums or plain (not atomic) writes against what a serial run would have left: a lost job shows as a
@@ -18,6 +20,7 @@
  * ThreadSanitizer. */
 
 enum { WAIT_SECONDS = 120, MAX_BATCH = 300 };
+#define PATIENCE_NS 5000000000u
 
 static unsigned passed, failed;
 static uint64_t seed = 1;
@@ -236,8 +239,48 @@ static void pause_ns(uint64_t ns)
         continue;
 }
 
-/* One job at a time, submitted about when the last searcher parks. The submitter does not help until the job has run,
- * so a lost wake-up leaves the flag down; it gives up after five seconds. */
+/* Two jobs that wait for each other: a pool whose threads sleep must wake one for each of them. */
+typedef struct meeting {
+    _Atomic(uint32_t) here;
+    _Atomic(uint32_t) missed;
+} meeting;
+
+static void meet(void *user, uint32_t worker)
+{
+    meeting *m = user;
+    uint64_t patience = hdi_clock_ns() + PATIENCE_NS;
+
+    (void)worker;
+    atomic_fetch_add_explicit(&m->here, 1, memory_order_release);
+    while (atomic_load_explicit(&m->here, memory_order_acquire) < 2 &&
+           !atomic_load_explicit(&m->missed, memory_order_relaxed)) {
+        sched_yield(); /* to the other, where there are few processors */
+        if (hdi_clock_ns() > patience)
+            atomic_store_explicit(&m->missed, 1, memory_order_relaxed);
+    }
+}
+
+static int two_meet(hd_jobs *jobs, uint64_t *random)
+{
+    meeting m = {0};
+    hd_counter counter = {0};
+    hd_job job[2] = {{.fn = meet, .user = &m}, {.fn = meet, .user = &m}};
+    int missed = 0;
+
+    for (int i = 0; i < 2; i++) {
+        hd_jobs_submit(jobs, &job[i], 1, &counter);
+        pause_ns(next_random(random) % 3000);
+    }
+    while (atomic_load_explicit(&m.here, memory_order_acquire) < 2 && !missed) {
+        sched_yield();
+        missed = (int)atomic_load_explicit(&m.missed, memory_order_relaxed);
+    }
+    hd_jobs_wait(jobs, &counter);
+    return !missed;
+}
+
+/* One job at a time, or two, submitted about when the last searcher parks. The submitter does not help until they have
+ * run, so a lost wake-up leaves the flag down; it gives up after some seconds. */
 static void run_park_and_wake(uint32_t workers)
 {
     hd_jobs *jobs;
@@ -258,8 +301,12 @@ static void run_park_and_wake(uint32_t workers)
         pause_ns(rounds & 3 ? 28000 + next_random(&random) % 8000 : next_random(&random) % 60000);
         if (rounds % 8 == 5)
             hd_jobs_rest(jobs);
+        if (workers > 2 && rounds % 4 == 2) {
+            good = two_meet(jobs, &random);
+            continue;
+        }
         hd_jobs_submit(jobs, &job, 1, &counter);
-        uint64_t patience = hdi_clock_ns() + 5000000000u;
+        uint64_t patience = hdi_clock_ns() + PATIENCE_NS;
         while (!atomic_load_explicit(&flag, memory_order_acquire))
             if (hdi_clock_ns() > patience) {
                 good = 0;
@@ -271,6 +318,79 @@ static void run_park_and_wake(uint32_t workers)
     alarm(0);
     printf("park and wake, %u workers %28s %u rounds\n", workers, "", rounds);
     check(good && rounds > 0, "park and wake");
+}
+
+/* ---- the deque alone ---- */
+
+enum { THIEVES = 3, DEQUE_JOBS = 512 };
+
+typedef struct deque_run {
+    hdi_deque deque;
+    _Atomic(uint32_t) stop;
+    _Atomic(uint32_t) got; /* of this batch */
+} deque_run;
+
+/* run is a plain field: two that got one job race on it, or count it twice. */
+static void got_job(deque_run *r, hd_job *job)
+{
+    job->run++;
+    atomic_fetch_add_explicit(&r->got, 1, memory_order_release);
+}
+
+static void *thieve(void *argument)
+{
+    deque_run *r = argument;
+
+    while (!atomic_load_explicit(&r->stop, memory_order_relaxed)) {
+        hd_job *job = hdi_deque_steal(&r->deque);
+        if (job)
+            got_job(r, job);
+    }
+    return NULL;
+}
+
+/* Mostly a push or two and takes at once: the owner and the thieves meet at the last job. */
+static void run_deque(void)
+{
+    static deque_run r;
+    static hd_job jobs[DEQUE_JOBS];
+    pthread_t threads[THIEVES];
+    uint64_t random = seed;
+    unsigned rounds = 0;
+    int good = 1;
+
+    memset(&r, 0, sizeof r);
+    alarm(WAIT_SECONDS);
+    for (int i = 0; i < THIEVES; i++)
+        if (pthread_create(&threads[i], NULL, thieve, &r) != 0)
+            abort();
+    for (uint64_t until = hdi_clock_ns() + part_ns; hdi_clock_ns() < until && good; rounds++) {
+        uint32_t at = 0;
+        atomic_store_explicit(&r.got, 0, memory_order_relaxed);
+        for (uint32_t i = 0; i < DEQUE_JOBS; i++)
+            jobs[i].run = 0; /* plain: the batch before is over, and its ends were seen */
+        while (at < DEQUE_JOBS) {
+            uint32_t some = 1 + (next_random(&random) % 8 == 0 ? next_random(&random) % 40 : 0);
+            at += hdi_deque_push(&r.deque, jobs + at, some < DEQUE_JOBS - at ? some : DEQUE_JOBS - at);
+            for (uint32_t takes = next_random(&random) % 4; takes > 0; takes--) {
+                hd_job *job = hdi_deque_take(&r.deque);
+                if (job)
+                    got_job(&r, job);
+            }
+        }
+        for (hd_job *job; (job = hdi_deque_take(&r.deque)) != NULL;)
+            got_job(&r, job);
+        while (atomic_load_explicit(&r.got, memory_order_acquire) < DEQUE_JOBS)
+            continue;
+        for (uint32_t i = 0; i < DEQUE_JOBS; i++)
+            good &= jobs[i].run == 1;
+    }
+    atomic_store_explicit(&r.stop, 1, memory_order_relaxed);
+    for (int i = 0; i < THIEVES; i++)
+        pthread_join(threads[i], NULL);
+    alarm(0);
+    printf("deque, an owner and %d thieves %24s %u rounds\n", THIEVES, "", rounds);
+    check(good && rounds > 0, "deque");
 }
 
 /* Pools that come and go, with and without work. */
@@ -377,6 +497,7 @@ int hdt_jobs_stress(uint64_t part_ms)
     run_part(70, 2, -1);
     for (int kind = 0; kind < HDT_HOST_KINDS; kind++)
         run_part(2 + (uint32_t)kind % 3 * 2, 1 + (uint32_t)kind % 2 * 2, kind);
+    run_deque();
     run_park_and_wake(2);
     run_park_and_wake(4);
     run_create_destroy();
