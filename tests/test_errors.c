@@ -426,6 +426,11 @@ static hd_result device_lost(void)
     return driver_says(VK_ERROR_DEVICE_LOST);
 }
 
+static hd_result surface_lost(void)
+{
+    return driver_says(VK_ERROR_SURFACE_LOST_KHR);
+}
+
 static hd_result another_failure(void)
 {
     return driver_says(VK_ERROR_FRAGMENTED_POOL);
@@ -445,6 +450,7 @@ static const struct {
     {HD_MISSING_FEATURE, missing_feature},
     {HD_OUT_OF_DEVICE_MEMORY, out_of_device_memory},
     {HD_DEVICE_LOST, device_lost},
+    {HD_SURFACE_LOST, surface_lost},
     {HD_VULKAN, another_failure},
 };
 enum { OTHERS = sizeof(others) / sizeof(others[0]) };

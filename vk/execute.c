@@ -199,13 +199,14 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     result = run(&frame);
     if (result == HD_OK) {
         hdi_vk_commit_pairs(&frame);
+        hdi_vk_tell_syncs(&frame);
         vk->frame++;
     } else {
         hdi_vk_forget_left(vk);
         slot->timed = NULL; /* its queries may never be written */
         slot->timed_count = 0;
     }
-    vk->sync_count = 0;
+    hdi_vk_drop_syncs(vk, graph, NULL);
     if (result != HD_OK && !slot->by_host) {
         /* Clears of histories may be under way from this slot's pools. */
         for (uint32_t q = 0; q <= vk->queue_count; q++)
@@ -215,25 +216,6 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
         hdi_vk_sweep_objects(vk, false);
     hdi_vk_sweep_heaps(vk, false);
     vk->stats.memory_bytes = vk->memory_bytes;
-    return result;
-}
-
-hd_result hd_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import, const hd_vk_sync *sync)
-{
-    if (!vk || !graph || !sync)
-        return HD_INVALID_ARGUMENT;
-    uint32_t index = hd_graph_resource_index(graph, import), kept = 0;
-    if (index == HD_NONE || !(hdi_graph_decl(graph).res_flags[index] & HDI_RES_EXTERNAL))
-        return HD_BAD_HANDLE;
-    for (uint32_t i = 0; i < vk->sync_count; i++) { /* those of a frame that never was executed go */
-        if (hd_graph_resource_index(graph, vk->syncs[i].import) != HD_NONE)
-            vk->syncs[kept++] = vk->syncs[i];
-    }
-    vk->sync_count = kept;
-    hd_result result =
-        hdi_grow(&vk->allocator, (void **)&vk->syncs, &vk->sync_capacity, vk->sync_count + 1, sizeof(*vk->syncs));
-    if (result == HD_OK)
-        vk->syncs[vk->sync_count++] = (hdi_vk_sync){.import = import, .sync = *sync};
     return result;
 }
 

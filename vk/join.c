@@ -440,33 +440,33 @@ static hd_result place_syncs(joining *j)
 {
     hdi_vk_frame *frame = j->frame;
     hd_vk *vk = frame->vk;
-    uint32_t kept = 0, last = HD_NONE;
+    uint32_t last = HD_NONE;
     for (uint32_t s = 0; s < frame->plan.submit_count; s++)
         last = frame->queue_of[frame->plan.submits[s].queue] != vk->queue_count ? s : last;
     for (uint32_t i = 0; i < vk->sync_count; i++) {
-        hdi_vk_sync sync = vk->syncs[i];
-        uint32_t res = hd_graph_resource_index(frame->graph, sync.import);
-        if (res == HD_NONE)
-            continue; /* of a frame that never was executed */
-        sync.wait_submit = sync.signal_submit = HD_NONE;
+        hdi_vk_sync *sync = &vk->syncs[i];
+        uint32_t res = hd_graph_resource_index(frame->graph, sync->import);
+        sync->wait_submit = sync->signal_submit = HD_NONE;
+        if (res == HD_NONE || sync->graph != frame->graph)
+            continue; /* of another graph's frame, or of one that never was executed */
         uint32_t index = frame->plan_index[res];
         for (uint32_t q = 0; index != HDI_NONE && q < vk->queue_count; q++) {
             const touch *t = &j->touches[(size_t)index * j->queues + q];
-            if (t->command && (sync.wait_submit == HD_NONE || t->submit < sync.wait_submit))
-                sync.wait_submit = t->submit;
-            if (t->command && (sync.signal_submit == HD_NONE || t->last_submit > sync.signal_submit))
-                sync.signal_submit = t->last_submit;
+            if (t->command && (sync->wait_submit == HD_NONE || t->submit < sync->wait_submit))
+                sync->wait_submit = t->submit;
+            if (t->command && (sync->signal_submit == HD_NONE || t->last_submit > sync->signal_submit))
+                sync->signal_submit = t->last_submit;
         }
-        if (sync.wait_submit == HD_NONE)
-            sync.wait_submit = sync.signal_submit = last;
+        if (sync->wait_submit == HD_NONE && sync->told)
+            continue; /* the swapchain keeps the image for the next frame */
+        if (sync->wait_submit == HD_NONE)
+            sync->wait_submit = sync->signal_submit = last;
         if (last == HD_NONE) {
             hdi_log(&vk->log, HD_LOG_ERROR,
                     "a frame without GPU passes cannot wait for or signal the engine's semaphores");
             return HD_INVALID_ARGUMENT;
         }
-        vk->syncs[kept++] = sync;
     }
-    vk->sync_count = kept;
     return HD_OK;
 }
 

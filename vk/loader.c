@@ -54,6 +54,9 @@ hd_result hdi_vk_result(hd_vk *vk, VkResult result, const char *what)
         mapped = HD_DEVICE_LOST;
         hdi_vk_lose(vk, HD_DEVICE_LOST);
         break;
+    case VK_ERROR_SURFACE_LOST_KHR:
+        mapped = HD_SURFACE_LOST;
+        break;
     case VK_ERROR_INCOMPATIBLE_DRIVER:
         mapped = HD_NO_DEVICE;
         break;

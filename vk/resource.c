@@ -80,6 +80,22 @@ void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial)
     drop_objects(vk, heap_serial, false);
 }
 
+void hdi_vk_drop_import(hd_vk *vk, uint64_t serial)
+{
+    for (uint32_t b = 0; b < vk->bucket_count; b++) {
+        hdi_vk_object **link = &vk->buckets[b];
+        while (*link) {
+            hdi_vk_object *object = *link;
+            if (object->key.bits & HDI_VK_KEY_IMPORT && object->heap_serial == serial) {
+                *link = object->next;
+                destroy_object(vk, object);
+            } else {
+                link = &object->next;
+            }
+        }
+    }
+}
+
 void hdi_vk_sweep_objects(hd_vk *vk, bool all)
 {
     drop_objects(vk, 0, all);

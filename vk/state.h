@@ -17,6 +17,8 @@
 #define HDI_VK_KEEP_FRAMES 16
 /* Heap numbers: a memory type, plus this for memory that the host maps. */
 #define HDI_VK_HOST_HEAP 32u
+/* In the serials of imports that are heddle's own. */
+#define HDI_VK_OWN_SERIAL (UINT64_C(1) << 63)
 /* Barriers in one command at most; larger batches are recorded in pieces. */
 #define HDI_VK_BARRIERS 64
 
@@ -147,10 +149,19 @@ typedef struct hdi_vk_import {
 
 /* An engine's semaphores around an import; the submits are those of the frame that is executed. */
 typedef struct hdi_vk_sync {
+    const hd_graph *graph;
     hd_resource import;
     hd_vk_sync sync;
     uint32_t wait_submit, signal_submit;
+    struct hdi_vk_told *told; /* of a swapchain, which waits only where the frame uses the image; null: the engine's */
 } hdi_vk_sync;
+
+/* What became of a swapchain's image in a frame. */
+typedef struct hdi_vk_told {
+    uint64_t frame;
+    uint32_t queue; /* of hd_vk: did the last of it */
+    bool done;
+} hdi_vk_told;
 
 /* A memory barrier that stands before a command because of earlier frames. */
 typedef struct hdi_vk_join {
@@ -494,6 +505,8 @@ void hdi_vk_commit_pairs(hdi_vk_frame *frame);
 /* Destroys objects that lie in a heap (0: any) and were not used for long, or all. */
 void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial);
 void hdi_vk_sweep_objects(hd_vk *vk, bool all);
+/* Forgets a kept import; no frame uses it any more. */
+void hdi_vk_drop_import(hd_vk *vk, uint64_t serial);
 
 /* ---- view.c ---- */
 VkImageAspectFlags hdi_vk_aspects(uint32_t format);
@@ -530,6 +543,14 @@ hd_result hdi_vk_join_frames(hdi_vk_frame *frame);
 /* After a failure or work outside of plans: every queue waits for everything before it goes on. */
 void hdi_vk_forget_left(hd_vk *vk);
 
+/* hd_vk_sync_import, with told. */
+hd_result hdi_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import, const hd_vk_sync *sync,
+                             hdi_vk_told *told);
+/* Those of a graph's frame, which was executed or failed, or those that tell told; the other one is null. */
+void hdi_vk_drop_syncs(hd_vk *vk, const hd_graph *graph, const hdi_vk_told *told);
+/* The frame was handed over. */
+void hdi_vk_tell_syncs(const hdi_vk_frame *frame);
+
 /* ---- submit.c ---- */
 /* The histories' clears are submitted, so the timelines' values are known. */
 void hdi_vk_find_ends(hdi_vk_frame *frame);
@@ -541,6 +562,8 @@ hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost);
 /* For the last frame of a slot; for all frames. */
 hd_result hdi_vk_wait_slot(hd_vk *vk, const hdi_vk_slot *slot);
 hd_result hdi_vk_wait_all(hd_vk *vk);
+/* All that the driver was given has finished, or the device is lost and time is up. */
+void hdi_vk_drain(hd_vk *vk);
 
 /* ---- staging.c ---- */
 /* For what helpers declare now; it lives until the frame that is executed next has finished. */

@@ -81,6 +81,14 @@ hd_result hdi_vk_wait_all(hd_vk *vk)
     return result;
 }
 
+void hdi_vk_drain(hd_vk *vk)
+{
+    uint64_t values[HD_MAX_QUEUES];
+    for (uint32_t q = 0; q <= vk->queue_count; q++)
+        values[q] = vk->queues[q].submitted;
+    hdi_vk_wait_values(vk, values, true);
+}
+
 /* ---- values ---- */
 
 void hdi_vk_find_ends(hdi_vk_frame *frame)

@@ -153,20 +153,11 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     return HD_OK;
 }
 
-/* All that the driver was given has finished, or the device is lost and time is up. */
-static void drain(hd_vk *vk)
-{
-    uint64_t values[HD_MAX_QUEUES];
-    for (uint32_t q = 0; q <= vk->queue_count; q++)
-        values[q] = vk->queues[q].submitted;
-    hdi_vk_wait_values(vk, values, true);
-}
-
 static void close_device(hd_vk *vk)
 {
     hdi_vk_host_stop(vk);                     /* once it has done all that it was given */
     if (vk->queues[vk->queue_count].timeline) /* the last thing that create makes */
-        drain(vk);
+        hdi_vk_drain(vk);
     hdi_vk_help_close(vk);
     hdi_vk_sweep_objects(vk, true);
     hdi_vk_sweep_heaps(vk, true);

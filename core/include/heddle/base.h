@@ -41,6 +41,7 @@ extern "C" {
     X(HD_UNSUPPORTED, "the Vulkan device or the file format cannot express what the graph declares")                   \
     X(HD_OUT_OF_DEVICE_MEMORY, "the Vulkan device has no memory left")                                                 \
     X(HD_DEVICE_LOST, "the Vulkan device was lost")                                                                    \
+    X(HD_SURFACE_LOST, "the window's Vulkan surface was lost")                                                         \
     X(HD_VULKAN, "a Vulkan call failed; the log names it")
 
 #define HD_RESULT_ENUM(name, text) name,

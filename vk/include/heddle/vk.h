@@ -228,6 +228,69 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
 hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range, VkFilter filter);
 
+/* ---- presenting to a window ----
+ *
+ *     hd_graph_begin(g);
+ *     hd_vk_swapchain_acquire(swapchain, g, &target);
+ *     if (target.id) { ... passes, the last of which writes target ... }
+ *     hd_vk_frame(vk, g);
+ *     hd_vk_swapchain_present(swapchain);
+ *
+ * An instance with VK_KHR_surface and the window system's extension and a device with VK_KHR_swapchain are needed. What
+ * windows do to a swapchain (resized, out of date, suboptimal, minimised) is no error: it is made anew where that helps,
+ * and a frame for which there is no image goes without. */
+
+typedef struct hd_vk_swapchain hd_vk_swapchain;
+
+typedef struct hd_vk_swapchain_desc {
+    VkSurfaceKHR surface;   /* the engine's; outlives the swapchain. null: none yet, see hd_vk_swapchain_set_surface */
+    uint32_t width, height; /* in texels, where the surface leaves the size to its swapchain */
+    const VkSurfaceFormatKHR *formats; /* wished for, the best first; at most 16 count. None given, or the surface has
+                                        * none of them: 8 bits a channel that are shown as they are written (UNORM) */
+    uint32_t format_count;
+    const VkPresentModeKHR *present_modes; /* likewise; else FIFO */
+    uint32_t present_mode_count;
+    uint32_t image_count; /* 0: one more than the surface's least; kept within the surface's limits */
+    uint32_t usage;       /* VkImageUsageFlags beyond color attachment and transfer destination */
+    hd_sharing sharing;   /* concurrent: the frame's last use of an image may be on a queue that cannot present */
+    uint64_t timeout_ns;  /* how long acquire waits for an image; 0: until there is one */
+} hd_vk_swapchain_desc;
+
+/* The arrays of desc are copied. HD_OK also for a window that is minimised. HD_INVALID_ARGUMENT, HD_MISSING_FEATURE (an
+ * extension is not enabled), HD_UNSUPPORTED (no queue can present, a usage that the surface lacks), HD_SURFACE_LOST,
+ * HD_OUT_OF_MEMORY, HD_OUT_OF_DEVICE_MEMORY, HD_DEVICE_LOST, HD_VULKAN. */
+hd_result hd_vk_swapchain_create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapchain **out);
+/* Waits for the frames in flight and what was presented. Before hd_vk_destroy; a lost device is fine. Null is allowed. */
+void hd_vk_swapchain_destroy(hd_vk_swapchain *swapchain);
+
+/* Imports the next image into the frame that graph declares; from UNDEFINED to PRESENT_SRC, ordered behind what presents it
+ * now. The frame must write it whole, if it uses it. *image is none (id 0) where the frame goes without: minimised, no
+ * image in time, no surface. An image that was acquired for a frame that was not executed, or did not use it, is handed out
+ * again. May wait for the window system. Results of hd_vk_swapchain_create; after HD_SURFACE_LOST acquire goes on failing
+ * until hd_vk_swapchain_set_surface. After other errors but HD_DEVICE_LOST the next acquire tries again. */
+hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource *image);
+/* Declares the pass that puts an image (its first level and layer, scaled to fit) into the one that was acquired; none
+ * where there is none. */
+hd_pass hd_vk_swapchain_show(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource from);
+/* Hands what the executed frame wrote to the window; does nothing without. Results as of acquire. */
+hd_result hd_vk_swapchain_present(hd_vk_swapchain *swapchain);
+
+/* The window's new size, where the surface leaves it to the swapchain; other surfaces tell by themselves. 0: minimised. */
+void hd_vk_swapchain_resize(hd_vk_swapchain *swapchain, uint32_t width, uint32_t height);
+/* Another surface, as after HD_SURFACE_LOST, or null; waits as hd_vk_swapchain_destroy does. Afterwards the engine may
+ * destroy the old one. */
+hd_result hd_vk_swapchain_set_surface(hd_vk_swapchain *swapchain, VkSurfaceKHR surface);
+
+typedef struct hd_vk_swapchain_info {
+    uint32_t width, height; /* of the image that was acquired last; 0: there is none */
+    VkSurfaceFormatKHR format;
+    VkPresentModeKHR present_mode;
+    uint32_t image_count;
+    uint64_t made;      /* how often a VkSwapchainKHR was made */
+    uint64_t presented; /* images */
+} hd_vk_swapchain_info;
+void hd_vk_swapchain_info_get(const hd_vk_swapchain *swapchain, hd_vk_swapchain_info *out);
+
 #ifdef __cplusplus
 }
 #endif

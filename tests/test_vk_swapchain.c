@@ -1,0 +1,639 @@
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "limited.h"
+#include "vk_busy.h"
+#include "vk_fixture.h"
+#include "vk_window.h"
+
+/* Swapchains on a window system that the test plays itself (support/vk_window.c), under the validation layer: what it
+ * would not bear, and semaphores or images that are used wrongly, show there. */
+
+typedef struct window {
+    hdt_vk f;
+    hd_vk *vk; /* of the frames: adopts the device of f, or is that of f */
+    hd_graph *graph;
+    VkSurfaceKHR surface;
+    hd_vk_swapchain *swapchain;
+    uint32_t shown, frames; /* shown: with an image */
+    hdt_busy busy;
+} window;
+
+static void open_window(window *w)
+{
+    static const char *const instance_extensions[] = {"VK_KHR_surface"}, *const device_extensions[] = {
+                                                                             "VK_KHR_swapchain"};
+    memset(w, 0, sizeof(*w));
+    hdt_window_reset();
+#ifdef HDT_THREE_FAMILIES
+    hdt_vk_three_families(true, 0);
+#endif
+    hd_result result = hdt_vk_open(&w->f, &(hd_vk_desc){.get_instance_proc = hdt_window_proc,
+                                                        .instance_extensions = instance_extensions,
+                                                        .instance_extension_count = 1,
+                                                        .device_extensions = device_extensions,
+                                                        .device_extension_count = 1});
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device with VK_KHR_swapchain");
+    cr_assert_eq(result, HD_OK, "%s", hd_result_name(result));
+    w->vk = w->f.vk;
+    hdt_the_window.queue = w->f.info.queues[0].queue;
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = hdt_log()}, &w->graph), HD_OK);
+    w->busy.graph = w->graph;
+    w->surface = hdt_window_surface();
+}
+
+static void close_window(window *w)
+{
+    hd_vk_swapchain_destroy(w->swapchain);
+    cr_expect_eq(hdt_the_window.live_swapchains, 0, "%u swapchains are left", hdt_the_window.live_swapchains);
+    cr_expect_eq(hdt_the_window.faults, 0, "%u faults of the window", hdt_the_window.faults);
+    hdt_window_drop_surface(w->surface);
+    hd_graph_destroy(w->graph);
+    unsigned messages = hdt_vk_close(&w->f);
+    cr_expect_eq(messages, 0, "%u validation messages", messages);
+}
+
+static hd_result make(window *w, const hd_vk_swapchain_desc *desc)
+{
+    hd_vk_swapchain_desc mine = desc ? *desc : (hd_vk_swapchain_desc){0};
+    mine.surface = w->surface;
+    hd_result result = hd_vk_swapchain_create(w->vk, &mine, &w->swapchain);
+    cr_expect((w->swapchain != NULL) == (result == HD_OK));
+    return result;
+}
+
+/* One frame: something is drawn and shown. */
+static hd_result frame(window *w)
+{
+    hd_graph *g = w->graph;
+    hd_resource target;
+    hd_graph_begin(g);
+    hd_result result = hd_vk_swapchain_acquire(w->swapchain, g, &target);
+    if (result != HD_OK) {
+        cr_expect_eq(target.id, 0);
+        return result;
+    }
+    hd_resource scene = hd_graph_image(
+        g, &(hd_image_desc){.name = "scene", .width = 32, .height = 32, .format = VK_FORMAT_R8G8B8A8_UNORM});
+    hd_graph_pass(g, &(hd_pass_desc){.name = "draw",
+                                     .type = HD_PASS_GFX,
+                                     .root = true,
+                                     .uses = HD_USES({scene, HD_COLOR_WRITE, .clear.color = {1, 0, 0, 1}})});
+    hd_pass show = hd_vk_swapchain_show(w->swapchain, g, scene);
+    cr_expect_eq(show.id != 0, target.id != 0);
+    result = hd_vk_frame(w->vk, g);
+    w->frames += result == HD_OK;
+    w->shown += result == HD_OK && target.id;
+    return result == HD_OK ? hd_vk_swapchain_present(w->swapchain) : result;
+}
+
+static hd_result run(window *w, uint32_t frames)
+{
+    hd_result result = HD_OK;
+    for (uint32_t i = 0; i < frames && result == HD_OK; i++)
+        result = frame(w);
+    return result;
+}
+
+static hd_vk_swapchain_info info_of(const window *w)
+{
+    hd_vk_swapchain_info info;
+    hd_vk_swapchain_info_get(w->swapchain, &info);
+    return info;
+}
+
+/* ---- what works ---- */
+
+Test(vk_swapchain, choices)
+{
+    window w;
+    open_window(&w);
+    hdt_the_window.max_images = 4;
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    hd_vk_swapchain_info info = info_of(&w);
+    cr_expect(info.width == 64 && info.height == 48 && info.image_count == 3 && info.made == 1);
+    cr_expect_eq(info.format.format, VK_FORMAT_R8G8B8A8_UNORM);
+    cr_expect_eq(info.present_mode, VK_PRESENT_MODE_FIFO_KHR);
+    hd_vk_swapchain_destroy(w.swapchain);
+
+    const VkPresentModeKHR modes[] = {VK_PRESENT_MODE_IMMEDIATE_KHR, VK_PRESENT_MODE_MAILBOX_KHR,
+                                      VK_PRESENT_MODE_FIFO_KHR};
+    const VkSurfaceFormatKHR formats[] = {{VK_FORMAT_R16G16B16A16_SFLOAT, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR},
+                                          {VK_FORMAT_R8G8B8A8_SRGB, VK_COLOR_SPACE_SRGB_NONLINEAR_KHR}};
+    cr_assert_eq(make(&w, &(hd_vk_swapchain_desc){.present_modes = modes,
+                                                  .present_mode_count = 3,
+                                                  .formats = formats,
+                                                  .format_count = 2,
+                                                  .image_count = 9}),
+                 HD_OK);
+    info = info_of(&w);
+    cr_expect_eq(info.image_count, 4, "within what the surface allows");
+    cr_expect_eq(info.format.format, VK_FORMAT_R8G8B8A8_SRGB);
+    cr_expect_eq(info.present_mode, VK_PRESENT_MODE_MAILBOX_KHR);
+    cr_expect_eq(run(&w, 5), HD_OK);
+    close_window(&w);
+}
+
+Test(vk_swapchain, bad_arguments)
+{
+    window w;
+    hd_resource image;
+    open_window(&w);
+    cr_expect_eq(hd_vk_swapchain_create(w.vk, NULL, &w.swapchain), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_swapchain_create(NULL, &(hd_vk_swapchain_desc){0}, &w.swapchain), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_swapchain_create(w.vk, &(hd_vk_swapchain_desc){.format_count = 1}, &w.swapchain),
+                 HD_INVALID_ARGUMENT);
+    cr_expect_eq(make(&w, &(hd_vk_swapchain_desc){.usage = VK_IMAGE_USAGE_STORAGE_BIT}), HD_UNSUPPORTED);
+    hdt_the_window.present_families = 1u << 30;
+    cr_expect_eq(make(&w, NULL), HD_UNSUPPORTED);
+    hdt_the_window.present_families = 0;
+    cr_expect_eq(hd_vk_swapchain_acquire(NULL, w.graph, &image), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_swapchain_present(NULL), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_swapchain_set_surface(NULL, VK_NULL_HANDLE), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_swapchain_show(NULL, w.graph, image).id, 0);
+    hd_vk_swapchain_destroy(NULL);
+    close_window(&w);
+}
+
+static void keep_text(hd_log_level level, const char *text, void *user)
+{
+    (void)level;
+    snprintf(user, 200, "%s", text);
+}
+
+Test(vk_swapchain, extension_not_enabled)
+{
+    char text[200] = "";
+    hd_vk *vk;
+    hd_vk_swapchain *swapchain;
+    hdt_vk_keep_libraries();
+    hd_result result = hd_vk_create(&(hd_vk_desc){.log = {keep_text, text}}, &vk);
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device");
+    cr_assert_eq(result, HD_OK);
+    cr_expect_eq(hd_vk_swapchain_create(vk, &(hd_vk_swapchain_desc){0}, &swapchain), HD_MISSING_FEATURE);
+    cr_expect(strstr(text, "VK_KHR_s"), "%s", text);
+    hd_vk_destroy(vk);
+}
+
+static void keep_texel(const void *data, uint64_t bytes, void *user)
+{
+    const uint32_t *texels = data;
+    uint32_t same = 0;
+    for (uint64_t i = 0; i < bytes / 4; i++)
+        same += texels[i] == texels[0];
+    *(uint32_t *)user = same == bytes / 4 && bytes == 64 * 48 * 4 ? texels[0] : 1;
+}
+
+Test(vk_swapchain, content)
+{
+    window w;
+    open_window(&w);
+    cr_assert_eq(make(&w, &(hd_vk_swapchain_desc){.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT}), HD_OK);
+    uint32_t texels[8] = {0};
+    for (uint32_t i = 0; i < 8; i++) {
+        hd_graph *g = w.graph;
+        hd_resource target;
+        hd_graph_begin(g);
+        cr_assert_eq(hd_vk_swapchain_acquire(w.swapchain, g, &target), HD_OK);
+        cr_assert_neq(target.id, 0);
+        VkClearValue value = {.color.float32 = {0, (float)i / 255.0f, 0, 1}};
+        hd_vk_clear(w.vk, g, target, NULL, &value);
+        hd_vk_readback(w.vk, g, target, NULL, keep_texel, &texels[i]);
+        cr_assert_eq(hd_vk_frame(w.vk, g), HD_OK);
+        cr_assert_eq(hd_vk_swapchain_present(w.swapchain), HD_OK);
+    }
+    cr_assert_eq(hd_vk_wait(w.vk), HD_OK);
+    for (uint32_t i = 0; i < 8; i++)
+        cr_expect_eq(texels[i], 0xff000000u | i << 8, "frame %u: %08x", i, texels[i]);
+    cr_expect_eq(info_of(&w).presented, 8);
+    cr_expect_eq(hdt_the_window.presented, 8);
+    close_window(&w);
+}
+
+/* ---- what windows do ---- */
+
+/* By the surface, or by the engine where the surface has no size of its own; now and then to nothing. */
+static void resize_often(bool open_size)
+{
+    window w;
+    open_window(&w);
+    hdt_the_window.open_size = open_size;
+    cr_assert_eq(make(&w, &(hd_vk_swapchain_desc){.width = 64, .height = 48}), HD_OK);
+    uint32_t most = 0, minimised = 0;
+    for (uint32_t i = 0; i < 1000; i++) {
+        uint32_t width = 16 + i * 7 % 48, height = i % 50 == 13 ? 0 : 16 + i * 5 % 32;
+        if (open_size) {
+            hd_vk_swapchain_resize(w.swapchain, width, height);
+        } else {
+            hdt_the_window.width = width;
+            hdt_the_window.height = height;
+        }
+        minimised += height == 0;
+        hd_result result = run(&w, 1 + (i % 10 == 0) * 3);
+        cr_assert_eq(result, HD_OK, "resize %u: %s", i, hd_result_name(result));
+        most = hdt_the_window.live_swapchains > most ? hdt_the_window.live_swapchains : most;
+    }
+    hd_vk_swapchain_info info = info_of(&w);
+    cr_expect_eq(w.frames, 1300);
+    cr_expect_eq(info.made, 1000 - minimised + 1);
+    cr_expect_geq(w.shown, w.frames - 2 * minimised);
+    cr_expect_leq(most, 5, "%u swapchains at a time", most);
+    close_window(&w);
+}
+
+Test(vk_swapchain, resized_1000_times, .timeout = 120)
+{
+    resize_often(false);
+}
+
+Test(vk_swapchain, resized_1000_times_by_the_engine, .timeout = 120)
+{
+    resize_often(true);
+}
+
+/* A retired swapchain goes without a wait once its successor has gone round. */
+Test(vk_swapchain, retired_go)
+{
+    window w;
+    open_window(&w);
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        hdt_the_window.width += 8;
+        cr_expect_eq(run(&w, 1), HD_OK);
+        cr_expect_eq(hdt_the_window.live_swapchains, 2);
+        cr_expect_eq(run(&w, 9), HD_OK);
+        cr_expect_eq(hdt_the_window.live_swapchains, 1);
+    }
+    close_window(&w);
+}
+
+Test(vk_swapchain, minimised)
+{
+    window w;
+    open_window(&w);
+    hdt_the_window.width = 0;
+    cr_assert_eq(make(&w, NULL), HD_OK, "from the beginning");
+    cr_expect_eq(run(&w, 5), HD_OK);
+    cr_expect_eq(w.frames, 5);
+    cr_expect_eq(w.shown, 0);
+    cr_expect_eq(info_of(&w).image_count, 0);
+    hdt_the_window.width = 40;
+    cr_expect_eq(run(&w, 5), HD_OK);
+    cr_expect_eq(w.shown, 5);
+    cr_expect_eq(info_of(&w).width, 40);
+    close_window(&w);
+}
+
+Test(vk_swapchain, suboptimal_for_ever)
+{
+    window w;
+    open_window(&w);
+    hdt_the_window.suboptimal = true;
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    cr_expect_eq(run(&w, 20), HD_OK);
+    cr_expect_eq(w.shown, 20);
+    cr_expect_eq(info_of(&w).made, 2, "one more try, and no more: %u", (unsigned)info_of(&w).made);
+    hdt_the_window.width += 16;
+    cr_expect_eq(run(&w, 5), HD_OK);
+    cr_expect_leq(info_of(&w).made, 4);
+    close_window(&w);
+}
+
+Test(vk_swapchain, surface_lost)
+{
+    window w;
+    open_window(&w);
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    cr_expect_eq(run(&w, 3), HD_OK);
+    for (uint32_t call = HDT_ACQUIRE; call <= HDT_PRESENT; call++) {
+        hdt_the_window.fail_call = (hdt_window_call)call;
+        hdt_the_window.failure = VK_ERROR_SURFACE_LOST_KHR;
+        hdt_the_window.fail_at = hdt_the_window.calls[call] + 1;
+        hdt_the_window.fail_count = 1;
+        cr_expect_eq(run(&w, 1), HD_SURFACE_LOST);
+        cr_expect_eq(run(&w, 1), HD_SURFACE_LOST, "and so until there is another");
+        VkSurfaceKHR other = hdt_window_surface();
+        cr_expect_eq(hd_vk_swapchain_set_surface(w.swapchain, other), HD_OK);
+        hdt_window_drop_surface(w.surface);
+        w.surface = other;
+        cr_expect_eq(run(&w, 4), HD_OK);
+    }
+    cr_expect_eq(hd_vk_swapchain_set_surface(w.swapchain, VK_NULL_HANDLE), HD_OK);
+    uint32_t shown = w.shown;
+    cr_expect_eq(run(&w, 3), HD_OK, "without any surface frames go on");
+    cr_expect_eq(w.shown, shown);
+    cr_expect_eq(hd_vk_swapchain_set_surface(w.swapchain, w.surface), HD_OK);
+    cr_expect_eq(run(&w, 3), HD_OK);
+    cr_expect_eq(w.shown, shown + 3);
+    close_window(&w);
+}
+
+/* ---- what engines do ---- */
+
+Test(vk_swapchain, frames_that_do_not_use_it)
+{
+    window w;
+    open_window(&w);
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    for (uint32_t i = 0; i < 24; i++) {
+        hd_resource target, again;
+        hd_graph_begin(w.graph);
+        cr_expect_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &target), HD_OK);
+        cr_expect_neq(target.id, 0);
+        cr_expect_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &again), HD_OK, "twice for one frame");
+        cr_expect_eq(again.id, target.id);
+        if (i % 4 == 0) /* neither declared nor executed */
+            continue;
+        hdt_busy_declare(&w.busy, w.vk);
+        if (i % 4 == 1) { /* declared wrongly */
+            hd_graph_pass(w.graph, &(hd_pass_desc){.type = HD_PASS_HOST, .uses = HD_USES({target, HD_COLOR_WRITE})});
+            cr_expect_neq(hd_vk_frame(w.vk, w.graph), HD_OK);
+        } else if (i % 4 == 2) { /* executed without a pass that uses it */
+            cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
+        } else {
+            hd_vk_clear(w.vk, w.graph, target, NULL, &(VkClearValue){0});
+            cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
+        }
+        if (i % 8 != 3) /* else the next acquire does it */
+            cr_expect_eq(hd_vk_swapchain_present(w.swapchain), HD_OK);
+        cr_expect_eq(hd_vk_swapchain_present(w.swapchain), HD_OK, "nothing is left to present");
+    }
+    cr_expect_eq(hdt_the_window.presented, 6);
+    cr_expect_eq(hdt_the_window.calls[HDT_ACQUIRE], 6, "%u", hdt_the_window.calls[HDT_ACQUIRE]);
+    cr_expect_eq(hd_vk_wait(w.vk), HD_OK);
+    cr_expect_eq(atomic_load(&w.busy.wrong), 0);
+    close_window(&w);
+}
+
+/* Two windows, each with a graph of its own, acquired before either frame is executed. */
+Test(vk_swapchain, two_windows)
+{
+    window w;
+    open_window(&w);
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    hd_vk_swapchain *second;
+    hd_graph *other;
+    VkSurfaceKHR surface = hdt_window_surface();
+    cr_assert_eq(hd_vk_swapchain_create(w.vk, &(hd_vk_swapchain_desc){.surface = surface}, &second), HD_OK);
+    cr_assert_eq(hd_graph_create(NULL, &other), HD_OK);
+    for (uint32_t i = 0; i < 12; i++) {
+        hd_resource a, b;
+        hd_graph_begin(w.graph);
+        hd_graph_begin(other);
+        cr_expect_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &a), HD_OK);
+        cr_expect_eq(hd_vk_swapchain_acquire(second, i % 2 ? other : w.graph, &b), HD_OK);
+        hd_vk_clear(w.vk, w.graph, a, NULL, &(VkClearValue){0});
+        cr_expect_eq(i % 2 ? HD_OK : hd_graph_error(w.graph)->result, HD_OK);
+        if (i % 2 == 0)
+            hd_vk_clear(w.vk, w.graph, b, NULL, &(VkClearValue){0});
+        cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
+        if (i % 2) {
+            hd_vk_clear(w.vk, other, b, NULL, &(VkClearValue){0});
+            cr_expect_eq(hd_vk_frame(w.vk, other), HD_OK);
+        }
+        cr_expect_eq(hd_vk_swapchain_present(second), HD_OK);
+        cr_expect_eq(hd_vk_swapchain_present(w.swapchain), HD_OK);
+    }
+    cr_expect_eq(hdt_the_window.presented, 24);
+    hd_vk_swapchain_destroy(second);
+    hdt_window_drop_surface(surface);
+    hd_graph_destroy(other);
+    close_window(&w);
+}
+
+/* ---- each call fails once, in turn ---- */
+
+static const VkResult failures[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                                    VK_ERROR_SURFACE_LOST_KHR,   VK_ERROR_OUT_OF_DATE_KHR,
+                                    VK_SUBOPTIMAL_KHR,           VK_TIMEOUT,
+                                    VK_NOT_READY,                VK_ERROR_DEVICE_LOST,
+                                    VK_ERROR_INITIALIZATION_FAILED};
+
+/* Which results a call may give, by the specification; those of another call are not tried with it. */
+static bool can_give(hdt_window_call call, VkResult result)
+{
+    if (result == VK_TIMEOUT || result == VK_NOT_READY)
+        return call == HDT_ACQUIRE;
+    if (result == VK_ERROR_OUT_OF_DATE_KHR || result == VK_SUBOPTIMAL_KHR)
+        return call == HDT_ACQUIRE || call == HDT_PRESENT;
+    if (result == VK_ERROR_DEVICE_LOST)
+        return call >= HDT_SWAPCHAIN_CREATE && call != HDT_SWAPCHAIN_IMAGES;
+    if (result == VK_ERROR_INITIALIZATION_FAILED)
+        return call == HDT_SWAPCHAIN_CREATE;
+    return true;
+}
+
+static hd_result expected(VkResult failure)
+{
+    switch (failure) {
+    case VK_ERROR_OUT_OF_HOST_MEMORY:
+        return HD_OUT_OF_MEMORY;
+    case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+        return HD_OUT_OF_DEVICE_MEMORY;
+    case VK_ERROR_SURFACE_LOST_KHR:
+        return HD_SURFACE_LOST;
+    case VK_ERROR_DEVICE_LOST:
+        return HD_DEVICE_LOST;
+    case VK_ERROR_INITIALIZATION_FAILED:
+        return HD_VULKAN;
+    default:
+        return HD_OK;
+    }
+}
+
+/* The device is adopted anew each time: heddle takes it for lost where the test says so. */
+static void adopt(window *w)
+{
+    hd_vk_desc desc = {
+        .log = {0},
+        .get_instance_proc = hdt_window_proc,
+        .instance = w->f.info.instance,
+        .physical_device = w->f.info.physical_device,
+        .device = w->f.info.device,
+        .queues = w->f.info.queues,
+        .queue_count = w->f.info.queue_count,
+    };
+    cr_assert_eq(hd_vk_create(&desc, &w->vk), HD_OK);
+}
+
+static hd_result make_and_resize(window *w)
+{
+    hd_result result = make(w, NULL);
+    if (result == HD_OK)
+        result = run(w, 4);
+    hdt_the_window.width ^= 16;
+    return result == HD_OK ? run(w, 3) : result;
+}
+
+static bool one_failure(window *w, hdt_window_call call, uint32_t k, VkResult failure)
+{
+    memset(hdt_the_window.calls, 0, sizeof(hdt_the_window.calls));
+    hdt_the_window.fail_call = call;
+    hdt_the_window.fail_at = k;
+    hdt_the_window.fail_count = 1;
+    hdt_the_window.failure = failure;
+    adopt(w);
+    hd_result result = make_and_resize(w);
+    bool failed = hdt_the_window.calls[call] >= k;
+    hdt_the_window.fail_at = 0;
+    cr_expect_eq(result, failed ? expected(failure) : HD_OK, "call %d, %u: VkResult %d gave %s", (int)call, k,
+                 (int)failure, hd_result_name(result));
+    if (result == HD_SURFACE_LOST && w->swapchain) {
+        cr_expect_eq(hd_vk_swapchain_set_surface(w->swapchain, w->surface), HD_OK);
+    } else if (result == HD_DEVICE_LOST) {
+        hd_vk_swapchain_destroy(w->swapchain);
+        hd_vk_destroy(w->vk);
+        adopt(w);
+        w->swapchain = NULL;
+    }
+    if (!w->swapchain)
+        cr_expect_eq(make(w, NULL), HD_OK);
+    uint32_t shown = w->shown;
+    result = run(w, 3);
+    cr_expect_eq(result, HD_OK, "call %d, %u: after VkResult %d came %s", (int)call, k, (int)failure,
+                 hd_result_name(result));
+    cr_expect_eq(w->shown, shown + 3);
+    hd_vk_swapchain_destroy(w->swapchain);
+    w->swapchain = NULL;
+    cr_expect_eq(hd_vk_wait(w->vk), HD_OK);
+    hd_vk_destroy(w->vk);
+    cr_assert_eq(hdt_the_window.live_swapchains, 0, "call %d, %u: VkResult %d leaks", (int)call, k, (int)failure);
+    return failed;
+}
+
+Test(vk_swapchain, each_call_fails_once, .timeout = 120)
+{
+    window w;
+    open_window(&w);
+    for (uint32_t call = 0; call < HDT_WINDOW_CALLS; call++) {
+        for (uint32_t f = 0; f < sizeof(failures) / sizeof(failures[0]); f++) {
+            if (!can_give((hdt_window_call)call, failures[f]))
+                continue;
+            uint32_t k = 1;
+            while (one_failure(&w, (hdt_window_call)call, k, failures[f]))
+                k++;
+            cr_expect(k > 1);
+        }
+    }
+    w.vk = w.f.vk;
+    close_window(&w);
+}
+
+/* Out of date again and again: the frame goes without. */
+Test(vk_swapchain, never_up_to_date)
+{
+    window w;
+    open_window(&w);
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    hdt_the_window.fail_call = HDT_ACQUIRE;
+    hdt_the_window.failure = VK_ERROR_OUT_OF_DATE_KHR;
+    hdt_the_window.fail_at = 1;
+    hdt_the_window.fail_count = 100;
+    cr_expect_eq(run(&w, 5), HD_OK);
+    cr_expect_eq(w.frames, 5);
+    cr_expect_eq(w.shown, 0);
+    cr_expect_leq(info_of(&w).made, 16);
+    hdt_the_window.fail_at = 0;
+    cr_expect_eq(run(&w, 5), HD_OK);
+    cr_expect_eq(w.shown, 5);
+    close_window(&w);
+}
+
+Test(vk_swapchain, host_memory_fails, .timeout = 60)
+{
+    window w;
+    open_window(&w);
+    for (uint64_t k = 1;; k++) {
+        hdt_limited limited = {.fail_at = k, .fail_count = 1};
+        hd_vk_desc desc = {
+            .allocator = hdt_limited_allocator(&limited),
+            .get_instance_proc = hdt_window_proc,
+            .instance = w.f.info.instance,
+            .physical_device = w.f.info.physical_device,
+            .device = w.f.info.device,
+            .queues = w.f.info.queues,
+            .queue_count = w.f.info.queue_count,
+        };
+        hd_result result = hd_vk_create(&desc, &w.vk);
+        if (result == HD_OK)
+            result = make_and_resize(&w);
+        bool failed = limited.made >= k;
+        cr_expect(result == HD_OK || (failed && result == HD_OUT_OF_MEMORY), "allocation %d: %s", (int)k,
+                  hd_result_name(result));
+        if (w.swapchain)
+            cr_expect_eq(run(&w, 3), HD_OK, "allocation %d: no frame after it", (int)k);
+        hd_vk_swapchain_destroy(w.swapchain);
+        w.swapchain = NULL;
+        hd_vk_destroy(w.vk);
+        cr_assert(limited.out == 0 && limited.wrong == 0, "allocation %d: leak", (int)k);
+        if (!failed)
+            break;
+    }
+    w.vk = w.f.vk;
+    close_window(&w);
+}
+
+/* The device is lost while frames are in flight and an image is held. */
+Test(vk_swapchain, device_lost)
+{
+    window w;
+    open_window(&w);
+    adopt(&w);
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    cr_expect_eq(run(&w, 3), HD_OK);
+    hdt_vk_hooks.failure = VK_ERROR_DEVICE_LOST;
+    hdt_vk_hooks.fail_submit = 2; /* the first is the window's own */
+    cr_expect_eq(run(&w, 2), HD_DEVICE_LOST);
+    hdt_vk_hooks.fail_submit = 0;
+    cr_expect_eq(run(&w, 1), HD_DEVICE_LOST);
+    cr_expect_eq(hd_vk_swapchain_present(w.swapchain), HD_DEVICE_LOST);
+    hd_vk_swapchain_destroy(w.swapchain);
+    hd_vk_destroy(w.vk);
+    adopt(&w);
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    cr_expect_eq(run(&w, 3), HD_OK);
+    hd_vk_swapchain_destroy(w.swapchain);
+    w.swapchain = NULL;
+    hd_vk_destroy(w.vk);
+    w.vk = w.f.vk;
+    close_window(&w);
+}
+
+#ifdef HDT_THREE_FAMILIES
+/* The last pass runs on the compute family, which the window cannot present from. */
+Test(vk_swapchain, queue_that_cannot_present)
+{
+    window w;
+    open_window(&w);
+    hdt_the_window.present_families = 1;
+    for (uint32_t shared = 0; shared < 2; shared++) {
+        cr_assert_eq(make(&w, &(hd_vk_swapchain_desc){.sharing = shared ? HD_SHARING_CONCURRENT : HD_SHARING_AUTO}),
+                     HD_OK);
+        for (uint32_t i = 0; i < 6; i++) {
+            hd_resource target;
+            hd_graph_begin(w.graph);
+            cr_assert_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &target), HD_OK);
+            hd_graph_pass(w.graph, &(hd_pass_desc){.name = "compute",
+                                                   .type = HD_PASS_COMPUTE,
+                                                   .pin = HD_PIN_COMPUTE,
+                                                   .uses = HD_USES({target, HD_TRANSFER_DST})});
+            cr_assert_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
+            cr_expect_eq(hd_vk_swapchain_present(w.swapchain), shared ? HD_OK : HD_UNSUPPORTED);
+        }
+        cr_expect_eq(run(&w, 3), HD_OK);
+        hd_vk_swapchain_destroy(w.swapchain);
+        w.swapchain = NULL;
+    }
+    hdt_the_window.present_families = 4; /* only compute: passes of gfx queues come last */
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    cr_expect_eq(run(&w, 1), HD_UNSUPPORTED);
+    hd_vk_swapchain_destroy(w.swapchain);
+    cr_assert_eq(make(&w, &(hd_vk_swapchain_desc){.sharing = HD_SHARING_CONCURRENT}), HD_OK);
+    cr_expect_eq(run(&w, 6), HD_OK);
+    close_window(&w);
+}
+#endif

@@ -1,0 +1,3 @@
+/* The tests of swapchains once more, on a device that pretends to have three queue families. */
+#define HDT_THREE_FAMILIES
+#include "test_vk_swapchain.c"

@@ -1,0 +1,53 @@
+#include "state.h"
+
+#include "alloc.h"
+
+/* Semaphores of an engine or a swapchain, tied to imports of the frame that is executed next. join.c places them. */
+
+hd_result hdi_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import, const hd_vk_sync *sync,
+                             hdi_vk_told *told)
+{
+    uint32_t index = hd_graph_resource_index(graph, import), kept = 0;
+    if (index == HD_NONE || !(hdi_graph_decl(graph).res_flags[index] & HDI_RES_EXTERNAL))
+        return HD_BAD_HANDLE;
+    for (uint32_t i = 0; i < vk->sync_count; i++) { /* those of a frame that never was executed go */
+        if (vk->syncs[i].graph != graph || hd_graph_resource_index(graph, vk->syncs[i].import) != HD_NONE)
+            vk->syncs[kept++] = vk->syncs[i];
+    }
+    vk->sync_count = kept;
+    hd_result result =
+        hdi_grow(&vk->allocator, (void **)&vk->syncs, &vk->sync_capacity, vk->sync_count + 1, sizeof(*vk->syncs));
+    if (result == HD_OK)
+        vk->syncs[vk->sync_count++] = (hdi_vk_sync){.graph = graph, .import = import, .sync = *sync, .told = told};
+    return result;
+}
+
+hd_result hd_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import, const hd_vk_sync *sync)
+{
+    return vk && graph && sync ? hdi_vk_sync_import(vk, graph, import, sync, NULL) : HD_INVALID_ARGUMENT;
+}
+
+void hdi_vk_tell_syncs(const hdi_vk_frame *frame)
+{
+    const hd_vk *vk = frame->vk;
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        const hdi_vk_sync *sync = &vk->syncs[i];
+        if (sync->told && sync->signal_submit != HD_NONE)
+            *sync->told = (hdi_vk_told){
+                .frame = vk->frame,
+                .queue = frame->queue_of[frame->plan.submits[sync->signal_submit].queue],
+                .done = true,
+            };
+    }
+}
+
+void hdi_vk_drop_syncs(hd_vk *vk, const hd_graph *graph, const hdi_vk_told *told)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        const hdi_vk_sync *sync = &vk->syncs[i];
+        if (graph ? sync->graph != graph : sync->told != told)
+            vk->syncs[kept++] = *sync;
+    }
+    vk->sync_count = kept;
+}
