@@ -84,6 +84,7 @@ static void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
 /* Up to what the schedule starts from: the same whatever it aims at. */
 static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *declared, hdi_tables *t)
 {
+    const hdi_crew *crew = &t->crew;
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE;
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
@@ -105,7 +106,7 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     lap(desc, HD_PHASE_DEPEND, &since);
     if (result == HD_OK) {
         bad = HDI_NONE;
-        result = hdi_size(decl, &t->kept, desc, arena, &t->sizes, &bad);
+        result = hdi_size(decl, &t->kept, desc, crew, arena, &t->sizes, &bad);
         if (result != HD_OK && bad != HDI_NONE)
             return hdi_graph_fail(graph, result, HD_NONE, bad, HD_NONE, "from the size callback");
     }
@@ -143,7 +144,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         result = hdi_sync(&t->hazards, &t->queues, t->hazards.memory_edge, t->hazards.memory_edge_count, arena, &t->synced);
     lap(desc, HD_PHASE_SYNC, &since);
     if (result == HD_OK)
-        result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, arena, &t->lifetimes);
+        result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, crew, arena, &t->lifetimes);
     lap(desc, HD_PHASE_LIFETIME, &since);
     hdi_packing packing = {.thorough = goal->cap || goal->order != HD_ORDER_OVERLAP,
                            .search = goal->cap ? goal->window == 1 : goal->order != HD_ORDER_OVERLAP,
@@ -180,7 +181,8 @@ static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_ta
     if (hdi_block_need(block, &graph->allocator, hdi_plan_size(&counts)) != HD_OK)
         return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
     hd_plan *plan = hdi_plan_begin(block->data, &counts);
-    hdi_plan_fill(t, plan);
+    if (hdi_plan_fill(t, &graph->scratch, plan) != HD_OK)
+        return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
     lap(desc, HD_PHASE_PLAN, &since);
     *out = plan;
     return HD_OK;

@@ -5,7 +5,18 @@
 /* Lifetime: for each resource and queue the first and last place where it is used, and what its last epochs leave to be
  * waited for. Extra slots that hold its barriers count as uses. Most resources live on one GPU queue, where the epochs
  * of a segment stand in order: the first and the last one tell all. O(segments + resources * queues + slots * queues),
- * and entries of what several queues use. */
+ * and entries of what several queues use. By ranges of resources. */
+
+enum { GRAIN = 1024 };
+
+typedef struct work {
+    const hdi_decl *decl;
+    const hdi_frozen *frozen;
+    const hdi_hazards *hazards;
+    const hdi_queues *queues;
+    const uint32_t *group_end, *blind;
+    hdi_lifetimes *out;
+} work;
 
 static void extend(const hdi_hazards *hazards, hdi_lifetimes *out, uint32_t queues, uint32_t res, uint32_t slot)
 {
@@ -91,12 +102,16 @@ static inline hdi_stay stay_of(const hdi_frozen *frozen, const hdi_hazards *haza
 }
 
 /* Nothing but one GPU queue: slots are places. */
-static void one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                      const uint32_t *group_end, hdi_lifetimes *out)
+static void one_queue(uint32_t begin, uint32_t range_end, uint32_t part, void *user)
 {
+    const work *w = user;
+    const hdi_frozen *frozen = w->frozen;
+    const hdi_hazards *hazards = w->hazards;
+    hdi_lifetimes *out = w->out;
     uint32_t *res_first = out->res_first, *res_last = out->res_last, *res_close = out->res_close;
-    const uint32_t *slot_group = hazards->slot_group;
-    for (uint32_t r = 0; r < decl->res_count; r++) {
+    const uint32_t *slot_group = hazards->slot_group, *group_end = w->group_end;
+    (void)part;
+    for (uint32_t r = begin; r < range_end; r++) {
         hdi_stay *stay = &out->stay[r];
         *stay = stay_of(frozen, hazards, r);
         if (stay->first == HDI_NONE) {
@@ -176,23 +191,18 @@ static uint32_t several_queues(const hdi_decl *decl, const hdi_frozen *frozen, c
     return close;
 }
 
-hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                       const hdi_queues *queues, const hdi_synced *synced, hdi_arena *arena, hdi_lifetimes *out)
+/* Whatever it lives on. */
+static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    uint32_t count = queues->count, gpu_mask = (1u << queues->gpu_count) - 1;
-    out->stay = HDI_ARENA_ARRAY(arena, hdi_stay, (size_t)decl->res_count * count);
-    out->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    out->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    out->res_close = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, arena) : NULL;
-    const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, arena) : NULL;
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    if (count == 1) {
-        one_queue(decl, frozen, hazards, group_end, out);
-        return HD_OK;
-    }
-    for (uint32_t r = 0; r < decl->res_count; r++) {
+    const work *w = user;
+    const hdi_decl *decl = w->decl;
+    const hdi_frozen *frozen = w->frozen;
+    const hdi_hazards *hazards = w->hazards;
+    const uint32_t *group_end = w->group_end, *blind = w->blind;
+    hdi_lifetimes *out = w->out;
+    uint32_t count = w->queues->count, gpu_mask = (1u << w->queues->gpu_count) - 1;
+    (void)part;
+    for (uint32_t r = begin; r < end; r++) {
         hdi_stay *stay = &out->stay[(size_t)r * count];
         uint32_t mask = hazards->res_queues[r];
         for (uint32_t q = 0; q < count; q++)
@@ -216,5 +226,22 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
         uint32_t close = slot_at(hazards, q, own->close), other = blind[hazards->queue_begin[q] + own->last];
         out->res_close[r] = other > close ? other : close;
     }
+}
+
+hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
+                       const hdi_queues *queues, const hdi_synced *synced, const hdi_crew *crew, hdi_arena *arena,
+                       hdi_lifetimes *out)
+{
+    uint32_t count = queues->count;
+    out->stay = HDI_ARENA_ARRAY(arena, hdi_stay, (size_t)decl->res_count * count);
+    out->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    out->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    out->res_close = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, arena) : NULL;
+    const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, arena) : NULL;
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    work w = {decl, frozen, hazards, queues, group_end, blind, out};
+    hdi_crew_ranges(crew, decl->res_count, GRAIN, count == 1 ? one_queue : all_queues, &w);
     return HD_OK;
 }

@@ -98,8 +98,8 @@ typedef struct hdi_sizes {
     uint8_t *res_persistent; /* history, or what one is of */
 } hdi_sizes;
 /* *bad_res: whose size callback failed. */
-hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, hdi_arena *arena,
-                   hdi_sizes *out, uint32_t *bad_res);
+hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, const hdi_crew *crew,
+                   hdi_arena *arena, hdi_sizes *out, uint32_t *bad_res);
 
 /* ---- schedule ---- */
 
@@ -221,7 +221,8 @@ typedef struct hdi_lifetimes {
     uint32_t *res_close;               /* slot: whoever starts behind it, on any queue, may take over its bytes */
 } hdi_lifetimes;
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                       const hdi_queues *queues, const hdi_synced *synced, hdi_arena *arena, hdi_lifetimes *out);
+                       const hdi_queues *queues, const hdi_synced *synced, const hdi_crew *crew, hdi_arena *arena,
+                       hdi_lifetimes *out);
 
 /* ---- alias ---- */
 
@@ -305,6 +306,7 @@ typedef struct hdi_tables {
 } hdi_tables;
 
 void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out);
-void hdi_plan_fill(const hdi_tables *tables, hd_plan *plan);
+/* arena: while it runs. */
+hd_result hdi_plan_fill(const hdi_tables *tables, hdi_arena *arena, hd_plan *plan);
 
 #endif

@@ -4,11 +4,43 @@
 
 #include "vk_numbers.h"
 
-/* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). */
+/* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). By ranges of resources,
+ * and of places in the order of the submits: first how much each range writes, then, behind what the others write before
+ * it, the range itself. */
+
+enum { RESOURCE_GRAIN = 1024, PLACE_GRAIN = 512, COPY_GRAIN = 4096 };
+
+/* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
+typedef struct cursor {
+    uint32_t command, batch, barrier;
+} cursor;
+
+typedef struct work {
+    const hdi_tables *t;
+    const uint32_t *submit_begin; /* the first place of each submit: all places of the one before come first; + 1 */
+    hd_plan_resource *resources;
+    hd_plan_submit *submits;
+    hd_plan_command *commands;
+    hd_plan_batch *batches;
+    hd_plan_barrier *barriers;
+    hd_plan_scope *scopes;
+    hd_plan_attachment *attachments;
+    uint32_t resource_begin[HDI_MOST_PARTS + 1];
+    cursor begin[HDI_MOST_PARTS];
+} work;
 
 static bool in_plan(const hdi_tables *t, uint32_t res)
 {
     return t->hazards.res_used[res] || t->placed.res_heap[res] != HDI_NONE;
+}
+
+static void count_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    work *w = user;
+    uint32_t count = 0;
+    for (uint32_t r = begin; r < end; r++)
+        count += in_plan(w->t, r);
+    w->resource_begin[part] = count;
 }
 
 void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out)
@@ -27,8 +59,11 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out)
         .scope_count = t->attached.scope_count,
         .attachment_count = t->attached.attachment_count,
     };
-    for (uint32_t r = 0; r < t->decl->res_count; r++)
-        out->resource_count += in_plan(t, r);
+    work w = {.t = t};
+    uint32_t res_count = t->decl->res_count, ranges = hdi_range_count(res_count, RESOURCE_GRAIN);
+    hdi_crew_ranges(&t->crew, res_count, RESOURCE_GRAIN, count_resources, &w);
+    for (uint32_t part = 0; part < ranges; part++)
+        out->resource_count += w.resource_begin[part];
 }
 
 /* Why it lies there; heaps with flags share nothing. */
@@ -77,44 +112,99 @@ static hd_plan_resource plan_resource(const hdi_tables *t, uint32_t res)
     return out;
 }
 
-static void fill_resources(const hdi_tables *t, hd_plan_resource *resources)
+static void fill_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    uint32_t n = 0;
-    for (uint32_t r = 0; r < t->decl->res_count; r++) {
-        if (in_plan(t, r))
-            resources[n++] = plan_resource(t, r);
+    const work *w = user;
+    hd_plan_resource *to = w->resources + w->resource_begin[part];
+    for (uint32_t r = begin; r < end; r++) {
+        if (in_plan(w->t, r))
+            *to++ = plan_resource(w->t, r);
     }
 }
 
-/* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
-typedef struct cursor {
-    hd_plan_command *command;
-    hd_plan_batch *batch;
-    hd_plan_barrier *barrier;
-    uint32_t command_count, batch_count, barrier_count;
-} cursor;
+/* ---- commands ---- */
 
-static void add_batch(const hdi_tables *t, uint32_t from, cursor *at)
+static void count_batch(const hdi_tables *t, uint32_t from, cursor *at)
 {
     if (from == HDI_NONE)
         return;
-    const hd_plan_batch *batch = &t->barriers.batch[from];
-    at->command[at->command_count++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch_count, 0};
-    at->batch[at->batch_count++] = (hd_plan_batch){at->barrier_count, batch->barrier_count};
-    for (uint32_t b = 0; b < batch->barrier_count; b++)
-        at->barrier[at->barrier_count++] = t->barriers.barrier[batch->barrier_begin + b];
+    at->command++;
+    at->batch++;
+    at->barrier += t->barriers.batch[from].barrier_count;
 }
 
-static void add_commands(const hdi_tables *t, const hdi_submit *submit, cursor *at)
+static void add_batch(const work *w, uint32_t from, cursor *at)
 {
-    const hdi_hazards *hazards = &t->hazards;
-    for (uint32_t pos = submit->first_pos; pos < submit->end_pos; pos++) {
-        uint32_t slot = hazards->queue_slot[hazards->queue_begin[submit->queue] + pos];
-        add_batch(t, t->barriers.slot_pre[slot], at);
-        if (hazards->slot_pass[slot] != HDI_NONE)
-            at->command[at->command_count++] = (hd_plan_command){HD_COMMAND_PASS, hazards->slot_pass[slot], 0};
-        add_batch(t, t->barriers.slot_post[slot], at);
+    if (from == HDI_NONE)
+        return;
+    const hdi_tables *t = w->t;
+    const hd_plan_batch *batch = &t->barriers.batch[from];
+    w->commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
+    w->batches[at->batch++] = (hd_plan_batch){at->barrier, batch->barrier_count};
+    for (uint32_t b = 0; b < batch->barrier_count; b++) {
+        hd_plan_barrier *to = &w->barriers[at->barrier++];
+        *to = t->barriers.barrier[batch->barrier_begin + b];
+        to->reason_pass = hdi_declared_pass(&t->versions, to->reason_pass);
     }
+}
+
+static uint32_t submit_of(const work *w, uint32_t place)
+{
+    uint32_t low = 0, high = w->t->synced.submit_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(w->submit_begin[middle] <= place ? &low : &high) = middle;
+    }
+    return low;
+}
+
+typedef void (*visit_fn)(const work *w, uint32_t slot, cursor *at);
+
+static void count_slot(const work *w, uint32_t slot, cursor *at)
+{
+    count_batch(w->t, w->t->barriers.slot_pre[slot], at);
+    at->command += w->t->hazards.slot_pass[slot] != HDI_NONE;
+    count_batch(w->t, w->t->barriers.slot_post[slot], at);
+}
+
+/* A plan speaks of passes as they were declared. */
+static void fill_slot(const work *w, uint32_t slot, cursor *at)
+{
+    uint32_t pass = w->t->hazards.slot_pass[slot];
+    add_batch(w, w->t->barriers.slot_pre[slot], at);
+    if (pass != HDI_NONE)
+        w->commands[at->command++] = (hd_plan_command){HD_COMMAND_PASS, hdi_declared_pass(&w->t->versions, pass), 0};
+    add_batch(w, w->t->barriers.slot_post[slot], at);
+}
+
+/* Visits the slots of places of the submits. begins: those of submits get the command that they begin with. */
+static inline void visit_places(const work *w, uint32_t begin, uint32_t end, visit_fn visit, bool begins, cursor *at)
+{
+    const hdi_hazards *hazards = &w->t->hazards;
+    for (uint32_t s = submit_of(w, begin), place = begin; place < end; s++) {
+        const hdi_submit *from = &w->t->synced.submit[s];
+        const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[from->queue] + from->first_pos];
+        uint32_t last = w->submit_begin[s + 1] < end ? w->submit_begin[s + 1] : end;
+        if (begins && place == w->submit_begin[s])
+            w->submits[s].command_begin = at->command;
+        for (; place < last; place++)
+            visit(w, slots[place - w->submit_begin[s]], at);
+    }
+}
+
+static void count_places(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    work *w = user;
+    cursor at = {0, 0, 0};
+    visit_places(w, begin, end, count_slot, false, &at);
+    w->begin[part] = at;
+}
+
+static void fill_places(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    cursor at = w->begin[part];
+    visit_places(w, begin, end, fill_slot, true, &at);
 }
 
 /* What a semaphore operation covers: everything of its queue, and the host's own accesses on the host queue. */
@@ -131,49 +221,79 @@ static uint64_t wait_stages(const hdi_tables *t, const hdi_submit *submit)
     return stages & ~HDI_STAGE_HOST ? stages & ~HDI_STAGE_HOST : stages_of(t, submit->queue);
 }
 
-static void fill_submits(const hdi_tables *t, hd_plan_submit *submits, hd_plan_wait *waits, cursor *at)
+/* All of the submits but where their commands begin. */
+static void fill_submits(const hdi_tables *t, uint32_t command_count, hd_plan_submit *submits, hd_plan_wait *waits)
 {
-    uint32_t wait_count = 0;
+    uint32_t wait_count = 0, count = t->synced.submit_count;
     uint8_t cut[HD_MAX_QUEUES]; /* of the next submit of each queue */
     memset(cut, HD_CUT_FIRST, sizeof(cut));
-    for (uint32_t s = 0; s < t->synced.submit_count; s++) {
+    for (uint32_t s = 0; s < count; s++) {
         const hdi_submit *from = &t->synced.submit[s];
-        hd_plan_submit *to = &submits[s];
-        *to = (hd_plan_submit){.queue = from->queue,
-                               .wait_begin = wait_count,
-                               .wait_count = from->wait_count,
-                               .command_begin = at->command_count,
-                               .cut = from->wait_count && cut[from->queue] != HD_CUT_FIRST ? HD_CUT_WAIT : cut[from->queue],
-                               .signal_value = from->signal,
-                               .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
+        uint32_t begin = submits[s].command_begin, end = s + 1 < count ? submits[s + 1].command_begin : command_count;
+        submits[s] =
+            (hd_plan_submit){.queue = from->queue,
+                             .wait_begin = wait_count,
+                             .wait_count = from->wait_count,
+                             .command_begin = begin,
+                             .command_count = end - begin,
+                             .cut = from->wait_count && cut[from->queue] != HD_CUT_FIRST ? HD_CUT_WAIT : cut[from->queue],
+                             .signal_value = from->signal,
+                             .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
         for (uint32_t w = from->wait_begin; w < from->wait_begin + from->wait_count; w++) {
             const hdi_wait *wait = &t->synced.wait[w];
             waits[wait_count++] = (hd_plan_wait){.queue = wait->queue,
-                                                 .reason_pass = wait->reason_pass,
+                                                 .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
                                                  .value = wait->value,
                                                  .stages = wait_stages(t, from)};
         }
-        add_commands(t, from, at);
-        to->command_count = at->command_count - to->command_begin;
         cut[from->queue] = from->signal ? HD_CUT_SIGNAL : HD_CUT_NONE;
     }
 }
 
-/* A plan speaks of passes as they were declared. */
-static void name_as_declared(const hdi_tables *t, const hd_plan_view *view)
+/* The order of the submits' places; the commands of each range behind those before it. */
+static hd_result fill_commands(work *w, uint32_t command_count, hd_plan_wait *waits, hdi_arena *arena)
 {
-    const hdi_versions *versions = &t->versions;
-    hd_plan_command *commands = (hd_plan_command *)view->commands;
-    for (uint32_t c = 0; c < view->command_count; c++) {
-        if (commands[c].kind == HD_COMMAND_PASS)
-            commands[c].index = hdi_declared_pass(versions, commands[c].index);
+    const hdi_tables *t = w->t;
+    uint32_t submits = t->synced.submit_count, places = 0;
+    uint32_t *submit_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)submits + 1);
+    if (!submit_begin)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t s = 0; s < submits; s++) {
+        submit_begin[s] = places;
+        places += t->synced.submit[s].end_pos - t->synced.submit[s].first_pos;
     }
-    hd_plan_wait *waits = (hd_plan_wait *)view->waits;
-    for (uint32_t w = 0; w < view->wait_count; w++)
-        waits[w].reason_pass = hdi_declared_pass(versions, waits[w].reason_pass);
-    hd_plan_barrier *barriers = (hd_plan_barrier *)view->barriers;
-    for (uint32_t b = 0; b < view->barrier_count; b++)
-        barriers[b].reason_pass = hdi_declared_pass(versions, barriers[b].reason_pass);
+    submit_begin[submits] = places;
+    w->submit_begin = submit_begin;
+    if (places == 0)
+        return HD_OK;
+    uint32_t ranges = hdi_range_count(places, PLACE_GRAIN);
+    cursor sum = {0, 0, 0};
+    if (ranges > 1)
+        hdi_crew_ranges(&t->crew, places, PLACE_GRAIN, count_places, w);
+    for (uint32_t part = 0; part < ranges; part++) {
+        cursor of = w->begin[part];
+        w->begin[part] = sum;
+        sum = (cursor){sum.command + of.command, sum.batch + of.batch, sum.barrier + of.barrier};
+    }
+    hdi_crew_ranges(&t->crew, places, PLACE_GRAIN, fill_places, w);
+    fill_submits(t, command_count, w->submits, waits);
+    return HD_OK;
+}
+
+static void copy_attachments(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    if (begin < end) /* no copy from null */
+        memcpy(w->attachments + begin, w->t->attached.attachment + begin, (end - begin) * sizeof(*w->attachments));
+}
+
+static void copy_scopes(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    if (begin < end)
+        memcpy(w->scopes + begin, w->t->attached.scope + begin, (end - begin) * sizeof(*w->scopes));
 }
 
 /* Ascending, as declared. */
@@ -186,28 +306,39 @@ static void fill_culled(const hdi_tables *t, uint32_t *culled)
     }
 }
 
-void hdi_plan_fill(const hdi_tables *t, hd_plan *plan)
+hd_result hdi_plan_fill(const hdi_tables *t, hdi_arena *arena, hd_plan *plan)
 {
     hd_plan_view view = hd_plan_read(plan);
+    work w = {.t = t,
+              .resources = (hd_plan_resource *)view.resources,
+              .submits = (hd_plan_submit *)view.submits,
+              .commands = (hd_plan_command *)view.commands,
+              .batches = (hd_plan_batch *)view.batches,
+              .barriers = (hd_plan_barrier *)view.barriers,
+              .scopes = (hd_plan_scope *)view.scopes,
+              .attachments = (hd_plan_attachment *)view.attachments};
     hd_plan_queue *queues = (hd_plan_queue *)view.queues;
     for (uint32_t q = 0; q < t->queues.count; q++)
         queues[q] = (hd_plan_queue){t->queues.kind[q], t->queues.family[q]};
-    fill_culled(t, (uint32_t *)view.culled);
+    if (view.culled_count)
+        fill_culled(t, (uint32_t *)view.culled);
     hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];
-    fill_resources(t, (hd_plan_resource *)view.resources);
-    cursor at = {.command = (hd_plan_command *)view.commands,
-                 .batch = (hd_plan_batch *)view.batches,
-                 .barrier = (hd_plan_barrier *)view.barriers};
-    fill_submits(t, (hd_plan_submit *)view.submits, (hd_plan_wait *)view.waits, &at);
-    if (t->versions.pass_declared)
-        name_as_declared(t, &view);
-    /* Tables that may be empty: no copy from null. */
-    if (t->attached.scope_count) {
-        memcpy((void *)view.scopes, t->attached.scope, t->attached.scope_count * sizeof(*view.scopes));
-        memcpy((void *)view.attachments, t->attached.attachment,
-               t->attached.attachment_count * sizeof(*view.attachments));
+    uint32_t res_count = t->decl->res_count, ranges = hdi_range_count(res_count, RESOURCE_GRAIN);
+    if (ranges > 1)
+        hdi_crew_ranges(&t->crew, res_count, RESOURCE_GRAIN, count_resources, &w);
+    for (uint32_t part = 0, sum = 0; part < ranges; part++) {
+        uint32_t count = w.resource_begin[part];
+        w.resource_begin[part] = sum;
+        sum += count;
     }
-    hdi_plan_finish(plan);
+    hdi_crew_ranges(&t->crew, res_count, RESOURCE_GRAIN, fill_resources, &w);
+    hd_result result = fill_commands(&w, view.command_count, (hd_plan_wait *)view.waits, arena);
+    if (result != HD_OK)
+        return result;
+    hdi_crew_ranges(&t->crew, view.scope_count, COPY_GRAIN, copy_scopes, &w);
+    hdi_crew_ranges(&t->crew, view.attachment_count, COPY_GRAIN, copy_attachments, &w);
+    hdi_plan_finish_by(plan, &t->crew);
+    return HD_OK;
 }

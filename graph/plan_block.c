@@ -70,9 +70,29 @@ hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts)
     return plan;
 }
 
-void hdi_plan_finish(hd_plan *plan)
+typedef struct hashing {
+    const unsigned char *data;
+    size_t bytes, each;
+    uint64_t hash[HDI_MOST_PARTS];
+} hashing;
+
+static void hash_part(uint32_t part, void *user)
 {
-    plan->hash = hdi_hash_bytes(&plan->magic, (size_t)plan->bytes - sizeof(plan->hash), 0);
+    hashing *h = user;
+    size_t begin = part * h->each, end = begin + h->each < h->bytes ? begin + h->each : h->bytes;
+    h->hash[part] = hdi_hash_bytes(h->data + begin, end - begin, part);
+}
+
+/* A large plan in pieces, by its size alone; its hash is that of theirs. */
+void hdi_plan_finish_by(hd_plan *plan, const hdi_crew *crew)
+{
+    enum { PIECE = 1 << 16 };
+    hashing h = {.data = (const unsigned char *)&plan->magic, .bytes = (size_t)plan->bytes - sizeof(plan->hash)};
+    size_t pieces = h.bytes / PIECE < HDI_MOST_PARTS ? h.bytes / PIECE + 1 : HDI_MOST_PARTS;
+    h.each = (h.bytes / pieces + 64) & ~(size_t)63;
+    uint32_t parts = (uint32_t)((h.bytes + h.each - 1) / h.each);
+    hdi_crew_parts(crew, parts, hash_part, &h);
+    plan->hash = parts == 1 ? h.hash[0] : hdi_hash_bytes(h.hash, parts * sizeof(*h.hash), 0);
 }
 
 hd_plan_view hd_plan_read(const hd_plan *plan)
@@ -107,6 +127,11 @@ hd_plan_view hd_plan_read(const hd_plan *plan)
         .scopes = (const void *)(base + plan->offset[SCOPES]),
         .attachments = (const void *)(base + plan->offset[ATTACHMENTS]),
     };
+}
+
+void hdi_plan_finish(hd_plan *plan)
+{
+    hdi_plan_finish_by(plan, &(hdi_crew){.workers = 1});
 }
 
 const void *hd_plan_data(const hd_plan *plan, size_t *bytes)

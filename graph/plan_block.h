@@ -3,6 +3,8 @@
 
 #include <heddle/graph.h>
 
+#include "crew.h"
+
 /* Packs a plan: counts first, then fill the tables (whose pointers are const in the view: cast), then finish. */
 typedef struct hdi_plan_counts {
     uint32_t pass_count, declared_resource_count;
@@ -12,5 +14,6 @@ typedef struct hdi_plan_counts {
 size_t hdi_plan_size(const hdi_plan_counts *counts);
 hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts); /* block: hdi_plan_size bytes, 8-byte aligned */
 void hdi_plan_finish(hd_plan *plan);                                 /* computes the hash */
+void hdi_plan_finish_by(hd_plan *plan, const hdi_crew *crew);        /* the same one */
 
 #endif

@@ -1,7 +1,21 @@
 #include "phases.h"
 
+#include <stdatomic.h>
+
 /* Size: what each resource that kept passes use needs in memory, by the size callback or the rules of the .fgt format.
- * Before the schedule, which weighs passes by the bytes that they open and close. O(uses of kept passes + resources). */
+ * Before the schedule, which weighs passes by the bytes that they open and close. O(uses of kept passes + resources). By
+ * ranges of uses, then of resources; an engine's callback is asked by the caller alone. */
+
+enum { GRAIN = 2048 };
+
+typedef struct work {
+    const hdi_decl *decl;
+    const hdi_kept *kept;
+    const hd_compile_desc *desc;
+    hdi_sizes *out;
+    hd_result result;
+    uint32_t bad_res;
+} work;
 
 static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t res, hd_memory_need *need)
 {
@@ -13,33 +27,35 @@ static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t
     return result;
 }
 
-static void find_used(const hdi_decl *decl, const hdi_kept *kept, uint8_t *res_used)
+/* Several ranges may find one resource used: the same byte is written, and by nobody read. */
+static void mark(uint8_t *res_used, uint32_t res)
 {
-    const uint32_t *use_res = decl->use_res;
-    if (kept->kept_count == decl->pass_count) {
-        for (uint32_t u = 0; u < decl->use_count; u++)
-            res_used[use_res[u]] = 1;
-        return;
-    }
-    for (uint32_t p = 0; p < decl->pass_count; p++) {
-        for (uint32_t u = decl->pass_use_begin[p]; kept->pass_kept[p] && u < decl->pass_use_begin[p + 1]; u++)
-            res_used[use_res[u]] = 1;
+    _Atomic(uint8_t) *used = (_Atomic(uint8_t) *)&res_used[res];
+    atomic_store_explicit(used, 1, memory_order_relaxed);
+}
+
+static void find_used(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    const hdi_decl *decl = w->decl;
+    (void)part;
+    for (uint32_t p = begin; p < end; p++) {
+        for (uint32_t u = decl->pass_use_begin[p]; w->kept->pass_kept[p] && u < decl->pass_use_begin[p + 1]; u++)
+            mark(w->out->res_used, decl->use_res[u]);
     }
 }
 
-hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, hdi_arena *arena,
-                   hdi_sizes *out, uint32_t *bad_res)
+static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    hd_memory_need *needs = out->need = HDI_ARENA_ARRAY(arena, hd_memory_need, decl->res_count);
-    uint8_t *res_used = out->res_used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
-    uint8_t *res_persistent = out->res_persistent = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    find_used(decl, kept, res_used);
-    for (uint32_t r = 0; r < decl->res_count; r++) {
+    work *w = user;
+    const hdi_decl *decl = w->decl;
+    const uint8_t *res_used = w->out->res_used;
+    hd_memory_need *needs = w->out->need;
+    (void)part;
+    for (uint32_t r = begin; r < end; r++) {
         uint32_t flags = decl->res_flags[r], used = res_used[r];
         hd_result result = HD_OK;
-        res_persistent[r] = (flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
+        w->out->res_persistent[r] = (flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
         if (flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) {
             /* They take turns: where one is used, both have memory, and each must do for both. */
             used |= res_used[decl->res_pair[r]];
@@ -47,16 +63,35 @@ hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_
         }
         if (flags & HDI_RES_EXTERNAL || !used)
             needs[r] = (hd_memory_need){0};
-        else if (!desc->size)
+        else if (!w->desc->size)
             needs[r] = (hd_memory_need){.bytes = hdi_default_bytes(&decl->res_info[r]),
                                         .alignment = flags & HDI_RES_BUFFER ? HDI_BUFFER_ALIGNMENT : HDI_IMAGE_ALIGNMENT,
                                         .heap = (flags & HDI_RES_HOST) != 0};
         else
-            result = ask(decl, desc, r, &needs[r]);
+            result = ask(decl, w->desc, r, &needs[r]);
         if (result != HD_OK) {
-            *bad_res = r;
-            return result;
+            w->result = result;
+            w->bad_res = r;
+            return;
         }
     }
-    return HD_OK;
+}
+
+hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, const hdi_crew *crew,
+                   hdi_arena *arena, hdi_sizes *out, uint32_t *bad_res)
+{
+    work w = {decl, kept, desc, out, HD_OK, HDI_NONE};
+    out->need = HDI_ARENA_ARRAY(arena, hd_memory_need, decl->res_count);
+    out->res_used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
+    out->res_persistent = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_ranges(crew, decl->pass_count, GRAIN, find_used, &w);
+    if (desc->size)
+        find_needs(0, decl->res_count, 0, &w);
+    else
+        hdi_crew_ranges(crew, decl->res_count, GRAIN, find_needs, &w);
+    if (w.result != HD_OK)
+        *bad_res = w.bad_res;
+    return w.result;
 }
