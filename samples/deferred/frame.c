@@ -196,14 +196,16 @@ static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
     }
 }
 
+/* On the compute queue too: a queue runs in order, so a last pass on the graphics queue would keep the next frame's first
+ * ones from running beside the light of this one. */
 static void declare_picture(hd_graph *g, struct frame *f)
 {
     hd_range largest = {.mip_base = 0, .mip_count = 1};
     hd_graph_pass(g, &(hd_pass_desc){
-        .name = "tonemap", .type = HD_PASS_GFX, .cost_us = 70, .root = true, .record = tonemap, .user = f,
-        .uses = HD_USES({f->constants, HD_UNIFORM_READ}, {f->resolved, HD_SAMPLED_GRAPHICS},
-                        {f->bloom, HD_SAMPLED_GRAPHICS, .range = largest},
-                        {f->picture, HD_COLOR_WRITE, .load = HD_LOAD_DONT_CARE}),
+        .name = "tonemap", .type = HD_PASS_COMPUTE, .cost_us = 70, .root = true, .record = tonemap, .user = f,
+        .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->resolved, HD_SAMPLED_COMPUTE},
+                        {f->bloom, HD_SAMPLED_COMPUTE, .range = largest},
+                        {f->picture, HD_STORAGE_WRITE_COMPUTE}),
     });
     if (!f->read_back)
         return;

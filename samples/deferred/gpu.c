@@ -208,10 +208,8 @@ bool gpu_bind(struct gpu *gpu, hd_recorder *recorder, enum program_id id, const 
         }
     }
     gpu->UpdateDescriptorSets(gpu->device, count, writes, 0, NULL);
-    VkPipelineBindPoint point =
-        id <= PROGRAM_TONEMAP ? VK_PIPELINE_BIND_POINT_GRAPHICS : VK_PIPELINE_BIND_POINT_COMPUTE;
     VkCommandBuffer commands = hd_vk_commands(recorder);
-    gpu->CmdBindPipeline(commands, point, program->pipeline);
-    gpu->CmdBindDescriptorSets(commands, point, program->layout, 0, 1, &set, 0, NULL);
+    gpu->CmdBindPipeline(commands, program->point, program->pipeline);
+    gpu->CmdBindDescriptorSets(commands, program->point, program->layout, 0, 1, &set, 0, NULL);
     return true;
 }

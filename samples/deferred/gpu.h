@@ -16,7 +16,6 @@ enum program_id {
     PROGRAM_DEPTH,
     PROGRAM_GBUFFER,
     PROGRAM_MIRROR,
-    PROGRAM_TONEMAP,
     PROGRAM_OCCLUSION,
     PROGRAM_OCCLUSION_BLUR,
     PROGRAM_CULL,
@@ -26,6 +25,7 @@ enum program_id {
     PROGRAM_TEMPORAL,
     PROGRAM_BLOOM_DOWN,
     PROGRAM_BLOOM_UP,
+    PROGRAM_TONEMAP,
     PROGRAM_COUNT
 };
 
@@ -41,7 +41,6 @@ enum program_id {
     X(CmdCopyBuffer)                                                                                                   \
     X(CmdCopyImageToBuffer)                                                                                            \
     X(CmdDispatch)                                                                                                     \
-    X(CmdDraw)                                                                                                         \
     X(CmdDrawIndexed)                                                                                                  \
     X(CmdPushConstants)                                                                                                \
     X(CreateBuffer)                                                                                                    \
@@ -68,6 +67,7 @@ struct gpu_program {
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout layout;
     VkPipeline pipeline;
+    VkPipelineBindPoint point;
 };
 
 /* Descriptor pools of one worker, one a frame slot; only that worker touches them. */

@@ -41,8 +41,9 @@ void tonemap(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
     struct gpu *gpu = &f->app->gpu;
-    if (gpu_bind(gpu, recorder, PROGRAM_TONEMAP, GPU_ARGS({f->constants}, {f->resolved}, {f->bloom, one_mip(0)})))
-        gpu->CmdDraw(hd_vk_commands(recorder), 3, 1, 0, 0);
+    if (gpu_bind(gpu, recorder, PROGRAM_TONEMAP,
+                 GPU_ARGS({f->constants}, {f->resolved}, {f->bloom, one_mip(0)}, {f->picture})))
+        gpu->CmdDispatch(hd_vk_commands(recorder), (f->app->width + 7) / 8, (f->app->height + 7) / 8, 1);
 }
 
 void read_back(hd_recorder *recorder, void *user)

@@ -15,9 +15,8 @@
 #include "mist_comp.h"
 #include "occlusion_blur_comp.h"
 #include "occlusion_comp.h"
-#include "screen_vert.h"
 #include "temporal_comp.h"
-#include "tonemap_frag.h"
+#include "tonemap_comp.h"
 
 /* One row a program. Its bindings are letters in the order of the shader's binding numbers: u uniform buffer, b storage
  * buffer, i storage image, n and l images read with the nearest and the linear sampler, s the shadow map. */
@@ -32,7 +31,7 @@ struct words {
     size_t bytes;
 };
 
-enum depth_use { DEPTH_NONE, DEPTH_WRITES, DEPTH_TESTS };
+enum depth_use { DEPTH_WRITES, DEPTH_TESTS };
 enum view { VIEW_EYE, VIEW_SUN, VIEW_MIRROR };
 
 static const struct program_row {
@@ -42,19 +41,15 @@ static const struct program_row {
     uint32_t color_count;
     enum depth_use depth;
     enum view view;
-    bool meshes; /* has vertex and instance attributes */
 } rows[PROGRAM_COUNT] = {
-    [PROGRAM_SHADOW] = {"u", .vertex = WORDS(depth_vert), .depth = DEPTH_WRITES, .view = VIEW_SUN, .meshes = true},
-    [PROGRAM_DEPTH] = {"u", .vertex = WORDS(depth_vert), .depth = DEPTH_WRITES, .meshes = true},
+    [PROGRAM_SHADOW] = {"u", .vertex = WORDS(depth_vert), .depth = DEPTH_WRITES, .view = VIEW_SUN},
+    [PROGRAM_DEPTH] = {"u", .vertex = WORDS(depth_vert), .depth = DEPTH_WRITES},
     [PROGRAM_GBUFFER] = {"u", .vertex = WORDS(geometry_vert), .fragment = WORDS(gbuffer_frag), .depth = DEPTH_TESTS,
-                         .meshes = true,
                          .colors = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R16G16B16A16_SFLOAT, VK_FORMAT_R16G16_SFLOAT},
                          .color_count = 3},
     [PROGRAM_MIRROR] = {"uus", .vertex = WORDS(geometry_vert), .fragment = WORDS(mirror_frag), .depth = DEPTH_WRITES,
-                        .view = VIEW_MIRROR, .meshes = true, .colors = {VK_FORMAT_R16G16B16A16_SFLOAT},
+                        .view = VIEW_MIRROR, .colors = {VK_FORMAT_R16G16B16A16_SFLOAT},
                         .color_count = 1},
-    [PROGRAM_TONEMAP] = {"unl", .vertex = WORDS(screen_vert), .fragment = WORDS(tonemap_frag),
-                         .colors = {VK_FORMAT_R8G8B8A8_UNORM}, .color_count = 1},
     [PROGRAM_OCCLUSION] = {"unni", .compute = WORDS(occlusion_comp)},
     [PROGRAM_OCCLUSION_BLUR] = {"unni", .compute = WORDS(occlusion_blur_comp)},
     [PROGRAM_CULL] = {"uunb", .compute = WORDS(cull_comp)},
@@ -64,6 +59,7 @@ static const struct program_row {
     [PROGRAM_TEMPORAL] = {"unnnli", .compute = WORDS(temporal_comp)},
     [PROGRAM_BLOOM_DOWN] = {"uli", .compute = WORDS(bloom_down_comp)},
     [PROGRAM_BLOOM_UP] = {"uli", .compute = WORDS(bloom_up_comp)},
+    [PROGRAM_TONEMAP] = {"unli", .compute = WORDS(tonemap_comp)},
 };
 
 const char *gpu_program_bindings(enum program_id program)
@@ -118,6 +114,7 @@ static hd_result create_compute(struct gpu *gpu, const struct program_row *row, 
                                                   .module = module,
                                                   .pName = "main"},
                                         .layout = program->layout};
+    program->point = VK_PIPELINE_BIND_POINT_COMPUTE;
     VkResult result = gpu->CreateComputePipelines(gpu->device, VK_NULL_HANDLE, 1, &info, NULL, &program->pipeline);
     gpu->DestroyShaderModule(gpu->device, module, NULL);
     return result == VK_SUCCESS ? HD_OK : HD_VULKAN;
@@ -141,14 +138,13 @@ static VkResult create_graphics(struct gpu *gpu, const struct program_row *row,
     VkVertexInputAttributeDescription attributes[10];
     const VkVertexInputBindingDescription bindings[] = {{0, sizeof(struct vertex), VK_VERTEX_INPUT_RATE_VERTEX},
                                                         {1, sizeof(struct instance), VK_VERTEX_INPUT_RATE_INSTANCE}};
-    VkPipelineVertexInputStateCreateInfo input = {.sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
-    if (row->meshes) {
-        input.vertexBindingDescriptionCount = 2;
-        input.pVertexBindingDescriptions = bindings;
-        input.vertexAttributeDescriptionCount =
-            row->fragment.words ? vertex_attributes(attributes) : vertex_attributes(attributes) - 5;
-        input.pVertexAttributeDescriptions = attributes;
-    }
+    uint32_t attribute_count = vertex_attributes(attributes);
+    VkPipelineVertexInputStateCreateInfo input = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO,
+        .vertexBindingDescriptionCount = 2,
+        .pVertexBindingDescriptions = bindings,
+        .vertexAttributeDescriptionCount = row->fragment.words ? attribute_count : attribute_count - 5,
+        .pVertexAttributeDescriptions = attributes};
     VkPipelineInputAssemblyStateCreateInfo assembly = {.sType =
                                                            VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
                                                        .topology = VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
@@ -156,7 +152,7 @@ static VkResult create_graphics(struct gpu *gpu, const struct program_row *row,
         .sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO, .viewportCount = 1, .scissorCount = 1};
     VkPipelineRasterizationStateCreateInfo raster = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_RASTERIZATION_STATE_CREATE_INFO,
-        .cullMode = row->meshes ? VK_CULL_MODE_BACK_BIT : VK_CULL_MODE_NONE,
+        .cullMode = VK_CULL_MODE_BACK_BIT,
         .frontFace = row->view == VIEW_MIRROR ? VK_FRONT_FACE_CLOCKWISE : VK_FRONT_FACE_COUNTER_CLOCKWISE,
         .depthBiasEnable = row->view == VIEW_SUN,
         .depthBiasSlopeFactor = -1.5f, /* away from the sun: depth is reversed */
@@ -164,7 +160,7 @@ static VkResult create_graphics(struct gpu *gpu, const struct program_row *row,
     VkPipelineMultisampleStateCreateInfo samples = {.sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
                                                     .rasterizationSamples = VK_SAMPLE_COUNT_1_BIT};
     VkPipelineDepthStencilStateCreateInfo depth = {.sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO,
-                                                   .depthTestEnable = row->depth != DEPTH_NONE,
+                                                   .depthTestEnable = VK_TRUE,
                                                    .depthWriteEnable = row->depth == DEPTH_WRITES,
                                                    .depthCompareOp = row->depth == DEPTH_TESTS ? VK_COMPARE_OP_EQUAL
                                                                                                : VK_COMPARE_OP_GREATER};
@@ -180,8 +176,7 @@ static VkResult create_graphics(struct gpu *gpu, const struct program_row *row,
     VkPipelineRenderingCreateInfo rendering = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
                                                .colorAttachmentCount = row->color_count,
                                                .pColorAttachmentFormats = row->colors,
-                                               .depthAttachmentFormat = row->depth != DEPTH_NONE ? VK_FORMAT_D32_SFLOAT
-                                                                                                 : VK_FORMAT_UNDEFINED};
+                                               .depthAttachmentFormat = VK_FORMAT_D32_SFLOAT};
     VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
                                          .pNext = &rendering,
                                          .stageCount = stage_count,
@@ -208,11 +203,12 @@ static hd_result create_drawing(struct gpu *gpu, const struct program_row *row, 
                                                   .stage = VK_SHADER_STAGE_VERTEX_BIT,
                                                   .module = vertex,
                                                   .pName = "main",
-                                                  .pSpecializationInfo = row->meshes ? &special : NULL},
+                                                  .pSpecializationInfo = &special},
                                                  {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
                                                   .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
                                                   .module = fragment,
                                                   .pName = "main"}};
+    program->point = VK_PIPELINE_BIND_POINT_GRAPHICS;
     VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
     if (vertex && (fragment || !row->fragment.words))
         result = create_graphics(gpu, row, stages, fragment ? 2 : 1, program);

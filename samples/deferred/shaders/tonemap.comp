@@ -2,10 +2,10 @@
 #extension GL_GOOGLE_include_directive : require
 // From light to the picture: a little sharpening, bloom, a vignette, a film-like curve over stops of light.
 #include "frame.glsl"
-layout(location = 0) in vec2 uv;
+layout(local_size_x = 8, local_size_y = 8) in;
 layout(set = 0, binding = 1) uniform sampler2D resolved;
 layout(set = 0, binding = 2) uniform sampler2D bloom;
-layout(location = 0) out vec4 picture;
+layout(set = 0, binding = 3, rgba8) uniform writeonly image2D picture;
 
 vec3 compress(vec3 c)
 {
@@ -39,12 +39,15 @@ vec3 film(vec3 c)
 
 void main()
 {
-    ivec2 pixel = ivec2(gl_FragCoord.xy);
+    ivec2 pixel = ivec2(gl_GlobalInvocationID.xy);
+    if (any(greaterThanEqual(pixel, ivec2(frame.size.xy))))
+        return;
+    vec2 uv = (vec2(pixel) + 0.5) * frame.size.zw;
     vec3 color = sharpened(pixel);
     color = mix(color, textureLod(bloom, uv, 0.0).rgb, 0.15);
     vec2 off = (uv - 0.5) * vec2(1.05, 0.95);
     color *= frame.sun_color.w * (1.0 - 0.75 * dot(off, off));
     vec3 shown = film(color);
     float dither = fract(52.9829189 * fract(dot(vec2(pixel), vec2(0.06711056, 0.00583715)))) - 0.5;
-    picture = vec4(shown + dither / 255.0, 1.0);
+    imageStore(picture, pixel, vec4(shown + dither / 255.0, 1.0));
 }
