@@ -47,7 +47,7 @@ static bool fits(const hd_plan_view *p, const hd_repair *r)
 /* Whether the added barrier joins the batch of the command before. */
 static bool joins(const hd_plan_view *p, const hd_repair *r)
 {
-    return r->kind == HD_REPAIR_ADD && r->command > p->submits[r->submit].command_begin &&
+    return r->kind == HD_REPAIR_ADD && r->value == 0 && r->command > p->submits[r->submit].command_begin &&
            p->commands[r->command - 1].kind == HD_COMMAND_BARRIER;
 }
 

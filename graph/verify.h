@@ -46,6 +46,7 @@ typedef struct hdi_vseg {
     uint32_t reads;                 /* uses that read since: list in read_use, read_next */
     uint32_t released;              /* release node under way, or HDI_NONE */
     uint32_t lost_node, lost_layout; /* the transition that threw content away, and from which layout; or HDI_NONE */
+    uint32_t lost_use;               /* the attachment that was not stored, or HDI_NONE */
     bool tenant;                    /* no alias has written since our last write */
 } hdi_vseg;
 
@@ -135,7 +136,8 @@ typedef struct hdi_vpair {
 void hdi_verify_mend_pair(hdi_verify *v, const hdi_vpair *pair);
 void hdi_verify_mend_layout(hdi_verify *v, uint32_t use, uint32_t seg, uint32_t layout);
 void hdi_verify_mend_owner(hdi_verify *v, uint32_t use, uint32_t node, uint32_t seg);
-void hdi_verify_mend_content(hdi_verify *v, uint32_t use, uint32_t seg);
+void hdi_verify_mend_old_layout(hdi_verify *v, uint32_t node, uint32_t seg);
+void hdi_verify_mend_content(hdi_verify *v, uint32_t res, uint32_t seg);
 void hdi_verify_mend_wait(hdi_verify *v, uint32_t wait, uint32_t submit);
 void hdi_verify_mend_place(hdi_verify *v, uint32_t entry, uint64_t bytes, uint64_t alignment);
 void hdi_verify_mend_end(hdi_verify *v, uint32_t res, uint32_t seg, uint32_t layout);

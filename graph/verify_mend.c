@@ -210,6 +210,8 @@ static void price_chain_in(const mender *m, uint32_t n, uint32_t before, price *
     if (x->kind == HV_WAIT || (x->flags & HV_ACQUIRE) || p->in <= 1)
         return;
     uint64_t bit = shared_bit(a->kind == HV_WAIT ? a->dst_far : a->dst_near, legal_on(v, x->queue));
+    if (a->flags && x->kind == HV_SIGNAL)
+        bit = HV_STAGE(HV_ALL_COMMANDS); /* what has no stage */
     if (bit)
         *p = (price){1, p->out, n, p->out_node, bit, 0, p->out_stages, p->out_access};
 }
@@ -221,6 +223,8 @@ static void price_chain_out(const mender *m, uint32_t n, uint32_t behind, price 
     if (x->kind == HV_SIGNAL || (x->flags & HV_RELEASE) || p->out <= 1)
         return;
     uint64_t bit = shared_bit(b->kind == HV_SIGNAL ? b->src_far : b->src_near, legal_on(v, x->queue));
+    if (b->flags && x->kind == HV_WAIT)
+        bit = HV_STAGE(HV_ALL_COMMANDS); /* what has no stage */
     if (bit)
         *p = (price){p->in, 1, p->in_node, n, p->in_stages, p->in_access, bit, 0};
 }
@@ -230,6 +234,7 @@ static void price_queue(const mender *m, uint32_t q)
 {
     const hdi_verify *v = m->v;
     uint32_t last = HDI_NONE, older = HDI_NONE; /* of another command than the last */
+    uint32_t moved = HDI_NONE;                  /* the last that has no stage */
     for (uint32_t n = v->queue_node[q]; n < v->queue_node[q + 1]; n++) {
         const hdi_vnode *x = &v->node[n];
         price *p = &m->prices[n];
@@ -240,12 +245,16 @@ static void price_queue(const mender *m, uint32_t q)
             price_direct_in(m, n, p);
         if (from != HDI_NONE)
             price_chain_in(m, n, from, p);
+        if (moved != HDI_NONE && x->kind == HV_SIGNAL)
+            price_chain_in(m, n, moved, p);
+        if (m->has[n] && x->flags)
+            moved = n;
         if (!m->has[n] || x->kind == HV_SIGNAL || !(x->dst_far & ~HV_STAGE(HV_OUT)))
             continue;
         older = last != HDI_NONE && v->node[last].command == x->command ? older : last;
         last = n;
     }
-    last = older = HDI_NONE;
+    last = older = moved = HDI_NONE;
     for (uint32_t n = v->queue_node[q + 1]; n-- > v->queue_node[q];) {
         const hdi_vnode *x = &v->node[n];
         price *p = &m->prices[n];
@@ -256,6 +265,10 @@ static void price_queue(const mender *m, uint32_t q)
             price_direct_out(m, n, p);
         if (to != HDI_NONE)
             price_chain_out(m, n, to, p);
+        if (moved != HDI_NONE && x->kind == HV_WAIT)
+            price_chain_out(m, n, moved, p);
+        if (m->gives[n] == 1 && x->flags)
+            moved = n;
         if (m->gives[n] != 1 || x->kind == HV_WAIT || !(x->src_far & ~HV_STAGE(HV_INTO)))
             continue;
         older = last != HDI_NONE && v->node[last].command == x->command ? older : last;
@@ -338,11 +351,25 @@ static void new_element(mender *m)
     uint32_t sy = c->y != HDI_NONE ? v->pass_submit[v->use_pass[c->y]] : v->node[c->yn].submit;
     hd_repair *r = &v->found.repair;
     *r = (hd_repair){.index = sx, .submit = sy, .command = HDI_NONE, .barrier = between(v, c)};
-    bool to_host = on_host(v, qy) && !on_host(v, qx) && c->x != HDI_NONE && c->memory;
-    if (qx == qy || (to_host && v->submit_signal[sx] != HDI_NONE)) {
+    bool to_host = false; /* the host waits for it, and lacks the barrier that shows it what was written */
+    for (uint32_t n = v->queue_node[qx]; n < v->queue_node[qx + 1] && on_host(v, qy) && c->y != HDI_NONE; n++) {
+        if (v->node[n].kind != HV_SIGNAL || !m->has[n] || !hdi_verify_node_before_use(v, n, c->y))
+            continue;
+        to_host = true;
+        if (!(v->node[n].src_far & HV_STAGE(HV_HOST))) { /* nor can it be shown through a signal without HOST */
+            r->kind = HD_REPAIR_SIGNAL_STAGES;
+            r->index = v->node[n].submit;
+            r->barrier = (hd_plan_barrier){.src_stages = HV_STAGE(HV_HOST)};
+            return;
+        }
+    }
+    if (qx == qy || to_host) {
         if (on_host(v, qx) || !r->barrier.src_stages || !r->barrier.dst_stages)
             return;
+        if (c->x != HDI_NONE && c->y != HDI_NONE && v->use_pass[c->x] == v->use_pass[c->y])
+            return;
         r->kind = HD_REPAIR_ADD;
+        r->value = c->x == HDI_NONE; /* elements of one command do not chain */
         r->submit = qx == qy ? sy : sx;
         r->command = qx != qy           ? v->p.submits[sx].command_begin + v->p.submits[sx].command_count
                      : c->y != HDI_NONE ? before_pass(v, v->use_pass[c->y])
@@ -402,7 +429,11 @@ void hdi_verify_mend_pair(hdi_verify *v, const hdi_vpair *pair)
         }
         if (best == HDI_NONE)
             new_element(&m);
-        else
+        uint32_t rx = pair->x != HDI_NONE ? v->d.use_res[pair->x] : v->node[pair->xn].resource;
+        uint32_t ry = pair->y != HDI_NONE ? v->d.use_res[pair->y] : v->node[pair->yn].resource;
+        if (best == HDI_NONE && v->found.repair.kind == HD_REPAIR_NONE && rx != ry) /* nothing orders them: apart */
+            hdi_verify_mend_place(v, v->plan_res[ry], v->p.resources[v->plan_res[ry]].bytes, 65536);
+        if (best != HDI_NONE)
             widen(&m, m.prices[best].in ? m.prices[best].in_node : m.prices[best].out_node, &m.prices[best]);
     }
     hdi_arena_keep(&v->arena, mark, NULL, 0);

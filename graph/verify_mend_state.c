@@ -154,30 +154,8 @@ static void add_at_end(hdi_verify *v, uint32_t submit, const hd_plan_barrier *b)
     r->barrier = *b;
 }
 
-/* Use wants a layout that the segment is not in. */
-void hdi_verify_mend_layout(hdi_verify *v, uint32_t use, uint32_t seg, uint32_t layout)
-{
-    const hdi_vseg *x = &v->seg[seg];
-    uint32_t res = v->d.use_res[use], queue = v->pass_queue[v->use_pass[use]];
-    if (v->p.queues[queue].kind == HD_QUEUE_HOST)
-        return;
-    if (x->write_node != HDI_NONE && x->reads == HDI_NONE) {
-        hd_plan_barrier b = v->p.barriers[v->node[x->write_node].barrier];
-        b.new_layout = layout;
-        if (!(v->node[x->write_node].flags & (HV_RELEASE | HV_ACQUIRE)) && v->node[x->write_node].queue == queue)
-            hdi_verify_change(v, v->node[x->write_node].barrier, &b);
-        if (v->found.repair.kind)
-            return;
-    }
-    hd_plan_barrier b = image_barrier(v, res, seg, queue);
-    b.old_layout = x->holder == HDI_NONE ? 0 : x->layout;
-    b.new_layout = layout;
-    b.range = range_for(v, use, seg);
-    set_destination(v, &b, use);
-    add_before(v, use, &b);
-}
-
-/* The submit of the last access of a segment on a queue of the family, or any earlier one of such a queue. */
+/* The submit of the last access of a segment on a queue of the family (HDI_NONE: of any), or any earlier one of such a
+ * queue. */
 static uint32_t last_submit(const hdi_verify *v, uint32_t seg, uint32_t family, uint32_t before)
 {
     const hdi_vseg *x = &v->seg[seg];
@@ -190,12 +168,75 @@ static uint32_t last_submit(const hdi_verify *v, uint32_t seg, uint32_t family, 
         uint32_t s = v->pass_submit[v->use_pass[v->read_use[r]]];
         last = last == HDI_NONE || s > last ? s : last;
     }
-    if (last != HDI_NONE && v->p.queues[v->p.submits[last].queue].family == family)
-        return last;
-    for (uint32_t s = before; s-- > 0;)
-        if (v->p.queues[v->p.submits[s].queue].family == family)
-            return s;
+    for (uint32_t s = last != HDI_NONE ? last + 1 : before, again = 0; again < 2; s = before, again++)
+        while (s-- > 0 && (again || s == last)) {
+            const hd_plan_queue *q = &v->p.queues[v->p.submits[s].queue];
+            if (q->kind != HD_QUEUE_HOST && (family == HDI_NONE || q->family == family))
+                return s;
+        }
     return HDI_NONE;
+}
+
+/* The family that must change a segment; HDI_NONE: any may. */
+static uint32_t holder_of(const hdi_verify *v, uint32_t res, uint32_t seg)
+{
+    return v->p.resources[v->plan_res[res]].flags & HD_PLAN_CONCURRENT ? HDI_NONE : v->seg[seg].owner;
+}
+
+/* A history whose two halves do not agree on how it enters: the one that its own entry says is right. */
+static bool mend_history(hdi_verify *v, uint32_t res, uint32_t seg, uint32_t layout)
+{
+    const hdi_vseg *x = &v->seg[seg];
+    uint32_t pair = v->d.res_pair[res], entry = v->plan_res[res];
+    bool first = x->write_use == HDI_NONE && x->write_node == HDI_NONE && x->reads == HDI_NONE;
+    if (!first || !(v->d.res_flags[res] & HDI_RES_HISTORY) || v->plan_res[pair] == HDI_NONE ||
+        v->p.resources[entry].final_layout != layout)
+        return false;
+    repair_of(v, HD_REPAIR_FINAL_LAYOUT, v->plan_res[pair])->value = layout;
+    return true;
+}
+
+/* Use wants a layout that the segment is not in. */
+void hdi_verify_mend_layout(hdi_verify *v, uint32_t use, uint32_t seg, uint32_t layout)
+{
+    const hdi_vseg *x = &v->seg[seg];
+    uint32_t res = v->d.use_res[use], pass = v->use_pass[use], queue = v->pass_queue[pass];
+    if (mend_history(v, res, seg, layout))
+        return;
+    if (x->write_node != HDI_NONE && x->reads == HDI_NONE &&
+        !(v->node[x->write_node].flags & (HV_RELEASE | HV_ACQUIRE))) {
+        hd_plan_barrier b = v->p.barriers[v->node[x->write_node].barrier];
+        b.new_layout = layout;
+        hdi_verify_change(v, v->node[x->write_node].barrier, &b);
+        return;
+    }
+    uint32_t submit = HDI_NONE;
+    bool host = v->p.queues[queue].kind == HD_QUEUE_HOST; /* a queue before it changes the layout */
+    if (host) {
+        submit = last_submit(v, seg, holder_of(v, res, seg), v->pass_submit[pass]);
+        if (submit == HDI_NONE)
+            return;
+        queue = v->p.submits[submit].queue;
+    }
+    hd_plan_barrier b = image_barrier(v, res, seg, queue);
+    b.old_layout = x->holder == HDI_NONE ? 0 : x->layout;
+    b.new_layout = layout;
+    b.range = range_for(v, use, seg);
+    set_destination(v, &b, use);
+    if (host)
+        add_at_end(v, submit, &b);
+    else
+        add_before(v, use, &b);
+}
+
+/* A barrier's old layout is another. */
+void hdi_verify_mend_old_layout(hdi_verify *v, uint32_t node, uint32_t seg)
+{
+    hd_plan_barrier to = v->p.barriers[v->node[node].barrier];
+    if (mend_history(v, to.resource, seg, to.old_layout))
+        return;
+    to.old_layout = v->seg[seg].layout;
+    hdi_verify_change(v, v->node[node].barrier, &to);
 }
 
 /* A barrier like b, with no families, on a queue of the family: one half of a transfer that forgot to say so. */
@@ -320,9 +361,9 @@ void hdi_verify_mend_owner(hdi_verify *v, uint32_t use, uint32_t node, uint32_t 
     }
 }
 
-/* Use reads what is undefined: the transition that threw it away keeps it, or the attachment that did not store it
- * stores, or the resource moves away from the one that took its bytes. */
-void hdi_verify_mend_content(hdi_verify *v, uint32_t use, uint32_t seg)
+/* A segment's content is undefined where it must not be: the transition that threw it away keeps it, or the attachment
+ * that did not store it stores, or the resource moves away from the one that took its bytes. */
+void hdi_verify_mend_content(hdi_verify *v, uint32_t res, uint32_t seg)
 {
     const hdi_vseg *x = &v->seg[seg];
     if (x->lost_node != HDI_NONE) {
@@ -331,19 +372,16 @@ void hdi_verify_mend_content(hdi_verify *v, uint32_t use, uint32_t seg)
         hdi_verify_change(v, v->node[x->lost_node].barrier, &b);
         return;
     }
-    if (x->write_use != HDI_NONE && v->use_lost[x->write_use] && v->use_scope[x->write_use] != HDI_NONE) {
-        const hd_plan_scope *scope = &v->p.scopes[v->use_scope[x->write_use]];
+    if (x->lost_use != HDI_NONE && v->use_scope[x->lost_use] != HDI_NONE) {
+        const hd_plan_scope *scope = &v->p.scopes[v->use_scope[x->lost_use]];
         uint32_t first = v->p.commands[scope->command_begin].index;
         for (uint32_t a = scope->attachment_begin; a < scope->attachment_begin + scope->attachment_count; a++)
-            if (v->d.use_res[v->d.pass_use_begin[first] + v->p.attachments[a].use] == v->d.use_res[x->write_use])
+            if (v->d.use_res[v->d.pass_use_begin[first] + v->p.attachments[a].use] == v->d.use_res[x->lost_use])
                 repair_of(v, HD_REPAIR_STORE, a)->value = 0;
         return;
     }
-    if (!x->tenant) {
-        uint32_t entry = v->plan_res[v->d.use_res[use]];
-        if (v->p.resources[entry].heap < v->p.heap_count)
-            hdi_verify_mend_place(v, entry, v->p.resources[entry].bytes, 65536);
-    }
+    if (v->alias_begin[res] != v->alias_begin[res + 1])
+        hdi_verify_mend_place(v, v->plan_res[res], v->p.resources[v->plan_res[res]].bytes, 65536);
 }
 
 /* To the end of its heap. */
@@ -385,12 +423,14 @@ void hdi_verify_mend_end(hdi_verify *v, uint32_t res, uint32_t seg, uint32_t lay
     bool same = true;
     for (uint32_t s = v->seg_begin[res]; s < v->seg_begin[res + 1]; s++)
         same &= v->seg[s].layout == x->layout;
-    if (!asked && same && x->layout && !(v->d.res_flags[res] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))) {
+    uint32_t pair = v->d.res_flags[res] & HDI_RES_HAS_HISTORY ? v->plan_res[v->d.res_pair[res]] : HDI_NONE;
+    bool alone = !(v->d.res_flags[res] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) ||
+                 (pair != HDI_NONE && v->p.resources[pair].final_layout == x->layout);
+    if (!asked && same && x->layout && alone) {
         repair_of(v, HD_REPAIR_FINAL_LAYOUT, entry)->value = x->layout;
         return;
     }
-    uint32_t family = x->owner == HDI_NONE ? v->p.queues[0].family : x->owner;
-    uint32_t submit = last_submit(v, seg, family, v->p.submit_count);
+    uint32_t submit = last_submit(v, seg, holder_of(v, res, seg), v->p.submit_count);
     if (submit == HDI_NONE)
         return;
     hd_plan_barrier b = image_barrier(v, res, seg, v->p.submits[submit].queue);

@@ -63,6 +63,8 @@ static void race_of_nodes(hdi_verify *v, uint32_t res, const hdi_vpair *c)
     uint32_t m = c->xn, n = c->yn;
     hdi_verify_about(v, hdi_verify_node_place(v, m), hdi_verify_node_place(v, n), res, v->node[m].resource);
     if (v->node[m].command == v->node[n].command) {
+        if (v->node[m].resource != res)
+            hdi_verify_mend_place(v, v->plan_res[res], v->p.resources[v->plan_res[res]].bytes, 65536);
         hdi_verify_fail(v, HD_RULE_EXECUTION, "layout: two barriers of one command (%u and %u) change resource %u '%s'",
                         v->node[m].barrier, v->node[n].barrier, res, hdi_verify_res_name(v, res));
         return;
@@ -155,7 +157,7 @@ static void take_memory(hdi_verify *v, uint32_t y, uint32_t n, uint32_t res, uin
             else
                 check_node(v, n, res, s, t);
             v->seg[t].tenant = false;
-            v->seg[t].holder = v->seg[t].lost_node = HDI_NONE;
+            v->seg[t].holder = v->seg[t].lost_node = v->seg[t].lost_use = HDI_NONE;
         }
     }
     v->seg[s].tenant = true;
@@ -235,7 +237,7 @@ static hd_result walk_use(hdi_verify *v, uint32_t u)
         if (info->reads && expect != HDI_NONE && seg->holder != expect) {
             hdi_verify_about(v, last_place(v, s), hdi_verify_use_place(v, u), res, res);
             if (seg->holder == HDI_NONE)
-                hdi_verify_mend_content(v, u, s);
+                hdi_verify_mend_content(v, res, s);
             if (seg->holder == HDI_NONE)
                 hdi_verify_fail(
                     v, HD_RULE_CONTENT,
@@ -257,6 +259,7 @@ static hd_result walk_use(hdi_verify *v, uint32_t u)
             seg->write_node = seg->reads = HDI_NONE;
             seg->holder = v->use_lost[u] ? HDI_NONE : p;
             seg->lost_node = HDI_NONE;
+            seg->lost_use = v->use_lost[u] ? u : HDI_NONE;
             continue;
         }
         if (v->read_count == v->read_capacity) { /* grown in the arena: doubling wastes at most as much again */
@@ -380,23 +383,6 @@ static void keep_owner(hdi_verify *v, uint32_t n, uint32_t s)
     }
 }
 
-/* The old layout is another: this barrier, or the halves of a history do not agree on how they enter. */
-static void mend_old_layout(hdi_verify *v, uint32_t n, uint32_t s)
-{
-    hd_plan_barrier to = v->p.barriers[v->node[n].barrier];
-    const hdi_vseg *seg = &v->seg[s];
-    uint32_t res = to.resource, pair = v->d.res_pair[res], entry = v->plan_res[res];
-    bool first = seg->write_use == HDI_NONE && seg->write_node == HDI_NONE && seg->reads == HDI_NONE;
-    if (first && v->d.res_flags[res] & HDI_RES_HISTORY && v->plan_res[pair] != HDI_NONE &&
-        v->p.resources[entry].final_layout == to.old_layout) {
-        v->found.repair = (hd_repair){
-            .kind = HD_REPAIR_FINAL_LAYOUT, .index = v->plan_res[pair], .command = HDI_NONE, .value = to.old_layout};
-        return;
-    }
-    to.old_layout = seg->layout;
-    hdi_verify_change(v, v->node[n].barrier, &to);
-}
-
 static void check_layouts(hdi_verify *v, uint32_t n, uint32_t s)
 {
     const hdi_vnode *node = &v->node[n];
@@ -405,7 +391,7 @@ static void check_layouts(hdi_verify *v, uint32_t n, uint32_t s)
     const char *name = hdi_verify_res_name(v, b->resource);
     if (b->old_layout && b->old_layout != seg->layout) {
         hdi_verify_about(v, last_place(v, s), hdi_verify_node_place(v, n), b->resource, b->resource);
-        mend_old_layout(v, n, s);
+        hdi_verify_mend_old_layout(v, n, s);
         hdi_verify_fail(
             v, HD_RULE_LAYOUT,
             "layout: barrier %u (queue %u, submit %u) takes resource %u '%s' from layout %u, but it is in %u",
@@ -478,7 +464,8 @@ static void start(hdi_verify *v)
                                    .write_node = HDI_NONE,
                                    .reads = HDI_NONE,
                                    .released = HDI_NONE,
-                                   .lost_node = HDI_NONE};
+                                   .lost_node = HDI_NONE,
+                                   .lost_use = HDI_NONE};
     }
 }
 
@@ -532,10 +519,14 @@ static void finish(hdi_verify *v)
                                 "final state: resource %u '%s' ends with family %u, the plan says %u", r->id, name,
                                 seg->owner, r->final_family);
             }
-            if (keeps && v->final_holder[s] != HDI_NONE && seg->holder != v->final_holder[s])
+            if (keeps && v->final_holder[s] != HDI_NONE && seg->holder != v->final_holder[s]) {
+                hdi_verify_about(v, last_place(v, s), v->found.second, r->id, r->id);
+                if (seg->holder == HDI_NONE)
+                    hdi_verify_mend_content(v, r->id, s);
                 hdi_verify_fail(v, HD_RULE_FINAL_STATE,
                                 "final state: resource %u '%s' does not end with the content of its last write", r->id,
                                 name);
+            }
         }
     }
 }

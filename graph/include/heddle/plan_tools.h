@@ -107,8 +107,9 @@ typedef enum hd_repair_kind {
     HD_REPAIR_WIDEN,          /* barrier `index` gets the masks of `barrier` too */
     HD_REPAIR_NARROW,         /* barrier `index` loses the masks of `barrier` */
     HD_REPAIR_CHANGE,         /* barrier `index` becomes `barrier` */
-    HD_REPAIR_ADD,            /* `barrier` joins the barriers right before command `command` of submit `submit`, or stands
-                               * there alone; `command` may be the end of the submit */
+    HD_REPAIR_ADD,            /* `barrier` joins the barriers right before command `command` of submit `submit`; with a
+                               * `value`, or where there are none, it stands there alone. `command` may be the end of the
+                               * submit */
     HD_REPAIR_WAIT_STAGES,    /* wait `index` gets barrier.dst_stages too */
     HD_REPAIR_SIGNAL_STAGES,  /* the signal of submit `index` gets barrier.src_stages too */
     HD_REPAIR_ADD_WAIT,       /* submit `submit` waits with barrier.dst_stages for submit `index`, which signals where it
