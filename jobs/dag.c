@@ -135,8 +135,7 @@ void hd_jobs_run_dag(hd_jobs *jobs, const hd_dag *dag, hd_node *nodes)
     }
     dag_run run = {.dag = dag, .nodes = nodes, .jobs = jobs};
     for (uint32_t n = 0; n < dag->node_count; n++) {
-        nodes[n].job = (hd_job){.fn = run_node, .user = &nodes[n], .name = dag->name,
-                                .critical = is_critical(dag, n)};
+        nodes[n].job = (hd_job){.fn = run_node, .user = &nodes[n], .name = dag->name, .critical = is_critical(dag, n)};
         nodes[n].dag = &run;
         hdi_store(pending_of(&nodes[n]), dag->pred_count[n], memory_order_relaxed);
     }

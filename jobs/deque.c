@@ -53,8 +53,7 @@ hd_job *hdi_deque_take(hdi_deque *deque)
             return job;
         /* The last job: whoever moves top has it. seq_cst to stay in one order with steal's; relaxed on failure, as
          * nothing is read through the value. */
-        if (!hdi_cas(&deque->top, &top, top + 1, memory_order_seq_cst,
-                                                     memory_order_relaxed))
+        if (!hdi_cas(&deque->top, &top, top + 1, memory_order_seq_cst, memory_order_relaxed))
             job = NULL;
         deque->top_seen = bottom + 1; /* either way somebody moved it there */
     }
@@ -75,8 +74,7 @@ hd_job *hdi_deque_steal(hdi_deque *deque)
     /* relaxed: bottom's acquire made the slot visible. It may already hold a later job if others stole in between, but
      * then the swap fails and the value is dropped. */
     hd_job *job = hdi_load(slot_of(deque, top), memory_order_relaxed);
-    if (!hdi_cas(&deque->top, &top, top + 1, memory_order_seq_cst,
-                                                 memory_order_relaxed))
+    if (!hdi_cas(&deque->top, &top, top + 1, memory_order_seq_cst, memory_order_relaxed))
         return NULL;
     return job;
 }

@@ -1,4 +1,4 @@
-/* Park and wake of jobs/pool.c, checked with spin: one submitter, two workers, two jobs. Every store and load is a step
+/* Park and wake of jobs/wake.c, checked with spin: one submitter, two workers, two jobs. Every store and load is a step
  * of its own, and the submitter's store to the deque's bottom sits in a store buffer until a fence or any later moment
  * drains it, as on x86 and on weaker machines.
  *

@@ -147,10 +147,18 @@ Test(warm, changes_no_result)
         hd_jobs *jobs = make_pool(1 + hdt_below(&random, 9));
         for (int i = 0; i < 200; i++) {
             switch (hdt_below(&random, 4)) {
-            case 0: hd_jobs_warm(jobs); break;
-            case 1: hd_jobs_rest(jobs); break;
-            case 2: hd_jobs_parallel_for(jobs, hdt_below(&random, 100), 1, nothing, NULL); break;
-            default: usleep(hdt_below(&random, 60)); break;
+            case 0:
+                hd_jobs_warm(jobs);
+                break;
+            case 1:
+                hd_jobs_rest(jobs);
+                break;
+            case 2:
+                hd_jobs_parallel_for(jobs, hdt_below(&random, 100), 1, nothing, NULL);
+                break;
+            default:
+                usleep(hdt_below(&random, 60));
+                break;
             }
         }
         hd_jobs_destroy(jobs);
