@@ -9,7 +9,7 @@
 #include "draw_vert.h"
 
 /* CPU time of recording on a real driver: passes of many draws each (push constants and a draw), by 1 worker and by
- * more. The GPU's time does not count: hd_vk_wait stands between the frames.
+ * more; with splits each pass is recorded in so many parts. The GPU's time does not count: hd_vk_wait stands between the frames.
  *
  * usage: bench_record [passes [draws [frames [splits [device]]]]]    default: 64 2000 40 1 0 */
 
@@ -29,7 +29,8 @@ static void draw(hd_recorder *recorder, void *user)
     const scene *s = user;
     const hdb_device *d = &s->device;
     VkCommandBuffer commands = hd_vk_commands(recorder);
-    uint32_t begin = 0, end = s->draws;
+    uint64_t part = hd_vk_part(recorder), parts = hd_vk_part_count(recorder);
+    uint32_t begin = (uint32_t)(s->draws * part / parts), end = (uint32_t)(s->draws * (part + 1) / parts);
     d->vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, s->pipeline);
     for (uint32_t i = begin; i < end; i++) {
         float place[4] = {(float)(i % 61) / 32.0f - 1.0f, (float)(i % 59) / 32.0f - 1.0f, 0.01f, 0.5f};
@@ -47,6 +48,7 @@ static void declare(scene *s, hd_graph *g, uint32_t passes)
         hd_graph_pass(g, &(hd_pass_desc){.name = "draws",
                                          .type = HD_PASS_GFX,
                                          .root = true,
+                                         .splits = s->splits,
                                          .record = draw,
                                          .user = s,
                                          .uses = HD_USES({target, HD_COLOR_WRITE})});

@@ -329,7 +329,7 @@ static inline void put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t 
     graph->pass_flags[pass] =
         (uint8_t)((desc->root ? HDI_PASS_ROOT : 0) | (desc->no_rendering ? HDI_PASS_NO_RENDERING : 0));
     graph->pass_cost[pass] = desc->cost_us > 0.0f ? desc->cost_us : 10.0f;
-    graph->pass_exec[pass] = (hdi_pass_exec){desc->name, desc->record, desc->user};
+    graph->pass_exec[pass] = (hdi_pass_exec){desc->name, desc->record, desc->user, desc->splits};
     graph->pass_count = pass + 1;
 }
 
@@ -340,7 +340,8 @@ HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
         return refuse(graph, desc, HD_INVALID_ARGUMENT);
     hd_result result = make_room(graph, (uint64_t)graph->pass_count + 1, (uint64_t)graph->use_count + desc->use_count);
     if (result == HD_OK && ((uint32_t)desc->type > HD_PASS_HOST || (uint32_t)desc->pin > HD_PIN_TRANSFER ||
-                            !(desc->cost_us >= 0.0f) || (!desc->uses && desc->use_count)))
+                            !(desc->cost_us >= 0.0f) || desc->splits > HD_MAX_SPLITS ||
+                            (!desc->uses && desc->use_count)))
         result = HD_INVALID_ARGUMENT;
     if (result != HD_OK)
         return refuse(graph, desc, result);
@@ -355,7 +356,8 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
     uint32_t pass = graph->pass_count, first = graph->use_count;
     if (HDI_UNLIKELY(graph->error.result != HD_OK || !desc || pass >= graph->capacity.pass ||
                      desc->use_count > graph->capacity.use - first || (uint32_t)desc->type >= HD_PASS_HOST ||
-                     desc->pin != HD_PIN_NONE || !(desc->cost_us >= 0.0f) || (!desc->uses && desc->use_count)))
+                     desc->pin != HD_PIN_NONE || !(desc->cost_us >= 0.0f) || desc->splits > HD_MAX_SPLITS ||
+                     (!desc->uses && desc->use_count)))
         return odd_pass(graph, desc);
     put_pass(graph, desc, pass);
     uintptr_t rare;

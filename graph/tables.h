@@ -28,6 +28,7 @@ typedef struct hdi_pass_exec {
     const char *name;
     hd_record_fn record;
     void *user;
+    uint32_t splits; /* 0: one call, like 1 */
 } hdi_pass_exec;
 
 /* Cold columns of a resource, together. Up to the name without padding: the plan cache compares that part as words. */

@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -5,15 +6,17 @@
 #include "vk_fixture.h"
 
 /* Frames recorded by many workers beside the host thread, for ThreadSanitizer: views asked for by all passes at once,
- * several frames in flight, host passes that read what the last frame's host pass wrote through the device. Without
- * validation: the layer's own threads are not built for it. */
+ * several frames in flight, host passes that read what the last frame's host pass wrote through the device, passes that
+ * several workers record in parts inside of one scope. Without validation: the layer's own threads are not built for
+ * it. */
 
-enum { PASSES = 64, FRAMES = 60, WORDS = 1024 };
+enum { PASSES = 64, FRAMES = 60, WORDS = 1024, PARTS = 64 / 5 * (1 + 1 + 2 + 3 + 4) + 1 + 1 + 2 + 3 };
 
 typedef struct frame_data {
     hd_vk_info info;
     hd_resource image, up, down;
     uint32_t frame, bad, runs;
+    atomic_uint parts;
 } frame_data;
 
 static void look(hd_recorder *recorder, void *user)
@@ -23,6 +26,7 @@ static void look(hd_recorder *recorder, void *user)
     VkImageView whole = hd_vk_view(recorder, d->image, NULL), one = hd_vk_view(recorder, d->image, &range);
     if (!whole || !one || whole == one || !hd_vk_commands(recorder))
         printf("no view\n");
+    atomic_fetch_add_explicit(&d->parts, 1, memory_order_relaxed);
 }
 
 static void write_words(hd_recorder *recorder, void *user)
@@ -63,6 +67,7 @@ static hd_result declare(hd_graph *g, frame_data *d)
     for (uint32_t p = 0; p < PASSES; p++)
         hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_GFX,
                                          .root = true,
+                                         .splits = p % 5,
                                          .record = look,
                                          .user = d,
                                          .uses = HD_USES({d->image, p ? HD_COLOR_RW : HD_COLOR_WRITE})});
@@ -107,7 +112,7 @@ static uint32_t run(uint32_t workers, uint32_t frames_in_flight)
             result = hd_vk_wait(vk);
         bad = result != HD_OK;
         for (uint32_t f = 0; f < FRAMES; f++)
-            bad += frames[f].bad != 0 || frames[f].runs != 1;
+            bad += frames[f].bad != 0 || frames[f].runs != 1 || frames[f].parts != PARTS;
     }
     hd_vk_destroy(vk);
     hd_graph_destroy(graph);

@@ -81,6 +81,15 @@ static bool fill_locked(const hdi_vk_frame *frame, uint32_t pass, uint32_t use, 
     return true;
 }
 
+uint32_t hdi_cap_groups(uint32_t count)
+{
+    hdi_cap_lock();
+    uint32_t first = hdi_cap.groups + 1;
+    hdi_cap.groups += count;
+    hdi_cap_unlock();
+    return first;
+}
+
 void hdi_cap_mark_pass(const hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass)
 {
     const hdi_decl *decl = &frame->decl;
@@ -91,7 +100,7 @@ void hdi_cap_mark_pass(const hdi_vk_frame *frame, VkCommandBuffer commands, uint
         if (c->label_count < HDI_CAP_LABELS)
             c->labels[c->label_count] = hdi_cap_string_locked(name ? name : "");
         c->label_count++;
-        c->group = ++hdi_cap.groups;
+        c->group = frame->first_group + pass; /* that of all its parts */
         hd_stream_command *command = hdi_cap_command_locked(c, HD_STREAM_ACCESS, "pass");
         for (uint32_t u = decl->pass_use_begin[pass]; command && u < decl->pass_use_begin[pass + 1]; u++) {
             hd_stream_access access, *slot;

@@ -14,6 +14,8 @@ typedef struct hdi_cap_uses {
 
 void hdi_cap_mark_queue(VkQueue queue, uint32_t kind, uint32_t family);
 void hdi_cap_mark_frame(uint64_t frame);
+/* Numbers of groups for so many passes, the first of them. */
+uint32_t hdi_cap_groups(uint32_t count);
 void hdi_cap_mark_pass(const struct hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass);
 void hdi_cap_mark_pass_end(VkCommandBuffer commands);
 /* A host pass: what it declares, kept in the arena of the frame's slot; and that it runs now. */

@@ -196,6 +196,8 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
         hdi_cap_mark_frame(vk->frame);
     hdi_vk_frame frame = {
         .vk = vk, .slot = slot, .graph = graph, .decl = hdi_graph_decl(graph), .plan = hd_plan_read(plan)};
+    if (vk->captured)
+        frame.first_group = hdi_cap_groups(frame.plan.pass_count);
     result = run(&frame);
     if (result == HD_OK) {
         hdi_vk_commit_pairs(&frame);

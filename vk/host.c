@@ -42,7 +42,7 @@ static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t fra
     for (uint32_t p = 0; p < submit->pass_count && !lost(vk); p++) {
         hdi_vk_host_pass *pass = &submit->passes[p];
         pass->begin_ns = vk->times ? hdi_clock_ns() : 0;
-        hd_recorder recorder = {.host = pass, .vk = vk, .worker = HD_NONE, .frame_index = frame};
+        hd_recorder recorder = {.host = pass, .vk = vk, .worker = HD_NONE, .part_count = 1, .frame_index = frame};
         if (vk->captured)
             hdi_cap_mark_host_pass(&pass->captured);
         if (pass->record)

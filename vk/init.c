@@ -165,9 +165,9 @@ static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round)
         if (round == 0 ? by != q : !acquires)
             continue;
         if (!pool) {
-            pool = hdi_vk_pool_take(vk, frame->slot, vk->queues[q].family_index, &result);
+            pool = hdi_vk_pool_take(vk, frame->slot, hdi_vk_pool_kind(vk->queues[q].family_index, false), &result);
             if (pool)
-                result = hdi_vk_pool_begin(vk, pool, &commands);
+                result = hdi_vk_pool_begin(vk, pool, NULL, &commands);
             if (result != HD_OK)
                 break;
         }

@@ -4,20 +4,24 @@
 
 #include "alloc.h"
 
-/* Command pools of a frame slot, reset whole when the slot comes round again. A batch takes a free pool of its family
- * and gives it back when it is recorded: so there are as many pools as batches were ever recorded at once, each used by
- * one thread at a time, even when a record callback waits for jobs and its thread picks up another batch meanwhile. */
+/* Command pools of a frame slot, reset whole when the slot comes round again. A batch or strand takes a free pool of
+ * its kind (family and level) and gives it back when it is recorded: so each is used by one thread at a time, even when
+ * a record callback waits for jobs and its thread picks up another batch meanwhile.
+ *
+ * Which worker records what differs from frame to frame, and steady frames must make nothing: so a pool hands out a
+ * fixed number k of command buffers, and there are as many pools as could ever be needed. Of those that do not serve
+ * one of w workers' n buffers, all but at_once - 1 are used up, and these are fewer than n / k. */
 
-static hd_result make_pool(hd_vk *vk, hdi_vk_slot *slot, uint32_t family_index, hdi_vk_pool **out)
+static hd_result make_pool(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, hdi_vk_pool **out)
 {
     hdi_vk_pool *pool = hdi_alloc(&vk->allocator, sizeof(*pool), 64);
     if (!pool)
         return HD_OUT_OF_MEMORY;
-    *pool = (hdi_vk_pool){.family_index = family_index};
+    *pool = (hdi_vk_pool){.kind = kind};
     VkCommandPoolCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
         .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
-        .queueFamilyIndex = vk->families[family_index],
+        .queueFamilyIndex = vk->families[kind / 2],
     };
     hd_result result =
         hdi_vk_result(vk, vk->fn.vkCreateCommandPool(vk->device, &info, NULL, &pool->pool), "vkCreateCommandPool");
@@ -31,51 +35,83 @@ static hd_result make_pool(hd_vk *vk, hdi_vk_slot *slot, uint32_t family_index, 
     return HD_OK;
 }
 
-hdi_vk_pool *hdi_vk_pool_take(hd_vk *vk, hdi_vk_slot *slot, uint32_t family_index, hd_result *result)
+static hd_result grow_pool(hd_vk *vk, hdi_vk_pool *pool, uint32_t count)
+{
+    if (count <= pool->buffer_count)
+        return HD_OK;
+    hd_result result =
+        hdi_grow(&vk->allocator, (void **)&pool->buffers, &pool->buffer_capacity, count, sizeof(*pool->buffers));
+    if (result != HD_OK)
+        return result;
+    VkCommandBufferAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = pool->pool,
+        .level = pool->kind % 2 ? VK_COMMAND_BUFFER_LEVEL_SECONDARY : VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+        .commandBufferCount = count - pool->buffer_count,
+    };
+    result = hdi_vk_result(vk, vk->fn.vkAllocateCommandBuffers(vk->device, &info, &pool->buffers[pool->buffer_count]),
+                           "vkAllocateCommandBuffers");
+    if (result == HD_OK)
+        pool->buffer_count = count;
+    return result;
+}
+
+hd_result hdi_vk_pools_need(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, uint32_t buffers, uint32_t at_once)
+{
+    at_once = at_once < buffers ? at_once : buffers;
+    uint32_t each = at_once <= 1 ? buffers : buffers / at_once + 1, need = at_once - 1 + (buffers + each - 1) / each;
+    uint32_t have = 0;
+    for (const hdi_vk_pool *pool = slot->pools; pool; pool = pool->next)
+        have += pool->kind == kind;
+    hd_result result = HD_OK;
+    for (hdi_vk_pool *made; have < need && result == HD_OK; have++)
+        result = make_pool(vk, slot, kind, &made);
+    slot->free_pools[kind] = NULL;
+    for (hdi_vk_pool *pool = slot->pools; pool && result == HD_OK; pool = pool->next) {
+        if (pool->kind != kind)
+            continue;
+        result = grow_pool(vk, pool, pool->buffer_used + each);
+        pool->free = slot->free_pools[kind];
+        slot->free_pools[kind] = pool;
+    }
+    return result;
+}
+
+hdi_vk_pool *hdi_vk_pool_take(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, hd_result *result)
 {
     *result = HD_OK;
     pthread_mutex_lock(&vk->pool_lock);
-    hdi_vk_pool *pool = slot->free_pools[family_index];
+    hdi_vk_pool *pool = slot->free_pools[kind];
     if (pool)
-        slot->free_pools[family_index] = pool->free;
+        slot->free_pools[kind] = pool->free;
     else
-        *result = make_pool(vk, slot, family_index, &pool);
+        *result = make_pool(vk, slot, kind, &pool);
     pthread_mutex_unlock(&vk->pool_lock);
     return pool;
 }
 
 void hdi_vk_pool_give(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_pool *pool)
 {
+    if (pool->buffer_used >= pool->buffer_count)
+        return; /* used up */
     pthread_mutex_lock(&vk->pool_lock);
-    pool->free = slot->free_pools[pool->family_index];
-    slot->free_pools[pool->family_index] = pool;
+    pool->free = slot->free_pools[pool->kind];
+    slot->free_pools[pool->kind] = pool;
     pthread_mutex_unlock(&vk->pool_lock);
 }
 
-hd_result hdi_vk_pool_begin(hd_vk *vk, hdi_vk_pool *pool, VkCommandBuffer *out)
+hd_result hdi_vk_pool_begin(hd_vk *vk, hdi_vk_pool *pool, const VkCommandBufferInheritanceInfo *inheritance,
+                            VkCommandBuffer *out)
 {
-    if (pool->buffer_used == pool->buffer_count) {
-        hd_result result = hdi_grow(&vk->allocator, (void **)&pool->buffers, &pool->buffer_capacity,
-                                    pool->buffer_count + 1, sizeof(*pool->buffers));
-        if (result != HD_OK)
-            return result;
-        VkCommandBufferAllocateInfo info = {
-            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-            .commandPool = pool->pool,
-            .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-            .commandBufferCount = 1,
-        };
-        result =
-            hdi_vk_result(vk, vk->fn.vkAllocateCommandBuffers(vk->device, &info, &pool->buffers[pool->buffer_count]),
-                          "vkAllocateCommandBuffers");
-        if (result != HD_OK)
-            return result;
-        pool->buffer_count++;
-    }
+    hd_result result = grow_pool(vk, pool, pool->buffer_used + 1);
+    if (result != HD_OK)
+        return result;
     *out = pool->buffers[pool->buffer_used++];
     VkCommandBufferBeginInfo begin = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT |
+                 (inheritance && inheritance->pNext ? VK_COMMAND_BUFFER_USAGE_RENDER_PASS_CONTINUE_BIT : 0u),
+        .pInheritanceInfo = inheritance,
     };
     return hdi_vk_result(vk, vk->fn.vkBeginCommandBuffer(*out, &begin), "vkBeginCommandBuffer");
 }
@@ -105,8 +141,8 @@ hd_result hdi_vk_slot_reset(hd_vk *vk, hdi_vk_slot *slot)
         if (pool->buffer_used && result == HD_OK)
             result = hdi_vk_result(vk, vk->fn.vkResetCommandPool(vk->device, pool->pool, 0), "vkResetCommandPool");
         pool->buffer_used = 0;
-        pool->free = slot->free_pools[pool->family_index];
-        slot->free_pools[pool->family_index] = pool;
+        pool->free = slot->free_pools[pool->kind];
+        slot->free_pools[pool->kind] = pool;
     }
     for (uint32_t i = 0; i < slot->event_count && result == HD_OK; i++)
         result = hdi_vk_result(vk, vk->fn.vkResetEvent(vk->device, slot->events[i]), "vkResetEvent");

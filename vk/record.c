@@ -3,113 +3,15 @@
 #include "alloc.h"
 #include "clock.h"
 
-/* Records a plan: the commands of each submit are cut into batches of consecutive commands, each batch is one job and
- * one primary command buffer, and the submit lists its command buffers in order. Cutting is free for correctness,
- * because submission order runs through command buffers. A worker gets about three batches, so that uneven passes even
- * out; one worker gets one command buffer a submit.
- *
- * A rendering scope stays in one batch. Suspending and resuming it could cut it too, and was tried: the pictures were
- * right, but validation layers of 1.3.239 take a command buffer that both resumes and suspends for one that only
- * resumes, and report the next one. */
+/* Records the batches and strands that cut.c made of a plan. Workers take them from one list, the dearest first; who
+ * records the last strand of a batch goes on with the batch, which executes them. One worker records everything in the
+ * plan's order into one command buffer a submit, all parts of a pass one after another. */
 
 void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result)
 {
     int none = HD_OK;
     atomic_compare_exchange_strong_explicit(&slot->failure, &none, (int)result, memory_order_relaxed,
                                             memory_order_relaxed);
-}
-
-static bool is_host(const hdi_vk_frame *frame, uint32_t submit)
-{
-    return frame->plan.queues[frame->plan.submits[submit].queue].kind == HD_QUEUE_HOST;
-}
-
-static bool waits_for_host(const hdi_vk_frame *frame, uint32_t s)
-{
-    const hd_plan_submit *submit = &frame->plan.submits[s];
-    uint32_t host = frame->vk->queue_count;
-    uint32_t q = frame->queue_of[submit->queue];
-    if (frame->join_values[(size_t)s * (host + 1) + host] ||
-        (frame->vk->fresh[q] && frame->ends.first[q] == s && frame->vk->queues[host].base))
-        return true;
-    for (uint32_t w = 0; w < submit->wait_count; w++) {
-        if (frame->plan.queues[frame->plan.waits[submit->wait_begin + w].queue].kind == HD_QUEUE_HOST)
-            return true;
-    }
-    return false;
-}
-
-/* ---- cutting ---- */
-
-static uint32_t grain_of(const hdi_vk_frame *frame)
-{
-    uint32_t workers = hd_jobs_worker_count(frame->vk->jobs);
-    if (workers <= 1)
-        return UINT32_MAX;
-    uint32_t grain = frame->plan.pass_count / (3 * workers) + 1;
-    return grain < 16 ? grain : 16;
-}
-
-/* The first scope that begins at or behind a command. */
-static uint32_t scope_from(const hdi_vk_frame *frame, uint32_t command)
-{
-    uint32_t low = 0, high = frame->plan.scope_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (frame->plan.scopes[middle].command_begin < command)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Batches of one submit; out null: only counts them. A scope stays in one command buffer. */
-static uint32_t cut(const hdi_vk_frame *frame, uint32_t s, uint32_t grain, hdi_vk_batch *out)
-{
-    const hd_plan_submit *submit = &frame->plan.submits[s];
-    bool after_host = waits_for_host(frame, s);
-    uint32_t count = 0, begin = 0, passes = 0, scope = scope_from(frame, submit->command_begin), inside = 0;
-    for (uint32_t c = 0; c <= submit->command_count; c++) {
-        bool end = c == submit->command_count;
-        bool pass = !end && frame->plan.commands[submit->command_begin + c].kind == HD_COMMAND_PASS;
-        if (end ? c > begin || (count == 0 && after_host) : pass && passes >= grain && inside == 0) {
-            if (out)
-                out[count] =
-                    (hdi_vk_batch){.submit = s, .command_begin = submit->command_begin + begin, .command_count = c - begin, .after_host = after_host && count == 0};
-            count++;
-            begin = c;
-            passes = 0;
-        }
-        passes += pass;
-        if (scope < frame->plan.scope_count && frame->plan.scopes[scope].command_begin == submit->command_begin + c)
-            inside = frame->plan.scopes[scope++].command_count;
-        inside -= inside != 0; /* what is left of the scope behind this command */
-    }
-    return count;
-}
-
-static hd_result cut_all(hdi_vk_frame *frame)
-{
-    hdi_arena *arena = &frame->slot->arena;
-    uint32_t submit_count = frame->plan.submit_count, grain = grain_of(frame);
-    frame->submit_batch_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)submit_count + 1);
-    if (!frame->submit_batch_begin)
-        return HD_OUT_OF_MEMORY;
-    frame->batch_count = 0;
-    for (uint32_t s = 0; s < submit_count; s++) {
-        frame->submit_batch_begin[s] = frame->batch_count;
-        frame->batch_count += is_host(frame, s) ? 0 : cut(frame, s, grain, NULL);
-    }
-    frame->submit_batch_begin[submit_count] = frame->batch_count;
-    frame->batches = HDI_ARENA_ARRAY(arena, hdi_vk_batch, frame->batch_count);
-    if (!frame->batches)
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t s = 0; s < submit_count; s++) {
-        if (!is_host(frame, s))
-            cut(frame, s, grain, frame->batches + frame->submit_batch_begin[s]);
-    }
-    return HD_OK;
 }
 
 /* Events exist, and no event's batch is larger than one command takes. */
@@ -149,45 +51,140 @@ static hd_result enter_scope(hdi_vk_frame *frame, VkCommandBuffer commands, uint
     hd_result result = HD_OK;
     if (at->next < frame->plan.scope_count && frame->plan.scopes[at->next].command_begin == command) {
         const hd_plan_scope *scope = &frame->plan.scopes[at->next++];
-        result = hdi_vk_begin_rendering(frame, commands, scope, &at->area);
+        result = hdi_vk_begin_rendering(frame, commands, scope, 0, &at->area);
         at->left = result == HD_OK ? scope->command_count : 0;
     }
-    if (at->left)
-        reset_area(frame->vk, commands, &at->area);
     return result;
+}
+
+static void begin_label(const hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass)
+{
+    const char *name = frame->decl.pass_exec[pass].name;
+    VkDebugUtilsLabelEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = name};
+    if (frame->vk->labels && name)
+        frame->vk->fn.vkCmdBeginDebugUtilsLabelEXT(commands, &info);
+}
+
+static void end_label(const hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass)
+{
+    if (frame->vk->labels && frame->decl.pass_exec[pass].name)
+        frame->vk->fn.vkCmdEndDebugUtilsLabelEXT(commands);
+}
+
+/* One call of a pass's callback. area: of the scope that it is in, or null. */
+static void record_part(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, uint32_t worker, uint32_t part,
+                        uint32_t part_count, const VkRect2D *area)
+{
+    const hdi_pass_exec *exec = &frame->decl.pass_exec[pass];
+    if (area)
+        reset_area(frame->vk, commands, area);
+    if (frame->vk->captured)
+        hdi_cap_mark_pass(frame, commands, pass);
+    hd_recorder recorder = {.frame = frame,
+                            .vk = frame->vk,
+                            .commands = commands,
+                            .pass = pass,
+                            .worker = worker,
+                            .part = part,
+                            .part_count = part_count,
+                            .frame_index = frame->vk->frame};
+    if (exec->record)
+        exec->record(&recorder, exec->user);
+    if (frame->vk->captured)
+        hdi_cap_mark_pass_end(commands);
 }
 
 static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t command, uint32_t queue,
                              uint32_t worker, scope_cursor *at)
 {
-    hd_vk *vk = frame->vk;
     uint32_t pass = frame->plan.commands[command].index;
-    const hdi_pass_exec *exec = &frame->decl.pass_exec[pass];
-    bool label = vk->labels && exec->name;
-    if (label) {
-        VkDebugUtilsLabelEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = exec->name};
-        vk->fn.vkCmdBeginDebugUtilsLabelEXT(commands, &info);
-    }
+    uint32_t splits = frame->decl.pass_exec[pass].splits, part_count = splits > 1 ? splits : 1;
+    begin_label(frame, commands, pass);
     if (frame->slot->timed)
         hdi_vk_timing_stamp(frame, commands, queue, pass, 0);
     hd_result result = enter_scope(frame, commands, command, at);
-    if (vk->captured)
-        hdi_cap_mark_pass(frame, commands, pass);
-    if (result == HD_OK && exec->record) {
-        hd_recorder recorder = {
-            .frame = frame, .vk = vk, .commands = commands, .pass = pass, .worker = worker, .frame_index = vk->frame};
-        exec->record(&recorder, exec->user);
-    }
-    if (vk->captured)
-        hdi_cap_mark_pass_end(commands);
+    for (uint32_t part = 0; part < part_count && result == HD_OK; part++)
+        record_part(frame, commands, pass, worker, part, part_count, at->left ? &at->area : NULL);
     if (at->left && --at->left == 0)
-        vk->fn.vkCmdEndRendering(commands);
+        frame->vk->fn.vkCmdEndRendering(commands);
     if (frame->slot->timed)
         hdi_vk_timing_stamp(frame, commands, queue, pass, 1);
-    if (label)
-        vk->fn.vkCmdEndDebugUtilsLabelEXT(commands);
+    end_label(frame, commands, pass);
     return result;
 }
+
+/* ---- strands ---- */
+
+static uint32_t queue_of_batch(const hdi_vk_frame *frame, const hdi_vk_batch *batch)
+{
+    return frame->queue_of[frame->plan.submits[batch->submit].queue];
+}
+
+/* Timestamps of the scope's first and last pass stand around the scope, those of split passes outside of scopes around
+ * the parts; these are of the passes between. */
+static hd_result record_strand(hdi_vk_frame *frame, hdi_vk_strand *strand, hdi_vk_pool *pool, uint32_t worker)
+{
+    hd_vk *vk = frame->vk;
+    const hd_plan_scope *scope = strand->scope == HD_NONE ? NULL : &frame->plan.scopes[strand->scope];
+    hdi_vk_inherited inherited = {.info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
+    VkRect2D area;
+    if (scope)
+        hdi_vk_inherit_rendering(frame, scope, &inherited, &area);
+    VkCommandBuffer *commands = &strand->made.commands;
+    hd_result result = hdi_vk_pool_begin(vk, pool, &inherited.info, commands);
+    if (result != HD_OK)
+        return result;
+    uint32_t queue = queue_of_batch(frame, &frame->batches[strand->batch]), parts = strand->part_count;
+    for (uint32_t c = strand->command_begin; c < strand->command_begin + strand->command_count; c++) {
+        uint32_t pass = frame->plan.commands[c].index;
+        bool stamps = scope && frame->slot->timed;
+        begin_label(frame, *commands, pass);
+        if (stamps && strand->part == 0 && c != scope->command_begin)
+            hdi_vk_timing_stamp(frame, *commands, queue, pass, 0);
+        record_part(frame, *commands, pass, worker, strand->part, parts ? parts : 1, scope ? &area : NULL);
+        if (stamps && (parts == 0 || strand->part + 1 == parts) && c + 1 != scope->command_begin + scope->command_count)
+            hdi_vk_timing_stamp(frame, *commands, queue, pass, 1);
+        end_label(frame, *commands, pass);
+    }
+    return hdi_vk_result(vk, vk->fn.vkEndCommandBuffer(*commands), "vkEndCommandBuffer");
+}
+
+/* Executes the strands from *strand on that make up one scope, or one pass outside of all. Returns how many commands
+ * these are. */
+static uint32_t execute_strands(hdi_vk_frame *frame, const hdi_vk_batch *batch, uint32_t *strand, hd_result *result)
+{
+    enum { AT_ONCE = 32 };
+    hd_vk *vk = frame->vk;
+    VkCommandBuffer commands = batch->made.commands, executed[AT_ONCE];
+    const hdi_vk_strand *first = &frame->strands[*strand];
+    const hd_plan_scope *scope = first->scope == HD_NONE ? NULL : &frame->plan.scopes[first->scope];
+    uint32_t queue = queue_of_batch(frame, batch), begin = first->command_begin;
+    uint32_t end = scope ? begin + scope->command_count : begin + 1, count = 0;
+    VkRect2D area;
+    if (frame->slot->timed)
+        hdi_vk_timing_stamp(frame, commands, queue, frame->plan.commands[begin].index, 0);
+    if (scope)
+        *result =
+            hdi_vk_begin_rendering(frame, commands, scope, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT, &area);
+    if (*result != HD_OK)
+        return 0;
+    for (; *strand < batch->strand_begin + batch->strand_count && frame->strands[*strand].command_begin < end;
+         ++*strand) {
+        if (count == AT_ONCE) {
+            vk->fn.vkCmdExecuteCommands(commands, count, executed);
+            count = 0;
+        }
+        executed[count++] = frame->strands[*strand].made.commands;
+    }
+    vk->fn.vkCmdExecuteCommands(commands, count, executed);
+    if (scope)
+        vk->fn.vkCmdEndRendering(commands);
+    if (frame->slot->timed)
+        hdi_vk_timing_stamp(frame, commands, queue, frame->plan.commands[end - 1].index, 1);
+    return end - begin;
+}
+
+/* ---- batches ---- */
 
 /* The semaphore of a host pass orders, but what the host wrote after the submit reaches the device only by this. */
 static void show_host_writes(const hdi_vk_frame *frame, VkCommandBuffer commands)
@@ -221,55 +218,118 @@ static void join_frames(const hdi_vk_frame *frame, VkCommandBuffer commands, con
 static hd_result record_commands(hdi_vk_frame *frame, hdi_vk_batch *batch, uint32_t worker)
 {
     hd_result result = HD_OK;
+    VkCommandBuffer commands = batch->made.commands;
     if (batch->after_host)
-        show_host_writes(frame, batch->commands);
-    uint32_t queue = frame->queue_of[frame->plan.submits[batch->submit].queue];
-    scope_cursor at = {.next = scope_from(frame, batch->command_begin)};
-    for (uint32_t c = batch->command_begin; c < batch->command_begin + batch->command_count && result == HD_OK; c++) {
+        show_host_writes(frame, commands);
+    uint32_t queue = queue_of_batch(frame, batch), strand = batch->strand_begin, end = strand + batch->strand_count;
+    scope_cursor at = {.next = hdi_vk_scope_from(frame, batch->command_begin)};
+    uint32_t c = batch->command_begin;
+    while (c < batch->command_begin + batch->command_count && result == HD_OK) {
+        uint32_t done = 1;
         if (frame->before[c])
-            join_frames(frame, batch->commands, &frame->joins[frame->before[c] - 1]);
-        if (frame->plan.commands[c].kind == HD_COMMAND_PASS)
-            result = record_pass(frame, batch->commands, c, queue, worker, &at);
+            join_frames(frame, commands, &frame->joins[frame->before[c] - 1]);
+        if (strand < end && frame->strands[strand].command_begin == c)
+            done = execute_strands(frame, batch, &strand, &result);
+        else if (frame->plan.commands[c].kind == HD_COMMAND_PASS)
+            result = record_pass(frame, commands, c, queue, worker, &at);
         else
-            hdi_vk_record_barriers(frame, batch->commands, &frame->plan.commands[c]);
+            hdi_vk_record_barriers(frame, commands, &frame->plan.commands[c]);
+        c += done;
     }
     return result;
 }
 
-static void record_batches(uint32_t begin, uint32_t end, uint32_t worker, void *user)
+static hd_result record_batch(hdi_vk_frame *frame, hdi_vk_batch *batch, hdi_vk_pool *pool, uint32_t worker)
+{
+    hd_vk *vk = frame->vk;
+    hd_result result = hdi_vk_pool_begin(vk, pool, NULL, &batch->made.commands);
+    if (result == HD_OK)
+        result = record_commands(frame, batch, worker);
+    if (result == HD_OK)
+        result = hdi_vk_result(vk, vk->fn.vkEndCommandBuffer(batch->made.commands), "vkEndCommandBuffer");
+    return result;
+}
+
+/* Records a batch or (batch null) a strand from a pool of its own. */
+static void record_one(hdi_vk_frame *frame, hdi_vk_batch *batch, hdi_vk_strand *strand, uint32_t worker)
+{
+    hd_vk *vk = frame->vk;
+    uint32_t queue = queue_of_batch(frame, batch ? batch : &frame->batches[strand->batch]);
+    hdi_vk_made *made = batch ? &batch->made : &strand->made;
+    made->worker = worker;
+    made->begin_ns = vk->times ? hdi_clock_ns() : 0;
+    hd_result result;
+    hdi_vk_pool *pool =
+        hdi_vk_pool_take(vk, frame->slot, hdi_vk_pool_kind(vk->queues[queue].family_index, !batch), &result);
+    if (pool) {
+        result = batch ? record_batch(frame, batch, pool, worker) : record_strand(frame, strand, pool, worker);
+        hdi_vk_pool_give(vk, frame->slot, pool);
+    }
+    made->end_ns = vk->times ? hdi_clock_ns() : 0;
+    if (result != HD_OK)
+        hdi_vk_note_failure(frame->slot, result);
+}
+
+static void record_job(hdi_vk_frame *frame, uint32_t job, uint32_t worker)
+{
+    if (job < frame->batch_count) {
+        record_one(frame, &frame->batches[job], NULL, worker);
+        return;
+    }
+    hdi_vk_strand *strand = &frame->strands[job - frame->batch_count];
+    hdi_vk_batch *batch = &frame->batches[strand->batch];
+    record_one(frame, NULL, strand, worker);
+    /* Release: this strand, for who records the batch. Acquire: the others. */
+    bool last = atomic_fetch_sub_explicit(&batch->pending, 1, memory_order_acq_rel) == 1;
+    if (last && atomic_load_explicit(&frame->slot->failure, memory_order_relaxed) == HD_OK)
+        record_one(frame, batch, NULL, worker);
+}
+
+/* Any worker takes the next job of the list: jobs are long enough that one counter will do. */
+static void record_jobs(uint32_t begin, uint32_t end, uint32_t worker, void *user)
 {
     hdi_vk_frame *frame = user;
-    hd_vk *vk = frame->vk;
-    for (uint32_t b = begin; b < end; b++) {
-        hdi_vk_batch *batch = &frame->batches[b];
-        const hdi_vk_queue *queue = &vk->queues[frame->queue_of[frame->plan.submits[batch->submit].queue]];
-        batch->worker = worker;
-        batch->begin_ns = vk->times ? hdi_clock_ns() : 0;
-        hd_result result;
-        hdi_vk_pool *pool = hdi_vk_pool_take(vk, frame->slot, queue->family_index, &result);
-        if (pool) {
-            result = hdi_vk_pool_begin(vk, pool, &batch->commands);
-            if (result == HD_OK)
-                result = record_commands(frame, batch, worker);
-            if (result == HD_OK)
-                result = hdi_vk_result(vk, vk->fn.vkEndCommandBuffer(batch->commands), "vkEndCommandBuffer");
-            hdi_vk_pool_give(vk, frame->slot, pool);
-        }
-        batch->end_ns = vk->times ? hdi_clock_ns() : 0;
-        if (result != HD_OK)
-            hdi_vk_note_failure(frame->slot, result);
+    (void)begin;
+    (void)end;
+    for (;;) {
+        uint32_t next = atomic_fetch_add_explicit(&frame->next_job, 1, memory_order_relaxed);
+        if (next >= frame->job_count)
+            return;
+        record_job(frame, frame->jobs[next], worker);
     }
+}
+
+static hd_result prepare_pools(hdi_vk_frame *frame, uint32_t workers)
+{
+    hd_vk *vk = frame->vk;
+    uint32_t counts[HDI_VK_POOL_KINDS] = {0};
+    for (uint32_t b = 0; b < frame->batch_count; b++) {
+        uint32_t family = vk->queues[queue_of_batch(frame, &frame->batches[b])].family_index;
+        counts[hdi_vk_pool_kind(family, false)]++;
+        counts[hdi_vk_pool_kind(family, true)] += frame->batches[b].strand_count;
+    }
+    hd_result result = HD_OK;
+    for (uint32_t kind = 0; kind < HDI_VK_POOL_KINDS && result == HD_OK; kind++) {
+        if (counts[kind])
+            result = hdi_vk_pools_need(vk, frame->slot, kind, counts[kind], workers);
+    }
+    return result;
 }
 
 hd_result hdi_vk_record(hdi_vk_frame *frame)
 {
+    uint32_t workers = hd_jobs_worker_count(frame->vk->jobs);
     hd_result result = prepare_events(frame);
     if (result == HD_OK)
-        result = hdi_vk_timing_begin(frame);
+        result = hdi_vk_cut(frame);
     if (result == HD_OK)
-        result = cut_all(frame);
+        result = prepare_pools(frame, workers);
+    if (result == HD_OK)
+        result = hdi_vk_timing_begin(frame);
     if (result != HD_OK)
         return result;
-    hd_jobs_parallel_for(frame->vk->jobs, frame->batch_count, 1, record_batches, frame);
+    atomic_init(&frame->next_job, 0);
+    hd_jobs_parallel_for(frame->vk->jobs, workers < frame->job_count ? workers : frame->job_count, 1, record_jobs,
+                         frame);
     return (hd_result)atomic_load_explicit(&frame->slot->failure, memory_order_acquire);
 }

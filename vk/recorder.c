@@ -29,6 +29,16 @@ VkCommandBuffer hd_vk_commands(hd_recorder *recorder)
     return recorder->commands;
 }
 
+uint32_t hd_vk_part(const hd_recorder *recorder)
+{
+    return recorder->part;
+}
+
+uint32_t hd_vk_part_count(const hd_recorder *recorder)
+{
+    return recorder->part_count;
+}
+
 uint32_t hd_vk_worker(const hd_recorder *recorder)
 {
     return recorder->worker;

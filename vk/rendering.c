@@ -5,10 +5,8 @@
 /* Dynamic rendering of a scope of the plan, from the uses of its first pass: attachments in the order of the uses, the
  * render area is what all of them have. Views come from the cache. */
 
-#define MAX_COLORS 8
-
 typedef struct rendering_scope {
-    VkRenderingAttachmentInfo colors[MAX_COLORS], depth, stencil;
+    VkRenderingAttachmentInfo colors[HDI_VK_COLORS], depth, stencil;
     uint32_t color_count;
     bool has_depth, has_stencil;
     uint32_t width, height, layers;
@@ -158,7 +156,7 @@ static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t las
         if (result != HD_OK)
             return result;
     } else {
-        if (out->color_count == MAX_COLORS || out->color_count == frame->vk->limits.maxColorAttachments)
+        if (out->color_count == HDI_VK_COLORS || out->color_count == frame->vk->limits.maxColorAttachments)
             return refuse(frame, pass, "more color attachments than the device has");
         for (uint32_t i = 0; i < 4; i++)
             attachment.clearValue.color.float32[i] = clear->color[i];
@@ -171,7 +169,7 @@ static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t las
 }
 
 hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_scope *planned,
-                                 VkRect2D *area)
+                                 VkRenderingFlags flags, VkRect2D *area)
 {
     uint32_t pass = frame->plan.commands[planned->command_begin].index;
     uint32_t last = frame->plan.commands[planned->command_begin + planned->command_count - 1].index;
@@ -190,6 +188,7 @@ hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, 
     *area = (VkRect2D){{0, 0}, {scope.width, scope.height}};
     VkRenderingInfo info = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+        .flags = flags,
         .renderArea = *area,
         .layerCount = scope.layers,
         .colorAttachmentCount = scope.color_count,
@@ -199,4 +198,40 @@ hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, 
     };
     frame->vk->fn.vkCmdBeginRendering(commands, &info);
     return HD_OK;
+}
+
+/* The same attachments once more, for command buffers that are recorded before the scope begins. What cannot be
+ * attached is left out: then the scope is refused and they are never executed. */
+void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, const hd_plan_scope *planned, hdi_vk_inherited *out,
+                              VkRect2D *area)
+{
+    uint32_t pass = frame->plan.commands[planned->command_begin].index;
+    VkExtent2D extent = {UINT32_MAX, UINT32_MAX};
+    out->rendering = (VkCommandBufferInheritanceRenderingInfo){
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
+        .pColorAttachmentFormats = out->colors,
+        .rasterizationSamples = VK_SAMPLE_COUNT_1_BIT,
+    };
+    out->info.pNext = &out->rendering;
+    for (uint32_t i = 0; i < planned->attachment_count; i++) {
+        uint32_t use = frame->decl.pass_use_begin[pass] + frame->plan.attachments[planned->attachment_begin + i].use;
+        const hdi_vk_key *key = &frame->bound[frame->decl.use_res[use]]->key;
+        VkFormat format = (VkFormat)key->format;
+        VkImageAspectFlags aspects = use_aspects(frame, use);
+        uint32_t mip = use_range(frame, use).mip_base, width = key->width >> mip, height = key->height >> mip;
+        if (frame->decl.access[frame->decl.use_access[use]].attachment == HDI_ATTACHMENT_DEPTH) {
+            if (aspects & VK_IMAGE_ASPECT_DEPTH_BIT)
+                out->rendering.depthAttachmentFormat = format;
+            if (aspects & VK_IMAGE_ASPECT_STENCIL_BIT)
+                out->rendering.stencilAttachmentFormat = format;
+        } else if (out->rendering.colorAttachmentCount < HDI_VK_COLORS) {
+            out->colors[out->rendering.colorAttachmentCount++] = format;
+        }
+        out->rendering.rasterizationSamples = (VkSampleCountFlagBits)key->samples;
+        extent.width = width < extent.width ? width : extent.width;
+        extent.height = height < extent.height ? height : extent.height;
+    }
+    extent.width = extent.width ? extent.width : 1;
+    extent.height = extent.height ? extent.height : 1;
+    *area = (VkRect2D){{0, 0}, extent};
 }

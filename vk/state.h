@@ -21,6 +21,8 @@
 #define HDI_VK_OWN_SERIAL (UINT64_C(1) << 63)
 /* Barriers in one command at most; larger batches are recorded in pieces. */
 #define HDI_VK_BARRIERS 64
+/* Color attachments of a rendering scope at most. */
+#define HDI_VK_COLORS 8
 
 /* ---- functions ---- */
 
@@ -67,6 +69,7 @@ typedef struct hdi_vk_instance_table {
     X(vkCreateEvent)                                                                                                   \
     X(vkDestroyEvent)                                                                                                  \
     X(vkResetEvent)                                                                                                    \
+    X(vkCmdExecuteCommands)                                                                                            \
     X(vkCmdBeginRendering)                                                                                             \
     X(vkCmdEndRendering)                                                                                               \
     X(vkCmdSetViewport)                                                                                                \
@@ -240,15 +243,21 @@ typedef struct hdi_vk_queue {
     uint64_t submitted; /* highest value whose signal was handed to the driver (or to the host thread) */
 } hdi_vk_queue;
 
-/* A command pool of one frame slot and family; taken by one batch at a time. */
+/* A command pool of one frame slot and kind; taken by one batch or strand at a time. */
 typedef struct hdi_vk_pool {
     struct hdi_vk_pool *next; /* all of the slot */
-    struct hdi_vk_pool *free; /* those free of the family */
+    struct hdi_vk_pool *free; /* those free of the kind, which have buffers left */
     VkCommandPool pool;
-    uint32_t family_index;
+    uint32_t kind;
     VkCommandBuffer *buffers;
     uint32_t buffer_count, buffer_capacity, buffer_used;
 } hdi_vk_pool;
+/* Of pools: by family index and level of their command buffers. */
+#define HDI_VK_POOL_KINDS (2 * HD_MAX_QUEUES)
+static inline uint32_t hdi_vk_pool_kind(uint32_t family_index, bool secondary)
+{
+    return 2 * family_index + secondary;
+}
 
 typedef struct hdi_vk_host_use {
     uint32_t handle;
@@ -295,7 +304,7 @@ typedef struct hdi_vk_slot {
     hdi_arena arena;
     uint64_t end[HD_MAX_QUEUES]; /* timeline values that its frame ends with; 0: nothing to wait for */
     hdi_vk_pool *pools;
-    hdi_vk_pool *free_pools[HD_MAX_QUEUES]; /* by family index; under pool_lock */
+    hdi_vk_pool *free_pools[HDI_VK_POOL_KINDS]; /* under pool_lock */
     VkEvent *events;
     uint32_t event_count, event_capacity;
     hdi_vk_object *imports; /* arena; their views live as long as the frame */
@@ -350,29 +359,53 @@ typedef struct hdi_vk_frame {
     struct hdi_vk_batch *batches;
     uint32_t batch_count;
     uint32_t *submit_batch_begin; /* submit_count + 1 */
+    struct hdi_vk_strand *strands;
+    uint32_t strand_count;
+    uint32_t *jobs; /* what is recorded first: batches without strands, and batch_count + strand; the dearest first */
+    uint32_t job_count;
+    atomic_uint next_job;
     hdi_vk_ends ends;
+    uint32_t first_group; /* where Vulkan's calls are captured: number of pass 0's commands */
     uint32_t *before;      /* by command: 1 + index in joins; 0: none */
     hdi_vk_join *joins;
     uint64_t *join_values; /* submit * (queue_count + 1) + queue: value of earlier frames to wait for; 0: none */
     uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* hd_vk.known as this frame leaves it */
 } hdi_vk_frame;
 
-/* Consecutive commands of one submit in one command buffer. */
+/* A command buffer and who recorded it. */
+typedef struct hdi_vk_made {
+    VkCommandBuffer commands;
+    uint32_t worker;
+    uint64_t begin_ns, end_ns; /* where frames are timed */
+} hdi_vk_made;
+
+/* Consecutive commands of one submit in one primary command buffer. */
 typedef struct hdi_vk_batch {
     uint32_t submit;
     uint32_t command_begin, command_count;
     bool after_host; /* begins with a barrier that shows what the host wrote */
-    VkCommandBuffer commands;
-    uint32_t worker;
-    uint64_t begin_ns, end_ns; /* where frames are timed */
+    uint32_t strand_begin, strand_count; /* what of it is recorded apart */
+    atomic_uint pending;                 /* strands that are not recorded yet; who records the last one goes on here */
+    float cost;                          /* without that of its strands */
+    hdi_vk_made made;
 } hdi_vk_batch;
+
+/* Consecutive passes of one rendering scope, or a part of one pass, in one secondary command buffer. */
+typedef struct hdi_vk_strand {
+    uint32_t batch;
+    uint32_t scope; /* HD_NONE: outside of rendering, a part */
+    uint32_t command_begin, command_count;
+    uint32_t part, part_count; /* part_count 0: whole passes */
+    float cost;
+    hdi_vk_made made;
+} hdi_vk_strand;
 
 struct hd_recorder {
     hdi_vk_frame *frame; /* null in a host pass */
     const hdi_vk_host_pass *host;
     hd_vk *vk;
     VkCommandBuffer commands;
-    uint32_t pass, worker;
+    uint32_t pass, worker, part, part_count;
     uint64_t frame_index;
 };
 
@@ -516,21 +549,38 @@ VkImageView hdi_vk_view_get(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_object *object,
 void hdi_vk_free_views(hd_vk *vk, hdi_vk_object *object);
 
 /* ---- pool.c ---- */
-hdi_vk_pool *hdi_vk_pool_take(hd_vk *vk, hdi_vk_slot *slot, uint32_t family_index, hd_result *result);
+/* Pools for so many command buffers of a kind, of which so many are recorded at once at most. */
+hd_result hdi_vk_pools_need(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, uint32_t buffers, uint32_t at_once);
+hdi_vk_pool *hdi_vk_pool_take(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, hd_result *result);
 void hdi_vk_pool_give(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_pool *pool);
-/* A command buffer in recording state. */
-hd_result hdi_vk_pool_begin(hd_vk *vk, hdi_vk_pool *pool, VkCommandBuffer *out);
+/* A command buffer in recording state. inheritance: null for primary ones. */
+hd_result hdi_vk_pool_begin(hd_vk *vk, hdi_vk_pool *pool, const VkCommandBufferInheritanceInfo *inheritance,
+                            VkCommandBuffer *out);
 hd_result hdi_vk_events(hd_vk *vk, hdi_vk_slot *slot, uint32_t count);
 /* Everything back for the slot's next frame, whose last one has finished. */
 hd_result hdi_vk_slot_reset(hd_vk *vk, hdi_vk_slot *slot);
 void hdi_vk_slot_free(hd_vk *vk, hdi_vk_slot *slot);
 
+/* ---- cut.c ---- */
+/* Batches, strands and the order in which they are recorded. */
+hd_result hdi_vk_cut(hdi_vk_frame *frame);
+/* The first scope that begins at or behind a command. */
+uint32_t hdi_vk_scope_from(const hdi_vk_frame *frame, uint32_t command);
+
 /* ---- record.c, rendering.c, barriers.c ---- */
 hd_result hdi_vk_record(hdi_vk_frame *frame);
 void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result);
-/* Begins the rendering of a scope; *area: what it covers. Any worker. */
+/* Begins the rendering of a scope; *area: what it covers. flags: VkRenderingFlags. Any worker. */
 hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_scope *planned,
-                                 VkRect2D *area);
+                                 VkRenderingFlags flags, VkRect2D *area);
+/* What secondary command buffers inherit of the scope. */
+typedef struct hdi_vk_inherited {
+    VkCommandBufferInheritanceInfo info;
+    VkCommandBufferInheritanceRenderingInfo rendering;
+    VkFormat colors[HDI_VK_COLORS];
+} hdi_vk_inherited;
+void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, const hd_plan_scope *planned, hdi_vk_inherited *out,
+                              VkRect2D *area);
 void hdi_vk_record_barriers(const hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_command *command);
 
 /* ---- init.c ---- */

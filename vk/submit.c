@@ -250,7 +250,7 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
     VkSemaphoreSubmitInfo *waits = out->waits, *signals = out->signals;
     for (uint32_t b = 0; b < frame->batch_count; b++) {
         out->buffers[b].sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
-        out->buffers[b].commandBuffer = frame->batches[b].commands;
+        out->buffers[b].commandBuffer = frame->batches[b].made.commands;
     }
     for (uint32_t s = 0; s < submit_count; s++) {
         uint32_t q = frame->queue_of[frame->plan.submits[s].queue];

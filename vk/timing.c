@@ -138,8 +138,8 @@ hd_result hdi_vk_timing_begin(hdi_vk_frame *frame)
         return result;
     if (slot->query_count)
         vk->fn.vkResetQueryPool(vk->device, slot->queries, 0, slot->query_count);
-    /* Passes, and at most as many jobs and submits as there are commands and submits. */
-    slot->timed_capacity = 2 * frame->plan.command_count + 2 * frame->plan.submit_count;
+    slot->timed_capacity =
+        frame->plan.command_count + frame->batch_count + frame->strand_count + frame->plan.submit_count;
     slot->timed = HDI_ARENA_ARRAY(&slot->arena, hdi_vk_timed, slot->timed_capacity);
     return slot->timed ? HD_OK : HD_OUT_OF_MEMORY;
 }
@@ -172,13 +172,20 @@ static const char *keep_name(hdi_vk_frame *frame, uint32_t pass)
     return kept ? memcpy(kept, name, bytes) : "";
 }
 
-static uint32_t first_pass(const hdi_vk_frame *frame, const hdi_vk_batch *batch)
+static void note_made(hdi_vk_frame *frame, const hdi_vk_made *made, uint32_t batch, uint32_t command_begin,
+                      uint32_t command_count)
 {
-    for (uint32_t c = batch->command_begin; c < batch->command_begin + batch->command_count; c++) {
+    uint32_t pass = HD_NONE, queue = frame->queue_of[frame->plan.submits[frame->batches[batch].submit].queue];
+    for (uint32_t c = command_begin; c < command_begin + command_count && pass == HD_NONE; c++) {
         if (frame->plan.commands[c].kind == HD_COMMAND_PASS)
-            return frame->plan.commands[c].index;
+            pass = frame->plan.commands[c].index;
     }
-    return HD_NONE;
+    hdi_vk_timed *timed = add(frame->slot, HD_VK_SPAN_RECORD, queue, pass, keep_name(frame, pass));
+    if (!timed)
+        return;
+    timed->span.worker = made->worker;
+    timed->span.begin_ns = made->begin_ns;
+    timed->span.end_ns = made->end_ns;
 }
 
 hd_result hdi_vk_timing_note(hdi_vk_frame *frame)
@@ -209,13 +216,11 @@ hd_result hdi_vk_timing_note(hdi_vk_frame *frame)
     }
     for (uint32_t b = 0; b < frame->batch_count; b++) {
         const hdi_vk_batch *batch = &frame->batches[b];
-        uint32_t pass = first_pass(frame, batch), q = frame->queue_of[frame->plan.submits[batch->submit].queue];
-        hdi_vk_timed *timed = add(slot, HD_VK_SPAN_RECORD, q, pass, keep_name(frame, pass));
-        if (!timed)
-            continue;
-        timed->span.worker = batch->worker;
-        timed->span.begin_ns = batch->begin_ns;
-        timed->span.end_ns = batch->end_ns;
+        note_made(frame, &batch->made, b, batch->command_begin, batch->command_count);
+    }
+    for (uint32_t s = 0; s < frame->strand_count; s++) {
+        const hdi_vk_strand *strand = &frame->strands[s];
+        note_made(frame, &strand->made, strand->batch, strand->command_begin, strand->command_count);
     }
     return slot->arena.failed ? HD_OUT_OF_MEMORY : HD_OK;
 }

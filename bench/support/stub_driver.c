@@ -363,6 +363,16 @@ static VKAPI_ATTR void VKAPI_CALL vk_CmdPipelineBarrier2(VkCommandBuffer command
     }
 }
 
+static VKAPI_ATTR void VKAPI_CALL vk_CmdExecuteCommands(VkCommandBuffer commands, uint32_t count,
+                                                        const VkCommandBuffer *executed)
+{
+    for (uint32_t c = 0; c < count; c++) {
+        const recorded *b = (const recorded *)(const void *)executed[c];
+        for (uint32_t i = 0; i < b->count; i++)
+            note(commands, &b->events[i]);
+    }
+}
+
 NOTHING(CmdSetEvent2, VkCommandBuffer commands, VkEvent event, const VkDependencyInfo *info)
 NOTHING(CmdWaitEvents2, VkCommandBuffer commands, uint32_t count, const VkEvent *events, const VkDependencyInfo *info)
 static VKAPI_ATTR VkResult VKAPI_CALL vk_ResetEvent(VkDevice device, VkEvent event)
@@ -516,6 +526,7 @@ static const entry entries[] = {
     ENTRY(CmdWriteTimestamp2),
     ENTRY(ResetQueryPool),
     ENTRY(GetQueryPoolResults),
+    ENTRY(CmdExecuteCommands),
     ENTRY(CmdBeginRendering),
     ENTRY(CmdEndRendering),
     ENTRY(CmdSetViewport),

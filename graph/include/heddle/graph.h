@@ -227,7 +227,11 @@ typedef struct hd_pass_desc {
     uint32_t use_count;
     hd_record_fn record; /* null: the pass records nothing */
     void *user;
+    /* record is called so many times, also side by side: heddle/vk.h says which part a call is to record, and the parts'
+     * commands run in order. 0: 1; at most HD_MAX_SPLITS. Nothing in the plan depends on it. Host passes: called once. */
+    uint32_t splits;
 } hd_pass_desc;
+enum { HD_MAX_SPLITS = 1024 };
 
 /* A pass and its uses in one call. Order of calls is declaration order: a read sees the last earlier write of the
  * version that it names. */

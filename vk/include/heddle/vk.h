@@ -143,7 +143,7 @@ void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out);
 typedef enum hd_vk_span_kind {
     HD_VK_SPAN_PASS,      /* on the GPU: from when its commands could begin at the earliest to their end */
     HD_VK_SPAN_HOST_PASS, /* a host pass's callback */
-    HD_VK_SPAN_RECORD,    /* a job that recorded passes; pass: the first of them */
+    HD_VK_SPAN_RECORD,    /* a job that recorded passes or a part of one; pass: the first of them */
     HD_VK_SPAN_SUBMIT,    /* one vkQueueSubmit2 */
 } hd_vk_span_kind;
 
@@ -175,6 +175,11 @@ hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
 /* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and scissor
  * set to the whole render area (unless the pass has no_rendering). Null in a host pass. */
 VkCommandBuffer hd_vk_commands(hd_recorder *recorder);
+/* Of a pass with splits: which of so many parts this call records. The parts of a pass may be recorded at the same time,
+ * each into a command buffer of its own, and each begins as the pass does: inside the rendering scope, with viewport and
+ * scissor set, and with nothing bound. 0 and 1 for other passes. */
+uint32_t hd_vk_part(const hd_recorder *recorder);
+uint32_t hd_vk_part_count(const hd_recorder *recorder);
 uint32_t hd_vk_worker(const hd_recorder *recorder);      /* index of the recording worker; HD_NONE in a host pass */
 uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed before this one */
 /* Objects behind a resource that this pass uses; they live as long as heddle's cache keeps them, at least for the frame
