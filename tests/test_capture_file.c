@@ -1,0 +1,283 @@
+#include <criterion/criterion.h>
+
+#include <heddle/capture.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "limited.h"
+#include "random.h"
+
+/* Streams without a device: each rule on a few commands that keep it and break it, files that are refused, files with
+ * any bytes changed, and no memory. */
+
+typedef struct note {
+    unsigned count;
+    char first[800];
+} note;
+
+static void take(const char *text, void *user)
+{
+    note *n = user;
+    if (n->count++ == 0)
+        snprintf(n->first, sizeof(n->first), "%s", text);
+}
+
+/* Queues: 0 gfx of family 0, 1 transfer of family 1, 2 a thread. Resources: 0, 1 buffers, 2 an image, 3 a buffer in the
+ * bytes of 0. Semaphores: 0, 1 timelines, 2 binary. */
+#define HEAD                                                                                                           \
+    "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}, {\"kind\": 2, \"family\": 1}, {\"kind\": 3}],"        \
+    "\"semaphores\": [{}, {}, {\"binary\": 1}], \"resources\": ["                                                      \
+    "{\"memory\": 0, \"bytes\": 256, \"flags\": 1, \"name\": \"a\"}, {\"memory\": 0, \"offset\": 256, \"bytes\": 256},"              \
+    "{\"memory\": 0, \"offset\": 512, \"bytes\": 4096, \"mips\": 2, \"layers\": 2, \"aspects\": 1, \"name\": \"i\"},"  \
+    "{\"memory\": 0, \"bytes\": 64}], \"submits\": ["
+#define SUBMIT(queue, commands) "{\"name\": \"vkQueueSubmit2\", \"queue\": " queue ", \"commands\": [" commands "]}"
+#define SYNCED(queue, waits, commands, signals)                                                                        \
+    "{\"name\": \"vkQueueSubmit2\", \"queue\": " queue ", \"thread\": 2, \"waits\": [" waits                          \
+    "], \"commands\": [" commands "], \"signals\": [" signals "]}"
+#define SYNC(semaphore, value, stages)                                                                                 \
+    "{\"semaphore\": " semaphore ", \"value\": " value ", \"stages\": " stages "}"
+#define ALL "65536"
+#define COPY "4294967296"
+#define CLEAR "34359738368"
+#define ACCESS(name, resource, stages, access, more)                                                                   \
+    "{\"kind\": \"access\", \"name\": \"" name "\", \"list\": [{\"resource\": " resource ", \"stages\": " stages       \
+    ", \"access\": " access ", " more "}]}"
+#define WRITE(resource) ACCESS("fill", resource, CLEAR, "4096", "\"range\": [0, 64]")
+#define READ(resource) ACCESS("copy", resource, COPY, "2048", "\"range\": [32, 32]")
+#define BARRIERS(kind, list) "{\"kind\": \"" kind "\", \"name\": \"barrier\", \"event\": 1, \"list\": [" list "]}"
+#define MASKS(src, src_access, dst, dst_access)                                                                        \
+    "\"src_stages\": " src ", \"src_access\": " src_access ", \"dst_stages\": " dst ", \"dst_access\": " dst_access
+#define GLOBAL(src, src_access, dst, dst_access) "{" MASKS(src, src_access, dst, dst_access) "}"
+#define SHOWN BARRIERS("barrier", GLOBAL(CLEAR, "4096", COPY, "2048"))
+#define LAYOUT(masks, from, to, more)                                                                                  \
+    "{" masks ", \"resource\": 2, \"old_layout\": " from ", \"new_layout\": " to ", \"range\": [0, 2, 0, 2]" more "}"
+#define OPEN BARRIERS("barrier", LAYOUT(MASKS("0", "0", CLEAR, "4096"), "0", "7", ""))
+#define CLEARED ACCESS("clear", "2", CLEAR, "4096", "\"layout\": 7, \"range\": [0, 2, 0, 2]")
+#define MIP(layout) ACCESS("copy", "2", COPY, "2048", "\"layout\": " layout ", \"range\": [1, 1, 0, 1]")
+#define TO_SRC LAYOUT(MASKS(CLEAR, "4096", COPY, "2048"), "7", "6", "")
+#define RELEASE BARRIERS("barrier", LAYOUT(MASKS(CLEAR, "4096", "0", "0"), "7", "6", ", \"src_family\": 0, \"dst_family\": 1"))
+#define ACQUIRE BARRIERS("barrier", LAYOUT(MASKS("0", "0", COPY, "2048"), "7", "6", ", \"src_family\": 0, \"dst_family\": 1"))
+#define TAIL "]}"
+
+static void expect(const char *what, const char *word, const char *text)
+{
+    hd_stream *stream = NULL;
+    char error[256] = "";
+    note n = {0};
+    cr_assert_eq(hd_stream_read(text, strlen(text), NULL, &stream, error, sizeof(error)), HD_OK, "%s: %s", what, error);
+    hd_result result = hd_stream_verify(stream, &(hd_verify_desc){.message = take, .user = &n});
+    if (!word)
+        cr_expect_eq(result, HD_OK, "%s: %s", what, n.first);
+    else
+        cr_expect(result == HD_PLAN_INVALID && strncmp(n.first, word, strlen(word)) == 0, "%s: %s, not %s: %s", what,
+                  hd_result_name(result), word, n.first);
+    hd_stream_free(stream);
+}
+
+Test(capture_file, races)
+{
+    expect("ordered", NULL, HEAD SUBMIT("0", WRITE("0") "," SHOWN "," READ("0")) TAIL);
+    expect("over submits", NULL, HEAD SUBMIT("0", WRITE("0") "," SHOWN) "," SUBMIT("0", READ("0")) TAIL);
+    expect("no barrier", "race on buffer 0 'a': fill (command 0 of submit 0, queue 0, frame 0) writes, copy (command 1",
+           HEAD SUBMIT("0", WRITE("0") "," READ("0")) TAIL);
+    expect("wrong source stage", "race",
+           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(COPY, "4096", COPY, "2048")) "," READ("0")) TAIL);
+    expect("no source access", "race",
+           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "0", COPY, "2048")) "," READ("0")) TAIL);
+    expect("no destination access", "race",
+           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", COPY, "4096")) "," READ("0")) TAIL);
+    expect("write after read", "race",
+           HEAD SUBMIT("0", WRITE("0") "," SHOWN "," READ("0") "," WRITE("0")) TAIL);
+    expect("other bytes", NULL,
+           HEAD SUBMIT("0", WRITE("0") "," ACCESS("fill", "0", CLEAR, "4096", "\"range\": [64, 64]")) TAIL);
+    expect("through an alias", "race on buffer 3 '' through its alias",
+           HEAD SUBMIT("0", WRITE("0") "," WRITE("3")) TAIL);
+    expect("an alias behind a barrier", NULL,
+           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", CLEAR, "4096")) "," WRITE("3")) TAIL);
+    expect("unseen queue", "race", HEAD SUBMIT("0", WRITE("0") "," SHOWN) "," SUBMIT("1", READ("0")) TAIL);
+}
+
+Test(capture_file, semaphores)
+{
+    expect("waited for", NULL,
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), READ("0"), "") TAIL);
+    expect("waited for before it is signalled", NULL,
+           HEAD SYNCED("1", SYNC("0", "1", ALL), READ("0"), "") "," SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) TAIL);
+    expect("a smaller value", NULL,
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "5", ALL)) "," SYNCED("1", SYNC("0", "3", ALL), READ("0"), "") TAIL);
+    expect("two signals", NULL,
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL) "," SYNC("1", "1", ALL)) ","
+               SYNCED("1", SYNC("1", "1", ALL), READ("0"), "") TAIL);
+    expect("another stage waits", "race",
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", CLEAR), READ("0"), "") TAIL);
+    expect("another stage signals", "race",
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", COPY)) "," SYNCED("1", SYNC("0", "1", ALL), READ("0"), "") TAIL);
+    expect("never signalled", "wait: vkQueueSubmit2 (submit 0, queue 1, frame 0) waits for value 2 of semaphore 0",
+           HEAD SYNCED("1", SYNC("0", "2", ALL), WRITE("0"), "") TAIL);
+    expect("a circle", "wait: deadlock",
+           HEAD SYNCED("0", SYNC("1", "1", ALL), WRITE("0"), SYNC("0", "1", ALL)) ","
+               SYNCED("1", SYNC("0", "1", ALL), WRITE("1"), SYNC("1", "1", ALL)) TAIL);
+    expect("binary ones by turns", NULL,
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("2", "0", ALL)) "," SYNCED("1", SYNC("2", "0", ALL), READ("0"), SYNC("0", "1", ALL))
+               "," SYNCED("0", SYNC("0", "1", ALL), WRITE("0"), SYNC("2", "0", ALL)) ","
+                   SYNCED("1", SYNC("2", "0", ALL), READ("0"), "") TAIL);
+    expect("a host wait before a submit", NULL,
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) ","
+               "{\"name\": \"vkWaitSemaphores\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "]},"
+                   SYNCED("1", "", READ("0"), "") TAIL);
+    expect("a host wait by another thread", "race",
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) ","
+               "{\"name\": \"vkWaitSemaphores\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "]},"
+               SUBMIT("1", READ("0")) TAIL);
+}
+
+#define HOST_READS                                                                                                     \
+    "{\"name\": \"host\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "], \"commands\": ["                         \
+        ACCESS("look", "0", "16384", "8192", "\"range\": [0, 64]") "]}"
+
+Test(capture_file, host)
+{
+    expect("shown to the host", NULL,
+           HEAD SYNCED("0", "", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", "16384", "8192")), SYNC("0", "1", ALL))
+               "," HOST_READS TAIL);
+    expect("a semaphore alone", "race",
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," HOST_READS TAIL);
+    expect("written before the submit", NULL,
+           HEAD "{\"name\": \"host\", \"queue\": 2, \"commands\": ["
+               ACCESS("put", "0", "16384", "16384", "\"range\": [0, 64]") "]}," SYNCED("0", "", READ("0"), "") TAIL);
+}
+
+Test(capture_file, layouts_and_content)
+{
+    expect("opened, cleared, read", NULL,
+           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", TO_SRC) "," MIP("6")) TAIL);
+    expect("used without a transition", "layout: clear", HEAD SUBMIT("0", CLEARED) TAIL);
+    expect("read in another layout", "layout: copy",
+           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", TO_SRC) "," MIP("1")) TAIL);
+    expect("wrong old layout", "layout: barrier",
+           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", LAYOUT(MASKS(CLEAR, "4096", COPY, "2048"), "1", "6", "")))
+               TAIL);
+    expect("content thrown away", "content: copy",
+           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", LAYOUT(MASKS(CLEAR, "4096", COPY, "2048"), "0", "6", ""))
+                       "," MIP("6")) TAIL);
+    expect("never written", "content: copy", HEAD SUBMIT("0", READ("0")) TAIL);
+    expect("lost to an alias", "content: copy",
+           HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(ALL, "65536", ALL, "98304")) "," WRITE("3") ","
+                       BARRIERS("barrier", GLOBAL(ALL, "65536", ALL, "98304")) "," READ("0")) TAIL);
+    expect("two barriers of one command", "race on image 2 'i': two barriers",
+           HEAD SUBMIT("0", OPEN "," CLEARED "," BARRIERS("barrier", TO_SRC "," LAYOUT(MASKS(COPY, "0", CLEAR, "4096"), "6", "7", "")))
+               TAIL);
+    expect("a stage that the queue lacks", "stages: barrier",
+           HEAD SUBMIT("1", BARRIERS("barrier", GLOBAL("2048", "0", COPY, "2048"))) TAIL);
+    expect("an access that no stage does", "stages: barrier",
+           HEAD SUBMIT("0", BARRIERS("barrier", GLOBAL(COPY, "4096", COPY, "32"))) TAIL);
+}
+
+Test(capture_file, ownership_and_events)
+{
+    expect("handed over", NULL,
+           HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE, SYNC("0", "1", ALL)) ","
+               SYNCED("1", SYNC("0", "1", ALL), ACQUIRE "," MIP("6"), "") TAIL);
+    expect("taken", "ownership: copy",
+           HEAD SYNCED("0", "", OPEN "," CLEARED "," BARRIERS("barrier", TO_SRC), SYNC("0", "1", ALL)) ","
+               SYNCED("1", SYNC("0", "1", ALL), MIP("6"), "") TAIL);
+    expect("acquired unreleased", "ownership: barrier",
+           HEAD SYNCED("0", "", OPEN "," CLEARED, SYNC("0", "1", ALL)) ","
+               SYNCED("1", SYNC("0", "1", ALL), ACQUIRE, "") TAIL);
+    expect("released, and used", "ownership: copy",
+           HEAD SUBMIT("0", OPEN "," CLEARED "," RELEASE "," MIP("7")) TAIL);
+    expect("acquired without a wait", "race",
+           HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE, SYNC("0", "1", ALL)) "," SYNCED("1", "", ACQUIRE, "") TAIL);
+#define SPLIT(kind) BARRIERS(kind, GLOBAL(CLEAR, "4096", COPY, "2048"))
+    expect("an event", NULL, HEAD SUBMIT("0", WRITE("0") "," SPLIT("set") "," WRITE("1") "," SPLIT("wait") "," READ("0")) TAIL);
+    expect("written behind the event", "race",
+           HEAD SUBMIT("0", SPLIT("set") "," WRITE("0") "," SPLIT("wait") "," READ("0")) TAIL);
+    expect("never set", "event: barrier", HEAD SUBMIT("0", SPLIT("wait")) TAIL);
+}
+
+/* ---- files ---- */
+
+static const char good[] = HEAD SYNCED("0", "", OPEN "," CLEARED "," RELEASE "," WRITE("0") "," SHOWN "," READ("0"),
+                                       SYNC("0", "1", ALL)) "," SYNCED("1", SYNC("0", "1", ALL), ACQUIRE "," MIP("6"), "") TAIL;
+
+Test(capture_file, bad_files_are_refused)
+{
+    static const struct {
+        const char *from, *to, *sentence;
+    } bad[] = {
+        {"{\"capture\": 1", "[\"capture\"", "line 1"},
+        {"\"capture\": 1", "\"capture\": 2", "its version is not 1"},
+        {"\"capture\": 1", "\"plan\": 1", "this is no captured stream"},
+        {"\"queues\": [", "\"queue\": [", "'queues' is missing"},
+        {"\"kind\": 0", "\"kind\": 9", "queues[0]: 'kind' is larger than 3"},
+        {"\"bytes\": 256", "\"bytes\": -1", "resources[0]: 'bytes' is no natural number"},
+        {"\"mips\": 2", "\"mips\": 0", "resources[2]: an image has 1 to"},
+        {"\"aspects\": 1", "\"aspects\": 0", "resources[2]: a buffer has neither"},
+        {"\"queue\": 1", "\"queue\": 7", "submits[1]: 'queue' is 7 of 3"},
+        {"\"thread\": 2", "\"thread\": 1", "submits[0]: 'thread' is no host queue"},
+        {"\"semaphore\": 0", "\"semaphore\": 5", "'semaphore' is 5 of 3"},
+        {"\"kind\": \"access\"", "\"kind\": \"excess\"", "'kind' is none of"},
+        {"\"resource\": 0", "\"resource\": 99", "'resource' is 99 of 4"},
+        {"\"range\": [0, 64]", "\"range\": [0, 0]", "'range' is empty or lies outside"},
+        {"\"range\": [32, 32]", "\"range\": [32, 320]", "'range' is empty or lies outside"},
+        {"\"range\": [0, 2, 0, 2]", "\"range\": [0, 2, 1, 2]", "'range' is empty or lies outside"},
+        {"\"range\": [0, 2, 0, 2]", "\"range\": [0, 2]", "'range' is no list of 4"},
+        {"\"src_stages\": 0", "\"src_stages\": \"all\"", "'src_stages' is no natural number"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const char *at = strstr(good, bad[i].from);
+        cr_assert_not_null(at, "%s", bad[i].from);
+        char text[8192], error[256] = "";
+        hd_stream *stream;
+        snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, bad[i].to, at + strlen(bad[i].from));
+        cr_expect_eq(hd_stream_read(text, strlen(text), NULL, &stream, error, sizeof(error)), HD_PARSE);
+        cr_expect_null(stream);
+        cr_expect(strstr(error, bad[i].sentence), "'%s', not '%s'", error, bad[i].sentence);
+    }
+}
+
+/* Whatever stands in a file is read or refused, and what was read can be verified and written. */
+Test(capture_file, any_bytes, .timeout = 60)
+{
+    static const char digits[] = "0123456789,:[]{}\"-";
+    uint64_t random = hdt_seed();
+    unsigned read = 0, broken = 0;
+    for (int round = 0; round < 4000; round++) {
+        char text[sizeof(good)], error[256];
+        memcpy(text, good, sizeof(good));
+        for (uint32_t k = hdt_below(&random, 4); k != UINT32_MAX; k--) {
+            uint32_t at = hdt_below(&random, sizeof(good) - 1);
+            while (round % 4 && (text[at] < '0' || text[at] > '9')) /* numbers are the most rewarding */
+                at = hdt_below(&random, sizeof(good) - 1);
+            text[at] = digits[hdt_below(&random, round % 4 ? 10 : sizeof(digits) - 1)];
+        }
+        hd_stream *stream;
+        if (hd_stream_read(text, strlen(text), NULL, &stream, error, sizeof(error)) != HD_OK)
+            continue;
+        read++;
+        broken += hd_stream_verify(stream, NULL) == HD_PLAN_INVALID;
+        hd_stream_free(stream);
+    }
+    printf("%u of 4000 were read, %u of them break a rule\n", read, broken);
+    cr_expect(read > 500 && broken > 100);
+}
+
+Test(capture_file, no_memory)
+{
+    for (uint64_t fail = 1;; fail++) {
+        hdt_limited limit = {.fail_at = fail};
+        hd_stream *stream = NULL, *copy = NULL;
+        hd_allocator allocator = hdt_limited_allocator(&limit);
+        hd_result result = hd_stream_read(good, strlen(good), &allocator, &stream, NULL, 0);
+        if (result == HD_OK)
+            result = hd_stream_copy(stream, &copy);
+        if (result == HD_OK)
+            result = hd_stream_verify(stream, &(hd_verify_desc){.allocator = allocator});
+        hd_stream_free(stream);
+        hd_stream_free(copy);
+        cr_expect(limit.out == 0 && limit.wrong == 0);
+        if (result == HD_OK)
+            break;
+        cr_assert_eq(result, HD_OUT_OF_MEMORY, "%s at %u", hd_result_name(result), (unsigned)fail);
+    }
+}
