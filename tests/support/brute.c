@@ -12,7 +12,7 @@
 
 /* ---- the walk ---- */
 
-static bool overlap(const hdt_plain *b, uint32_t c, uint32_t d)
+bool hdt_plain_overlap(const hdt_plain *b, uint32_t c, uint32_t d)
 {
     uint32_t res[2] = {b->c.cell[c].res, b->c.cell[d].res};
     uint64_t begin[2], end[2];
@@ -61,7 +61,7 @@ static void operate(hdt_plain *b, uint32_t y, uint32_t n, uint32_t c)
     bool writes = y == HDT_NOBODY || hdt_use_row(&b->c, y)->writes;
     check_against(b, y, n, c, c, 0);
     for (uint32_t d = 0; d < b->c.count; d++) {
-        if (!overlap(b, c, d))
+        if (!hdt_plain_overlap(b, c, d))
             continue;
         check_against(b, y, n, c, d, x->write_time);
         if (writes)
@@ -194,6 +194,10 @@ static void finish(hdt_plain *b)
         if (pair != HDT_NOBODY && b->p.resources[pair].final_layout != r->final_layout)
             HDT_FAIL(b, "resource %u and its other half end in layouts %u and %u", res, r->final_layout,
                      b->p.resources[pair].final_layout);
+        uint32_t left = pair == HDT_NOBODY ? r->final_family : b->p.resources[pair].final_family;
+        if (flags & HDI_RES_HISTORY && is_exclusive(b, res) && r->first_family != HD_NONE && left != HD_NONE &&
+            r->first_family != left)
+            HDT_FAIL(b, "history %u starts with family %u, but is left with %u", res, r->first_family, left);
         if (!(flags & HDI_RES_BUFFER) && s->layout != r->final_layout && (touched || !(flags & HDI_RES_HAS_HISTORY)))
             HDT_FAIL(b, "resource %u ends in layout %u, not %u", res, s->layout, r->final_layout);
         if (is_exclusive(b, res) && s->owner != HDT_NOBODY && r->final_family != HD_NONE && s->owner != r->final_family)
@@ -280,32 +284,43 @@ static uint32_t *filled(size_t count)
     return block;
 }
 
+bool hdt_plain_open(hdt_plain *b, const hd_graph *graph, const hd_plan *plan, char *why, size_t bytes)
+{
+    *b = (hdt_plain){.c = hdt_cells_make(graph, plan), .p = hd_plan_read(plan), .why = why, .why_bytes = bytes};
+    b->pass_queue = filled(b->c.d.pass_count);
+    b->pass_at = filled(b->c.d.pass_count);
+    b->pass_scope = filled(b->c.d.pass_count);
+    b->submit_signal = filled(b->p.submit_count);
+    b->first_node = filled(b->p.command_count);
+    b->plan_res = filled(b->c.d.res_count);
+    b->lost = hdt_zeroed(b->c.d.use_count, 1);
+    b->cells = hdt_zeroed(b->c.count, sizeof(*b->cells));
+    for (uint32_t i = 0; i < b->p.resource_count; i++)
+        b->plan_res[b->p.resources[i].id] = i;
+    return hdt_plain_nodes(b);
+}
+
+void hdt_plain_close(hdt_plain *b)
+{
+    for (uint32_t c = 0; c < b->c.count; c++) {
+        free(b->cells[c].reads);
+        free(b->cells[c].read_times);
+    }
+    void *const blocks[] = {b->nodes,    b->pass_queue, b->pass_at, b->pass_scope, b->submit_signal, b->first_node,
+                            b->plan_res, b->lost,       b->cells,   b->edge,       b->reach,         b->searched};
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+        free(blocks[i]);
+    hdt_cells_free(&b->c);
+}
+
 bool hdt_brute(const hd_graph *graph, const hd_plan *plan, char *why, size_t bytes)
 {
-    hdt_plain b = {.c = hdt_cells_make(graph, plan), .p = hd_plan_read(plan), .why = why, .why_bytes = bytes};
-    b.pass_queue = filled(b.c.d.pass_count);
-    b.pass_at = filled(b.c.d.pass_count);
-    b.pass_scope = filled(b.c.d.pass_count);
-    b.submit_signal = filled(b.p.submit_count);
-    b.first_node = filled(b.p.command_count);
-    b.plan_res = filled(b.c.d.res_count);
-    b.lost = hdt_zeroed(b.c.d.use_count, 1);
-    b.cells = hdt_zeroed(b.c.count, sizeof(*b.cells));
-    for (uint32_t i = 0; i < b.p.resource_count; i++)
-        b.plan_res[b.p.resources[i].id] = i;
-    if (hdt_plain_nodes(&b)) {
+    hdt_plain b;
+    if (hdt_plain_open(&b, graph, plan, why, bytes)) {
         set_scopes(&b);
         set_start(&b);
         walk(&b);
     }
-    for (uint32_t c = 0; c < b.c.count; c++) {
-        free(b.cells[c].reads);
-        free(b.cells[c].read_times);
-    }
-    void *const blocks[] = {b.nodes,    b.pass_queue, b.pass_at, b.pass_scope, b.submit_signal, b.first_node,
-                            b.plan_res, b.lost,       b.cells,   b.edge,       b.reach,         b.searched};
-    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
-        free(blocks[i]);
-    hdt_cells_free(&b.c);
+    hdt_plain_close(&b);
     return !b.bad;
 }

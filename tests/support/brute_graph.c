@@ -181,6 +181,18 @@ static uint64_t needs_to_see(const hdt_access_row *row)
     return row->reads ? row->access : row->access & write_bits;
 }
 
+bool hdt_plain_sees(hdt_plain *b, uint32_t x, uint32_t cx, uint32_t y, uint32_t cy)
+{
+    const hdt_access_row *rx = hdt_use_row(&b->c, x), *ry = hdt_use_row(&b->c, y);
+    EACH_BIT(sx, rx->stages)
+    EACH_BIT(sy, ry->stages)
+    EACH_BIT(bx, rx->access & write_bits)
+    EACH_BIT(by, needs_to_see(ry))
+    if (!seen(b, x, sx, bx, cx, y, sy, by, cy))
+        return false;
+    return true;
+}
+
 static bool rasterization_orders(const hdt_plain *b, uint32_t x, uint32_t y)
 {
     uint32_t ax = b->c.d.use_access[x], ay = b->c.d.use_access[y];
@@ -199,13 +211,7 @@ void hdt_plain_uses(hdt_plain *b, uint32_t x, uint32_t cx, bool x_writes, uint32
     if (!finished(b, x, sx, y, sy))
         HDT_FAIL(b, "pass %u before pass %u, resources %u and %u: no execution", b->c.use_pass[x], b->c.use_pass[y],
                  b->c.d.use_res[x], b->c.d.use_res[y]);
-    if (!x_writes || b->bad)
-        return;
-    EACH_BIT(sx, rx->stages)
-    EACH_BIT(sy, ry->stages)
-    EACH_BIT(bx, rx->access & write_bits)
-    EACH_BIT(by, needs_to_see(ry))
-    if (!seen(b, x, sx, bx, cx, y, sy, by, cy))
+    if (x_writes && !b->bad && !hdt_plain_sees(b, x, cx, y, cy))
         HDT_FAIL(b, "pass %u before pass %u, resources %u and %u: no memory", b->c.use_pass[x], b->c.use_pass[y],
                  b->c.d.use_res[x], b->c.d.use_res[y]);
 }

@@ -48,6 +48,11 @@ typedef struct hdt_plain {
         (b)->bad = true;                                                                                               \
     } while (0)
 
+/* Everything but the walk. False, with why: as hdt_plain_nodes. Close it in either case. */
+bool hdt_plain_open(hdt_plain *b, const hd_graph *graph, const hd_plan *plan, char *why, size_t bytes);
+void hdt_plain_close(hdt_plain *b);
+/* Whether cells of two resources share bytes. */
+bool hdt_plain_overlap(const hdt_plain *b, uint32_t c, uint32_t d);
 /* Makes the nodes and their edges. False: a wait names no submit before it. */
 bool hdt_plain_nodes(hdt_plain *b);
 /* Whether the range of node n holds the cell; global ones hold all. */
@@ -58,6 +63,8 @@ bool hdt_plain_on_host(const hdt_plain *b, uint32_t queue);
 
 /* The pairs: the earlier operation on a cell against the later one. Operations are uses, and nodes that move. */
 void hdt_plain_uses(hdt_plain *b, uint32_t x, uint32_t cx, bool x_writes, uint32_t y, uint32_t cy);
+/* Whether what x writes to cell cx is available and visible to y on cell cy. */
+bool hdt_plain_sees(hdt_plain *b, uint32_t x, uint32_t cx, uint32_t y, uint32_t cy);
 void hdt_plain_use_then_node(hdt_plain *b, uint32_t x, uint32_t cx, bool x_writes, uint32_t n);
 void hdt_plain_node_then_use(hdt_plain *b, uint32_t n, uint32_t y, uint32_t cy);
 void hdt_plain_two_nodes(hdt_plain *b, uint32_t m, uint32_t n);
