@@ -10,8 +10,8 @@
 #include "workloads.h"
 
 /* Graphs executed for real: every pass writes, and checks what it reads. On one queue, and on the test device with three
- * families that takes submits in any order that the semaphores allow. Then plans that are broken on purpose: how many of
- * them are caught by wrong values. HEDDLE_SEED replays a random graph. */
+ * families that takes submits in any order that the semaphores allow. Plans that are broken on purpose are in
+ * test_mutants.c. HEDDLE_SEED replays a random graph. */
 
 static char first_wrong[400];
 
@@ -114,105 +114,4 @@ Test(run, random_graphs_in_random_order, .timeout = 100)
            (unsigned long long)checks, hdt_vk_family_counts().overtaken);
     if (count > 1)
         cr_assert_gt(done, refused);
-}
-
-/* ---- plans that are broken ---- */
-
-typedef enum mutant_kind { DROP_WAIT, SWAP_PASSES, SHIFT_PLACE, DROP_BARRIER, MUTANTS } mutant_kind;
-static const char *const mutant_names[MUTANTS] = {"a wait is dropped", "two passes change places",
-                                                  "a resource is put over another", "a barrier is dropped"};
-
-typedef struct mutant {
-    mutant_kind kind;
-    uint64_t random;
-    uint64_t *block;
-    bool made;
-} mutant;
-
-/* Two passes side by side in one submit. */
-static bool swap_passes(const hd_plan_view *p, uint64_t *random)
-{
-    for (int attempt = 0; attempt < 100; attempt++) {
-        const hd_plan_submit *s = &p->submits[hdt_below(random, p->submit_count)];
-        if (s->command_count < 2 || p->queues[s->queue].kind == HD_QUEUE_HOST)
-            continue;
-        hd_plan_command *a = (hd_plan_command *)&p->commands[s->command_begin + hdt_below(random, s->command_count)];
-        hd_plan_command *b = (hd_plan_command *)&p->commands[s->command_begin + hdt_below(random, s->command_count)];
-        if (a == b || a->kind != HD_COMMAND_PASS || b->kind != HD_COMMAND_PASS)
-            continue;
-        uint32_t index = a->index;
-        a->index = b->index;
-        b->index = index;
-        return true;
-    }
-    return false;
-}
-
-static bool shift_place(const hd_plan_view *p, uint64_t *random)
-{
-    for (int attempt = 0; attempt < 1000; attempt++) {
-        hd_plan_resource *a = (hd_plan_resource *)&p->resources[hdt_below(random, p->resource_count)];
-        const hd_plan_resource *b = &p->resources[hdt_below(random, p->resource_count)];
-        if (a->heap == HD_NONE || a->heap != b->heap || a->offset == b->offset ||
-            b->offset + a->bytes > p->heaps[a->heap].bytes)
-            continue;
-        a->offset = b->offset;
-        return true;
-    }
-    return false;
-}
-
-static const hd_plan *mutate(const hd_plan *plan, void *user)
-{
-    mutant *m = user;
-    size_t bytes;
-    const void *data = hd_plan_data(plan, &bytes);
-    m->block = malloc(bytes + 8);
-    memcpy(m->block, data, bytes);
-    hd_plan_view p = hd_plan_read((const hd_plan *)m->block);
-    if (m->kind == DROP_WAIT && p.wait_count) { /* a value that was reached long ago */
-        ((hd_plan_wait *)p.waits)[hdt_below(&m->random, p.wait_count)].value = 0;
-        m->made = true;
-    } else if (m->kind == SWAP_PASSES) {
-        m->made = swap_passes(&p, &m->random);
-    } else if (m->kind == SHIFT_PLACE) {
-        m->made = shift_place(&p, &m->random);
-    } else if (m->kind == DROP_BARRIER && p.barrier_count) {
-        hd_plan_barrier *b = (hd_plan_barrier *)&p.barriers[hdt_below(&m->random, p.barrier_count)];
-        b->src_stages = b->src_access = b->dst_stages = b->dst_access = 0;
-        m->made = true;
-    }
-    return (const hd_plan *)m->block;
-}
-
-/* Families without counts of indirect commands: a wrong count would be a command without end. */
-Test(run, broken_plans_give_wrong_values, .timeout = 200)
-{
-    static const char *const families[] = {"async", "layered", "temporal"};
-    uint64_t seed = 1, count = 24;
-    uint32_t made[MUTANTS] = {0}, caught[MUTANTS] = {0};
-    hdt_seeds(&seed, &count);
-    for (uint64_t s = seed; s < seed + count; s++) {
-        for (uint32_t kind = 0; kind < MUTANTS; kind++) {
-            char error[512];
-            run_report report;
-            mutant m = {.kind = (mutant_kind)kind, .random = s * 7919 + kind};
-            hd_graph *graph = make_workload(hdb_family_index(families[s % 3]), 24, s);
-            run_desc desc = {.graph = graph, .frames = 2, .scale = 32, .replace = mutate, .user = &m};
-            hd_result result = execute(desc, s, &report, error);
-            made[kind] += m.made;
-            caught[kind] += m.made && (result != HD_OK || report.wrong);
-            if (result == HD_OK)
-                run_report_free(&report);
-            free(m.block);
-            hd_graph_destroy(graph);
-        }
-    }
-    for (uint32_t kind = 0; kind < MUTANTS; kind++)
-        printf("%s: %u of %u caught\n", mutant_names[kind], caught[kind], made[kind]);
-    if (count < 12)
-        return;
-    cr_expect_gt(caught[DROP_WAIT], 0);
-    cr_expect_gt(caught[SWAP_PASSES], 0);
-    cr_expect_gt(caught[SHIFT_PLACE], 0);
 }

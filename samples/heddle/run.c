@@ -183,8 +183,12 @@ static hd_result run_frames(run *r)
         result = compile(r, r->graph, &r->plan);
     if (result != HD_OK)
         return result;
-    if (r->desc->replace)
-        r->plan = r->desc->replace(r->plan, r->desc->user);
+    if (r->desc->replace) {
+        hd_verify_desc verify = {.size = hd_vk_size, .size_user = r->vk};
+        r->plan = r->desc->replace(r->graph, r->plan, &verify, r->desc->user);
+    }
+    if (!r->plan)
+        return run_fail(r, HD_INVALID_ARGUMENT, "no plan in place of the plan");
     read_plan(r);
     for (uint64_t f = 0; f < r->desc->frames && result == HD_OK; f++) {
         run_slot *slot = next_slot(r, 1 + f, f);

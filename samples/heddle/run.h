@@ -12,8 +12,8 @@ typedef struct run_desc {
     hd_log log;
     hd_vk_desc vk;         /* device, queues, jobs; features and log are set by run */
     hd_order order;
-    /* null, or what is executed in place of the plan; gets the index of the plan's use. */
-    const hd_plan *(*replace)(const hd_plan *plan, void *user);
+    /* null, or what is executed in place of the plan of graph, made with the sizes of verify; null: nothing is. */
+    const hd_plan *(*replace)(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *verify, void *user);
     void *user;
     void (*wrong)(const char *text, void *user); /* each wrong subresource, at most 16; may be null */
     void *wrong_user;

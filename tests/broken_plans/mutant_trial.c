@@ -1,0 +1,276 @@
+#include "mutant_trial.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "random.h"
+#include "random_graph.h"
+#include "run.h"
+#include "state.h"
+#include "vk_fixture.h"
+
+/* A child makes one trial after another and writes each back. Where it ends, or says nothing for long, the trial at hand
+ * is the culprit, and a new child goes on behind it. */
+
+enum { PASSES = 12, FRAMES = 2, SCALE = 8, SILENCE_MS = 20000, PATIENCE_MS = 1000, NO_DEVICE = 77 };
+#define LAYER "VK_LAYER_KHRONOS_validation"
+
+const char *const hdt_outcome_names[HDT_OUTCOMES] = {
+    [HDT_NOT_TRIED] = "not tried", [HDT_NOT_NOTICED] = "not noticed", [HDT_WRONG] = "wrong values",
+    [HDT_LOST] = "deadlock",       [HDT_REFUSED] = "not taken",       [HDT_CRASHED] = "crash",
+    [HDT_REPORTED] = "reported"};
+
+/* ---- the layer's messages ---- */
+
+static struct {
+    PFN_vkGetInstanceProcAddr next;
+    VkInstance instance;
+    VkDebugUtilsMessengerEXT messenger;
+    hdt_trial *trial;
+    bool missing;
+} layer;
+
+static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                     VkDebugUtilsMessageTypeFlagsEXT types,
+                                     const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    (void)severity, (void)types, (void)user;
+    if (layer.trial && layer.trial->outcome != HDT_REPORTED) {
+        layer.trial->outcome = HDT_REPORTED;
+        snprintf(layer.trial->text, sizeof(layer.trial->text), "%s", data->pMessage);
+    }
+    return VK_FALSE;
+}
+
+static PFN_vkDestroyInstance real_vkDestroyInstance;
+static void VKAPI_PTR destroy_instance(VkInstance instance, const VkAllocationCallbacks *memory)
+{
+    PFN_vkDestroyDebugUtilsMessengerEXT destroy =
+        (PFN_vkDestroyDebugUtilsMessengerEXT)layer.next(instance, "vkDestroyDebugUtilsMessengerEXT");
+    if (instance == layer.instance && destroy)
+        destroy(instance, layer.messenger, NULL);
+    layer.instance = VK_NULL_HANDLE;
+    real_vkDestroyInstance(instance, memory);
+}
+
+/* A messenger for every instance, made when somebody asks it for the first thing that a device needs. */
+static PFN_vkVoidFunction VKAPI_PTR listened(VkInstance instance, const char *name)
+{
+    if (!layer.next)
+        layer.next = hdi_vk_find_loader();
+    if (instance && instance != layer.instance && strcmp(name, "vkCreateDevice") == 0) {
+        PFN_vkCreateDebugUtilsMessengerEXT create =
+            (PFN_vkCreateDebugUtilsMessengerEXT)layer.next(instance, "vkCreateDebugUtilsMessengerEXT");
+        VkDebugUtilsMessengerCreateInfoEXT info = {
+            .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+            .messageSeverity =
+                VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+            .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+            .pfnUserCallback = on_message};
+        layer.missing |= !create || create(instance, &info, NULL, &layer.messenger) != VK_SUCCESS;
+        layer.instance = instance;
+    }
+    PFN_vkVoidFunction real = layer.next ? layer.next(instance, name) : NULL;
+    if (!real || strcmp(name, "vkDestroyInstance") != 0)
+        return real;
+    real_vkDestroyInstance = (PFN_vkDestroyInstance)real;
+    return (PFN_vkVoidFunction)destroy_instance;
+}
+
+static bool has_layer(void)
+{
+    PFN_vkGetInstanceProcAddr get = hdi_vk_find_loader();
+    PFN_vkEnumerateInstanceLayerProperties enumerate =
+        get ? (PFN_vkEnumerateInstanceLayerProperties)get(NULL, "vkEnumerateInstanceLayerProperties") : NULL;
+    VkLayerProperties layers[64];
+    uint32_t count = 64;
+    if (!enumerate || enumerate(&count, layers) < VK_SUCCESS)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(layers[i].layerName, LAYER) == 0)
+            return true;
+    return false;
+}
+
+/* ---- one trial ---- */
+
+typedef struct context {
+    hdt_trial *trial;
+    hdt_sketch whole, broken;
+} context;
+
+/* The numbers of a kind that make something. */
+static uint32_t count_mutants(context *c, const hdi_decl *decl, uint32_t stop)
+{
+    uint32_t made = 0;
+    for (uint32_t n = 0; made <= stop; n++) {
+        hdt_sketch_copy(&c->broken, &c->whole);
+        hdt_made what = hdt_mutant_kinds[c->trial->kind].make(&c->broken, decl, n);
+        if (what == HDT_NO_MORE)
+            return made;
+        made += what == HDT_MADE;
+    }
+    return made;
+}
+
+static const hd_plan *mutate(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *verify, void *user)
+{
+    context *c = user;
+    if (c->trial->kind == HD_NONE)
+        return plan;
+    hdi_decl decl = hdi_graph_decl(graph);
+    hdt_sketch_free(&c->whole);
+    hdt_sketch_read(&c->whole, plan);
+    uint32_t count = count_mutants(c, &decl, UINT32_MAX - 1);
+    if (count == 0)
+        return NULL;
+    uint64_t random = c->trial->seed * 977 + c->trial->kind;
+    count_mutants(c, &decl, hdt_below(&random, count)); /* stops behind the one that was picked */
+    const hd_plan *mutant = hdt_sketch_pack(&c->broken);
+    c->trial->refused = hd_plan_verify(graph, mutant, verify) != HD_OK;
+    c->trial->outcome = HDT_NOT_NOTICED;
+    return mutant;
+}
+
+static void note(const char *text, void *user)
+{
+    hdt_trial *trial = user;
+    if (!trial->text[0])
+        snprintf(trial->text, sizeof(trial->text), "%.*s", (int)sizeof(trial->text) - 1, text);
+}
+
+static void execute(context *c, uint64_t order, bool with_layer)
+{
+    static const hd_queue_kind one[] = {HD_QUEUE_GFX};
+    hdt_trial *trial = c->trial;
+    char error[512];
+    run_report report;
+    hd_graph *graph;
+    if (hd_graph_create(NULL, &graph) != HD_OK)
+        abort();
+    hdt_random_executable_graph(graph, trial->seed, PASSES);
+    run_desc desc = {.graph = graph,
+                     .frames = FRAMES,
+                     .scale = SCALE,
+                     .check = true,
+                     .replace = mutate,
+                     .user = c,
+                     .wrong = note,
+                     .wrong_user = trial};
+    hdt_vk_three_families(!with_layer, order);
+    hdt_vk_family_settings.patience_ms = PATIENCE_MS;
+    desc.vk.get_instance_proc = with_layer ? listened : hdt_vk_hooked;
+    if (with_layer) {
+        desc.vk.queue_kinds = one;
+        desc.vk.queue_kind_count = 1;
+        layer.trial = trial;
+    }
+    unsigned faults = hdt_vk_family_counts().faults;
+    hd_result result = run_graph(&desc, &report, error, sizeof(error));
+    if (hdt_vk_none(result) || layer.missing)
+        _exit(NO_DEVICE);
+    bool tried = trial->outcome != HDT_NOT_TRIED || (trial->kind == HD_NONE && result == HD_OK);
+    if (tried && trial->outcome != HDT_REPORTED) {
+        if (hdt_vk_family_counts().faults != faults || result == HD_DEVICE_LOST)
+            trial->outcome = HDT_LOST;
+        else if (result != HD_OK)
+            trial->outcome = HDT_REFUSED;
+        else
+            trial->outcome = report.wrong ? HDT_WRONG : HDT_NOT_NOTICED;
+        if (result != HD_OK)
+            note(error, trial);
+    }
+    if (result == HD_OK)
+        run_report_free(&report);
+    layer.trial = NULL;
+    hd_graph_destroy(graph);
+}
+
+static void write_all(int to, const void *from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = write(to, (const char *)from + done, bytes - done);
+        if (n <= 0)
+            _exit(1);
+        done += (size_t)n;
+    }
+}
+
+static void child(hdt_trial *trials, uint32_t count, uint32_t orders, bool with_layer, int to)
+{
+    if (with_layer && !has_layer())
+        _exit(NO_DEVICE);
+    if (with_layer) {
+        setenv("VK_INSTANCE_LAYERS", LAYER, 1);
+        setenv("VK_LAYER_ENABLES",
+               "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;"
+               "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT",
+               1);
+    }
+    hdt_vk_keep_libraries();
+    for (uint32_t t = 0; t < count; t++) {
+        context c = {.trial = &trials[t]};
+        uint64_t random = trials[t].seed;
+        for (uint32_t o = 0; o < (with_layer ? 1 : orders); o++) {
+            execute(&c, hdt_random(&random) | 1, with_layer);
+            if (trials[t].outcome != HDT_NOT_NOTICED)
+                break;
+        }
+        hdt_sketch_free(&c.whole);
+        hdt_sketch_free(&c.broken);
+        write_all(to, &trials[t], sizeof(trials[t]));
+    }
+    _exit(0); /* what drivers and layers keep is not ours to free */
+}
+
+/* ---- the parent ---- */
+
+static bool read_all(int from, void *to, size_t bytes)
+{
+    struct pollfd poll_one = {.fd = from, .events = POLLIN};
+    for (size_t done = 0; done < bytes;) {
+        if (poll(&poll_one, 1, SILENCE_MS) <= 0)
+            return false;
+        ssize_t n = read(from, (char *)to + done, bytes - done);
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+bool hdt_try(hdt_trial *trials, uint32_t count, uint32_t orders, bool with_layer)
+{
+    for (uint32_t t = 0; t < count;) {
+        int ends[2], status = 0;
+        fflush(NULL);
+        if (pipe(ends) != 0)
+            abort();
+        pid_t pid = fork();
+        if (pid < 0)
+            abort();
+        if (pid == 0) {
+            close(ends[0]);
+            child(trials + t, count - t, orders, with_layer, ends[1]);
+        }
+        close(ends[1]);
+        hdt_trial got;
+        while (t < count && read_all(ends[0], &got, sizeof(got)))
+            trials[t++] = got;
+        close(ends[0]);
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == NO_DEVICE)
+            return false;
+        if (t < count) {
+            trials[t].outcome = HDT_CRASHED;
+            snprintf(trials[t].text, sizeof(trials[t].text), "status 0x%x", (unsigned)status);
+            t++;
+        }
+    }
+    return true;
+}
