@@ -61,7 +61,8 @@ static bool begins_with(const char *text, const char *const *words, size_t count
 static void keep(const char *text, void *user)
 {
     static const char *const tables[] = {"structure:", "cull:", "rendering:", "pin:", "queue:"};
-    static const char *const alone[] = {"alignment:", "placement:", "stages:", "access:", "range:", "event:", "signal:"};
+    static const char *const alone[] = {
+        "alignment:", "placement:", "stages:", "access:", "range:", "event:", "signal:"};
     sink *s = user;
     if (!s->any)
         snprintf(s->first, sizeof(s->first), "%s", text);
@@ -241,9 +242,9 @@ static void print_table(const judge *j)
         bool last = !hdt_mutant_kinds[k].name;
         const tally *t = last ? &all : &j->tallies[k];
         printf("%-38s %8llu %8llu %8llu %8llu %6llu of %4llu %6llu of %4llu\n", last ? "all" : hdt_mutant_kinds[k].name,
-               (unsigned long long)t->made, (unsigned long long)(t->made - t->verifier), (unsigned long long)t->verifier,
-               (unsigned long long)t->graph, (unsigned long long)t->execution, (unsigned long long)t->executed,
-               (unsigned long long)t->layer, (unsigned long long)t->layered);
+               (unsigned long long)t->made, (unsigned long long)(t->made - t->verifier),
+               (unsigned long long)t->verifier, (unsigned long long)t->graph, (unsigned long long)t->execution,
+               (unsigned long long)t->executed, (unsigned long long)t->layer, (unsigned long long)t->layered);
         all.made += t->made;
         all.verifier += t->verifier;
         all.graph += t->graph;
@@ -273,9 +274,9 @@ Test(mutants, every_kind, .timeout = 10000)
     print_table(j);
     for (uint32_t k = 0; hdt_mutant_kinds[k].name && count >= 400; k++) {
         const tally *t = &j->tallies[k];
-        cr_expect(!wanted(k) || (t->made && (!hdt_mutant_kinds[k].rule || t->told)), "%s: %llu made, %llu told of \"%s\"",
-                  hdt_mutant_kinds[k].name, (unsigned long long)t->made, (unsigned long long)t->told,
-                  hdt_mutant_kinds[k].rule ? hdt_mutant_kinds[k].rule : "");
+        cr_expect(!wanted(k) || (t->made && (!hdt_mutant_kinds[k].rule || t->told)),
+                  "%s: %llu made, %llu told of \"%s\"", hdt_mutant_kinds[k].name, (unsigned long long)t->made,
+                  (unsigned long long)t->told, hdt_mutant_kinds[k].rule ? hdt_mutant_kinds[k].rule : "");
     }
     cr_assert_eq(j->failures, 0, "%llu failures", (unsigned long long)j->failures);
     free(j);

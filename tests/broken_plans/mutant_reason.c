@@ -28,18 +28,18 @@ const char *const hdt_harmless_names[HDT_HARMLESS_COUNT] = {
 typedef struct relation {
     hdt_plain b;
     uint32_t uses, ops;
-    uint32_t *node;   /* moving barrier of the original -> node, HDT_NOBODY: gone */
-    uint8_t *before;  /* ops x ops: uses, then barriers of the original */
+    uint32_t *node;  /* moving barrier of the original -> node, HDT_NOBODY: gone */
+    uint8_t *before; /* ops x ops: uses, then barriers of the original */
     bool placed_ok;
 } relation;
 
 typedef struct asked {
-    relation g, m; /* whole, broken */
+    relation g, m;    /* whole, broken */
     uint32_t *origin; /* barrier of the broken plan -> of the original */
     char *why;
     size_t bytes;
     bool lost, gained, fresh; /* fresh: uses meet that did not */
-    bool tenants; /* who has some bytes first, and who then, changed */
+    bool tenants;             /* who has some bytes first, and who then, changed */
     bool untouched, dead, bad;
 } asked;
 
@@ -99,8 +99,8 @@ static void nodes_after(relation *r, uint32_t use, uint32_t n, uint8_t *row, uin
     }
 }
 
-/* Every pair of stages has a node between; row: nodes after the earlier one. That a node which comes after all stages is
- * wanted, and not one for each, loses nothing here: the accesses of the format wait for all their stages alike. */
+/* Every pair of stages has a node between; row: nodes after the earlier one. That a node which comes after all stages
+ * is wanted, and not one for each, loses nothing here: the accesses of the format wait for all their stages alike. */
 static bool reaches_use(const relation *r, const uint8_t *row, uint32_t y)
 {
     EACH_BIT(s, hdt_use_row(&r->b.c, y)->stages)
@@ -130,8 +130,7 @@ static void fill_row(relation *r, uint32_t op, uint32_t n, uint8_t *row, uint8_t
     nodes_after(r, op, n, row, one);
     for (uint32_t y = 0; y < r->uses; y++)
         if (queue_of(r, y) != HDT_NOBODY && y != op)
-            r->before[(size_t)op * r->ops + y] =
-                (n == HDT_NOBODY && same_place(r, op, y)) || reaches_use(r, row, y);
+            r->before[(size_t)op * r->ops + y] = (n == HDT_NOBODY && same_place(r, op, y)) || reaches_use(r, row, y);
     for (uint32_t i = 0; i + r->uses < r->ops; i++) {
         uint32_t other = r->node[i];
         if (other == HDT_NOBODY || other == n)
@@ -195,8 +194,9 @@ static uint32_t op_res(const relation *r, uint32_t op)
 
 static bool op_has(const relation *r, uint32_t op, uint32_t cell)
 {
-    return op < r->uses ? hdt_use_has(&r->b.c, op, cell)
-                        : op_res(r, op) == r->b.c.cell[cell].res && hdt_plain_covers(&r->b, r->node[op - r->uses], cell);
+    return op < r->uses
+               ? hdt_use_has(&r->b.c, op, cell)
+               : op_res(r, op) == r->b.c.cell[cell].res && hdt_plain_covers(&r->b, r->node[op - r->uses], cell);
 }
 
 static bool op_writes(const relation *r, uint32_t op)
@@ -235,7 +235,8 @@ static bool between(const relation *r, uint32_t x, uint32_t c, uint32_t y, uint3
     return false;
 }
 
-/* On all that x and y share. Two transitions on one queue are ordered without any mask: what is between needs no chain. */
+/* On all that x and y share. Two transitions on one queue are ordered without any mask: what is between needs no chain.
+ */
 static bool all_between(const relation *r, uint32_t x, uint32_t y)
 {
     uint32_t rx = op_res(r, x), ry = op_res(r, y);
@@ -285,8 +286,9 @@ static bool only_reads(const relation *r, uint32_t op)
     return op < r->uses && !op_writes(r, op);
 }
 
-/* Tenants of some bytes may change places where each reader finds what it found (same_contents). Two overwrites may change places where nobody reads either, and a read may stand on either side of a transfer: what
- * the cells go through says whether that is so. */
+/* Tenants of some bytes may change places where each reader finds what it found (same_contents). Two overwrites may
+ * change places where nobody reads either, and a read may stand on either side of a transfer: what the cells go through
+ * says whether that is so. */
 static bool may_turn(const relation *r, uint32_t x, uint32_t y)
 {
     if (x >= r->uses || y >= r->uses)
@@ -332,25 +334,26 @@ static uint32_t list_events(const relation *r, uint32_t cell, event *out)
     for (uint32_t c = 0; c < r->b.p.command_count; c++) {
         const hd_plan_command *command = &r->b.p.commands[c];
         if (command->kind == HD_COMMAND_PASS) {
-            for (uint32_t u = r->b.c.d.pass_use_begin[command->index]; u < r->b.c.d.pass_use_begin[command->index + 1]; u++)
+            for (uint32_t u = r->b.c.d.pass_use_begin[command->index]; u < r->b.c.d.pass_use_begin[command->index + 1];
+                 u++)
                 if (hdt_use_has(&r->b.c, u, cell))
-                    out[count++] = (event){.use = u,
-                                           .reads = hdt_use_row(&r->b.c, u)->reads,
-                                           .writes = hdt_use_row(&r->b.c, u)->writes};
+                    out[count++] = (event){
+                        .use = u, .reads = hdt_use_row(&r->b.c, u)->reads, .writes = hdt_use_row(&r->b.c, u)->writes};
             continue;
         }
         uint32_t barriers = r->b.p.batches[command->index].barrier_count;
         for (n = r->b.first_node[c]; n < r->b.first_node[c] + barriers; n++) {
             const hd_plan_barrier *b = r->b.nodes[n].b;
             if (r->b.nodes[n].moves && b->resource == r->b.c.cell[cell].res && hdt_plain_covers(&r->b, n, cell))
-                out[count++] = (event){HDT_NOBODY, b->old_layout, b->new_layout, b->src_family, b->dst_family, false, false, false};
+                out[count++] = (event){HDT_NOBODY,    b->old_layout, b->new_layout, b->src_family,
+                                       b->dst_family, false,         false,         false};
         }
     }
     return count;
 }
 
-/* Without barriers that only change the layout of content that is never read, or only the owner, and with what may change
- * places in one order. */
+/* Without barriers that only change the layout of content that is never read, or only the owner, and with what may
+ * change places in one order. */
 static uint32_t strip(const relation *r, uint32_t cell, event *list, uint32_t count, bool *dropped)
 {
     uint32_t flags = r->b.c.d.res_flags[r->b.c.cell[cell].res], kept = 0;
@@ -370,7 +373,8 @@ static uint32_t strip(const relation *r, uint32_t cell, event *list, uint32_t co
         }
         uint32_t at = kept++;
         event e = list[i];
-        for (; at > 0 && e.alone && list[at - 1].alone && list[at - 1].writes == e.writes && list[at - 1].use > e.use; at--)
+        for (; at > 0 && e.alone && list[at - 1].alone && list[at - 1].writes == e.writes && list[at - 1].use > e.use;
+             at--)
             list[at] = list[at - 1];
         list[at] = e;
     }

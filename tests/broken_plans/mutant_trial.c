@@ -13,8 +13,8 @@
 #include "state.h"
 #include "vk_fixture.h"
 
-/* A child makes one trial after another and writes each back. Where it ends, or says nothing for long, the trial at hand
- * is the culprit, and a new child goes on behind it. */
+/* A child makes one trial after another and writes each back. Where it ends, or says nothing for long, the trial at
+ * hand is the culprit, and a new child goes on behind it. */
 
 enum { PASSES = 12, FRAMES = 2, SCALE = 8, SILENCE_MS = 20000, PATIENCE_MS = 1000, NO_DEVICE = 77 };
 #define LAYER "VK_LAYER_KHRONOS_validation"
@@ -65,12 +65,11 @@ static PFN_vkVoidFunction VKAPI_PTR listened(VkInstance instance, const char *na
     if (instance && instance != layer.instance && strcmp(name, "vkCreateDevice") == 0) {
         PFN_vkCreateDebugUtilsMessengerEXT create =
             (PFN_vkCreateDebugUtilsMessengerEXT)layer.next(instance, "vkCreateDebugUtilsMessengerEXT");
-        VkDebugUtilsMessengerCreateInfoEXT info = {
-            .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-            .messageSeverity =
-                VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
-            .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
-            .pfnUserCallback = on_message};
+        VkDebugUtilsMessengerCreateInfoEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+                                                   .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT |
+                                                                      VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+                                                   .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+                                                   .pfnUserCallback = on_message};
         layer.missing |= !create || create(instance, &info, NULL, &layer.messenger) != VK_SUCCESS;
         layer.instance = instance;
     }

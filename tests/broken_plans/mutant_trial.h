@@ -1,5 +1,5 @@
-/* Mutants that are really executed, each by a frame that writes and checks what it declares, in child processes: what is
- * executed may crash or hang. */
+/* Mutants that are really executed, each by a frame that writes and checks what it declares, in child processes: what
+ * is executed may crash or hang. */
 #ifndef HDT_MUTANT_TRIAL_H
 #define HDT_MUTANT_TRIAL_H
 
@@ -22,12 +22,12 @@ typedef struct hdt_trial {
     uint32_t kind; /* HD_NONE: the whole plan */
     /* filled in */
     hdt_outcome outcome;
-    bool refused; /* by the verifier */
+    bool refused;   /* by the verifier */
     char text[240]; /* the first thing that was wrong, or reported */
 } hdt_trial;
 
-/* In `orders` orders of submits on the test device with three families, up to the first that shows something; with layer:
- * once, on one queue, under the Khronos validation layer. False: no such device or layer. */
+/* In `orders` orders of submits on the test device with three families, up to the first that shows something; with
+ * layer: once, on one queue, under the Khronos validation layer. False: no such device or layer. */
 bool hdt_try(hdt_trial *trials, uint32_t count, uint32_t orders, bool layer);
 
 #endif

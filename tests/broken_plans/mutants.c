@@ -1,7 +1,7 @@
 #include "mutants.h"
 
-/* The list of kinds, and those of barriers. Numbers of a kind go through the items (or rows) of the plan, and at each one
- * through its variants. */
+/* The list of kinds, and those of barriers. Numbers of a kind go through the items (or rows) of the plan, and at each
+ * one through its variants. */
 
 enum { VARIANTS = 16 };
 

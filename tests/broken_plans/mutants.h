@@ -13,9 +13,9 @@ typedef enum hdt_made {
 
 /* What is done to the plan by how it may stay sound; the reasons of mutants that live differ (mutant_reason.h). */
 typedef enum hdt_change {
-    HDT_WEAKER,    /* orders less than the plan did, in all respects */
-    HDT_STRONGER,  /* orders more */
-    HDT_OTHER,     /* some more, some less, or something else */
+    HDT_WEAKER,   /* orders less than the plan did, in all respects */
+    HDT_STRONGER, /* orders more */
+    HDT_OTHER,    /* some more, some less, or something else */
 } hdt_change;
 
 typedef struct hdt_mutant_kind {

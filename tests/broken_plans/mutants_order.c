@@ -67,7 +67,9 @@ static hdt_made weaken(uint64_t *stages, uint32_t kind, uint32_t number)
     if (kind == HD_QUEUE_HOST)
         return HDT_NOT_THERE;
     if (*stages & ALL_COMMANDS) {
-        uint32_t first = kind == HD_QUEUE_TRANSFER ? 1 : 0, end = kind == HD_QUEUE_GFX ? 6 : kind == HD_QUEUE_COMPUTE ? 3 : 2;
+        uint32_t first = kind == HD_QUEUE_TRANSFER ? 1 : 0, end = kind == HD_QUEUE_GFX       ? 6
+                                                                  : kind == HD_QUEUE_COMPUTE ? 3
+                                                                                             : 2;
         if (number + first >= end)
             return HDT_NOT_THERE;
         *stages = singles[first + number];
@@ -216,8 +218,8 @@ HDT_MUTANT_MAKER(hdt_merge_submits)
     if (second == sketch->item_count)
         return HDT_NOT_THERE;
     uint32_t first_end = hdt_sketch_submit_end(sketch, first), second_end = hdt_sketch_submit_end(sketch, second);
-    bool at_second = n % 2, both = sketch->items[first_end - 1].kind == HDT_SIGNAL &&
-                                   sketch->items[second_end - 1].kind == HDT_SIGNAL;
+    bool at_second = n % 2,
+         both = sketch->items[first_end - 1].kind == HDT_SIGNAL && sketch->items[second_end - 1].kind == HDT_SIGNAL;
     hdt_item *out = hdt_zeroed(sketch->item_count, sizeof(*out));
     uint32_t count = 0;
     for (uint32_t i = 0; i < sketch->item_count; i++) {
@@ -340,7 +342,9 @@ static bool can_run(uint32_t type, uint32_t kind)
 {
     if (type == HD_PASS_COMPUTE)
         return kind == HD_QUEUE_GFX || kind == HD_QUEUE_COMPUTE;
-    return type == HD_PASS_TRANSFER ? kind != HD_QUEUE_HOST : type == HD_PASS_GFX ? kind == HD_QUEUE_GFX : kind == HD_QUEUE_HOST;
+    return type == HD_PASS_TRANSFER ? kind != HD_QUEUE_HOST
+           : type == HD_PASS_GFX    ? kind == HD_QUEUE_GFX
+                                    : kind == HD_QUEUE_HOST;
 }
 
 HDT_MUTANT_MAKER(hdt_keep_culled)

@@ -200,8 +200,8 @@ HDT_MUTANT_MAKER(hdt_join_scopes)
     if (n >= sketch->item_count)
         return HDT_NO_MORE;
     hdt_item *item = &sketch->items[n];
-    if (item->kind != HDT_PASS || item->scope == HD_NONE || item[-1].kind != HDT_PASS ||
-        item[-1].scope == HD_NONE || item[-1].scope == item->scope)
+    if (item->kind != HDT_PASS || item->scope == HD_NONE || item[-1].kind != HDT_PASS || item[-1].scope == HD_NONE ||
+        item[-1].scope == item->scope)
         return HDT_NOT_THERE;
     uint32_t from = item->scope, to = item[-1].scope;
     for (; n < sketch->item_count && sketch->items[n].kind == HDT_PASS && sketch->items[n].scope == from; n++)

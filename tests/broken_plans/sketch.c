@@ -92,7 +92,8 @@ void hdt_sketch_copy(hdt_sketch *to, const hdt_sketch *from)
 
 void hdt_sketch_free(hdt_sketch *s)
 {
-    void *const blocks[] = {s->queues, s->culled, s->heaps, s->resources, s->scopes, s->attachments, s->items, s->block};
+    void *const blocks[] = {s->queues, s->culled,      s->heaps, s->resources,
+                            s->scopes, s->attachments, s->items, s->block};
     for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
         free(blocks[i]);
     *s = (hdt_sketch){0};

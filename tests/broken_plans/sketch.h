@@ -1,5 +1,5 @@
-/* A plan taken apart so that it can be changed: one list of what happens, in the order in which it is handed over, which
- * can be inserted into, deleted from and moved about; and its tables. Packing makes a plan again. */
+/* A plan taken apart so that it can be changed: one list of what happens, in the order in which it is handed over,
+ * which can be inserted into, deleted from and moved about; and its tables. Packing makes a plan again. */
 #ifndef HDT_SKETCH_H
 #define HDT_SKETCH_H
 
@@ -10,9 +10,9 @@ typedef enum hdt_item_kind { HDT_SUBMIT, HDT_WAIT, HDT_PASS, HDT_BARRIER, HDT_SI
 /* Waits belong before the commands of their submit, a signal behind them: elsewhere they cut it in two when packed. */
 typedef struct hdt_item {
     hdt_item_kind kind;
-    uint32_t index; /* SUBMIT: queue; PASS: pass; BARRIER: number in the original plan */
-    uint32_t scope; /* PASS: of the original plan, or HD_NONE */
-    bool joined;    /* BARRIER: of the same command as the item before */
+    uint32_t index;         /* SUBMIT: queue; PASS: pass; BARRIER: number in the original plan */
+    uint32_t scope;         /* PASS: of the original plan, or HD_NONE */
+    bool joined;            /* BARRIER: of the same command as the item before */
     uint64_t value, stages; /* SIGNAL; SUBMIT: value is its hd_cut */
     union {
         hd_plan_wait wait;
