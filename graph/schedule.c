@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "vk_numbers.h"
+
 /* Schedule: order and queue of each kept pass. What both schedulers need is prepared here (ranks, levels, what each rank
  * keeps alive), then one of them runs: schedule_groups.c for one GPU queue, schedule_list.c for several.
  *
@@ -21,6 +23,19 @@
 enum { WINDOW = 64, LIST_WINDOW = 48, WIDE_WINDOW = 80 };
 #define SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait or a barrier */
 
+/* Vulkan copies and clears depth and stencil on graphics queues only, whatever the type of the pass. */
+static bool copies_depth(const hdi_decl *decl, uint32_t pass)
+{
+    const uint64_t copies = HDI_STAGE_COPY | HDI_STAGE_BLIT | HDI_STAGE_RESOLVE | HDI_STAGE_CLEAR;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t res = decl->use_res[u];
+        if (decl->access[decl->use_access[u]].stages & copies && !(decl->res_flags[res] & HDI_RES_BUFFER) &&
+            (hdi_format_has_depth(decl->res_info[res].format) || hdi_format_has_stencil(decl->res_info[res].format)))
+            return true;
+    }
+    return false;
+}
+
 uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
 {
     static const uint8_t by_type[] = {
@@ -37,6 +52,9 @@ uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint3
     };
     uint32_t kinds = by_type[decl->pass_type[pass]] & queues->kinds;
     uint32_t pinned = kinds & by_pin[decl->pass_pin[pass]];
+    const uint32_t gfx = 1u << HD_QUEUE_GFX;
+    if (!pinned && kinds & gfx && kinds != gfx && copies_depth(decl, pass))
+        return gfx;
     return pinned ? pinned : kinds;
 }
 

@@ -124,6 +124,59 @@ Test(vk_helpers, clear_copy_blit)
     close_scene(&s);
 }
 
+static hd_resource four_samples(scene *s, const char *name, uint32_t format)
+{
+    return hd_graph_image(
+        s->graph, &(hd_image_desc){.name = name, .width = SIZE, .height = SIZE, .format = format, .samples = 4});
+}
+
+Test(vk_helpers, resolve)
+{
+    scene s;
+    open_scene(&s, NULL);
+    static readback colors, depths;
+    rect_pass color_rect = {&s,
+                            {.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT, .clearValue.color.float32 = {0, 1, 0, 1}},
+                            {{0, 0}, {SIZE / 2, SIZE}}};
+    hd_resource color4 = four_samples(&s, "color4", VK_FORMAT_R8G8B8A8_UNORM),
+                depth4 = four_samples(&s, "depth4", VK_FORMAT_D32_SFLOAT),
+                color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM), depth = image(&s, "depth", VK_FORMAT_D32_SFLOAT);
+    hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
+                                           .record = clear_rect,
+                                           .user = &color_rect,
+                                           .uses = HD_USES({color4, HD_COLOR_WRITE, .clear.color = {1, 0, 0, 1}},
+                                                           {depth4, HD_DEPTH_WRITE, .clear.depth = 0.25f})});
+    hd_vk_resolve(s.f.vk, s.graph, color4, NULL, color, NULL, VK_RESOLVE_MODE_NONE);
+    hd_vk_resolve(s.f.vk, s.graph, depth4, NULL, depth, NULL, VK_RESOLVE_MODE_NONE);
+    hd_vk_readback(s.f.vk, s.graph, color, NULL, keep, &colors);
+    hd_vk_readback(s.f.vk, s.graph, depth, NULL, keep, &depths);
+    run(&s);
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < PIXELS; i++) {
+        const uint8_t expect[4] = {i % SIZE < SIZE / 2 ? 0 : 255, i % SIZE < SIZE / 2 ? 255 : 0, 0, 255};
+        float value;
+        memcpy(&value, depths.bytes + i * 4, sizeof(value));
+        bad += memcmp(colors.bytes + i * 4, expect, 4) != 0 || value != 0.25f;
+    }
+    cr_expect_eq(bad, 0, "%u wrong texels", bad);
+
+    hd_resource other = {0};
+    for (uint32_t fault = 0; fault < 4; fault++) {
+        hd_graph_begin(s.graph);
+        color4 = four_samples(&s, "color4", VK_FORMAT_R8G8B8A8_UNORM);
+        color = image(&s, "color", VK_FORMAT_R8G8B8A8_UNORM);
+        other = image(&s, "other", VK_FORMAT_R8_UNORM);
+        hd_pass pass = fault == 0   ? hd_vk_resolve(s.f.vk, s.graph, color, NULL, color, NULL, VK_RESOLVE_MODE_NONE)
+                       : fault == 1 ? hd_vk_resolve(s.f.vk, s.graph, color4, NULL, other, NULL, VK_RESOLVE_MODE_NONE)
+                       : fault == 2 ? hd_vk_resolve(s.f.vk, s.graph, color4, NULL, color, NULL, VK_RESOLVE_MODE_MIN_BIT)
+                                    : hd_vk_resolve(s.f.vk, s.graph, color4, NULL, (hd_resource){0}, NULL,
+                                                    VK_RESOLVE_MODE_NONE);
+        cr_expect_eq(pass.id, 0, "fault %u", fault);
+        cr_expect_eq(hd_graph_error(s.graph)->result, HD_INVALID_ARGUMENT, "fault %u", fault);
+    }
+    close_scene(&s);
+}
+
 /* A frame of an import of the engine's own, with a timeline of its own around it. */
 Test(vk_helpers, semaphores_of_the_engine)
 {
@@ -212,3 +265,54 @@ Test(vk_helpers, mistakes)
     }
     close_scene(&s);
 }
+
+#ifdef HDT_THREE_FAMILIES
+static uint32_t queue_of(const hd_plan_view *plan, uint32_t pass)
+{
+    for (uint32_t s = 0; s < plan->submit_count; s++) {
+        const hd_plan_submit *submit = &plan->submits[s];
+        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+            if (plan->commands[c].kind == HD_COMMAND_PASS && plan->commands[c].index == pass)
+                return plan->queues[submit->queue].kind;
+        }
+    }
+    return HD_NONE;
+}
+
+/* Vulkan has copies of depth and stencil on graphics queues only. */
+Test(vk_helpers, copies_of_depth_run_on_graphics_queues)
+{
+    scene s;
+    open_scene(&s, NULL);
+    static readback seen;
+    for (uint32_t round = 0; round < 3; round++) {
+        hd_graph_begin(s.graph);
+        hd_resource d = image(&s, "d", round ? VK_FORMAT_D32_SFLOAT : VK_FORMAT_R32_SFLOAT),
+                    words = buffer(&s, "words", PIXELS * 4);
+        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0x3f000000);
+        copy_pass copy = {&s, d, words, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+        hd_pass up = round < 2 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, d, NULL)
+                               : hd_graph_pass(s.graph, &(hd_pass_desc){.name = "pinned",
+                                                                        .type = HD_PASS_TRANSFER,
+                                                                        .pin = HD_PIN_TRANSFER,
+                                                                        .record = copy_to_buffer,
+                                                                        .user = &copy,
+                                                                        .uses = HD_USES({words, HD_TRANSFER_SRC},
+                                                                                        {d, HD_TRANSFER_DST})});
+        hd_vk_readback(s.f.vk, s.graph, d, NULL, keep, &seen);
+        const hd_plan *plan;
+        cr_assert_eq(hd_vk_compile(s.f.vk, s.graph, NULL, &plan), HD_OK);
+        hd_plan_view view = hd_plan_read(plan);
+        uint32_t kind = queue_of(&view, hd_graph_pass_index(s.graph, up));
+        if (round == 1)
+            cr_expect_eq(kind, HD_QUEUE_GFX);
+        else
+            cr_expect_eq(kind, HD_QUEUE_TRANSFER, "round %u", round);
+        cr_expect_eq(hd_vk_execute(s.f.vk, s.graph, plan), round == 2 ? HD_UNSUPPORTED : HD_OK);
+        cr_expect_eq(hd_vk_wait(s.f.vk), HD_OK);
+        cr_expect_eq(seen.runs, round ? 2 : 1);
+        cr_expect_eq(seen.bytes[PIXELS * 4 - 1], 0x3f);
+    }
+    close_scene(&s);
+}
+#endif

@@ -111,6 +111,47 @@ static hd_result check_plan(const hdi_vk_frame *frame)
     return scopes_fit(frame) ? HD_OK : refuse(frame->vk, "its rendering scopes do not fit its passes");
 }
 
+/* The schedule keeps copies and clears of depth and stencil on graphics queues, where it has one and no pin says otherwise;
+ * elsewhere Vulkan has none. */
+static hd_result check_copies(const hdi_vk_frame *frame, const hd_plan_submit *submit)
+{
+    const VkPipelineStageFlags2 copies =
+        VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_BLIT_BIT |
+        VK_PIPELINE_STAGE_2_RESOLVE_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT;
+    for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+        const hd_plan_command *command = &frame->plan.commands[c];
+        if (command->kind != HD_COMMAND_PASS)
+            continue;
+        const uint32_t *uses = &frame->decl.pass_use_begin[command->index];
+        for (uint32_t u = uses[0]; u < uses[1]; u++) {
+            uint32_t res = frame->decl.use_res[u];
+            if (!(frame->decl.access[frame->decl.use_access[u]].stages & copies) ||
+                frame->decl.res_flags[res] & HDI_RES_BUFFER ||
+                hdi_vk_aspects(frame->decl.res_info[res].format) & VK_IMAGE_ASPECT_COLOR_BIT)
+                continue;
+            const char *pass_name = frame->decl.pass_exec[command->index].name, *name = frame->decl.res_info[res].name;
+            hdi_log(&frame->vk->log, HD_LOG_ERROR,
+                    "pass %u '%s' copies or clears depth or stencil of resource %u '%s' on a queue without graphics, where "
+                    "Vulkan cannot: the queue set needs a gfx queue, and the pass no pin to another",
+                    command->index, pass_name ? pass_name : "", res, name ? name : "");
+            return HD_UNSUPPORTED;
+        }
+    }
+    return HD_OK;
+}
+
+static hd_result check_queues(const hdi_vk_frame *frame)
+{
+    const hd_vk *vk = frame->vk;
+    hd_result result = HD_OK;
+    for (uint32_t s = 0; s < frame->plan.submit_count && result == HD_OK; s++) {
+        uint32_t q = frame->queue_of[frame->plan.submits[s].queue];
+        if (q != vk->queue_count && !(vk->queues[q].flags & VK_QUEUE_GRAPHICS_BIT))
+            result = check_copies(frame, &frame->plan.submits[s]);
+    }
+    return result;
+}
+
 static hd_result prepare(hdi_vk_frame *frame)
 {
     hdi_arena *arena = &frame->slot->arena;
@@ -129,6 +170,8 @@ static hd_result prepare(hdi_vk_frame *frame)
     hd_result result = check_plan(frame);
     if (result == HD_OK)
         result = match_queues(frame);
+    if (result == HD_OK)
+        result = check_queues(frame);
     if (result == HD_OK)
         result = hdi_vk_realise_heaps(frame);
     if (result == HD_OK)

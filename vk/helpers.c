@@ -195,6 +195,17 @@ static void record_blit(hd_recorder *recorder, void *user)
                              hd_vk_image(recorder, h->to), VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region, h->filter);
 }
 
+static void record_resolve(hd_recorder *recorder, void *user)
+{
+    const help *h = user;
+    VkImageResolve region = {.srcSubresource = layers_of(recorder, h->from, &h->from_range, 0),
+                             .dstSubresource = layers_of(recorder, h->to, &h->to_range, 0),
+                             .extent = extent_of(info_of(recorder, h->to), h->to_range.mip_base)};
+    h->vk->fn.vkCmdResolveImage(recorder->commands, hd_vk_image(recorder, h->from),
+                                VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, hd_vk_image(recorder, h->to),
+                                VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+}
+
 static void record_clear(hd_recorder *recorder, void *user)
 {
     const help *h = user;
@@ -309,6 +320,38 @@ hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
     help *h =
         make_help(vk, &(help){.from = from, .to = to, .from_range = a.range, .to_range = b.range, .filter = filter});
     return h ? declare_copy(graph, "blit", h, HD_PASS_GFX, record_blit) : no_memory(graph);
+}
+
+/* Vulkan resolves depth at the end of rendering only: a scope that draws nothing. */
+static hd_pass declare_depth_resolve(hd_graph *graph, const help *h, uint32_t mode)
+{
+    return hd_graph_pass(
+        graph, &(hd_pass_desc){.name = "resolve",
+                               .type = HD_PASS_GFX,
+                               .uses = HD_USES({h->from, HD_DEPTH_READ, .range = h->from_range},
+                                               {h->to, HD_RESOLVE_WRITE, .range = h->to_range, .resolve_of = h->from,
+                                                .resolve_mode = mode})});
+}
+
+hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
+                      const hd_range *to_range, VkResolveModeFlagBits mode)
+{
+    part a, b;
+    if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b) || a.buffer || b.buffer)
+        return refuse(graph, "resolve: no such part of an image");
+    a.range.mip_count = b.range.mip_count = 1;
+    VkExtent3D x = extent_of(a.info, a.range.mip_base), y = extent_of(b.info, b.range.mip_base);
+    if (a.info->samples < 2 || b.info->samples != 1 || a.info->format != b.info->format)
+        return refuse(graph, "resolve: from an image with more than one sample to one of the same format with one");
+    if (a.range.layer_count != b.range.layer_count || x.width != y.width || x.height != y.height)
+        return refuse(graph, "resolve: the two images have other sizes or counts of layers");
+    help h = {.from = from, .to = to, .from_range = a.range, .to_range = b.range};
+    if (!(hdi_vk_aspects(a.info->format) & VK_IMAGE_ASPECT_COLOR_BIT))
+        return declare_depth_resolve(graph, &h, mode);
+    if (mode != 0)
+        return refuse(graph, "resolve: a mode is of depth");
+    help *kept = make_help(vk, &h);
+    return kept ? declare_copy(graph, "resolve", kept, HD_PASS_GFX, record_resolve) : no_memory(graph);
 }
 
 hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image)

@@ -81,6 +81,7 @@ typedef struct hdi_vk_instance_table {
     X(vkCmdCopyBufferToImage)                                                                                          \
     X(vkCmdCopyImageToBuffer)                                                                                          \
     X(vkCmdBlitImage)                                                                                                  \
+    X(vkCmdResolveImage)                                                                                               \
     X(vkCmdFillBuffer)                                                                                                 \
     X(vkCreateImage)                                                                                                   \
     X(vkDestroyImage)                                                                                                  \

@@ -397,6 +397,8 @@ NOTHING(CmdCopyImageToBuffer, VkCommandBuffer commands, VkImage from, VkImageLay
         const VkBufferImageCopy *regions)
 NOTHING(CmdBlitImage, VkCommandBuffer commands, VkImage from, VkImageLayout from_layout, VkImage to,
         VkImageLayout to_layout, uint32_t count, const VkImageBlit *regions, VkFilter filter)
+NOTHING(CmdResolveImage, VkCommandBuffer commands, VkImage from, VkImageLayout from_layout, VkImage to,
+        VkImageLayout to_layout, uint32_t count, const VkImageResolve *regions)
 NOTHING(CmdFillBuffer, VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize bytes,
         uint32_t word)
 NOTHING(CmdWriteTimestamp2, VkCommandBuffer commands, VkPipelineStageFlags2 stage, VkQueryPool queries, uint32_t query)
@@ -538,6 +540,7 @@ static const entry entries[] = {
     ENTRY(CmdCopyBufferToImage),
     ENTRY(CmdCopyImageToBuffer),
     ENTRY(CmdBlitImage),
+    ENTRY(CmdResolveImage),
     ENTRY(CmdFillBuffer),
     ENTRY(CreateImage),
     ENTRY(DestroyImage),

@@ -232,6 +232,10 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
 /* One mip level into another, scaled to fit; like counts of layers. */
 hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range, VkFilter filter);
+/* The level of a multisampled image into one with one sample, of like format, size and counts. mode: of depth, 0: the
+ * first sample; colors: 0, they are averaged. Where the passes that draw can, HD_RESOLVE_WRITE costs less. */
+hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
+                      const hd_range *to_range, VkResolveModeFlagBits mode);
 
 /* ---- presenting to a window ----
  *
