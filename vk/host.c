@@ -8,9 +8,11 @@
  * timeline. Waits are cut into short ones, so that a lost device cannot hold it: then it skips waits and passes, and
  * still signals, so that what was submitted behind it can end.
  *
- * Once the thread runs it gets every frame, waits for all of it and tells the caller through a condition variable: it
- * is then the only one who waits for semaphores. That costs nothing, because its next frame cannot begin earlier, and
- * Debian 12's validation layer reports an error when two threads wait for one timeline. */
+ * Once the thread runs it gets every frame, and tells the caller through a condition variable when all of one has
+ * finished: it is then the only one who waits for semaphores, as Debian 12's validation layer reports an error when two
+ * threads wait for one timeline. It waits for any of what could come next: the next host submit's semaphores, the end
+ * of the oldest frame, or a frame more (a timeline of its own says so), whose first host passes need not wait for the
+ * frames before it to end. */
 
 enum { SLICE_NS = 50 * 1000 * 1000 };
 
@@ -19,26 +21,46 @@ static bool lost(hd_vk *vk)
     return atomic_load_explicit(&vk->lost, memory_order_acquire) != HD_OK;
 }
 
-static void wait_for(hd_vk *vk, const VkSemaphore *semaphores, const uint64_t *values, uint32_t count)
+/* What the thread waits for any of; with room for a submit, a frame's end and a frame more. */
+typedef struct any_of {
+    VkSemaphore semaphores[2 * HD_MAX_QUEUES + 1];
+    uint64_t values[2 * HD_MAX_QUEUES + 1];
+    uint32_t count;
+} any_of;
+
+static VkResult wait_for(hd_vk *vk, const VkSemaphore *semaphores, const uint64_t *values, uint32_t count,
+                         uint64_t timeout)
 {
     VkSemaphoreWaitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+        .flags = count > 1 ? VK_SEMAPHORE_WAIT_ANY_BIT : 0,
         .semaphoreCount = count,
         .pSemaphores = semaphores,
         .pValues = values,
     };
-    while (count && !lost(vk)) {
-        VkResult result = vk->fn.vkWaitSemaphores(vk->device, &info, SLICE_NS);
-        if (result == VK_SUCCESS)
-            return;
-        if (result != VK_TIMEOUT)
-            hdi_vk_lose(vk, hdi_vk_result(vk, result, "vkWaitSemaphores on the host queue"));
+    VkResult result = vk->fn.vkWaitSemaphores(vk->device, &info, timeout);
+    if (result != VK_SUCCESS && result != VK_TIMEOUT)
+        hdi_vk_lose(vk, hdi_vk_result(vk, result, "vkWaitSemaphores on the host queue"));
+    return result;
+}
+
+/* Whether all have their values; those that have not are put into missing. */
+static bool are_reached(hd_vk *vk, const VkSemaphore *semaphores, const uint64_t *values, uint32_t count,
+                        any_of *missing)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < count && !lost(vk); i++) {
+        if (wait_for(vk, &semaphores[i], &values[i], 1, 0) != VK_TIMEOUT)
+            continue;
+        all = false;
+        missing->semaphores[missing->count] = semaphores[i];
+        missing->values[missing->count++] = values[i];
     }
+    return all || lost(vk);
 }
 
 static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t frame)
 {
-    wait_for(vk, submit->semaphores, submit->values, submit->wait_count);
     for (uint32_t p = 0; p < submit->pass_count && !lost(vk); p++) {
         hdi_vk_host_pass *pass = &submit->passes[p];
         pass->begin_ns = vk->times ? hdi_clock_ns() : 0;
@@ -61,10 +83,8 @@ static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t fra
         hdi_vk_lose(vk, hdi_vk_result(vk, result, "vkSignalSemaphore"));
 }
 
-static void run_frame(hd_vk *vk, const hdi_vk_slot *slot)
+static bool has_ended(hd_vk *vk, const hdi_vk_slot *slot, any_of *missing)
 {
-    for (uint32_t s = 0; s < slot->host_submit_count; s++)
-        run_submit(vk, &slot->host_submits[s], slot->frame);
     VkSemaphore semaphores[HD_MAX_QUEUES];
     uint64_t values[HD_MAX_QUEUES];
     uint32_t count = 0;
@@ -74,31 +94,70 @@ static void run_frame(hd_vk *vk, const hdi_vk_slot *slot)
         semaphores[count] = vk->queues[q].timeline;
         values[count++] = slot->end[q];
     }
-    wait_for(vk, semaphores, values, count);
+    return are_reached(vk, semaphores, values, count, missing);
+}
+
+static hdi_vk_slot *slot_at(const hd_vk *vk, uint64_t position)
+{
+    return vk->host_queue[position % (sizeof(vk->host_queue) / sizeof(vk->host_queue[0]))];
+}
+
+/* Where the thread is: the next host submit, in the frame at a position in the ring; all before it have run. */
+typedef struct place {
+    uint64_t frame;
+    uint32_t submit;
+    bool heard; /* a capture knows that the frame was pushed before */
+} place;
+
+/* Runs the next host submit, if it can run; false: there is none, or it is missing something. */
+static bool go_on(hd_vk *vk, place *at, uint64_t tail, any_of *missing)
+{
+    if (at->frame == tail)
+        return false;
+    const hdi_vk_slot *slot = slot_at(vk, at->frame);
+    if (vk->captured && !at->heard)
+        hdi_cap_mark_hear(&vk->host_tail, slot->frame + 1);
+    at->heard = true;
+    if (at->submit == slot->host_submit_count) {
+        *at = (place){.frame = at->frame + 1};
+        return true;
+    }
+    const hdi_vk_host_submit *submit = &slot->host_submits[at->submit];
+    if (!are_reached(vk, submit->semaphores, submit->values, submit->wait_count, missing))
+        return false;
+    run_submit(vk, submit, slot->frame);
+    at->submit++;
+    return true;
 }
 
 static void *host_main(void *user)
 {
     hd_vk *vk = user;
-    const uint32_t room = sizeof(vk->host_queue) / sizeof(vk->host_queue[0]);
+    place at = {.frame = vk->host_head};
     pthread_mutex_lock(&vk->host_lock);
     for (;;) {
         while (vk->host_head == vk->host_tail && !vk->host_quit)
             pthread_cond_wait(&vk->host_wake, &vk->host_lock);
         if (vk->host_head == vk->host_tail)
             break;
-        const hdi_vk_slot *slot = vk->host_queue[vk->host_head];
-        vk->host_head = (vk->host_head + 1) % room;
+        uint64_t tail = vk->host_tail;
+        any_of missing = {.semaphores = {vk->host_more}, .values = {vk->host_pushed + 1}, .count = 1};
         pthread_mutex_unlock(&vk->host_lock);
-        uint64_t next = slot->frame + 1;
-        if (vk->captured)
-            hdi_cap_mark_hear(&vk->host_tail, next);
-        run_frame(vk, slot);
-        if (vk->captured)
+        bool moved = go_on(vk, &at, tail, &missing), ended = false;
+        const hdi_vk_slot *oldest = slot_at(vk, vk->host_head);
+        uint64_t next = oldest->frame + 1;
+        if (at.frame != vk->host_head)
+            ended = has_ended(vk, oldest, &missing);
+        if (!moved && !ended && !lost(vk))
+            wait_for(vk, missing.semaphores, missing.values, missing.count, SLICE_NS);
+        if (ended && vk->captured)
             hdi_cap_mark_tell(&vk->host_finished, next);
-        pthread_mutex_lock(&vk->host_lock); /* from here on the slot is the caller's */
-        vk->host_finished = next;
-        pthread_cond_broadcast(&vk->host_told);
+        pthread_mutex_lock(&vk->host_lock);
+        if (ended) { /* from here on the slot is the caller's */
+            vk->host_head++;
+            vk->host_finished = next;
+            pthread_cond_broadcast(&vk->host_told);
+        }
     }
     pthread_mutex_unlock(&vk->host_lock);
     return NULL;
@@ -111,7 +170,12 @@ hd_result hdi_vk_host_start(hd_vk *vk)
     hd_result result = hdi_vk_wait_all(vk); /* frames that it will not know of */
     if (result != HD_OK)
         return result;
+    result = hdi_vk_make_timeline(vk, &vk->host_more);
+    if (result != HD_OK)
+        return result;
+    vk->host_pushed = 0;
     if (pthread_create(&vk->host_thread, NULL, host_main, vk) != 0) {
+        vk->fn.vkDestroySemaphore(vk->device, vk->host_more, NULL);
         hdi_log(&vk->log, HD_LOG_ERROR, "no thread could be started for host passes");
         return HD_OUT_OF_MEMORY;
     }
@@ -125,10 +189,15 @@ void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot)
     if (vk->captured)
         hdi_cap_mark_tell(&vk->host_tail, slot->frame + 1);
     pthread_mutex_lock(&vk->host_lock);
-    vk->host_queue[vk->host_tail] = slot;
-    vk->host_tail = (vk->host_tail + 1) % room;
+    vk->host_queue[vk->host_tail++ % room] = slot;
+    vk->host_pushed++;
     pthread_cond_signal(&vk->host_wake);
     pthread_mutex_unlock(&vk->host_lock);
+    VkSemaphoreSignalInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = vk->host_more, .value = vk->host_pushed};
+    VkResult result = vk->fn.vkSignalSemaphore(vk->device, &info);
+    if (result != VK_SUCCESS && !lost(vk))
+        hdi_vk_lose(vk, hdi_vk_result(vk, result, "vkSignalSemaphore"));
 }
 
 hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame)
@@ -151,5 +220,6 @@ void hdi_vk_host_stop(hd_vk *vk)
     pthread_cond_signal(&vk->host_wake);
     pthread_mutex_unlock(&vk->host_lock);
     pthread_join(vk->host_thread, NULL);
+    vk->fn.vkDestroySemaphore(vk->device, vk->host_more, NULL);
     vk->host_started = false;
 }

@@ -489,8 +489,10 @@ struct hd_vk {
     bool host_started;
     pthread_mutex_t host_lock;
     pthread_cond_t host_wake;
-    hdi_vk_slot *host_queue[HDI_VK_MAX_FRAMES + 1]; /* ring under host_lock */
-    uint32_t host_head, host_tail;
+    hdi_vk_slot *host_queue[HDI_VK_MAX_FRAMES + 1]; /* ring; head (the oldest), tail and pushed under host_lock */
+    uint64_t host_head, host_tail;                  /* they only rise */
+    VkSemaphore host_more;                          /* a timeline that has the value host_pushed: frames pushed so far */
+    uint64_t host_pushed;
     uint64_t host_finished; /* frames before this one have finished, as far as the host thread had to do with them */
     pthread_cond_t host_told;
     bool host_quit;
@@ -640,6 +642,7 @@ void hdi_vk_timing_stamp(const hdi_vk_frame *frame, VkCommandBuffer commands, ui
 void hdi_vk_timing_collect(hd_vk *vk, hdi_vk_slot *slot);
 
 /* ---- host.c ---- */
+hd_result hdi_vk_make_timeline(hd_vk *vk, VkSemaphore *out);
 hd_result hdi_vk_host_start(hd_vk *vk);
 void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot);
 /* Waits for a frame that was pushed, all its queues included. */

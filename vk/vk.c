@@ -56,18 +56,20 @@ hd_result hdi_vk_use_physical_device(hd_vk *vk, VkPhysicalDevice device)
     return check_device(vk);
 }
 
+hd_result hdi_vk_make_timeline(hd_vk *vk, VkSemaphore *out)
+{
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    return hdi_vk_result(vk, vk->fn.vkCreateSemaphore(vk->device, &info, NULL, out), "vkCreateSemaphore");
+}
+
 static hd_result make_timelines(hd_vk *vk)
 {
-    for (uint32_t q = 0; q <= vk->queue_count; q++) {
-        VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                          .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
-        VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-        hd_result result = hdi_vk_result(vk, vk->fn.vkCreateSemaphore(vk->device, &info, NULL, &vk->queues[q].timeline),
-                                         "vkCreateSemaphore");
-        if (result != HD_OK)
-            return result;
-    }
-    return HD_OK;
+    hd_result result = HD_OK;
+    for (uint32_t q = 0; q <= vk->queue_count && result == HD_OK; q++)
+        result = hdi_vk_make_timeline(vk, &vk->queues[q].timeline);
+    return result;
 }
 
 /* Distinct families, and each queue's place among them. */
