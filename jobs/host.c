@@ -4,7 +4,8 @@
  *
  * There is one record for each worker but the caller's. A record is handed over, its loop begins and ends, and before
  * the record is handed over again its handle is given to finish. The state is one word of flags and a count of threads
- * inside the loop, as a host may call it while enqueue has not returned, after finish has, or twice.
+ * inside the loop: it may begin and end before enqueue has returned, and a host that calls it after finish or twice,
+ * though it should not, does no harm but to its own handles.
  *
  *   CLAIMED   somebody hands it over, or takes it back
  *   OUT       the host has it, and there is a handle

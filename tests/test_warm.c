@@ -139,6 +139,52 @@ Test(warm, wakes_and_lets_sleep)
     hd_jobs_rest(NULL);
 }
 
+/* How often any sleeper was woken since the pool was made. */
+static uint32_t wakes(hd_jobs *jobs)
+{
+    uint32_t count = ck_ec32_value(&jobs->foreign);
+
+    for (uint32_t i = 0; i < jobs->worker_count; i++)
+        count += ck_ec32_value(&jobs->workers[i].event);
+    return count;
+}
+
+static void nothing_job(void *user, uint32_t worker)
+{
+    (void)user;
+    (void)worker;
+}
+
+/* No thundering herd. A submit wakes one; a searcher that finds a job wakes one; a counter's end wakes who waits for it:
+ * that is a bound for any schedule. In fact few wake-ups feed a long batch, as woken workers stay awake for it. */
+Test(warm, a_ceiling_on_wakes)
+{
+    enum { WORKERS = 8, JOBS = 1000, ROUNDS = 20 };
+    static hd_job job[JOBS];
+    hd_jobs *jobs = make_pool(WORKERS);
+    uint32_t least = JOBS;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        wait_until_asleep(jobs, WORKERS - 1);
+        uint32_t before = wakes(jobs);
+        hd_jobs_parallel_for(jobs, 640, 10, nothing, NULL);
+        cr_assert(wakes(jobs) - before <= 1 + (WORKERS - 1) + 1);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        hd_counter counter = {0};
+        for (int i = 0; i < JOBS; i++)
+            job[i] = (hd_job){.fn = nothing_job};
+        wait_until_asleep(jobs, WORKERS - 1);
+        uint32_t before = wakes(jobs);
+        hd_jobs_submit(jobs, job, JOBS, &counter);
+        hd_jobs_wait(jobs, &counter);
+        uint32_t now = wakes(jobs) - before;
+        least = now < least ? now : least;
+    }
+    cr_assert(least <= 2 * WORKERS, "%u", least);
+    hd_jobs_destroy(jobs);
+}
+
 /* Calls at any moment, around and amid work. */
 Test(warm, changes_no_result)
 {

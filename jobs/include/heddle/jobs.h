@@ -22,12 +22,12 @@ typedef void (*hd_profile_fn)(const char *name, uint32_t worker, bool ended, voi
 
 /* An engine's own threads in place of the pool's. heddle hands over loops that run its jobs, at most worker_count - 1 at a
  * time, not single jobs; a loop returns when there has been nothing to do for some time, or after hd_jobs_rest. The host
- * may run a loop on any thread, at once inside enqueue, late, in any order or not at all: the caller of a wait does what
- * nobody else does. It may run it more than once, and until the pool is destroyed; what comes too late finds nothing to
- * do. Worker indices are the pool's: two loops that run at once have two.
+ * may call a loop on any thread, at once inside enqueue, late, in any order, inside finish or not at all, but once only and
+ * not after finish: the caller of a wait does what nobody else does. Worker indices are the pool's own, and no two loops
+ * that run at once have the same.
  *
  * enqueue: arranges for loop(context) to be called; returns a handle for finish, or null if it has been called already.
- * Called inside submits, waits, parallel_for and warm of any thread, loops included.
+ * Called inside submits, waits, parallel_for, run_dag and warm of any thread, loops included.
  * finish: returns when the loop of this handle has returned or will not be called any more. Called once for each handle:
  * for a loop that has come to its end from where enqueue is called, for the others inside hd_jobs_rest and destroy. */
 typedef void (*hd_loop_fn)(void *context);
