@@ -86,6 +86,26 @@ static void run_serial_by_level(const hd_dag *dag, hd_node *nodes, uint32_t work
     }
 }
 
+static void run_node(void *user, uint32_t worker);
+
+/* A node's job is filled in when it is pushed, by a worker that has the node's cache line already. The counter is above
+ * zero, as roots are counted before the first is pushed and a node that pushes others has not ended: so a plain
+ * addition does, where a submit would have to look who is named in the word. relaxed: as in hdi_counter_add. */
+static void push(dag_run *run, hdi_worker *self, uint32_t node, bool counted)
+{
+    hd_node *n = &run->nodes[node];
+
+    n->job = (hd_job){.fn = run_node,
+                      .user = n,
+                      .name = run->dag->name,
+                      .counter = &run->counter,
+                      .critical = is_critical(run->dag, node)};
+    n->dag = run;
+    if (!counted)
+        hdi_add(hdi_counter_state(&run->counter), 1, memory_order_relaxed);
+    hdi_pool_push(run->jobs, self, &n->job, 1);
+}
+
 /* Of the nodes that one end makes ready, a critical one goes first, else the first. One that is not critical gives way
  * where critical jobs lie in some deque: it is pushed as well, and the worker chooses anew. */
 static void run_node(void *user, uint32_t worker)
@@ -111,12 +131,12 @@ static void run_node(void *user, uint32_t worker)
                 ready = other;
             }
             if (ready != UINT32_MAX)
-                hd_jobs_submit(run->jobs, &run->nodes[ready].job, 1, &run->counter);
+                push(run, self, ready, false);
         }
         index = next;
         if (next != UINT32_MAX && !is_critical(dag, next) &&
             hdi_load(&run->jobs->critical, memory_order_relaxed) != 0) { /* relaxed: a hint */
-            hd_jobs_submit(run->jobs, &run->nodes[next].job, 1, &run->counter);
+            push(run, self, next, false);
             next = UINT32_MAX;
         }
     } while (next != UINT32_MAX);
@@ -134,15 +154,19 @@ void hd_jobs_run_dag(hd_jobs *jobs, const hd_dag *dag, hd_node *nodes)
         return;
     }
     dag_run run = {.dag = dag, .nodes = nodes, .jobs = jobs};
+    uint32_t roots = 0;
     for (uint32_t n = 0; n < dag->node_count; n++) {
-        nodes[n].job = (hd_job){.fn = run_node, .user = &nodes[n], .name = dag->name, .critical = is_critical(dag, n)};
-        nodes[n].dag = &run;
         hdi_store(pending_of(&nodes[n]), dag->pred_count[n], memory_order_relaxed);
+        roots += dag->pred_count[n] == 0;
     }
+    if (roots > 0)
+        hdi_counter_add(&run.counter, roots);
     /* The roots, by what the declaration says: pending may be on its way to zero already. */
-    for (uint32_t n = 0; n < dag->node_count; n++) {
-        if (dag->pred_count[n] == 0)
-            hd_jobs_submit(jobs, &nodes[n].job, 1, &run.counter);
+    for (uint32_t n = 0; n < dag->node_count && roots > 0; n++) {
+        if (dag->pred_count[n] == 0) {
+            push(&run, self, n, true);
+            roots--;
+        }
     }
     hd_jobs_wait(jobs, &run.counter);
     if (self)
