@@ -481,6 +481,26 @@ void hdi_vk_forget_left(hd_vk *vk)
         vk->fresh[q] = true;
 }
 
+/* A semaphore does not show the host what the GPU wrote: that takes a barrier behind the write, in a frame which does not
+ * know whether the next one's host passes read it. So each submit ends with one that is the last of its queue to touch
+ * a buffer which it may have written and that host passes may read in the next frame: histories in memory that heddle maps,
+ * and imports that this frame's host passes use. */
+static void show_host(joining *j, uint32_t index)
+{
+    hdi_vk_frame *frame = j->frame;
+    uint32_t res = frame->plan.resources[index].id;
+    uint8_t flags = frame->decl.res_flags[res];
+    bool history = flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY) && frame->bound[res]->mapped;
+    bool import = flags & HDI_RES_EXTERNAL && j->touches[(size_t)index * j->queues + frame->vk->queue_count].command;
+    if (!(flags & HDI_RES_BUFFER) || (!history && !import))
+        return;
+    for (uint32_t q = 0; q < frame->vk->queue_count; q++) {
+        const touch *t = &j->touches[(size_t)index * j->queues + q];
+        if (t->command && t->writes)
+            frame->to_host[t->last_submit] = 1;
+    }
+}
+
 hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
 {
     hdi_arena *arena = &frame->slot->arena;
@@ -491,6 +511,7 @@ hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
     j.order = HDI_ARENA_ARRAY(arena, uint32_t, plan->resource_count);
     j.covered = HDI_ARENA_ARRAY(arena, uint64_t, plan->submit_count);
     frame->before = HDI_ARENA_ZEROED(arena, uint32_t, plan->command_count);
+    frame->to_host = HDI_ARENA_ZEROED(arena, uint8_t, plan->submit_count);
     frame->joins = HDI_ARENA_ZEROED(arena, hdi_vk_join, cells < plan->command_count ? cells : plan->command_count);
     frame->join_values = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)plan->submit_count * j.queues);
     if (arena->failed)
@@ -501,6 +522,7 @@ hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
     for (uint32_t i = 0; i < j.order_count && result == HD_OK; i++) {
         bool external = frame->decl.res_flags[plan->resources[j.order[i]].id] & HDI_RES_EXTERNAL;
         result = external ? join_import(&j, j.order[i]) : join_placed(&j, j.order[i]);
+        show_host(&j, j.order[i]);
     }
     if (result == HD_OK) {
         drop_contained(frame);

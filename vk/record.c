@@ -201,6 +201,21 @@ static void show_host_writes(const hdi_vk_frame *frame, VkCommandBuffer commands
     frame->vk->fn.vkCmdPipelineBarrier2(commands, &info);
 }
 
+/* The other way round, for what outlives the frame. */
+static void show_to_host(const hdi_vk_frame *frame, VkCommandBuffer commands)
+{
+    VkMemoryBarrier2 barrier = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+        .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+        .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
+        .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
+        .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT,
+    };
+    VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &barrier};
+    frame->vk->fn.vkCmdPipelineBarrier2(commands, &info);
+}
+
 static void join_frames(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_join *join)
 {
     VkMemoryBarrier2 barrier = {
@@ -236,6 +251,9 @@ static hd_result record_commands(hdi_vk_frame *frame, hdi_vk_batch *batch, uint3
             hdi_vk_record_barriers(frame, commands, &frame->plan.commands[c]);
         c += done;
     }
+    const hd_plan_submit *submit = &frame->plan.submits[batch->submit];
+    if (frame->to_host[batch->submit] && c == submit->command_begin + submit->command_count)
+        show_to_host(frame, commands);
     return result;
 }
 

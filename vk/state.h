@@ -369,6 +369,7 @@ typedef struct hdi_vk_frame {
     uint32_t first_group; /* where Vulkan's calls are captured: number of pass 0's commands */
     uint32_t *before;      /* by command: 1 + index in joins; 0: none */
     hdi_vk_join *joins;
+    uint8_t *to_host;      /* by submit: ends with a barrier that shows later frames' host passes what it wrote */
     uint64_t *join_values; /* submit * (queue_count + 1) + queue: value of earlier frames to wait for; 0: none */
     uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* hd_vk.known as this frame leaves it */
 } hdi_vk_frame;

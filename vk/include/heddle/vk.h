@@ -96,7 +96,8 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  *
  * Frames overlap on the GPU: a frame waits, where it first uses memory or an import, for what earlier frames left there,
  * and for nothing else. Of two imports that share memory heddle knows nothing: their order from frame to frame is up to
- * the engine.
+ * the engine; so is a barrier to the host where host passes read an import that was last written by a frame of which no host
+ * pass uses it.
  *
  * When only half of a frame could be submitted, and when the device is lost, that result comes back from every later call;
  * then only hd_vk_destroy is left. After any other error the next frame may be executed. */
