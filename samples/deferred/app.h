@@ -38,7 +38,7 @@ struct app {
     /* options */
     uint32_t frame_count, width, height, device, workers, every;
     uint32_t bench;  /* frames to measure; 0: pictures are what is wanted */
-    uint32_t detail; /* how finely the compute passes sample: 1 upwards */
+    uint32_t detail; /* how finely the compute passes sample: 1 upwards; 0: as the device can */
     bool passes, untimed;
     const char *out;
     hd_queue_kind queue_kinds[HD_MAX_QUEUES];

@@ -23,8 +23,13 @@ static hd_result load_functions(struct gpu *gpu, const hd_vk_info *info)
 #undef GPU_FUNCTION_LOAD
     PFN_vkGetPhysicalDeviceMemoryProperties memory = (PFN_vkGetPhysicalDeviceMemoryProperties)info->get_instance_proc(
         info->instance, "vkGetPhysicalDeviceMemoryProperties");
-    if (!memory)
+    PFN_vkGetPhysicalDeviceProperties properties = (PFN_vkGetPhysicalDeviceProperties)info->get_instance_proc(
+        info->instance, "vkGetPhysicalDeviceProperties");
+    if (!memory || !properties)
         return HD_VULKAN;
+    VkPhysicalDeviceProperties device;
+    properties(info->physical_device, &device);
+    gpu->discrete = device.deviceType == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
     memory(info->physical_device, &gpu->memory);
     return HD_OK;
 }

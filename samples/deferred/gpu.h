@@ -82,6 +82,7 @@ struct gpu {
 #undef GPU_FUNCTION_MEMBER
     VkDevice device;
     VkPhysicalDeviceMemoryProperties memory;
+    bool discrete; /* a graphics card */
     uint32_t families[HD_MAX_QUEUES], family_count;
     VkSampler linear, nearest, shadow;
     struct gpu_program programs[PROGRAM_COUNT];

@@ -75,6 +75,8 @@ static hd_result open_app(struct app *app)
     hd_result result = open_device(app);
     if (result == HD_OK)
         result = gpu_create(&app->gpu, app->vk, hd_jobs_worker_count(app->jobs));
+    if (app->detail == 0)
+        app->detail = app->gpu.discrete ? 16 : 1;
     if (result == HD_OK)
         result = load_meshes(app);
     return result;

@@ -13,7 +13,7 @@ static const char usage[] = "usage: deferred [options]\n"
                             "  --queues LIST    kinds of queues, as gfx,compute,transfer (those)\n"
                             "  --out DIR        where the files go (out)\n"
                             "  --every N        also keep the picture of every Nth frame\n"
-                            "  --detail N       how finely light is sampled, 1 to 16 (1)\n"
+                            "  --detail N       how finely light is sampled, 1 to 16 (16 on a discrete GPU, else 1)\n"
                             "  --bench N        no files: measures N frames\n"
                             "  --passes         with --bench: the GPU time of each pass\n"
                             "  --untimed        with --bench: no timestamps on the GPU\n";
@@ -66,7 +66,6 @@ bool options_parse(struct app *app, int argc, char **argv)
     app->width = 960;
     app->height = 540;
     app->out = "out";
-    app->detail = 1;
     parse_queues("gfx,compute,transfer", app);
     bool good = true;
     for (int c; good && (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
