@@ -205,7 +205,7 @@ static bool one_count(const gpu_options *options, uint32_t groups)
 
 bool gpu_overlap(const gpu_options *options)
 {
-    const uint32_t counts[] = {32, 128, 1024, 16384, 131072};
+    const uint32_t counts[] = {8, 32, 1024, 16384, 131072};
     printf("case,device,queues,groups,graphics_us,compute_us,both_us,over_the_longer\n");
     if (options->groups)
         return options->groups <= MOST_GROUPS && one_count(options, options->groups);
