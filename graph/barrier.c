@@ -4,7 +4,10 @@
 #include "vk_numbers.h"
 
 /* Barrier: which barriers each step between two epochs needs, and between which two points of its queue each must stand.
- * Points of a queue: 2 * pos before a slot, 2 * pos + 1 behind it. barrier_place.c then chooses the points. O(entries). */
+ * Points of a queue: 2 * pos before a slot, 2 * pos + 1 behind it. barrier_place.c then chooses the points. O(entries). By
+ * ranges of segments, each with a list of its own. */
+
+enum { GRAIN = 1024 };
 
 #define NO_POINT UINT32_MAX
 typedef struct work {
@@ -16,7 +19,6 @@ typedef struct work {
     const hdi_lifetimes *lifetimes;
     const hdi_placed *placed;
     const hdi_merged *merged;
-    hdi_arena *arena;
     hdi_request_list *list;
     uint64_t *wait_stages; /* per slot */
 } work;
@@ -93,7 +95,7 @@ static uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
 static uint32_t rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit, uint64_t stages)
 {
     uint32_t point = known_at(w, queue, other, pos, limit);
-    w->wait_stages[slot_at(w, queue, point / 2)] |= stages;
+    hdi_count_on(&w->wait_stages[slot_at(w, queue, point / 2)], stages);
     return point;
 }
 
@@ -418,6 +420,17 @@ static void visit_segment(work *w, uint32_t seg)
     }
 }
 
+static void visit_segments(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    work w = *(const work *)user;
+    const uint32_t *epoch_begin = w.hazards->seg_epoch_begin;
+    uint32_t epochs = epoch_begin[end] - epoch_begin[begin];
+    w.list += part;
+    hdi_request_reserve(w.list, epochs + epochs / 4 + 64);
+    for (uint32_t seg = begin; seg < end && w.list->capacity; seg++)
+        visit_segment(&w, seg);
+}
+
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
                       const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
                       const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
@@ -425,19 +438,27 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     if (queues->count == 1)
         return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, crew, arena, out);
     hdi_arena_mark mark = hdi_arena_here(arena);
-    hdi_request_list list = {.arena = arena};
-    hdi_request_reserve(&list, hazards->epoch_count + hazards->epoch_count / 4 + 64);
+    hdi_request_list list[HDI_MOST_PARTS];
+    hdi_arena_mark marks[HDI_MOST_PARTS];
+    uint32_t ranges = hdi_range_count(frozen->seg_count, GRAIN);
+    for (uint32_t k = 0; k < HDI_MOST_PARTS; k++) {
+        list[k] = (hdi_request_list){.arena = ranges > 1 ? &crew->arena[k] : arena};
+        marks[k] = hdi_arena_here(&crew->arena[k]);
+    }
     out->slot_wait_stages = HDI_ARENA_ZEROED(arena, uint64_t, hazards->slot_count);
-    work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, merged, arena, &list, out->slot_wait_stages};
+    work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, merged, list, out->slot_wait_stages};
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    for (uint32_t seg = 0; seg < frozen->seg_count; seg++)
-        visit_segment(&w, seg);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    hd_result result = hdi_place_barriers(decl, frozen, queues, hazards, synced, &list, arena, out);
+    hdi_crew_ranges(crew, frozen->seg_count, GRAIN, visit_segments, &w);
+    for (uint32_t k = 0; k < ranges; k++) {
+        if (list[k].arena->failed)
+            return HD_OUT_OF_MEMORY;
+    }
+    hd_result result = hdi_place_barriers(decl, frozen, queues, hazards, synced, merged, list, ranges, crew, arena, out);
     if (result != HD_OK)
         return result;
+    for (uint32_t k = 0; k < HDI_MOST_PARTS; k++)
+        hdi_arena_keep(&crew->arena[k], marks[k], NULL, 0);
     const hdi_arena_kept out_arrays[] = {{&out->slot_wait_stages, hazards->slot_count * sizeof(*out->slot_wait_stages)},
                                          {&out->slot_pre, hazards->slot_count * sizeof(*out->slot_pre)},
                                          {&out->slot_post, hazards->slot_count * sizeof(*out->slot_post)},

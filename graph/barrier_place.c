@@ -8,7 +8,10 @@
 /* Chooses the point of each barrier. Each asks for an interval of its queue; the fewest points that meet all intervals
  * are found by taking intervals by their ends and opening a new point, at the end, only where the newest one lies too
  * early (stabbing of intervals, optimal for one queue). Then barriers of one point become one command: global ones are
- * joined, image barriers of neighbouring segments with equal masks are joined. O(requests + slots). */
+ * joined, image barriers of neighbouring segments with equal masks are joined. O(requests + slots).
+ *
+ * Each region of a long frame (schedule.c) chooses its points by itself, side by side, for the requests whose highest
+ * point it has; lower ones before its begin are left out. */
 
 void hdi_request_reserve(hdi_request_list *list, uint32_t capacity)
 {
@@ -27,30 +30,8 @@ uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request)
         hdi_request_reserve(list, list->capacity ? 2 * list->capacity : 256);
     if (list->count == list->capacity)
         return HDI_NONE;
-    list->global_count += request->seg == HDI_NONE;
     list->item[list->count] = *request;
     return list->count++;
-}
-
-/* stack: room for the points of one queue. */
-static void choose_points(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_request_list *list,
-                          const uint32_t *begin, const uint32_t *by_high, uint32_t *point, uint32_t *stack)
-{
-    for (uint32_t q = 0; q < queues->count; q++) {
-        uint32_t count = 0;
-        for (uint32_t i = begin[2 * hazards->queue_begin[q]]; i < begin[2 * hazards->queue_begin[q + 1]]; i++) {
-            const hdi_request *request = &list->item[by_high[i]];
-            uint32_t low = request->low;
-            if (request->after != HDI_NONE && point[request->after] + 1 > low)
-                low = point[request->after] + 1;
-            if (count == 0 || stack[count - 1] < low)
-                stack[count++] = request->high;
-            uint32_t at = count - 1;
-            while (request->early && at > 0 && stack[at - 1] >= low)
-                at--;
-            point[by_high[i]] = stack[at];
-        }
-    }
 }
 
 /* Transfers of ownership are never joined: release and acquire must name the same range. */
@@ -147,21 +128,21 @@ static bool came_round(const hdi_hazards *hazards, const hdi_synced *synced, con
         else
             low = middle + 1;
     }
-    wait_stages[slots[low]] |= r->dst_stages;
+    hdi_count_on(&wait_stages[slots[low]], r->dst_stages);
     return true;
 }
 
 /* Keeps the items of a point that nothing stands for; returns how many. Images first: they are never dropped. */
-static uint32_t drop_spared(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request_list *list,
+static uint32_t drop_spared(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request *item,
                             uint32_t *items, uint32_t count, uint32_t point, recent *seen, uint64_t *wait_stages)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (list->item[items[i]].seg != HDI_NONE)
-            remember(seen, &list->item[items[i]], point);
+        if (item[items[i]].seg != HDI_NONE)
+            remember(seen, &item[items[i]], point);
     }
     for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *r = &list->item[items[i]];
+        const hdi_request *r = &item[items[i]];
         if (is_spared(seen, r) || came_round(hazards, synced, r, point, wait_stages))
             continue;
         if (r->seg == HDI_NONE)
@@ -171,14 +152,14 @@ static uint32_t drop_spared(const hdi_hazards *hazards, const hdi_synced *synced
     return kept;
 }
 
-static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_request_list *list,
+static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_request *item,
                        const uint32_t *items, uint32_t item_count, hdi_barriers *out)
 {
     hd_plan_batch *batch = &out->batch[out->batch_count++];
     batch->barrier_begin = out->barrier_count;
     uint32_t global = HDI_NONE;
     for (uint32_t i = 0; i < item_count; i++) {
-        const hdi_request *r = &list->item[items[i]];
+        const hdi_request *r = &item[items[i]];
         if (r->seg == HDI_NONE && global != HDI_NONE) {
             hd_plan_barrier *b = &out->barrier[global];
             b->src_stages |= r->src_stages;
@@ -216,45 +197,238 @@ static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
     batch->barrier_count = out->barrier_count - batch->barrier_begin;
 }
 
-hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
-                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request_list *list,
-                             hdi_arena *arena, hdi_barriers *out)
+/* ---- regions ---- */
+
+/* Points of each queue that lie in a region of the frame, and what is placed there. The point behind the last slot of the
+ * region before is the first: a request and the one that it comes after, whose highest points are neighbours, are in one
+ * region then. */
+typedef struct region {
+    uint32_t floor[HD_MAX_QUEUES], end[HD_MAX_QUEUES];
+    hdi_request *item;
+    uint32_t count, batch_begin, barrier_begin; /* begin: in the frame */
+    hdi_barriers out;                           /* batches and barriers alone */
+    uint32_t *batch_slot;                       /* 2 * slot, 1 more behind it */
+    bool failed;
+} region;
+
+typedef struct work {
+    const hdi_decl *decl;
+    const hdi_frozen *frozen;
+    const hdi_queues *queues;
+    const hdi_hazards *hazards;
+    const hdi_synced *synced;
+    const hdi_request_list *list;
+    uint32_t list_count;
+    const hdi_crew *crew;
+    hdi_arena *arena;
+    region *region;
+    uint32_t *at; /* [list * regions + region]: how many requests it has there, then where the next one goes */
+    hdi_barriers *out;
+} work;
+
+static void cut(const work *w, const hdi_merged *merged)
 {
-    uint32_t points = 2 * hazards->slot_count, n = list->count;
-    uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, n), *point = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    uint32_t *stack = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    uint32_t *begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)points + 1), *items = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
-    out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, n);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, n);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    out->batch_count = out->barrier_count = 0;
-    for (uint32_t i = 0; i < n; i++)
-        key[i] = 2 * hazards->queue_begin[list->item[i].queue] + list->item[i].high;
-    hdi_csr_build(key, n, points, begin, items);
-    choose_points(queues, hazards, list, begin, items, point, stack);
-    for (uint32_t i = 0; i < n; i++)
-        key[i] = 2 * hazards->queue_begin[list->item[i].queue] + point[i];
-    hdi_csr_build(key, n, points, begin, items);
-    recent seen = {.count = 0};
-    for (uint32_t p = 0, queue = 0; p < points; p++) {
-        uint32_t slot = hazards->queue_slot[p / 2];
-        uint32_t *batch = p & 1 ? &out->slot_post[slot] : &out->slot_pre[slot];
-        *batch = HDI_NONE;
-        if (hazards->slot_queue[slot] != queue) {
-            queue = hazards->slot_queue[slot];
-            seen.count = 0;
+    const hdi_hazards *hazards = w->hazards;
+    uint32_t regions = hazards->region_count;
+    for (uint32_t q = 0; q < w->queues->count; q++) {
+        const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[q]];
+        uint32_t count = hazards->queue_begin[q + 1] - hazards->queue_begin[q], pos = 0;
+        for (uint32_t k = 0; k < regions; k++) {
+            while (pos < count && (slots[pos] < hazards->region_begin[k] ||
+                                   (merged->slot_first && merged->slot_first[slots[pos]] != pos)))
+                pos++;
+            w->region[k].floor[q] = pos ? 2 * pos - 1 : 0;
+            if (k)
+                w->region[k - 1].end[q] = w->region[k].floor[q];
         }
-        uint32_t count = begin[p + 1] - begin[p];
-        if (count && list->global_count)
-            count = drop_spared(hazards, synced, list, items + begin[p], count, p - 2 * hazards->queue_begin[queue], &seen,
-                                 out->slot_wait_stages);
+        w->region[regions - 1].end[q] = 2 * count;
+    }
+}
+
+/* Where the highest point of a request lies. */
+static uint32_t region_of(const work *w, const hdi_request *r)
+{
+    uint32_t low = 0, high = w->hazards->region_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(w->region[middle].floor[r->queue] <= r->high ? &low : &high) = middle;
+    }
+    return low;
+}
+
+static void count_requests(uint32_t part, void *user)
+{
+    const work *w = user;
+    const hdi_request_list *list = &w->list[part];
+    uint32_t *count = &w->at[(size_t)part * w->hazards->region_count];
+    for (uint32_t i = 0; i < list->count; i++)
+        count[region_of(w, &list->item[i])]++;
+}
+
+static void move_requests(uint32_t part, void *user)
+{
+    const work *w = user;
+    const hdi_request_list *list = &w->list[part];
+    uint32_t *at = &w->at[(size_t)part * w->hazards->region_count];
+    for (uint32_t i = 0; i < list->count; i++) {
+        uint32_t k = region_of(w, &list->item[i]), to = at[k]++;
+        w->region[k].item[to] = list->item[i];
+        if (list->item[i].after != HDI_NONE) /* that is the one before */
+            w->region[k].item[to].after = to - 1;
+    }
+}
+
+/* Requests by regions, in the order of the lists. */
+static bool share_out(work *w)
+{
+    uint32_t regions = w->hazards->region_count, total = 0;
+    if (regions == 1 && w->list_count == 1) {
+        w->region->item = w->list->item;
+        w->region->count = w->list->count;
+        return true;
+    }
+    w->at = HDI_ARENA_ZEROED(w->arena, uint32_t, (size_t)w->list_count * regions);
+    if (!w->at)
+        return false;
+    hdi_crew_parts(w->crew, w->list_count, count_requests, w);
+    for (uint32_t k = 0; k < regions; k++) {
+        for (uint32_t l = 0; l < w->list_count; l++) {
+            uint32_t *at = &w->at[(size_t)l * regions + k], count = *at;
+            *at = w->region[k].count;
+            w->region[k].count += count;
+        }
+        total += w->region[k].count;
+    }
+    hdi_request *item = HDI_ARENA_ARRAY(w->arena, hdi_request, total);
+    for (uint32_t k = 0; item && k < regions; k++) {
+        w->region[k].item = item;
+        item += w->region[k].count;
+    }
+    if (item)
+        hdi_crew_parts(w->crew, w->list_count, move_requests, w);
+    return item != NULL;
+}
+
+/* stack: room for the points of one queue. */
+static void choose_points(const region *r, uint32_t queue, const uint32_t *by_high, uint32_t count, uint32_t *point,
+                          uint32_t *stack)
+{
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const hdi_request *request = &r->item[by_high[i]];
+        uint32_t low = request->low > r->floor[queue] ? request->low : r->floor[queue];
+        if (request->after != HDI_NONE && point[request->after] + 1 > low)
+            low = point[request->after] + 1;
+        if (top == 0 || stack[top - 1] < low)
+            stack[top++] = request->high;
+        uint32_t at = top - 1;
+        while (request->early && at > 0 && stack[at - 1] >= low)
+            at--;
+        point[by_high[i]] = stack[at];
+    }
+}
+
+/* Barriers of the points of one queue; begin: where the items of each begin. */
+static void fill_points(const work *w, region *r, uint32_t queue, const uint32_t *begin, uint32_t *items, bool some_global)
+{
+    const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[queue]];
+    recent seen = {.count = 0};
+    for (uint32_t point = r->floor[queue]; point < r->end[queue]; point++, begin++) {
+        uint32_t count = begin[1] - begin[0];
+        if (count && some_global)
+            count = drop_spared(w->hazards, w->synced, r->item, items + begin[0], count, point, &seen,
+                                w->out->slot_wait_stages);
         if (count == 0)
             continue;
-        *batch = out->batch_count;
-        fill_batch(decl, frozen, list, items + begin[p], count, out);
+        r->batch_slot[r->out.batch_count] = 2 * slots[point / 2] + (point & 1);
+        fill_batch(w->decl, w->frozen, r->item, items + begin[0], count, &r->out);
     }
+}
+
+static void place_region(uint32_t part, void *user)
+{
+    const work *w = user;
+    region *r = &w->region[part];
+    hdi_arena *arena = w->hazards->region_count > 1 ? &w->crew->arena[part] : w->arena;
+    uint32_t n = r->count, points = 0, base[HD_MAX_QUEUES + 1];
+    bool some_global = false;
+    for (uint32_t q = 0; q < w->queues->count; q++) {
+        base[q] = points;
+        points += r->end[q] - r->floor[q];
+    }
+    base[w->queues->count] = points;
+    r->out.batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, n);
+    r->out.barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, n);
+    r->batch_slot = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, n), *point = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    uint32_t *stack = HDI_ARENA_ARRAY(arena, uint32_t, n), *items = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    uint32_t *begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)points + 1);
+    r->failed = arena->failed;
+    if (r->failed)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        key[i] = base[r->item[i].queue] + r->item[i].high - r->floor[r->item[i].queue];
+        some_global |= r->item[i].seg == HDI_NONE;
+    }
+    hdi_csr_build(key, n, points, begin, items);
+    for (uint32_t q = 0; q < w->queues->count; q++)
+        choose_points(r, q, items + begin[base[q]], begin[base[q + 1]] - begin[base[q]], point, stack);
+    for (uint32_t i = 0; i < n; i++)
+        key[i] = base[r->item[i].queue] + point[i] - r->floor[r->item[i].queue];
+    hdi_csr_build(key, n, points, begin, items);
+    for (uint32_t q = 0; q < w->queues->count; q++)
+        fill_points(w, r, q, begin + base[q], items, some_global);
+}
+
+/* To where they stand in the frame. */
+static void write_out(uint32_t part, void *user)
+{
+    const work *w = user;
+    const region *r = &w->region[part];
+    for (uint32_t b = 0; b < r->out.batch_count; b++) {
+        hd_plan_batch batch = r->out.batch[b];
+        w->out->batch[r->batch_begin + b] =
+            (hd_plan_batch){r->barrier_begin + batch.barrier_begin, batch.barrier_count};
+        uint32_t slot = r->batch_slot[b] / 2;
+        *(r->batch_slot[b] & 1 ? &w->out->slot_post[slot] : &w->out->slot_pre[slot]) = r->batch_begin + b;
+    }
+    if (r->out.barrier_count)
+        memcpy(w->out->barrier + r->barrier_begin, r->out.barrier, r->out.barrier_count * sizeof(*r->out.barrier));
+}
+
+hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
+                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_merged *merged,
+                             const hdi_request_list *list, uint32_t list_count, const hdi_crew *crew, hdi_arena *arena,
+                             hdi_barriers *out)
+{
+    work w = {decl, frozen, queues, hazards, synced, list, list_count, crew, arena, NULL, NULL, out};
+    uint32_t regions = hazards->region_count;
+    w.region = hdi_arena_zeroed(arena, regions, sizeof(*w.region));
+    out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
+    out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    cut(&w, merged);
+    if (!share_out(&w))
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_parts(crew, regions, place_region, &w);
+    out->batch_count = out->barrier_count = 0;
+    for (uint32_t k = 0; k < regions; k++) {
+        region *r = &w.region[k];
+        if (r->failed)
+            return HD_OUT_OF_MEMORY;
+        r->batch_begin = out->batch_count;
+        r->barrier_begin = out->barrier_count;
+        out->batch_count += r->out.batch_count;
+        out->barrier_count += r->out.barrier_count;
+    }
+    bool moves = regions > 1;
+    out->batch = moves ? HDI_ARENA_ARRAY(arena, hd_plan_batch, out->batch_count) : w.region->out.batch;
+    out->barrier = moves ? HDI_ARENA_ARRAY(arena, hd_plan_barrier, out->barrier_count) : w.region->out.barrier;
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    memset(out->slot_pre, 0xff, hazards->slot_count * sizeof(*out->slot_pre));
+    memset(out->slot_post, 0xff, hazards->slot_count * sizeof(*out->slot_post));
+    hdi_crew_parts(crew, regions, write_out, &w);
     return HD_OK;
 }

@@ -2,6 +2,8 @@
 #ifndef HDI_BARRIER_REQUESTS_H
 #define HDI_BARRIER_REQUESTS_H
 
+#include <stdatomic.h>
+
 #include "phases.h"
 #include "vk_numbers.h"
 
@@ -9,7 +11,7 @@
 typedef struct hdi_request {
     uint64_t src_stages, src_access, dst_stages, dst_access;
     uint32_t queue, low, high;
-    uint32_t after; /* a request of a lower high that must stand at an earlier point, HDI_NONE */
+    uint32_t after; /* the request before, of the highest point before this one's, must stand at an earlier one; or HDI_NONE */
     bool early;     /* takes the earliest of the points that there are, not the newest: another comes after it */
     uint32_t seg;   /* HDI_NONE: global */
     uint32_t old_layout, new_layout, src_family, dst_family;
@@ -19,7 +21,7 @@ typedef struct hdi_request {
 typedef struct hdi_request_list {
     hdi_arena *arena;
     hdi_request *item;
-    uint32_t count, capacity, global_count;
+    uint32_t count, capacity;
 } hdi_request_list;
 
 /* Room for so many before the list has to grow. */
@@ -27,9 +29,19 @@ void hdi_request_reserve(hdi_request_list *list, uint32_t capacity);
 /* Returns its index; when memory is out the arena says so. */
 uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request);
 
+/* Stages of a slot count on what it waits for. Several regions may say so of one slot. */
+static inline void hdi_count_on(uint64_t *wait_stages, uint64_t stages)
+{
+    _Atomic(uint64_t) *word = (_Atomic(uint64_t) *)wait_stages;
+    if (stages & ~atomic_load_explicit(word, memory_order_relaxed))
+        atomic_fetch_or_explicit(word, stages, memory_order_relaxed);
+}
+
+/* The requests of all lists, one list after another. */
 hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
-                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request_list *list,
-                             hdi_arena *arena, hdi_barriers *out);
+                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_merged *merged,
+                             const hdi_request_list *list, uint32_t list_count, const hdi_crew *crew, hdi_arena *arena,
+                             hdi_barriers *out);
 
 /* With one queue and no host: places them on the way. */
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
