@@ -6,9 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <heddle/plan_tools.h>
+
+#include "graph_state.h"
 #include "hosts.h"
 #include "pool.h"
 #include "random.h"
+#include "random_graph.h"
 
 /* The same results with the pool's own threads, with an engine's job system however strange, and without any. */
 
@@ -122,7 +126,7 @@ static void run_frames(work *w, uint64_t seed)
     }
 }
 
-Test(host, same_results_in_all_modes, .init = NULL)
+Test(host, same_results_in_all_modes)
 {
     static const uint32_t sizes[] = {1, 2, 3, 9};
     static work expected, got;
@@ -156,6 +160,46 @@ Test(host, same_results_in_all_modes, .init = NULL)
             }
         }
     }
+}
+
+/* Small frames, cut up and shared out as if they were large. */
+Test(host, plans_are_the_same)
+{
+    static const hd_queue_desc queues[] = {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 1}, {HD_QUEUE_TRANSFER, 2}};
+    static hdt_host host;
+    hd_graph *graph;
+
+    alarm(60);
+    cr_assert(hd_graph_create(NULL, &graph) == HD_OK);
+    for (uint64_t seed = hdt_seed(), last = seed + 12; seed < last; seed++) {
+        uint64_t random = seed;
+        const hd_plan *plan;
+        size_t bytes, count;
+        hd_compile_desc desc = {.queues = queues, .queue_count = 3, .cache = HD_CACHE_OFF};
+        hdt_random_frame(graph, seed, 20 + hdt_below(&random, 180));
+        graph->region_passes = 1 + hdt_below(&random, 24);
+        graph->parallel_passes = 0;
+        cr_assert(hd_graph_compile(graph, &desc, &plan) == HD_OK, "HEDDLE_SEED=%" PRIu64, seed);
+        const void *data = hd_plan_data(plan, &bytes);
+        void *expected = malloc(bytes);
+        cr_assert(expected);
+        memcpy(expected, data, bytes);
+        for (int kind = 0; kind < HDT_HOST_KINDS; kind++) {
+            hd_jobs_desc jobs = {.worker_count = 1 + hdt_below(&random, 9)};
+            hdt_host_start(&host, (hdt_host_kind)kind, 1 + hdt_below(&random, 9), seed);
+            hdt_host_describe(&host, &jobs);
+            cr_assert(hd_jobs_create(&jobs, &desc.jobs) == HD_OK);
+            cr_assert(hd_graph_compile(graph, &desc, &plan) == HD_OK);
+            data = hd_plan_data(plan, &count);
+            cr_assert(count == bytes && memcmp(data, expected, bytes) == 0, "%s, HEDDLE_SEED=%" PRIu64,
+                      hdt_host_name((hdt_host_kind)kind), seed);
+            hdt_host_late(&host);
+            hd_jobs_destroy(desc.jobs);
+            cr_assert(hdt_host_stop(&host));
+        }
+        free(expected);
+    }
+    hd_graph_destroy(graph);
 }
 
 /* ---- what is asked of a host ---- */
