@@ -38,7 +38,11 @@ static VkResult wait_for(hd_vk *vk, const VkSemaphore *semaphores, const uint64_
         .pSemaphores = semaphores,
         .pValues = values,
     };
-    VkResult result = vk->fn.vkWaitSemaphores(vk->device, &info, timeout);
+    uint32_t tries = 0;
+    VkResult result;
+    do
+        result = vk->fn.vkWaitSemaphores(vk->device, &info, timeout);
+    while (hdi_vk_try_again(result, &tries));
     if (result != VK_SUCCESS && result != VK_TIMEOUT)
         hdi_vk_lose(vk, hdi_vk_result(vk, result, "vkWaitSemaphores on the host queue"));
     return result;
@@ -59,6 +63,19 @@ static bool are_reached(hd_vk *vk, const VkSemaphore *semaphores, const uint64_t
     return all || lost(vk);
 }
 
+static void signal_value(hd_vk *vk, VkSemaphore semaphore, uint64_t value)
+{
+    VkSemaphoreSignalInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = semaphore, .value = value};
+    uint32_t tries = 0;
+    VkResult result;
+    do
+        result = vk->fn.vkSignalSemaphore(vk->device, &info);
+    while (hdi_vk_try_again(result, &tries));
+    if (result != VK_SUCCESS && !lost(vk))
+        hdi_vk_lose(vk, hdi_vk_result(vk, result, "vkSignalSemaphore"));
+}
+
 static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t frame)
 {
     for (uint32_t p = 0; p < submit->pass_count && !lost(vk); p++) {
@@ -73,14 +90,7 @@ static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t fra
     }
     if (submit->signal == 0)
         return;
-    VkSemaphoreSignalInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO,
-        .semaphore = vk->queues[vk->queue_count].timeline,
-        .value = submit->signal,
-    };
-    VkResult result = vk->fn.vkSignalSemaphore(vk->device, &info);
-    if (result != VK_SUCCESS && !lost(vk))
-        hdi_vk_lose(vk, hdi_vk_result(vk, result, "vkSignalSemaphore"));
+    signal_value(vk, vk->queues[vk->queue_count].timeline, submit->signal);
 }
 
 static bool has_ended(hd_vk *vk, const hdi_vk_slot *slot, any_of *missing)
@@ -193,11 +203,7 @@ void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot)
     vk->host_pushed++;
     pthread_cond_signal(&vk->host_wake);
     pthread_mutex_unlock(&vk->host_lock);
-    VkSemaphoreSignalInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = vk->host_more, .value = vk->host_pushed};
-    VkResult result = vk->fn.vkSignalSemaphore(vk->device, &info);
-    if (result != VK_SUCCESS && !lost(vk))
-        hdi_vk_lose(vk, hdi_vk_result(vk, result, "vkSignalSemaphore"));
+    signal_value(vk, vk->host_more, vk->host_pushed);
 }
 
 hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame)

@@ -613,6 +613,8 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame);
 uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits);
 /* CPU wait for timeline values (0: none) of all queues. even_lost: waits on for a bounded time on a lost device. */
 hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost);
+/* After a call that ran out of memory but must not fail: waits a little, for a bounded time in all. */
+bool hdi_vk_try_again(VkResult result, uint32_t *tries);
 /* For the last frame of a slot; for all frames. */
 hd_result hdi_vk_wait_slot(hd_vk *vk, const hdi_vk_slot *slot);
 hd_result hdi_vk_wait_all(hd_vk *vk);

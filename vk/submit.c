@@ -1,6 +1,7 @@
 #include "state.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "alloc.h"
 #include "clock.h"
@@ -35,6 +36,16 @@ uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits)
     return count;
 }
 
+bool hdi_vk_try_again(VkResult result, uint32_t *tries)
+{
+    enum { TRIES = 100, PAUSE_NS = 1000 * 1000 };
+    if ((result != VK_ERROR_OUT_OF_HOST_MEMORY && result != VK_ERROR_OUT_OF_DEVICE_MEMORY) || *tries == TRIES)
+        return false;
+    ++*tries;
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    return true;
+}
+
 hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost)
 {
     VkSemaphore semaphores[HD_MAX_QUEUES];
@@ -52,6 +63,7 @@ hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost)
         .pSemaphores = semaphores,
         .pValues = wanted,
     };
+    uint32_t tries = 0;
     for (uint32_t slice = 0; count; slice++) {
         hd_result lost = (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
         if (lost != HD_OK && (!even_lost || slice >= LOST_SLICES))
@@ -59,9 +71,12 @@ hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost)
         VkResult result = vk->fn.vkWaitSemaphores(vk->device, &info, SLICE_NS);
         if (result == VK_SUCCESS)
             break;
+        if (even_lost && hdi_vk_try_again(result, &tries))
+            continue;
         if (result != VK_TIMEOUT) {
             hd_result mapped = hdi_vk_result(vk, result, "vkWaitSemaphores");
-            hdi_vk_lose(vk, mapped);
+            if (mapped != HD_OUT_OF_MEMORY && mapped != HD_OUT_OF_DEVICE_MEMORY) /* else the caller may come again */
+                hdi_vk_lose(vk, mapped);
             return mapped;
         }
     }
@@ -285,10 +300,12 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
     return HD_OK;
 }
 
-static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits)
+/* *any: something was handed over. */
+static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits, bool *any)
 {
     hd_vk *vk = frame->vk;
     uint32_t s = 0;
+    *any = false;
     while (s < frame->plan.submit_count) {
         uint32_t q = frame->queue_of[frame->plan.submits[s].queue], count = 1;
         while (s + count < frame->plan.submit_count && frame->queue_of[frame->plan.submits[s + count].queue] == q)
@@ -300,6 +317,7 @@ static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits)
                 "vkQueueSubmit2");
             if (result != HD_OK)
                 return result;
+            *any = true;
             if (vk->times)
                 hdi_vk_timing_note_submit(frame, q, start, hdi_clock_ns());
             for (uint32_t i = s; i < s + count; i++) {
@@ -324,7 +342,10 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame)
         result = hdi_vk_timing_note(frame);
     if (result != HD_OK)
         return result;
-    result = hand_over(frame, &submits);
+    bool any;
+    result = hand_over(frame, &submits, &any);
+    if (result != HD_OK && !any)
+        return result;
     if (result != HD_OK)
         hdi_vk_lose(vk, result); /* half a frame is under way: no later frame can rely on anything */
     for (uint32_t q = 0; q <= vk->queue_count; q++) {

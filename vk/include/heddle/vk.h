@@ -100,7 +100,8 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * pass uses it.
  *
  * When only half of a frame could be submitted, and when the device is lost, that result comes back from every later call;
- * then only hd_vk_destroy is left. After any other error the next frame may be executed. */
+ * then only hd_vk_destroy is left. After any other error, memory that ran out included, the next frame may be executed. A
+ * new hd_vk goes on with the same graph; where its device is another one, hd_graph_drop_plans comes first. */
 hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
 hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan);
 /* The sizes that hd_vk_compile takes where its desc has none: an hd_size_fn whose user is the hd_vk; what hd_plan_verify

@@ -1,0 +1,163 @@
+#include "vk_faults.h"
+
+#include <string.h>
+
+#include "vk_fixture.h"
+
+hdt_faults hdt_the_faults;
+static PFN_vkGetDeviceProcAddr real_device_proc;
+
+/* A call that fails does nothing else. can_lose: it may return VK_ERROR_DEVICE_LOST. */
+static bool fails(const char *name, bool can_lose, VkResult *out)
+{
+    hdt_faults *f = &hdt_the_faults;
+    if (f->failure == VK_ERROR_DEVICE_LOST && !can_lose)
+        return false;
+    if (atomic_fetch_add(&f->calls, 1) + 1 != f->fail_at)
+        return false;
+    f->failed = name;
+    *out = f->failure;
+    return true;
+}
+
+static void lives(int count)
+{
+    if (atomic_fetch_add(&hdt_the_faults.live, count) + count < 0)
+        atomic_fetch_add(&hdt_the_faults.wrong, 1);
+}
+
+#define CALL(name, can_lose, made, parameters, arguments)                                                              \
+    static PFN_##name real_##name;                                                                                     \
+    static VKAPI_ATTR VkResult VKAPI_CALL fault_##name parameters                                                      \
+    {                                                                                                                  \
+        VkResult result;                                                                                               \
+        if (fails(#name, can_lose, &result))                                                                           \
+            return result;                                                                                             \
+        result = real_##name arguments;                                                                                \
+        if (result == VK_SUCCESS)                                                                                      \
+            lives(made);                                                                                               \
+        return result;                                                                                                 \
+    }
+
+#define CREATION(type, info_type)                                                                                      \
+    CALL(vkCreate##type, false, 1,                                                                                     \
+         (VkDevice device, const info_type *info, const VkAllocationCallbacks *memory, Vk##type *out),                 \
+         (device, info, memory, out))                                                                                  \
+    DESTRUCTION(vkDestroy##type, Vk##type)
+
+#define DESTRUCTION(name, type)                                                                                        \
+    static PFN_##name real_##name;                                                                                     \
+    static VKAPI_ATTR void VKAPI_CALL fault_##name(VkDevice device, type object, const VkAllocationCallbacks *memory)  \
+    {                                                                                                                  \
+        lives(object ? -1 : 0);                                                                                        \
+        real_##name(device, object, memory);                                                                           \
+    }
+
+CREATION(Semaphore, VkSemaphoreCreateInfo)
+CREATION(CommandPool, VkCommandPoolCreateInfo)
+CREATION(QueryPool, VkQueryPoolCreateInfo)
+CREATION(Event, VkEventCreateInfo)
+CREATION(Image, VkImageCreateInfo)
+CREATION(Buffer, VkBufferCreateInfo)
+CREATION(ImageView, VkImageViewCreateInfo)
+CALL(vkAllocateMemory, false, 1,
+     (VkDevice device, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *memory, VkDeviceMemory *out),
+     (device, info, memory, out))
+DESTRUCTION(vkFreeMemory, VkDeviceMemory)
+CALL(vkMapMemory, false, 0,
+     (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize bytes, VkMemoryMapFlags flags,
+      void **out),
+     (device, memory, offset, bytes, flags, out))
+CALL(vkBindImageMemory, false, 0, (VkDevice device, VkImage image, VkDeviceMemory memory, VkDeviceSize offset),
+     (device, image, memory, offset))
+CALL(vkBindBufferMemory, false, 0, (VkDevice device, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset),
+     (device, buffer, memory, offset))
+CALL(vkAllocateCommandBuffers, false, 0,
+     (VkDevice device, const VkCommandBufferAllocateInfo *info, VkCommandBuffer *out), (device, info, out))
+CALL(vkResetCommandPool, false, 0, (VkDevice device, VkCommandPool pool, VkCommandPoolResetFlags flags),
+     (device, pool, flags))
+CALL(vkBeginCommandBuffer, false, 0, (VkCommandBuffer commands, const VkCommandBufferBeginInfo *info),
+     (commands, info))
+CALL(vkEndCommandBuffer, false, 0, (VkCommandBuffer commands), (commands))
+CALL(vkResetEvent, false, 0, (VkDevice device, VkEvent event), (device, event))
+CALL(vkQueueSubmit2, true, 0, (VkQueue queue, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence),
+     (queue, count, submits, fence))
+CALL(vkWaitSemaphores, true, 0, (VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t timeout),
+     (device, info, timeout))
+CALL(vkSignalSemaphore, false, 0, (VkDevice device, const VkSemaphoreSignalInfo *info), (device, info))
+CALL(vkGetQueryPoolResults, true, 0,
+     (VkDevice device, VkQueryPool pool, uint32_t first, uint32_t count, size_t bytes, void *out, VkDeviceSize stride,
+      VkQueryResultFlags flags),
+     (device, pool, first, count, bytes, out, stride, flags))
+CALL(vkSetDebugUtilsObjectNameEXT, false, 0, (VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info),
+     (device, info))
+CALL(vkCreateInstance, false, 1,
+     (const VkInstanceCreateInfo *info, const VkAllocationCallbacks *memory, VkInstance *out), (info, memory, out))
+CALL(vkEnumeratePhysicalDevices, false, 0, (VkInstance instance, uint32_t *count, VkPhysicalDevice *out),
+     (instance, count, out))
+CALL(vkCreateDevice, true, 1,
+     (VkPhysicalDevice physical, const VkDeviceCreateInfo *info, const VkAllocationCallbacks *memory, VkDevice *out),
+     (physical, info, memory, out))
+CALL(vkEnumerateInstanceExtensionProperties, false, 0,
+     (const char *layer, uint32_t *count, VkExtensionProperties *out), (layer, count, out))
+CALL(vkEnumerateDeviceExtensionProperties, false, 0,
+     (VkPhysicalDevice physical, const char *layer, uint32_t *count, VkExtensionProperties *out),
+     (physical, layer, count, out))
+CALL(vkGetPhysicalDeviceImageFormatProperties2, false, 0,
+     (VkPhysicalDevice physical, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out),
+     (physical, info, out))
+
+static PFN_vkDestroyInstance real_vkDestroyInstance;
+static VKAPI_ATTR void VKAPI_CALL fault_vkDestroyInstance(VkInstance instance, const VkAllocationCallbacks *memory)
+{
+    lives(-1);
+    real_vkDestroyInstance(instance, memory);
+}
+
+static PFN_vkDestroyDevice real_vkDestroyDevice;
+static VKAPI_ATTR void VKAPI_CALL fault_vkDestroyDevice(VkDevice device, const VkAllocationCallbacks *memory)
+{
+    lives(-1);
+    real_vkDestroyDevice(device, memory);
+}
+
+#define PAIR(X, type) X(vkCreate##type) X(vkDestroy##type)
+#define DEVICE_LEVEL(X)                                                                                                \
+    PAIR(X, Semaphore)                                                                                                 \
+    PAIR(X, CommandPool) PAIR(X, QueryPool) PAIR(X, Event) PAIR(X, Image) PAIR(X, Buffer) PAIR(X, ImageView)           \
+        X(vkAllocateMemory) X(vkFreeMemory) X(vkMapMemory) X(vkBindImageMemory) X(vkBindBufferMemory)                  \
+            X(vkAllocateCommandBuffers) X(vkResetCommandPool) X(vkBeginCommandBuffer) X(vkEndCommandBuffer)            \
+                X(vkResetEvent) X(vkQueueSubmit2) X(vkWaitSemaphores) X(vkSignalSemaphore) X(vkGetQueryPoolResults)    \
+                    X(vkSetDebugUtilsObjectNameEXT) X(vkDestroyDevice)
+#define INSTANCE_LEVEL(X)                                                                                              \
+    X(vkCreateInstance)                                                                                                \
+    X(vkDestroyInstance)                                                                                               \
+    X(vkEnumeratePhysicalDevices)                                                                                      \
+    X(vkCreateDevice)                                                                                                  \
+    X(vkEnumerateInstanceExtensionProperties)                                                                          \
+    X(vkEnumerateDeviceExtensionProperties)                                                                            \
+    X(vkGetPhysicalDeviceImageFormatProperties2)
+
+#define REPLACE(function)                                                                                              \
+    if (found && strcmp(name, #function) == 0) {                                                                       \
+        real_##function = (PFN_##function)found;                                                                       \
+        return (PFN_vkVoidFunction)fault_##function;                                                                   \
+    }
+
+static PFN_vkVoidFunction VKAPI_PTR device_proc(VkDevice device, const char *name)
+{
+    PFN_vkVoidFunction found = real_device_proc(device, name);
+    DEVICE_LEVEL(REPLACE)
+    return found;
+}
+
+PFN_vkVoidFunction VKAPI_PTR hdt_faults_proc(VkInstance instance, const char *name)
+{
+    PFN_vkVoidFunction found = hdt_vk_hooked(instance, name);
+    INSTANCE_LEVEL(REPLACE)
+    if (found && strcmp(name, "vkGetDeviceProcAddr") == 0) {
+        real_device_proc = (PFN_vkGetDeviceProcAddr)found;
+        return (PFN_vkVoidFunction)device_proc;
+    }
+    return found;
+}
