@@ -1,8 +1,8 @@
 /* Plans broken in every single way, and who finds it: the verifier, the plain graph of sync nodes, real execution, the
  * validation layer. What nobody finds must be harmless, with a reason.
  *
- * HEDDLE_SEED=n replays the plans of one seed, HEDDLE_MUTANTS=n breaks those of n seeds, and executes n / 40 mutants of
- * each kind; without it, a few. HEDDLE_KIND=words takes only kinds whose names hold them. */
+ * HEDDLE_SEED=n replays the plans of one seed, HEDDLE_MUTANTS=n breaks those of n seeds, HEDDLE_TRIALS=n executes n
+ * mutants of each kind; without them, a few. HEDDLE_KIND=words takes only kinds whose names hold them. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 typedef struct tally {
     uint64_t made, verifier, told, graph_asked, graph, harmless[HDT_HARMLESS_COUNT];
-    uint64_t executed, execution, outcomes[HDT_OUTCOMES], layered, layer, layer_alone;
+    uint64_t executed, execution, outcomes[HDT_OUTCOMES], captured, stream, layered, layer, layer_alone;
 } tally;
 
 typedef struct judge {
@@ -189,7 +189,11 @@ static void execute(judge *j, uint32_t most, uint32_t each, uint32_t orders)
         t->outcomes[x->outcome]++;
         t->executed += x->outcome != HDT_NOT_TRIED;
         t->execution += caught;
+        t->captured += x->captured;
+        t->stream += x->captured && x->stream_refused;
         j->seed = x->seed;
+        if (x->captured && x->stream_refused && !x->refused)
+            complain(j, x->kind, 0, "only what is given to Vulkan is refused", "");
         if (caught && !x->refused)
             complain(j, x->kind, 0, hdt_outcome_names[x->outcome], x->text);
         else if (x->outcome == HDT_CRASHED)
@@ -237,19 +241,24 @@ static void print_table(const judge *j)
 {
     uint64_t reasons[HDT_HARMLESS_COUNT] = {0};
     tally all = {0};
-    printf("%-38s %8s %8s %8s %8s %14s %14s\n", "", "made", "harmless", "verifier", "graph", "executed", "layer");
+    printf("%-38s %8s %8s %8s %8s %14s %14s %14s\n", "", "made", "harmless", "verifier", "graph", "executed",
+           "commands", "layer");
     for (uint32_t k = 0; k <= hdt_mutant_kind_count(); k++) {
         bool last = !hdt_mutant_kinds[k].name;
         const tally *t = last ? &all : &j->tallies[k];
-        printf("%-38s %8llu %8llu %8llu %8llu %6llu of %4llu %6llu of %4llu\n", last ? "all" : hdt_mutant_kinds[k].name,
-               (unsigned long long)t->made, (unsigned long long)(t->made - t->verifier),
-               (unsigned long long)t->verifier, (unsigned long long)t->graph, (unsigned long long)t->execution,
-               (unsigned long long)t->executed, (unsigned long long)t->layer, (unsigned long long)t->layered);
+        printf("%-38s %8llu %8llu %8llu %8llu %6llu of %4llu %6llu of %4llu %6llu of %4llu\n",
+               last ? "all" : hdt_mutant_kinds[k].name, (unsigned long long)t->made,
+               (unsigned long long)(t->made - t->verifier), (unsigned long long)t->verifier,
+               (unsigned long long)t->graph, (unsigned long long)t->execution, (unsigned long long)t->executed,
+               (unsigned long long)t->stream, (unsigned long long)t->captured, (unsigned long long)t->layer,
+               (unsigned long long)t->layered);
         all.made += t->made;
         all.verifier += t->verifier;
         all.graph += t->graph;
         all.execution += t->execution;
         all.executed += t->executed;
+        all.stream += t->stream;
+        all.captured += t->captured;
         all.layer += t->layer;
         all.layered += t->layered;
         for (int h = 0; h < HDT_HARMLESS_COUNT; h++)
@@ -259,18 +268,22 @@ static void print_table(const judge *j)
         printf("%8llu live: %s\n", (unsigned long long)reasons[h], hdt_harmless_names[h]);
 }
 
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
 Test(mutants, every_kind, .timeout = 10000)
 {
     judge *j = calloc(1, sizeof(*j));
-    uint64_t first = 1, count = 48, many = 0;
+    uint64_t first = 1, count = number("HEDDLE_MUTANTS", 48);
     cr_assert_not_null(j);
-    if (getenv("HEDDLE_MUTANTS"))
-        count = many = strtoull(getenv("HEDDLE_MUTANTS"), NULL, 0);
     hdt_seeds(&first, &count);
     judge_plans(j, first, count);
-    uint32_t each = 1 + (uint32_t)(many / 40), most = many ? each * hdt_mutant_kind_count() : 24;
-    execute(j, most, each, many ? 5 : 2);
-    execute_under_layer(j, many ? most : 6, each);
+    uint32_t each = (uint32_t)number("HEDDLE_TRIALS", 0), all = each * hdt_mutant_kind_count();
+    execute(j, each ? all : 24, each ? each : 1, each ? 5 : 2);
+    execute_under_layer(j, each ? all : 6, each ? each : 1);
     print_table(j);
     for (uint32_t k = 0; hdt_mutant_kinds[k].name && count >= 400; k++) {
         const tally *t = &j->tallies[k];

@@ -22,7 +22,9 @@ typedef struct hdt_trial {
     uint32_t kind; /* HD_NONE: the whole plan */
     /* filled in */
     hdt_outcome outcome;
-    bool refused;   /* by the verifier */
+    bool refused;  /* by the verifier */
+    bool captured; /* what was given to Vulkan, as a whole; then: */
+    bool stream_refused;
     char text[240]; /* the first thing that was wrong, or reported */
 } hdt_trial;
 
