@@ -277,7 +277,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 Test(mutants, every_kind, .timeout = 10000)
 {
     judge *j = calloc(1, sizeof(*j));
-    uint64_t first = 1, count = number("HEDDLE_MUTANTS", 48);
+    uint64_t first = 1, count = number("HEDDLE_MUTANTS", 100);
     cr_assert_not_null(j);
     hdt_seeds(&first, &count);
     judge_plans(j, first, count);
