@@ -86,7 +86,8 @@ void hdt_sketch_copy(hdt_sketch *to, const hdt_sketch *from)
     to->attachments = copied(from->attachments, from->attachment_count, sizeof(*from->attachments));
     to->room = from->item_count + 16;
     to->items = hdt_zeroed(to->room, sizeof(*to->items));
-    memcpy(to->items, from->items, from->item_count * sizeof(*to->items));
+    if (from->item_count)
+        memcpy(to->items, from->items, from->item_count * sizeof(*to->items));
     to->block = NULL;
 }
 
