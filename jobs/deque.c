@@ -12,15 +12,17 @@ static _Atomic(hd_job *) *slot_of(hdi_deque *deque, int64_t index)
     return &deque->slots[index & (HDI_DEQUE_CAPACITY - 1)];
 }
 
-uint32_t hdi_deque_push(hdi_deque *deque, hd_job *jobs, uint32_t count)
+uint32_t hdi_deque_push(hdi_deque *deque, hd_job *jobs, uint32_t count, uint32_t limit)
 {
     /* relaxed: only the owner stores to bottom. */
     int64_t bottom = hdi_load(&deque->bottom, memory_order_relaxed);
 
-    if (HDI_DEQUE_CAPACITY - (bottom - deque->top_seen) < (int64_t)count) {
+    if (limit - (bottom - deque->top_seen) < (int64_t)count) {
         /* acquire: the thief's read of a slot happens before its top is seen here and the slot is written again. */
         deque->top_seen = hdi_load(&deque->top, memory_order_acquire);
-        int64_t room = HDI_DEQUE_CAPACITY - (bottom - deque->top_seen);
+        int64_t room = limit - (bottom - deque->top_seen);
+        if (room <= 0)
+            return 0;
         if (room < (int64_t)count)
             count = (uint32_t)room;
     }

@@ -9,7 +9,7 @@
 
 #include <heddle/jobs.h>
 
-enum { HDI_DEQUE_CAPACITY = 2048, HDI_LINE = 64 };
+enum { HDI_DEQUE_CAPACITY = 2048, HDI_DEQUE_HALF = HDI_DEQUE_CAPACITY / 2, HDI_LINE = 64 };
 
 typedef struct hdi_deque {
     alignas(HDI_LINE) _Atomic(int64_t) top; /* next to steal; only grows */
@@ -18,8 +18,9 @@ typedef struct hdi_deque {
     alignas(HDI_LINE) _Atomic(hd_job *) slots[HDI_DEQUE_CAPACITY];
 } hdi_deque;
 
-/* Owner: pushes the first of count jobs so that take gives them in their order; returns how many found room. */
-uint32_t hdi_deque_push(hdi_deque *deque, hd_job *jobs, uint32_t count);
+/* Owner: pushes the first of count jobs so that take gives them in their order, as far as the deque then holds no more
+ * than limit, which is at most its capacity; returns how many. */
+uint32_t hdi_deque_push(hdi_deque *deque, hd_job *jobs, uint32_t count, uint32_t limit);
 /* Owner: the job pushed last, or null. */
 hd_job *hdi_deque_take(hdi_deque *deque);
 /* Anyone: the oldest job, or null when there is none or another thread was faster. */

@@ -55,7 +55,8 @@ static hd_job *take_injected(hdi_worker *worker, uint32_t level)
     uint32_t left = oldest->run - 1;
     hd_job *rest = oldest + 1;
     if (left > 0) {
-        uint32_t pushed = hdi_deque_push(&worker->deques[level], rest, left < TAKE_AT_ONCE ? left : TAKE_AT_ONCE);
+        uint32_t pushed =
+            hdi_deque_push(&worker->deques[level], rest, left < TAKE_AT_ONCE ? left : TAKE_AT_ONCE, HDI_DEQUE_HALF);
         rest += pushed;
         left -= pushed;
     }
@@ -142,6 +143,7 @@ static void run_job(hdi_worker *worker, hd_job *job)
     bool critical = worker->critical;
 
     worker->critical = job->critical;
+    worker->running++;
     if (jobs->profile) {
         const char *name = job->name;
         jobs->profile(name, worker->index, false, jobs->profile_user);
@@ -150,6 +152,7 @@ static void run_job(hdi_worker *worker, hd_job *job)
     } else {
         job->fn(job->user, worker->index);
     }
+    worker->running--;
     worker->critical = critical;
     /* acq_rel: releases what the job wrote, and the last one acquires what the others wrote for the waiter. Nothing
      * touches the counter after this: it may be gone with its owner's stack. */
@@ -290,8 +293,8 @@ static hdi_worker *take_place(hd_jobs *jobs)
 }
 
 /* A thread that is in the pool already, as a host may run a loop inside enqueue or finish, does not look for long: what
- * comes next, it may have to submit itself. After a rest only the own deques are emptied, which nobody else may be there
- * to do; what others have left is theirs. */
+ * comes next, it may have to submit itself. After a rest only the own deques are emptied, which nobody else may be
+ * there to do; what others have left is theirs. */
 void hdi_pool_loop(void *argument)
 {
     hdi_loop *loop = argument;
@@ -327,6 +330,9 @@ void hdi_pool_loop(void *argument)
 void hdi_pool_push(hd_jobs *jobs, hdi_worker *worker, hd_job *job, uint32_t count)
 {
     uint32_t end = count;
+    /* Half of the room is for jobs of jobs: those that wait for what did not fit would find others first, and run them
+     * on top of each other. */
+    uint32_t limit = worker && worker->running ? HDI_DEQUE_CAPACITY : HDI_DEQUE_HALF;
 
     /* Runs of one level, the last first: a worker takes what it pushed last, so they run in their order. */
     while (end > 0) {
@@ -337,7 +343,7 @@ void hdi_pool_push(hd_jobs *jobs, hdi_worker *worker, hd_job *job, uint32_t coun
         uint32_t level = critical ? HDI_CRITICAL : HDI_COMMON, run = end - begin;
         if (critical) /* before the push, so that the count never falls below zero */
             hdi_add(&jobs->critical, run, memory_order_relaxed);
-        uint32_t pushed = worker ? hdi_deque_push(&worker->deques[level], job + begin, run) : 0;
+        uint32_t pushed = worker ? hdi_deque_push(&worker->deques[level], job + begin, run, limit) : 0;
         if (pushed < run) {
             job[begin + pushed].run = run - pushed;
             inject(jobs, level, &job[begin + pushed], &job[begin + pushed]);
@@ -348,10 +354,35 @@ void hdi_pool_push(hd_jobs *jobs, hdi_worker *worker, hd_job *job, uint32_t coun
     hdi_wake_one(jobs, count);
 }
 
+/* The worker's newest job if it belongs to the counter. Only who has taken a job may look into it: another one may have
+ * run it, and it may be gone. */
+static hd_job *find_child(hdi_worker *worker, hd_counter *counter)
+{
+    for (uint32_t level = 0; level < HDI_LEVELS; level++) {
+        hd_job *job = hdi_deque_take(&worker->deques[level]);
+        if (job && job->counter == counter) {
+            if (level == HDI_CRITICAL)
+                hdi_sub(&worker->pool->critical, 1, memory_order_relaxed);
+            return job;
+        }
+        if (job) {
+            hdi_deque_push(&worker->deques[level], job, 1, HDI_DEQUE_CAPACITY); /* there is room where it was */
+            /* While it was out of sight, somebody may have looked and gone to sleep. */
+            hdi_fence();
+            hdi_wake_one(worker->pool, 1);
+        }
+    }
+    return NULL;
+}
+
+/* A critical job that waits for others than critical ones would find the next critical job before them, and that one
+ * the next, each on the stack of the one before: so it looks for its own first. */
 void hdi_pool_wait(hdi_worker *worker, hd_counter *counter)
 {
     while (!hdi_counter_done(counter)) {
-        hd_job *job = find_job(worker);
+        hd_job *job = worker->critical ? find_child(worker, counter) : NULL;
+        if (!job)
+            job = find_job(worker);
         if (!job)
             job = search(worker, counter, NULL);
         if (job)

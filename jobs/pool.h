@@ -22,8 +22,9 @@ typedef struct hdi_worker {
     uint32_t index;
     uint32_t depth; /* enters without a leave; a thread of the pool holds one for good */
     uint32_t random;
-    uint32_t streak; /* critical jobs taken since the last other one */
-    bool critical;   /* runs a critical job */
+    uint32_t streak;  /* critical jobs taken since the last other one */
+    uint32_t running; /* jobs on the stack */
+    bool critical;    /* the newest of them is critical */
     pthread_t thread;
 } hdi_worker;
 

@@ -173,6 +173,54 @@ Test(critical, starves_nobody)
     hd_jobs_destroy(c.jobs);
 }
 
+/* ---- jobs that wait ---- */
+
+typedef struct nest {
+    hd_jobs *jobs;
+    uint32_t deepest, depth, leaves;
+    bool critical_children;
+} nest;
+
+static void count_leaf(void *user, uint32_t worker)
+{
+    (void)worker;
+    ((nest *)user)->leaves++;
+}
+
+static void wait_for_two(void *user, uint32_t worker)
+{
+    nest *n = user;
+    hd_counter counter = {0};
+    hd_job below[2];
+
+    (void)worker;
+    n->depth++;
+    n->deepest = n->depth > n->deepest ? n->depth : n->deepest;
+    for (int i = 0; i < 2; i++)
+        below[i] = (hd_job){.fn = count_leaf, .user = n, .critical = n->critical_children};
+    hd_jobs_submit(n->jobs, below, 2, &counter);
+    hd_jobs_wait(n->jobs, &counter);
+    n->depth--;
+}
+
+/* A job that waits runs what it waits for, and not all others on top of itself, one on the stack of the next. */
+Test(critical, waits_do_not_pile_up)
+{
+    hd_jobs *jobs = one_worker();
+
+    for (int kind = 0; kind < 8; kind++) {
+        nest n = {.jobs = jobs, .critical_children = kind & 1};
+        hd_counter counter = {0};
+        for (uint32_t i = 0; i < MOST; i++) /* none, some or all of them critical */
+            job[i] = (hd_job){.fn = wait_for_two, .user = &n, .critical = i % 4 < (uint32_t)(kind >> 1) + (kind >= 6)};
+        hd_jobs_submit(jobs, job, MOST, &counter);
+        hd_jobs_wait(jobs, &counter);
+        cr_assert(n.leaves == 2 * MOST);
+        cr_expect(n.deepest <= 2, "kind %d: %u", kind, n.deepest);
+    }
+    hd_jobs_destroy(jobs);
+}
+
 /* ---- stolen ---- */
 
 typedef struct thief {

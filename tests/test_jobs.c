@@ -498,8 +498,9 @@ Test(jobs, deque_follows_a_list)
             uint32_t what = hdt_below(&random, 4);
             if (what < 2) {
                 uint32_t count = hdt_below(&random, 1u << hdt_below(&random, 7));
-                uint32_t room = HDI_DEQUE_CAPACITY - (high - low);
-                uint32_t pushed = hdi_deque_push(&deque, &pool[next], count);
+                uint32_t limit = hdt_below(&random, 3) ? HDI_DEQUE_CAPACITY : HDI_DEQUE_HALF;
+                uint32_t room = high - low < limit ? limit - (high - low) : 0;
+                uint32_t pushed = hdi_deque_push(&deque, &pool[next], count, limit);
                 cr_assert(pushed == (count < room ? count : room), "HEDDLE_SEED=%" PRIu64, seed);
                 for (uint32_t i = 0; i < pushed; i++)
                     model[high++] = &pool[next + pushed - 1 - i];

@@ -371,7 +371,8 @@ static void run_deque(void)
             jobs[i].run = 0; /* plain: the batch before is over, and its ends were seen */
         while (at < DEQUE_JOBS) {
             uint32_t some = 1 + (next_random(&random) % 8 == 0 ? next_random(&random) % 40 : 0);
-            at += hdi_deque_push(&r.deque, jobs + at, some < DEQUE_JOBS - at ? some : DEQUE_JOBS - at);
+            at += hdi_deque_push(&r.deque, jobs + at, some < DEQUE_JOBS - at ? some : DEQUE_JOBS - at,
+                                 HDI_DEQUE_CAPACITY);
             for (uint32_t takes = next_random(&random) % 4; takes > 0; takes--) {
                 hd_job *job = hdi_deque_take(&r.deque);
                 if (job)
