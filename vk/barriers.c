@@ -1,21 +1,14 @@
 #include "state.h"
 
-/* A barrier batch of the plan as one vkCmdPipelineBarrier2, or as the set or wait of an event, translated one to one.
- * The arrays stand on the stack: a batch larger than they are comes from a pass with very many resources and is split
- * over several commands, which only adds synchronization (the pieces follow one another in submission order). Events
- * must not be split (one set, one wait with equal dependencies), so the entry takes the arrays of those from the
- * caller's limit: hdi_vk_record refuses plans with larger ones. */
+#include "alloc.h"
 
-typedef struct barrier_arrays {
-    VkMemoryBarrier2 memory[HDI_VK_BARRIERS];
-    VkBufferMemoryBarrier2 buffers[HDI_VK_BARRIERS];
-    VkImageMemoryBarrier2 images[HDI_VK_BARRIERS];
-    VkDependencyInfo info;
-} barrier_arrays;
+/* Barrier batches of a plan, each as one vkCmdPipelineBarrier2 or as the set or wait of an event, translated one to
+ * one. The structures are made once for a plan that is kept; a frame only writes the handles of its images and buffers
+ * into them, and not even these where they are those of the last time. */
 
 /* A resource's first transition in a frame waits for nothing in the plan, and its last one shows itself to nobody. What
- * earlier frames did, and what later ones will, is joined to them by barriers of join.c: so each needs a stage where the
- * chain can go on, and takes its own other one. */
+ * earlier frames did, and what later ones will, is joined to them by barriers of join.c: so each needs a stage where
+ * the chain can go on, and takes its own other one. */
 static VkPipelineStageFlags2 first_scope(const hd_plan_barrier *barrier)
 {
     bool transfer = barrier->src_family != barrier->dst_family;
@@ -28,36 +21,38 @@ static VkPipelineStageFlags2 second_scope(const hd_plan_barrier *barrier)
     return barrier->dst_stages || transfer ? barrier->dst_stages : barrier->src_stages;
 }
 
-static void add(const hdi_vk_frame *frame, barrier_arrays *arrays, const hd_plan_barrier *barrier)
+static void add_memory(hdi_vk_barriers *out, const hd_plan_barrier *barrier)
 {
-    if (barrier->resource == HD_NONE) {
-        arrays->memory[arrays->info.memoryBarrierCount++] = (VkMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-            .srcStageMask = barrier->src_stages,
-            .srcAccessMask = barrier->src_access,
-            .dstStageMask = barrier->dst_stages,
-            .dstAccessMask = barrier->dst_access,
-        };
-        return;
-    }
-    const hdi_vk_object *object = frame->bound[barrier->resource];
-    if (object->buffer) {
-        arrays->buffers[arrays->info.bufferMemoryBarrierCount++] = (VkBufferMemoryBarrier2){
-            .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
-            .srcStageMask = barrier->src_stages,
-            .srcAccessMask = barrier->src_access,
-            .dstStageMask = barrier->dst_stages,
-            .dstAccessMask = barrier->dst_access,
-            .srcQueueFamilyIndex = barrier->src_family,
-            .dstQueueFamilyIndex = barrier->dst_family,
-            .buffer = object->buffer,
-            .offset = barrier->range.offset,
-            .size = barrier->range.bytes,
-        };
-        return;
-    }
+    out->memory[out->memory_count++] = (VkMemoryBarrier2){
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+        .srcStageMask = barrier->src_stages,
+        .srcAccessMask = barrier->src_access,
+        .dstStageMask = barrier->dst_stages,
+        .dstAccessMask = barrier->dst_access,
+    };
+}
+
+static void add_buffer(hdi_vk_barriers *out, const hd_plan_barrier *barrier)
+{
+    out->buffer_res[out->buffer_count] = barrier->resource;
+    out->buffers[out->buffer_count++] = (VkBufferMemoryBarrier2){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+        .srcStageMask = barrier->src_stages,
+        .srcAccessMask = barrier->src_access,
+        .dstStageMask = barrier->dst_stages,
+        .dstAccessMask = barrier->dst_access,
+        .srcQueueFamilyIndex = barrier->src_family,
+        .dstQueueFamilyIndex = barrier->dst_family,
+        .offset = barrier->range.offset,
+        .size = barrier->range.bytes,
+    };
+}
+
+static void add_image(hdi_vk_barriers *out, const hd_plan_barrier *barrier, uint32_t format)
+{
     const hd_range *range = &barrier->range;
-    arrays->images[arrays->info.imageMemoryBarrierCount++] = (VkImageMemoryBarrier2){
+    out->image_res[out->image_count] = barrier->resource;
+    out->images[out->image_count++] = (VkImageMemoryBarrier2){
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
         .srcStageMask = first_scope(barrier),
         .srcAccessMask = barrier->src_access,
@@ -67,32 +62,91 @@ static void add(const hdi_vk_frame *frame, barrier_arrays *arrays, const hd_plan
         .newLayout = (VkImageLayout)barrier->new_layout,
         .srcQueueFamilyIndex = barrier->src_family,
         .dstQueueFamilyIndex = barrier->dst_family,
-        .image = object->image,
-        .subresourceRange = {range->aspect ? range->aspect : hdi_vk_aspects(object->key.format), range->mip_base, range->mip_count, range->layer_base,
-                             range->layer_count},
+        .subresourceRange = {range->aspect ? range->aspect : hdi_vk_aspects(format), range->mip_base, range->mip_count,
+                             range->layer_base, range->layer_count},
     };
+}
+
+static bool is_buffer(const hdi_vk_frame *frame, const hd_plan_barrier *barrier)
+{
+    return frame->decl.res_flags[barrier->resource] & HDI_RES_BUFFER;
+}
+
+/* Batches may share barriers: the places are counted batch by batch. */
+static hd_result make_room(const hdi_vk_frame *frame, hdi_vk_barriers *out, hdi_arena *arena)
+{
+    const hd_plan_view *plan = &frame->plan;
+    uint32_t memory = 0, buffers = 0, images = 0;
+    for (uint32_t b = 0; b < plan->batch_count; b++) {
+        const hd_plan_batch *batch = &plan->batches[b];
+        for (uint32_t i = 0; i < batch->barrier_count; i++) {
+            const hd_plan_barrier *barrier = &plan->barriers[batch->barrier_begin + i];
+            bool global = barrier->resource == HD_NONE, buffer = !global && is_buffer(frame, barrier);
+            memory += global;
+            buffers += buffer;
+            images += !global && !buffer;
+        }
+    }
+    out->infos = HDI_ARENA_ARRAY(arena, VkDependencyInfo, plan->batch_count);
+    out->memory = HDI_ARENA_ARRAY(arena, VkMemoryBarrier2, memory);
+    out->buffers = HDI_ARENA_ARRAY(arena, VkBufferMemoryBarrier2, buffers);
+    out->images = HDI_ARENA_ARRAY(arena, VkImageMemoryBarrier2, images);
+    out->buffer_res = HDI_ARENA_ARRAY(arena, uint32_t, buffers);
+    out->image_res = HDI_ARENA_ARRAY(arena, uint32_t, images);
+    return arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
+}
+
+hd_result hdi_vk_keep_barriers(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena)
+{
+    const hd_plan_view *plan = &frame->plan;
+    hdi_vk_barriers *out = &kept->barriers;
+    hd_result result = make_room(frame, out, arena);
+    for (uint32_t b = 0; b < plan->batch_count && result == HD_OK; b++) {
+        const hd_plan_batch *batch = &plan->batches[b];
+        VkDependencyInfo info = {
+            .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+            .pMemoryBarriers = out->memory + out->memory_count,
+            .pBufferMemoryBarriers = out->buffers + out->buffer_count,
+            .pImageMemoryBarriers = out->images + out->image_count,
+        };
+        for (uint32_t i = 0; i < batch->barrier_count; i++) {
+            const hd_plan_barrier *barrier = &plan->barriers[batch->barrier_begin + i];
+            if (barrier->resource == HD_NONE)
+                add_memory(out, barrier);
+            else if (is_buffer(frame, barrier))
+                add_buffer(out, barrier);
+            else
+                add_image(out, barrier, kept->keys[kept->plan_index[barrier->resource]].format);
+        }
+        info.memoryBarrierCount = (uint32_t)(out->memory + out->memory_count - info.pMemoryBarriers);
+        info.bufferMemoryBarrierCount = (uint32_t)(out->buffers + out->buffer_count - info.pBufferMemoryBarriers);
+        info.imageMemoryBarrierCount = (uint32_t)(out->images + out->image_count - info.pImageMemoryBarriers);
+        out->infos[b] = info;
+    }
+    return result;
+}
+
+void hdi_vk_patch_barriers(hdi_vk_frame *frame)
+{
+    hdi_vk_barriers *barriers = &frame->kept->barriers;
+    if (!frame->rebound)
+        return;
+    for (uint32_t i = 0; i < barriers->buffer_count; i++)
+        barriers->buffers[i].buffer = frame->bound[barriers->buffer_res[i]]->buffer;
+    for (uint32_t i = 0; i < barriers->image_count; i++)
+        barriers->images[i].image = frame->bound[barriers->image_res[i]]->image;
+    for (uint32_t i = 0; i < frame->plan.resource_count; i++)
+        frame->kept->patched[i] = frame->bound[frame->plan.resources[i].id]->serial;
 }
 
 void hdi_vk_record_barriers(const hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_command *command)
 {
     const hdi_vk_device_table *fn = &frame->vk->fn;
-    const hd_plan_batch *batch = &frame->plan.batches[command->index];
-    uint32_t done = 0;
-    while (done < batch->barrier_count) {
-        barrier_arrays arrays;
-        arrays.info = (VkDependencyInfo){
-            .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-            .pMemoryBarriers = arrays.memory,
-            .pBufferMemoryBarriers = arrays.buffers,
-            .pImageMemoryBarriers = arrays.images,
-        };
-        for (uint32_t i = 0; i < HDI_VK_BARRIERS && done < batch->barrier_count; i++, done++)
-            add(frame, &arrays, &frame->plan.barriers[batch->barrier_begin + done]);
-        if (command->kind == HD_COMMAND_SET)
-            fn->vkCmdSetEvent2(commands, frame->slot->events[command->event], &arrays.info);
-        else if (command->kind == HD_COMMAND_WAIT)
-            fn->vkCmdWaitEvents2(commands, 1, &frame->slot->events[command->event], &arrays.info);
-        else
-            fn->vkCmdPipelineBarrier2(commands, &arrays.info);
-    }
+    const VkDependencyInfo *info = &frame->kept->barriers.infos[command->index];
+    if (command->kind == HD_COMMAND_SET)
+        fn->vkCmdSetEvent2(commands, frame->slot->events[command->event], info);
+    else if (command->kind == HD_COMMAND_WAIT)
+        fn->vkCmdWaitEvents2(commands, 1, &frame->slot->events[command->event], info);
+    else if (info->memoryBarrierCount | info->bufferMemoryBarrierCount | info->imageMemoryBarrierCount)
+        fn->vkCmdPipelineBarrier2(commands, info);
 }

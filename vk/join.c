@@ -16,144 +16,16 @@
  * tenant, and the plan's own barriers do the rest. Cells live in the arena of their frame's slot: once that comes round
  * again the frame has finished, and its cells mean nothing any more.
  *
- * Where it is not sure it waits for more: parts of a resource are not told apart, a queue's uses count as first until
- * one writes the whole, and stages of different resources meet in one barrier. After a frame that failed half way and
+ * Where it is not sure it waits for more: stages of different resources meet in one barrier. After a frame that failed half way and
  * after the clears of histories, each queue waits once for all of the others (fresh).
  *
- * Cost: one walk over uses and barriers, and a binary search and a move of spans a resource. */
-
-/* What the frame does to a resource on one queue. */
-typedef struct touch {
-    uint32_t command, submit, last_submit; /* command: 1 + the first one that may wait; 0: not touched */
-    bool writes, closed, apart; /* closed: a write of the whole has come. apart: ends in what no stage can name */
-    uint64_t first_stages, first_access; /* up to the first write of the whole */
-    uint64_t last_stages, last_access;   /* from the last write of the whole on; access only of writes */
-} touch;
+ * Cost: a binary search and a move of spans a resource. */
 
 typedef struct joining {
     hdi_vk_frame *frame;
     uint32_t queues; /* of the hd_vk, the host's included */
-    touch *touches;  /* plan resource * queues + queue */
-    uint32_t *order; /* plan resources by first touch */
-    uint32_t order_count;
-    uint64_t *covered;   /* by submit: value whose signal covers all that stands in it */
     uint32_t join_count; /* in frame->joins */
 } joining;
-
-/* ---- what the frame does ---- */
-
-typedef struct doing {
-    uint64_t first, after, access; /* stages that must wait, stages that come last */
-    bool writes, whole, apart;
-} doing;
-
-static void add_touch(joining *j, uint32_t res, uint32_t q, uint32_t submit, uint32_t command, const doing *d)
-{
-    uint32_t index = j->frame->plan_index[res];
-    if (index == HDI_NONE)
-        return;
-    touch *row = &j->touches[(size_t)index * j->queues], *t = &row[q];
-    if (t->command == 0) {
-        bool known = false;
-        for (uint32_t other = 0; other < j->queues; other++)
-            known |= row[other].command != 0;
-        if (!known)
-            j->order[j->order_count++] = index;
-        t->command = command + 1;
-        t->submit = submit;
-    }
-    t->last_submit = submit;
-    if (!t->closed) {
-        t->first_stages |= d->first;
-        t->first_access |= d->access;
-    }
-    bool closes = d->writes && d->whole;
-    t->last_stages = closes ? d->after : t->last_stages | d->after;
-    t->last_access = (closes ? 0 : t->last_access) | (d->writes ? d->access : 0);
-    t->apart = d->apart || (t->apart && !closes);
-    t->writes |= d->writes;
-    t->closed |= closes;
-}
-
-static void touch_pass(joining *j, uint32_t pass, uint32_t q, uint32_t submit, uint32_t command)
-{
-    const hdi_decl *decl = &j->frame->decl;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        const hdi_access_info *info = &decl->access[decl->use_access[u]];
-        doing d = {info->stages, info->stages, info->access, info->writes, decl->use_range[u] == HDI_NONE, false};
-        add_touch(j, decl->use_res[u], q, submit, command, &d);
-    }
-}
-
-static bool whole_image(const hdi_vk_frame *frame, const hd_plan_barrier *barrier)
-{
-    const hdi_vk_key *key = &frame->bound[barrier->resource]->key;
-    return barrier->range.mip_count == key->mips && barrier->range.layer_count == key->layers &&
-           (barrier->range.aspect == 0 || barrier->range.aspect == hdi_format_aspects(key->format));
-}
-
-/* Transitions and ownership transfers write; other barriers only order. */
-static void touch_batch(joining *j, uint32_t batch, uint32_t q, uint32_t submit, uint32_t command)
-{
-    const hdi_vk_frame *frame = j->frame;
-    const hd_plan_batch *at = &frame->plan.batches[batch];
-    for (uint32_t b = at->barrier_begin; b < at->barrier_begin + at->barrier_count; b++) {
-        const hd_plan_barrier *barrier = &frame->plan.barriers[b];
-        if (barrier->resource == HD_NONE || !frame->bound[barrier->resource])
-            continue;
-        bool image = frame->bound[barrier->resource]->image != VK_NULL_HANDLE;
-        if (barrier->src_family == barrier->dst_family && (!image || barrier->old_layout == barrier->new_layout))
-            continue;
-        doing d = {
-            .first = barrier->src_stages | barrier->dst_stages,
-            .after = barrier->dst_stages ? barrier->dst_stages : barrier->src_stages,
-            .access = barrier->dst_access,
-            .writes = true,
-            .whole = image && whole_image(frame, barrier),
-        };
-        d.apart = d.after == 0;
-        add_touch(j, barrier->resource, q, submit, command, &d);
-    }
-}
-
-/* Commands inside a rendering scope wait where it begins: no barrier may stand in it. */
-static void touch_commands(joining *j)
-{
-    const hd_plan_view *plan = &j->frame->plan;
-    uint32_t scope = 0;
-    for (uint32_t s = 0; s < plan->submit_count; s++) {
-        const hd_plan_submit *submit = &plan->submits[s];
-        uint32_t q = j->frame->queue_of[submit->queue];
-        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
-            while (scope < plan->scope_count &&
-                   plan->scopes[scope].command_begin + plan->scopes[scope].command_count <= c)
-                scope++;
-            bool inside = scope < plan->scope_count && plan->scopes[scope].command_begin <= c;
-            uint32_t at = inside ? plan->scopes[scope].command_begin : c, index = plan->commands[c].index;
-            if (plan->commands[c].kind == HD_COMMAND_PASS)
-                touch_pass(j, index, q, s, at);
-            else
-                touch_batch(j, index, q, s, at);
-        }
-    }
-}
-
-/* Which value of its queue's timeline says that a submit has finished: its own signal or the next one that covers it.
- */
-static void find_covered(joining *j)
-{
-    const hdi_vk_frame *frame = j->frame;
-    uint64_t next[HD_MAX_QUEUES];
-    memcpy(next, frame->ends.end, sizeof(next));
-    for (uint32_t s = frame->plan.submit_count; s-- > 0;) {
-        const hd_plan_submit *submit = &frame->plan.submits[s];
-        uint32_t q = frame->queue_of[submit->queue];
-        bool covers = q == frame->vk->queue_count || submit->signal_stages & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-        if (submit->signal_value && covers && frame->ends.last[q] != s)
-            next[q] = frame->vk->queues[q].base + submit->signal_value;
-        j->covered[s] = next[q];
-    }
-}
 
 /* ---- where it meets earlier frames ---- */
 
@@ -162,7 +34,7 @@ static bool lives(const hd_vk *vk, uint64_t frame)
     return frame + vk->slot_count > vk->frame;
 }
 
-static void join_command(joining *j, uint32_t command, const hdi_vk_left *left, const touch *t)
+static void join_command(joining *j, uint32_t command, const hdi_vk_left *left, const hdi_vk_touch *t)
 {
     hdi_vk_frame *frame = j->frame;
     if (frame->before[command] == 0)
@@ -175,12 +47,12 @@ static void join_command(joining *j, uint32_t command, const hdi_vk_left *left, 
 }
 
 /* A resource meets what earlier frames left in some of its bytes; with reads only both go side by side. */
-static void meet(joining *j, const touch *row, const hdi_vk_cell *cell)
+static void meet(joining *j, const hdi_vk_touch *row, const hdi_vk_cell *cell)
 {
     hdi_vk_frame *frame = j->frame;
     const hd_vk *vk = frame->vk;
     for (uint32_t q = 0; q < j->queues; q++) {
-        const touch *t = &row[q];
+        const hdi_vk_touch *t = &row[q];
         for (uint32_t i = 0; t->command && i < cell->left_count; i++) {
             const hdi_vk_left *left = &cell->left[i];
             if (!lives(vk, left->frame) || left->frame == vk->frame || (!t->writes && !left->writes))
@@ -197,7 +69,7 @@ static void meet(joining *j, const touch *row, const hdi_vk_cell *cell)
 }
 
 /* What this frame leaves, with room for more that earlier ones left. */
-static hdi_vk_cell *make_cell(joining *j, const touch *row, uint32_t more)
+static hdi_vk_cell *make_cell(joining *j, const hdi_vk_touch *row, uint32_t more)
 {
     hdi_vk_frame *frame = j->frame;
     hdi_vk_cell *cell =
@@ -206,10 +78,10 @@ static hdi_vk_cell *make_cell(joining *j, const touch *row, uint32_t more)
         return NULL;
     *cell = (hdi_vk_cell){.frame = frame->vk->frame};
     for (uint32_t q = 0; q < j->queues; q++) {
-        const touch *t = &row[q];
+        const hdi_vk_touch *t = &row[q];
         if (t->command == 0)
             continue;
-        cell->left[cell->left_count++] = (hdi_vk_left){.value = j->covered[t->last_submit],
+        cell->left[cell->left_count++] = (hdi_vk_left){.value = frame->vk->queues[q].base + frame->kept->covered[t->last_submit],
                                                        .frame = frame->vk->frame,
                                                        .stages = t->last_stages,
                                                        .access = t->last_access,
@@ -290,7 +162,7 @@ static hd_result join_placed(joining *j, uint32_t index)
     const hd_plan_resource *plan = &frame->plan.resources[index];
     const hdi_vk_object *object = frame->bound[plan->id];
     hdi_vk_heap *heap = frame->heaps[plan->heap];
-    const touch *row = &j->touches[(size_t)index * j->queues];
+    const hdi_vk_touch *row = &frame->kept->touches[(size_t)index * j->queues];
     uint32_t pair = frame->decl.res_pair[plan->id];
     uint64_t bytes = plan->bytes;
     if (pair != HDI_NONE && frame->plan_index[pair] != HDI_NONE) { /* they may have changed places */
@@ -358,7 +230,7 @@ static hd_result join_import(joining *j, uint32_t index)
 {
     hdi_vk_frame *frame = j->frame;
     hd_vk *vk = frame->vk;
-    const touch *row = &j->touches[(size_t)index * j->queues];
+    const hdi_vk_touch *row = &frame->kept->touches[(size_t)index * j->queues];
     const void *native = frame->decl.res_info[frame->plan.resources[index].id].native;
     hd_result result = grow_imports(vk, 1);
     if (result != HD_OK)
@@ -451,7 +323,7 @@ static hd_result place_syncs(joining *j)
             continue; /* of another graph's frame, or of one that never was executed */
         uint32_t index = frame->plan_index[res];
         for (uint32_t q = 0; index != HDI_NONE && q < vk->queue_count; q++) {
-            const touch *t = &j->touches[(size_t)index * j->queues + q];
+            const hdi_vk_touch *t = &frame->kept->touches[(size_t)index * j->queues + q];
             if (t->command && (sync->wait_submit == HD_NONE || t->submit < sync->wait_submit))
                 sync->wait_submit = t->submit;
             if (t->command && (sync->signal_submit == HD_NONE || t->last_submit > sync->signal_submit))
@@ -481,48 +353,22 @@ void hdi_vk_forget_left(hd_vk *vk)
         vk->fresh[q] = true;
 }
 
-/* A semaphore does not show the host what the GPU wrote: that takes a barrier behind the write, in a frame which does not
- * know whether the next one's host passes read it. So each submit ends with one that is the last of its queue to touch
- * a buffer which it may have written and that host passes may read in the next frame: histories in memory that heddle maps,
- * and imports that this frame's host passes use. */
-static void show_host(joining *j, uint32_t index)
-{
-    hdi_vk_frame *frame = j->frame;
-    uint32_t res = frame->plan.resources[index].id;
-    uint8_t flags = frame->decl.res_flags[res];
-    bool history = flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY) && frame->bound[res]->mapped;
-    bool import = flags & HDI_RES_EXTERNAL && j->touches[(size_t)index * j->queues + frame->vk->queue_count].command;
-    if (!(flags & HDI_RES_BUFFER) || (!history && !import))
-        return;
-    for (uint32_t q = 0; q < frame->vk->queue_count; q++) {
-        const touch *t = &j->touches[(size_t)index * j->queues + q];
-        if (t->command && t->writes)
-            frame->to_host[t->last_submit] = 1;
-    }
-}
-
 hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
 {
     hdi_arena *arena = &frame->slot->arena;
     const hd_plan_view *plan = &frame->plan;
+    const hdi_vk_kept *kept = frame->kept;
     joining j = {.frame = frame, .queues = frame->vk->queue_count + 1};
-    size_t cells = (size_t)plan->resource_count * j.queues;
-    j.touches = HDI_ARENA_ZEROED(arena, touch, cells);
-    j.order = HDI_ARENA_ARRAY(arena, uint32_t, plan->resource_count);
-    j.covered = HDI_ARENA_ARRAY(arena, uint64_t, plan->submit_count);
+    size_t most = (size_t)plan->resource_count * j.queues;
     frame->before = HDI_ARENA_ZEROED(arena, uint32_t, plan->command_count);
-    frame->to_host = HDI_ARENA_ZEROED(arena, uint8_t, plan->submit_count);
-    frame->joins = HDI_ARENA_ZEROED(arena, hdi_vk_join, cells < plan->command_count ? cells : plan->command_count);
+    frame->joins = HDI_ARENA_ZEROED(arena, hdi_vk_join, most < plan->command_count ? most : plan->command_count);
     frame->join_values = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)plan->submit_count * j.queues);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    touch_commands(&j);
-    find_covered(&j);
     hd_result result = place_syncs(&j);
-    for (uint32_t i = 0; i < j.order_count && result == HD_OK; i++) {
-        bool external = frame->decl.res_flags[plan->resources[j.order[i]].id] & HDI_RES_EXTERNAL;
-        result = external ? join_import(&j, j.order[i]) : join_placed(&j, j.order[i]);
-        show_host(&j, j.order[i]);
+    for (uint32_t i = 0; i < kept->order_count && result == HD_OK; i++) {
+        bool external = frame->decl.res_flags[plan->resources[kept->order[i]].id] & HDI_RES_EXTERNAL;
+        result = external ? join_import(&j, kept->order[i]) : join_placed(&j, kept->order[i]);
     }
     if (result == HD_OK) {
         drop_contained(frame);

@@ -14,46 +14,28 @@ void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result)
                                             memory_order_relaxed);
 }
 
-/* Events exist, and no event's batch is larger than one command takes. */
-static hd_result prepare_events(hdi_vk_frame *frame)
-{
-    uint32_t count = 0;
-    for (uint32_t c = 0; c < frame->plan.command_count; c++) {
-        const hd_plan_command *command = &frame->plan.commands[c];
-        if (command->kind != HD_COMMAND_SET && command->kind != HD_COMMAND_WAIT)
-            continue;
-        if (frame->plan.batches[command->index].barrier_count > HDI_VK_BARRIERS)
-            return HD_TOO_LARGE;
-        count = command->event >= count ? command->event + 1 : count;
-    }
-    return hdi_vk_events(frame->vk, frame->slot, count);
-}
-
 /* ---- recording ---- */
 
 /* Where a batch is in the scopes of the plan. */
 typedef struct scope_cursor {
-    uint32_t next; /* scope that begins next */
-    uint32_t left; /* passes left in the one that has begun */
-    VkRect2D area;
+    uint32_t next;       /* scope that begins next */
+    uint32_t next_begin; /* its first command; HD_NONE: there is none */
+    uint32_t left;       /* passes left in the one that has begun */
+    const hdi_vk_rendering *rendering;
 } scope_cursor;
 
-/* Every pass of a scope starts with the whole area as viewport and scissor, whatever the one before it left. */
-static void reset_area(hd_vk *vk, VkCommandBuffer commands, const VkRect2D *area)
+static void look_ahead(const hdi_vk_frame *frame, scope_cursor *at)
 {
-    VkViewport viewport = {0.0f, 0.0f, (float)area->extent.width, (float)area->extent.height, 0.0f, 1.0f};
-    vk->fn.vkCmdSetViewport(commands, 0, 1, &viewport);
-    vk->fn.vkCmdSetScissor(commands, 0, 1, area);
+    at->next_begin = at->next < frame->plan.scope_count ? frame->plan.scopes[at->next].command_begin : HD_NONE;
 }
 
-static hd_result enter_scope(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t command, scope_cursor *at)
+static hd_result enter_scope(hdi_vk_frame *frame, VkCommandBuffer commands, scope_cursor *at)
 {
-    hd_result result = HD_OK;
-    if (at->next < frame->plan.scope_count && frame->plan.scopes[at->next].command_begin == command) {
-        const hd_plan_scope *scope = &frame->plan.scopes[at->next++];
-        result = hdi_vk_begin_rendering(frame, commands, scope, 0, &at->area);
-        at->left = result == HD_OK ? scope->command_count : 0;
-    }
+    hd_result result = hdi_vk_begin_rendering(frame, commands, at->next, 0);
+    at->rendering = &frame->kept->renderings[at->next];
+    at->left = result == HD_OK ? frame->plan.scopes[at->next].command_count : 0;
+    at->next++;
+    look_ahead(frame, at);
     return result;
 }
 
@@ -71,13 +53,16 @@ static void end_label(const hdi_vk_frame *frame, VkCommandBuffer commands, uint3
         frame->vk->fn.vkCmdEndDebugUtilsLabelEXT(commands);
 }
 
-/* One call of a pass's callback. area: of the scope that it is in, or null. */
+/* One call of a pass's callback. rendering: that it is in, or null. Every pass starts with the whole area as viewport
+ * and scissor. */
 static void record_part(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass, uint32_t worker, uint32_t part,
-                        uint32_t part_count, const VkRect2D *area)
+                        uint32_t part_count, const hdi_vk_rendering *rendering)
 {
     const hdi_pass_exec *exec = &frame->decl.pass_exec[pass];
-    if (area)
-        reset_area(frame->vk, commands, area);
+    if (rendering) { /* whatever the pass before it left */
+        frame->vk->fn.vkCmdSetViewport(commands, 0, 1, &rendering->viewport);
+        frame->vk->fn.vkCmdSetScissor(commands, 0, 1, &rendering->info.renderArea);
+    }
     if (frame->vk->captured)
         hdi_cap_mark_pass(frame, commands, pass);
     hd_recorder recorder = {.frame = frame,
@@ -102,9 +87,9 @@ static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint
     begin_label(frame, commands, pass);
     if (frame->slot->timed)
         hdi_vk_timing_stamp(frame, commands, queue, pass, 0);
-    hd_result result = enter_scope(frame, commands, command, at);
+    hd_result result = at->next_begin == command ? enter_scope(frame, commands, at) : HD_OK;
     for (uint32_t part = 0; part < part_count && result == HD_OK; part++)
-        record_part(frame, commands, pass, worker, part, part_count, at->left ? &at->area : NULL);
+        record_part(frame, commands, pass, worker, part, part_count, at->left ? at->rendering : NULL);
     if (at->left && --at->left == 0)
         frame->vk->fn.vkCmdEndRendering(commands);
     if (frame->slot->timed)
@@ -127,9 +112,9 @@ static hd_result record_strand(hdi_vk_frame *frame, hdi_vk_strand *strand, hdi_v
     hd_vk *vk = frame->vk;
     const hd_plan_scope *scope = strand->scope == HD_NONE ? NULL : &frame->plan.scopes[strand->scope];
     hdi_vk_inherited inherited = {.info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_INFO};
-    VkRect2D area;
+    const hdi_vk_rendering *rendering = scope ? &frame->kept->renderings[strand->scope] : NULL;
     if (scope)
-        hdi_vk_inherit_rendering(frame, scope, &inherited, &area);
+        hdi_vk_inherit_rendering(frame, strand->scope, &inherited);
     VkCommandBuffer *commands = &strand->made.commands;
     hd_result result = hdi_vk_pool_begin(vk, pool, &inherited.info, commands);
     if (result != HD_OK)
@@ -141,7 +126,7 @@ static hd_result record_strand(hdi_vk_frame *frame, hdi_vk_strand *strand, hdi_v
         begin_label(frame, *commands, pass);
         if (stamps && strand->part == 0 && c != scope->command_begin)
             hdi_vk_timing_stamp(frame, *commands, queue, pass, 0);
-        record_part(frame, *commands, pass, worker, strand->part, parts ? parts : 1, scope ? &area : NULL);
+        record_part(frame, *commands, pass, worker, strand->part, parts ? parts : 1, rendering);
         if (stamps && (parts == 0 || strand->part + 1 == parts) && c + 1 != scope->command_begin + scope->command_count)
             hdi_vk_timing_stamp(frame, *commands, queue, pass, 1);
         end_label(frame, *commands, pass);
@@ -160,12 +145,11 @@ static uint32_t execute_strands(hdi_vk_frame *frame, const hdi_vk_batch *batch, 
     const hd_plan_scope *scope = first->scope == HD_NONE ? NULL : &frame->plan.scopes[first->scope];
     uint32_t queue = queue_of_batch(frame, batch), begin = first->command_begin;
     uint32_t end = scope ? begin + scope->command_count : begin + 1, count = 0;
-    VkRect2D area;
     if (frame->slot->timed)
         hdi_vk_timing_stamp(frame, commands, queue, frame->plan.commands[begin].index, 0);
     if (scope)
         *result =
-            hdi_vk_begin_rendering(frame, commands, scope, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT, &area);
+            hdi_vk_begin_rendering(frame, commands, first->scope, VK_RENDERING_CONTENTS_SECONDARY_COMMAND_BUFFERS_BIT);
     if (*result != HD_OK)
         return 0;
     for (; *strand < batch->strand_begin + batch->strand_count && frame->strands[*strand].command_begin < end;
@@ -238,21 +222,25 @@ static hd_result record_commands(hdi_vk_frame *frame, hdi_vk_batch *batch, uint3
         show_host_writes(frame, commands);
     uint32_t queue = queue_of_batch(frame, batch), strand = batch->strand_begin, end = strand + batch->strand_count;
     scope_cursor at = {.next = hdi_vk_scope_from(frame, batch->command_begin)};
+    look_ahead(frame, &at);
     uint32_t c = batch->command_begin;
     while (c < batch->command_begin + batch->command_count && result == HD_OK) {
         uint32_t done = 1;
         if (frame->before[c])
             join_frames(frame, commands, &frame->joins[frame->before[c] - 1]);
-        if (strand < end && frame->strands[strand].command_begin == c)
+        if (strand < end && frame->strands[strand].command_begin == c) {
+            at.next += frame->strands[strand].scope != HD_NONE;
+            look_ahead(frame, &at);
             done = execute_strands(frame, batch, &strand, &result);
-        else if (frame->plan.commands[c].kind == HD_COMMAND_PASS)
+        } else if (frame->plan.commands[c].kind == HD_COMMAND_PASS) {
             result = record_pass(frame, commands, c, queue, worker, &at);
-        else
+        } else {
             hdi_vk_record_barriers(frame, commands, &frame->plan.commands[c]);
+        }
         c += done;
     }
     const hd_plan_submit *submit = &frame->plan.submits[batch->submit];
-    if (frame->to_host[batch->submit] && c == submit->command_begin + submit->command_count)
+    if (frame->kept->to_host[batch->submit] && c == submit->command_begin + submit->command_count)
         show_to_host(frame, commands);
     return result;
 }
@@ -337,7 +325,7 @@ static hd_result prepare_pools(hdi_vk_frame *frame, uint32_t workers)
 hd_result hdi_vk_record(hdi_vk_frame *frame)
 {
     uint32_t workers = hd_jobs_worker_count(frame->vk->jobs);
-    hd_result result = prepare_events(frame);
+    hd_result result = hdi_vk_events(frame->vk, frame->slot, frame->kept->event_count);
     if (result == HD_OK)
         result = hdi_vk_cut(frame);
     if (result == HD_OK)
@@ -346,6 +334,7 @@ hd_result hdi_vk_record(hdi_vk_frame *frame)
         result = hdi_vk_timing_begin(frame);
     if (result != HD_OK)
         return result;
+    hdi_vk_patch_barriers(frame);
     atomic_init(&frame->next_job, 0);
     hd_jobs_parallel_for(frame->vk->jobs, workers < frame->job_count ? workers : frame->job_count, 1, record_jobs,
                          frame);

@@ -1,16 +1,13 @@
 #include "state.h"
 
+#include <string.h>
+
 #include "alloc.h"
 
-/* Dynamic rendering of a scope of the plan, from the uses of its first pass: attachments in the order of the uses, the
- * render area is what all of them have. Views come from the cache. */
-
-typedef struct rendering_scope {
-    VkRenderingAttachmentInfo colors[HDI_VK_COLORS], depth, stencil;
-    uint32_t color_count;
-    bool has_depth, has_stencil;
-    uint32_t width, height, layers;
-} rendering_scope;
+/* Dynamic rendering of the scopes of a plan, each from the uses of its first pass: attachments in the order of the
+ * uses, the render area is what all of them have. All but the views and clear values follows from plan and declaration
+ * and is made once for a plan that is kept; views come from the cache of their object, and are remembered for the
+ * objects that an attachment was the last times: histories and copies of the memory take turns. */
 
 static hd_range use_range(const hdi_vk_frame *frame, uint32_t use)
 {
@@ -47,18 +44,18 @@ static VkImageAspectFlags view_aspects(const hdi_vk_frame *frame, uint32_t pass,
     return aspects;
 }
 
-/* An image as a rendering sees it. */
-typedef struct attached {
-    VkImageView view;
-    VkImageLayout layout;
-    VkImageAspectFlags aspects; /* of the use */
-    uint32_t width, height, layers;
-} attached;
+/* ---- making ---- */
 
-static hd_result attach(hdi_vk_frame *frame, uint32_t pass, uint32_t use, attached *out)
+/* What the attachments of a scope have in common. */
+typedef struct extent {
+    uint32_t width, height, layers;
+} extent;
+
+static hd_result show(const hdi_vk_frame *frame, const hdi_vk_kept *kept, uint32_t pass, uint32_t use,
+                      hdi_vk_viewed *out, extent *has)
 {
-    hdi_vk_object *object = frame->bound[frame->decl.use_res[use]];
-    const hdi_vk_key *key = &object->key;
+    uint32_t res = frame->decl.use_res[use];
+    const hdi_vk_key *key = &kept->keys[kept->plan_index[res]];
     hd_range range = use_range(frame, use);
     if (key->depth > 1) {
         if (!(key->flags & VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT))
@@ -66,172 +63,225 @@ static hd_result attach(hdi_vk_frame *frame, uint32_t pass, uint32_t use, attach
         range.layer_count = key->depth >> range.mip_base ? key->depth >> range.mip_base : 1;
     }
     range.mip_count = 1;
-    uint32_t width = key->width >> range.mip_base, height = key->height >> range.mip_base;
-    VkImageViewType type = range.layer_count > 1 ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_2D;
-    *out = (attached){
-        .layout = (VkImageLayout)frame->decl.access[frame->decl.use_access[use]].layout,
-        .aspects = use_aspects(frame, use),
-        .width = width ? width : 1,
-        .height = height ? height : 1,
-        .layers = range.layer_count,
+    range.aspect = 0; /* the view shows all that the pass uses */
+    *out = (hdi_vk_viewed){
+        .res = res,
+        .range = range,
+        .aspects = view_aspects(frame, pass, use),
+        .type = range.layer_count > 1 ? VK_IMAGE_VIEW_TYPE_2D_ARRAY : VK_IMAGE_VIEW_TYPE_2D,
     };
-    out->view = hdi_vk_view_get(frame->vk, frame->slot, object, &range, view_aspects(frame, pass, use), type);
-    if (out->view == VK_NULL_HANDLE)
-        return (hd_result)atomic_load_explicit(&frame->slot->failure, memory_order_relaxed);
+    uint32_t width = key->width >> range.mip_base, height = key->height >> range.mip_base;
+    *has = (extent){width ? width : 1, height ? height : 1, range.layer_count};
     return HD_OK;
 }
 
-/* Has the attachment resolved into a use of the scope's last pass. */
-static hd_result add_resolve(hdi_vk_frame *frame, uint32_t pass, uint32_t resolve, VkRenderingAttachmentInfo *out)
+static bool same_view(const hdi_vk_viewed *a, const hdi_vk_viewed *b)
 {
-    uint32_t use = frame->decl.pass_use_begin[pass] + resolve;
-    attached to;
-    hd_result result = attach(frame, pass, use, &to);
-    if (result != HD_OK)
-        return result;
-    out->resolveImageView = to.view;
-    out->resolveImageLayout = to.layout;
-    out->resolveMode = (VkResolveModeFlagBits)frame->decl.use_exec[use].resolve_mode;
-    return HD_OK;
+    return a->res == b->res && a->type == b->type && a->aspects == b->aspects &&
+           memcmp(&a->range, &b->range, sizeof(a->range)) == 0;
 }
 
-/* A use of depth, stencil or both. */
-static hd_result add_depth(hdi_vk_frame *frame, uint32_t pass, const VkRenderingAttachmentInfo *attachment,
-                           VkImageAspectFlags aspects, rendering_scope *out)
+/* A use of depth, stencil or both: one or two of the scope's two attachments. */
+static hd_result add_depth(const hdi_vk_frame *frame, uint32_t pass, VkImageAspectFlags aspects,
+                           const VkRenderingAttachmentInfo *attachment, VkRenderingAttachmentInfo *pair,
+                           hdi_vk_attached *attached, hdi_vk_rendering *out)
 {
     bool depth = aspects & VK_IMAGE_ASPECT_DEPTH_BIT, stencil = aspects & VK_IMAGE_ASPECT_STENCIL_BIT;
-    if ((depth && out->has_depth) || (stencil && out->has_stencil) ||
-        (out->has_depth && out->depth.imageView != attachment->imageView) ||
-        (out->has_stencil && out->stencil.imageView != attachment->imageView))
+    bool others = true;
+    for (const hdi_vk_attached *other = out->attached; other < attached; other++)
+        others &= !other->depth || same_view(&other->from, &attached->from);
+    if ((depth && out->info.pDepthAttachment) || (stencil && out->info.pStencilAttachment) || !others)
         return refuse(frame, pass, "more than one depth attachment");
-    if (depth)
-        out->depth = *attachment;
-    if (stencil)
-        out->stencil = *attachment;
-    /* Stencil beside depth takes the first sample: every device can, and an average of it means nothing. */
-    if (depth && stencil && attachment->resolveMode != VK_RESOLVE_MODE_NONE)
-        out->stencil.resolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
-    out->has_depth |= depth;
-    out->has_stencil |= stencil;
+    uint32_t count = 0;
+    if (depth) {
+        pair[0] = *attachment;
+        attached->infos[count++] = &pair[0];
+        out->info.pDepthAttachment = &pair[0];
+    }
+    if (stencil) {
+        pair[1] = *attachment;
+        attached->infos[count++] = &pair[1];
+        out->info.pStencilAttachment = &pair[1];
+        /* Stencil beside depth takes the first sample: every device can, and an average of it means nothing. */
+        if (depth && attachment->resolveMode != VK_RESOLVE_MODE_NONE)
+            pair[1].resolveMode = VK_RESOLVE_MODE_SAMPLE_ZERO_BIT;
+    }
     return HD_OK;
 }
 
 /* Whether the device can resolve depth and stencil together as the scope asks. */
-static bool can_resolve(const hd_vk *vk, const rendering_scope *scope)
+static bool can_resolve(const hd_vk *vk, const VkRenderingInfo *info)
 {
-    VkResolveModeFlags depth = scope->has_depth ? scope->depth.resolveMode : 0;
-    VkResolveModeFlags stencil = scope->has_stencil ? scope->stencil.resolveMode : 0;
+    VkResolveModeFlags depth = info->pDepthAttachment ? info->pDepthAttachment->resolveMode : 0;
+    VkResolveModeFlags stencil = info->pStencilAttachment ? info->pStencilAttachment->resolveMode : 0;
     if ((depth & ~vk->depth_resolves) || (stencil & ~vk->stencil_resolves))
         return false;
-    if (!scope->has_depth || !scope->has_stencil || depth == stencil)
+    if (!info->pDepthAttachment || !info->pStencilAttachment || depth == stencil)
         return true;
     return vk->independent_resolves || ((depth == 0 || stencil == 0) && vk->independent_resolve_none);
 }
 
-static hd_result add_attachment(hdi_vk_frame *frame, uint32_t pass, uint32_t last_pass,
-                                const hd_plan_attachment *planned, rendering_scope *out)
+/* infos: room for the scope's colors, then for depth and stencil. */
+static hd_result add_attachment(const hdi_vk_frame *frame, const hdi_vk_kept *kept, const uint32_t passes[2],
+                                const hd_plan_attachment *planned, VkRenderingAttachmentInfo *infos,
+                                hdi_vk_rendering *out, extent *all)
 {
-    uint32_t use = frame->decl.pass_use_begin[pass] + planned->use;
-    const hdi_access_info *access = &frame->decl.access[frame->decl.use_access[use]];
-    attached from;
-    hd_result result = attach(frame, pass, use, &from);
+    const hdi_decl *decl = &frame->decl;
+    uint32_t use = decl->pass_use_begin[passes[0]] + planned->use;
+    hdi_vk_attached *attached = &out->attached[out->attached_count];
+    *attached = (hdi_vk_attached){.to.res = HD_NONE, .clear_use = HD_NONE};
+    extent has;
+    hd_result result = show(frame, kept, passes[0], use, &attached->from, &has);
     if (result != HD_OK)
         return result;
-    const hd_clear *clear = &frame->decl.use_clear[use];
-    VkRenderingAttachmentInfo attachment = {
+    const hdi_vk_key *key = &kept->keys[kept->plan_index[attached->from.res]];
+    VkRenderingAttachmentInfo info = {
         .sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
-        .imageView = from.view,
-        .imageLayout = from.layout,
+        .imageLayout = (VkImageLayout)decl->access[decl->use_access[use]].layout,
         .loadOp = (VkAttachmentLoadOp)planned->load,
         .storeOp = (VkAttachmentStoreOp)planned->store,
     };
+    if (planned->load == VK_ATTACHMENT_LOAD_OP_CLEAR)
+        attached->clear_use = use;
     if (planned->resolve != HD_NONE) {
-        result = add_resolve(frame, last_pass, planned->resolve, &attachment);
-        if (result != HD_OK)
-            return result;
+        uint32_t resolve = decl->pass_use_begin[passes[1]] + planned->resolve;
+        extent ignored;
+        result = show(frame, kept, passes[1], resolve, &attached->to, &ignored);
+        info.resolveImageLayout = (VkImageLayout)decl->access[decl->use_access[resolve]].layout;
+        info.resolveMode = (VkResolveModeFlagBits)decl->use_exec[resolve].resolve_mode;
     }
-    if (access->attachment == HDI_ATTACHMENT_DEPTH) {
-        attachment.clearValue.depthStencil = (VkClearDepthStencilValue){clear->depth, clear->stencil};
-        result = add_depth(frame, pass, &attachment, from.aspects, out);
-        if (result != HD_OK)
-            return result;
+    if (result != HD_OK)
+        return result;
+    uint32_t color = out->info.colorAttachmentCount;
+    if (decl->access[decl->use_access[use]].attachment == HDI_ATTACHMENT_DEPTH) {
+        VkImageAspectFlags aspects = use_aspects(frame, use);
+        attached->depth = true;
+        result = add_depth(frame, passes[0], aspects, &info, infos + HDI_VK_COLORS, attached, out);
+        out->depth = aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? (VkFormat)key->format : out->depth;
+        out->stencil = aspects & VK_IMAGE_ASPECT_STENCIL_BIT ? (VkFormat)key->format : out->stencil;
+    } else if (color == HDI_VK_COLORS || color == frame->vk->limits.maxColorAttachments) {
+        return refuse(frame, passes[0], "more color attachments than the device has");
     } else {
-        if (out->color_count == HDI_VK_COLORS || out->color_count == frame->vk->limits.maxColorAttachments)
-            return refuse(frame, pass, "more color attachments than the device has");
-        for (uint32_t i = 0; i < 4; i++)
-            attachment.clearValue.color.float32[i] = clear->color[i];
-        out->colors[out->color_count++] = attachment;
+        infos[color] = info;
+        attached->infos[0] = &infos[color];
+        out->colors[color] = (VkFormat)key->format;
+        out->info.colorAttachmentCount++;
     }
-    out->width = from.width < out->width ? from.width : out->width;
-    out->height = from.height < out->height ? from.height : out->height;
-    out->layers = from.layers < out->layers ? from.layers : out->layers;
+    out->samples = (VkSampleCountFlagBits)key->samples;
+    out->attached_count++;
+    all->width = has.width < all->width ? has.width : all->width;
+    all->height = has.height < all->height ? has.height : all->height;
+    all->layers = has.layers < all->layers ? has.layers : all->layers;
+    return result;
+}
+
+static hd_result keep_rendering(const hdi_vk_frame *frame, const hdi_vk_kept *kept, const hd_plan_scope *planned,
+                                VkRenderingAttachmentInfo *infos, hdi_vk_rendering *out)
+{
+    const hd_plan_command *commands = &frame->plan.commands[planned->command_begin];
+    const uint32_t passes[2] = {commands[0].index, commands[planned->command_count - 1].index};
+    extent all = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    hd_result result = HD_OK;
+    out->info = (VkRenderingInfo){.sType = VK_STRUCTURE_TYPE_RENDERING_INFO, .pColorAttachments = infos};
+    out->samples = VK_SAMPLE_COUNT_1_BIT;
+    for (uint32_t i = 0; i < planned->attachment_count && result == HD_OK; i++)
+        result = add_attachment(frame, kept, passes, &frame->plan.attachments[planned->attachment_begin + i], infos,
+                                out, &all);
+    if (result != HD_OK)
+        return result;
+    if (!can_resolve(frame->vk, &out->info))
+        return refuse(frame, passes[0], "the device cannot resolve depth or stencil in that mode");
+    out->info.renderArea = (VkRect2D){{0, 0}, {all.width, all.height}};
+    out->info.layerCount = all.layers;
+    out->viewport = (VkViewport){0.0f, 0.0f, (float)all.width, (float)all.height, 0.0f, 1.0f};
     return HD_OK;
 }
 
-hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_scope *planned,
-                                 VkRenderingFlags flags, VkRect2D *area)
+hd_result hdi_vk_keep_renderings(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena)
 {
-    uint32_t pass = frame->plan.commands[planned->command_begin].index;
-    uint32_t last = frame->plan.commands[planned->command_begin + planned->command_count - 1].index;
-    rendering_scope scope;
-    scope.color_count = 0;
-    scope.has_depth = scope.has_stencil = false;
-    scope.width = scope.height = scope.layers = UINT32_MAX;
-    for (uint32_t i = 0; i < planned->attachment_count; i++) {
-        hd_result result =
-            add_attachment(frame, pass, last, &frame->plan.attachments[planned->attachment_begin + i], &scope);
+    enum { INFOS = HDI_VK_COLORS + 2 };
+    const hd_plan_view *plan = &frame->plan;
+    size_t attached = 0;
+    for (uint32_t s = 0; s < plan->scope_count; s++)
+        attached += plan->scopes[s].attachment_count;
+    kept->renderings = HDI_ARENA_ZEROED(arena, hdi_vk_rendering, plan->scope_count);
+    VkRenderingAttachmentInfo *infos =
+        HDI_ARENA_ARRAY(arena, VkRenderingAttachmentInfo, (size_t)plan->scope_count * INFOS);
+    hdi_vk_attached *room = HDI_ARENA_ARRAY(arena, hdi_vk_attached, attached);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hd_result result = HD_OK;
+    for (uint32_t s = 0; s < plan->scope_count && result == HD_OK; s++, infos += INFOS) {
+        kept->renderings[s].attached = room;
+        result = keep_rendering(frame, kept, &plan->scopes[s], infos, &kept->renderings[s]);
+        room += plan->scopes[s].attachment_count;
+    }
+    return result;
+}
+
+/* ---- recording ---- */
+
+static VkImageView find_view(hdi_vk_frame *frame, hdi_vk_viewed *shown)
+{
+    hdi_vk_object *object = frame->bound[shown->res];
+    for (uint32_t i = 0; i < HDI_VK_MAX_FRAMES; i++) {
+        if (shown->serials[i] == object->serial)
+            return shown->views[i];
+    }
+    VkImageView view = hdi_vk_view_get(frame->vk, frame->slot, object, &shown->range, shown->aspects, shown->type);
+    if (view != VK_NULL_HANDLE) {
+        uint32_t at = shown->next++ % HDI_VK_MAX_FRAMES;
+        shown->serials[at] = object->serial;
+        shown->views[at] = view;
+    }
+    return view;
+}
+
+static hd_result fill(hdi_vk_frame *frame, hdi_vk_attached *attached)
+{
+    VkImageView from = find_view(frame, &attached->from), to = VK_NULL_HANDLE;
+    if (attached->to.res != HD_NONE)
+        to = find_view(frame, &attached->to);
+    if (from == VK_NULL_HANDLE || (attached->to.res != HD_NONE && to == VK_NULL_HANDLE))
+        return (hd_result)atomic_load_explicit(&frame->slot->failure, memory_order_relaxed);
+    for (uint32_t i = 0; i < 2 && attached->infos[i]; i++) {
+        VkRenderingAttachmentInfo *info = attached->infos[i];
+        info->imageView = from;
+        info->resolveImageView = to;
+        if (attached->clear_use == HD_NONE)
+            continue;
+        const hd_clear *clear = &frame->decl.use_clear[attached->clear_use];
+        if (attached->depth)
+            info->clearValue.depthStencil = (VkClearDepthStencilValue){clear->depth, clear->stencil};
+        else
+            memcpy(info->clearValue.color.float32, clear->color, sizeof(clear->color));
+    }
+    return HD_OK;
+}
+
+hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t scope, VkRenderingFlags flags)
+{
+    hdi_vk_rendering *rendering = &frame->kept->renderings[scope];
+    for (uint32_t i = 0; i < rendering->attached_count; i++) {
+        hd_result result = fill(frame, &rendering->attached[i]);
         if (result != HD_OK)
             return result;
     }
-    if (!can_resolve(frame->vk, &scope))
-        return refuse(frame, pass, "the device cannot resolve depth or stencil in that mode");
-    *area = (VkRect2D){{0, 0}, {scope.width, scope.height}};
-    VkRenderingInfo info = {
-        .sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
-        .flags = flags,
-        .renderArea = *area,
-        .layerCount = scope.layers,
-        .colorAttachmentCount = scope.color_count,
-        .pColorAttachments = scope.colors,
-        .pDepthAttachment = scope.has_depth ? &scope.depth : NULL,
-        .pStencilAttachment = scope.has_stencil ? &scope.stencil : NULL,
-    };
-    frame->vk->fn.vkCmdBeginRendering(commands, &info);
+    rendering->info.flags = flags;
+    frame->vk->fn.vkCmdBeginRendering(commands, &rendering->info);
     return HD_OK;
 }
 
-/* The same attachments once more, for command buffers that are recorded before the scope begins. What cannot be
- * attached is left out: then the scope is refused and they are never executed. */
-void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, const hd_plan_scope *planned, hdi_vk_inherited *out,
-                              VkRect2D *area)
+void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, uint32_t scope, hdi_vk_inherited *out)
 {
-    uint32_t pass = frame->plan.commands[planned->command_begin].index;
-    VkExtent2D extent = {UINT32_MAX, UINT32_MAX};
+    const hdi_vk_rendering *rendering = &frame->kept->renderings[scope];
     out->rendering = (VkCommandBufferInheritanceRenderingInfo){
         .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_INHERITANCE_RENDERING_INFO,
-        .pColorAttachmentFormats = out->colors,
-        .rasterizationSamples = VK_SAMPLE_COUNT_1_BIT,
+        .colorAttachmentCount = rendering->info.colorAttachmentCount,
+        .pColorAttachmentFormats = rendering->colors,
+        .depthAttachmentFormat = rendering->depth,
+        .stencilAttachmentFormat = rendering->stencil,
+        .rasterizationSamples = rendering->samples,
     };
     out->info.pNext = &out->rendering;
-    for (uint32_t i = 0; i < planned->attachment_count; i++) {
-        uint32_t use = frame->decl.pass_use_begin[pass] + frame->plan.attachments[planned->attachment_begin + i].use;
-        const hdi_vk_key *key = &frame->bound[frame->decl.use_res[use]]->key;
-        VkFormat format = (VkFormat)key->format;
-        VkImageAspectFlags aspects = use_aspects(frame, use);
-        uint32_t mip = use_range(frame, use).mip_base, width = key->width >> mip, height = key->height >> mip;
-        if (frame->decl.access[frame->decl.use_access[use]].attachment == HDI_ATTACHMENT_DEPTH) {
-            if (aspects & VK_IMAGE_ASPECT_DEPTH_BIT)
-                out->rendering.depthAttachmentFormat = format;
-            if (aspects & VK_IMAGE_ASPECT_STENCIL_BIT)
-                out->rendering.stencilAttachmentFormat = format;
-        } else if (out->rendering.colorAttachmentCount < HDI_VK_COLORS) {
-            out->colors[out->rendering.colorAttachmentCount++] = format;
-        }
-        out->rendering.rasterizationSamples = (VkSampleCountFlagBits)key->samples;
-        extent.width = width < extent.width ? width : extent.width;
-        extent.height = height < extent.height ? height : extent.height;
-    }
-    extent.width = extent.width ? extent.width : 1;
-    extent.height = extent.height ? extent.height : 1;
-    *area = (VkRect2D){{0, 0}, extent};
 }

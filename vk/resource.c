@@ -201,7 +201,11 @@ static hd_result get_object(const hdi_vk_frame *frame, const hdi_vk_key *key, co
     object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
     if (!object)
         return HD_OUT_OF_MEMORY;
-    *object = (hdi_vk_object){.key = *key, .heap_serial = heap->serial, .offset = offset, .last_frame = vk->frame};
+    *object = (hdi_vk_object){.key = *key,
+                              .serial = ++vk->object_serial,
+                              .heap_serial = heap->serial,
+                              .offset = offset,
+                              .last_frame = vk->frame};
     result = key->bits & HDI_VK_KEY_BUFFER ? make_buffer(vk, object, heap, res) : make_image(vk, object, heap, res);
     if (result != HD_OK) {
         hdi_free(&vk->allocator, object, sizeof(*object));
@@ -218,16 +222,9 @@ static hd_result get_object(const hdi_vk_frame *frame, const hdi_vk_key *key, co
 
 /* ---- histories ---- */
 
-static hdi_vk_key key_in_plan(const hdi_vk_frame *frame, const hd_plan_resource *plan)
+static const hdi_vk_key *key_in_plan(const hdi_vk_frame *frame, const hd_plan_resource *plan)
 {
-    hd_resource_info info;
-    hdi_resource_info(&frame->decl, plan->id, &info);
-    info.concurrent_possible = plan->flags & HD_PLAN_CONCURRENT;
-    hdi_vk_key key = hdi_vk_key_of(&info);
-    /* to be cleared before its first use */
-    if (!info.is_buffer && frame->decl.res_flags[plan->id] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
-        key.usage |= VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-    return key;
+    return &frame->kept->keys[plan - frame->plan.resources];
 }
 
 static bool same_pair(const hdi_vk_pair *a, const hdi_vk_pair *b)
@@ -253,7 +250,7 @@ static hd_result bind_history(hdi_vk_frame *frame, const hd_plan_resource *histo
                 of->id);
         return HD_INVALID_ARGUMENT;
     }
-    hdi_vk_pair pair = {.key = key_in_plan(frame, history), .heap_serial = heap->serial};
+    hdi_vk_pair pair = {.key = *key_in_plan(frame, history), .heap_serial = heap->serial};
     pair.offset[0] = of ? of->offset : history->offset;
     pair.offset[1] = history->offset;
     const hdi_vk_pair *last = NULL;
@@ -318,8 +315,11 @@ static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_inf
         object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
         if (!object)
             return HD_OUT_OF_MEMORY;
-        *object = (hdi_vk_object){
-            .key = *key, .heap_serial = info->serial, .offset = handle, .image = (VkImage)info->native};
+        *object = (hdi_vk_object){.key = *key,
+                                  .serial = ++vk->object_serial,
+                                  .heap_serial = info->serial,
+                                  .offset = handle,
+                                  .image = (VkImage)info->native};
         add_object(vk, object, bucket);
     }
     object->last_frame = vk->frame;
@@ -336,15 +336,14 @@ static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
                 plan->id, info->name ? info->name : "", buffer ? "VkBuffer" : "VkImage");
         return HD_INVALID_ARGUMENT;
     }
-    hd_resource_info described;
-    hdi_resource_info(&frame->decl, plan->id, &described);
+    const hdi_vk_key *described = key_in_plan(frame, plan);
     if (!buffer && info->serial) {
-        hdi_vk_key key = hdi_vk_key_of(&described);
+        hdi_vk_key key = *described;
         key.bits |= HDI_VK_KEY_IMPORT;
         return keep_import(frame->vk, &key, info, &frame->bound[plan->id]);
     }
     hdi_vk_object *object = &frame->slot->imports[frame->slot->import_count++];
-    *object = (hdi_vk_object){.key = hdi_vk_key_of(&described)};
+    *object = (hdi_vk_object){.key = *described, .serial = ++frame->vk->object_serial};
     if (buffer)
         object->buffer = (VkBuffer)info->native;
     else
@@ -356,6 +355,9 @@ static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
 static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan)
 {
     uint32_t flags = frame->decl.res_flags[plan->id];
+    hdi_vk_object **guess = &hdi_vk_guess_of(frame->vk, (uint32_t)(plan - frame->plan.resources))->object;
+    if (flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
+        *guess = NULL; /* they change from frame to frame */
     if (flags & HDI_RES_EXTERNAL)
         return bind_import(frame, plan);
     if (plan->heap >= frame->plan.heap_count || !frame->heaps[plan->heap]) {
@@ -366,43 +368,57 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
         return bind_history(frame, plan);
     if (flags & HDI_RES_HAS_HISTORY && frame->plan_index[frame->decl.res_pair[plan->id]] != HDI_NONE)
         return HD_OK; /* bound with its history */
-    hdi_vk_key key = key_in_plan(frame, plan);
+    const hdi_vk_key *key = key_in_plan(frame, plan);
     const hdi_vk_heap *heap = frame->heaps[plan->heap];
-    hdi_vk_object **guess = &hdi_vk_guess_of(frame->vk, (uint32_t)(plan - frame->plan.resources))->object;
     if (*guess && (*guess)->heap_serial == heap->serial && (*guess)->offset == plan->offset &&
-        memcmp(&(*guess)->key, &key, sizeof(key)) == 0) {
+        memcmp(&(*guess)->key, key, sizeof(*key)) == 0) {
         (*guess)->last_frame = frame->vk->frame;
         frame->bound[plan->id] = *guess;
         return HD_OK;
     }
-    hd_result result = get_object(frame, &key, heap, plan->offset, plan->id, &frame->bound[plan->id]);
-    *guess = result == HD_OK ? frame->bound[plan->id] : NULL;
+    hd_result result = get_object(frame, key, heap, plan->offset, plan->id, &frame->bound[plan->id]);
+    *guess = result == HD_OK && !(flags & HDI_RES_HAS_HISTORY) ? frame->bound[plan->id] : NULL;
     return result;
+}
+
+/* The same, where the guesses were made for this very plan: only the heap may be another one. */
+static inline hd_result bind_again(hdi_vk_frame *frame, const hd_plan_resource *plan, uint32_t index)
+{
+    hdi_vk_object *object = hdi_vk_guess_of(frame->vk, index)->object;
+    if (!object || plan->heap == HD_NONE || object->heap_serial != frame->heaps[plan->heap]->serial)
+        return bind_resource(frame, plan);
+    object->last_frame = frame->vk->frame;
+    frame->bound[plan->id] = object;
+    return HD_OK;
 }
 
 hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)
 {
     hd_vk *vk = frame->vk;
+    hdi_vk_kept *kept = frame->kept;
     const hd_plan_view *plan = &frame->plan;
-    uint32_t histories = 0, imports = 0;
-    for (uint32_t i = 0; i < plan->resource_count; i++) {
-        histories += (frame->decl.res_flags[plan->resources[i].id] & HDI_RES_HISTORY) != 0;
-        imports += (frame->decl.res_flags[plan->resources[i].id] & HDI_RES_EXTERNAL) != 0;
-    }
     hdi_arena *arena = &frame->slot->arena;
-    frame->inits = HDI_ARENA_ARRAY(arena, hdi_vk_init, 2 * (size_t)histories);
-    frame->pair_next = HDI_ARENA_ARRAY(arena, hdi_vk_pair, histories);
-    frame->slot->imports = HDI_ARENA_ARRAY(arena, hdi_vk_object, imports);
+    frame->inits = HDI_ARENA_ARRAY(arena, hdi_vk_init, 2 * (size_t)kept->history_count);
+    frame->pair_next = HDI_ARENA_ARRAY(arena, hdi_vk_pair, kept->history_count);
+    frame->slot->imports = HDI_ARENA_ARRAY(arena, hdi_vk_object, kept->import_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hd_result result = hdi_grow(&vk->allocator, (void **)&vk->pairs, &vk->pair_capacity, histories, sizeof(*vk->pairs));
+    hd_result result =
+        hdi_grow(&vk->allocator, (void **)&vk->pairs, &vk->pair_capacity, kept->history_count, sizeof(*vk->pairs));
     uint32_t known = vk->guess_capacity;
     if (result == HD_OK)
         result = hdi_grow(&vk->allocator, (void **)&vk->guesses, &vk->guess_capacity,
                           plan->resource_count * vk->copy_count, sizeof(*vk->guesses));
     if (vk->guess_capacity > known)
         memset(vk->guesses + known, 0, (vk->guess_capacity - known) * sizeof(*vk->guesses));
-    for (uint32_t i = 0; i < plan->resource_count && result == HD_OK; i++)
-        result = bind_resource(frame, &plan->resources[i]);
+    uint64_t *owner = &vk->guess_owner[vk->frame % vk->copy_count];
+    bool again = kept->serial && *owner == kept->serial;
+    frame->rebound = kept->history_count != 0;
+    for (uint32_t i = 0; i < plan->resource_count && result == HD_OK; i++) {
+        result = again ? bind_again(frame, &plan->resources[i], i) : bind_resource(frame, &plan->resources[i]);
+        if (result == HD_OK && frame->bound[plan->resources[i].id]) /* what has a history is bound with it */
+            frame->rebound |= frame->bound[plan->resources[i].id]->serial != kept->patched[i];
+    }
+    *owner = result == HD_OK ? kept->serial : 0;
     return result;
 }

@@ -108,25 +108,9 @@ void hdi_vk_drain(hd_vk *vk)
 
 void hdi_vk_find_ends(hdi_vk_frame *frame)
 {
-    const hd_vk *vk = frame->vk;
-    hdi_vk_ends *ends = &frame->ends;
-    uint64_t top[HD_MAX_QUEUES] = {0};
-    for (uint32_t q = 0; q <= vk->queue_count; q++)
-        ends->first[q] = ends->last[q] = HD_NONE;
-    for (uint32_t s = 0; s < frame->plan.submit_count; s++) {
-        const hd_plan_submit *submit = &frame->plan.submits[s];
-        uint32_t q = frame->queue_of[submit->queue];
-        if (ends->first[q] == HD_NONE)
-            ends->first[q] = s;
-        ends->last[q] = s;
-        top[q] = submit->signal_value > top[q] ? submit->signal_value : top[q];
-    }
-    for (uint32_t q = 0; q <= vk->queue_count; q++) {
-        uint32_t last = ends->last[q];
-        ends->end[q] = vk->queues[q].base;
-        if (last != HD_NONE) /* the last submit's own signal will do, else one more value */
-            ends->end[q] += top[q] + (frame->plan.submits[last].signal_value == 0);
-    }
+    frame->ends = frame->kept->ends;
+    for (uint32_t q = 0; q <= frame->vk->queue_count; q++)
+        frame->ends.end[q] += frame->vk->queues[q].base;
 }
 
 static uint64_t signal_value(const hdi_vk_frame *frame, uint32_t s)

@@ -183,6 +183,7 @@ void hd_vk_destroy(hd_vk *vk)
             vk->in.vkDestroyInstance(vk->instance, NULL);
     }
     hdi_vk_free_sizes(vk);
+    hdi_vk_sweep_kept(vk, true);
     hdi_vk_timing_close(vk);
     hdi_free(&vk->allocator, vk->syncs, vk->sync_capacity * sizeof(*vk->syncs));
     hdi_free(&vk->allocator, vk->imports, vk->import_capacity * sizeof(*vk->imports));
