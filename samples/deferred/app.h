@@ -39,7 +39,7 @@ struct app {
     uint32_t frame_count, width, height, device, workers, every;
     uint32_t bench;  /* frames to measure; 0: pictures are what is wanted */
     uint32_t detail; /* how finely the compute passes sample: 1 upwards; 0: as the device can */
-    bool passes, untimed;
+    bool passes, untimed, capture;
     const char *out;
     hd_queue_kind queue_kinds[HD_MAX_QUEUES];
     uint32_t queue_kind_count;
@@ -100,6 +100,8 @@ void report_path(const struct app *app, const char *file, char *path, size_t byt
 /* Leaves the plan's files in the output folder. */
 hd_result report_write_plan(const struct app *app, const hd_plan *plan);
 hd_result report_verify(const struct app *app, const hd_plan *plan);
+/* Ends the capture, writes it and verifies it. */
+hd_result report_capture(const struct app *app);
 double median(double *values, uint32_t count); /* sorts them */
 
 #endif

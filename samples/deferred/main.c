@@ -1,6 +1,7 @@
 #include "app.h"
 
 #include <errno.h>
+#include <heddle/capture.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,8 +48,13 @@ static hd_result open_device(struct app *app)
     VkPhysicalDeviceFeatures features = {.shaderStorageImageExtendedFormats = VK_TRUE}; /* occlusion is stored as r8 */
     hd_jobs_desc jobs = {.worker_count = app->workers, .log = {write_log, app}};
     hd_result result = hd_jobs_create(&jobs, &app->jobs);
+    if (result == HD_OK && app->capture)
+        result = hd_capture_open(NULL);
+    if (result == HD_OK && app->capture)
+        result = hd_capture_begin();
     if (result == HD_OK)
         result = hd_vk_create(&(hd_vk_desc){.log = {write_log, app},
+                                            .get_instance_proc = app->capture ? hd_capture_get_instance_proc : NULL,
                                             .jobs = app->jobs,
                                             .frames_in_flight = FRAMES_IN_FLIGHT,
                                             .memory_copies = FRAMES_IN_FLIGHT,
@@ -208,6 +214,10 @@ static int run(struct app *app, struct times *times)
         return fail(app, result);
     result = report_verify(app, plan);
     printf("verification    %s\n", result == HD_OK ? "the plan holds" : hd_result_text(result));
+    if (result == HD_OK && app->capture) {
+        result = report_capture(app);
+        printf("capture         %s\n", result == HD_OK ? "what was given to Vulkan holds" : hd_result_text(result));
+    }
     return result == HD_OK ? 0 : 3;
 }
 
@@ -229,6 +239,7 @@ int main(int argc, char **argv)
         struct times times = {values, values + app->frame_count, values + 2 * app->frame_count, 0.0};
         status = run(app, &times);
         close_app(app);
+        hd_capture_close();
     }
     free(values);
     free(app);

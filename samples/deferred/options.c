@@ -13,6 +13,7 @@ static const char usage[] = "usage: deferred [options]\n"
                             "  --queues LIST    kinds of queues, as gfx,compute,transfer (those)\n"
                             "  --out DIR        where the files go (out)\n"
                             "  --every N        also keep the picture of every Nth frame\n"
+                            "  --capture        what was given to Vulkan goes to capture.json, and is verified\n"
                             "  --detail N       how finely light is sampled, 1 to 16 (16 on a discrete GPU, else 1)\n"
                             "  --bench N        no files: measures N frames\n"
                             "  --passes         with --bench: the GPU time of each pass\n"
@@ -58,6 +59,7 @@ bool options_parse(struct app *app, int argc, char **argv)
                                             {"out", required_argument, NULL, 'o'},
                                             {"every", required_argument, NULL, 'e'},
                                             {"detail", required_argument, NULL, 'l'},
+                                            {"capture", no_argument, NULL, 'c'},
                                             {"bench", required_argument, NULL, 'b'},
                                             {"passes", no_argument, NULL, 'p'},
                                             {"untimed", no_argument, NULL, 'u'},
@@ -102,6 +104,9 @@ bool options_parse(struct app *app, int argc, char **argv)
             break;
         case 'p':
             app->passes = true;
+            break;
+        case 'c':
+            app->capture = true;
             break;
         case 'u':
             app->untimed = true;

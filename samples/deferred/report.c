@@ -1,6 +1,7 @@
 #include "app.h"
 
 #include <errno.h>
+#include <heddle/capture.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,24 @@ hd_result report_verify(const struct app *app, const hd_plan *plan)
 {
     return hd_plan_verify(app->graph, plan,
                           &(hd_verify_desc){.message = print_violation, .size = hd_vk_size, .size_user = app->vk});
+}
+
+hd_result report_capture(const struct app *app)
+{
+    char path[4096];
+    hd_stream *stream;
+    hd_result result = hd_capture_end(&stream);
+    if (result != HD_OK)
+        return result;
+    report_path(app, "capture.json", path, sizeof path);
+    FILE *file = fopen(path, "w");
+    result = file ? hd_stream_write(stream, file) : HD_IO;
+    if (file && fclose(file) != 0 && result == HD_OK)
+        result = HD_IO;
+    if (result == HD_OK)
+        result = hd_stream_verify(stream, &(hd_verify_desc){.message = print_violation});
+    hd_stream_free(stream);
+    return result;
 }
 
 static int compare(const void *a, const void *b)
