@@ -314,3 +314,25 @@ Test(command, run_executes_and_checks)
     cr_assert_eq(run("run in.fgt"), 2);
     cr_assert_not_null(strstr(contents("err"), "host pass"), "%s", contents("err"));
 }
+
+/* A frame as it was given to Vulkan: kept, verified, listed; and with one barrier's stages changed. */
+Test(command, run_captures_what_verify_reads, .timeout = 60)
+{
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+    put("in.fgt", FRAME);
+    cr_assert_eq(run("verify --list"), 1);
+    cr_assert_eq(run("verify --capture none.json"), 2);
+    put("c.json", "{\"capture\": 1}");
+    cr_assert_eq(run("verify --capture c.json"), 2);
+    cr_assert_not_null(strstr(contents("err"), "c.json: capture: 'queues' is missing"), "%s", contents("err"));
+    if (run("run in.fgt --frames 3 --capture c.json") == 2)
+        cr_skip_test("no device: %s", contents("err"));
+    cr_assert_eq(run("verify --capture c.json --list"), 0, "%s", contents("err"));
+    cr_assert_not_null(strstr(contents("out"), "c.json: verified: "), "%s", contents("out"));
+    cr_assert_not_null(strstr(contents("out"), "vkCmdBeginRendering"), "%s", contents("out"));
+    cr_assert_not_null(strstr(contents("out"), "COLOR_ATTACHMENT_WRITE in COLOR_ATTACHMENT_OUTPUT"));
+    cr_assert_eq(system("sed -i 's/\"src_stages\": 1024,/\"src_stages\": 0,/' c.json"), 0);
+    cr_assert_eq(run("verify --capture c.json"), 3, "%s", contents("out"));
+    cr_assert_not_null(strstr(contents("err"), "c.json: race on image"), "%s", contents("err"));
+    cr_assert_not_null(strstr(contents("err"), "vkCmdPipelineBarrier2"), "%s", contents("err"));
+}

@@ -2,7 +2,7 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include <heddle/graph.h>
+#include <heddle/capture.h>
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_COMMAND_LINE = 1, EXIT_INPUT = 2, EXIT_PROOF = 3 };
@@ -24,6 +24,12 @@ bool parse_queues(const char *list, queue_list *out);
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What getopt_long returned for an option that is unknown or lacks its value. */
 int complain_option(char **argv, int option);
+
+/* VkPipelineStageFlags2 and VkAccessFlags2 as words, on standard output. */
+void print_stages(uint64_t mask);
+void print_accesses(uint64_t mask);
+/* A captured stream, a line a submit, command, barrier and access. */
+void print_stream(const hd_stream *stream);
 
 /* A whole file ("-": standard input) in malloc'ed memory, or null after a complaint. */
 char *read_whole_file(const char *path, size_t *bytes);

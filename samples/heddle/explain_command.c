@@ -9,73 +9,6 @@
 
 /* heddle explain: what orders two passes of a graph's plan, link by link, in words. */
 
-static const struct {
-    uint64_t bit;
-    const char *name;
-} stages[] = {
-    {0x1, "TOP_OF_PIPE"},
-    {0x2, "DRAW_INDIRECT"},
-    {0x4, "VERTEX_INPUT"},
-    {0x8, "VERTEX_SHADER"},
-    {0x10, "TESSELLATION_CONTROL_SHADER"},
-    {0x20, "TESSELLATION_EVALUATION_SHADER"},
-    {0x40, "GEOMETRY_SHADER"},
-    {0x80, "FRAGMENT_SHADER"},
-    {0x100, "EARLY_FRAGMENT_TESTS"},
-    {0x200, "LATE_FRAGMENT_TESTS"},
-    {0x400, "COLOR_ATTACHMENT_OUTPUT"},
-    {0x800, "COMPUTE_SHADER"},
-    {0x1000, "ALL_TRANSFER"},
-    {0x2000, "BOTTOM_OF_PIPE"},
-    {0x4000, "HOST"},
-    {0x8000, "ALL_GRAPHICS"},
-    {0x10000, "ALL_COMMANDS"},
-    {UINT64_C(0x100000000), "COPY"},
-    {UINT64_C(0x200000000), "RESOLVE"},
-    {UINT64_C(0x400000000), "BLIT"},
-    {UINT64_C(0x800000000), "CLEAR"},
-    {UINT64_C(0x1000000000), "INDEX_INPUT"},
-    {UINT64_C(0x2000000000), "VERTEX_ATTRIBUTE_INPUT"},
-}, accesses[] = {
-    {0x1, "INDIRECT_COMMAND_READ"},
-    {0x2, "INDEX_READ"},
-    {0x4, "VERTEX_ATTRIBUTE_READ"},
-    {0x8, "UNIFORM_READ"},
-    {0x10, "INPUT_ATTACHMENT_READ"},
-    {0x20, "SHADER_READ"},
-    {0x40, "SHADER_WRITE"},
-    {0x80, "COLOR_ATTACHMENT_READ"},
-    {0x100, "COLOR_ATTACHMENT_WRITE"},
-    {0x200, "DEPTH_STENCIL_ATTACHMENT_READ"},
-    {0x400, "DEPTH_STENCIL_ATTACHMENT_WRITE"},
-    {0x800, "TRANSFER_READ"},
-    {0x1000, "TRANSFER_WRITE"},
-    {0x2000, "HOST_READ"},
-    {0x4000, "HOST_WRITE"},
-    {0x8000, "MEMORY_READ"},
-    {0x10000, "MEMORY_WRITE"},
-    {UINT64_C(0x100000000), "SHADER_SAMPLED_READ"},
-    {UINT64_C(0x200000000), "SHADER_STORAGE_READ"},
-    {UINT64_C(0x400000000), "SHADER_STORAGE_WRITE"},
-};
-
-#define PRINT_BITS(mask, table)                                                                                        \
-    do {                                                                                                               \
-        uint64_t left_ = (mask);                                                                                       \
-        const char *between_ = "";                                                                                     \
-        for (size_t i_ = 0; i_ < sizeof(table) / sizeof((table)[0]); i_++) {                                           \
-            if (left_ & (table)[i_].bit) {                                                                             \
-                printf("%s%s", between_, (table)[i_].name);                                                            \
-                between_ = "|";                                                                                        \
-                left_ &= ~(table)[i_].bit;                                                                             \
-            }                                                                                                          \
-        }                                                                                                              \
-        if (left_)                                                                                                     \
-            printf("%s0x%llx", between_, (unsigned long long)left_);                                                   \
-        else if (!*between_)                                                                                           \
-            printf("none");                                                                                            \
-    } while (0)
-
 typedef struct explained {
     hdi_decl decl;
     hd_plan_view plan;
@@ -108,13 +41,13 @@ static void print_barrier(const explained *e, const hd_link *link)
 {
     const hd_plan_barrier *b = &e->plan.barriers[link->index];
     printf("  barrier %u (queue %u %s, submit %u): ", link->index, link->queue, kind_name(e, link->queue), link->submit);
-    PRINT_BITS(b->src_stages, stages);
+    print_stages(b->src_stages);
     printf(" [");
-    PRINT_BITS(b->src_access, accesses);
+    print_accesses(b->src_access);
     printf("] -> ");
-    PRINT_BITS(b->dst_stages, stages);
+    print_stages(b->dst_stages);
     printf(" [");
-    PRINT_BITS(b->dst_access, accesses);
+    print_accesses(b->dst_access);
     printf("]");
     if (b->resource != HD_NONE)
         printf(", %s %u", resource_word(e, b->resource), b->resource);
@@ -135,20 +68,20 @@ static void print_link(const explained *e, const hd_link *link)
     case HD_LINK_SIGNAL:
         printf("  signal (queue %u %s, submit %u): value %llu, of ", link->queue, kind_name(e, link->queue), link->submit,
                (unsigned long long)e->plan.submits[link->index].signal_value);
-        PRINT_BITS(e->plan.submits[link->index].signal_stages, stages);
+        print_stages(e->plan.submits[link->index].signal_stages);
         printf("\n");
         return;
     case HD_LINK_WAIT:
         printf("  wait (queue %u %s, submit %u): for value %llu of queue %u, in ", link->queue,
                kind_name(e, link->queue), link->submit, (unsigned long long)e->plan.waits[link->index].value,
                e->plan.waits[link->index].queue);
-        PRINT_BITS(e->plan.waits[link->index].stages, stages);
+        print_stages(e->plan.waits[link->index].stages);
         print_why(&e->reasons->waits[link->index]);
         printf("\n");
         return;
     default:
         printf("  pass %u (queue %u %s, submit %u): ", link->index, link->queue, kind_name(e, link->queue), link->submit);
-        PRINT_BITS(link->from, stages);
+        print_stages(link->from);
         printf("\n");
     }
 }
@@ -172,10 +105,10 @@ static void print_none(const explained *e, const hd_chain *chain)
         printf("%u barriers and signals wait for pass %u and pass %u waits for %u, but no way leads from those to these "
                "between ",
                chain->leave, all->pass, all->other_pass, chain->arrive);
-    PRINT_BITS(chain->leave == 0 || chain->arrive ? chain->stages : chain->other_stages, stages);
+    print_stages(chain->leave == 0 || chain->arrive ? chain->stages : chain->other_stages);
     if (chain->leave && chain->arrive) {
         printf(" and ");
-        PRINT_BITS(chain->other_stages, stages);
+        print_stages(chain->other_stages);
     }
     printf("\n");
 }

@@ -9,7 +9,7 @@
 static const char usage[] =
     "usage: heddle compile GRAPH.fgt [options]\n"
     "       heddle verify GRAPH.fgt PLAN.json\n"
-    "       heddle verify --capture FILE                         what an engine gave to Vulkan\n"
+    "       heddle verify --capture FILE [--list]                what an engine gave to Vulkan\n"
     "       heddle explain GRAPH.fgt PASS PASS [--queues LIST]   what orders two passes, or why nothing does\n"
     "       heddle run GRAPH.fgt [options]\n"
     "\n"

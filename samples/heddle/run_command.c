@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <heddle/capture.h>
 #include <stdlib.h>
 
 #include "run.h"

@@ -1,7 +1,6 @@
 #include "command.h"
 
 #include <getopt.h>
-#include <heddle/capture.h>
 #include <stdlib.h>
 
 static void print_violation(const char *text, void *user)
@@ -9,7 +8,7 @@ static void print_violation(const char *text, void *user)
     fprintf(stderr, "%s: %s\n", (const char *)user, text);
 }
 
-static int verify_capture(const char *path)
+static int verify_capture(const char *path, bool list)
 {
     size_t bytes;
     char *text = read_whole_file(path, &bytes), error[512] = "";
@@ -17,6 +16,8 @@ static int verify_capture(const char *path)
     int status = EXIT_INPUT;
     if (text && hd_stream_read(text, bytes, NULL, &stream, error, sizeof(error)) != HD_OK)
         fprintf(stderr, "%s: %s\n", path, error);
+    if (stream && list)
+        print_stream(stream);
     if (stream) {
         hd_verify_desc desc = {.message = print_violation, .user = (void *)path};
         hd_result result = hd_stream_verify(stream, &desc);
@@ -40,18 +41,25 @@ static int verify_capture(const char *path)
 
 int verify_command(int argc, char **argv)
 {
-    static const struct option longs[] = {{"capture", required_argument, NULL, 'c'}, {0}};
+    static const struct option longs[] = {
+        {"capture", required_argument, NULL, 'c'}, {"list", no_argument, NULL, 'l'}, {0}};
     const char *capture = NULL;
+    bool list = false;
     int option;
     while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-        if (option != 'c')
+        if (option == 'c')
+            capture = optarg;
+        else if (option == 'l')
+            list = true;
+        else
             return complain_option(argv, option);
-        capture = optarg;
     }
     if (capture && argc != optind)
         return complain(EXIT_COMMAND_LINE, "verify --capture takes one FILE; see heddle --help");
     if (capture)
-        return verify_capture(capture);
+        return verify_capture(capture, list);
+    if (list)
+        return complain(EXIT_COMMAND_LINE, "--list goes with --capture; see heddle --help");
     if (argc - optind != 2)
         return complain(EXIT_COMMAND_LINE, "verify takes GRAPH.fgt and PLAN.json; see heddle --help");
     const char *plan_path = argv[optind + 1];
