@@ -206,6 +206,53 @@ Test(vk, no_such_extension)
     cr_expect_eq(hd_vk_create(&desc, &vk), HD_MISSING_FEATURE);
 }
 
+static void keep_text(hd_log_level level, const char *text, void *user)
+{
+    (void)level;
+    strncat(user, text, 500);
+}
+
+Test(vk, what_the_engine_wants)
+{
+    require_device();
+    hd_vk *vk;
+    char text[4096] = "";
+    const hd_log log = {keep_text, text};
+    const char *names[] = {"VK_KHR_swapchain", "VK_NOBODY_has_this"};
+    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.log = log, .device_extensions = names, .device_extension_count = 2}, &vk),
+                 HD_MISSING_FEATURE);
+    cr_expect(strstr(text, "VK_NOBODY_has_this") && !strstr(text, "VK_KHR_swapchain"), "%s", text);
+    text[0] = 0;
+    names[0] = "VK_KHR_surface";
+    cr_expect_eq(
+        hd_vk_create(&(hd_vk_desc){.log = log, .instance_extensions = names, .instance_extension_count = 2}, &vk),
+        HD_MISSING_FEATURE);
+    cr_expect(strstr(text, "VK_NOBODY_has_this") && !strstr(text, "VK_KHR_surface"), "%s", text);
+    text[0] = 0;
+    VkPhysicalDeviceFeatures features = {.shaderResourceMinLod = VK_TRUE, .sparseResidencyAliased = VK_TRUE};
+    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.log = log, .features = &features}, &vk), HD_MISSING_FEATURE,
+                 "no software device has these");
+    cr_expect(strstr(text, "shaderResourceMinLod") || strstr(text, "sparseResidencyAliased"), "%s", text);
+    text[0] = 0;
+    VkPhysicalDeviceProtectedMemoryFeatures next = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROTECTED_MEMORY_FEATURES};
+    VkPhysicalDeviceVulkan11Features features11 = {.multiview = VK_TRUE, .pNext = &next};
+    VkPhysicalDeviceVulkan12Features features12 = {.hostQueryReset = VK_TRUE, .bufferDeviceAddress = VK_TRUE};
+    VkPhysicalDeviceVulkan13Features features13 = {.shaderDemoteToHelperInvocation = VK_TRUE};
+    VkPhysicalDeviceRobustness2FeaturesEXT robust = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ROBUSTNESS_2_FEATURES_EXT};
+    hdt_vk f;
+    open_or_skip(&f, &(hd_vk_desc){.features11 = &features11,
+                                   .features12 = &features12,
+                                   .features13 = &features13,
+                                   .device_next = &robust});
+    small_frame frame = {0};
+    cr_assert_eq(hd_graph_create(NULL, &frame.graph), HD_OK);
+    cr_expect_eq(run_small(f.vk, &frame, 2), HD_OK);
+    hdt_vk_close(&f);
+    hd_graph_destroy(frame.graph);
+}
+
 static PFN_vkGetInstanceProcAddr real_instance_proc;
 static PFN_vkGetPhysicalDeviceFeatures2 real_features;
 static PFN_vkGetPhysicalDeviceProperties real_properties;
@@ -241,12 +288,6 @@ static PFN_vkVoidFunction VKAPI_PTR lacking_loader(VkInstance instance, const ch
         return (PFN_vkVoidFunction)older;
     }
     return real;
-}
-
-static void keep_text(hd_log_level level, const char *text, void *user)
-{
-    (void)level;
-    strncat(user, text, 500);
 }
 
 Test(vk, too_little_device)

@@ -124,7 +124,10 @@ static hd_result create_instance(hd_vk *vk, const hd_vk_desc *desc, const char *
         .enabledExtensionCount = count,
         .ppEnabledExtensionNames = names,
     };
-    result = hdi_vk_result(vk, create(&info, NULL, &vk->instance), "vkCreateInstance");
+    VkResult made = create(&info, NULL, &vk->instance);
+    if (made == VK_ERROR_EXTENSION_NOT_PRESENT)
+        hdi_vk_name_missing_extensions(vk, desc, false);
+    result = hdi_vk_result(vk, made, "vkCreateInstance");
     if (result != HD_OK)
         return result;
     vk->owns_device = true;
@@ -274,19 +277,25 @@ static hd_result create_device(hd_vk *vk, const hd_vk_desc *desc, const char *co
                 .pQueuePriorities = priorities,
             };
     }
-    VkPhysicalDeviceVulkan13Features want13 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-        .synchronization2 = VK_TRUE,
-        .dynamicRendering = VK_TRUE,
-        .maintenance4 = VK_TRUE,
-    };
-    VkPhysicalDeviceVulkan12Features want12 = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-        .pNext = &want13,
-        .separateDepthStencilLayouts = vk->aspects_apart,
-        .timelineSemaphore = VK_TRUE,
-        .hostQueryReset = desc->timed_frames != 0, /* every device of Vulkan 1.2 has it */
-    };
+    VkPhysicalDeviceVulkan11Features want11 = {0};
+    VkPhysicalDeviceVulkan12Features want12 = {0};
+    VkPhysicalDeviceVulkan13Features want13 = {0};
+    if (desc->features11)
+        want11 = *desc->features11;
+    if (desc->features12)
+        want12 = *desc->features12;
+    if (desc->features13)
+        want13 = *desc->features13;
+    want11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    want11.pNext = (void *)(uintptr_t)desc->device_next;
+    want13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+    want13.pNext = &want11;
+    want13.synchronization2 = want13.dynamicRendering = want13.maintenance4 = VK_TRUE;
+    want12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
+    want12.pNext = &want13;
+    want12.separateDepthStencilLayouts |= vk->aspects_apart;
+    want12.timelineSemaphore = VK_TRUE;
+    want12.hostQueryReset |= desc->timed_frames != 0; /* every device of Vulkan 1.2 has it */
     VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = &want12,
@@ -296,7 +305,10 @@ static hd_result create_device(hd_vk *vk, const hd_vk_desc *desc, const char *co
         .ppEnabledExtensionNames = extensions,
         .pEnabledFeatures = desc->features,
     };
-    return hdi_vk_result(vk, vk->in.vkCreateDevice(vk->physical_device, &info, NULL, &vk->device), "vkCreateDevice");
+    VkResult made = vk->in.vkCreateDevice(vk->physical_device, &info, NULL, &vk->device);
+    if (made == VK_ERROR_EXTENSION_NOT_PRESENT)
+        hdi_vk_name_missing_extensions(vk, desc, true);
+    return hdi_vk_result(vk, made, "vkCreateDevice");
 }
 
 static hd_result make_device(hd_vk *vk, const hd_vk_desc *desc, const uint32_t *taken, uint32_t family_count)
@@ -321,6 +333,8 @@ hd_result hdi_vk_make(hd_vk *vk, const hd_vk_desc *desc)
     hd_result result = make_instance(vk, desc);
     if (result == HD_OK)
         result = choose_device(vk, desc->device_index);
+    if (result == HD_OK)
+        result = hdi_vk_check_features(vk, desc);
     VkQueueFamilyProperties families[MAX_FAMILIES];
     uint32_t family_count = 0, taken[MAX_FAMILIES] = {0};
     if (result == HD_OK)

@@ -606,6 +606,12 @@ void hdi_vk_lose(hd_vk *vk, hd_result result);
 hd_result hdi_vk_make(hd_vk *vk, const hd_vk_desc *desc);
 hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc);
 
+/* ---- wishes.c ---- */
+/* Names the first feature that the engine wants and the device lacks. */
+hd_result hdi_vk_check_features(hd_vk *vk, const hd_vk_desc *desc);
+/* After a failure for lack of one: logs which extensions of the engine's are not there. */
+void hdi_vk_name_missing_extensions(hd_vk *vk, const hd_vk_desc *desc, bool device);
+
 /* ---- vk.c ---- */
 /* Checks version and features, remembers limits. */
 hd_result hdi_vk_use_physical_device(hd_vk *vk, VkPhysicalDevice device);

@@ -76,6 +76,10 @@ typedef struct hd_vk_desc {
     const char *const *device_extensions;
     uint32_t device_extension_count;
     const VkPhysicalDeviceFeatures *features; /* beyond what heddle needs; null: none */
+    const VkPhysicalDeviceVulkan11Features *features11; /* likewise; their pNext is ignored */
+    const VkPhysicalDeviceVulkan12Features *features12;
+    const VkPhysicalDeviceVulkan13Features *features13;
+    const void *device_next; /* structures of extensions for the chain of VkDeviceCreateInfo */
 } hd_vk_desc;
 
 /* Errors: HD_NO_LOADER, HD_NO_DEVICE, HD_MISSING_FEATURE (the log names it), HD_OUT_OF_MEMORY, HD_VULKAN, ... */
