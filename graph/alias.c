@@ -418,34 +418,56 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     return HD_OK;
 }
 
-hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
-                           const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, hdi_edge **edge,
-                           uint32_t *edge_count)
+typedef struct edge_work {
+    const hdi_hazards *hazards;
+    const hdi_lifetimes *lifetimes;
+    const hdi_placed *placed;
+    uint32_t queues, begin[HDI_MOST_PARTS];
+    hdi_edge *edge; /* null: they are counted */
+} edge_work;
+
+static void visit_edges(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    uint32_t n = queues->count, count = 0;
-    for (int fill = 0; fill < 2; fill++) {
-        count = 0;
-        for (uint32_t r = 0; r < decl->res_count; r++) {
-            const hdi_stay *to = &lifetimes->stay[(size_t)r * n];
-            for (uint32_t t = placed->tenant_begin[r]; t < placed->tenant_begin[r + 1]; t++) {
-                const hdi_stay *from = &lifetimes->stay[(size_t)placed->tenant[t] * n];
-                for (uint32_t i = 0; i < n * n; i++) {
-                    uint32_t q = i / n, k = i % n;
-                    if (q == k || from[q].first == HDI_NONE || to[k].first == HDI_NONE)
+    edge_work *w = user;
+    const hdi_hazards *hazards = w->hazards;
+    uint32_t n = w->queues, at = w->edge ? w->begin[part] : 0;
+    for (uint32_t r = begin; r < end; r++) {
+        const hdi_stay *to = &w->lifetimes->stay[(size_t)r * n];
+        for (uint32_t t = w->placed->tenant_begin[r]; t < w->placed->tenant_begin[r + 1]; t++) {
+            const hdi_stay *from = &w->lifetimes->stay[(size_t)w->placed->tenant[t] * n];
+            for (uint32_t q = 0; q < n; q++) {
+                for (uint32_t k = 0; from[q].first != HDI_NONE && k < n; k++) {
+                    if (q == k || to[k].first == HDI_NONE)
                         continue;
-                    if (fill)
-                        (*edge)[count] = (hdi_edge){hazards->queue_slot[hazards->queue_begin[q] + from[q].last],
-                                                    hazards->queue_slot[hazards->queue_begin[k] + to[k].first]};
-                    count++;
+                    if (w->edge)
+                        w->edge[at] = (hdi_edge){hazards->queue_slot[hazards->queue_begin[q] + from[q].last],
+                                                 hazards->queue_slot[hazards->queue_begin[k] + to[k].first]};
+                    at++;
                 }
             }
         }
-        if (fill)
-            break;
-        *edge = HDI_ARENA_ARRAY(arena, hdi_edge, count);
-        if (arena->failed)
-            return HD_OUT_OF_MEMORY;
     }
-    *edge_count = count;
+    if (!w->edge)
+        w->begin[part] = at;
+}
+
+hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
+                           const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew,
+                           hdi_arena *arena, hdi_edge **edge, uint32_t *edge_count)
+{
+    enum { GRAIN = 1024 };
+    edge_work w = {.hazards = hazards, .lifetimes = lifetimes, .placed = placed, .queues = queues->count};
+    uint32_t ranges = hdi_range_count(crew, decl->res_count, GRAIN), sum = 0;
+    hdi_crew_ranges(crew, decl->res_count, GRAIN, visit_edges, &w);
+    for (uint32_t k = 0; k < ranges; k++) {
+        uint32_t count = w.begin[k];
+        w.begin[k] = sum;
+        sum += count;
+    }
+    *edge = w.edge = HDI_ARENA_ARRAY(arena, hdi_edge, sum);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_ranges(crew, decl->res_count, GRAIN, visit_edges, &w);
+    *edge_count = sum;
     return HD_OK;
 }

@@ -440,7 +440,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     hdi_arena_mark mark = hdi_arena_here(arena);
     hdi_request_list list[HDI_MOST_PARTS];
     hdi_arena_mark marks[HDI_MOST_PARTS];
-    uint32_t ranges = hdi_range_count(frozen->seg_count, GRAIN);
+    uint32_t ranges = hdi_range_count(crew, frozen->seg_count, GRAIN);
     for (uint32_t k = 0; k < HDI_MOST_PARTS; k++) {
         list[k] = (hdi_request_list){.arena = ranges > 1 ? &crew->arena[k] : arena};
         marks[k] = hdi_arena_here(&crew->arena[k]);

@@ -122,7 +122,8 @@ static hd_result sync_again(hdi_tables *t, hdi_arena *arena)
 {
     hdi_edge *edge;
     uint32_t count;
-    hd_result result = hdi_tenant_edges(t->decl, &t->hazards, &t->queues, &t->lifetimes, &t->placed, arena, &edge, &count);
+    hd_result result = hdi_tenant_edges(t->decl, &t->hazards, &t->queues, &t->lifetimes, &t->placed, &t->crew, arena, &edge,
+                                        &count);
     return result == HD_OK ? hdi_sync(&t->hazards, &t->queues, edge, count, arena, &t->synced) : result;
 }
 
@@ -139,7 +140,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, bad), HD_NONE, HD_NONE, NULL);
     lap(desc, HD_PHASE_SCHEDULE, &since);
     if (result == HD_OK)
-        result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, arena, &t->hazards);
+        result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, crew, arena, &t->hazards);
     if (result == HD_OK)
         result = hdi_sync(&t->hazards, &t->queues, t->hazards.memory_edge, t->hazards.memory_edge_count, arena, &t->synced);
     lap(desc, HD_PHASE_SYNC, &since);

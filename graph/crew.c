@@ -3,9 +3,9 @@
 /* Parts are chunks of one parallel_for each: its helpers are woken once, and who has run out takes half of what another
  * has left. Ranges are cut finer than there are workers, so that it evens out. */
 
-uint32_t hdi_range_count(uint32_t count, uint32_t grain)
+uint32_t hdi_range_count(const hdi_crew *crew, uint32_t count, uint32_t grain)
 {
-    uint32_t ranges = count / grain;
+    uint32_t ranges = crew->workers > 1 ? count / grain : 1;
     return ranges == 0 ? 1 : ranges < HDI_MOST_PARTS ? ranges : HDI_MOST_PARTS;
 }
 
@@ -45,7 +45,7 @@ static void run_range(uint32_t part, void *user)
 
 void hdi_crew_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user)
 {
-    ranges r = {count, hdi_range_count(count, grain), fn, user};
+    ranges r = {count, hdi_range_count(crew, count, grain), fn, user};
     hdi_crew_parts(crew, r.ranges, run_range, &r);
 }
 

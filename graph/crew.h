@@ -1,5 +1,6 @@
-/* Who works on a compile: the caller alone, or a job pool with it. Work is cut into parts by what the graph holds, never by
- * how many there are to do it, and each part writes to its own place: so the tables are the same either way. */
+/* Who works on a compile: the caller alone, or a job pool with it. Where a cut can be seen in the tables, work is cut by
+ * what the graph holds and never by how many there are to do it; each part writes to its own place. So the plan is the
+ * same either way. */
 #ifndef HDI_CREW_H
 #define HDI_CREW_H
 
@@ -22,8 +23,9 @@ typedef struct hdi_crew {
 typedef void (*hdi_part_fn)(uint32_t part, void *user);
 void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
 
-/* Ranges of 0 .. count - 1, at least `grain` long and at most HDI_MOST_PARTS of them. The part of a range is its number. */
-uint32_t hdi_range_count(uint32_t count, uint32_t grain);
+/* Ranges of 0 .. count - 1, at least `grain` long and at most HDI_MOST_PARTS of them; one for the caller alone. The part of a
+ * range is its number. */
+uint32_t hdi_range_count(const hdi_crew *crew, uint32_t count, uint32_t grain);
 static inline uint32_t hdi_range_begin(uint32_t count, uint32_t ranges, uint32_t part)
 {
     return (uint32_t)((uint64_t)count * part / ranges);

@@ -9,7 +9,9 @@
  * where, and hazard_steps.c finds which slots must wait for slots of other queues.
  *
  * Nearly all segments live on one GPU queue, where each step stands before the first use of the epoch behind it, and
- * nothing else is to be found out: their epochs are written once, whole. O(entries). Layout and family changes between
+ * nothing else is to be found out: their epochs are written once, whole. O(entries). In parallel, entries are sorted by
+ * ranges of segments, each of which looks at all uses and takes its own: so they come in order, and nobody waits for
+ * anybody. Then epochs, by ranges of resources. Layout and family changes between
  * readers are found after scheduling on purpose: any order that the schedule chose is free of cycles, an order chosen
  * before it might not be. */
 
@@ -23,42 +25,54 @@ typedef hdi_hazard_work work;
 
 /* ---- entries: uses of each segment in the order of the schedule ---- */
 
-static RARE void count_span(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t use, uint32_t *count)
+/* Segments of a part; nearly always one use is of one segment. */
+typedef struct part {
+    uint32_t first, count;
+} part;
+
+static ALWAYS_INLINE bool is_in(part own, uint32_t seg)
 {
-    hdi_span span = hdi_use_span(decl, frozen, use);
+    return seg - own.first < own.count;
+}
+
+static RARE void count_span(const work *w, uint32_t use, part own, uint32_t *count)
+{
+    hdi_span span = hdi_use_span(w->decl, w->frozen, use);
     for (uint32_t row = 0; row < span.rows; row++) {
-        uint32_t *seg = &count[span.base + row * span.stride];
-        for (uint32_t c = 0; c < span.cols; c++)
-            seg[c]++;
+        for (uint32_t seg = span.base + row * span.stride, end = seg + span.cols; seg < end; seg++) {
+            if (is_in(own, seg)) /* nothing is written of others, not even what was there */
+                count[seg]++;
+        }
     }
 }
 
-static void count_entries(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t first, uint32_t end, uint32_t *count)
+static void count_entries(const work *w, uint32_t first, uint32_t end, part own, uint32_t *count)
 {
-    const uint32_t *use_seg = frozen->use_seg;
+    const uint32_t *use_seg = w->frozen->use_seg;
     for (uint32_t u = first; u < end; u++) {
         uint32_t only = use_seg[u];
-        if (only != HDI_NONE)
+        if (is_in(own, only))
             count[only]++;
-        else
-            count_span(decl, frozen, u, count);
+        else if (only == HDI_NONE)
+            count_span(w, u, own, count);
     }
 }
 
-static RARE void fill_span(const work *w, uint32_t s, uint32_t u, uint32_t *at)
+static RARE void fill_span(const work *w, uint32_t s, uint32_t u, part own, uint32_t *at)
 {
     hdi_span span = hdi_use_span(w->decl, w->frozen, u);
     for (uint32_t row = 0; row < span.rows; row++) {
-        uint32_t *seg = &at[span.base + row * span.stride];
-        for (uint32_t c = 0; c < span.cols; c++) {
-            w->out->entry_slot[seg[c]] = s;
-            w->out->entry_use[seg[c]++] = u;
+        for (uint32_t seg = span.base + row * span.stride, end = seg + span.cols; seg < end; seg++) {
+            if (!is_in(own, seg))
+                continue;
+            w->out->entry_slot[at[seg]] = s;
+            w->out->entry_use[at[seg]++] = u;
         }
     }
 }
 
 /* at: where the next entry of each segment stands. */
-static __attribute__((noinline)) void fill_entries(const work *w, uint32_t *restrict at, uint32_t *restrict slot,
+static __attribute__((noinline)) void fill_entries(const work *w, part own, uint32_t *restrict at, uint32_t *restrict slot,
                                                    uint32_t *restrict use)
 {
     const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin;
@@ -69,18 +83,18 @@ static __attribute__((noinline)) void fill_entries(const work *w, uint32_t *rest
         uint32_t end = of_pass[1];
         for (uint32_t u = of_pass[0]; u < end; u++) {
             uint32_t only = use_seg[u];
-            if (only != HDI_NONE) {
+            if (is_in(own, only)) {
                 uint32_t i = at[only]++;
                 slot[i] = s;
                 use[i] = u;
-            } else {
-                fill_span(w, s, u, at);
+            } else if (only == HDI_NONE) {
+                fill_span(w, s, u, own, at);
             }
         }
     }
 }
 
-static void find_queues(const work *w, uint16_t *res_queues)
+static void find_queues(const work *w, part own, uint16_t *res_queues)
 {
     const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
                    *use_res = w->decl->use_res;
@@ -89,29 +103,60 @@ static void find_queues(const work *w, uint16_t *res_queues)
     for (uint32_t s = 0; s < slots; s++) {
         uint32_t end = use_begin[slot_pass[s] + 1];
         uint16_t queue = (uint16_t)(1u << slot_queue[s]);
-        for (uint32_t u = use_begin[slot_pass[s]]; u < end; u++)
-            res_queues[use_res[u]] |= queue;
+        for (uint32_t u = use_begin[slot_pass[s]]; u < end; u++) {
+            if (is_in(own, use_res[u]))
+                res_queues[use_res[u]] |= queue;
+        }
     }
+}
+
+/* As many as there are to work: where the entries stand does not depend on it. */
+static uint32_t part_count(const work *w)
+{
+    return w->crew->workers < HDI_MOST_PARTS ? w->crew->workers : HDI_MOST_PARTS;
+}
+
+static part part_of(const work *w, uint32_t count, uint32_t k)
+{
+    uint32_t parts = part_count(w), first = hdi_range_begin(count, parts, k);
+    return (part){first, hdi_range_begin(count, parts, k + 1) - first};
+}
+
+static void count_part(uint32_t k, void *user)
+{
+    const work *w = user;
+    const hdi_decl *decl = w->decl;
+    const hdi_schedule *schedule = w->schedule;
+    part own = part_of(w, w->frozen->seg_count, k);
+    uint32_t *count = w->entry_begin + 1;
+    if (schedule->slot_count == decl->pass_count) { /* in any order */
+        count_entries(w, 0, decl->use_count, own, count);
+        return;
+    }
+    for (uint32_t s = 0; s < schedule->slot_count; s++) {
+        uint32_t p = schedule->slot_pass[s];
+        count_entries(w, decl->pass_use_begin[p], decl->pass_use_begin[p + 1], own, count);
+    }
+}
+
+static void fill_part(uint32_t k, void *user)
+{
+    const work *w = user;
+    fill_entries(w, part_of(w, w->frozen->seg_count, k), w->entry_begin + 1, w->out->entry_slot, w->out->entry_use);
+    if (w->out->res_queues)
+        find_queues(w, part_of(w, w->decl->res_count, k), w->out->res_queues);
 }
 
 static hd_result collect_entries(work *w)
 {
     const hdi_decl *decl = w->decl;
-    const hdi_schedule *schedule = w->schedule;
     hdi_hazards *out = w->out;
     uint32_t seg_count = w->frozen->seg_count, total = 0;
-    uint32_t *begin = HDI_ARENA_ZEROED(w->arena, uint32_t, (size_t)seg_count + 2);
-    if (!begin)
+    w->entry_begin = HDI_ARENA_ZEROED(w->arena, uint32_t, (size_t)seg_count + 2);
+    if (!w->entry_begin)
         return HD_OUT_OF_MEMORY;
-    uint32_t *at = begin + 1; /* counts, then starts that move on to the ends: then begin is what it should be */
-    if (schedule->slot_count == decl->pass_count) { /* in any order */
-        count_entries(decl, w->frozen, 0, decl->use_count, at);
-    } else {
-        for (uint32_t s = 0; s < schedule->slot_count; s++) {
-            uint32_t p = schedule->slot_pass[s];
-            count_entries(decl, w->frozen, decl->pass_use_begin[p], decl->pass_use_begin[p + 1], at);
-        }
-    }
+    uint32_t *at = w->entry_begin + 1; /* counts, then starts that move on to the ends: then begin is what it should be */
+    hdi_crew_parts(w->crew, part_count(w), count_part, w);
     for (uint32_t seg = 0; seg < seg_count; seg++) {
         uint32_t count = at[seg];
         at[seg] = total;
@@ -123,10 +168,7 @@ static hd_result collect_entries(work *w)
     out->res_queues = w->queues->count > 1 ? HDI_ARENA_ZEROED(w->arena, uint16_t, decl->res_count) : NULL;
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
-    fill_entries(w, at, out->entry_slot, out->entry_use);
-    if (out->res_queues)
-        find_queues(w, out->res_queues);
-    w->entry_begin = begin;
+    hdi_crew_parts(w->crew, part_count(w), fill_part, w);
     return HD_OK;
 }
 
@@ -314,8 +356,6 @@ static uint32_t choose_final_layout(const work *w, uint32_t res)
     const hdi_decl *decl = w->decl;
     const hdi_res_info *info = &decl->res_info[res];
     uint32_t pair = decl->res_pair[res];
-    if (decl->res_flags[res] & HDI_RES_HISTORY)
-        return w->out->res_final_layout[pair]; /* a history stands behind what it is of */
     uint32_t own = last_layout(w, res);
     if (decl->res_flags[res] & HDI_RES_EXTERNAL) {
         if (info->final_layout)
@@ -378,15 +418,15 @@ static RARE hdi_epoch *build_resource(work *w, uint32_t res, hdi_epoch *next)
     sharing shared = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
     out->res_concurrent[res] = shared == CONCURRENT;
     out->res_used[res] = entry_begin[first] != entry_begin[end];
-    if (keeps && is_image)
-        out->res_final_layout[res] = choose_final_layout(w, res);
+    if (flags & HDI_RES_HISTORY && is_image)
+        out->res_final_layout[res] = out->res_final_layout[w->decl->res_pair[res]];
     if (keeps)
         find_families(w, res);
     uint32_t initial = keeps && is_image ? hdi_initial_layout(w->decl, out, res) : 0;
     for (uint32_t seg = first; seg < end; seg++) {
-        out->seg_epoch_begin[seg] = (uint32_t)(next - out->epoch);
+        out->seg_epoch_begin[seg] = (uint32_t)(next - w->first_epoch);
         found f = split_epochs(&in, entry_begin[seg], entry_begin[seg + 1], is_image, keeps, only, shared == BY_QUEUE,
-                               next, out->use_kept, w->decl->use_count);
+                               next, out->use_kept, w->nobody);
         bool has_epochs = f.end != next;
         next = f.end;
         if (shared == BY_READERS)
@@ -400,18 +440,18 @@ static RARE hdi_epoch *build_resource(work *w, uint32_t res, hdi_epoch *next)
     return next;
 }
 
-/* epoch: room for all. Returns their end. */
-static __attribute__((noinline)) hdi_epoch *build_all(work *w, hdi_epoch *epoch)
+/* Of the segments of some resources, counted from w->first_epoch. Returns their end. */
+static __attribute__((noinline)) hdi_epoch *build_all(work *w, uint32_t first, uint32_t last)
 {
     const uint32_t *entry_begin = w->entry_begin, *seg_res = w->frozen->seg_res;
     const uint8_t *res_flags = w->decl->res_flags;
     const uint16_t *res_queues = w->out->res_queues;
     const source in = source_of(w);
-    uint32_t seg_count = w->frozen->seg_count, use_count = w->decl->use_count;
+    uint32_t nobody = w->nobody;
     uint32_t *begin = w->out->seg_epoch_begin;
     uint8_t *used = w->out->res_used, *use_kept = w->out->use_kept;
-    hdi_epoch *next = epoch;
-    for (uint32_t seg = 0; seg < seg_count;) {
+    hdi_epoch *epoch = w->first_epoch, *next = epoch;
+    for (uint32_t seg = first; seg < last;) {
         uint32_t res = seg_res[seg], flags = res_flags[res], queues = res_queues ? res_queues[res] : 1;
         if (flags & KEEPS_STATE || queues & (queues - 1) || !(queues & w->gpu_mask)) {
             next = build_resource(w, res, next);
@@ -421,34 +461,101 @@ static __attribute__((noinline)) hdi_epoch *build_all(work *w, hdi_epoch *epoch)
         uint32_t entry = entry_begin[seg], end = entry_begin[seg + 1];
         begin[seg++] = (uint32_t)(next - epoch);
         used[res] |= entry != end;
-        next = split_epochs(&in, entry, end, !(flags & HDI_RES_BUFFER), false, queues, false, next, use_kept, use_count)
-                   .end;
+        next =
+            split_epochs(&in, entry, end, !(flags & HDI_RES_BUFFER), false, queues, false, next, use_kept, nobody).end;
     }
-    begin[seg_count] = (uint32_t)(next - epoch);
     return next;
+}
+
+static void choose_layouts(uint32_t begin, uint32_t end, uint32_t k, void *user)
+{
+    const work *w = user;
+    (void)k;
+    for (uint32_t res = begin; res < end; res++) {
+        uint32_t flags = w->decl->res_flags[res];
+        if (flags & KEEPS_STATE && !(flags & (HDI_RES_BUFFER | HDI_RES_HISTORY)))
+            w->out->res_final_layout[res] = choose_final_layout(w, res);
+    }
+}
+
+/* What a range of resources has found: its epochs stand where there is room for all that it can have. */
+typedef struct range {
+    uint32_t first_seg, last_seg, epoch_begin, epoch_count, crossing_count;
+    hdi_epoch *epoch;
+} range;
+
+typedef struct range_work {
+    const work *w;
+    range *range;
+    hdi_epoch *room;
+} range_work;
+
+static void build_range(uint32_t begin, uint32_t end, uint32_t k, void *user)
+{
+    const range_work *rw = user;
+    work w = *rw->w;
+    range *r = &rw->range[k];
+    r->first_seg = w.frozen->res_seg_begin[begin];
+    r->last_seg = w.frozen->res_seg_begin[end];
+    r->epoch = w.first_epoch = rw->room + w.entry_begin[r->first_seg] + r->first_seg;
+    w.nobody = w.decl->use_count + k;
+    w.crossing += r->first_seg;
+    w.crossing_count = 0;
+    r->epoch_count = (uint32_t)(build_all(&w, r->first_seg, r->last_seg) - r->epoch);
+    r->crossing_count = w.crossing_count;
+}
+
+static void close_up(uint32_t k, void *user)
+{
+    const range_work *rw = user;
+    const range *r = &rw->range[k];
+    hdi_hazards *out = rw->w->out;
+    for (uint32_t seg = r->first_seg; seg < r->last_seg; seg++)
+        out->seg_epoch_begin[seg] += r->epoch_begin;
+    if (r->epoch_count && out->epoch + r->epoch_begin != r->epoch)
+        memcpy(out->epoch + r->epoch_begin, r->epoch, r->epoch_count * sizeof(*r->epoch));
 }
 
 static hd_result build_epochs(work *w)
 {
+    enum { GRAIN = 1024 };
     hdi_hazards *out = w->out;
     hdi_arena *arena = w->arena;
-    uint32_t seg_count = w->frozen->seg_count;
+    uint32_t seg_count = w->frozen->seg_count, res_count = w->decl->res_count;
+    uint32_t ranges = hdi_range_count(w->crew, res_count, GRAIN);
+    size_t most = (size_t)out->entry_count + seg_count;
+    range ranged[HDI_MOST_PARTS];
+    range_work rw = {w, ranged, NULL};
     out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)seg_count + 1);
-    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)w->decl->use_count + 1);
+    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)w->decl->use_count + HDI_MOST_PARTS);
     w->crossing = HDI_ARENA_ARRAY(arena, uint32_t, seg_count);
     hdi_arena_mark mark = hdi_arena_here(arena);
-    out->epoch = HDI_ARENA_ARRAY(arena, hdi_epoch, (size_t)out->entry_count + seg_count);
+    out->epoch = HDI_ARENA_ARRAY(arena, hdi_epoch, most);
+    rw.room = ranges > 1 ? HDI_ARENA_ARRAY(arena, hdi_epoch, most) : out->epoch;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    out->epoch_count = (uint32_t)(build_all(w, out->epoch) - out->epoch);
+    hdi_crew_ranges(w->crew, res_count, GRAIN, choose_layouts, w);
+    hdi_crew_ranges(w->crew, res_count, GRAIN, build_range, &rw);
+    for (uint32_t k = 0; k < ranges; k++) {
+        ranged[k].epoch_begin = out->epoch_count;
+        out->epoch_count += ranged[k].epoch_count;
+        memmove(w->crossing + w->crossing_count, w->crossing + ranged[k].first_seg,
+                ranged[k].crossing_count * sizeof(*w->crossing));
+        w->crossing_count += ranged[k].crossing_count;
+    }
+    if (ranges > 1)
+        hdi_crew_parts(w->crew, ranges, close_up, &rw);
+    out->seg_epoch_begin[seg_count] = out->epoch_count;
     hdi_arena_keep(arena, mark, &(hdi_arena_kept){&out->epoch, out->epoch_count * sizeof(*out->epoch)}, 1);
     return HD_OK;
 }
 
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
-                     const hdi_queues *queues, hdi_arena *arena, hdi_hazards *out)
+                     const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out)
 {
-    work w = {.decl = decl, .frozen = frozen, .schedule = schedule, .queues = queues, .arena = arena, .out = out};
+    work w = {.decl = decl, .frozen = frozen, .schedule = schedule, .queues = queues, .crew = crew, .arena = arena};
+    w.out = out;
+    out->epoch_count = 0;
     w.gpu_mask = (1u << queues->gpu_count) - 1;
     for (uint32_t q = 0; q < queues->gpu_count; q++) {
         uint32_t first = 0;

@@ -17,8 +17,11 @@ typedef struct hdi_hazard_work {
     const hdi_frozen *frozen;
     const hdi_schedule *schedule;
     const hdi_queues *queues;
+    const hdi_crew *crew;
     hdi_arena *arena;
     hdi_hazards *out;
+    hdi_epoch *first_epoch; /* those of a range of resources are counted from here */
+    uint32_t nobody;        /* a use for the rest, of its own */
     uint32_t *entry_begin; /* per segment + 1 */
     uint32_t *crossing;    /* segments with steps that more than one queue or the host takes part in */
     uint32_t crossing_count;

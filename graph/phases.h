@@ -172,7 +172,7 @@ typedef struct hdi_hazards {
     uint32_t *res_first_family, *res_final_family; /* of what keeps its state; HDI_NONE: none */
 } hdi_hazards;
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
-                     const hdi_queues *queues, hdi_arena *arena, hdi_hazards *out);
+                     const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
 
 /* The layout that an image has at the frame's start; a history has what its OF was left in. */
 static inline uint32_t hdi_initial_layout(const hdi_decl *decl, const hdi_hazards *hazards, uint32_t res)
@@ -242,8 +242,8 @@ typedef struct hdi_packing {
 } hdi_packing;
 /* Between queues: the last uses of tenants and the first uses of who takes their bytes. */
 hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
-                           const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, hdi_edge **edge,
-                           uint32_t *edge_count);
+                           const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew,
+                           hdi_arena *arena, hdi_edge **edge, uint32_t *edge_count);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
                     const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how,
                     const hdi_crew *crew, hdi_arena *arena, hdi_placed *out);

@@ -60,7 +60,7 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out)
         .attachment_count = t->attached.attachment_count,
     };
     work w = {.t = t};
-    uint32_t res_count = t->decl->res_count, ranges = hdi_range_count(res_count, RESOURCE_GRAIN);
+    uint32_t res_count = t->decl->res_count, ranges = hdi_range_count(&t->crew, res_count, RESOURCE_GRAIN);
     hdi_crew_ranges(&t->crew, res_count, RESOURCE_GRAIN, count_resources, &w);
     for (uint32_t part = 0; part < ranges; part++)
         out->resource_count += w.resource_begin[part];
@@ -266,7 +266,7 @@ static hd_result fill_commands(work *w, uint32_t command_count, hd_plan_wait *wa
     w->submit_begin = submit_begin;
     if (places == 0)
         return HD_OK;
-    uint32_t ranges = hdi_range_count(places, PLACE_GRAIN);
+    uint32_t ranges = hdi_range_count(&t->crew, places, PLACE_GRAIN);
     cursor sum = {0, 0, 0};
     if (ranges > 1)
         hdi_crew_ranges(&t->crew, places, PLACE_GRAIN, count_places, w);
@@ -325,7 +325,7 @@ hd_result hdi_plan_fill(const hdi_tables *t, hdi_arena *arena, hd_plan *plan)
     hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];
-    uint32_t res_count = t->decl->res_count, ranges = hdi_range_count(res_count, RESOURCE_GRAIN);
+    uint32_t res_count = t->decl->res_count, ranges = hdi_range_count(&t->crew, res_count, RESOURCE_GRAIN);
     if (ranges > 1)
         hdi_crew_ranges(&t->crew, res_count, RESOURCE_GRAIN, count_resources, &w);
     for (uint32_t part = 0, sum = 0; part < ranges; part++) {
