@@ -62,7 +62,7 @@ install_packages()
 build_packages=(build-essential cmake ninja-build pkg-config libck-dev libjansson-dev libpng-dev libvulkan-dev
                 libvulkan-volk-dev glslang-tools spirv-tools)
 run_packages=(mesa-vulkan-drivers graphviz)
-test_packages=(clang libcriterion-dev libtbb-dev spin vulkan-validationlayers)
+test_packages=(clang libcriterion-dev libtbb-dev libxcb1-dev spin vulkan-validationlayers xvfb)
 
 # configure_and_build FOLDER PRESET [CMAKE-OPTION...] [-- NINJA-TARGET...]: quiet when it works; the log's errors when not.
 configure_and_build()

@@ -6,9 +6,9 @@
 #include "vk_faults.h"
 #include "vk_fixture.h"
 
-/* Every Vulkan call that can fail fails once, in turn, from the making of the instance to the last frame: the result comes
- * back, nothing leaks, and what the contract says goes on: the next frame, or (after half a frame, or a lost device) a new
- * hd_vk on the same graph. */
+/* Every Vulkan call that can fail fails once, in turn, from the making of the instance to the last frame: the result
+ * comes back, nothing leaks, and what the contract says goes on: the next frame, or (after half a frame, or a lost
+ * device) a new hd_vk on the same graph. */
 
 #ifdef __SANITIZE_ADDRESS__
 enum { STEP = 3 }; /* which takes its time */
@@ -62,7 +62,8 @@ static bool is(const char *name, const char *call)
 /* Calls without which a frame is as good: names, times, and what is asked only to know more. */
 static bool may_be_ignored(const char *call)
 {
-    static const char *const calls[] = {"vkSetDebugUtilsObjectNameEXT", "vkGetQueryPoolResults",
+    static const char *const calls[] = {"vkSetDebugUtilsObjectNameEXT",
+                                        "vkGetQueryPoolResults",
                                         "vkEnumerateInstanceExtensionProperties",
                                         "vkEnumerateDeviceExtensionProperties",
                                         "vkAllocateMemory", /* asked once more */

@@ -137,7 +137,8 @@ Test(vk_memory, from_the_engine)
     close_engine(&e);
 }
 
-/* Each request fails: once, which heddle gets over by asking again, and twice, which comes back; the next frame works. */
+/* Each request fails: once, which heddle gets over by asking again, and twice, which comes back; the next frame works.
+ */
 Test(vk_memory, failures, .timeout = 60)
 {
     engine e;

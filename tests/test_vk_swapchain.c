@@ -236,7 +236,8 @@ Test(vk_swapchain, content)
     close_window(&w);
 }
 
-/* Presenting creates and allocates nothing once every image came round; nor does a swapchain that was made anew, then. */
+/* Presenting creates and allocates nothing once every image came round; nor does a swapchain that was made anew, then.
+ */
 Test(vk_swapchain, steady)
 {
     enum { WARM = 24, FRAMES = 40 };
@@ -458,10 +459,14 @@ Test(vk_swapchain, two_windows)
 
 /* ---- each call fails once, in turn ---- */
 
-static const VkResult failures[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
-                                    VK_ERROR_SURFACE_LOST_KHR,   VK_ERROR_OUT_OF_DATE_KHR,
-                                    VK_SUBOPTIMAL_KHR,           VK_TIMEOUT,
-                                    VK_NOT_READY,                VK_ERROR_DEVICE_LOST,
+static const VkResult failures[] = {VK_ERROR_OUT_OF_HOST_MEMORY,
+                                    VK_ERROR_OUT_OF_DEVICE_MEMORY,
+                                    VK_ERROR_SURFACE_LOST_KHR,
+                                    VK_ERROR_OUT_OF_DATE_KHR,
+                                    VK_SUBOPTIMAL_KHR,
+                                    VK_TIMEOUT,
+                                    VK_NOT_READY,
+                                    VK_ERROR_DEVICE_LOST,
                                     VK_ERROR_INITIALIZATION_FAILED};
 
 /* Which results a call may give, by the specification; those of another call are not tried with it. */

@@ -4,11 +4,11 @@
 
 #include "alloc.h"
 
-/* VkSwapchainKHR objects. A new one takes over from the old (oldSwapchain), which is retired: frames in flight may still
- * use its images, and presents its semaphores. Vulkan says of frames when they have finished, of presents it does not. But
- * when an image of the successor was presented and acquired again, and a frame that waited for that has finished, then so
- * has that present, and with it all earlier ones on that queue: then a retired chain goes. A window that is being dragged
- * makes chains faster than that: when a few have gathered, their queues are waited for. */
+/* VkSwapchainKHR objects. A new one takes over from the old (oldSwapchain), which is retired: frames in flight may
+ * still use its images, and presents its semaphores. Vulkan says of frames when they have finished, of presents it does
+ * not. But when an image of the successor was presented and acquired again, and a frame that waited for that has
+ * finished, then so has that present, and with it all earlier ones on that queue: then a retired chain goes. A window
+ * that is being dragged makes chains faster than that: when a few have gathered, their queues are waited for. */
 
 enum { MOST_RETIRED = 3 };
 
@@ -160,8 +160,7 @@ static hd_result choose_mode(hd_vk_swapchain *s, VkPresentModeKHR *out)
 {
     VkPresentModeKHR has[32]; /* Vulkan has fewer */
     uint32_t count = 32;
-    VkResult got =
-        s->vkGetPhysicalDeviceSurfacePresentModesKHR(s->vk->physical_device, s->surface, &count, has);
+    VkResult got = s->vkGetPhysicalDeviceSurfacePresentModesKHR(s->vk->physical_device, s->surface, &count, has);
     if (got != VK_SUCCESS && got != VK_INCOMPLETE)
         return hdi_vk_chain_result(s, got, "vkGetPhysicalDeviceSurfacePresentModesKHR");
     *out = VK_PRESENT_MODE_FIFO_KHR; /* every surface has it */

@@ -303,6 +303,11 @@ static uint64_t alignment_of(hd_vk *vk)
 
 static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal, hdi_vk_heap **out)
 {
+    if (vk->max_piece_bytes && plan->bytes > vk->max_piece_bytes) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "the plan needs a heap of %llu bytes; %s allocates at most %llu at once",
+                (unsigned long long)plan->bytes, vk->device_name, (unsigned long long)vk->max_piece_bytes);
+        return HD_UNSUPPORTED;
+    }
     hd_result result =
         hdi_grow(&vk->allocator, (void **)&vk->heaps, &vk->heap_capacity, vk->heap_count + 1, sizeof(*vk->heaps));
     hdi_vk_heap *heap = result == HD_OK ? hdi_alloc(&vk->allocator, sizeof(*heap), 64) : NULL;

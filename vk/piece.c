@@ -54,9 +54,8 @@ VkResult hdi_vk_piece_allocate(hd_vk *vk, const hd_vk_memory_request *request, h
 
 hd_result hdi_vk_piece_result(hd_vk *vk, VkResult result)
 {
-    return hdi_vk_result(vk, result,
-                         vk->memory_callbacks.allocate ? "the engine's memory callback"
-                                                       : "vkAllocateMemory or vkMapMemory");
+    return hdi_vk_result(
+        vk, result, vk->memory_callbacks.allocate ? "the engine's memory callback" : "vkAllocateMemory or vkMapMemory");
 }
 
 void hdi_vk_piece_free(hd_vk *vk, const hd_vk_memory *piece)

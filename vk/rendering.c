@@ -191,6 +191,10 @@ static hd_result keep_rendering(const hdi_vk_frame *frame, const hdi_vk_kept *ke
         return result;
     if (!can_resolve(frame->vk, &out->info))
         return refuse(frame, passes[0], "the device cannot resolve depth or stencil in that mode");
+    const VkPhysicalDeviceLimits *limits = &frame->vk->limits;
+    if (all.width > limits->maxFramebufferWidth || all.height > limits->maxFramebufferHeight ||
+        all.layers > limits->maxFramebufferLayers)
+        return refuse(frame, passes[0], "attachments larger than the device can draw to");
     out->info.renderArea = (VkRect2D){{0, 0}, {all.width, all.height}};
     out->info.layerCount = all.layers;
     out->viewport = (VkViewport){0.0f, 0.0f, (float)all.width, (float)all.height, 0.0f, 1.0f};

@@ -515,6 +515,7 @@ struct hd_vk {
     hdi_vk_device_table fn;
     VkPhysicalDeviceLimits limits;
     uint64_t max_buffer_bytes;
+    uint64_t max_piece_bytes; /* of one VkDeviceMemory; 0: not told */
     VkResolveModeFlags depth_resolves, stencil_resolves; /* modes */
     bool independent_resolves, independent_resolve_none; /* depth in one mode and stencil in another, or in none */
     bool aspects_apart;                                  /* layouts of depth and stencil may differ */

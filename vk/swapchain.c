@@ -6,11 +6,12 @@
 #include "graph_state.h"
 
 /* A window's images as imports of frames. An acquired image stays held until a frame that used it was executed and then
- * presented: a frame that failed, or did without, leaves it to the next, so that neither images nor signals of semaphores
- * are lost. Out of date and suboptimal only mark the chain stale; the next acquire makes another one (chain.c).
+ * presented: a frame that failed, or did without, leaves it to the next, so that neither images nor signals of
+ * semaphores are lost. Out of date and suboptimal only mark the chain stale; the next acquire makes another one
+ * (chain.c).
  *
- * Semaphores: one an image for the present, free again when the image is acquired the next time; one a frame in flight and
- * one more for the acquire, free again when the frame that waited has finished. */
+ * Semaphores: one an image for the present, free again when the image is acquired the next time; one a frame in flight
+ * and one more for the acquire, free again when the frame that waited has finished. */
 
 enum { TRIES = 3 };
 
@@ -310,7 +311,8 @@ hd_result hd_vk_swapchain_present(hd_vk_swapchain *s)
     if (q != HD_NONE)
         return present_image(s, q);
     hdi_log(&s->vk->log, HD_LOG_ERROR,
-            "the frame used the swapchain's image last on a queue of family %u, which cannot present: let a pass on another "
+            "the frame used the swapchain's image last on a queue of family %u, which cannot present: let a pass on "
+            "another "
             "queue come last, or make the swapchain with HD_SHARING_CONCURRENT",
             s->vk->queues[s->told.queue].desc.family);
     s->held = false;

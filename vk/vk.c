@@ -12,8 +12,10 @@ static hd_result check_device(hd_vk *vk)
 {
     VkPhysicalDeviceMaintenance4Properties maintenance4 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
+    VkPhysicalDeviceMaintenance3Properties maintenance3 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES, .pNext = &maintenance4};
     VkPhysicalDeviceDepthStencilResolveProperties resolves = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEPTH_STENCIL_RESOLVE_PROPERTIES, .pNext = &maintenance4};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DEPTH_STENCIL_RESOLVE_PROPERTIES, .pNext = &maintenance3};
     VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     vk->in.vkGetPhysicalDeviceProperties(vk->physical_device, &properties.properties);
     const VkPhysicalDeviceProperties *base = &properties.properties;
@@ -27,6 +29,7 @@ static hd_result check_device(hd_vk *vk)
     vk->in.vkGetPhysicalDeviceProperties2(vk->physical_device, &properties);
     vk->limits = base->limits;
     vk->max_buffer_bytes = maintenance4.maxBufferSize;
+    vk->max_piece_bytes = maintenance3.maxMemoryAllocationSize;
     vk->depth_resolves = resolves.supportedDepthResolveModes;
     vk->stencil_resolves = resolves.supportedStencilResolveModes;
     vk->independent_resolves = resolves.independentResolve;

@@ -158,6 +158,5 @@ void hdi_vk_name_missing_extensions(hd_vk *vk, const hd_vk_desc *desc, bool devi
     if (device)
         name_missing(vk, of_device, desc->device_extensions, desc->device_extension_count, vk->device_name);
     else
-        name_missing(vk, of_instance, desc->instance_extensions, desc->instance_extension_count,
-                     "the Vulkan instance");
+        name_missing(vk, of_instance, desc->instance_extensions, desc->instance_extension_count, "the Vulkan instance");
 }

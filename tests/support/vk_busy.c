@@ -38,7 +38,8 @@ void hdt_busy_declare(hdt_busy *busy, hd_vk *vk)
     hd_resource color = hd_graph_image(
         g, &(hd_image_desc){.name = "color", .width = size, .height = size, .format = VK_FORMAT_R8G8B8A8_UNORM});
     hd_resource small = hd_graph_image(
-        g, &(hd_image_desc){.name = "small", .width = size / 2, .height = size / 2, .format = VK_FORMAT_R8G8B8A8_UNORM});
+        g,
+        &(hd_image_desc){.name = "small", .width = size / 2, .height = size / 2, .format = VK_FORMAT_R8G8B8A8_UNORM});
     hd_resource mesh = hd_graph_buffer(g, &(hd_buffer_desc){.name = "mesh", .bytes = sizeof(words)});
     hd_resource kept = hd_graph_buffer(g, &(hd_buffer_desc){.name = "kept", .bytes = sizeof(words)});
     hd_resource before = hd_graph_history(g, kept);
