@@ -109,6 +109,11 @@ hdt_cells hdt_cells_make(const hd_graph *graph, const hd_plan *plan)
         view = hd_plan_read(plan);
         p = &view;
     }
+    c.custom = hdt_zeroed(c.d.access_count, sizeof(*c.custom));
+    for (uint32_t a = HDI_ACCESS_CUSTOM_FIRST; a < c.d.access_count; a++) {
+        const hdi_access_info *info = &c.d.access[a];
+        c.custom[a] = (hdt_access_row){info->stages, info->access, info->layout, info->reads, info->writes};
+    }
     c.res_begin = hdt_zeroed((size_t)c.d.res_count + 1, sizeof(*c.res_begin));
     for (uint32_t r = 0; r < c.d.res_count; r++) {
         const hdi_res_info *info = &c.d.res_info[r];
@@ -140,6 +145,7 @@ void hdt_cells_free(hdt_cells *c)
     free(c->res_begin);
     free(c->use_pass);
     free(c->kept);
+    free(c->custom);
 }
 
 bool hdt_cell_in(const hdt_cells *c, uint32_t cell, const hd_range *range)
@@ -168,5 +174,6 @@ bool hdt_use_has(const hdt_cells *c, uint32_t use, uint32_t cell)
 
 const hdt_access_row *hdt_use_row(const hdt_cells *c, uint32_t use)
 {
-    return &hdt_access_rows[c->d.use_access[use]];
+    uint32_t access = c->d.use_access[use];
+    return access < HDI_ACCESS_CUSTOM_FIRST ? &hdt_access_rows[access] : &c->custom[access];
 }

@@ -27,6 +27,7 @@ typedef struct hdt_cells {
     uint32_t *res_begin; /* res_count + 1 */
     uint32_t *use_pass;
     uint8_t *kept; /* by the contract's rule */
+    hdt_access_row *custom; /* accesses that a use has brought itself, from HDI_ACCESS_CUSTOM_FIRST on */
 } hdt_cells;
 
 /* plan may be null: only uses cut. The graph must hold its declaration as long as the cells are used. */
