@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "vk_order.h"
 
 /* Families: queues are made up, and what names a family is rewritten for the one that the driver has. Pools go to
@@ -120,6 +121,8 @@ VkResult hdt_vk_family_create_device(PFN_vkCreateDevice next, VkPhysicalDevice p
 {
     static const float priority = 1;
     VkDeviceCreateInfo mine = *info;
+    if (hdt_vk_family_settings.order_only)
+        return next(physical, info, memory, out);
     VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                      .queueFamilyIndex = 0,
                                      .queueCount = 1,
@@ -140,12 +143,15 @@ bool hdt_vk_family_adopt(VkDevice device, PFN_vkGetDeviceProcAddr get)
     HDT_VK_NEXT(LOAD)
 #undef LOAD
     d->settings = hdt_vk_family_settings;
-    d->fn.GetDeviceQueue(device, 0, 0, &d->real);
-    *(void **)d->real = d->key; /* the loader does so with queues that it hands out itself */
-    for (uint32_t f = 0; f < HDT_VK_FAMILIES; f++) {
+    VkQueue real = VK_NULL_HANDLE;
+    if (!d->settings.order_only) {
+        d->fn.GetDeviceQueue(device, 0, 0, &real);
+        *(void **)real = d->key; /* the loader does so with queues that it hands out itself */
+    }
+    for (uint32_t f = 0; f < HDT_VK_FAMILIES && real; f++) {
         for (uint32_t i = 0; i < d->settings.queues[f] && d->queue_count < HDT_VK_MOST_QUEUES; i++) {
             hdt_vk_queue *q = &d->queues[d->queue_count++];
-            *q = (hdt_vk_queue){.key = d->key, .device = d, .family = f, .index = i, .tail = &q->head};
+            *q = (hdt_vk_queue){.key = d->key, .device = d, .family = f, .index = i, .real = real, .tail = &q->head};
         }
     }
     hdt_vk_order_start(d);
@@ -186,19 +192,47 @@ static void VKAPI_PTR family_vkDestroyDevice(VkDevice device, const VkAllocation
 
 /* ---- queues, pools, what is shared ---- */
 
-static void VKAPI_PTR family_vkGetDeviceQueue(VkDevice device, uint32_t family, uint32_t index, VkQueue *out)
+hdt_vk_queue *hdt_vk_queue_of(VkQueue queue)
+{
+    hdt_vk_device *d = hdt_vk_device_of(queue);
+    for (uint32_t q = 0; q < d->queue_count; q++) {
+        if ((void *)queue == (void *)&d->queues[q] || (d->settings.order_only && queue == d->queues[q].real))
+            return &d->queues[q];
+    }
+    abort(); /* no queue that was handed out */
+}
+
+static void get_queue(VkDevice device, const VkDeviceQueueInfo2 *info, VkQueue *out)
 {
     hdt_vk_device *d = hdt_vk_device_of(device);
-    *out = VK_NULL_HANDLE;
-    for (uint32_t q = 0; q < d->queue_count; q++) {
-        if (d->queues[q].family == family && d->queues[q].index == index)
-            *out = (VkQueue)&d->queues[q];
+    uint32_t found = 0;
+    pthread_mutex_lock(&d->lock);
+    while (found < d->queue_count &&
+           (d->queues[found].family != info->queueFamilyIndex || d->queues[found].index != info->queueIndex))
+        found++;
+    if (found == d->queue_count && d->settings.order_only && found < HDT_VK_MOST_QUEUES) {
+        hdt_vk_queue *q = &d->queues[d->queue_count++];
+        *q = (hdt_vk_queue){.device = d,
+                            .family = info->queueFamilyIndex,
+                            .index = info->queueIndex,
+                            .tail = &q->head,
+                            .rank = (uint32_t)(hdt_random(&d->random) >> 32)};
+        d->fn.GetDeviceQueue(device, q->family, q->index, &q->real);
     }
+    *out = found == d->queue_count  ? VK_NULL_HANDLE
+           : d->settings.order_only ? d->queues[found].real
+                                    : (VkQueue)&d->queues[found];
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void VKAPI_PTR family_vkGetDeviceQueue(VkDevice device, uint32_t family, uint32_t index, VkQueue *out)
+{
+    get_queue(device, &(VkDeviceQueueInfo2){.queueFamilyIndex = family, .queueIndex = index}, out);
 }
 
 static void VKAPI_PTR family_vkGetDeviceQueue2(VkDevice device, const VkDeviceQueueInfo2 *info, VkQueue *out)
 {
-    family_vkGetDeviceQueue(device, info->queueFamilyIndex, info->queueIndex, out);
+    get_queue(device, info, out);
 }
 
 static VkResult VKAPI_PTR family_vkCreateCommandPool(VkDevice device, const VkCommandPoolCreateInfo *info,
@@ -505,6 +539,7 @@ void hdt_vk_check_submit(hdt_vk_device *d, const hdt_vk_queue *queue, const VkSu
     count(&counts.submits[queue->family], 1);
 }
 
+/* For order_only the first three. */
 #define REPLACED(X)                                                                                                    \
     X(vkDestroyDevice)                                                                                                 \
     X(vkGetDeviceQueue)                                                                                                \
@@ -533,9 +568,11 @@ PFN_vkVoidFunction hdt_vk_family_function(const char *name)
         return NULL;
     memcpy(plain, name, length);
     plain[length] = 0;
+    size_t at = 0;
 #define REPLACE(hooked)                                                                                                \
-    if (strcmp(plain, #hooked) == 0)                                                                                   \
-        return (PFN_vkVoidFunction)family_##hooked;
+    if (strcmp(plain, #hooked) == 0 && (at < 3 || !hdt_vk_family_settings.order_only))                                 \
+        return (PFN_vkVoidFunction)family_##hooked;                                                                    \
+    at++;
     REPLACED(REPLACE)
 #undef REPLACE
     return hdt_vk_order_function(plain);

@@ -14,7 +14,8 @@ enum { HDT_VK_FAMILIES = 3 };
 
 /* For devices that are made from now on. */
 typedef struct hdt_vk_settings {
-    uint64_t seed;                    /* of the order of the submits (vk_order.c); 0: as they come, once they can run */
+    bool order_only; /* queues and families are those of the device below, which does the waiting for itself too */
+    uint64_t seed;   /* of the order of the submits (vk_order.c); 0: as they come, once they can run */
     uint32_t queues[HDT_VK_FAMILIES]; /* of each family */
     uint32_t drop_wait,
         drop_barrier;     /* the n-th (from 1) semaphore wait or barrier command of a device is left out; 0: none */

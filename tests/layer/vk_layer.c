@@ -19,7 +19,11 @@
  * After a fault the device is lost, and the program ends by abort when it destroys the instance, whatever it makes of
  * that. There is no presenting. */
 
+#ifdef HDT_ORDER_ONLY
+#define NAME "VK_LAYER_HEDDLE_order"
+#else
 #define NAME "VK_LAYER_HEDDLE_test"
+#endif
 
 typedef struct instance {
     struct instance *next;
@@ -65,6 +69,9 @@ static void read_settings(void)
 {
     hdt_vk_settings *s = &hdt_vk_family_settings;
     s->seed = number("HEDDLE_LAYER_SEED", 0);
+#ifdef HDT_ORDER_ONLY
+    s->order_only = true;
+#endif
     s->drop_wait = (uint32_t)number("HEDDLE_LAYER_DROP_WAIT", 0);
     s->drop_barrier = (uint32_t)number("HEDDLE_LAYER_DROP_BARRIER", 0);
     s->trace = getenv("HEDDLE_LAYER_TRACE") != NULL;
@@ -201,9 +208,11 @@ static PFN_vkVoidFunction VKAPI_PTR layer_vkGetInstanceProcAddr(VkInstance handl
         {"vkDestroyInstance", (PFN_vkVoidFunction)layer_vkDestroyInstance},
         {"vkCreateDevice", (PFN_vkVoidFunction)layer_vkCreateDevice},
         {"vkEnumerateDeviceExtensionProperties", (PFN_vkVoidFunction)layer_vkEnumerateDeviceExtensionProperties},
+#ifndef HDT_ORDER_ONLY
         {"vkGetPhysicalDeviceQueueFamilyProperties", (PFN_vkVoidFunction)hdt_vk_family_properties},
         {"vkGetPhysicalDeviceQueueFamilyProperties2", (PFN_vkVoidFunction)hdt_vk_family_properties2},
         {"vkGetPhysicalDeviceQueueFamilyProperties2KHR", (PFN_vkVoidFunction)hdt_vk_family_properties2},
+#endif
     };
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (strcmp(name, own[i].name) == 0)

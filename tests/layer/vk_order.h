@@ -70,6 +70,7 @@ typedef struct hdt_vk_queue { /* the first word is the loader's */
     void *key;
     struct hdt_vk_device *device;
     uint32_t family, index;
+    VkQueue real; /* where its submits go */
     hdt_vk_held *head, **tail;
     uint32_t rank; /* the smallest that can run is taken */
 } hdt_vk_queue;
@@ -83,7 +84,6 @@ typedef struct hdt_vk_device {
         HDT_VK_NEXT(HDT_VK_MEMBER)
 #undef HDT_VK_MEMBER
     } fn;
-    VkQueue real;
     hdt_vk_settings settings;
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t moved; /* a submit, a signal */
@@ -99,6 +99,8 @@ typedef struct hdt_vk_device {
 
 /* vk_families.c */
 hdt_vk_device *hdt_vk_device_of(const void *dispatchable);
+/* By the handle that the application has. */
+hdt_vk_queue *hdt_vk_queue_of(VkQueue queue);
 /* The entry of a handle, made if there is none; null: out of memory. Under the lock. */
 hdt_vk_object *hdt_vk_object_of(hdt_vk_device *d, uint64_t handle);
 void hdt_vk_fault(hdt_vk_device *d, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -123,6 +123,9 @@ static bool fits(const maker *m, const res_state *r, const hdi_access_info *acce
     /* No device maps images of optimal tiling, or takes depth as storage. */
     if (m->executable && !r->is_buffer && (type == HD_PASS_HOST || (r->format == 126 && access->layout == 1)))
         return false;
+    /* A queue without graphics copies no depth. */
+    if (m->executable && r->format == 126 && type != HD_PASS_GFX && (access->layout == 6 || access->layout == 7))
+        return false;
     bool depth_access = access->layout == 3 || access->layout == 4, depth = r->format == 126;
     bool color_access = access->layout == 2;
     if (!(r->is_buffer ? access->on_buffer : access->on_image) || !(access->pass_types >> type & 1))
@@ -139,7 +142,7 @@ static bool random_use(maker *m, uint32_t type, hd_use *out, res_state **res, ui
         res_state *r = &m->res[hdt_below(&m->rng, m->res_count)];
         hd_access access = (hd_access)(1 + hdt_below(&m->rng, HD_ACCESS_COUNT - 1));
         const hdi_access_info *row = &hdi_access_table[access];
-        if (r->used_by_pass || !fits(m, r, row, type) || (access == HD_PRESENT && !chance(m, 10)))
+        if (r->used_by_pass || !fits(m, r, row, type) || (access == HD_PRESENT && (m->executable || !chance(m, 10))))
             continue;
         hd_range range = random_range(m, r, cells);
         if (row->reads && (r->written & *cells) != *cells)
