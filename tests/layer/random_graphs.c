@@ -6,16 +6,16 @@
 #include "random_graph.h"
 
 /* Writes random frames that a device can execute as FOLDER/SEED.fgt, for heddle run.
- * usage: random_graphs FOLDER FIRST COUNT [PASSES] */
+ * usage: random_graphs FOLDER FIRST COUNT [PASSES [nohost]] */
 
-static bool write_graph(const char *folder, uint64_t seed, uint32_t pass_count)
+static bool write_graph(const char *folder, uint64_t seed, uint32_t pass_count, bool host)
 {
     char path[4096];
     hd_graph *graph;
     if (snprintf(path, sizeof(path), "%s/%llu.fgt", folder, (unsigned long long)seed) >= (int)sizeof(path) ||
         hd_graph_create(NULL, &graph) != HD_OK)
         return false;
-    hdt_random_executable_graph(graph, seed, pass_count);
+    hdt_random_executable_graph(graph, seed, pass_count, host);
     FILE *file = fopen(path, "w");
     bool good = file && hd_graph_write_fgt(graph, file) == HD_OK;
     if (file)
@@ -29,12 +29,12 @@ static bool write_graph(const char *folder, uint64_t seed, uint32_t pass_count)
 int main(int argc, char **argv)
 {
     if (argc < 4) {
-        fputs("usage: random_graphs FOLDER FIRST COUNT [PASSES]\n", stderr);
+        fputs("usage: random_graphs FOLDER FIRST COUNT [PASSES [nohost]]\n", stderr);
         return 1;
     }
     uint64_t first = strtoull(argv[2], NULL, 0), count = strtoull(argv[3], NULL, 0);
     for (uint64_t s = first; s < first + count; s++) {
-        if (!write_graph(argv[1], s, argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 0) : 24))
+        if (!write_graph(argv[1], s, argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 0) : 24, argc <= 5))
             return 2;
     }
     return 0;

@@ -9,8 +9,8 @@
 
 /* The test device as a Vulkan layer, VK_LAYER_HEDDLE_test: for programs as they are, below the validation layer
  * (whoever stands last in VK_INSTANCE_LAYERS is next to the driver). Settings come from the environment:
- *     HEDDLE_LAYER_SEED=N           order of the submits; 0 or none: as they come
- *     HEDDLE_LAYER_QUEUES=G,T,C     queues of the graphics, transfer and compute family (1,1,1; at least one each)
+ *     HEDDLE_LAYER_SEED=N           order of the submits; 0 or none: as they come. HEDDLE_ORDER_SEED: of the upper
+ * layer HEDDLE_LAYER_QUEUES=G,T,C     queues of the graphics, transfer and compute family (1,1,1; at least one each)
  *     HEDDLE_LAYER_DROP_WAIT=N      leaves out the N-th semaphore wait of each device
  *     HEDDLE_LAYER_DROP_BARRIER=N   leaves out the N-th barrier command of each device
  *     HEDDLE_LAYER_PATIENCE=MS      without progress; then it is a deadlock (20000)
@@ -68,9 +68,11 @@ static uint64_t number(const char *name, uint64_t otherwise)
 static void read_settings(void)
 {
     hdt_vk_settings *s = &hdt_vk_family_settings;
-    s->seed = number("HEDDLE_LAYER_SEED", 0);
 #ifdef HDT_ORDER_ONLY
     s->order_only = true;
+    s->seed = number("HEDDLE_ORDER_SEED", 0);
+#else
+    s->seed = number("HEDDLE_LAYER_SEED", 0);
 #endif
     s->drop_wait = (uint32_t)number("HEDDLE_LAYER_DROP_WAIT", 0);
     s->drop_barrier = (uint32_t)number("HEDDLE_LAYER_DROP_BARRIER", 0);

@@ -18,7 +18,8 @@
  * moves for a while are a deadlock.
  * Each command buffer is waited for: lavapipe leaves out barriers that begin or end one, and what it rasterizes in the
  * background then meets what the next command buffer does with other resources in the same memory.
- * Above the validation layer (order_only) the same spares it waits before their signals, in which it gets lost. */
+ * Above the validation layer (order_only) the same spares it submits that wait for a value which the host signals
+ * later: it takes what comes behind them for races. */
 
 void hdt_vk_order_start(hdt_vk_device *d)
 {

@@ -34,6 +34,7 @@ typedef struct maker {
     res_state res[MAX_RES];
     uint32_t res_count;
     bool executable; /* only what a device can do */
+    bool no_host;
 } maker;
 
 static bool chance(maker *m, uint32_t percent)
@@ -159,7 +160,7 @@ static void add_pass(maker *m)
     static const uint8_t types[] = {HD_PASS_GFX,      HD_PASS_GFX,      HD_PASS_GFX,
                                     HD_PASS_COMPUTE,  HD_PASS_COMPUTE,  HD_PASS_COMPUTE,
                                     HD_PASS_TRANSFER, HD_PASS_TRANSFER, HD_PASS_HOST};
-    uint32_t type = types[hdt_below(&m->rng, sizeof(types))], count = 0, want = 1 + hdt_below(&m->rng, MAX_USES - 1);
+    uint32_t type = types[hdt_below(&m->rng, sizeof(types) - m->no_host)], count = 0, want = 1 + hdt_below(&m->rng, MAX_USES - 1);
     hd_use uses[MAX_USES + 1];
     uint32_t wrote[MAX_USES + 1] = {0};
     res_state *touched[MAX_USES + 1];
@@ -254,10 +255,9 @@ void hdt_random_frame(hd_graph *graph, uint64_t seed, uint32_t pass_count)
     }
 }
 
-static void make_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count, bool executable)
+static void make_graph(maker m, uint32_t pass_count)
 {
-    maker m = {.graph = graph, .rng = seed, .executable = executable};
-    hd_graph_begin(graph);
+    hd_graph_begin(m.graph);
     for (int i = 0; i < 4; i++)
         add_resource(&m);
     for (uint32_t p = 0; p < pass_count; p++) {
@@ -271,10 +271,10 @@ static void make_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count, bool
 
 void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
 {
-    make_graph(graph, seed, pass_count, false);
+    make_graph((maker){.graph = graph, .rng = seed}, pass_count);
 }
 
-void hdt_random_executable_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
+void hdt_random_executable_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count, bool host_passes)
 {
-    make_graph(graph, seed, pass_count, true);
+    make_graph((maker){.graph = graph, .rng = seed, .executable = true, .no_host = !host_passes}, pass_count);
 }
