@@ -37,10 +37,13 @@ run_push run_push_of(const run *r, const run_slot *slot, const run_op *op)
     return push;
 }
 
-/* Where a binding begins: its offset is aligned, and the words are counted from there. */
-static uint64_t aligned(const run_op *op, run_push *push, uint64_t bytes)
+/* Where a binding begins: its offset is aligned, no more than needed (who looks at bindings takes them for what is
+ * accessed), and the words are counted from there. */
+static uint64_t aligned(const run *r, const run_op *op, run_push *push, uint64_t bytes)
 {
-    uint64_t offset = op->begin & ~UINT64_C(255), end = op->begin + bytes < op->end ? op->begin + bytes : op->end;
+    uint64_t storage = r->limits.minStorageBufferOffsetAlignment, uniform = r->limits.minUniformBufferOffsetAlignment;
+    uint64_t unit = storage > uniform ? storage : uniform;
+    uint64_t offset = op->begin & ~(unit - 1), end = op->begin + bytes < op->end ? op->begin + bytes : op->end;
     push->first = (uint32_t)((op->begin - offset) / 4);
     push->last = (uint32_t)((end - offset) / 4);
     return offset;
@@ -63,12 +66,13 @@ void run_bind(run *r, hd_recorder *recorder, const run_op *op, run_program progr
                                            .pBufferInfo = &buffers[w],
                                            .pImageInfo = &image};
     if (program == RUN_BUFFER_COMP || program == RUN_FILL_COMP) {
-        uint64_t offset = aligned(op, push, UINT64_MAX / 2);
+        uint64_t offset = aligned(r, op, push, UINT64_MAX / 2);
         buffers[1] = (VkDescriptorBufferInfo){buffer_of(r, recorder, op), offset, op->end - offset};
         binding = 1;
     } else if (program == RUN_UNIFORM_COMP || program == RUN_UNIFORM_FRAG) {
-        uint64_t offset = aligned(op, push, 15000), left = r->res[op->res].bytes - offset;
-        buffers[1] = (VkDescriptorBufferInfo){buffer_of(r, recorder, op), offset, left < 16384 ? left : 16384};
+        uint64_t offset = aligned(r, op, push, 15000), left = r->res[op->res].bytes - offset;
+        uint64_t range = ((uint64_t)push->last * 4 + 15) & ~UINT64_C(15);
+        buffers[1] = (VkDescriptorBufferInfo){buffer_of(r, recorder, op), offset, left < range ? left : range};
         writes[1].descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER;
         binding = 2;
     } else if (program == RUN_IMAGE_COMP || program == RUN_IMAGE_FRAG) {
