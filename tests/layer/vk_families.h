@@ -17,8 +17,8 @@ typedef struct hdt_vk_settings {
     bool order_only; /* queues and families are those of the device below, which does the waiting for itself too */
     uint64_t seed;   /* of the order of the submits (vk_order.c); 0: as they come, once they can run */
     uint32_t queues[HDT_VK_FAMILIES]; /* of each family */
-    uint32_t drop_wait,
-        drop_barrier;     /* the n-th (from 1) semaphore wait or barrier command of a device is left out; 0: none */
+    /* The n-th (from 1) wait or signal of a semaphore or barrier command of a device is left out; 0: none. */
+    uint32_t drop_wait, drop_signal, drop_barrier;
     bool trace;           /* submits and waits of the host to stderr */
     uint32_t patience_ms; /* without progress while somebody waits; then it is a deadlock */
 } hdt_vk_settings;

@@ -12,6 +12,7 @@
  *     HEDDLE_LAYER_SEED=N           order of the submits; 0 or none: as they come. HEDDLE_ORDER_SEED: of the upper
  * layer HEDDLE_LAYER_QUEUES=G,T,C     queues of the graphics, transfer and compute family (1,1,1; at least one each)
  *     HEDDLE_LAYER_DROP_WAIT=N      leaves out the N-th semaphore wait of each device
+ *     HEDDLE_LAYER_DROP_SIGNAL=N    leaves out the N-th semaphore signal of each device
  *     HEDDLE_LAYER_DROP_BARRIER=N   leaves out the N-th barrier command of each device
  *     HEDDLE_LAYER_PATIENCE=MS      without progress; then it is a deadlock (20000)
  *     HEDDLE_LAYER_TRACE=1          every submit as it comes and as it goes on, and where the host waits and signals
@@ -75,6 +76,7 @@ static void read_settings(void)
     s->seed = number("HEDDLE_LAYER_SEED", 0);
 #endif
     s->drop_wait = (uint32_t)number("HEDDLE_LAYER_DROP_WAIT", 0);
+    s->drop_signal = (uint32_t)number("HEDDLE_LAYER_DROP_SIGNAL", 0);
     s->drop_barrier = (uint32_t)number("HEDDLE_LAYER_DROP_BARRIER", 0);
     s->trace = getenv("HEDDLE_LAYER_TRACE") != NULL;
     s->patience_ms = (uint32_t)number("HEDDLE_LAYER_PATIENCE", s->patience_ms);

@@ -246,10 +246,11 @@ static hdt_vk_held *copy(hdt_vk_device *d, const VkSubmitInfo2 *s)
             h->waits[h->wait_count++] = s->pWaitSemaphoreInfos[w];
     }
     h->signals = h->waits + s->waitSemaphoreInfoCount;
-    h->signal_count = s->signalSemaphoreInfoCount;
-    for (uint32_t i = 0; i < h->signal_count; i++)
-        h->signals[i] = s->pSignalSemaphoreInfos[i];
-    h->commands = (VkCommandBufferSubmitInfo *)(h->signals + h->signal_count);
+    for (uint32_t i = 0; i < s->signalSemaphoreInfoCount; i++) {
+        if (++d->signals != d->settings.drop_signal)
+            h->signals[h->signal_count++] = s->pSignalSemaphoreInfos[i];
+    }
+    h->commands = (VkCommandBufferSubmitInfo *)(h->signals + s->signalSemaphoreInfoCount);
     h->command_count = s->commandBufferInfoCount;
     for (uint32_t c = 0; c < h->command_count; c++)
         h->commands[c] = s->pCommandBufferInfos[c];

@@ -93,7 +93,7 @@ typedef struct hdt_vk_device {
     hdt_vk_transfers released; /* and not acquired yet */
     uint64_t random, number, highest, progress, idle_ns;
     uint32_t calm; /* one pick in so many draws the ranks anew */
-    unsigned waits, barriers;
+    unsigned waits, signals, barriers;
     VkResult lost; /* VK_SUCCESS: not */
 } hdt_vk_device;
 
