@@ -95,7 +95,7 @@ Test(run, random_graphs_in_random_order, .timeout = 100)
         hd_graph *graph;
         run_report report;
         cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
-        hdt_random_executable_graph(graph, s, 24, true);
+        hdt_random_executable_graph(graph, s, 24);
         run_desc desc = {.graph = graph, .frames = 3, .scale = 4};
         hd_result result = execute(desc, s, &report, error);
         if (result == HD_UNSUPPORTED) {

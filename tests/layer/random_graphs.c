@@ -15,7 +15,7 @@ static bool write_graph(const char *folder, uint64_t seed, uint32_t pass_count, 
     if (snprintf(path, sizeof(path), "%s/%llu.fgt", folder, (unsigned long long)seed) >= (int)sizeof(path) ||
         hd_graph_create(NULL, &graph) != HD_OK)
         return false;
-    hdt_random_executable_graph(graph, seed, pass_count, host);
+    (host ? hdt_random_executable_graph : hdt_random_hostless_graph)(graph, seed, pass_count);
     FILE *file = fopen(path, "w");
     bool good = file && hd_graph_write_fgt(graph, file) == HD_OK;
     if (file)

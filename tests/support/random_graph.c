@@ -274,7 +274,12 @@ void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
     make_graph((maker){.graph = graph, .rng = seed}, pass_count);
 }
 
-void hdt_random_executable_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count, bool host_passes)
+void hdt_random_executable_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
 {
-    make_graph((maker){.graph = graph, .rng = seed, .executable = true, .no_host = !host_passes}, pass_count);
+    make_graph((maker){.graph = graph, .rng = seed, .executable = true}, pass_count);
+}
+
+void hdt_random_hostless_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count)
+{
+    make_graph((maker){.graph = graph, .rng = seed, .executable = true, .no_host = true}, pass_count);
 }

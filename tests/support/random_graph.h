@@ -12,9 +12,10 @@ void hdt_seeds(uint64_t *first, uint64_t *count);
 
 /* Begins a frame in graph and declares pass_count passes. */
 void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count);
-/* The same with only what devices can do with images, and with all formats of .fgt; with host
- * passes or without. */
-void hdt_random_executable_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count, bool host_passes);
+/* The same with only what devices can do with images, and with all formats of .fgt. The second
+ * has no host passes. */
+void hdt_random_executable_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count);
+void hdt_random_hostless_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count);
 
 /* The same with shapes among them: diamonds, and now and then one resource that hundreds of passes read. A few passes
  * more. */
