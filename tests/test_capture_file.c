@@ -114,6 +114,8 @@ Test(capture_file, semaphores)
            HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", COPY)) "," SYNCED("1", SYNC("0", "1", ALL), READ("0"), "") TAIL);
     expect("never signalled", "wait: vkQueueSubmit2 (submit 0, queue 1, frame 0) waits for value 2 of semaphore 0",
            HEAD SYNCED("1", SYNC("0", "2", ALL), WRITE("0"), "") TAIL);
+    expect("a value that does not rise", "wait: vkQueueSubmit2 (submit 1, queue 0, frame 0) signals value 1 of semaphore 0, which is at 1",
+           HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) "," SYNCED("0", "", WRITE("1"), SYNC("0", "1", ALL)) TAIL);
     expect("a circle", "wait: deadlock",
            HEAD SYNCED("0", SYNC("1", "1", ALL), WRITE("0"), SYNC("0", "1", ALL)) ","
                SYNCED("1", SYNC("0", "1", ALL), WRITE("1"), SYNC("1", "1", ALL)) TAIL);

@@ -95,11 +95,13 @@ static void make_resources(void)
     cr_assert_eq(e.vkBindImageMemory2(e.device, 1, &place), VK_SUCCESS);
 }
 
+static bool by_time; /* of the capture that is opened next */
+
 static void open_engine(void)
 {
     memset(&e, 0, sizeof(e));
     hdt_vk_keep_libraries();
-    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.allocator = hdt_limited_allocator(&e.limited)}), HD_OK);
+    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.allocator = hdt_limited_allocator(&e.limited), .order_by_time = by_time}), HD_OK);
     cr_assert_eq(hd_capture_open(NULL), HD_INVALID_ARGUMENT, "one at a time");
     static const hd_queue_kind one[] = {HD_QUEUE_GFX};
     hd_result result = hd_vk_create(&(hd_vk_desc){.get_instance_proc = hd_capture_get_instance_proc,
@@ -236,7 +238,7 @@ Test(capture_own, barriers)
     one_submit(false);
 }
 
-typedef enum between { NOTHING, FENCE, POLLED, QUEUE_IDLE, DEVICE_IDLE, SEMAPHORE, OTHER_THREAD } between;
+typedef enum between { NOTHING, FENCE, POLLED, QUEUE_IDLE, DEVICE_IDLE, SEMAPHORE, OTHER_THREAD, OTHER_THREAD_BY_TIME } between;
 
 static void *idle(void *user)
 {
@@ -247,6 +249,7 @@ static void *idle(void *user)
 
 static void two_submits(between how)
 {
+    by_time = how == OTHER_THREAD_BY_TIME;
     open_engine();
     begin(e.first);
     fill(e.first);
@@ -260,7 +263,7 @@ static void two_submits(between how)
         e.vkQueueWaitIdle(e.queue);
     if (how == DEVICE_IDLE)
         e.vkDeviceWaitIdle(e.device);
-    if (how == OTHER_THREAD && pthread_create(&thread, NULL, idle, NULL) == 0)
+    if (how >= OTHER_THREAD && pthread_create(&thread, NULL, idle, NULL) == 0)
         pthread_join(thread, NULL);
     begin(e.second);
     copy(e.second);
@@ -270,7 +273,7 @@ static void two_submits(between how)
 
 Test(capture_own, submits)
 {
-    for (int how = NOTHING; how <= OTHER_THREAD; how++)
+    for (int how = NOTHING; how <= OTHER_THREAD_BY_TIME; how++)
         two_submits((between)how);
 }
 

@@ -215,6 +215,34 @@ static void resolve_binary(build *b, uint32_t wait, uint32_t sync)
     }
 }
 
+/* Values that a queue signals rise; a value that stands is not signalled again. */
+static hd_result check_signals(build *b)
+{
+    hdi_cverify *c = b->c;
+    const hd_stream *s = c->s;
+    size_t cells = (size_t)s->semaphore_count * s->queue_count;
+    uint64_t *last = HDI_ARENA_ARRAY(&c->v.arena, uint64_t, cells);
+    if (!last)
+        return HD_OUT_OF_MEMORY;
+    for (size_t i = 0; i < cells; i++)
+        last[i] = s->semaphores[i / s->queue_count].initial;
+    for (uint32_t x = 0; x < s->submit_count; x++) {
+        const hd_stream_submit *submit = &s->submits[x];
+        for (uint32_t g = submit->signal_begin; g < submit->signal_begin + submit->signal_count; g++) {
+            uint32_t semaphore = s->syncs[g].semaphore;
+            if (semaphore == HD_NONE || s->semaphores[semaphore].binary)
+                continue;
+            uint64_t *before = &last[(size_t)semaphore * s->queue_count + submit->queue];
+            if (s->syncs[g].value <= *before)
+                hdi_cverify_fail(c, "wait: %s (submit %u, queue %u, frame %u) signals value %llu of semaphore %u, which is at %llu",
+                                 s->strings[submit->name], x, submit->queue, submit->frame,
+                                 (unsigned long long)s->syncs[g].value, semaphore, (unsigned long long)*before);
+            *before = s->syncs[g].value;
+        }
+    }
+    return HD_OK;
+}
+
 static void resolve_waits(build *b)
 {
     hdi_cverify *c = b->c;
@@ -424,6 +452,9 @@ hd_result hdi_cverify_build(hdi_cverify *c)
         return result;
     for (uint32_t x = 0; x < c->s->submit_count; x++)
         add_one(&b, x);
+    result = check_signals(&b);
+    if (result != HD_OK)
+        return result;
     resolve_waits(&b);
     c->v.p = (hd_plan_view){.queue_count = c->s->queue_count,
                             .submit_count = b.submit_count,

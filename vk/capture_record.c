@@ -17,7 +17,9 @@
     X(vkCmdEndDebugUtilsLabelEXT)                                                                                      \
     X(vkCmdBeginRenderPass)                                                                                            \
     X(vkCmdBeginRenderPass2)                                                                                           \
-    X(vkCmdWaitEvents)
+    X(vkCmdWaitEvents)                                                                                                \
+    X(vkCmdTraceRaysKHR)                                                                                              \
+    X(vkCmdBuildAccelerationStructuresKHR)
 HOOKS(HDI_CAP_NEXT)
 
 /* ---- parts ---- */
@@ -459,6 +461,24 @@ static void VKAPI_PTR hook_vkCmdWaitEvents(VkCommandBuffer commands, uint32_t co
     unseen(commands);
     NEXT(vkCmdWaitEvents)
     (commands, count, events, src, dst, memory_count, memory, buffer_count, buffers, image_count, images);
+}
+
+static void VKAPI_PTR hook_vkCmdTraceRaysKHR(VkCommandBuffer commands, const VkStridedDeviceAddressRegionKHR *raygen,
+                                             const VkStridedDeviceAddressRegionKHR *miss,
+                                             const VkStridedDeviceAddressRegionKHR *hit,
+                                             const VkStridedDeviceAddressRegionKHR *callable, uint32_t width,
+                                             uint32_t height, uint32_t depth)
+{
+    unseen(commands);
+    NEXT(vkCmdTraceRaysKHR)(commands, raygen, miss, hit, callable, width, height, depth);
+}
+
+static void VKAPI_PTR hook_vkCmdBuildAccelerationStructuresKHR(
+    VkCommandBuffer commands, uint32_t count, const VkAccelerationStructureBuildGeometryInfoKHR *infos,
+    const VkAccelerationStructureBuildRangeInfoKHR *const *ranges)
+{
+    unseen(commands);
+    NEXT(vkCmdBuildAccelerationStructuresKHR)(commands, count, infos, ranges);
 }
 
 /* ---- by the engine itself ---- */

@@ -18,7 +18,8 @@
     X(vkQueueWaitIdle)                                                                                                 \
     X(vkDeviceWaitIdle)                                                                                                \
     X(vkQueuePresentKHR)                                                                                               \
-    X(vkAcquireNextImageKHR)
+    X(vkAcquireNextImageKHR)                                                                                          \
+    X(vkAcquireNextImage2KHR)
 HOOKS(HDI_CAP_NEXT)
 
 #define ALL VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT
@@ -474,13 +475,11 @@ static VkResult VKAPI_PTR hook_vkQueuePresentKHR(VkQueue queue, const VkPresentI
 }
 
 /* Signalled from outside: as by the host. */
-static VkResult VKAPI_PTR hook_vkAcquireNextImageKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t timeout,
-                                                     VkSemaphore semaphore, VkFence fence, uint32_t *index)
+static void acquired(VkResult result, const char *name, VkSemaphore semaphore, VkFence fence)
 {
-    VkResult result = NEXT(vkAcquireNextImageKHR)(device, swapchain, timeout, semaphore, fence, index);
     hdi_cap_lock();
     if (result >= VK_SUCCESS && result != VK_TIMEOUT && result != VK_NOT_READY) {
-        if (open_host("vkAcquireNextImageKHR")) {
+        if (open_host(name)) {
             add_sync(semaphore_of(semaphore), 0, ALL, true);
             signal_fence(fence);
         } else if (semaphore) {
@@ -488,6 +487,21 @@ static VkResult VKAPI_PTR hook_vkAcquireNextImageKHR(VkDevice device, VkSwapchai
         }
     }
     hdi_cap_unlock();
+}
+
+static VkResult VKAPI_PTR hook_vkAcquireNextImageKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t timeout,
+                                                     VkSemaphore semaphore, VkFence fence, uint32_t *index)
+{
+    VkResult result = NEXT(vkAcquireNextImageKHR)(device, swapchain, timeout, semaphore, fence, index);
+    acquired(result, "vkAcquireNextImageKHR", semaphore, fence);
+    return result;
+}
+
+static VkResult VKAPI_PTR hook_vkAcquireNextImage2KHR(VkDevice device, const VkAcquireNextImageInfoKHR *info,
+                                                      uint32_t *index)
+{
+    VkResult result = NEXT(vkAcquireNextImage2KHR)(device, info, index);
+    acquired(result, "vkAcquireNextImage2KHR", info->semaphore, info->fence);
     return result;
 }
 
