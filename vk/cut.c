@@ -153,9 +153,15 @@ static void cut_submit(cutter *c, uint32_t s)
     uint32_t scope = c->target > 0.0f ? hdi_vk_scope_from(c->frame, at) : 0;
     float whole = 0.0f; /* cost of the batch, strands included */
     bool passes = false;
+    uint32_t synced = hdi_vk_synced_command(c->frame, s); /* a submit of its own begins there */
+    if (synced != HD_NONE && c->target == 0.0f)
+        close_batch(c, &batch, synced);
     while (at < end && c->target > 0.0f) {
         unit u = unit_at(c, at, &scope);
-        if (u.pass && passes && (u.apart != (c->strand_count > batch.strand_begin) || whole + u.cost > c->target)) {
+        if (at == synced) {
+            close_batch(c, &batch, at);
+            whole = 0.0f;
+        } else if (u.pass && passes && (u.apart != (c->strand_count > batch.strand_begin) || whole + u.cost > c->target)) {
             close_batch(c, &batch, at);
             whole = 0.0f;
         }

@@ -318,14 +318,16 @@ static hd_result place_syncs(joining *j)
     for (uint32_t i = 0; i < vk->sync_count; i++) {
         hdi_vk_sync *sync = &vk->syncs[i];
         uint32_t res = hd_graph_resource_index(frame->graph, sync->import);
-        sync->wait_submit = sync->signal_submit = HD_NONE;
+        sync->wait_submit = sync->signal_submit = sync->wait_command = HD_NONE;
         if (res == HD_NONE || sync->graph != frame->graph)
             continue; /* of another graph's frame, or of one that never was executed */
         uint32_t index = frame->plan_index[res];
         for (uint32_t q = 0; index != HDI_NONE && q < vk->queue_count; q++) {
             const hdi_vk_touch *t = &frame->kept->touches[(size_t)index * j->queues + q];
-            if (t->command && (sync->wait_submit == HD_NONE || t->submit < sync->wait_submit))
+            if (t->command && (sync->wait_submit == HD_NONE || t->submit < sync->wait_submit)) {
                 sync->wait_submit = t->submit;
+                sync->wait_command = t->command - 1;
+            }
             if (t->command && (sync->signal_submit == HD_NONE || t->last_submit > sync->signal_submit))
                 sync->signal_submit = t->last_submit;
         }

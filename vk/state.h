@@ -155,6 +155,7 @@ typedef struct hdi_vk_sync {
     hd_resource import;
     hd_vk_sync sync;
     uint32_t wait_submit, signal_submit;
+    uint32_t wait_command; /* first of the plan that must come behind the wait; HD_NONE: all of wait_submit */
     struct hdi_vk_told *told; /* of a swapchain, which waits only where the frame uses the image; null: the engine's */
 } hdi_vk_sync;
 
@@ -717,6 +718,9 @@ hd_result hdi_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource impor
                              hdi_vk_told *told);
 /* Those of a graph's frame, which was executed or failed, or those that tell told; the other one is null. */
 void hdi_vk_drop_syncs(hd_vk *vk, const hd_graph *graph, const hdi_vk_told *told);
+/* First command of a plan's submit that waits for such a semaphore; what stands before it need not. HD_NONE: none, or the
+ * submit begins with it. */
+uint32_t hdi_vk_synced_command(const hdi_vk_frame *frame, uint32_t submit);
 /* The frame was handed over. */
 void hdi_vk_tell_syncs(const hdi_vk_frame *frame);
 

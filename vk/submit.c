@@ -131,11 +131,6 @@ static uint32_t gather_waits(const hdi_vk_frame *frame, uint32_t s, VkSemaphoreS
     bool all = vk->fresh[q] && frame->ends.first[q] == s;
     if (all)
         count = hdi_vk_base_waits(vk, out);
-    for (uint32_t i = 0; i < vk->sync_count; i++) {
-        const hdi_vk_sync *sync = &vk->syncs[i];
-        if (sync->wait_submit == s && sync->sync.wait)
-            out[count++] = all_commands(sync->sync.wait, sync->sync.wait_value);
-    }
     const uint64_t *joined = &frame->join_values[(size_t)s * (vk->queue_count + 1)];
     for (uint32_t p = 0; p <= vk->queue_count && !all; p++) {
         if (joined[p] != 0)
@@ -150,6 +145,19 @@ static uint32_t gather_waits(const hdi_vk_frame *frame, uint32_t s, VkSemaphoreS
             .value = queue->base + wait->value,
             .stageMask = wait->stages,
         };
+    }
+    return count;
+}
+
+/* Semaphores of engines and swapchains. */
+static uint32_t gather_syncs(const hdi_vk_frame *frame, uint32_t s, VkSemaphoreSubmitInfo *out)
+{
+    const hd_vk *vk = frame->vk;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        const hdi_vk_sync *sync = &vk->syncs[i];
+        if (sync->wait_submit == s && sync->sync.wait)
+            out[count++] = all_commands(sync->sync.wait, sync->sync.wait_value);
     }
     return count;
 }
@@ -227,18 +235,60 @@ static hd_result copy_host_submits(const hdi_vk_frame *frame)
 /* ---- GPU ---- */
 
 typedef struct gpu_submits {
-    VkSubmitInfo2 *infos; /* by plan submit; those of the host are empty */
+    VkSubmitInfo2 *infos;
+    uint32_t *info_begin; /* by plan submit; those of the host have none, some two */
     VkSemaphoreSubmitInfo *waits, *signals;
     uint64_t *values; /* by plan submit: of the queue's own timeline; 0: none */
     VkCommandBufferSubmitInfo *buffers;
 } gpu_submits;
 
+/* The plan's submit as it stands, or in two where some of its commands need not wait for the semaphores of an engine or
+ * a swapchain: an earlier submit's waits hold back the later one too, and its signals come last. */
+static uint32_t split(const hdi_vk_frame *frame, uint32_t s, VkSubmitInfo2 *infos, VkSemaphoreSubmitInfo *synced,
+                      uint32_t synced_count)
+{
+    uint32_t command = hdi_vk_synced_command(frame, s), begin = frame->submit_batch_begin[s], at = begin;
+    while (command != HD_NONE && at < frame->submit_batch_begin[s + 1] && frame->batches[at].command_begin < command)
+        at++;
+    if (at == begin || at == frame->submit_batch_begin[s + 1]) {
+        infos[0].waitSemaphoreInfoCount += synced_count; /* they lie behind the others */
+        return 1;
+    }
+    infos[1] = infos[0];
+    infos[0].commandBufferInfoCount = at - begin;
+    infos[0].signalSemaphoreInfoCount = 0;
+    infos[1].commandBufferInfoCount -= at - begin;
+    infos[1].pCommandBufferInfos += at - begin;
+    infos[1].waitSemaphoreInfoCount = synced_count;
+    infos[1].pWaitSemaphoreInfos = synced;
+    return 2;
+}
+
+static uint32_t gather_signals(const hdi_vk_frame *frame, uint32_t s, uint64_t value, VkSemaphoreSubmitInfo *signals)
+{
+    const hd_vk *vk = frame->vk;
+    uint32_t q = frame->queue_of[frame->plan.submits[s].queue], count = 0;
+    if (value) { /* a frame's end must cover everything, whatever stages the plan's own waits asked for */
+        signals[count] = all_commands(vk->queues[q].timeline, value);
+        if (frame->ends.last[q] != s)
+            signals[count].stageMask = frame->plan.submits[s].signal_stages;
+        count++;
+    }
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        const hdi_vk_sync *sync = &vk->syncs[i];
+        if (sync->signal_submit == s && sync->sync.signal)
+            signals[count++] = all_commands(sync->sync.signal, sync->sync.signal_value);
+    }
+    return count;
+}
+
 static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
 {
     hdi_arena *arena = &frame->slot->arena;
-    uint32_t queues = frame->vk->queue_count + 1, submit_count = frame->plan.submit_count;
-    out->infos = HDI_ARENA_ZEROED(arena, VkSubmitInfo2, submit_count);
+    uint32_t queues = frame->vk->queue_count + 1, submit_count = frame->plan.submit_count, info = 0;
     uint32_t sync_count = frame->vk->sync_count;
+    out->infos = HDI_ARENA_ARRAY(arena, VkSubmitInfo2, (size_t)submit_count + sync_count);
+    out->info_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)submit_count + 1);
     out->signals = HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)submit_count + sync_count);
     out->values = HDI_ARENA_ZEROED(arena, uint64_t, submit_count);
     out->waits = HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo,
@@ -252,24 +302,14 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
         out->buffers[b].commandBuffer = frame->batches[b].made.commands;
     }
     for (uint32_t s = 0; s < submit_count; s++) {
-        uint32_t q = frame->queue_of[frame->plan.submits[s].queue];
-        if (q == frame->vk->queue_count)
+        out->info_begin[s] = info;
+        if (frame->queue_of[frame->plan.submits[s].queue] == frame->vk->queue_count)
             continue;
-        uint64_t value = out->values[s] = signal_value(frame, s);
-        uint32_t signal_count = 0;
-        if (value) { /* a frame's end must cover everything, whatever stages the plan's own waits asked for */
-            signals[signal_count] = all_commands(frame->vk->queues[q].timeline, value);
-            if (frame->ends.last[q] != s)
-                signals[signal_count].stageMask = frame->plan.submits[s].signal_stages;
-            signal_count++;
-        }
-        for (uint32_t i = 0; i < sync_count; i++) {
-            const hdi_vk_sync *sync = &frame->vk->syncs[i];
-            if (sync->signal_submit == s && sync->sync.signal)
-                signals[signal_count++] = all_commands(sync->sync.signal, sync->sync.signal_value);
-        }
+        out->values[s] = signal_value(frame, s);
         uint32_t wait_count = gather_waits(frame, s, waits), begin = frame->submit_batch_begin[s];
-        out->infos[s] = (VkSubmitInfo2){
+        uint32_t synced_count = gather_syncs(frame, s, waits + wait_count);
+        uint32_t signal_count = gather_signals(frame, s, out->values[s], signals);
+        out->infos[info] = (VkSubmitInfo2){
             .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
             .waitSemaphoreInfoCount = wait_count,
             .pWaitSemaphoreInfos = waits,
@@ -278,9 +318,11 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
             .signalSemaphoreInfoCount = signal_count,
             .pSignalSemaphoreInfos = signals,
         };
-        waits += wait_count;
+        info += synced_count ? split(frame, s, &out->infos[info], waits + wait_count, synced_count) : 1;
+        waits += wait_count + synced_count;
         signals += signal_count;
     }
+    out->info_begin[submit_count] = info;
     return HD_OK;
 }
 
@@ -297,7 +339,9 @@ static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits, bool
         if (q != vk->queue_count) {
             uint64_t start = vk->times ? hdi_clock_ns() : 0;
             hd_result result = hdi_vk_result(
-                vk, vk->fn.vkQueueSubmit2(vk->queues[q].desc.queue, count, &submits->infos[s], VK_NULL_HANDLE),
+                vk,
+                vk->fn.vkQueueSubmit2(vk->queues[q].desc.queue, submits->info_begin[s + count] - submits->info_begin[s],
+                                      &submits->infos[submits->info_begin[s]], VK_NULL_HANDLE),
                 "vkQueueSubmit2");
             if (result != HD_OK)
                 return result;

@@ -27,6 +27,20 @@ hd_result hd_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import
     return vk && graph && sync ? hdi_vk_sync_import(vk, graph, import, sync, NULL) : HD_INVALID_ARGUMENT;
 }
 
+uint32_t hdi_vk_synced_command(const hdi_vk_frame *frame, uint32_t submit)
+{
+    const hd_vk *vk = frame->vk;
+    uint32_t first = HD_NONE, begin = frame->plan.submits[submit].command_begin;
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        const hdi_vk_sync *sync = &vk->syncs[i];
+        if (sync->wait_submit != submit || !sync->sync.wait)
+            continue;
+        uint32_t command = sync->wait_command == HD_NONE ? begin : sync->wait_command;
+        first = command < first ? command : first;
+    }
+    return first == begin ? HD_NONE : first;
+}
+
 void hdi_vk_tell_syncs(const hdi_vk_frame *frame)
 {
     const hd_vk *vk = frame->vk;

@@ -154,6 +154,7 @@ static VkResult VKAPI_PTR hook_vkQueueSubmit2(VkQueue queue, uint32_t count, con
                                               VkFence fence)
 {
     atomic_fetch_add(&hdt_vk_hooks.submits, 1);
+    atomic_fetch_add(&hdt_vk_hooks.batches, count);
     unsigned left = atomic_load(&hdt_vk_hooks.fail_submit);
     if (left == 1)
         return hdt_vk_hooks.failure;
