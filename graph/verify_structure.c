@@ -166,6 +166,9 @@ static void check_event(hdi_verify *v, uint32_t s, uint32_t c, uint32_t *set_of)
 {
     const hd_plan_command *command = &v->p.commands[c];
     uint32_t end = v->p.submits[s].command_begin + v->p.submits[s].command_count;
+    if (v->p.queues[v->p.submits[s].queue].kind == HD_QUEUE_TRANSFER)
+        hdi_verify_fail(v, HD_RULE_EVENT, "event: submit %u uses event %u on a transfer queue, which has none", s,
+                        command->event);
     if (command->kind == HD_COMMAND_SET) {
         for (uint32_t t = s, from = c + 1; t < v->p.submit_count; t++) {
             if (v->p.submits[t].queue == v->p.submits[s].queue)

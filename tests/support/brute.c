@@ -262,7 +262,8 @@ static void walk(hdt_plain *b)
         for (uint32_t i = 0; i < b->p.submits[s].command_count; i++) {
             uint32_t c = b->p.submits[s].command_begin + i;
             const hd_plan_command *command = &b->p.commands[c];
-            uint32_t count = command->kind == HD_COMMAND_PASS ? 0 : b->p.batches[command->index].barrier_count;
+            bool nothing = command->kind == HD_COMMAND_PASS || command->kind == HD_COMMAND_SET;
+            uint32_t count = nothing ? 0 : b->p.batches[command->index].barrier_count;
             for (uint32_t n = b->first_node[c]; n < b->first_node[c] + count; n++)
                 for (uint32_t cell = 0; cell < b->c.count && b->nodes[n].b->resource != HD_NONE; cell++)
                     if (b->c.cell[cell].res == b->nodes[n].b->resource && hdt_plain_covers(b, n, cell))

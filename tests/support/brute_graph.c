@@ -61,7 +61,7 @@ static bool is_edge(const hdt_plain *b, uint32_t x, uint32_t y)
     const hdt_node *m = &b->nodes[x], *n = &b->nodes[y];
     if (m->kind == SIGNAL)
         return n->kind == WAIT && n->signal == x;
-    if (m->queue != n->queue || m->at >= n->at || n->kind == WAIT)
+    if (m->queue != n->queue || m->out >= n->at || n->kind == WAIT)
         return false;
     if (m->kind == BARRIER && n->kind == BARRIER && m->command == n->command)
         return false;
@@ -119,7 +119,7 @@ static bool leaves_by(const hdt_plain *b, uint32_t use, uint64_t stage, uint32_t
 static bool enters_by(const hdt_plain *b, uint32_t n, uint32_t use, uint64_t stage)
 {
     const hdt_node *x = &b->nodes[n];
-    return x->kind != SIGNAL && x->queue == queue_of(b, use) && x->at < at_of(b, use) && (x->dst & stage);
+    return x->kind != SIGNAL && x->queue == queue_of(b, use) && x->out < at_of(b, use) && (x->dst & stage);
 }
 
 bool hdt_plain_covers(const hdt_plain *b, uint32_t n, uint32_t cell)
@@ -272,7 +272,7 @@ void hdt_plain_two_nodes(hdt_plain *b, uint32_t m, uint32_t n)
 static hdt_node *add_node(hdt_plain *b, uint32_t kind, uint32_t queue, uint32_t at)
 {
     hdt_node *n = &b->nodes[b->node_count++];
-    *n = (hdt_node){.kind = kind, .queue = queue, .at = at, .command = HDT_NOBODY, .signal = HDT_NOBODY};
+    *n = (hdt_node){.kind = kind, .queue = queue, .at = at, .out = at, .command = HDT_NOBODY, .signal = HDT_NOBODY};
     return n;
 }
 
@@ -307,6 +307,22 @@ static void add_semaphore(hdt_plain *b, uint32_t kind, uint32_t queue, uint32_t 
         *(kind == SIGNAL ? &n->src : &n->dst) = HOST;
 }
 
+/* The nodes of the event that command c waits for: set last on its queue, and not waited for yet. */
+static uint32_t second_half(const hdt_plain *b, uint32_t queue, uint32_t c)
+{
+    const hd_plan_command *wait = &b->p.commands[c];
+    uint32_t found = 0;
+    for (uint32_t n = 0; n < b->node_count; n++) {
+        const hdt_node *x = &b->nodes[n];
+        const hd_plan_command *set = x->kind == BARRIER ? &b->p.commands[x->command] : NULL;
+        if (set && set->kind == HD_COMMAND_SET && x->queue == queue && set->event == wait->event &&
+            set->index == wait->index && x->out == x->at)
+            return b->first_node[x->command];
+        found = n;
+    }
+    return found;
+}
+
 /* False: a wait names no earlier submit. */
 static bool add_submit(hdt_plain *b, uint32_t s, uint32_t *at)
 {
@@ -332,8 +348,12 @@ static bool add_submit(hdt_plain *b, uint32_t s, uint32_t *at)
             b->pass_at[command->index] = *at;
             continue;
         }
-        b->first_node[c] = b->node_count;
         const hd_plan_batch *batch = &b->p.batches[command->index];
+        b->first_node[c] = command->kind == HD_COMMAND_WAIT ? second_half(b, x->queue, c) : b->node_count;
+        for (uint32_t i = 0; i < batch->barrier_count && command->kind == HD_COMMAND_WAIT; i++)
+            b->nodes[b->first_node[c] + i].out = *at;
+        if (command->kind == HD_COMMAND_WAIT)
+            continue;
         for (uint32_t i = 0; i < batch->barrier_count; i++)
             add_barrier(b, x->queue, *at, c, &b->p.barriers[batch->barrier_begin + i]);
     }

@@ -12,7 +12,8 @@ typedef struct hdt_node {
     const hd_plan_barrier *b; /* null: a semaphore */
     uint64_t src, dst;        /* execution scopes: Src and Dst of the masks */
     uint64_t src_near, dst_near;
-    uint32_t queue, at, command, signal; /* signal: of a wait */
+    uint32_t queue, command, signal; /* signal: of a wait */
+    uint32_t at, out;                /* where it gathers and where it spreads: apart where an event splits a barrier */
     enum { BARRIER, WAIT, SIGNAL } kind;
     bool moves, whole; /* a transition, release or acquire; a semaphore of ALL_COMMANDS */
     bool release, acquire;
