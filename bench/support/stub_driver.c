@@ -1,5 +1,6 @@
 #include "stub_driver.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -413,13 +414,18 @@ static VKAPI_ATTR VkResult VKAPI_CALL vk_GetQueryPoolResults(VkDevice device, Vk
 
 /* ---- queues ---- */
 
+/* The host thread waits for semaphores beside the thread that submits. */
+static pthread_mutex_t event_lock = PTHREAD_MUTEX_INITIALIZER;
+
 static void submit_event(hdb_event event, uint32_t queue)
 {
     hdb_stub *stub = &hdb_stub_state;
+    pthread_mutex_lock(&event_lock);
     stub->events = grow(stub->events, &stub->event_capacity, stub->event_count + 1, sizeof(*stub->events));
     event.queue = queue;
     event.frame = stub->frame;
     stub->events[stub->event_count++] = event;
+    pthread_mutex_unlock(&event_lock);
 }
 
 static void capture(uint32_t queue, const VkSubmitInfo2 *submit)
