@@ -5,6 +5,7 @@
 #include "checked.h"
 #include "limited.h"
 #include "measure.h"
+#include "random.h"
 #include "state.h"
 #include "stub_driver.h"
 #include "vk_fixture.h"
@@ -20,13 +21,26 @@ typedef struct bench {
     hd_graph *graph;
 } bench;
 
-static void open_bench(bench *b, uint32_t queues, hd_allocator allocator)
+/* How frames follow one another. */
+typedef struct way {
+    uint32_t queues, frames_in_flight, memory_copies;
+    uint64_t seed;
+} way;
+
+static void open_way(bench *b, const way *w, hd_allocator allocator)
 {
-    hd_vk_desc desc = hdb_stub_desc(queues);
+    hd_vk_desc desc = hdb_stub_desc(w->queues);
+    desc.frames_in_flight = w->frames_in_flight;
+    desc.memory_copies = w->memory_copies;
     desc.log = hdt_log();
     desc.allocator = allocator;
     cr_assert_eq(hd_vk_create(&desc, &b->vk), HD_OK);
     cr_assert_eq(hd_graph_create(&(hd_graph_desc){.plans = 16}, &b->graph), HD_OK);
+}
+
+static void open_bench(bench *b, uint32_t queues, hd_allocator allocator)
+{
+    open_way(b, &(way){.queues = queues}, allocator);
 }
 
 static void close_bench(bench *b)
@@ -157,12 +171,34 @@ static void nothing(hd_recorder *recorder, void *user)
     (void)user;
 }
 
-/* What the driver got of the frames of a schedule of workloads: digits name the workload of each frame. Without keep
+/* Plans of several kinds that hand on the same two histories, in the same places. */
+static void declare_histories(hd_graph *g, uint32_t kind)
+{
+    hd_graph_begin(g);
+    for (uint32_t i = 0; i < 2; i++) {
+        hd_resource of = hd_graph_buffer(g, &(hd_buffer_desc){.name = "of", .bytes = 4096 << i});
+        hd_resource history = hd_graph_history(g, of);
+        hd_graph_pass(
+            g, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                               .uses = HD_USES({history, HD_STORAGE_READ_COMPUTE}, {of, HD_STORAGE_WRITE_COMPUTE})});
+        if (i) /* the writer and the reader of what is handed on are on two queues */
+            hd_graph_pass(
+                g, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .root = true, .uses = HD_USES({of, HD_TRANSFER_SRC})});
+    }
+    hd_resource last = hd_graph_buffer(g, &(hd_buffer_desc){.bytes = 256});
+    hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .root = true, .uses = HD_USES({last, HD_TRANSFER_DST})});
+    for (uint32_t i = 0; i < kind; i++)
+        hd_graph_pass(g, &(hd_pass_desc){
+                             .type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({last, HD_STORAGE_READ_COMPUTE})});
+}
+
+/* What the driver got of the frames of a schedule: digits name the workload of each frame, letters from h on plans with
+ * histories. Without keep
  * nothing is kept, and each frame begins from the plan alone. */
-static void run(const char *schedule, uint32_t queues, bool keep, hdb_event **events, uint32_t *count)
+static void run(const char *schedule, const way *w, bool keep, hdb_event **events, uint32_t *count)
 {
     bench b;
-    open_bench(&b, queues, (hd_allocator){0});
+    open_way(&b, w, (hd_allocator){0});
     hdb_workload *workloads[HDB_FAMILY_COUNT];
     for (uint32_t i = 0; i < HDB_FAMILY_COUNT; i++) {
         workloads[i] = hdb_workload_make(i, 60, 7, true);
@@ -177,7 +213,10 @@ static void run(const char *schedule, uint32_t queues, bool keep, hdb_event **ev
             memset(b.vk->seen, 0, sizeof(b.vk->seen));
         }
         hdb_stub_state.frame = f;
-        hdb_workload_declare(workloads[schedule[f] - '0'], b.graph);
+        if (schedule[f] >= 'h')
+            declare_histories(b.graph, (uint32_t)(schedule[f] - 'h'));
+        else
+            hdb_workload_declare(workloads[schedule[f] - '0'], b.graph);
         cr_assert_eq(hd_vk_compile(b.vk, b.graph, NULL, &plan), HD_OK);
         execute(&b, plan);
     }
@@ -209,18 +248,20 @@ static bool same_event(const hdb_event *a, const hdb_event *b, uint64_t apart)
            a->mip_count == moved.mip_count;
 }
 
-static void compare(const char *schedule, uint32_t queues)
+static void compare(const char *schedule, const way *w)
 {
     hdb_event *a, *b;
     uint32_t a_count, b_count;
-    run(schedule, queues, true, &a, &a_count);
-    run(schedule, queues, false, &b, &b_count);
-    cr_expect_eq(a_count, b_count, "%s, %u queues: %u and %u events", schedule, queues, a_count, b_count);
+    run(schedule, w, true, &a, &a_count);
+    run(schedule, w, false, &b, &b_count);
+    cr_expect_eq(a_count, b_count, "%s, %u queues: %u and %u events", schedule, w->queues, a_count, b_count);
     uint64_t apart = 0;
     for (uint32_t i = 0; i < a_count && i < b_count && !apart; i++)
         apart = a[i].object ? b[i].object - a[i].object : 0; /* of imports 0 */
     for (uint32_t i = 0; i < a_count && i < b_count; i++)
-        cr_assert(same_event(&a[i], &b[i], apart), "%s, %u queues: event %u of frame %u differs", schedule, queues, i,
+        cr_assert(same_event(&a[i], &b[i], apart),
+                  "HEDDLE_SEED=%llu: %s, %u queues, %u frames in flight, %u copies: event %u of frame %u differs",
+                  (unsigned long long)w->seed, schedule, w->queues, w->frames_in_flight, w->memory_copies, i,
                   a[i].frame);
     free(a);
     free(b);
@@ -228,14 +269,43 @@ static void compare(const char *schedule, uint32_t queues)
 
 Test(vk_kept, same_stream, .timeout = 60)
 {
-    static const char *const schedules[] = {"000000000000",          "111111111111",
-                                            "222222222222",          "333333333333",
-                                            "444444444444",          "555555555555",
-                                            "010101010101",          "0000000000111111111100000",
-                                            "000000000050000000000", "55555555550555555555555",
-                                            "012345012345012345",    "5555555555444444444455555555555"};
+    static const char *const schedules[] = {"000000000000",
+                                            "111111111111",
+                                            "222222222222",
+                                            "333333333333",
+                                            "444444444444",
+                                            "555555555555",
+                                            "010101010101",
+                                            "0000000000111111111100000",
+                                            "000000000050000000000",
+                                            "55555555550555555555555",
+                                            "012345012345012345",
+                                            "5555555555444444444455555555555",
+                                            "hhhhhhhhhhhhh",
+                                            "hhhhhhhhhihhh",
+                                            "hhhhhhhhhhiiiiiiiiiiiihjhihhhhhhhhhhhh"};
     for (uint32_t i = 0; i < sizeof(schedules) / sizeof(schedules[0]); i++) {
-        compare(schedules[i], 1);
-        compare(schedules[i], 3);
+        compare(schedules[i], &(way){.queues = 1});
+        compare(schedules[i], &(way){.queues = 3});
+    }
+}
+
+/* Plans that come in runs of any length, so that frames repeat and stop repeating. HEDDLE_SEED replays one. */
+Test(vk_kept, same_stream_of_random_schedules, .timeout = 60)
+{
+    uint64_t seed = hdt_seed();
+    for (uint32_t round = 0; round < (getenv("HEDDLE_SEED") ? 1 : 40); round++) {
+        uint64_t random = seed + round;
+        char schedule[64];
+        uint32_t length = 0;
+        while (length < sizeof(schedule) - 16) {
+            uint32_t kind = hdt_below(&random, HDB_FAMILY_COUNT + 4), frames = 1 + hdt_below(&random, 14);
+            for (uint32_t f = 0; f < frames; f++)
+                schedule[length++] = (char)(kind < HDB_FAMILY_COUNT ? '0' + kind : 'h' + kind % 3);
+        }
+        schedule[length] = 0;
+        uint32_t in_flight = 1 + hdt_below(&random, 4);
+        way w = {hdt_below(&random, 2) ? 3 : 1, in_flight, 1 + hdt_below(&random, in_flight), seed + round};
+        compare(schedule, &w);
     }
 }

@@ -16,6 +16,8 @@ static hd_result prepare(hdi_vk_frame *frame, const hd_plan *plan)
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hd_result result = hdi_vk_keep(frame, plan);
+    if (frame->vk->stale && frame->vk->streak_of != frame->kept)
+        hdi_vk_catch_up(frame->vk);
     if (result == HD_OK)
         result = hdi_vk_realise_heaps(frame);
     if (result == HD_OK)

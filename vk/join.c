@@ -16,15 +16,26 @@
  * tenant, and the plan's own barriers do the rest. Cells live in the arena of their frame's slot: once that comes round
  * again the frame has finished, and its cells mean nothing any more.
  *
- * Where it is not sure it waits for more: stages of different resources meet in one barrier. After a frame that failed half way and
- * after the clears of histories, each queue waits once for all of the others (fresh).
+ * Where it is not sure it waits for more: stages of different resources meet in one barrier. After a frame that failed
+ * half way and after the clears of histories, each queue waits once for all of the others (fresh).
  *
- * Cost: a binary search and a move of spans a resource. */
+ * While one plan is executed again and again, what comes out of that for the memory of its heaps repeats: once all that
+ * still lives was left by that plan, each frame meets what the one before it met, one frame later. Then it is taken
+ * from the last time, and the spans stay as they are; before another plan's frame they are brought up to date. Imports
+ * are joined anew in every frame: an engine may import other ones.
+ *
+ * Cost: a binary search and a move of spans a resource; of a frame that repeats, what it waits for. */
 
 typedef struct joining {
-    hdi_vk_frame *frame;
-    uint32_t queues; /* of the hd_vk, the host's included */
+    hdi_vk_frame *frame; /* null: a frame of before is written down anew */
+    hd_vk *vk;
+    const hdi_vk_kept *kept;
+    hdi_arena *arena;
+    uint64_t number; /* of the frame */
+    uint64_t base[HD_MAX_QUEUES];
+    uint32_t queues;     /* of the hd_vk, the host's included */
     uint32_t join_count; /* in frame->joins */
+    bool shared;         /* before and joins are those of the steady join, and not to be written */
 } joining;
 
 /* ---- where it meets earlier frames ---- */
@@ -34,9 +45,25 @@ static bool lives(const hd_vk *vk, uint64_t frame)
     return frame + vk->slot_count > vk->frame;
 }
 
+/* Copies of the steady join's, to write into; room was made. */
+static void copy_steady(joining *j)
+{
+    const hdi_vk_steady_join *steady = &j->kept->steady;
+    memcpy(j->frame->before_room, steady->before_all, j->frame->plan.command_count * sizeof(*steady->before_all));
+    memcpy(j->frame->joins_room, steady->joins, steady->join_count * sizeof(*steady->joins));
+    memset(j->frame->joins_room + steady->join_count, 0,
+           (j->kept->join_capacity - steady->join_count) * sizeof(*steady->joins));
+    j->frame->before = j->frame->before_room;
+    j->frame->joins = j->frame->joins_room;
+    j->join_count = steady->join_count;
+    j->shared = false;
+}
+
 static void join_command(joining *j, uint32_t command, const hdi_vk_left *left, const hdi_vk_touch *t)
 {
     hdi_vk_frame *frame = j->frame;
+    if (j->shared)
+        copy_steady(j);
     if (frame->before[command] == 0)
         frame->before[command] = ++j->join_count;
     hdi_vk_join *join = &frame->joins[frame->before[command] - 1];
@@ -68,21 +95,19 @@ static void meet(joining *j, const hdi_vk_touch *row, const hdi_vk_cell *cell)
     }
 }
 
-/* What this frame leaves, with room for more that earlier ones left. */
-static hdi_vk_cell *make_cell(joining *j, const hdi_vk_touch *row, uint32_t more)
+/* What the frame leaves, with room for more that earlier ones left. */
+static hdi_vk_cell *make_cell(const joining *j, const hdi_vk_touch *row, uint32_t more)
 {
-    hdi_vk_frame *frame = j->frame;
-    hdi_vk_cell *cell =
-        hdi_arena_alloc(&frame->slot->arena, sizeof(*cell) + (size_t)(j->queues + more) * sizeof(cell->left[0]));
+    hdi_vk_cell *cell = hdi_arena_alloc(j->arena, sizeof(*cell) + (size_t)(j->queues + more) * sizeof(cell->left[0]));
     if (!cell)
         return NULL;
-    *cell = (hdi_vk_cell){.frame = frame->vk->frame};
+    *cell = (hdi_vk_cell){.frame = j->number};
     for (uint32_t q = 0; q < j->queues; q++) {
         const hdi_vk_touch *t = &row[q];
         if (t->command == 0)
             continue;
-        cell->left[cell->left_count++] = (hdi_vk_left){.value = frame->vk->queues[q].base + frame->kept->covered[t->last_submit],
-                                                       .frame = frame->vk->frame,
+        cell->left[cell->left_count++] = (hdi_vk_left){.value = j->base[q] + j->kept->covered[t->last_submit],
+                                                       .frame = j->number,
                                                        .stages = t->last_stages,
                                                        .access = t->last_access,
                                                        .queue = q,
@@ -150,41 +175,45 @@ static hd_result replace_spans(hd_vk *vk, hdi_vk_heap *heap, uint32_t first, con
     return HD_OK;
 }
 
-static bool is_older(const hd_vk *vk, const hdi_vk_span *span)
+static bool is_older(const joining *j, const hdi_vk_span *span)
 {
-    return span->frame != vk->frame && lives(vk, span->frame);
+    return span->frame != j->number && lives(j->vk, span->frame);
 }
 
-static hd_result join_placed(joining *j, uint32_t index)
+/* Writes down what the frame does to bytes of a heap from `begin` on, which hold a resource of the plan. */
+static hd_result join_bytes(joining *j, uint32_t index, hdi_vk_heap *heap, uint64_t begin, uint32_t *guess)
 {
-    hdi_vk_frame *frame = j->frame;
-    hd_vk *vk = frame->vk;
-    const hd_plan_resource *plan = &frame->plan.resources[index];
-    const hdi_vk_object *object = frame->bound[plan->id];
-    hdi_vk_heap *heap = frame->heaps[plan->heap];
-    const hdi_vk_touch *row = &frame->kept->touches[(size_t)index * j->queues];
-    uint32_t pair = frame->decl.res_pair[plan->id];
-    uint64_t bytes = plan->bytes;
-    if (pair != HDI_NONE && frame->plan_index[pair] != HDI_NONE) { /* they may have changed places */
-        uint64_t other = frame->plan.resources[frame->plan_index[pair]].bytes;
-        bytes = other > bytes ? other : bytes;
-    }
-    hdi_vk_span span = {object->offset, object->offset + bytes, vk->frame, NULL};
-    hdi_vk_guess *guess = hdi_vk_guess_of(vk, index);
-    uint32_t first = guess->span = first_span(heap, span.begin, guess->span), more = 0;
+    const hdi_vk_touch *row = &j->kept->touches[(size_t)index * j->queues];
+    hdi_vk_span span = {begin, begin + j->kept->span_bytes[index], j->number, NULL};
+    uint32_t first = *guess = first_span(heap, span.begin, *guess), more = 0;
     for (uint32_t i = first; i < heap->span_count && heap->spans[i].begin < span.end; i++)
-        more += is_older(vk, &heap->spans[i]) ? heap->spans[i].cell->left_count : 0;
+        more += is_older(j, &heap->spans[i]) ? heap->spans[i].cell->left_count : 0;
     hdi_vk_cell *cell = make_cell(j, row, more);
     if (!cell)
         return HD_OUT_OF_MEMORY;
     for (uint32_t i = first; i < heap->span_count && heap->spans[i].begin < span.end; i++) {
-        if (is_older(vk, &heap->spans[i])) {
+        if (!is_older(j, &heap->spans[i]))
+            continue;
+        if (j->frame)
             meet(j, row, heap->spans[i].cell);
-            keep_left(vk, cell, heap->spans[i].cell);
-        }
+        keep_left(j->vk, cell, heap->spans[i].cell);
     }
     span.cell = cell;
-    return replace_spans(vk, heap, first, &span);
+    return replace_spans(j->vk, heap, first, &span);
+}
+
+static hd_result join_placed(joining *j)
+{
+    hdi_vk_frame *frame = j->frame;
+    hd_result result = HD_OK;
+    for (uint32_t i = 0; i < j->kept->order_count && result == HD_OK; i++) {
+        uint32_t index = j->kept->order[i];
+        const hd_plan_resource *plan = &frame->plan.resources[index];
+        if (!(frame->decl.res_flags[plan->id] & HDI_RES_EXTERNAL))
+            result = join_bytes(j, index, frame->heaps[plan->heap], frame->bound[plan->id]->offset,
+                                &hdi_vk_guess_of(j->vk, index)->span);
+    }
+    return result;
 }
 
 /* ---- imports ---- */
@@ -230,7 +259,7 @@ static hd_result join_import(joining *j, uint32_t index)
 {
     hdi_vk_frame *frame = j->frame;
     hd_vk *vk = frame->vk;
-    const hdi_vk_touch *row = &frame->kept->touches[(size_t)index * j->queues];
+    const hdi_vk_touch *row = &j->kept->touches[(size_t)index * j->queues];
     const void *native = frame->decl.res_info[frame->plan.resources[index].id].native;
     hd_result result = grow_imports(vk, 1);
     if (result != HD_OK)
@@ -344,6 +373,109 @@ static hd_result place_syncs(joining *j)
     return HD_OK;
 }
 
+/* ---- frames that repeat ---- */
+
+static void use_heaps(const hdi_vk_frame *frame, bool *same)
+{
+    const hd_vk *vk = frame->vk;
+    hdi_vk_steady_join *steady = &frame->kept->steady;
+    uint32_t heap_count = frame->plan.heap_count, at = (uint32_t)(vk->frame % vk->copy_count) * heap_count;
+    *same = true;
+    for (uint32_t h = 0; h < heap_count; h++) {
+        uint64_t serial = frame->heaps[h] ? frame->heaps[h]->serial : 0;
+        *same &= steady->heap_serials[at + h] == serial;
+        steady->heap_serials[at + h] = serial;
+        steady->heaps[at + h] = frame->heaps[h];
+    }
+}
+
+/* Frames of the plan, in a row and with these heaps, until all that lives is theirs. */
+static uint32_t frames_to_repeat(const hd_vk *vk)
+{
+    return vk->slot_count + 2;
+}
+
+/* Notes how the memory of the heaps was joined. */
+static void note_steady(const joining *j)
+{
+    const hdi_vk_frame *frame = j->frame;
+    hdi_vk_steady_join *steady = &frame->kept->steady;
+    uint32_t waits = 0, count = frame->plan.submit_count * j->queues;
+    memcpy(steady->before_all, frame->before, frame->plan.command_count * sizeof(*frame->before));
+    memcpy(steady->joins, frame->joins, j->join_count * sizeof(*frame->joins));
+    steady->join_count = j->join_count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (frame->join_values[i] == 0)
+            continue;
+        steady->wait_at[waits] = i;
+        steady->wait_back[waits++] = j->base[i % j->queues] - frame->join_values[i];
+    }
+    steady->wait_count = waits;
+    steady->frame = j->number;
+    for (uint32_t i = 0; i < frame->plan.resource_count; i++)
+        steady->offsets[i] = frame->bound[frame->plan.resources[i].id]->offset;
+}
+
+/* The same without barriers that others contain: what a frame without imports records. */
+static void note_dropped(const hdi_vk_frame *frame)
+{
+    memcpy(frame->kept->steady.before_left, frame->before, frame->plan.command_count * sizeof(*frame->before));
+}
+
+static void repeat(joining *j)
+{
+    hdi_vk_frame *frame = j->frame;
+    const hdi_vk_steady_join *steady = &j->kept->steady;
+    frame->before = steady->before_left;
+    frame->joins = steady->joins;
+    j->shared = true;
+    for (uint32_t w = 0; w < steady->wait_count; w++) {
+        uint32_t at = steady->wait_at[w];
+        frame->join_values[at] = j->base[at % j->queues] - steady->wait_back[w];
+    }
+    j->vk->stale++;
+}
+
+/* Writes down what the plan's frame of so many frames ago did. A history and what it is of take turns. */
+static hd_result catch_up(hd_vk *vk, uint32_t age)
+{
+    const hdi_vk_kept *kept = vk->streak_of;
+    const hdi_vk_steady_join *steady = &kept->steady;
+    hd_plan_view plan = hd_plan_read(kept->plan);
+    joining j = {.vk = vk,
+                 .kept = kept,
+                 .arena = &vk->slots[vk->frame % vk->slot_count].arena,
+                 .number = vk->frame - age,
+                 .queues = vk->queue_count + 1};
+    for (uint32_t q = 0; q < j.queues; q++)
+        j.base[q] = vk->queues[q].base - age * kept->ends.end[q];
+    uint32_t copy = (uint32_t)(j.number % vk->copy_count) * plan.heap_count, guess = 0;
+    hd_result result = HD_OK;
+    for (uint32_t i = 0; i < kept->order_count && result == HD_OK; i++) {
+        uint32_t index = kept->order[i], place = index;
+        if (kept->decl.res_flags[plan.resources[index].id] & HDI_RES_EXTERNAL)
+            continue;
+        if (kept->pair_index[index] != HDI_NONE && (j.number - steady->frame) % 2)
+            place = kept->pair_index[index];
+        result =
+            join_bytes(&j, index, steady->heaps[copy + plan.resources[index].heap], steady->offsets[place], &guess);
+    }
+    return result;
+}
+
+void hdi_vk_catch_up(hd_vk *vk)
+{
+    uint32_t age = vk->stale < vk->slot_count - 1 ? vk->stale : vk->slot_count - 1;
+    hd_result result = HD_OK;
+    for (; age > 0 && result == HD_OK; age--)
+        result = catch_up(vk, age);
+    vk->stale = 0;
+    if (result != HD_OK)
+        hdi_vk_forget_left(vk);
+}
+
+/* ---- entry ---- */
+
 void hdi_vk_forget_left(hd_vk *vk)
 {
     for (uint32_t h = 0; h < vk->heap_count; h++)
@@ -353,28 +485,73 @@ void hdi_vk_forget_left(hd_vk *vk)
     vk->import_count = 0;
     for (uint32_t q = 0; q <= vk->queue_count; q++)
         vk->fresh[q] = true;
+    vk->streak = vk->stale = 0;
+    vk->streak_of = NULL;
+}
+
+/* Room for what is joined. */
+static hd_result make_room(hdi_vk_frame *frame, bool repeats)
+{
+    hdi_arena *arena = &frame->slot->arena;
+    const hd_plan_view *plan = &frame->plan;
+    size_t joins = frame->kept->join_capacity;
+    frame->before_room = HDI_ARENA_ARRAY(arena, uint32_t, plan->command_count);
+    frame->joins_room = HDI_ARENA_ARRAY(arena, hdi_vk_join, joins);
+    frame->join_values = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)plan->submit_count * (frame->vk->queue_count + 1));
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    if (!repeats) {
+        memset(frame->before_room, 0, plan->command_count * sizeof(*frame->before_room));
+        memset(frame->joins_room, 0, joins * sizeof(*frame->joins_room));
+        frame->before = frame->before_room;
+        frame->joins = frame->joins_room;
+    }
+    return HD_OK;
 }
 
 hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
 {
-    hdi_arena *arena = &frame->slot->arena;
-    const hd_plan_view *plan = &frame->plan;
-    const hdi_vk_kept *kept = frame->kept;
-    joining j = {.frame = frame, .queues = frame->vk->queue_count + 1};
-    size_t most = (size_t)plan->resource_count * j.queues;
-    frame->before = HDI_ARENA_ZEROED(arena, uint32_t, plan->command_count);
-    frame->joins = HDI_ARENA_ZEROED(arena, hdi_vk_join, most < plan->command_count ? most : plan->command_count);
-    frame->join_values = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)plan->submit_count * j.queues);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    hd_result result = place_syncs(&j);
-    for (uint32_t i = 0; i < kept->order_count && result == HD_OK; i++) {
-        bool external = frame->decl.res_flags[plan->resources[kept->order[i]].id] & HDI_RES_EXTERNAL;
-        result = external ? join_import(&j, kept->order[i]) : join_placed(&j, kept->order[i]);
-    }
-    if (result == HD_OK) {
+    hd_vk *vk = frame->vk;
+    hdi_vk_kept *kept = frame->kept;
+    bool same_heaps = false, row = kept->serial && vk->streak_of == kept;
+    if (kept->serial)
+        use_heaps(frame, &same_heaps);
+    if (vk->stale && !(row && same_heaps))
+        hdi_vk_forget_left(vk); /* a heap went while the spans were not up to date */
+    vk->streak = row && same_heaps ? vk->streak + 1 : 0;
+    vk->streak_of = kept->serial ? kept : NULL;
+    bool repeats = vk->streak > frames_to_repeat(vk), note = vk->streak == frames_to_repeat(vk);
+    joining j = {.frame = frame,
+                 .vk = vk,
+                 .kept = kept,
+                 .arena = &frame->slot->arena,
+                 .number = vk->frame,
+                 .queues = vk->queue_count + 1};
+    for (uint32_t q = 0; q < j.queues; q++)
+        j.base[q] = vk->queues[q].base;
+    hd_result result = make_room(frame, repeats);
+    if (result == HD_OK)
+        result = place_syncs(&j);
+    if (result != HD_OK)
+        return result;
+    if (repeats)
+        repeat(&j);
+    else
+        result = join_placed(&j);
+    if (result == HD_OK && note) {
+        note_steady(&j);
         drop_contained(frame);
-        drop_known(frame);
+        note_dropped(frame);
+        repeat(&j);
+        vk->stale--; /* not yet: the spans are right */
     }
+    for (uint32_t i = 0; i < kept->order_count && result == HD_OK && kept->import_count; i++) {
+        if (frame->decl.res_flags[frame->plan.resources[kept->order[i]].id] & HDI_RES_EXTERNAL)
+            result = join_import(&j, kept->order[i]);
+    }
+    if (result == HD_OK && !j.shared)
+        drop_contained(frame);
+    if (result == HD_OK)
+        drop_known(frame);
     return result;
 }

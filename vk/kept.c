@@ -178,6 +178,24 @@ static hd_result fill(hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena)
     return result;
 }
 
+/* Room for joins that repeat. */
+static hd_result make_steady(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena)
+{
+    const hd_plan_view *plan = &frame->plan;
+    hdi_vk_steady_join *steady = &kept->steady;
+    size_t waits = (size_t)plan->submit_count * (frame->vk->queue_count + 1);
+    size_t heaps = (size_t)plan->heap_count * frame->vk->copy_count;
+    steady->before_all = HDI_ARENA_ARRAY(arena, uint32_t, plan->command_count);
+    steady->before_left = HDI_ARENA_ARRAY(arena, uint32_t, plan->command_count);
+    steady->joins = HDI_ARENA_ARRAY(arena, hdi_vk_join, kept->join_capacity);
+    steady->wait_at = HDI_ARENA_ARRAY(arena, uint32_t, waits);
+    steady->wait_back = HDI_ARENA_ARRAY(arena, uint64_t, waits);
+    steady->offsets = HDI_ARENA_ARRAY(arena, uint64_t, plan->resource_count);
+    steady->heaps = HDI_ARENA_ZEROED(arena, hdi_vk_heap *, heaps);
+    steady->heap_serials = HDI_ARENA_ZEROED(arena, uint64_t, heaps);
+    return arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
+}
+
 static bool was_seen(const hd_vk *vk, uint64_t hash)
 {
     for (uint32_t i = 0; i < HDI_VK_KEEP_FRAMES; i++) {
@@ -189,6 +207,8 @@ static bool was_seen(const hd_vk *vk, uint64_t hash)
 
 static void drop(hd_vk *vk, hdi_vk_kept *kept)
 {
+    if (vk->streak_of == kept)
+        hdi_vk_forget_left(vk);
     hdi_arena_free(&kept->arena);
     hdi_free(&vk->allocator, kept, sizeof(*kept));
 }
@@ -209,6 +229,8 @@ static hd_result make(hdi_vk_frame *frame, const hd_plan *plan)
     kept->plan = copy(arena, kept->plan_at, bytes, 1);
     copy_declaration(arena, &frame->decl, &kept->decl);
     hd_result result = arena->failed ? HD_OUT_OF_MEMORY : fill(frame, kept, arena);
+    if (result == HD_OK)
+        result = make_steady(frame, kept, arena);
     if (result != HD_OK) {
         drop(vk, kept);
         frame->kept = NULL;

@@ -392,12 +392,16 @@ typedef struct hdi_vk_barriers {
 
 /* Joins that come out the same in every frame, while one plan is executed again and again. */
 typedef struct hdi_vk_steady_join {
-    uint32_t *before; /* as in hdi_vk_frame */
+    uint64_t frame; /* in which it was noted */
+    uint32_t *before_all, *before_left; /* by command, as in hdi_vk_frame; the second without what others contain */
     hdi_vk_join *joins;
     uint32_t join_count;
-    uint32_t *wait_at; /* in join_values */
+    uint32_t *wait_at;   /* in join_values */
     uint64_t *wait_back; /* how far behind the base of its queue the value is */
     uint32_t wait_count;
+    uint64_t *offsets;      /* by plan resource: where it lay in that frame */
+    hdi_vk_heap **heaps;    /* copy of the memory * heap_count + plan heap: as last used */
+    uint64_t *heap_serials; /* the same */
 } hdi_vk_steady_join;
 
 /* What follows from a plan, its declaration and the device alone. That of a plan that comes again is kept with copies of
@@ -421,6 +425,9 @@ typedef struct hdi_vk_kept {
     hdi_vk_touch *touches; /* plan resource * (queue_count + 1) + queue */
     uint32_t *order;       /* plan resources by first touch */
     uint32_t order_count;
+    uint64_t *span_bytes;  /* by plan resource: that it, or what it takes turns with, takes */
+    uint32_t *pair_index;  /* by plan resource: what it takes turns with, or HDI_NONE */
+    uint32_t join_capacity;
     uint64_t *covered; /* by submit: value above the base whose signal covers all that stands in it */
     uint8_t *to_host;  /* by submit: ends with a barrier that shows later frames' host passes what it wrote */
     hdi_vk_barriers barriers;
@@ -458,6 +465,8 @@ typedef struct hdi_vk_frame {
     uint32_t first_group; /* where Vulkan's calls are captured: number of pass 0's commands */
     uint32_t *before;      /* by command: 1 + index in joins; 0: none */
     hdi_vk_join *joins;
+    uint32_t *before_room; /* what the two are written into, where they are not those of the kept plan */
+    hdi_vk_join *joins_room;
     uint64_t *join_values; /* submit * (queue_count + 1) + queue: value of earlier frames to wait for; 0: none */
     uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* hd_vk.known as this frame leaves it */
 } hdi_vk_frame;
@@ -558,6 +567,9 @@ struct hd_vk {
     uint32_t import_count, import_capacity;
     hdi_vk_sync *syncs; /* for the next frame */
     uint32_t sync_count, sync_capacity;
+    hdi_vk_kept *streak_of; /* of the last frame's plan */
+    uint32_t streak;        /* frames of it before the last one, in a row */
+    uint32_t stale;         /* how many of the last ones of these do not stand in the spans */
     bool fresh[HD_MAX_QUEUES]; /* the queue's next submit waits for all that came before */
     uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* by queue, of which queue: highest value that it has waited for */
 
@@ -710,6 +722,8 @@ hd_result hdi_vk_keep_touches(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_
 /* ---- join.c ---- */
 /* Finds what the frame must wait for of earlier ones: before, joins, join_values. The ends are known. */
 hd_result hdi_vk_join_frames(hdi_vk_frame *frame);
+/* Brings the spans up to date before a frame of another plan; while the heaps of the last one are there. */
+void hdi_vk_catch_up(hd_vk *vk);
 /* After a failure or work outside of plans: every queue waits for everything before it goes on. */
 void hdi_vk_forget_left(hd_vk *vk);
 

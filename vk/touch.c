@@ -150,17 +150,17 @@ static void find_covered(const touching *j)
     }
 }
 
-/* A semaphore does not show the host what the GPU wrote: that takes a barrier behind the write, in a frame which does not
- * know whether the next one's host passes read it. So each submit ends with one that is the last of its queue to touch
- * a buffer which it may have written and that host passes may read in the next frame: histories in memory that heddle
- * maps, and imports that this frame's host passes use. */
+/* A semaphore does not show the host what the GPU wrote: that takes a barrier behind the write, in a frame which does
+ * not know whether the next one's host passes read it. So each submit ends with one that is the last of its queue to
+ * touch a buffer which it may have written and that host passes may read in the next frame: histories in memory that
+ * heddle maps, and imports that this frame's host passes use. */
 static void show_host(const touching *j, uint32_t index)
 {
     const hd_plan_resource *resource = &j->frame->plan.resources[index];
     const hdi_vk_touch *row = &j->kept->touches[(size_t)index * j->queues];
     uint8_t flags = j->frame->decl.res_flags[resource->id];
-    bool mapped = resource->heap < j->frame->plan.heap_count &&
-                  j->frame->plan.heaps[resource->heap].memory >= HDI_VK_HOST_HEAP;
+    bool mapped =
+        resource->heap < j->frame->plan.heap_count && j->frame->plan.heaps[resource->heap].memory >= HDI_VK_HOST_HEAP;
     bool history = flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY) && mapped;
     bool import = flags & HDI_RES_EXTERNAL && row[j->queues - 1].command;
     if (!(flags & HDI_RES_BUFFER) || (!history && !import))
@@ -171,19 +171,36 @@ static void show_host(const touching *j, uint32_t index)
     }
 }
 
+/* A history and what it is of change places: both may be as large as the larger one. */
+static void measure(const touching *j, uint32_t index)
+{
+    const hd_plan_view *plan = &j->frame->plan;
+    uint32_t res = j->frame->decl.res_pair[plan->resources[index].id];
+    uint32_t pair = res == HDI_NONE ? HDI_NONE : j->kept->plan_index[res];
+    uint64_t bytes = plan->resources[index].bytes, other = pair == HDI_NONE ? 0 : plan->resources[pair].bytes;
+    j->kept->span_bytes[index] = other > bytes ? other : bytes;
+    j->kept->pair_index[index] = pair;
+}
+
 hd_result hdi_vk_keep_touches(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena)
 {
     touching j = {frame, kept, frame->vk->queue_count + 1};
     kept->touches = HDI_ARENA_ZEROED(arena, hdi_vk_touch, (size_t)frame->plan.resource_count * j.queues);
     kept->order = HDI_ARENA_ARRAY(arena, uint32_t, frame->plan.resource_count);
     kept->covered = HDI_ARENA_ARRAY(arena, uint64_t, frame->plan.submit_count);
+    kept->span_bytes = HDI_ARENA_ARRAY(arena, uint64_t, frame->plan.resource_count);
+    kept->pair_index = HDI_ARENA_ARRAY(arena, uint32_t, frame->plan.resource_count);
     kept->to_host = HDI_ARENA_ZEROED(arena, uint8_t, frame->plan.submit_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     touch_commands(&j);
     find_ends(&j);
     find_covered(&j);
-    for (uint32_t i = 0; i < frame->plan.resource_count; i++)
+    for (uint32_t i = 0; i < frame->plan.resource_count; i++) {
         show_host(&j, i);
+        measure(&j, i);
+    }
+    size_t most = (size_t)frame->plan.resource_count * j.queues;
+    kept->join_capacity = most < frame->plan.command_count ? (uint32_t)most : frame->plan.command_count;
     return HD_OK;
 }
