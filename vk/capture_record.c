@@ -59,6 +59,7 @@ static hd_range buffer_range(const hdi_cap_object *buffer, uint64_t offset, uint
     uint64_t most = buffer->res.bytes;
     hd_range range = {.offset = offset < most ? offset : most - 1};
     range.bytes = bytes < most - range.offset ? bytes : most - range.offset;
+    range.bytes += range.bytes == 0; /* no valid call has none; a stream has no empty ranges */
     return range;
 }
 
@@ -81,6 +82,8 @@ hd_range hdi_cap_image_range(const hdi_cap_object *image, const VkImageSubresour
     out.mip_count = (uint16_t)(range->levelCount < res->mips - mip ? range->levelCount : res->mips - mip);
     out.layer_base = layer;
     out.layer_count = range->layerCount < res->layers - layer ? range->layerCount : res->layers - layer;
+    out.mip_count += out.mip_count == 0;
+    out.layer_count += out.layer_count == 0;
     VkImageAspectFlags both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
     if (res->aspects == both && (range->aspectMask & both) != both)
         out.aspect = range->aspectMask & both;
