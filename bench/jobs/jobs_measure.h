@@ -19,6 +19,7 @@ extern uint32_t jobs_nodes; /* of a graph: layers of 50 nodes, each with two suc
 
 /* Of 41 rounds, after one that does not count. */
 double jobs_median(jobs_measure measure);
+double jobs_least(jobs_measure measure);
 /* Steps that take so long on one thread. */
 uint32_t jobs_steps_of(double nanoseconds);
 /* Of a cache line between two threads; 0 where there is one processor. */
