@@ -5,6 +5,7 @@
 
 #include "limited.h"
 #include "vk_busy.h"
+#include "vk_faults.h"
 #include "vk_fixture.h"
 #include "vk_window.h"
 
@@ -13,9 +14,9 @@
 
 /* Fewer where it takes longer and was done elsewhere. */
 #if defined(HDT_THREE_FAMILIES) || defined(__SANITIZE_ADDRESS__)
-enum { RESIZES = 200 };
+enum { RESIZES = 200, STEP = 4 };
 #else
-enum { RESIZES = 1000 };
+enum { RESIZES = 1000, STEP = 1 };
 #endif
 
 typedef struct window {
@@ -26,6 +27,7 @@ typedef struct window {
     hd_vk_swapchain *swapchain;
     uint32_t shown, frames; /* shown: with an image */
     hdt_busy busy;
+    hd_jobs *jobs; /* for adopt */
 } window;
 
 static void open_window(window *w)
@@ -68,6 +70,7 @@ static void adopt(window *w, hd_allocator allocator)
 {
     hd_vk_desc desc = {
         .allocator = allocator,
+        .jobs = w->jobs,
         .get_instance_proc = hdt_window_proc,
         .instance = w->f.info.instance,
         .physical_device = w->f.info.physical_device,
@@ -210,10 +213,13 @@ static void keep_texel(const void *data, uint64_t bytes, void *user)
     *(uint32_t *)user = same == bytes / 4 && bytes == 64 * 48 * 4 ? texels[0] : 1;
 }
 
-Test(vk_swapchain, content)
+static void check_content(uint32_t workers)
 {
     window w;
     open_window(&w);
+    if (workers)
+        cr_assert_eq(hd_jobs_create(&(hd_jobs_desc){.worker_count = workers}, &w.jobs), HD_OK);
+    adopt(&w, (hd_allocator){0});
     cr_assert_eq(make(&w, &(hd_vk_swapchain_desc){.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT}), HD_OK);
     uint32_t texels[8] = {0};
     for (uint32_t i = 0; i < 8; i++) {
@@ -223,7 +229,10 @@ Test(vk_swapchain, content)
         cr_assert_eq(hd_vk_swapchain_acquire(w.swapchain, g, &target), HD_OK);
         cr_assert_neq(target.id, 0);
         VkClearValue value = {.color.float32 = {0, (float)i / 255.0f, 0, 1}};
-        hd_vk_clear(w.vk, g, target, NULL, &value);
+        hd_resource scene = hd_graph_image(
+            g, &(hd_image_desc){.name = "scene", .width = 64, .height = 48, .format = VK_FORMAT_R8G8B8A8_UNORM});
+        hd_vk_clear(w.vk, g, scene, NULL, &value);
+        hd_vk_swapchain_show(w.swapchain, g, scene);
         hd_vk_readback(w.vk, g, target, NULL, keep_texel, &texels[i]);
         cr_assert_eq(hd_vk_frame(w.vk, g), HD_OK);
         cr_assert_eq(hd_vk_swapchain_present(w.swapchain), HD_OK);
@@ -233,7 +242,18 @@ Test(vk_swapchain, content)
         cr_expect_eq(texels[i], 0xff000000u | i << 8, "frame %u: %08x", i, texels[i]);
     cr_expect_eq(info_of(&w).presented, 8);
     cr_expect_eq(hdt_the_window.presented, 8);
+    hd_vk_swapchain_destroy(w.swapchain);
+    w.swapchain = NULL;
+    hd_vk_destroy(w.vk);
+    w.vk = w.f.vk;
+    hd_jobs_destroy(w.jobs);
     close_window(&w);
+}
+
+Test(vk_swapchain, content)
+{
+    check_content(0);
+    check_content(3);
 }
 
 /* Presenting creates and allocates nothing once every image came round; nor does a swapchain that was made anew, then.
@@ -565,9 +585,55 @@ Test(vk_swapchain, each_call_fails_once, .timeout = 120)
                 continue;
             uint32_t k = 1;
             while (one_failure(&w, (hdt_window_call)call, k, failures[f]))
-                k++;
+                k += STEP;
             cr_expect(k > 1);
         }
+    }
+    w.vk = w.f.vk;
+    close_window(&w);
+}
+
+/* Now the calls that heddle makes beside those of the window: semaphores, views, submits. */
+static bool one_fault(window *w, VkResult failure, uint64_t k)
+{
+    hdt_faults *f = &hdt_the_faults;
+    int live = f->live;
+    f->failed = NULL;
+    f->fail_at = 0;
+    f->failure = failure;
+    adopt(w, (hd_allocator){0});
+    atomic_store(&f->calls, 0);
+    f->fail_at = k;
+    hd_result result = make_and_resize(w);
+    f->fail_at = 0;
+    bool lost = result == HD_DEVICE_LOST || (result != HD_OK && hd_vk_wait(w->vk) != HD_OK);
+    cr_expect(result == HD_OK || result == expected(failure), "call %d, %s: %s", (int)k, f->failed ? f->failed : "none",
+              hd_result_name(result));
+    if (!lost && !w->swapchain)
+        cr_expect_eq(make(w, NULL), HD_OK);
+    uint32_t shown = w->shown;
+    if (!lost) {
+        cr_expect_eq(run(w, 3), HD_OK, "call %d, %s: no frame after it", (int)k, f->failed ? f->failed : "none");
+        cr_expect_eq(w->shown, shown + 3);
+    }
+    hd_vk_swapchain_destroy(w->swapchain);
+    w->swapchain = NULL;
+    hd_vk_destroy(w->vk);
+    cr_assert_eq(f->live, live, "call %d, %s: leak", (int)k, f->failed ? f->failed : "none");
+    cr_assert_eq(hdt_the_window.live_swapchains, 0);
+    return f->failed != NULL;
+}
+
+Test(vk_swapchain, each_other_call_fails_once, .timeout = 120)
+{
+    const VkResult three[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST};
+    window w;
+    open_window(&w);
+    for (uint32_t i = 0; i < 3; i++) {
+        uint64_t k = 1;
+        while (one_fault(&w, three[i], k))
+            k += STEP;
+        cr_expect_gt(k, i < 2 ? 40 : 4);
     }
     w.vk = w.f.vk;
     close_window(&w);

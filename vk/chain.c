@@ -53,6 +53,8 @@ static void wait_for_use(hd_vk_swapchain *s)
 {
     hd_vk *vk = s->vk;
     uint32_t queues = s->chain ? s->chain->queues : 0;
+    if (s->held) /* its acquire may be under way on any queue: window systems signal semaphores by submits, too */
+        queues = UINT32_MAX;
     for (const hdi_vk_chain *chain = s->retired; chain; chain = chain->next)
         queues |= chain->queues;
     if (hdi_vk_wait_all(vk) != HD_OK)

@@ -74,8 +74,8 @@ VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key)
 
 /* ---- sizes ---- */
 
-/* Null, or what the device cannot do. */
-static const char *image_unsupported(hd_vk *vk, const hdi_vk_key *key)
+/* *fault: null, or what the device cannot do. */
+static hd_result ask_format(hd_vk *vk, const hdi_vk_key *key, const char **fault)
 {
     VkImageCreateInfo info = hdi_vk_image_info(vk, key);
     VkPhysicalDeviceImageFormatInfo2 ask = {
@@ -87,17 +87,21 @@ static const char *image_unsupported(hd_vk *vk, const hdi_vk_key *key)
         .flags = info.flags,
     };
     VkImageFormatProperties2 can = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
-    if (vk->in.vkGetPhysicalDeviceImageFormatProperties2(vk->physical_device, &ask, &can) != VK_SUCCESS)
-        return "this format with this usage";
+    VkResult got = vk->in.vkGetPhysicalDeviceImageFormatProperties2(vk->physical_device, &ask, &can);
+    *fault = NULL;
+    if (got == VK_ERROR_OUT_OF_HOST_MEMORY || got == VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        return hdi_vk_result(vk, got, "vkGetPhysicalDeviceImageFormatProperties2");
     const VkImageFormatProperties *most = &can.imageFormatProperties;
-    if (key->width > most->maxExtent.width || key->height > most->maxExtent.height ||
-        key->depth > most->maxExtent.depth)
-        return "images of this size";
-    if (key->mips > most->maxMipLevels || key->layers > most->maxArrayLayers)
-        return "so many mips or layers";
-    if (!(most->sampleCounts & key->samples))
-        return "this sample count";
-    return NULL;
+    if (got != VK_SUCCESS)
+        *fault = "this format with this usage";
+    else if (key->width > most->maxExtent.width || key->height > most->maxExtent.height ||
+             key->depth > most->maxExtent.depth)
+        *fault = "images of this size";
+    else if (key->mips > most->maxMipLevels || key->layers > most->maxArrayLayers)
+        *fault = "so many mips or layers";
+    else if (!(most->sampleCounts & key->samples))
+        *fault = "this sample count";
+    return HD_OK;
 }
 
 static void ask_driver(hd_vk *vk, const hdi_vk_key *key, VkMemoryRequirements *out)
@@ -153,7 +157,10 @@ static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
                 (unsigned long long)key->bytes);
         return HD_UNSUPPORTED;
     }
-    const char *fault = buffer ? NULL : image_unsupported(vk, key);
+    const char *fault = NULL;
+    hd_result asked_format = buffer ? HD_OK : ask_format(vk, key, &fault);
+    if (asked_format != HD_OK)
+        return asked_format;
     if (fault) {
         hdi_log(&vk->log, HD_LOG_ERROR, "%s does not support %s (format %u, %ux%ux%u, usage 0x%x)", vk->device_name,
                 fault, key->format, key->width, key->height, key->depth, key->usage);
@@ -228,8 +235,8 @@ hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, voi
         if (!size->used) {
             size->key = key;
             size->result = measure(vk, &key, &size->need);
-            size->used = true;
-            vk->size_count++;
+            size->used = size->result != HD_OUT_OF_MEMORY && size->result != HD_OUT_OF_DEVICE_MEMORY; /* those pass */
+            vk->size_count += size->used;
         }
         *need = size->need;
         result = (hd_result)size->result;

@@ -140,7 +140,8 @@ hd_result hdi_vk_slot_reset(hd_vk *vk, hdi_vk_slot *slot)
     for (hdi_vk_pool *pool = slot->pools; pool; pool = pool->next) {
         if (pool->buffer_used && result == HD_OK)
             result = hdi_vk_result(vk, vk->fn.vkResetCommandPool(vk->device, pool->pool, 0), "vkResetCommandPool");
-        pool->buffer_used = 0;
+        if (result == HD_OK) /* else it is reset when the frame is tried again */
+            pool->buffer_used = 0;
         pool->free = slot->free_pools[pool->kind];
         slot->free_pools[pool->kind] = pool;
     }

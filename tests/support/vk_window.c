@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vk_faults.h"
 #include "vk_fixture.h"
 
 enum { MOST_IMAGES = 8 };
@@ -38,7 +39,7 @@ static struct {
 #define MEMBER(name) PFN_##name name;
     DEVICE_FUNCTIONS(MEMBER)
 } real;
-static PFN_vkGetDeviceProcAddr real_device_proc;
+static PFN_vkGetDeviceProcAddr real_device_proc, own_device_proc; /* own: its calls do not fail */
 
 static void fault(const char *what)
 {
@@ -330,7 +331,7 @@ static PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *na
         {"vkAcquireNextImageKHR", (PFN_vkVoidFunction)acquire},
         {"vkQueuePresentKHR", (PFN_vkVoidFunction)present},
     };
-#define LOAD(name) real.name = (PFN_##name)real_device_proc(device, #name);
+#define LOAD(name) real.name = (PFN_##name)own_device_proc(device, #name);
     if (device && strcmp(name, "vkCreateSwapchainKHR") == 0) {
         DEVICE_FUNCTIONS(LOAD)
     }
@@ -356,9 +357,10 @@ PFN_vkVoidFunction VKAPI_PTR hdt_window_proc(VkInstance instance, const char *na
         if (strcmp(name, mine[i].name) == 0)
             return mine[i].function;
     }
-    PFN_vkVoidFunction found = hdt_vk_hooked(instance, name);
+    PFN_vkVoidFunction found = hdt_faults_proc(instance, name);
     if (found && strcmp(name, "vkGetDeviceProcAddr") == 0) {
         real_device_proc = (PFN_vkGetDeviceProcAddr)found;
+        own_device_proc = (PFN_vkGetDeviceProcAddr)hdt_vk_hooked(instance, name);
         return (PFN_vkVoidFunction)device_proc;
     }
     return found;

@@ -39,7 +39,7 @@ extern hdt_window hdt_the_window;
 void hdt_window_reset(void);
 VkSurfaceKHR hdt_window_surface(void);
 void hdt_window_drop_surface(VkSurfaceKHR surface);
-/* get_instance_proc for hd_vk_desc; goes on to hdt_vk_hooked (vk_fixture.h). */
+/* get_instance_proc for hd_vk_desc; goes on to hdt_faults_proc (vk_faults.h). */
 PFN_vkVoidFunction VKAPI_PTR hdt_window_proc(VkInstance instance, const char *name);
 
 #endif
