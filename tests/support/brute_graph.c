@@ -12,7 +12,7 @@
 
 static const uint8_t graphics[] = {1, 36, 37, 3, 4, 5, 6, 24, 22, 8, 7, 9, 10};
 
-static uint64_t expand(uint64_t m)
+uint64_t hdt_stages_expand(uint64_t m)
 {
     uint64_t out = m & ~(BIT(0) | BIT(2) | BIT(12) | BIT(13) | BIT(15) | ALL | BIT(38));
     if (m & (ALL | BIT(15)))
@@ -27,24 +27,24 @@ static uint64_t expand(uint64_t m)
     return out;
 }
 
-static uint64_t earlier_too(uint64_t m)
+uint64_t hdt_stages_src(uint64_t m)
 {
-    uint64_t out = expand(m);
+    uint64_t out = hdt_stages_expand(m);
     for (size_t i = 0; i < sizeof(graphics); i++)
         for (size_t j = i; j < sizeof(graphics); j++)
-            if (expand(m) & BIT(graphics[j]))
+            if (hdt_stages_expand(m) & BIT(graphics[j]))
                 out |= BIT(graphics[i]);
     return out | (out & BIT(11) ? BIT(1) : 0);
 }
 
-static uint64_t later_too(uint64_t m)
+uint64_t hdt_stages_dst(uint64_t m)
 {
-    uint64_t out = expand(m);
+    uint64_t out = hdt_stages_expand(m);
     for (size_t i = 0; i < sizeof(graphics); i++)
         for (size_t j = 0; j <= i; j++)
-            if (expand(m) & BIT(graphics[j]))
+            if (hdt_stages_expand(m) & BIT(graphics[j]))
                 out |= BIT(graphics[i]);
-    return out | (expand(m) & BIT(1) ? BIT(11) : 0);
+    return out | (hdt_stages_expand(m) & BIT(1) ? BIT(11) : 0);
 }
 
 static const uint64_t write_bits = BIT(6) | BIT(8) | BIT(10) | BIT(12) | BIT(14) | BIT(16) | BIT(34);
@@ -281,10 +281,10 @@ static void add_barrier(hdt_plain *b, uint32_t queue, uint32_t at, uint32_t comm
     hdt_node *n = add_node(b, BARRIER, queue, at);
     n->b = r;
     n->command = command;
-    n->src = earlier_too(r->src_stages);
-    n->dst = later_too(r->dst_stages);
-    n->src_near = expand(r->src_stages);
-    n->dst_near = expand(r->dst_stages);
+    n->src = hdt_stages_src(r->src_stages);
+    n->dst = hdt_stages_dst(r->dst_stages);
+    n->src_near = hdt_stages_expand(r->src_stages);
+    n->dst_near = hdt_stages_expand(r->dst_stages);
     if (r->resource == HD_NONE)
         return;
     bool image = !(b->c.d.res_flags[r->resource] & HDI_RES_BUFFER), between = r->src_family != r->dst_family;
@@ -301,8 +301,8 @@ static void add_semaphore(hdt_plain *b, uint32_t kind, uint32_t queue, uint32_t 
 {
     hdt_node *n = add_node(b, kind, queue, at);
     n->whole = (stages & ALL) != 0;
-    n->src = kind == SIGNAL ? earlier_too(stages) | (n->whole ? HOST : 0) : 0;
-    n->dst = kind == WAIT ? later_too(stages) : 0;
+    n->src = kind == SIGNAL ? hdt_stages_src(stages) | (n->whole ? HOST : 0) : 0;
+    n->dst = kind == WAIT ? hdt_stages_dst(stages) : 0;
     if (hdt_plain_on_host(b, queue))
         *(kind == SIGNAL ? &n->src : &n->dst) = HOST;
 }

@@ -49,6 +49,10 @@ typedef struct hdt_plain {
         (b)->bad = true;                                                                                               \
     } while (0)
 
+/* Masks: groups expanded; with logically earlier stages too; with later ones. */
+uint64_t hdt_stages_expand(uint64_t mask);
+uint64_t hdt_stages_src(uint64_t mask);
+uint64_t hdt_stages_dst(uint64_t mask);
 /* Everything but the walk. False, with why: as hdt_plain_nodes. Close it in either case. */
 bool hdt_plain_open(hdt_plain *b, const hd_graph *graph, const hd_plan *plan, char *why, size_t bytes);
 void hdt_plain_close(hdt_plain *b);

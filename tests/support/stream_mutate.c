@@ -7,7 +7,7 @@
 /* One walk over a stream for each kind, which counts the places and breaks the one that is asked for. */
 
 typedef struct walk {
-    hd_stream *s; /* changed only at place */
+    hd_stream *s;         /* changed only at place */
     uint32_t seen, place; /* place UINT32_MAX: only counts */
 } walk;
 
@@ -19,9 +19,24 @@ static bool here(walk *w)
 const char *hdt_mutation_name(hdt_mutation mutation)
 {
     static const char *const names[HDT_MUTATION_COUNT] = {
-        "dropped barrier",      "dropped wait",           "dropped host wait",    "weakened source stages",
-        "weakened destination stages", "weakened source access", "weakened destination access", "weakened wait",
-        "wrong old layout",     "wrong family",           "shifted placement",    "swapped commands",
+        "dropped barrier",
+        "dropped wait",
+        "dropped host wait",
+        "weakened source stages",
+        "weakened destination stages",
+        "weakened source access",
+        "weakened destination access",
+        "weakened wait",
+        "wrong old layout",
+        "wrong family",
+        "shifted placement",
+        "swapped commands",
+        "dropped barrier command",
+        "wrong new layout",
+        "swapped families",
+        "wait for the value before",
+        "dropped signal",
+        "weakened signal",
     };
     return mutation < HDT_MUTATION_COUNT ? names[mutation] : "none";
 }
@@ -91,6 +106,17 @@ static void barrier(walk *w, hdt_mutation mutation, hd_stream_command *command, 
         if (b->resource != HD_NONE && w->s->resources[b->resource].aspects && b->old_layout && here(w))
             b->old_layout = b->old_layout == 6 ? 7 : 6;
         break;
+    case HDT_WRONG_NEW_LAYOUT:
+        if (b->resource != HD_NONE && w->s->resources[b->resource].aspects && here(w))
+            b->new_layout = b->new_layout == 6 ? 7 : 6;
+        break;
+    case HDT_SWAP_FAMILIES:
+        if (moves && here(w)) {
+            uint32_t family = b->src_family;
+            b->src_family = b->dst_family;
+            b->dst_family = family;
+        }
+        break;
     case HDT_WRONG_FAMILY:
         if (moves && here(w))
             b->dst_family ^= 1;
@@ -113,6 +139,12 @@ static void shift(walk *w, uint32_t r)
     }
 }
 
+/* Of everything: only copies. */
+static void weaken(hd_stream_sync *sync)
+{
+    sync->stages = sync->stages == HV_STAGE(HV_ALL_COMMANDS) ? UINT64_C(0x100000000) : without_lowest(sync->stages);
+}
+
 static void submit(walk *w, hdt_mutation mutation, const hd_stream_submit *x)
 {
     bool host = w->s->queues[x->queue].kind == HD_QUEUE_HOST;
@@ -123,8 +155,18 @@ static void submit(walk *w, hdt_mutation mutation, const hd_stream_submit *x)
         if (mutation == (host ? HDT_DROP_HOST_WAIT : HDT_DROP_WAIT) && here(w))
             sync->semaphore = HD_NONE;
         else if (mutation == HDT_WEAKEN_WAIT && !host && here(w))
-            sync->stages = sync->stages == HV_STAGE(HV_ALL_COMMANDS) ? UINT64_C(0x100000000)
-                                                                     : without_lowest(sync->stages);
+            weaken(sync);
+        else if (mutation == HDT_LOWER_WAIT && !host && sync->value > 1 && here(w))
+            sync->value--;
+    }
+    for (uint32_t i = x->signal_begin; i < x->signal_begin + x->signal_count; i++) {
+        hd_stream_sync *sync = &w->s->syncs[i];
+        if (sync->semaphore == HD_NONE || host)
+            continue;
+        if (mutation == HDT_DROP_SIGNAL && here(w))
+            sync->semaphore = HD_NONE;
+        else if (mutation == HDT_WEAKEN_SIGNAL && here(w))
+            weaken(sync);
     }
     for (uint32_t i = x->command_begin; i < x->command_begin + x->command_count; i++) {
         hd_stream_command *command = &w->s->commands[i];
@@ -133,6 +175,8 @@ static void submit(walk *w, hdt_mutation mutation, const hd_stream_submit *x)
             command[-1] = command[0];
             command[0] = other;
         }
+        if (mutation == HDT_DROP_COMMAND && command->kind == HD_STREAM_BARRIER && command->count > 1 && here(w))
+            command->count = 0;
         /* from behind: an element that is dropped does not move those still to come */
         for (uint32_t b = command->kind == HD_STREAM_ACCESS ? 0 : command->count; b-- > 0;)
             barrier(w, mutation, command, b);

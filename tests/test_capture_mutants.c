@@ -1,0 +1,152 @@
+/* What the executor gives to Vulkan, broken in single ways: the verifier of streams against the plain graph of barriers
+ * and semaphores, which looks for races only. What both let live must be harmless. HEDDLE_SEED replays one graph,
+ * HEDDLE_SEEDS sets how many there are. */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "random.h"
+#include "random_graph.h"
+#include "run.h"
+#include "stream_brute.h"
+#include "stream_mutate.h"
+#include "vk_fixture.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+enum { PLACES = 4, SEEDS = 1 }; /* many times as slow there */
+#else
+enum { PLACES = 24, SEEDS = 3 };
+#endif
+
+typedef enum harmless { SAME, MORE, NOT_MET, HARMLESS } harmless;
+static const char *const harmless_names[HARMLESS] = {"others order the same", "it orders more",
+                                                     "what it ordered does not meet"};
+
+typedef struct tally {
+    unsigned made, verifier, asked, graph, live[HARMLESS];
+} tally;
+
+typedef struct note {
+    bool race;
+    unsigned content; /* reads of what nobody wrote: random graphs read histories that are not written as a whole */
+    char first[400];  /* of the others */
+} note;
+
+static void take(const char *text, void *user)
+{
+    note *n = user;
+    bool content = strncmp(text, "content:", 8) == 0;
+    n->content += content;
+    n->race |= strncmp(text, "race", 4) == 0;
+    if (!n->first[0] && !content)
+        snprintf(n->first, sizeof(n->first), "%.*s", (int)sizeof(n->first) - 1, text);
+}
+
+static note verify(const hd_stream *stream)
+{
+    note n = {0};
+    hd_result result = hd_stream_verify(stream, &(hd_verify_desc){.message = take, .user = &n, .max_messages = 10000});
+    cr_assert(result == HD_OK || result == HD_PLAN_INVALID);
+    return n;
+}
+
+static hd_stream *capture(const hd_graph *graph)
+{
+    char error[512] = "";
+    run_report report = {0};
+    hd_stream *stream = NULL;
+    hdt_vk_keep_libraries();
+    hdt_vk_three_families(true, 0);
+    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.get_instance_proc = hdt_vk_hooked}), HD_OK);
+    cr_assert_eq(hd_capture_begin(), HD_OK);
+    run_desc desc = {.graph = graph, .frames = 2, .scale = 16};
+    desc.vk.get_instance_proc = hd_capture_get_instance_proc;
+    hd_result result = run_graph(&desc, &report, error, sizeof(error));
+    if (hdt_vk_none(result)) {
+        hd_capture_close();
+        cr_skip_test("no Vulkan 1.3 device: %s", error);
+    }
+    cr_assert_eq(result, HD_OK, "%s", error);
+    run_report_free(&report);
+    cr_assert_eq(hd_capture_end(&stream), HD_OK);
+    hd_capture_close();
+    return stream;
+}
+
+/* False: the two do not agree. */
+static bool try_one(const hd_stream *mutant, const unsigned char *whole, unsigned content, tally *t, char *why,
+                    size_t bytes)
+{
+    unsigned char *order;
+    note n = verify(mutant);
+    bool refused = n.first[0] || n.content > content;
+    hdt_stream_verdict verdict = hdt_stream_brute(mutant, &order, why, bytes);
+    bool agree = true, lost, gained;
+    t->made++;
+    t->verifier += refused;
+    t->asked += verdict != HDT_STREAM_UNKNOWN;
+    t->graph += verdict == HDT_STREAM_RACES;
+    if (verdict == HDT_STREAM_HOLDS && n.race) {
+        agree = false;
+        snprintf(why, bytes, "only the verifier: %s", n.first);
+    } else if (verdict == HDT_STREAM_RACES && !refused) {
+        agree = false; /* why says which two */
+    } else if (!refused) {
+        agree = verdict == HDT_STREAM_HOLDS;
+        hdt_stream_compare(mutant, whole, order, &lost, &gained);
+        t->live[lost ? NOT_MET : gained ? MORE : SAME]++;
+    }
+    free(order);
+    return agree;
+}
+
+static void break_it(const hd_stream *stream, uint64_t seed, tally *tallies)
+{
+    char why[512];
+    unsigned char *whole;
+    uint64_t random = seed;
+    note before = verify(stream);
+    cr_assert_str_eq(before.first, "", "HEDDLE_SEED=%llu", (unsigned long long)seed);
+    cr_assert_eq(hdt_stream_brute(stream, &whole, why, sizeof(why)), HDT_STREAM_HOLDS, "HEDDLE_SEED=%llu: %s",
+                 (unsigned long long)seed, why);
+    for (int m = 0; m < HDT_MUTATION_COUNT; m++) {
+        uint32_t places = hdt_mutation_places(stream, (hdt_mutation)m), count = places < PLACES ? places : PLACES;
+        for (uint32_t i = 0; i < count; i++) {
+            hd_stream *mutant;
+            uint32_t place = count < places ? hdt_below(&random, places) : i;
+            cr_assert_eq(hd_stream_copy(stream, &mutant), HD_OK);
+            hdt_mutate(mutant, (hdt_mutation)m, place);
+            cr_expect(try_one(mutant, whole, before.content, &tallies[m], why, sizeof(why)),
+                      "HEDDLE_SEED=%llu %s at %u: %s", (unsigned long long)seed, hdt_mutation_name((hdt_mutation)m),
+                      place, why);
+            hd_stream_free(mutant);
+        }
+    }
+    free(whole);
+}
+
+Test(capture_mutants, by_the_plain_graph, .timeout = 1000)
+{
+    uint64_t first = 1, count = SEEDS;
+    tally tallies[HDT_MUTATION_COUNT] = {0};
+    hd_graph *graph;
+    hdt_seeds(&first, &count);
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        hdt_random_executable_graph(graph, seed, 8 + (uint32_t)(seed % 12));
+        hd_stream *stream = capture(graph);
+        break_it(stream, seed, tallies);
+        hd_stream_free(stream);
+    }
+    hd_graph_destroy(graph);
+    printf("%-28s %6s %9s %14s  alive:", "", "made", "verifier", "graph, asked");
+    for (int h = 0; h < HARMLESS; h++)
+        printf("  %s", harmless_names[h]);
+    for (int m = 0; m < HDT_MUTATION_COUNT; m++) {
+        const tally *t = &tallies[m];
+        printf("\n%-28s %6u %9u %6u of %5u  %22u %15u %30u", hdt_mutation_name((hdt_mutation)m), t->made, t->verifier,
+               t->graph, t->asked, t->live[SAME], t->live[MORE], t->live[NOT_MET]);
+    }
+    printf("\n");
+}
