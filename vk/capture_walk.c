@@ -264,11 +264,13 @@ static hd_result walk_use(hdi_cverify *c, uint32_t u)
         check_owner(c, u, seg);
         check_content(c, u, seg);
         check_use(c, u, s, s);
-        if (info->writes) {
+        /* Mapped memory counts as written by the host, whoever had it: a read takes it from an alias too. */
+        if (info->writes || c->s->resources[x->resource].flags & HD_STREAM_MAPPED)
             take_memory(c, u, HDI_NONE, x->resource, s);
+        if (info->writes) {
             filter(c, &seg->writes, u);
             filter(c, &seg->reads, u);
-            seg->write_node = HDI_NONE;
+            /* write_node stays: who is together with u need not come after it, but after what came before u */
             seg->defined = !(x->flags & HD_STREAM_LOST);
         }
         hd_result result = add_entry(c, info->writes ? &seg->writes : &seg->reads, u);
