@@ -371,25 +371,34 @@ static bool together(const op *x, const op *y)
     return (x->access->flags | y->access->flags) & HD_STREAM_DECLARED && x->group && x->group == y->group;
 }
 
-/* A barrier on a resource speaks of accesses to it that it covers where they meet the other one. */
-static bool covers(const plain *p, const node *n, const op *x)
+/* Whether a range holds a cell: a subresource of an image, or what two accesses of a buffer share. */
+static bool holds(bool image, const hd_range *range, const hd_range *cell)
 {
-    hd_range a = range_of(p, x);
-    return n->b->resource == HD_NONE ||
-           (n->b->resource == x->resource && ranges_meet(p->s->resources[x->resource].aspects, &n->b->range, &a));
+    if (!image)
+        return range->offset <= cell->offset && cell->offset + cell->bytes <= range->offset + range->bytes;
+    return cell->mip_base >= range->mip_base && cell->mip_base < range->mip_base + range->mip_count &&
+           cell->layer_base >= range->layer_base && cell->layer_base < range->layer_base + range->layer_count &&
+           (!range->aspect || !(cell->aspect & ~range->aspect));
 }
 
-static bool makes_available(const plain *p, const op *x, uint64_t stage, uint64_t bit, uint32_t n)
+static bool covers(const plain *p, const node *n, const op *x, const hd_range *cell)
+{
+    return n->b->resource == HD_NONE ||
+           (n->b->resource == x->resource && holds(p->s->resources[x->resource].aspects, &n->b->range, cell));
+}
+
+static bool makes_available(const plain *p, const op *x, const hd_range *cell, uint64_t stage, uint64_t bit, uint32_t n)
 {
     const node *a = &p->nodes[n];
     return leaves(p, x, stage, n) &&
-           (a->kind != OF_BARRIER || (a->src_near & stage && matches(a->b->src_access, bit) && covers(p, a, x)));
+           (a->kind != OF_BARRIER || (a->src_near & stage && matches(a->b->src_access, bit) && covers(p, a, x, cell)));
 }
 
-static bool makes_visible(const plain *p, uint32_t n, const op *y, uint64_t stage, uint64_t bit)
+static bool makes_visible(const plain *p, uint32_t n, const op *y, const hd_range *cell, uint64_t stage, uint64_t bit)
 {
     const node *v = &p->nodes[n];
-    bool barrier = v->kind == OF_BARRIER && v->dst_near & stage && matches(v->b->dst_access, bit) && covers(p, v, y);
+    bool barrier =
+        v->kind == OF_BARRIER && v->dst_near & stage && matches(v->b->dst_access, bit) && covers(p, v, y, cell);
     if (!y->host || bit != HOST_READ)
         return enters(p, n, y, stage) && (v->kind != OF_BARRIER || barrier);
     for (uint32_t w = 0; barrier && w < p->node_count; w++)
@@ -399,7 +408,7 @@ static bool makes_visible(const plain *p, uint32_t n, const op *y, uint64_t stag
 }
 
 /* Every stage and access of y finds, behind some node of row, one that makes memory visible to it. */
-static bool row_reaches(const plain *p, const uint64_t *row, const op *y)
+static bool row_reaches(const plain *p, const uint64_t *row, const op *y, const hd_range *cell)
 {
     if (!y->access)
         return get(row, y->node);
@@ -408,7 +417,7 @@ static bool row_reaches(const plain *p, const uint64_t *row, const op *y)
     {
         bool found = false;
         for (uint32_t v = 0; v < p->node_count && !found; v++)
-            found = get(row, v) && makes_visible(p, v, y, sy, by);
+            found = get(row, v) && makes_visible(p, v, y, cell, sy, by);
         if (!found)
             return false;
     }
@@ -416,10 +425,10 @@ static bool row_reaches(const plain *p, const uint64_t *row, const op *y)
 }
 
 /* Every stage and access of the write, or the barrier, reaches every one of the later operation. */
-static bool sees(const plain *p, const op *x, const op *y)
+static bool sees(const plain *p, const op *x, const hd_range *cx, const op *y, const hd_range *cy)
 {
     if (!x->access)
-        return row_reaches(p, p->reach + (size_t)x->node * p->words, y) ||
+        return row_reaches(p, p->reach + (size_t)x->node * p->words, y, cy) ||
                (!y->access && x->queue == y->queue && x->at < y->at);
     if (x->host && y->host && x->queue == y->queue)
         return true;
@@ -430,39 +439,75 @@ static bool sees(const plain *p, const op *x, const op *y)
     {
         memset(row, 0, p->words * sizeof(*row));
         for (uint32_t a = 0; a < p->node_count && all; a++)
-            for (uint32_t w = 0; makes_available(p, x, sx, bx, a) && w < p->words; w++)
+            for (uint32_t w = 0; makes_available(p, x, cx, sx, bx, a) && w < p->words; w++)
                 row[w] |= p->reach[(size_t)a * p->words + w];
-        all = all && row_reaches(p, row, y);
+        all = all && row_reaches(p, row, y, cy);
     }
     free(row);
     return all;
 }
 
-/* Another write stands between, on what they share. */
-static bool between(const plain *p, uint32_t i, uint32_t j)
+/* Another write stands between, on the cell of x; null: on something of x and of y. */
+static bool between(const plain *p, uint32_t i, const hd_range *cell, uint32_t j)
 {
-    for (uint32_t k = 0; k < p->op_count; k++)
-        if (p->ops[k].writes && p->before[(size_t)i * p->op_count + k] && p->before[(size_t)k * p->op_count + j] &&
-            meet(p, &p->ops[i], &p->ops[k]) && meet(p, &p->ops[k], &p->ops[j]))
+    const op *x = &p->ops[i];
+    for (uint32_t k = 0; k < p->op_count; k++) {
+        const op *z = &p->ops[k];
+        hd_range range = range_of(p, z);
+        if (!z->writes || !p->before[(size_t)i * p->op_count + k] || !p->before[(size_t)k * p->op_count + j] ||
+            !meet(p, x, z) || !meet(p, z, &p->ops[j]))
+            continue;
+        if (!cell || z->resource != x->resource || holds(p->s->resources[x->resource].aspects, &range, cell))
             return true;
+    }
     return false;
+}
+
+/* The n-th cell of an operation; other: of the same buffer, or null. False: it has fewer. */
+static bool cell_of(const plain *p, const op *x, const op *other, uint32_t n, hd_range *cell)
+{
+    hd_range range = range_of(p, x);
+    *cell = range;
+    if (p->s->resources[x->resource].aspects) {
+        cell->mip_base = (uint16_t)(range.mip_base + n % range.mip_count);
+        cell->layer_base = range.layer_base + n / range.mip_count;
+        cell->mip_count = 1;
+        cell->layer_count = 1;
+        return n < (uint64_t)range.mip_count * range.layer_count;
+    }
+    if (other) {
+        hd_range b = range_of(p, other);
+        uint64_t end = range.offset + range.bytes, other_end = b.offset + b.bytes;
+        cell->offset = range.offset > b.offset ? range.offset : b.offset;
+        cell->bytes = (end < other_end ? end : other_end) - cell->offset;
+    }
+    return n == 0;
+}
+
+/* What i writes reaches j, on every cell that they share, but for what is overwritten on the way. */
+static bool memory_holds(const plain *p, uint32_t i, uint32_t j)
+{
+    const op *x = &p->ops[i], *y = &p->ops[j];
+    bool same = x->resource == y->resource, image = p->s->resources[x->resource].aspects;
+    hd_range cx, cy, range = range_of(p, y);
+    for (uint32_t m = 0; cell_of(p, x, same ? y : NULL, m, &cx); m++) {
+        if (same && image && !ranges_meet(true, &cx, &range))
+            continue;
+        for (uint32_t n = 0; cell_of(p, y, same ? x : NULL, n, &cy); n++)
+            if ((!same || !image || ranges_meet(true, &cx, &cy)) && !sees(p, x, &cx, y, &cy) && !between(p, i, &cx, j))
+                return false;
+    }
+    return true;
 }
 
 static bool pair_holds(const plain *p, uint32_t i, uint32_t j)
 {
-    const op *x = &p->ops[i], *y = &p->ops[j];
     bool forth = p->before[(size_t)i * p->op_count + j], back = p->before[(size_t)j * p->op_count + i];
     if (!forth && !back)
-        return between(p, i, j) || between(p, j, i);
-    if (back) { /* the earlier of the two is j */
-        const op *other = x;
-        uint32_t first = j;
-        x = y;
-        y = other;
-        j = i;
-        i = first;
-    }
-    return !x->writes || sees(p, x, y) || between(p, i, j);
+        return between(p, i, NULL, j) || between(p, j, NULL, i);
+    if (back)
+        return !p->ops[j].writes || memory_holds(p, j, i);
+    return !p->ops[i].writes || memory_holds(p, i, j);
 }
 
 static bool check_pairs(const plain *p, char *why, size_t bytes)
