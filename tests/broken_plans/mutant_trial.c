@@ -100,8 +100,19 @@ static bool has_layer(void)
 
 typedef struct context {
     hdt_trial *trial;
+    int to; /* the parent */
     hdt_sketch whole, broken;
 } context;
+
+static void write_all(int to, const void *from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t n = write(to, (const char *)from + done, bytes - done);
+        if (n <= 0)
+            _exit(1);
+        done += (size_t)n;
+    }
+}
 
 /* The numbers of a kind that make something. */
 static uint32_t count_mutants(context *c, const hdi_decl *decl, uint32_t stop)
@@ -132,6 +143,8 @@ static const hd_plan *mutate(const hd_graph *graph, const hd_plan *plan, const h
     count_mutants(c, &decl, hdt_below(&random, count)); /* stops behind the one that was picked */
     const hd_plan *mutant = hdt_sketch_pack(&c->broken);
     c->trial->refused = hd_plan_verify(graph, mutant, verify) != HD_OK;
+    c->trial->outcome = HDT_CRASHED; /* should nothing else come */
+    write_all(c->to, c->trial, sizeof(*c->trial));
     c->trial->outcome = HDT_NOT_NOTICED;
     return mutant;
 }
@@ -215,16 +228,6 @@ static void execute(context *c, uint64_t order, bool with_layer)
     hd_graph_destroy(graph);
 }
 
-static void write_all(int to, const void *from, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = write(to, (const char *)from + done, bytes - done);
-        if (n <= 0)
-            _exit(1);
-        done += (size_t)n;
-    }
-}
-
 static void child(hdt_trial *trials, uint32_t count, uint32_t orders, bool with_layer, int to)
 {
     if (with_layer && !has_layer())
@@ -239,7 +242,7 @@ static void child(hdt_trial *trials, uint32_t count, uint32_t orders, bool with_
     setenv("LP_NUM_THREADS", "0", 0); /* lavapipe leaves out barriers between what it draws in the background */
     hdt_vk_keep_libraries();
     for (uint32_t t = 0; t < count; t++) {
-        context c = {.trial = &trials[t]};
+        context c = {.trial = &trials[t], .to = to};
         uint64_t random = trials[t].seed;
         for (uint32_t o = 0; o < (with_layer ? 1 : orders); o++) {
             execute(&c, hdt_random(&random) | 1, with_layer);
@@ -285,8 +288,10 @@ bool hdt_try(hdt_trial *trials, uint32_t count, uint32_t orders, bool with_layer
         }
         close(ends[1]);
         hdt_trial got;
-        while (t < count && read_all(ends[0], &got, sizeof(got)))
-            trials[t++] = got;
+        while (t < count && read_all(ends[0], &got, sizeof(got))) {
+            trials[t] = got;
+            t += got.outcome != HDT_CRASHED;
+        }
         close(ends[0]);
         kill(pid, SIGKILL);
         waitpid(pid, &status, 0);
