@@ -309,3 +309,32 @@ Test(vk_kept, same_stream_of_random_schedules, .timeout = 60)
         compare(schedule, &w);
     }
 }
+
+/* Each allocation of the hd_vk fails once, while plans are kept, repeated and brought up to date: the frame fails or
+ * does without, the next one works, nothing leaks. */
+Test(vk_kept, allocation_failures, .timeout = 60)
+{
+    static const char schedule[] = "hhhhhhhhhiihhhhh";
+    for (uint64_t k = 1;; k++) {
+        hdt_limited limited = {.fail_at = k, .fail_count = 1};
+        hd_vk_desc desc = hdb_stub_desc(3);
+        desc.allocator = hdt_limited_allocator(&limited);
+        desc.log = hdt_log();
+        bench b = {0};
+        cr_assert_eq(hd_graph_create(NULL, &b.graph), HD_OK);
+        hd_result created = hd_vk_create(&desc, &b.vk);
+        cr_assert(created == HD_OK || created == HD_OUT_OF_MEMORY);
+        bool failed = false;
+        for (uint32_t f = 0; created == HD_OK && schedule[f]; f++) {
+            declare_histories(b.graph, (uint32_t)(schedule[f] - 'h'));
+            hd_result result = hd_vk_frame(b.vk, b.graph);
+            cr_assert(result == HD_OK || (result == HD_OUT_OF_MEMORY && !failed), "allocation %u, frame %u: %s",
+                      (unsigned)k, f, hd_result_name(result));
+            failed |= result != HD_OK;
+        }
+        close_bench(&b);
+        cr_assert(limited.out == 0 && limited.wrong == 0, "allocation %u: leak", (unsigned)k);
+        if (limited.made < k)
+            break;
+    }
+}

@@ -196,3 +196,26 @@ Test(vk_splits, too_many)
     cr_expect_eq(hd_graph_error(graph)->result, HD_INVALID_ARGUMENT);
     hd_graph_destroy(graph);
 }
+
+/* Clear values are not the plan's: another one each frame, on a device. */
+Test(vk_splits, clear_values_of_the_frame)
+{
+    static uint32_t words[PIXELS];
+    scene s;
+    open_scene(&s, NULL);
+    for (uint32_t frame = 0; frame < 10; frame++) {
+        hd_graph_begin(s.graph);
+        hd_resource one = image(&s, "one", VK_FORMAT_R8G8B8A8_UNORM);
+        hd_graph_pass(s.graph, &(hd_pass_desc){.uses = HD_USES({one, HD_COLOR_WRITE,
+                                                                .clear.color = {(float)frame / 255, 0, 0, 1}})});
+        word_check check = {.buffer = buffer(&s, "pixels", PIXELS * 4), .count = PIXELS, .copy = words};
+        copy_pass copy = {&s, one, check.buffer, VK_IMAGE_ASPECT_COLOR_BIT, 0, 0};
+        add_copy(&copy);
+        add_check(&s, &check);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+        cr_expect_eq(words[0], 0xff000000u + frame);
+        cr_expect_eq(words[PIXELS - 1], 0xff000000u + frame);
+    }
+    close_scene(&s);
+}
