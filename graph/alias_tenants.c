@@ -185,7 +185,10 @@ static void join_slices(uint32_t begin, uint32_t end, uint32_t part, void *user)
     for (uint32_t rank = begin; rank < end; rank++) {
         uint32_t res = w->by_first[rank], count = 0, several = 0;
         uint32_t *tenant = w->fill ? &out->tenant[out->tenant_begin[res]] : NULL;
-        for (uint32_t k = 0; k < w->slice_count; k++) {
+        uint32_t first = 0;
+        while (w->slice[first].end <= w->place[rank].begin)
+            first++;
+        for (uint32_t k = first; k < w->slice_count && w->slice[k].begin < w->place[rank].end; k++) {
             const slice *s = &w->slice[k];
             uint32_t from = at[k];
             for (; at[k] < s->pair_count && s->pair[at[k]].rank == rank; at[k]++) {

@@ -45,6 +45,8 @@ typedef struct work {
     uint32_t floor;                /* its first point */
     hd_plan_barrier *barrier;
     uint32_t barrier_count, barrier_begin, batch_begin; /* begin: in the frame */
+    hdi_arena *arena;                                   /* of the region */
+    hdi_arena_mark mark;
 } work;
 
 /* One step of one segment, and the interval of points where its barrier may stand. */
@@ -348,11 +350,41 @@ static void leave_all(work *w)
     }
 }
 
+/* Most barriers that a region may need, a barrier and a flush for each segment of a use, and those at the end. */
+static uint64_t count_most(const work *w)
+{
+    const hdi_decl *decl = w->decl;
+    uint64_t most = w->slot_end == w->hazards->slot_count ? w->frozen->seg_count : 0;
+    for (uint32_t slot = w->slot_begin; slot < w->slot_end; slot++) {
+        uint32_t pass = w->hazards->slot_pass[slot];
+        if (pass == HDI_NONE)
+            continue;
+        most += decl->pass_use_begin[pass + 1] - decl->pass_use_begin[pass];
+        for (uint32_t u = decl->pass_use_begin[pass]; decl->range_count && u < decl->pass_use_begin[pass + 1]; u++) {
+            hdi_span span = hdi_use_span(decl, w->frozen, u);
+            most += (uint64_t)span.rows * span.cols - 1;
+        }
+    }
+    return 2 * most + 1;
+}
+
+/* Room for its points and barriers, until they are written out. */
+static bool make_room(work *w)
+{
+    uint64_t most = w->floor || w->slot_end < w->hazards->slot_count ? count_most(w) : 2 * (uint64_t)w->hazards->epoch_count + 1;
+    w->barrier = HDI_ARENA_ARRAY(w->arena, hd_plan_barrier, most);
+    w->barrier_point = HDI_ARENA_ARRAY(w->arena, uint32_t, most);
+    w->point = HDI_ARENA_ARRAY(w->arena, point, 2 * (size_t)(w->slot_end - w->slot_begin) + 2);
+    return !w->arena->failed;
+}
+
 static void walk(uint32_t part, void *user)
 {
     work *w = (work *)user + part;
     const hdi_decl *decl = w->decl;
     const hdi_hazards *hazards = w->hazards;
+    if (!make_room(w))
+        return;
     for (uint32_t slot = w->slot_begin; slot < w->slot_end; slot++) {
         uint32_t pass = hazards->slot_pass[slot];
         if (pass == HDI_NONE)
@@ -365,25 +397,6 @@ static void walk(uint32_t part, void *user)
 }
 
 /* ---- regions ---- */
-
-/* Most barriers that a region may need, a barrier and a flush for each segment of a use; ends of the frame apart. */
-static void count_most(uint32_t part, void *user)
-{
-    work *w = (work *)user + part;
-    const hdi_decl *decl = w->decl;
-    uint64_t most = 0;
-    for (uint32_t slot = w->slot_begin; slot < w->slot_end; slot++) {
-        uint32_t pass = w->hazards->slot_pass[slot];
-        if (pass == HDI_NONE)
-            continue;
-        most += decl->pass_use_begin[pass + 1] - decl->pass_use_begin[pass];
-        for (uint32_t u = decl->pass_use_begin[pass]; decl->range_count && u < decl->pass_use_begin[pass + 1]; u++) {
-            hdi_span span = hdi_use_span(decl, w->frozen, u);
-            most += (uint64_t)span.rows * span.cols - 1;
-        }
-    }
-    w->barrier_begin = (uint32_t)(2 * most);
-}
 
 /* To where they stand in the frame, in the order of their points: some were added to an older one. */
 static void write_out(uint32_t part, void *user)
@@ -422,7 +435,7 @@ static void find_use_epochs(uint32_t begin, uint32_t end, uint32_t part, void *u
 }
 
 /* One region after another; a scope that is shared across its begin belongs to the one before. */
-static void cut(const work *frame, work *w)
+static void cut(const work *frame, const hdi_crew *crew, work *w)
 {
     const hdi_hazards *hazards = frame->hazards;
     const uint32_t *slot_first = frame->merged->slot_first;
@@ -431,39 +444,14 @@ static void cut(const work *frame, work *w)
         while (slot_first && begin < hazards->slot_count && slot_first[begin] != begin)
             begin++;
         w[k] = *frame;
+        w[k].arena = hazards->region_count > 1 ? &crew->arena[k] : frame->arena;
+        w[k].mark = hdi_arena_here(w[k].arena);
         w[k].slot_begin = begin;
         w[k].slot_end = hazards->slot_count;
         w[k].floor = begin ? 2 * begin - 1 : 0;
         if (k)
             w[k - 1].slot_end = begin;
     }
-}
-
-/* Gives each region room for its points and barriers. */
-static bool make_room(const hdi_crew *crew, work *w, uint32_t count, hdi_arena *arena)
-{
-    const hdi_hazards *hazards = w->hazards;
-    uint64_t barriers = 0;
-    if (count == 1)
-        w->barrier_begin = 2 * hazards->epoch_count;
-    else
-        hdi_crew_parts(crew, count, count_most, w);
-    w[count - 1].barrier_begin += count > 1 ? w->frozen->seg_count : 0; /* final states */
-    for (uint32_t k = 0; k < count; k++)
-        barriers += w[k].barrier_begin + 1;
-    hd_plan_barrier *barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
-    uint32_t *barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, barriers);
-    point *points = HDI_ARENA_ARRAY(arena, point, 2 * ((size_t)hazards->slot_count + count));
-    if (arena->failed)
-        return false;
-    for (uint32_t k = 0; k < count; k++) {
-        w[k].barrier = barrier;
-        w[k].barrier_point = barrier_point;
-        w[k].point = points + 2 * ((size_t)w[k].slot_begin + k);
-        barrier += w[k].barrier_begin + 1;
-        barrier_point += w[k].barrier_begin + 1;
-    }
-    return true;
 }
 
 /* Where each region's barriers and batches stand in the frame. True: barriers have to move. */
@@ -490,27 +478,36 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     hdi_arena_mark mark = hdi_arena_here(arena);
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    uint32_t *use_epoch = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
-    work *w = hdi_arena_array(arena, count, sizeof(*w));
-    if (arena->failed)
+    /* Out of the way of what is kept, which would have to move up otherwise. */
+    hdi_arena *aside = count > 1 ? &crew->arena[HDI_MOST_PARTS - 1] : arena;
+    hdi_arena_mark aside_mark = hdi_arena_here(aside);
+    uint32_t *use_epoch = HDI_ARENA_ARRAY(aside, uint32_t, decl->use_count);
+    work *w = hdi_arena_array(aside, count, sizeof(*w));
+    if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     work frame = {.decl = decl, .frozen = frozen, .hazards = hazards, .lifetimes = lifetimes, .placed = placed,
-                  .merged = merged, .use_epoch = use_epoch, .out = out};
-    cut(&frame, w);
-    if (!make_room(crew, w, count, arena))
-        return HD_OUT_OF_MEMORY;
+                  .merged = merged, .use_epoch = use_epoch, .out = out, .arena = arena};
+    cut(&frame, crew, w);
     out->slot_wait_stages = NULL;
     memset(out->slot_pre, 0xff, slots * sizeof(*out->slot_pre));
     memset(out->slot_post, 0xff, slots * sizeof(*out->slot_post));
     memset(use_epoch, 0xff, decl->use_count * sizeof(*use_epoch));
     hdi_crew_ranges(crew, hazards->epoch_count, GRAIN, find_use_epochs, w);
     hdi_crew_parts(crew, count, walk, w);
+    for (uint32_t k = 0; k < count; k++) {
+        if (w[k].arena->failed)
+            return HD_OUT_OF_MEMORY;
+    }
     bool moves = number_regions(w, count, out);
     out->barrier = moves ? HDI_ARENA_ARRAY(arena, hd_plan_barrier, out->barrier_count) : w->barrier;
     out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, out->batch_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, count, write_out, w);
+    for (uint32_t k = count; count > 1 && k-- > 0;)
+        hdi_arena_keep(w[k].arena, w[k].mark, NULL, 0);
+    if (count > 1)
+        hdi_arena_keep(aside, aside_mark, NULL, 0);
     const hdi_arena_kept out_arrays[] = {{&out->slot_pre, slots * sizeof(*out->slot_pre)},
                                          {&out->slot_post, slots * sizeof(*out->slot_post)},
                                          {&out->barrier, out->barrier_count * sizeof(*out->barrier)},

@@ -287,7 +287,9 @@ static bool share_out(work *w)
         w->region->count = w->list->count;
         return true;
     }
-    w->at = HDI_ARENA_ZEROED(w->arena, uint32_t, (size_t)w->list_count * regions);
+    /* Out of the way of what is kept, which would have to move up otherwise. */
+    hdi_arena *aside = regions > 1 ? &w->crew->arena[HDI_MOST_PARTS - 1] : w->arena;
+    w->at = HDI_ARENA_ZEROED(aside, uint32_t, (size_t)w->list_count * regions);
     if (!w->at)
         return false;
     hdi_crew_parts(w->crew, w->list_count, count_requests, w);
@@ -299,7 +301,7 @@ static bool share_out(work *w)
         }
         total += w->region[k].count;
     }
-    hdi_request *item = HDI_ARENA_ARRAY(w->arena, hdi_request, total);
+    hdi_request *item = HDI_ARENA_ARRAY(aside, hdi_request, total);
     for (uint32_t k = 0; item && k < regions; k++) {
         w->region[k].item = item;
         item += w->region[k].count;

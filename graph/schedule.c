@@ -131,20 +131,34 @@ static void flag_passes(hdi_sched *s, const res_look *look)
     }
 }
 
-/* Who uses what when; which images are read in several layouts and what is overwritten by several, *flagged where there
- * is any; and how much is alive when passes run by rank. */
-static bool look_at_uses(hdi_sched *s, const res_look **flagged)
+typedef struct look_work {
+    hdi_sched *s;
+    const hdi_sizes *sizes;
+    uint32_t parts;
+    res_look *look;
+    bool any[HDI_MOST_PARTS];
+} look_work;
+
+/* Who uses what when; which images are read in several layouts and what is overwritten by several. Each part looks at all
+ * uses for those of its own resources, so that it meets them by rank. */
+static void look_at_uses(uint32_t part, void *user)
 {
+    look_work *w = user;
+    const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
-    res_look *look = HDI_ARENA_ZEROED(s->arena, res_look, decl->res_count);
-    if (!look)
-        return false;
+    res_look *look = w->look;
+    uint32_t begin = hdi_range_begin(decl->res_count, w->parts, part);
+    uint32_t count = hdi_range_begin(decl->res_count, w->parts, part + 1) - begin;
     bool any = false;
+    memset(look + begin, 0, count * sizeof(*look));
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         uint32_t p = s->rank_pass[rank], end = decl->pass_use_begin[p + 1];
         for (uint32_t u = decl->pass_use_begin[p]; u < end; u++) {
+            uint32_t res = decl->use_res[u];
+            if (res - begin >= count)
+                continue;
             const hdi_access_info *access = &decl->access[decl->use_access[u]];
-            res_look *of = &look[decl->use_res[u]];
+            res_look *of = &look[res];
             if (of->uses++ == 0)
                 of->first = rank;
             of->last = rank;
@@ -152,23 +166,32 @@ static bool look_at_uses(hdi_sched *s, const res_look **flagged)
             if (access->writes) {
                 any |= of->writers;
                 of->writers = (uint8_t)(of->writers ? 2 : 1);
-            } else if (of->layout != layout && !(decl->res_flags[decl->use_res[u]] & HDI_RES_BUFFER)) {
+            } else if (of->layout != layout && !(decl->res_flags[res] & HDI_RES_BUFFER)) {
                 any |= of->layout != UNREAD;
                 of->layout = of->layout == UNREAD ? layout : MIXED;
             }
         }
     }
-    memset(s->pass_mixed, 0, decl->pass_count);
-    *flagged = any ? look : NULL;
-    memset(s->rank_live, 0, ((size_t)s->kept_count + 1) * sizeof(*s->rank_live));
-    for (uint32_t r = 0; r < decl->res_count; r++) {
+    w->any[part] = any;
+    for (uint32_t r = begin; r < begin + count; r++) {
         s->res_uses[r] = look[r].uses;
         s->res_first[r] = look[r].first;
         s->res_last[r] = look[r].last;
-        if (look[r].uses == 0 || s->res_bytes[r] == 0)
+        /* What shares memory with nobody costs the same in every order. */
+        s->res_bytes[r] =
+            w->sizes->res_persistent[r] || decl->res_flags[r] & HDI_RES_HOST ? 0 : w->sizes->need[r].bytes;
+    }
+}
+
+/* How much is alive when passes run by rank. */
+static void find_live(hdi_sched *s)
+{
+    memset(s->rank_live, 0, ((size_t)s->kept_count + 1) * sizeof(*s->rank_live));
+    for (uint32_t r = 0; r < s->decl->res_count; r++) {
+        if (s->res_uses[r] == 0 || s->res_bytes[r] == 0)
             continue;
-        s->rank_live[look[r].first] += s->res_bytes[r];
-        s->rank_live[look[r].last + 1] -= s->res_bytes[r]; /* unsigned wrap is undone by the running sum */
+        s->rank_live[s->res_first[r]] += s->res_bytes[r];
+        s->rank_live[s->res_last[r] + 1] -= s->res_bytes[r]; /* unsigned wrap is undone by the running sum */
     }
     uint64_t live = 0, peak = 0;
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
@@ -177,6 +200,20 @@ static bool look_at_uses(hdi_sched *s, const res_look **flagged)
         peak = live > peak ? live : peak;
     }
     s->peak = peak;
+}
+
+/* *flagged: null where there is nothing to flag a pass for. */
+static bool look(hdi_sched *s, const hdi_sizes *sizes, const hdi_crew *crew, const res_look **flagged)
+{
+    look_work w = {.s = s, .sizes = sizes, .parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS};
+    w.look = HDI_ARENA_ARRAY(s->arena, res_look, s->decl->res_count);
+    if (!w.look)
+        return false;
+    memset(s->pass_mixed, 0, s->decl->pass_count);
+    hdi_crew_parts(crew, w.parts, look_at_uses, &w);
+    for (uint32_t k = 0; k < w.parts; k++)
+        *flagged = w.any[k] ? w.look : *flagged;
+    find_live(s);
     return true;
 }
 
@@ -201,7 +238,7 @@ static void make_columns(hdi_sched *s)
 }
 
 static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,
-                         const res_look **look)
+                         const hdi_crew *crew, const res_look **flagged)
 {
     const hdi_decl *decl = s->decl;
     hdi_arena *arena = s->arena;
@@ -221,10 +258,7 @@ static hd_result prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *si
     hd_result result = number_ranks(s, kept, bad_pass);
     if (result != HD_OK)
         return result;
-    /* What shares memory with nobody costs the same in every order. */
-    for (uint32_t r = 0; r < decl->res_count; r++)
-        s->res_bytes[r] = sizes->res_persistent[r] || decl->res_flags[r] & HDI_RES_HOST ? 0 : sizes->need[r].bytes;
-    return look_at_uses(s, look) ? HD_OK : HD_OUT_OF_MEMORY;
+    return look(s, sizes, crew, flagged) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 void hdi_sched_begin(const hdi_sched *s, uint32_t *res_left, uint8_t *res_open)
@@ -374,7 +408,7 @@ typedef struct region {
 typedef struct work {
     const hdi_goal *goal;
     region *region;
-    const res_look *look;
+    const res_look *flagged;
 } work;
 
 /* The first rank of each region but the first: about evenly, where the least is alive. */
@@ -421,21 +455,50 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
         of->use_count = decl->pass_use_begin[s->rank_pass[begin[k + 1] - 1] + 1] - decl->pass_use_begin[of->rank_pass[0]];
         r[k].mark = hdi_arena_here(of->arena);
     }
-    for (uint32_t i = 0; i < decl->res_count; i++) {
+}
+
+typedef struct live_work {
+    const hdi_sched *s;
+    const uint32_t *begin;
+    uint32_t count;
+    int64_t (*live)[HDI_MOST_PARTS]; /* of each part: at the begin of each region */
+} live_work;
+
+static void count_live(uint32_t first, uint32_t end, uint32_t part, void *user)
+{
+    const live_work *w = user;
+    const hdi_sched *s = w->s;
+    for (uint32_t i = first; i < end; i++) {
         if (s->res_bytes[i] == 0 || s->res_uses[i] == 0)
             continue;
-        uint32_t k = region_of(begin, count, s->res_first[i]);
-        for (k++; k < count && begin[k] <= s->res_last[i]; k++)
-            r[k].s.live_bytes += (int64_t)s->res_bytes[i];
+        uint32_t k = region_of(w->begin, w->count, s->res_first[i]);
+        for (k++; k < w->count && w->begin[k] <= s->res_last[i]; k++)
+            w->live[part][k] += (int64_t)s->res_bytes[i];
     }
+}
+
+/* What is open where each region begins. */
+static bool find_open(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count, region *r)
+{
+    enum { GRAIN = 1024 };
+    uint32_t ranges = hdi_range_count(crew, s->decl->res_count, GRAIN);
+    live_work w = {s, begin, count, hdi_arena_zeroed(s->arena, ranges, sizeof(*w.live))};
+    if (!w.live)
+        return false;
+    hdi_crew_ranges(crew, s->decl->res_count, GRAIN, count_live, &w);
+    for (uint32_t k = 0; k < count; k++) {
+        for (uint32_t part = 0; part < ranges; part++)
+            r[k].s.live_bytes += w.live[part][k];
+    }
+    return true;
 }
 
 static void run_region(uint32_t part, void *user)
 {
     const work *w = user;
     region *r = &w->region[part];
-    if (w->look)
-        flag_passes(&r->s, w->look);
+    if (w->flagged)
+        flag_passes(&r->s, w->flagged);
     find_levels(&r->s);
     r->result = r->s.queues->gpu_count == 1 ? one_queue(&r->s, w->goal, &r->out) : several_queues(&r->s, w->goal, &r->out);
 }
@@ -494,7 +557,7 @@ static hd_result join_regions(const hdi_sched *s, const hdi_crew *crew, region *
     return HD_OK;
 }
 
-static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi_crew *crew, const res_look *look,
+static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi_crew *crew, const res_look *flagged,
                              hdi_schedule *out)
 {
     uint32_t begin[HDI_MOST_PARTS + 1], count = cut(s, crew->region_passes, begin);
@@ -503,7 +566,9 @@ static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
     describe(s, crew, begin, count, r);
-    work w = {goal, r, look};
+    if (count > 1 && !find_open(s, crew, begin, count, r))
+        return HD_OUT_OF_MEMORY;
+    work w = {goal, r, flagged};
     hdi_crew_parts(crew, count, run_region, &w);
     for (uint32_t k = 0; k < count; k++) {
         if (r[k].result != HD_OK)
@@ -524,11 +589,11 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
 {
     hdi_sched s = {.decl = decl, .frozen = frozen, .depends = depends, .queues = queues, .arena = arena};
     hdi_arena_mark mark = hdi_arena_here(arena);
-    const res_look *look = NULL;
+    const res_look *flagged = NULL;
     *out = (hdi_schedule){0};
-    hd_result result = prepare(&s, kept, sizes, bad_pass, &look);
+    hd_result result = prepare(&s, kept, sizes, bad_pass, crew, &flagged);
     if (result == HD_OK)
-        result = run_regions(&s, goal, crew, look, out);
+        result = run_regions(&s, goal, crew, flagged, out);
     out->peak_bytes = s.peak;
     if (result != HD_OK)
         return result;
