@@ -88,13 +88,13 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE;
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
-    hd_result result = hdi_version(declared, arena, &t->versions);
+    hd_result result = hdi_version(declared, crew, arena, &t->versions);
     if (result == HD_VERSION_CYCLE)
         return fail_cycle(graph, &t->versions);
     if (result != HD_OK)
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
     const hdi_decl *decl = t->decl = &t->versions.decl;
-    result = hdi_freeze(decl, arena, &t->frozen, &bad);
+    result = hdi_freeze(decl, crew, arena, &t->frozen, &bad);
     if (result == HD_UNWRITTEN_READ)
         return fail_use(graph, t, result, bad);
     lap(desc, HD_PHASE_FREEZE, &since);

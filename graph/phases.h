@@ -26,7 +26,7 @@ typedef struct hdi_versions {
     uint32_t bad_use; /* as declared: a read of the first of them */
 } hdi_versions;
 /* HD_VERSION_CYCLE: only cycle and bad_use are filled. */
-hd_result hdi_version(const hdi_decl *decl, hdi_arena *arena, hdi_versions *out);
+hd_result hdi_version(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_versions *out);
 
 static inline uint32_t hdi_declared_pass(const hdi_versions *versions, uint32_t pass)
 {
@@ -71,7 +71,7 @@ static inline hd_range hdi_seg_range(const hdi_decl *decl, const hdi_frozen *fro
 }
 
 /* A read of what nobody wrote is found here: *bad_use is its index. */
-hd_result hdi_freeze(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *out, uint32_t *bad_use);
+hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_frozen *out, uint32_t *bad_use);
 
 /* ---- cull ---- */
 

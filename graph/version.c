@@ -267,7 +267,7 @@ static hd_result permute_all(work *w, hdi_decl *out)
     return HD_OK;
 }
 
-hd_result hdi_version(const hdi_decl *decl, hdi_arena *arena, hdi_versions *out)
+hd_result hdi_version(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_versions *out)
 {
     *out = (hdi_versions){.decl = *decl, .bad_use = HDI_NONE};
     if (decl->late_count == 0)
@@ -280,7 +280,7 @@ hd_result hdi_version(const hdi_decl *decl, hdi_arena *arena, hdi_versions *out)
     for (uint32_t r = 0; r < decl->res_count; r++)
         res_flags[r] = decl->res_flags[r] | HDI_RES_CONTENT;
     full.res_flags = res_flags;
-    hd_result result = hdi_freeze(&full, arena, &w.frozen, &out->bad_use);
+    hd_result result = hdi_freeze(&full, crew, arena, &w.frozen, &out->bad_use);
     if (result != HD_OK)
         return result;
     if (!prepare(&w) || !find_edges(&w))
