@@ -169,6 +169,23 @@ static void price_direct_in(const mender *m, uint32_t n, price *p)
     *p = (price){count(stages, access), p->out, n, p->out_node, stages, access, p->out_stages, p->out_access};
 }
 
+/* One stage bit that a's second scope and b's first one can share. */
+static uint64_t shared_bit(uint64_t of_the_other, uint64_t legal)
+{
+    uint64_t bits = of_the_other & legal & ~HV_STAGE(HV_HOST) & (HV_STAGE(HV_LAST_STAGE) - 1);
+    return bits & -bits;
+}
+
+/* One that node n can share with a signal behind it that a host pass y waits for. */
+static uint64_t signal_bit(const mender *m, uint32_t n)
+{
+    const hdi_verify *v = m->v;
+    for (uint32_t s = n + 1; s < v->queue_node[v->node[n].queue + 1]; s++)
+        if (v->node[s].kind == HV_SIGNAL && hdi_verify_node_before_use(v, s, m->c->y))
+            return shared_bit(v->node[s].src_far, legal_on(v, v->node[n].queue));
+    return 0;
+}
+
 /* y waits for n itself. */
 static void price_direct_out(const mender *m, uint32_t n, price *p)
 {
@@ -191,16 +208,11 @@ static void price_direct_out(const mender *m, uint32_t n, price *p)
     } else {
         stages &= ~x->dst_far;
     }
+    if (host && !stages && !access) /* shown to the host already, but no signal that it waits for hangs on it */
+        stages = signal_bit(m, n);
     if ((stages & ~legal_on(v, x->queue)) || count(stages, access) >= p->out)
         return;
     *p = (price){p->in, count(stages, access), p->in_node, n, p->in_stages, p->in_access, stages, access};
-}
-
-/* One stage bit that a's second scope and b's first one can share. */
-static uint64_t shared_bit(uint64_t of_the_other, uint64_t legal)
-{
-    uint64_t bits = of_the_other & legal & ~HV_STAGE(HV_HOST) & (HV_STAGE(HV_LAST_STAGE) - 1);
-    return bits & -bits;
 }
 
 static void price_chain_in(const mender *m, uint32_t n, uint32_t before, price *p)
