@@ -434,3 +434,67 @@ Test(repair, repairs_lead_back_to_sound_plans)
            (unsigned long long)longer_tried, (unsigned long long)longer);
     hd_graph_destroy(graph);
 }
+
+Test(repair, out_of_memory)
+{
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hdt_random_frame(graph, 5, 10);
+    const hd_plan *plan;
+    hd_compile_desc desc = {.queues = queue_sets[1], .queue_count = queue_counts[1]};
+    cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+    size_t bytes;
+    const void *data = hd_plan_data(plan, &bytes);
+    hd_plan *broken = malloc(bytes);
+    cr_assert_not_null(broken);
+    memcpy(broken, data, bytes);
+    hd_plan_view view = hd_plan_read(broken);
+    for (uint32_t b = 0; b < view.barrier_count; b++)
+        ((hd_plan_barrier *)view.barriers)[b].src_access = 0;
+    for (uint64_t k = 1;; k++) {
+        hdt_limited limited = {.fail_at = k};
+        hd_allocator allocator = hdt_limited_allocator(&limited);
+        first_found f = {0};
+        hd_plan *mended = NULL;
+        hd_verify_desc verify_desc = {.allocator = allocator, .finding = keep_first, .user = &f};
+        hd_result result = hd_plan_verify(graph, broken, &verify_desc);
+        if (result == HD_PLAN_INVALID) {
+            cr_assert_neq(f.repair.kind, HD_REPAIR_NONE, "%s", f.text);
+            result = hd_plan_repair(broken, &f.repair, &allocator, &mended);
+            hd_plan_free(mended, &allocator);
+        }
+        cr_assert(limited.out == 0 && limited.bytes == 0 && limited.wrong == 0, "allocation %d", (int)k);
+        cr_assert_eq(result, limited.made < k ? HD_OK : HD_OUT_OF_MEMORY);
+        if (limited.made < k)
+            break;
+    }
+    free(broken);
+    hd_graph_destroy(graph);
+}
+
+Test(repair, of_nothing)
+{
+    hd_graph *graph;
+    hd_plan *out = NULL;
+    const hd_plan *plan;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hdt_random_frame(graph, 3, 6);
+    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
+    hd_plan_view v = hd_plan_read(plan);
+    hd_repair none = {0};
+    cr_expect_eq(hd_plan_repair(plan, NULL, NULL, &out), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_plan_repair(NULL, &none, NULL, &out), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_plan_repair(plan, &none, NULL, NULL), HD_INVALID_ARGUMENT);
+    for (uint32_t kind = 0; kind <= HD_REPAIR_COUNT; kind++) {
+        hd_repair outside = {.kind = kind,
+                             .index = 1u << 30,
+                             .submit = kind == HD_REPAIR_ADD_WAIT ? v.submit_count : 0,
+                             .command = v.command_count + 1};
+        cr_expect_eq(hd_plan_repair(plan, &outside, NULL, &out), HD_INVALID_ARGUMENT, "kind %u", kind);
+        cr_expect_null(out);
+    }
+    for (int rule = 0; rule < HD_RULE_COUNT; rule++)
+        cr_expect(*hd_rule_name((hd_rule)rule));
+    cr_expect_str_eq(hd_rule_name((hd_rule)HD_RULE_COUNT), "?");
+    hd_graph_destroy(graph);
+}
