@@ -1,5 +1,7 @@
 #include <criterion/criterion.h>
 
+#include <heddle/capture.h>
+
 #include "checked.h"
 #include "vk_scene.h"
 
@@ -218,4 +220,39 @@ Test(vk_splits, clear_values_of_the_frame)
         cr_expect_eq(words[PIXELS - 1], 0xff000000u + frame);
     }
     close_scene(&s);
+}
+
+static void print_fault(const char *text, void *user)
+{
+    ++*(uint32_t *)user;
+    fprintf(stderr, "%s\n", text);
+}
+
+/* What is really given to Vulkan holds by the rules, in the first frames and in those that repeat. */
+Test(vk_splits, captured)
+{
+    static picture seen;
+    static split_frame f;
+    scene s;
+    hd_jobs *jobs = NULL;
+    hd_stream *stream = NULL;
+    hdt_vk_keep_libraries();
+    cr_assert_eq(hd_jobs_create(&(hd_jobs_desc){.worker_count = 4}, &jobs), HD_OK);
+    cr_assert_eq(hd_capture_open(NULL), HD_OK);
+    cr_assert_eq(hd_capture_begin(), HD_OK);
+    open_scene(&s, &(hd_vk_desc){.jobs = jobs, .get_instance_proc = hd_capture_get_instance_proc});
+    for (uint32_t frame = 0; frame < 12; frame++) {
+        declare(&s, &f, 1 + frame / 3, &seen);
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    }
+    cr_assert_eq(hd_capture_end(&stream), HD_OK);
+    uint32_t faults = 0;
+    cr_expect(stream->submit_count > 0 && stream->access_count > 0);
+    cr_expect_eq(hd_stream_verify(stream, &(hd_verify_desc){.message = print_fault, .user = &faults}), HD_OK);
+    cr_expect_eq(faults, 0);
+    hd_stream_free(stream);
+    close_scene(&s);
+    hd_capture_close();
+    hd_jobs_destroy(jobs);
 }
