@@ -60,7 +60,7 @@ static void run_families(uint64_t order)
         run_report report;
         hd_graph *graph = make_workload(family, 50, 1);
         unsigned before = hdt_vk_family_counts().overtaken;
-        run_desc desc = {.graph = graph, .frames = 3, .scale = 16};
+        run_desc desc = {.graph = graph, .frames = 9, .scale = 16};
         hd_result result = execute(desc, order ? order + family : 0, &report, error);
         cr_assert_eq(result, HD_OK, "%s: %s", hdb_family_names[family], error);
         cr_expect_eq(report.wrong, 0, "%s: %s", hdb_family_names[family], first_wrong);
@@ -96,7 +96,7 @@ Test(run, random_graphs_in_random_order, .timeout = 100)
         run_report report;
         cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
         hdt_random_executable_graph(graph, s, 24);
-        run_desc desc = {.graph = graph, .frames = 3, .scale = 4};
+        run_desc desc = {.graph = graph, .frames = 9, .scale = 4};
         hd_result result = execute(desc, s, &report, error);
         if (result == HD_UNSUPPORTED) {
             refused++;
