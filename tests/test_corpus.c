@@ -55,6 +55,11 @@ Test(corpus, plan_json)
     run_folder(hdt_fuzz_plan_json, "plan_json", 10);
 }
 
+Test(corpus, capture)
+{
+    run_folder(hdt_fuzz_capture, "capture", 4);
+}
+
 Test(corpus, declare)
 {
     run_folder(hdt_fuzz_declare, "declare", 25);

@@ -9,6 +9,7 @@
 
 void hdt_fuzz_fgt(const uint8_t *data, size_t bytes);
 void hdt_fuzz_plan_json(const uint8_t *data, size_t bytes);
+void hdt_fuzz_capture(const uint8_t *data, size_t bytes);
 void hdt_fuzz_declare(const uint8_t *data, size_t bytes);
 
 /* One of LLVMFuzzerTestOneInput in a fuzzer's file, none elsewhere. */
