@@ -149,7 +149,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     lap(desc, HD_PHASE_LIFETIME, &since);
     hdi_packing packing = {.thorough = goal->cap || goal->order != HD_ORDER_OVERLAP,
                            .search = goal->cap ? goal->window == 1 : goal->order != HD_ORDER_OVERLAP,
-                           .enough = goal->cap ? desc->memory_budget : 0};
+                           .enough = desc->memory_budget};
     if (result == HD_OK)
         result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, crew, arena,
                            &t->placed);
@@ -227,6 +227,12 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
         *t = best;
         return HD_OK;
     }
+    goal.cap = 0; /* as order `memory` does it */
+    goal.order = HD_ORDER_MEMORY;
+    hd_result result = run_back(graph, desc, &goal, t);
+    if (result != HD_OK || heap_bytes(t) <= desc->memory_budget)
+        return result;
+    least = heap_bytes(t) < least ? heap_bytes(t) : least;
     char detail[128];
     snprintf(detail, sizeof(detail), "%llu bytes are allowed, %llu would do",
              (unsigned long long)desc->memory_budget, (unsigned long long)least);
