@@ -31,6 +31,7 @@ void hdt_vk_order_start(hdt_vk_device *d)
     pthread_cond_init(&d->moved, &monotonic);
     pthread_condattr_destroy(&monotonic);
     d->random = d->settings.seed;
+    d->implied = d->settings.order_only ? hdt_vk_implied_make() : NULL;
     d->calm = calms[hdt_below(&d->random, 4)];
     for (uint32_t q = 0; q < d->queue_count; q++)
         d->queues[q].rank = (uint32_t)(hdt_random(&d->random) >> 32);
@@ -115,12 +116,14 @@ static void hand_on(hdt_vk_device *d, hdt_vk_queue *q)
     hdt_vk_held *h = q->head;
     bool first = h->done == 0, last = h->done + 1 >= h->command_count;
     VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                          .waitSemaphoreInfoCount = first ? h->wait_count : 0,
                           .pWaitSemaphoreInfos = h->waits,
                           .commandBufferInfoCount = h->command_count ? 1 : 0,
                           .pCommandBufferInfos = h->command_count ? &h->commands[h->done] : NULL,
                           .signalSemaphoreInfoCount = last ? h->signal_count : 0,
                           .pSignalSemaphoreInfos = h->signals};
+    if (first && d->implied)
+        hdt_vk_implied_run(d->implied, (uint32_t)(q - d->queues), h);
+    info.waitSemaphoreInfoCount = first ? h->wait_count : 0;
     if (first)
         trace_submit(d, q, h, "run");
     if (h->command_count && !d->settings.order_only)
@@ -226,6 +229,7 @@ void hdt_vk_order_end(hdt_vk_device *d)
             free(h);
         }
     }
+    free(d->implied);
     pthread_cond_destroy(&d->moved);
     pthread_mutex_destroy(&d->lock);
 }
@@ -234,7 +238,8 @@ void hdt_vk_order_end(hdt_vk_device *d)
 
 static hdt_vk_held *copy(hdt_vk_device *d, const VkSubmitInfo2 *s)
 {
-    size_t semaphores = (size_t)s->waitSemaphoreInfoCount + s->signalSemaphoreInfoCount;
+    uint32_t more = d->implied ? hdt_vk_implied_room() : 0;
+    size_t semaphores = (size_t)s->waitSemaphoreInfoCount + more + s->signalSemaphoreInfoCount;
     hdt_vk_held *h = calloc(1, sizeof(*h) + semaphores * sizeof(VkSemaphoreSubmitInfo) +
                                    s->commandBufferInfoCount * sizeof(VkCommandBufferSubmitInfo));
     if (!h)
@@ -245,7 +250,7 @@ static hdt_vk_held *copy(hdt_vk_device *d, const VkSubmitInfo2 *s)
         if (++d->waits != d->settings.drop_wait)
             h->waits[h->wait_count++] = s->pWaitSemaphoreInfos[w];
     }
-    h->signals = h->waits + s->waitSemaphoreInfoCount;
+    h->signals = h->waits + s->waitSemaphoreInfoCount + more;
     for (uint32_t i = 0; i < s->signalSemaphoreInfoCount; i++) {
         if (++d->signals != d->settings.drop_signal)
             h->signals[h->signal_count++] = s->pSignalSemaphoreInfos[i];
@@ -370,6 +375,8 @@ static VkResult VKAPI_PTR order_vkWaitSemaphores(VkDevice device, const VkSemaph
     }
     VkResult lost = d->lost;
     bool reached = is_reached(d, info);
+    if (reached && d->implied)
+        hdt_vk_implied_waited(d->implied, info);
     if (reached)
         trace_host(d, "wait", info->semaphoreCount, info->pSemaphores, info->pValues);
     pthread_mutex_unlock(&d->lock);
@@ -386,6 +393,8 @@ static VkResult VKAPI_PTR order_vkSignalSemaphore(VkDevice device, const VkSemap
     VkResult result = d->fn.SignalSemaphore(device, info);
     pthread_mutex_lock(&d->lock);
     set_value(d, info->semaphore, info->value);
+    if (d->implied)
+        hdt_vk_implied_signalled(d->implied, info);
     trace_host(d, "signal", 1, &info->semaphore, &info->value);
     d->progress++;
     if (d->settings.seed == 0)

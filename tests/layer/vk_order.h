@@ -65,6 +65,7 @@ typedef struct hdt_vk_held {
 } hdt_vk_held;
 
 struct hdt_vk_device;
+typedef struct hdt_vk_implied hdt_vk_implied;
 
 typedef struct hdt_vk_queue { /* the first word is the loader's */
     void *key;
@@ -94,7 +95,8 @@ typedef struct hdt_vk_device {
     uint64_t random, number, highest, progress, idle_ns;
     uint32_t calm; /* one pick in so many draws the ranks anew */
     unsigned waits, signals, barriers;
-    VkResult lost; /* VK_SUCCESS: not */
+    hdt_vk_implied *implied; /* null unless order_only */
+    VkResult lost;           /* VK_SUCCESS: not */
 } hdt_vk_device;
 
 /* vk_families.c */
@@ -110,6 +112,13 @@ void hdt_vk_play_transfers(hdt_vk_device *d, VkCommandBuffer commands);
 /* Checks a submit before it is held. Under the lock. */
 void hdt_vk_check_submit(hdt_vk_device *d, const hdt_vk_queue *queue, const VkSubmitInfo2 *submit);
 void hdt_vk_count_overtaken(void);
+
+/* vk_implied.c; under the lock. */
+hdt_vk_implied *hdt_vk_implied_make(void);
+uint32_t hdt_vk_implied_room(void); /* waits that a submit must have room for beside its own */
+void hdt_vk_implied_run(hdt_vk_implied *k, uint32_t queue, hdt_vk_held *h);
+void hdt_vk_implied_waited(hdt_vk_implied *k, const VkSemaphoreWaitInfo *info);
+void hdt_vk_implied_signalled(hdt_vk_implied *k, const VkSemaphoreSignalInfo *info);
 
 /* vk_order.c */
 void hdt_vk_order_start(hdt_vk_device *d);
