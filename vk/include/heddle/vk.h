@@ -113,12 +113,12 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan);
 hd_result hd_vk_size(const hd_resource_info *info, hd_memory_need *need, void *vk);
 /* Semaphores of the engine around what the next frame does to an import. */
 typedef struct hd_vk_sync {
-    VkSemaphore wait;      /* null: none. Waited for by the first submit that touches the import */
+    VkSemaphore wait;      /* null: none. Waited for before the frame's first command that touches the import */
     uint64_t wait_value;   /* of a timeline semaphore; binary: ignored */
     VkSemaphore signal;    /* null: none. Signalled by the last submit that touches it */
     uint64_t signal_value;
 } hd_vk_sync;
-/* For the frame that graph declares and vk executes next; at most one call an import. The frame's first use of the import
+/* For the frame that graph declares, when vk executes it; at most one call an import. The frame's first use of the import
  * must come before all others (a write does, as of a swapchain's image) and its last one behind them: other queues that
  * use it at the same time would not wait. A frame that is not executed waits for nothing and signals nothing; one
  * that does nothing with the import does both all the same. HD_OK, HD_BAD_HANDLE, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
