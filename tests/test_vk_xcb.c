@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,7 @@ static pid_t start_server(char *display)
         char fd[16];
         snprintf(fd, sizeof(fd), "%d", ends[1]);
         close(ends[0]);
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* a test that crashes leaves no server behind */
         if (!freopen("/dev/null", "w", stderr))
             _exit(1);
         execlp("Xvfb", "Xvfb", "-displayfd", fd, "-screen", "0", "640x480x24", "-nolisten", "tcp", (char *)NULL);
