@@ -9,7 +9,7 @@
 #include "tables.h"
 
 /* How long the regions of a long frame are (crew.h), and below what a frame is compiled by the caller alone. */
-enum { HDI_REGION_PASSES = 512, HDI_PARALLEL_PASSES = 2000 };
+enum { HDI_REGION_PASSES = 512, HDI_PARALLEL_PASSES = 4 * HDI_REGION_PASSES };
 
 /* Capacity of one group of columns that grow together. */
 typedef struct hdi_capacity {

@@ -110,10 +110,13 @@ static void find_queues(const work *w, part own, uint16_t *res_queues)
     }
 }
 
-/* As many as there are to work: where the entries stand does not depend on it. */
+/* As many as there are to work: where the entries stand does not depend on it. A few would gain nothing, as each looks at
+ * everything. */
 static uint32_t part_count(const work *w)
 {
-    return w->crew->workers < HDI_MOST_PARTS ? w->crew->workers : HDI_MOST_PARTS;
+    enum { FEW = 4 };
+    uint32_t workers = w->crew->workers;
+    return workers < FEW ? 1 : workers < HDI_MOST_PARTS ? workers : HDI_MOST_PARTS;
 }
 
 static part part_of(const work *w, uint32_t count, uint32_t k)
