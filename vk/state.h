@@ -10,102 +10,16 @@
 
 #include "arena.h"
 #include "capture_marks.h"
+#include "functions.h"
+#include "kept.h"
 #include "tables.h"
 
-#define HDI_VK_MAX_FRAMES 4
 /* Cached objects that no frame used for so long are dropped; more than frames can be in flight. */
 #define HDI_VK_KEEP_FRAMES 16
 /* Heap numbers: a memory type, plus this for memory that the host maps. */
 #define HDI_VK_HOST_HEAP 32u
 /* In the serials of imports that are heddle's own. */
 #define HDI_VK_OWN_SERIAL (UINT64_C(1) << 63)
-/* Color attachments of a rendering scope at most. */
-#define HDI_VK_COLORS 8
-
-/* ---- functions ---- */
-
-#define HDI_VK_INSTANCE_FUNCTIONS(X)                                                                                   \
-    X(vkDestroyInstance)                                                                                               \
-    X(vkEnumeratePhysicalDevices)                                                                                      \
-    X(vkGetPhysicalDeviceProperties)                                                                                   \
-    X(vkGetPhysicalDeviceProperties2)                                                                                  \
-    X(vkGetPhysicalDeviceFeatures2)                                                                                    \
-    X(vkGetPhysicalDeviceMemoryProperties)                                                                             \
-    X(vkGetPhysicalDeviceQueueFamilyProperties)                                                                        \
-    X(vkGetPhysicalDeviceImageFormatProperties2)                                                                       \
-    X(vkCreateDevice)                                                                                                  \
-    X(vkGetDeviceProcAddr)
-
-typedef struct hdi_vk_instance_table {
-#define HDI_VK_MEMBER(name) PFN_##name name;
-    HDI_VK_INSTANCE_FUNCTIONS(HDI_VK_MEMBER)
-#undef HDI_VK_MEMBER
-} hdi_vk_instance_table;
-
-#define HDI_VK_DEVICE_FUNCTIONS(X)                                                                                     \
-    X(vkDestroyDevice)                                                                                                 \
-    X(vkGetDeviceQueue)                                                                                                \
-    X(vkQueueSubmit2)                                                                                                  \
-    X(vkCreateSemaphore)                                                                                               \
-    X(vkDestroySemaphore)                                                                                              \
-    X(vkWaitSemaphores)                                                                                                \
-    X(vkSignalSemaphore)                                                                                               \
-    X(vkCreateCommandPool)                                                                                             \
-    X(vkDestroyCommandPool)                                                                                            \
-    X(vkResetCommandPool)                                                                                              \
-    X(vkAllocateCommandBuffers)                                                                                        \
-    X(vkBeginCommandBuffer)                                                                                            \
-    X(vkEndCommandBuffer)                                                                                              \
-    X(vkCmdPipelineBarrier2)                                                                                           \
-    X(vkCmdSetEvent2)                                                                                                  \
-    X(vkCmdWaitEvents2)                                                                                                \
-    X(vkCmdWriteTimestamp2)                                                                                            \
-    X(vkCreateQueryPool)                                                                                               \
-    X(vkDestroyQueryPool)                                                                                              \
-    X(vkResetQueryPool)                                                                                                \
-    X(vkGetQueryPoolResults)                                                                                           \
-    X(vkCreateEvent)                                                                                                   \
-    X(vkDestroyEvent)                                                                                                  \
-    X(vkResetEvent)                                                                                                    \
-    X(vkCmdExecuteCommands)                                                                                            \
-    X(vkCmdBeginRendering)                                                                                             \
-    X(vkCmdEndRendering)                                                                                               \
-    X(vkCmdSetViewport)                                                                                                \
-    X(vkCmdSetScissor)                                                                                                 \
-    X(vkCmdClearColorImage)                                                                                            \
-    X(vkCmdClearDepthStencilImage)                                                                                     \
-    X(vkCmdCopyBuffer)                                                                                                 \
-    X(vkCmdCopyImage)                                                                                                  \
-    X(vkCmdCopyBufferToImage)                                                                                          \
-    X(vkCmdCopyImageToBuffer)                                                                                          \
-    X(vkCmdBlitImage)                                                                                                  \
-    X(vkCmdResolveImage)                                                                                               \
-    X(vkCmdFillBuffer)                                                                                                 \
-    X(vkCreateImage)                                                                                                   \
-    X(vkDestroyImage)                                                                                                  \
-    X(vkCreateBuffer)                                                                                                  \
-    X(vkDestroyBuffer)                                                                                                 \
-    X(vkCreateImageView)                                                                                               \
-    X(vkDestroyImageView)                                                                                              \
-    X(vkAllocateMemory)                                                                                                \
-    X(vkFreeMemory)                                                                                                    \
-    X(vkMapMemory)                                                                                                     \
-    X(vkBindImageMemory)                                                                                               \
-    X(vkBindBufferMemory)                                                                                              \
-    X(vkGetImageMemoryRequirements)                                                                                    \
-    X(vkGetBufferMemoryRequirements)                                                                                   \
-    X(vkGetDeviceImageMemoryRequirements)                                                                              \
-    X(vkGetDeviceBufferMemoryRequirements)
-
-typedef struct hdi_vk_device_table {
-#define HDI_VK_MEMBER(name) PFN_##name name;
-    HDI_VK_DEVICE_FUNCTIONS(HDI_VK_MEMBER)
-    HDI_VK_MEMBER(vkCmdBeginDebugUtilsLabelEXT) /* null: no labels */
-    HDI_VK_MEMBER(vkCmdEndDebugUtilsLabelEXT)
-    HDI_VK_MEMBER(vkSetDebugUtilsObjectNameEXT) /* null: no names */
-    HDI_VK_MEMBER(vkGetCalibratedTimestampsEXT) /* null: two time bases */
-#undef HDI_VK_MEMBER
-} hdi_vk_device_table;
 
 /* ---- resources ---- */
 
@@ -321,12 +235,6 @@ typedef struct hdi_vk_slot {
     atomic_int failure; /* first hd_result of a worker or of a record callback's call */
 } hdi_vk_slot;
 
-/* Of one frame, by queue of hd_vk. */
-typedef struct hdi_vk_ends {
-    uint32_t first[HD_MAX_QUEUES], last[HD_MAX_QUEUES]; /* plan submits; HD_NONE: none */
-    uint64_t end[HD_MAX_QUEUES];
-} hdi_vk_ends;
-
 /* Staging memory: one buffer, mapped, taken from front to back. */
 typedef struct hdi_vk_chunk {
     struct hdi_vk_chunk *next;
@@ -341,100 +249,6 @@ typedef struct hdi_vk_help {
     hdi_vk_chunk *chunks, *current; /* those behind current are unused */
     uint64_t frame;
 } hdi_vk_help;
-
-/* ---- what follows from a plan ---- */
-
-/* What a frame does to a resource on one queue. */
-typedef struct hdi_vk_touch {
-    uint32_t command, submit, last_submit; /* command: 1 + the first one that may wait; 0: not touched */
-    bool writes, closed, apart; /* closed: a write of the whole has come. apart: ends in what no stage can name */
-    uint64_t first_stages, first_access; /* up to the first write of the whole */
-    uint64_t last_stages, last_access;   /* from the last write of the whole on; access only of writes */
-} hdi_vk_touch;
-
-/* An image as a rendering sees it, and the views that were found before, of the objects with these serials. */
-typedef struct hdi_vk_viewed {
-    uint32_t res; /* HD_NONE: none */
-    hd_range range;
-    VkImageAspectFlags aspects; /* of the view */
-    VkImageViewType type;
-    uint64_t serials[HDI_VK_MAX_FRAMES];
-    VkImageView views[HDI_VK_MAX_FRAMES];
-    uint32_t next; /* in serials */
-} hdi_vk_viewed;
-
-typedef struct hdi_vk_attached {
-    hdi_vk_viewed from, to; /* to: resolved into */
-    uint32_t clear_use;    /* whose clear value counts; HD_NONE: none's */
-    bool depth;
-    VkRenderingAttachmentInfo *infos[2]; /* the second: of stencil beside depth, or null */
-} hdi_vk_attached;
-
-/* A rendering scope but for its views and clear values. */
-typedef struct hdi_vk_rendering {
-    VkRenderingInfo info;
-    VkViewport viewport;
-    hdi_vk_attached *attached;
-    uint32_t attached_count;
-    VkFormat depth, stencil, colors[HDI_VK_COLORS];
-    VkSampleCountFlagBits samples;
-} hdi_vk_rendering;
-
-/* Barriers of a plan batch but for their objects. */
-typedef struct hdi_vk_barriers {
-    VkDependencyInfo *infos; /* by plan batch */
-    VkMemoryBarrier2 *memory;
-    VkBufferMemoryBarrier2 *buffers;
-    VkImageMemoryBarrier2 *images;
-    uint32_t *buffer_res, *image_res; /* declared resources */
-    uint32_t memory_count, buffer_count, image_count;
-} hdi_vk_barriers;
-
-/* Joins that come out the same in every frame, while one plan is executed again and again. */
-typedef struct hdi_vk_steady_join {
-    uint64_t frame; /* in which it was noted */
-    uint32_t *before_all, *before_left; /* by command, as in hdi_vk_frame; the second without what others contain */
-    hdi_vk_join *joins;
-    uint32_t join_count;
-    uint32_t *wait_at;   /* in join_values */
-    uint64_t *wait_back; /* how far behind the base of its queue the value is */
-    uint32_t wait_count;
-    uint64_t *offsets;      /* by plan resource: where it lay in that frame */
-    hdi_vk_heap **heaps;    /* copy of the memory * heap_count + plan heap: as last used */
-    uint64_t *heap_serials; /* the same */
-} hdi_vk_steady_join;
-
-/* What follows from a plan, its declaration and the device alone. That of a plan that comes again is kept with copies of
- * both; else it lives for the frame. */
-typedef struct hdi_vk_kept {
-    struct hdi_vk_kept *next;
-    hdi_arena arena;
-    uint64_t serial; /* never used twice; 0: of one frame */
-    uint64_t last_frame;
-    const void *plan_at; /* where the plan was last */
-    uint64_t hash, bytes;
-    const void *plan; /* the copy */
-    hdi_decl decl;    /* the copy of what counts */
-
-    uint32_t queue_of[HD_MAX_QUEUES]; /* plan queue -> queues of hd_vk */
-    uint32_t *plan_index;             /* declared resource -> plan.resources, or HDI_NONE */
-    hdi_vk_key *keys;                 /* by plan resource */
-    uint32_t history_count, import_count;
-    uint32_t event_count;
-    hdi_vk_ends ends; /* end: how far it raises the queue's base */
-    hdi_vk_touch *touches; /* plan resource * (queue_count + 1) + queue */
-    uint32_t *order;       /* plan resources by first touch */
-    uint32_t order_count;
-    uint64_t *span_bytes;  /* by plan resource: that it, or what it takes turns with, takes */
-    uint32_t *pair_index;  /* by plan resource: what it takes turns with, or HDI_NONE */
-    uint32_t join_capacity;
-    uint64_t *covered; /* by submit: value above the base whose signal covers all that stands in it */
-    uint8_t *to_host;  /* by submit: ends with a barrier that shows later frames' host passes what it wrote */
-    hdi_vk_barriers barriers;
-    hdi_vk_rendering *renderings; /* by plan scope */
-    uint64_t *patched;            /* by plan resource: serial of the object that stands in the barriers; 0: none does */
-    hdi_vk_steady_join steady;
-} hdi_vk_kept;
 
 /* The plan and its declaration during one hd_vk_execute. */
 typedef struct hdi_vk_frame {
@@ -687,9 +501,7 @@ uint32_t hdi_vk_scope_from(const hdi_vk_frame *frame, uint32_t command);
 /* ---- record.c, rendering.c, barriers.c ---- */
 hd_result hdi_vk_record(hdi_vk_frame *frame);
 void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result);
-/* Prepares the renderings of a plan's scopes. */
-hd_result hdi_vk_keep_renderings(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena);
-/* Begins one. Any worker; each is begun once a frame. */
+/* Begins the rendering of a scope. Any worker; each is begun once a frame. */
 hd_result hdi_vk_begin_rendering(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t scope, VkRenderingFlags flags);
 /* What secondary command buffers inherit of the scope. */
 typedef struct hdi_vk_inherited {
@@ -697,27 +509,13 @@ typedef struct hdi_vk_inherited {
     VkCommandBufferInheritanceRenderingInfo rendering;
 } hdi_vk_inherited;
 void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, uint32_t scope, hdi_vk_inherited *out);
-/* Prepares the barriers of a plan; puts the bound objects into them; records a batch of them. */
-hd_result hdi_vk_keep_barriers(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena);
+/* Puts the bound objects into the barriers of the plan; records a batch of them. */
 void hdi_vk_patch_barriers(hdi_vk_frame *frame);
 void hdi_vk_record_barriers(const hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_command *command);
 
 /* ---- init.c ---- */
 /* Records and submits what histories need before the frame. */
 hd_result hdi_vk_submit_inits(hdi_vk_frame *frame);
-
-/* ---- kept.c, check.c, touch.c ---- */
-/* Finds or makes what follows from the frame's plan. */
-hd_result hdi_vk_keep(hdi_vk_frame *frame, const hd_plan *plan);
-/* Drops those that no frame used for long, or all. */
-void hdi_vk_sweep_kept(hd_vk *vk, bool all);
-/* Whether the plan fits the declaration and the device; plan_index and queue_of are known. */
-hd_result hdi_vk_check_plan(const hdi_vk_frame *frame);
-/* Plan queues as queues of hd_vk. Then: whether these can do what the passes do. */
-hd_result hdi_vk_match_queues(const hdi_vk_frame *frame, uint32_t *queue_of);
-hd_result hdi_vk_check_queues(const hdi_vk_frame *frame);
-/* Ends, touches, order, covered. */
-hd_result hdi_vk_keep_touches(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena);
 
 /* ---- join.c ---- */
 /* Finds what the frame must wait for of earlier ones: before, joins, join_values. The ends are known. */
