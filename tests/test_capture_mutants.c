@@ -19,9 +19,9 @@ enum { PLACES = 4, SEEDS = 1 }; /* many times as slow there */
 enum { PLACES = 24, SEEDS = 3 };
 #endif
 
-typedef enum harmless { SAME, MORE, NOT_MET, HARMLESS } harmless;
+typedef enum harmless { SAME, MORE, NOT_MET, NOT_LOOKED, HARMLESS } harmless;
 static const char *const harmless_names[HARMLESS] = {"others order the same", "it orders more",
-                                                     "what it ordered does not meet"};
+                                                     "what it ordered does not meet", "nobody uses the layout"};
 
 typedef struct tally {
     unsigned made, verifier, asked, graph, live[HARMLESS];
@@ -74,9 +74,57 @@ static hd_stream *capture(const hd_graph *graph)
     return stream;
 }
 
+static bool ranges_meet(const hd_range *a, const hd_range *b)
+{
+    return a->mip_base < b->mip_base + b->mip_count && b->mip_base < a->mip_base + a->mip_count &&
+           a->layer_base < b->layer_base + b->layer_count && b->layer_base < a->layer_base + a->layer_count;
+}
+
+/* Whoever touches the subresource behind command c, in the order of the calls, throws its content away, or nobody does.
+ */
+static bool is_thrown_away(const hd_stream *s, uint32_t c, uint32_t resource, const hd_range *cell)
+{
+    for (; c < s->command_count; c++)
+        for (uint32_t i = s->commands[c].begin; i < s->commands[c].begin + s->commands[c].count; i++) {
+            bool access = s->commands[c].kind == HD_STREAM_ACCESS;
+            const hd_range *range = access ? &s->accesses[i].range : &s->barriers[i].range;
+            if ((access ? s->accesses[i].resource : s->barriers[i].resource) == resource && ranges_meet(range, cell))
+                return !access && !s->barriers[i].old_layout;
+        }
+    return true;
+}
+
+static bool layout_is_unused(const hd_stream *s, uint32_t barrier)
+{
+    const hd_stream_barrier *b = &s->barriers[barrier];
+    uint32_t c = 0;
+    while (s->commands[c].kind == HD_STREAM_ACCESS || barrier < s->commands[c].begin ||
+           barrier >= s->commands[c].begin + s->commands[c].count)
+        c++;
+    for (uint32_t n = 0; n < (uint32_t)b->range.mip_count * b->range.layer_count; n++) {
+        hd_range cell = b->range;
+        cell.mip_base = (uint16_t)(cell.mip_base + n % b->range.mip_count);
+        cell.layer_base += n / b->range.mip_count;
+        cell.mip_count = 1;
+        cell.layer_count = 1;
+        if (!is_thrown_away(s, c + 1, b->resource, &cell))
+            return false;
+    }
+    return true;
+}
+
+/* The barrier whose new layout alone is another; HD_NONE: there is none. */
+static uint32_t other_layout(const hd_stream *whole, const hd_stream *broken)
+{
+    for (uint32_t b = 0; b < whole->barrier_count; b++)
+        if (whole->barriers[b].new_layout != broken->barriers[b].new_layout)
+            return b;
+    return HD_NONE;
+}
+
 /* False: the two do not agree. */
-static bool try_one(const hd_stream *mutant, const unsigned char *whole, unsigned content, tally *t, char *why,
-                    size_t bytes)
+static bool try_one(const hd_stream *stream, const hd_stream *mutant, hdt_mutation mutation, const unsigned char *whole,
+                    unsigned content, tally *t, char *why, size_t bytes)
 {
     unsigned char *order;
     note n = verify(mutant);
@@ -95,7 +143,12 @@ static bool try_one(const hd_stream *mutant, const unsigned char *whole, unsigne
     } else if (!refused) {
         agree = verdict == HDT_STREAM_HOLDS;
         hdt_stream_compare(mutant, whole, order, &lost, &gained);
-        t->live[lost ? NOT_MET : gained ? MORE : SAME]++;
+        uint32_t barrier = mutation == HDT_WRONG_NEW_LAYOUT ? other_layout(stream, mutant) : HD_NONE;
+        if (barrier != HD_NONE && !layout_is_unused(mutant, barrier)) {
+            agree = false;
+            snprintf(why, bytes, "barrier %u leaves a layout that somebody uses", barrier);
+        }
+        t->live[barrier != HD_NONE ? NOT_LOOKED : lost ? NOT_MET : gained ? MORE : SAME]++;
     }
     free(order);
     return agree;
@@ -117,7 +170,7 @@ static void break_it(const hd_stream *stream, uint64_t seed, tally *tallies)
             uint32_t place = count < places ? hdt_below(&random, places) : i;
             cr_assert_eq(hd_stream_copy(stream, &mutant), HD_OK);
             hdt_mutate(mutant, (hdt_mutation)m, place);
-            cr_expect(try_one(mutant, whole, before.content, &tallies[m], why, sizeof(why)),
+            cr_expect(try_one(stream, mutant, (hdt_mutation)m, whole, before.content, &tallies[m], why, sizeof(why)),
                       "HEDDLE_SEED=%llu %s at %u: %s", (unsigned long long)seed, hdt_mutation_name((hdt_mutation)m),
                       place, why);
             hd_stream_free(mutant);
@@ -145,8 +198,8 @@ Test(capture_mutants, by_the_plain_graph, .timeout = 1000)
         printf("  %s", harmless_names[h]);
     for (int m = 0; m < HDT_MUTATION_COUNT; m++) {
         const tally *t = &tallies[m];
-        printf("\n%-28s %6u %9u %6u of %5u  %22u %15u %30u", hdt_mutation_name((hdt_mutation)m), t->made, t->verifier,
-               t->graph, t->asked, t->live[SAME], t->live[MORE], t->live[NOT_MET]);
+        printf("\n%-28s %6u %9u %6u of %5u  %22u %15u %30u %23u", hdt_mutation_name((hdt_mutation)m), t->made,
+               t->verifier, t->graph, t->asked, t->live[SAME], t->live[MORE], t->live[NOT_MET], t->live[NOT_LOOKED]);
     }
     printf("\n");
 }

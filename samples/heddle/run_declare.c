@@ -45,11 +45,9 @@ hd_result run_scale(run *r)
     for (uint32_t i = 0; i < r->decl.res_count; i++) {
         const hdi_res_info *info = &r->decl.res_info[i];
         uint32_t scale = r->desc->scale ? r->desc->scale : 1;
-        while (scale > 1 && !fits(r, i, scale))
+        uint32_t pair = r->decl.res_pair[i]; /* a history and what it is of have one size */
+        while (scale > 1 && !(fits(r, i, scale) && (pair == HDI_NONE || fits(r, pair, scale))))
             scale--;
-        uint32_t pair = r->decl.res_flags[i] & HDI_RES_HISTORY ? r->decl.res_pair[i] : HDI_NONE;
-        if (pair != HDI_NONE && r->res[pair].scale < scale) /* OF stands before its history */
-            scale = r->res[pair].scale;
         r->res[i] = (run_res){.width = at_least_one(info->width / scale),
                               .height = at_least_one(info->height / scale),
                               .format = info->format,
