@@ -1,5 +1,6 @@
 #include <criterion/criterion.h>
 
+#include "limited.h"
 #include "measure.h"
 #include "stub_driver.h"
 #include "vk_fixture.h"
@@ -73,4 +74,46 @@ Test(vk_steady, compiled_anew)
 {
     for (uint32_t family = 0; family < HDB_FAMILY_COUNT; family++)
         steady(family, 3, HD_CACHE_OFF);
+}
+
+/* Who records what differs from frame to frame; what is there to record with does not. */
+Test(vk_steady, on_workers)
+{
+    enum { CHAINS = 6, LINKS = 20 };
+    hdt_limited limited = {0};
+    hd_vk_desc desc = hdb_stub_desc(3);
+    desc.allocator = hdt_limited_allocator(&limited);
+    desc.log = hdt_log();
+    hd_vk *vk;
+    hd_graph *g;
+    cr_assert_eq(hd_jobs_create(&(hd_jobs_desc){.worker_count = 4}, &desc.jobs), HD_OK);
+    cr_assert_eq(hd_vk_create(&desc, &vk), HD_OK);
+    cr_assert_eq(hd_graph_create(NULL, &g), HD_OK);
+    uint64_t made = 0;
+    unsigned objects = 0;
+    for (uint32_t frame = 0; frame < WARM + 200; frame++) {
+        if (frame == WARM) {
+            made = limited.made;
+            objects = atomic_load(&hdb_stub_state.creations);
+        }
+        hd_graph_begin(g);
+        for (uint32_t i = 0; i < CHAINS * LINKS; i++) {
+            static hd_resource image;
+            if (i % LINKS == 0)
+                image = hd_graph_image(g, &(hd_image_desc){.width = 8, .height = 8, .format = VK_FORMAT_R8_UNORM});
+            hd_graph_pass(g, &(hd_pass_desc){.root = true,
+                                             .record = nothing,
+                                             .splits = i % 7 == 0 ? 5 : 0,
+                                             .uses = HD_USES({image, i % LINKS ? HD_COLOR_RW : HD_COLOR_WRITE})});
+        }
+        cr_assert_eq(hd_vk_frame(vk, g), HD_OK);
+    }
+    cr_expect_eq(limited.made, made);
+    cr_expect_eq(atomic_load(&hdb_stub_state.creations), objects);
+    cr_expect(objects > 0 && made > 0);
+    hd_graph_destroy(g);
+    hd_vk_destroy(vk);
+    hd_jobs_destroy(desc.jobs);
+    cr_expect_eq(limited.out, 0);
+    hdb_stub_clear();
 }
