@@ -256,6 +256,36 @@ static void set_start(hdt_plain *b)
     }
 }
 
+/* The next frame starts with what this one has left, and the two halves of a history have changed places. */
+static void set_next(hdt_plain *b)
+{
+    hdt_state *end = hdt_zeroed(b->c.count, sizeof(*end));
+    memcpy(end, b->cells, b->c.count * sizeof(*end));
+    for (uint32_t c = 0; c < b->c.count; c++) {
+        free(b->cells[c].reads);
+        free(b->cells[c].read_times);
+    }
+    set_start(b);
+    for (uint32_t c = 0; c < b->c.count; c++) {
+        uint32_t res = b->c.cell[c].res, flags = b->c.d.res_flags[res], pair = b->c.d.res_pair[res];
+        if (!(flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) || b->plan_res[res] == HDT_NOBODY ||
+            b->plan_res[pair] == HDT_NOBODY)
+            continue;
+        for (uint32_t d = b->c.res_begin[pair]; d < b->c.res_begin[pair + 1]; d++) {
+            bool buffer = flags & HDI_RES_BUFFER; /* the halves may be cut at different bytes */
+            if (buffer ? b->c.cell[c].begin < b->c.cell[d].begin || b->c.cell[c].begin >= b->c.cell[d].end
+                       : b->c.cell[c].begin != b->c.cell[d].begin)
+                continue;
+            bool touched = end[d].write_time || end[d].read_count;
+            if (touched || !(b->c.d.res_flags[pair] & HDI_RES_HAS_HISTORY)) { /* else as it was a frame before */
+                b->cells[c].layout = end[d].layout;
+                b->cells[c].owner = end[d].owner;
+            }
+        }
+    }
+    free(end);
+}
+
 static void walk(hdt_plain *b)
 {
     for (uint32_t s = 0; s < b->p.submit_count; s++)
@@ -321,6 +351,12 @@ bool hdt_brute(const hd_graph *graph, const hd_plan *plan, char *why, size_t byt
         set_scopes(&b);
         set_start(&b);
         walk(&b);
+        if (!b.bad) {
+            set_next(&b);
+            walk(&b);
+            if (b.bad && why)
+                snprintf(why + strlen(why), bytes - strlen(why), " (in the second frame)");
+        }
     }
     hdt_plain_close(&b);
     return !b.bad;
