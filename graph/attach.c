@@ -7,7 +7,17 @@
  * Load ops follow from the access. A store op is kept where somebody reads what the use leaves, which the hazards tell.
  * A pass joins the scope of the pass before it when nothing stands between their commands and they have the same
  * attachments, which the second one goes on with; the commands are counted here as plan.c will emit them. Attachments
- * stand in the order of the uses, so that the order of colors is the engine's. O(slots + uses). */
+ * stand in the order of the uses, so that the order of colors is the engine's. O(slots + uses).
+ *
+ * By ranges of places in the order of the submits, which begin where no scope goes on: scopes, attachments and commands are
+ * counted, then written behind those of the ranges before. */
+
+enum { GRAIN = 1024 };
+
+/* What stands before a place: how many scopes, attachments and commands. */
+typedef struct sums {
+    uint32_t scope, attachment, command;
+} sums;
 
 typedef struct work {
     const hdi_decl *decl;
@@ -15,7 +25,11 @@ typedef struct work {
     const hdi_barriers *barriers;
     const uint8_t *use_kept;
     hdi_attached *out;
-    uint32_t command; /* the next in the plan */
+    const hdi_submit *submit;
+    uint32_t submit_count;
+    const uint32_t *submit_begin; /* the first place of each + 1 */
+    sums sums[HDI_MOST_PARTS];
+    bool counts;
 } work;
 
 /* ---- attachments ---- */
@@ -86,9 +100,18 @@ static void join(const work *w, hd_plan_scope *scope, uint32_t pass)
     }
 }
 
-/* Attachments of a pass, to next; returns their end. */
-static inline hd_plan_attachment *write_attachments(const work *w, uint32_t pass, hd_plan_attachment *next)
+static uint32_t count_attachments(const hdi_decl *decl, uint32_t pass)
 {
+    uint32_t count = 0;
+    for (uint32_t use = decl->pass_use_begin[pass]; use < decl->pass_use_begin[pass + 1]; use++)
+        count += hdi_is_attachment(decl->use_access[use]);
+    return count;
+}
+
+/* Attachments of a pass, to next; returns how many. */
+static inline uint32_t write_attachments(const work *w, uint32_t pass, hd_plan_attachment *next)
+{
+    const hd_plan_attachment *begin = next;
     const hdi_decl *decl = w->decl;
     const uint16_t *use_access = decl->use_access;
     const hdi_use_exec *use_exec = decl->use_exec;
@@ -104,62 +127,130 @@ static inline hd_plan_attachment *write_attachments(const work *w, uint32_t pass
         next->resolve = resolve_of(w, use, first);
         next++;
     }
-    return next;
+    return (uint32_t)(next - begin);
 }
 
-static void visit_submit(work *w, const hdi_submit *submit)
+static bool renders(const hdi_decl *decl, uint32_t pass)
+{
+    return decl->pass_type[pass] == HD_PASS_GFX && !(decl->pass_flags[pass] & HDI_PASS_NO_RENDERING);
+}
+
+/* Places of a submit from first up to end. */
+static void visit_places(const work *w, const hdi_submit *submit, uint32_t first, uint32_t end, sums *at)
 {
     const hdi_decl *decl = w->decl;
     const hdi_hazards *hazards = w->hazards;
     const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[submit->queue]], *slot_pass = hazards->slot_pass;
     const uint32_t *slot_pre = w->barriers->slot_pre, *slot_post = w->barriers->slot_post;
-    const uint8_t *pass_type = decl->pass_type, *pass_flags = decl->pass_flags;
-    hdi_attached *out = w->out;
-    hd_plan_scope *scope = out->scope + out->scope_count;
-    hd_plan_attachment *attachment = out->attachment + out->attachment_count;
-    uint32_t end = submit->end_pos, command = w->command;
+    hd_plan_scope *scopes = w->out->scope;
+    sums s = *at;
     uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
-    for (uint32_t pos = submit->first_pos; pos < end; pos++) {
+    for (uint32_t pos = first; pos < end; pos++) {
         uint32_t slot = slots[pos], pass = slot_pass[slot];
         if (slot_pre[slot] != HDI_NONE) {
-            command++;
+            s.command++;
             last = HDI_NONE;
         }
         if (pass != HDI_NONE) {
-            if (pass_type[pass] != HD_PASS_GFX || pass_flags[pass] & HDI_PASS_NO_RENDERING) {
+            if (!renders(decl, pass)) {
                 last = HDI_NONE;
             } else if (last != HDI_NONE && hdi_goes_on(decl, last, pass)) {
-                join(w, scope - 1, pass);
+                if (!w->counts)
+                    join(w, &scopes[s.scope - 1], pass);
                 last = pass;
             } else {
-                hd_plan_attachment *next = write_attachments(w, pass, attachment);
-                *scope = (hd_plan_scope){command, 1, (uint32_t)(attachment - out->attachment),
-                                         (uint32_t)(next - attachment)};
-                scope += next != attachment;
-                last = next != attachment ? pass : HDI_NONE;
-                attachment = next;
+                uint32_t count = w->counts ? count_attachments(decl, pass)
+                                           : write_attachments(w, pass, w->out->attachment + s.attachment);
+                if (count && !w->counts)
+                    scopes[s.scope] = (hd_plan_scope){s.command, 1, s.attachment, count};
+                s.scope += count != 0;
+                s.attachment += count;
+                last = count ? pass : HDI_NONE;
             }
-            command++;
+            s.command++;
         }
         if (slot_post[slot] != HDI_NONE) {
-            command++;
+            s.command++;
             last = HDI_NONE;
         }
     }
-    out->scope_count = (uint32_t)(scope - out->scope);
-    out->attachment_count = (uint32_t)(attachment - out->attachment);
-    w->command = command;
+    *at = s;
+}
+
+static uint32_t submit_of(const work *w, uint32_t place)
+{
+    uint32_t low = 0, high = w->submit_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(w->submit_begin[middle] <= place ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Where a range that is to begin at a place does: where nothing can go on. */
+static uint32_t begin_at(const work *w, uint32_t place)
+{
+    if (place == 0 || place == w->submit_begin[w->submit_count])
+        return place;
+    uint32_t s = submit_of(w, place), end = w->submit_begin[s + 1];
+    const hdi_hazards *hazards = w->hazards;
+    const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[w->submit[s].queue] + w->submit[s].first_pos];
+    for (; place > w->submit_begin[s] && place < end; place++) {
+        uint32_t slot = slots[place - w->submit_begin[s]], before = slots[place - w->submit_begin[s] - 1];
+        uint32_t a = hazards->slot_pass[before], b = hazards->slot_pass[slot];
+        if (w->barriers->slot_pre[slot] != HDI_NONE || w->barriers->slot_post[before] != HDI_NONE ||
+            (a != HDI_NONE && b != HDI_NONE &&
+             !(renders(w->decl, a) && renders(w->decl, b) && hdi_goes_on(w->decl, a, b))))
+            break;
+    }
+    return place;
+}
+
+static void visit_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    work *w = user;
+    begin = begin_at(w, begin);
+    end = begin_at(w, end);
+    for (uint32_t s = submit_of(w, begin), place = begin; place < end; s++) {
+        const hdi_submit *submit = &w->submit[s];
+        uint32_t last = w->submit_begin[s + 1] < end ? w->submit_begin[s + 1] : end, base = w->submit_begin[s];
+        visit_places(w, submit, submit->first_pos + place - base, submit->first_pos + last - base, &w->sums[part]);
+        place = last;
+    }
 }
 
 hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_synced *synced,
-                     const hdi_barriers *barriers, hdi_arena *arena, hdi_attached *out)
+                     const hdi_barriers *barriers, const hdi_crew *crew, hdi_arena *arena, hdi_attached *out)
 {
     work w = {.decl = decl, .hazards = hazards, .barriers = barriers, .use_kept = hazards->use_kept, .out = out};
     *out = (hdi_attached){.scope = HDI_ARENA_ARRAY(arena, hd_plan_scope, (size_t)hazards->slot_count + 1),
                           .attachment = HDI_ARENA_ARRAY(arena, hd_plan_attachment, decl->use_count)};
+    uint32_t *submit_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)synced->submit_count + 1), places = 0;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    for (uint32_t s = 0; s < synced->submit_count; s++)
-        visit_submit(&w, &synced->submit[s]);
+    for (uint32_t s = 0; s < synced->submit_count; s++) {
+        submit_begin[s] = places;
+        places += synced->submit[s].end_pos - synced->submit[s].first_pos;
+    }
+    submit_begin[synced->submit_count] = places;
+    w.submit = synced->submit;
+    w.submit_count = synced->submit_count;
+    w.submit_begin = submit_begin;
+    if (places == 0)
+        return HD_OK;
+    uint32_t ranges = hdi_range_count(crew, places, GRAIN);
+    sums sum = {0, 0, 0};
+    w.counts = true;
+    if (ranges > 1)
+        hdi_crew_ranges(crew, places, GRAIN, visit_range, &w);
+    for (uint32_t part = 0; part < ranges; part++) {
+        sums of = w.sums[part];
+        w.sums[part] = sum;
+        sum = (sums){sum.scope + of.scope, sum.attachment + of.attachment, sum.command + of.command};
+    }
+    w.counts = false;
+    hdi_crew_ranges(crew, places, GRAIN, visit_range, &w);
+    out->scope_count = w.sums[ranges - 1].scope;
+    out->attachment_count = w.sums[ranges - 1].attachment;
     return HD_OK;
 }

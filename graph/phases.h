@@ -282,7 +282,7 @@ typedef struct hdi_attached {
     hd_plan_attachment *attachment;
 } hdi_attached;
 hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_synced *synced,
-                     const hdi_barriers *barriers, hdi_arena *arena, hdi_attached *out);
+                     const hdi_barriers *barriers, const hdi_crew *crew, hdi_arena *arena, hdi_attached *out);
 
 /* ---- plan ---- */
 
