@@ -433,7 +433,6 @@ static void repeat(joining *j)
         uint32_t at = steady->wait_at[w];
         frame->join_values[at] = j->base[at % j->queues] - steady->wait_back[w];
     }
-    j->vk->stale++;
 }
 
 /* Writes down what the plan's frame of so many frames ago did. A history and what it is of take turns. */
@@ -518,9 +517,11 @@ hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
         use_heaps(frame, &same_heaps);
     if (vk->stale && !(row && same_heaps))
         hdi_vk_forget_left(vk); /* a heap went while the spans were not up to date */
-    vk->streak = row && same_heaps ? vk->streak + 1 : 0;
+    bool repeats = row && same_heaps && vk->streak >= frames_to_repeat(vk);
+    if (!repeats) /* it stays there while frames repeat, however many */
+        vk->streak = row && same_heaps ? vk->streak + 1 : 0;
+    bool note = !repeats && vk->streak == frames_to_repeat(vk);
     vk->streak_of = kept->serial ? kept : NULL;
-    bool repeats = vk->streak > frames_to_repeat(vk), note = vk->streak == frames_to_repeat(vk);
     joining j = {.frame = frame,
                  .vk = vk,
                  .kept = kept,
@@ -534,16 +535,17 @@ hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
         result = place_syncs(&j);
     if (result != HD_OK)
         return result;
-    if (repeats)
+    if (repeats) {
         repeat(&j);
-    else
+        vk->stale += vk->stale < vk->slot_count; /* older ones do not count */
+    } else {
         result = join_placed(&j);
+    }
     if (result == HD_OK && note) {
         note_steady(&j);
         drop_contained(frame);
         note_dropped(frame);
         repeat(&j);
-        vk->stale--; /* not yet: the spans are right */
     }
     for (uint32_t i = 0; i < kept->order_count && result == HD_OK && kept->import_count; i++) {
         if (frame->decl.res_flags[frame->plan.resources[kept->order[i]].id] & HDI_RES_EXTERNAL)

@@ -382,8 +382,8 @@ struct hd_vk {
     hdi_vk_sync *syncs; /* for the next frame */
     uint32_t sync_count, sync_capacity;
     hdi_vk_kept *streak_of; /* of the last frame's plan */
-    uint32_t streak;        /* frames of it before the last one, in a row */
-    uint32_t stale;         /* how many of the last ones of these do not stand in the spans */
+    uint32_t streak;        /* frames of it before the last one, in a row, until they repeat */
+    uint32_t stale;         /* how many of the last ones do not stand in the spans; slot_count stands for more */
     bool fresh[HD_MAX_QUEUES]; /* the queue's next submit waits for all that came before */
     uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* by queue, of which queue: highest value that it has waited for */
 
