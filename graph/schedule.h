@@ -50,6 +50,14 @@ static inline uint32_t hdi_sched_preds(const hdi_sched *s, uint32_t pass)
         count += s->pass_rank[s->depends->pred[e]] >= s->rank_begin;
     return count;
 }
+/* In schedule_prepare.c: all but the levels; *bad_pass: one that no queue can run. *flagged: null where no pass is to be
+ * flagged. */
+typedef struct hdi_res_look hdi_res_look;
+hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,
+                            const hdi_crew *crew, const hdi_res_look **flagged);
+/* Of a region, or of all. */
+void hdi_sched_find_levels(hdi_sched *s);
+void hdi_sched_flag(hdi_sched *s, const hdi_res_look *look);
 /* Counts of uses to come, of resources whose last one is in it, and who is open from the start. */
 void hdi_sched_begin(const hdi_sched *s, uint32_t *res_left, uint8_t *res_open);
 
