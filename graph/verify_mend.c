@@ -401,7 +401,7 @@ static bool start(mender *m)
     hdi_verify *v = m->v;
     m->has = HDI_ARENA_ZEROED(&v->arena, uint8_t, v->node_count);
     m->gives = HDI_ARENA_ZEROED(&v->arena, uint8_t, v->node_count);
-    m->wait_of = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->node_count);
+    m->wait_of = HDI_ARENA_ZEROED(&v->arena, uint32_t, v->node_count);
     m->prices = HDI_ARENA_ARRAY(&v->arena, price, v->node_count);
     if (v->arena.failed)
         return false;

@@ -376,7 +376,8 @@ void hdi_verify_mend_content(hdi_verify *v, uint32_t res, uint32_t seg)
         const hd_plan_scope *scope = &v->p.scopes[v->use_scope[x->lost_use]];
         uint32_t first = v->p.commands[scope->command_begin].index;
         for (uint32_t a = scope->attachment_begin; a < scope->attachment_begin + scope->attachment_count; a++)
-            if (v->d.use_res[v->d.pass_use_begin[first] + v->p.attachments[a].use] == v->d.use_res[x->lost_use])
+            if (v->p.attachments[a].use < v->d.pass_use_begin[first + 1] - v->d.pass_use_begin[first] &&
+                v->d.use_res[v->d.pass_use_begin[first] + v->p.attachments[a].use] == v->d.use_res[x->lost_use])
                 repair_of(v, HD_REPAIR_STORE, a)->value = 0;
         return;
     }

@@ -38,10 +38,19 @@ static void declare(hd_graph *graph)
     hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .root = true, .uses = HD_USES({next, HD_HOST_READ})});
 }
 
+/* Any repair that is named can be made, or is refused. */
+static void make_repair(const hd_finding *finding, void *user)
+{
+    hd_plan *mended = NULL;
+    hd_result result = hd_plan_repair(user, &finding->repair, NULL, &mended);
+    HDT_FUZZ_CHECK(result == HD_OK || result == HD_INVALID_ARGUMENT, "a repair gave %s", hd_result_name(result));
+    hd_plan_free(mended, NULL);
+}
+
 static void look_at(const hd_graph *graph, hd_plan *plan)
 {
     static const hdt_plan_writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
-    hd_result result = hd_plan_verify(graph, plan, NULL);
+    hd_result result = hd_plan_verify(graph, plan, &(hd_verify_desc){.finding = make_repair, .user = plan});
     HDT_FUZZ_CHECK(result == HD_OK || result == HD_PLAN_INVALID, "the verifier gave %s", hd_result_name(result));
     hd_plan_stats stats;
     hd_plan_stats_get(graph, plan, &stats);
