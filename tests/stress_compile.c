@@ -17,7 +17,8 @@
 
 /* Compiles with 1 to 32 workers, whose jobs begin and end late at random: the plan has the bytes that one thread makes of
  * the same frame, that plan verifies, and a second frame that is the same allocates nothing. Long frames of all families,
- * and short ones that are cut into regions and shared out as if they were long. HEDDLE_SEED replays one seed of the random
+ * and short ones that are cut into regions and shared out as if they were long. Where an allocation fails, in whichever
+ * worker, compile says so and the next one is as before. HEDDLE_SEED replays one seed of the random
  * ones; HEDDLE_ROUNDS: how often each is compiled with each pool, else once. */
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -154,6 +155,44 @@ static void run_random(hd_graph *graph, const hdt_limited *limited)
     }
 }
 
+/* Each allocation of a first compile fails once, alone or with all that come behind. */
+static void run_failures(void)
+{
+    enum { PASSES = 120, MOST = SLOW ? 60 : 400 };
+    hdb_workload *workload = hdb_workload_make(hdb_family_index("deferred"), PASSES, HDB_SEED, true);
+    if (!workload)
+        abort();
+    for (uint32_t i = 0; i < 4 * MOST; i++) {
+        hdt_limited limited = {0};
+        const hdb_queue_set *set = &hdb_queue_sets[i & 1];
+        hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count, .cache = HD_CACHE_OFF, .jobs = pools[2]};
+        hd_graph *graph;
+        const hd_plan *plan;
+        if (hd_graph_create(&(hd_graph_desc){.allocator = hdt_limited_allocator(&limited)}, &graph) != HD_OK)
+            abort();
+        hdb_workload_declare(workload, graph);
+        graph->region_passes = 16;
+        graph->parallel_passes = 0;
+        uint64_t before = atomic_load(&limited.made);
+        limited.fail_at = before + 1 + i / 4;
+        limited.fail_count = i & 2 ? 1 : 0;
+        hd_result result = hd_graph_compile(graph, &desc, &plan);
+        bool reached = atomic_load(&limited.made) >= limited.fail_at;
+        limited.fail_at = 0;
+        check(result == HD_OK || (result == HD_OUT_OF_MEMORY && reached), "an allocation that fails", hd_result_name(result),
+              desc.queue_count, 3);
+        hdb_workload_declare(workload, graph);
+        check(hd_graph_compile(graph, &desc, &plan) == HD_OK, "after an allocation that failed",
+              hd_graph_error(graph)->text, desc.queue_count, 3);
+        hd_graph_destroy(graph);
+        check(atomic_load(&limited.out) == 0 && atomic_load(&limited.wrong) == 0, "memory after a failure", "deferred",
+              desc.queue_count, 3);
+        if (!reached && i % 4 == 3)
+            break;
+    }
+    hdb_workload_free(workload);
+}
+
 int main(void)
 {
     const char *text = getenv("HEDDLE_ROUNDS");
@@ -171,8 +210,10 @@ int main(void)
         if (hd_jobs_create(&desc, &pools[p]) != HD_OK)
             return 1;
     }
-    if (!getenv("HEDDLE_SEED"))
+    if (!getenv("HEDDLE_SEED")) {
         run_families(graph, &limited);
+        run_failures();
+    }
     run_random(graph, &limited);
     for (uint32_t p = 0; p < POOLS; p++)
         hd_jobs_destroy(pools[p]);
