@@ -230,9 +230,13 @@ Test(vk, what_the_engine_wants)
     cr_expect(strstr(text, "VK_NOBODY_has_this") && !strstr(text, "VK_KHR_surface"), "%s", text);
     text[0] = 0;
     VkPhysicalDeviceFeatures features = {.shaderResourceMinLod = VK_TRUE, .sparseResidencyAliased = VK_TRUE};
-    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.log = log, .features = &features}, &vk), HD_MISSING_FEATURE,
-                 "no software device has these");
-    cr_expect(strstr(text, "shaderResourceMinLod") || strstr(text, "sparseResidencyAliased"), "%s", text);
+    hd_result result = hd_vk_create(&(hd_vk_desc){.log = log, .features = &features}, &vk);
+    if (result == HD_OK) { /* no software device has these */
+        hd_vk_destroy(vk);
+    } else {
+        cr_expect_eq(result, HD_MISSING_FEATURE);
+        cr_expect(strstr(text, "shaderResourceMinLod") || strstr(text, "sparseResidencyAliased"), "%s", text);
+    }
     text[0] = 0;
     VkPhysicalDeviceProtectedMemoryFeatures next = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROTECTED_MEMORY_FEATURES};

@@ -36,8 +36,10 @@ static VkResult allocate(const hd_vk_memory_request *request, hd_vk_memory *out,
         VkResult result = HDT_FN(&e->f, vkAllocateMemory)(device, &info, NULL, &e->blocks[t]);
         if (result != VK_SUCCESS)
             return result;
+    }
+    if (request->mapped && !e->mapped[t]) {
         void *mapped;
-        result = HDT_FN(&e->f, vkMapMemory)(device, e->blocks[t], 0, VK_WHOLE_SIZE, 0, &mapped);
+        VkResult result = HDT_FN(&e->f, vkMapMemory)(device, e->blocks[t], 0, VK_WHOLE_SIZE, 0, &mapped);
         if (result != VK_SUCCESS)
             return result;
         e->mapped[t] = mapped;
