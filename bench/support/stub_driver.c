@@ -1,4 +1,5 @@
 #include "stub_driver.h"
+#include "stub_table.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -44,82 +45,6 @@ static uint64_t make(void)
     static VKAPI_ATTR void VKAPI_CALL vk_##name(__VA_ARGS__)                                                           \
     {                                                                                                                  \
     }
-
-/* ---- instance and physical device ---- */
-
-NOTHING(DestroyInstance, VkInstance instance, const VkAllocationCallbacks *memory)
-static VKAPI_ATTR VkResult VKAPI_CALL vk_EnumeratePhysicalDevices(VkInstance instance, uint32_t *count,
-                                                                  VkPhysicalDevice *devices)
-{
-    *count = 0;
-    return VK_SUCCESS;
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_GetPhysicalDeviceProperties(VkPhysicalDevice device,
-                                                                 VkPhysicalDeviceProperties *out)
-{
-    *out = (VkPhysicalDeviceProperties){.apiVersion = VK_API_VERSION_1_3, .deviceName = "stub"};
-    out->limits.bufferImageGranularity = 1;
-    out->limits.timestampPeriod = 1.0f;
-    out->limits.maxColorAttachments = 8;
-    out->limits.maxFramebufferWidth = out->limits.maxFramebufferHeight = 65536;
-    out->limits.maxFramebufferLayers = 2048;
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_GetPhysicalDeviceProperties2(VkPhysicalDevice device,
-                                                                  VkPhysicalDeviceProperties2 *out)
-{
-    vk_GetPhysicalDeviceProperties(device, &out->properties);
-    for (VkBaseOutStructure *next = out->pNext; next; next = next->pNext) {
-        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES)
-            ((VkPhysicalDeviceMaintenance4Properties *)(void *)next)->maxBufferSize = UINT64_MAX / 2;
-    }
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_GetPhysicalDeviceFeatures2(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
-{
-    for (VkBaseOutStructure *next = out->pNext; next; next = next->pNext) {
-        if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES) {
-            VkPhysicalDeviceVulkan12Features *has = (void *)next;
-            has->timelineSemaphore = has->separateDepthStencilLayouts = VK_TRUE;
-        } else if (next->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES) {
-            VkPhysicalDeviceVulkan13Features *has = (void *)next;
-            has->synchronization2 = has->dynamicRendering = has->maintenance4 = VK_TRUE;
-        }
-    }
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_GetPhysicalDeviceMemoryProperties(VkPhysicalDevice device,
-                                                                       VkPhysicalDeviceMemoryProperties *out)
-{
-    const VkMemoryPropertyFlags all = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
-                                      VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    *out = (VkPhysicalDeviceMemoryProperties){
-        .memoryTypeCount = 1, .memoryTypes = {{all, 0}}, .memoryHeapCount = 1, .memoryHeaps = {{UINT64_C(1) << 40, 1}}};
-}
-
-static VKAPI_ATTR void VKAPI_CALL vk_GetPhysicalDeviceQueueFamilyProperties(VkPhysicalDevice device, uint32_t *count,
-                                                                            VkQueueFamilyProperties *out)
-{
-    const VkQueueFlags flags[] = {VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT,
-                                  VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT, VK_QUEUE_TRANSFER_BIT};
-    *count = 3;
-    for (uint32_t f = 0; f < 3 && out; f++)
-        out[f] = (VkQueueFamilyProperties){.queueFlags = flags[f], .queueCount = 1, .timestampValidBits = 64};
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL vk_GetPhysicalDeviceImageFormatProperties2(
-    VkPhysicalDevice device, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out)
-{
-    out->imageFormatProperties = (VkImageFormatProperties){{65536, 65536, 65536}, 17, 65536, 0x7f, UINT64_MAX / 2};
-    return VK_SUCCESS;
-}
-
-static VKAPI_ATTR VkResult VKAPI_CALL vk_CreateDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo *info,
-                                                      const VkAllocationCallbacks *memory, VkDevice *out)
-{
-    return VK_ERROR_FEATURE_NOT_PRESENT;
-}
 
 /* ---- objects ---- */
 
@@ -389,7 +314,8 @@ NOTHING(CmdClearColorImage, VkCommandBuffer commands, VkImage image, VkImageLayo
         const VkClearColorValue *value, uint32_t count, const VkImageSubresourceRange *ranges)
 NOTHING(CmdClearDepthStencilImage, VkCommandBuffer commands, VkImage image, VkImageLayout layout,
         const VkClearDepthStencilValue *value, uint32_t count, const VkImageSubresourceRange *ranges)
-NOTHING(CmdCopyBuffer, VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count, const VkBufferCopy *regions)
+NOTHING(CmdCopyBuffer, VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count,
+        const VkBufferCopy *regions)
 NOTHING(CmdCopyImage, VkCommandBuffer commands, VkImage from, VkImageLayout from_layout, VkImage to,
         VkImageLayout to_layout, uint32_t count, const VkImageCopy *regions)
 NOTHING(CmdCopyBufferToImage, VkCommandBuffer commands, VkBuffer from, VkImage to, VkImageLayout layout, uint32_t count,
@@ -490,86 +416,72 @@ static VKAPI_ATTR VkResult VKAPI_CALL vk_SignalSemaphore(VkDevice device, const 
 
 static PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name);
 
-typedef struct entry {
-    const char *name;
-    PFN_vkVoidFunction function;
-} entry;
-
-#define ENTRY(name)                                                                                                    \
-    {                                                                                                                  \
-        "vk" #name, (PFN_vkVoidFunction)vk_##name                                                                      \
-    }
-static const entry entries[] = {
+static const hdb_stub_entry entries[] = {
     {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)device_proc},
-    ENTRY(DestroyInstance),
-    ENTRY(EnumeratePhysicalDevices),
-    ENTRY(GetPhysicalDeviceProperties),
-    ENTRY(GetPhysicalDeviceProperties2),
-    ENTRY(GetPhysicalDeviceFeatures2),
-    ENTRY(GetPhysicalDeviceMemoryProperties),
-    ENTRY(GetPhysicalDeviceQueueFamilyProperties),
-    ENTRY(GetPhysicalDeviceImageFormatProperties2),
-    ENTRY(CreateDevice),
-    ENTRY(DestroyDevice),
-    ENTRY(GetDeviceQueue),
-    ENTRY(QueueSubmit2),
-    ENTRY(CreateSemaphore),
-    ENTRY(DestroySemaphore),
-    ENTRY(WaitSemaphores),
-    ENTRY(SignalSemaphore),
-    ENTRY(CreateCommandPool),
-    ENTRY(DestroyCommandPool),
-    ENTRY(ResetCommandPool),
-    ENTRY(AllocateCommandBuffers),
-    ENTRY(BeginCommandBuffer),
-    ENTRY(EndCommandBuffer),
-    ENTRY(CmdPipelineBarrier2),
-    ENTRY(CmdSetEvent2),
-    ENTRY(CmdWaitEvents2),
-    ENTRY(CreateEvent),
-    ENTRY(DestroyEvent),
-    ENTRY(ResetEvent),
-    ENTRY(CreateQueryPool),
-    ENTRY(DestroyQueryPool),
-    ENTRY(CmdWriteTimestamp2),
-    ENTRY(ResetQueryPool),
-    ENTRY(GetQueryPoolResults),
-    ENTRY(CmdExecuteCommands),
-    ENTRY(CmdBeginRendering),
-    ENTRY(CmdEndRendering),
-    ENTRY(CmdSetViewport),
-    ENTRY(CmdSetScissor),
-    ENTRY(CmdClearColorImage),
-    ENTRY(CmdClearDepthStencilImage),
-    ENTRY(CmdCopyBuffer),
-    ENTRY(CmdCopyImage),
-    ENTRY(CmdCopyBufferToImage),
-    ENTRY(CmdCopyImageToBuffer),
-    ENTRY(CmdBlitImage),
-    ENTRY(CmdResolveImage),
-    ENTRY(CmdFillBuffer),
-    ENTRY(CreateImage),
-    ENTRY(DestroyImage),
-    ENTRY(CreateBuffer),
-    ENTRY(DestroyBuffer),
-    ENTRY(CreateImageView),
-    ENTRY(DestroyImageView),
-    ENTRY(AllocateMemory),
-    ENTRY(FreeMemory),
-    ENTRY(MapMemory),
-    ENTRY(BindImageMemory),
-    ENTRY(BindBufferMemory),
-    ENTRY(GetImageMemoryRequirements),
-    ENTRY(GetBufferMemoryRequirements),
-    ENTRY(GetDeviceImageMemoryRequirements),
-    ENTRY(GetDeviceBufferMemoryRequirements),
+    HDB_STUB_ENTRY(DestroyDevice),
+    HDB_STUB_ENTRY(GetDeviceQueue),
+    HDB_STUB_ENTRY(QueueSubmit2),
+    HDB_STUB_ENTRY(CreateSemaphore),
+    HDB_STUB_ENTRY(DestroySemaphore),
+    HDB_STUB_ENTRY(WaitSemaphores),
+    HDB_STUB_ENTRY(SignalSemaphore),
+    HDB_STUB_ENTRY(CreateCommandPool),
+    HDB_STUB_ENTRY(DestroyCommandPool),
+    HDB_STUB_ENTRY(ResetCommandPool),
+    HDB_STUB_ENTRY(AllocateCommandBuffers),
+    HDB_STUB_ENTRY(BeginCommandBuffer),
+    HDB_STUB_ENTRY(EndCommandBuffer),
+    HDB_STUB_ENTRY(CmdPipelineBarrier2),
+    HDB_STUB_ENTRY(CmdSetEvent2),
+    HDB_STUB_ENTRY(CmdWaitEvents2),
+    HDB_STUB_ENTRY(CreateEvent),
+    HDB_STUB_ENTRY(DestroyEvent),
+    HDB_STUB_ENTRY(ResetEvent),
+    HDB_STUB_ENTRY(CreateQueryPool),
+    HDB_STUB_ENTRY(DestroyQueryPool),
+    HDB_STUB_ENTRY(CmdWriteTimestamp2),
+    HDB_STUB_ENTRY(ResetQueryPool),
+    HDB_STUB_ENTRY(GetQueryPoolResults),
+    HDB_STUB_ENTRY(CmdExecuteCommands),
+    HDB_STUB_ENTRY(CmdBeginRendering),
+    HDB_STUB_ENTRY(CmdEndRendering),
+    HDB_STUB_ENTRY(CmdSetViewport),
+    HDB_STUB_ENTRY(CmdSetScissor),
+    HDB_STUB_ENTRY(CmdClearColorImage),
+    HDB_STUB_ENTRY(CmdClearDepthStencilImage),
+    HDB_STUB_ENTRY(CmdCopyBuffer),
+    HDB_STUB_ENTRY(CmdCopyImage),
+    HDB_STUB_ENTRY(CmdCopyBufferToImage),
+    HDB_STUB_ENTRY(CmdCopyImageToBuffer),
+    HDB_STUB_ENTRY(CmdBlitImage),
+    HDB_STUB_ENTRY(CmdResolveImage),
+    HDB_STUB_ENTRY(CmdFillBuffer),
+    HDB_STUB_ENTRY(CreateImage),
+    HDB_STUB_ENTRY(DestroyImage),
+    HDB_STUB_ENTRY(CreateBuffer),
+    HDB_STUB_ENTRY(DestroyBuffer),
+    HDB_STUB_ENTRY(CreateImageView),
+    HDB_STUB_ENTRY(DestroyImageView),
+    HDB_STUB_ENTRY(AllocateMemory),
+    HDB_STUB_ENTRY(FreeMemory),
+    HDB_STUB_ENTRY(MapMemory),
+    HDB_STUB_ENTRY(BindImageMemory),
+    HDB_STUB_ENTRY(BindBufferMemory),
+    HDB_STUB_ENTRY(GetImageMemoryRequirements),
+    HDB_STUB_ENTRY(GetBufferMemoryRequirements),
+    HDB_STUB_ENTRY(GetDeviceImageMemoryRequirements),
+    HDB_STUB_ENTRY(GetDeviceBufferMemoryRequirements),
+    {0},
 };
 
 static PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instance, const char *name)
 {
-    for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
-        if (strcmp(entries[i].name, name) == 0)
-            return entries[i].function;
+    const hdb_stub_entry *tables[] = {entries, hdb_stub_device_entries};
+    for (uint32_t t = 0; t < 2; t++) {
+        for (const hdb_stub_entry *entry = tables[t]; entry->name; entry++) {
+            if (strcmp(entry->name, name) == 0)
+                return entry->function;
+        }
     }
     return NULL;
 }
