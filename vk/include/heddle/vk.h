@@ -90,9 +90,10 @@ void hd_vk_destroy(hd_vk *vk);
 /* Declared frame to GPU: compiles (with this device's queues and sizes) and executes. Does not wait for the GPU but for
  * frames in flight. */
 hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
-/* The two steps of it. A null desc stands for the device's queues and sizes, with merge_rendering. graph must hold the declaration that plan was compiled from, and stay as it is until
- * hd_vk_execute returned; host passes run later, on heddle's host thread: what their callbacks need must live until
- * hd_vk_wait or until the frame has left the frames in flight.
+/* The two steps of it. A null desc stands for the device's queues and sizes, with merge_rendering. graph must hold the
+ * declaration that plan was compiled from, and stay as it is until hd_vk_execute returned; host passes run later, on
+ * heddle's host thread: what their callbacks need must live until hd_vk_wait or until the frame has left the frames in
+ * flight.
  *
  * A history holds what the frame executed before on this hd_vk left, if that frame's plan put it and what it is of into the
  * same places; else, and in the first frame, it is zero. The engine may destroy an image once the frames that
@@ -192,8 +193,9 @@ uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed befo
  * and all frames in flight. VK_NULL_HANDLE for a resource of another kind or not used by the pass. */
 VkImage hd_vk_image(hd_recorder *recorder, hd_resource resource);
 VkBuffer hd_vk_buffer(hd_recorder *recorder, hd_resource resource);
-/* range null: the whole. The view has the type that fits: 2D, or 2D array for more than one layer, 3D, cube for cube-compatible images
- * over six layers. Cached; depth-stencil formats give the depth aspect unless the range names the other. */
+/* range null: the whole. The view has the type that fits: 2D, or 2D array for more than one layer, 3D, cube for
+ * cube-compatible images over six layers. Cached; depth-stencil formats give the depth aspect unless the range names the
+ * other. */
 VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range);
 /* In a host pass: the memory of a buffer that it uses. Coherent. Null otherwise. */
 void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
