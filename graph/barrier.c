@@ -9,7 +9,6 @@
 
 enum { GRAIN = 1024 };
 
-#define NO_POINT UINT32_MAX
 typedef struct work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;

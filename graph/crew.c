@@ -48,30 +48,3 @@ void hdi_crew_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_r
     ranges r = {count, hdi_range_count(crew, count, grain), fn, user};
     hdi_crew_parts(crew, r.ranges, run_range, &r);
 }
-
-typedef struct pair {
-    void (*fn)(void *);
-    void *user;
-} pair;
-
-static void run_there(void *user, uint32_t worker)
-{
-    const pair *p = user;
-    (void)worker;
-    p->fn(p->user);
-}
-
-void hdi_crew_both(const hdi_crew *crew, void (*here)(void *), void (*there)(void *), void *user)
-{
-    if (crew->workers == 1) {
-        there(user);
-        here(user);
-        return;
-    }
-    pair p = {there, user};
-    hd_counter counter = {0};
-    hd_job job = {.fn = run_there, .user = &p};
-    hd_jobs_submit(crew->jobs, &job, 1, &counter);
-    here(user);
-    hd_jobs_wait(crew->jobs, &counter);
-}

@@ -33,7 +33,4 @@ static inline uint32_t hdi_range_begin(uint32_t count, uint32_t ranges, uint32_t
 typedef void (*hdi_range_fn)(uint32_t begin, uint32_t end, uint32_t part, void *user);
 void hdi_crew_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user);
 
-/* Two pieces of work that need nothing of each other; returns when both are done. */
-void hdi_crew_both(const hdi_crew *crew, void (*here)(void *), void (*there)(void *), void *user);
-
 #endif

@@ -89,7 +89,6 @@ typedef struct hdi_verify {
 
     uint64_t rep;           /* representative stages */
     uint8_t stage_slot[64]; /* representative -> row */
-    uint8_t stage_rep[64];
     uint32_t slots;
     uint64_t *use_stage;                /* per access: representative stages */
     uint32_t *kind_begin, *access_kind; /* per access: (stage, access bit) pairs, those that count */

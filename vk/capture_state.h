@@ -15,7 +15,6 @@ typedef enum hdi_cap_kind {
     HDI_CAP_VIEW,
     HDI_CAP_SEMAPHORE,
     HDI_CAP_FENCE,
-    HDI_CAP_POOL,
     HDI_CAP_COMMANDS,
     HDI_CAP_QUEUE,
     HDI_CAP_EVENT,

@@ -57,7 +57,6 @@ typedef struct run_slot {
     uint32_t op_count, op_room;
     uint32_t *op_begin; /* pass_count + 1 */
     run_memory counts, staging;
-    uint64_t staging_bytes;
     VkDescriptorPool pool;
     uint32_t pool_room;
     VkQueryPool queries; /* two a pass */
