@@ -440,10 +440,10 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     hdi_request_list list[HDI_MOST_PARTS];
     hdi_arena_mark marks[HDI_MOST_PARTS];
     uint32_t ranges = hdi_range_count(crew, frozen->seg_count, GRAIN);
-    for (uint32_t k = 0; k < HDI_MOST_PARTS; k++) {
+    for (uint32_t k = 0; k < ranges; k++)
         list[k] = (hdi_request_list){.arena = ranges > 1 ? &crew->arena[k] : arena};
+    for (uint32_t k = 0; crew->cuts && k < HDI_MOST_PARTS; k++)
         marks[k] = hdi_arena_here(&crew->arena[k]);
-    }
     out->slot_wait_stages = HDI_ARENA_ZEROED(arena, uint64_t, hazards->slot_count);
     work w = {decl, frozen, queues, hazards, synced, lifetimes, placed, merged, list, out->slot_wait_stages};
     if (arena->failed)
@@ -456,7 +456,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     hd_result result = hdi_place_barriers(decl, frozen, queues, hazards, synced, merged, list, ranges, crew, arena, out);
     if (result != HD_OK)
         return result;
-    for (uint32_t k = 0; k < HDI_MOST_PARTS; k++)
+    for (uint32_t k = 0; crew->cuts && k < HDI_MOST_PARTS; k++)
         hdi_arena_keep(&crew->arena[k], marks[k], NULL, 0);
     const hdi_arena_kept out_arrays[] = {{&out->slot_wait_stages, hazards->slot_count * sizeof(*out->slot_wait_stages)},
                                          {&out->slot_pre, hazards->slot_count * sizeof(*out->slot_pre)},

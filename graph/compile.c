@@ -253,7 +253,7 @@ static hdi_crew crew_of(hd_graph *graph, const hd_compile_desc *desc, uint32_t p
 {
     bool several = pass_count >= graph->parallel_passes;
     hd_jobs *jobs = several ? desc->jobs : NULL;
-    return (hdi_crew){jobs, hd_jobs_worker_count(jobs), graph->part, several ? graph->region_passes : UINT32_MAX};
+    return (hdi_crew){jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX};
 }
 
 /* Runs the phases and packs their tables into block. */
@@ -272,7 +272,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
         result = pack(graph, desc, t, block, out);
     /* Joins their blocks now, so that a second frame that is the same allocates nothing. */
     hdi_arena_reset(&graph->scratch);
-    for (int i = 0; i < HDI_MOST_PARTS; i++)
+    for (int i = 0; t->crew.cuts && i < HDI_MOST_PARTS; i++)
         hdi_arena_reset(&graph->part[i]);
     return result;
 }

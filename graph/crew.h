@@ -15,6 +15,7 @@ enum { HDI_MOST_PARTS = 64 };
 typedef struct hdi_crew {
     hd_jobs *jobs;      /* null: the caller alone */
     uint32_t workers;   /* 1 without jobs */
+    bool cuts;          /* whether anything is cut; else nobody uses the arenas of the parts */
     hdi_arena *arena;   /* HDI_MOST_PARTS: one for each part, so that it grows the same way in a frame that is the same */
     uint32_t region_passes; /* a frame of four times as many, or more, is cut into regions of about so many (schedule.c) */
 } hdi_crew;
