@@ -210,6 +210,16 @@ static void join_slices(uint32_t begin, uint32_t end, uint32_t part, void *user)
     }
 }
 
+/* The same, of the only slice. */
+static void fill_in(const work *w, const slice *s)
+{
+    for (uint32_t i = 0, at = 0; i < s->pair_count; i++) {
+        if (i == 0 || s->pair[i].rank != s->pair[i - 1].rank)
+            at = w->out->tenant_begin[w->by_first[s->pair[i].rank]];
+        w->out->tenant[at++] = w->by_first[s->pair[i].tenant];
+    }
+}
+
 hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_crew *crew,
                            hdi_placed *out)
 {
@@ -232,11 +242,19 @@ hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint3
         if (w.slice[k].failed)
             return HD_OUT_OF_MEMORY;
     }
-    hdi_crew_ranges(crew, count, GRAIN, join_slices, &w);
+    const slice *only = w.slice_count == 1 ? w.slice : NULL;
+    for (uint32_t i = 0; only && i < only->pair_count; i++)
+        out->tenant_begin[by_first[only->pair[i].rank]]++;
+    if (!only)
+        hdi_crew_ranges(crew, count, GRAIN, join_slices, &w);
     uint32_t total = hdi_csr_scan(out->tenant_begin, pack->res_count);
     out->tenant = HDI_ARENA_ARRAY(arena, uint32_t, total);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
+    if (only) {
+        fill_in(&w, only);
+        return HD_OK;
+    }
     w.fill = true;
     hdi_crew_ranges(crew, count, GRAIN, join_slices, &w);
     return HD_OK;
