@@ -262,6 +262,8 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
 {
     hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
     t->crew = crew_of(graph, desc, t->decl->pass_count);
+    if (t->crew.workers > 1)
+        hd_jobs_warm(t->crew.jobs); /* while the caller does what comes before the first ranges */
     hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues));
     hd_result result = run_front(graph, desc, t->decl, t);
     if (result == HD_OK && desc->memory_budget)

@@ -25,10 +25,12 @@ static void run_parts(uint32_t begin, uint32_t end, uint32_t worker, void *user)
 void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user)
 {
     parts p = {fn, user};
-    if (crew->workers > 1 && count > 1)
+    if (crew->workers > 1 && count > 1) {
+        hd_jobs_warm(crew->jobs); /* through the serial work until the next call */
         hd_jobs_parallel_for(crew->jobs, count, 1, run_parts, &p);
-    else
+    } else {
         run_parts(0, count, 0, &p);
+    }
 }
 
 typedef struct ranges {
