@@ -45,9 +45,7 @@ static bool waits_for_host(const hdi_vk_frame *frame, uint32_t s)
 {
     const hd_plan_submit *submit = &frame->plan.submits[s];
     uint32_t host = frame->vk->queue_count;
-    uint32_t q = frame->queue_of[submit->queue];
-    if (frame->join_values[(size_t)s * (host + 1) + host] ||
-        (frame->vk->fresh[q] && frame->ends.first[q] == s && frame->vk->queues[host].base))
+    if (frame->join_values[(size_t)s * (host + 1) + host])
         return true;
     for (uint32_t w = 0; w < submit->wait_count; w++) {
         if (frame->plan.queues[frame->plan.waits[submit->wait_begin + w].queue].kind == HD_QUEUE_HOST)

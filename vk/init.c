@@ -129,7 +129,7 @@ static hd_result submit_one(hd_vk *vk, uint32_t q, VkCommandBuffer commands)
                                         .commandBuffer = commands};
     VkSubmitInfo2 submit = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-        .waitSemaphoreInfoCount = hdi_vk_base_waits(vk, waits),
+        .waitSemaphoreInfoCount = hdi_vk_base_waits(vk, q, waits),
         .pWaitSemaphoreInfos = waits,
         .commandBufferInfoCount = 1,
         .pCommandBufferInfos = &buffer,
@@ -138,9 +138,12 @@ static hd_result submit_one(hd_vk *vk, uint32_t q, VkCommandBuffer commands)
     };
     hd_result result = hdi_vk_result(vk, vk->fn.vkQueueSubmit2(queue->desc.queue, 1, &submit, VK_NULL_HANDLE),
                                      "vkQueueSubmit2 for histories");
-    if (result == HD_OK)
-        queue->base = queue->submitted = signal.value;
-    return result;
+    if (result != HD_OK)
+        return result;
+    for (uint32_t p = 0; p <= vk->queue_count; p++)
+        vk->known[q][p] = vk->queues[p].base;
+    queue->base = queue->submitted = signal.value;
+    return HD_OK;
 }
 
 /* One round on one queue: round 0 does the inits that q does, round 1 acquires those that it does not own yet. */

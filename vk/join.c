@@ -310,6 +310,30 @@ static void drop_contained(hdi_vk_frame *frame)
     }
 }
 
+void hdi_vk_drop_known(const hd_vk *vk, const uint64_t *known, uint64_t *wait)
+{
+    uint32_t count = 0, queues = vk->queue_count + 1;
+    for (uint32_t p = 0; p < queues; p++) {
+        wait[p] = wait[p] > known[p] ? wait[p] : 0;
+        count += wait[p] != 0;
+    }
+    for (uint32_t by = 0; by < vk->queue_count && count > 1; by++) {
+        for (uint32_t p = 0; p < queues && wait[by] != 0 && wait[by] >= vk->queues[by].base; p++) {
+            if (p != by && wait[p] <= vk->known[by][p])
+                wait[p] = 0;
+        }
+    }
+}
+
+/* Where the queue waits for the end of another's last frame, it knows what that one had waited for. */
+static void learn(const hd_vk *vk, uint64_t *known, uint32_t p, uint64_t value)
+{
+    known[p] = value > known[p] ? value : known[p];
+    bool whole = p < vk->queue_count && value >= vk->queues[p].base; /* the host's are left aside */
+    for (uint32_t r = 0; r <= vk->queue_count && whole; r++)
+        known[r] = vk->known[p][r] > known[r] ? vk->known[p][r] : known[r];
+}
+
 /* Waits that the submit itself or an earlier wait of its queue contains say nothing new. */
 static void drop_known(hdi_vk_frame *frame)
 {
@@ -318,19 +342,20 @@ static void drop_known(hdi_vk_frame *frame)
     memcpy(frame->known, vk->known, sizeof(frame->known));
     for (uint32_t s = 0; s < frame->plan.submit_count; s++) {
         const hd_plan_submit *submit = &frame->plan.submits[s];
-        uint64_t *known = frame->known[frame->queue_of[submit->queue]], *wait = &frame->join_values[(size_t)s * queues];
+        uint32_t q = frame->queue_of[submit->queue];
+        uint64_t *known = frame->known[q], *wait = &frame->join_values[(size_t)s * queues];
+        for (uint32_t p = 0; p < queues && vk->fresh[q] && frame->ends.first[q] == s; p++)
+            wait[p] = vk->queues[p].base;
         for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
             const hd_plan_wait *planned = &frame->plan.waits[w];
             uint32_t p = frame->queue_of[planned->queue];
-            uint64_t value = vk->queues[p].base + planned->value;
-            if (planned->stages & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT && value > known[p])
-                known[p] = value;
+            if (planned->stages & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
+                learn(vk, known, p, vk->queues[p].base + planned->value);
         }
+        hdi_vk_drop_known(vk, known, wait);
         for (uint32_t p = 0; p < queues; p++) {
-            if (wait[p] > known[p])
-                known[p] = wait[p];
-            else
-                wait[p] = 0;
+            if (wait[p] != 0)
+                learn(vk, known, p, wait[p]);
         }
     }
 }

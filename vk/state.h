@@ -540,8 +540,11 @@ void hdi_vk_tell_syncs(const hdi_vk_frame *frame);
 /* The histories' clears are submitted, so the timelines' values are known. */
 void hdi_vk_find_ends(hdi_vk_frame *frame);
 hd_result hdi_vk_submit(hdi_vk_frame *frame);
-/* Waits for everything of the earlier frames; room for queue_count + 1. */
-uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits);
+/* Waits of a queue for everything that was handed over, but for what it knows; room for queue_count + 1. */
+uint32_t hdi_vk_base_waits(const hd_vk *vk, uint32_t queue, VkSemaphoreSubmitInfo *waits);
+/* wait: values by queue, 0: none. Those go that are known, or that the end of a queue's last frame stands behind, which
+ * is waited for as well. */
+void hdi_vk_drop_known(const hd_vk *vk, const uint64_t *known, uint64_t *wait);
 /* CPU wait for timeline values (0: none) of all queues. even_lost: waits on for a bounded time on a lost device. */
 hd_result hdi_vk_wait_values(hd_vk *vk, const uint64_t *values, bool even_lost);
 /* After a call that ran out of memory but must not fail: waits a little, for a bounded time in all. */

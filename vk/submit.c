@@ -25,13 +25,16 @@ static VkSemaphoreSubmitInfo all_commands(VkSemaphore semaphore, uint64_t value)
     };
 }
 
-uint32_t hdi_vk_base_waits(const hd_vk *vk, VkSemaphoreSubmitInfo *waits)
+uint32_t hdi_vk_base_waits(const hd_vk *vk, uint32_t queue, VkSemaphoreSubmitInfo *waits)
 {
+    uint64_t values[HD_MAX_QUEUES];
     uint32_t count = 0;
+    for (uint32_t q = 0; q <= vk->queue_count; q++)
+        values[q] = vk->queues[q].base;
+    hdi_vk_drop_known(vk, vk->known[queue], values);
     for (uint32_t q = 0; q <= vk->queue_count; q++) {
-        if (vk->queues[q].base == 0)
-            continue;
-        waits[count++] = all_commands(vk->queues[q].timeline, vk->queues[q].base);
+        if (values[q] != 0)
+            waits[count++] = all_commands(vk->queues[q].timeline, values[q]);
     }
     return count;
 }
@@ -127,12 +130,9 @@ static uint32_t gather_waits(const hdi_vk_frame *frame, uint32_t s, VkSemaphoreS
 {
     const hd_vk *vk = frame->vk;
     const hd_plan_submit *submit = &frame->plan.submits[s];
-    uint32_t q = frame->queue_of[submit->queue], count = 0;
-    bool all = vk->fresh[q] && frame->ends.first[q] == s;
-    if (all)
-        count = hdi_vk_base_waits(vk, out);
+    uint32_t count = 0;
     const uint64_t *joined = &frame->join_values[(size_t)s * (vk->queue_count + 1)];
-    for (uint32_t p = 0; p <= vk->queue_count && !all; p++) {
+    for (uint32_t p = 0; p <= vk->queue_count; p++) {
         if (joined[p] != 0)
             out[count++] = all_commands(vk->queues[p].timeline, joined[p]);
     }
