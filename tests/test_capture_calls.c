@@ -185,6 +185,9 @@ static char *close_fake(hd_stream **out)
             fprintf(f, " %llx/%llx", (unsigned long long)x->stages, (unsigned long long)x->access);
             if (x->layout)
                 fprintf(f, "@%u", x->layout);
+            if (x->box.extent[0])
+                fprintf(f, " box %u,%u,%u+%u,%u,%u", x->box.offset[0], x->box.offset[1], x->box.offset[2],
+                        x->box.extent[0], x->box.extent[1], x->box.extent[2]);
             fputs(x->flags & HD_STREAM_LOST ? " lost" : "", f);
         }
         fputc('\n', f);
@@ -206,14 +209,19 @@ Test(capture_calls, transfers)
     CALL(vkCmdCopyBuffer2)
     (COMMANDS, &(VkCopyBufferInfo2){.srcBuffer = a, .dstBuffer = b, .regionCount = 1,
                                     .pRegions = &(VkBufferCopy2){.srcOffset = 1, .dstOffset = 2, .size = 3}});
-    CALL(vkCmdCopyImage)(COMMANDS, color, SRC, color, DST, 1, &(VkImageCopy){.srcSubresource = level});
+    CALL(vkCmdCopyImage)(COMMANDS, color, SRC, color, DST, 1,
+                         &(VkImageCopy){level, {1, 2, 0}, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {3, 4, 0}, {5, 6, 1}});
     CALL(vkCmdCopyImage2)
     (COMMANDS, &(VkCopyImageInfo2){.srcImage = color, .srcImageLayout = SRC, .dstImage = color, .dstImageLayout = DST,
                                    .regionCount = 1, .pRegions = &(VkImageCopy2){.srcSubresource = level}});
-    CALL(vkCmdResolveImage)(COMMANDS, color, SRC, color, DST, 1, &(VkImageResolve){.dstSubresource = level});
+    CALL(vkCmdResolveImage)(COMMANDS, color, SRC, color, DST, 1, 
+                            &(VkImageResolve){.dstSubresource = level, .dstOffset = {1, 1, 0}, .extent = {2, 3, 1}});
     CALL(vkCmdBlitImage2)
     (COMMANDS, &(VkBlitImageInfo2){.srcImage = color, .srcImageLayout = SRC, .dstImage = color, .dstImageLayout = DST,
-                                   .regionCount = 1, .pRegions = &(VkImageBlit2){.srcSubresource = level}});
+                                   .regionCount = 1, .pRegions = &(VkImageBlit2){.srcSubresource = level,
+                                                               .srcOffsets = {{8, 1, 0}, {2, 4, 1}},
+                                                               .dstOffsets = {{0, 9, 0}, {2, 1, 1}}},
+                                   .filter = VK_FILTER_NEAREST});
     CALL(vkCmdCopyBufferToImage)
     (COMMANDS, a, color, DST, 1, &(VkBufferImageCopy){.bufferOffset = 8, .bufferRowLength = 16,
                                                       .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 2},
@@ -229,7 +237,11 @@ Test(capture_calls, transfers)
     CALL(vkCmdClearDepthStencilImage)
     (COMMANDS, depth, DST, &(VkClearDepthStencilValue){0}, 1,
      &(VkImageSubresourceRange){VK_IMAGE_ASPECT_DEPTH_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS});
-    CALL(vkCmdBlitImage)(COMMANDS, color, SRC, color, DST, 1, &(VkImageBlit){.srcSubresource = level}, VK_FILTER_LINEAR);
+    CALL(vkCmdBlitImage)(COMMANDS, color, SRC, color, DST, 1, 
+                         &(VkImageBlit){.srcSubresource = level,
+                                        .srcOffsets = {{0, 0, 0}, {4, 4, 1}},
+                                        .dstOffsets = {{0, 0, 0}, {2, 2, 1}}},
+                         VK_FILTER_LINEAR);
     CALL(vkCmdResolveImage2)
     (COMMANDS, &(VkResolveImageInfo2){.srcImage = color, .srcImageLayout = SRC, .dstImage = color, .dstImageLayout = DST,
                                       .regionCount = 1, .pRegions = &(VkImageResolve2){.srcSubresource = level}});
@@ -246,20 +258,23 @@ Test(capture_calls, transfers)
     char *text = close_fake(&stream);
     expect_text(text, "vkCmdCopyBuffer: b0 16+64 100000000/800 b1 32+64 100000000/1000\n"
                       "vkCmdCopyBuffer2: b0 1+3 100000000/800 b1 2+3 100000000/1000\n"
-                      "vkCmdCopyImage: i2 1+1,2+3,0 100000000/800@6 i2 0+1,0+1,0 100000000/1000@7\n"
+                      "vkCmdCopyImage: i2 1+1,2+3,0 100000000/800@6 box 1,2,0+5,6,1 "
+                      "i2 0+1,0+1,0 100000000/1000@7 box 3,4,0+5,6,1\n"
                       "vkCmdCopyImage2: i2 1+1,2+3,0 100000000/800@6 i2 0+1,0+1,0 100000000/1000@7\n"
-                      "vkCmdResolveImage: i2 0+1,0+1,0 200000000/800@6 i2 1+1,2+3,0 200000000/1000@7\n"
-                      "vkCmdBlitImage2: i2 1+1,2+3,0 400000000/800@6 i2 0+1,0+1,0 400000000/1000@7\n"
-                      "vkCmdCopyBufferToImage: b0 8+464 100000000/800 i2 0+1,0+2,0 100000000/1000@7\n"
-                      "vkCmdCopyImageToBuffer2: b1 0+64 100000000/1000 i3 0+1,0+1,4 100000000/800@6\n"
+                      "vkCmdResolveImage: i2 0+1,0+1,0 200000000/800@6 box 0,0,0+2,3,1 "
+                      "i2 1+1,2+3,0 200000000/1000@7 box 1,1,0+2,3,1\n"
+                      "vkCmdBlitImage2: i2 1+1,2+3,0 400000000/800@6 box 2,1,0+6,3,1 "
+                      "i2 0+1,0+1,0 400000000/1000@7 box 0,1,0+2,8,1\n"
+                      "vkCmdCopyBufferToImage: b0 8+464 100000000/800 i2 0+1,0+2,0 100000000/1000@7 box 0,0,0+4,4,1\n"
+                      "vkCmdCopyImageToBuffer2: b1 0+64 100000000/1000 i3 0+1,0+1,4 100000000/800@6 box 0,0,0+8,8,1\n"
                       "vkCmdFillBuffer: b0 4000+96 800000000/1000\n"
                       "vkCmdUpdateBuffer: b0 4+8 800000000/1000\n"
                       "vkCmdCopyQueryPoolResults: b1 64+72 100000000/1000\n"
                       "vkCmdClearDepthStencilImage: i3 0+1,0+1,2 800000000/1000@7\n"
-                      "vkCmdBlitImage: i2 1+1,2+3,0 400000000/800@6 i2 0+1,0+1,0 400000000/1000@7\n"
+                      "vkCmdBlitImage: i2 1+1,2+3,0 400000000/800@6 i2 0+1,0+1,0 400000000/1000@7 box 0,0,0+2,2,1\n"
                       "vkCmdResolveImage2: i2 1+1,2+3,0 200000000/800@6 i2 0+1,0+1,0 200000000/1000@7\n"
-                      "vkCmdCopyBufferToImage2: b0 0+256 100000000/800 i3 0+1,0+1,2 100000000/1000@7\n"
-                      "vkCmdCopyImageToBuffer: b1 0+144 100000000/1000 i2 3+1,7+1,0 100000000/800@6\n");
+                      "vkCmdCopyBufferToImage2: b0 0+256 100000000/800 i3 0+1,0+1,2 100000000/1000@7 box 0,0,0+8,8,1\n"
+                      "vkCmdCopyImageToBuffer: b1 0+144 100000000/1000 i2 3+1,7+1,0 100000000/800@6 box 0,0,0+2,2,3\n");
     cr_expect_eq(stream->resources[0].flags, HD_STREAM_MAPPED);
     cr_expect_eq(stream->resources[1].flags, HD_STREAM_MAPPED | HD_STREAM_CONCURRENT);
     cr_expect_str_eq(stream->strings[stream->resources[0].name], "name of a?");

@@ -137,6 +137,30 @@ static bool range(reader *r, const json_t *object, uint32_t resource, hd_range *
     return true;
 }
 
+/* The box of an access; none where it has none. */
+static bool box(reader *r, const json_t *object, uint32_t resource, hd_stream_box *out)
+{
+    const json_t *list = json_object_get(object, "box");
+    *out = (hd_stream_box){{0}, {0}};
+    if (!list)
+        return true;
+    if (!r->s->resources[resource].aspects)
+        return fail(r, "'box' of a buffer");
+    if (!json_is_array(list) || json_array_size(list) != 6)
+        return fail(r, "'box' is no list of 6 numbers");
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t offset = 0, extent = 0;
+        if (!natural(r, json_array_get(list, i), "box", INT32_MAX, &offset) ||
+            !natural(r, json_array_get(list, i + 3), "box", INT32_MAX, &extent))
+            return false;
+        if (extent == 0)
+            return fail(r, "'box' is empty");
+        out->offset[i] = (uint32_t)offset; /* the sum fits too */
+        out->extent[i] = (uint32_t)extent;
+    }
+    return true;
+}
+
 /* ---- tables ---- */
 
 static bool read_queues(reader *r, const json_t *list)
@@ -226,7 +250,8 @@ static bool read_access(reader *r, const json_t *item)
     hd_stream_access *access = hdi_stream_access(r->s);
     if (!access)
         return no_memory(r);
-    return fields(r, item, &hdi_stream_access_fields, access) && range(r, item, access->resource, &access->range);
+    return fields(r, item, &hdi_stream_access_fields, access) && range(r, item, access->resource, &access->range) &&
+           box(r, item, access->resource, &access->box);
 }
 
 static bool read_barrier(reader *r, const json_t *item)

@@ -2,9 +2,11 @@
 
 #include "tables.h"
 
-/* Copies, clears, fills, updates, blits and resolves: what they read and write stands in their arguments. Images are told
- * apart by mip level and layer, not by texels; a copy between an image and a buffer whose texels heddle does not know
- * (block-compressed ones) counts as touching the buffer to its end. */
+/* Copies, clears, fills, updates, blits and resolves: what they read and write stands in their arguments. A copy between an
+ * image and a buffer whose texels heddle does not know (block-compressed ones) counts as touching the buffer to its end.
+ * Where the box of a region is not sure, it counts as touching all texels: of copies into an image of another format, one
+ * of them block-compressed, whose texels are not those of the source; of a blit's source with a filter that reads texels
+ * around it; and where an argument is wrong. */
 
 #define HOOKS(X)                                                                                                       \
     X(vkCmdCopyBuffer)                                                                                                 \
@@ -38,12 +40,43 @@ static hd_stream *open_locked(VkCommandBuffer commands, const char *name)
     return c && hdi_cap_command_locked(c, HD_STREAM_ACCESS, name) ? c->list : NULL;
 }
 
-static void layers_locked(hd_stream *list, VkImage image, const VkImageSubresourceLayers *layers, VkImageLayout layout,
-                          uint64_t stages, uint64_t access)
+/* Between two corners, whichever is the first; no box: all texels. */
+static hd_stream_box box_between(const VkOffset3D *a, const VkOffset3D *b)
+{
+    int64_t from[3] = {a->x, a->y, a->z}, to[3] = {b->x, b->y, b->z};
+    hd_stream_box box = {{0}, {0}};
+    for (int i = 0; i < 3; i++) {
+        int64_t least = from[i] < to[i] ? from[i] : to[i], most = from[i] < to[i] ? to[i] : from[i];
+        if (least < 0 || least == most)
+            return (hd_stream_box){{0}, {0}};
+        box.offset[i] = (uint32_t)least;
+        box.extent[i] = (uint32_t)(most - least);
+    }
+    return box;
+}
+
+static hd_stream_box box_of(const VkOffset3D *at, const VkExtent3D *extent)
+{
+    const uint32_t offset[3] = {(uint32_t)at->x, (uint32_t)at->y, (uint32_t)at->z};
+    const uint32_t size[3] = {extent->width, extent->height, extent->depth};
+    hd_stream_box box = {{0}, {0}};
+    for (int i = 0; i < 3; i++) {
+        if (offset[i] > INT32_MAX || !size[i] || size[i] > INT32_MAX)
+            return (hd_stream_box){{0}, {0}};
+        box.offset[i] = offset[i];
+        box.extent[i] = size[i];
+    }
+    return box;
+}
+
+static void layers_locked(hd_stream *list, VkImage image, const VkImageSubresourceLayers *layers, hd_stream_box box,
+                          VkImageLayout layout, uint64_t stages, uint64_t access)
 {
     VkImageSubresourceRange range = {layers->aspectMask, layers->mipLevel, 1, layers->baseArrayLayer,
                                      layers->layerCount};
-    hdi_cap_image_locked(list, image, &range, (uint32_t)layout, stages, access);
+    hd_stream_access *a = hdi_cap_image_locked(list, image, &range, (uint32_t)layout, stages, access);
+    if (a)
+        a->box = box;
 }
 
 /* ---- buffers ---- */
@@ -115,22 +148,63 @@ static void VKAPI_PTR hook_vkCmdCopyQueryPoolResults(VkCommandBuffer commands, V
 
 /* ---- images ---- */
 
-static void images_locked(hd_stream *list, const VkImage image[2], const VkImageLayout layout[2],
-                          const VkImageSubresourceLayers *from, const VkImageSubresourceLayers *to, uint64_t stage)
+/* What a region of two images touches: both ends of it, in a shape that all of these commands share. */
+typedef struct region {
+    const VkImageSubresourceLayers *from, *to;
+    hd_stream_box from_box, to_box;
+} region;
+
+typedef struct images {
+    VkImage from, to;
+    VkImageLayout from_layout, to_layout;
+} images;
+
+/* Whether a texel of one image is one of the other: not where one has blocks of them. */
+static bool same_texels_locked(const images *i)
 {
-    layers_locked(list, image[0], from, layout[0], stage, READ);
-    layers_locked(list, image[1], to, layout[1], stage, WRITE);
+    const hdi_cap_object *from = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(i->from));
+    uint32_t format = from ? from->format : 0; /* the next call may move it */
+    const hdi_cap_object *to = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(i->to));
+    return to && format && to->format && (format == to->format || (hdi_format_bytes(format) && hdi_format_bytes(to->format)));
 }
+
+static void images_locked(hd_stream *list, const images *i, const region *r, uint64_t stage)
+{
+    layers_locked(list, i->from, r->from, r->from_box, i->from_layout, stage, READ);
+    layers_locked(list, i->to, r->to, r->to_box, i->to_layout, stage, WRITE);
+}
+
+static region part_of(const VkImageSubresourceLayers *from, const VkOffset3D *from_at, const VkImageSubresourceLayers *to,
+                      const VkOffset3D *to_at, const VkExtent3D *extent, bool same_texels)
+{
+    return (region){from, to, box_of(from_at, extent), same_texels ? box_of(to_at, extent) : (hd_stream_box){{0}, {0}}};
+}
+
+static region part_of_blit(const VkImageSubresourceLayers *from, const VkOffset3D from_at[2],
+                           const VkImageSubresourceLayers *to, const VkOffset3D to_at[2], VkFilter filter)
+{
+    return (region){
+        from, to, filter == VK_FILTER_NEAREST ? box_between(&from_at[0], &from_at[1]) : (hd_stream_box){{0}, {0}},
+        box_between(&to_at[0], &to_at[1])};
+}
+
+#define PART(r)                                                                                                        \
+    part_of(&(r)->srcSubresource, &(r)->srcOffset, &(r)->dstSubresource, &(r)->dstOffset, &(r)->extent, same)
+#define PART_OF_BLIT(r, filter)                                                                                        \
+    part_of_blit(&(r)->srcSubresource, (r)->srcOffsets, &(r)->dstSubresource, (r)->dstOffsets, filter)
 
 #define TWO_IMAGES(name, region_type, stage)                                                                           \
     static void VKAPI_PTR hook_##name(VkCommandBuffer commands, VkImage from, VkImageLayout from_layout, VkImage to,   \
                                       VkImageLayout to_layout, uint32_t count, const region_type *regions)             \
     {                                                                                                                  \
         hdi_cap_lock();                                                                                                \
+        const images both = {from, to, from_layout, to_layout};                                                        \
         hd_stream *list = open_locked(commands, #name);                                                                \
-        for (uint32_t i = 0; i < count && list; i++)                                                                   \
-            images_locked(list, (VkImage[]){from, to}, (VkImageLayout[]){from_layout, to_layout},                      \
-                          &regions[i].srcSubresource, &regions[i].dstSubresource, stage);                              \
+        bool same = list && same_texels_locked(&both);                                                                 \
+        for (uint32_t i = 0; i < count && list; i++) {                                                                 \
+            region r = PART(&regions[i]);                                                                              \
+            images_locked(list, &both, &r, stage);                                                                     \
+        }                                                                                                              \
         hdi_cap_unlock();                                                                                              \
         NEXT(name)(commands, from, from_layout, to, to_layout, count, regions);                                        \
     }
@@ -142,28 +216,44 @@ static void VKAPI_PTR hook_vkCmdBlitImage(VkCommandBuffer commands, VkImage from
                                           VkFilter filter)
 {
     hdi_cap_lock();
+    const images both = {from, to, from_layout, to_layout};
     hd_stream *list = open_locked(commands, "vkCmdBlitImage");
-    for (uint32_t i = 0; i < count && list; i++)
-        images_locked(list, (VkImage[]){from, to}, (VkImageLayout[]){from_layout, to_layout},
-                      &regions[i].srcSubresource, &regions[i].dstSubresource, VK_PIPELINE_STAGE_2_BLIT_BIT);
+    for (uint32_t i = 0; i < count && list; i++) {
+        region r = PART_OF_BLIT(&regions[i], filter);
+        images_locked(list, &both, &r, VK_PIPELINE_STAGE_2_BLIT_BIT);
+    }
     hdi_cap_unlock();
     NEXT(vkCmdBlitImage)(commands, from, from_layout, to, to_layout, count, regions, filter);
+}
+
+static void VKAPI_PTR hook_vkCmdBlitImage2(VkCommandBuffer commands, const VkBlitImageInfo2 *info)
+{
+    hdi_cap_lock();
+    const images both = {info->srcImage, info->dstImage, info->srcImageLayout, info->dstImageLayout};
+    hd_stream *list = open_locked(commands, "vkCmdBlitImage2");
+    for (uint32_t i = 0; i < info->regionCount && list; i++) {
+        region r = PART_OF_BLIT(&info->pRegions[i], info->filter);
+        images_locked(list, &both, &r, VK_PIPELINE_STAGE_2_BLIT_BIT);
+    }
+    hdi_cap_unlock();
+    NEXT(vkCmdBlitImage2)(commands, info);
 }
 
 #define TWO_IMAGES_2(name, info_type, stage)                                                                           \
     static void VKAPI_PTR hook_##name(VkCommandBuffer commands, const info_type *info)                                 \
     {                                                                                                                  \
         hdi_cap_lock();                                                                                                \
+        const images both = {info->srcImage, info->dstImage, info->srcImageLayout, info->dstImageLayout};              \
         hd_stream *list = open_locked(commands, #name);                                                                \
-        for (uint32_t i = 0; i < info->regionCount && list; i++)                                                       \
-            images_locked(list, (VkImage[]){info->srcImage, info->dstImage},                                           \
-                          (VkImageLayout[]){info->srcImageLayout, info->dstImageLayout},                               \
-                          &info->pRegions[i].srcSubresource, &info->pRegions[i].dstSubresource, stage);                \
+        bool same = list && same_texels_locked(&both);                                                                 \
+        for (uint32_t i = 0; i < info->regionCount && list; i++) {                                                     \
+            region r = PART(&info->pRegions[i]);                                                                       \
+            images_locked(list, &both, &r, stage);                                                                     \
+        }                                                                                                              \
         hdi_cap_unlock();                                                                                              \
         NEXT(name)(commands, info);                                                                                    \
     }
 TWO_IMAGES_2(vkCmdCopyImage2, VkCopyImageInfo2, COPY)
-TWO_IMAGES_2(vkCmdBlitImage2, VkBlitImageInfo2, VK_PIPELINE_STAGE_2_BLIT_BIT)
 TWO_IMAGES_2(vkCmdResolveImage2, VkResolveImageInfo2, VK_PIPELINE_STAGE_2_RESOLVE_BIT)
 
 static void VKAPI_PTR hook_vkCmdClearColorImage(VkCommandBuffer commands, VkImage image, VkImageLayout layout,
@@ -219,7 +309,8 @@ static void mixed_locked(hd_stream *list, VkBuffer buffer, VkImage image, VkImag
     const hdi_cap_object *object = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(image));
     uint64_t bytes = object ? region_bytes(object->format, r) : 0;
     hdi_cap_buffer_locked(list, buffer, r->bufferOffset, bytes, COPY, to_image ? READ : WRITE);
-    layers_locked(list, image, &r->imageSubresource, layout, COPY, to_image ? WRITE : READ);
+    layers_locked(list, image, &r->imageSubresource, box_of(&r->imageOffset, &r->imageExtent), layout, COPY,
+                  to_image ? WRITE : READ);
 }
 
 static void VKAPI_PTR hook_vkCmdCopyBufferToImage(VkCommandBuffer commands, VkBuffer buffer, VkImage image,
@@ -256,8 +347,8 @@ static void VKAPI_PTR hook_vkCmdCopyBufferToImage2(VkCommandBuffer commands, con
     hdi_cap_lock();
     hd_stream *list = open_locked(commands, "vkCmdCopyBufferToImage2");
     for (uint32_t i = 0; i < info->regionCount && list; i++) {
-        VkBufferImageCopy region = plain(&info->pRegions[i]);
-        mixed_locked(list, info->srcBuffer, info->dstImage, info->dstImageLayout, true, &region);
+        VkBufferImageCopy r = plain(&info->pRegions[i]);
+        mixed_locked(list, info->srcBuffer, info->dstImage, info->dstImageLayout, true, &r);
     }
     hdi_cap_unlock();
     NEXT(vkCmdCopyBufferToImage2)(commands, info);
@@ -268,8 +359,8 @@ static void VKAPI_PTR hook_vkCmdCopyImageToBuffer2(VkCommandBuffer commands, con
     hdi_cap_lock();
     hd_stream *list = open_locked(commands, "vkCmdCopyImageToBuffer2");
     for (uint32_t i = 0; i < info->regionCount && list; i++) {
-        VkBufferImageCopy region = plain(&info->pRegions[i]);
-        mixed_locked(list, info->dstBuffer, info->srcImage, info->srcImageLayout, false, &region);
+        VkBufferImageCopy r = plain(&info->pRegions[i]);
+        mixed_locked(list, info->dstBuffer, info->srcImage, info->srcImageLayout, false, &r);
     }
     hdi_cap_unlock();
     NEXT(vkCmdCopyImageToBuffer2)(commands, info);

@@ -8,6 +8,40 @@
 /* Entry of the verifier of streams, its sentences, which resources share bytes, and whether stages and accesses of
  * barriers fit their queues. */
 
+static void put_key(uint64_t *table, uint32_t room, uint64_t key)
+{
+    uint32_t i = (uint32_t)(key >> 32 ^ key) & (room - 1);
+    while (table[i])
+        i = (i + 1) & (room - 1);
+    table[i] = key;
+}
+
+bool hdi_cverify_said(hdi_cverify *c, uint64_t key)
+{
+    key *= UINT64_C(0x9e3779b97f4a7c15); /* neighbours are to lie apart */
+    key ^= key >> 29;
+    key += key == 0;
+    for (uint32_t i = (uint32_t)(key >> 32 ^ key); c->said_room && c->said[i & (c->said_room - 1)]; i++) {
+        if (c->said[i & (c->said_room - 1)] == key)
+            return true;
+    }
+    if (c->said_count * 2 >= c->said_room) { /* grown in the arena, as the lists of accesses */
+        uint32_t room = c->said_room ? c->said_room * 2 : 64;
+        uint64_t *table = HDI_ARENA_ZEROED(&c->v.arena, uint64_t, room);
+        if (!table) /* it is said again; the end reports that there was no memory */
+            return false;
+        for (uint32_t i = 0; i < c->said_room; i++) {
+            if (c->said[i])
+                put_key(table, room, c->said[i]);
+        }
+        c->said = table;
+        c->said_room = room;
+    }
+    put_key(c->said, c->said_room, key);
+    c->said_count++;
+    return false;
+}
+
 void hdi_cverify_fail(hdi_cverify *c, const char *format, ...)
 {
     c->bad = true;
@@ -15,10 +49,15 @@ void hdi_cverify_fail(hdi_cverify *c, const char *format, ...)
         return;
     if (c->desc->message) {
         char text[800];
+        uint64_t key = UINT64_C(0xcbf29ce484222325); /* FNV-1a, of what is hardly a key of a race */
         va_list list;
         va_start(list, format);
         vsnprintf(text, sizeof(text), format, list);
         va_end(list);
+        for (const char *at = text; *at; at++)
+            key = (key ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+        if (hdi_cverify_said(c, key))
+            return;
         c->desc->message(text, c->desc->user);
     }
     c->messages++;
@@ -159,6 +198,8 @@ static hd_result run(hdi_cverify *c)
         result = hdi_cverify_aliases(c);
     if (result == HD_OK && !c->stop)
         result = hdi_cverify_walk(c);
+    if (result == HD_OK && c->v.arena.failed)
+        result = HD_OUT_OF_MEMORY;
     return result != HD_OK ? result : c->bad ? HD_PLAN_INVALID : HD_OK;
 }
 

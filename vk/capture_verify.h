@@ -13,7 +13,14 @@ typedef struct hdi_cseg {
     uint32_t write_node;       /* or the last transition or transfer */
     uint32_t released;         /* release node under way, or HDI_NONE */
     bool defined, tenant;
+    uint32_t parts; /* boxes whose content was written, or lost, since defined was set; the newest first */
 } hdi_cseg;
+
+typedef struct hdi_cpart {
+    hd_stream_box box;
+    uint32_t next;
+    bool defined;
+} hdi_cpart;
 
 typedef struct hdi_cverify {
     hdi_verify v; /* d, p, segments, nodes: rebuilt from the stream */
@@ -30,10 +37,26 @@ typedef struct hdi_cverify {
     uint32_t order_count;
     hdi_cseg *seg;
     uint32_t *entry_use, *entry_next, entry_count, entry_room;
+    hdi_cpart *part;
+    uint32_t part_count, part_room;
+    uint64_t *said; /* keys of what was said; a table of a power of two places, 0: free */
+    uint32_t said_count, said_room;
     uint32_t *alias_begin, *alias;
 } hdi_cverify;
 
+/* Says it, but for what was said before in the same words. */
 void hdi_cverify_fail(hdi_cverify *c, const char *format, ...) HDI_PRINTF(2, 3);
+/* Whether something with this key was said; it counts as said from now on. Then only the verdict is to be set. */
+bool hdi_cverify_said(hdi_cverify *c, uint64_t key);
+
+/* ---- capture_box.c ---- */
+bool hdi_box_meets(const hd_stream_box *a, const hd_stream_box *b);
+bool hdi_box_holds(const hd_stream_box *outer, const hd_stream_box *inner);
+/* Content of a segment: of a box it becomes defined or undefined; that of a box is defined as a whole, that of all texels
+ * in part (who is to say which of them are read?). */
+hd_result hdi_cverify_define(hdi_cverify *c, hdi_cseg *seg, const hd_stream_box *box, bool defined);
+bool hdi_cverify_defined(const hdi_cverify *c, const hdi_cseg *seg, const hd_stream_box *box);
+
 /* Builds v: declaration, plan, segments, nodes, order. */
 hd_result hdi_cverify_build(hdi_cverify *c);
 hd_result hdi_cverify_aliases(hdi_cverify *c);

@@ -3,7 +3,8 @@
 /* The walk: submits in a topological order, one state a segment, by the rules of Vulkan's synchronization. Every access
  * is checked against the last writes and the reads since. Accesses that need no order among themselves (those that a pass
  * declares against those of its commands, attachments of one rendering) stay in the lists side by side, so that what
- * comes later is checked against each of them. A segment whose bytes an alias has written since is no tenant: it must be
+ * comes later is checked against each of them; and so do those that touch
+ * other texels, until they are overwritten by one access. A segment whose bytes an alias has written since is no tenant: it must be
  * overwritten from UNDEFINED, behind everything that the aliases did. */
 
 static const hd_stream_access *access_of(const hdi_cverify *c, uint32_t use)
@@ -54,10 +55,21 @@ static bool together(const hdi_cverify *c, uint32_t x, uint32_t y)
     return declared && c->s->commands[cx].group && c->s->commands[cx].group == c->s->commands[cy].group;
 }
 
+/* Uses of one resource meet where their boxes do; how the texels of an image lie in memory, aliases cannot know. */
+static bool meets(const hdi_cverify *c, uint32_t x, uint32_t y)
+{
+    const hd_stream_access *a = access_of(c, x), *b = access_of(c, y);
+    return a->resource != b->resource || hdi_box_meets(&a->box, &b->box);
+}
+
 static void race(hdi_cverify *c, uint32_t x, uint32_t y, bool x_writes)
 {
     hdi_ctext a, b, r;
     uint32_t rx = access_of(c, x)->resource, ry = access_of(c, y)->resource;
+    c->bad = true;
+    const uint64_t prime = UINT64_C(0x100000001b3); /* sentences are asked for too: by hashes */
+    if (hdi_cverify_said(c, (c->use_command[x] * prime + c->use_command[y]) * prime + ry))
+        return;
     hdi_cverify_fail(c, "race on %s%s: %s %s, %s %s: %s", hdi_cverify_resource(c, ry, &r),
                      rx == ry ? "" : " through its alias", hdi_cverify_command(c, c->use_command[x], &a),
                      x_writes ? "writes" : "reads", hdi_cverify_command(c, c->use_command[y], &b),
@@ -72,8 +84,8 @@ static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
     const hdi_cseg *seg = &c->seg[s];
     for (uint32_t e = seg->writes; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
         uint32_t x = c->entry_use[e];
-        if (!together(c, x, y) && (!hdi_verify_use_before_use(&c->v, x, y) ||
-                                   !hdi_verify_memory_to_use(&c->v, x, HDI_NONE, s, y, ys)))
+        if (meets(c, x, y) && !together(c, x, y) &&
+            (!hdi_verify_use_before_use(&c->v, x, y) || !hdi_verify_memory_to_use(&c->v, x, HDI_NONE, s, y, ys)))
             race(c, x, y, true);
     }
     uint32_t n = seg->write_node;
@@ -88,7 +100,7 @@ static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
         return;
     for (uint32_t e = seg->reads; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
         uint32_t x = c->entry_use[e];
-        if (!together(c, x, y) && !hdi_verify_use_before_use(&c->v, x, y))
+        if (meets(c, x, y) && !together(c, x, y) && !hdi_verify_use_before_use(&c->v, x, y))
             race(c, x, y, false);
     }
 }
@@ -140,7 +152,8 @@ static void bytes_of(const hdi_cverify *c, uint32_t res, uint32_t s, uint64_t *b
     }
 }
 
-/* Use y or node n takes the bytes of segment s: overlapping segments of other resources must be done, and lose them. */
+/* Use y or node n takes the bytes of segment s: overlapping segments of other resources must be done, and lose them. Whoever
+ * takes a part is not the last who must come behind the others: what touches another part need not come behind him. */
 static void take_memory(hdi_cverify *c, uint32_t y, uint32_t n, uint32_t res, uint32_t s)
 {
     if (c->seg[s].tenant)
@@ -159,11 +172,12 @@ static void take_memory(hdi_cverify *c, uint32_t y, uint32_t n, uint32_t res, ui
             else
                 check_node(c, n, res, t);
             c->seg[t].tenant = c->seg[t].defined = false;
+            c->seg[t].parts = HDI_NONE;
             if (is_image(c, other))
                 c->seg[t].layout = 0;
         }
     }
-    c->seg[s].tenant = true;
+    c->seg[s].tenant = y == HDI_NONE || !access_of(c, y)->box.extent[0];
 }
 
 static hd_result add_entry(hdi_cverify *c, uint32_t *list, uint32_t use)
@@ -188,11 +202,12 @@ static hd_result add_entry(hdi_cverify *c, uint32_t *list, uint32_t use)
     return HD_OK;
 }
 
-/* Leaves those that are in order with the use only by being together with it. */
+/* Leaves those that are in order with the use only by being together with it, and those of which texels are left. */
 static void filter(hdi_cverify *c, uint32_t *list, uint32_t use)
 {
     while (*list != HDI_NONE) {
-        if (together(c, c->entry_use[*list], use))
+        uint32_t other = c->entry_use[*list];
+        if (together(c, other, use) || !hdi_box_holds(&access_of(c, use)->box, &access_of(c, other)->box))
             list = &c->entry_next[*list];
         else
             *list = c->entry_next[*list];
@@ -240,7 +255,7 @@ static void check_owner(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
 static void check_content(hdi_cverify *c, uint32_t u, const hdi_cseg *seg)
 {
     const hd_stream_access *x = access_of(c, u);
-    if (!info_of(c, u)->reads || seg->defined || c->s->resources[x->resource].flags & HD_STREAM_MAPPED)
+    if (!info_of(c, u)->reads || hdi_cverify_defined(c, seg, &x->box) || c->s->resources[x->resource].flags & HD_STREAM_MAPPED)
         return;
     for (uint32_t e = seg->writes; e != HDI_NONE; e = c->entry_next[e]) {
         if (together(c, c->entry_use[e], u)) /* a pass reads what it has written itself */
@@ -258,6 +273,7 @@ static hd_result walk_use(hdi_cverify *c, uint32_t u)
     HV_EACH_SEG(rect_of(c, x->resource, &x->range), s)
     {
         hdi_cseg *seg = &c->seg[s];
+        hd_result result = HD_OK;
         if (c->stop)
             return HD_OK;
         check_layout(c, u, seg);
@@ -271,9 +287,10 @@ static hd_result walk_use(hdi_cverify *c, uint32_t u)
             filter(c, &seg->writes, u);
             filter(c, &seg->reads, u);
             /* write_node stays: who is together with u need not come after it, but after what came before u */
-            seg->defined = !(x->flags & HD_STREAM_LOST);
+            result = hdi_cverify_define(c, seg, &x->box, !(x->flags & HD_STREAM_LOST));
         }
-        hd_result result = add_entry(c, info->writes ? &seg->writes : &seg->reads, u);
+        if (result == HD_OK)
+            result = add_entry(c, info->writes ? &seg->writes : &seg->reads, u);
         if (result != HD_OK)
             return result;
     }
@@ -371,8 +388,10 @@ static void walk_segment(hdi_cverify *c, uint32_t n, const hd_plan_barrier *b, u
         seg->owner = family;
         seg->released = HDI_NONE;
     }
-    if (image && !b->old_layout)
+    if (image && !b->old_layout) {
         seg->defined = false;
+        seg->parts = HDI_NONE;
+    }
     if (image && !(node->flags & HV_RELEASE))
         seg->layout = plain_layout(b->new_layout);
     seg->write_node = n;
@@ -431,6 +450,7 @@ static void start(hdi_cverify *c)
                                    .reads = HDI_NONE,
                                    .write_node = HDI_NONE,
                                    .released = HDI_NONE,
+                                   .parts = HDI_NONE,
                                    .defined = old,
                                    .tenant = alone};
     }

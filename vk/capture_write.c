@@ -82,6 +82,14 @@ static void write_range(const hd_stream *s, uint32_t resource, const hd_range *r
         fprintf(f, ", \"aspect\": %" PRIu32, range->aspect);
 }
 
+static void write_box(const hd_stream_box *box, FILE *f)
+{
+    const uint32_t *at = box->offset, *size = box->extent;
+    if (size[0])
+        fprintf(f, ", \"box\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 ", %" PRIu32 "]", at[0],
+                at[1], at[2], size[0], size[1], size[2]);
+}
+
 static void write_syncs(const hd_stream *s, const char *key, uint32_t begin, uint32_t count, FILE *f)
 {
     if (count == 0)
@@ -110,6 +118,7 @@ static void write_command(const hd_stream *s, const hd_stream_command *command, 
         if (command->kind == HD_STREAM_ACCESS) {
             write_fields(&hdi_stream_access_fields, &s->accesses[i], true, f);
             write_range(s, s->accesses[i].resource, &s->accesses[i].range, f);
+            write_box(&s->accesses[i].box, f);
         } else {
             write_fields(&hdi_stream_barrier_fields, &s->barriers[i], true, f);
             if (s->barriers[i].resource != HD_NONE)

@@ -23,11 +23,21 @@ static void print_range(const hd_stream *s, uint32_t resource, const hd_range *r
         printf(" %s", range->aspect == HD_ASPECT_DEPTH ? "depth" : "stencil");
 }
 
+static void print_box(const hd_stream_box *box)
+{
+    static const char axes[] = "xyz";
+    for (int i = 0; i < 3 && box->extent[0]; i++) {
+        if (i < 2 || box->offset[i] || box->extent[i] > 1)
+            printf(" %c %u..%u", axes[i], box->offset[i], box->offset[i] + box->extent[i]);
+    }
+}
+
 static void print_access(const hd_stream *s, const hd_stream_access *a)
 {
     printf("      ");
     print_resource(s, a->resource);
     print_range(s, a->resource, &a->range);
+    print_box(&a->box);
     printf(": ");
     print_accesses(a->access);
     printf(" in ");

@@ -337,6 +337,28 @@ static bool ranges_meet(bool image, const hd_range *a, const hd_range *b)
            (!a->aspect || !b->aspect || a->aspect & b->aspect);
 }
 
+/* The texels of an access; all of them: as far as numbers go. */
+static hd_stream_box box_of(const op *x)
+{
+    if (x->access && x->access->box.extent[0])
+        return x->access->box;
+    return (hd_stream_box){{0}, {UINT32_MAX, UINT32_MAX, UINT32_MAX}};
+}
+
+/* False: there is none. */
+static bool common_box(const hd_stream_box *a, const hd_stream_box *b, hd_stream_box *out)
+{
+    for (int i = 0; i < 3; i++) {
+        uint64_t ends[2] = {(uint64_t)a->offset[i] + a->extent[i], (uint64_t)b->offset[i] + b->extent[i]};
+        uint64_t end = ends[0] < ends[1] ? ends[0] : ends[1];
+        out->offset[i] = a->offset[i] > b->offset[i] ? a->offset[i] : b->offset[i];
+        if (end <= out->offset[i])
+            return false;
+        out->extent[i] = (uint32_t)(end - out->offset[i]);
+    }
+    return true;
+}
+
 /* Of an alias: the bytes of the whole image, or of the range of the buffer. */
 static void bytes_of(const plain *p, const op *x, uint64_t *begin, uint64_t *end)
 {
@@ -349,8 +371,9 @@ static void bytes_of(const plain *p, const op *x, uint64_t *begin, uint64_t *end
 static bool meet(const plain *p, const op *x, const op *y)
 {
     hd_range a = range_of(p, x), b = range_of(p, y);
+    hd_stream_box boxes[2] = {box_of(x), box_of(y)}, common;
     if (x->resource == y->resource)
-        return ranges_meet(p->s->resources[x->resource].aspects, &a, &b);
+        return ranges_meet(p->s->resources[x->resource].aspects, &a, &b) && common_box(&boxes[0], &boxes[1], &common);
     const hd_stream_resource *r = &p->s->resources[x->resource], *q = &p->s->resources[y->resource];
     uint64_t begin[2], end[2];
     if (r->memory == HD_NONE || r->memory != q->memory || !r->bytes || !q->bytes)
@@ -447,6 +470,15 @@ static bool sees(const plain *p, const op *x, const hd_range *cx, const op *y, c
     return all;
 }
 
+/* z takes all texels that x and y share, or all of x where y is an alias. */
+static bool takes_texels(const op *x, const op *y, const op *z)
+{
+    hd_stream_box a = box_of(x), b = box_of(y), all = box_of(z), taken;
+    if (x->resource == y->resource && !common_box(&a, &b, &a))
+        return true;
+    return common_box(&a, &all, &taken) && memcmp(&a, &taken, sizeof(a)) == 0;
+}
+
 /* Another write stands between, on the cell of x; null: on something of x and of y. */
 static bool between(const plain *p, uint32_t i, const hd_range *cell, uint32_t j)
 {
@@ -457,7 +489,8 @@ static bool between(const plain *p, uint32_t i, const hd_range *cell, uint32_t j
         if (!z->writes || !p->before[(size_t)i * p->op_count + k] || !p->before[(size_t)k * p->op_count + j] ||
             !meet(p, x, z) || !meet(p, z, &p->ops[j]))
             continue;
-        if (!cell || z->resource != x->resource || holds(p->s->resources[x->resource].aspects, &range, cell))
+        if (!cell || z->resource != x->resource ||
+            (holds(p->s->resources[x->resource].aspects, &range, cell) && takes_texels(x, &p->ops[j], z)))
             return true;
     }
     return false;

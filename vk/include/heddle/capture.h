@@ -11,8 +11,8 @@
  *     hd_capture_end(&stream);
  *     hd_stream_write(stream, file);
  *
- * What is seen: all accesses of copies, clears, fills, updates, blits, resolves, attachments (load, store, resolve),
- * vertex, index and indirect buffers; of passes of an hd_vk also what they declare, at the stages and layouts of their
+ * What is seen: all accesses of copies, clears, fills, updates, blits, resolves (each in its box of texels), attachments
+ * (load, store, resolve), vertex, index and indirect buffers; of passes of an hd_vk also what they declare, at the stages and layouts of their
  * accesses, so that shaders and host passes are covered. What is not seen: what shaders do through descriptors outside of
  * heddle's passes (tell it by hd_capture_buffer and hd_capture_image), mapped memory, queries; and render pass objects, the
  * older vkCmdWaitEvents, ray tracing and sparse binding, which hd_stream.unseen counts.
@@ -66,6 +66,11 @@ typedef struct hd_stream_barrier {
     hd_range range; /* explicit counts */
 } hd_stream_barrier;
 
+/* Texels, in the subresource's own: x, y, z. */
+typedef struct hd_stream_box {
+    uint32_t offset[3], extent[3]; /* extent[0] 0: all that there are */
+} hd_stream_box;
+
 typedef struct hd_stream_access {
     uint64_t stages, access; /* each bit of access at each stage that can do it */
     uint32_t resource;
@@ -73,6 +78,7 @@ typedef struct hd_stream_access {
     uint32_t flags;  /* HD_STREAM_DECLARED, ... */
     uint32_t scope;  /* rendering that it is an attachment of; 0: none. In one, attachments are in rasterization order */
     hd_range range;  /* explicit counts */
+    hd_stream_box box; /* of images: of each subresource of range; else all 0 */
 } hd_stream_access;
 #define HD_STREAM_DECLARED 1u /* by its pass; not checked against other accesses of that pass */
 #define HD_STREAM_LOST 2u     /* what stands there is thrown away afterwards */
@@ -124,13 +130,16 @@ typedef struct hd_stream {
 
 void hd_stream_free(hd_stream *stream);
 hd_result hd_stream_copy(const hd_stream *stream, hd_stream **out);
-/* JSON, a line a submit, command, barrier or access; the same stream gives the same bytes. HD_OK, HD_IO. */
+/* JSON, a line a submit, command, barrier or access; the same stream gives the same bytes. HD_OK, HD_IO. Names are those of
+ * the structures. "range": [offset, bytes], of images [first mip, mips, first layer, layers], with "aspect" where it is one
+ * of two; "box": [x, y, z, width, height, depth], left out where an access touches all texels. */
 hd_result hd_stream_write(const hd_stream *stream, FILE *file);
 /* HD_OK, HD_PARSE (error says what and where), HD_TOO_LARGE, HD_OUT_OF_MEMORY. allocator and error may be null. */
 hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *allocator, hd_stream **out, char *error,
                          size_t error_bytes);
 /* HD_OK: no rule is broken. HD_PLAN_INVALID: desc->message (may be null, as desc) got a sentence for each broken rule,
- * beginning with its word: race, layout, content, ownership, wait, event, stages. It names both commands. */
+ * beginning with its word: race, layout, content, ownership, wait, event, stages. It names both commands; a race of two
+ * commands on a resource, and a sentence that would be the same again, are said once. */
 hd_result hd_stream_verify(const hd_stream *stream, const hd_verify_desc *desc);
 
 /* ---- capturing ---- */
