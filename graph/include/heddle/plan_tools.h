@@ -91,7 +91,6 @@ typedef enum hd_place_kind {
     HD_PLACE_PASS,    /* index: pass */
     HD_PLACE_BARRIER, /* index: in barriers */
     HD_PLACE_WAIT,    /* index: in waits */
-    HD_PLACE_SIGNAL,  /* index: in submits */
 } hd_place_kind;
 
 typedef struct hd_verify_place {
