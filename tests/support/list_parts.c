@@ -71,6 +71,15 @@ static void add_history(const hdt_sink *s)
                             .uses = HD_USES({before, HD_SAMPLED_COMPUTE}, {now, HD_STORAGE_WRITE_COMPUTE})});
 }
 
+/* A buffer of the engine's that is read where it came, and written over for whoever comes next. */
+static void add_import(const hdt_sink *s, uint64_t *random)
+{
+    hd_import_desc desc = {.name = "import", .bytes = 256u << hdt_below(random, 8)};
+    hd_resource import = s->list ? hd_list_import(s->list, &desc) : hd_graph_import(s->graph, &desc);
+    pass(s, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({import, HD_STORAGE_READ_COMPUTE})});
+    pass(s, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = HD_USES({import, HD_TRANSFER_DST})});
+}
+
 /* Reads and writes of what all parts share, through pieces at times. */
 static void add_shared(const hdt_sink *s, const hd_resource *shared, uint64_t *random)
 {
@@ -90,7 +99,7 @@ void hdt_declare_part(const hdt_sink *sink, const hd_resource *shared, uint64_t 
 {
     uint64_t random = seed * 1000003 + part;
     for (uint32_t count = hdt_below(&random, 12); count > 0; count--) {
-        switch (hdt_below(&random, 6)) {
+        switch (hdt_below(&random, 7)) {
         case 0:
             add_resolve(sink, &random);
             break;
@@ -99,6 +108,9 @@ void hdt_declare_part(const hdt_sink *sink, const hd_resource *shared, uint64_t 
             break;
         case 2:
             add_history(sink);
+            break;
+        case 3:
+            add_import(sink, &random);
             break;
         default:
             add_shared(sink, shared, &random);
