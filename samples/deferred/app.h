@@ -103,5 +103,6 @@ hd_result report_verify(const struct app *app, const hd_plan *plan);
 /* Ends the capture, writes it and verifies it. */
 hd_result report_capture(const struct app *app);
 double median(double *values, uint32_t count); /* sorts them */
+double now_us(void);
 
 #endif

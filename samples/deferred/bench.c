@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* --bench: how long frames take one after another, without pictures on their way to the host and to files. The last
  * frame alone, which is not measured, is read back: its picture depends on all frames before it and shows that every
@@ -23,13 +22,6 @@ struct measured {
     uint32_t pass_count;
     uint64_t seen, last_end_ns; /* of the last frame that was looked at */
 };
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
 
 static bool measured_create(struct measured *m, uint32_t frames)
 {

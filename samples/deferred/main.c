@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* deferred: renders a court in the evening through heddle, without a window, and leaves pictures and the plan behind.
@@ -15,13 +14,6 @@ struct times {
     double *declare, *compile, *record; /* microseconds of each frame */
     double total_ms;
 };
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
 
 /* Warnings are shown as they come; the first error is kept and said once, when the program gives up. Any thread. */
 static void write_log(hd_log_level level, const char *text, void *user)
