@@ -375,8 +375,6 @@ static VkResult VKAPI_PTR order_vkWaitSemaphores(VkDevice device, const VkSemaph
     }
     VkResult lost = d->lost;
     bool reached = is_reached(d, info);
-    if (reached && d->implied)
-        hdt_vk_implied_waited(d->implied, info);
     if (reached)
         trace_host(d, "wait", info->semaphoreCount, info->pSemaphores, info->pValues);
     pthread_mutex_unlock(&d->lock);
@@ -384,7 +382,15 @@ static VkResult VKAPI_PTR order_vkWaitSemaphores(VkDevice device, const VkSemaph
         d->fn.DeviceWaitIdle(device);
         return lost;
     }
-    return d->fn.WaitSemaphores(device, info, !reached ? 0 : timeout - (spent < timeout ? spent : timeout));
+    VkResult result = d->fn.WaitSemaphores(device, info, !reached ? 0 : timeout - (spent < timeout ? spent : timeout));
+    /* What was handed on need not have ended; and of several that any would do for, it is not known which has. */
+    bool all = !(info->flags & VK_SEMAPHORE_WAIT_ANY_BIT) || info->semaphoreCount == 1;
+    if (result == VK_SUCCESS && all && d->implied) {
+        pthread_mutex_lock(&d->lock);
+        hdt_vk_implied_waited(d->implied, info);
+        pthread_mutex_unlock(&d->lock);
+    }
+    return result;
 }
 
 static VkResult VKAPI_PTR order_vkSignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
