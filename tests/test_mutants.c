@@ -230,9 +230,16 @@ static void execute_under_layer(judge *j, uint32_t most, uint32_t each)
         t->layered += trials[i].outcome != HDT_NOT_TRIED;
         t->layer += reported;
         t->layer_alone += reported && !trials[i].refused;
-        if (reported && !trials[i].refused)
-            printf("only the layer: seed %llu '%s': %.200s\n", (unsigned long long)trials[i].seed,
-                   hdt_mutant_kinds[trials[i].kind].name, trials[i].text);
+        if (!reported || trials[i].refused)
+            continue;
+        hdt_trial again = {.seed = trials[i].seed, .kind = trials[i].kind, .spelled = true};
+        hdt_try(&again, 1, 1, true);
+        j->seed = trials[i].seed;
+        if (again.outcome != HDT_NOT_NOTICED || again.refused)
+            complain(j, trials[i].kind, 0, "only the layer", trials[i].text);
+        else
+            printf("only the layer, which limits a barrier's stages to its resource: seed %llu '%s'\n",
+                   (unsigned long long)trials[i].seed, hdt_mutant_kinds[trials[i].kind].name);
     }
     free(trials);
     free(whole);

@@ -145,6 +145,29 @@ static void spread_out(hdt_sketch *s)
     }
 }
 
+/* Nothing by Vulkan's rules: the stages of a barrier of one resource are those of all commands, only its access is of
+ * that resource. The layer takes such a barrier of vkCmdPipelineBarrier2 to order nothing but accesses of the resource,
+ * up to its pull request 10524. */
+static void spell_out(hdt_sketch *s)
+{
+    for (uint32_t i = s->item_count; i-- > 0;) {
+        const hd_plan_barrier *b = &s->items[i].barrier;
+        if (s->items[i].kind != HDT_BARRIER || b->resource == HD_NONE || !b->src_stages || !b->dst_stages)
+            continue;
+        hdt_item item = s->items[i];
+        item.joined = true;
+        item.barrier = (hd_plan_barrier){.src_stages = b->src_stages,
+                                         .dst_stages = b->dst_stages,
+                                         .resource = HD_NONE,
+                                         .src_family = b->src_family,
+                                         .dst_family = b->dst_family,
+                                         .reason = b->reason,
+                                         .reason_pass = b->reason_pass,
+                                         .reason_resource = b->reason_resource};
+        hdt_sketch_insert(s, i + 1, item);
+    }
+}
+
 static const hd_plan *mutate(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *verify, void *user)
 {
     context *c = user;
@@ -160,6 +183,8 @@ static const hd_plan *mutate(const hd_graph *graph, const hd_plan *plan, const h
         return NULL;
     uint64_t random = c->trial->seed * 977 + c->trial->kind;
     count_mutants(c, &decl, hdt_below(&random, count)); /* stops behind the one that was picked */
+    if (c->trial->spelled)
+        spell_out(&c->broken);
     const hd_plan *mutant = hdt_sketch_pack(&c->broken);
     c->trial->refused = hd_plan_verify(graph, mutant, verify) != HD_OK;
     c->trial->outcome = HDT_CRASHED; /* should nothing else come */

@@ -20,6 +20,7 @@ extern const char *const hdt_outcome_names[HDT_OUTCOMES];
 typedef struct hdt_trial {
     uint64_t seed; /* of the graph, and of which mutant of the kind */
     uint32_t kind; /* HD_NONE: the whole plan */
+    bool spelled;  /* beside each barrier of one resource stands a global one of the same stages, without access */
     /* filled in */
     hdt_outcome outcome;
     bool refused;  /* by the verifier */
