@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limited.h"
 #include "random.h"
 #include "random_graph.h"
 #include "stream_brute.h"
@@ -154,6 +155,26 @@ Test(capture_boxes, bad_boxes_are_refused)
         cr_expect_eq(hd_stream_read(bad[i].text, strlen(bad[i].text), NULL, &s, error, sizeof(error)), HD_PARSE);
         cr_expect(strstr(error, bad[i].sentence), "'%s', not '%s'", error, bad[i].sentence);
     }
+}
+
+static void say_nothing(const char *text, void *user)
+{
+    (void)text;
+    (void)user;
+}
+
+Test(capture_boxes, no_memory)
+{
+    hd_stream *s = read_stream(HEAD WRITE("0, 0, 0, 2, 1, 1") "," WRITE("1, 0, 0, 2, 1, 1") "," READ("8, 0, 0, 2, 1, 1") TAIL);
+    hd_result result = HD_OUT_OF_MEMORY;
+    for (uint64_t fail = 1; result != HD_PLAN_INVALID; fail++) {
+        hdt_limited limit = {.fail_at = fail};
+        hd_verify_desc desc = {.allocator = hdt_limited_allocator(&limit), .message = say_nothing};
+        result = hd_stream_verify(s, &desc);
+        cr_expect(limit.out == 0 && limit.wrong == 0);
+        cr_assert(result == HD_OUT_OF_MEMORY || result == HD_PLAN_INVALID, "%s at %u", hd_result_name(result), (unsigned)fail);
+    }
+    hd_stream_free(s);
 }
 
 /* ---- random ---- */
