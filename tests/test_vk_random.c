@@ -1,5 +1,7 @@
 #include <criterion/criterion.h>
 
+#include <heddle/capture.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -226,3 +228,37 @@ Test(vk_random, frames_against_a_model, .timeout = 100)
         run_round(&s, seed + round);
     close_scene(&s);
 }
+
+#ifndef HDT_THREE_FAMILIES /* test_vk_queues.c includes this file */
+
+static void say(const char *text, void *user)
+{
+    (void)user;
+    fprintf(stderr, "%s\n", text);
+}
+
+/* What is given to Vulkan, over many frames of one hd_vk, on three families. */
+Test(vk_random, captured, .timeout = 100)
+{
+    enum { PARTS = 3, ROUNDS_A_PART = 20 };
+    scene s;
+    hdt_vk_keep_libraries();
+    hdt_vk_three_families(true, 0);
+    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.get_instance_proc = hdt_vk_hooked}), HD_OK);
+    open_scene(&s, &(hd_vk_desc){.get_instance_proc = hd_capture_get_instance_proc});
+    uint64_t seed = hdt_seed();
+    for (uint32_t part = 0; part < PARTS; part++) {
+        hd_stream *stream;
+        cr_assert_eq(hd_capture_begin(), HD_OK);
+        for (uint32_t round = 0; round < ROUNDS_A_PART; round++)
+            run_round(&s, seed + part * ROUNDS_A_PART + round);
+        cr_assert_eq(hd_capture_end(&stream), HD_OK);
+        cr_expect_eq(hd_stream_verify(stream, &(hd_verify_desc){.message = say}), HD_OK,
+                     "HEDDLE_SEED=%llu, part %u: a rule is broken", (unsigned long long)seed, part);
+        hd_stream_free(stream);
+    }
+    close_scene(&s);
+    hd_capture_close();
+}
+
+#endif

@@ -33,9 +33,11 @@ hdi_vk_key hdi_vk_key_of(const hd_resource_info *info)
     };
 }
 
+/* What the host writes has no owner that could hand it on: from frame to frame it would be read by one family where the
+ * last to use it was another. */
 static bool shares(const hd_vk *vk, const hdi_vk_key *key)
 {
-    return key->bits & HDI_VK_KEY_CONCURRENT && vk->family_count > 1;
+    return key->bits & (HDI_VK_KEY_CONCURRENT | HDI_VK_KEY_HOST) && vk->family_count > 1;
 }
 
 VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key)
