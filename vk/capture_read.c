@@ -1,73 +1,32 @@
 #include "capture_stream.h"
 
-#include <jansson.h>
-#include <stdarg.h>
 #include <string.h>
+
+#include "io/json_error.h"
 
 /* Reads a stream from JSON, by whomever it was written. Everything is checked for type and range, so that whoever takes
  * a stream may rely on its indices: queues, semaphores, resources, and ranges that lie inside them. */
 
 typedef struct reader {
     hd_stream *s;
-    char *error;
-    size_t error_bytes;
-    hd_result result;
-    char where[96]; /* what is being read, as a path */
+    hdi_json json;
 } reader;
 
-HDI_PRINTF(2, 3) static bool fail(reader *r, const char *format, ...)
-{
-    if (r->result != HD_OK)
-        return false;
-    r->result = HD_PARSE;
-    char sentence[160];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence, sizeof(sentence), format, arguments);
-    va_end(arguments);
-    if (r->error && r->error_bytes)
-        snprintf(r->error, r->error_bytes, "%s: %s", r->where[0] ? r->where : "capture", sentence);
-    return false;
-}
-
-HDI_PRINTF(2, 3) static void enter(reader *r, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(r->where, sizeof(r->where), format, arguments);
-    va_end(arguments);
-}
-
-static bool no_memory(reader *r)
-{
-    r->result = r->result == HD_OK ? HD_OUT_OF_MEMORY : r->result;
-    if (r->error && r->error_bytes)
-        snprintf(r->error, r->error_bytes, "%s", hd_result_text(r->result));
-    return false;
-}
-
 /* ---- leaves ---- */
-
-static bool natural(reader *r, const json_t *value, const char *key, uint64_t most, uint64_t *out)
-{
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return fail(r, "'%s' is no natural number", key);
-    *out = (uint64_t)json_integer_value(value);
-    return *out <= most || fail(r, "'%s' is larger than %llu", key, (unsigned long long)most);
-}
 
 static bool fields(reader *r, const json_t *object, const hdi_stream_fields *table, void *element)
 {
     if (!json_is_object(object))
-        return fail(r, "is no object");
+        return hdi_json_fail(&r->json, "is no object");
     for (size_t i = 0; i < table->count; i++) {
         const hdi_stream_field *field = &table->list[i];
         const json_t *value = json_object_get(object, field->key);
         char *at = (char *)element + field->offset;
         uint64_t number = field->absent;
         if (!value && !field->optional)
-            return fail(r, "'%s' is missing", field->key);
-        if (value && !natural(r, value, field->key, field->bytes == 4 ? UINT32_MAX : INT64_MAX, &number))
+            return hdi_json_fail(&r->json, "'%s' is missing", field->key);
+        uint64_t most = field->bytes == 4 ? UINT32_MAX : INT64_MAX;
+        if (value && !hdi_json_natural(&r->json, value, field->key, most, &number))
             return false;
         if (field->bytes == 4)
             *(uint32_t *)at = (uint32_t)number;
@@ -84,9 +43,9 @@ static bool string(reader *r, const json_t *object, const char *key, bool option
     if (!value && optional)
         return true;
     if (!json_is_string(value))
-        return fail(r, "'%s' is no string", key);
+        return hdi_json_fail(&r->json, "'%s' is no string", key);
     *out = hdi_stream_string(r->s, json_string_value(value));
-    return *out != HD_NONE || no_memory(r);
+    return *out != HD_NONE || hdi_json_no_memory(&r->json);
 }
 
 /* An array; null where there is none, which is an error unless it is optional. */
@@ -95,27 +54,27 @@ static bool array(reader *r, const json_t *object, const char *key, bool optiona
     *out = json_object_get(object, key);
     if (!*out && optional)
         return true;
-    return json_is_array(*out) || fail(r, *out ? "'%s' is no array" : "'%s' is missing", key);
+    return json_is_array(*out) || hdi_json_fail(&r->json, *out ? "'%s' is no array" : "'%s' is missing", key);
 }
 
 static bool part(reader *r, uint64_t begin, uint64_t count, uint64_t whole)
 {
     return (count && begin < whole && count <= whole - begin) ||
-           fail(r, "'range' is empty or lies outside of its resource");
+           hdi_json_fail(&r->json, "'range' is empty or lies outside of its resource");
 }
 
 static bool range(reader *r, const json_t *object, uint32_t resource, hd_range *out)
 {
     if (resource >= r->s->resource_count)
-        return fail(r, "'resource' is %u of %u", resource, r->s->resource_count);
+        return hdi_json_fail(&r->json, "'resource' is %u of %u", resource, r->s->resource_count);
     const hd_stream_resource *res = &r->s->resources[resource];
     const json_t *list = json_object_get(object, "range");
     uint64_t n[4] = {0}, aspect = 0;
     size_t count = res->aspects ? 4 : 2;
     if (!json_is_array(list) || json_array_size(list) != count)
-        return fail(r, "'range' is no list of %zu numbers", count);
+        return hdi_json_fail(&r->json, "'range' is no list of %zu numbers", count);
     for (size_t i = 0; i < count; i++) {
-        if (!natural(r, json_array_get(list, i), "range", res->aspects ? UINT32_MAX : INT64_MAX, &n[i]))
+        if (!hdi_json_natural(&r->json, json_array_get(list, i), "range", res->aspects ? UINT32_MAX : INT64_MAX, &n[i]))
             return false;
     }
     if (!res->aspects) {
@@ -124,10 +83,10 @@ static bool range(reader *r, const json_t *object, uint32_t resource, hd_range *
         return part(r, n[0], n[1], res->bytes);
     }
     const json_t *value = json_object_get(object, "aspect");
-    if (value && !natural(r, value, "aspect", HD_ASPECT_STENCIL, &aspect))
+    if (value && !hdi_json_natural(&r->json, value, "aspect", HD_ASPECT_STENCIL, &aspect))
         return false;
     if (aspect && aspect != HD_ASPECT_DEPTH && aspect != HD_ASPECT_STENCIL)
-        return fail(r, "'aspect' is neither depth nor stencil");
+        return hdi_json_fail(&r->json, "'aspect' is neither depth nor stencil");
     if (!part(r, n[0], n[1], res->mips) || !part(r, n[2], n[3], res->layers))
         return false;
     *out = (hd_range){.mip_base = (uint16_t)n[0], .mip_count = (uint16_t)n[1]};
@@ -145,16 +104,16 @@ static bool box(reader *r, const json_t *object, uint32_t resource, hd_stream_bo
     if (!list)
         return true;
     if (!r->s->resources[resource].aspects)
-        return fail(r, "'box' of a buffer");
+        return hdi_json_fail(&r->json, "'box' of a buffer");
     if (!json_is_array(list) || json_array_size(list) != 6)
-        return fail(r, "'box' is no list of 6 numbers");
+        return hdi_json_fail(&r->json, "'box' is no list of 6 numbers");
     for (size_t i = 0; i < 3; i++) {
         uint64_t offset = 0, extent = 0;
-        if (!natural(r, json_array_get(list, i), "box", INT32_MAX, &offset) ||
-            !natural(r, json_array_get(list, i + 3), "box", INT32_MAX, &extent))
+        if (!hdi_json_natural(&r->json, json_array_get(list, i), "box", INT32_MAX, &offset) ||
+            !hdi_json_natural(&r->json, json_array_get(list, i + 3), "box", INT32_MAX, &extent))
             return false;
         if (extent == 0)
-            return fail(r, "'box' is empty");
+            return hdi_json_fail(&r->json, "'box' is empty");
         out->offset[i] = (uint32_t)offset; /* the sum fits too */
         out->extent[i] = (uint32_t)extent;
     }
@@ -169,16 +128,16 @@ static bool read_queues(reader *r, const json_t *list)
     json_t *item;
     json_array_foreach(list, i, item)
     {
-        enter(r, "queues[%zu]", i);
+        hdi_json_enter(&r->json, "queues[%zu]", i);
         if (i == HDI_STREAM_MAX_QUEUES)
-            return fail(r, "more than %d queues", HDI_STREAM_MAX_QUEUES);
+            return hdi_json_fail(&r->json, "more than %d queues", HDI_STREAM_MAX_QUEUES);
         hd_stream_queue *queue = hdi_stream_queue(r->s);
         if (!queue)
-            return no_memory(r);
+            return hdi_json_no_memory(&r->json);
         if (!fields(r, item, &hdi_stream_queue_fields, queue))
             return false;
         if (queue->kind > HD_QUEUE_HOST)
-            return fail(r, "'kind' is larger than %d", HD_QUEUE_HOST);
+            return hdi_json_fail(&r->json, "'kind' is larger than %d", HD_QUEUE_HOST);
     }
     return true;
 }
@@ -189,10 +148,10 @@ static bool read_semaphores(reader *r, const json_t *list)
     json_t *item;
     json_array_foreach(list, i, item)
     {
-        enter(r, "semaphores[%zu]", i);
+        hdi_json_enter(&r->json, "semaphores[%zu]", i);
         hd_stream_semaphore *semaphore = hdi_stream_semaphore(r->s);
         if (!semaphore)
-            return no_memory(r);
+            return hdi_json_no_memory(&r->json);
         if (!fields(r, item, &hdi_stream_semaphore_fields, semaphore))
             return false;
     }
@@ -205,18 +164,18 @@ static bool read_resources(reader *r, const json_t *list)
     json_t *item;
     json_array_foreach(list, i, item)
     {
-        enter(r, "resources[%zu]", i);
+        hdi_json_enter(&r->json, "resources[%zu]", i);
         hd_stream_resource *res = hdi_stream_resource(r->s);
         if (!res)
-            return no_memory(r);
+            return hdi_json_no_memory(&r->json);
         if (!fields(r, item, &hdi_stream_resource_fields, res) || !string(r, item, "name", true, &res->name))
             return false;
         if (res->bytes > INT64_MAX - res->offset)
-            return fail(r, "'offset' and 'bytes' reach too far");
+            return hdi_json_fail(&r->json, "'offset' and 'bytes' reach too far");
         if (!res->mips || res->mips > UINT16_MAX || !res->layers)
-            return fail(r, "an image has 1 to %d mips and at least 1 layer", UINT16_MAX);
+            return hdi_json_fail(&r->json, "an image has 1 to %d mips and at least 1 layer", UINT16_MAX);
         if (!res->aspects && (res->mips > 1 || res->layers > 1))
-            return fail(r, "a buffer has neither mips nor layers");
+            return hdi_json_fail(&r->json, "a buffer has neither mips nor layers");
     }
     return true;
 }
@@ -235,11 +194,11 @@ static bool read_syncs(reader *r, const json_t *object, const char *key, uint32_
     {
         hd_stream_sync *sync = hdi_stream_sync(r->s);
         if (!sync)
-            return no_memory(r);
+            return hdi_json_no_memory(&r->json);
         if (!fields(r, item, &hdi_stream_sync_fields, sync))
             return false;
         if (sync->semaphore != HD_NONE && sync->semaphore >= r->s->semaphore_count)
-            return fail(r, "'semaphore' is %u of %u", sync->semaphore, r->s->semaphore_count);
+            return hdi_json_fail(&r->json, "'semaphore' is %u of %u", sync->semaphore, r->s->semaphore_count);
     }
     *count = r->s->sync_count - *begin;
     return true;
@@ -249,7 +208,7 @@ static bool read_access(reader *r, const json_t *item)
 {
     hd_stream_access *access = hdi_stream_access(r->s);
     if (!access)
-        return no_memory(r);
+        return hdi_json_no_memory(&r->json);
     return fields(r, item, &hdi_stream_access_fields, access) && range(r, item, access->resource, &access->range) &&
            box(r, item, access->resource, &access->box);
 }
@@ -258,7 +217,7 @@ static bool read_barrier(reader *r, const json_t *item)
 {
     hd_stream_barrier *barrier = hdi_stream_barrier(r->s);
     if (!barrier)
-        return no_memory(r);
+        return hdi_json_no_memory(&r->json);
     return fields(r, item, &hdi_stream_barrier_fields, barrier) &&
            (barrier->resource == HD_NONE || range(r, item, barrier->resource, &barrier->range));
 }
@@ -275,7 +234,7 @@ static bool read_command(reader *r, const json_t *object)
             break;
     }
     if (!word || command.kind == 4)
-        return fail(r, "'kind' is none of access, barrier, set, wait");
+        return hdi_json_fail(&r->json, "'kind' is none of access, barrier, set, wait");
     const json_t *list;
     size_t i;
     json_t *item;
@@ -291,7 +250,7 @@ static bool read_command(reader *r, const json_t *object)
     command.count = (accesses ? r->s->access_count : r->s->barrier_count) - command.begin;
     hd_stream_command *slot = hdi_stream_command(r->s);
     if (!slot)
-        return no_memory(r);
+        return hdi_json_no_memory(&r->json);
     *slot = command;
     return true;
 }
@@ -299,14 +258,14 @@ static bool read_command(reader *r, const json_t *object)
 static bool read_submit(reader *r, size_t index, const json_t *object)
 {
     hd_stream_submit submit;
-    enter(r, "submits[%zu]", index);
+    hdi_json_enter(&r->json, "submits[%zu]", index);
     if (!fields(r, object, &hdi_stream_submit_fields, &submit) || !string(r, object, "name", false, &submit.name))
         return false;
     const hd_stream *s = r->s;
     if (submit.queue >= s->queue_count)
-        return fail(r, "'queue' is %u of %u", submit.queue, s->queue_count);
+        return hdi_json_fail(&r->json, "'queue' is %u of %u", submit.queue, s->queue_count);
     if (submit.thread != HD_NONE && (submit.thread >= s->queue_count || s->queues[submit.thread].kind != HD_QUEUE_HOST))
-        return fail(r, "'thread' is no host queue");
+        return hdi_json_fail(&r->json, "'thread' is no host queue");
     const json_t *list;
     size_t c;
     json_t *item;
@@ -316,17 +275,17 @@ static bool read_submit(reader *r, size_t index, const json_t *object)
     submit.command_begin = s->command_count;
     json_array_foreach(list, c, item)
     {
-        enter(r, "submits[%zu].commands[%zu]", index, c);
+        hdi_json_enter(&r->json, "submits[%zu].commands[%zu]", index, c);
         if (!read_command(r, item))
             return false;
     }
     submit.command_count = s->command_count - submit.command_begin;
-    enter(r, "submits[%zu]", index);
+    hdi_json_enter(&r->json, "submits[%zu]", index);
     if (!read_syncs(r, object, "signals", &submit.signal_begin, &submit.signal_count))
         return false;
     hd_stream_submit *slot = hdi_stream_submit(r->s);
     if (!slot)
-        return no_memory(r);
+        return hdi_json_no_memory(&r->json);
     *slot = submit;
     return true;
 }
@@ -335,11 +294,11 @@ static bool read_all(reader *r, const json_t *root)
 {
     const json_t *queues, *semaphores, *resources, *submits;
     if (!json_is_object(root) || !json_is_integer(json_object_get(root, "capture")))
-        return fail(r, "this is no captured stream");
+        return hdi_json_fail(&r->json, "this is no captured stream");
     if (json_integer_value(json_object_get(root, "capture")) != 1)
-        return fail(r, "its version is not 1");
+        return hdi_json_fail(&r->json, "its version is not 1");
     if (json_object_get(root, "unseen") &&
-        !natural(r, json_object_get(root, "unseen"), "unseen", INT64_MAX, &r->s->unseen))
+        !hdi_json_natural(&r->json, json_object_get(root, "unseen"), "unseen", INT64_MAX, &r->s->unseen))
         return false;
     if (!array(r, root, "queues", false, &queues) || !array(r, root, "semaphores", false, &semaphores) ||
         !array(r, root, "resources", false, &resources) || !array(r, root, "submits", false, &submits) ||
@@ -360,22 +319,23 @@ hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *all
 {
     if (!text || !out)
         return HD_INVALID_ARGUMENT;
-    reader r = {.s = hdi_stream_make(allocator), .error = error, .error_bytes = error_bytes};
+    reader r = {.s = hdi_stream_make(allocator),
+                .json = {.what = "capture", .error = error, .error_bytes = error_bytes}};
     *out = NULL;
     if (!r.s) {
-        no_memory(&r);
-        return r.result;
+        hdi_json_no_memory(&r.json);
+        return r.json.result;
     }
     json_error_t fault;
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &fault);
     if (!root)
-        fail(&r, "line %d: %s", fault.line, fault.text);
+        hdi_json_fail(&r.json, "line %d: %s", fault.line, fault.text);
     else
         read_all(&r, root);
     json_decref(root);
-    if (r.result == HD_OK)
+    if (r.json.result == HD_OK)
         *out = r.s;
     else
         hd_stream_free(r.s);
-    return r.result;
+    return r.json.result;
 }

@@ -1,10 +1,9 @@
-#include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "fgt_words.h"
+#include "json_error.h"
 #include "plan_block.h"
 #include "tables.h"
 #include "vk_numbers.h"
@@ -15,53 +14,19 @@
 
 typedef struct reader {
     hdi_decl decl;
-    char *error;
-    size_t error_bytes;
-    hd_result result;
-    char where[128]; /* what is being read, as a path */
+    hdi_json json;
     hdi_plan_counts counts;
     bool fill;
     hd_plan_view view; /* while filling */
     uint32_t scope_left; /* passes that the rendering scope which was read last still holds */
 } reader;
 
-HDI_PRINTF(2, 3) static bool fail(reader *r, const char *format, ...)
-{
-    if (r->result != HD_OK)
-        return false;
-    r->result = HD_PARSE;
-    char sentence[160];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(sentence, sizeof(sentence), format, arguments);
-    va_end(arguments);
-    if (r->error && r->error_bytes)
-        snprintf(r->error, r->error_bytes, "%s: %s", r->where[0] ? r->where : "plan", sentence);
-    return false;
-}
-
-HDI_PRINTF(2, 3) static void enter(reader *r, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(r->where, sizeof(r->where), format, arguments);
-    va_end(arguments);
-}
-
 /* ---- values ---- */
-
-static bool number(reader *r, const json_t *value, const char *key, uint64_t most, uint64_t *out)
-{
-    if (!json_is_integer(value) || json_integer_value(value) < 0)
-        return fail(r, "'%s' is no natural number", key);
-    *out = (uint64_t)json_integer_value(value);
-    return *out <= most || fail(r, "'%s' is larger than %llu", key, (unsigned long long)most);
-}
 
 static bool member(reader *r, const json_t *object, const char *key, uint64_t most, uint64_t *out)
 {
     const json_t *value = json_object_get(object, key);
-    return value ? number(r, value, key, most, out) : fail(r, "'%s' is missing", key);
+    return value ? hdi_json_natural(&r->json, value, key, most, out) : hdi_json_fail(&r->json, "'%s' is missing", key);
 }
 
 static bool member_u32(reader *r, const json_t *object, const char *key, uint32_t most, uint32_t *out)
@@ -82,7 +47,7 @@ static bool index_below(reader *r, const json_t *object, const char *key, uint32
 {
     if (!member_u32(r, object, key, UINT32_MAX, out))
         return false;
-    return *out < count || fail(r, "'%s' is %u of %u", key, *out, count);
+    return *out < count || hdi_json_fail(&r->json, "'%s' is %u of %u", key, *out, count);
 }
 
 static json_t *array(reader *r, const json_t *object, const char *key)
@@ -90,13 +55,13 @@ static json_t *array(reader *r, const json_t *object, const char *key)
     json_t *value = json_object_get(object, key);
     if (json_is_array(value))
         return value;
-    fail(r, value ? "'%s' is no array" : "'%s' is missing", key);
+    hdi_json_fail(&r->json, value ? "'%s' is no array" : "'%s' is missing", key);
     return NULL;
 }
 
 static bool object(reader *r, const json_t *value)
 {
-    return json_is_object(value) || fail(r, "is no object");
+    return json_is_object(value) || hdi_json_fail(&r->json, "is no object");
 }
 
 static bool is_true(const json_t *value)
@@ -137,11 +102,11 @@ static bool read_queues(reader *r, const json_t *list)
     size_t i;
     json_t *item;
     if (json_array_size(list) > HD_MAX_QUEUES)
-        return fail(r, "more than %d queues", HD_MAX_QUEUES);
+        return hdi_json_fail(&r->json, "more than %d queues", HD_MAX_QUEUES);
     r->counts.queue_count = (uint32_t)json_array_size(list);
     json_array_foreach(list, i, item)
     {
-        enter(r, "queues[%zu]", i);
+        hdi_json_enter(&r->json, "queues[%zu]", i);
         if (!object(r, item))
             return false;
         const char *word = json_string_value(json_object_get(item, "kind"));
@@ -149,11 +114,11 @@ static bool read_queues(reader *r, const json_t *list)
         while (word && kind < 4 && strcmp(word, hdi_fgt_kinds[kind]) != 0)
             kind++;
         if (!word || kind == 4)
-            return fail(r, "'kind' is none of gfx, compute, transfer, host");
+            return hdi_json_fail(&r->json, "'kind' is none of gfx, compute, transfer, host");
         if (!optional_u32(r, item, "family", HD_NONE, &family))
             return false;
         if (kind != HD_QUEUE_HOST && family == HD_NONE)
-            return fail(r, "'family' is missing");
+            return hdi_json_fail(&r->json, "'family' is missing");
         if (r->fill)
             ((hd_plan_queue *)r->view.queues)[i] = (hd_plan_queue){kind, kind == HD_QUEUE_HOST ? HD_NONE : family};
     }
@@ -168,11 +133,11 @@ static bool read_culled(reader *r, const json_t *list)
     json_array_foreach(list, i, item)
     {
         uint64_t pass = 0;
-        enter(r, "culled[%zu]", i);
-        if (!number(r, item, "pass", UINT32_MAX, &pass))
+        hdi_json_enter(&r->json, "culled[%zu]", i);
+        if (!hdi_json_natural(&r->json, item, "pass", UINT32_MAX, &pass))
             return false;
         if (pass >= r->decl.pass_count)
-            return fail(r, "pass %llu is not in the graph", (unsigned long long)pass);
+            return hdi_json_fail(&r->json, "pass %llu is not in the graph", (unsigned long long)pass);
         if (r->fill)
             ((uint32_t *)r->view.culled)[i] = (uint32_t)pass;
     }
@@ -187,7 +152,7 @@ static bool read_heaps(reader *r, const json_t *list)
     json_array_foreach(list, i, item)
     {
         hd_plan_heap heap = {0};
-        enter(r, "heaps[%zu]", i);
+        hdi_json_enter(&r->json, "heaps[%zu]", i);
         if (!object(r, item) || !member(r, item, "bytes", INT64_MAX, &heap.bytes) ||
             !optional_u32(r, item, "memory", 0, &heap.memory))
             return false;
@@ -211,14 +176,14 @@ static bool read_resource(reader *r, const json_t *item, hd_plan_resource *out)
     uint32_t flags = r->decl.res_flags[out->id];
     bool external = (flags & HDI_RES_EXTERNAL) != 0;
     if (is_true(json_object_get(item, "external")) != external)
-        return fail(r, "resource %u is %sexternal in the graph", out->id, external ? "" : "not ");
+        return hdi_json_fail(&r->json, "resource %u is %sexternal in the graph", out->id, external ? "" : "not ");
     if (!external && (!index_below(r, item, "heap", r->counts.heap_count, &out->heap) ||
                       !member(r, item, "offset", INT64_MAX, &out->offset) ||
                       !member(r, item, "bytes", INT64_MAX, &out->bytes)))
         return false;
     const json_t *sharing = json_object_get(item, "sharing");
     if (sharing && (!json_is_string(sharing) || strcmp(json_string_value(sharing), "concurrent") != 0))
-        return fail(r, "'sharing' may only be \"concurrent\"");
+        return hdi_json_fail(&r->json, "'sharing' may only be \"concurrent\"");
     out->flags = (sharing ? HD_PLAN_CONCURRENT : 0) | (external ? HD_PLAN_EXTERNAL : 0) |
                  (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE) |
                  (flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY) ? HD_PLAN_PERSISTENT : 0);
@@ -235,11 +200,11 @@ static bool read_resources(reader *r, const json_t *list)
     json_array_foreach(list, i, item)
     {
         hd_plan_resource resource;
-        enter(r, "resources[%zu]", i);
+        hdi_json_enter(&r->json, "resources[%zu]", i);
         if (!read_resource(r, item, &resource))
             return false;
         if (i > 0 && resource.id <= last)
-            return fail(r, "ids are not ascending");
+            return hdi_json_fail(&r->json, "ids are not ascending");
         last = resource.id;
         if (r->fill)
             ((hd_plan_resource *)r->view.resources)[i] = resource;
@@ -255,10 +220,11 @@ static bool read_range(reader *r, const json_t *item, hd_plan_barrier *out)
     const json_t *range = json_object_get(item, "range");
     size_t count = is_buffer ? 2 : 4;
     if (!json_is_array(range) || json_array_size(range) != count)
-        return fail(r, "'range' is no array of %zu numbers", count);
+        return hdi_json_fail(&r->json, "'range' is no array of %zu numbers", count);
     uint64_t v[4] = {0};
     for (size_t i = 0; i < count; i++) {
-        if (!number(r, json_array_get(range, i), "range", is_buffer ? INT64_MAX : i < 2 ? UINT16_MAX : UINT32_MAX, &v[i]))
+        uint64_t most = is_buffer ? INT64_MAX : i < 2 ? UINT16_MAX : UINT32_MAX;
+        if (!hdi_json_natural(&r->json, json_array_get(range, i), "range", most, &v[i]))
             return false;
     }
     if (is_buffer)
@@ -274,7 +240,7 @@ static bool read_range(reader *r, const json_t *item, hd_plan_barrier *out)
     if (!optional_u32(r, item, "aspect", 0, &aspect))
         return false;
     if (aspect && (aspect == all || (aspect & all) != aspect))
-        return fail(r, "'aspect' is %u, not a part of its format", aspect);
+        return hdi_json_fail(&r->json, "'aspect' is %u, not a part of its format", aspect);
     out->range.aspect = aspect;
     return member_u32(r, item, "old_layout", UINT32_MAX, &out->old_layout) &&
            member_u32(r, item, "new_layout", UINT32_MAX, &out->new_layout);
@@ -293,7 +259,7 @@ static bool read_barrier(reader *r, const json_t *item, hd_plan_barrier *out)
         !optional_u32(r, item, "reason_resource", HD_NONE, &out->reason_resource))
         return false;
     if ((out->src_family == HD_NONE) != (out->dst_family == HD_NONE))
-        return fail(r, "'src_family' and 'dst_family' go together");
+        return hdi_json_fail(&r->json, "'src_family' and 'dst_family' go together");
     out->reason = word_of(item, "reason", reason_name, HD_REASON_COUNT);
     if (!json_object_get(item, "resource"))
         return true;
@@ -308,7 +274,7 @@ static bool read_batch(reader *r, const json_t *list, size_t submit, size_t comm
     json_array_foreach(list, i, item)
     {
         hd_plan_barrier barrier;
-        enter(r, "submits[%zu].commands[%zu].barrier[%zu]", submit, command, i);
+        hdi_json_enter(&r->json, "submits[%zu].commands[%zu].barrier[%zu]", submit, command, i);
         if (!read_barrier(r, item, &barrier))
             return false;
         if (r->fill)
@@ -343,7 +309,7 @@ static bool read_scope(reader *r, const json_t *item, uint32_t pass)
     if (!object(r, item) || !member_u32(r, item, "passes", UINT32_MAX, &scope.command_count))
         return false;
     if (scope.command_count == 0)
-        return fail(r, "'passes' is 0");
+        return hdi_json_fail(&r->json, "'passes' is 0");
     const json_t *list = array(r, item, "attachments");
     size_t i;
     json_t *entry;
@@ -403,7 +369,7 @@ static bool read_command(reader *r, const json_t *item, size_t submit, size_t in
     } else {
         const json_t *list = json_object_get(item, "barrier");
         if (!json_is_array(list))
-            return fail(r, "is neither a pass nor a barrier");
+            return hdi_json_fail(&r->json, "is neither a pass nor a barrier");
         command.kind = HD_COMMAND_BARRIER;
         command.index = r->counts.batch_count;
         const char *key = json_object_get(item, "set") ? "set" : "wait";
@@ -428,7 +394,7 @@ static bool read_waits(reader *r, const json_t *list, size_t submit)
     json_array_foreach(list, i, item)
     {
         hd_plan_wait wait = {0};
-        enter(r, "submits[%zu].waits[%zu]", submit, i);
+        hdi_json_enter(&r->json, "submits[%zu].waits[%zu]", submit, i);
         if (!object(r, item) || !index_below(r, item, "queue", r->counts.queue_count, &wait.queue) ||
             !member(r, item, "value", INT64_MAX, &wait.value) || !member(r, item, "stages", INT64_MAX, &wait.stages) ||
             !optional_u32(r, item, "reason_pass", HD_NONE, &wait.reason_pass))
@@ -443,7 +409,7 @@ static bool read_waits(reader *r, const json_t *list, size_t submit)
 static bool read_submit(reader *r, const json_t *item, size_t index)
 {
     hd_plan_submit submit = {.wait_begin = r->counts.wait_count, .command_begin = r->counts.command_count};
-    enter(r, "submits[%zu]", index);
+    hdi_json_enter(&r->json, "submits[%zu]", index);
     if (!object(r, item) || !index_below(r, item, "queue", r->counts.queue_count, &submit.queue))
         return false;
     submit.cut = word_of(item, "cut", cut_name, HD_CUT_COUNT);
@@ -452,12 +418,12 @@ static bool read_submit(reader *r, const json_t *item, size_t index)
     if (!waits || !commands)
         return false;
     if (signal) {
-        enter(r, "submits[%zu].signal", index);
+        hdi_json_enter(&r->json, "submits[%zu].signal", index);
         if (!object(r, signal) || !member(r, signal, "value", INT64_MAX, &submit.signal_value) ||
             !member(r, signal, "stages", INT64_MAX, &submit.signal_stages))
             return false;
         if (submit.signal_value == 0)
-            return fail(r, "'value' is 0");
+            return hdi_json_fail(&r->json, "'value' is 0");
     }
     if (!read_waits(r, waits, index))
         return false;
@@ -465,7 +431,7 @@ static bool read_submit(reader *r, const json_t *item, size_t index)
     json_t *command;
     json_array_foreach(commands, i, command)
     {
-        enter(r, "submits[%zu].commands[%zu]", index, i);
+        hdi_json_enter(&r->json, "submits[%zu].commands[%zu]", index, i);
         if (!read_command(r, command, index, i))
             return false;
     }
@@ -481,13 +447,13 @@ static bool read_submit(reader *r, const json_t *item, size_t index)
 static bool read_plan(reader *r, const json_t *root)
 {
     r->counts = (hdi_plan_counts){.pass_count = r->decl.pass_count, .declared_resource_count = r->decl.res_count};
-    r->where[0] = 0;
+    r->json.where[0] = 0;
     r->scope_left = 0;
     uint64_t version = 0;
     if (!object(r, root) || !member(r, root, "plan", UINT32_MAX, &version))
         return false;
     if (version != 1)
-        return fail(r, "version %llu is not 1", (unsigned long long)version);
+        return hdi_json_fail(&r->json, "version %llu is not 1", (unsigned long long)version);
     const json_t *queues = array(r, root, "queues"), *culled = array(r, root, "culled"), *heaps = array(r, root, "heaps");
     const json_t *resources = array(r, root, "resources"), *submits = array(r, root, "submits");
     if (!queues || !culled || !heaps || !resources || !submits)
@@ -513,7 +479,7 @@ hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t byte
     *out = NULL;
     if (!allocator)
         allocator = &standard;
-    reader r = {.decl = hdi_graph_decl(graph), .error = error, .error_bytes = error_bytes};
+    reader r = {.decl = hdi_graph_decl(graph), .json = {.what = "plan", .error = error, .error_bytes = error_bytes}};
     json_error_t problem;
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
     if (!root) {
@@ -536,11 +502,9 @@ hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t byte
             hdi_plan_finish(plan);
             *out = plan;
         } else {
-            r.result = HD_OUT_OF_MEMORY;
-            if (error && error_bytes)
-                snprintf(error, error_bytes, "%s", hd_result_text(r.result));
+            hdi_json_no_memory(&r.json);
         }
     }
     json_decref(root);
-    return r.result;
+    return r.json.result;
 }
