@@ -256,15 +256,21 @@ static void VKAPI_PTR hook_vkCmdBlitImage2(VkCommandBuffer commands, const VkBli
 TWO_IMAGES_2(vkCmdCopyImage2, VkCopyImageInfo2, COPY)
 TWO_IMAGES_2(vkCmdResolveImage2, VkResolveImageInfo2, VK_PIPELINE_STAGE_2_RESOLVE_BIT)
 
+static void clear(VkCommandBuffer commands, const char *name, VkImage image, VkImageLayout layout, uint32_t count,
+                  const VkImageSubresourceRange *ranges)
+{
+    hdi_cap_lock();
+    hd_stream *list = open_locked(commands, name);
+    for (uint32_t i = 0; i < count && list; i++)
+        hdi_cap_image_locked(list, image, &ranges[i], (uint32_t)layout, CLEAR, WRITE);
+    hdi_cap_unlock();
+}
+
 static void VKAPI_PTR hook_vkCmdClearColorImage(VkCommandBuffer commands, VkImage image, VkImageLayout layout,
                                                 const VkClearColorValue *value, uint32_t count,
                                                 const VkImageSubresourceRange *ranges)
 {
-    hdi_cap_lock();
-    hd_stream *list = open_locked(commands, "vkCmdClearColorImage");
-    for (uint32_t i = 0; i < count && list; i++)
-        hdi_cap_image_locked(list, image, &ranges[i], (uint32_t)layout, CLEAR, WRITE);
-    hdi_cap_unlock();
+    clear(commands, "vkCmdClearColorImage", image, layout, count, ranges);
     NEXT(vkCmdClearColorImage)(commands, image, layout, value, count, ranges);
 }
 
@@ -272,11 +278,7 @@ static void VKAPI_PTR hook_vkCmdClearDepthStencilImage(VkCommandBuffer commands,
                                                        const VkClearDepthStencilValue *value, uint32_t count,
                                                        const VkImageSubresourceRange *ranges)
 {
-    hdi_cap_lock();
-    hd_stream *list = open_locked(commands, "vkCmdClearDepthStencilImage");
-    for (uint32_t i = 0; i < count && list; i++)
-        hdi_cap_image_locked(list, image, &ranges[i], (uint32_t)layout, CLEAR, WRITE);
-    hdi_cap_unlock();
+    clear(commands, "vkCmdClearDepthStencilImage", image, layout, count, ranges);
     NEXT(vkCmdClearDepthStencilImage)(commands, image, layout, value, count, ranges);
 }
 
