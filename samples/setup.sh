@@ -31,6 +31,16 @@ is_installed()
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
+# Minimal Ubuntu systems leave out the component that has most of what is installed here.
+enable_universe()
+{
+    (. /etc/os-release && [ "$ID" = ubuntu ]) 2>/dev/null || return 0
+    apt-cache show ninja-build >/dev/null 2>&1 && return 0
+    say "enabling Ubuntu's universe component"
+    apt_get install --no-install-recommends software-properties-common >/dev/null 2>&1 &&
+        as_root add-apt-repository -y universe >/dev/null 2>&1 || say "could not enable it"
+}
+
 # install_packages PACKAGE...: never stops the script. A package that this release does not know, or that cannot be
 # installed, is named, and the build then says what it misses.
 install_packages()
@@ -50,6 +60,7 @@ install_packages()
         return 0
     fi
     apt_get update >/dev/null || say "apt-get update failed: carrying on with the lists that are there"
+    enable_universe
     if ! apt_get install --no-install-recommends "${missing[@]}" >/dev/null 2>&1; then
         # One unknown name makes apt refuse them all.
         for package in "${missing[@]}"; do

@@ -161,6 +161,7 @@ hdt_player *hdt_player_open(char *why, size_t bytes)
            "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT:"
            "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT",
            1);
+    setenv("VK_LAYER_DISABLES", "", 1); /* what it makes of several submits is compared, right or wrong */
     setenv("VK_LAYER_DUPLICATE_MESSAGE_LIMIT", "1000000000", 1);
     hdt_player *p = calloc(1, sizeof(*p));
     if (!p)

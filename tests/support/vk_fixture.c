@@ -10,6 +10,17 @@
 
 #define LAYER "VK_LAYER_KHRONOS_validation"
 
+/* Khronos' layer follows timeline semaphores from one submit to another, and knows that what is resolved at the end of a
+ * rendering is ordered behind it, from this version on; its issues 7600 and 7441. Those from 1.3.240 on check submits all
+ * the same, unless told not to. */
+static const uint32_t layer_follows = VK_MAKE_API_VERSION(0, 1, 3, 297), layer_checks = VK_MAKE_API_VERSION(0, 1, 3, 240);
+
+static bool is_fault_of_layer(uint32_t layer, const char *text)
+{
+    return layer < layer_follows && strstr(text, "vkCmdEndRendering") && strstr(text, "during resolve") &&
+           (strstr(text, "pDepthAttachment") || strstr(text, "pStencilAttachment"));
+}
+
 static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                      VkDebugUtilsMessageTypeFlagsEXT types,
                                      const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
@@ -17,6 +28,8 @@ static VkBool32 VKAPI_PTR on_message(VkDebugUtilsMessageSeverityFlagBitsEXT seve
     hdt_vk *f = user;
     (void)types;
     (void)severity;
+    if (is_fault_of_layer(f->layer, data->pMessage))
+        return VK_FALSE;
     atomic_fetch_add(&f->messages, 1);
     fprintf(stderr, "%s\n", data->pMessage);
     return VK_FALSE;
@@ -33,7 +46,8 @@ hd_log hdt_log(void)
     return (hd_log){on_log, NULL};
 }
 
-static bool has_layer(void)
+/* Of the Vulkan that the validation layer was made for; 0: there is none. */
+static uint32_t layer_version(void)
 {
     PFN_vkGetInstanceProcAddr get = hdi_vk_find_loader();
     PFN_vkEnumerateInstanceLayerProperties enumerate =
@@ -41,12 +55,12 @@ static bool has_layer(void)
     VkLayerProperties layers[64];
     uint32_t count = 64;
     if (!enumerate || enumerate(&count, layers) < VK_SUCCESS)
-        return false;
+        return 0;
     for (uint32_t i = 0; i < count; i++) {
         if (strcmp(layers[i].layerName, LAYER) == 0)
-            return true;
+            return layers[i].specVersion;
     }
-    return false;
+    return 0;
 }
 
 /* So that a leak checker can name, and then leave out, what drivers and layers keep until the process ends. */
@@ -61,9 +75,12 @@ hd_result hdt_vk_open(hdt_vk *f, const hd_vk_desc *desc)
 {
     memset(f, 0, sizeof(*f));
     hdt_vk_keep_libraries();
-    if (has_layer()) {
+    f->layer = layer_version();
+    if (f->layer) {
         setenv("VK_INSTANCE_LAYERS", LAYER, 0);
         setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT", 0);
+        if (f->layer >= layer_checks && f->layer < layer_follows)
+            setenv("VK_LAYER_DISABLES", "VALIDATION_CHECK_DISABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 0);
     }
     hd_vk_desc mine = desc ? *desc : (hd_vk_desc){0};
     if (!mine.log.write)

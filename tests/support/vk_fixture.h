@@ -13,6 +13,7 @@ typedef struct hdt_vk {
     hd_vk *vk;
     hd_vk_info info;
     VkDebugUtilsMessengerEXT messenger;
+    uint32_t layer;       /* Vulkan version of the validation layer; 0: none */
     atomic_uint messages; /* warnings and errors of the validation layer */
 } hdt_vk;
 
