@@ -31,14 +31,18 @@ is_installed()
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# Minimal Ubuntu systems leave out the component that has most of what is installed here.
+# enable_universe PACKAGE...: minimal Ubuntu systems leave out the component that has most of what is installed here.
 enable_universe()
 {
+    local package
     (. /etc/os-release && [ "$ID" = ubuntu ]) 2>/dev/null || return 0
-    apt-cache show ninja-build >/dev/null 2>&1 && return 0
-    say "enabling Ubuntu's universe component"
-    apt_get install --no-install-recommends software-properties-common >/dev/null 2>&1 &&
-        as_root add-apt-repository -y universe >/dev/null 2>&1 || say "could not enable it"
+    for package in "$@"; do
+        apt-cache show "$package" >/dev/null 2>&1 && continue
+        say "enabling Ubuntu's universe component, which has $package"
+        apt_get install --no-install-recommends software-properties-common >/dev/null 2>&1 &&
+            as_root add-apt-repository -y universe >/dev/null 2>&1 || say "could not enable it"
+        return 0
+    done
 }
 
 # install_packages PACKAGE...: never stops the script. A package that this release does not know, or that cannot be
@@ -60,7 +64,7 @@ install_packages()
         return 0
     fi
     apt_get update >/dev/null || say "apt-get update failed: carrying on with the lists that are there"
-    enable_universe
+    enable_universe "${missing[@]}"
     if ! apt_get install --no-install-recommends "${missing[@]}" >/dev/null 2>&1; then
         # One unknown name makes apt refuse them all.
         for package in "${missing[@]}"; do
