@@ -299,7 +299,7 @@ Test(sort, is_sorted_and_stable)
 
 Test(hash, sees_every_bit_and_the_length)
 {
-    unsigned char bytes[100];
+    unsigned char bytes[300];
 
     EACH_CASE (seed) {
         uint64_t random = seed;
@@ -316,6 +316,19 @@ Test(hash, sees_every_bit_and_the_length)
             bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
             must(hash != hdi_hash_bytes(bytes, length, seed), seed);
             bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
+        }
+        for (size_t a = 0; a + 8 <= length; a += 8) { /* and where words stand */
+            size_t b = (a + 8 + 8 * hdt_below(&random, 16)) % (length & ~(size_t)7);
+            unsigned char word[8];
+            if (memcmp(bytes + a, bytes + b, 8) == 0)
+                continue;
+            memcpy(word, bytes + a, 8);
+            memcpy(bytes + a, bytes + b, 8);
+            memcpy(bytes + b, word, 8);
+            must(hash != hdi_hash_bytes(bytes, length, seed), seed);
+            memcpy(word, bytes + a, 8);
+            memcpy(bytes + a, bytes + b, 8);
+            memcpy(bytes + b, word, 8);
         }
         must(hdi_hash_mix(hash, 1) != hdi_hash_mix(hash, 2) && hdi_hash_mix(hash, 1) != hdi_hash_mix(hash + 1, 1),
              seed);
