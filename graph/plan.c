@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "hints.h"
 #include "vk_numbers.h"
 
 /* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). By ranges of resources,
@@ -9,6 +10,7 @@
  * it, the range itself. */
 
 enum { RESOURCE_GRAIN = 1024, PLACE_GRAIN = 512, COPY_GRAIN = 4096 };
+enum { KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 
 /* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
 typedef struct cursor {
@@ -37,9 +39,11 @@ static bool in_plan(const hdi_tables *t, uint32_t res)
 static void count_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work *w = user;
+    const uint8_t *used = w->t->hazards.res_used;
+    const uint32_t *heap = w->t->placed.res_heap;
     uint32_t count = 0;
     for (uint32_t r = begin; r < end; r++)
-        count += in_plan(w->t, r);
+        count += (uint32_t)(used[r] != 0) | (uint32_t)(heap[r] != HDI_NONE);
     w->resource_begin[part] = count;
 }
 
@@ -66,59 +70,69 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out)
         out->resource_count += w.resource_begin[part];
 }
 
-/* Why it lies there; heaps with flags share nothing. */
-static void explain_place(const hdi_tables *t, hd_plan_resource *out)
+/* What every resource has. placed: it lies in a heap. */
+static inline hd_plan_resource plain_resource(const hdi_tables *t, uint32_t res, uint32_t flags, bool placed)
 {
-    out->tenant = HD_NONE;
-    if (out->heap == HD_NONE) {
-        out->placing = out->flags & HD_PLAN_EXTERNAL ? HD_PLACING_EXTERNAL : HD_PLACING_NONE;
-        return;
+    hd_plan_resource out = {.id = res, .heap = HD_NONE, .first_family = HD_NONE, .final_family = HD_NONE, .tenant = HD_NONE};
+    out.flags = (t->hazards.res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) | (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE);
+    if (!placed)
+        return out;
+    uint32_t first = t->placed.tenant_begin[res], heap_flags;
+    bool takes_over = first != t->placed.tenant_begin[res + 1];
+    out.heap = t->placed.res_heap[res];
+    out.offset = t->placed.res_offset[res];
+    out.bytes = t->sizes.need[res].bytes;
+    out.placing = takes_over ? HD_PLACING_TAKES_OVER : HD_PLACING_FIRST;
+    if (takes_over)
+        out.tenant = t->placed.tenant[first];
+    heap_flags = t->placed.heap[out.heap].flags;
+    if (heap_flags) { /* nobody shares bytes there */
+        out.placing = heap_flags & HD_HEAP_PERSISTENT ? HD_PLACING_PERSISTENT : HD_PLACING_HOST;
+        out.tenant = HD_NONE;
     }
-    uint32_t flags = t->placed.heap[out->heap].flags, first = t->placed.tenant_begin[out->id];
-    if (flags) {
-        out->placing = flags & HD_HEAP_PERSISTENT ? HD_PLACING_PERSISTENT : HD_PLACING_HOST;
-    } else if (first != t->placed.tenant_begin[out->id + 1]) {
-        out->placing = HD_PLACING_TAKES_OVER;
-        out->tenant = t->placed.tenant[first];
-    } else {
-        out->placing = HD_PLACING_FIRST;
-    }
+    return out;
 }
 
-static hd_plan_resource plan_resource(const hdi_tables *t, uint32_t res)
+/* External, a history, or what one is of: its state outlives the frame. Or it has no place. */
+static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint32_t flags)
 {
     const hdi_hazards *hazards = &t->hazards;
-    uint32_t decl_flags = t->decl->res_flags[res], pair = t->decl->res_pair[res];
-    hd_plan_resource out = {.id = res, .heap = HD_NONE, .first_family = HD_NONE, .final_family = HD_NONE};
-    bool is_image = !(decl_flags & HDI_RES_BUFFER);
-    bool keeps_state = (decl_flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
-    out.flags = (hazards->res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) |
-                (decl_flags & HDI_RES_EXTERNAL ? HD_PLAN_EXTERNAL : 0) | (is_image ? HD_PLAN_IMAGE : 0) |
-                (keeps_state ? HD_PLAN_PERSISTENT : 0);
-    if (is_image && keeps_state)
+    uint32_t pair = t->decl->res_pair[res];
+    bool placed = !(flags & HDI_RES_EXTERNAL) && t->placed.res_heap[res] != HDI_NONE;
+    hd_plan_resource out = plain_resource(t, res, flags, placed);
+    if (flags & HDI_RES_EXTERNAL) {
+        out.flags |= HD_PLAN_EXTERNAL;
+        out.placing = HD_PLACING_EXTERNAL;
+    } else if (!placed) {
+        out.bytes = t->sizes.need[res].bytes;
+    }
+    if (!(flags & KEEPS_STATE))
+        return out;
+    out.flags |= HD_PLAN_PERSISTENT;
+    if (out.flags & HD_PLAN_IMAGE)
         out.final_layout = hazards->res_final_layout[res];
-    if (keeps_state && !hazards->res_concurrent[res]) {
+    if (!hazards->res_concurrent[res]) {
         /* A history and what it is of are handed on by one family: where only the host uses one, the other's. */
         uint32_t owner = hazards->res_first_family[res] != HDI_NONE || pair == HDI_NONE ? res : pair;
         out.first_family = hazards->res_first_family[owner];
         out.final_family = hazards->res_final_family[owner];
     }
-    if (!(decl_flags & HDI_RES_EXTERNAL)) {
-        out.heap = t->placed.res_heap[res];
-        out.offset = t->placed.res_offset[res];
-        out.bytes = t->sizes.need[res].bytes;
-    }
-    explain_place(t, &out);
     return out;
 }
 
 static void fill_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
+    const uint8_t *res_flags = w->t->decl->res_flags;
+    const uint32_t *heap = w->t->placed.res_heap;
     hd_plan_resource *to = w->resources + w->resource_begin[part];
     for (uint32_t r = begin; r < end; r++) {
-        if (in_plan(w->t, r))
-            *to++ = plan_resource(w->t, r);
+        if (!in_plan(w->t, r))
+            continue;
+        if (res_flags[r] & KEEPS_STATE || heap[r] == HDI_NONE)
+            *to++ = special_resource(w->t, r, res_flags[r]);
+        else
+            *to++ = plain_resource(w->t, r, res_flags[r], true);
     }
 }
 
@@ -133,17 +147,18 @@ static void count_batch(const hdi_tables *t, uint32_t from, cursor *at)
     at->barrier += t->barriers.batch[from].barrier_count;
 }
 
-static void add_batch(const work *w, uint32_t from, cursor *at)
+/* Apart from the walk over the slots, of which few have a batch. */
+HDI_APART static void add_batch(const work *w, uint32_t from, cursor *at)
 {
-    if (from == HDI_NONE)
-        return;
     const hdi_tables *t = w->t;
-    const hd_plan_batch *batch = &t->barriers.batch[from];
+    const hd_plan_batch batch = t->barriers.batch[from];
+    const hd_plan_barrier *barrier = t->barriers.barrier + batch.barrier_begin, *end = barrier + batch.barrier_count;
+    hd_plan_barrier *to = w->barriers + at->barrier;
     w->commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
-    w->batches[at->batch++] = (hd_plan_batch){at->barrier, batch->barrier_count};
-    for (uint32_t b = 0; b < batch->barrier_count; b++) {
-        hd_plan_barrier *to = &w->barriers[at->barrier++];
-        *to = t->barriers.barrier[batch->barrier_begin + b];
+    w->batches[at->batch++] = (hd_plan_batch){at->barrier, batch.barrier_count};
+    at->barrier += batch.barrier_count;
+    for (; barrier != end; barrier++, to++) {
+        *to = *barrier;
         to->reason_pass = hdi_declared_pass(&t->versions, to->reason_pass);
     }
 }
@@ -170,11 +185,14 @@ static void count_slot(const work *w, uint32_t slot, cursor *at)
 /* A plan speaks of passes as they were declared. */
 static void fill_slot(const work *w, uint32_t slot, cursor *at)
 {
+    uint32_t pre = w->t->barriers.slot_pre[slot], post = w->t->barriers.slot_post[slot];
     uint32_t pass = w->t->hazards.slot_pass[slot];
-    add_batch(w, w->t->barriers.slot_pre[slot], at);
+    if (pre != HDI_NONE)
+        add_batch(w, pre, at);
     if (pass != HDI_NONE)
         w->commands[at->command++] = (hd_plan_command){HD_COMMAND_PASS, hdi_declared_pass(&w->t->versions, pass), 0};
-    add_batch(w, w->t->barriers.slot_post[slot], at);
+    if (post != HDI_NONE)
+        add_batch(w, post, at);
 }
 
 /* Visits the slots of places of the submits. begins: those of submits get the command that they begin with. */
@@ -299,11 +317,15 @@ static void copy_scopes(uint32_t begin, uint32_t end, uint32_t part, void *user)
 /* Ascending, as declared. */
 static void fill_culled(const hdi_tables *t, uint32_t *culled)
 {
-    const uint32_t *place = t->versions.pass_place;
-    for (uint32_t p = 0; p < t->decl->pass_count; p++) {
-        if (!t->kept.pass_kept[place ? place[p] : p])
+    const uint32_t *place = t->versions.pass_place, count = t->decl->pass_count;
+    const uint8_t *kept = t->kept.pass_kept;
+    for (uint32_t p = 0; place && p < count; p++) {
+        if (!kept[place[p]])
             *culled++ = p;
     }
+    const uint8_t *from = kept, *end = kept + count;
+    while (!place && from < end && (from = memchr(from, 0, (size_t)(end - from))))
+        *culled++ = (uint32_t)(from++ - kept);
 }
 
 hd_result hdi_plan_fill(const hdi_tables *t, hdi_arena *arena, hd_plan *plan)
