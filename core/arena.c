@@ -147,17 +147,30 @@ hdi_arena_mark hdi_arena_here(const hdi_arena *arena)
     return (hdi_arena_mark){arena->block, arena->used, arena->total};
 }
 
+/* Bytes that a move would win, over which the array is moved. */
+static bool worth_moving(size_t won, size_t bytes)
+{
+    return won > bytes / 4;
+}
+
 void hdi_arena_keep(hdi_arena *arena, hdi_arena_mark mark, const hdi_arena_kept *kept, size_t count)
 {
     if (arena->failed || arena->block != mark.block || !arena->block)
         return;
+    unsigned char *base = (unsigned char *)(arena->block + 1);
     arena->used = mark.used;
     arena->total = mark.total;
     for (size_t i = 0; i < count; i++) {
-        void *from;
+        unsigned char *from;
         memcpy(&from, kept[i].array, sizeof from); /* a pointer of any type */
+        size_t won = from ? (size_t)(from - base) - arena->used : 0;
+        if (won && !worth_moving(won, kept[i].bytes)) {
+            arena->used += won;
+            arena->total += won;
+            won = 0;
+        }
         void *to = from ? hdi_arena_alloc(arena, kept[i].bytes) : NULL;
-        if (to && to != from)
+        if (won)
             memmove(to, from, kept[i].bytes);
         memcpy(kept[i].array, &to, sizeof to);
     }

@@ -31,7 +31,8 @@ void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes);
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes);
 
 /* What was handed out since a mark is given back, but for arrays that are kept: they slide down to the mark, in the order
- * of their allocation, and their pointers with them. Where the arena has grown since the mark, nothing moves. */
+ * of their allocation, and their pointers with them. Where the arena has grown since the mark, nothing moves; nor does an
+ * array that would win little by it. */
 typedef struct hdi_arena_mark {
     hdi_arena_block *block;
     size_t used, total;

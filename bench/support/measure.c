@@ -3,6 +3,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "alloc.h"
+
 /* Medians, because a shared machine interrupts a few runs and must not move the figure. */
 
 bool hdb_times_add(hdb_times *times, uint64_t ns)
@@ -52,9 +54,9 @@ void hdb_times_free(hdb_times *times)
 static void *counted_alloc(size_t bytes, size_t alignment, void *user)
 {
     hdb_counted *counted = user;
-    void *piece;
+    void *piece = hdi_alloc(NULL, bytes, alignment);
 
-    if (posix_memalign(&piece, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0)
+    if (!piece)
         return NULL;
     counted->made++;
     counted->bytes += bytes;
@@ -67,7 +69,7 @@ static void counted_free(void *pointer, size_t bytes, void *user)
     hdb_counted *counted = user;
 
     counted->bytes -= bytes;
-    free(pointer);
+    hdi_free(NULL, pointer, bytes);
 }
 
 hd_allocator hdb_counted_allocator(hdb_counted *counted)
