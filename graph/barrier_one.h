@@ -1,0 +1,45 @@
+/* Between barrier_one.c, which cuts the frame into regions, and barrier_walk.c, which finds the barriers of one. */
+#ifndef HDI_BARRIER_ONE_H
+#define HDI_BARRIER_ONE_H
+
+#include "phases.h"
+
+typedef struct hdi_one_point {
+    uint32_t at;     /* 2 * slot before, 2 * slot + 1 behind */
+    uint32_t global; /* its global barrier, HDI_NONE */
+    uint32_t count;
+    uint32_t mixed; /* barriers of the points from here up to that at `mixed` do not stand in their order; 0: they do */
+} hdi_one_point;
+
+/* A part of the frame, and where its barriers and batches stand. */
+typedef struct hdi_one_region {
+    uint32_t slot_begin, slot_end, begin, barrier_count, batch_count;
+} hdi_one_region;
+
+/* What is to be found out of all segments first, a part of them at a time. */
+typedef struct hdi_one_found {
+    uint32_t most[HDI_MOST_PARTS];   /* barriers that may be needed in each region */
+    uint32_t leave_begin, leave_end; /* segments with a state that the frame must leave lie in between */
+} hdi_one_found;
+
+typedef struct hdi_one_work {
+    const hdi_decl *decl;
+    const hdi_frozen *frozen;
+    const hdi_hazards *hazards;
+    const hdi_lifetimes *lifetimes;
+    const hdi_placed *placed;
+    const hdi_merged *merged;
+    hdi_barriers *out;
+    hdi_one_region *region;
+    uint32_t region_count, last_region; /* last: of the regions with slots */
+    hdi_one_found *found;               /* of each part */
+    uint32_t part_count;
+    uint32_t *use_epoch;     /* 2 * an epoch that the use begins, 1 more for the first of its segment; HDI_NONE */
+    hdi_one_point *point;    /* like out->batch */
+    uint32_t *barrier_point; /* like out->barrier: the point of each */
+} hdi_one_work;
+
+/* The barriers and batches of one region. */
+void hdi_walk_region(uint32_t region, void *one_work);
+
+#endif
