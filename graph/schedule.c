@@ -9,6 +9,7 @@
  *
  *   overlap   one queue: the fewest groups between barriers that the memory allows. First as much as the passes would
  *             need by rank, or a few MiB; where that leaves clearly more groups than the longest chain has, twice as much.
+ *             Where that is full most of the time, passes wait for their consumers (schedule_level.c).
  *             Several queues: the shortest frame within a fifth more than that, or three times as much where that
  *             makes it clearly shorter.
  *   memory    groups within the memory that the passes need by rank
@@ -74,6 +75,7 @@ static hd_result one_queue(hdi_sched *s, const hdi_goal *goal, hdi_schedule *out
         rules.wait_in_float = true;
         return run_groups(s, &rules, out);
     }
+    rules.level = goal->order != HD_ORDER_DECLARED;
     switch (goal->order) {
     case HD_ORDER_DECLARED:
         rules.in_order = true;
@@ -91,7 +93,8 @@ static hd_result one_queue(hdi_sched *s, const hdi_goal *goal, hdi_schedule *out
         return HD_OK;
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
-    rules = (hdi_group_rules){.cap = 2 * rules.cap, .window = WINDOW, .most = HDI_NONE, .wait_in_float = true};
+    rules = (hdi_group_rules){
+        .cap = 2 * rules.cap, .window = WINDOW, .most = HDI_NONE, .level = true, .wait_in_float = true};
     return run_groups(s, &rules, out);
 }
 

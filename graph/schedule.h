@@ -71,11 +71,15 @@ typedef struct hdi_group_rules {
     uint32_t window;     /* ranks beyond the oldest pass that was not chosen */
     uint32_t most;       /* give up beyond this many groups */
     bool in_order;       /* by rank, without exception */
+    bool level;          /* full groups are relieved (schedule_level.c) */
     bool wait_in_float;  /* passes that open memory wait until their consumer's other inputs are about due */
 } hdi_group_rules;
 
 /* For one GPU queue. Returns false where it gave up or memory ran out (arena->failed). */
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_schedule *out);
+
+/* Moves passes of such a schedule to later groups, where the cap leaves no room; group_live: what is alive in each group. */
+bool hdi_sched_level(const hdi_sched *s, uint64_t cap, int64_t *group_live, hdi_schedule *out);
 
 /* For several: by time. What a barrier costs a queue, as it drains and fills again. */
 #define HDI_DRAIN_US 2.0

@@ -45,6 +45,8 @@ typedef struct work {
     int64_t live, closing, closing_late, closed_late; /* late: the last use writes, a second barrier hands it on */
     uint32_t *closed;       /* resources closed by the group */
     uint32_t closed_count;
+    int64_t *group_live;    /* bytes alive in each group */
+    uint32_t full;          /* groups that come near the cap */
     /* A scan of room over ranks from scan_begin up to scan_at, exclusive. */
     uint32_t scan_begin, scan_at;
     int64_t scan_sum, scan_room;
@@ -107,6 +109,7 @@ static bool prepare(work *w)
     w->early_first = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
     w->early_last = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
     w->closed = HDI_ARENA_ARRAY(arena, uint32_t, s->use_count);
+    w->group_live = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 3);
     w->out->slot_pass = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->out->slot_queue = HDI_ARENA_ARRAY(arena, uint8_t, kept);
     w->out->slot_group = HDI_ARENA_ARRAY(arena, uint32_t, kept);
@@ -297,6 +300,8 @@ static void end_group(work *w)
         w->early -= (int64_t)s->res_bytes[res];
     }
     w->closed_count = 0;
+    w->group_live[w->group] = w->live;
+    w->full += w->live > (int64_t)(w->rules->cap / 8 * 7);
     w->live -= w->closing + w->closed_late;
     w->closed_late = w->closing_late;
     w->closing = w->closing_late = 0;
@@ -311,6 +316,13 @@ static uint32_t most_groups(const work *w)
     if (w->s->whole || w->rules->most == HDI_NONE)
         return w->rules->most;
     return FEW + (uint32_t)((uint64_t)w->rules->most * w->out->slot_count / w->s->kept_count);
+}
+
+/* Many groups at the cap, and passes enough in each that some could be in another. */
+static bool is_full(const work *w)
+{
+    enum { PASSES = 4 };
+    return w->full >= w->group / 4 && w->out->slot_count >= PASSES * w->group;
 }
 
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_schedule *out)
@@ -331,6 +343,8 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_s
             sort_group(&w, key, scratch_key, scratch);
     }
     out->group_count = w.group;
+    if (rules->level && is_full(&w) && !hdi_sched_level(s, rules->cap, w.group_live, out))
+        return false;
     uint32_t host = s->queues->host;
     for (uint32_t slot = 0; slot < kept; slot++)
         out->slot_queue[slot] = (uint8_t)(s->decl->pass_type[out->slot_pass[slot]] == HD_PASS_HOST ? host : 0);

@@ -1,0 +1,200 @@
+#include "schedule.h"
+
+#include <string.h>
+
+/* Levelling: a group takes whatever is ready and fits, so groups are as full of memory as the cap allows, and a frame
+ * that is full all the time leaves the packers no room. But many passes open memory long before somebody reads it. Here
+ * these wait: from the last to the first, each pass that opens something moves to the group, before that of its first
+ * consumer, where the groups together suffer the least. What a group suffers doubles with each 32nd part of the cap
+ * that is alive in it; so full groups are relieved, and empty ones may take it. No group more is made. What is alive at
+ * the peak by rank stays alive there: its bytes are needed once anyhow. O(uses + edges + passes * reach). */
+
+enum { REACH = 4, CAP_BITS = 20, STEP_BITS = CAP_BITS - 5 };
+
+typedef struct work {
+    const hdi_sched *s;
+    const hdi_schedule *out;
+    int64_t *live;   /* per group, in units: 1 << shift bytes */
+    uint64_t *pain;  /* per group: what it suffers */
+    uint32_t *group; /* by pass */
+    uint32_t *close; /* by resource: the last group that it is alive in, as far as its users were seen */
+    uint32_t *seen;  /* by resource: its uses */
+    uint32_t shift, group_count;
+} work;
+
+/* What a pass would change by moving. */
+typedef struct move {
+    int64_t opened;            /* alive from it on */
+    int64_t alone;             /* of it and nobody else: alive in its group and, as it writes, in the next */
+    int64_t longer[REACH + 1]; /* inputs that it keeps alive so many groups on, and did not before */
+} move;
+
+static uint64_t suffers(int64_t live)
+{
+    uint64_t x = live > 0 ? (uint64_t)live : 0, step = x >> STEP_BITS;
+    return ((x & ((1u << STEP_BITS) - 1)) + (1u << STEP_BITS)) << (step < 40 ? step : 40);
+}
+
+/* The last group before those that depend on a pass. */
+static uint32_t latest(const work *w, uint32_t pass)
+{
+    const hdi_sched *s = w->s;
+    uint32_t to = w->group_count;
+    for (uint32_t e = s->depends->succ_begin[pass]; e < s->depends->succ_begin[pass + 1]; e++) {
+        uint32_t next = s->depends->succ[e];
+        if (s->whole || hdi_sched_has(s, s->pass_rank[next]))
+            to = w->group[next] < to ? w->group[next] : to;
+    }
+    return to - 1;
+}
+
+/* Whether a resource takes bytes, and its last use is in here. */
+static bool ends_here(const hdi_sched *s, uint32_t res)
+{
+    return s->res_bytes[res] && (s->whole || hdi_sched_has(s, s->res_last[res]));
+}
+
+/* Its uses, of resources that end here. to: the last group that it may move to. False: it stays. */
+static bool look_at_uses(work *w, uint32_t pass, uint32_t group, uint32_t to, move *m)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    bool simple = true;
+    *m = (move){.opened = 0};
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t res = decl->use_res[u];
+        int64_t units = (int64_t)(s->res_bytes[res] >> w->shift);
+        if (!ends_here(s, res))
+            continue;
+        bool alone = w->seen[res]++ == 0;
+        if (alone)
+            w->close[res] = 0;
+        else if (u > decl->pass_use_begin[pass] && decl->use_res[u - 1] == res)
+            simple = false;
+        uint32_t close = w->close[res] > group ? w->close[res] : group;
+        if (w->seen[res] == s->res_uses[res])
+            *(alone ? &m->alone : &m->opened) += units;
+        else if (close < to)
+            m->longer[close + 1 - group] += units;
+    }
+    return simple && m->opened + m->alone;
+}
+
+/* Where all groups together suffer the least; as early as any. A pass without a consumer takes what it opened along. */
+static uint32_t find_best(const work *w, const move *m, uint32_t group, uint32_t to)
+{
+    const int64_t *live = w->live;
+    uint32_t best = group;
+    int64_t behind = 0, least = 0, inputs = 0;
+    for (uint32_t k = group + 1; k <= to; k++) {
+        int64_t alone = k - group < 2 ? 0 : m->alone, left = m->opened + (k - group < 3 ? m->alone : 0);
+        behind += (int64_t)(suffers(live[k - 1] + inputs - left) - w->pain[k - 1]);
+        inputs += m->longer[k - group];
+        int64_t all = behind + (int64_t)(suffers(live[k] + inputs + alone) - w->pain[k]);
+        if (m->alone)
+            all += (int64_t)(suffers(live[k + 1] + m->alone) - w->pain[k + 1]);
+        if (all < least) {
+            least = all;
+            best = k;
+        }
+    }
+    return best;
+}
+
+static void take_along(work *w, const move *m, uint32_t group, uint32_t to)
+{
+    int64_t inputs = 0;
+    for (uint32_t k = group; k <= to; k++) {
+        inputs += m->longer[k - group];
+        w->live[k] += inputs - (k < to ? m->opened : 0);
+        w->live[k] += (k == to ? m->alone : 0) - (k - group < 2 ? m->alone : 0);
+        w->pain[k] = suffers(w->live[k]);
+    }
+    w->live[to + 1] += m->alone;
+    w->pain[to + 1] = suffers(w->live[to + 1]);
+}
+
+static void close_inputs(work *w, uint32_t pass, uint32_t group)
+{
+    const hdi_decl *decl = w->s->decl;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        uint32_t res = decl->use_res[u], close = group + (decl->access[decl->use_access[u]].writes != 0);
+        if (ends_here(w->s, res) && w->close[res] < close)
+            w->close[res] = close;
+    }
+}
+
+/* The slot behind which the most is alive, if the peak by rank is in here; else 0. */
+static uint32_t find_peak(const hdi_sched *s, const hdi_schedule *out)
+{
+    uint32_t peak = 0;
+    int64_t live = 0, most = 0;
+    bool here = false;
+    for (uint32_t i = 0; i < out->slot_count; i++) {
+        here |= s->rank_live[i] == s->peak;
+        live += s->pass_net[out->slot_pass[i]];
+        if (live > most) {
+            most = live;
+            peak = i;
+        }
+    }
+    return here ? peak : 0;
+}
+
+/* Back into one list, groups that are empty now left out. */
+static bool join(const work *w, hdi_schedule *out)
+{
+    uint32_t n = out->slot_count, groups = 0, at = 0;
+    uint32_t *pass = HDI_ARENA_ARRAY(w->s->arena, uint32_t, n);
+    uint32_t *begin = HDI_ARENA_ZEROED(w->s->arena, uint32_t, (size_t)w->group_count + 1);
+    if (!pass || !begin)
+        return false;
+    memcpy(pass, out->slot_pass, n * sizeof(*pass));
+    for (uint32_t i = 0; i < n; i++)
+        begin[w->group[pass[i]]]++;
+    for (uint32_t g = 0; g < w->group_count; g++) {
+        uint32_t count = begin[g];
+        begin[g] = at;
+        groups += count != 0;
+        for (uint32_t i = 0; i < count; i++)
+            out->slot_group[at++] = groups;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        out->slot_pass[begin[w->group[pass[i]]]++] = pass[i];
+    out->group_count = groups + 1;
+    return true;
+}
+
+bool hdi_sched_level(const hdi_sched *s, uint64_t cap, int64_t *group_live, hdi_schedule *out)
+{
+    work w = {.s = s, .out = out, .live = group_live, .group = s->pass_due, .seen = s->res_left};
+    w.group_count = out->group_count;
+    w.close = HDI_ARENA_ARRAY(s->arena, uint32_t, s->decl->res_count);
+    w.pain = HDI_ARENA_ARRAY(s->arena, uint64_t, (size_t)w.group_count + 1);
+    if (s->arena->failed)
+        return false;
+    while (cap >> w.shift >> CAP_BITS)
+        w.shift++;
+    for (uint32_t g = 0; g <= w.group_count; g++) {
+        group_live[g] >>= w.shift;
+        w.pain[g] = suffers(group_live[g]);
+    }
+    uint32_t peak = find_peak(s, out);
+    for (uint32_t i = out->slot_count; i-- > 0;) {
+        uint32_t p = out->slot_pass[i], group = out->slot_group[i], to = latest(&w, p);
+        move m;
+        w.group[p] = group;
+        to = to > group + REACH ? group + REACH : to;
+        if (i <= peak && to > out->slot_group[peak])
+            to = out->slot_group[peak];
+        if (look_at_uses(&w, p, group, to, &m) && to > group && !s->pass_mixed[p]) {
+            to = find_best(&w, &m, group, to);
+            if (to > group) {
+                take_along(&w, &m, group, to);
+                w.group[p] = to;
+            }
+        }
+        close_inputs(&w, p, w.group[p]);
+    }
+    return join(&w, out);
+}
