@@ -8,16 +8,16 @@
  * list of the resources themselves would be walked again and again. The offsets are the same.
  * O(pieces of all lives * runs of a piece). */
 
-enum { FIRST_RUNS = 6, LONG_LIFE = 24 }; /* pieces of time, on average: from there on buckets of slots are quicker */
+enum { FIRST_RUNS = 8, LONG_LIFE = 24 }; /* pieces of time, on average: from there on buckets of slots are quicker */
 
 typedef struct run {
     uint32_t begin, end; /* HDI_PACK_UNITs */
 } run;
 
 struct hdi_pack_piece {
-    run *item; /* by offset; between two there is something free */
+    run *item; /* by offset; between two there is something free. The first begins at 0, the last is above everything */
+    run *above; /* of the search that is going on: the first that ends above */
     uint32_t count, capacity;
-    uint32_t cursor; /* of the search that is going on: the first run that ends above */
 };
 
 static uint32_t align_units(uint32_t value, uint32_t alignment)
@@ -55,68 +55,64 @@ static bool cut_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
     return true;
 }
 
-/* The lowest offset from `at` on that is free in one piece. What the cursor has passed lies below for good. */
-static inline uint32_t lowest_in_piece(struct hdi_pack_piece *piece, uint32_t at, uint32_t units, uint32_t alignment)
+/* The lowest offset that is free in all of them: each in turn moves it on, until it is back at the one that moved it
+ * last. What lies below for good is not looked at again. */
+static inline uint32_t lowest(struct hdi_pack_piece *first, struct hdi_pack_piece *last, uint32_t units,
+                              uint32_t alignment)
 {
-    uint32_t i = piece->cursor;
-    for (; i < piece->count; i++) {
-        if (piece->item[i].end <= at)
-            continue;
-        if (piece->item[i].begin >= at + units)
-            break;
-        at = align_units(piece->item[i].end, alignment);
+    uint32_t bottom = 0;
+    for (struct hdi_pack_piece *p = first; p <= last; p++) {
+        bottom = p->item[0].end > bottom ? p->item[0].end : bottom;
+        p->above = p->item + 1;
     }
-    piece->cursor = i;
+    uint32_t at = align_units(bottom, alignment);
+    struct hdi_pack_piece *p = first, *mover = first;
+    do {
+        run *r = p->above;
+        while (r->end <= at)
+            r++;
+        if (r->begin < at + units) {
+            do {
+                at = align_units(r->end, alignment);
+                r++;
+            } while (r->begin < at + units);
+            mover = p;
+        }
+        p->above = r;
+        p = p < last ? p + 1 : first;
+    } while (p != mover);
     return at;
 }
 
-/* In turn, until nothing is in the way in any piece. */
-static uint32_t lowest(struct hdi_pack_piece *first, uint32_t count, uint32_t units, uint32_t alignment)
+/* Takes [begin, end), which is free below the run above. */
+static inline bool take(hdi_arena *arena, struct hdi_pack_piece *piece, uint32_t begin, uint32_t end)
 {
-    uint32_t at = 0;
-    for (uint32_t p = 0; p < count; p++) {
-        first[p].cursor = 0;
-        at = lowest_in_piece(&first[p], at, units, alignment);
-    }
-    /* Behind the last that moved it all agree: it found its own place, and the others come before it again. */
-    for (uint32_t p = 0, agreed = count > 1 ? 1 : count; agreed < count; p = p + 1 < count ? p + 1 : 0) {
-        uint32_t before = at;
-        at = lowest_in_piece(&first[p], at, units, alignment);
-        agreed = at == before ? agreed + 1 : 1;
-    }
-    return at;
-}
-
-/* Takes [begin, end), which is free; the cursor stands behind it. */
-static bool take(hdi_arena *arena, struct hdi_pack_piece *piece, uint32_t begin, uint32_t end)
-{
-    uint32_t at = piece->cursor;
-    run *item = piece->item;
-    bool joins_before = at > 0 && item[at - 1].end == begin, joins_behind = at < piece->count && item[at].begin == end;
-    if (joins_before && joins_behind) {
-        item[at - 1].end = item[at].end;
-        piece->count--;
-        memmove(&item[at], &item[at + 1], (piece->count - at) * sizeof(run));
+    run *above = piece->above, *below = above - 1, *past = piece->item + piece->count;
+    if (below->end == begin) {
+        below->end = end;
+        if (above->begin == end) {
+            below->end = above->end;
+            piece->count--;
+            memmove(above, above + 1, (size_t)((char *)past - (char *)(above + 1)));
+        }
         return true;
     }
-    if (joins_before) {
-        item[at - 1].end = end;
-        return true;
-    }
-    if (joins_behind) {
-        item[at].begin = begin;
+    if (above->begin == end) {
+        above->begin = begin;
         return true;
     }
     if (piece->count == piece->capacity) {
         run *fresh = HDI_ARENA_ARRAY(arena, run, 2 * (size_t)piece->capacity);
         if (!fresh)
             return false;
-        memcpy(fresh, item, piece->count * sizeof(run));
-        piece->item = item = fresh;
+        memcpy(fresh, piece->item, piece->count * sizeof(run));
+        above = fresh + (above - piece->item);
+        past = fresh + piece->count;
+        piece->item = fresh;
         piece->capacity *= 2;
     }
-    memmove(&item[at + 1], &item[at], (piece->count - at) * sizeof(run));
-    item[at] = (run){begin, end};
+    memmove(above + 1, above, (size_t)((char *)past - (char *)above));
+    *above = (run){begin, end};
     piece->count++;
     return true;
 }
@@ -130,9 +126,9 @@ static bool take_placed(hdi_pack *pack, uint64_t *end)
         *end = above > *end ? above : *end;
         for (uint32_t p = pack->piece_of[hdi_pack_slot(pack, pack->lifetimes->res_first[res])]; p <= last; p++) {
             struct hdi_pack_piece *piece = &pack->piece[p];
-            piece->cursor = 0;
-            while (piece->cursor < piece->count && piece->item[piece->cursor].begin < at)
-                piece->cursor++;
+            piece->above = piece->item + 1;
+            while (piece->above->begin < at)
+                piece->above++;
             if (!take(pack->arena, piece, (uint32_t)at, (uint32_t)above))
                 return false;
         }
@@ -144,9 +140,14 @@ bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
 {
     if (pack->by_clocks)
         return false;
-    for (uint32_t p = 0; p < pack->piece_count; p++)
-        pack->piece[p].count = 0;
-    return pack->piece_count || cut_time(pack, res, count);
+    if (!pack->piece_count && !cut_time(pack, res, count))
+        return false;
+    for (uint32_t p = 0; p < pack->piece_count; p++) {
+        pack->piece[p].count = 2;
+        pack->piece[p].item[0] = (run){0, 0};
+        pack->piece[p].item[1] = (run){UINT32_MAX, UINT32_MAX};
+    }
+    return true;
 }
 
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
@@ -165,7 +166,7 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
             return true;
         struct hdi_pack_piece *first = &pack->piece[piece_of[res_first[res] - pack->slot_begin]],
                               *last = &pack->piece[piece_of[pack->end[res] - pack->slot_begin]];
-        uint32_t at = lowest(first, (uint32_t)(last - first) + 1, (uint32_t)units, (uint32_t)alignment);
+        uint32_t at = lowest(first, last, (uint32_t)units, (uint32_t)alignment);
         for (struct hdi_pack_piece *p = first; p <= last; p++) {
             if (!take(pack->arena, p, at, at + (uint32_t)units))
                 return false;
