@@ -14,9 +14,9 @@
 
 enum { MOST_SLICES = 32, SAMPLES = 256, GRAIN = 1024 };
 
-/* Bytes that somebody has; ranks are places in the order of first use. */
+/* Bytes as far as the next piece; ranks are places in the order of first use, HDI_NONE: nobody has them. */
 typedef struct piece {
-    uint64_t offset, end;
+    uint64_t offset;
     uint32_t rank;
 } piece;
 
@@ -30,7 +30,7 @@ typedef struct pair {
 
 typedef struct slice {
     uint64_t begin, end;
-    piece *item; /* by offset, without overlaps */
+    piece *item; /* by offset; the last one begins where nothing is */
     uint32_t piece_count, piece_capacity;
     pair *pair; /* by rank, then by offset */
     uint32_t pair_count, pair_capacity;
@@ -65,9 +65,10 @@ static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t cou
     return true;
 }
 
-static bool add_pair(hdi_arena *arena, slice *s, uint32_t rank, uint32_t tenant)
+/* own: the pairs of the same rank begin there. */
+static inline bool add_pair(hdi_arena *arena, slice *s, uint32_t own, uint32_t rank, uint32_t tenant)
 {
-    for (uint32_t i = s->pair_count; i-- > 0 && s->pair[i].rank == rank;) {
+    for (uint32_t i = own; i < s->pair_count; i++) {
         if (s->pair[i].tenant == tenant)
             return true;
     }
@@ -77,40 +78,39 @@ static bool add_pair(hdi_arena *arena, slice *s, uint32_t rank, uint32_t tenant)
     return true;
 }
 
-/* First piece that ends behind an offset. */
-static uint32_t find(const slice *s, uint64_t offset)
+/* The piece that an offset is in. No branch: which way it goes, nobody can foresee. */
+static inline piece *find(const slice *s, uint64_t offset)
 {
-    uint32_t low = 0, high = s->piece_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (s->item[middle].end <= offset)
-            low = middle + 1;
-        else
-            high = middle;
+    piece *low = s->item;
+    for (uint32_t count = s->piece_count, half; count > 1; count -= half) {
+        half = count / 2;
+        low += low[half].offset <= offset ? half : 0;
     }
     return low;
 }
 
 /* The newcomer covers its bytes; whom it covers are its tenants. */
-static bool cover(hdi_arena *arena, slice *s, uint32_t rank, uint64_t begin, uint64_t end)
+static inline bool cover(hdi_arena *arena, slice *s, uint32_t rank, uint64_t begin, uint64_t end)
 {
     if (!grow(arena, &s->item, &s->piece_capacity, s->piece_count, s->piece_count + 2, sizeof(piece)))
         return false;
-    uint32_t from = find(s, begin), to = from;
-    for (; to < s->piece_count && s->item[to].offset < end; to++) {
-        if (!add_pair(arena, s, rank, s->item[to].rank))
+    piece *from = find(s, begin), *to = from;
+    uint32_t covered = HDI_NONE, own = s->pair_count;
+    for (; to->offset < end; to++) {
+        covered = to->rank;
+        if (covered != HDI_NONE && !add_pair(arena, s, own, rank, covered))
             return false;
     }
-    piece fresh[3];
-    uint32_t n = 0;
-    if (from < to && s->item[from].offset < begin)
-        fresh[n++] = (piece){s->item[from].offset, begin, s->item[from].rank};
-    fresh[n++] = (piece){begin, end, rank};
-    if (from < to && s->item[to - 1].end > end)
-        fresh[n++] = (piece){end, s->item[to - 1].end, s->item[to - 1].rank};
-    memmove(&s->item[from + n], &s->item[to], (s->piece_count - to) * sizeof(piece));
-    memcpy(&s->item[from], fresh, n * sizeof(piece));
-    s->piece_count = s->piece_count - (to - from) + n;
+    from += from->offset < begin;
+    bool splits = to->offset > end;
+    piece *behind = from + 1 + splits;
+    if (behind != to) {
+        memmove(behind, to, (size_t)((char *)&s->item[s->piece_count] - (char *)to));
+        s->piece_count = (uint32_t)((int64_t)s->piece_count + (behind - to));
+    }
+    if (splits)
+        from[1] = (piece){end, covered};
+    *from = (piece){begin, rank};
     return true;
 }
 
@@ -122,6 +122,10 @@ static void run_slice(uint32_t part, void *user)
     uint64_t first = s->begin, last = s->end;
     s->failed = !grow(arena, &s->item, &s->piece_capacity, 0, 256, sizeof(piece)) ||
                 !grow(arena, &s->pair, &s->pair_capacity, 0, w->count / w->slice_count + 64, sizeof(pair));
+    if (s->failed)
+        return;
+    s->item[s->piece_count++] = (piece){0, HDI_NONE};
+    s->item[s->piece_count++] = (piece){UINT64_MAX, HDI_NONE};
     for (uint32_t rank = 0; rank < w->count && !s->failed; rank++) {
         uint64_t begin = w->place[rank].begin, end = w->place[rank].end;
         if (end <= first || begin >= last || begin == end)
