@@ -20,6 +20,7 @@ enum {
     GOAL = 64
 }; /* the parts of the least that a heap may be larger: to be left alone, to be searched for */
 enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */
+enum { GRAIN = 1024 }; /* resources at a time */
 enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT };
 
 typedef struct work {
@@ -326,9 +327,23 @@ static uint64_t pack_regions(const work *whole, const hdi_crew *crew, const uint
     return bytes;
 }
 
+typedef struct clock_work {
+    const hdi_pack *pack;
+    const uint32_t *res;
+} clock_work;
+
+static void read_clocks(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const clock_work *w = user;
+    (void)part;
+    hdi_pack_read_clocks(w->pack, w->res + begin, end - begin);
+}
+
 static bool pack_heap(work *w, const hdi_crew *crew, uint32_t heap, const uint32_t *by_first, uint32_t count)
 {
     uint64_t bytes = 0;
+    if (w->pack.by_clocks)
+        hdi_crew_ranges(crew, count, GRAIN, read_clocks, &(clock_work){&w->pack, by_first});
     if (count && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search)
         bytes = pack_regions(w, crew, by_first, count);
     else if (count)
@@ -394,6 +409,8 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
         return HD_OUT_OF_MEMORY;
     choose_heaps(&w);
     uint32_t count = sort_by_first(&w, hazards->slot_count, by_first);
+    if (w.pack.by_clocks && !hdi_pack_need_clocks(&w.pack))
+        return HD_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < 2 * out->heap_count;
          i++) { /* first those in which nobody shares: they leave what they leave */
         uint32_t heap = i % out->heap_count, members = 0;
@@ -455,7 +472,6 @@ hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, con
                            const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew,
                            hdi_arena *arena, hdi_edge **edge, uint32_t *edge_count)
 {
-    enum { GRAIN = 1024 };
     edge_work w = {.hazards = hazards, .lifetimes = lifetimes, .placed = placed, .queues = queues->count};
     uint32_t ranges = hdi_range_count(crew, decl->res_count, GRAIN), sum = 0;
     hdi_crew_ranges(crew, decl->res_count, GRAIN, visit_edges, &w);

@@ -17,6 +17,9 @@ typedef struct hdi_pack {
     const uint32_t *end; /* res_close of the lifetimes, or what hdi_pack_cut made of it */
     uint32_t queues, res_count;
     bool by_clocks;
+    /* What the clocks say of each resource, words for each (hdi_pack_read_clocks). */
+    uint32_t words, clock_shift;
+    uint64_t *known, *closed;
     /* Slots in which it packs, and who is placed already and alive there. */
     uint32_t slot_begin, slot_end;
     const uint32_t *placed;
@@ -40,6 +43,23 @@ static inline uint32_t hdi_pack_slot(const hdi_pack *pack, uint32_t slot)
 static inline uint64_t hdi_pack_units(uint64_t bytes)
 {
     return (bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT;
+}
+
+/* What clocks say, reduced to lanes of 21 bits, one for each queue, three to a word: how many slots of the queue have
+ * finished before the first use of a resource, and which is the first one behind its last use. One is over before another
+ * starts where no lane of `closed` is as large as that of `known`, in which 1 is added. */
+enum { HDI_PACK_LANES = 3, HDI_PACK_LANE_BITS = 21 };
+#define HDI_PACK_GUARDS ((uint64_t)1 << 62 | (uint64_t)1 << 41 | (uint64_t)1 << 20) /* set in `closed` */
+bool hdi_pack_need_clocks(hdi_pack *pack);
+void hdi_pack_read_clocks(const hdi_pack *pack, const uint32_t *res, uint32_t count);
+
+/* Whether one is not known to be over when the other starts. */
+static inline bool hdi_pack_outlasts(const uint64_t *closed, const uint64_t *known, uint32_t words)
+{
+    uint64_t larger = 0;
+    for (uint32_t k = 0; k < words; k++)
+        larger |= closed[k] - known[k];
+    return (larger & HDI_PACK_GUARDS) != 0;
 }
 
 /* All uses of one have finished before the other starts, whichever comes first. */
