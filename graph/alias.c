@@ -435,55 +435,52 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     return HD_OK;
 }
 
-typedef struct edge_work {
+typedef struct want_work {
     const hdi_hazards *hazards;
     const hdi_lifetimes *lifetimes;
     const hdi_placed *placed;
-    uint32_t queues, begin[HDI_MOST_PARTS];
-    hdi_edge *edge; /* null: they are counted */
-} edge_work;
+    uint32_t queues;
+    uint32_t *want;
+    bool alone;
+} want_work;
 
-static void visit_edges(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static void want_tenants(const want_work *w, uint32_t res, uint32_t tenant)
 {
-    edge_work *w = user;
     const hdi_hazards *hazards = w->hazards;
-    uint32_t n = w->queues, at = w->edge ? w->begin[part] : 0;
-    for (uint32_t r = begin; r < end; r++) {
-        const hdi_stay *to = &w->lifetimes->stay[(size_t)r * n];
-        for (uint32_t t = w->placed->tenant_begin[r]; t < w->placed->tenant_begin[r + 1]; t++) {
-            const hdi_stay *from = &w->lifetimes->stay[(size_t)w->placed->tenant[t] * n];
-            for (uint32_t q = 0; q < n; q++) {
-                for (uint32_t k = 0; from[q].first != HDI_NONE && k < n; k++) {
-                    if (q == k || to[k].first == HDI_NONE)
-                        continue;
-                    if (w->edge)
-                        w->edge[at] = (hdi_edge){hazards->queue_slot[hazards->queue_begin[q] + from[q].last],
-                                                 hazards->queue_slot[hazards->queue_begin[k] + to[k].first]};
-                    at++;
-                }
-            }
+    uint32_t n = w->queues;
+    const hdi_stay *to = &w->lifetimes->stay[(size_t)res * n], *from = &w->lifetimes->stay[(size_t)tenant * n];
+    for (uint32_t q = 0; q < n; q++) {
+        if (from[q].first == HDI_NONE)
+            continue;
+        uint32_t last = hazards->queue_slot[hazards->queue_begin[q] + from[q].last];
+        for (uint32_t k = 0; k < n; k++) {
+            if (q != k && to[k].first != HDI_NONE)
+                hdi_want(hazards, n, w->want, last, hazards->queue_slot[hazards->queue_begin[k] + to[k].first], w->alone);
         }
     }
-    if (!w->edge)
-        w->begin[part] = at;
 }
 
-hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
-                           const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew,
-                           hdi_arena *arena, hdi_edge **edge, uint32_t *edge_count)
+/* Most tenants lived on the one queue that who comes after lives on, which extra slots do not change: they stand on queues
+ * that use the resource. */
+static void want_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    edge_work w = {.hazards = hazards, .lifetimes = lifetimes, .placed = placed, .queues = queues->count};
-    uint32_t ranges = hdi_range_count(crew, decl->res_count, GRAIN), sum = 0;
-    hdi_crew_ranges(crew, decl->res_count, GRAIN, visit_edges, &w);
-    for (uint32_t k = 0; k < ranges; k++) {
-        uint32_t count = w.begin[k];
-        w.begin[k] = sum;
-        sum += count;
+    const want_work *w = user;
+    const uint16_t *res_queues = w->hazards->res_queues;
+    const uint32_t *tenant_begin = w->placed->tenant_begin, *tenant = w->placed->tenant;
+    (void)part;
+    for (uint32_t r = begin; r < end; r++) {
+        for (uint32_t t = tenant_begin[r]; t < tenant_begin[r + 1]; t++) {
+            uint32_t queues = res_queues[r] | res_queues[tenant[t]];
+            if (queues & (queues - 1))
+                want_tenants(w, r, tenant[t]);
+        }
     }
-    *edge = w.edge = HDI_ARENA_ARRAY(arena, hdi_edge, sum);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(crew, decl->res_count, GRAIN, visit_edges, &w);
-    *edge_count = sum;
-    return HD_OK;
+}
+
+void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
+                      const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want)
+{
+    want_work w = {hazards, lifetimes, placed, queues->count, want, crew->workers == 1};
+    if (queues->count > 1)
+        hdi_crew_ranges(crew, decl->res_count, GRAIN, want_range, &w);
 }

@@ -28,6 +28,18 @@ typedef struct side {
     uint32_t first, last; /* places on the queue */
 } side;
 
+static void add_to_side(const work *w, uint32_t slot, uint32_t use, uint32_t queue, side *s)
+{
+    const hdi_access_info *access = &w->decl->access[w->decl->use_access[use]];
+    uint32_t pos = w->hazards->slot_pos[slot];
+    if (w->hazards->slot_queue[slot] != queue)
+        return;
+    s->stages |= access->stages;
+    s->access |= access->access;
+    s->last = s->first == HDI_NONE || pos > s->last ? pos : s->last;
+    s->first = pos < s->first ? pos : s->first;
+}
+
 static side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
 {
     const hdi_hazards *hazards = w->hazards;
@@ -37,16 +49,9 @@ static side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
     if (epoch->queue_mask == 1u << queue) {
         s = (side){epoch->stages, epoch->access, hazards->slot_pos[epoch->first], hazards->slot_pos[epoch->last]};
     } else {
-        for (uint32_t e = epoch->entry_begin; e < epoch->entry_end; e++) {
-            uint32_t slot = hazards->entry_slot[e];
-            if (hazards->slot_queue[slot] != queue)
-                continue;
-            const hdi_access_info *access = &w->decl->access[w->decl->use_access[hazards->entry_use[e]]];
-            s.stages |= access->stages;
-            s.access |= access->access;
-            s.first = s.first == HDI_NONE ? hazards->slot_pos[slot] : s.first;
-            s.last = hazards->slot_pos[slot];
-        }
+        add_to_side(w, epoch->first, epoch->use, queue, &s);
+        for (uint32_t i = epoch->more; i != HDI_NONE; i = hazards->entry[i].older)
+            add_to_side(w, hazards->entry[i].slot, hazards->entry[i].use, queue, &s);
     }
     /* An access without stages (present) is still something to chain with. */
     if (s.stages == 0)
@@ -217,7 +222,7 @@ static bool in_one_scope(const work *w, const step *s)
 {
     if (!w->merged->slot_first)
         return false;
-    uint32_t before = w->hazards->entry_slot[s->before->entry_begin], behind = w->hazards->entry_slot[s->behind->entry_begin];
+    uint32_t before = s->before->first, behind = s->behind->first;
     return w->hazards->slot_queue[before] == w->hazards->slot_queue[behind] &&
            w->merged->slot_first[before] == w->merged->slot_first[behind];
 }
@@ -387,13 +392,11 @@ static void visit_segment(work *w, uint32_t seg)
     step s = {.seg = seg, .res = w->frozen->seg_res[seg]};
     s.is_image = !(w->decl->res_flags[s.res] & HDI_RES_BUFFER);
     uint32_t layout = s.is_image ? hdi_initial_layout(w->decl, w->hazards, s.res) : 0;
-    for (uint32_t e = hazards->seg_epoch_begin[seg]; e < hazards->seg_epoch_begin[seg + 1]; e++) {
+    for (uint32_t e = hazards->seg_epoch_begin[seg]; e < hazards->seg_epoch_end[seg]; e++) {
         s.behind = &hazards->epoch[e];
         s.needs_layout = s.is_image && (layout != s.behind->layout || discards_for_family(w, &s));
         s.old_layout = s.behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
-        s.pass = s.behind->entry_end > s.behind->entry_begin
-                     ? hazards->slot_pass[hazards->entry_slot[s.behind->entry_begin]]
-                     : HDI_NONE;
+        s.pass = s.behind->flags & HDI_EPOCH_FINAL ? HDI_NONE : hazards->slot_pass[s.behind->first];
         switch (s.behind->place) {
         case HDI_PLACE_CONSUMER:
             at_consumer(w, &s);
@@ -422,8 +425,9 @@ static void visit_segment(work *w, uint32_t seg)
 static void visit_segments(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work w = *(const work *)user;
-    const uint32_t *epoch_begin = w.hazards->seg_epoch_begin;
-    uint32_t epochs = epoch_begin[end] - epoch_begin[begin];
+    uint32_t epochs = 0;
+    for (uint32_t seg = begin; seg < end; seg++)
+        epochs += w.hazards->seg_epoch_end[seg] - w.hazards->seg_epoch_begin[seg];
     w.list += part;
     hdi_request_reserve(w.list, epochs + epochs / 4 + 64);
     for (uint32_t seg = begin; seg < end && w.list->capacity; seg++)

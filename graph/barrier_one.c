@@ -16,11 +16,8 @@ typedef hdi_one_work work;
 static void clear(uint32_t part, void *user)
 {
     const work *w = user;
-    uint32_t parts = w->part_count, use = hdi_range_begin(w->decl->use_count, parts, part),
-             use_end = hdi_range_begin(w->decl->use_count, parts, part + 1),
-             slot = hdi_range_begin(w->hazards->slot_count, parts, part),
+    uint32_t parts = w->part_count, slot = hdi_range_begin(w->hazards->slot_count, parts, part),
              slot_end = hdi_range_begin(w->hazards->slot_count, parts, part + 1);
-    memset(w->use_epoch + use, 0xff, (use_end - use) * sizeof(*w->use_epoch));
     memset(w->out->slot_pre + slot, 0xff, (slot_end - slot) * sizeof(*w->out->slot_pre));
     memset(w->out->slot_post + slot, 0xff, (slot_end - slot) * sizeof(*w->out->slot_post));
 }
@@ -40,25 +37,26 @@ static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
     const hdi_epoch *epoch = w->hazards->epoch;
-    const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *entry_use = w->hazards->entry_use;
-    uint32_t *use_epoch = w->use_epoch, regions = w->region_count;
+    const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
+    uint32_t regions = w->region_count;
     hdi_one_found f;
     f.leave_begin = end;
     f.leave_end = begin;
     memset(f.most, 0, regions * sizeof(*f.most));
-    for (uint32_t seg = begin, e = epoch_begin[begin]; seg < end; seg++) {
-        uint32_t first = 1, last = epoch_begin[seg + 1];
-        for (; e < last; e++, first = 0) {
-            if (epoch[e].flags & HDI_EPOCH_FINAL) {
-                f.leave_begin = seg < f.leave_begin ? seg : f.leave_begin;
-                f.leave_end = seg + 1;
-                f.most[w->last_region]++;
-                continue;
-            }
-            use_epoch[entry_use[epoch[e].entry_begin]] = 2 * e + first;
-            if (regions > 1)
-                f.most[region_of(w, epoch[e].first)] += 1 + first; /* and a flush */
+    for (uint32_t seg = begin; seg < end; seg++) {
+        uint32_t e = epoch_begin[seg], last = epoch_end[seg];
+        if (e == last)
+            continue;
+        if (epoch[last - 1].flags & HDI_EPOCH_FINAL) {
+            f.leave_begin = seg < f.leave_begin ? seg : f.leave_begin;
+            f.leave_end = seg + 1;
+            f.most[w->last_region]++;
+            last--;
         }
+        if (regions > 1 && e < last)
+            f.most[region_of(w, epoch[e].first)]++; /* and a flush */
+        for (; regions > 1 && e < last; e++)
+            f.most[region_of(w, epoch[e].first)]++;
     }
     memcpy(w->found[part].most, f.most, regions * sizeof(*f.most));
     w->found[part].leave_begin = f.leave_begin;
@@ -127,7 +125,6 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most); /* in front of all that goes, so it need not move */
     out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, most);
-    w.use_epoch = HDI_ARENA_ARRAY(aside, uint32_t, decl->use_count);
     w.point = HDI_ARENA_ARRAY(aside, hdi_one_point, most);
     w.barrier_point = HDI_ARENA_ARRAY(aside, uint32_t, most);
     w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, regions);

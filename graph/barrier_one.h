@@ -34,7 +34,6 @@ typedef struct hdi_one_work {
     uint32_t region_count, last_region; /* last: of the regions with slots */
     hdi_one_found *found;               /* of each part */
     uint32_t part_count;
-    uint32_t *use_epoch;     /* 2 * an epoch that the use begins, 1 more for the first of its segment; HDI_NONE */
     hdi_one_point *point;    /* like out->batch */
     uint32_t *barrier_point; /* like out->barrier: the point of each */
 } hdi_one_work;

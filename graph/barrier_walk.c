@@ -324,14 +324,14 @@ static ALWAYS_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool s
 static uint32_t find_epoch(const work *w, uint32_t seg, uint32_t slot, uint32_t use)
 {
     const hdi_hazards *hazards = w->hazards;
-    uint32_t low = hazards->seg_epoch_begin[seg], high = hazards->seg_epoch_begin[seg + 1];
+    uint32_t low = hazards->seg_epoch_begin[seg], high = hazards->seg_epoch_end[seg];
     if (low < high && hazards->epoch[high - 1].flags & HDI_EPOCH_FINAL)
         high--;
     while (low < high && high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         *(hazards->epoch[middle].first <= slot ? &low : &high) = middle;
     }
-    return low < high && hazards->epoch[low].first == slot && hazards->entry_use[hazards->epoch[low].entry_begin] == use
+    return low < high && hazards->epoch[low].first == slot && hazards->epoch[low].use == use
                ? low
                : HDI_NONE;
 }
@@ -360,7 +360,7 @@ static RARE void visit_span(walker *k, uint32_t slot, uint32_t use, uint32_t pas
 static void leave(walker *k, uint32_t seg, bool used)
 {
     const hdi_hazards *hazards = k->w->hazards;
-    uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_begin[seg + 1];
+    uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_end[seg];
     if (begin == end || !(hazards->epoch[end - 1].flags & HDI_EPOCH_FINAL) || (end - begin > 1) != used)
         return;
     const hdi_epoch *final = &hazards->epoch[end - 1];
@@ -448,7 +448,7 @@ void hdi_walk_region(uint32_t part, void *user)
     const work *w = user;
     hdi_one_region *r = &w->region[part];
     const uint32_t *slot_pass = w->hazards->slot_pass, *pass_use_begin = w->decl->pass_use_begin;
-    const uint32_t *use_epoch = w->use_epoch, *use_seg = w->frozen->use_seg;
+    const uint32_t *use_epoch = w->hazards->use_epoch, *use_seg = w->frozen->use_seg;
     const uint32_t *use_res = w->decl->use_res, *use_range = w->decl->use_range;
     const uint8_t *use_flags = w->decl->use_flags;
     const hdi_epoch *epoch = w->hazards->epoch;

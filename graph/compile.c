@@ -116,15 +116,34 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     return result;
 }
 
-/* The schedule's waits for memory were a promise; now it is known who takes over whose bytes, and only that is waited
- * for. */
+/* First who must be done before whom, by what the schedule promised about memory. */
+static hd_result sync_promised(hdi_tables *t, hdi_arena *arena)
+{
+    const hdi_hazards *hazards = &t->hazards;
+    uint32_t queues = t->queues.count, *want = hazards->slot_want;
+    size_t words = (size_t)hazards->slot_count * queues;
+    if (hazards->memory_edge_count) {
+        want = HDI_ARENA_ARRAY(arena, uint32_t, words);
+        if (!want)
+            return HD_OUT_OF_MEMORY;
+        memcpy(want, hazards->slot_want, words * sizeof(*want));
+    }
+    for (uint32_t e = 0; e < hazards->memory_edge_count; e++)
+        hdi_want(hazards, queues, want, hazards->memory_edge[e].from, hazards->memory_edge[e].to, true);
+    return hdi_sync_clocks(hazards, &t->queues, want, arena, &t->synced);
+}
+
+/* Now it is known who takes over whose bytes, and only that is waited for. */
 static hd_result sync_again(hdi_tables *t, hdi_arena *arena)
 {
-    hdi_edge *edge;
-    uint32_t count;
-    hd_result result = hdi_tenant_edges(t->decl, &t->hazards, &t->queues, &t->lifetimes, &t->placed, &t->crew, arena, &edge,
-                                        &count);
-    return result == HD_OK ? hdi_sync(&t->hazards, &t->queues, edge, count, arena, &t->synced) : result;
+    const hdi_hazards *hazards = &t->hazards;
+    size_t words = (size_t)hazards->slot_count * t->queues.count;
+    uint32_t *want = HDI_ARENA_ARRAY(arena, uint32_t, words);
+    if (!want)
+        return HD_OUT_OF_MEMORY;
+    memcpy(want, hazards->slot_want, words * sizeof(*want));
+    hdi_want_tenants(t->decl, hazards, &t->queues, &t->lifetimes, &t->placed, &t->crew, want);
+    return hdi_sync_clocks(hazards, &t->queues, want, arena, &t->synced);
 }
 
 static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t)
@@ -142,7 +161,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK)
         result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, crew, arena, &t->hazards);
     if (result == HD_OK)
-        result = hdi_sync(&t->hazards, &t->queues, t->hazards.memory_edge, t->hazards.memory_edge_count, arena, &t->synced);
+        result = sync_promised(t, arena);
     lap(desc, HD_PHASE_SYNC, &since);
     if (result == HD_OK)
         result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, crew, arena, &t->lifetimes);
@@ -156,6 +175,8 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     lap(desc, HD_PHASE_ALIAS, &since);
     if (result == HD_OK && t->hazards.memory_edge_count)
         result = sync_again(t, arena);
+    if (result == HD_OK)
+        result = hdi_sync(&t->hazards, &t->queues, crew, arena, &t->synced);
     lap(desc, HD_PHASE_SYNC, &since);
     t->merged = (hdi_merged){0};
     if (result == HD_OK && desc->merge_rendering)

@@ -2,12 +2,50 @@
 
 #include <string.h>
 
-#include "csr.h"
+/* Places of slots on their queues. Extra slots join the numbering of the schedule; where there are none, which is nearly
+ * always, it stays as it is. O(slots * queues). */
 
-/* Extra slots join the numbering of the schedule; where there are none, it stays as it is. Edges become adjacency by
- * the slot that waits. O(slots + edges). */
+void hdi_count_slots(const hdi_hazard_work *w, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES])
+{
+    for (uint32_t s = begin; w->several && s < end; s++)
+        count[w->out->slot_queue[s]]++;
+}
 
-/* Slots of the schedule and extra ones in one numbering; final_of: of each. */
+void hdi_begin_queues(const hdi_hazard_work *w, uint32_t (*on_queue)[HD_MAX_QUEUES], uint32_t ranges)
+{
+    hdi_hazards *out = w->out;
+    uint32_t sum = 0;
+    for (uint32_t q = 0; q < w->queues->count; q++) {
+        out->queue_begin[q] = sum;
+        for (uint32_t r = 0, at = 0; r < ranges; r++) {
+            uint32_t count = on_queue[r][q];
+            on_queue[r][q] = at;
+            at += count;
+            sum += count;
+        }
+    }
+    out->queue_begin[w->queues->count] = w->several ? sum : out->slot_count;
+}
+
+void hdi_place_slots(const hdi_hazard_work *w, uint32_t begin, uint32_t end, uint32_t at[HD_MAX_QUEUES])
+{
+    hdi_hazards *out = w->out;
+    const uint8_t *slot_queue = w->out->slot_queue;
+    uint32_t *slot_pos = out->slot_pos, *queue_slot = out->queue_slot, queues = w->queues->count;
+    if (!w->several) {
+        for (uint32_t s = begin; s < end; s++)
+            slot_pos[s] = s;
+        return;
+    }
+    for (uint32_t s = begin; s < end; s++) {
+        uint32_t q = slot_queue[s], pos = at[q]++;
+        slot_pos[s] = pos;
+        queue_slot[out->queue_begin[q] + pos] = s;
+    }
+    memset(out->slot_want + (size_t)begin * queues, 0, (size_t)(end - begin) * queues * sizeof(*out->slot_want));
+}
+
+/* Slots of the schedule and extra ones, in the order in which they stand; final_of: the number of each. */
 static void number_all(const hdi_schedule *schedule, const hdi_extras *extras, uint32_t *final_of, hdi_hazards *out)
 {
     uint32_t n = 0;
@@ -27,97 +65,71 @@ static void number_all(const hdi_schedule *schedule, const hdi_extras *extras, u
             out->slot_group[n] = schedule->slot_group[s];
         final_of[s] = n++;
     }
-    for (uint32_t e = 0; e < out->entry_count; e++)
-        out->entry_slot[e] = final_of[out->entry_slot[e]];
-    for (uint32_t e = 0; e < out->epoch_count; e++) {
-        hdi_epoch *epoch = &out->epoch[e];
-        if (epoch->entry_begin < epoch->entry_end) {
-            epoch->first = final_of[epoch->first];
-            epoch->last = final_of[epoch->last];
-        }
-        if (epoch->extra != HDI_NONE)
-            epoch->extra = final_of[epoch->extra];
-    }
     for (uint32_t k = 1; k < schedule->region_count; k++)
         out->region_begin[k] = final_of[schedule->region_begin[k] - 1] + 1;
     for (uint32_t e = 0; e < out->memory_edge_count; e++)
         out->memory_edge[e] = (hdi_edge){final_of[schedule->edge[e].from], final_of[schedule->edge[e].to]};
 }
 
-static hd_result renumber(const hdi_hazard_work *w, hdi_edge *edges)
+static void number_epochs(const hdi_hazard_work *w, const uint32_t *final_of)
+{
+    hdi_hazards *out = w->out;
+    for (uint32_t seg = 0; seg < w->frozen->seg_count; seg++) {
+        for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_end[seg]; e++) {
+            hdi_epoch *epoch = &out->epoch[e];
+            if (epoch->extra != HDI_NONE)
+                epoch->extra = final_of[epoch->extra];
+            if (epoch->flags & HDI_EPOCH_FINAL)
+                continue;
+            epoch->first = final_of[epoch->first];
+            epoch->last = final_of[epoch->last];
+            for (uint32_t i = epoch->more; i != HDI_NONE; i = out->entry[i].older)
+                out->entry[i].slot = final_of[out->entry[i].slot];
+        }
+    }
+}
+
+/* What slots want of slots, and then what they want of extra ones or these of them. */
+static void number_wants(const hdi_hazard_work *w, const hdi_hazards *old, const uint32_t *final_of)
+{
+    hdi_hazards *out = w->out;
+    uint32_t queues = w->queues->count;
+    for (uint32_t s = 0; w->several && s < old->slot_count; s++) {
+        for (uint32_t q = 0; q < queues; q++) {
+            uint32_t count = old->slot_want[(size_t)s * queues + q];
+            if (count)
+                hdi_want(out, queues, out->slot_want, final_of[old->queue_slot[old->queue_begin[q] + count - 1]], final_of[s],
+                         true);
+        }
+    }
+    for (uint32_t e = 0; e < w->edge_count; e++)
+        hdi_want(out, queues, out->slot_want, final_of[w->edges[e].from], final_of[w->edges[e].to], true);
+}
+
+hd_result hdi_add_extra_slots(const hdi_hazard_work *w)
 {
     const hdi_schedule *schedule = w->schedule;
-    hdi_hazards *out = w->out;
-    uint32_t total = out->slot_count;
+    hdi_hazards *out = w->out, old = *out;
+    uint32_t total = old.slot_count + w->extras.count, on_queue[HD_MAX_QUEUES] = {0};
     uint32_t *final_of = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
+    out->slot_count = total;
     out->slot_pass = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
     out->slot_queue = HDI_ARENA_ARRAY(w->arena, uint8_t, total);
     out->slot_group = schedule->slot_group ? HDI_ARENA_ARRAY(w->arena, uint32_t, total) : NULL;
     out->memory_edge = HDI_ARENA_ARRAY(w->arena, hdi_edge, schedule->edge_count);
     out->region_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)schedule->region_count + 1);
+    out->slot_pos = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
+    out->queue_slot = w->several ? HDI_ARENA_ARRAY(w->arena, uint32_t, total) : out->slot_pos;
+    out->slot_want = w->several ? HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)total * w->queues->count) : NULL;
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
     out->region_begin[0] = 0;
     out->region_begin[schedule->region_count] = total;
     number_all(schedule, &w->extras, final_of, out);
-    for (uint32_t e = 0; e < w->edge_count; e++)
-        edges[e] = (hdi_edge){final_of[edges[e].from], final_of[edges[e].to]};
-    return HD_OK;
-}
-
-static void number_places(const hdi_queues *queues, hdi_hazards *out)
-{
-    uint32_t total = out->slot_count, on_queue[HD_MAX_QUEUES] = {0};
-    out->queue_begin[0] = 0;
-    if (queues->count == 1) {
-        for (uint32_t s = 0; s < total; s++)
-            out->slot_pos[s] = s;
-        out->queue_slot = out->slot_pos;
-        out->queue_begin[1] = total;
-        return;
-    }
-    for (uint32_t s = 0; s < total; s++)
-        out->slot_pos[s] = on_queue[out->slot_queue[s]]++;
-    for (uint32_t q = 0; q < queues->count; q++)
-        out->queue_begin[q + 1] = out->queue_begin[q] + on_queue[q];
-    for (uint32_t s = 0; s < total; s++)
-        out->queue_slot[out->queue_begin[out->slot_queue[s]] + out->slot_pos[s]] = s;
-}
-
-hd_result hdi_number_slots(const hdi_hazard_work *w)
-{
-    const hdi_schedule *schedule = w->schedule;
-    hdi_hazards *out = w->out;
-    hdi_arena *arena = w->arena;
-    uint32_t total = schedule->slot_count + w->extras.count;
-    out->slot_count = total;
-    out->edge_count = w->edge_count;
-    out->memory_edge_count = schedule->edge_count;
-    out->region_count = schedule->region_count;
-    out->region_begin = schedule->region_begin;
-    out->slot_pass = schedule->slot_pass;
-    out->slot_queue = schedule->slot_queue;
-    out->slot_group = schedule->slot_group;
-    out->memory_edge = schedule->edge;
-    if (w->extras.count && renumber(w, w->edges) != HD_OK)
-        return HD_OUT_OF_MEMORY;
-    out->slot_pos = HDI_ARENA_ARRAY(arena, uint32_t, total);
-    out->queue_slot = w->queues->count > 1 ? HDI_ARENA_ARRAY(arena, uint32_t, total) : NULL;
-    out->edge_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)total + 1);
-    out->edge = HDI_ARENA_ARRAY(arena, uint32_t, w->edge_count);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    number_places(w->queues, out);
-    if (w->edge_count == 0)
-        return HD_OK;
-    uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, w->edge_count),
-             *order = HDI_ARENA_ARRAY(arena, uint32_t, w->edge_count);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t e = 0; e < w->edge_count; e++)
-        key[e] = w->edges[e].to;
-    hdi_csr_build(key, w->edge_count, total, out->edge_begin, order);
-    for (uint32_t e = 0; e < w->edge_count; e++)
-        out->edge[e] = w->edges[order[e]].from;
+    number_epochs(w, final_of);
+    hdi_count_slots(w, 0, total, on_queue);
+    hdi_begin_queues(w, &on_queue, 1);
+    hdi_place_slots(w, 0, total, on_queue);
+    number_wants(w, &old, final_of);
     return HD_OK;
 }

@@ -10,7 +10,7 @@
  *   transfer   ownership moves: release behind the last use, acquire before the first
  *   extra      several queues before and behind: a slot of its own that holds only the barrier
  *
- * O(entries of those segments). */
+ * O(uses of those segments). */
 
 typedef hdi_hazard_work work;
 
@@ -30,9 +30,13 @@ static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t cou
     return true;
 }
 
+/* What one extra slot waits for, or what waits for it, is kept until they have numbers. */
 static void add_edge(work *w, uint32_t from, uint32_t to)
 {
-    if (grow(w->arena, &w->edges, &w->edge_capacity, w->edge_count, sizeof(hdi_edge)))
+    uint32_t slots = w->schedule->slot_count;
+    if (from < slots && to < slots)
+        hdi_want(w->out, w->queues->count, w->out->slot_want, from, to, w->alone);
+    else if (grow(w->arena, &w->edges, &w->edge_capacity, w->edge_count, sizeof(hdi_edge)))
         w->edges[w->edge_count++] = (hdi_edge){from, to};
 }
 
@@ -82,8 +86,15 @@ static void edges_from(work *w, const hdi_epoch *before, uint32_t queue, uint32_
             add_edge(w, before->last, target);
         return;
     }
-    for (uint32_t e = before->entry_begin; e < before->entry_end; e++)
-        last[w->schedule->slot_queue[w->out->entry_slot[e]]] = w->out->entry_slot[e];
+    const uint8_t *slot_queue = w->schedule->slot_queue;
+    uint32_t seen = 0;
+    for (uint32_t i = before->more; i != HDI_NONE; i = w->out->entry[i].older) {
+        uint32_t slot = w->out->entry[i].slot, q = slot_queue[slot];
+        last[q] = seen >> q & 1 ? last[q] : slot;
+        seen |= 1u << q;
+    }
+    if (!(seen >> slot_queue[before->first] & 1))
+        last[slot_queue[before->first]] = before->first;
     for (; mask; mask &= mask - 1)
         add_edge(w, last[lowest(mask)], target);
 }
@@ -91,12 +102,9 @@ static void edges_from(work *w, const hdi_epoch *before, uint32_t queue, uint32_
 /* The first slot of the epoch on each of its queues. */
 static void first_slots(const work *w, const hdi_epoch *epoch, uint32_t first[HD_MAX_QUEUES])
 {
-    if (is_single(epoch->queue_mask)) {
-        first[lowest(epoch->queue_mask)] = epoch->first;
-        return;
-    }
-    for (uint32_t e = epoch->entry_end; e-- > epoch->entry_begin;)
-        first[w->schedule->slot_queue[w->out->entry_slot[e]]] = w->out->entry_slot[e];
+    for (uint32_t i = is_single(epoch->queue_mask) ? HDI_NONE : epoch->more; i != HDI_NONE; i = w->out->entry[i].older)
+        first[w->schedule->slot_queue[w->out->entry[i].slot]] = w->out->entry[i].slot;
+    first[w->schedule->slot_queue[epoch->first]] = epoch->first;
 }
 
 static void edges_to(work *w, uint32_t source, uint32_t queue, const hdi_epoch *behind)
@@ -111,11 +119,18 @@ static void edges_to(work *w, uint32_t source, uint32_t queue, const hdi_epoch *
  * which owns nothing. */
 static uint32_t first_gpu_queue(const work *w, uint32_t res)
 {
-    uint32_t end = w->entry_begin[w->frozen->res_seg_begin[res + 1]], best = HDI_NONE, pair = w->decl->res_pair[res];
-    for (uint32_t e = w->entry_begin[w->frozen->res_seg_begin[res]]; e < end; e++) {
-        uint32_t slot = w->out->entry_slot[e];
-        if (w->schedule->slot_queue[slot] < w->queues->gpu_count && slot < best)
-            best = slot;
+    const hdi_hazards *out = w->out;
+    uint32_t best = HDI_NONE, pair = w->decl->res_pair[res];
+    for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
+        for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_end[seg]; e++) {
+            const hdi_epoch *epoch = &out->epoch[e];
+            if (!(epoch->queue_mask & w->gpu_mask))
+                continue;
+            uint32_t first[HD_MAX_QUEUES];
+            first_slots(w, epoch, first);
+            for (uint32_t mask = epoch->queue_mask & w->gpu_mask; mask; mask &= mask - 1)
+                best = first[lowest(mask)] < best ? first[lowest(mask)] : best;
+        }
     }
     if (best == HDI_NONE && pair != HDI_NONE && pair > res) /* a history stands behind what it is of */
         return first_gpu_queue(w, pair);
@@ -147,64 +162,64 @@ static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoc
         edges_to(w, behind->extra, queue, behind);
 }
 
-static void place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool layout_changes)
+/* False: it needs an extra slot, and may_add forbids it. */
+static bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool layout_changes, bool may_add)
 {
     uint32_t to = behind->queue_mask, from = before ? before->queue_mask : 0;
     if (is_single(to) && (to & w->gpu_mask)) {
         behind->place = moves(w, res, before, behind) ? HDI_PLACE_TRANSFER : HDI_PLACE_CONSUMER;
         if (from & ~to)
             edges_from(w, before, lowest(to), behind->first);
-        return;
+        return true;
     }
     if (is_single(from) && (from & w->gpu_mask)) {
         behind->place = HDI_PLACE_PRODUCER;
         if (to & ~from)
             edges_to(w, before->last, lowest(from), behind);
-        return;
+        return true;
     }
     if (layout_changes) {
-        place_extra(w, res, before, behind);
-        return;
+        if (may_add)
+            place_extra(w, res, before, behind);
+        return may_add;
     }
     behind->place = HDI_PLACE_NONE;
     if (!before)
-        return;
+        return true;
     /* Semaphores do it all: what the host wrote is visible behind a wait, and a host write only waits. */
     uint32_t first[HD_MAX_QUEUES];
     first_slots(w, behind, first);
     for (uint32_t mask = to; mask; mask &= mask - 1)
         edges_from(w, before, lowest(mask), first[lowest(mask)]);
+    return true;
 }
 
-static void place_final(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *final)
+static bool place_final(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *final, bool may_add)
 {
     if (before && is_single(before->queue_mask) && (before->queue_mask & w->gpu_mask))
         final->place = HDI_PLACE_PRODUCER;
-    else
+    else if (may_add)
         place_extra(w, res, before, final);
+    else
+        return false;
+    return true;
 }
 
-static void place_segment(work *w, uint32_t seg)
+bool hdi_place_segment(hdi_hazard_work *w, uint32_t seg, bool may_add)
 {
     const hdi_hazards *out = w->out;
     uint32_t res = w->frozen->seg_res[seg];
-    bool is_image = !(w->decl->res_flags[res] & HDI_RES_BUFFER);
+    bool is_image = !(w->decl->res_flags[res] & HDI_RES_BUFFER), placed = true;
     uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->out, res) : 0;
     hdi_epoch *before = NULL;
-    for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_begin[seg + 1]; e++) {
+    for (uint32_t e = out->seg_epoch_begin[seg]; placed && e < out->seg_epoch_end[seg]; e++) {
         hdi_epoch *behind = &out->epoch[e];
         if (behind->flags & HDI_EPOCH_FINAL)
-            place_final(w, res, before, behind);
+            placed = place_final(w, res, before, behind, may_add);
         else
-            place_step(w, res, before, behind, is_image && layout != behind->layout);
+            placed = place_step(w, res, before, behind, is_image && layout != behind->layout, may_add);
         layout = behind->layout;
         before = behind;
     }
-}
-
-hd_result hdi_place_steps(hdi_hazard_work *w)
-{
-    for (uint32_t i = 0; i < w->crossing_count; i++)
-        place_segment(w, w->crossing[i]);
-    return w->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
+    return placed;
 }

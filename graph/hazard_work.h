@@ -1,9 +1,13 @@
-/* Between hazard.c, which finds epochs, hazard_steps.c, which places the steps between them where several queues take
- * part, and hazard_slots.c, which numbers the slots. */
+/* Between hazard.c, which counts and cuts, hazard_epochs.c, where uses become epochs, hazard_states.c, which looks at
+ * resources that several queues use or that keep their state, hazard_steps.c, which places the steps between their epochs,
+ * and hazard_slots.c, which numbers the slots. */
 #ifndef HDI_HAZARD_WORK_H
 #define HDI_HAZARD_WORK_H
 
 #include "phases.h"
+
+/* Resources that hold the same after the frame as before it, or hand it to the next one. */
+enum { HDI_KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 
 /* Extra slots, chained by the slot that they stand before (slot_count: at the end). */
 typedef struct hdi_extras {
@@ -20,21 +24,42 @@ typedef struct hdi_hazard_work {
     const hdi_crew *crew;
     hdi_arena *arena;
     hdi_hazards *out;
-    hdi_epoch *first_epoch; /* those of a range of resources are counted from here */
-    uint32_t nobody;        /* a use for the rest, of its own */
-    uint32_t *entry_begin; /* per segment + 1 */
-    uint32_t *crossing;    /* segments with steps that more than one queue or the host takes part in */
-    uint32_t crossing_count;
-    hdi_edge *edges; /* slots of the schedule; extra slots count from slot_count on */
-    uint32_t edge_count, edge_capacity;
-    hdi_extras extras;
+    bool alone;         /* one worker: nobody else raises a word */
+    bool several;       /* queues, the host's among them */
     uint32_t gpu_mask;
     bool several_families;
     uint16_t family_bit[HD_MAX_QUEUES]; /* of each queue: the first one of its family; 0: the host */
+    /* Extra slots, and edges from or to them: slots of the schedule, and extra slots counted on behind them. */
+    hdi_edge *edges;
+    uint32_t edge_count, edge_capacity;
+    hdi_extras extras;
 } hdi_hazard_work;
 
-/* Places the steps of the segments that are crossing, with the edges and extra slots that they need. */
-hd_result hdi_place_steps(hdi_hazard_work *work);
-hd_result hdi_number_slots(const hdi_hazard_work *work);
+/* A use where it stands in the schedule. */
+typedef struct hdi_record {
+    uint32_t use, slot;
+} hdi_record;
+
+/* Turns uses into epochs, in the order of the schedule: all of them, or those of a bucket of resources. Further entries of
+ * epochs are numbered from entry_begin on. */
+void hdi_walk_slots(const hdi_hazard_work *work);
+void hdi_walk_records(const hdi_hazard_work *work, const hdi_record *record, uint32_t count, uint32_t entry_begin);
+
+/* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
+bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
+/* What is left to do for resources that are more than transients of one GPU queue. */
+hd_result hdi_settle(hdi_hazard_work *work);
+
+/* In hazard_steps.c: places the steps of a segment, with the edges that they need. False: they need an extra slot, and
+ * may_add says that none is to be added now. */
+bool hdi_place_segment(hdi_hazard_work *work, uint32_t seg, bool may_add);
+
+/* In hazard_slots.c. Places of slots on their queues, by ranges of slots: they are counted, added up, and given out where
+ * `at` says how many of each queue stand before the range. */
+void hdi_count_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES]);
+void hdi_begin_queues(const hdi_hazard_work *work, uint32_t (*on_queue)[HD_MAX_QUEUES], uint32_t ranges);
+void hdi_place_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t at[HD_MAX_QUEUES]);
+/* Those of the schedule and the extra ones in one numbering. */
+hd_result hdi_add_extra_slots(const hdi_hazard_work *work);
 
 #endif

@@ -31,12 +31,18 @@ static void extend(const hdi_hazards *hazards, hdi_lifetimes *out, uint32_t queu
 /* The last epoch of a segment: its stages, and writes that nothing behind them made available. */
 static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_epoch *epoch, hdi_stay *stay)
 {
-    for (uint32_t e = epoch->entry_begin; e < epoch->entry_end; e++) {
-        const hdi_access_info *access = &decl->access[decl->use_access[hazards->entry_use[e]]];
-        hdi_stay *on = &stay[hazards->slot_queue[hazards->entry_slot[e]]];
+    uint32_t slot = epoch->first, use = epoch->use, more = epoch->more;
+    while (!(epoch->flags & HDI_EPOCH_FINAL)) {
+        const hdi_access_info *access = &decl->access[decl->use_access[use]];
+        hdi_stay *on = &stay[hazards->slot_queue[slot]];
         /* An access without stages (present) is still a layout to be waited for. */
         on->tail_stages |= access->stages ? access->stages : HDI_STAGE_ALL_COMMANDS;
         on->tail_writes |= access->writes ? access->access : 0;
+        if (more == HDI_NONE)
+            break;
+        slot = hazards->entry[more].slot;
+        use = hazards->entry[more].use;
+        more = hazards->entry[more].older;
     }
 }
 
@@ -78,7 +84,7 @@ static inline hdi_stay stay_of(const hdi_frozen *frozen, const hdi_hazards *haza
     hdi_stay stay = {.first = HDI_NONE};
     for (uint32_t seg = frozen->res_seg_begin[res]; seg < frozen->res_seg_begin[res + 1]; seg++) {
         const hdi_epoch *first = epoch + hazards->seg_epoch_begin[seg],
-                        *end = epoch + hazards->seg_epoch_begin[seg + 1];
+                        *end = epoch + hazards->seg_epoch_end[seg];
         if (first == end)
             continue;
         const hdi_epoch *last = end - 1;
@@ -163,15 +169,16 @@ static uint32_t several_queues(const hdi_decl *decl, const hdi_frozen *frozen, c
 {
     hdi_stay *stay = &out->stay[(size_t)res * queues];
     for (uint32_t seg = frozen->res_seg_begin[res]; seg < frozen->res_seg_begin[res + 1]; seg++) {
-        uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_begin[seg + 1];
+        uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_end[seg];
         for (uint32_t e = begin; e < end; e++) {
             const hdi_epoch *epoch = &hazards->epoch[e];
-            if (epoch->queue_mask & (epoch->queue_mask - 1)) {
-                for (uint32_t k = epoch->entry_begin; k < epoch->entry_end; k++)
-                    extend(hazards, out, queues, res, hazards->entry_slot[k]);
-            } else if (epoch->queue_mask) {
+            if (epoch->queue_mask) {
                 extend(hazards, out, queues, res, epoch->first);
                 extend(hazards, out, queues, res, epoch->last);
+            }
+            if (epoch->queue_mask & (epoch->queue_mask - 1)) {
+                for (uint32_t k = epoch->more; k != HDI_NONE; k = hazards->entry[k].older)
+                    extend(hazards, out, queues, res, hazards->entry[k].slot);
             }
             if (epoch->extra != HDI_NONE)
                 extend(hazards, out, queues, res, epoch->extra);

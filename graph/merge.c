@@ -25,21 +25,20 @@ typedef struct work {
 /* The step between two epochs that a scope spares: from one attachment to the next, on one queue, in one layout. */
 static bool spared(const work *w, const hdi_epoch *before, const hdi_epoch *behind)
 {
-    const hdi_hazards *hazards = w->hazards;
-    return before->entry_end - before->entry_begin == 1 && behind->entry_end - behind->entry_begin == 1 &&
-           before->queue_mask == behind->queue_mask && before->layout == behind->layout &&
-           hdi_is_attachment(w->decl->use_access[hazards->entry_use[before->entry_begin]]) &&
-           hdi_is_attachment(w->decl->use_access[hazards->entry_use[behind->entry_begin]]);
+    return before->more == HDI_NONE && behind->more == HDI_NONE && before->queue_mask == behind->queue_mask &&
+           before->layout == behind->layout && hdi_is_attachment(w->decl->use_access[before->use]) &&
+           hdi_is_attachment(w->decl->use_access[behind->use]);
 }
 
 static uint32_t last_on(const work *w, const hdi_epoch *epoch, uint32_t queue)
 {
-    for (uint32_t e = epoch->entry_end; e-- > epoch->entry_begin;) {
-        uint32_t slot = w->hazards->entry_slot[e];
-        if (w->hazards->slot_queue[slot] == queue)
-            return w->hazards->slot_pos[slot] + 1;
+    const hdi_hazards *hazards = w->hazards;
+    for (uint32_t e = epoch->more; e != HDI_NONE; e = hazards->entry[e].older) { /* newest first */
+        uint32_t slot = hazards->entry[e].slot;
+        if (hazards->slot_queue[slot] == queue)
+            return hazards->slot_pos[slot] + 1;
     }
-    return 0;
+    return hazards->slot_queue[epoch->first] == queue ? hazards->slot_pos[epoch->first] + 1 : 0;
 }
 
 /* Behind the last use of whoever had the memory before. */
@@ -54,25 +53,41 @@ static uint32_t tenants_on(const work *w, uint32_t res, uint32_t queue)
     return floor;
 }
 
+static void raise_floor(work *w, uint32_t seg, const hdi_epoch *before, const hdi_epoch *behind, uint32_t slot, uint32_t use)
+{
+    uint32_t queue = w->hazards->slot_queue[slot], floor;
+    if (!before)
+        floor = tenants_on(w, w->frozen->seg_res[seg], queue);
+    else
+        floor = spared(w, before, behind) ? 0 : last_on(w, before, queue);
+    if (floor > w->use_floor[use])
+        w->use_floor[use] = floor;
+}
+
 static void find_floors(work *w)
 {
     const hdi_hazards *hazards = w->hazards;
     for (uint32_t seg = 0; seg < w->frozen->seg_count; seg++) {
         const hdi_epoch *before = NULL;
-        for (uint32_t e = hazards->seg_epoch_begin[seg]; e < hazards->seg_epoch_begin[seg + 1]; e++) {
+        for (uint32_t e = hazards->seg_epoch_begin[seg]; e < hazards->seg_epoch_end[seg]; e++) {
             const hdi_epoch *behind = &hazards->epoch[e];
-            for (uint32_t i = behind->entry_begin; i < behind->entry_end; i++) {
-                uint32_t queue = hazards->slot_queue[hazards->entry_slot[i]], use = hazards->entry_use[i], floor;
-                if (!before)
-                    floor = tenants_on(w, w->frozen->seg_res[seg], queue);
-                else
-                    floor = spared(w, before, behind) ? 0 : last_on(w, before, queue);
-                if (floor > w->use_floor[use])
-                    w->use_floor[use] = floor;
-            }
+            if (behind->flags & HDI_EPOCH_FINAL)
+                break;
+            raise_floor(w, seg, before, behind, behind->first, behind->use);
+            for (uint32_t i = behind->more; i != HDI_NONE; i = hazards->entry[i].older)
+                raise_floor(w, seg, before, behind, hazards->entry[i].slot, hazards->entry[i].use);
             before = behind;
         }
     }
+}
+
+/* Whether it must come after slots of other queues. */
+static bool wants(const work *w, uint32_t slot)
+{
+    uint32_t queues = w->queues->count, any = 0;
+    for (uint32_t q = 0; queues > 1 && q < queues; q++)
+        any |= w->hazards->slot_want[(size_t)slot * queues + q];
+    return any != 0;
 }
 
 static bool renders(const work *w, uint32_t slot)
@@ -85,7 +100,7 @@ static bool renders(const work *w, uint32_t slot)
 static bool joins(const work *w, uint32_t before, uint32_t slot, uint32_t first)
 {
     const hdi_hazards *hazards = w->hazards;
-    if (!renders(w, before) || !renders(w, slot) || hazards->edge_begin[slot] != hazards->edge_begin[slot + 1] ||
+    if (!renders(w, before) || !renders(w, slot) || wants(w, slot) ||
         !hdi_goes_on(w->decl, hazards->slot_pass[before], hazards->slot_pass[slot]))
         return false;
     uint32_t pass = hazards->slot_pass[slot];

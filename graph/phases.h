@@ -2,6 +2,8 @@
 #ifndef HDI_PHASES_H
 #define HDI_PHASES_H
 
+#include <stdatomic.h>
+
 #include "crew.h"
 #include "tables.h"
 
@@ -135,23 +137,30 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
 /* ---- hazard: what each segment goes through, in the order of the schedule ---- */
 
 enum { HDI_PLACE_NONE, HDI_PLACE_CONSUMER, HDI_PLACE_PRODUCER, HDI_PLACE_TRANSFER, HDI_PLACE_EXTRA };
-enum { HDI_EPOCH_WRITES = 1, HDI_EPOCH_READS = 2, HDI_EPOCH_FINAL = 4 };
+/* The first two as in HDI_USE_*. */
+enum { HDI_EPOCH_READS = HDI_USE_READS, HDI_EPOCH_WRITES = HDI_USE_WRITES, HDI_EPOCH_FINAL = 4 };
 
 /* A run of uses of a segment that need nothing between them: one write, or reads that agree. The step into it from
  * what stood before is synchronized where `place` says. */
 typedef struct hdi_epoch {
-    uint64_t stages, access;         /* of all its uses */
-    uint32_t entry_begin, entry_end; /* empty for a final state */
-    uint32_t first, last;            /* slots */
+    uint64_t stages, access; /* of all its uses */
+    uint32_t use, more;      /* its first use, and the newest of its further entries; HDI_NONE: none */
+    uint32_t first, last;    /* slots; none for a final state */
     uint32_t layout;
     uint16_t queue_mask;
     uint8_t flags, place;
     uint32_t extra; /* slot of the barrier-only slot, for HDI_PLACE_EXTRA */
 } hdi_epoch;
 
+/* A use of an epoch beside its first. */
+typedef struct hdi_entry {
+    uint32_t slot, use;
+    uint32_t older; /* HDI_NONE: only the first one is older */
+} hdi_entry;
+
 /* Slots of the schedule, and extra ones that hold only barriers (slot_pass HDI_NONE), in one numbering. */
 typedef struct hdi_hazards {
-    uint32_t slot_count, entry_count, epoch_count, edge_count, memory_edge_count;
+    uint32_t slot_count, epoch_count, memory_edge_count;
     uint32_t *slot_pass;
     uint8_t *slot_queue;
     uint32_t *slot_pos;                      /* place on its queue */
@@ -159,18 +168,34 @@ typedef struct hdi_hazards {
     uint32_t region_count, *region_begin;    /* those of the schedule, in slots as they are numbered here */
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
-    uint32_t *entry_slot, *entry_use;
     uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame */
-    uint32_t *seg_epoch_begin; /* seg_count + 1 */
+    uint32_t *seg_epoch_begin, *seg_epoch_end; /* there are gaps between those of one segment and of the next */
     hdi_epoch *epoch;
-    uint32_t *edge_begin, *edge; /* per slot: slots of other queues that must have finished before it */
+    hdi_entry *entry;
+    uint32_t *use_epoch; /* 2 * the epoch that a use of one segment begins, 1 more for the first of its segment; HDI_NONE:
+                          * none. Of several: not HDI_NONE. Only of kept passes; null with several queues */
+    uint32_t *slot_want; /* [slot * queues + q]: how many slots of queue q must have finished before it; null with one
+                          * queue */
     hdi_edge *memory_edge;       /* those of the schedule */
     uint8_t *res_concurrent;
-    uint8_t *res_used;
     uint16_t *res_queues; /* mask of those whose passes use it; null with one queue */
     uint32_t *res_final_layout;
     uint32_t *res_first_family, *res_final_family; /* of what keeps its state; HDI_NONE: none */
 } hdi_hazards;
+/* In a table like slot_want: `to` waits for `from`. alone: nobody else writes to it now. */
+static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_t *want, uint32_t from, uint32_t to, bool alone)
+{
+    uint32_t *word = &want[(size_t)to * queues + hazards->slot_queue[from]], count = hazards->slot_pos[from] + 1;
+    if (alone) {
+        *word = count > *word ? count : *word;
+        return;
+    }
+    _Atomic(uint32_t) *shared = (_Atomic(uint32_t) *)word;
+    uint32_t now = atomic_load_explicit(shared, memory_order_relaxed);
+    while (count > now && !atomic_compare_exchange_weak_explicit(shared, &now, count, memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
                      const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
 
@@ -198,13 +223,18 @@ typedef struct hdi_synced {
     uint32_t submit_count, wait_count;
     hdi_submit *submit; /* in the order in which they are handed to the driver */
     hdi_wait *wait;
-    uint32_t *slot_submit;
+    uint32_t *slot_submit; /* null with one queue */
+    const uint32_t *slot_want; /* what the clocks were made from; null with one queue */
+    uint16_t *slot_waits;      /* whether a slot has to wait; from hdi_sync on a mask of the queues */
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
 } hdi_synced;
-/* extra: edges beside those of the hazards. */
-hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_edge *extra, uint32_t extra_count,
-                   hdi_arena *arena, hdi_synced *out);
+/* want: what slots wait for, as in the hazards, and maybe more. */
+hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, hdi_arena *arena,
+                          hdi_synced *out);
+/* Waits and submits, once the clocks are what they will be. */
+hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
+                   hdi_synced *out);
 
 /* ---- lifetime ---- */
 
@@ -240,10 +270,9 @@ typedef struct hdi_packing {
     bool thorough, search;
     uint64_t enough;
 } hdi_packing;
-/* Between queues: the last uses of tenants and the first uses of who takes their bytes. */
-hd_result hdi_tenant_edges(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
-                           const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew,
-                           hdi_arena *arena, hdi_edge **edge, uint32_t *edge_count);
+/* Between queues: who takes bytes over wants the last uses of its tenants. */
+void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
+                      const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
                     const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how,
                     const hdi_crew *crew, hdi_arena *arena, hdi_placed *out);

@@ -33,13 +33,13 @@ typedef struct work {
 
 static bool in_plan(const hdi_tables *t, uint32_t res)
 {
-    return t->hazards.res_used[res] || t->placed.res_heap[res] != HDI_NONE;
+    return t->sizes.res_used[res] || t->placed.res_heap[res] != HDI_NONE;
 }
 
 static void count_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work *w = user;
-    const uint8_t *used = w->t->hazards.res_used;
+    const uint8_t *used = w->t->sizes.res_used;
     const uint32_t *heap = w->t->placed.res_heap;
     uint32_t count = 0;
     for (uint32_t r = begin; r < end; r++)

@@ -1,159 +1,237 @@
 #include "phases.h"
 
-#include "csr.h"
-
 #include <string.h>
 
+#include "hints.h"
+
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
- * finished before slot s starts. A forward sweep in slot order: an edge that the clock of the slot's own queue already
- * covers needs no wait; of the waits that are left, one is dropped when another brings it along. A submit ends behind a
- * slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues + edges). */
+ * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One sweep
+ * in slot order finds them; all else follows from them slot by slot, so it goes by ranges of slots. What the slot before
+ * already knew needs no wait; of the waits that are left, one is dropped when another brings it along. A submit ends behind
+ * a slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues). */
 
-enum { ENDS = 1, SIGNALS = 2 };
+enum { GRAIN = 512 };
 
-typedef struct work {
-    const hdi_hazards *hazards;
-    uint32_t queues;
-    hdi_synced *out;
-    uint32_t *extra_begin, *extra; /* per slot: extra edges into it; null: none */
-    const hdi_edge *extra_edge;
-    uint32_t *slot_wait_begin; /* per slot + 1 */
-    uint8_t *slot_flags;       /* ENDS: a submit ends behind it. SIGNALS: some wait is for it */
-} work;
+/* ---- clocks ---- */
+
+/* What the newest slot of each queue knew, itself counted. */
+typedef struct newest {
+    uint32_t clock[HD_MAX_QUEUES][HD_MAX_QUEUES], round[HD_MAX_QUEUES];
+} newest;
 
 static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos)
 {
     return hazards->queue_slot[hazards->queue_begin[queue] + pos];
 }
 
-/* What a slot still has to wait for: on each queue of the mask the slot, and its place + 1. */
-typedef struct wants {
-    uint32_t mask, slot[HD_MAX_QUEUES], count[HD_MAX_QUEUES];
-} wants;
-
-static inline void want_slot(const hdi_hazards *hazards, uint32_t from, const uint32_t *clock, wants *w)
+/* Slot s of queue `own` learns what those that it wants knew. */
+static HDI_APART void catch_up(const hdi_hazards *hazards, const hdi_synced *out, uint32_t queues, uint32_t own,
+                               const uint32_t *want, newest *n)
 {
-    uint32_t q = hazards->slot_queue[from], count = hazards->slot_pos[from] + 1;
-    if (count > clock[q] && (!(w->mask >> q & 1) || count > w->count[q])) {
-        w->count[q] = count;
-        w->slot[q] = from;
-        w->mask |= 1u << q;
+    uint32_t *clock = n->clock[own];
+    for (uint32_t q = 0; q < queues; q++) {
+        if (want[q] <= clock[q])
+            continue;
+        const uint32_t *brings = &out->slot_clock[(size_t)slot_at(hazards, q, want[q] - 1) * queues];
+        for (uint32_t k = 0; k < queues; k++)
+            clock[k] = brings[k] > clock[k] ? brings[k] : clock[k];
+        clock[q] = want[q] > clock[q] ? want[q] : clock[q];
+        n->round[own] = brings[own] > n->round[own] ? brings[own] : n->round[own];
     }
 }
 
-/* Adds the waits of slot s, and tells whether there are any; clock is its own, so far what its queue knew. */
-static bool find_waits(work *w, uint32_t s, uint32_t *clock)
+static inline __attribute__((always_inline)) void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out)
 {
-    const hdi_hazards *hazards = w->hazards;
-    hdi_synced *out = w->out;
-    uint32_t queues = w->queues;
-    wants want;
-    want.mask = 0;
-    for (uint32_t e = hazards->edge_begin[s]; e < hazards->edge_begin[s + 1]; e++)
-        want_slot(hazards, hazards->edge[e], clock, &want);
-    for (uint32_t e = w->extra_begin ? w->extra_begin[s] : 0; w->extra_begin && e < w->extra_begin[s + 1]; e++)
-        want_slot(hazards, w->extra_edge[w->extra[e]].from, clock, &want);
-    if (!want.mask)
-        return false;
-    for (uint32_t mask = want.mask; mask; mask &= mask - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(mask);
-        for (uint32_t others = want.mask & ~(1u << q); others; others &= others - 1) {
-            const uint32_t *brings = &out->slot_clock[(size_t)want.slot[__builtin_ctz(others)] * queues];
-            if (brings[q] >= want.count[q]) {
-                want.mask &= ~(1u << q);
+    newest n = {0};
+    const uint8_t *slot_queue = hazards->slot_queue;
+    const uint32_t *want = out->slot_want;
+    uint32_t *row = out->slot_clock, *slot_round = out->slot_round, slots = hazards->slot_count;
+    uint16_t *waits = out->slot_waits;
+    for (uint32_t s = 0; s < slots; s++, row += queues, want += queues) {
+        uint32_t own = slot_queue[s], *clock = n.clock[own], behind = 0;
+        for (uint32_t q = 0; q < queues; q++)
+            behind |= want[q] > clock[q];
+        if (behind)
+            catch_up(hazards, out, queues, own, want, &n);
+        for (uint32_t q = 0; q < queues; q++)
+            row[q] = clock[q];
+        waits[s] = (uint16_t)behind;
+        slot_round[s] = n.round[own];
+        clock[own]++;
+    }
+}
+
+hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, hdi_arena *arena,
+                          hdi_synced *out)
+{
+    uint32_t slots = hazards->slot_count, count = queues->count;
+    out->slot_want = want;
+    if (count == 1) {
+        out->slot_clock = hazards->slot_pos;
+        out->slot_round = NULL;
+        return HD_OK;
+    }
+    out->slot_clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * count);
+    out->slot_round = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    out->slot_waits = HDI_ARENA_ARRAY(arena, uint16_t, slots);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    if (count == 2)
+        sweep(hazards, 2, out);
+    else if (count == 3)
+        sweep(hazards, 3, out);
+    else
+        sweep(hazards, count, out);
+    return HD_OK;
+}
+
+/* ---- waits and submits ---- */
+
+/* What a range of slots holds, then what stands before it. */
+typedef struct sums {
+    uint32_t waits, submits;
+    uint32_t open_pos[HD_MAX_QUEUES], signals[HD_MAX_QUEUES]; /* the place behind the last submit of each queue */
+} sums;
+
+typedef struct work {
+    const hdi_hazards *hazards;
+    uint32_t queues;
+    hdi_synced *out;
+    uint8_t *ends, *signals; /* per slot: a submit ends behind it; some wait is for it. Ranges write to those of others */
+    uint32_t *slot_wait_begin; /* of those that wait */
+    sums sums[HDI_MOST_PARTS];
+} work;
+
+static void mark(uint8_t *byte)
+{
+    atomic_store_explicit((_Atomic(uint8_t) *)byte, 1, memory_order_relaxed);
+}
+
+/* Which of the slots that it wants a slot waits for; `before` is the one before it on its queue, HDI_NONE: none. */
+static uint32_t find_waits(const work *w, uint32_t s, uint32_t before)
+{
+    static const uint32_t nothing[HD_MAX_QUEUES];
+    const hdi_synced *out = w->out;
+    uint32_t queues = w->queues, mask = 0, from[HD_MAX_QUEUES];
+    const uint32_t *want = &out->slot_want[(size_t)s * queues];
+    const uint32_t *known = before == HDI_NONE ? nothing : &out->slot_clock[(size_t)before * queues];
+    for (uint32_t q = 0; q < queues; q++) {
+        if (want[q] <= known[q] || q == w->hazards->slot_queue[s])
+            continue;
+        mask |= 1u << q;
+        from[q] = slot_at(w->hazards, q, want[q] - 1);
+    }
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(left);
+        for (uint32_t others = mask & ~(1u << q); others; others &= others - 1) {
+            if (out->slot_clock[(size_t)from[__builtin_ctz(others)] * queues + q] >= want[q]) {
+                mask &= ~(1u << q);
                 break;
             }
         }
     }
-    for (uint32_t mask = want.mask, own = hazards->slot_queue[s]; mask; mask &= mask - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(mask), from = want.slot[q];
-        const uint32_t *brings = &out->slot_clock[(size_t)from * queues];
-        w->slot_flags[from] = ENDS | SIGNALS;
-        out->wait[out->wait_count++] =
-            (hdi_wait){.queue = q, .pos = want.count[q] - 1, .reason_pass = hazards->slot_pass[from]};
-        out->slot_round[s] = brings[own] > out->slot_round[s] ? brings[own] : out->slot_round[s];
-        for (uint32_t k = 0; k < queues; k++)
-            clock[k] = brings[k] > clock[k] ? brings[k] : clock[k];
-        clock[q] = want.count[q] > clock[q] ? want.count[q] : clock[q];
-    }
-    return true;
+    for (uint32_t left = mask; left; left &= left - 1)
+        mark(&w->signals[from[__builtin_ctz(left)]]);
+    return mask;
 }
 
-/* Calls cost more than the few bytes. */
-static inline void copy_clock(uint32_t *to, const uint32_t *from, uint32_t queues)
+static void find_cuts(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    switch (queues) {
-    case 2:
-        memcpy(to, from, 2 * sizeof(*to));
-        break;
-    case 3:
-        memcpy(to, from, 3 * sizeof(*to));
-        break;
-    case 4:
-        memcpy(to, from, 4 * sizeof(*to));
-        break;
-    default:
-        memcpy(to, from, queues * sizeof(*to));
-        break;
+    work *w = user;
+    const hdi_hazards *hazards = w->hazards;
+    uint16_t *waits = w->out->slot_waits;
+    uint32_t count = 0;
+    for (uint32_t s = begin; s < end; s++) {
+        if (!waits[s])
+            continue;
+        uint32_t pos = hazards->slot_pos[s], before = pos ? slot_at(hazards, hazards->slot_queue[s], pos - 1) : HDI_NONE;
+        waits[s] = (uint16_t)find_waits(w, s, before);
+        if (before != HDI_NONE)
+            mark(&w->ends[before]);
+        count += (uint32_t)__builtin_popcount(waits[s]);
     }
+    w->sums[part].waits = count;
 }
 
-static void sweep(work *w)
+static void fill_waits(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    static const uint32_t nothing[HD_MAX_QUEUES];
+    work *w = user;
     const hdi_hazards *hazards = w->hazards;
     hdi_synced *out = w->out;
-    const uint8_t *slot_queue = hazards->slot_queue;
-    const uint32_t *edge_begin = hazards->edge_begin, *extra_begin = w->extra_begin ? w->extra_begin : edge_begin;
-    uint32_t *slot_round = out->slot_round, *wait_begin = w->slot_wait_begin;
-    uint32_t queues = w->queues, slots = hazards->slot_count, newest[HD_MAX_QUEUES];
-    memset(newest, 0xff, sizeof(newest));
-    for (uint32_t s = 0; s < slots; s++) {
-        uint32_t *clock = &out->slot_clock[(size_t)s * queues], q = slot_queue[s], before = newest[q];
-        newest[q] = s;
-        copy_clock(clock, before == HDI_NONE ? nothing : &out->slot_clock[(size_t)before * queues], queues);
-        clock[q] = hazards->slot_pos[s];
-        slot_round[s] = before == HDI_NONE ? 0 : slot_round[before];
-        wait_begin[s] = out->wait_count;
-        bool waits = edge_begin[s] != edge_begin[s + 1] || extra_begin[s] != extra_begin[s + 1];
-        if (waits && find_waits(w, s, clock) && before != HDI_NONE)
-            w->slot_flags[before] |= ENDS;
+    sums *sum = &w->sums[part];
+    uint32_t at = sum->waits;
+    sums count = {.waits = at};
+    for (uint32_t s = begin; s < end; s++) {
+        const uint32_t *want = &out->slot_want[(size_t)s * w->queues];
+        if (out->slot_waits[s])
+            w->slot_wait_begin[s] = at;
+        for (uint32_t mask = out->slot_waits[s]; mask; mask &= mask - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(mask), pos = want[q] - 1;
+            out->wait[at++] =
+                (hdi_wait){.queue = q, .pos = pos, .reason_pass = hazards->slot_pass[slot_at(hazards, q, pos)]};
+        }
+        if (w->ends[s] | w->signals[s]) {
+            uint32_t q = hazards->slot_queue[s];
+            count.submits++;
+            count.open_pos[q] = hazards->slot_pos[s] + 1;
+            count.signals[q] += w->signals[s];
+        }
     }
-    wait_begin[slots] = out->wait_count;
-    for (uint32_t q = 0; q < queues; q++) {
-        if (newest[q] != HDI_NONE)
-            w->slot_flags[newest[q]] |= ENDS;
-    }
+    *sum = count;
 }
 
 /* Submits in the order of their last slots: what they wait for then stands before them. */
-static void cut(work *w)
+static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    work *w = user;
     const hdi_hazards *hazards = w->hazards;
-    const uint8_t *flags = w->slot_flags;
     hdi_synced *out = w->out;
-    uint32_t open_pos[HD_MAX_QUEUES] = {0}, values[HD_MAX_QUEUES] = {0}, slots = hazards->slot_count;
-    for (uint32_t s = 0; s < slots; s++) {
-        if (!flags[s])
+    sums sum = w->sums[part];
+    for (uint32_t s = begin; s < end; s++) {
+        if (!(w->ends[s] | w->signals[s]))
             continue;
-        uint32_t q = hazards->slot_queue[s], end = hazards->slot_pos[s] + 1;
+        uint32_t q = hazards->slot_queue[s], first_pos = sum.open_pos[q], end_pos = hazards->slot_pos[s] + 1;
         const uint32_t *queue_slot = &hazards->queue_slot[hazards->queue_begin[q]];
-        const uint32_t *waits = &w->slot_wait_begin[queue_slot[open_pos[q]]];
-        out->submit[out->submit_count] = (hdi_submit){.queue = q,
-                                                      .first_pos = open_pos[q],
-                                                      .end_pos = end,
-                                                      .wait_begin = waits[0],
-                                                      .wait_count = waits[1] - waits[0],
-                                                      .signal = flags[s] & SIGNALS ? ++values[q] : 0};
-        for (uint32_t k = open_pos[q]; k < end; k++)
-            out->slot_submit[queue_slot[k]] = out->submit_count;
-        out->submit_count++;
-        open_pos[q] = end;
+        uint32_t waits = out->slot_waits[queue_slot[first_pos]];
+        sum.signals[q] += w->signals[s];
+        out->submit[sum.submits] = (hdi_submit){.queue = q,
+                                                .first_pos = first_pos,
+                                                .end_pos = end_pos,
+                                                .wait_begin = waits ? w->slot_wait_begin[queue_slot[first_pos]] : 0,
+                                                .wait_count = (uint32_t)__builtin_popcount(waits),
+                                                .signal = w->signals[s] ? sum.signals[q] : 0};
+        for (uint32_t pos = first_pos; pos < end_pos; pos++)
+            out->slot_submit[queue_slot[pos]] = sum.submits;
+        sum.submits++;
+        sum.open_pos[q] = end_pos;
     }
-    for (uint32_t i = 0; i < out->wait_count; i++) {
+}
+
+static void fill_values(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    hdi_synced *out = w->out;
+    (void)part;
+    for (uint32_t i = begin; i < end; i++) {
         hdi_wait *wait = &out->wait[i];
-        wait->value = out->submit[out->slot_submit[slot_at(hazards, wait->queue, wait->pos)]].signal;
+        wait->value = out->submit[out->slot_submit[slot_at(w->hazards, wait->queue, wait->pos)]].signal;
     }
+}
+
+/* From what each range holds to what stands before it. */
+static void add_up(work *w, uint32_t ranges)
+{
+    sums before = {0};
+    for (uint32_t r = 0; r < ranges; r++) {
+        sums of = w->sums[r];
+        w->sums[r] = before;
+        before.submits += of.submits;
+        for (uint32_t q = 0; q < w->queues; q++) {
+            before.open_pos[q] = of.open_pos[q] ? of.open_pos[q] : before.open_pos[q];
+            before.signals[q] += of.signals[q];
+        }
+    }
+    w->out->submit_count = before.submits;
 }
 
 /* Nobody waits for anybody: one submit. */
@@ -161,8 +239,8 @@ static hd_result one_queue(const hdi_hazards *hazards, hdi_arena *arena, hdi_syn
 {
     out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, 1);
     out->wait = NULL;
-    out->slot_clock = hazards->slot_pos;
-    out->slot_submit = out->slot_round = HDI_ARENA_ZEROED(arena, uint32_t, hazards->slot_count);
+    out->slot_submit = NULL;
+    out->submit_count = out->wait_count = 0;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (hazards->slot_count)
@@ -170,38 +248,39 @@ static hd_result one_queue(const hdi_hazards *hazards, hdi_arena *arena, hdi_syn
     return HD_OK;
 }
 
-static bool sort_extra(work *w, uint32_t count, hdi_arena *arena)
+hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
+                   hdi_synced *out)
 {
-    uint32_t slots = w->hazards->slot_count;
-    uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, count);
-    w->extra_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots + 1);
-    w->extra = HDI_ARENA_ARRAY(arena, uint32_t, count);
-    if (arena->failed)
-        return false;
-    for (uint32_t e = 0; e < count; e++)
-        key[e] = w->extra_edge[e].to;
-    hdi_csr_build(key, count, slots, w->extra_begin, w->extra);
-    return true;
-}
-
-hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_edge *extra, uint32_t extra_count,
-                   hdi_arena *arena, hdi_synced *out)
-{
-    work w = {.hazards = hazards, .queues = queues->count, .out = out, .extra_edge = extra};
-    uint32_t slots = hazards->slot_count;
-    out->submit_count = out->wait_count = 0;
+    uint32_t slots = hazards->slot_count, ranges = hdi_range_count(crew, slots, GRAIN);
     if (queues->count == 1)
         return one_queue(hazards, arena, out);
-    out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, slots);
-    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, (size_t)hazards->edge_count + extra_count);
+    work w = {.hazards = hazards, .queues = queues->count, .out = out};
+    w.ends = HDI_ARENA_ZEROED(arena, uint8_t, slots);
+    w.signals = HDI_ARENA_ZEROED(arena, uint8_t, slots);
+    w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    out->slot_clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * queues->count);
-    out->slot_round = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots + 1);
-    w.slot_flags = HDI_ARENA_ZEROED(arena, uint8_t, slots);
-    if (arena->failed || (extra_count && !sort_extra(&w, extra_count, arena)))
+    if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    sweep(&w);
-    cut(&w);
+    hdi_crew_ranges(crew, slots, GRAIN, find_cuts, &w);
+    out->wait_count = 0;
+    for (uint32_t r = 0; r < ranges; r++) {
+        uint32_t count = w.sums[r].waits;
+        w.sums[r].waits = out->wait_count;
+        out->wait_count += count;
+    }
+    for (uint32_t q = 0; q < w.queues; q++) {
+        if (hazards->queue_begin[q] < hazards->queue_begin[q + 1])
+            w.ends[hazards->queue_slot[hazards->queue_begin[q + 1] - 1]] = 1;
+    }
+    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, out->wait_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_ranges(crew, slots, GRAIN, fill_waits, &w);
+    add_up(&w, ranges);
+    out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, out->submit_count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_ranges(crew, slots, GRAIN, fill_submits, &w);
+    hdi_crew_ranges(crew, out->wait_count, GRAIN, fill_values, &w);
     return HD_OK;
 }

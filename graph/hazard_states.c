@@ -1,0 +1,251 @@
+#include "hazard_work.h"
+
+#include "vk_numbers.h"
+
+/* What resources need beyond their epochs: those that keep their state, and those that several queues use, or the host.
+ * First the layouts that are left behind, which histories start from; then who shares each, the state at the frame's end,
+ * and the steps of its segments. O(resources + epochs of those). By ranges of resources; who needs extra slots is left to
+ * the caller, as their order counts. */
+
+enum { GRAIN = 1024 };
+
+typedef hdi_hazard_work work;
+
+/* ---- who shares a resource ---- */
+
+/* GPU families that use a resource: a bit for each, at the first queue of that family. */
+static uint32_t families_of(const work *w, uint32_t res)
+{
+    uint32_t families = 0;
+    for (uint32_t mask = w->out->res_queues[res]; mask; mask &= mask - 1)
+        families |= w->family_bit[__builtin_ctz(mask)];
+    return families;
+}
+
+/* BY_QUEUE: it is exclusive, and several families use it. BY_READERS: concurrent where reads of several queues meet. */
+typedef enum sharing { ONE_FAMILY, CONCURRENT, BY_QUEUE, BY_READERS } sharing;
+
+static sharing sharing_of(const work *w, uint32_t res)
+{
+    const hdi_decl *decl = w->decl;
+    uint32_t pair = decl->res_pair[res], flags = decl->res_flags[res];
+    uint32_t families = families_of(w, res);
+    if (pair != HDI_NONE) {
+        /* Two physical resources take turns and both must do for both roles: nothing is handed from frame to frame. */
+        families |= families_of(w, pair);
+        return families & (families - 1) ? CONCURRENT : ONE_FAMILY;
+    }
+    if (!(families & (families - 1)))
+        return ONE_FAMILY;
+    uint32_t wanted = decl->res_info[res].sharing;
+    if (wanted == HD_SHARING_CONCURRENT || flags & HDI_RES_HOST)
+        return CONCURRENT;
+    if (wanted != HD_SHARING_EXCLUSIVE && flags & HDI_RES_BUFFER)
+        return CONCURRENT;
+    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered. */
+    if (flags & HDI_RES_EXTERNAL)
+        return w->frozen->res_seg_begin[res + 1] - w->frozen->res_seg_begin[res] > 1 ? CONCURRENT : BY_QUEUE;
+    return wanted == HD_SHARING_EXCLUSIVE ? BY_QUEUE : BY_READERS;
+}
+
+bool hdi_is_handed_over(const hdi_hazard_work *w, uint32_t res)
+{
+    return w->decl->res_pair[res] == HDI_NONE && sharing_of(w, res) == BY_QUEUE;
+}
+
+/* ---- the state at the frame's end, of what keeps it ---- */
+
+/* The layout that the last use of an image wants, HDI_NONE: nothing uses it. */
+static uint32_t last_layout(const work *w, uint32_t res)
+{
+    uint32_t best = HDI_NONE, layout = HDI_NONE;
+    for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
+        uint32_t end = w->out->seg_epoch_end[seg];
+        if (w->out->seg_epoch_begin[seg] == end)
+            continue;
+        const hdi_epoch *last = &w->out->epoch[end - 1];
+        if (best == HDI_NONE || last->last > best) {
+            best = last->last;
+            layout = last->layout;
+        }
+    }
+    return layout;
+}
+
+static uint32_t choose_final_layout(const work *w, uint32_t res)
+{
+    const hdi_decl *decl = w->decl;
+    const hdi_hazards *out = w->out;
+    const hdi_res_info *info = &decl->res_info[res];
+    uint32_t pair = decl->res_pair[res];
+    uint32_t own = last_layout(w, res);
+    if (decl->res_flags[res] & HDI_RES_EXTERNAL) {
+        if (info->final_layout)
+            return info->final_layout;
+        return own == HDI_NONE ? info->initial_layout : own;
+    }
+    /* What next frame's readers of the history want, so that they find it so and leave it so. */
+    for (uint32_t seg = w->frozen->res_seg_begin[pair]; seg < w->frozen->res_seg_begin[pair + 1]; seg++) {
+        if (out->seg_epoch_begin[seg] != out->seg_epoch_end[seg])
+            return out->epoch[out->seg_epoch_begin[seg]].layout;
+    }
+    return own == HDI_NONE ? HDI_LAYOUT_GENERAL : own;
+}
+
+static void choose_layouts(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    for (uint32_t res = begin; res < end; res++) {
+        uint32_t flags = w->decl->res_flags[res];
+        if (flags & HDI_KEEPS_STATE && !(flags & (HDI_RES_BUFFER | HDI_RES_HISTORY)))
+            w->out->res_final_layout[res] = choose_final_layout(w, res);
+    }
+}
+
+/* The families of its first and of its last use on the GPU. */
+typedef struct owners {
+    uint32_t first_slot, last_slot, first_family, last_family;
+} owners;
+
+static void see_owner(const work *w, owners *o, uint32_t slot)
+{
+    uint32_t family = w->queues->family[w->schedule->slot_queue[slot]];
+    if (family == HDI_NONE)
+        return;
+    if (slot < o->first_slot) {
+        o->first_slot = slot;
+        o->first_family = family;
+    }
+    if (slot >= o->last_slot) {
+        o->last_slot = slot;
+        o->last_family = family;
+    }
+}
+
+static void find_owners(const work *w, uint32_t res)
+{
+    const hdi_hazards *out = w->out;
+    owners o = {HDI_NONE, 0, HDI_NONE, HDI_NONE};
+    for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
+        for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_end[seg]; e++) {
+            see_owner(w, &o, out->epoch[e].first);
+            for (uint32_t i = out->epoch[e].more; i != HDI_NONE; i = out->entry[i].older)
+                see_owner(w, &o, out->entry[i].slot);
+        }
+    }
+    out->res_first_family[res] = o.first_family;
+    out->res_final_family[res] = o.last_family;
+}
+
+/* A step at the end of a segment that must be left in another layout than its last use wants. */
+static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t final_layout)
+{
+    if (layout != final_layout)
+        w->out->epoch[w->out->seg_epoch_end[seg]++] =
+            (hdi_epoch){.use = HDI_NONE, .more = HDI_NONE, .layout = final_layout, .flags = HDI_EPOCH_FINAL,
+                        .place = HDI_PLACE_PRODUCER, .extra = HDI_NONE};
+}
+
+/* ---- all of it ---- */
+
+typedef struct settle_work {
+    work *w;
+    uint32_t *left;       /* segments that need extra slots: of each range, from its first segment on */
+    uint32_t left_count[HDI_MOST_PARTS], left_begin[HDI_MOST_PARTS], epoch_count[HDI_MOST_PARTS];
+} settle_work;
+
+/* What stands between its epochs and those of the frames before and behind. */
+static void keep_state(const work *w, uint32_t res, uint32_t flags)
+{
+    hdi_hazards *out = w->out;
+    uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
+    bool is_image = !(flags & HDI_RES_BUFFER), used = false;
+    find_owners(w, res);
+    if (!is_image)
+        out->res_final_layout[res] = 0;
+    else if (flags & HDI_RES_HISTORY)
+        out->res_final_layout[res] = out->res_final_layout[w->decl->res_pair[res]];
+    uint32_t initial = is_image ? hdi_initial_layout(w->decl, out, res) : 0;
+    for (uint32_t seg = first; seg < end; seg++)
+        used |= out->seg_epoch_begin[seg] != out->seg_epoch_end[seg];
+    for (uint32_t seg = first; used && seg < end; seg++) {
+        const hdi_epoch *last = NULL;
+        if (out->seg_epoch_begin[seg] != out->seg_epoch_end[seg]) {
+            last = &out->epoch[out->seg_epoch_end[seg] - 1];
+            out->use_kept[last->use] |= (last->flags & HDI_EPOCH_WRITES) != 0;
+        }
+        if (is_image)
+            add_final(w, seg, last ? last->layout : initial, out->res_final_layout[res]);
+    }
+}
+
+/* Whether steps of a segment are not just before the first use of the epoch behind; *meet: readers of several queues do. */
+static bool is_crossing(const work *w, uint32_t seg, bool *meet)
+{
+    const hdi_hazards *out = w->out;
+    uint32_t queues = 0, begin = out->seg_epoch_begin[seg], end = out->seg_epoch_end[seg];
+    for (uint32_t e = begin; e < end; e++) {
+        uint32_t mask = out->epoch[e].queue_mask;
+        *meet |= (mask & (mask - 1)) != 0;
+        queues |= mask;
+    }
+    return begin != end && (queues & (queues - 1) || !(queues & w->gpu_mask));
+}
+
+/* Returns how many segments are left, and which. */
+static uint32_t settle(work *w, uint32_t res, uint32_t *left)
+{
+    hdi_hazards *out = w->out;
+    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res],
+             end = w->frozen->res_seg_begin[res + 1], count = 0;
+    sharing shared = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
+    bool meet = false, crossing = false;
+    if (flags & HDI_KEEPS_STATE)
+        keep_state(w, res, flags);
+    for (uint32_t seg = first; seg < end; seg++)
+        crossing |= is_crossing(w, seg, &meet);
+    out->res_concurrent[res] = shared == CONCURRENT || (shared == BY_READERS && meet);
+    for (uint32_t seg = first; crossing && seg < end; seg++) {
+        if (is_crossing(w, seg, &meet) && !hdi_place_segment(w, seg, false))
+            left[count++] = seg;
+    }
+    return count;
+}
+
+static void settle_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    settle_work *s = user;
+    work w = *s->w;
+    const uint8_t *res_flags = w.decl->res_flags;
+    const uint16_t *res_queues = w.out->res_queues;
+    uint32_t *left = s->left + w.frozen->res_seg_begin[begin], count = 0;
+    for (uint32_t res = begin; res < end; res++) {
+        uint32_t queues = res_queues ? res_queues[res] : 1;
+        if (res_flags[res] & HDI_KEEPS_STATE || queues & (queues - 1) || !(queues & w.gpu_mask))
+            count += settle(&w, res, left + count);
+    }
+    uint32_t epochs = 0;
+    for (uint32_t seg = w.frozen->res_seg_begin[begin]; seg < w.frozen->res_seg_begin[end]; seg++)
+        epochs += w.out->seg_epoch_end[seg] - w.out->seg_epoch_begin[seg];
+    s->epoch_count[part] = epochs;
+    s->left_begin[part] = w.frozen->res_seg_begin[begin];
+    s->left_count[part] = count;
+}
+
+hd_result hdi_settle(hdi_hazard_work *w)
+{
+    uint32_t res_count = w->decl->res_count, ranges = hdi_range_count(w->crew, res_count, GRAIN);
+    settle_work s = {.w = w, .left = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen->seg_count)};
+    if (!s.left)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_ranges(w->crew, res_count, GRAIN, choose_layouts, w);
+    hdi_crew_ranges(w->crew, res_count, GRAIN, settle_range, &s);
+    w->out->epoch_count = 0;
+    for (uint32_t k = 0; k < ranges; k++) {
+        w->out->epoch_count += s.epoch_count[k];
+        for (uint32_t i = 0; i < s.left_count[k]; i++)
+            hdi_place_segment(w, s.left[s.left_begin[k] + i], true);
+    }
+    return w->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
+}
