@@ -301,17 +301,18 @@ static ALWAYS_INLINE bool in_one_scope(const walker *k, const hdi_epoch *before,
 static ALWAYS_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_epoch *behind, uint32_t pass,
                                    uint32_t high)
 {
-    enum { BITS = HDI_EPOCH_WRITES | HDI_EPOCH_READS };
-    static const uint8_t reasons[BITS + 1][BITS + 1] = {
-        {HD_REASON_LAYOUT, HD_REASON_WRITE_AFTER_READ, HD_REASON_LAYOUT, HD_REASON_WRITE_AFTER_READ},
-        {HD_REASON_WRITE_AFTER_WRITE, HD_REASON_WRITE_AFTER_WRITE, HD_REASON_READ_AFTER_WRITE, HD_REASON_READ_AFTER_WRITE},
-        {HD_REASON_LAYOUT, HD_REASON_WRITE_AFTER_READ, HD_REASON_LAYOUT, HD_REASON_WRITE_AFTER_READ},
-        {HD_REASON_WRITE_AFTER_WRITE, HD_REASON_WRITE_AFTER_WRITE, HD_REASON_READ_AFTER_WRITE, HD_REASON_READ_AFTER_WRITE}};
+    enum { R = HDI_EPOCH_READS, W = HDI_EPOCH_WRITES, BITS = R | W };
+    static const uint8_t behind_read[BITS + 1] = {
+        [0] = HD_REASON_LAYOUT, [R] = HD_REASON_LAYOUT, [W] = HD_REASON_WRITE_AFTER_READ, [R | W] = HD_REASON_WRITE_AFTER_READ};
+    static const uint8_t behind_write[BITS + 1] = {[0] = HD_REASON_WRITE_AFTER_WRITE,
+                                                   [R] = HD_REASON_READ_AFTER_WRITE,
+                                                   [W] = HD_REASON_WRITE_AFTER_WRITE,
+                                                   [R | W] = HD_REASON_READ_AFTER_WRITE};
     const hdi_epoch *before = behind - 1;
     if (in_one_scope(k, before, behind))
         return;
     make_barrier(k, (hdi_scopes){stages_of(before), before->access & HDI_WRITE_BITS, stages_of(behind), behind->access},
-                 reasons[before->flags & BITS][behind->flags & BITS], pass, res);
+                 (before->flags & W ? behind_write : behind_read)[behind->flags & BITS], pass, res);
     uint32_t low = behind_slot(k, before->last);
     if (before->layout != behind->layout)
         keep_image(k, low, high, res, seg, several, behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : before->layout,
