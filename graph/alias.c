@@ -41,41 +41,15 @@ static uint64_t align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* ---- heaps ---- */
-
-static bool is_host_visible(const hdi_decl *decl, uint32_t res)
-{
-    uint32_t pair = decl->res_pair[res];
-    return (decl->res_flags[res] & HDI_RES_HOST) || (pair != HDI_NONE && decl->res_flags[pair] & HDI_RES_HOST);
-}
-
-static void choose_heaps(work *w)
-{
-    hdi_placed *out = w->out;
-    for (uint32_t r = 0; r < w->decl->res_count; r++) {
-        out->res_heap[r] = HDI_NONE;
-        if (w->sizes->need[r].bytes == 0)
-            continue;
-        uint32_t memory = w->sizes->need[r].heap, h = 0;
-        uint32_t flags =
-            (is_host_visible(w->decl, r) ? HD_HEAP_HOST : 0) | (w->sizes->res_persistent[r] ? HD_HEAP_PERSISTENT : 0);
-        while (h < out->heap_count && (out->heap[h].memory != memory || out->heap[h].flags != flags))
-            h++;
-        if (h == out->heap_count)
-            out->heap[out->heap_count++] = (hd_plan_heap){.memory = memory, .flags = flags};
-        out->res_heap[r] = h;
-    }
-}
-
 /* One behind another, by first use. */
-static void line_up(work *w, uint32_t heap, const uint32_t *res, uint32_t count)
+static uint64_t line_up(work *w, const uint32_t *res, uint32_t count)
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
         w->out->res_offset[res[i]] = align_up(end, w->sizes->need[res[i]].alignment);
         end = w->out->res_offset[res[i]] + w->sizes->need[res[i]].bytes;
     }
-    w->out->heap[heap].bytes = end;
+    return end;
 }
 
 /* ---- packing ---- */
@@ -164,48 +138,67 @@ static void sort_for(work *w, int how, const uint32_t *by_first, uint32_t count)
     hdi_sort_u64(w->key, w->order, w->scratch_key, w->scratch, count);
 }
 
+/* The orders that are tried, in this order. Where everything lives long, packing by size has little to gain and much to
+ * look at; and where there is one size, nothing is wasted in time. */
+static int find_orders(const work *w, const uint32_t *by_first, uint32_t count, int *order)
+{
+    const uint32_t *first = w->lifetimes->res_first, *close = w->lifetimes->res_close;
+    uint64_t bytes = w->sizes->need[by_first[0]].bytes, lives = 0;
+    bool several_sizes = false;
+    for (uint32_t i = 0; i < count; i++) {
+        lives += close[by_first[i]] - first[by_first[i]] + 1;
+        several_sizes |= w->sizes->need[by_first[i]].bytes != bytes;
+    }
+    int orders = lives > (uint64_t)count * LONG_LIFE ? 1 : w->how->thorough ? ORDER_COUNT : 2;
+    for (int k = 0; k < orders; k++)
+        order[k] = k < 2 && orders > 1 && several_sizes ? 1 - k : k;
+    return orders;
+}
+
+/* False: out of memory. *top as for the packers. */
+static bool try_order(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top)
+{
+    if (how == ORDER_IN_TIME)
+        return hdi_pack_in_time(&w->pack, by_first, count, w->offset, top);
+    sort_for(w, how, by_first, count);
+    return hdi_pack_in_order(&w->pack, w->order, count, w->offset, top);
+}
+
+static const uint32_t *known_ends(const work *w)
+{
+    return w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
+}
+
+static void keep_offsets(const work *w, const uint32_t *res, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        w->out->res_offset[res[i]] = w->offset[res[i]];
+}
+
 /* enough: as many bytes are there anyway. Returns how many it takes; UINT64_MAX: out of memory. */
 static uint64_t pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
 {
-    uint64_t least, best = UINT64_MAX, lives = 0;
-    bool several_sizes = false;
-    for (uint32_t i = 0; i < count; i++) {
-        lives += w->lifetimes->res_close[by_first[i]] - w->lifetimes->res_first[by_first[i]] + 1;
-        several_sizes |= w->sizes->need[by_first[i]].bytes != w->sizes->need[by_first[0]].bytes;
-    }
-    /* Where everything lives long, packing by size has little to gain and much to look at. */
-    int orders = lives > (uint64_t)count * LONG_LIFE ? ORDER_IN_TIME + 1
-                 : w->how->thorough                  ? ORDER_COUNT
-                                                     : ORDER_SIZE + 1;
-    const uint32_t *end = w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
+    uint64_t least, best = UINT64_MAX;
+    int order[ORDER_COUNT], orders = find_orders(w, by_first, count, order);
     w->pack.piece_count = 0; /* time is cut where lives of this heap end */
-    if (!hdi_pack_least(&w->pack, by_first, count, end, &least))
+    if (!hdi_pack_least(&w->pack, by_first, count, known_ends(w), &least))
         return UINT64_MAX;
     least = least > enough ? least : enough;
-    for (int turn = 0; turn < orders && best > least; turn++) {
-        int how = turn < 2 && orders > 1 && several_sizes ? 1 - turn : turn; /* one size: in time nothing is wasted */
+    for (int k = 0; k < orders && best > least; k++) {
         uint64_t top = best;
-        if (how == ORDER_IN_TIME) {
-            if (!hdi_pack_in_time(&w->pack, by_first, count, w->offset, &top))
-                return UINT64_MAX;
-        } else {
-            sort_for(w, how, by_first, count);
-            if (!hdi_pack_in_order(&w->pack, w->order, count, w->offset, &top))
-                return UINT64_MAX;
-        }
+        if (!try_order(w, order[k], by_first, count, &top))
+            return UINT64_MAX;
         if (top >= best)
             continue;
         best = top;
-        for (uint32_t i = 0; i < count; i++)
-            w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
+        keep_offsets(w, by_first, count);
     }
     if (best > least && !w->is_part && (w->how->search || count <= FEW)) {
         for (uint32_t i = 0; i < count; i++)
             w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
         if (!improve(w, by_first, count, &best))
             return UINT64_MAX;
-        for (uint32_t i = 0; i < count; i++)
-            w->out->res_offset[by_first[i]] = w->offset[by_first[i]];
+        keep_offsets(w, by_first, count);
     }
     return best;
 }
@@ -214,42 +207,74 @@ static uint64_t pack_members(work *w, const uint32_t *by_first, uint32_t count, 
 
 typedef struct region {
     uint32_t inner_begin, inner_end;   /* in inner: those that live in it alone */
+    uint32_t crossing;                 /* in crossing from inner_begin on: those that live on into another one */
     uint32_t placed_begin, placed_end; /* in placed: those that live on into it or out of it */
     uint64_t least, bytes;
 } region;
 
+/* Crossing ones whose lives hang together. Others come before or behind all of them, so that each is packed alone. */
+typedef struct component {
+    work part;
+    hdi_arena_mark mark;
+    uint32_t begin, count; /* in crossing */
+    uint64_t least, top;
+} component;
+
 typedef struct region_work {
     const work *whole;
     const hdi_crew *crew;
+    const hdi_members *members;
+    uint32_t heap;
     region *region;
-    uint32_t *inner, *crossing, *placed;
-    uint32_t crossing_count;
+    uint32_t *inner, *crossing, *placed, crossing_count;
+    component *component;
+    uint32_t component_count;
+    int order;    /* in which crossing ones are packed */
+    uint64_t best; /* bytes that they have taken in another */
     uint64_t enough;
 } region_work;
 
-/* Members by the regions that they live in. */
-static bool sort_regions(region_work *w, const uint32_t *by_first, uint32_t count)
+static void sort_region(uint32_t k, void *user)
+{
+    const region_work *w = user;
+    const hdi_pack *pack = &w->whole->pack;
+    const uint32_t *res = w->members->by_first, *heap = w->whole->out->res_heap;
+    uint32_t begin = w->members->region_begin[k], end = w->members->region_begin[k + 1],
+             slot_end = pack->hazards->region_begin[k + 1], inner = begin, crossing = begin;
+    for (uint32_t i = begin; i < end; i++) {
+        if (heap[res[i]] != w->heap)
+            continue;
+        if (pack->end[res[i]] < slot_end)
+            w->inner[inner++] = res[i];
+        else
+            w->crossing[crossing++] = res[i];
+    }
+    w->region[k] = (region){.inner_begin = begin, .inner_end = inner, .crossing = crossing - begin};
+    if (pack->by_clocks) {
+        hdi_pack_read_clocks(pack, w->inner + begin, inner - begin);
+        hdi_pack_read_clocks(pack, w->crossing + begin, crossing - begin);
+    }
+}
+
+/* Who lives in which regions. */
+static bool sort_regions(region_work *w)
 {
     const hdi_pack *pack = &w->whole->pack;
-    const uint32_t *begin = pack->hazards->region_begin, *first = pack->lifetimes->res_first, *close = pack->end;
-    uint32_t regions = pack->hazards->region_count, inner = 0, placed = 0;
-    w->region = hdi_arena_zeroed(pack->arena, regions, sizeof(*w->region));
-    w->inner = HDI_ARENA_ARRAY(pack->arena, uint32_t, count);
-    w->crossing = HDI_ARENA_ARRAY(pack->arena, uint32_t, count);
+    const uint32_t *begin = pack->hazards->region_begin, *close = pack->end;
+    uint32_t regions = pack->hazards->region_count, placed = 0;
+    w->region = HDI_ARENA_ARRAY(pack->arena, region, regions);
+    w->inner = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
+    w->crossing = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
     if (pack->arena->failed)
         return false;
-    for (uint32_t i = 0, k = 0; k < regions; k++) {
-        w->region[k].inner_begin = inner;
-        for (; i < count && first[by_first[i]] < begin[k + 1]; i++) {
-            if (close[by_first[i]] < begin[k + 1]) {
-                w->inner[inner++] = by_first[i];
-                continue;
-            }
-            w->crossing[w->crossing_count++] = by_first[i];
-            for (uint32_t j = k; j < regions && begin[j] <= close[by_first[i]]; j++)
+    hdi_crew_parts(w->crew, regions, sort_region, w);
+    for (uint32_t k = 0; k < regions; k++) {
+        for (uint32_t i = 0; i < w->region[k].crossing; i++) {
+            uint32_t res = w->crossing[w->region[k].inner_begin + i];
+            w->crossing[w->crossing_count++] = res;
+            for (uint32_t j = k; j < regions && begin[j] <= close[res]; j++)
                 w->region[j].placed_end++;
         }
-        w->region[k].inner_end = inner;
     }
     for (uint32_t k = 0; k < regions; k++) {
         placed += w->region[k].placed_end;
@@ -257,7 +282,7 @@ static bool sort_regions(region_work *w, const uint32_t *by_first, uint32_t coun
     }
     w->placed = HDI_ARENA_ARRAY(pack->arena, uint32_t, placed);
     for (uint32_t i = 0, k = 0; w->placed && i < w->crossing_count; i++) {
-        while (begin[k + 1] <= first[w->crossing[i]])
+        while (begin[k + 1] <= pack->lifetimes->res_first[w->crossing[i]])
             k++;
         for (uint32_t j = k; j < regions && begin[j] <= close[w->crossing[i]]; j++)
             w->placed[w->region[j].placed_end++] = w->crossing[i];
@@ -265,22 +290,57 @@ static bool sort_regions(region_work *w, const uint32_t *by_first, uint32_t coun
     return w->placed != NULL;
 }
 
+/* Of members from `begin` on: with arrays of their own, as long as they are. */
+static work work_of_part(const region_work *w, uint32_t k, uint32_t begin)
+{
+    work part = *w->whole;
+    part.is_part = true;
+    part.key += begin;
+    part.scratch_key += begin;
+    part.order += begin;
+    part.scratch += begin;
+    part.pack.arena = &w->crew->arena[k];
+    return part;
+}
+
 static work work_of_region(const region_work *w, uint32_t k)
 {
     const region *r = &w->region[k];
-    work part = *w->whole;
-    part.is_part = true;
-    part.key += r->inner_begin;
-    part.scratch_key += r->inner_begin;
-    part.order += r->inner_begin;
-    part.scratch += r->inner_begin;
-    part.pack.arena = &w->crew->arena[k];
+    work part = work_of_part(w, k, r->inner_begin);
     part.pack.slot_begin = part.pack.hazards->region_begin[k];
     part.pack.slot_end = part.pack.hazards->region_begin[k + 1];
     part.pack.placed = w->placed + r->placed_begin;
     part.pack.placed_count = r->placed_end - r->placed_begin;
     part.pack.placed_offset = part.out->res_offset;
     return part;
+}
+
+static bool find_components(region_work *w)
+{
+    const uint32_t *first = w->whole->lifetimes->res_first, *close = w->whole->pack.end;
+    hdi_arena *arena = w->whole->pack.arena;
+    w->component = HDI_ARENA_ARRAY(arena, component, w->whole->pack.hazards->region_count); /* each over a border */
+    for (uint32_t i = 0, next, end; w->component && i < w->crossing_count; i = next) {
+        component *c = &w->component[w->component_count];
+        end = close[w->crossing[i]];
+        for (next = i + 1; next < w->crossing_count && first[w->crossing[next]] <= end; next++)
+            end = close[w->crossing[next]] > end ? close[w->crossing[next]] : end;
+        *c = (component){.part = work_of_part(w, w->component_count, i), .begin = i, .count = next - i};
+        c->part.pack.slot_begin = first[w->crossing[i]];
+        c->part.pack.slot_end = end + 1;
+        c->mark = hdi_arena_here(c->part.pack.arena);
+        w->component_count++;
+    }
+    return !arena->failed;
+}
+
+static void pack_component(uint32_t k, void *user)
+{
+    const region_work *w = user;
+    component *c = &w->component[k];
+    c->top = w->best;
+    if (!try_order(&c->part, w->order, w->crossing + c->begin, c->count, &c->top))
+        c->top = UINT64_MAX;
 }
 
 static void find_least(uint32_t k, void *user)
@@ -290,6 +350,58 @@ static void find_least(uint32_t k, void *user)
     work part = work_of_region(w, k);
     if (!hdi_pack_least(&part.pack, w->inner + r->inner_begin, r->inner_end - r->inner_begin, part.pack.end, &r->least))
         r->least = UINT64_MAX;
+}
+
+/* The first order of a component, and then the least of a region: they share an arena. */
+static void start_part(uint32_t k, void *user)
+{
+    const region_work *w = user;
+    if (k < w->component_count) {
+        component *c = &w->component[k];
+        if (!hdi_pack_least(&c->part.pack, w->crossing + c->begin, c->count, known_ends(w->whole), &c->least))
+            c->least = UINT64_MAX;
+        pack_component(k, user);
+    }
+    find_least(k, user);
+}
+
+static uint64_t highest(const region_work *w)
+{
+    uint64_t top = 0;
+    for (uint32_t k = 0; k < w->component_count; k++)
+        top = w->component[k].top > top ? w->component[k].top : top;
+    return top;
+}
+
+/* As pack_members does it with all of them. Bytes; UINT64_MAX: out of memory. */
+static uint64_t pack_crossing(region_work *w)
+{
+    int order[ORDER_COUNT] = {0}, orders = 0;
+    uint64_t least = 0;
+    if (w->crossing_count)
+        orders = find_orders(w->whole, w->crossing, w->crossing_count, order);
+    w->best = UINT64_MAX;
+    w->order = order[0];
+    hdi_crew_parts(w->crew, w->whole->pack.hazards->region_count, start_part, w);
+    for (uint32_t k = 0; k < w->component_count; k++)
+        least = w->component[k].least > least ? w->component[k].least : least;
+    w->best = highest(w);
+    keep_offsets(w->whole, w->crossing, w->crossing_count);
+    for (int k = 1; k < orders && w->best > least; k++) {
+        w->order = order[k];
+        hdi_crew_parts(w->crew, w->component_count, pack_component, w);
+        uint64_t top = highest(w);
+        if (top >= w->best)
+            continue;
+        w->best = top;
+        keep_offsets(w->whole, w->crossing, w->crossing_count);
+    }
+    bool failed = false;
+    for (uint32_t k = 0; k < w->component_count; k++) {
+        failed |= w->component[k].part.pack.arena->failed;
+        hdi_arena_keep(w->component[k].part.pack.arena, w->component[k].mark, NULL, 0);
+    }
+    return failed ? UINT64_MAX : w->best;
 }
 
 static void pack_region(uint32_t k, void *user)
@@ -304,19 +416,14 @@ static void pack_region(uint32_t k, void *user)
 }
 
 /* A region may take as much as the others must. */
-static uint64_t pack_regions(const work *whole, const hdi_crew *crew, const uint32_t *by_first, uint32_t count)
+static uint64_t pack_regions(const work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap)
 {
-    region_work w = {.whole = whole, .crew = crew};
+    region_work w = {.whole = whole, .crew = crew, .members = members, .heap = heap};
     uint32_t regions = whole->pack.hazards->region_count;
-    if (!sort_regions(&w, by_first, count))
+    if (!sort_regions(&w) || !find_components(&w))
         return UINT64_MAX;
-    work crossing = *whole;
-    crossing.is_part = true;
-    uint64_t bytes = w.crossing_count ? pack_members(&crossing, w.crossing, w.crossing_count, 0) : 0;
-    if (bytes == UINT64_MAX)
-        return bytes;
+    uint64_t bytes = pack_crossing(&w);
     w.enough = bytes;
-    hdi_crew_parts(crew, regions, find_least, &w);
     for (uint32_t k = 0; k < regions; k++)
         w.enough = w.region[k].least > w.enough ? w.region[k].least : w.enough;
     if (w.enough == UINT64_MAX)
@@ -339,41 +446,22 @@ static void read_clocks(uint32_t begin, uint32_t end, uint32_t part, void *user)
     hdi_pack_read_clocks(w->pack, w->res + begin, end - begin);
 }
 
-static bool pack_heap(work *w, const hdi_crew *crew, uint32_t heap, const uint32_t *by_first, uint32_t count)
+/* UINT64_MAX: out of memory. */
+static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *members, uint32_t heap, uint32_t *in_heap)
 {
-    uint64_t bytes = 0;
-    if (w->pack.by_clocks)
-        hdi_crew_ranges(crew, count, GRAIN, read_clocks, &(clock_work){&w->pack, by_first});
-    if (count && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search)
-        bytes = pack_regions(w, crew, by_first, count);
-    else if (count)
-        bytes = pack_members(w, by_first, count, 0);
-    w->out->heap[heap].bytes = bytes;
-    return bytes != UINT64_MAX;
-}
-
-/* Resources with memory by first use: a counting sort over slots. */
-static uint32_t sort_by_first(work *w, uint32_t slot_count, uint32_t *by_first)
-{
-    uint32_t *begin = HDI_ARENA_ZEROED(w->pack.arena, uint32_t, (size_t)slot_count + 2);
     uint32_t count = 0;
-    if (!begin)
-        return 0;
-    for (uint32_t r = 0; r < w->decl->res_count; r++) {
-        if (w->out->res_heap[r] == HDI_NONE)
-            continue;
-        uint32_t first = w->lifetimes->res_first[r];
-        begin[(first < slot_count ? first : slot_count) + 1]++; /* a history that nobody uses: at the end */
-        count++;
+    bool shared = w->out->heap[heap].flags == 0;
+    if (shared && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search)
+        return pack_regions(w, crew, members, heap);
+    for (uint32_t k = 0; k < members->count; k++) {
+        if (w->out->res_heap[members->by_first[k]] == heap)
+            in_heap[count++] = members->by_first[k];
     }
-    for (uint32_t s = 0; s <= slot_count; s++)
-        begin[s + 1] += begin[s];
-    for (uint32_t r = 0; r < w->decl->res_count; r++) {
-        uint32_t first = w->lifetimes->res_first[r];
-        if (w->out->res_heap[r] != HDI_NONE)
-            by_first[begin[first < slot_count ? first : slot_count]++] = r;
-    }
-    return count;
+    if (!shared)
+        return line_up(w, in_heap, count);
+    if (w->pack.by_clocks)
+        hdi_crew_ranges(crew, count, GRAIN, read_clocks, &(clock_work){&w->pack, in_heap});
+    return pack_members(w, in_heap, count, 0);
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
@@ -392,8 +480,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
                         .by_clocks = queues->count > 1,
                         .slot_end = hazards->slot_count,
                         .arena = arena};
-    out->heap_count = 0;
-    out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, 64 * 4);
+    out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, HDI_MOST_HEAPS);
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     out->res_offset = HDI_ARENA_ZEROED(arena, uint64_t, n);
     hdi_arena_mark mark = hdi_arena_here(arena);
@@ -404,29 +491,23 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     w.scratch = HDI_ARENA_ARRAY(arena, uint32_t, n);
     w.end = HDI_ARENA_ARRAY(arena, uint32_t, n);
     w.pack.scratch = w.scratch;
-    uint32_t *by_first = HDI_ARENA_ARRAY(arena, uint32_t, n), *in_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    if (arena->failed)
+    uint32_t *in_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    hdi_members members;
+    if (arena->failed || !hdi_find_members(&w.pack, decl, crew, out, &members) ||
+        (w.pack.by_clocks && !hdi_pack_need_clocks(&w.pack)))
         return HD_OUT_OF_MEMORY;
-    choose_heaps(&w);
-    uint32_t count = sort_by_first(&w, hazards->slot_count, by_first);
-    if (w.pack.by_clocks && !hdi_pack_need_clocks(&w.pack))
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < 2 * out->heap_count;
-         i++) { /* first those in which nobody shares: they leave what they leave */
-        uint32_t heap = i % out->heap_count, members = 0;
+    for (uint32_t i = 0; i < 2 * out->heap_count; i++) {
+        uint32_t heap = i % out->heap_count;
         if ((out->heap[heap].flags == 0) == (i < out->heap_count))
-            continue;
-        for (uint32_t k = 0; k < count; k++) {
-            if (out->res_heap[by_first[k]] == heap)
-                in_heap[members++] = by_first[k];
-        }
-        if (out->heap[heap].flags)
-            line_up(&w, heap, in_heap, members);
-        else if (!pack_heap(&w, crew, heap, in_heap, members))
+            continue; /* first those in which nobody shares: they leave what they leave */
+        uint64_t bytes = pack_heap(&w, crew, &members, heap, in_heap);
+        if (bytes == UINT64_MAX)
             return HD_OUT_OF_MEMORY;
-        w.enough -= out->heap[heap].bytes < w.enough ? out->heap[heap].bytes : w.enough;
+        out->heap[heap].bytes = bytes;
+        w.enough -= bytes < w.enough ? bytes : w.enough;
     }
-    hd_result result = arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, by_first, count, crew, out);
+    hd_result result =
+        arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, members.by_first, members.count, crew, out);
     if (result != HD_OK)
         return result;
     const hdi_arena_kept out_arrays[] = {{&out->tenant_begin, ((size_t)n + 1) * sizeof(*out->tenant_begin)},

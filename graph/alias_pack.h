@@ -65,6 +65,16 @@ static inline bool hdi_pack_outlasts(const uint64_t *closed, const uint64_t *kno
 /* All uses of one have finished before the other starts, whichever comes first. */
 bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
 
+/* Resources with memory, by first use. */
+enum { HDI_MOST_HEAPS = 64 * 4 }; /* kinds of memory, flags */
+typedef struct hdi_members {
+    uint32_t count, *by_first;
+    uint32_t *region_begin; /* of each region; then those that nobody uses; then the count */
+} hdi_members;
+/* out->heap has room for HDI_MOST_HEAPS, out->res_heap for all resources. False: out of memory. */
+bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew *crew, hdi_placed *out,
+                      hdi_members *members);
+
 /* Each resource, in the given order, at the lowest offset that is free of those that it may not share with. False: out
  * of memory. *top: as many bytes are of no use, then those that the heap needs, UINT64_MAX: too many. */
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);

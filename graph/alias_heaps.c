@@ -1,0 +1,184 @@
+#include "alias_pack.h"
+
+#include <string.h>
+
+/* Which heap each resource is in, and who has memory at all, by first use. A heap holds what has the same kind of memory
+ * and the same flags; they are numbered as they come up. Parts of the resources find their own heaps first, and drop
+ * their members into bins, one for each region; then each bin is sorted by counting. A caller alone has one part and one
+ * bin. O(resources + slots). */
+
+enum { GRAIN = 1024, KINDS = HDI_MOST_HEAPS };
+_Static_assert((HD_HEAP_HOST | HD_HEAP_PERSISTENT) == 3, "flags are a digit of the kind");
+
+typedef struct part_heaps {
+    uint32_t member_count, heap_count;
+    uint16_t number[KINDS]; /* of each kind, in the part: 1 and up */
+    uint8_t kind[KINDS];
+    uint8_t heap[KINDS]; /* what the numbers of the part become */
+} part_heaps;
+
+typedef struct work {
+    const hdi_pack *pack;
+    const hdi_decl *decl;
+    hdi_placed *out;
+    hdi_members *members;
+    uint32_t bins, *bin_begin; /* by part: where its members of each bin go */
+    uint32_t *list;            /* members of each part, from its first resource on */
+    uint32_t *binned;
+    uint32_t *at; /* by slot */
+    part_heaps *part;
+} work;
+
+static bool is_host_visible(const hdi_decl *decl, uint32_t res)
+{
+    uint32_t pair = decl->res_pair[res];
+    return (decl->res_flags[res] & HDI_RES_HOST) || (pair != HDI_NONE && decl->res_flags[pair] & HDI_RES_HOST);
+}
+
+/* One behind the last: a history that nobody uses. */
+static inline uint32_t first_slot(const work *w, uint32_t res)
+{
+    uint32_t first = w->pack->lifetimes->res_first[res], slots = w->pack->hazards->slot_count;
+    return first < slots ? first : slots;
+}
+
+/* Regions are about as long as one another. */
+static inline uint32_t bin_of(const work *w, uint32_t res)
+{
+    const hdi_hazards *hazards = w->pack->hazards;
+    uint32_t slot = first_slot(w, res), bin = (uint32_t)((uint64_t)slot * hazards->region_count / hazards->slot_count);
+    while (bin > 0 && slot < hazards->region_begin[bin])
+        bin--;
+    while (bin < hazards->region_count && slot >= hazards->region_begin[bin + 1])
+        bin++;
+    return bin;
+}
+
+static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    part_heaps *p = &w->part[part];
+    uint32_t *list = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, count = 0;
+    p->heap_count = 0;
+    memset(p->number, 0, sizeof(p->number));
+    memset(bin, 0, w->bins * sizeof(*bin));
+    for (uint32_t r = begin; r < end; r++) {
+        const hd_memory_need *need = &w->pack->sizes->need[r];
+        w->out->res_heap[r] = HDI_NONE;
+        if (need->bytes == 0)
+            continue;
+        uint32_t flags = (is_host_visible(w->decl, r) ? HD_HEAP_HOST : 0) |
+                         (w->pack->sizes->res_persistent[r] ? HD_HEAP_PERSISTENT : 0),
+                 kind = need->heap * 4 + flags;
+        if (!p->number[kind]) {
+            p->kind[p->heap_count] = (uint8_t)kind;
+            p->number[kind] = (uint16_t)++p->heap_count;
+        }
+        w->out->res_heap[r] = p->number[kind] - 1u;
+        list[count++] = r;
+        if (w->bins > 1)
+            bin[bin_of(w, r)]++;
+    }
+    p->member_count = count;
+}
+
+/* Heaps in the order in which resources come up, and where the members of each part and bin go. */
+static void join_parts(work *w, uint32_t parts)
+{
+    hdi_placed *out = w->out;
+    uint16_t number[KINDS] = {0};
+    uint32_t sum = 0;
+    out->heap_count = 0;
+    for (uint32_t k = 0; k < parts; k++) {
+        part_heaps *p = &w->part[k];
+        for (uint32_t h = 0; h < p->heap_count; h++) {
+            uint32_t kind = p->kind[h];
+            if (!number[kind]) {
+                out->heap[out->heap_count] = (hd_plan_heap){.memory = kind / 4, .flags = kind % 4};
+                number[kind] = (uint16_t)++out->heap_count;
+            }
+            p->heap[h] = (uint8_t)(number[kind] - 1);
+        }
+        w->members->count += p->member_count;
+    }
+    for (uint32_t b = 0; b < w->bins && w->bins > 1; b++) {
+        w->members->region_begin[b] = sum;
+        for (uint32_t k = 0; k < parts; k++) {
+            uint32_t *begin = &w->bin_begin[(size_t)k * w->bins + b], count = *begin;
+            *begin = sum;
+            sum += count;
+        }
+    }
+    w->members->region_begin[w->pack->hazards->region_count + 1] = w->members->count;
+}
+
+static void fill_bins(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    const part_heaps *p = &w->part[part];
+    const uint32_t *list = w->list + begin;
+    uint32_t *bin = w->bin_begin + (size_t)part * w->bins, *heap = w->out->res_heap;
+    (void)end;
+    for (uint32_t i = 0; i < p->member_count; i++) {
+        uint32_t res = list[i];
+        heap[res] = p->heap[heap[res]];
+        w->binned[bin[bin_of(w, res)]++] = res;
+    }
+}
+
+/* Members that are first used in [slot_begin, slot_end), by first use. */
+static void sort_members(const work *w, const uint32_t *list, uint32_t count, uint32_t slot_begin, uint32_t slot_end,
+                         uint32_t *by_first)
+{
+    uint32_t *at = w->at, sum = 0;
+    memset(at + slot_begin, 0, (slot_end - slot_begin) * sizeof(*at));
+    for (uint32_t i = 0; i < count; i++)
+        at[first_slot(w, list[i])]++;
+    for (uint32_t s = slot_begin; s < slot_end; s++) {
+        uint32_t here = at[s];
+        at[s] = sum;
+        sum += here;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        by_first[at[first_slot(w, list[i])]++] = list[i];
+}
+
+static void sort_bin(uint32_t bin, void *user)
+{
+    const work *w = user;
+    const hdi_hazards *hazards = w->pack->hazards;
+    uint32_t begin = w->members->region_begin[bin], end = w->members->region_begin[bin + 1],
+             slot_end = bin < hazards->region_count ? hazards->region_begin[bin + 1] : hazards->slot_count + 1;
+    sort_members(w, w->binned + begin, end - begin, hazards->region_begin[bin], slot_end, w->members->by_first + begin);
+}
+
+bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew *crew, hdi_placed *out,
+                      hdi_members *members)
+{
+    const hdi_hazards *hazards = pack->hazards;
+    hdi_arena *arena = pack->arena;
+    uint32_t n = decl->res_count, grain = hazards->slot_count ? GRAIN : UINT32_MAX,
+             parts = hdi_range_count(crew, n, grain);
+    work w = {.pack = pack, .decl = decl, .out = out, .members = members};
+    w.bins = parts > 1 ? hazards->region_count + 1 : 1;
+    *members = (hdi_members){.by_first = HDI_ARENA_ARRAY(arena, uint32_t, n)};
+    members->region_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hazards->region_count + 2);
+    w.list = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    w.at = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)hazards->slot_count + 1);
+    w.part = HDI_ARENA_ARRAY(arena, part_heaps, parts);
+    w.bin_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)parts * w.bins);
+    w.binned = w.bins > 1 ? HDI_ARENA_ARRAY(arena, uint32_t, n) : w.list;
+    if (arena->failed)
+        return false;
+    hdi_crew_ranges(crew, n, grain, find_heaps, &w);
+    join_parts(&w, parts);
+    if (w.bins > 1) {
+        hdi_crew_ranges(crew, n, grain, fill_bins, &w);
+        hdi_crew_parts(crew, w.bins, sort_bin, &w);
+        return true;
+    }
+    sort_members(&w, w.list, members->count, 0, hazards->slot_count + 1, members->by_first);
+    for (uint32_t k = 1; k <= hazards->region_count; k++) /* behind all that are first used in the slot before */
+        members->region_begin[k] = hazards->region_begin[k] ? w.at[hazards->region_begin[k] - 1] : 0;
+    return true;
+}
