@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "csr.h"
 #include "vk_numbers.h"
 
 /* Chooses the point of each barrier. Each asks for an interval of its queue; the fewest points that meet all intervals
@@ -11,28 +10,8 @@
  * joined, image barriers of neighbouring segments with equal masks are joined. O(requests + slots).
  *
  * Each region of a long frame (schedule.c) chooses its points by itself, side by side, for the requests whose highest
- * point it has; lower ones before its begin are left out. */
-
-void hdi_request_reserve(hdi_request_list *list, uint32_t capacity)
-{
-    hdi_request *fresh = HDI_ARENA_ARRAY(list->arena, hdi_request, capacity);
-    if (!fresh)
-        return;
-    if (list->count)
-        memcpy(fresh, list->item, list->count * sizeof(*fresh));
-    list->item = fresh;
-    list->capacity = capacity;
-}
-
-uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request)
-{
-    if (list->count == list->capacity)
-        hdi_request_reserve(list, list->capacity ? 2 * list->capacity : 256);
-    if (list->count == list->capacity)
-        return HDI_NONE;
-    list->item[list->count] = *request;
-    return list->count++;
-}
+ * point it has; lower ones before its begin are left out. It writes where there is room for all of its requests, and
+ * nothing moves up to the one before: what the plan reads may have gaps. */
 
 /* Transfers of ownership are never joined: release and acquire must name the same range. */
 static bool same_kind(const hd_plan_barrier *a, const hd_plan_barrier *b)
@@ -72,7 +51,57 @@ bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buf
     return same_kind(a, b) && join_ranges(&a->range, &b->range, is_buffer);
 }
 
-/* ---- barriers that others stand for ---- */
+/* ---- regions ---- */
+
+/* A scope that is shared across its begin belongs to the one before. */
+void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_merged *merged,
+                      hdi_barrier_region *region)
+{
+    const uint32_t *slot_first = merged->slot_first;
+    for (uint32_t q = 0; q < queues->count; q++) {
+        const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[q]];
+        uint32_t count = hazards->queue_begin[q + 1] - hazards->queue_begin[q], pos = 0;
+        for (uint32_t k = 0; k < hazards->region_count; k++) {
+            while (pos < count &&
+                   (slots[pos] < hazards->region_begin[k] || (slot_first && slot_first[slots[pos]] != pos)))
+                pos++;
+            region[k].floor[q] = pos ? 2 * pos - 1 : 0;
+            if (k)
+                region[k - 1].end[q] = region[k].floor[q];
+        }
+        region[hazards->region_count - 1].end[q] = 2 * count;
+    }
+}
+
+/* Where the highest point of a request lies, from about there on. */
+static uint32_t region_of(const hdi_barrier_region *regions, uint32_t count, const hdi_request *r, uint32_t k)
+{
+    while (k > 0 && regions[k].floor[r->queue] > r->high)
+        k--;
+    while (k + 1 < count && regions[k + 1].floor[r->queue] <= r->high)
+        k++;
+    return k;
+}
+
+void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *raw, hdi_request *to,
+                       hdi_request_list *list)
+{
+    uint32_t at[HDI_MOST_PARTS] = {0}, k = 0, sum = 0;
+    for (uint32_t i = 0; i < list->count; i++) {
+        k = region_of(regions, region_count, &raw[i], k);
+        raw[i].region = (uint8_t)k;
+        at[k]++;
+    }
+    for (k = 0; k < region_count; k++) {
+        uint32_t count = at[k];
+        list->region_begin[k] = at[k] = sum;
+        sum += count;
+    }
+    for (uint32_t i = 0; i < list->count; i++)
+        to[at[raw[i].region]++] = raw[i];
+}
+
+/* ---- a region ---- */
 
 enum { RECENT = 16 };
 
@@ -80,357 +109,301 @@ enum { RECENT = 16 };
  * execution any record, also an image's, as only its memory scope is confined to the image; for memory a global one. (A
  * write after reads asks for memory too: what the readers' layout transition did must be visible to it.) */
 typedef struct recent {
-    const hdi_request *item[RECENT];
-    uint32_t point[RECENT];
-    uint32_t count;
+    const hd_plan_barrier *barrier[RECENT];
+    uint32_t at[RECENT], count;
+    uint32_t global; /* a bit for each that is */
 } recent;
 
-static bool is_spared(const recent *seen, const hdi_request *r)
+/* What a region has written. */
+typedef struct written {
+    uint32_t batch_count, barrier_count;
+    bool failed;
+} written;
+
+typedef struct work {
+    const hdi_decl *decl;
+    const hdi_queues *queues;
+    const hdi_hazards *hazards;
+    const hdi_synced *synced;
+    const hdi_barrier_region *region;
+    const hdi_requests *requests;
+    const hdi_crew *crew;
+    hdi_arena *arena;
+    written *written;
+    hdi_barriers *out;
+} work;
+
+/* A point, and its requests: in `items` of the region. */
+typedef struct point {
+    uint32_t at, begin, count;
+} point;
+
+typedef struct region {
+    const work *w;
+    const uint32_t *floor, *end; /* points of each queue */
+    const hdi_request *item;     /* in the order of the lists */
+    uint32_t count;
+    uint32_t *begin;  /* of each place, those of all queues one behind another: of the requests that end there, in items */
+    uint32_t *items;
+    point *point;
+    uint32_t *of;                          /* per request: its point */
+    uint32_t queue_point[HD_MAX_QUEUES + 1]; /* the first point of each queue */
+    hd_plan_batch *batch;
+    hd_plan_barrier *barrier;
+    uint32_t batch_count, barrier_count;
+    uint32_t first; /* batch and barrier in the frame */
+    bool some_global;
+} region;
+
+static bool is_spared(const recent *seen, const hdi_request *r, const hd_plan_barrier *b)
 {
-    if (r->seg != HDI_NONE || !r->src_stages)
+    if (!b->src_stages)
         return false;
-    hdi_scopes wanted = {r->src_stages, r->src_access, r->dst_stages, r->dst_access};
-    uint32_t count = seen->count < RECENT ? seen->count : RECENT;
-    for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *other = seen->item[i];
+    hdi_scopes wanted = {b->src_stages, b->src_access, b->dst_stages, b->dst_access};
+    uint32_t all = seen->count < RECENT ? (1u << seen->count) - 1 : (1u << RECENT) - 1;
+    for (uint32_t bits = b->src_access | b->dst_access ? seen->global : all; bits; bits &= bits - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(bits);
+        if (seen->at[i] < r->low || seen->at[i] > r->high)
+            continue;
+        const hd_plan_barrier *other = seen->barrier[i];
         hdi_scopes does = {other->src_stages, other->src_access, other->dst_stages, other->dst_access};
-        if (seen->point[i] >= r->low && seen->point[i] <= r->high &&
-            hdi_stands_for(&does, other->seg == HDI_NONE, &wanted))
+        if (hdi_stands_for(&does, seen->global >> i & 1, &wanted))
             return true;
     }
     return false;
 }
 
-static void remember(recent *seen, const hdi_request *r, uint32_t point)
+static inline void remember(recent *seen, const hd_plan_barrier *b, uint32_t at, bool global)
 {
-    if (r->src_family != r->dst_family)
+    if (b->src_family != b->dst_family)
         return;
-    seen->item[seen->count % RECENT] = r;
-    seen->point[seen->count++ % RECENT] = point;
+    uint32_t i = seen->count++ % RECENT;
+    seen->barrier[i] = b;
+    seen->at[i] = at;
+    seen->global = (seen->global & ~(1u << i)) | (uint32_t)global << i;
 }
 
 /* Semaphores brought what happened before the request back to its own queue, by way of another one; for a request that
  * another one comes after, before its point. */
-static bool came_round(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request *r, uint32_t point,
-                       uint64_t *wait_stages)
+static bool came_round(const work *w, const hdi_request *r, const hd_plan_barrier *b, uint32_t at)
 {
-    if (r->seg != HDI_NONE || r->dst_stages & HDI_STAGE_HOST)
+    if (b->dst_stages & HDI_STAGE_HOST)
         return false;
-    const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[r->queue]];
-    uint32_t last = (r->early ? point : r->high) / 2;
-    if (2 * synced->slot_round[slots[last]] <= r->low)
+    const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[r->queue]], *round = w->synced->slot_round;
+    uint32_t last = (r->order & HDI_EARLY ? at : r->high) / 2;
+    if (2 * round[slots[last]] <= r->low)
         return false;
     uint32_t low = 0, high = last; /* the wait that brought it */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (2 * synced->slot_round[slots[middle]] > r->low)
+        if (2 * round[slots[middle]] > r->low)
             high = middle;
         else
             low = middle + 1;
     }
-    hdi_count_on(&wait_stages[slots[low]], r->dst_stages);
+    hdi_count_on(&w->out->slot_wait_stages[slots[low]], b->dst_stages);
     return true;
 }
 
 /* Keeps the items of a point that nothing stands for; returns how many. Images first: they are never dropped. */
-static uint32_t drop_spared(const hdi_hazards *hazards, const hdi_synced *synced, const hdi_request *item,
-                            uint32_t *items, uint32_t count, uint32_t point, recent *seen, uint64_t *wait_stages)
+static uint32_t drop_spared(const region *r, const point *p, recent *seen)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (item[items[i]].seg != HDI_NONE)
-            remember(seen, &item[items[i]], point);
+    const hd_plan_barrier *barrier = r->w->requests->barrier;
+    uint32_t *items = r->items + p->begin, kept = 0, globals = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const hdi_request *request = &r->item[items[i]];
+        globals += request->global;
+        if (!request->global)
+            remember(seen, &barrier[request->barrier], p->at, false);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *r = &item[items[i]];
-        if (is_spared(seen, r) || came_round(hazards, synced, r, point, wait_stages))
-            continue;
-        if (r->seg == HDI_NONE)
-            remember(seen, r, point);
+    for (uint32_t i = 0; globals && i < p->count; i++) {
+        const hdi_request *request = &r->item[items[i]];
+        if (request->global) {
+            const hd_plan_barrier *b = &barrier[request->barrier];
+            if (is_spared(seen, request, b) || came_round(r->w, request, b, p->at))
+                continue;
+            remember(seen, b, p->at, true);
+        }
         items[kept++] = items[i];
     }
-    return kept;
+    return globals ? kept : p->count;
 }
 
-static void fill_batch(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_request *item,
-                       const uint32_t *items, uint32_t item_count, hdi_barriers *out)
+/* Returns how many barriers the batch has. */
+static uint32_t fill_batch(const region *r, const uint32_t *items, uint32_t count, hd_plan_barrier *to)
 {
-    hd_plan_batch *batch = &out->batch[out->batch_count++];
-    batch->barrier_begin = out->barrier_count;
-    uint32_t global = HDI_NONE;
-    for (uint32_t i = 0; i < item_count; i++) {
-        const hdi_request *r = &item[items[i]];
-        if (r->seg == HDI_NONE && global != HDI_NONE) {
-            hd_plan_barrier *b = &out->barrier[global];
-            b->src_stages |= r->src_stages;
-            b->src_access |= r->src_access;
-            b->dst_stages |= r->dst_stages;
-            b->dst_access |= r->dst_access;
-            continue;
-        }
-        hd_plan_barrier *b = &out->barrier[out->barrier_count];
-        *b = (hd_plan_barrier){.src_stages = r->src_stages,
-                               .src_access = r->src_access,
-                               .dst_stages = r->dst_stages,
-                               .dst_access = r->dst_access,
-                               .resource = HD_NONE,
-                               .src_family = r->src_family,
-                               .dst_family = r->dst_family,
-                               .reason = r->reason,
-                               .reason_pass = r->pass,
-                               .reason_resource = r->res};
-        if (r->seg == HDI_NONE) {
-            global = out->barrier_count++;
-            continue;
-        }
-        b->resource = frozen->seg_res[r->seg];
-        b->old_layout = r->old_layout;
-        b->new_layout = r->new_layout;
-        b->range = hdi_seg_range(decl, frozen, r->seg);
-        out->barrier_count++;
-        bool is_buffer = (decl->res_flags[b->resource] & HDI_RES_BUFFER) != 0;
-        while (out->barrier_count - batch->barrier_begin > 1 && hdi_join_barriers(b - 1, b, is_buffer)) {
-            out->barrier_count--;
-            b--;
-        }
-    }
-    batch->barrier_count = out->barrier_count - batch->barrier_begin;
-}
-
-/* ---- regions ---- */
-
-/* Points of each queue that lie in a region of the frame, and what is placed there. The point behind the last slot of the
- * region before is the first: a request and the one that it comes after, whose highest points are neighbours, are in one
- * region then. */
-typedef struct region {
-    uint32_t floor[HD_MAX_QUEUES], end[HD_MAX_QUEUES];
-    hdi_request *item;
-    uint32_t count, batch_begin, barrier_begin; /* begin: in the frame */
-    hdi_barriers out;                           /* batches and barriers alone */
-    uint32_t *batch_slot;                       /* 2 * slot, 1 more behind it */
-    bool failed;
-} region;
-
-typedef struct work {
-    const hdi_decl *decl;
-    const hdi_frozen *frozen;
-    const hdi_queues *queues;
-    const hdi_hazards *hazards;
-    const hdi_synced *synced;
-    const hdi_request_list *list;
-    uint32_t list_count;
-    const hdi_crew *crew;
-    hdi_arena *arena;
-    region *region;
-    uint32_t *at; /* [list * regions + region]: how many requests it has there, then where the next one goes */
-    hdi_barriers *out;
-} work;
-
-static void cut(const work *w, const hdi_merged *merged)
-{
-    const hdi_hazards *hazards = w->hazards;
-    uint32_t regions = hazards->region_count;
-    for (uint32_t q = 0; q < w->queues->count; q++) {
-        const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[q]];
-        uint32_t count = hazards->queue_begin[q + 1] - hazards->queue_begin[q], pos = 0;
-        for (uint32_t k = 0; k < regions; k++) {
-            while (pos < count && (slots[pos] < hazards->region_begin[k] ||
-                                   (merged->slot_first && merged->slot_first[slots[pos]] != pos)))
-                pos++;
-            w->region[k].floor[q] = pos ? 2 * pos - 1 : 0;
-            if (k)
-                w->region[k - 1].end[q] = w->region[k].floor[q];
-        }
-        w->region[regions - 1].end[q] = 2 * count;
-    }
-}
-
-/* Where the highest point of a request lies. */
-static uint32_t region_of(const work *w, const hdi_request *r)
-{
-    uint32_t low = 0, high = w->hazards->region_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(w->region[middle].floor[r->queue] <= r->high ? &low : &high) = middle;
-    }
-    return low;
-}
-
-static void count_requests(uint32_t part, void *user)
-{
-    const work *w = user;
-    const hdi_request_list *list = &w->list[part];
-    uint32_t *count = &w->at[(size_t)part * w->hazards->region_count];
-    for (uint32_t i = 0; i < list->count; i++)
-        count[region_of(w, &list->item[i])]++;
-}
-
-static void move_requests(uint32_t part, void *user)
-{
-    const work *w = user;
-    const hdi_request_list *list = &w->list[part];
-    uint32_t *at = &w->at[(size_t)part * w->hazards->region_count];
-    for (uint32_t i = 0; i < list->count; i++) {
-        uint32_t k = region_of(w, &list->item[i]), to = at[k]++;
-        w->region[k].item[to] = list->item[i];
-        if (list->item[i].after != HDI_NONE) /* that is the one before */
-            w->region[k].item[to].after = to - 1;
-    }
-}
-
-/* Requests by regions, in the order of the lists. */
-static bool share_out(work *w)
-{
-    uint32_t regions = w->hazards->region_count, total = 0;
-    if (regions == 1 && w->list_count == 1) {
-        w->region->item = w->list->item;
-        w->region->count = w->list->count;
-        return true;
-    }
-    /* Out of the way of what is kept, which would have to move up otherwise. */
-    hdi_arena *aside = regions > 1 ? &w->crew->arena[HDI_MOST_PARTS - 1] : w->arena;
-    w->at = HDI_ARENA_ZEROED(aside, uint32_t, (size_t)w->list_count * regions);
-    if (!w->at)
-        return false;
-    hdi_crew_parts(w->crew, w->list_count, count_requests, w);
-    for (uint32_t k = 0; k < regions; k++) {
-        for (uint32_t l = 0; l < w->list_count; l++) {
-            uint32_t *at = &w->at[(size_t)l * regions + k], count = *at;
-            *at = w->region[k].count;
-            w->region[k].count += count;
-        }
-        total += w->region[k].count;
-    }
-    hdi_request *item = HDI_ARENA_ARRAY(aside, hdi_request, total);
-    for (uint32_t k = 0; item && k < regions; k++) {
-        w->region[k].item = item;
-        item += w->region[k].count;
-    }
-    if (item)
-        hdi_crew_parts(w->crew, w->list_count, move_requests, w);
-    return item != NULL;
-}
-
-/* stack: room for the points of one queue. */
-static void choose_points(const region *r, uint32_t queue, const uint32_t *by_high, uint32_t count, uint32_t *point,
-                          uint32_t *stack)
-{
-    uint32_t top = 0;
+    const hd_plan_barrier *barrier = r->w->requests->barrier, *begin = to;
+    const uint8_t *res_flags = r->w->decl->res_flags;
+    hd_plan_barrier *global = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *request = &r->item[by_high[i]];
-        uint32_t low = request->low > r->floor[queue] ? request->low : r->floor[queue];
-        if (request->after != HDI_NONE && point[request->after] + 1 > low)
-            low = point[request->after] + 1;
-        if (top == 0 || stack[top - 1] < low)
-            stack[top++] = request->high;
-        uint32_t at = top - 1;
-        while (request->early && at > 0 && stack[at - 1] >= low)
-            at--;
-        point[by_high[i]] = stack[at];
+        const hdi_request *request = &r->item[items[i]];
+        const hd_plan_barrier *b = &barrier[request->barrier];
+        if (request->global && global) {
+            global->src_stages |= b->src_stages;
+            global->src_access |= b->src_access;
+            global->dst_stages |= b->dst_stages;
+            global->dst_access |= b->dst_access;
+            continue;
+        }
+        *to = *b;
+        if (request->global)
+            global = to;
+        else
+            while (to > begin && to[-1].resource == to->resource &&
+                   hdi_join_barriers(to - 1, to, (res_flags[to->resource] & HDI_RES_BUFFER) != 0))
+                to--;
+        to++;
     }
+    return (uint32_t)(to - begin);
 }
 
-/* Barriers of the points of one queue; begin: where the items of each begin. */
-static void fill_points(const work *w, region *r, uint32_t queue, const uint32_t *begin, uint32_t *items, bool some_global)
+/* Barriers of the points of one queue. */
+static void fill_points(region *r, uint32_t queue)
 {
+    const work *w = r->w;
     const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[queue]];
     recent seen = {.count = 0};
-    for (uint32_t point = r->floor[queue]; point < r->end[queue]; point++, begin++) {
-        uint32_t count = begin[1] - begin[0];
-        if (count && some_global)
-            count = drop_spared(w->hazards, w->synced, r->item, items + begin[0], count, point, &seen,
-                                w->out->slot_wait_stages);
+    for (uint32_t k = r->queue_point[queue]; k < r->queue_point[queue + 1]; k++) {
+        const point *p = &r->point[k];
+        uint32_t count = r->some_global ? drop_spared(r, p, &seen) : p->count, slot = slots[p->at / 2];
         if (count == 0)
             continue;
-        r->batch_slot[r->out.batch_count] = 2 * slots[point / 2] + (point & 1);
-        fill_batch(w->decl, w->frozen, r->item, items + begin[0], count, &r->out);
+        uint32_t filled = fill_batch(r, r->items + p->begin, count, r->barrier + r->barrier_count);
+        r->batch[r->batch_count] = (hd_plan_batch){r->first + r->barrier_count, filled};
+        *(p->at & 1 ? &w->out->slot_post[slot] : &w->out->slot_pre[slot]) = r->first + r->batch_count++;
+        r->barrier_count += filled;
     }
+}
+
+/* Points of the requests of one queue, which stand by their ends from items[begin] up to items[end]. */
+static void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t end)
+{
+    point *first = &r->point[r->queue_point[queue]], *next = first;
+    uint32_t floor = r->floor[queue], first_index = r->queue_point[queue];
+    for (uint32_t i = begin; i < end; i++) {
+        uint32_t index = r->items[i];
+        const hdi_request *request = &r->item[index];
+        uint32_t low = request->low > floor ? request->low : floor;
+        if (request->order & HDI_FOLLOWS && r->point[r->of[index - 1]].at + 1 > low)
+            low = r->point[r->of[index - 1]].at + 1;
+        if (next == first || next[-1].at < low)
+            *next++ = (point){.at = request->high};
+        point *at = next - 1;
+        while (request->order & HDI_EARLY && at > first && at[-1].at >= low)
+            at--;
+        r->of[index] = first_index + (uint32_t)(at - first);
+        at->count++;
+    }
+    r->queue_point[queue + 1] = first_index + (uint32_t)(next - first);
+}
+
+/* Requests by the ends of their intervals, those of one end in their order, and their points. */
+static void sort_and_choose(region *r, uint32_t places)
+{
+    uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, sum = 0;
+    for (uint32_t q = 0; q < queues; q++) {
+        base[q] = sum - r->floor[q];
+        sum += r->end[q] - r->floor[q];
+    }
+    memset(r->begin, 0, ((size_t)places + 1) * sizeof(*r->begin));
+    for (uint32_t i = 0; i < r->count; i++)
+        r->begin[base[r->item[i].queue] + r->item[i].high]++;
+    sum = 0;
+    for (uint32_t k = 0; k < places; k++) {
+        sum += r->begin[k];
+        r->begin[k] = sum;
+    }
+    r->begin[places] = sum;
+    for (uint32_t i = r->count; i-- > 0;)
+        r->items[--r->begin[base[r->item[i].queue] + r->item[i].high]] = i;
+    r->queue_point[0] = 0;
+    for (uint32_t q = 0; q < queues; q++)
+        choose_points(r, q, r->begin[base[q] + r->floor[q]], r->begin[base[q] + r->end[q]]);
+}
+
+/* Requests by their points, those of a point in their order. */
+static void sort_by_points(region *r)
+{
+    uint32_t points = r->queue_point[r->w->queues->count];
+    for (uint32_t k = 0, sum = 0; k < points; k++) {
+        r->point[k].begin = sum;
+        sum += r->point[k].count;
+        r->point[k].count = 0;
+    }
+    for (uint32_t i = 0; i < r->count; i++) {
+        point *p = &r->point[r->of[i]];
+        r->items[p->begin + p->count++] = i;
+        r->some_global |= r->item[i].global;
+    }
+}
+
+/* The requests of a region, of all lists. Before it in the frame there are *before. */
+static const hdi_request *collect(const work *w, uint32_t part, hdi_arena *arena, uint32_t *count, uint32_t *before)
+{
+    const hdi_requests *all = w->requests;
+    *count = *before = 0;
+    for (uint32_t l = 0; l < all->list_count; l++) {
+        const uint32_t *begin = &all->list[l].region_begin[part];
+        *before += begin[0];
+        *count += begin[1] - begin[0];
+    }
+    if (all->list_count == 1)
+        return all->item + all->list->begin + all->list->region_begin[part];
+    hdi_request *item = HDI_ARENA_ARRAY(arena, hdi_request, *count);
+    for (uint32_t l = 0, at = 0; item && l < all->list_count; l++) {
+        const hdi_request_list *list = &all->list[l];
+        uint32_t n = list->region_begin[part + 1] - list->region_begin[part];
+        memcpy(item + at, all->item + list->begin + list->region_begin[part], n * sizeof(*item));
+        at += n;
+    }
+    return item;
 }
 
 static void place_region(uint32_t part, void *user)
 {
     const work *w = user;
-    region *r = &w->region[part];
+    written *done = &w->written[part];
     hdi_arena *arena = w->hazards->region_count > 1 ? &w->crew->arena[part] : w->arena;
-    uint32_t n = r->count, points = 0, base[HD_MAX_QUEUES + 1];
-    bool some_global = false;
-    for (uint32_t q = 0; q < w->queues->count; q++) {
-        base[q] = points;
-        points += r->end[q] - r->floor[q];
-    }
-    base[w->queues->count] = points;
-    r->out.batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, n);
-    r->out.barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, n);
-    r->batch_slot = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, n), *point = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    uint32_t *stack = HDI_ARENA_ARRAY(arena, uint32_t, n), *items = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    uint32_t *begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)points + 1);
-    r->failed = arena->failed;
-    if (r->failed)
+    uint32_t places = 0;
+    region r;
+    r.w = w;
+    r.floor = w->region[part].floor;
+    r.end = w->region[part].end;
+    for (uint32_t q = 0; q < w->queues->count; q++)
+        places += r.end[q] - r.floor[q];
+    r.item = collect(w, part, arena, &r.count, &r.first);
+    r.begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)places + 1);
+    r.items = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
+    r.of = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
+    r.point = HDI_ARENA_ARRAY(arena, point, r.count);
+    done->failed = arena->failed;
+    if (done->failed)
         return;
-    for (uint32_t i = 0; i < n; i++) {
-        key[i] = base[r->item[i].queue] + r->item[i].high - r->floor[r->item[i].queue];
-        some_global |= r->item[i].seg == HDI_NONE;
-    }
-    hdi_csr_build(key, n, points, begin, items);
+    r.batch = w->out->batch + r.first;
+    r.barrier = w->out->barrier + r.first;
+    r.batch_count = r.barrier_count = 0;
+    r.some_global = false;
+    sort_and_choose(&r, places);
+    sort_by_points(&r);
     for (uint32_t q = 0; q < w->queues->count; q++)
-        choose_points(r, q, items + begin[base[q]], begin[base[q + 1]] - begin[base[q]], point, stack);
-    for (uint32_t i = 0; i < n; i++)
-        key[i] = base[r->item[i].queue] + point[i] - r->floor[r->item[i].queue];
-    hdi_csr_build(key, n, points, begin, items);
-    for (uint32_t q = 0; q < w->queues->count; q++)
-        fill_points(w, r, q, begin + base[q], items, some_global);
+        fill_points(&r, q);
+    done->batch_count = r.batch_count;
+    done->barrier_count = r.barrier_count;
 }
 
-/* To where they stand in the frame. */
-static void write_out(uint32_t part, void *user)
+hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_queues *queues, const hdi_hazards *hazards,
+                             const hdi_synced *synced, const hdi_barrier_region *regions, const hdi_requests *requests,
+                             const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
-    const work *w = user;
-    const region *r = &w->region[part];
-    for (uint32_t b = 0; b < r->out.batch_count; b++) {
-        hd_plan_batch batch = r->out.batch[b];
-        w->out->batch[r->batch_begin + b] =
-            (hd_plan_batch){r->barrier_begin + batch.barrier_begin, batch.barrier_count};
-        uint32_t slot = r->batch_slot[b] / 2;
-        *(r->batch_slot[b] & 1 ? &w->out->slot_post[slot] : &w->out->slot_pre[slot]) = r->batch_begin + b;
-    }
-    if (r->out.barrier_count)
-        memcpy(w->out->barrier + r->barrier_begin, r->out.barrier, r->out.barrier_count * sizeof(*r->out.barrier));
-}
-
-hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
-                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_merged *merged,
-                             const hdi_request_list *list, uint32_t list_count, const hdi_crew *crew, hdi_arena *arena,
-                             hdi_barriers *out)
-{
-    work w = {decl, frozen, queues, hazards, synced, list, list_count, crew, arena, NULL, NULL, out};
-    uint32_t regions = hazards->region_count;
-    w.region = hdi_arena_zeroed(arena, regions, sizeof(*w.region));
-    out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
-    out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    cut(&w, merged);
-    if (!share_out(&w))
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_parts(crew, regions, place_region, &w);
+    written done[HDI_MOST_PARTS];
+    work w = {decl, queues, hazards, synced, regions, requests, crew, arena, done, out};
+    hdi_crew_parts(crew, hazards->region_count, place_region, &w);
     out->batch_count = out->barrier_count = 0;
-    for (uint32_t k = 0; k < regions; k++) {
-        region *r = &w.region[k];
-        if (r->failed)
+    for (uint32_t k = 0; k < hazards->region_count; k++) {
+        if (done[k].failed)
             return HD_OUT_OF_MEMORY;
-        r->batch_begin = out->batch_count;
-        r->barrier_begin = out->barrier_count;
-        out->batch_count += r->out.batch_count;
-        out->barrier_count += r->out.barrier_count;
+        out->batch_count += done[k].batch_count;
+        out->barrier_count += done[k].barrier_count;
     }
-    bool moves = regions > 1;
-    out->batch = moves ? HDI_ARENA_ARRAY(arena, hd_plan_batch, out->batch_count) : w.region->out.batch;
-    out->barrier = moves ? HDI_ARENA_ARRAY(arena, hd_plan_barrier, out->barrier_count) : w.region->out.barrier;
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    memset(out->slot_pre, 0xff, hazards->slot_count * sizeof(*out->slot_pre));
-    memset(out->slot_post, 0xff, hazards->slot_count * sizeof(*out->slot_post));
-    hdi_crew_parts(crew, regions, write_out, &w);
     return HD_OK;
 }

@@ -9,25 +9,35 @@
 
 /* A barrier that must stand at some point low .. high of a queue. */
 typedef struct hdi_request {
-    uint64_t src_stages, src_access, dst_stages, dst_access;
-    uint32_t queue, low, high;
-    uint32_t after; /* the request before, of the highest point before this one's, must stand at an earlier one; or HDI_NONE */
-    bool early;     /* takes the earliest of the points that there are, not the newest: another comes after it */
-    uint32_t seg;   /* HDI_NONE: global */
-    uint32_t old_layout, new_layout, src_family, dst_family;
-    uint32_t reason, pass, res;
+    uint32_t low, high;
+    uint32_t barrier; /* as the plan is to have it, in hdi_requests.barrier */
+    uint8_t queue, region;
+    bool global;   /* resource HD_NONE */
+    uint8_t order; /* HDI_EARLY, HDI_FOLLOWS */
 } hdi_request;
 
+/* EARLY: takes the earliest of the points that there are, not the newest, as another comes after it. FOLLOWS: must stand at
+ * a later point than the request before it, whose highest point is before this one's. */
+enum { HDI_EARLY = 1, HDI_FOLLOWS = 2 };
+
+/* Requests of a range of segments: they begin at `begin` of both arrays and stand in the order of the regions that their
+ * highest points lie in. */
 typedef struct hdi_request_list {
-    hdi_arena *arena;
-    hdi_request *item;
-    uint32_t count, capacity;
+    uint32_t begin, count, region_begin[HDI_MOST_PARTS + 1];
 } hdi_request_list;
 
-/* Room for so many before the list has to grow. */
-void hdi_request_reserve(hdi_request_list *list, uint32_t capacity);
-/* Returns its index; when memory is out the arena says so. */
-uint32_t hdi_request_add(hdi_request_list *list, const hdi_request *request);
+typedef struct hdi_requests {
+    uint32_t list_count;
+    hdi_request_list list[HDI_MOST_PARTS];
+    hdi_request *item;
+    hd_plan_barrier *barrier;
+} hdi_requests;
+
+/* Points of each queue that lie in a region of the frame. The point behind the last slot of the region before is the first:
+ * a request and the one that it follows, whose highest points are neighbours, are in one region then. */
+typedef struct hdi_barrier_region {
+    uint32_t floor[HD_MAX_QUEUES], end[HD_MAX_QUEUES];
+} hdi_barrier_region;
 
 /* Stages of a slot count on what it waits for. Several regions may say so of one slot. */
 static inline void hdi_count_on(uint64_t *wait_stages, uint64_t stages)
@@ -37,11 +47,15 @@ static inline void hdi_count_on(uint64_t *wait_stages, uint64_t stages)
         atomic_fetch_or_explicit(word, stages, memory_order_relaxed);
 }
 
-/* The requests of all lists, one list after another. */
-hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
-                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_merged *merged,
-                             const hdi_request_list *list, uint32_t list_count, const hdi_crew *crew, hdi_arena *arena,
-                             hdi_barriers *out);
+void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_merged *merged,
+                      hdi_barrier_region *region);
+/* Requests of a list in the order of the regions, with region_begin. */
+void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *raw, hdi_request *to,
+                       hdi_request_list *list);
+/* Chooses points for the requests of all lists, one list after another. */
+hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_queues *queues, const hdi_hazards *hazards,
+                             const hdi_synced *synced, const hdi_barrier_region *regions, const hdi_requests *requests,
+                             const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
 
 /* With one queue and no host: places them on the way. */
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
