@@ -1,5 +1,7 @@
 #include "phases.h"
 
+#include <string.h>
+
 #include "vk_numbers.h"
 
 /* Attach: the rendering scopes of the plan, and how each begins and ends with its attachments.
@@ -34,11 +36,32 @@ typedef struct work {
 
 /* ---- attachments ---- */
 
-static uint32_t next_attachment(const hdi_decl *decl, uint32_t use, uint32_t end)
+/* The attachments among the first eight of the uses from `use` up to end, some: HDI_USE_ATTACHMENT in the byte of each, the
+ * first in the lowest. Reads a word of flags at a time, also behind the last (HDI_USE_FLAGS_SLACK). */
+static inline uint64_t attachments_of(const hdi_decl *decl, uint32_t use, uint32_t end)
 {
-    while (use < end && !hdi_is_attachment(decl->use_access[use]))
-        use++;
-    return use;
+    const uint64_t all = HDI_USE_ATTACHMENT * (~UINT64_C(0) / 0xff);
+    uint64_t flags;
+    memcpy(&flags, decl->use_flags + use, sizeof(flags));
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    flags = __builtin_bswap64(flags);
+#endif
+    return flags & (end - use < 8 ? all >> (64 - 8 * (end - use)) : all);
+}
+
+static inline uint32_t first_of(uint64_t attachments)
+{
+    return (uint32_t)__builtin_ctzll(attachments) / 8;
+}
+
+static inline uint32_t next_attachment(const hdi_decl *decl, uint32_t use, uint32_t end)
+{
+    for (; use < end; use += 8) {
+        uint64_t attachments = attachments_of(decl, use, end);
+        if (attachments)
+            return use + first_of(attachments);
+    }
+    return end;
 }
 
 static bool same_range(const hdi_decl *decl, uint32_t a, uint32_t b)
@@ -59,20 +82,21 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
         b = next_attachment(decl, b, b_end);
         if (a == a_end || b == b_end)
             return some && a == a_end && b == b_end;
+        if (!(decl->use_flags[b] & HDI_USE_READS) || decl->use_res[a] != decl->use_res[b]) /* mostly */
+            return false;
         if (decl->use_exec[a].resolve) /* it would be resolved too late for who reads that */
             return false;
-        if (decl->use_res[a] != decl->use_res[b] ||
-            decl->access[decl->use_access[a]].attachment != decl->access[decl->use_access[b]].attachment ||
-            !same_range(decl, a, b) || hdi_load_op(decl, b) != HDI_LOAD_OP_LOAD)
+        if (decl->access[decl->use_access[a]].attachment != decl->access[decl->use_access[b]].attachment ||
+            !same_range(decl, a, b))
             return false;
     }
 }
 
 /* ---- scopes ---- */
 
-static inline uint32_t store_op(const work *w, const hdi_access_info *access, uint32_t use)
+static inline uint32_t store_op(const work *w, uint32_t use)
 {
-    if (!access->writes)
+    if (!(w->decl->use_flags[use] & HDI_USE_WRITES))
         return HDI_STORE_OP_NONE;
     return w->use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
 }
@@ -93,56 +117,85 @@ static void join(const work *w, hd_plan_scope *scope, uint32_t pass)
     for (uint32_t i = 0; i < scope->attachment_count; i++, use++) {
         hd_plan_attachment *attachment = &w->out->attachment[scope->attachment_begin + i];
         use = next_attachment(decl, use, end);
-        uint32_t store = store_op(w, &decl->access[decl->use_access[use]], use);
+        uint32_t store = store_op(w, use);
         if (store != HDI_STORE_OP_NONE) /* a pass that only reads leaves what the ones before it wrote */
             attachment->store = store;
         attachment->resolve = resolve_of(w, use, first);
     }
 }
 
-static uint32_t count_attachments(const hdi_decl *decl, uint32_t pass)
-{
-    uint32_t count = 0;
-    for (uint32_t use = decl->pass_use_begin[pass]; use < decl->pass_use_begin[pass + 1]; use++)
-        count += hdi_is_attachment(decl->use_access[use]);
-    return count;
-}
-
-/* Attachments of a pass, to next; returns how many. */
-static inline uint32_t write_attachments(const work *w, uint32_t pass, hd_plan_attachment *next)
+/* The attachments of a pass whose uses stand from first to end, to next; returns how many. left: those of the first eight
+ * uses. */
+static inline uint32_t write_attachments(const work *w, uint32_t first, uint32_t end, uint64_t left,
+                                         hd_plan_attachment *next)
 {
     const hd_plan_attachment *begin = next;
     const hdi_decl *decl = w->decl;
-    const uint16_t *use_access = decl->use_access;
-    const hdi_use_exec *use_exec = decl->use_exec;
-    uint32_t first = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1];
-    for (uint32_t use = first; use < end; use++) {
-        if (!hdi_is_attachment(use_access[use]))
-            continue;
-        const hdi_access_info *access = &decl->access[use_access[use]];
-        uint32_t load = use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
-        next->use = use - first;
-        next->load = access->reads ? HDI_LOAD_OP_LOAD : load;
-        next->store = store_op(w, access, use);
-        next->resolve = resolve_of(w, use, first);
-        next++;
+    for (uint32_t from = first;;) {
+        for (; left; left &= left - 1, next++) {
+            uint32_t use = from + first_of(left);
+            uint32_t load = decl->use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
+            next->use = use - first;
+            next->load = decl->use_flags[use] & HDI_USE_READS ? HDI_LOAD_OP_LOAD : load;
+            next->store = store_op(w, use);
+            next->resolve = resolve_of(w, use, first);
+        }
+        if (end - from <= 8)
+            return (uint32_t)(next - begin);
+        from += 8;
+        left = attachments_of(decl, from, end);
     }
-    return (uint32_t)(next - begin);
 }
 
-static bool renders(const hdi_decl *decl, uint32_t pass)
+static inline uint32_t count_attachments(const hdi_decl *decl, uint32_t first, uint32_t end, uint64_t left)
+{
+    uint32_t count = 0;
+    for (;; left = attachments_of(decl, first, end)) {
+        for (; left; left &= left - 1)
+            count++;
+        if (end - first <= 8)
+            return count;
+        first += 8;
+    }
+}
+
+static inline bool renders(const hdi_decl *decl, uint32_t pass)
 {
     return decl->pass_type[pass] == HD_PASS_GFX && !(decl->pass_flags[pass] & HDI_PASS_NO_RENDERING);
+}
+
+/* A pass of a place: returns it where the newest scope ends with it, so that the next one may go on. last: the one that the
+ * newest scope ends with, or none. */
+static inline uint32_t visit_pass(const work *w, uint32_t pass, uint32_t last, sums *at)
+{
+    const hdi_decl *decl = w->decl;
+    uint32_t first = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1];
+    if (!renders(decl, pass) || first == end)
+        return HDI_NONE;
+    uint64_t some = attachments_of(decl, first, end);
+    if (!some && (end - first <= 8 || next_attachment(decl, first + 8, end) == end))
+        return HDI_NONE;
+    bool loads = !some || decl->use_flags[first + first_of(some)] & HDI_USE_READS; /* what goes on does */
+    if (loads && last != HDI_NONE && hdi_goes_on(decl, last, pass)) {
+        if (!w->counts)
+            join(w, &w->out->scope[at->scope - 1], pass);
+        return pass;
+    }
+    uint32_t count = w->counts ? count_attachments(decl, first, end, some)
+                               : write_attachments(w, first, end, some, w->out->attachment + at->attachment);
+    if (!w->counts)
+        w->out->scope[at->scope] = (hd_plan_scope){at->command, 1, at->attachment, count};
+    at->scope++;
+    at->attachment += count;
+    return pass;
 }
 
 /* Places of a submit from first up to end. */
 static void visit_places(const work *w, const hdi_submit *submit, uint32_t first, uint32_t end, sums *at)
 {
-    const hdi_decl *decl = w->decl;
     const hdi_hazards *hazards = w->hazards;
     const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[submit->queue]], *slot_pass = hazards->slot_pass;
     const uint32_t *slot_pre = w->barriers->slot_pre, *slot_post = w->barriers->slot_post;
-    hd_plan_scope *scopes = w->out->scope;
     sums s = *at;
     uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
     for (uint32_t pos = first; pos < end; pos++) {
@@ -152,21 +205,7 @@ static void visit_places(const work *w, const hdi_submit *submit, uint32_t first
             last = HDI_NONE;
         }
         if (pass != HDI_NONE) {
-            if (!renders(decl, pass)) {
-                last = HDI_NONE;
-            } else if (last != HDI_NONE && hdi_goes_on(decl, last, pass)) {
-                if (!w->counts)
-                    join(w, &scopes[s.scope - 1], pass);
-                last = pass;
-            } else {
-                uint32_t count = w->counts ? count_attachments(decl, pass)
-                                           : write_attachments(w, pass, w->out->attachment + s.attachment);
-                if (count && !w->counts)
-                    scopes[s.scope] = (hd_plan_scope){s.command, 1, s.attachment, count};
-                s.scope += count != 0;
-                s.attachment += count;
-                last = count ? pass : HDI_NONE;
-            }
+            last = visit_pass(w, pass, last, &s);
             s.command++;
         }
         if (slot_post[slot] != HDI_NONE) {

@@ -71,7 +71,7 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     }
 #define USE_COLUMNS                                                                                                    \
     {                                                                                                                  \
-        COLUMN(use_res, 0), COLUMN(use_access, 0), COLUMN(use_flags, 0), COLUMN(use_range, 0),                         \
+        COLUMN(use_res, 0), COLUMN(use_access, 0), COLUMN(use_flags, HDI_USE_FLAGS_SLACK), COLUMN(use_range, 0),       \
             COLUMN(use_exec, 0), COLUMN(use_clear, 0)                                                                  \
     }
 #define RANGE_COLUMNS                                                                                                  \

@@ -91,6 +91,7 @@ enum {
     HDI_USE_ATTACHMENT = 4, /* color or depth */
     HDI_USE_BUFFER = 8,
 };
+enum { HDI_USE_FLAGS_SLACK = 8 }; /* bytes behind the last use's flags that may be read with them */
 
 typedef struct hdi_decl {
     uint32_t pass_count, res_count, use_count, range_count, access_count;

@@ -211,13 +211,14 @@ static hd_result find_order(work *w, hdi_versions *out)
 static void *permute(const work *w, const void *column, size_t bytes, const uint32_t *begin)
 {
     uint32_t pass_count = w->decl->pass_count;
-    char *out = hdi_arena_array(w->arena, begin ? begin[pass_count] : pass_count, bytes), *to = out;
+    size_t count = (begin ? begin[pass_count] : pass_count) + HDI_USE_FLAGS_SLACK;
+    char *out = hdi_arena_array(w->arena, count, bytes), *to = out;
     for (uint32_t r = 0; out && r < w->run_count; r++) {
         uint32_t pass = w->order[w->run[r]], end = pass + w->run[r + 1] - w->run[r];
-        uint32_t first = begin ? begin[pass] : pass, count = (begin ? begin[end] : end) - first;
-        if (count)
-            memcpy(to, (const char *)column + first * bytes, count * bytes);
-        to += count * bytes;
+        uint32_t first = begin ? begin[pass] : pass, run = (begin ? begin[end] : end) - first;
+        if (run)
+            memcpy(to, (const char *)column + first * bytes, run * bytes);
+        to += run * bytes;
     }
     return out;
 }
