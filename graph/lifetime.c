@@ -18,34 +18,6 @@ typedef struct work {
     hdi_lifetimes *out;
 } work;
 
-static void extend(const hdi_hazards *hazards, hdi_lifetimes *out, uint32_t queues, uint32_t res, uint32_t slot)
-{
-    hdi_stay *stay = &out->stay[(size_t)res * queues + hazards->slot_queue[slot]];
-    uint32_t pos = hazards->slot_pos[slot];
-    stay->first = pos < stay->first ? pos : stay->first;
-    stay->last = stay->last == HDI_NONE || pos > stay->last ? pos : stay->last;
-    out->res_first[res] = slot < out->res_first[res] ? slot : out->res_first[res];
-    out->res_last[res] = slot > out->res_last[res] ? slot : out->res_last[res];
-}
-
-/* The last epoch of a segment: its stages, and writes that nothing behind them made available. */
-static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_epoch *epoch, hdi_stay *stay)
-{
-    uint32_t slot = epoch->first, use = epoch->use, more = epoch->more;
-    while (!(epoch->flags & HDI_EPOCH_FINAL)) {
-        const hdi_access_info *access = &decl->access[decl->use_access[use]];
-        hdi_stay *on = &stay[hazards->slot_queue[slot]];
-        /* An access without stages (present) is still a layout to be waited for. */
-        on->tail_stages |= access->stages ? access->stages : HDI_STAGE_ALL_COMMANDS;
-        on->tail_writes |= access->writes ? access->access : 0;
-        if (more == HDI_NONE)
-            break;
-        slot = hazards->entry[more].slot;
-        use = hazards->entry[more].use;
-        more = hazards->entry[more].older;
-    }
-}
-
 /* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
 static uint32_t *find_group_ends(const hdi_hazards *hazards, hdi_arena *arena)
 {
@@ -132,77 +104,138 @@ static void one_queue(uint32_t begin, uint32_t range_end, uint32_t part, void *u
     }
 }
 
+/* Places of queue k from `known` on, up to `now`, have finished at the latest behind slot `before` of another queue. */
+static inline void know(uint32_t *blind, uint32_t *known, uint32_t now, uint32_t before)
+{
+    for (uint32_t pos = before == HDI_NONE ? now : *known; pos < now; pos++)
+        blind[pos] = blind[pos] > before ? blind[pos] : before;
+    *known = now;
+}
+
 /* By places, queue after queue as in queue_slot: the last slot of another queue that does not know that the slot there
- * has finished; 0: none, or the first one. Clocks of one queue only rise. */
+ * has finished; 0: none, or the first one. Clocks of one queue only rise, and only where slots wait. */
 static uint32_t *find_blind(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, hdi_arena *arena)
 {
     uint32_t *blind = HDI_ARENA_ZEROED(arena, uint32_t, hazards->slot_count);
+    uint32_t known[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}};
+    const uint32_t *begin = hazards->queue_begin;
     for (uint32_t k = 0; blind && k < queues; k++) {
-        const uint32_t *begin = hazards->queue_begin;
-        uint32_t known[HD_MAX_QUEUES] = {0}, before = HDI_NONE;
-        if (begin[k] == begin[k + 1])
-            continue;
-        known[k] = HDI_NONE;
-        for (uint32_t i = begin[k]; i <= begin[k + 1]; i++) {
-            bool at_end = i == begin[k + 1];
-            const uint32_t *clock = at_end ? NULL : &synced->slot_clock[(size_t)hazards->queue_slot[i] * queues];
+        for (uint32_t i = begin[k]; i < begin[k + 1]; i++) {
+            uint32_t slot = hazards->queue_slot[i];
+            if (!synced->slot_waits[slot])
+                continue;
+            const uint32_t *clock = &synced->slot_clock[(size_t)slot * queues];
             for (uint32_t q = 0; q < queues; q++) {
-                uint32_t now = at_end ? begin[q + 1] - begin[q] : clock[q];
-                if (known[q] >= now)
-                    continue;
-                uint32_t *of = blind + begin[q];
-                for (uint32_t pos = before == HDI_NONE ? now : known[q]; pos < now; pos++)
-                    of[pos] = of[pos] > before ? of[pos] : before;
-                known[q] = now;
+                if (q != k && known[k][q] < clock[q])
+                    know(blind + begin[q], &known[k][q], clock[q], i > begin[k] ? hazards->queue_slot[i - 1] : HDI_NONE);
             }
-            before = at_end ? before : hazards->queue_slot[i];
+        }
+    }
+    for (uint32_t k = 0; blind && k < queues; k++) {
+        for (uint32_t q = 0; q < queues && begin[k] < begin[k + 1]; q++) {
+            if (q != k)
+                know(blind + begin[q], &known[k][q], begin[q + 1] - begin[q], hazards->queue_slot[begin[k + 1] - 1]);
         }
     }
     return blind;
 }
 
-/* What several queues use, or the host. Returns the last slot that may not take over its bytes: on each queue, what
- * comes before it is known there. */
-static uint32_t several_queues(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                               uint32_t queues, uint32_t res, const uint32_t *group_end, const uint32_t *blind,
-                               hdi_lifetimes *out)
+/* What a resource does on each queue; places are slots, which rise with them. */
+typedef struct slots {
+    uint32_t first[HD_MAX_QUEUES], last[HD_MAX_QUEUES];
+} slots;
+
+static inline void extend(slots *s, uint32_t queue, uint32_t first, uint32_t last)
 {
-    hdi_stay *stay = &out->stay[(size_t)res * queues];
-    for (uint32_t seg = frozen->res_seg_begin[res]; seg < frozen->res_seg_begin[res + 1]; seg++) {
-        uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_end[seg];
-        for (uint32_t e = begin; e < end; e++) {
-            const hdi_epoch *epoch = &hazards->epoch[e];
-            if (epoch->queue_mask) {
-                extend(hazards, out, queues, res, epoch->first);
-                extend(hazards, out, queues, res, epoch->last);
-            }
-            if (epoch->queue_mask & (epoch->queue_mask - 1)) {
-                for (uint32_t k = epoch->more; k != HDI_NONE; k = hazards->entry[k].older)
-                    extend(hazards, out, queues, res, hazards->entry[k].slot);
+    s->first[queue] = first < s->first[queue] ? first : s->first[queue];
+    s->last[queue] = last > s->last[queue] ? last : s->last[queue];
+}
+
+/* The last epoch of a segment: its stages, and writes that nothing behind them made available. */
+static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_epoch *epoch, hdi_stay *stay)
+{
+    if (epoch->queue_mask && !(epoch->queue_mask & (epoch->queue_mask - 1))) {
+        hdi_stay *on = &stay[__builtin_ctz(epoch->queue_mask)];
+        on->tail_stages |= epoch->stages ? epoch->stages : HDI_STAGE_ALL_COMMANDS;
+        on->tail_writes |= epoch->flags & HDI_EPOCH_WRITES ? epoch->access : 0;
+        return;
+    }
+    uint32_t slot = epoch->first, use = epoch->use, more = epoch->more;
+    while (!(epoch->flags & HDI_EPOCH_FINAL)) {
+        const hdi_access_info *access = &decl->access[decl->use_access[use]];
+        hdi_stay *on = &stay[hazards->slot_queue[slot]];
+        /* An access without stages (present) is still a layout to be waited for. */
+        on->tail_stages |= access->stages ? access->stages : HDI_STAGE_ALL_COMMANDS;
+        on->tail_writes |= access->writes ? access->access : 0;
+        if (more == HDI_NONE)
+            break;
+        slot = hazards->entry[more].slot;
+        use = hazards->entry[more].use;
+        more = hazards->entry[more].older;
+    }
+}
+
+/* All of a resource's slots and what its segments end with. */
+static void find_slots(const work *w, uint32_t res, slots *s, hdi_stay *stay)
+{
+    const hdi_hazards *hazards = w->hazards;
+    for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
+        const hdi_epoch *epoch = hazards->epoch + hazards->seg_epoch_begin[seg];
+        const hdi_epoch *end = hazards->epoch + hazards->seg_epoch_end[seg];
+        if (epoch == end)
+            continue;
+        for (; epoch != end; epoch++) {
+            uint32_t mask = epoch->queue_mask;
+            if (mask & (mask - 1)) {
+                extend(s, hazards->slot_queue[epoch->first], epoch->first, epoch->first);
+                for (uint32_t k = epoch->more; k != HDI_NONE; k = hazards->entry[k].older) {
+                    uint32_t slot = hazards->entry[k].slot;
+                    extend(s, hazards->slot_queue[slot], slot, slot);
+                }
+            } else if (mask) {
+                extend(s, (uint32_t)__builtin_ctz(mask), epoch->first, epoch->last);
             }
             if (epoch->extra != HDI_NONE)
-                extend(hazards, out, queues, res, epoch->extra);
+                extend(s, hazards->slot_queue[epoch->extra], epoch->extra, epoch->extra);
         }
-        if (end > begin)
-            add_tail(decl, hazards, &hazards->epoch[end - 1], stay);
+        add_tail(w->decl, hazards, end - 1, stay);
     }
-    uint32_t close = 0;
+}
+
+/* What several queues use, or the host. It ends with the last slot that may not take over its bytes: on each queue, what
+ * comes before it is known there. */
+static void several_queues(const work *w, uint32_t res)
+{
+    const hdi_hazards *hazards = w->hazards;
+    uint32_t queues = w->queues->count, first = HDI_NONE, last = 0, close = 0;
+    hdi_stay *stay = &w->out->stay[(size_t)res * queues];
+    slots s;
     for (uint32_t q = 0; q < queues; q++) {
-        stay[q].close = close_of(hazards, group_end, q, &stay[q]);
-        if (stay[q].first == HDI_NONE)
+        s.first[q] = HDI_NONE;
+        s.last[q] = 0;
+    }
+    find_slots(w, res, &s, stay);
+    for (uint32_t q = 0; q < queues; q++) {
+        if (s.first[q] == HDI_NONE)
             continue;
-        uint32_t own = slot_at(hazards, q, stay[q].close), other = blind[hazards->queue_begin[q] + stay[q].last];
+        stay[q].first = hazards->slot_pos[s.first[q]];
+        stay[q].last = hazards->slot_pos[s.last[q]];
+        stay[q].close = close_of(hazards, w->group_end, q, &stay[q]);
+        uint32_t own = slot_at(hazards, q, stay[q].close), other = w->blind[hazards->queue_begin[q] + stay[q].last];
+        first = s.first[q] < first ? s.first[q] : first;
+        last = s.last[q] > last ? s.last[q] : last;
         close = own > close ? own : close;
         close = other > close ? other : close;
     }
-    return close;
+    w->out->res_first[res] = first;
+    w->out->res_last[res] = last;
+    w->out->res_close[res] = close;
 }
 
 /* Whatever it lives on. */
 static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
-    const hdi_decl *decl = w->decl;
     const hdi_frozen *frozen = w->frozen;
     const hdi_hazards *hazards = w->hazards;
     const uint32_t *group_end = w->group_end, *blind = w->blind;
@@ -219,7 +252,7 @@ static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
         if (!mask)
             continue;
         if (mask & (mask - 1) || !(mask & gpu_mask)) {
-            out->res_close[r] = several_queues(decl, frozen, hazards, count, r, group_end, blind, out);
+            several_queues(w, r);
             continue;
         }
         uint32_t q = (uint32_t)__builtin_ctz(mask);
