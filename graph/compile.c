@@ -94,15 +94,18 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     if (result != HD_OK)
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
     const hdi_decl *decl = t->decl = &t->versions.decl;
-    result = hdi_freeze(decl, crew, arena, &t->frozen, &bad);
-    if (result == HD_UNWRITTEN_READ)
-        return fail_use(graph, t, result, bad);
+    result = hdi_freeze(decl, crew, arena, &t->frozen);
     lap(desc, HD_PHASE_FREEZE, &since);
     if (result == HD_OK)
-        result = hdi_cull(decl, &t->frozen, arena, &t->kept);
+        result = hdi_flow_find(decl, &t->frozen, crew, arena, &t->flow, &bad);
+    if (result == HD_UNWRITTEN_READ)
+        return fail_use(graph, t, result, bad);
+    lap(desc, HD_PHASE_DEPEND, &since);
+    if (result == HD_OK)
+        result = hdi_cull(decl, &t->frozen, &t->flow, arena, &t->kept);
     lap(desc, HD_PHASE_CULL, &since);
     if (result == HD_OK)
-        result = hdi_depend(decl, &t->frozen, &t->kept, arena, &t->depends);
+        result = hdi_depend(decl, &t->frozen, &t->flow, &t->kept, crew, arena, &t->depends);
     lap(desc, HD_PHASE_DEPEND, &since);
     if (result == HD_OK) {
         bad = HDI_NONE;

@@ -24,6 +24,17 @@ typedef struct hdi_crew {
 typedef void (*hdi_part_fn)(uint32_t part, void *user);
 void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
 
+/* As many parts as there are to work, where each costs memory or a look at everything. */
+static inline uint32_t hdi_crew_part_count(const hdi_crew *crew)
+{
+    return crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
+}
+/* Where a part finds memory; the caller alone takes his own. */
+static inline hdi_arena *hdi_crew_arena(const hdi_crew *crew, uint32_t part, hdi_arena *own)
+{
+    return crew->workers > 1 ? &crew->arena[part] : own;
+}
+
 /* Ranges of 0 .. count - 1, at least `grain` long and at most HDI_MOST_PARTS of them; one for the caller alone. The part of a
  * range is its number. */
 uint32_t hdi_range_count(const hdi_crew *crew, uint32_t count, uint32_t grain);

@@ -1,139 +1,237 @@
 #include "phases.h"
 
-#include "hints.h"
-
 #include <string.h>
 
-/* Depend: who must come before whom, among kept passes, in declaration order. Each segment remembers its last writer and
- * a chain of its readers since: a reader follows the writer, a writer follows the readers, or the writer where there are
- * none. The sweep finds the edges grouped by the pass that follows, as they are kept; the other way round they are put
- * in order by the counts that it made. O(uses + edges). */
+#include "hints.h"
 
-typedef struct segment {
-    uint32_t writer, readers; /* the last pass that writes it, newest of those that read it since; HDI_NONE */
-} segment;
+/* Depend: who must come before whom, among kept passes, in declaration order. A read follows whose content it finds; a
+ * write follows the reads since the write before it, or that write where there are none. (What a kept pass finds is kept,
+ * too: only before a write there may be visits of culled passes, which are passed over.) Edges are found pass by pass,
+ * each once, grouped by the pass that follows; the other way round they are put in order by the counts of that walk.
+ * O(visits + edges).
+ *
+ * In parallel each part walks passes of its own, with counts of its own: once only to count, and when it is known what
+ * stands before its edges, in both tables, once more to write them. */
 
-typedef struct reader {
-    uint32_t pass, next;
-} reader;
+enum { COUNT, FILL, FILL_ALL };
+
+/* Of each part, by pass. */
+typedef struct columns {
+    hdi_arena_mark mark;
+    uint32_t *stamp;  /* the newest pass that already follows it, as a number unlike all others */
+    uint32_t *follow; /* passes of the part that follow it; then where the next one is to stand */
+} columns;
 
 typedef struct work {
-    segment *segment;
-    reader *reader;
-    uint32_t reader_count;
-    uint32_t *stamp; /* per pass: the newest pass that already follows it, itself at least */
-    uint32_t *pred, edge_count;
-    uint32_t *succ_count; /* per pass */
+    const hdi_decl *decl;
+    const hdi_frozen *frozen;
+    const hdi_flow *flow;
+    const uint8_t *pass_kept;
+    hdi_depends *out;
+    const hdi_crew *crew;
+    hdi_arena *arena;
+    uint32_t parts;
+    columns part[HDI_MOST_PARTS];
+    uint32_t first_edge[HDI_MOST_PARTS + 1];             /* of the passes of a part */
+    uint32_t edges_from[HDI_MOST_PARTS][HDI_MOST_PARTS]; /* [part][that of the pass which is followed]: how many */
 } work;
 
-static inline void add_edge(work *w, uint32_t from, uint32_t to)
+/* What a part writes. */
+typedef struct sink {
+    uint32_t *stamp, *follow;
+    uint32_t *pred;
+    uint32_t end; /* of its edges: who is there already is written, too, behind them, but not where others write; 0: counts */
+} sink;
+
+/* The edge from a pass to that whose stamp is given, unless it is there. Returns the count of edges. */
+static inline uint32_t add_edge(const sink *s, uint32_t from, uint32_t stamp, uint32_t count)
 {
-    if (w->stamp[from] == to)
-        return;
-    w->stamp[from] = to;
-    w->succ_count[from]++;
-    w->pred[w->edge_count++] = from;
+    uint32_t is_new = s->stamp[from] != stamp;
+    if (count < s->end)
+        s->pred[count] = from;
+    s->stamp[from] = stamp;
+    s->follow[from] += is_new;
+    return count + is_new;
 }
 
-static inline void visit(work *w, uint32_t seg, uint32_t pass, uint32_t writes)
+/* A write of what was visited before: the visits of its segment from the newest on. In a pass that writes it nothing else
+ * visits it, so the writer's visit is known by its pass. */
+static HDI_APART uint32_t add_late(const work *w, const sink *s, uint32_t id, uint32_t stamp, uint32_t count)
 {
-    segment *s = &w->segment[seg];
-    uint32_t writer = s->writer, r = s->readers;
-    if (!writes) {
-        if (HDI_LIKELY(writer != HDI_NONE))
-            add_edge(w, writer, pass);
-        w->reader[w->reader_count] = (reader){pass, r};
-        s->readers = w->reader_count++;
-        return;
+    const hdi_flow *flow = w->flow;
+    uint32_t writer = flow->found[id] & ~HDI_FOUND_LATE;
+    bool read = false;
+    for (uint32_t before = flow->before[id]; before; before = flow->before[before & ~HDI_VISITED]) {
+        uint32_t visit = before & ~HDI_VISITED, pass = flow->pass[visit];
+        bool kept = w->pass_kept[pass], writes = pass == writer;
+        if (kept && !(writes && read))
+            count = add_edge(s, pass, stamp, count);
+        if (kept && writes)
+            break;
+        read |= kept;
+        writer = writes ? flow->found[visit] & ~HDI_FOUND_LATE : writer;
     }
-    if (r == HDI_NONE && writer != HDI_NONE)
-        add_edge(w, writer, pass);
-    for (; r != HDI_NONE; r = w->reader[r].next)
-        add_edge(w, w->reader[r].pass, pass);
-    *s = (segment){pass, HDI_NONE};
+    return count;
 }
 
-static void visit_span(work *w, hdi_span span, uint32_t pass, uint32_t writes)
+static HDI_APART uint32_t add_several(const work *w, const sink *s, uint32_t use, uint32_t stamp, uint32_t count)
 {
-    for (uint32_t row = 0; row < span.rows; row++) {
-        for (uint32_t c = 0; c < span.cols; c++)
-            visit(w, span.base + row * span.stride + c, pass, writes);
+    hdi_span span = hdi_use_span(w->decl, w->frozen, use);
+    uint32_t first = w->flow->found[use] & ~HDI_FOUND_SEVERAL, end = first + span.rows * span.cols;
+    for (uint32_t id = first; id < end; id++) {
+        uint32_t found = w->flow->found[id];
+        count = found & HDI_FOUND_LATE ? add_late(w, s, id, stamp, count) : add_edge(s, found, stamp, count);
     }
+    return count;
 }
 
-static void sweep(work *state, const hdi_decl *decl, const hdi_frozen *frozen, const uint8_t *pass_kept,
-                  uint32_t *pred_begin)
+/* Edges to what the passes of a part follow, the first of them at pred[count]. */
+static inline __attribute__((always_inline)) uint32_t find_edges(const work *w, uint32_t part, int what, uint32_t count)
 {
-    work w = *state; /* in registers */
-    const uint32_t *use_seg = frozen->use_seg;
-    const uint8_t *use_flags = decl->use_flags;
-    for (uint32_t p = 0, u = 0; p < decl->pass_count; p++) {
-        uint32_t end = decl->pass_use_begin[p + 1];
-        pred_begin[p] = w.edge_count;
-        w.stamp[p] = p;
+    const hdi_decl *decl = w->decl;
+    const uint32_t *const found = w->flow->found;
+    const uint8_t *const pass_kept = w->pass_kept;
+    uint32_t *const pred_begin = w->out->pred_begin;
+    uint32_t p = hdi_range_begin(decl->pass_count, w->parts, part);
+    uint32_t end = hdi_range_begin(decl->pass_count, w->parts, part + 1), u = decl->pass_use_begin[p];
+    uint32_t marks = what == FILL ? decl->pass_count : 0; /* of this walk, not of the one before */
+    const sink s = {w->part[part].stamp, w->part[part].follow, w->out->pred,
+                    what == COUNT ? 0 : what == FILL ? w->first_edge[part + 1] : UINT32_MAX};
+    uint32_t *const nobody = &s.stamp[hdi_flow_nobody(decl)], *const start = &s.stamp[hdi_flow_start(decl)];
+    for (; p < end; p++) {
+        uint32_t behind = decl->pass_use_begin[p + 1], stamp = p + 1 + marks;
+        *nobody = *start = stamp; /* no edge */
         if (!pass_kept[p])
-            u = end;
-        for (; u < end; u++) {
-            uint32_t seg = use_seg[u], writes = use_flags[u] & HDI_USE_WRITES;
-            if (HDI_LIKELY(seg != HDI_NONE))
-                visit(&w, seg, p, writes);
+            u = behind;
+        for (; u < behind; u++) {
+            uint32_t from = found[u];
+            if (HDI_LIKELY(from < HDI_FOUND_SEVERAL))
+                count = add_edge(&s, from, stamp, count);
             else
-                visit_span(&w, hdi_use_span(decl, frozen, u), p, writes);
+                count = from & HDI_FOUND_LATE ? add_late(w, &s, u, stamp, count) : add_several(w, &s, u, stamp, count);
+        }
+        pred_begin[p + 1] = count;
+    }
+    return count;
+}
+
+/* The edges of a part the other way round: from the last on, as `follow` now says where those of each pass end. */
+static void turn(const work *w, uint32_t part)
+{
+    const hdi_decl *decl = w->decl;
+    uint32_t begin = hdi_range_begin(decl->pass_count, w->parts, part);
+    uint32_t *const follow = w->part[part].follow, *const succ = w->out->succ;
+    const uint32_t *const pred = w->out->pred, *const pred_begin = w->out->pred_begin;
+    for (uint32_t p = hdi_range_begin(decl->pass_count, w->parts, part + 1); p-- > begin;) {
+        uint32_t first = p == begin ? w->first_edge[part] : pred_begin[p];
+        for (uint32_t e = pred_begin[p + 1]; e-- > first;)
+            succ[--follow[pred[e]]] = p;
+    }
+}
+
+/* From counts to places: where the edges end that are there, or where they begin that are still to be written. */
+static void find_places(uint32_t part, void *user)
+{
+    const work *w = user;
+    uint32_t *const succ_begin = w->out->succ_begin;
+    uint32_t begin = hdi_range_begin(w->decl->pass_count, w->parts, part), sum = 0;
+    uint32_t end = hdi_range_begin(w->decl->pass_count, w->parts, part + 1);
+    for (uint32_t k = 0; k < w->parts; k++) {
+        for (uint32_t before = 0; before < part; before++)
+            sum += w->edges_from[k][before];
+    }
+    for (uint32_t p = begin; p < end; p++) {
+        succ_begin[p] = sum;
+        for (uint32_t k = part; k < w->parts; k++) { /* nobody follows one of a later part */
+            uint32_t *follow = &w->part[k].follow[p], count = *follow;
+            *follow = w->parts == 1 ? sum + count : sum;
+            sum += count;
         }
     }
-    pred_begin[decl->pass_count] = w.edge_count;
-    *state = w;
+    if (part + 1 == w->parts)
+        succ_begin[end] = sum;
 }
 
-static uint64_t count_visits(const hdi_decl *decl, const hdi_frozen *frozen)
+static bool make_columns(work *w, uint32_t part)
 {
-    uint64_t visits = decl->use_count;
-    if (decl->range_count == 0)
-        return visits;
-    for (uint32_t u = 0; u < decl->use_count; u++) {
-        if (frozen->use_seg[u] != HDI_NONE)
-            continue;
-        hdi_span span = hdi_use_span(decl, frozen, u);
-        visits += (uint64_t)span.rows * span.cols - 1;
-    }
-    return visits;
+    hdi_arena *arena = hdi_crew_arena(w->crew, part, w->arena);
+    columns *c = &w->part[part];
+    c->mark = hdi_arena_here(arena);
+    c->stamp = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hdi_flow_start(w->decl) + 1);
+    c->follow = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hdi_flow_start(w->decl) + 1);
+    return c->stamp && c->follow;
 }
 
-hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, hdi_arena *arena,
-                     hdi_depends *out)
+static void count_part(uint32_t part, void *user)
 {
-    uint32_t pass_count = decl->pass_count;
-    uint64_t visits = count_visits(decl, frozen);
-    if (visits > UINT32_MAX / 4)
-        return HD_TOO_LARGE;
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    work w = {0};
-    w.segment = HDI_ARENA_ARRAY(arena, segment, frozen->seg_count);
-    w.reader = HDI_ARENA_ARRAY(arena, reader, visits);
-    w.stamp = HDI_ARENA_ARRAY(arena, uint32_t, pass_count);
-    w.pred = HDI_ARENA_ARRAY(arena, uint32_t, 2 * visits); /* one writer a visit, and each is followed at most once */
-    uint32_t *begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)pass_count + 2);
-    out->pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)pass_count + 1);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    memset(w.segment, 0xff, frozen->seg_count * sizeof(*w.segment));
-    w.succ_count = begin + 2;
-    sweep(&w, decl, frozen, kept->pass_kept, out->pred_begin);
-    out->pred = w.pred;
-    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, w.edge_count);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    /* begin[p + 1] goes from the first to behind the last of the passes that follow p. */
-    for (uint32_t p = 1; p < pass_count; p++)
-        begin[p + 1] += begin[p];
-    for (uint32_t p = 0, e = 0; p < pass_count; p++) {
-        for (; e < out->pred_begin[p + 1]; e++)
-            out->succ[begin[w.pred[e] + 1]++] = p;
+    work *w = user;
+    const uint32_t *follow;
+    if (!make_columns(w, part))
+        return;
+    w->first_edge[part + 1] = find_edges(w, part, COUNT, 0);
+    follow = w->part[part].follow;
+    for (uint32_t k = 0; k <= part; k++) {
+        uint32_t sum = 0, end = hdi_range_begin(w->decl->pass_count, w->parts, k + 1);
+        for (uint32_t p = hdi_range_begin(w->decl->pass_count, w->parts, k); p < end; p++)
+            sum += follow[p];
+        w->edges_from[part][k] = sum;
     }
-    out->succ_begin = begin;
-    size_t begin_bytes = ((size_t)pass_count + 1) * sizeof(uint32_t), edge_bytes = w.edge_count * sizeof(uint32_t);
-    const hdi_arena_kept out_arrays[] = {
-        {&out->pred, edge_bytes}, {&out->succ_begin, begin_bytes}, {&out->pred_begin, begin_bytes}, {&out->succ, edge_bytes}};
-    hdi_arena_keep(arena, mark, out_arrays, 4);
-    return HD_OK;
+}
+
+static void fill_part(uint32_t part, void *user)
+{
+    work *w = user;
+    find_edges(w, part, FILL, w->first_edge[part]);
+    turn(w, part);
+    hdi_arena_keep(&w->crew->arena[part], w->part[part].mark, NULL, 0);
+}
+
+static bool fill_by_parts(work *w)
+{
+    hdi_crew_parts(w->crew, w->parts, count_part, w);
+    for (uint32_t k = 0; k < w->parts; k++) {
+        if (w->crew->arena[k].failed)
+            return false;
+        w->first_edge[k + 1] += w->first_edge[k];
+    }
+    w->out->pred = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts]);
+    w->out->succ = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts]);
+    if (w->arena->failed)
+        return false;
+    hdi_crew_parts(w->crew, w->parts, find_places, w);
+    hdi_crew_parts(w->crew, w->parts, fill_part, w);
+    return true;
+}
+
+/* In one walk, as there is room for all edges that there might be. */
+static bool fill_at_once(work *w)
+{
+    hdi_depends *out = w->out;
+    if (!make_columns(w, 0))
+        return false;
+    /* One write a visit, and each is followed at most once. */
+    out->pred = HDI_ARENA_ARRAY(w->arena, uint32_t, 2 * (size_t)w->frozen->visit_count);
+    if (!out->pred)
+        return false;
+    uint32_t edge_count = find_edges(w, 0, FILL_ALL, 0);
+    out->succ = HDI_ARENA_ARRAY(w->arena, uint32_t, edge_count);
+    if (!out->succ)
+        return false;
+    find_places(0, w);
+    turn(w, 0);
+    const hdi_arena_kept kept[] = {{&out->pred, edge_count * sizeof(uint32_t)}, {&out->succ, edge_count * sizeof(uint32_t)}};
+    hdi_arena_keep(w->arena, w->part[0].mark, kept, 2);
+    return true;
+}
+
+hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
+                     const hdi_crew *crew, hdi_arena *arena, hdi_depends *out)
+{
+    work w = {decl, frozen, flow, kept->pass_kept, out, crew, arena, .parts = hdi_crew_part_count(crew)};
+    out->pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
+    out->succ_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    out->pred_begin[0] = 0;
+    return (w.parts > 1 ? fill_by_parts(&w) : fill_at_once(&w)) ? HD_OK : HD_OUT_OF_MEMORY;
 }

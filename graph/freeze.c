@@ -238,7 +238,7 @@ static bool fill_segments(work *w, hdi_frozen *out)
 static hd_result freeze_whole(const hdi_decl *decl, hdi_arena *arena, hdi_frozen *out)
 {
     uint32_t count = decl->res_count;
-    *out = (hdi_frozen){.seg_count = count, .use_seg = decl->use_res};
+    *out = (hdi_frozen){.seg_count = count, .visit_count = decl->use_count, .use_seg = decl->use_res};
     out->seg_res = out->res_seg_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + 1);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -251,14 +251,15 @@ typedef struct use_work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
     uint32_t *use_seg;
+    uint64_t more[HDI_MOST_PARTS]; /* visits of a part that are not numbered as their uses are */
 } use_work;
 
 static void find_segments(uint32_t first, uint32_t end, uint32_t part, void *user)
 {
-    const use_work *w = user;
+    use_work *w = user;
     const hdi_decl *decl = w->decl;
     const uint32_t *begin = w->frozen->res_seg_begin;
-    (void)part;
+    uint64_t more = 0;
     for (uint32_t u = first; u < end; u++) {
         uint32_t range = decl->use_range[u], res = decl->use_res[u], seg = begin[res], count = begin[res + 1] - seg;
         if (range != HDI_NONE) {
@@ -266,67 +267,36 @@ static void find_segments(uint32_t first, uint32_t end, uint32_t part, void *use
             count = w->frozen->range_span[range].rows * w->frozen->range_span[range].cols;
         }
         w->use_seg[u] = count == 1 ? seg : HDI_NONE;
+        more += count == 1 ? 0 : count;
     }
+    w->more[part] = more;
 }
 
 static hd_result find_use_segments(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_frozen *frozen)
 {
-    use_work w = {decl, frozen, HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count)};
+    use_work w = {.decl = decl, .frozen = frozen, .use_seg = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count)};
+    uint64_t visits = decl->use_count;
     if (!w.use_seg)
         return HD_OUT_OF_MEMORY;
     hdi_crew_ranges(crew, decl->use_count, 4 * GRAIN, find_segments, &w);
+    for (uint32_t k = 0, parts = hdi_range_count(crew, decl->use_count, 4 * GRAIN); k < parts; k++)
+        visits += w.more[k];
+    if (visits > UINT32_MAX / 4)
+        return HD_TOO_LARGE;
+    frozen->visit_count = (uint32_t)visits;
     frozen->use_seg = w.use_seg;
     return HD_OK;
 }
 
-/* First uses must not read where a segment starts without content. */
-static hd_result check_first_uses(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, uint32_t *bad_use)
+hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_frozen *out)
 {
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    uint8_t *full = HDI_ARENA_ARRAY(arena, uint8_t, frozen->seg_count); /* or HDI_USE_READS: reading it is wrong */
-    if (!full)
+    if (decl->range_count == 0)
+        return freeze_whole(decl, arena, out);
+    work w = {.decl = decl, .arena = arena, .out = out, .crew = crew};
+    if (!prepare(&w, out))
         return HD_OUT_OF_MEMORY;
-    for (uint32_t s = 0; s < frozen->seg_count; s++)
-        full[s] = decl->res_flags[frozen->seg_res[s]] & HDI_RES_CONTENT ? 0 : HDI_USE_READS;
-    for (uint32_t u = 0; u < decl->use_count; u++) {
-        uint32_t seg = frozen->use_seg[u], flags = decl->use_flags[u], bad = 0;
-        uint8_t keeps = flags & HDI_USE_WRITES ? 0 : HDI_USE_READS;
-        if (seg != HDI_NONE) {
-            bad = flags & full[seg];
-            full[seg] &= keeps;
-        } else {
-            hdi_span span = hdi_use_span(decl, frozen, u);
-            for (uint32_t row = 0; row < span.rows; row++) {
-                uint32_t first = span.base + row * span.stride;
-                for (seg = first; seg < first + span.cols; seg++) {
-                    bad |= flags & full[seg];
-                    full[seg] &= keeps;
-                }
-            }
-        }
-        if (bad) {
-            *bad_use = u;
-            return HD_UNWRITTEN_READ;
-        }
-    }
-    hdi_arena_keep(arena, mark, NULL, 0);
-    return HD_OK;
-}
-
-hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_frozen *out, uint32_t *bad_use)
-{
-    hd_result result;
-    if (decl->range_count == 0) {
-        result = freeze_whole(decl, arena, out);
-    } else {
-        work w = {.decl = decl, .arena = arena, .out = out, .crew = crew};
-        if (!prepare(&w, out))
-            return HD_OUT_OF_MEMORY;
-        result = number_segments(&w, out);
-        if (result == HD_OK)
-            result = fill_segments(&w, out) ? find_use_segments(decl, crew, arena, out) : HD_OUT_OF_MEMORY;
-    }
-    if (result == HD_OK && decl->may_read_unwritten)
-        result = check_first_uses(decl, out, arena, bad_use);
-    return result;
+    hd_result result = number_segments(&w, out);
+    if (result != HD_OK)
+        return result;
+    return fill_segments(&w, out) ? find_use_segments(decl, crew, arena, out) : HD_OUT_OF_MEMORY;
 }

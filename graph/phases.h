@@ -44,6 +44,7 @@ typedef struct hdi_span {
 
 typedef struct hdi_frozen {
     uint32_t seg_count;
+    uint32_t visit_count;    /* numbers of visits, see flow */
     uint32_t *res_seg_begin; /* res_count + 1 */
     uint32_t *seg_res;
     const uint32_t *use_seg; /* the segment of a use that has just one, else HDI_NONE: hdi_use_span tells */
@@ -72,8 +73,33 @@ static inline hd_range hdi_seg_range(const hdi_decl *decl, const hdi_frozen *fro
     return (hd_range){.mip_count = decl->res_info[res].mips, .layer_count = decl->res_info[res].layers};
 }
 
-/* A read of what nobody wrote is found here: *bad_use is its index. */
-hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_frozen *out, uint32_t *bad_use);
+hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_frozen *out);
+
+/* ---- flow ---- */
+
+/* A visit is a use of one segment. One of a single segment has the number of its use; those of a use of several stand
+ * together behind all uses. */
+#define HDI_FOUND_SEVERAL (UINT32_C(1) << 30) /* the rest is the first of the visits of a use of several segments */
+#define HDI_FOUND_LATE (UINT32_C(1) << 31)    /* a write of what was visited before */
+#define HDI_VISITED (UINT32_C(1) << 31)
+typedef struct hdi_flow {
+    uint32_t *found;  /* per visit and use: the pass that wrote what is there before it, or hdi_flow_nobody, _start */
+    uint32_t *before; /* per visit: HDI_VISITED and the visit before it of the same segment; 0: none */
+    uint32_t *pass;   /* per visit */
+    uint32_t *pass_reads; /* visits that read what the pass wrote, and one more for each piece that the frame leaves */
+} hdi_flow;
+/* In place of a pass: nobody wrote it, or it is there from the frame's start. */
+static inline uint32_t hdi_flow_nobody(const hdi_decl *decl)
+{
+    return decl->pass_count;
+}
+static inline uint32_t hdi_flow_start(const hdi_decl *decl)
+{
+    return decl->pass_count + 1;
+}
+/* A read of what nobody wrote is found here: *bad_use, first HDI_NONE, is its index. */
+hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena, hdi_flow *out,
+                        uint32_t *bad_use);
 
 /* ---- cull ---- */
 
@@ -81,7 +107,8 @@ typedef struct hdi_kept {
     uint32_t kept_count;
     uint8_t *pass_kept;
 } hdi_kept;
-hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, hdi_arena *arena, hdi_kept *out);
+/* Takes the reads of those who are dead from flow->pass_reads. */
+hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, hdi_arena *arena, hdi_kept *out);
 
 /* ---- depend ---- */
 
@@ -89,8 +116,8 @@ typedef struct hdi_depends {
     uint32_t *pred_begin, *pred; /* per pass, kept passes only, no duplicates */
     uint32_t *succ_begin, *succ;
 } hdi_depends;
-hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, hdi_arena *arena,
-                     hdi_depends *out);
+hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
+                     const hdi_crew *crew, hdi_arena *arena, hdi_depends *out);
 
 /* ---- size ---- */
 
@@ -321,6 +348,7 @@ typedef struct hdi_tables {
     hdi_queues queues;
     hdi_versions versions;
     hdi_frozen frozen;
+    hdi_flow flow;
     hdi_kept kept;
     hdi_depends depends;
     hdi_sizes sizes;

@@ -17,8 +17,7 @@
  * that the walk meets on its own stack closes a cycle, and the stack names it. (Taking the smallest ready pass from a
  * heap instead would push the writes back, and would have to look for the cycle among what is left.)
  *
- * Freeze's segments tell what overlaps: it runs on a declaration in which everything holds content, since what reads
- * where nobody wrote is known only in the order that is made here. O(passes + uses * segments of the stretches). */
+ * Freeze's segments tell what overlaps. O(passes + uses * segments of the stretches). */
 
 typedef struct work {
     const hdi_decl *decl;
@@ -274,14 +273,7 @@ hd_result hdi_version(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *are
     if (decl->late_count == 0)
         return HD_OK;
     work w = {.decl = decl, .arena = arena};
-    hdi_decl full = *decl;
-    uint8_t *res_flags = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
-    if (!res_flags)
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t r = 0; r < decl->res_count; r++)
-        res_flags[r] = decl->res_flags[r] | HDI_RES_CONTENT;
-    full.res_flags = res_flags;
-    hd_result result = hdi_freeze(&full, crew, arena, &w.frozen, &out->bad_use);
+    hd_result result = hdi_freeze(decl, crew, arena, &w.frozen);
     if (result != HD_OK)
         return result;
     if (!prepare(&w) || !find_edges(&w))
