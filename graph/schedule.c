@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bitset.h"
 #include "vk_numbers.h"
 
 /* Schedule: order and queue of each kept pass. What both schedulers need is prepared (schedule_prepare.c), then one of
@@ -37,7 +38,7 @@ static bool copies_depth(const hdi_decl *decl, uint32_t pass)
     return false;
 }
 
-uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
+uint32_t hdi_type_kinds(uint32_t type)
 {
     static const uint8_t by_type[] = {
         [HD_PASS_GFX] = 1u << HD_QUEUE_GFX,
@@ -45,13 +46,18 @@ uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint3
         [HD_PASS_TRANSFER] = 1u << HD_QUEUE_GFX | 1u << HD_QUEUE_COMPUTE | 1u << HD_QUEUE_TRANSFER,
         [HD_PASS_HOST] = 1u << HD_QUEUE_HOST,
     };
+    return by_type[type];
+}
+
+uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
+{
     static const uint8_t by_pin[] = {
         [HD_PIN_NONE] = 0,
         [HD_PIN_GFX] = 1u << HD_QUEUE_GFX,
         [HD_PIN_COMPUTE] = 1u << HD_QUEUE_COMPUTE,
         [HD_PIN_TRANSFER] = 1u << HD_QUEUE_TRANSFER,
     };
-    uint32_t kinds = by_type[decl->pass_type[pass]] & queues->kinds;
+    uint32_t kinds = hdi_type_kinds(decl->pass_type[pass]) & queues->kinds;
     uint32_t pinned = kinds & by_pin[decl->pass_pin[pass]];
     const uint32_t gfx = 1u << HD_QUEUE_GFX;
     if (!pinned && kinds & gfx && kinds != gfx && copies_depth(decl, pass))
@@ -61,41 +67,26 @@ uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint3
 
 /* ---- one GPU queue ---- */
 
-static hd_result run_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_schedule *out)
+static hd_result one_queue(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
 {
-    return hdi_schedule_groups(s, rules, out) ? HD_OK : HD_OUT_OF_MEMORY;
-}
-
-static hd_result one_queue(hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
-{
-    hdi_group_rules rules = {.cap = s->peak, .window = WINDOW, .most = HDI_NONE};
+    hdi_group_rules rules[2] = {{.cap = s->peak, .window = WINDOW}};
+    uint32_t count = 1;
     if (goal->cap) {
-        rules.cap = goal->cap > s->peak ? goal->cap : s->peak;
-        rules.window = goal->window;
-        rules.wait_in_float = true;
-        return run_groups(s, &rules, out);
+        rules[0].cap = goal->cap > s->peak ? goal->cap : s->peak;
+        rules[0].window = goal->window;
+        rules[0].wait_in_float = true;
+    } else if (goal->order == HD_ORDER_DECLARED) {
+        rules[0].in_order = true;
+        rules[0].window = 1;
+    } else if (goal->order == HD_ORDER_MEMORY) {
+        rules[0].wait_in_float = rules[0].level = true;
+    } else {
+        rules[0].cap = s->peak > SMALL_BYTES ? s->peak : SMALL_BYTES;
+        rules[0].gives_up = rules[0].level = true;
+        rules[1] = (hdi_group_rules){.cap = 2 * rules[0].cap, .window = WINDOW, .level = true, .wait_in_float = true};
+        count = 2;
     }
-    rules.level = goal->order != HD_ORDER_DECLARED;
-    switch (goal->order) {
-    case HD_ORDER_DECLARED:
-        rules.in_order = true;
-        return run_groups(s, &rules, out);
-    case HD_ORDER_MEMORY:
-        rules.wait_in_float = true;
-        return run_groups(s, &rules, out);
-    default:
-        break;
-    }
-    if (rules.cap < SMALL_BYTES)
-        rules.cap = SMALL_BYTES;
-    rules.most = 2 * s->depth + 8;
-    if (hdi_schedule_groups(s, &rules, out))
-        return HD_OK;
-    if (s->arena->failed)
-        return HD_OUT_OF_MEMORY;
-    rules = (hdi_group_rules){
-        .cap = 2 * rules.cap, .window = WINDOW, .most = HDI_NONE, .level = true, .wait_in_float = true};
-    return run_groups(s, &rules, out);
+    return hdi_schedule_groups(s, rules, count, out) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 /* ---- several ---- */
@@ -127,7 +118,7 @@ static bounds find_bounds(const hdi_sched *s)
         path[p] = 0.0f;
         for (uint32_t e = s->depends->pred_begin[p]; e < s->depends->pred_begin[p + 1]; e++) {
             uint32_t before = s->depends->pred[e];
-            if (!s->whole && s->pass_rank[before] < s->rank_begin)
+            if (before < s->pass_begin)
                 continue;
             follows = true;
             path[p] = path[before] > path[p] ? path[before] : path[p];
@@ -184,7 +175,6 @@ typedef struct region {
 typedef struct work {
     const hdi_goal *goal;
     region *region;
-    const hdi_res_look *flagged;
 } work;
 
 /* The first rank of each region but the first: about evenly, where the least is alive. */
@@ -196,21 +186,11 @@ static uint32_t cut(const hdi_sched *s, uint32_t region_passes, uint32_t *begin)
     for (uint32_t k = 1; k < count; k++) {
         uint32_t middle = hdi_range_begin(kept, count, k), reach = kept / count / 8, best = middle;
         for (uint32_t rank = middle - reach; rank < middle + reach; rank++)
-            best = s->rank_live[rank] < s->rank_live[best] ? rank : best;
+            best = s->rank[rank].live < s->rank[best].live ? rank : best;
         begin[k] = best;
     }
     begin[count] = kept;
     return count;
-}
-
-static uint32_t region_of(const uint32_t *begin, uint32_t count, uint32_t rank)
-{
-    uint32_t k = (uint32_t)((uint64_t)rank * count / begin[count]);
-    while (begin[k] > rank)
-        k--;
-    while (begin[k + 1] <= rank)
-        k++;
-    return k;
 }
 
 static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count, region *r)
@@ -227,44 +207,31 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
         of->rank_begin = begin[k];
         of->kept_count = begin[k + 1] - begin[k];
         of->rank_pass += begin[k];
-        of->rank_live += begin[k];
-        of->use_count = decl->pass_use_begin[s->rank_pass[begin[k + 1] - 1] + 1] - decl->pass_use_begin[of->rank_pass[0]];
+        of->rank += begin[k];
+        if (of->rank_live)
+            of->rank_live += begin[k];
+        of->pass_begin = of->rank_pass[0];
+        of->pass_end = of->rank_pass[of->kept_count - 1] + 1;
+        of->live_bytes = (int64_t)(of->rank[0].live - of->rank[0].opens);
+        of->use_count = decl->pass_use_begin[of->pass_end] - decl->pass_use_begin[of->pass_begin];
         r[k].mark = hdi_arena_here(of->arena);
     }
 }
 
-typedef struct live_work {
-    const hdi_sched *s;
-    const uint32_t *begin;
-    uint32_t count;
-    int64_t (*live)[HDI_MOST_PARTS]; /* of each part: at the begin of each region */
-} live_work;
-
-static void count_live(uint32_t first, uint32_t end, uint32_t part, void *user)
+/* Which resources are alive in several regions: the one that closes it counts its uses there. */
+static bool mark_resources(const hdi_sched *s, const uint32_t *begin, uint32_t count)
 {
-    const live_work *w = user;
-    const hdi_sched *s = w->s;
-    for (uint32_t i = first; i < end; i++) {
-        if (s->res_bytes[i] == 0 || s->res_uses[i] == 0)
-            continue;
-        uint32_t k = region_of(w->begin, w->count, s->res_first[i]);
-        for (k++; k < w->count && w->begin[k] <= s->res_last[i]; k++)
-            w->live[part][k] += (int64_t)s->res_bytes[i];
-    }
-}
-
-/* What is open where each region begins. */
-static bool find_open(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count, region *r)
-{
-    enum { GRAIN = 1024 };
-    uint32_t ranges = hdi_range_count(crew, s->decl->res_count, GRAIN);
-    live_work w = {s, begin, count, hdi_arena_zeroed(s->arena, ranges, sizeof(*w.live))};
-    if (!w.live)
+    uint8_t *region_of = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count);
+    if (!region_of)
         return false;
-    hdi_crew_ranges(crew, s->decl->res_count, GRAIN, count_live, &w);
-    for (uint32_t k = 0; k < count; k++) {
-        for (uint32_t part = 0; part < ranges; part++)
-            r[k].s.live_bytes += w.live[part][k];
+    for (uint32_t k = 0; k < count; k++)
+        memset(region_of + begin[k], (int)k, begin[k + 1] - begin[k]);
+    for (uint32_t r = 0; r < s->decl->res_count; r++) {
+        hdi_sched_res *res = &s->res[r];
+        if (res->bytes == 0 || region_of[res->first] == region_of[res->last])
+            continue;
+        res->mixed |= HDI_MIXED_REGIONS;
+        res->left = 0;
     }
     return true;
 }
@@ -273,10 +240,18 @@ static void run_region(uint32_t part, void *user)
 {
     const work *w = user;
     region *r = &w->region[part];
-    if (w->flagged)
-        hdi_sched_flag(&r->s, w->flagged);
-    hdi_sched_find_levels(&r->s);
-    r->result = r->s.queues->gpu_count == 1 ? one_queue(&r->s, w->goal, &r->out) : several_queues(&r->s, w->goal, &r->out);
+    if (r->s.queues->gpu_count == 1) {
+        r->result = one_queue(&r->s, w->goal, &r->out);
+        return;
+    }
+    uint64_t *ready = HDI_ARENA_ZEROED(r->s.arena, uint64_t, hdi_bit_words(r->s.kept_count));
+    r->result = HD_OUT_OF_MEMORY;
+    if (!ready)
+        return;
+    hdi_sched_find_levels(&r->s, ready);
+    hdi_sched_find_consumers(&r->s);
+    hdi_sched_flag(&r->s);
+    r->result = several_queues(&r->s, w->goal, &r->out);
 }
 
 /* Whoever comes first on its queue in a region waits for what the other queues had before. */
@@ -333,8 +308,7 @@ static hd_result join_regions(const hdi_sched *s, const hdi_crew *crew, region *
     return HD_OK;
 }
 
-static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi_crew *crew, const hdi_res_look *flagged,
-                             hdi_schedule *out)
+static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi_crew *crew, hdi_schedule *out)
 {
     uint32_t begin[HDI_MOST_PARTS + 1], count = cut(s, crew->region_passes, begin);
     region *r = hdi_arena_array(s->arena, count, sizeof(*r));
@@ -342,9 +316,9 @@ static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
     describe(s, crew, begin, count, r);
-    if (count > 1 && !find_open(s, crew, begin, count, r))
+    if (count > 1 && s->queues->gpu_count == 1 && !mark_resources(s, begin, count))
         return HD_OUT_OF_MEMORY;
-    work w = {goal, r, flagged};
+    work w = {goal, r};
     hdi_crew_parts(crew, count, run_region, &w);
     for (uint32_t k = 0; k < count; k++) {
         if (r[k].result != HD_OK)
@@ -365,11 +339,10 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
 {
     hdi_sched s = {.decl = decl, .frozen = frozen, .depends = depends, .queues = queues, .arena = arena};
     hdi_arena_mark mark = hdi_arena_here(arena);
-    const hdi_res_look *flagged = NULL;
     *out = (hdi_schedule){0};
-    hd_result result = hdi_sched_prepare(&s, kept, sizes, bad_pass, crew, &flagged);
+    hd_result result = hdi_sched_prepare(&s, kept, sizes, bad_pass, crew);
     if (result == HD_OK)
-        result = run_regions(&s, goal, crew, flagged, out);
+        result = run_regions(&s, goal, crew, out);
     out->peak_bytes = s.peak;
     if (result != HD_OK)
         return result;

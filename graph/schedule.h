@@ -5,6 +5,33 @@
 #include "crew.h"
 #include "phases.h"
 
+/* What a look at all uses by rank finds out of a resource. What shares memory with nobody costs the same in every order:
+ * it has no bytes, and no ranks, which then lie in no region. */
+typedef struct hdi_sched_res {
+    uint64_t bytes;       /* of a transient resource in use; else 0 */
+    uint32_t first, last; /* ranks; HDI_NONE where bytes is 0 */
+    uint32_t left;        /* uses; then those not taken yet, in the region that closes it */
+    uint32_t writes;
+    union {
+        uint32_t layout;  /* of its readers, in words of schedule_prepare.c */
+        uint32_t uses;    /* once that has looked at all */
+    };
+    uint16_t access;      /* 1 + that of the last of them; 0: none */
+    uint8_t mixed;        /* HDI_MIXED_*, HDI_NO_BYTES */
+    bool open : 1;        /* of several that overwrite it, one was taken */
+    bool apart : 1;       /* its bytes are not among those that its first rank opens */
+} hdi_sched_res;
+
+typedef struct hdi_sched_rank {
+    uint64_t live;       /* bytes alive at this rank when passes run by rank */
+    uint64_t opens;      /* of resources whose first rank it is */
+    int64_t early_first; /* of those, what was opened before it; from here on what schedule_groups.c knows */
+    int64_t early_last;  /* bytes closed before this, their last rank */
+    uint32_t due;        /* group from which it should be taken, if it opens memory */
+    uint32_t special;    /* the list of its uses that must be looked at; 0: none */
+    bool done;
+} hdi_sched_rank;
+
 /* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes in
  * the order that they fall back to: as declared. A region starts where all of earlier ranks is done, and leaves what is of
  * later ones alone; so regions have nothing to do with one another. Its columns by rank begin with its own first rank. */
@@ -14,72 +41,78 @@ typedef struct hdi_sched {
     const hdi_depends *depends;
     const hdi_queues *queues;
     hdi_arena *arena;
-    uint32_t kept_count, depth; /* depth: passes on the longest chain of dependences */
-    uint32_t rank_begin; /* of its first; ranks in pass_rank, res_first and res_last are of the frame */
+    uint32_t kept_count;
+    uint32_t rank_begin; /* of its first; ranks in pass_rank and of resources are of the frame */
+    uint32_t pass_begin, pass_end; /* its passes are the kept ones of these */
     bool whole;          /* it is all of the frame */
+    uint32_t mixed_uses, mixed_images; /* uses of mixed resources, and those that are read in several layouts: of the frame */
     uint32_t use_count;  /* by its passes */
     int64_t live_bytes;  /* that earlier ranks have opened and not closed */
     uint32_t *rank_pass, *pass_rank;
-    uint32_t *pass_level;  /* passes before it on its longest chain */
-    uint32_t *pass_float;  /* levels that it can wait without its first consumer waiting */
-    uint8_t *pass_mixed;   /* HDI_MIXED_* */
-    uint64_t *res_bytes;   /* of transient resources in use; else 0 */
-    uint32_t *res_uses;    /* by kept passes */
-    uint32_t *res_first, *res_last; /* ranks; only where res_bytes */
-    uint64_t *rank_live;   /* bytes alive at each rank when passes run by rank */
-    uint64_t peak;         /* most of rank_live, in all of the frame */
+    hdi_sched_rank *rank;
+    hdi_sched_res *res;
+    uint64_t peak;         /* most bytes alive at a rank, in all of the frame */
     /* Columns of the schedulers by pass and by resource: regions share them, as each writes what is its own. */
-    uint32_t *pass_left, *pass_due, *res_left, *pass_queue_group, *pass_queue_clock, *res_queue_last;
+    uint32_t *pass_level, *pass_left, *pass_need; /* need: how many of the region a pass depends on */
+    uint32_t *pass_consumer; /* level of the first that depends on it; HDI_NONE: none */
+    /* Of the one for several queues. */
+    uint8_t *pass_mixed;   /* HDI_MIXED_OPENERS */
+    uint64_t *res_bytes;
+    uint32_t *res_uses;    /* by kept passes */
+    uint32_t *res_first, *res_last;
+    uint64_t *rank_live;
+    uint32_t *res_left, *pass_queue_group, *pass_queue_clock, *res_queue_last;
     int64_t *pass_net;
     float *pass_ready_at, *pass_path, *pass_queue_start;
     uint16_t *pass_may_run;
 } hdi_sched;
 
-/* Whether a rank of the frame lies in it or, of what follows passes of its own, in a later one. */
+/* Whether a rank of the frame lies in it. */
 static inline bool hdi_sched_has(const hdi_sched *s, uint32_t rank)
 {
     return rank - s->rank_begin < s->kept_count;
 }
-/* Of the passes that a pass of it depends on, how many are in it. */
-static inline uint32_t hdi_sched_preds(const hdi_sched *s, uint32_t pass)
-{
-    uint32_t begin = s->depends->pred_begin[pass], end = s->depends->pred_begin[pass + 1], count = 0;
-    if (s->whole)
-        return end - begin;
-    for (uint32_t e = begin; e < end; e++)
-        count += s->pass_rank[s->depends->pred[e]] >= s->rank_begin;
-    return count;
-}
-/* In schedule_prepare.c: all but the levels; *bad_pass: one that no queue can run. *flagged: null where no pass is to be
- * flagged. */
-typedef struct hdi_res_look hdi_res_look;
+/* In schedule_prepare.c: all but what is below; *bad_pass: one that no queue can run. */
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,
-                            const hdi_crew *crew, const hdi_res_look **flagged);
-/* Of a region, or of all. */
-void hdi_sched_find_levels(hdi_sched *s);
-void hdi_sched_flag(hdi_sched *s, const hdi_res_look *look);
+                            const hdi_crew *crew);
+/* Of a region, or of all: pass_level and pass_need, and a bit in ready for each rank that needs nobody. Returns how many
+ * passes are on the longest chain of dependences. */
+uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready);
+/* pass_consumer, behind the levels. */
+void hdi_sched_find_consumers(const hdi_sched *s);
+/* Levels that a pass can wait without its first consumer waiting. */
+static inline uint32_t hdi_sched_float(const hdi_sched *s, uint32_t pass)
+{
+    return s->pass_consumer[pass] == HDI_NONE ? 0 : s->pass_consumer[pass] - s->pass_level[pass] - 1;
+}
+/* pass_mixed. */
+void hdi_sched_flag(const hdi_sched *s);
 /* Counts of uses to come, of resources whose last one is in it, and who is open from the start. */
 void hdi_sched_begin(const hdi_sched *s, uint32_t *res_left, uint8_t *res_open);
 
 enum {
-    HDI_MIXED_LAYOUTS = 1, /* reads an image that others read in another layout */
-    HDI_MIXED_OPENERS = 2, /* overwrites what another pass might have opened before it */
+    HDI_MIXED_LAYOUTS = 1, /* an image that is read in several layouts */
+    HDI_MIXED_OPENERS = 2, /* several overwrite parts of it: any of them might be the first */
+    HDI_MIXED_REGIONS = 4, /* it is alive in several regions */
+    HDI_MIXED_ALL = 7,
+    HDI_NO_BYTES = 8,
 };
 
 typedef struct hdi_group_rules {
     uint64_t cap;        /* bytes alive at once, at least the peak */
     uint32_t window;     /* ranks beyond the oldest pass that was not chosen */
-    uint32_t most;       /* give up beyond this many groups */
-    bool in_order;       /* by rank, without exception */
+    bool gives_up;       /* where it makes clearly more groups than the longest chain of dependences has passes */
     bool level;          /* full groups are relieved (schedule_level.c) */
+    bool in_order;       /* inside a group too: window 1 */
     bool wait_in_float;  /* passes that open memory wait until their consumer's other inputs are about due */
 } hdi_group_rules;
 
-/* For one GPU queue. Returns false where it gave up or memory ran out (arena->failed). */
-bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, hdi_schedule *out);
+/* For one GPU queue: by the first rules that do not give up. False: memory ran out (arena->failed). */
+bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out);
 
-/* Moves passes of such a schedule to later groups, where the cap leaves no room; group_live: what is alive in each group. */
-bool hdi_sched_level(const hdi_sched *s, uint64_t cap, int64_t *group_live, hdi_schedule *out);
+/* Moves passes of such a schedule to later groups, where the cap leaves no room; slot_net: bytes that it opens less those
+ * that it closes, group_live: what is alive in each group. */
+bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out);
 
 /* For several: by time. What a barrier costs a queue, as it drains and fills again. */
 #define HDI_DRAIN_US 2.0
@@ -94,7 +127,8 @@ typedef struct hdi_list_rules {
 /* False: gave up, or memory ran out (arena->failed). */
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list_rules *rules, hdi_schedule *out);
 
-/* Queue kinds that can run a pass: a bit for each hd_queue_kind. 0: none of the set. */
+/* Queue kinds that can run passes of a type, a bit for each hd_queue_kind; then those of the set that a pass may run on. */
+uint32_t hdi_type_kinds(uint32_t type);
 uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass);
 
 #endif

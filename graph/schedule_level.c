@@ -17,8 +17,7 @@ typedef struct work {
     int64_t *live;   /* per group, in units: 1 << shift bytes */
     uint64_t *pain;  /* per group: what it suffers */
     uint32_t *group; /* by pass */
-    uint32_t *close; /* by resource: the last group that it is alive in, as far as its users were seen */
-    uint32_t *seen;  /* by resource: its uses */
+    uint32_t *close; /* by resource: the last group that it is alive in, as far as its users were seen; .left: how many */
     uint32_t shift, group_count;
 } work;
 
@@ -42,19 +41,13 @@ static uint32_t latest(const work *w, uint32_t pass)
     uint32_t to = w->group_count;
     for (uint32_t e = s->depends->succ_begin[pass]; e < s->depends->succ_begin[pass + 1]; e++) {
         uint32_t next = s->depends->succ[e];
-        if (s->whole || hdi_sched_has(s, s->pass_rank[next]))
+        if (next < s->pass_end)
             to = w->group[next] < to ? w->group[next] : to;
     }
     return to - 1;
 }
 
-/* Whether a resource takes bytes, and its last use is in here. */
-static bool ends_here(const hdi_sched *s, uint32_t res)
-{
-    return s->res_bytes[res] && (s->whole || hdi_sched_has(s, s->res_last[res]));
-}
-
-/* Its uses, of resources that end here. to: the last group that it may move to. False: it stays. */
+/* Its uses, of resources whose last one is in here. to: the last group that it may move to. False: it stays. */
 static bool look_at_uses(work *w, uint32_t pass, uint32_t group, uint32_t to, move *m)
 {
     const hdi_sched *s = w->s;
@@ -62,17 +55,19 @@ static bool look_at_uses(work *w, uint32_t pass, uint32_t group, uint32_t to, mo
     bool simple = true;
     *m = (move){.opened = 0};
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u];
-        int64_t units = (int64_t)(s->res_bytes[res] >> w->shift);
-        if (!ends_here(s, res))
+        uint32_t r = decl->use_res[u];
+        hdi_sched_res *res = &s->res[r];
+        int64_t units = (int64_t)(res->bytes >> w->shift);
+        simple &= !(res->mixed & HDI_MIXED_LAYOUTS) && (res->bytes == 0 || res->writes < 2);
+        if (!hdi_sched_has(s, res->last))
             continue;
-        bool alone = w->seen[res]++ == 0;
+        bool alone = res->left++ == 0;
         if (alone)
-            w->close[res] = 0;
-        else if (u > decl->pass_use_begin[pass] && decl->use_res[u - 1] == res)
+            w->close[r] = 0;
+        else if (u > decl->pass_use_begin[pass] && decl->use_res[u - 1] == r)
             simple = false;
-        uint32_t close = w->close[res] > group ? w->close[res] : group;
-        if (w->seen[res] == s->res_uses[res])
+        uint32_t close = w->close[r] > group ? w->close[r] : group;
+        if (res->left == res->uses)
             *(alone ? &m->alone : &m->opened) += units;
         else if (close < to)
             m->longer[close + 1 - group] += units;
@@ -118,21 +113,21 @@ static void close_inputs(work *w, uint32_t pass, uint32_t group)
 {
     const hdi_decl *decl = w->s->decl;
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u], close = group + (decl->access[decl->use_access[u]].writes != 0);
-        if (ends_here(w->s, res) && w->close[res] < close)
+        uint32_t res = decl->use_res[u], close = group + (decl->use_flags[u] & HDI_USE_WRITES ? 1 : 0);
+        if (hdi_sched_has(w->s, w->s->res[res].last) && w->close[res] < close)
             w->close[res] = close;
     }
 }
 
 /* The slot behind which the most is alive, if the peak by rank is in here; else 0. */
-static uint32_t find_peak(const hdi_sched *s, const hdi_schedule *out)
+static uint32_t find_peak(const hdi_sched *s, const int64_t *slot_net, const hdi_schedule *out)
 {
     uint32_t peak = 0;
     int64_t live = 0, most = 0;
     bool here = false;
     for (uint32_t i = 0; i < out->slot_count; i++) {
-        here |= s->rank_live[i] == s->peak;
-        live += s->pass_net[out->slot_pass[i]];
+        here |= s->rank[i].live == s->peak;
+        live += slot_net[i];
         if (live > most) {
             most = live;
             peak = i;
@@ -165,9 +160,9 @@ static bool join(const work *w, hdi_schedule *out)
     return true;
 }
 
-bool hdi_sched_level(const hdi_sched *s, uint64_t cap, int64_t *group_live, hdi_schedule *out)
+bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out)
 {
-    work w = {.s = s, .out = out, .live = group_live, .group = s->pass_due, .seen = s->res_left};
+    work w = {.s = s, .out = out, .live = group_live, .group = s->pass_left};
     w.group_count = out->group_count;
     w.close = HDI_ARENA_ARRAY(s->arena, uint32_t, s->decl->res_count);
     w.pain = HDI_ARENA_ARRAY(s->arena, uint64_t, (size_t)w.group_count + 1);
@@ -179,7 +174,7 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, int64_t *group_live, hdi_
         group_live[g] >>= w.shift;
         w.pain[g] = suffers(group_live[g]);
     }
-    uint32_t peak = find_peak(s, out);
+    uint32_t peak = find_peak(s, slot_net, out);
     for (uint32_t i = out->slot_count; i-- > 0;) {
         uint32_t p = out->slot_pass[i], group = out->slot_group[i], to = latest(&w, p);
         move m;
@@ -187,7 +182,7 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, int64_t *group_live, hdi_
         to = to > group + REACH ? group + REACH : to;
         if (i <= peak && to > out->slot_group[peak])
             to = out->slot_group[peak];
-        if (look_at_uses(&w, p, group, to, &m) && to > group && !s->pass_mixed[p]) {
+        if (look_at_uses(&w, p, group, to, &m) && to > group) {
             to = find_best(&w, &m, group, to);
             if (to > group) {
                 take_along(&w, &m, group, to);

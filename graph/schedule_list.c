@@ -263,7 +263,7 @@ static choice choose(work *w)
                 continue;
             bool shared = s->pass_mixed[pass] & HDI_MIXED_OPENERS;
             choice c = {.rank = rank, .path = w->path[pass], .bytes = shared ? opens(w, pass) : w->bytes[pass]};
-            if (c.bytes && s->pass_float[pass] > 2 && rank - w->oldest > w->rules->window / 4)
+            if (c.bytes && hdi_sched_float(s, pass) > 2 && rank - w->oldest > w->rules->window / 4)
                 continue;
             if (c.bytes) {
                 for (; at < rank; at++) { /* room at ranks below, as in schedule_groups.c */
@@ -334,7 +334,7 @@ static void take_uses(work *w, uint32_t pass, uint32_t queue)
         if (!w->res_open[res]) {
             uint32_t first = s->res_first[res] - s->rank_begin;
             w->res_open[res] = 1;
-            if (first > w->oldest) {
+            if (bytes && first > w->oldest) {
                 w->early_first[first] += bytes;
                 w->early += bytes;
             }
@@ -450,7 +450,7 @@ static bool prepare(work *w)
             w->start[(size_t)p * n + q] = 0.0f;
             w->group[(size_t)p * n + q] = w->clock[(size_t)p * n + q] = 0;
         }
-        w->left[p] = hdi_sched_preds(s, p);
+        w->left[p] = s->pass_need[p];
         if (w->left[p] == 0)
             make_ready(w, rank, p);
         w->path[p] = 0.0f;
