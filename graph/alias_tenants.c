@@ -4,50 +4,54 @@
 
 #include "csr.h"
 
-/* Tenants: a skyline over each heap, in order of first use, tells whose bytes each resource takes over: only the newest
- * tenant of each byte matters, older ones were handed over before. O(resources * log pieces + tenants), and the moving
- * of pieces.
+/* Tenants: a skyline over the heaps, one behind another, in order of first use, tells whose bytes each resource takes over:
+ * only the newest tenant of each byte matters, older ones were handed over before. O(resources * log pieces + tenants), and
+ * the moving of pieces.
  *
- * Bytes have nothing to do with one another: in parallel each part has some of them, of heaps that lie one behind another,
- * and sees of each resource what lies there. The tenants of a resource are those of all parts, in the order of the bytes:
- * the same however many parts there are, so that there are as many as workers. */
+ * In parallel each part has some of the resources, and starts from a skyline of which it knows nothing: what its resources
+ * take over there are holes. Once all parts have built theirs, holes are filled from the skyline that the part before has
+ * left, and where that has holes too, from the one before that. The tenants are the same however many parts there are, so
+ * that there are as many as workers. */
 
-enum { MOST_SLICES = 32, SAMPLES = 256, GRAIN = 1024 };
+enum { MOST_PARTS = 32, GRAIN = 512 };
 
-/* Bytes as far as the next piece; ranks are places in the order of first use, HDI_NONE: nobody has them. */
+/* Bytes as far as the next piece; ranks are places in the order of first use, HDI_NONE: nobody has them yet. */
 typedef struct piece {
     uint64_t offset;
     uint32_t rank;
 } piece;
 
-typedef struct place {
-    uint64_t begin, end; /* empty: shares with nobody */
-} place;
-
 typedef struct pair {
-    uint32_t rank, tenant;
+    uint32_t rank, tenant; /* HDI_NONE: the next hole */
 } pair;
 
-typedef struct slice {
+typedef struct hole {
     uint64_t begin, end;
-    piece *item; /* by offset; the last one begins where nothing is */
+} hole;
+
+/* What grows while a part runs. */
+typedef struct pairs {
+    pair *item;
+    uint32_t count, capacity;
+} pairs;
+
+typedef struct part {
+    hdi_arena *arena;
+    uint32_t begin, end; /* ranks */
+    piece *item;         /* by offset; the last one begins where nothing is */
     uint32_t piece_count, piece_capacity;
-    pair *pair; /* by rank, then by offset */
-    uint32_t pair_count, pair_capacity;
+    pairs found, filled; /* by rank, then by offset; with holes, without */
+    hole *hole;
+    uint32_t hole_count, hole_capacity;
     bool failed;
-} slice;
+} part;
 
 typedef struct work {
     const hdi_pack *pack;
-    const hdi_crew *crew;
     const uint32_t *by_first;
     const uint64_t *heap_base;
     hdi_placed *out;
-    uint32_t count;
-    place *place; /* by rank */
-    slice *slice;
-    uint32_t slice_count;
-    bool fill;
+    part *part;
 } work;
 
 static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need, size_t bytes)
@@ -65,24 +69,32 @@ static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t cou
     return true;
 }
 
-/* own: the pairs of the same rank begin there. */
-static inline bool add_pair(hdi_arena *arena, slice *s, uint32_t own, uint32_t rank, uint32_t tenant)
+/* own: the pairs of the same rank begin there. Each tenant once. */
+static inline bool add_pair(hdi_arena *arena, pairs *p, uint32_t own, uint32_t rank, uint32_t tenant)
 {
-    for (uint32_t i = own; i < s->pair_count; i++) {
-        if (s->pair[i].tenant == tenant)
+    for (uint32_t i = own; i < p->count; i++) {
+        if (p->item[i].tenant == tenant && tenant != HDI_NONE)
             return true;
     }
-    if (!grow(arena, &s->pair, &s->pair_capacity, s->pair_count, s->pair_count + 1, sizeof(pair)))
+    if (!grow(arena, &p->item, &p->capacity, p->count, p->count + 1, sizeof(pair)))
         return false;
-    s->pair[s->pair_count++] = (pair){rank, tenant};
+    p->item[p->count++] = (pair){rank, tenant};
     return true;
 }
 
-/* The piece that an offset is in. No branch: which way it goes, nobody can foresee. */
-static inline piece *find(const slice *s, uint64_t offset)
+static bool add_hole(part *p, uint32_t own, uint32_t rank, uint64_t begin, uint64_t end)
 {
-    piece *low = s->item;
-    for (uint32_t count = s->piece_count, half; count > 1; count -= half) {
+    if (!grow(p->arena, &p->hole, &p->hole_capacity, p->hole_count, p->hole_count + 1, sizeof(hole)))
+        return false;
+    p->hole[p->hole_count++] = (hole){begin, end};
+    return add_pair(p->arena, &p->found, own, rank, HDI_NONE);
+}
+
+/* The piece that an offset is in. No branch: which way it goes, nobody can foresee. */
+static inline piece *find(const part *p, uint64_t offset)
+{
+    piece *low = p->item;
+    for (uint32_t count = p->piece_count, half; count > 1; count -= half) {
         half = count / 2;
         low += low[half].offset <= offset ? half : 0;
     }
@@ -90,23 +102,29 @@ static inline piece *find(const slice *s, uint64_t offset)
 }
 
 /* The newcomer covers its bytes; whom it covers are its tenants. */
-static inline bool cover(hdi_arena *arena, slice *s, uint32_t rank, uint64_t begin, uint64_t end)
+static inline bool cover(part *p, uint32_t rank, uint64_t begin, uint64_t end)
 {
-    if (!grow(arena, &s->item, &s->piece_capacity, s->piece_count, s->piece_count + 2, sizeof(piece)))
+    if (!grow(p->arena, &p->item, &p->piece_capacity, p->piece_count, p->piece_count + 2, sizeof(piece)))
         return false;
-    piece *from = find(s, begin), *to = from;
-    uint32_t covered = HDI_NONE, own = s->pair_count;
+    piece *from = find(p, begin), *to = from;
+    uint32_t covered = HDI_NONE, own = p->found.count;
     for (; to->offset < end; to++) {
         covered = to->rank;
-        if (covered != HDI_NONE && !add_pair(arena, s, own, rank, covered))
-            return false;
+        if (covered != HDI_NONE) {
+            if (!add_pair(p->arena, &p->found, own, rank, covered))
+                return false;
+        } else if (p->begin) { /* before the first part nobody has anything */
+            uint64_t low = to->offset > begin ? to->offset : begin, high = to[1].offset < end ? to[1].offset : end;
+            if (!add_hole(p, own, rank, low, high))
+                return false;
+        }
     }
     from += from->offset < begin;
     bool splits = to->offset > end;
     piece *behind = from + 1 + splits;
     if (behind != to) {
-        memmove(behind, to, (size_t)((char *)&s->item[s->piece_count] - (char *)to));
-        s->piece_count = (uint32_t)((int64_t)s->piece_count + (behind - to));
+        memmove(behind, to, (size_t)((char *)&p->item[p->piece_count] - (char *)to));
+        p->piece_count = (uint32_t)((int64_t)p->piece_count + (behind - to));
     }
     if (splits)
         from[1] = (piece){end, covered};
@@ -114,113 +132,71 @@ static inline bool cover(hdi_arena *arena, slice *s, uint32_t rank, uint64_t beg
     return true;
 }
 
-static void run_slice(uint32_t part, void *user)
+static void build_skyline(uint32_t k, void *user)
 {
     const work *w = user;
-    slice *s = &w->slice[part];
-    hdi_arena *arena = w->slice_count > 1 ? &w->crew->arena[part] : w->pack->arena;
-    uint64_t first = s->begin, last = s->end;
-    s->failed = !grow(arena, &s->item, &s->piece_capacity, 0, 256, sizeof(piece)) ||
-                !grow(arena, &s->pair, &s->pair_capacity, 0, w->count / w->slice_count + 64, sizeof(pair));
-    if (s->failed)
+    const hdi_placed *out = w->out;
+    part *p = &w->part[k];
+    if (!grow(p->arena, &p->item, &p->piece_capacity, 0, 256, sizeof(piece)) ||
+        !grow(p->arena, &p->found.item, &p->found.capacity, 0, (p->end - p->begin) * 3 / 2 + 64, sizeof(pair))) {
+        p->failed = true;
         return;
-    s->item[s->piece_count++] = (piece){0, HDI_NONE};
-    s->item[s->piece_count++] = (piece){UINT64_MAX, HDI_NONE};
-    for (uint32_t rank = 0; rank < w->count && !s->failed; rank++) {
-        uint64_t begin = w->place[rank].begin, end = w->place[rank].end;
-        if (end <= first || begin >= last || begin == end)
+    }
+    p->item[p->piece_count++] = (piece){0, HDI_NONE};
+    p->item[p->piece_count++] = (piece){UINT64_MAX, HDI_NONE};
+    for (uint32_t rank = p->begin; rank < p->end && !p->failed; rank++) {
+        uint32_t res = w->by_first[rank], heap = out->res_heap[res];
+        if (out->heap[heap].flags) /* nobody shares there */
             continue;
-        s->failed = !cover(arena, s, rank, begin > first ? begin : first, end < last ? end : last);
+        uint64_t begin = w->heap_base[heap] + out->res_offset[res];
+        p->failed = !cover(p, rank, begin, begin + w->pack->sizes->need[res].bytes);
     }
 }
 
-static void find_places(uint32_t begin, uint32_t end, uint32_t part, void *user)
+/* Who has bytes at the end of a part, in the order of the bytes. */
+static bool look_back(const work *w, part *p, uint32_t own, uint32_t rank, hole h, uint32_t k)
+{
+    const part *before = &w->part[k];
+    for (const piece *i = find(before, h.begin); i->offset < h.end; i++) {
+        hole rest = {i->offset > h.begin ? i->offset : h.begin, i[1].offset < h.end ? i[1].offset : h.end};
+        if (i->rank != HDI_NONE ? !add_pair(p->arena, &p->filled, own, rank, i->rank)
+                                : k > 0 && !look_back(w, p, own, rank, rest, k - 1))
+            return false;
+    }
+    return true;
+}
+
+/* And counts tenants. */
+static void fill_holes(uint32_t k, void *user)
 {
     const work *w = user;
-    (void)part;
-    for (uint32_t rank = begin; rank < end; rank++) {
-        uint32_t res = w->by_first[rank], heap = w->out->res_heap[res];
-        uint64_t at = w->heap_base[heap] + w->out->res_offset[res];
-        w->place[rank] = (place){at, w->out->heap[heap].flags ? at : at + w->pack->sizes->need[res].bytes};
-    }
-}
-
-/* About as much for each slice: where resources of a sample begin. */
-static void cut_slices(const work *w)
-{
-    uint64_t sample[SAMPLES];
-    uint32_t n = w->slice_count > 1 ? SAMPLES : 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint64_t offset = w->place[(uint64_t)w->count * i / n].begin;
-        uint32_t at = i;
-        for (; at > 0 && sample[at - 1] > offset; at--)
-            sample[at] = sample[at - 1];
-        sample[at] = offset;
-    }
-    for (uint32_t k = 0; k < w->slice_count; k++) {
-        w->slice[k].begin = k ? w->slice[k - 1].end : 0;
-        w->slice[k].end = k + 1 < w->slice_count ? sample[(k + 1) * n / w->slice_count] : UINT64_MAX;
-    }
-}
-
-/* The first pair of a rank or of a later one. */
-static uint32_t find_pair(const slice *s, uint32_t rank)
-{
-    uint32_t low = 0, high = s->pair_count;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (s->pair[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Counts, or fills in, the tenants of some ranks, each once. */
-static void join_slices(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    hdi_placed *out = w->out;
-    uint32_t at[MOST_SLICES];
-    (void)part;
-    for (uint32_t k = 0; k < w->slice_count; k++)
-        at[k] = find_pair(&w->slice[k], begin);
-    for (uint32_t rank = begin; rank < end; rank++) {
-        uint32_t res = w->by_first[rank], count = 0, several = 0;
-        uint32_t *tenant = w->fill ? &out->tenant[out->tenant_begin[res]] : NULL;
-        uint32_t first = 0;
-        while (w->slice[first].end <= w->place[rank].begin)
-            first++;
-        for (uint32_t k = first; k < w->slice_count && w->slice[k].begin < w->place[rank].end; k++) {
-            const slice *s = &w->slice[k];
-            uint32_t from = at[k];
-            for (; at[k] < s->pair_count && s->pair[at[k]].rank == rank; at[k]++) {
-                bool seen = false;
-                if (several) { /* in another slice */
-                    for (uint32_t j = 0; j < k && !seen; j++) {
-                        for (uint32_t i = at[j]; i-- > 0 && w->slice[j].pair[i].rank == rank && !seen;)
-                            seen = w->slice[j].pair[i].tenant == s->pair[at[k]].tenant;
-                    }
-                }
-                if (!seen && tenant)
-                    tenant[count] = w->by_first[s->pair[at[k]].tenant];
-                count += !seen;
-            }
-            several += at[k] != from;
+    part *p = &w->part[k];
+    const pair *found = p->found.item;
+    if (p->hole_count == 0) {
+        p->filled = p->found;
+    } else {
+        p->failed = !grow(p->arena, &p->filled.item, &p->filled.capacity, 0, p->found.count + 64, sizeof(pair));
+        for (uint32_t i = 0, holes = 0, own = 0; i < p->found.count && !p->failed; i++) {
+            uint32_t rank = found[i].rank;
+            if (i && found[i - 1].rank != rank)
+                own = p->filled.count;
+            p->failed = found[i].tenant != HDI_NONE
+                            ? !add_pair(p->arena, &p->filled, own, rank, found[i].tenant)
+                            : !look_back(w, p, own, rank, p->hole[holes++], k - 1);
         }
-        if (!w->fill)
-            out->tenant_begin[res] = count;
     }
+    for (uint32_t i = 0; i < p->filled.count && !p->failed; i++)
+        w->out->tenant_begin[w->by_first[p->filled.item[i].rank]]++;
 }
 
-/* The same, of the only slice. */
-static void fill_in(const work *w, const slice *s)
+static void write_tenants(uint32_t k, void *user)
 {
-    for (uint32_t i = 0, at = 0; i < s->pair_count; i++) {
-        if (i == 0 || s->pair[i].rank != s->pair[i - 1].rank)
-            at = w->out->tenant_begin[w->by_first[s->pair[i].rank]];
-        w->out->tenant[at++] = w->by_first[s->pair[i].tenant];
+    const work *w = user;
+    const pairs *p = &w->part[k].filled;
+    for (uint32_t i = 0, at = 0; i < p->count; i++) {
+        if (i == 0 || p->item[i].rank != p->item[i - 1].rank)
+            at = w->out->tenant_begin[w->by_first[p->item[i].rank]];
+        w->out->tenant[at++] = w->by_first[p->item[i].tenant];
     }
 }
 
@@ -228,38 +204,36 @@ hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint3
                            hdi_placed *out)
 {
     hdi_arena *arena = pack->arena;
-    uint64_t heap_base[64 * 4 + 1];
-    work w = {.pack = pack, .crew = crew, .by_first = by_first, .heap_base = heap_base, .out = out, .count = count};
-    w.slice_count = crew->workers < MOST_SLICES ? crew->workers : MOST_SLICES;
-    w.place = HDI_ARENA_ARRAY(arena, place, count);
-    w.slice = hdi_arena_zeroed(arena, w.slice_count, sizeof(*w.slice));
+    uint64_t heap_base[HDI_MOST_HEAPS + 1];
+    uint32_t most = crew->workers < MOST_PARTS ? crew->workers : MOST_PARTS,
+             parts = count < most * GRAIN ? count / GRAIN + 1 : most;
+    work w = {.pack = pack, .by_first = by_first, .heap_base = heap_base, .out = out};
+    w.part = hdi_arena_zeroed(arena, parts, sizeof(*w.part));
     out->tenant_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)pack->res_count + 1);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     heap_base[0] = 0;
     for (uint32_t h = 0; h < out->heap_count; h++)
         heap_base[h + 1] = heap_base[h] + out->heap[h].bytes;
-    hdi_crew_ranges(crew, count, GRAIN, find_places, &w);
-    cut_slices(&w);
-    hdi_crew_parts(crew, w.slice_count, run_slice, &w);
-    for (uint32_t k = 0; k < w.slice_count; k++) {
-        if (w.slice[k].failed)
+    for (uint32_t k = 0; k < parts; k++) {
+        w.part[k].arena = parts > 1 ? &crew->arena[k] : arena;
+        w.part[k].begin = hdi_range_begin(count, parts, k);
+        w.part[k].end = hdi_range_begin(count, parts, k + 1);
+    }
+    hdi_crew_parts(crew, parts, build_skyline, &w);
+    for (uint32_t k = 0; k < parts; k++) {
+        if (w.part[k].failed)
             return HD_OUT_OF_MEMORY;
     }
-    const slice *only = w.slice_count == 1 ? w.slice : NULL;
-    for (uint32_t i = 0; only && i < only->pair_count; i++)
-        out->tenant_begin[by_first[only->pair[i].rank]]++;
-    if (!only)
-        hdi_crew_ranges(crew, count, GRAIN, join_slices, &w);
+    hdi_crew_parts(crew, parts, fill_holes, &w);
+    for (uint32_t k = 0; k < parts; k++) {
+        if (w.part[k].failed)
+            return HD_OUT_OF_MEMORY;
+    }
     uint32_t total = hdi_csr_scan(out->tenant_begin, pack->res_count);
     out->tenant = HDI_ARENA_ARRAY(arena, uint32_t, total);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    if (only) {
-        fill_in(&w, only);
-        return HD_OK;
-    }
-    w.fill = true;
-    hdi_crew_ranges(crew, count, GRAIN, join_slices, &w);
+    hdi_crew_parts(crew, parts, write_tenants, &w);
     return HD_OK;
 }
