@@ -359,12 +359,14 @@ static void transfer(work *w, const step *s)
             pass_of(w, s->behind));
     release->src_family = source_family;
     release->dst_family = target_family;
+    w->next[-1].order = HDI_MOVES;
     hd_plan_barrier *acquire =
         ask(w, s, true, target, after_others(w, s->before, target, to.first, 0, HDI_STAGE_ALL_COMMANDS),
             before_pos(w, target, to.first), (hdi_scopes){to.stages, 0, to.stages, to.access}, HD_REASON_ACQUIRE,
             pass_of(w, s->behind));
     acquire->src_family = source_family;
     acquire->dst_family = target_family;
+    w->next[-1].order = HDI_MOVES;
 }
 
 static void at_extra(work *w, const step *s)

@@ -103,15 +103,20 @@ void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count,
 
 /* ---- a region ---- */
 
+#define RARE __attribute__((noinline))
+
 enum { RECENT = 16 };
 
 /* The newest barriers of a queue. A record between the same two uses with wider masks does the work of another: for
  * execution any record, also an image's, as only its memory scope is confined to the image; for memory a global one. (A
- * write after reads asks for memory too: what the readers' layout transition did must be visible to it.) */
+ * write after reads asks for memory too: what the readers' layout transition did must be visible to it.) So only global ones
+ * are kept at hand, with how many there were before. Transfers do no work for others, and do not count. */
 typedef struct recent {
-    const hd_plan_barrier *barrier[RECENT];
-    uint32_t at[RECENT], count;
-    uint32_t global; /* a bit for each that is */
+    struct {
+        hdi_scopes does;
+        uint32_t at, number;
+    } global[RECENT];
+    uint32_t count, passed;
 } recent;
 
 /* What a region has written. */
@@ -136,6 +141,7 @@ typedef struct work {
 /* A point, and its requests: in `items` of the region. */
 typedef struct point {
     uint32_t at, begin, count;
+    uint32_t globals, moving; /* of them: global ones, and transfers of ownership */
 } point;
 
 typedef struct region {
@@ -148,39 +154,45 @@ typedef struct region {
     point *point;
     uint32_t *of;                          /* per request: its point */
     uint32_t queue_point[HD_MAX_QUEUES + 1]; /* the first point of each queue */
-    hd_plan_batch *batch;
-    hd_plan_barrier *barrier;
     uint32_t batch_count, barrier_count;
     uint32_t first; /* batch and barrier in the frame */
-    bool some_global;
 } region;
 
-static bool is_spared(const recent *seen, const hdi_request *r, const hd_plan_barrier *b)
+/* Whether an image's barrier brings the order that is asked for, and nothing else is. Those of a point stand up to
+ * items[end]. */
+static bool is_ordered(const region *r, const hdi_request *request, const hdi_scopes *wanted, uint32_t end)
 {
-    if (!b->src_stages)
-        return false;
-    hdi_scopes wanted = {b->src_stages, b->src_access, b->dst_stages, b->dst_access};
-    uint32_t all = seen->count < RECENT ? (1u << seen->count) - 1 : (1u << RECENT) - 1;
-    for (uint32_t bits = b->src_access | b->dst_access ? seen->global : all; bits; bits &= bits - 1) {
-        uint32_t i = (uint32_t)__builtin_ctz(bits);
-        if (seen->at[i] < r->low || seen->at[i] > r->high)
+    const hd_plan_barrier *barrier = r->w->requests->barrier;
+    for (uint32_t i = end, looked = 0; i-- > 0 && looked < RECENT;) {
+        const hdi_request *other = &r->item[r->items[i]];
+        const hd_plan_barrier *b = &barrier[other->barrier];
+        if (other->queue != request->queue || r->point[r->of[r->items[i]]].at < request->low)
+            return false;
+        if (other->global || other->order & HDI_MOVES)
             continue;
-        const hd_plan_barrier *other = seen->barrier[i];
-        hdi_scopes does = {other->src_stages, other->src_access, other->dst_stages, other->dst_access};
-        if (hdi_stands_for(&does, seen->global >> i & 1, &wanted))
+        hdi_scopes does = {.src_stages = b->src_stages, .dst_stages = b->dst_stages};
+        if (hdi_stands_for(&does, false, wanted))
             return true;
+        looked++;
     }
     return false;
 }
 
-static inline void remember(recent *seen, const hd_plan_barrier *b, uint32_t at, bool global)
+/* end: of the requests of its point. */
+static bool is_spared(const region *r, const recent *seen, const hdi_request *request, const hd_plan_barrier *b, uint32_t end)
 {
-    if (b->src_family != b->dst_family)
-        return;
-    uint32_t i = seen->count++ % RECENT;
-    seen->barrier[i] = b;
-    seen->at[i] = at;
-    seen->global = (seen->global & ~(1u << i)) | (uint32_t)global << i;
+    hdi_scopes wanted = {b->src_stages, b->src_access, b->dst_stages, b->dst_access};
+    if (!wanted.src_stages)
+        return false;
+    for (uint32_t i = seen->count; i > 0 && seen->count - i < RECENT; i--) {
+        uint32_t at = seen->global[(i - 1) % RECENT].at;
+        if (seen->global[(i - 1) % RECENT].number + RECENT < seen->passed)
+            break;
+        if (at >= request->low && at <= request->high &&
+            hdi_stands_for(&seen->global[(i - 1) % RECENT].does, true, &wanted))
+            return true;
+    }
+    return !(wanted.src_access | wanted.dst_access) && is_ordered(r, request, &wanted, end);
 }
 
 /* Semaphores brought what happened before the request back to its own queue, by way of another one; for a request that
@@ -205,38 +217,35 @@ static bool came_round(const work *w, const hdi_request *r, const hd_plan_barrie
     return true;
 }
 
-/* Keeps the items of a point that nothing stands for; returns how many. Images first: they are never dropped. */
-static uint32_t drop_spared(const region *r, const point *p, recent *seen)
+/* Keeps the items of a point that nothing stands for; returns how many. Images count first: they are never dropped. */
+static RARE uint32_t drop_spared(const region *r, const point *p, recent *seen)
 {
     const hd_plan_barrier *barrier = r->w->requests->barrier;
-    uint32_t *items = r->items + p->begin, kept = 0, globals = 0;
+    uint32_t *items = r->items + p->begin, kept = 0;
     for (uint32_t i = 0; i < p->count; i++) {
-        const hdi_request *request = &r->item[items[i]];
-        globals += request->global;
-        if (!request->global)
-            remember(seen, &barrier[request->barrier], p->at, false);
-    }
-    for (uint32_t i = 0; globals && i < p->count; i++) {
         const hdi_request *request = &r->item[items[i]];
         if (request->global) {
             const hd_plan_barrier *b = &barrier[request->barrier];
-            if (is_spared(seen, request, b) || came_round(r->w, request, b, p->at))
+            if (is_spared(r, seen, request, b, p->begin + p->count) || came_round(r->w, request, b, p->at))
                 continue;
-            remember(seen, b, p->at, true);
+            uint32_t k = seen->count++ % RECENT;
+            seen->global[k].does = (hdi_scopes){b->src_stages, b->src_access, b->dst_stages, b->dst_access};
+            seen->global[k].at = p->at;
+            seen->global[k].number = seen->passed++;
         }
         items[kept++] = items[i];
     }
-    return globals ? kept : p->count;
+    return kept;
 }
 
 /* Returns how many barriers the batch has. */
-static uint32_t fill_batch(const region *r, const uint32_t *items, uint32_t count, hd_plan_barrier *to)
+static inline uint32_t fill_batch(const region *r, const uint32_t *items, uint32_t count, hd_plan_barrier *to)
 {
     const hd_plan_barrier *barrier = r->w->requests->barrier, *begin = to;
-    const uint8_t *res_flags = r->w->decl->res_flags;
+    const hdi_request *item = r->item;
     hd_plan_barrier *global = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *request = &r->item[items[i]];
+        const hdi_request *request = &item[items[i]];
         const hd_plan_barrier *b = &barrier[request->barrier];
         if (request->global && global) {
             global->src_stages |= b->src_stages;
@@ -250,7 +259,7 @@ static uint32_t fill_batch(const region *r, const uint32_t *items, uint32_t coun
             global = to;
         else
             while (to > begin && to[-1].resource == to->resource &&
-                   hdi_join_barriers(to - 1, to, (res_flags[to->resource] & HDI_RES_BUFFER) != 0))
+                   hdi_join_barriers(to - 1, to, (r->w->decl->res_flags[to->resource] & HDI_RES_BUFFER) != 0))
                 to--;
         to++;
     }
@@ -262,78 +271,94 @@ static void fill_points(region *r, uint32_t queue)
 {
     const work *w = r->w;
     const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[queue]];
-    recent seen = {.count = 0};
-    for (uint32_t k = r->queue_point[queue]; k < r->queue_point[queue + 1]; k++) {
+    uint32_t *slot_pre = w->out->slot_pre, *slot_post = w->out->slot_post;
+    hd_plan_batch *batch = w->out->batch;
+    uint32_t next_batch = r->first + r->batch_count, next = r->first + r->barrier_count;
+    recent seen;
+    seen.count = seen.passed = 0;
+    for (uint32_t k = r->queue_point[queue], end = r->queue_point[queue + 1]; k < end; k++) {
         const point *p = &r->point[k];
-        uint32_t count = r->some_global ? drop_spared(r, p, &seen) : p->count, slot = slots[p->at / 2];
+        uint32_t count = p->count;
+        seen.passed += count - p->globals - p->moving;
+        if (p->globals)
+            count = drop_spared(r, p, &seen);
         if (count == 0)
             continue;
-        uint32_t filled = fill_batch(r, r->items + p->begin, count, r->barrier + r->barrier_count);
-        r->batch[r->batch_count] = (hd_plan_batch){r->first + r->barrier_count, filled};
-        *(p->at & 1 ? &w->out->slot_post[slot] : &w->out->slot_pre[slot]) = r->first + r->batch_count++;
-        r->barrier_count += filled;
+        uint32_t filled = fill_batch(r, r->items + p->begin, count, w->out->barrier + next);
+        batch[next_batch] = (hd_plan_batch){next, filled};
+        (p->at & 1 ? slot_post : slot_pre)[slots[p->at / 2]] = next_batch++;
+        next += filled;
     }
+    r->batch_count = next_batch - r->first;
+    r->barrier_count = next - r->first;
 }
 
 /* Points of the requests of one queue, which stand by their ends from items[begin] up to items[end]. */
 static void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t end)
 {
-    point *first = &r->point[r->queue_point[queue]], *next = first;
-    uint32_t floor = r->floor[queue], first_index = r->queue_point[queue];
+    const hdi_request *item = r->item;
+    const uint32_t *items = r->items;
+    uint32_t *of = r->of, floor = r->floor[queue], first = r->queue_point[queue], next = first;
+    point *points = r->point;
     for (uint32_t i = begin; i < end; i++) {
-        uint32_t index = r->items[i];
-        const hdi_request *request = &r->item[index];
-        uint32_t low = request->low > floor ? request->low : floor;
-        if (request->order & HDI_FOLLOWS && r->point[r->of[index - 1]].at + 1 > low)
-            low = r->point[r->of[index - 1]].at + 1;
-        if (next == first || next[-1].at < low)
-            *next++ = (point){.at = request->high};
-        point *at = next - 1;
-        while (request->order & HDI_EARLY && at > first && at[-1].at >= low)
-            at--;
-        r->of[index] = first_index + (uint32_t)(at - first);
-        at->count++;
+        uint32_t index = items[i];
+        const hdi_request *request = &item[index];
+        uint32_t low = request->low > floor ? request->low : floor, order = request->order & (HDI_EARLY | HDI_FOLLOWS);
+        if (order & HDI_FOLLOWS && points[of[index - 1]].at + 1 > low)
+            low = points[of[index - 1]].at + 1;
+        if (next == first || points[next - 1].at < low)
+            points[next++] = (point){.at = request->high};
+        uint32_t k = next - 1;
+        while (order & HDI_EARLY && k > first && points[k - 1].at >= low)
+            k--;
+        of[index] = k;
+        points[k].count++;
     }
-    r->queue_point[queue + 1] = first_index + (uint32_t)(next - first);
+    r->queue_point[queue + 1] = next;
 }
 
 /* Requests by the ends of their intervals, those of one end in their order, and their points. */
 static void sort_and_choose(region *r, uint32_t places)
 {
-    uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, sum = 0;
+    const hdi_request *item = r->item;
+    uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->begin, *items = r->items;
     for (uint32_t q = 0; q < queues; q++) {
         base[q] = sum - r->floor[q];
         sum += r->end[q] - r->floor[q];
     }
-    memset(r->begin, 0, ((size_t)places + 1) * sizeof(*r->begin));
-    for (uint32_t i = 0; i < r->count; i++)
-        r->begin[base[r->item[i].queue] + r->item[i].high]++;
+    memset(begin, 0, ((size_t)places + 1) * sizeof(*begin));
+    for (uint32_t i = 0; i < count; i++)
+        begin[base[item[i].queue] + item[i].high]++;
     sum = 0;
     for (uint32_t k = 0; k < places; k++) {
-        sum += r->begin[k];
-        r->begin[k] = sum;
+        sum += begin[k];
+        begin[k] = sum;
     }
-    r->begin[places] = sum;
-    for (uint32_t i = r->count; i-- > 0;)
-        r->items[--r->begin[base[r->item[i].queue] + r->item[i].high]] = i;
+    begin[places] = sum;
+    for (uint32_t i = count; i-- > 0;)
+        items[--begin[base[item[i].queue] + item[i].high]] = i;
     r->queue_point[0] = 0;
     for (uint32_t q = 0; q < queues; q++)
-        choose_points(r, q, r->begin[base[q] + r->floor[q]], r->begin[base[q] + r->end[q]]);
+        choose_points(r, q, begin[base[q] + r->floor[q]], begin[base[q] + r->end[q]]);
 }
 
 /* Requests by their points, those of a point in their order. */
 static void sort_by_points(region *r)
 {
-    uint32_t points = r->queue_point[r->w->queues->count];
+    const hdi_request *item = r->item;
+    const uint32_t *of = r->of;
+    uint32_t points = r->queue_point[r->w->queues->count], count = r->count, *items = r->items;
+    point *first = r->point;
     for (uint32_t k = 0, sum = 0; k < points; k++) {
-        r->point[k].begin = sum;
-        sum += r->point[k].count;
-        r->point[k].count = 0;
+        first[k].begin = sum;
+        sum += first[k].count;
+        first[k].count = 0;
     }
-    for (uint32_t i = 0; i < r->count; i++) {
-        point *p = &r->point[r->of[i]];
-        r->items[p->begin + p->count++] = i;
-        r->some_global |= r->item[i].global;
+    for (uint32_t i = 0; i < count; i++) {
+        point *p = &first[of[i]];
+        items[p->begin + p->count++] = i;
+        p->globals += item[i].global;
+        p->moving += item[i].order / HDI_MOVES;
     }
 }
 
@@ -379,10 +404,7 @@ static void place_region(uint32_t part, void *user)
     done->failed = arena->failed;
     if (done->failed)
         return;
-    r.batch = w->out->batch + r.first;
-    r.barrier = w->out->barrier + r.first;
     r.batch_count = r.barrier_count = 0;
-    r.some_global = false;
     sort_and_choose(&r, places);
     sort_by_points(&r);
     for (uint32_t q = 0; q < w->queues->count; q++)

@@ -13,12 +13,12 @@ typedef struct hdi_request {
     uint32_t barrier; /* as the plan is to have it, in hdi_requests.barrier */
     uint8_t queue, region;
     bool global;   /* resource HD_NONE */
-    uint8_t order; /* HDI_EARLY, HDI_FOLLOWS */
+    uint8_t order; /* HDI_EARLY, HDI_FOLLOWS, HDI_MOVES */
 } hdi_request;
 
-/* EARLY: takes the earliest of the points that there are, not the newest, as another comes after it. FOLLOWS: must stand at
+/* MOVES: to or from another family. EARLY: takes the earliest of the points that there are, not the newest, as another comes after it. FOLLOWS: must stand at
  * a later point than the request before it, whose highest point is before this one's. */
-enum { HDI_EARLY = 1, HDI_FOLLOWS = 2 };
+enum { HDI_EARLY = 1, HDI_FOLLOWS = 2, HDI_MOVES = 4 };
 
 /* Requests of a range of segments: they begin at `begin` of both arrays and stand in the order of the regions that their
  * highest points lie in. */
