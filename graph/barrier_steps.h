@@ -1,0 +1,38 @@
+/* Between barrier.c, which cuts segments into ranges, and barrier_steps.c, which finds what the steps of a range need. */
+#ifndef HDI_BARRIER_STEPS_H
+#define HDI_BARRIER_STEPS_H
+
+#include "barrier_requests.h"
+
+/* Where a range of segments is on its way. */
+typedef struct hdi_step_work {
+    const hdi_decl *decl;
+    const hdi_frozen *frozen;
+    const hdi_queues *queues;
+    const hdi_hazards *hazards;
+    const hdi_synced *synced;
+    const hdi_placed *placed;
+    uint32_t ranges;
+    bool counts; /* requests before they are made: a short frame has room for more than there can be */
+    hdi_barriers *out;
+    const hdi_barrier_region *region;
+    hdi_requests *requests;
+    hdi_request *raw; /* in the order of the segments */
+    uint32_t *known;  /* [place * queues + q]: the first place of q where that place of another queue is known to have
+                       * finished; places of all queues one behind another, as in queue_slot */
+    /* Of the tables: */
+    const uint32_t *slot_pos, *slot_pass, *queue_slot, *slot_first, *slot_last, *tenant_begin, *tenant, *queue_begin;
+    const uint16_t *res_queues;
+    const hdi_stay *stay;
+    uint64_t *slot_wait_stages;
+    uint32_t queue_count, gpu_mask;
+    /* Where the range goes on: */
+    hdi_request *next;
+    hd_plan_barrier *next_barrier;
+    uint32_t next_index;
+} hdi_step_work;
+
+/* The requests of a range of segments; its number is that of its list. */
+void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
+
+#endif
