@@ -272,6 +272,7 @@ hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
         places += synced->submit[s].end_pos - synced->submit[s].first_pos;
     }
     submit_begin[synced->submit_count] = places;
+    out->submit_begin = submit_begin;
     w.submit = synced->submit;
     w.submit_count = synced->submit_count;
     w.submit_begin = submit_begin;

@@ -334,6 +334,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
 
 typedef struct hdi_attached {
     uint32_t scope_count, attachment_count;
+    const uint32_t *submit_begin; /* submit_count + 1: places, those of each submit behind those of the one before it */
     hd_plan_scope *scope; /* as the plan has them */
     hd_plan_attachment *attachment;
 } hdi_attached;
@@ -362,8 +363,17 @@ typedef struct hdi_tables {
     hdi_attached attached;
 } hdi_tables;
 
-void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out);
-/* arena: while it runs. */
-hd_result hdi_plan_fill(const hdi_tables *tables, hdi_arena *arena, hd_plan *plan);
+/* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
+typedef struct hdi_plan_place {
+    uint32_t command, batch, barrier;
+} hdi_plan_place;
+/* What stands in a plan before each range of places, and of resources. */
+typedef struct hdi_plan_begins {
+    hdi_plan_place place[HDI_MOST_PARTS];
+    uint32_t resource[HDI_MOST_PARTS];
+} hdi_plan_begins;
+
+void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out, hdi_plan_begins *begins);
+void hdi_plan_fill(const hdi_tables *tables, hdi_plan_begins *begins, hd_plan *plan);
 
 #endif

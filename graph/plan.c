@@ -6,29 +6,33 @@
 #include "vk_numbers.h"
 
 /* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). By ranges of resources,
- * and of places in the order of the submits: first how much each range writes, then, behind what the others write before
- * it, the range itself. */
+ * and of places in the order of the submits: first how much each range writes (hdi_plan_count), then, behind what the others
+ * write before it, the range itself; all tables at once. */
 
 enum { RESOURCE_GRAIN = 1024, PLACE_GRAIN = 512, COPY_GRAIN = 4096 };
 enum { KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 
-/* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
-typedef struct cursor {
-    uint32_t command, batch, barrier;
-} cursor;
+typedef hdi_plan_place cursor;
+
+/* Ranges that several kinds of work are cut into: the parts of one kind stand behind those of the one before. */
+typedef struct cuts {
+    uint32_t places, resources, scopes, attachments; /* how many ranges */
+} cuts;
 
 typedef struct work {
     const hdi_tables *t;
     const uint32_t *submit_begin; /* the first place of each submit: all places of the one before come first; + 1 */
+    cuts cuts;
     hd_plan_resource *resources;
     hd_plan_submit *submits;
+    hd_plan_wait *waits;
     hd_plan_command *commands;
     hd_plan_batch *batches;
     hd_plan_barrier *barriers;
     hd_plan_scope *scopes;
     hd_plan_attachment *attachments;
-    uint32_t resource_begin[HDI_MOST_PARTS + 1];
-    cursor begin[HDI_MOST_PARTS];
+    hdi_plan_begins *begins;
+    uint32_t over[HDI_MOST_PARTS]; /* of the submit that ends in a range and begins before it: its last command + 1 */
 } work;
 
 static bool in_plan(const hdi_tables *t, uint32_t res)
@@ -36,38 +40,14 @@ static bool in_plan(const hdi_tables *t, uint32_t res)
     return t->sizes.res_used[res] || t->placed.res_heap[res] != HDI_NONE;
 }
 
-static void count_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static uint32_t count_resources(const hdi_tables *t, uint32_t begin, uint32_t end)
 {
-    work *w = user;
-    const uint8_t *used = w->t->sizes.res_used;
-    const uint32_t *heap = w->t->placed.res_heap;
+    const uint8_t *used = t->sizes.res_used;
+    const uint32_t *heap = t->placed.res_heap;
     uint32_t count = 0;
     for (uint32_t r = begin; r < end; r++)
         count += (uint32_t)(used[r] != 0) | (uint32_t)(heap[r] != HDI_NONE);
-    w->resource_begin[part] = count;
-}
-
-void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out)
-{
-    *out = (hdi_plan_counts){
-        .pass_count = t->decl->pass_count,
-        .declared_resource_count = t->decl->res_count,
-        .queue_count = t->queues.count,
-        .culled_count = t->decl->pass_count - t->kept.kept_count,
-        .heap_count = t->placed.heap_count,
-        .submit_count = t->synced.submit_count,
-        .wait_count = t->synced.wait_count,
-        .command_count = t->kept.kept_count + t->barriers.batch_count,
-        .batch_count = t->barriers.batch_count,
-        .barrier_count = t->barriers.barrier_count,
-        .scope_count = t->attached.scope_count,
-        .attachment_count = t->attached.attachment_count,
-    };
-    work w = {.t = t};
-    uint32_t res_count = t->decl->res_count, ranges = hdi_range_count(&t->crew, res_count, RESOURCE_GRAIN);
-    hdi_crew_ranges(&t->crew, res_count, RESOURCE_GRAIN, count_resources, &w);
-    for (uint32_t part = 0; part < ranges; part++)
-        out->resource_count += w.resource_begin[part];
+    return count;
 }
 
 /* What every resource has. placed: it lies in a heap. */
@@ -120,12 +100,10 @@ static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint
     return out;
 }
 
-static void fill_resources(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static void fill_resources(const work *w, uint32_t begin, uint32_t end, hd_plan_resource *to)
 {
-    const work *w = user;
     const uint8_t *res_flags = w->t->decl->res_flags;
     const uint32_t *heap = w->t->placed.res_heap;
-    hd_plan_resource *to = w->resources + w->resource_begin[part];
     for (uint32_t r = begin; r < end; r++) {
         if (!in_plan(w->t, r))
             continue;
@@ -163,27 +141,8 @@ HDI_APART static void add_batch(const work *w, uint32_t from, cursor *at)
     }
 }
 
-static uint32_t submit_of(const work *w, uint32_t place)
-{
-    uint32_t low = 0, high = w->t->synced.submit_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(w->submit_begin[middle] <= place ? &low : &high) = middle;
-    }
-    return low;
-}
-
-typedef void (*visit_fn)(const work *w, uint32_t slot, cursor *at);
-
-static void count_slot(const work *w, uint32_t slot, cursor *at)
-{
-    count_batch(w->t, w->t->barriers.slot_pre[slot], at);
-    at->command += w->t->hazards.slot_pass[slot] != HDI_NONE;
-    count_batch(w->t, w->t->barriers.slot_post[slot], at);
-}
-
 /* A plan speaks of passes as they were declared. */
-static void fill_slot(const work *w, uint32_t slot, cursor *at)
+static inline void fill_slot(const work *w, uint32_t slot, cursor *at)
 {
     uint32_t pre = w->t->barriers.slot_pre[slot], post = w->t->barriers.slot_post[slot];
     uint32_t pass = w->t->hazards.slot_pass[slot];
@@ -195,34 +154,37 @@ static void fill_slot(const work *w, uint32_t slot, cursor *at)
         add_batch(w, post, at);
 }
 
-/* Visits the slots of places of the submits. begins: those of submits get the command that they begin with. */
-static inline void visit_places(const work *w, uint32_t begin, uint32_t end, visit_fn visit, bool begins, cursor *at)
+static uint32_t submit_of(const hdi_tables *t, uint32_t place)
 {
-    const hdi_hazards *hazards = &w->t->hazards;
-    for (uint32_t s = submit_of(w, begin), place = begin; place < end; s++) {
-        const hdi_submit *from = &w->t->synced.submit[s];
-        const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[from->queue] + from->first_pos];
-        uint32_t last = w->submit_begin[s + 1] < end ? w->submit_begin[s + 1] : end;
-        if (begins && place == w->submit_begin[s])
-            w->submits[s].command_begin = at->command;
-        for (; place < last; place++)
-            visit(w, slots[place - w->submit_begin[s]], at);
+    uint32_t low = 0, high = t->synced.submit_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(t->attached.submit_begin[middle] <= place ? &low : &high) = middle;
     }
+    return low;
 }
 
-static void count_places(uint32_t begin, uint32_t end, uint32_t part, void *user)
+/* Slots of a submit in the order of its places. */
+static const uint32_t *slots_of(const hdi_tables *t, const hdi_submit *submit)
 {
-    work *w = user;
+    return &t->hazards.queue_slot[t->hazards.queue_begin[submit->queue] + submit->first_pos];
+}
+
+static cursor count_places(const hdi_tables *t, uint32_t begin, uint32_t end)
+{
+    const uint32_t *submit_begin = t->attached.submit_begin;
     cursor at = {0, 0, 0};
-    visit_places(w, begin, end, count_slot, false, &at);
-    w->begin[part] = at;
-}
-
-static void fill_places(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    cursor at = w->begin[part];
-    visit_places(w, begin, end, fill_slot, true, &at);
+    for (uint32_t s = submit_of(t, begin), place = begin; place < end; s++) {
+        const uint32_t *slots = slots_of(t, &t->synced.submit[s]);
+        uint32_t last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
+        for (; place < last; place++) {
+            uint32_t slot = slots[place - submit_begin[s]];
+            count_batch(t, t->barriers.slot_pre[slot], &at);
+            at.command += t->hazards.slot_pass[slot] != HDI_NONE;
+            count_batch(t, t->barriers.slot_post[slot], &at);
+        }
+    }
+    return at;
 }
 
 /* What a semaphore operation covers: everything of its queue, and the host's own accesses on the host queue. */
@@ -234,84 +196,179 @@ static uint64_t stages_of(const hdi_tables *t, uint32_t queue)
 /* What stands behind a wait and counts on it; all of it where nothing says more. */
 static uint64_t wait_stages(const hdi_tables *t, const hdi_submit *submit)
 {
-    uint32_t slot = t->hazards.queue_slot[t->hazards.queue_begin[submit->queue] + submit->first_pos];
+    uint32_t slot = *slots_of(t, submit);
     uint64_t stages = submit->queue == t->queues.host || !t->barriers.slot_wait_stages ? 0 : t->barriers.slot_wait_stages[slot];
     return stages & ~HDI_STAGE_HOST ? stages & ~HDI_STAGE_HOST : stages_of(t, submit->queue);
 }
 
-/* All of the submits but where their commands begin. */
-static void fill_submits(const hdi_tables *t, uint32_t command_count, hd_plan_submit *submits, hd_plan_wait *waits)
-{
-    uint32_t wait_count = 0, count = t->synced.submit_count;
-    uint8_t cut[HD_MAX_QUEUES]; /* of the next submit of each queue */
-    memset(cut, HD_CUT_FIRST, sizeof(cut));
-    for (uint32_t s = 0; s < count; s++) {
-        const hdi_submit *from = &t->synced.submit[s];
-        uint32_t begin = submits[s].command_begin, end = s + 1 < count ? submits[s + 1].command_begin : command_count;
-        submits[s] =
-            (hd_plan_submit){.queue = from->queue,
-                             .wait_begin = wait_count,
-                             .wait_count = from->wait_count,
-                             .command_begin = begin,
-                             .command_count = end - begin,
-                             .cut = from->wait_count && cut[from->queue] != HD_CUT_FIRST ? HD_CUT_WAIT : cut[from->queue],
-                             .signal_value = from->signal,
-                             .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
-        for (uint32_t w = from->wait_begin; w < from->wait_begin + from->wait_count; w++) {
-            const hdi_wait *wait = &t->synced.wait[w];
-            waits[wait_count++] = (hd_plan_wait){.queue = wait->queue,
-                                                 .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
-                                                 .value = wait->value,
-                                                 .stages = wait_stages(t, from)};
-        }
-        cut[from->queue] = from->signal ? HD_CUT_SIGNAL : HD_CUT_NONE;
-    }
-}
-
-/* The order of the submits' places; the commands of each range behind those before it. */
-static hd_result fill_commands(work *w, uint32_t command_count, hd_plan_wait *waits, hdi_arena *arena)
+/* A submit with its waits, but for how many commands it has. Where its waits begin and why it does is known (line_up). */
+static void begin_submit(const work *w, uint32_t s, uint32_t command)
 {
     const hdi_tables *t = w->t;
-    uint32_t submits = t->synced.submit_count, places = 0;
-    uint32_t *submit_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)submits + 1);
-    if (!submit_begin)
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t s = 0; s < submits; s++) {
-        submit_begin[s] = places;
-        places += t->synced.submit[s].end_pos - t->synced.submit[s].first_pos;
+    const hdi_submit *from = &t->synced.submit[s];
+    hd_plan_submit *to = &w->submits[s];
+    *to = (hd_plan_submit){.queue = from->queue,
+                           .wait_begin = to->wait_begin,
+                           .wait_count = from->wait_count,
+                           .command_begin = command,
+                           .cut = to->cut,
+                           .signal_value = from->signal,
+                           .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
+    if (from->wait_count == 0)
+        return;
+    uint64_t stages = wait_stages(t, from);
+    for (uint32_t i = 0; i < from->wait_count; i++) {
+        const hdi_wait *wait = &t->synced.wait[from->wait_begin + i];
+        w->waits[to->wait_begin + i] = (hd_plan_wait){.queue = wait->queue,
+                                                      .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
+                                                      .value = wait->value,
+                                                      .stages = stages};
     }
-    submit_begin[submits] = places;
-    w->submit_begin = submit_begin;
-    if (places == 0)
-        return HD_OK;
-    uint32_t ranges = hdi_range_count(&t->crew, places, PLACE_GRAIN);
+}
+
+static void fill_places(work *w, uint32_t begin, uint32_t end, uint32_t part)
+{
+    const hdi_tables *t = w->t;
+    const uint32_t *submit_begin = t->attached.submit_begin;
+    cursor at = w->begins->place[part];
+    w->over[part] = HDI_NONE;
+    for (uint32_t s = submit_of(t, begin), place = begin; place < end; s++) {
+        const uint32_t *slots = slots_of(t, &t->synced.submit[s]);
+        uint32_t base = submit_begin[s], last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
+        bool begins = place == base;
+        if (begins)
+            begin_submit(w, s, at.command);
+        for (; place < last; place++)
+            fill_slot(w, slots[place - base], &at);
+        if (last < submit_begin[s + 1])
+            break;
+        if (begins)
+            w->submits[s].command_count = at.command - w->submits[s].command_begin;
+        else
+            w->over[part] = at.command;
+    }
+}
+
+/* Submits in which a range begins are as long as the range that they end in says. */
+static void end_submits(work *w)
+{
+    uint32_t places = w->submit_begin[w->t->synced.submit_count];
+    for (uint32_t part = 0; part < w->cuts.places; part++) {
+        uint32_t s = submit_of(w->t, hdi_range_begin(places, w->cuts.places, part));
+        if (w->over[part] != HDI_NONE)
+            w->submits[s].command_count = w->over[part] - w->submits[s].command_begin;
+    }
+}
+
+/* What each submit has from those before it: where its waits begin, and why it does itself. */
+static void line_up(const hdi_tables *t, hd_plan_submit *submits)
+{
+    uint32_t wait_count = 0;
+    uint8_t cut[HD_MAX_QUEUES]; /* of the next submit of each queue */
+    memset(cut, HD_CUT_FIRST, sizeof(cut));
+    for (uint32_t s = 0; s < t->synced.submit_count; s++) {
+        const hdi_submit *from = &t->synced.submit[s];
+        uint8_t *of = &cut[from->queue];
+        submits[s].wait_begin = wait_count;
+        submits[s].cut = from->wait_count && *of != HD_CUT_FIRST ? HD_CUT_WAIT : *of;
+        wait_count += from->wait_count;
+        *of = from->signal ? HD_CUT_SIGNAL : HD_CUT_NONE;
+    }
+}
+
+/* ---- all tables ---- */
+
+static void copy(void *to, const void *from, size_t bytes, uint32_t begin, uint32_t end)
+{
+    if (begin < end) /* no copy from null */
+        memcpy((char *)to + begin * bytes, (const char *)from + begin * bytes, (end - begin) * bytes);
+}
+
+/* Which range of its kind a part is. Its number counts down to that. */
+static bool is_of(uint32_t *part, uint32_t ranges)
+{
+    if (*part < ranges)
+        return true;
+    *part -= ranges;
+    return false;
+}
+
+static void count_part(uint32_t part, void *user)
+{
+    work *w = user;
+    const hdi_tables *t = w->t;
+    uint32_t places = w->submit_begin[t->synced.submit_count], resources = t->decl->res_count;
+    if (is_of(&part, w->cuts.places))
+        w->begins->place[part] = count_places(t, hdi_range_begin(places, w->cuts.places, part),
+                                              hdi_range_begin(places, w->cuts.places, part + 1));
+    else if (is_of(&part, w->cuts.resources))
+        w->begins->resource[part] = count_resources(t, hdi_range_begin(resources, w->cuts.resources, part),
+                                                    hdi_range_begin(resources, w->cuts.resources, part + 1));
+}
+
+static void fill_part(uint32_t part, void *user)
+{
+    work *w = user;
+    const hdi_tables *t = w->t;
+    uint32_t places = w->submit_begin[t->synced.submit_count], resources = t->decl->res_count;
+    const cuts *c = &w->cuts;
+    if (is_of(&part, c->places))
+        fill_places(w, hdi_range_begin(places, c->places, part), hdi_range_begin(places, c->places, part + 1), part);
+    else if (is_of(&part, c->resources))
+        fill_resources(w, hdi_range_begin(resources, c->resources, part),
+                       hdi_range_begin(resources, c->resources, part + 1), w->resources + w->begins->resource[part]);
+    else if (is_of(&part, c->scopes))
+        copy(w->scopes, t->attached.scope, sizeof(*w->scopes), hdi_range_begin(t->attached.scope_count, c->scopes, part),
+             hdi_range_begin(t->attached.scope_count, c->scopes, part + 1));
+    else
+        copy(w->attachments, t->attached.attachment, sizeof(*w->attachments),
+             hdi_range_begin(t->attached.attachment_count, c->attachments, part),
+             hdi_range_begin(t->attached.attachment_count, c->attachments, part + 1));
+}
+
+static cuts cut(const hdi_tables *t)
+{
+    const hdi_crew *crew = &t->crew;
+    return (cuts){hdi_range_count(crew, t->attached.submit_begin[t->synced.submit_count], PLACE_GRAIN),
+                  hdi_range_count(crew, t->decl->res_count, RESOURCE_GRAIN),
+                  hdi_range_count(crew, t->attached.scope_count, COPY_GRAIN),
+                  hdi_range_count(crew, t->attached.attachment_count, COPY_GRAIN)};
+}
+
+void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, hdi_plan_begins *begins)
+{
+    work w = {.t = t, .submit_begin = t->attached.submit_begin, .cuts = cut(t), .begins = begins};
+    begins->place[0] = (cursor){0, 0, 0};
+    if (w.cuts.places == 1) /* nothing stands behind it */
+        w.cuts.places = 0;
+    hdi_crew_parts(&t->crew, w.cuts.places + w.cuts.resources, count_part, &w);
     cursor sum = {0, 0, 0};
-    if (ranges > 1)
-        hdi_crew_ranges(&t->crew, places, PLACE_GRAIN, count_places, w);
-    for (uint32_t part = 0; part < ranges; part++) {
-        cursor of = w->begin[part];
-        w->begin[part] = sum;
+    uint32_t resources = 0;
+    for (uint32_t part = 0; part < w.cuts.places; part++) {
+        cursor of = begins->place[part];
+        begins->place[part] = sum;
         sum = (cursor){sum.command + of.command, sum.batch + of.batch, sum.barrier + of.barrier};
     }
-    hdi_crew_ranges(&t->crew, places, PLACE_GRAIN, fill_places, w);
-    fill_submits(t, command_count, w->submits, waits);
-    return HD_OK;
-}
-
-static void copy_attachments(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    (void)part;
-    if (begin < end) /* no copy from null */
-        memcpy(w->attachments + begin, w->t->attached.attachment + begin, (end - begin) * sizeof(*w->attachments));
-}
-
-static void copy_scopes(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    (void)part;
-    if (begin < end)
-        memcpy(w->scopes + begin, w->t->attached.scope + begin, (end - begin) * sizeof(*w->scopes));
+    for (uint32_t part = 0; part < w.cuts.resources; part++) {
+        uint32_t of = begins->resource[part];
+        begins->resource[part] = resources;
+        resources += of;
+    }
+    *out = (hdi_plan_counts){
+        .pass_count = t->decl->pass_count,
+        .declared_resource_count = t->decl->res_count,
+        .queue_count = t->queues.count,
+        .culled_count = t->decl->pass_count - t->kept.kept_count,
+        .heap_count = t->placed.heap_count,
+        .resource_count = resources,
+        .submit_count = t->synced.submit_count,
+        .wait_count = t->synced.wait_count,
+        .command_count = t->kept.kept_count + t->barriers.batch_count,
+        .batch_count = t->barriers.batch_count,
+        .barrier_count = t->barriers.barrier_count,
+        .scope_count = t->attached.scope_count,
+        .attachment_count = t->attached.attachment_count,
+    };
 }
 
 /* Ascending, as declared. */
@@ -328,12 +385,16 @@ static void fill_culled(const hdi_tables *t, uint32_t *culled)
         *culled++ = (uint32_t)(from++ - kept);
 }
 
-hd_result hdi_plan_fill(const hdi_tables *t, hdi_arena *arena, hd_plan *plan)
+void hdi_plan_fill(const hdi_tables *t, hdi_plan_begins *begins, hd_plan *plan)
 {
     hd_plan_view view = hd_plan_read(plan);
     work w = {.t = t,
+              .submit_begin = t->attached.submit_begin,
+              .cuts = cut(t),
+              .begins = begins,
               .resources = (hd_plan_resource *)view.resources,
               .submits = (hd_plan_submit *)view.submits,
+              .waits = (hd_plan_wait *)view.waits,
               .commands = (hd_plan_command *)view.commands,
               .batches = (hd_plan_batch *)view.batches,
               .barriers = (hd_plan_barrier *)view.barriers,
@@ -347,20 +408,8 @@ hd_result hdi_plan_fill(const hdi_tables *t, hdi_arena *arena, hd_plan *plan)
     hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];
-    uint32_t res_count = t->decl->res_count, ranges = hdi_range_count(&t->crew, res_count, RESOURCE_GRAIN);
-    if (ranges > 1)
-        hdi_crew_ranges(&t->crew, res_count, RESOURCE_GRAIN, count_resources, &w);
-    for (uint32_t part = 0, sum = 0; part < ranges; part++) {
-        uint32_t count = w.resource_begin[part];
-        w.resource_begin[part] = sum;
-        sum += count;
-    }
-    hdi_crew_ranges(&t->crew, res_count, RESOURCE_GRAIN, fill_resources, &w);
-    hd_result result = fill_commands(&w, view.command_count, (hd_plan_wait *)view.waits, arena);
-    if (result != HD_OK)
-        return result;
-    hdi_crew_ranges(&t->crew, view.scope_count, COPY_GRAIN, copy_scopes, &w);
-    hdi_crew_ranges(&t->crew, view.attachment_count, COPY_GRAIN, copy_attachments, &w);
+    line_up(t, w.submits);
+    hdi_crew_parts(&t->crew, w.cuts.places + w.cuts.resources + w.cuts.scopes + w.cuts.attachments, fill_part, &w);
+    end_submits(&w);
     hdi_plan_finish_by(plan, &t->crew);
-    return HD_OK;
 }
