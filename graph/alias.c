@@ -1,40 +1,18 @@
 #include "alias_pack.h"
 
-#include "sort.h"
-
 /* Alias: heap and offset of each resource. Two resources may share bytes when the clocks order all uses of one before
  * all uses of the other, on whatever queues they are. Histories, what they are of, and host-visible buffers share with
  * nobody.
  *
- * Each heap is packed in several orders and the smallest result stays, ties to the first tried; once one is as small as
- * the most bytes alive at once, no other is tried, and those that gain the least only where memory is what matters.
- * What is far above the most bytes alive at once then is searched for something better (alias_search.c). Which resource
- * takes over whose bytes is found last (alias_tenants.c).
+ * How the members of a heap are packed stands in alias_orders.c. Which resource takes over whose bytes is found last
+ * (alias_tenants.c).
  *
  * Of a long frame each region (schedule.c) is packed by itself, side by side, around those that live on into another one:
  * these come first. Where memory is what matters the frame stays whole. */
 
-enum { LONG_LIFE = 512, FEW_SIZES = 48 }; /* slots; before they are sorted like any numbers */
-enum {
-    NEAR = 56,
-    GOAL = 64
-}; /* the parts of the least that a heap may be larger: to be left alone, to be searched for */
-enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */
 enum { GRAIN = 1024 }; /* resources at a time */
-enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT };
 
-typedef struct work {
-    const hdi_decl *decl;
-    const hdi_sizes *sizes;
-    const hdi_lifetimes *lifetimes;
-    hdi_pack pack;
-    hdi_placed *out;
-    uint64_t *key, *scratch_key, *offset;
-    uint32_t *order, *scratch, *end;
-    const hdi_packing *how;
-    uint64_t enough; /* bytes that a heap may take before anything is done about it */
-    bool is_part;    /* there are others in the heap, whom it does not move */
-} work;
+typedef hdi_pack_work work;
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
 {
@@ -52,164 +30,13 @@ static uint64_t line_up(work *w, const uint32_t *res, uint32_t count)
     return end;
 }
 
-/* ---- packing ---- */
-
-/* Largest first, in one of several senses; resources come by first use and stay so where they are equal. */
-static uint64_t key_of(const work *w, uint32_t res, int how)
-{
-    uint64_t bytes = w->sizes->need[res].bytes;
-    uint64_t life = w->lifetimes->res_close[res] - w->lifetimes->res_first[res] + 1;
-    switch (how) {
-    case ORDER_AREA:
-        return UINT64_MAX - (bytes / 256 + 1) * life;
-    case ORDER_CLASS: /* powers of two, and those first that live to the latest */
-        return UINT64_MAX - (((uint64_t)(64 - __builtin_clzll(bytes)) << 32) | w->lifetimes->res_close[res]);
-    default:
-        return UINT64_MAX - bytes;
-    }
-}
-
-/* Search from the packing that is there. With one queue lives may end before their groups do, in few places
- * at first. */
-static bool improve(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
-{
-    static const uint32_t tenths[] = {10, 9, 8, 0};
-    uint64_t looks = w->how->search ? (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS : (uint64_t)count * QUICK_LOOKS;
-    uint64_t least;
-    if (!hdi_pack_least(&w->pack, by_first, count, w->lifetimes->res_last, &least))
-        return false;
-    uint64_t goal = least + least / GOAL, near = least + least / NEAR;
-    if (w->enough > near)
-        goal = near = w->enough;
-    if (*top <= near || !hdi_pack_search(&w->pack, by_first, count, goal, looks, w->offset, top))
-        return !w->pack.arena->failed;
-    if (w->pack.by_clocks || !w->how->search)
-        return true;
-    for (size_t i = 0; i < sizeof(tenths) / sizeof(tenths[0]) && *top > near; i++) {
-        uint64_t most = tenths[i] == 10 ? least : least / 10 * tenths[i];
-        if (hdi_pack_cut(&w->pack, by_first, count, most, w->end) == 0)
-            continue;
-        w->pack.end = w->end;
-        if (!hdi_pack_search(&w->pack, by_first, count, goal, looks, w->offset, top))
-            return false;
-    }
-    w->pack.end = w->lifetimes->res_close;
-    return true;
-}
-
-/* Most frames have few sizes: counted by size, these sorted. False: too many for that. */
-static bool sort_by_size(work *w, const uint32_t *by_first, uint32_t count)
-{
-    uint8_t slot_size[256] = {0}; /* by hash: which size, from 1 */
-    uint64_t bytes[FEW_SIZES];
-    uint32_t members[FEW_SIZES] = {0}, begin[FEW_SIZES], sizes = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t need = w->sizes->need[by_first[i]].bytes;
-        uint32_t slot = (uint32_t)((need * 0x9e3779b97f4a7c15u) >> 56);
-        while (slot_size[slot] && bytes[slot_size[slot] - 1] != need)
-            slot = (slot + 1) & 255;
-        if (!slot_size[slot]) {
-            if (sizes == FEW_SIZES)
-                return false;
-            bytes[sizes] = need;
-            slot_size[slot] = (uint8_t)++sizes;
-        }
-        w->scratch[i] = slot_size[slot] - 1u;
-        members[w->scratch[i]]++;
-    }
-    for (uint32_t k = 0; k < sizes; k++) {
-        begin[k] = 0;
-        for (uint32_t j = 0; j < sizes; j++)
-            begin[k] += bytes[j] > bytes[k] ? members[j] : 0;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        w->order[begin[w->scratch[i]]++] = by_first[i];
-    return true;
-}
-
-static void sort_for(work *w, int how, const uint32_t *by_first, uint32_t count)
-{
-    if (how == ORDER_SIZE && sort_by_size(w, by_first, count))
-        return;
-    for (uint32_t i = 0; i < count; i++) {
-        w->order[i] = by_first[i];
-        w->key[i] = key_of(w, by_first[i], how);
-    }
-    hdi_sort_u64(w->key, w->order, w->scratch_key, w->scratch, count);
-}
-
-/* The orders that are tried, in this order. Where everything lives long, packing by size has little to gain and much to
- * look at; and where there is one size, nothing is wasted in time. */
-static int find_orders(const work *w, const uint32_t *by_first, uint32_t count, int *order)
-{
-    const uint32_t *first = w->lifetimes->res_first, *close = w->lifetimes->res_close;
-    uint64_t bytes = w->sizes->need[by_first[0]].bytes, lives = 0;
-    bool several_sizes = false;
-    for (uint32_t i = 0; i < count; i++) {
-        lives += close[by_first[i]] - first[by_first[i]] + 1;
-        several_sizes |= w->sizes->need[by_first[i]].bytes != bytes;
-    }
-    int orders = lives > (uint64_t)count * LONG_LIFE ? 1 : w->how->thorough ? ORDER_COUNT : 2;
-    for (int k = 0; k < orders; k++)
-        order[k] = k < 2 && orders > 1 && several_sizes ? 1 - k : k;
-    return orders;
-}
-
-/* False: out of memory. *top as for the packers. */
-static bool try_order(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top)
-{
-    if (how == ORDER_IN_TIME)
-        return hdi_pack_in_time(&w->pack, by_first, count, w->offset, top);
-    sort_for(w, how, by_first, count);
-    return hdi_pack_in_order(&w->pack, w->order, count, w->offset, top);
-}
-
-static const uint32_t *known_ends(const work *w)
-{
-    return w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
-}
-
-static void keep_offsets(const work *w, const uint32_t *res, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        w->out->res_offset[res[i]] = w->offset[res[i]];
-}
-
-/* enough: as many bytes are there anyway. Returns how many it takes; UINT64_MAX: out of memory. */
-static uint64_t pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
-{
-    uint64_t least, best = UINT64_MAX;
-    int order[ORDER_COUNT], orders = find_orders(w, by_first, count, order);
-    w->pack.piece_count = 0; /* time is cut where lives of this heap end */
-    if (!hdi_pack_least(&w->pack, by_first, count, known_ends(w), &least))
-        return UINT64_MAX;
-    least = least > enough ? least : enough;
-    for (int k = 0; k < orders && best > least; k++) {
-        uint64_t top = best;
-        if (!try_order(w, order[k], by_first, count, &top))
-            return UINT64_MAX;
-        if (top >= best)
-            continue;
-        best = top;
-        keep_offsets(w, by_first, count);
-    }
-    if (best > least && !w->is_part && (w->how->search || count <= FEW)) {
-        for (uint32_t i = 0; i < count; i++)
-            w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
-        if (!improve(w, by_first, count, &best))
-            return UINT64_MAX;
-        keep_offsets(w, by_first, count);
-    }
-    return best;
-}
-
 /* ---- regions ---- */
 
 typedef struct region {
     uint32_t inner_begin, inner_end;   /* in inner: those that live in it alone */
     uint32_t crossing;                 /* in crossing from inner_begin on: those that live on into another one */
     uint32_t placed_begin, placed_end; /* in placed: those that live on into it or out of it */
-    uint64_t least, bytes;
+    uint64_t least, needed, bytes;     /* least: if lives end with the groups; needed: with the last use */
 } region;
 
 /* Crossing ones whose lives hang together. Others come before or behind all of them, so that each is packed alone. */
@@ -221,7 +48,7 @@ typedef struct component {
 } component;
 
 typedef struct region_work {
-    const work *whole;
+    work *whole;
     const hdi_crew *crew;
     const hdi_members *members;
     uint32_t heap;
@@ -339,7 +166,7 @@ static void pack_component(uint32_t k, void *user)
     const region_work *w = user;
     component *c = &w->component[k];
     c->top = w->best;
-    if (!try_order(&c->part, w->order, w->crossing + c->begin, c->count, &c->top))
+    if (!hdi_pack_try(&c->part, w->order, w->crossing + c->begin, c->count, &c->top))
         c->top = UINT64_MAX;
 }
 
@@ -348,7 +175,9 @@ static void find_least(uint32_t k, void *user)
     const region_work *w = user;
     region *r = &w->region[k];
     work part = work_of_region(w, k);
-    if (!hdi_pack_least(&part.pack, w->inner + r->inner_begin, r->inner_end - r->inner_begin, part.pack.end, &r->least))
+    const uint32_t *inner = w->inner + r->inner_begin, count = r->inner_end - r->inner_begin;
+    if (!hdi_pack_least(&part.pack, inner, count, part.pack.end, &r->least) ||
+        (!part.pack.by_clocks && !hdi_pack_least(&part.pack, inner, count, part.lifetimes->res_last, &r->needed)))
         r->least = UINT64_MAX;
 }
 
@@ -358,7 +187,7 @@ static void start_part(uint32_t k, void *user)
     const region_work *w = user;
     if (k < w->component_count) {
         component *c = &w->component[k];
-        if (!hdi_pack_least(&c->part.pack, w->crossing + c->begin, c->count, known_ends(w->whole), &c->least))
+        if (!hdi_pack_least(&c->part.pack, w->crossing + c->begin, c->count, hdi_pack_known_ends(w->whole), &c->least))
             c->least = UINT64_MAX;
         pack_component(k, user);
     }
@@ -376,25 +205,26 @@ static uint64_t highest(const region_work *w)
 /* As pack_members does it with all of them. Bytes; UINT64_MAX: out of memory. */
 static uint64_t pack_crossing(region_work *w)
 {
-    int order[ORDER_COUNT] = {0}, orders = 0;
+    uint8_t order[HDI_PACK_TURNS] = {0};
+    uint32_t orders = 0;
     uint64_t least = 0;
     if (w->crossing_count)
-        orders = find_orders(w->whole, w->crossing, w->crossing_count, order);
+        orders = hdi_pack_choose(w->whole, w->crossing, w->crossing_count, 0, order);
     w->best = UINT64_MAX;
     w->order = order[0];
     hdi_crew_parts(w->crew, w->whole->pack.hazards->region_count, start_part, w);
     for (uint32_t k = 0; k < w->component_count; k++)
         least = w->component[k].least > least ? w->component[k].least : least;
     w->best = highest(w);
-    keep_offsets(w->whole, w->crossing, w->crossing_count);
-    for (int k = 1; k < orders && w->best > least; k++) {
+    hdi_pack_keep(w->whole, w->crossing, w->crossing_count);
+    for (uint32_t k = 1; k < orders && w->best > least; k++) {
         w->order = order[k];
         hdi_crew_parts(w->crew, w->component_count, pack_component, w);
         uint64_t top = highest(w);
         if (top >= w->best)
             continue;
         w->best = top;
-        keep_offsets(w->whole, w->crossing, w->crossing_count);
+        hdi_pack_keep(w->whole, w->crossing, w->crossing_count);
     }
     bool failed = false;
     for (uint32_t k = 0; k < w->component_count; k++) {
@@ -411,12 +241,12 @@ static void pack_region(uint32_t k, void *user)
     work part = work_of_region(w, k);
     hdi_arena_mark mark = hdi_arena_here(part.pack.arena);
     uint32_t count = r->inner_end - r->inner_begin;
-    r->bytes = count ? pack_members(&part, w->inner + r->inner_begin, count, w->enough) : 0;
+    r->bytes = count ? hdi_pack_members(&part, w->inner + r->inner_begin, count, w->enough) : 0;
     hdi_arena_keep(part.pack.arena, mark, NULL, 0);
 }
 
 /* A region may take as much as the others must. */
-static uint64_t pack_regions(const work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap)
+static uint64_t pack_regions(work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap)
 {
     region_work w = {.whole = whole, .crew = crew, .members = members, .heap = heap};
     uint32_t regions = whole->pack.hazards->region_count;
@@ -424,8 +254,12 @@ static uint64_t pack_regions(const work *whole, const hdi_crew *crew, const hdi_
         return UINT64_MAX;
     uint64_t bytes = pack_crossing(&w);
     w.enough = bytes;
-    for (uint32_t k = 0; k < regions; k++)
+    uint64_t needed = 0;
+    for (uint32_t k = 0; k < regions; k++) {
         w.enough = w.region[k].least > w.enough ? w.region[k].least : w.enough;
+        needed = w.region[k].needed > needed ? w.region[k].needed : needed;
+    }
+    hdi_pack_set_goal(whole, needed);
     if (w.enough == UINT64_MAX)
         return w.enough;
     hdi_crew_parts(crew, regions, pack_region, &w);
@@ -461,7 +295,7 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
         return line_up(w, in_heap, count);
     if (w->pack.by_clocks)
         hdi_crew_ranges(crew, count, GRAIN, read_clocks, &(clock_work){&w->pack, in_heap});
-    return pack_members(w, in_heap, count, 0);
+    return hdi_pack_members(w, in_heap, count, 0);
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,

@@ -83,6 +83,11 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
 bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
+/* Whoever fills the lowest stretch of time best; by_load: who lives when the most is alive before others. Finds nothing
+ * where hdi_pack_cuts_time does not allow it. */
+bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_first, uint32_t count, bool by_load, uint64_t *offset,
+                      uint64_t *top);
+
 /* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows.
  */
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
@@ -99,6 +104,36 @@ bool hdi_pack_least(const hdi_pack *pack, const uint32_t *by_first, uint32_t cou
 /* Lives that end earlier, each with its last use or behind it, wherever more than `most` bytes would be alive: barriers
  * will stand there that the groups of the schedule do not need. How many. */
 uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *end);
+
+/* ---- of members: in alias_orders.c ---- */
+
+typedef struct hdi_pack_work {
+    const hdi_decl *decl;
+    const hdi_sizes *sizes;
+    const hdi_lifetimes *lifetimes;
+    hdi_pack pack;
+    hdi_placed *out;
+    uint64_t *key, *scratch_key, *offset;
+    uint32_t *order, *scratch, *end;
+    const hdi_packing *how;
+    uint64_t enough;             /* bytes that a heap may take before anything is done about it */
+    uint64_t needed, near, goal; /* bytes: no packing has less, that are good enough, that a search aims at */
+    bool is_part;                /* there are others in the heap, whom it does not move */
+} hdi_pack_work;
+
+enum { HDI_PACK_TURNS = 6 };
+/* Which packers are to be tried, by turns. least: bytes that are alive at once, 0:
+ * by orders only. Returns how many. */
+uint32_t hdi_pack_choose(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t least, uint8_t *how);
+/* Into offset. False: out of memory. *top as for the packers. */
+bool hdi_pack_try(hdi_pack_work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top);
+/* Offsets become those of the plan. */
+void hdi_pack_keep(const hdi_pack_work *w, const uint32_t *res, uint32_t count);
+/* Where lives end as far as clocks know. */
+const uint32_t *hdi_pack_known_ends(const hdi_pack_work *w);
+void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
+/* enough: as many bytes are there anyway. Returns how many it takes; UINT64_MAX: out of memory. */
+uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough);
 
 /* Whose bytes each resource takes over. */
 hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_crew *crew,

@@ -2,26 +2,26 @@
 
 #include <string.h>
 
-#include "csr.h"
-
 /* Search: what sticks out above a cap is put where those in the way weigh the least, these are put elsewhere in turn,
  * and so on until all have a place or the steps are used up. The cap starts below the packing that is there and comes
  * down with each success. An ejection chain with a short memory: who was just placed stays for a few steps, and who is
- * thrown out often grows heavy, so that the few that are hard to place end where they fit. Steps are counted and the
- * dice have a fixed seed: the same declaration always gets the same plan. O(pairs in conflict) to prepare, a step O(k)
- * where k conflict. */
+ * thrown out often grows heavy, so that the few that are hard to place end where they fit. Those that are placed
+ * already stay for good. Steps are counted and the dice have a fixed seed: the same declaration always gets the same
+ * plan. O(resources) to prepare, a step O(k) where k conflict; who they are is found when they are first asked for, as
+ * mostly little is moved. */
 
-enum { MOST_PAIRS = 1 << 20, STEP_LOOKS = 8 }; /* what a step costs beside its looks at others */
-#define STAYS ((uint64_t)1 << 40)              /* weight of those that may not be thrown out yet */
+enum { MOST_PAIRS = 1 << 20, STEP_LOOKS = 8, MEMBERS = 16 }; /* looks beside those at others; starts in a stretch */
+#define STAYS ((uint64_t)1 << 40)                            /* weight of those that may not be thrown out yet */
 
 typedef struct search {
     const hdi_pack *pack;
-    const uint32_t *res;
-    uint32_t count, cap, step, dice;
-    uint64_t looks, most_looks;
+    uint32_t *res; /* those that are placed already come last */
+    uint32_t count, all, cap, step, dice, pairs;
+    uint64_t looks;
+    uint32_t shift, *alive_begin, *alive; /* members by stretches of 1 << shift slots that they live in */
     /* Of the members, by their place in res. Each list stays as it was last sorted: next time little is out of order.
      */
-    uint32_t *conflict_begin, *by_low, *by_high;
+    uint32_t *conflicts, **by_low, **by_high; /* null: not asked for yet */
     uint32_t *at, *units, *alignment, *weight, *thrown, *stays;
     uint8_t *placed;
     uint32_t *waiting, waiting_count, *away;
@@ -42,84 +42,136 @@ static uint32_t square_root(uint64_t value)
     return (uint32_t)root;
 }
 
-/* Visits the pairs that may not share bytes: a sweep over first uses with those that have not ended. Counts them where
- * there is no room for them. False: too many. */
-static bool visit_conflicts(search *s, uint32_t *active, uint32_t *at)
+static uint32_t first_stretch(const search *s, uint32_t i)
 {
-    const hdi_pack *pack = s->pack;
-    uint64_t most = s->most_looks < MOST_PAIRS ? s->most_looks : MOST_PAIRS;
-    uint32_t active_count = 0, pairs = 0;
-    for (uint32_t i = 0; i < s->count && pairs <= most; i++) {
-        uint32_t kept = 0;
-        for (uint32_t k = 0; k < active_count; k++) {
-            uint32_t j = active[k];
-            if (pack->end[s->res[j]] < pack->lifetimes->res_first[s->res[i]])
-                continue;
-            active[kept++] = j;
-            if (pack->by_clocks && hdi_may_share(pack, s->res[j], s->res[i]))
-                continue;
-            if (s->by_low) {
-                s->by_low[at[i]] = j;
-                s->by_low[at[j]] = i;
-            }
-            at[i]++;
-            at[j]++;
-            pairs++;
-        }
-        active[kept++] = i;
-        active_count = kept;
-    }
-    return pairs <= most;
+    return hdi_pack_slot(s->pack, s->pack->lifetimes->res_first[s->res[i]]) >> s->shift;
+}
+static uint32_t last_stretch(const search *s, uint32_t i)
+{
+    return hdi_pack_slot(s->pack, s->pack->end[s->res[i]]) >> s->shift;
 }
 
-static bool find_conflicts(search *s)
+static bool find_alive(search *s)
 {
     hdi_arena *arena = s->pack->arena;
-    uint32_t *active = HDI_ARENA_ARRAY(arena, uint32_t, s->count), *at = HDI_ARENA_ARRAY(arena, uint32_t, s->count);
-    s->conflict_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)s->count + 1);
-    if (arena->failed || !visit_conflicts(s, active, s->conflict_begin))
+    uint32_t slots = s->pack->slot_end - s->pack->slot_begin;
+    while ((uint64_t)slots * MEMBERS > (uint64_t)s->all << s->shift)
+        s->shift++;
+    uint32_t stretches = (slots >> s->shift) + 1;
+    s->alive_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)stretches + 2);
+    if (!s->alive_begin)
         return false;
-    uint32_t total = hdi_csr_scan(s->conflict_begin, s->count);
-    s->by_low = HDI_ARENA_ARRAY(arena, uint32_t, total);
-    s->by_high = HDI_ARENA_ARRAY(arena, uint32_t, total);
-    if (arena->failed)
+    uint32_t *end = s->alive_begin + 1; /* of each list while it is filled, from its begin on */
+    for (uint32_t i = 0; i < s->all; i++) {
+        for (uint32_t t = first_stretch(s, i); t <= last_stretch(s, i); t++)
+            end[t + 1]++;
+    }
+    for (uint32_t t = 0; t < stretches; t++)
+        end[t + 1] += end[t];
+    s->alive = HDI_ARENA_ARRAY(arena, uint32_t, end[stretches]);
+    if (!s->alive)
         return false;
-    memcpy(at, s->conflict_begin, s->count * sizeof(*at));
-    visit_conflicts(s, active, at);
-    memcpy(s->by_high, s->by_low, total * sizeof(*s->by_high));
+    for (uint32_t i = 0; i < s->all; i++) {
+        for (uint32_t t = first_stretch(s, i); t <= last_stretch(s, i); t++)
+            s->alive[end[t]++] = i;
+    }
+    return true;
+}
+
+static bool conflict(const search *s, uint32_t i, uint32_t j)
+{
+    const hdi_pack *pack = s->pack;
+    uint32_t a = s->res[i], b = s->res[j];
+    if (pack->end[a] < pack->lifetimes->res_first[b] || pack->end[b] < pack->lifetimes->res_first[a])
+        return false;
+    return !pack->by_clocks || !hdi_may_share(pack, a, b);
+}
+
+/* By where they are, those that wait last. */
+static uint64_t place_key(const search *s, uint32_t i)
+{
+    return (uint64_t)(s->placed[i] ? s->at[i] : UINT32_MAX) << 32 | i;
+}
+
+/* So that there is little left to sort when it is walked over. */
+static void sort_once(const search *s, uint32_t *who, uint32_t count)
+{
+    static const uint32_t gaps[] = {57, 23, 10, 4, 1};
+    for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
+        for (uint32_t k = gaps[g]; k < count; k++) {
+            uint32_t i = who[k], at = k;
+            for (; at >= gaps[g] && place_key(s, who[at - gaps[g]]) > place_key(s, i); at -= gaps[g])
+                who[at] = who[at - gaps[g]];
+            who[at] = i;
+        }
+    }
+}
+
+/* Each is met first where the later of the two begins. False: out of memory, or there are too many pairs. */
+static bool find_conflicts(search *s, uint32_t i)
+{
+    hdi_arena *arena = s->pack->arena;
+    uint32_t first = first_stretch(s, i), last = last_stretch(s, i), count = 0;
+    if (s->by_low[i])
+        return true;
+    for (uint32_t t = first; t <= last; t++) {
+        for (uint32_t k = s->alive_begin[t]; k < s->alive_begin[t + 1]; k++) {
+            uint32_t j = s->alive[k], begin = first_stretch(s, j);
+            if (j != i && t == (begin > first ? begin : first) && conflict(s, i, j))
+                s->away[count++] = j;
+        }
+    }
+    sort_once(s, s->away, count);
+    s->pairs += count;
+    s->conflicts[i] = count;
+    s->by_low[i] = HDI_ARENA_ARRAY(arena, uint32_t, count + 1);
+    s->by_high[i] = HDI_ARENA_ARRAY(arena, uint32_t, count + 1);
+    if (arena->failed || s->pairs > MOST_PAIRS)
+        return false;
+    memcpy(s->by_low[i], s->away, count * sizeof(*s->away));
+    memcpy(s->by_high[i], s->away, count * sizeof(*s->away));
     return true;
 }
 
 /* Members, where they are now. */
-static bool set_up(search *s, const uint64_t *offset)
+static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
 {
-    hdi_arena *arena = s->pack->arena;
-    s->at = HDI_ARENA_ARRAY(arena, uint32_t, s->count);
-    s->units = HDI_ARENA_ARRAY(arena, uint32_t, s->count);
-    s->alignment = HDI_ARENA_ARRAY(arena, uint32_t, s->count);
-    s->weight = HDI_ARENA_ARRAY(arena, uint32_t, s->count);
-    s->thrown = HDI_ARENA_ZEROED(arena, uint32_t, s->count);
-    s->stays = HDI_ARENA_ZEROED(arena, uint32_t, s->count);
-    s->placed = HDI_ARENA_ZEROED(arena, uint8_t, s->count);
-    s->waiting = HDI_ARENA_ARRAY(arena, uint32_t, s->count);
-    s->away = HDI_ARENA_ARRAY(arena, uint32_t, s->count);
-    s->low = HDI_ARENA_ARRAY(arena, uint64_t, s->count);
-    s->high = HDI_ARENA_ARRAY(arena, uint64_t, s->count);
+    const hdi_pack *pack = s->pack;
+    hdi_arena *arena = pack->arena;
+    uint32_t n = s->all;
+    s->res = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->conflicts = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->by_low = HDI_ARENA_ZEROED(arena, uint32_t *, n);
+    s->by_high = HDI_ARENA_ARRAY(arena, uint32_t *, n);
+    s->at = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->units = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->alignment = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->weight = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->thrown = HDI_ARENA_ZEROED(arena, uint32_t, n);
+    s->stays = HDI_ARENA_ZEROED(arena, uint32_t, n);
+    s->placed = HDI_ARENA_ZEROED(arena, uint8_t, n);
+    s->waiting = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->away = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->low = HDI_ARENA_ARRAY(arena, uint64_t, n);
+    s->high = HDI_ARENA_ARRAY(arena, uint64_t, n);
     if (arena->failed)
         return false;
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t res = s->res[i];
-        const hd_memory_need *need = &s->pack->sizes->need[res];
-        uint64_t life = s->pack->end[res] - s->pack->lifetimes->res_first[res] + 1;
-        s->at[i] = (uint32_t)(offset[res] / HDI_PACK_UNIT);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t res = i < s->count ? by_first[i] : pack->placed[i - s->count];
+        uint64_t where = i < s->count ? offset[res] : pack->placed_offset[res];
+        const hd_memory_need *need = &pack->sizes->need[res];
+        uint64_t life = pack->end[res] - pack->lifetimes->res_first[res] + 1;
+        s->res[i] = res;
+        s->at[i] = (uint32_t)(where / HDI_PACK_UNIT);
         s->units[i] = (uint32_t)((need->bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT);
         s->alignment[i] = need->alignment > HDI_PACK_UNIT ? (uint32_t)(need->alignment / HDI_PACK_UNIT) : 1;
         s->weight[i] = square_root(s->units[i] * life) + 1;
-        s->placed[i] = offset[res] % HDI_PACK_UNIT == 0;
+        s->placed[i] = where % HDI_PACK_UNIT == 0;
+        s->stays[i] = i < s->count ? 0 : UINT32_MAX;
         if (!s->placed[i])
             s->waiting[s->waiting_count++] = i;
     }
-    return true;
+    return find_alive(s);
 }
 
 static uint64_t weight_of(const search *s, uint32_t i)
@@ -152,9 +204,8 @@ static uint32_t sort_conflicts(const search *s, uint32_t *who, uint32_t count, b
 
 static uint32_t look_around(search *s, uint32_t i)
 {
-    uint32_t begin = s->conflict_begin[i], count = s->conflict_begin[i + 1] - begin;
-    sort_conflicts(s, &s->by_low[begin], count, false, s->low);
-    return sort_conflicts(s, &s->by_high[begin], count, true, s->high);
+    sort_conflicts(s, s->by_low[i], s->conflicts[i], false, s->low);
+    return sort_conflicts(s, s->by_high[i], s->conflicts[i], true, s->high);
 }
 
 /* What one of the two walks over places has passed: the weight in the way is that which has begun less that which
@@ -180,7 +231,7 @@ static uint64_t find_place(search *s, uint32_t i, uint32_t *place)
 {
     uint32_t n = look_around(s, i), units = s->units[i], mask = s->alignment[i] - 1;
     uint32_t highest = (s->cap - units) & ~mask;
-    walk above = {&s->by_low[s->conflict_begin[i]], &s->by_high[s->conflict_begin[i]], 0, 0, 0, 0}, below = above;
+    walk above = {s->by_low[i], s->by_high[i], 0, 0, 0, 0}, below = above;
     uint64_t best = weight_at(s, &above, n, 0, units);
     *place = 0;
     for (uint32_t k = 0; k < n && best; k++) {
@@ -227,18 +278,21 @@ static uint32_t next_waiting(search *s)
     return i;
 }
 
-static void place_one(search *s)
+/* False: out of memory, or there are too many pairs. */
+static bool place_one(search *s)
 {
     uint32_t i = next_waiting(s), place;
+    if (!find_conflicts(s, i))
+        return false;
     uint64_t weight = find_place(s, i, &place);
     s->step++;
-    s->looks += s->conflict_begin[i + 1] - s->conflict_begin[i] + STEP_LOOKS;
+    s->looks += s->conflicts[i] + STEP_LOOKS;
     if (weight >= STAYS) {
         take_out(s, i);
-        return;
+        return true;
     }
-    for (uint32_t c = s->conflict_begin[i]; weight && c < s->conflict_begin[i + 1]; c++) {
-        uint32_t j = s->by_low[c];
+    for (uint32_t c = 0; weight && c < s->conflicts[i]; c++) {
+        uint32_t j = s->by_low[i][c];
         if (s->placed[j] && s->at[j] < place + s->units[i] && place < s->at[j] + s->units[j]) {
             s->thrown[j]++;
             take_out(s, j);
@@ -247,39 +301,45 @@ static void place_one(search *s)
     s->at[i] = place;
     s->placed[i] = 1;
     s->stays[i] = s->step + 1 + throw_dice(s) % 3;
+    return true;
+}
+
+/* Everybody is placed: keeps that. Returns the top. */
+static uint64_t keep(const search *s, uint64_t *offset)
+{
+    uint64_t top = 0;
+    for (uint32_t i = 0; i < s->all; i++) {
+        if (i < s->count)
+            offset[s->res[i]] = (uint64_t)s->at[i] * HDI_PACK_UNIT;
+        top = s->at[i] + s->units[i] > top ? s->at[i] + s->units[i] : top;
+    }
+    return top;
 }
 
 bool hdi_pack_search(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
                      uint64_t *offset, uint64_t *top)
 {
-    search s = {.pack = pack, .res = by_first, .count = count, .most_looks = looks, .dice = 1};
+    search s = {.pack = pack, .count = count, .all = count + pack->placed_count, .dice = 1};
     hdi_arena_mark mark = hdi_arena_here(pack->arena);
     uint64_t least = goal / HDI_PACK_UNIT, now = *top / HDI_PACK_UNIT;
     if (now > UINT32_MAX / 2 || count < 2)
         return true;
-    if (!find_conflicts(&s) || !set_up(&s, offset)) {
-        hdi_arena_keep(pack->arena, mark, NULL, 0);
-        return !pack->arena->failed;
-    }
-    while (now > least) {
+    bool more = set_up(&s, by_first, offset);
+    while (more && now > least) {
         s.cap = (uint32_t)(least + (now - least) / 2);
-        for (uint32_t i = 0; i < count; i++) {
-            if (s.units[i] > s.cap) /* no lower than the largest */
+        for (uint32_t i = 0; i < s.all; i++) {
+            if (s.units[i] > s.cap || (i >= count && s.at[i] + s.units[i] > s.cap)) /* no lower than these */
                 s.looks = looks;
-            if (s.placed[i] && s.at[i] + s.units[i] > s.cap)
+            else if (s.placed[i] && s.at[i] + s.units[i] > s.cap)
                 take_out(&s, i);
         }
-        while (s.waiting_count && s.looks < looks)
-            place_one(&s);
-        if (s.waiting_count)
+        while (more && s.waiting_count && s.looks < looks)
+            more = place_one(&s);
+        if (s.waiting_count || !more)
             break;
-        now = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            offset[by_first[i]] = (uint64_t)s.at[i] * HDI_PACK_UNIT;
-            now = s.at[i] + s.units[i] > now ? s.at[i] + s.units[i] : now;
-        }
+        now = keep(&s, offset);
         *top = now * HDI_PACK_UNIT;
     }
     hdi_arena_keep(pack->arena, mark, NULL, 0);
-    return true;
+    return !pack->arena->failed;
 }

@@ -1,0 +1,223 @@
+#include "alias_pack.h"
+
+#include "sort.h"
+
+/* Packing of the members of a heap, or of a part of it. Several packers and orders are tried by turns and the smallest
+ * result stays, ties to the first; once one is good enough, no other is tried, and those that gain the least only where
+ * memory is what matters. On one queue a heap that is full most of the time goes to the skyline first
+ * (alias_skyline.c). What is far above the most bytes alive at once then is searched for something better
+ * (alias_search.c). */
+
+enum { LONG_LIFE = 512, FEW_SIZES = 48 }; /* slots; before they are sorted like any numbers */
+enum {
+    NEAR = 56,
+    GOAL = 64
+}; /* the parts of what is needed that a heap may be larger: to be left alone, to be searched for */
+enum { MANY_ALIVE = 16 }; /* on average: fewer are packed well in time */
+enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */
+enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_BY_LOAD = ORDER_COUNT, SKYLINE };
+
+typedef hdi_pack_work work;
+
+/* Largest first, in one of several senses; resources come by first use and stay so where they are equal. */
+static uint64_t key_of(const work *w, uint32_t res, int how)
+{
+    uint64_t bytes = w->sizes->need[res].bytes;
+    uint64_t life = w->lifetimes->res_close[res] - w->lifetimes->res_first[res] + 1;
+    switch (how) {
+    case ORDER_AREA:
+        return UINT64_MAX - (bytes / 256 + 1) * life;
+    case ORDER_CLASS: /* powers of two, and those first that live to the latest */
+        return UINT64_MAX - (((uint64_t)(64 - __builtin_clzll(bytes)) << 32) | w->lifetimes->res_close[res]);
+    default:
+        return UINT64_MAX - bytes;
+    }
+}
+
+/* needed: bytes that are alive at once, if lives end with the last use. */
+void hdi_pack_set_goal(work *w, uint64_t needed)
+{
+    w->needed = needed;
+    w->goal = needed + needed / GOAL;
+    w->near = needed + needed / NEAR;
+    if (w->enough > w->near)
+        w->goal = w->near = w->enough;
+}
+
+/* Most frames have few sizes: counted by size, these sorted. False: too many for that. */
+static bool sort_by_size(work *w, const uint32_t *by_first, uint32_t count)
+{
+    uint8_t slot_size[256] = {0}; /* by hash: which size, from 1 */
+    uint64_t bytes[FEW_SIZES];
+    uint32_t members[FEW_SIZES] = {0}, begin[FEW_SIZES], sizes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t need = w->sizes->need[by_first[i]].bytes;
+        uint32_t slot = (uint32_t)((need * 0x9e3779b97f4a7c15u) >> 56);
+        while (slot_size[slot] && bytes[slot_size[slot] - 1] != need)
+            slot = (slot + 1) & 255;
+        if (!slot_size[slot]) {
+            if (sizes == FEW_SIZES)
+                return false;
+            bytes[sizes] = need;
+            slot_size[slot] = (uint8_t)++sizes;
+        }
+        w->scratch[i] = slot_size[slot] - 1u;
+        members[w->scratch[i]]++;
+    }
+    for (uint32_t k = 0; k < sizes; k++) {
+        begin[k] = 0;
+        for (uint32_t j = 0; j < sizes; j++)
+            begin[k] += bytes[j] > bytes[k] ? members[j] : 0;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        w->order[begin[w->scratch[i]]++] = by_first[i];
+    return true;
+}
+
+static void sort_for(work *w, int how, const uint32_t *by_first, uint32_t count)
+{
+    if (how == ORDER_SIZE && sort_by_size(w, by_first, count))
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        w->order[i] = by_first[i];
+        w->key[i] = key_of(w, by_first[i], how);
+    }
+    hdi_sort_u64(w->key, w->order, w->scratch_key, w->scratch, count);
+}
+
+/* By turns. Where everything lives long, packing by size has little to gain and much to look at; and where there is one
+ * size, nothing is wasted in time. */
+uint32_t hdi_pack_choose(const work *w, const uint32_t *by_first, uint32_t count, uint64_t least, uint8_t *how)
+{
+    const uint32_t *first = w->lifetimes->res_first, *close = w->lifetimes->res_close;
+    uint64_t bytes = w->sizes->need[by_first[0]].bytes, lives = 0, area = 0,
+             slots = w->pack.slot_end - w->pack.slot_begin;
+    bool several_sizes = false;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t life = close[by_first[i]] - first[by_first[i]] + 1, need = w->sizes->need[by_first[i]].bytes;
+        lives += life;
+        area += need / HDI_PACK_UNIT * life;
+        several_sizes |= need != bytes;
+    }
+    if (lives > (uint64_t)count * LONG_LIFE) {
+        how[n++] = ORDER_IN_TIME;
+        return n;
+    }
+    bool skyline = several_sizes && least && !w->pack.by_clocks;
+    bool is_full = skyline && area / slots > least / HDI_PACK_UNIT / 3 * 2 && lives / slots >= MANY_ALIVE;
+    if (is_full && !w->how->thorough) {
+        how[n++] = SKYLINE_BY_LOAD;
+        how[n++] = SKYLINE;
+    }
+    how[n++] = several_sizes ? ORDER_SIZE : ORDER_IN_TIME;
+    how[n++] = several_sizes ? ORDER_IN_TIME : ORDER_SIZE;
+    for (uint8_t order = ORDER_AREA; w->how->thorough && order < ORDER_COUNT; order++)
+        how[n++] = order;
+    if (skyline && (!is_full || w->how->thorough))
+        how[n++] = SKYLINE_BY_LOAD;
+    return n;
+}
+
+bool hdi_pack_try(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top)
+{
+    if (how == SKYLINE || how == SKYLINE_BY_LOAD)
+        return hdi_pack_skyline(&w->pack, by_first, count, how == SKYLINE_BY_LOAD, w->offset, top);
+    if (how == ORDER_IN_TIME)
+        return hdi_pack_in_time(&w->pack, by_first, count, w->offset, top);
+    sort_for(w, how, by_first, count);
+    return hdi_pack_in_order(&w->pack, w->order, count, w->offset, top);
+}
+
+const uint32_t *hdi_pack_known_ends(const work *w)
+{
+    return w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
+}
+
+void hdi_pack_keep(const work *w, const uint32_t *res, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        w->out->res_offset[res[i]] = w->offset[res[i]];
+}
+
+/* From here on lives end before their groups do, where more than `most` would be alive. False: nowhere. */
+static bool cut_lives(work *w, const uint32_t *by_first, uint32_t count, uint64_t most)
+{
+    if (hdi_pack_cut(&w->pack, by_first, count, most, w->end) == 0)
+        return false;
+    w->pack.end = w->end;
+    w->pack.piece_count = 0;
+    return true;
+}
+
+/* Tries a packer and keeps what it finds where that is better than *top by more than `gain`. */
+static bool try_packer(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t gain, uint64_t *top)
+{
+    uint64_t found = *top - gain;
+    if (!hdi_pack_try(w, how, by_first, count, &found))
+        return false;
+    if (found != UINT64_MAX) {
+        *top = found;
+        hdi_pack_keep(w, by_first, count);
+    }
+    return true;
+}
+
+/* Search from the packing that is there. With one queue lives may end before their groups do, in few places
+ * at first. */
+static bool search_on(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
+{
+    static const uint32_t tenths[] = {10, 9, 8, 0};
+    uint64_t looks = w->how->search ? (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS : (uint64_t)count * QUICK_LOOKS;
+    for (uint32_t i = 0; i < count; i++)
+        w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
+    bool done = hdi_pack_search(&w->pack, by_first, count, w->goal, looks, w->offset, top);
+    for (size_t i = 0; done && !w->pack.by_clocks && w->how->search && i < sizeof(tenths) / sizeof(tenths[0]); i++) {
+        if (*top > w->near && cut_lives(w, by_first, count, tenths[i] == 10 ? w->needed : w->needed / 10 * tenths[i]))
+            done = hdi_pack_search(&w->pack, by_first, count, w->goal, looks, w->offset, top);
+    }
+    hdi_pack_keep(w, by_first, count);
+    return done;
+}
+
+/* A frame so short that each barrier more is worth its trouble. */
+static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
+{
+    for (uint32_t tenth = 10; tenth >= 8 && *top > w->near; tenth--) {
+        if (cut_lives(w, by_first, count, w->needed / 10 * tenth) &&
+            (!try_packer(w, SKYLINE_BY_LOAD, by_first, count, 0, top) ||
+             !try_packer(w, SKYLINE, by_first, count, 0, top)))
+            return false;
+    }
+    return true;
+}
+
+uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
+{
+    uint64_t least, needed = 0, best = UINT64_MAX;
+    uint8_t how[HDI_PACK_TURNS];
+    bool quick = !w->pack.by_clocks && !w->how->thorough;
+    w->pack.piece_count = 0; /* time is cut where lives of this heap end */
+    if (!hdi_pack_least(&w->pack, by_first, count, hdi_pack_known_ends(w), &least) ||
+        (!w->is_part && !hdi_pack_least(&w->pack, by_first, count, w->lifetimes->res_last, &needed)))
+        return UINT64_MAX;
+    if (!w->is_part)
+        hdi_pack_set_goal(w, needed);
+    if (quick && !w->is_part && least > w->near && cut_lives(w, by_first, count, w->goal))
+        least = needed;
+    least = least > enough ? least : enough;
+    least = quick && w->near > least ? w->near : least;
+    uint32_t turns = hdi_pack_choose(w, by_first, count, least, how);
+    for (uint32_t turn = 0; turn < turns && best > least; turn++) {
+        bool late = how[turn] == SKYLINE_BY_LOAD && turn; /* bytes change hands more often: not for a little less */
+        if (!try_packer(w, how[turn], by_first, count, late ? best / GOAL : 0, &best))
+            return UINT64_MAX;
+    }
+    if (best > w->near && !w->is_part && (w->how->search || count <= FEW)) {
+        if ((quick && !pack_by_cuts(w, by_first, count, &best)) ||
+            (best > w->near && !search_on(w, by_first, count, &best)))
+            return UINT64_MAX;
+    }
+    w->pack.end = w->lifetimes->res_close;
+    return best;
+}
