@@ -469,12 +469,11 @@ void hdi_walk_region(uint32_t part, void *user)
         if (pass == HDI_NONE)
             continue;
         for (uint32_t u = pass_use_begin[pass], end = pass_use_begin[pass + 1]; u < end; u++) {
-            uint32_t e = use_epoch[u];
-            if (e == HDI_NONE)
-                continue;
-            uint32_t seg = use_seg[u];
+            uint32_t e = use_epoch[u], seg = use_seg[u];
             if (seg == HDI_NONE)
                 visit_span(&k, slot, u, pass, high);
+            else if (e == HDI_NONE)
+                continue;
             else if (e & 1)
                 first_use(&k, use_res[u], seg, use_range[u] != HDI_NONE, !(use_flags[u] & HDI_USE_BUFFER), &epoch[e / 2], pass, high);
             else

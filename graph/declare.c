@@ -503,7 +503,7 @@ hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
     info->name = desc->name;
     info->native = NULL;
     info->serial = 0;
-    return add_resource(graph, 0, HDI_NONE);
+    return add_resource(graph, desc->sharing ? HDI_RES_SHARING : 0, HDI_NONE);
 }
 
 /* So that sums of sizes cannot overflow. */
@@ -523,7 +523,7 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
     if (!have_resource(graph, name))
         return (hd_resource){0};
     graph->res_info[graph->res_count] = (hdi_res_info){.name = name, .bytes = bytes, .usage = usage, .sharing = sharing};
-    return add_resource(graph, HDI_RES_BUFFER, HDI_NONE);
+    return add_resource(graph, HDI_RES_BUFFER | (sharing ? HDI_RES_SHARING : 0), HDI_NONE);
 }
 
 hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
@@ -533,7 +533,7 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
     if (!desc)
         return bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
     image_size size = {desc->width, desc->height, desc->depth, desc->format, desc->mips, desc->layers, desc->samples};
-    uint32_t flags = HDI_RES_EXTERNAL;
+    uint32_t flags = HDI_RES_EXTERNAL | (desc->sharing ? HDI_RES_SHARING : 0);
     if (desc->bytes > MAX_BUFFER_BYTES)
         return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is more than any device has");
     if (desc->bytes) {

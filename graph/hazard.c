@@ -10,12 +10,12 @@
  * readers are found after scheduling on purpose: any order that the schedule chose is free of cycles, an order chosen
  * before it might not be.
  *
- * Uses are counted, so that each segment has room for as many epochs and one for the state that the frame must leave; then
- * they are taken in the order of the schedule (hazard_epochs.c). What there is to do beyond that is about the few resources
- * that keep their state or that several queues use (hazard_states.c). O(uses).
+ * Uses are sorted by segment, in the order of the schedule, by counting; then those of each segment become its epochs
+ * (hazard_epochs.c). What there is to do beyond that is about the few resources that keep their state or that several
+ * queues use (hazard_states.c). O(uses).
  *
- * In parallel: a two-level counting sort. Ranges of slots count their uses by buckets of resources, then put them there, in
- * the order of the schedule; then each bucket goes its way alone. */
+ * In parallel there are two levels: ranges of slots count their uses by buckets of resources, then put them there; then
+ * each bucket goes its way alone. */
 
 typedef hdi_hazard_work work;
 
@@ -32,17 +32,56 @@ static HDI_APART void count_span(const work *w, uint32_t use, uint32_t *count)
     }
 }
 
-/* Of all passes, as room is not taken unless it is used. */
-static void count_uses(const work *w, uint32_t *count)
+static void count_uses(const work *w, uint32_t first, uint32_t end, uint32_t *count)
 {
     const uint32_t *use_seg = w->frozen->use_seg;
-    uint32_t uses = w->decl->use_count;
-    for (uint32_t u = 0; u < uses; u++) {
+    for (size_t u = first; u < end; u++) {
         uint32_t seg = use_seg[u];
         if (HDI_LIKELY(seg != HDI_NONE))
             count[seg]++;
         else
-            count_span(w, u, count);
+            count_span(w, (uint32_t)u, count);
+    }
+}
+
+static void count_passes(const work *w, uint32_t *count)
+{
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin;
+    if (w->schedule->slot_count == w->decl->pass_count) { /* in any order */
+        count_uses(w, 0, w->decl->use_count, count);
+        return;
+    }
+    for (uint32_t s = 0; s < w->schedule->slot_count; s++)
+        count_uses(w, use_begin[slot_pass[s]], use_begin[slot_pass[s] + 1], count);
+}
+
+static HDI_APART void fill_span(const work *w, uint32_t slot, uint32_t use, uint32_t *at, hdi_record *record)
+{
+    hdi_span span = hdi_use_span(w->decl, w->frozen, use);
+    for (uint32_t row = 0; row < span.rows; row++) {
+        for (uint32_t c = 0; c < span.cols; c++)
+            record[at[span.base + row * span.stride + c]++] = (hdi_record){use, slot};
+    }
+}
+
+static inline __attribute__((always_inline)) void fill_use(const work *w, const uint32_t *use_seg, uint32_t slot, size_t use,
+                                                           uint32_t *at, hdi_record *record)
+{
+    uint32_t seg = use_seg[use];
+    if (HDI_LIKELY(seg != HDI_NONE))
+        record[at[seg]++] = (hdi_record){(uint32_t)use, slot};
+    else
+        fill_span(w, slot, (uint32_t)use, at, record);
+}
+
+static void fill_records(const work *w, uint32_t *at, hdi_record *record)
+{
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin, *use_seg = w->frozen->use_seg;
+    uint32_t slots = w->schedule->slot_count;
+    for (uint32_t s = 0; s < slots; s++) {
+        const uint32_t *of_pass = &use_begin[slot_pass[s]];
+        for (size_t u = of_pass[0], end = of_pass[1]; u < end; u++)
+            fill_use(w, use_seg, s, u, at, record);
     }
 }
 
@@ -53,23 +92,23 @@ static void find_queues(const work *w, uint16_t *res_queues)
     const uint8_t *slot_queue = w->schedule->slot_queue;
     uint32_t slots = w->schedule->slot_count;
     for (uint32_t s = 0; s < slots; s++) {
-        uint32_t end = use_begin[slot_pass[s] + 1];
+        const uint32_t *of_pass = &use_begin[slot_pass[s]];
         uint16_t queue = (uint16_t)(1u << slot_queue[s]);
-        for (uint32_t u = use_begin[slot_pass[s]]; u < end; u++)
+        for (size_t u = of_pass[0], end = of_pass[1]; u < end; u++)
             res_queues[use_res[u]] |= queue;
     }
 }
 
-/* From counts to where the epochs of each segment begin. Returns where the room ends. */
-static uint32_t make_room(const hdi_hazards *out, uint32_t first_seg, uint32_t last_seg, uint32_t at)
+/* From counts to where the records of each segment begin. Returns their number. */
+static uint32_t add_counts(uint32_t *count, uint32_t first, uint32_t end)
 {
-    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end;
-    for (uint32_t seg = first_seg; seg < last_seg; seg++) {
-        uint32_t count = end[seg];
-        begin[seg] = end[seg] = at;
-        at += count + 1;
+    uint32_t sum = 0;
+    for (uint32_t seg = first; seg < end; seg++) {
+        uint32_t of = count[seg];
+        count[seg] = sum;
+        sum += of;
     }
-    return at;
+    return sum;
 }
 
 static bool reserve(work *w, uint32_t entries)
@@ -79,20 +118,28 @@ static bool reserve(work *w, uint32_t entries)
     return !w->arena->failed;
 }
 
-static bool walk_alone(work *w)
+static bool build_alone(work *w)
 {
     hdi_hazards *out = w->out;
-    uint32_t seg_count = w->frozen->seg_count, slots = w->schedule->slot_count, at[HD_MAX_QUEUES] = {0};
-    memset(out->seg_epoch_end, 0, seg_count * sizeof(*out->seg_epoch_end));
-    count_uses(w, out->seg_epoch_end);
-    if (!reserve(w, make_room(out, 0, seg_count, 0) - seg_count))
+    uint32_t seg_count = w->frozen->seg_count, slots = w->schedule->slot_count, on_queue[HD_MAX_QUEUES] = {0};
+    uint32_t *at = out->seg_epoch_end; /* counts, then begins that move on to the ends */
+    memset(at, 0, seg_count * sizeof(*at));
+    count_passes(w, at);
+    uint32_t entries = add_counts(at, 0, seg_count);
+    if (!reserve(w, entries))
+        return false;
+    hdi_arena_mark mark = hdi_arena_here(w->arena);
+    hdi_record *record = HDI_ARENA_ARRAY(w->arena, hdi_record, entries);
+    if (!record)
         return false;
     if (w->several)
         find_queues(w, out->res_queues);
-    hdi_count_slots(w, 0, slots, at);
-    hdi_begin_queues(w, &at, 1);
-    hdi_place_slots(w, 0, slots, at);
-    hdi_walk_slots(w);
+    hdi_count_slots(w, 0, slots, on_queue);
+    hdi_begin_queues(w, &on_queue, 1);
+    hdi_place_slots(w, 0, slots, on_queue);
+    fill_records(w, at, record);
+    hdi_build_epochs(w, 0, seg_count, record, at, 0, 0, w->decl->use_count);
+    hdi_arena_keep(w->arena, mark, NULL, 0);
     return true;
 }
 
@@ -109,7 +156,7 @@ typedef struct sort {
     range *range;
     uint32_t (*on_queue)[HD_MAX_QUEUES]; /* of each range */
     uint32_t record_begin[BUCKETS + 1], entry_begin[BUCKETS + 1];
-    hdi_record *record;
+    hdi_record *record, *sorted; /* by bucket; by segment */
 } sort;
 
 static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -171,7 +218,7 @@ static void fill_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
     hdi_place_slots(w, begin, end, s->on_queue[part]);
 }
 
-static void walk_bucket(uint32_t bucket, void *user)
+static void build_bucket(uint32_t bucket, void *user)
 {
     const sort *s = user;
     const work *w = s->w;
@@ -179,23 +226,24 @@ static void walk_bucket(uint32_t bucket, void *user)
     uint32_t res_count = w->decl->res_count, first_res = bucket << s->shift, last_res = (bucket + 1) << s->shift;
     uint32_t first_seg = w->frozen->res_seg_begin[first_res],
              last_seg = w->frozen->res_seg_begin[last_res < res_count ? last_res : res_count];
-    uint32_t *count = out->seg_epoch_end;
-    memset(count + first_seg, 0, (last_seg - first_seg) * sizeof(*count));
-    for (uint32_t i = s->record_begin[bucket]; i < s->record_begin[bucket + 1]; i++) {
-        uint32_t u = s->record[i].use, seg = w->frozen->use_seg[u];
-        if (HDI_LIKELY(seg != HDI_NONE))
-            count[seg]++;
-        else
-            count_span(w, u, count);
+    uint32_t *at = out->seg_epoch_end;
+    const uint32_t *use_seg = w->frozen->use_seg;
+    const hdi_record *begin = s->record + s->record_begin[bucket], *end = s->record + s->record_begin[bucket + 1];
+    hdi_record *sorted = s->sorted + s->entry_begin[bucket];
+    memset(at + first_seg, 0, (last_seg - first_seg) * sizeof(*at));
+    for (const hdi_record *r = begin; r < end; r++) {
+        count_uses(w, r->use, r->use + 1, at);
         if (w->several)
-            out->res_queues[w->decl->use_res[u]] |= (uint16_t)(1u << w->schedule->slot_queue[s->record[i].slot]);
+            out->res_queues[w->decl->use_res[r->use]] |= (uint16_t)(1u << w->schedule->slot_queue[r->slot]);
     }
-    make_room(out, first_seg, last_seg, s->entry_begin[bucket] + first_seg);
-    hdi_walk_records(w, s->record + s->record_begin[bucket], s->record_begin[bucket + 1] - s->record_begin[bucket],
-                     s->entry_begin[bucket]);
+    add_counts(at, first_seg, last_seg);
+    for (const hdi_record *r = begin; r < end; r++)
+        fill_use(w, use_seg, r->slot, r->use, at, sorted);
+    hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg, s->entry_begin[bucket],
+                     w->decl->use_count + bucket);
 }
 
-static bool walk_sorted(work *w)
+static bool build_sorted(work *w)
 {
     const hdi_crew *crew = w->crew;
     uint32_t slots = w->schedule->slot_count, ranges = hdi_range_count(crew, slots, SLOT_GRAIN), res_count = w->decl->res_count;
@@ -212,10 +260,11 @@ static bool walk_sorted(work *w)
     add_up(&s, ranges);
     hdi_begin_queues(w, s.on_queue, ranges);
     s.record = HDI_ARENA_ARRAY(aside, hdi_record, s.record_begin[BUCKETS]);
+    s.sorted = HDI_ARENA_ARRAY(aside, hdi_record, s.entry_begin[BUCKETS]);
     if (aside->failed || !reserve(w, s.entry_begin[BUCKETS]))
         return false;
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, fill_range, &s);
-    hdi_crew_parts(crew, res_count ? ((res_count - 1) >> s.shift) + 1 : 0, walk_bucket, &s);
+    hdi_crew_parts(crew, res_count ? ((res_count - 1) >> s.shift) + 1 : 0, build_bucket, &s);
     hdi_arena_keep(aside, mark, NULL, 0);
     return true;
 }
@@ -253,9 +302,9 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
     out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
     out->seg_epoch_end = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
-    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, decl->use_count);
+    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)decl->use_count + BUCKETS);
     out->use_epoch = w.several ? NULL : HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
-    if (arena->failed || !(w.alone ? walk_alone(&w) : walk_sorted(&w)))
+    if (!hdi_find_kinds(&w) || arena->failed || !(w.alone ? build_alone(&w) : build_sorted(&w)))
         return HD_OUT_OF_MEMORY;
     hd_result result = hdi_settle(&w);
     return result == HD_OK && w.extras.count ? hdi_add_extra_slots(&w) : result;

@@ -3,21 +3,41 @@
 #include "hints.h"
 #include "vk_numbers.h"
 
-/* Uses become epochs as they come, in the order of the schedule: each one joins the last epoch of its segment or begins the
- * next, for which there is room. Uses of one pass count as one, which is rarely more than one use of a segment: it is
- * noticed at the second one, and done again with both. O(uses). */
+/* The uses of a segment, one after another, become epochs: each joins the last epoch or begins the next. Uses of one pass
+ * count as one. O(uses). Segment after segment, so that what is known of the last epoch stays in registers and epochs are
+ * written one behind another: a walk of the schedule that keeps it for all segments takes fewer instructions and, as it
+ * cannot foresee what comes, more time. */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
+
+typedef struct hdi_use_kind {
+    uint64_t stages, access, state;
+    uint8_t asks; /* whether what was there before is needed */
+} kind;
+
+bool hdi_find_kinds(hdi_hazard_work *w)
+{
+    const hdi_decl *decl = w->decl;
+    kind *k = HDI_ARENA_ARRAY(w->arena, kind, (size_t)2 * decl->access_count);
+    for (uint32_t i = 0; k && i < 2 * decl->access_count; i++) {
+        const hdi_access_info *access = &decl->access[i / 2];
+        uint32_t flags = (access->reads ? HDI_EPOCH_READS : 0) | (access->writes ? HDI_EPOCH_WRITES : 0);
+        const hdi_epoch epoch = {.layout = i & 1 ? 0 : access->layout,
+                                 .queue_mask = w->several ? 0 : 1,
+                                 .flags = (uint8_t)flags,
+                                 .place = HDI_PLACE_CONSUMER};
+        k[i] = (kind){access->stages, access->access, epoch.state, flags != HDI_EPOCH_WRITES};
+    }
+    w->kind = k;
+    return k != NULL;
+}
 
 /* What the loop over uses reads and writes, in one place that the compiler can keep in registers. */
 typedef struct walk {
     const hdi_hazard_work *work;
-    const uint32_t *use_seg;
     const uint16_t *use_access;
-    const uint8_t *use_flags;
-    const hdi_access_info *access;
-    const uint32_t *begin;
-    uint32_t *end;
+    const uint8_t *use_flags, *slot_queue;
+    const kind *kind;
     hdi_epoch *epoch;
     hdi_entry *entry;
     uint32_t entry_next;
@@ -25,221 +45,134 @@ typedef struct walk {
     uint32_t *use_epoch;
 } walk;
 
-static walk walk_of(const hdi_hazard_work *w, uint32_t entry_begin)
+static ALWAYS_INLINE const kind *kind_of(const walk *w, size_t use)
 {
-    hdi_hazards *out = w->out;
-    return (walk){w,          w->frozen->use_seg, w->decl->use_access, w->decl->use_flags, w->decl->access, out->seg_epoch_begin,
-                  out->seg_epoch_end, out->epoch, out->entry,          entry_begin,        out->use_kept,   out->use_epoch};
+    return &w->kind[2 * (size_t)w->use_access[use] + (w->use_flags[use] & HDI_USE_BUFFER) / HDI_USE_BUFFER];
 }
 
-/* The uses of a segment by one pass, together. */
-typedef struct visit {
-    uint64_t stages, access;
-    uint32_t layout, use; /* its first */
-    uint8_t flags;
-} visit;
+/* States: what is the same in two epochs of which one can be part of the other, if neither writes; what says that one
+ * does; the first queue; and one that no use agrees with. */
+static const hdi_epoch same = {.layout = UINT32_MAX, .flags = HDI_EPOCH_WRITES}, writes = {.flags = HDI_EPOCH_WRITES},
+                       one_queue = {.queue_mask = 1}, none = {.layout = UINT32_MAX};
 
-static bool covers(const walk *w, uint32_t use, uint32_t seg)
+/* All uses of one pass. */
+static HDI_COLD kind join_kinds(const walk *w, const hdi_record *record, const hdi_record *behind)
 {
-    if (w->use_seg[use] != HDI_NONE)
-        return w->use_seg[use] == seg;
-    hdi_span span = hdi_use_span(w->work->decl, w->work->frozen, use);
-    for (uint32_t row = 0; row < span.rows; row++) {
-        if (seg - (span.base + row * span.stride) < span.cols)
-            return true;
-    }
-    return false;
-}
-
-/* All uses from the pass's first to `last`. */
-static visit visit_all(const walk *w, uint32_t seg, uint32_t slot, uint32_t last)
-{
-    visit all = {.use = HDI_NONE};
-    for (uint32_t u = w->work->decl->pass_use_begin[w->work->schedule->slot_pass[slot]]; u <= last; u++) {
-        const hdi_access_info *access = &w->access[w->use_access[u]];
-        if (!covers(w, u, seg))
-            continue;
-        all.stages |= access->stages;
-        all.access |= access->access;
-        all.flags |= w->use_flags[u] & (HDI_EPOCH_READS | HDI_EPOCH_WRITES);
+    kind all = *kind_of(w, record->use);
+    hdi_epoch state = {.state = all.state};
+    for (const hdi_record *r = record + 1; r < behind; r++) {
+        const kind *k = kind_of(w, r->use);
+        const hdi_epoch more = {.state = k->state};
+        all.stages |= k->stages;
+        all.access |= k->access;
+        state.flags |= more.flags;
         /* Reads that differ agree on the read-only depth layout: declare checked it. */
-        if (all.use != HDI_NONE && all.layout != access->layout)
-            all.layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
-        else
-            all.layout = access->layout;
-        all.use = all.use == HDI_NONE ? u : all.use;
+        if (state.layout != more.layout)
+            state.layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
     }
-    if (w->use_flags[last] & HDI_USE_BUFFER)
-        all.layout = 0;
+    all.state = state.state;
+    all.asks = state.flags != HDI_EPOCH_WRITES;
     return all;
 }
 
-/* Takes the entries of a slot out of the last epoch of a segment, or takes it away where it began there. Returns them,
- * chained: they are used again. */
-static uint32_t undo(const walk *w, uint32_t seg, uint32_t slot)
+static HDI_COLD void add_entries(hdi_entry *entry, uint32_t next, const hdi_record *record, const hdi_record *behind,
+                                 hdi_epoch *epoch)
 {
-    hdi_epoch *last = &w->epoch[w->end[seg] - 1];
-    uint32_t spare = HDI_NONE, more = last->more;
-    if (last->first == slot) {
-        w->end[seg]--;
-        return more;
+    for (; record < behind; record++, next++) {
+        entry[next] = (hdi_entry){record->slot, record->use, epoch->more};
+        epoch->more = next;
     }
-    while (w->entry[more].slot == slot) {
-        uint32_t older = w->entry[more].older;
-        w->entry[more].older = spare;
-        spare = more;
-        more = older;
-        if (more == HDI_NONE)
-            break;
-    }
-    last->more = more;
-    last->last = more == HDI_NONE ? last->first : w->entry[more].slot;
-    last->stages = w->access[w->use_access[last->use]].stages;
-    last->access = w->access[w->use_access[last->use]].access;
-    last->queue_mask = (uint16_t)(1u << w->work->schedule->slot_queue[last->first]);
-    for (uint32_t e = more; e != HDI_NONE; e = w->entry[e].older) {
-        last->stages |= w->access[w->use_access[w->entry[e].use]].stages;
-        last->access |= w->access[w->use_access[w->entry[e].use]].access;
-        last->queue_mask |= (uint16_t)(1u << w->work->schedule->slot_queue[w->entry[e].slot]);
-    }
-    return spare;
 }
 
-static bool is_handed_over(const walk *w, uint32_t seg)
+static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
 {
-    return w->work->several_families && hdi_is_handed_over(w->work, w->work->frozen->seg_res[seg]);
+    return work->several_families && hdi_is_handed_over(work, work->frozen->seg_res[seg]);
 }
 
-/* A further use of a segment by the pass of a slot: what was done for the earlier ones is done again for all. Returns the
- * next entry. */
-static HDI_COLD uint32_t visit_again(walk copy, uint32_t seg, uint32_t slot, uint32_t use, uint32_t queue)
+/* Returns the end of its epochs. */
+static ALWAYS_INLINE uint32_t build(walk *w, uint32_t seg, const hdi_record *record, const hdi_record *end, uint32_t at,
+                                    bool several, uint32_t nobody)
 {
-    walk *w = &copy; /* the caller's stays in registers */
-    uint32_t spare = undo(w, seg, slot), at = w->end[seg], layout;
-    hdi_epoch *epoch = &w->epoch[at];
-    visit all = visit_all(w, seg, slot, use);
-    bool joins = false;
-    layout = all.layout;
-    if (at != w->begin[seg]) {
-        const hdi_epoch *last = epoch - 1;
-        joins = !((last->flags | all.flags) & HDI_EPOCH_WRITES) && last->layout == layout &&
-                (last->queue_mask & queue || !is_handed_over(w, seg));
-        w->use_kept[last->use] |= last->flags & HDI_EPOCH_WRITES && all.flags != HDI_EPOCH_WRITES;
-    }
-    if (joins) {
-        epoch--;
-        epoch->stages |= all.stages;
-        epoch->access |= all.access;
-        epoch->last = slot;
-        epoch->queue_mask |= (uint16_t)queue;
-    } else {
-        *epoch = (hdi_epoch){all.stages, all.access,      all.use,   HDI_NONE,           slot,    slot,
-                             layout,     (uint16_t)queue, all.flags, HDI_PLACE_CONSUMER, HDI_NONE};
-        w->end[seg] = at + 1;
-    }
-    if (w->use_epoch && w->use_seg[all.use] != HDI_NONE)
-        w->use_epoch[all.use] = joins ? HDI_NONE : 2 * at + (at == w->begin[seg]);
-    for (uint32_t u = all.use; u <= use; u++) {
-        if (!covers(w, u, seg) || (u == all.use && !joins))
-            continue;
-        uint32_t e = spare;
-        if (e == HDI_NONE)
-            e = w->entry_next++;
-        else
-            spare = w->entry[e].older;
-        w->entry[e] = (hdi_entry){slot, u, epoch->more};
-        epoch->more = e;
-    }
-    return w->entry_next;
-}
-
-/* Returns what is to be said of the use in use_epoch. */
-static ALWAYS_INLINE uint32_t visit_use(walk *w, uint32_t seg, uint32_t slot, uint32_t use, uint32_t queue, bool several)
-{
-    const hdi_access_info *access = &w->access[w->use_access[use]];
-    uint32_t flags = w->use_flags[use], at = w->end[seg], layout = flags & HDI_USE_BUFFER ? 0 : access->layout, begun = 2 * at + 1;
+    uint64_t last_state = none.state;
+    uint32_t last_use = nobody, first = 1;
     hdi_epoch *next = &w->epoch[at];
-    flags &= HDI_EPOCH_READS | HDI_EPOCH_WRITES;
-    if (HDI_LIKELY(at != w->begin[seg])) {
-        hdi_epoch *last = next - 1;
-        begun--;
-        if (HDI_UNLIKELY(last->last == slot)) {
-            w->entry_next = visit_again(*w, seg, slot, use, queue);
-            return HDI_NONE;
+    while (record < end) {
+        uint32_t use = record->use, slot = record->slot;
+        const hdi_record *behind = record + 1;
+        const kind *k = kind_of(w, use);
+        uint64_t state = k->state, queue = several ? one_queue.state << w->slot_queue[slot] : 0;
+        kind all;
+        if (HDI_UNLIKELY(behind < end && behind->slot == slot)) {
+            while (behind < end && behind->slot == slot)
+                behind++;
+            all = join_kinds(w, record, behind);
+            k = &all;
+            state = all.state;
         }
-        if (!((last->flags | flags) & HDI_EPOCH_WRITES) && last->layout == layout &&
-            (!several || last->queue_mask & queue || !is_handed_over(w, seg))) {
-            last->stages |= access->stages;
-            last->access |= access->access;
+        if (((last_state ^ state) & same.state) == 0 && !(state & writes.state) &&
+            (!several || last_state & queue || !is_handed_over(w->work, seg))) {
+            hdi_epoch *last = next - 1;
+            last->stages |= k->stages;
+            last->access |= k->access;
             last->last = slot;
-            last->queue_mask |= (uint16_t)queue;
+            if (several)
+                last->state = last_state |= queue;
             w->entry[w->entry_next] = (hdi_entry){slot, use, last->more};
             last->more = w->entry_next++;
-            return HDI_NONE;
+            if (!several)
+                w->use_epoch[use] = HDI_NONE;
+        } else {
+            w->use_kept[last_use] |= ((last_state & writes.state) != 0) & k->asks;
+            next->stages = k->stages;
+            next->access = k->access;
+            next->use = use;
+            next->more = HDI_NONE;
+            next->first = next->last = slot;
+            next->state = last_state = state | queue;
+            next->extra = HDI_NONE;
+            next++;
+            last_use = use;
+            if (!several)
+                w->use_epoch[use] = 2 * at + first;
+            at++;
+            first = 0;
         }
-        w->use_kept[last->use] |= ((last->flags & HDI_EPOCH_WRITES) != 0) & (flags != HDI_EPOCH_WRITES);
+        if (HDI_UNLIKELY(behind - record > 1)) {
+            add_entries(w->entry, w->entry_next, record + 1, behind, next - 1);
+            w->entry_next += (uint32_t)(behind - record - 1);
+            for (record++; !several && record < behind; record++)
+                w->use_epoch[record->use] = HDI_NONE;
+        }
+        record = behind;
     }
-    *next = (hdi_epoch){access->stages, access->access,  use,            HDI_NONE,           slot,    slot,
-                        layout,         (uint16_t)queue, (uint8_t)flags, HDI_PLACE_CONSUMER, HDI_NONE};
-    w->end[seg] = at + 1;
-    return begun;
+    return at;
 }
 
-static HDI_APART uint32_t visit_span(walk copy, uint32_t slot, uint32_t use, uint32_t queue)
+static ALWAYS_INLINE void build_all(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg,
+                                    const hdi_record *record, const uint32_t *record_end, uint32_t at, uint32_t entry_begin,
+                                    uint32_t nobody, bool several)
 {
-    walk *w = &copy;
-    hdi_span span = hdi_use_span(w->work->decl, w->work->frozen, use);
-    for (uint32_t row = 0; row < span.rows; row++) {
-        for (uint32_t c = 0; c < span.cols; c++)
-            visit_use(w, span.base + row * span.stride + c, slot, use, queue, true);
-    }
-    return w->entry_next;
-}
-
-static ALWAYS_INLINE void visit_any(walk *w, uint32_t slot, uint32_t use, uint32_t queue, bool several)
-{
-    uint32_t seg = w->use_seg[use];
-    if (HDI_UNLIKELY(seg == HDI_NONE)) {
-        w->entry_next = visit_span(*w, slot, use, queue);
-        if (!several)
-            w->use_epoch[use] = 0;
-        return;
-    }
-    uint32_t begun = visit_use(w, seg, slot, use, queue, several);
-    if (!several)
-        w->use_epoch[use] = begun;
-}
-
-static ALWAYS_INLINE void walk_slots(const hdi_hazard_work *work, bool several)
-{
-    const uint32_t *slot_pass = work->schedule->slot_pass, *use_begin = work->decl->pass_use_begin;
-    const uint8_t *slot_queue = work->schedule->slot_queue;
-    uint32_t slots = work->schedule->slot_count;
-    walk w = walk_of(work, 0);
-    for (uint32_t s = 0; s < slots; s++) {
-        uint32_t pass = slot_pass[s], end = use_begin[pass + 1], queue = several ? 1u << slot_queue[s] : 1;
-        for (uint32_t u = use_begin[pass]; u < end; u++)
-            visit_any(&w, s, u, queue, several);
+    const hdi_decl *decl = work->decl;
+    hdi_hazards *out = work->out;
+    const uint32_t *seg_res = work->frozen->seg_res;
+    const uint8_t *res_flags = decl->res_flags;
+    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, from = 0;
+    walk w = {work,       decl->use_access, decl->use_flags, out->slot_queue, work->kind,
+              out->epoch, out->entry,       entry_begin,     out->use_kept,   out->use_epoch};
+    for (uint32_t seg = first_seg; seg < last_seg; seg++) {
+        uint32_t to = record_end[seg];
+        begin[seg] = at;
+        end[seg] = at = build(&w, seg, record + from, record + to, at, several, nobody);
+        at += (res_flags[seg_res[seg]] & HDI_KEEPS_STATE) != 0; /* room for a state that is to be left */
+        from = to;
     }
 }
 
-void hdi_walk_slots(const hdi_hazard_work *work)
+void hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
+                      const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t nobody)
 {
     if (work->several)
-        walk_slots(work, true);
+        build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, nobody, true);
     else
-        walk_slots(work, false);
-}
-
-void hdi_walk_records(const hdi_hazard_work *work, const hdi_record *record, uint32_t count, uint32_t entry_begin)
-{
-    const uint8_t *slot_queue = work->schedule->slot_queue;
-    walk w = walk_of(work, entry_begin);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t slot = record[i].slot;
-        if (work->several)
-            visit_any(&w, slot, record[i].use, 1u << slot_queue[slot], true);
-        else
-            visit_any(&w, slot, record[i].use, 1, false);
-    }
+        build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, nobody, false);
 }

@@ -37,7 +37,7 @@ static sharing sharing_of(const work *w, uint32_t res)
     }
     if (!(families & (families - 1)))
         return ONE_FAMILY;
-    uint32_t wanted = decl->res_info[res].sharing;
+    uint32_t wanted = flags & HDI_RES_SHARING ? decl->res_info[res].sharing : (uint32_t)HD_SHARING_AUTO;
     if (wanted == HD_SHARING_CONCURRENT || flags & HDI_RES_HOST)
         return CONCURRENT;
     if (wanted != HD_SHARING_EXCLUSIVE && flags & HDI_RES_BUFFER)

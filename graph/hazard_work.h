@@ -28,6 +28,7 @@ typedef struct hdi_hazard_work {
     bool several;       /* queues, the host's among them */
     uint32_t gpu_mask;
     bool several_families;
+    const struct hdi_use_kind *kind;
     uint16_t family_bit[HD_MAX_QUEUES]; /* of each queue: the first one of its family; 0: the host */
     /* Extra slots, and edges from or to them: slots of the schedule, and extra slots counted on behind them. */
     hdi_edge *edges;
@@ -40,10 +41,12 @@ typedef struct hdi_record {
     uint32_t use, slot;
 } hdi_record;
 
-/* Turns uses into epochs, in the order of the schedule: all of them, or those of a bucket of resources. Further entries of
- * epochs are numbered from entry_begin on. */
-void hdi_walk_slots(const hdi_hazard_work *work);
-void hdi_walk_records(const hdi_hazard_work *work, const hdi_record *record, uint32_t count, uint32_t entry_begin);
+/* What is asked of an access, for images and for buffers. */
+bool hdi_find_kinds(hdi_hazard_work *work);
+/* Turns uses into epochs, which are numbered from epoch_begin on, and entries from entry_begin on. Records stand by segment,
+ * those of one in the order of the schedule, up to its record_end. nobody: a byte of use_kept that is no use's. */
+void hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
+                      const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t nobody);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);

@@ -173,9 +173,14 @@ typedef struct hdi_epoch {
     uint64_t stages, access; /* of all its uses */
     uint32_t use, more;      /* its first use, and the newest of its further entries; HDI_NONE: none */
     uint32_t first, last;    /* slots; none for a final state */
-    uint32_t layout;
-    uint16_t queue_mask;
-    uint8_t flags, place;
+    union {
+        struct {
+            uint32_t layout;
+            uint16_t queue_mask;
+            uint8_t flags, place;
+        };
+        uint64_t state; /* all of these */
+    };
     uint32_t extra; /* slot of the barrier-only slot, for HDI_PLACE_EXTRA */
 } hdi_epoch;
 
@@ -200,7 +205,7 @@ typedef struct hdi_hazards {
     hdi_epoch *epoch;
     hdi_entry *entry;
     uint32_t *use_epoch; /* 2 * the epoch that a use of one segment begins, 1 more for the first of its segment; HDI_NONE:
-                          * none. Of several: not HDI_NONE. Only of kept passes; null with several queues */
+                          * none. Only of kept passes; null with several queues */
     uint32_t *slot_want; /* [slot * queues + q]: how many slots of queue q must have finished before it; null with one
                           * queue */
     hdi_edge *memory_edge;       /* those of the schedule */

@@ -22,6 +22,7 @@ enum {
     HDI_RES_HOST = 16,       /* some host pass uses it */
     HDI_RES_CONTENT = 32,    /* holds content at the frame's start: history, or external with a known layout */
     HDI_RES_UNWRITTEN = 64,  /* holds none at the frame's start, and no use of the whole writes it */
+    HDI_RES_SHARING = 128,   /* res_info says who may share it: something else than HD_SHARING_AUTO */
 };
 
 typedef struct hdi_pass_exec {
