@@ -13,7 +13,8 @@ enum {
     NEAR = 56,
     GOAL = 64
 }; /* the parts of what is needed that a heap may be larger: to be left alone, to be searched for */
-enum { MANY_ALIVE = 16 }; /* on average: fewer are packed well in time */
+enum { MANY_ALIVE = 16 };  /* on average: fewer are packed well in time */
+enum { FEW_LOOKS = 8192 }; /* more on one queue, of the few members that are searched for at all */
 enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */
 enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_BY_LOAD = ORDER_COUNT, SKYLINE };
 
@@ -112,7 +113,8 @@ uint32_t hdi_pack_choose(const work *w, const uint32_t *by_first, uint32_t count
     }
     how[n++] = several_sizes ? ORDER_SIZE : ORDER_IN_TIME;
     how[n++] = several_sizes ? ORDER_IN_TIME : ORDER_SIZE;
-    for (uint8_t order = ORDER_AREA; w->how->thorough && order < ORDER_COUNT; order++)
+    bool all = w->how->thorough || (skyline && count <= FEW);
+    for (uint8_t order = ORDER_AREA; all && order < ORDER_COUNT; order++)
         how[n++] = order;
     if (skyline && (!is_full || w->how->thorough))
         how[n++] = SKYLINE_BY_LOAD;
@@ -168,7 +170,9 @@ static bool try_packer(work *w, int how, const uint32_t *by_first, uint32_t coun
 static bool search_on(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
     static const uint32_t tenths[] = {10, 9, 8, 0};
-    uint64_t looks = w->how->search ? (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS : (uint64_t)count * QUICK_LOOKS;
+    uint64_t looks = w->how->search      ? (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS
+                     : w->pack.by_clocks ? (uint64_t)count * QUICK_LOOKS
+                                         : (uint64_t)count * QUICK_LOOKS + FEW_LOOKS;
     for (uint32_t i = 0; i < count; i++)
         w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
     bool done = hdi_pack_search(&w->pack, by_first, count, w->goal, looks, w->offset, top);

@@ -67,6 +67,8 @@ typedef struct work {
     uint32_t *scratch;
     int64_t *group_live;    /* bytes alive in each group, for rules.level */
     uint32_t full;          /* groups that come near the cap */
+    uint32_t follower;      /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
+    bool refused;           /* somebody found no room in the group */
     const hdi_sched_res **closed; /* by the group */
     uint32_t closed_count;
     int64_t early; /* bytes that are alive at the oldest rank and would not be by rank, less those the other way */
@@ -207,6 +209,8 @@ static void begin(work *w)
     w->live = s->live_bytes;
     w->group = 1;
     w->full = 0;
+    w->follower = HDI_NONE;
+    w->refused = false;
     w->scan = (scan){.at = 0, .room = INT64_MAX};
 }
 
@@ -381,9 +385,38 @@ static inline void take(work *w, size_t rank)
 
 /* ---- groups ---- */
 
+/* Bytes of resources that no other pass uses any more. */
+static uint64_t closes(const work *w, size_t pass)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    uint64_t bytes = 0;
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        const hdi_sched_res *res = &s->res[decl->use_res[u]];
+        bytes += res->left == 1 ? res->bytes : 0;
+    }
+    return bytes;
+}
+
+/* Where there was room for one pass alone, and another can open just the bytes that it closed: that one first. A strand
+ * that goes on takes over its own bytes again and again; taking turns with others, it would leave holes that fit nobody. */
+static void follow(work *w)
+{
+    size_t rank = w->follower;
+    if (rank != HDI_NONE && rank < w->end && w->live + (int64_t)w->rank[rank].opens <= (int64_t)w->rules.cap &&
+        closes(w, w->s->rank_pass[rank]) >= w->rank[rank].opens) {
+        w->ready[rank / 64] &= ~((uint64_t)1 << (rank % 64));
+        take(w, rank);
+        w->scan.stale = true;
+    }
+    w->follower = HDI_NONE;
+    w->refused = false;
+}
+
 static void fill_group(work *w)
 {
     const hdi_sched_rank *by_rank = w->rank;
+    follow(w);
     for (size_t word = w->oldest / 64; word * 64 < w->end; word++) {
         uint64_t left = w->ready[word];
         for (uint64_t bits = left; bits; bits &= bits - 1) {
@@ -397,8 +430,10 @@ static void fill_group(work *w)
                     continue;
                 opens += more;
             }
-            if (opens && !fits(w, rank, opens))
+            if (opens && !fits(w, rank, opens)) {
+                w->refused = true;
                 continue;
+            }
             left ^= bits & -bits;
             take(w, rank);
         }
@@ -447,6 +482,8 @@ static void end_group(work *w)
     uint32_t *left = w->left, *slot_group = w->out->slot_group, group = w->group;
     size_t pass_end = s->pass_end;
     bool wait = w->rules.wait_in_float;
+    bool alone = w->refused && w->out->slot_count - w->group_begin == 1 && !w->rules.in_order;
+    int64_t closing = w->closing[0] + w->closing[1];
     for (size_t i = w->group_begin, slots = w->out->slot_count; i < slots; i++) {
         size_t p = w->out->slot_pass[i], end = succ_begin[p + 1];
         slot_group[i] = group;
@@ -456,6 +493,8 @@ static void end_group(work *w)
                 continue;
             uint32_t rank = s->pass_rank[next] - s->rank_begin;
             hdi_bit_set(w->ready, rank);
+            if (HDI_UNLIKELY(alone) && closing && (int64_t)w->rank[rank].opens == closing && !w->rank[rank].special)
+                w->follower = rank;
             if (wait && (w->rank[rank].opens || w->rank[rank].special))
                 w->rank[rank].due = group + 1 + hdi_sched_float(s, (uint32_t)next);
         }
