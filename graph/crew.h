@@ -24,10 +24,11 @@ typedef struct hdi_crew {
 typedef void (*hdi_part_fn)(uint32_t part, void *user);
 void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
 
-/* As many parts as there are to work, where each costs memory or a look at everything. */
+/* As many parts as there are to work, but few, where each has tables as long as the frame that all others look into. */
 static inline uint32_t hdi_crew_part_count(const hdi_crew *crew)
 {
-    return crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
+    enum { FEW = 8 };
+    return crew->workers < FEW ? crew->workers : FEW;
 }
 /* Where a part finds memory; the caller alone takes his own. */
 static inline hdi_arena *hdi_crew_arena(const hdi_crew *crew, uint32_t part, hdi_arena *own)

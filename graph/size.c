@@ -2,6 +2,8 @@
 
 #include <stdatomic.h>
 
+#include "hints.h"
+
 /* Size: what each resource that kept passes use needs in memory, by the size callback or the rules of the .fgt format.
  * Before the schedule, which weighs passes by the bytes that they open and close. O(uses of kept passes + resources). By
  * ranges of uses, then of resources; an engine's callback is asked by the caller alone. */
@@ -28,48 +30,50 @@ static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t
 }
 
 /* Several ranges may find one resource used: the same byte is written, and by nobody read. */
-static void mark(uint8_t *res_used, uint32_t res)
-{
-    _Atomic(uint8_t) *used = (_Atomic(uint8_t) *)&res_used[res];
-    atomic_store_explicit(used, 1, memory_order_relaxed);
-}
-
 static void find_used(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
-    const hdi_decl *decl = w->decl;
+    const uint32_t *const use_begin = w->decl->pass_use_begin, *const use_res = w->decl->use_res;
+    const uint8_t *const pass_kept = w->kept->pass_kept;
+    _Atomic(uint8_t) *const res_used = (_Atomic(uint8_t) *)w->out->res_used;
     (void)part;
-    for (uint32_t p = begin; p < end; p++) {
-        for (uint32_t u = decl->pass_use_begin[p]; w->kept->pass_kept[p] && u < decl->pass_use_begin[p + 1]; u++)
-            mark(w->out->res_used, decl->use_res[u]);
+    for (uint32_t p = begin, u = use_begin[begin]; p < end; p++) {
+        uint32_t behind = use_begin[p + 1];
+        if (!pass_kept[p])
+            u = behind;
+        for (; u < behind; u++)
+            atomic_store_explicit(&res_used[use_res[u]], 1, memory_order_relaxed);
     }
 }
 
 static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    enum { TAKES_TURNS = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
     work *w = user;
     const hdi_decl *decl = w->decl;
-    const uint8_t *res_used = w->out->res_used;
-    hd_memory_need *needs = w->out->need;
+    const uint8_t *const res_used = w->out->res_used, *const res_flags = decl->res_flags;
+    uint8_t *const res_persistent = w->out->res_persistent;
+    hd_memory_need *const needs = w->out->need;
+    const bool by_rules = !w->desc->size;
     (void)part;
     for (uint32_t r = begin; r < end; r++) {
-        uint32_t flags = decl->res_flags[r], used = res_used[r];
-        hd_result result = HD_OK;
-        w->out->res_persistent[r] = (flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) != 0;
-        if (flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) {
+        uint32_t flags = res_flags[r], used = res_used[r];
+        res_persistent[r] = (flags & TAKES_TURNS) != 0;
+        if (HDI_UNLIKELY(flags & TAKES_TURNS)) {
             /* They take turns: where one is used, both have memory, and each must do for both. */
             used |= res_used[decl->res_pair[r]];
-            flags |= decl->res_flags[decl->res_pair[r]] & HDI_RES_HOST;
+            flags |= res_flags[decl->res_pair[r]] & HDI_RES_HOST;
         }
-        if (flags & HDI_RES_EXTERNAL || !used)
+        if (flags & HDI_RES_EXTERNAL || !used) {
             needs[r] = (hd_memory_need){0};
-        else if (!w->desc->size)
-            needs[r] = (hd_memory_need){.bytes = hdi_default_bytes(&decl->res_info[r]),
-                                        .alignment = flags & HDI_RES_BUFFER ? HDI_BUFFER_ALIGNMENT : HDI_IMAGE_ALIGNMENT,
-                                        .heap = (flags & HDI_RES_HOST) != 0};
-        else
-            result = ask(decl, w->desc, r, &needs[r]);
-        if (result != HD_OK) {
+        } else if (by_rules) {
+            needs[r].bytes = hdi_default_bytes(&decl->res_info[r]);
+            needs[r].alignment = flags & HDI_RES_BUFFER ? HDI_BUFFER_ALIGNMENT : HDI_IMAGE_ALIGNMENT;
+            needs[r].heap = (flags & HDI_RES_HOST) != 0;
+        } else {
+            hd_result result = ask(decl, w->desc, r, &needs[r]);
+            if (result == HD_OK)
+                continue;
             w->result = result;
             w->bad_res = r;
             return;
