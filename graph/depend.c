@@ -40,14 +40,15 @@ typedef struct work {
 typedef struct sink {
     uint32_t *stamp, *follow;
     uint32_t *pred;
-    uint32_t end; /* of its edges: who is there already is written, too, behind them, but not where others write; 0: counts */
+    int what;     /* COUNT, FILL, FILL_ALL */
+    uint32_t end; /* FILL: of its edges. Who is there already is written, too, behind them, but not where others write */
 } sink;
 
 /* The edge from a pass to that whose stamp is given, unless it is there. Returns the count of edges. */
 static inline uint32_t add_edge(const sink *s, uint32_t from, uint32_t stamp, uint32_t count)
 {
     uint32_t is_new = s->stamp[from] != stamp;
-    if (count < s->end)
+    if (s->what == FILL_ALL || (s->what == FILL && count < s->end))
         s->pred[count] = from;
     s->stamp[from] = stamp;
     s->follow[from] += is_new;
@@ -95,8 +96,7 @@ static inline __attribute__((always_inline)) uint32_t find_edges(const work *w, 
     uint32_t p = hdi_range_begin(decl->pass_count, w->parts, part);
     uint32_t end = hdi_range_begin(decl->pass_count, w->parts, part + 1), u = decl->pass_use_begin[p];
     uint32_t marks = what == FILL ? decl->pass_count : 0; /* of this walk, not of the one before */
-    const sink s = {w->part[part].stamp, w->part[part].follow, w->out->pred,
-                    what == COUNT ? 0 : what == FILL ? w->first_edge[part + 1] : UINT32_MAX};
+    const sink s = {w->part[part].stamp, w->part[part].follow, w->out->pred, what, w->first_edge[part + 1]};
     uint32_t *const nobody = &s.stamp[hdi_flow_nobody(decl)], *const start = &s.stamp[hdi_flow_start(decl)];
     for (; p < end; p++) {
         uint32_t behind = decl->pass_use_begin[p + 1], stamp = p + 1 + marks;
