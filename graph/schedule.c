@@ -170,6 +170,7 @@ typedef struct region {
     hdi_schedule out;
     hdi_arena_mark mark;
     hd_result result;
+    uint32_t groups_before;
 } region;
 
 typedef struct work {
@@ -193,12 +194,19 @@ static uint32_t cut(const hdi_sched *s, uint32_t region_passes, uint32_t *begin)
     return count;
 }
 
-static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count, region *r)
+/* Slots of one queue go where the frame has them. */
+static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count,
+                     const hdi_schedule *out, region *r)
 {
     const hdi_decl *decl = s->decl;
     for (uint32_t k = 0; k < count; k++) {
         hdi_sched *of = &r[k].s;
         r[k] = (region){.s = *s};
+        if (out->slot_pass) {
+            r[k].out.slot_pass = out->slot_pass + begin[k];
+            r[k].out.slot_queue = out->slot_queue + begin[k];
+            r[k].out.slot_group = out->slot_group + begin[k];
+        }
         of->whole = count == 1;
         of->use_count = decl->use_count;
         if (count == 1)
@@ -218,21 +226,35 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
     }
 }
 
-/* Which resources are alive in several regions: the one that closes it counts its uses there. */
-static bool mark_resources(const hdi_sched *s, const uint32_t *begin, uint32_t count)
+typedef struct mark_work {
+    const hdi_sched *s;
+    const uint8_t *region_of; /* by rank */
+} mark_work;
+
+static void mark_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    const mark_work *w = user;
+    (void)part;
+    for (uint32_t r = begin; r < end; r++) {
+        hdi_sched_res *res = &w->s->res[r];
+        if (res->bytes == 0 || w->region_of[res->first] == w->region_of[res->last])
+            continue;
+        res->mixed |= HDI_MIXED_REGIONS;
+        res->left = 0;
+    }
+}
+
+/* Which resources are alive in several regions: the one that closes it counts its uses there. */
+static bool mark_resources(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count)
+{
+    enum { GRAIN = 512 };
     uint8_t *region_of = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count);
     if (!region_of)
         return false;
     for (uint32_t k = 0; k < count; k++)
         memset(region_of + begin[k], (int)k, begin[k + 1] - begin[k]);
-    for (uint32_t r = 0; r < s->decl->res_count; r++) {
-        hdi_sched_res *res = &s->res[r];
-        if (res->bytes == 0 || region_of[res->first] == region_of[res->last])
-            continue;
-        res->mixed |= HDI_MIXED_REGIONS;
-        res->left = 0;
-    }
+    mark_work w = {s, region_of};
+    hdi_crew_ranges(crew, s->decl->res_count, GRAIN, mark_range, &w);
     return true;
 }
 
@@ -275,16 +297,38 @@ static uint32_t add_edges(const hdi_schedule *out, uint32_t queues, hdi_edge *ed
     return count;
 }
 
-/* One region behind another. */
-static hd_result join_regions(const hdi_sched *s, const hdi_crew *crew, region *r, hdi_schedule *out)
+/* One region behind another, for one queue: they stand there, only their groups are numbered from 1. */
+static void shift_groups(uint32_t part, void *user)
+{
+    const region *r = &((const work *)user)->region[part];
+    uint32_t *group = r->out.slot_group, count = r->out.slot_count, before = r->groups_before;
+    for (uint32_t i = 0; i < count; i++)
+        group[i] += before;
+}
+
+static void join_groups(const hdi_crew *crew, work *w, hdi_schedule *out)
+{
+    uint32_t groups = 0;
+    for (uint32_t k = 0; k < out->region_count; k++) {
+        region *r = &w->region[k];
+        r->groups_before = groups;
+        groups += r->out.group_count - 1;
+        hdi_arena_keep(&crew->arena[k], r->mark, NULL, 0);
+    }
+    out->slot_count = out->region_begin[out->region_count];
+    out->group_count = groups + 1;
+    hdi_crew_parts(crew, out->region_count, shift_groups, w);
+}
+
+/* For several. */
+static hd_result join_lists(const hdi_sched *s, const hdi_crew *crew, region *r, hdi_schedule *out)
 {
     uint32_t count = out->region_count, queues = s->queues->count;
-    size_t edges = s->queues->gpu_count > 1 ? (size_t)count * queues * queues : 0;
+    size_t edges = (size_t)count * queues * queues;
     for (uint32_t k = 0; k < count; k++)
         edges += r[k].out.edge_count;
     out->slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count);
     out->slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count);
-    out->slot_group = s->queues->gpu_count == 1 ? HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count) : NULL;
     out->edge = HDI_ARENA_ARRAY(s->arena, hdi_edge, edges);
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -293,30 +337,31 @@ static hd_result join_regions(const hdi_sched *s, const hdi_crew *crew, region *
         uint32_t at = out->slot_count;
         memcpy(out->slot_pass + at, of->slot_pass, of->slot_count * sizeof(*of->slot_pass));
         memcpy(out->slot_queue + at, of->slot_queue, of->slot_count * sizeof(*of->slot_queue));
-        for (uint32_t i = 0; out->slot_group && i < of->slot_count; i++)
-            out->slot_group[at + i] = of->slot_group[i] + out->group_count;
         for (uint32_t e = 0; e < of->edge_count; e++)
             out->edge[out->edge_count++] = (hdi_edge){of->edge[e].from + at, of->edge[e].to + at};
         out->slot_count += of->slot_count;
-        out->group_count += of->group_count ? of->group_count - 1 : 0; /* they count from 1 */
         out->makespan_us += of->makespan_us;
         hdi_arena_keep(&crew->arena[k], r[k].mark, NULL, 0);
     }
-    out->group_count++;
-    if (s->queues->gpu_count > 1)
-        out->edge_count += add_edges(out, queues, out->edge + out->edge_count);
+    out->edge_count += add_edges(out, queues, out->edge + out->edge_count);
     return HD_OK;
 }
 
 static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi_crew *crew, hdi_schedule *out)
 {
     uint32_t begin[HDI_MOST_PARTS + 1], count = cut(s, crew->region_passes, begin);
+    bool one = s->queues->gpu_count == 1;
     region *r = hdi_arena_array(s->arena, count, sizeof(*r));
     uint32_t *region_begin = HDI_ARENA_ARRAY(s->arena, uint32_t, (size_t)count + 1);
+    if (one) {
+        out->slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count);
+        out->slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count);
+        out->slot_group = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count);
+    }
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
-    describe(s, crew, begin, count, r);
-    if (count > 1 && s->queues->gpu_count == 1 && !mark_resources(s, begin, count))
+    describe(s, crew, begin, count, out, r);
+    if (count > 1 && one && !mark_resources(s, crew, begin, count))
         return HD_OUT_OF_MEMORY;
     work w = {goal, r};
     hdi_crew_parts(crew, count, run_region, &w);
@@ -329,7 +374,9 @@ static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi
         *out = r[0].out;
     out->region_count = count;
     out->region_begin = region_begin; /* ranks of a region are its slots */
-    return count == 1 ? HD_OK : join_regions(s, crew, r, out);
+    if (count > 1 && one)
+        join_groups(crew, &w, out);
+    return count == 1 || one ? HD_OK : join_lists(s, crew, r, out);
 }
 
 hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,

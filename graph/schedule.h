@@ -107,7 +107,8 @@ typedef struct hdi_group_rules {
     bool wait_in_float;  /* passes that open memory wait until their consumer's other inputs are about due */
 } hdi_group_rules;
 
-/* For one GPU queue: by the first rules that do not give up. False: memory ran out (arena->failed). */
+/* For one GPU queue: by the first rules that do not give up, into the arrays of slots that out has. False: memory ran out
+ * (arena->failed). */
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out);
 
 /* Moves passes of such a schedule to later groups, where the cap leaves no room; slot_net: bytes that it opens less those

@@ -186,9 +186,6 @@ static bool prepare(work *w)
     w->scratch = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->group_live = HDI_ARENA_ARRAY(arena, int64_t, w->rules.level ? (size_t)kept + 2 : 0);
     w->closed = HDI_ARENA_ARRAY(arena, const hdi_sched_res *, s->use_count);
-    w->out->slot_pass = HDI_ARENA_ARRAY(arena, uint32_t, kept);
-    w->out->slot_queue = HDI_ARENA_ARRAY(arena, uint8_t, kept);
-    w->out->slot_group = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     if (arena->failed)
         return false;
     w->depth = hdi_sched_find_levels(s, w->ready_first);

@@ -7,26 +7,29 @@
 
 /* What both schedulers need: ranks, levels, who uses what when, and how much each rank keeps alive. O(uses + edges). */
 
-static hd_result number_ranks(hdi_sched *s, const hdi_kept *kept, uint32_t *bad_pass)
+static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t *bad_pass)
 {
     const hdi_decl *decl = s->decl;
-    const uint8_t *pass_kept = kept->pass_kept;
-    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, count = 0, bad_types = 0;
+    uint32_t bad_types = 0;
     for (uint32_t type = HD_PASS_GFX; type < HD_PASS_HOST; type++) /* whose queue is there where it has passes */
         bad_types |= hdi_type_kinds(type) & s->queues->kinds ? 0 : 1u << type;
     for (uint32_t p = 0; bad_types && p < decl->pass_count; p++) {
-        if (pass_kept[p] && bad_types >> decl->pass_type[p] & 1) {
+        if (kept->pass_kept[p] && bad_types >> decl->pass_type[p] & 1) {
             *bad_pass = p;
             return HD_NO_QUEUE;
         }
     }
-    for (uint32_t p = 0; p < decl->pass_count; p++) {
+    return HD_OK;
+}
+
+static void number_ranks(const hdi_sched *s, const hdi_kept *kept)
+{
+    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, count = 0;
+    for (uint32_t p = 0; p < s->decl->pass_count; p++) {
         rank_pass[count] = p; /* the next kept one takes the place of one that is not */
         pass_rank[p] = count;
-        count += pass_kept[p];
+        count += kept->pass_kept[p];
     }
-    s->kept_count = count;
-    return HD_OK;
 }
 
 /* A pass lies one level behind the deepest that it depends on. */
@@ -84,10 +87,17 @@ void hdi_sched_flag(const hdi_sched *s)
     }
 }
 
+typedef struct look_part {
+    uint32_t mixed_uses, mixed_images; /* of its resources */
+    int64_t live, peak;                /* of its ranks: opened less closed, and the most of that on the way */
+} look_part;
+
 typedef struct look_work {
-    const hdi_sched *s;
+    hdi_sched *s;
+    const hdi_sizes *sizes;
     const uint8_t *pass_kept;
     uint32_t parts;
+    look_part part[HDI_MOST_PARTS];
 } look_work;
 
 enum { UNREAD = 0, SEVERAL = 1, LAYOUTS = 2 }; /* layout of the readers of a resource: the last and above, less so many */
@@ -132,31 +142,17 @@ static inline void look_at_part(const look_work *w, uint32_t begin, uint32_t cou
     }
 }
 
-/* Who uses what when; which images are read in several layouts and what is overwritten by several. Each part looks at all
- * uses for those of its own resources, so that it meets them by rank. */
-static void look_at_uses(uint32_t part, void *user)
-{
-    const look_work *w = user;
-    uint32_t res_count = w->s->decl->res_count, begin = hdi_range_begin(res_count, w->parts, part);
-    uint32_t count = hdi_range_begin(res_count, w->parts, part + 1) - begin;
-    memset(w->s->res + begin, 0, count * sizeof(*w->s->res));
-    if (w->parts == 1)
-        look_at_part(w, 0, HDI_NONE);
-    else
-        look_at_part(w, begin, count);
-}
-
 /* What can be told of a resource when all its uses are known. */
-static inline void judge(hdi_sched *s, const hdi_sizes *sizes, uint32_t r)
+static inline void judge(const look_work *w, uint32_t r, look_part *sums)
 {
-    const hdi_decl *decl = s->decl;
+    const hdi_sched *s = w->s;
     const uint32_t no_bytes = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST;
     hdi_sched_res *res = &s->res[r];
-    res->bytes = decl->res_flags[r] & no_bytes || res->left == 0 ? 0 : sizes->need[r].bytes;
+    res->bytes = s->decl->res_flags[r] & no_bytes || res->left == 0 ? 0 : w->sizes->need[r].bytes;
     if (HDI_UNLIKELY(res->layout == SEVERAL)) {
         res->mixed |= HDI_MIXED_LAYOUTS;
-        s->mixed_uses += res->left;
-        s->mixed_images++;
+        sums->mixed_uses += res->left;
+        sums->mixed_images++;
     }
     res->uses = res->left;
     if (HDI_UNLIKELY(res->bytes == 0)) {
@@ -165,18 +161,35 @@ static inline void judge(hdi_sched *s, const hdi_sizes *sizes, uint32_t r)
     } else if (HDI_UNLIKELY(res->writes > 1) &&
                s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] > 1) {
         res->mixed |= HDI_MIXED_OPENERS; /* of one segment, all that use it later follow who used it first */
-        s->mixed_uses += res->left;
+        sums->mixed_uses += res->left;
     }
 }
 
+/* Who uses what when; which images are read in several layouts and what is overwritten by several. Each part looks at all
+ * uses for those of its own resources, so that it meets them by rank. */
+static void look_at_uses(uint32_t part, void *user)
+{
+    look_work *w = user;
+    uint32_t res_count = w->s->decl->res_count, begin = hdi_range_begin(res_count, w->parts, part);
+    uint32_t count = hdi_range_begin(res_count, w->parts, part + 1) - begin;
+    look_part sums = {0};
+    memset(w->s->res + begin, 0, count * sizeof(*w->s->res));
+    if (w->parts == 1)
+        look_at_part(w, 0, HDI_NONE);
+    else
+        look_at_part(w, begin, count);
+    for (uint32_t r = begin; r < begin + count; r++)
+        judge(w, r, &sums);
+    w->part[part] = sums;
+}
+
 /* How much is alive when passes run by rank. */
-static void find_live(hdi_sched *s, const hdi_sizes *sizes)
+static void find_live(hdi_sched *s)
 {
     hdi_sched_rank *at = s->rank;
     memset(at, 0, ((size_t)s->kept_count + 1) * sizeof(*at));
     for (uint32_t r = 0; r < s->decl->res_count; r++) {
         const hdi_sched_res *res = &s->res[r];
-        judge(s, sizes, r);
         if (HDI_UNLIKELY(res->bytes == 0))
             continue;
         at[res->first].opens += res->bytes;
@@ -189,6 +202,65 @@ static void find_live(hdi_sched *s, const hdi_sizes *sizes)
         peak = live > peak ? live : peak;
     }
     s->peak = peak;
+}
+
+/* Whether the pass of a use has another one of the resource among uses begin .. end - 1. */
+static bool is_used(const hdi_decl *decl, uint32_t begin, uint32_t end, uint32_t res)
+{
+    while (begin < end && decl->use_res[begin] != res)
+        begin++;
+    return begin < end;
+}
+
+/* The same for the ranks of a part, which ask their uses who opens and closes there, against what is alive before them. */
+static void sum_part(uint32_t part, void *user)
+{
+    look_work *w = user;
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    int64_t live = 0, peak = INT64_MIN;
+    uint32_t end = hdi_range_begin(s->kept_count, w->parts, part + 1);
+    for (uint32_t rank = hdi_range_begin(s->kept_count, w->parts, part); rank < end; rank++) {
+        uint32_t p = s->rank_pass[rank], first = decl->pass_use_begin[p], last = decl->pass_use_begin[p + 1];
+        uint64_t opens = 0, closes = 0;
+        for (uint32_t u = first; u < last; u++) {
+            const hdi_sched_res *res = &s->res[decl->use_res[u]];
+            if (res->first == rank && !is_used(decl, first, u, decl->use_res[u]))
+                opens += res->bytes;
+            if (res->last == rank && !is_used(decl, first, u, decl->use_res[u]))
+                closes += res->bytes;
+        }
+        live += (int64_t)opens;
+        peak = live > peak ? live : peak;
+        s->rank[rank] = (hdi_sched_rank){.live = (uint64_t)live, .opens = opens};
+        live -= (int64_t)closes;
+    }
+    w->part[part].live = live;
+    w->part[part].peak = peak;
+}
+
+static void shift_part(uint32_t part, void *user)
+{
+    const look_work *w = user;
+    uint32_t end = hdi_range_begin(w->s->kept_count, w->parts, part + 1);
+    for (uint32_t rank = hdi_range_begin(w->s->kept_count, w->parts, part); rank < end; rank++)
+        w->s->rank[rank].live += (uint64_t)w->part[part].live;
+}
+
+/* Resources were looked at by those who have them in their caches, so ranks do not ask for them one after another. */
+static void find_live_in_parts(hdi_sched *s, const hdi_crew *crew, look_work *w)
+{
+    int64_t live = 0, peak = 0;
+    hdi_crew_parts(crew, w->parts, sum_part, w);
+    for (uint32_t k = 0; k < w->parts; k++) {
+        int64_t before = live;
+        if (w->part[k].peak > peak - live)
+            peak = live + w->part[k].peak;
+        live += w->part[k].live;
+        w->part[k].live = before;
+    }
+    s->peak = (uint64_t)peak;
+    hdi_crew_parts(crew, w->parts, shift_part, w);
 }
 
 /* Columns that the schedulers need while they run. */
@@ -238,17 +310,28 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     s->rank_pass = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept->kept_count + 1);
     s->pass_rank = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
     s->rank = HDI_ARENA_ARRAY(arena, hdi_sched_rank, (size_t)kept->kept_count + 1);
+    s->kept_count = kept->kept_count;
     s->res = HDI_ARENA_ARRAY(arena, hdi_sched_res, decl->res_count);
     make_columns(s);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hd_result result = number_ranks(s, kept, bad_pass);
+    hd_result result = check_queues(s, kept, bad_pass);
     if (result != HD_OK)
         return result;
+    number_ranks(s, kept);
     s->pass_end = decl->pass_count;
-    look_work w = {s, kept->pass_kept, crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS};
+    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .parts = 1};
+    if (crew->workers > 1)
+        w.parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
     hdi_crew_parts(crew, w.parts, look_at_uses, &w);
-    find_live(s, sizes);
+    for (uint32_t k = 0; k < w.parts; k++) {
+        s->mixed_uses += w.part[k].mixed_uses;
+        s->mixed_images += w.part[k].mixed_images;
+    }
+    if (w.parts > 1)
+        find_live_in_parts(s, crew, &w);
+    else
+        find_live(s);
     if (s->queues->gpu_count > 1)
         fill_columns(s);
     return HD_OK;
