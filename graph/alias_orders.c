@@ -198,15 +198,18 @@ static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint
 
 uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
 {
-    uint64_t least, needed = 0, best = UINT64_MAX;
+    uint64_t least = enough, needed = 0, best = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
     uint8_t how[HDI_PACK_TURNS];
     bool quick = !w->pack.by_clocks && !w->how->thorough;
     w->pack.piece_count = 0; /* time is cut where lives of this heap end */
-    if (!hdi_pack_least(&w->pack, by_first, count, hdi_pack_known_ends(w), &least) ||
-        (!w->is_part && !hdi_pack_least(&w->pack, by_first, count, w->lifetimes->res_last, &needed)))
-        return UINT64_MAX;
-    if (!w->is_part)
+    if (!w->is_part) {
+        if (!hdi_pack_least(&w->pack, by_first, count, w->lifetimes->res_last, &needed))
+            return UINT64_MAX;
+        least = needed;
+        if (!w->pack.by_clocks && !hdi_pack_least(&w->pack, by_first, count, w->lifetimes->res_close, &least))
+            return UINT64_MAX;
         hdi_pack_set_goal(w, needed);
+    }
     if (quick && !w->is_part && least > w->near && cut_lives(w, by_first, count, w->goal))
         least = needed;
     least = least > enough ? least : enough;
