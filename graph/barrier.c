@@ -109,9 +109,10 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     return hdi_place_barriers(w->decl, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
 }
 
-hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
-                      const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                      const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
+hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
+                      const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
+                      const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
+                      hdi_barriers *out)
 {
     if (queues->count == 1)
         return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, crew, arena, out);
@@ -119,12 +120,28 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     hdi_barrier_region region[HDI_MOST_PARTS];
     hdi_requests requests;
     requests.list_count = hdi_range_count(crew, frozen->seg_count, GRAIN);
-    work w = {.decl = decl, .frozen = frozen, .queues = queues, .hazards = hazards, .synced = synced,
-              .placed = placed, .ranges = requests.list_count, .counts = crew->cuts, .out = out,
-              .region = region, .requests = &requests, .slot_pos = hazards->slot_pos, .slot_pass = hazards->slot_pass,
-              .queue_slot = hazards->queue_slot, .slot_first = merged->slot_first, .slot_last = merged->slot_last,
-              .tenant_begin = placed->tenant_begin, .tenant = placed->tenant, .queue_begin = hazards->queue_begin,
-              .res_queues = hazards->res_queues, .stay = lifetimes->stay, .queue_count = queues->count,
+    work w = {.decl = decl,
+              .frozen = frozen,
+              .queues = queues,
+              .hazards = hazards,
+              .synced = synced,
+              .placed = placed,
+              .ranges = requests.list_count,
+              .counts = crew->cuts,
+              .out = out,
+              .region = region,
+              .requests = &requests,
+              .slot_pos = hazards->slot_pos,
+              .slot_pass = hazards->slot_pass,
+              .queue_slot = hazards->queue_slot,
+              .slot_first = merged->slot_first,
+              .slot_last = merged->slot_last,
+              .tenant_begin = placed->tenant_begin,
+              .tenant = placed->tenant,
+              .queue_begin = hazards->queue_begin,
+              .res_queues = hazards->res_queues,
+              .stay = lifetimes->stay,
+              .queue_count = queues->count,
               .gpu_mask = (1u << queues->gpu_count) - 1};
     hdi_cut_barriers(queues, hazards, merged, region);
     for (uint32_t k = 0; crew->cuts && k < HDI_MOST_PARTS; k++)

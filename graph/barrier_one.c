@@ -118,8 +118,15 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     size_t most = (size_t)hazards->epoch_count + frozen->seg_count; /* at the first use, a barrier and a flush */
     hdi_arena *aside = crew->cuts ? &crew->arena[HDI_MOST_PARTS - 1] : arena;
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
-    work w = {.decl = decl, .frozen = frozen, .hazards = hazards, .lifetimes = lifetimes, .placed = placed, .merged = merged,
-              .out = out, .region_count = regions, .part_count = parts};
+    work w = {.decl = decl,
+              .frozen = frozen,
+              .hazards = hazards,
+              .lifetimes = lifetimes,
+              .placed = placed,
+              .merged = merged,
+              .out = out,
+              .region_count = regions,
+              .part_count = parts};
     out->slot_wait_stages = NULL;
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);

@@ -16,9 +16,10 @@
 /* Transfers of ownership are never joined: release and acquire must name the same range. */
 static bool same_kind(const hd_plan_barrier *a, const hd_plan_barrier *b)
 {
-    return a->src_family == HD_NONE && a->resource == b->resource && a->old_layout == b->old_layout && a->new_layout == b->new_layout &&
-           a->src_family == b->src_family && a->dst_family == b->dst_family && a->src_stages == b->src_stages &&
-           a->src_access == b->src_access && a->dst_stages == b->dst_stages && a->dst_access == b->dst_access;
+    return a->src_family == HD_NONE && a->resource == b->resource && a->old_layout == b->old_layout &&
+           a->new_layout == b->new_layout && a->src_family == b->src_family && a->dst_family == b->dst_family &&
+           a->src_stages == b->src_stages && a->src_access == b->src_access && a->dst_stages == b->dst_stages &&
+           a->dst_access == b->dst_access;
 }
 
 static bool join_ranges(hd_range *a, const hd_range *b, bool is_buffer)
@@ -39,7 +40,8 @@ static bool join_ranges(hd_range *a, const hd_range *b, bool is_buffer)
         a->layer_count += b->layer_count;
         return true;
     }
-    if (a->layer_base == b->layer_base && a->layer_count == b->layer_count && a->mip_base + a->mip_count == b->mip_base) {
+    if (a->layer_base == b->layer_base && a->layer_count == b->layer_count &&
+        a->mip_base + a->mip_count == b->mip_base) {
         a->mip_count = (uint16_t)(a->mip_count + b->mip_count);
         return true;
     }
@@ -109,8 +111,8 @@ enum { RECENT = 16 };
 
 /* The newest barriers of a queue. A record between the same two uses with wider masks does the work of another: for
  * execution any record, also an image's, as only its memory scope is confined to the image; for memory a global one. (A
- * write after reads asks for memory too: what the readers' layout transition did must be visible to it.) So only global ones
- * are kept at hand, with how many there were before. Transfers do no work for others, and do not count. */
+ * write after reads asks for memory too: what the readers' layout transition did must be visible to it.) So only global
+ * ones are kept at hand, with how many there were before. Transfers do no work for others, and do not count. */
 typedef struct recent {
     struct {
         hdi_scopes does;
@@ -149,10 +151,11 @@ typedef struct region {
     const uint32_t *floor, *end; /* points of each queue */
     const hdi_request *item;     /* in the order of the lists */
     uint32_t count;
-    uint32_t *begin;  /* of each place, those of all queues one behind another: of the requests that end there, in items */
+    uint32_t
+        *begin; /* of each place, those of all queues one behind another: of the requests that end there, in items */
     uint32_t *items;
     point *point;
-    uint32_t *of;                          /* per request: its point */
+    uint32_t *of;                            /* per request: its point */
     uint32_t queue_point[HD_MAX_QUEUES + 1]; /* the first point of each queue */
     uint32_t batch_count, barrier_count;
     uint32_t first; /* batch and barrier in the frame */
@@ -179,7 +182,8 @@ static bool is_ordered(const region *r, const hdi_request *request, const hdi_sc
 }
 
 /* end: of the requests of its point. */
-static bool is_spared(const region *r, const recent *seen, const hdi_request *request, const hd_plan_barrier *b, uint32_t end)
+static bool is_spared(const region *r, const recent *seen, const hdi_request *request, const hd_plan_barrier *b,
+                      uint32_t end)
 {
     hdi_scopes wanted = {b->src_stages, b->src_access, b->dst_stages, b->dst_access};
     if (!wanted.src_stages)
@@ -321,7 +325,8 @@ static void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t en
 static void sort_and_choose(region *r, uint32_t places)
 {
     const hdi_request *item = r->item;
-    uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->begin, *items = r->items;
+    uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->begin,
+                                  *items = r->items;
     for (uint32_t q = 0; q < queues; q++) {
         base[q] = sum - r->floor[q];
         sum += r->end[q] - r->floor[q];

@@ -16,12 +16,13 @@ typedef struct hdi_request {
     uint8_t order; /* HDI_EARLY, HDI_FOLLOWS, HDI_MOVES */
 } hdi_request;
 
-/* MOVES: to or from another family. EARLY: takes the earliest of the points that there are, not the newest, as another comes after it. FOLLOWS: must stand at
- * a later point than the request before it, whose highest point is before this one's. */
+/* MOVES: to or from another family. EARLY: takes the earliest of the points that there are, not the newest, as another
+ * comes after it. FOLLOWS: must stand at a later point than the request before it, whose highest point is before this
+ * one's. */
 enum { HDI_EARLY = 1, HDI_FOLLOWS = 2, HDI_MOVES = 4 };
 
-/* Requests of a range of segments: they begin at `begin` of both arrays and stand in the order of the regions that their
- * highest points lie in. */
+/* Requests of a range of segments: they begin at `begin` of both arrays and stand in the order of the regions that
+ * their highest points lie in. */
 typedef struct hdi_request_list {
     uint32_t begin, count, region_begin[HDI_MOST_PARTS + 1];
 } hdi_request_list;
@@ -33,8 +34,8 @@ typedef struct hdi_requests {
     hd_plan_barrier *barrier;
 } hdi_requests;
 
-/* Points of each queue that lie in a region of the frame. The point behind the last slot of the region before is the first:
- * a request and the one that it follows, whose highest points are neighbours, are in one region then. */
+/* Points of each queue that lie in a region of the frame. The point behind the last slot of the region before is the
+ * first: a request and the one that it follows, whose highest points are neighbours, are in one region then. */
 typedef struct hdi_barrier_region {
     uint32_t floor[HD_MAX_QUEUES], end[HD_MAX_QUEUES];
 } hdi_barrier_region;
@@ -81,7 +82,7 @@ static inline bool hdi_stands_for(const hdi_scopes *a, bool a_is_global, const h
 bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buffer);
 
 /* Access bits that write. */
-#define HDI_WRITE_BITS                                                                                                     \
+#define HDI_WRITE_BITS                                                                                                 \
     (UINT64_C(0x40) | HDI_ACCESS_COLOR_WRITE | HDI_ACCESS_DEPTH_STENCIL_WRITE | HDI_ACCESS_TRANSFER_WRITE |            \
      HDI_ACCESS_HOST_WRITE | UINT64_C(0x10000) | UINT64_C(0x40000) | UINT64_C(0x400000) | UINT64_C(0x2000000) |        \
      UINT64_C(0x8000000) | HDI_ACCESS_SHADER_STORAGE_WRITE | UINT64_C(0x1000000000) | UINT64_C(0x4000000000) |         \

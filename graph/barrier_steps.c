@@ -2,8 +2,8 @@
 
 #include "vk_numbers.h"
 
-/* Which barriers the steps of a range of segments need, and between which two points of its queue each must stand. Nearly all
- * steps stand before the first use of one queue; what else there is stays out of their way. O(entries). */
+/* Which barriers the steps of a range of segments need, and between which two points of its queue each must stand.
+ * Nearly all steps stand before the first use of one queue; what else there is stays out of their way. O(entries). */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define RARE __attribute__((noinline))
@@ -76,8 +76,8 @@ static uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
     return 2 * (w->synced->submit[w->synced->slot_submit[slot_at(w, queue, pos)]].end_pos - 1) + 1;
 }
 
-/* Stages of a queue count on the semaphore that first told it of a place on another one, known at the latest at `limit`.
- * Returns the point where it did. */
+/* Stages of a queue count on the semaphore that first told it of a place on another one, known at the latest at
+ * `limit`. Returns the point where it did. */
 static ALWAYS_INLINE uint32_t rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit,
                                    uint64_t stages)
 {
@@ -162,7 +162,7 @@ typedef struct handover {
     uint64_t stages, writes; /* of former tenants on this queue */
     uint32_t low;            /* earliest point for whoever comes after all of them */
     uint32_t flush_low;
-    bool others;             /* some were on other queues */
+    bool others; /* some were on other queues */
 } handover;
 
 static ALWAYS_INLINE void take_from(const work *w, uint32_t queue, const hdi_stay *stay, handover *h)
@@ -211,8 +211,8 @@ static ALWAYS_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t q
     return h;
 }
 
-/* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources, and
- * elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
+/* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
+ * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
 static ALWAYS_INLINE void first_use(work *w, const step *s, uint32_t queue, const side *to)
 {
     uint32_t high = before_pos(w, queue, to->first), pass = w->slot_pass[s->behind->first];
@@ -225,7 +225,8 @@ static ALWAYS_INLINE void first_use(work *w, const step *s, uint32_t queue, cons
         return;
     bool flushes = s->is_image && h.writes;
     if (flushes) {
-        ask(w, s, false, queue, h.flush_low, high - 1, (hdi_scopes){h.stages, h.writes, h.stages, 0}, HD_REASON_ALIAS, pass);
+        ask(w, s, false, queue, h.flush_low, high - 1, (hdi_scopes){h.stages, h.writes, h.stages, 0}, HD_REASON_ALIAS,
+            pass);
         w->next[-1].order = HDI_EARLY;
     }
     if (h.others && !h.stages)
@@ -258,8 +259,8 @@ static RARE void after_several(work *w, const step *s, uint32_t queue, const sid
         from.stages = to->stages; /* chains with the semaphore wait */
     }
     ask(w, s, s->needs_layout, queue, low, before_pos(w, queue, to->first),
-        (hdi_scopes){from.stages, from.access & HDI_WRITE_BITS, to->stages, to->access}, reason_of(s->before, s->behind),
-        w->slot_pass[s->behind->first]);
+        (hdi_scopes){from.stages, from.access & HDI_WRITE_BITS, to->stages, to->access},
+        reason_of(s->before, s->behind), w->slot_pass[s->behind->first]);
 }
 
 static ALWAYS_INLINE void at_consumer(work *w, const step *s)
@@ -332,7 +333,8 @@ static void at_producer(work *w, const step *s)
             w->hazards->slot_pass[slot_at(w, queue, own.first)]);
     }
     /* A host write only waits. */
-    if (host != HDI_NONE && s->behind->queue_mask >> host & 1 && does.src_access && s->behind->flags & HDI_EPOCH_READS) {
+    if (host != HDI_NONE && s->behind->queue_mask >> host & 1 && does.src_access &&
+        s->behind->flags & HDI_EPOCH_READS) {
         side to = side_of(w, s->behind, host);
         does.dst_stages = to.stages;
         does.dst_access = to.access;

@@ -1,4 +1,5 @@
-/* Between barrier.c, which cuts segments into ranges, and barrier_steps.c, which finds what the steps of a range need. */
+/* Between barrier.c, which cuts segments into ranges, and barrier_steps.c, which finds what the steps of a range need.
+ */
 #ifndef HDI_BARRIER_STEPS_H
 #define HDI_BARRIER_STEPS_H
 

@@ -5,8 +5,9 @@
 #include "barrier_requests.h"
 #include "vk_numbers.h"
 
-/* The barriers of a region, slot after slot: ends of intervals only rise, so each barrier finds its point at once and is
- * written down where it stays. What is only looked at where something else is found is kept out of the loop. O(uses). */
+/* The barriers of a region, slot after slot: ends of intervals only rise, so each barrier finds its point at once and
+ * is written down where it stays. What is only looked at where something else is found is kept out of the loop.
+ * O(uses). */
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define RARE __attribute__((noinline))
@@ -117,14 +118,15 @@ static uint32_t find_spare(const walker *k, const hd_plan_barrier *b, uint32_t l
     for (uint32_t i = k->barrier_count; spare == HDI_NONE && i-- > least;) {
         const hd_plan_barrier *other = &k->barrier[i];
         uint32_t at = k->point[k->barrier_point[i]].at;
-        if (at >= low && at <= high && !(wanted.src_stages & ~other->src_stages) && !(wanted.dst_stages & ~other->dst_stages))
+        if (at >= low && at <= high && !(wanted.src_stages & ~other->src_stages) &&
+            !(wanted.dst_stages & ~other->dst_stages))
             spare = at;
     }
     return spare;
 }
 
-/* One of the newest barriers that the newest one, of an image, can be joined with: at the same point, with no other point's
- * in between. */
+/* One of the newest barriers that the newest one, of an image, can be joined with: at the same point, with no other
+ * point's in between. */
 static hd_plan_barrier *find_join(const walker *k, uint32_t p)
 {
     enum { LOOK_BACK = 8 };
@@ -192,8 +194,8 @@ static RARE uint32_t keep_global(walker *k, uint32_t low, uint32_t high, bool ea
 }
 
 /* Keeps the barrier as one of its image. */
-static ALWAYS_INLINE void keep_image(walker *k, uint32_t low, uint32_t high, uint32_t res, uint32_t seg,
-                                     bool several, uint32_t old_layout, uint32_t new_layout)
+static ALWAYS_INLINE void keep_image(walker *k, uint32_t low, uint32_t high, uint32_t res, uint32_t seg, bool several,
+                                     uint32_t old_layout, uint32_t new_layout)
 {
     hd_plan_barrier *b = k->next;
     uint32_t p = choose_point(k, low, high, false);
@@ -270,10 +272,10 @@ static RARE uint32_t flush(walker *k, uint64_t stages, uint64_t writes, uint32_t
     return keep_global(k, low, high - 1, true) + 1;
 }
 
-/* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources, and
- * elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
-static ALWAYS_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool several, bool is_image, const hdi_epoch *epoch,
-                                    uint32_t pass, uint32_t high)
+/* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
+ * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
+static ALWAYS_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool several, bool is_image,
+                                    const hdi_epoch *epoch, uint32_t pass, uint32_t high)
 {
     const work *w = k->w;
     tenants t = tenants_of(k, res);
@@ -287,7 +289,8 @@ static ALWAYS_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool 
     make_barrier(k, (hdi_scopes){t.stages, is_image ? 0 : t.writes, stages_of(epoch), epoch->access},
                  t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE, pass, res);
     if (layout != epoch->layout)
-        keep_image(k, t.low, high, res, seg, several, epoch->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout, epoch->layout);
+        keep_image(k, t.low, high, res, seg, several, epoch->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout,
+                   epoch->layout);
     else
         keep_global(k, t.low, high, false);
 }
@@ -298,12 +301,14 @@ static ALWAYS_INLINE bool in_one_scope(const walker *k, const hdi_epoch *before,
     return k->slot_first && k->slot_first[before->first] == k->slot_first[behind->first];
 }
 
-static ALWAYS_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_epoch *behind, uint32_t pass,
-                                   uint32_t high)
+static ALWAYS_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_epoch *behind,
+                                   uint32_t pass, uint32_t high)
 {
     enum { R = HDI_EPOCH_READS, W = HDI_EPOCH_WRITES, BITS = R | W };
-    static const uint8_t behind_read[BITS + 1] = {
-        [0] = HD_REASON_LAYOUT, [R] = HD_REASON_LAYOUT, [W] = HD_REASON_WRITE_AFTER_READ, [R | W] = HD_REASON_WRITE_AFTER_READ};
+    static const uint8_t behind_read[BITS + 1] = {[0] = HD_REASON_LAYOUT,
+                                                  [R] = HD_REASON_LAYOUT,
+                                                  [W] = HD_REASON_WRITE_AFTER_READ,
+                                                  [R | W] = HD_REASON_WRITE_AFTER_READ};
     static const uint8_t behind_write[BITS + 1] = {[0] = HD_REASON_WRITE_AFTER_WRITE,
                                                    [R] = HD_REASON_READ_AFTER_WRITE,
                                                    [W] = HD_REASON_WRITE_AFTER_WRITE,
@@ -315,8 +320,8 @@ static ALWAYS_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool s
                  (before->flags & W ? behind_write : behind_read)[behind->flags & BITS], pass, res);
     uint32_t low = behind_slot(k, before->last);
     if (before->layout != behind->layout)
-        keep_image(k, low, high, res, seg, several, behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : before->layout,
-                   behind->layout);
+        keep_image(k, low, high, res, seg, several,
+                   behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : before->layout, behind->layout);
     else
         keep_global(k, low, high, false);
 }
@@ -332,9 +337,7 @@ static uint32_t find_epoch(const work *w, uint32_t seg, uint32_t slot, uint32_t 
         uint32_t middle = low + (high - low) / 2;
         *(hazards->epoch[middle].first <= slot ? &low : &high) = middle;
     }
-    return low < high && hazards->epoch[low].first == slot && hazards->epoch[low].use == use
-               ? low
-               : HDI_NONE;
+    return low < high && hazards->epoch[low].first == slot && hazards->epoch[low].use == use ? low : HDI_NONE;
 }
 
 static RARE void visit_span(walker *k, uint32_t slot, uint32_t use, uint32_t pass, uint32_t high)
@@ -375,7 +378,8 @@ static void leave(walker *k, uint32_t seg, bool used)
     }
     bool several = k->w->frozen->res_seg_begin[res + 1] - k->w->frozen->res_seg_begin[res] > 1;
     make_barrier(k, does, HD_REASON_FINAL_STATE, HDI_NONE, res);
-    keep_image(k, low, used ? 2 * hazards->slot_count - 1 : 2 * final->extra, res, seg, several, old_layout, final->layout);
+    keep_image(k, low, used ? 2 * hazards->slot_count - 1 : 2 * final->extra, res, seg, several, old_layout,
+               final->layout);
 }
 
 static void leave_all(walker *k)
@@ -475,7 +479,8 @@ void hdi_walk_region(uint32_t part, void *user)
             else if (e == HDI_NONE)
                 continue;
             else if (e & 1)
-                first_use(&k, use_res[u], seg, use_range[u] != HDI_NONE, !(use_flags[u] & HDI_USE_BUFFER), &epoch[e / 2], pass, high);
+                first_use(&k, use_res[u], seg, use_range[u] != HDI_NONE, !(use_flags[u] & HDI_USE_BUFFER),
+                          &epoch[e / 2], pass, high);
             else
                 next_use(&k, use_res[u], seg, use_range[u] != HDI_NONE, &epoch[e / 2], pass, high);
         }
