@@ -207,7 +207,7 @@ static uint32_t settle(work *w, uint32_t res, uint32_t *left)
         crossing |= is_crossing(w, seg, &meet);
     out->res_concurrent[res] = shared == CONCURRENT || (shared == BY_READERS && meet);
     for (uint32_t seg = first; crossing && seg < end; seg++) {
-        if (is_crossing(w, seg, &meet) && !hdi_place_segment(w, seg, false))
+        if ((end - first == 1 || is_crossing(w, seg, &meet)) && !hdi_place_segment(w, seg, false))
             left[count++] = seg;
     }
     return count;
