@@ -6,7 +6,7 @@
 #include "vk_numbers.h"
 
 /* Schedule: order and queue of each kept pass. What both schedulers need is prepared (schedule_prepare.c), then one of
- * them runs: schedule_groups.c for one GPU queue, schedule_list.c for several.
+ * them runs: schedule_groups.c for one GPU queue, schedule_list.c for several, as schedule_queues.c says.
  *
  *   overlap   one queue: the fewest groups between barriers that the memory allows. First as much as the passes would
  *             need by rank, or a few MiB; where that leaves clearly more groups than the longest chain has, twice as much.
@@ -22,8 +22,7 @@
  * later phases stream behind one scheduler instead would leave the frame waiting for it, and it takes a third of all.
  * A cut costs what could have been moved across it: a group, or on several queues what these wait for one another. */
 
-enum { WINDOW = 64, LIST_WINDOW = 48, WIDE_WINDOW = 80 };
-#define SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait or a barrier */
+enum { WINDOW = 64 };
 
 /* Vulkan copies and clears depth and stencil on graphics queues only, whatever the type of the pass. */
 static bool copies_depth(const hdi_decl *decl, uint32_t pass)
@@ -81,86 +80,12 @@ static hd_result one_queue(const hdi_sched *s, const hdi_goal *goal, hdi_schedul
     } else if (goal->order == HD_ORDER_MEMORY) {
         rules[0].wait_in_float = rules[0].level = true;
     } else {
-        rules[0].cap = s->peak > SMALL_BYTES ? s->peak : SMALL_BYTES;
+        rules[0].cap = s->peak > HDI_SMALL_BYTES ? s->peak : HDI_SMALL_BYTES;
         rules[0].gives_up = rules[0].level = true;
         rules[1] = (hdi_group_rules){.cap = 2 * rules[0].cap, .window = WINDOW, .level = true, .wait_in_float = true};
         count = 2;
     }
     return hdi_schedule_groups(s, rules, count, out) ? HD_OK : HD_OUT_OF_MEMORY;
-}
-
-/* ---- several ---- */
-
-static hd_result run_list(const hdi_sched *s, const hdi_list_rules *rules, hdi_schedule *out)
-{
-    return hdi_schedule_list(s, rules, out) ? HD_OK : HD_OUT_OF_MEMORY;
-}
-
-/* No schedule is shorter: the longest chain, the passes that only gfx queues run, all passes on all queues. */
-typedef struct bounds {
-    double least_us;
-    double rate; /* work a microsecond at which the last of these is met, where it is what counts; else 0 */
-} bounds;
-
-static bounds find_bounds(const hdi_sched *s)
-{
-    const hdi_decl *decl = s->decl;
-    double all = 0.0, gfx = 0.0, chain = 0.0;
-    float *path = s->pass_path; /* the scheduler fills it anew */
-    uint32_t gfx_queues = 0, wide_queues = 0;
-    for (uint32_t q = 0; q < s->queues->gpu_count; q++) {
-        gfx_queues += s->queues->kind[q] == HD_QUEUE_GFX;
-        wide_queues += s->queues->kind[q] != HD_QUEUE_TRANSFER;
-    }
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank];
-        bool follows = false;
-        path[p] = 0.0f;
-        for (uint32_t e = s->depends->pred_begin[p]; e < s->depends->pred_begin[p + 1]; e++) {
-            uint32_t before = s->depends->pred[e];
-            if (before < s->pass_begin)
-                continue;
-            follows = true;
-            path[p] = path[before] > path[p] ? path[before] : path[p];
-        }
-        path[p] += decl->pass_cost[p] + (follows ? (float)HDI_DRAIN_US : 0.0f);
-        chain = (double)path[p] > chain ? (double)path[p] : chain;
-        uint32_t type = decl->pass_type[p];
-        all += type == HD_PASS_GFX || type == HD_PASS_COMPUTE ? (double)decl->pass_cost[p] : 0.0;
-        gfx += type == HD_PASS_GFX ? (double)decl->pass_cost[p] : 0.0;
-    }
-    gfx = gfx_queues ? gfx / gfx_queues : 0.0;
-    all = wide_queues ? all / wide_queues : 0.0;
-    double most = chain > gfx ? chain : gfx;
-    return most > all ? (bounds){most, 0.0} : (bounds){all, wide_queues};
-}
-
-static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
-{
-    hdi_list_rules rules = {.order = goal->order, .handoff_us = goal->handoff_us, .cap = s->peak, .window = LIST_WINDOW};
-    if (goal->cap) {
-        rules.cap = goal->cap > s->peak ? goal->cap : s->peak;
-        rules.window = goal->window < LIST_WINDOW ? goal->window : LIST_WINDOW;
-        return run_list(s, &rules, out);
-    }
-    if (goal->order == HD_ORDER_MEMORY)
-        return run_list(s, &rules, out);
-    rules.cap = s->peak + (s->peak / 5 > SMALL_BYTES ? s->peak / 5 : SMALL_BYTES);
-    if (goal->order == HD_ORDER_DECLARED) {
-        rules.window = 1;
-        return run_list(s, &rules, out);
-    }
-    bounds limit = find_bounds(s);
-    rules.least_rate = limit.rate / 1.1;
-    bool done = hdi_schedule_list(s, &rules, out);
-    if (s->arena->failed || (done && out->makespan_us <= 1.1 * limit.least_us))
-        return s->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
-    hdi_schedule lean = *out;
-    rules = (hdi_list_rules){.order = goal->order, .handoff_us = goal->handoff_us, .cap = 3 * s->peak, .window = WIDE_WINDOW};
-    hd_result result = run_list(s, &rules, out);
-    if (result == HD_OK && done && out->makespan_us > 0.97 * lean.makespan_us)
-        *out = lean;
-    return result;
 }
 
 /* ---- regions ---- */
@@ -216,8 +141,6 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
         of->kept_count = begin[k + 1] - begin[k];
         of->rank_pass += begin[k];
         of->rank += begin[k];
-        if (of->rank_live)
-            of->rank_live += begin[k];
         of->pass_begin = of->rank_pass[0];
         of->pass_end = of->rank_pass[of->kept_count - 1] + 1;
         of->live_bytes = (int64_t)(of->rank[0].live - of->rank[0].opens);
@@ -273,7 +196,7 @@ static void run_region(uint32_t part, void *user)
     hdi_sched_find_levels(&r->s, ready);
     hdi_sched_find_consumers(&r->s);
     hdi_sched_flag(&r->s);
-    r->result = several_queues(&r->s, w->goal, &r->out);
+    r->result = hdi_schedule_queues(&r->s, w->goal, &r->out);
 }
 
 /* Whoever comes first on its queue in a region waits for what the other queues had before. */

@@ -57,14 +57,7 @@ typedef struct hdi_sched {
     uint32_t *pass_consumer; /* level of the first that depends on it; HDI_NONE: none */
     /* Of the one for several queues. */
     uint8_t *pass_mixed;   /* HDI_MIXED_OPENERS */
-    uint64_t *res_bytes;
-    uint32_t *res_uses;    /* by kept passes */
-    uint32_t *res_first, *res_last;
-    uint64_t *rank_live;
-    uint32_t *res_left, *pass_queue_group, *pass_queue_clock, *res_queue_last;
-    int64_t *pass_net;
-    float *pass_ready_at, *pass_path, *pass_queue_start;
-    uint16_t *pass_may_run;
+    uint32_t *res_queue_last;
 } hdi_sched;
 
 /* Whether a rank of the frame lies in it. */
@@ -87,8 +80,6 @@ static inline uint32_t hdi_sched_float(const hdi_sched *s, uint32_t pass)
 }
 /* pass_mixed. */
 void hdi_sched_flag(const hdi_sched *s);
-/* Counts of uses to come, of resources whose last one is in it, and who is open from the start. */
-void hdi_sched_begin(const hdi_sched *s, uint32_t *res_left, uint8_t *res_open);
 
 enum {
     HDI_MIXED_LAYOUTS = 1, /* an image that is read in several layouts */
@@ -115,18 +106,10 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
  * that it closes, group_live: what is alive in each group. */
 bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out);
 
-/* For several: by time. What a barrier costs a queue, as it drains and fills again. */
-#define HDI_DRAIN_US 2.0
+/* For several: by time. */
+hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out);
 
-typedef struct hdi_list_rules {
-    hd_order order;
-    double handoff_us;
-    uint64_t cap;
-    uint32_t window;
-    double least_rate; /* gives up after a quarter of the passes that did less work in a microsecond; 0: never */
-} hdi_list_rules;
-/* False: gave up, or memory ran out (arena->failed). */
-bool hdi_schedule_list(const hdi_sched *s, const hdi_list_rules *rules, hdi_schedule *out);
+#define HDI_SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait or a barrier */
 
 /* Queue kinds that can run passes of a type, a bit for each hd_queue_kind; then those of the set that a pass may run on. */
 uint32_t hdi_type_kinds(uint32_t type);

@@ -1,6 +1,4 @@
-#include "schedule.h"
-
-#include <string.h>
+#include "schedule_bytes.h"
 
 #include "bitset.h"
 
@@ -9,479 +7,390 @@
  * a barrier behind the newest group of its queue starts later by the time that draining the queue costs, so that passes
  * gather into groups.
  *
- * Memory: a cap on live bytes as in schedule_groups.c, with one thing more: bytes that were freed on another queue serve
- * only who knows that they are free. Clocks are simulated along with the time; a pass that needs bytes which its queue
- * does not know to be free waits for those who freed them, and that wait becomes an edge of the plan. So alias.c later
- * finds what the cap promised.
+ * Passes that could be taken stand in lanes, longest path first, one for each set of queues that passes may run on.
+ * Behind a pass that starts as soon as a queue of its lane is free nobody can come before it, so a choice looks at few.
+ * Of all that a pass depends on, what counts of each queue is the newest: that finished last there, and knows all that
+ * those before it knew. So an edge costs a store, and times and clocks are found once for each pass.
  *
- * O(passes * window * queues + edges * queues). Serial, but for regions: each begins as if no queue had anything to do,
- * and waits of its first slots (schedule.c) make what earlier ones have closed free for everybody. */
-
-/* How many closed resources of a queue are looked at, from the oldest whose bytes are not all taken. */
-enum { LOOK = 32 };
-
-/* Resources closed on one queue, in the order of the list, and of their bytes those that nobody took over. */
-typedef struct closings {
-    uint32_t *res;
-    int64_t *left;
-    uint32_t count, head;
-} closings;
-
-typedef struct work {
-    const hdi_sched *s;
-    const hdi_list_rules *rules;
-    hdi_schedule *out;
-    uint32_t queues;
-    uint64_t *ready;      /* ranks whose predecessors are all chosen */
-    uint32_t *left;       /* predecessors not chosen yet, per pass */
-    int64_t *bytes;       /* per pass, once it is ready: what it opens */
-    float *ready_at;      /* and the earliest that it could start on any queue */
-    uint8_t *done;        /* per rank */
-    uint16_t *may_run;    /* per pass: queues */
-    float *path;          /* microseconds to the end, per pass */
-    float *start;         /* [pass * queues + q]: when what it depends on is done, seen from q */
-    uint32_t *group;      /* [pass * queues + q]: newest group of q that it depends on */
-    uint32_t *clock;      /* [pass * queues + q]: passes of q that have finished before it, by what it depends on */
-    uint32_t *queue_slot; /* [q * kept + place on the queue] */
-    double *finish;       /* per slot */
-    double free_at[HD_MAX_QUEUES];
-    uint32_t newest_group[HD_MAX_QUEUES], placed[HD_MAX_QUEUES];
-    uint32_t knows[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* clock of the newest pass of each queue */
-    uint32_t oldest;
-    /* memory */
-    uint32_t *res_left;
-    uint8_t *res_open;
-    uint32_t *res_last; /* [res * queues + q]: passes of q up to its last use there */
-    closings closed[HD_MAX_QUEUES];
-    int64_t footprint;                             /* bytes that were ever taken and not taken over */
-    int64_t *early_first, *early_last, early;      /* as in schedule_groups.c */
-    uint32_t edge_capacity;
-} work;
+ * O(passes * (window + queues^2) + uses + edges), mostly far from it. Serial, but for regions: each begins as if no queue
+ * had anything to do, and waits of its first slots (schedule.c) make what earlier ones have closed free for everybody.
+ * All is compiled for two and three queues as well as for any number, as loops over queues are most of what it does. */
 
 typedef struct choice {
-    uint32_t rank, queue;
+    uint64_t key;
     double start;
-    float path;
+    uint32_t rank, queue;
     bool opens_group; /* needs a barrier behind the newest group of the queue */
-    int64_t bytes;    /* that it opens */
 } choice;
 
-/* ---- memory ---- */
+/* ---- candidates ---- */
 
-/* The clock that a pass would have on a queue. */
-static void clock_on(const work *w, uint32_t pass, uint32_t queue, uint32_t *clock)
+INLINE void insert(work *w, uint32_t rank)
 {
-    const uint32_t *own = &w->clock[(size_t)pass * w->queues];
-    for (uint32_t q = 0; q < w->queues; q++)
-        clock[q] = own[q] > w->knows[queue][q] ? own[q] : w->knows[queue][q];
-    clock[queue] = w->placed[queue];
-}
-
-static bool is_known(const work *w, uint32_t res, const uint32_t *clock)
-{
-    const uint32_t *last = &w->res_last[(size_t)res * w->queues];
-    bool known = true;
-    for (uint32_t q = 0; q < w->queues; q++)
-        known &= last[q] <= clock[q];
-    return known;
-}
-
-/* When everybody on other queues has finished with a resource, seen from a queue. */
-static double free_time(const work *w, uint32_t res, uint32_t queue)
-{
-    double time = 0.0;
-    const uint32_t *last = &w->res_last[(size_t)res * w->queues];
-    for (uint32_t q = 0; q < w->queues; q++) {
-        if (last[q] == 0)
-            continue;
-        double done = w->finish[w->queue_slot[(size_t)q * w->s->kept_count + last[q] - 1]];
-        done += q == queue ? 0.0 : w->rules->handoff_us;
-        time = done > time ? done : time;
+    const hdi_list_node *v = &w->l.node[rank];
+    hdi_list_lane *lane = &w->l.lane[v->lane];
+    uint64_t *keys = lane->key;
+    uint32_t path;
+    memcpy(&path, &v->path, sizeof(path)); /* not negative: its bits order as it does */
+    uint64_t key = (uint64_t)path << 32 | (uint32_t)~rank;
+    uint8_t first = lane->first, end = lane->end, middle = (uint8_t)(first + (uint8_t)(end - first) / 2);
+    uint8_t at;
+    if (first != end && key > keys[middle]) { /* the shorter half makes room */
+        for (at = first--; keys[at] > key; at++)
+            keys[(uint8_t)(at - 1)] = keys[at];
+        keys[(uint8_t)(at - 1)] = key;
+        lane->first = first;
+        return;
     }
-    return time;
+    for (at = end++; at != first && keys[(uint8_t)(at - 1)] < key; at--)
+        keys[at] = keys[(uint8_t)(at - 1)];
+    keys[at] = key;
+    lane->end = end;
 }
 
-/* Takes up to `bytes` from what is free and known to a clock; the queue's own first, which others know last. */
-static int64_t known_bytes(const work *w, uint32_t queue, int64_t most, const uint32_t *clock)
+INLINE void leave(hdi_list_lane *lane, uint64_t key)
 {
-    int64_t bytes = 0;
-    for (uint32_t i = 0; i < w->queues && bytes < most; i++) {
-        const closings *c = &w->closed[i == 0 ? queue : i <= queue ? i - 1 : i];
-        for (uint32_t e = c->head; e < c->count && e < c->head + LOOK && bytes < most; e++)
-            bytes += c->left[e] && is_known(w, c->res[e], clock) ? c->left[e] : 0;
+    uint64_t *keys = lane->key;
+    uint8_t at = lane->first, first = lane->first++;
+    while (keys[at] != key)
+        at++;
+    for (; at != first; at--)
+        keys[at] = keys[(uint8_t)(at - 1)];
+}
+
+/* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
+INLINE bool is_due(const work *w, uint32_t rank)
+{
+    const hdi_list_node *v = &w->l.node[rank];
+    uint32_t distance = rank - w->oldest;
+    return distance < w->window && (distance <= w->window / 4 || !v->patient || v->bytes == 0);
+}
+
+INLINE void admit(work *w, uint32_t rank)
+{
+    if (hdi_bit_get(w->l.waiting, rank) && is_due(w, rank)) {
+        hdi_bit_clear(w->l.waiting, rank);
+        insert(w, rank);
     }
-    return bytes < most ? bytes : most;
 }
 
-static int64_t claim_known(work *w, uint32_t queue, int64_t bytes, const uint32_t *clock)
+/* When a pass could start, on each queue that it may run on. */
+INLINE void find_start(const work *w, uint32_t n, hdi_list_node *v, const uint32_t *pred)
 {
-    for (uint32_t i = 0; i < w->queues && bytes > 0; i++) {
-        closings *c = &w->closed[i == 0 ? queue : i <= queue ? i - 1 : i];
-        while (c->head < c->count && c->left[c->head] == 0)
-            c->head++;
-        for (uint32_t e = c->head; e < c->count && e < c->head + LOOK && bytes > 0; e++) {
-            if (c->left[e] == 0 || !is_known(w, c->res[e], clock))
-                continue;
-            int64_t part = c->left[e] < bytes ? c->left[e] : bytes;
-            c->left[e] -= part;
-            bytes -= part;
+    double first = 0.0, second = -NEVER, handoff_us = v->pred_queues ? w->handoff_us : 0.0;
+    uint32_t home = 0;
+    (void)n;
+    for (uint32_t mask = v->pred_queues; mask; mask &= mask - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(mask);
+        double done = w->l.finish[pred[q] - 1];
+        if (done > first) {
+            second = mask == v->pred_queues ? second : first;
+            first = done;
+            home = q;
+        } else {
+            second = done > second ? done : second;
         }
     }
-    return bytes;
+    double near = second + handoff_us > first ? second + handoff_us : first, far = first + handoff_us;
+    bool at_home = w->l.lane[v->lane].queues >> home & 1;
+    v->home = at_home ? (uint8_t)home : HDI_LIST_NOWHERE;
+    v->ready = (float)(at_home ? near : far);
+    v->far = (float)far;
 }
 
-/* What must still be waited for when a pass opens `bytes`: of what was closed, that which is free first. clock rises to
- * it, *start grows. False: not enough was closed. commit: the bytes are taken. */
-static bool claim(work *w, uint32_t queue, int64_t bytes, uint32_t *clock, double *start, bool commit)
+INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
 {
-    int64_t fresh = (int64_t)w->rules->cap - w->footprint;
-    if (!commit && bytes <= fresh)
-        return true;
-    bytes = commit ? claim_known(w, queue, bytes, clock) : bytes - known_bytes(w, queue, bytes, clock);
-    int64_t part = bytes < fresh ? bytes : fresh;
-    if (part > 0) {
-        bytes -= part;
-        w->footprint += commit ? part : 0;
-    }
-    while (bytes > 0) {
-        uint32_t best = HDI_NONE, best_list = 0;
-        double best_time = 0.0;
-        for (uint32_t k = 0; k < w->queues; k++) {
-            const closings *c = &w->closed[k];
-            for (uint32_t e = c->head; e < c->count && e < c->head + LOOK; e++) {
-                if (c->left[e] == 0 || is_known(w, c->res[e], clock))
-                    continue;
-                double time = free_time(w, c->res[e], queue);
-                if (best == HDI_NONE || time < best_time) {
-                    best = e;
-                    best_list = k;
-                    best_time = time;
-                }
-                break;
-            }
-        }
-        if (best == HDI_NONE)
-            return false;
-        closings *c = &w->closed[best_list];
-        const uint32_t *last = &w->res_last[(size_t)c->res[best] * w->queues];
-        for (uint32_t q = 0; q < w->queues; q++)
-            clock[q] = last[q] > clock[q] ? last[q] : clock[q];
-        *start = best_time > *start ? best_time : *start;
-        part = c->left[best] < bytes ? c->left[best] : bytes;
-        c->left[best] -= commit ? part : 0;
-        bytes -= part;
-    }
-    return true;
+    return res->mixed & HDI_MIXED_OPENERS && !res->open && hdi_sched_has(s, res->first);
 }
 
-static int64_t opens(const work *w, uint32_t pass)
+/* What a pass that shares resources with others would open. */
+static void look_at_shared(work *w, uint32_t rank)
 {
-    const hdi_decl *decl = w->s->decl;
-    int64_t bytes = 0;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u];
-        bytes += w->res_open[res] ? 0 : (int64_t)w->s->res_bytes[res];
+    const hdi_sched *s = w->s;
+    const uint32_t *use = &s->decl->pass_use_begin[s->rank_pass[rank]];
+    int64_t bytes = w->l.node[rank].alone;
+    for (uint32_t u = use[0]; u < use[1]; u++) {
+        const hdi_sched_res *res = &s->res[s->decl->use_res[u]];
+        if (is_unopened(s, res))
+            bytes += (int64_t)res->bytes;
     }
-    return bytes;
+    w->l.node[rank].bytes = bytes;
 }
 
-static void make_ready(work *w, uint32_t rank, uint32_t pass)
+INLINE void make_ready(work *w, uint32_t n, uint32_t rank)
 {
-    const float *start = &w->start[(size_t)pass * w->queues];
-    hdi_bit_set(w->ready, rank);
-    w->bytes[pass] = opens(w, pass);
-    w->ready_at[pass] = start[0];
-    for (uint32_t q = 1; q < w->queues; q++)
-        w->ready_at[pass] = start[q] < w->ready_at[pass] ? start[q] : w->ready_at[pass];
+    hdi_list_node *v = &w->l.node[rank];
+    find_start(w, n, v, &w->l.newest_pred[(size_t)rank * n]);
+    if (v->shared) {
+        look_at_shared(w, rank);
+        w->l.shared[w->shared_count++] = rank;
+    }
+    if (is_due(w, rank))
+        insert(w, rank);
+    else
+        hdi_bit_set(w->l.waiting, rank);
 }
 
 /* ---- choosing ---- */
 
-static bool best_queue(work *w, uint32_t pass, choice *c)
+INLINE bool comes_first(double start, uint64_t key, const choice *best)
 {
-    uint32_t n = w->queues;
-    double best = 0.0;
-    c->queue = HDI_NONE;
-    for (uint32_t mask = w->may_run[pass]; mask; mask &= mask - 1) {
+    return start < best->start || (start <= best->start && key > best->key);
+}
+
+/* Another kind's queue has its own to do: there a pass must start clearly earlier. Returns whether the pass can start. */
+INLINE bool best_queue(work *w, uint32_t n, const hdi_list_lane *lane, const hdi_list_node *v, int64_t bytes, choice *c)
+{
+    const uint32_t *pred = &w->l.newest_pred[(size_t)c->rank * n];
+    double best = NEVER;
+    for (uint32_t mask = lane->queues; mask; mask &= mask - 1) {
         uint32_t q = (uint32_t)__builtin_ctz(mask);
-        double start = (double)w->start[(size_t)pass * n + q];
+        double start = q == v->home ? (double)v->ready : (double)v->far;
+        double bias = lane->native >> q & 1 ? 0.0 : v->bias;
         start = start > w->free_at[q] ? start : w->free_at[q];
-        bool opens_group = w->group[(size_t)pass * n + q] == w->newest_group[q];
-        start += opens_group ? HDI_DRAIN_US : 0.0;
-        /* Another kind's queue has its own to do: there a pass must start clearly earlier. */
-        bool native = (uint32_t)w->s->queues->kind[q] == w->s->decl->pass_type[pass];
-        double bias = native ? 0.0 : w->rules->handoff_us + 0.25 * (double)w->s->decl->pass_cost[pass];
-        if (c->queue != HDI_NONE && start + bias >= best)
+        bool opens_group = pred[q] > w->group[q];
+        if (opens_group)
+            start += HDI_DRAIN_US;
+        if (start + bias >= best ||
+            (bytes > w->fresh && (!may_claim(w, n, c->rank, q, bytes, &start) || start + bias >= best)))
             continue;
-        if (c->bytes) {
-            uint32_t clock[HD_MAX_QUEUES];
-            clock_on(w, pass, q, clock);
-            if (!claim(w, q, c->bytes, clock, &start, false) || (c->queue != HDI_NONE && start + bias >= best))
-                continue;
-        }
         best = start + bias;
         c->queue = q;
         c->start = start;
         c->opens_group = opens_group;
     }
-    return c->queue != HDI_NONE;
+    return best < NEVER;
 }
 
-static bool is_better(const choice *a, const choice *b)
+INLINE void look_at_lane(work *w, uint32_t n, const hdi_list_lane *lane, choice *best)
 {
-    if (a->start < b->start || b->start < a->start)
-        return a->start < b->start;
-    return a->path > b->path;
-}
-
-/* A look at the earliest start there could be, before the costly one. */
-static bool might_beat(const work *w, uint32_t pass, const choice *best)
-{
-    double free_at = 1e300;
-    for (uint32_t mask = w->may_run[pass]; mask; mask &= mask - 1) {
+    double free_at = NEVER;
+    for (uint32_t mask = lane->queues; mask; mask &= mask - 1) {
         double at = w->free_at[__builtin_ctz(mask)];
         free_at = at < free_at ? at : free_at;
     }
-    double start = (double)w->ready_at[pass] > free_at ? (double)w->ready_at[pass] : free_at;
-    return start < best->start || (start <= best->start && w->path[pass] > best->path);
+    for (uint8_t i = lane->first; i != lane->end; i++) {
+        uint64_t key = lane->key[i];
+        if (!comes_first(free_at, key, best))
+            break; /* and so with all behind it */
+        uint32_t rank = ~(uint32_t)key;
+        const hdi_list_node *v = &w->l.node[rank];
+        if (!comes_first((double)v->ready, key, best))
+            continue;
+        bool roomy = v->bytes == 0 || rank == w->oldest, claims = v->bytes > w->fresh; /* which takes longest */
+        choice c = {.key = key, .rank = rank};
+        if ((!roomy && claims && !has_room(w, rank, v->bytes)) || !best_queue(w, n, lane, v, v->bytes, &c) ||
+            !comes_first(c.start, key, best) || (!roomy && !claims && !has_room(w, rank, v->bytes)))
+            continue;
+        *best = c;
+    }
 }
 
-static choice choose(work *w)
+/* The same, where there is one queue. */
+INLINE void look_at_lane_of_one(work *w, uint32_t n, const hdi_list_lane *lane, choice *best)
 {
-    choice best = {.rank = HDI_NONE};
-    const hdi_sched *s = w->s;
-    uint32_t end = w->oldest + w->rules->window < s->kept_count ? w->oldest + w->rules->window : s->kept_count;
-    int64_t sum = w->early, room = INT64_MAX;
-    uint32_t at = w->oldest;
-    for (uint32_t word = w->oldest / 64; word * 64 < end; word++) {
-        for (uint64_t bits = w->ready[word]; bits; bits &= bits - 1) {
-            uint32_t rank = word * 64 + (uint32_t)__builtin_ctzll(bits);
-            if (rank >= end)
-                break;
-            uint32_t pass = s->rank_pass[rank];
-            if (best.rank != HDI_NONE && !might_beat(w, pass, &best))
-                continue;
-            bool shared = s->pass_mixed[pass] & HDI_MIXED_OPENERS;
-            choice c = {.rank = rank, .path = w->path[pass], .bytes = shared ? opens(w, pass) : w->bytes[pass]};
-            if (c.bytes && hdi_sched_float(s, pass) > 2 && rank - w->oldest > w->rules->window / 4)
-                continue;
-            if (c.bytes) {
-                for (; at < rank; at++) { /* room at ranks below, as in schedule_groups.c */
-                    int64_t here = (int64_t)w->rules->cap - (int64_t)s->rank_live[at] - sum;
-                    room = here < room ? here : room;
-                    sum += w->early_last[at] - w->early_first[at + 1];
-                }
-                if (rank != w->oldest && room < c.bytes)
-                    continue;
-            }
-            if (best_queue(w, pass, &c) && (best.rank == HDI_NONE || is_better(&c, &best)))
-                best = c;
-            if (w->rules->order == HD_ORDER_DECLARED && best.rank != HDI_NONE)
-                return best;
-        }
+    uint32_t q = (uint32_t)__builtin_ctz(lane->queues), group = w->group[q];
+    double free_at = w->free_at[q];
+    for (uint8_t i = lane->first; i != lane->end; i++) {
+        uint64_t key = lane->key[i];
+        if (!comes_first(free_at, key, best))
+            break;
+        uint32_t rank = ~(uint32_t)key;
+        const hdi_list_node *v = &w->l.node[rank];
+        double start = (double)v->ready > free_at ? (double)v->ready : free_at;
+        bool opens_group = w->l.newest_pred[(size_t)rank * n + q] > group;
+        if (opens_group)
+            start += HDI_DRAIN_US;
+        if (!comes_first(start, key, best) || (v->bytes && rank != w->oldest && !has_room(w, rank, v->bytes)) ||
+            (v->bytes > w->fresh && (!may_claim(w, n, rank, q, v->bytes, &start) || !comes_first(start, key, best))))
+            continue;
+        *best = (choice){key, start, rank, q, opens_group};
     }
-    if (best.rank == HDI_NONE) { /* nothing fits: the oldest goes on all the same */
-        uint32_t pass = s->rank_pass[w->oldest];
-        best = (choice){.rank = w->oldest, .path = w->path[pass]};
-        best_queue(w, pass, &best);
-        best.bytes = opens(w, pass);
+}
+
+INLINE choice choose(work *w, uint32_t n)
+{
+    choice best = {.rank = HDI_NONE, .start = NEVER};
+    for (uint32_t k = 0; k < w->l.lane_count; k++) {
+        const hdi_list_lane *lane = &w->l.lane[k];
+        if (lane->first == lane->end)
+            continue;
+        if (lane->queues & (lane->queues - 1))
+            look_at_lane(w, n, lane, &best);
+        else
+            look_at_lane_of_one(w, n, lane, &best);
     }
     return best;
 }
 
+/* Nothing fits: the oldest goes on all the same. */
+static choice force(work *w, uint32_t n)
+{
+    const hdi_list_node *v = &w->l.node[w->oldest];
+    const hdi_list_lane *lane = &w->l.lane[v->lane];
+    choice c = {.rank = w->oldest, .start = NEVER};
+    for (uint8_t i = lane->first; i != lane->end; i++)
+        c.key = ~(uint32_t)lane->key[i] == w->oldest ? lane->key[i] : c.key;
+    best_queue(w, n, lane, v, INT64_MIN, &c);
+    return c;
+}
+
 /* ---- taking ---- */
 
-static bool add_edge(work *w, uint32_t from, uint32_t to)
-{
-    if (w->out->edge_count == w->edge_capacity) {
-        uint32_t grown = w->edge_capacity ? 2 * w->edge_capacity : 256;
-        hdi_edge *fresh = HDI_ARENA_ARRAY(w->s->arena, hdi_edge, grown);
-        if (!fresh)
-            return false;
-        if (w->edge_capacity)
-            memcpy(fresh, w->out->edge, w->edge_capacity * sizeof(*fresh));
-        w->out->edge = fresh;
-        w->edge_capacity = grown;
-    }
-    w->out->edge[w->out->edge_count++] = (hdi_edge){from, to};
-    return true;
-}
-
-/* Waits for memory become edges; the queue learns what they cover. */
-static void take_memory(work *w, const choice *c, uint32_t pass, uint32_t slot)
-{
-    uint32_t n = w->queues, q = c->queue, clock[HD_MAX_QUEUES], before[HD_MAX_QUEUES];
-    double ignored = 0.0;
-    clock_on(w, pass, q, clock);
-    memcpy(before, clock, sizeof(clock));
-    if (c->bytes && !claim(w, q, c->bytes, clock, &ignored, true))
-        w->footprint = (int64_t)w->rules->cap; /* forced: more than the cap */
-    for (uint32_t k = 0; k < n; k++) {
-        if (clock[k] > before[k] && k != q)
-            add_edge(w, w->queue_slot[(size_t)k * w->s->kept_count + clock[k] - 1], slot);
-    }
-    memcpy(w->knows[q], clock, sizeof(clock));
-    memcpy(&w->clock[(size_t)pass * n], clock, n * sizeof(*clock));
-}
-
-static void take_uses(work *w, uint32_t pass, uint32_t queue)
+/* Of resources that several might open; whoever waits to do so opens less now. */
+static void open_shared(work *w, uint32_t taken)
 {
     const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u];
-        int64_t bytes = (int64_t)s->res_bytes[res];
-        if (!w->res_open[res]) {
-            uint32_t first = s->res_first[res] - s->rank_begin;
-            w->res_open[res] = 1;
-            if (bytes && first > w->oldest) {
-                w->early_first[first] += bytes;
-                w->early += bytes;
-            }
-        }
-        if (!bytes || !(s->whole || hdi_sched_has(s, s->res_last[res])))
-            continue; /* another region closes it */
-        w->res_last[(size_t)res * w->queues + queue] = w->placed[queue] + 1;
-        if (--w->res_left[res])
+    const uint32_t *use = &s->decl->pass_use_begin[s->rank_pass[taken]];
+    uint32_t at = 0, *shared = w->l.shared;
+    bool any = false;
+    while (shared[at] != taken)
+        at++;
+    shared[at] = shared[--w->shared_count];
+    for (uint32_t u = use[0]; u < use[1]; u++) {
+        hdi_sched_res *res = &s->res[s->decl->use_res[u]];
+        if (!is_unopened(s, res))
             continue;
-        w->closed[queue].left[w->closed[queue].count] = bytes;
-        w->closed[queue].res[w->closed[queue].count++] = res;
-        w->early_last[s->res_last[res] - s->rank_begin] += bytes;
-        w->early -= bytes;
+        any = true;
+        if (res->first - s->rank_begin > w->oldest)
+            add_early(w, res->first - s->rank_begin, (int64_t)res->bytes);
+        res->open = true;
+    }
+    for (uint32_t i = 0; any && i < w->shared_count; i++) {
+        look_at_shared(w, shared[i]);
+        admit(w, shared[i]);
     }
 }
 
-static void take(work *w, const choice *c)
+INLINE void close_uses(work *w, uint32_t n, uint32_t pass, uint32_t queue, uint32_t slot)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *use_res = s->decl->use_res;
+    for (uint32_t u = s->decl->pass_use_begin[pass], end = s->decl->pass_use_begin[pass + 1]; u < end; u++) {
+        uint32_t r = use_res[u];
+        hdi_sched_res *res = &s->res[r];
+        uint32_t last = res->last - s->rank_begin;
+        if (last >= s->kept_count)
+            continue; /* another region closes it, or it has no bytes */
+        s->res_queue_last[(size_t)r * n + queue] = slot + 1;
+        if (--res->left)
+            continue;
+        int64_t bytes = (int64_t)res->bytes;
+        closings *c = &w->closed[queue];
+        c->of[c->count++] = (hdi_list_closing){bytes, r};
+        add_early(w, last + 1, -bytes);
+    }
+}
+
+/* Past the passes that were taken. */
+INLINE void move_on(work *w)
+{
+    uint32_t window = w->window;
+    while (w->l.node[w->oldest].left == HDI_LIST_TAKEN) {
+        w->oldest++;
+        w->early += w->l.early_step[w->oldest];
+        admit(w, w->oldest + window - 1);
+        admit(w, w->oldest + window / 4);
+    }
+    w->room_exact = false;
+    if (w->oldest > w->room_end) {
+        w->room_end = w->oldest;
+        w->room_early = w->early;
+        w->room_low = INT64_MAX;
+    }
+}
+
+INLINE void take(work *w, uint32_t n, const choice *c)
 {
     const hdi_sched *s = w->s;
     const hdi_depends *depends = s->depends;
-    uint32_t pass = s->rank_pass[c->rank], n = w->queues, q = c->queue, slot = w->out->slot_count++;
-    double finish = c->start + (double)s->decl->pass_cost[pass];
+    hdi_list_node *v = &w->l.node[c->rank];
+    uint32_t pass = s->rank_pass[c->rank], q = c->queue, slot = w->out->slot_count++;
+    double finish = c->start + (double)v->cost;
     w->out->slot_pass[slot] = pass;
     w->out->slot_queue[slot] = (uint8_t)q;
-    take_memory(w, c, pass, slot);
-    take_uses(w, pass, q);
-    w->queue_slot[(size_t)q * s->kept_count + w->placed[q]++] = slot;
-    w->finish[slot] = w->free_at[q] = finish;
-    w->newest_group[q] += c->opens_group;
-    hdi_bit_clear(w->ready, c->rank);
-    w->done[c->rank] = 1;
-    while (w->oldest < s->kept_count && w->done[w->oldest]) {
-        w->early += w->early_last[w->oldest] - w->early_first[w->oldest + 1];
-        w->oldest++;
+    w->l.finish[slot] = w->free_at[q] = finish;
+    w->out->makespan_us = finish > w->out->makespan_us ? finish : w->out->makespan_us;
+    learn(w, n, c->rank, q, w->knows[q]);
+    if (v->bytes)
+        take_bytes(w, n, q, v->bytes, slot);
+    w->knows[q][q] = slot + 1;
+    for (uint32_t k = 0; k < n; k++)
+        w->l.clock[(size_t)slot * n + k] = w->knows[q][k];
+    if (c->opens_group)
+        w->group[q] = slot;
+    if (c->key)
+        leave(&w->l.lane[v->lane], c->key);
+    else
+        hdi_bit_clear(w->l.waiting, c->rank);
+    if (v->shared) {
+        v->bytes = v->alone;
+        open_shared(w, c->rank);
     }
-    const uint32_t *clock = &w->clock[(size_t)pass * n];
-    for (uint32_t e = depends->succ_begin[pass]; e < depends->succ_begin[pass + 1]; e++) {
-        uint32_t next = depends->succ[e], rank = s->pass_rank[next] - s->rank_begin;
+    if (v->bytes && c->rank > w->oldest)
+        add_early(w, c->rank, v->bytes);
+    close_uses(w, n, pass, q, slot);
+    v->left = HDI_LIST_TAKEN;
+    move_on(w);
+    for (uint32_t e = depends->succ_begin[pass], end = depends->succ_begin[pass + 1]; e < end; e++) {
+        uint32_t rank = s->pass_rank[depends->succ[e]] - s->rank_begin;
         if (!s->whole && rank >= s->kept_count)
             continue;
-        for (uint32_t k = 0; k < n; k++) {
-            float done = (float)(finish + (k == q ? 0.0 : w->rules->handoff_us));
-            float *start = &w->start[(size_t)next * n + k];
-            uint32_t *known = &w->clock[(size_t)next * n + k];
-            *start = done > *start ? done : *start;
-            *known = clock[k] > *known ? clock[k] : *known;
-        }
-        w->clock[(size_t)next * n + q] = w->placed[q] > w->clock[(size_t)next * n + q] ? w->placed[q] : w->clock[(size_t)next * n + q];
-        w->group[(size_t)next * n + q] = w->newest_group[q];
-        if (--w->left[next] == 0)
-            make_ready(w, rank, next);
-    }
-    w->out->makespan_us = finish > w->out->makespan_us ? finish : w->out->makespan_us;
-}
-
-/* ---- preparation ---- */
-
-static void clear_last(work *w)
-{
-    const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    size_t each = w->queues * sizeof(*w->res_last);
-    if (s->whole) {
-        memset(w->res_last, 0, decl->res_count * each);
-        return;
-    }
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank];
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            if (hdi_sched_has(s, s->res_last[decl->use_res[u]]))
-                memset(&w->res_last[(size_t)decl->use_res[u] * w->queues], 0, each);
-        }
+        w->l.newest_pred[(size_t)rank * n + q] = slot + 1;
+        w->l.node[rank].pred_queues |= (uint16_t)(1u << q);
+        if (--w->l.node[rank].left == 0)
+            make_ready(w, n, rank);
     }
 }
 
-static bool prepare(work *w)
-{
-    const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    hdi_arena *arena = s->arena;
-    uint32_t n = w->queues, kept = s->kept_count;
-    w->ready = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)hdi_bit_words(kept) + 1);
-    w->left = s->pass_left;
-    w->bytes = s->pass_net;
-    w->ready_at = s->pass_ready_at;
-    w->done = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)kept + 1);
-    w->may_run = s->pass_may_run;
-    w->path = s->pass_path;
-    w->start = s->pass_queue_start;
-    w->group = s->pass_queue_group;
-    w->clock = s->pass_queue_clock;
-    w->queue_slot = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept * n);
-    w->finish = HDI_ARENA_ARRAY(arena, double, kept);
-    w->res_left = s->res_left;
-    w->res_open = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
-    w->res_last = s->res_queue_last;
-    w->early_first = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
-    w->early_last = HDI_ARENA_ZEROED(arena, int64_t, (size_t)kept + 1);
-    w->out->slot_pass = HDI_ARENA_ARRAY(arena, uint32_t, kept);
-    w->out->slot_queue = HDI_ARENA_ARRAY(arena, uint8_t, kept);
-    for (uint32_t q = 0; q < n; q++) {
-        w->closed[q].res = HDI_ARENA_ARRAY(arena, uint32_t, s->use_count);
-        w->closed[q].left = HDI_ARENA_ARRAY(arena, int64_t, s->use_count);
-    }
-    if (arena->failed)
-        return false;
-    hdi_sched_begin(s, w->res_left, w->res_open);
-    clear_last(w);
-    w->footprint = s->live_bytes;
-    for (uint32_t rank = kept; rank-- > 0;) {
-        uint32_t p = s->rank_pass[rank], kinds = hdi_allowed_kinds(decl, s->queues, p);
-        for (uint32_t q = 0; q < n; q++) {
-            w->start[(size_t)p * n + q] = 0.0f;
-            w->group[(size_t)p * n + q] = w->clock[(size_t)p * n + q] = 0;
-        }
-        w->left[p] = s->pass_need[p];
-        if (w->left[p] == 0)
-            make_ready(w, rank, p);
-        w->path[p] = 0.0f;
-        w->may_run[p] = 0;
-        for (uint32_t q = 0; q < n; q++)
-            w->may_run[p] |= (uint16_t)((kinds >> s->queues->kind[q] & 1) << q);
-        for (uint32_t e = s->depends->succ_begin[p]; e < s->depends->succ_begin[p + 1]; e++) {
-            uint32_t next = s->depends->succ[e];
-            if (s->whole || hdi_sched_has(s, s->pass_rank[next]))
-                w->path[p] = w->path[next] > w->path[p] ? w->path[next] : w->path[p];
-        }
-        w->path[p] += decl->pass_cost[p];
-    }
-    for (uint32_t q = 0; q < n; q++)
-        w->newest_group[q] = 1;
-    return true;
-}
+/* ---- a run ---- */
 
-bool hdi_schedule_list(const hdi_sched *s, const hdi_list_rules *rules, hdi_schedule *out)
+/* A run that is to be given up shows early: after a sixteenth and an eighth of the passes where it is far from the rate. */
+INLINE bool run(work *w, uint32_t n, double least_rate)
 {
-    work w = {.s = s, .rules = rules, .out = out, .queues = s->queues->count};
-    *out = (hdi_schedule){0};
-    if (!prepare(&w))
-        return false;
+    static const double part_of_rate[] = {0.8, 0.9, 1.0};
+    enum { FEW = 16, CHECKS = 3 };
+    uint32_t kept = w->s->kept_count, check = least_rate > 0.0 ? 0 : CHECKS;
     double work_us = 0.0;
-    while (out->slot_count < s->kept_count) {
-        choice c = choose(&w);
-        take(&w, &c);
-        work_us += (double)s->decl->pass_cost[s->rank_pass[c.rank]];
-        if (out->slot_count == s->kept_count / 4 && work_us < rules->least_rate * out->makespan_us)
-            return false;
+    while (check + 1 < CHECKS && kept >> (4 - check) < FEW)
+        check++;
+    for (uint32_t rank = 0; rank < kept; rank++) {
+        if (w->l.node[rank].left == 0)
+            make_ready(w, n, rank);
     }
-    return !s->arena->failed;
+    while (w->out->slot_count < kept) {
+        choice c = choose(w, n);
+        if (c.rank == HDI_NONE)
+            c = force(w, n);
+        take(w, n, &c);
+        work_us += (double)w->l.node[c.rank].cost;
+        if (check < CHECKS && w->out->slot_count == kept >> (4 - check)) {
+            if (work_us < part_of_rate[check] * least_rate * w->out->makespan_us)
+                return false;
+            check++;
+        }
+    }
+    return !w->s->arena->failed;
+}
+
+bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
+{
+    work w = {.s = s, .l = *list, .out = out, .handoff_us = rules->handoff_us, .cap = (int64_t)rules->cap,
+              .window = rules->window, .room_low = INT64_MAX};
+    *out = (hdi_schedule){.slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count),
+                          .slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count)};
+    if (s->arena->failed)
+        return false;
+    hdi_list_reset(s, list);
+    w.fresh = w.cap - s->live_bytes;
+    for (uint32_t q = 0; q < s->queues->count; q++)
+        w.closed[q].of = list->closing[q];
+    switch (s->queues->count) {
+    case 2:
+        return run(&w, 2, rules->least_rate);
+    case 3:
+        return run(&w, 3, rules->least_rate);
+    default:
+        return run(&w, s->queues->count, rules->least_rate);
+    }
 }

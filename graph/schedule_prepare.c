@@ -269,37 +269,13 @@ static void make_columns(hdi_sched *s)
     size_t passes = s->decl->pass_count, resources = s->decl->res_count, queues = s->queues->count;
     s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    s->pass_left = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     s->pass_consumer = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    if (s->queues->gpu_count == 1)
+    if (s->queues->gpu_count == 1) {
+        s->pass_left = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
         return;
-    s->pass_mixed = HDI_ARENA_ZEROED(s->arena, uint8_t, passes);
-    s->pass_net = HDI_ARENA_ARRAY(s->arena, int64_t, passes);
-    s->pass_ready_at = HDI_ARENA_ARRAY(s->arena, float, passes);
-    s->pass_path = HDI_ARENA_ARRAY(s->arena, float, passes);
-    s->pass_may_run = HDI_ARENA_ARRAY(s->arena, uint16_t, passes);
-    s->pass_queue_start = HDI_ARENA_ARRAY(s->arena, float, passes * queues);
-    s->pass_queue_group = HDI_ARENA_ARRAY(s->arena, uint32_t, passes * queues);
-    s->pass_queue_clock = HDI_ARENA_ARRAY(s->arena, uint32_t, passes * queues);
-    s->rank_live = HDI_ARENA_ARRAY(s->arena, uint64_t, passes);
-    s->res_bytes = HDI_ARENA_ARRAY(s->arena, uint64_t, resources);
-    s->res_first = HDI_ARENA_ARRAY(s->arena, uint32_t, resources);
-    s->res_last = HDI_ARENA_ARRAY(s->arena, uint32_t, resources);
-    s->res_uses = HDI_ARENA_ARRAY(s->arena, uint32_t, resources);
-    s->res_left = HDI_ARENA_ARRAY(s->arena, uint32_t, resources);
-    s->res_queue_last = HDI_ARENA_ARRAY(s->arena, uint32_t, resources * queues);
-}
-
-static void fill_columns(hdi_sched *s)
-{
-    for (uint32_t r = 0; r < s->decl->res_count; r++) {
-        s->res_bytes[r] = s->res[r].bytes;
-        s->res_first[r] = s->res[r].first;
-        s->res_last[r] = s->res[r].last;
-        s->res_uses[r] = s->res[r].left;
     }
-    for (uint32_t rank = 0; rank < s->kept_count; rank++)
-        s->rank_live[rank] = s->rank[rank].live;
+    s->pass_mixed = HDI_ARENA_ZEROED(s->arena, uint8_t, passes);
+    s->res_queue_last = HDI_ARENA_ARRAY(s->arena, uint32_t, resources * queues);
 }
 
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,
@@ -332,31 +308,5 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
         find_live_in_parts(s, crew, &w);
     else
         find_live(s);
-    if (s->queues->gpu_count > 1)
-        fill_columns(s);
     return HD_OK;
-}
-
-void hdi_sched_begin(const hdi_sched *s, uint32_t *res_left, uint8_t *res_open)
-{
-    const hdi_decl *decl = s->decl;
-    if (s->whole) {
-        memcpy(res_left, s->res_uses, decl->res_count * sizeof(*res_left));
-        return;
-    }
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank];
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            uint32_t res = decl->use_res[u];
-            bool closes = hdi_sched_has(s, s->res_last[res]);
-            if (s->res_first[res] >= s->rank_begin) {
-                if (closes)
-                    res_left[res] = s->res_uses[res];
-                continue;
-            }
-            if (closes)
-                res_left[res] = res_open[res] ? res_left[res] + 1 : 1;
-            res_open[res] = 1;
-        }
-    }
 }
