@@ -263,14 +263,15 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
     return hdi_graph_fail(graph, HD_OVER_BUDGET, HD_NONE, HD_NONE, HD_NONE, detail);
 }
 
-/* About what the phases of a first compile take at their most, so that the arena is one block from the start. */
-static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues)
+/* About what the phases of a first compile take at their most, so that the arena is one block from the start. cuts: most
+ * of what the schedule needs lies in the arenas of the parts. */
+static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, bool cuts)
 {
-    size_t queue_count = queues->count;
-    return 16384 + decl->pass_count * (80 + 40 * queue_count) + decl->use_count * (size_t)320 +
-           decl->range_count * (size_t)200 + decl->res_count * (80 + 60 * queue_count);
+    size_t queue_count = queues->count, pass = cuts ? 310 + 20 * queue_count : 80 + 40 * queue_count;
+    size_t use = cuts ? 145 : 320, res = cuts ? 90 + 30 * queue_count : 80 + 60 * queue_count;
+    return 16384 + decl->pass_count * pass + decl->use_count * use + decl->range_count * (size_t)200 +
+           decl->res_count * res;
 }
-
 
 /* Waking others costs more than it brings where there is little to do. */
 static hdi_crew crew_of(hd_graph *graph, const hd_compile_desc *desc, uint32_t pass_count)
@@ -288,7 +289,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
     t->crew = crew_of(graph, desc, t->decl->pass_count);
     if (t->crew.workers > 1)
         hd_jobs_warm(t->crew.jobs); /* while the caller does what comes before the first ranges */
-    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues));
+    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, t->crew.cuts));
     hd_result result = run_front(graph, desc, t->decl, t);
     if (result == HD_OK && desc->memory_budget)
         result = fit_budget(graph, desc, goal, t);
