@@ -1,7 +1,7 @@
-/* Memory while a list schedule is made (schedule_list.c): a cap on live bytes as in schedule_groups.c, with one thing more:
- * bytes that were freed on another queue serve only who knows that they are free. Clocks are simulated along with the time;
- * a pass that needs bytes which its queue does not know to be free waits for those who freed them, and that wait becomes
- * an edge of the plan. So alias.c later finds what the cap promised. */
+/* Memory while a list schedule is made (schedule_list.c): a cap on live bytes as in schedule_groups.c, with one thing
+ * more: bytes that were freed on another queue serve only who knows that they are free. Clocks are simulated along with
+ * the time; a pass that needs bytes which its queue does not know to be free waits for those who freed them, and that
+ * wait becomes an edge of the plan. So alias.c later finds what the cap promised. */
 #ifndef HDI_SCHEDULE_BYTES_H
 #define HDI_SCHEDULE_BYTES_H
 
@@ -29,13 +29,13 @@ typedef struct work {
     int64_t cap;
     uint32_t window;
     double free_at[HD_MAX_QUEUES];
-    uint32_t group[HD_MAX_QUEUES];  /* first slot of its newest group */
+    uint32_t group[HD_MAX_QUEUES];                /* first slot of its newest group */
     uint32_t knows[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* by queue: what has finished on each before its next pass */
     closings closed[HD_MAX_QUEUES];
     int64_t fresh; /* bytes under the cap that nobody has taken yet */
     int64_t early; /* as in schedule_groups.c */
-    /* A look at room from the oldest rank up to room_end, exclusive: there is room_low at the least, and room_early is alive
-     * early at room_end. */
+    /* A look at room from the oldest rank up to room_end, exclusive: there is room_low at the least, and room_early is
+     * alive early at room_end. */
     uint32_t room_end;
     bool room_exact; /* nothing has changed since */
     int64_t room_low, room_early;
@@ -77,7 +77,8 @@ static double free_time(const work *w, uint32_t n, uint32_t res, uint32_t queue)
     return time;
 }
 
-/* How much of `bytes` is free and known to a clock; the queue's own first, which others know last. take: it is taken. */
+/* How much of `bytes` is free and known to a clock; the queue's own first, which others know last. take: it is taken.
+ */
 INLINE int64_t claim_known(work *w, uint32_t n, uint32_t queue, int64_t bytes, const uint32_t *clock, bool take)
 {
     int64_t rest = bytes;
@@ -125,7 +126,8 @@ static hdi_list_closing *find_free(const work *w, uint32_t n, uint32_t queue, co
 
 /* Waits for memory that was closed elsewhere: clock rises to what was waited for, *start to when. False: not enough was
  * closed. */
-static bool wait_for_bytes(work *w, uint32_t n, uint32_t queue, int64_t bytes, uint32_t *clock, double *start, bool take)
+static bool wait_for_bytes(work *w, uint32_t n, uint32_t queue, int64_t bytes, uint32_t *clock, double *start,
+                           bool take)
 {
     while (bytes > 0) {
         double time = 0.0;
@@ -171,8 +173,8 @@ static int64_t look_for_room(work *w, uint32_t rank)
     return w->room_low = low;
 }
 
-/* Whether there is room for bytes at the ranks from the oldest up to one, exclusive, when all goes on by rank from here.
- * What the last look has found was kept up since as the least that there can be. */
+/* Whether there is room for bytes at the ranks from the oldest up to one, exclusive, when all goes on by rank from
+ * here. What the last look has found was kept up since as the least that there can be. */
 INLINE bool has_room(work *w, uint32_t rank, int64_t bytes)
 {
     if (w->room_low >= bytes && (rank <= w->room_end || look_for_room(w, rank) >= bytes))

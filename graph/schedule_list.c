@@ -12,9 +12,10 @@
  * Of all that a pass depends on, what counts of each queue is the newest: that finished last there, and knows all that
  * those before it knew. So an edge costs a store, and times and clocks are found once for each pass.
  *
- * O(passes * (window + queues^2) + uses + edges), mostly far from it. Serial, but for regions: each begins as if no queue
- * had anything to do, and waits of its first slots (schedule.c) make what earlier ones have closed free for everybody.
- * All is compiled for two and three queues as well as for any number, as loops over queues are most of what it does. */
+ * O(passes * (window + queues^2) + uses + edges), mostly far from it. Serial, but for regions: each begins as if no
+ * queue had anything to do, and waits of its first slots (schedule.c) make what earlier ones have closed free for
+ * everybody. All is compiled for two and three queues as well as for any number, as loops over queues are most of what
+ * it does. */
 
 typedef struct choice {
     uint64_t key;
@@ -138,7 +139,8 @@ INLINE bool comes_first(double start, uint64_t key, const choice *best)
     return start < best->start || (start <= best->start && key > best->key);
 }
 
-/* Another kind's queue has its own to do: there a pass must start clearly earlier. Returns whether the pass can start. */
+/* Another kind's queue has its own to do: there a pass must start clearly earlier. Returns whether the pass can start.
+ */
 INLINE bool best_queue(work *w, uint32_t n, const hdi_list_lane *lane, const hdi_list_node *v, int64_t bytes, choice *c)
 {
     const uint32_t *pred = &w->l.newest_pred[(size_t)c->rank * n];
@@ -345,7 +347,8 @@ INLINE void take(work *w, uint32_t n, const choice *c)
 
 /* ---- a run ---- */
 
-/* A run that is to be given up shows early: after a sixteenth and an eighth of the passes where it is far from the rate. */
+/* A run that is to be given up shows early: after a sixteenth and an eighth of the passes where it is far from the
+ * rate. */
 INLINE bool run(work *w, uint32_t n, double least_rate)
 {
     static const double part_of_rate[] = {0.8, 0.9, 1.0};
@@ -375,8 +378,13 @@ INLINE bool run(work *w, uint32_t n, double least_rate)
 
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
 {
-    work w = {.s = s, .l = *list, .out = out, .handoff_us = rules->handoff_us, .cap = (int64_t)rules->cap,
-              .window = rules->window, .room_low = INT64_MAX};
+    work w = {.s = s,
+              .l = *list,
+              .out = out,
+              .handoff_us = rules->handoff_us,
+              .cap = (int64_t)rules->cap,
+              .window = rules->window,
+              .room_low = INT64_MAX};
     *out = (hdi_schedule){.slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count),
                           .slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count)};
     if (s->arena->failed)

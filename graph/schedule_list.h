@@ -5,18 +5,18 @@
 #include "schedule.h"
 
 typedef struct hdi_list_node { /* a pass, by its rank in the region */
-    int64_t bytes;      /* that it opens */
-    int64_t alone;      /* those of them that nobody else may open: where it is shared */
-    double bias;        /* what a queue of another kind than its own costs it */
-    float ready, far;   /* when what it depends on is done: seen from queue `home`, and from all others */
-    float path, cost;   /* microseconds to the end, and its own */
-    uint32_t preds;     /* passes of the region that it depends on, */
-    uint32_t left;      /* and those of them that were not taken; HDI_LIST_TAKEN: itself is */
-    uint16_t pred_queues; /* on which they were taken */
-    uint8_t home;       /* HDI_LIST_NOWHERE: all queues that it may run on see the same */
+    int64_t bytes;             /* that it opens */
+    int64_t alone;             /* those of them that nobody else may open: where it is shared */
+    double bias;               /* what a queue of another kind than its own costs it */
+    float ready, far;          /* when what it depends on is done: seen from queue `home`, and from all others */
+    float path, cost;          /* microseconds to the end, and its own */
+    uint32_t preds;            /* passes of the region that it depends on, */
+    uint32_t left;             /* and those of them that were not taken; HDI_LIST_TAKEN: itself is */
+    uint16_t pred_queues;      /* on which they were taken */
+    uint8_t home;              /* HDI_LIST_NOWHERE: all queues that it may run on see the same */
     uint8_t lane;
-    bool patient;       /* its consumers wait for others anyway */
-    bool shared;        /* others may open what it opens: bytes are those that nobody has opened yet, once it is ready */
+    bool patient; /* its consumers wait for others anyway */
+    bool shared;  /* others may open what it opens: bytes are those that nobody has opened yet, once it is ready */
 } hdi_list_node;
 enum { HDI_LIST_TAKEN = HDI_NONE, HDI_LIST_NOWHERE = 0xff };
 

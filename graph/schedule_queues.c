@@ -78,9 +78,14 @@ static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list)
         drained += cost;
         chain = drained > chain ? drained : chain;
         work[type] += (double)cost;
-        node[rank] = (hdi_list_node){.bytes = (int64_t)s->rank[rank].opens, .path = path, .cost = cost, .ready = drained,
-                                     .bias = handoff_us + 0.25 * (double)cost, .preds = s->pass_need[p],
-                                     .lane = lane_of[type][kinds], .patient = hdi_sched_float(s, p) > 2,
+        node[rank] = (hdi_list_node){.bytes = (int64_t)s->rank[rank].opens,
+                                     .path = path,
+                                     .cost = cost,
+                                     .ready = drained,
+                                     .bias = handoff_us + 0.25 * (double)cost,
+                                     .preds = s->pass_need[p],
+                                     .lane = lane_of[type][kinds],
+                                     .patient = hdi_sched_float(s, p) > 2,
                                      .shared = s->pass_mixed[p] != 0};
         if (s->pass_mixed[p])
             leave_out_shared(s, p, rank, &node[rank]);
