@@ -11,11 +11,11 @@ enum { GRAIN = 1024 };
 typedef hdi_step_work work;
 
 /* Places of a queue from begin up to end tell of those that they are the first to know of. */
-static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t end)
+static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t end, bool last)
 {
     const uint32_t *queue_begin = w->hazards->queue_begin, *slots = w->hazards->queue_slot + queue_begin[queue];
     const uint32_t *slot_clock = w->synced->slot_clock;
-    uint32_t queues = w->queues->count, count = queue_begin[queue + 1] - queue_begin[queue], told[HD_MAX_QUEUES] = {0};
+    uint32_t queues = w->queues->count, told[HD_MAX_QUEUES] = {0};
     if (begin > 0)
         memcpy(told, slot_clock + (size_t)slots[begin - 1] * queues, queues * sizeof(*told));
     for (uint32_t pos = begin; pos < end; pos++) {
@@ -25,7 +25,7 @@ static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t e
                 w->known[(size_t)(queue_begin[q] + told[q]) * queues + queue] = pos;
         }
     }
-    for (uint32_t q = 0; q < queues && end == count; q++) { /* never */
+    for (uint32_t q = 0; q < queues && last; q++) { /* never */
         for (uint32_t other = queue_begin[q] + told[q]; other < queue_begin[q + 1]; other++)
             w->known[(size_t)other * queues + queue] = HDI_NONE;
     }
@@ -54,7 +54,8 @@ static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
     memset(w->out->slot_post + slot, 0xff, count * sizeof(*w->out->slot_post));
     for (uint32_t q = 0; q < w->queues->count; q++) {
         uint32_t places = w->hazards->queue_begin[q + 1] - w->hazards->queue_begin[q];
-        find_known(w, q, hdi_range_begin(places, w->ranges, part), hdi_range_begin(places, w->ranges, part + 1));
+        find_known(w, q, hdi_range_begin(places, w->ranges, part), hdi_range_begin(places, w->ranges, part + 1),
+                   part + 1 == w->ranges);
     }
     w->requests->list[part].count = w->counts ? count_most(w, begin, end) : 2 * w->hazards->epoch_count;
 }
