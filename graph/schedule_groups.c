@@ -220,7 +220,8 @@ static void give_back(work *w)
         uint32_t p = w->out->slot_pass[slot];
         for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
             hdi_sched_res *res = &s->res[decl->use_res[u]];
-            res->left += hdi_sched_has(s, res->last);
+            if (hdi_sched_has(s, res->last))
+                res->left++;
         }
         uint32_t list = w->rank[s->pass_rank[p] - s->rank_begin].special;
         for (const special *x = &w->special[list]; list && x->at != HDI_NONE; x++) {
@@ -390,7 +391,7 @@ static uint64_t closes(const work *w, size_t pass)
     uint64_t bytes = 0;
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
         const hdi_sched_res *res = &s->res[decl->use_res[u]];
-        bytes += res->left == 1 ? res->bytes : 0;
+        bytes += hdi_sched_has(s, res->last) && res->left == 1 ? res->bytes : 0;
     }
     return bytes;
 }

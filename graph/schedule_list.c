@@ -101,7 +101,7 @@ INLINE void find_start(const work *w, uint32_t n, hdi_list_node *v, const uint32
 
 INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
 {
-    return res->mixed & HDI_MIXED_OPENERS && !res->open && hdi_sched_has(s, res->first);
+    return res->mixed & HDI_MIXED_OPENERS && hdi_sched_has(s, res->first) && !res->open;
 }
 
 /* What a pass that shares resources with others would open. */
