@@ -126,7 +126,7 @@ static work work_of_part(const region_work *w, uint32_t k, uint32_t begin)
     part.scratch_key += begin;
     part.order += begin;
     part.scratch += begin;
-    part.pack.arena = &w->crew->arena[k];
+    part.pack.arena = hdi_crew_arena(w->crew, k, w->whole->pack.arena);
     return part;
 }
 

@@ -71,42 +71,41 @@ static uint32_t number_lists(hdi_requests *requests)
     return sum;
 }
 
-/* Finds requests and places them. What is kept stands in front, and what is only looked at here behind it or aside: so
- * nothing has to move. */
-static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
+/* Finds requests and places them. There are fewer than there was room for: what is behind them goes before there is more.
+ * aside: of several, where what is only looked at here does not stand in front of what is kept. */
+static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside, size_t *room_found)
 {
     const hdi_hazards *hazards = w->hazards;
     hdi_barriers *out = w->out;
     hdi_requests *requests = w->requests;
-    uint32_t slots = hazards->slot_count, segs = w->frozen->seg_count, count = 2 * hazards->epoch_count;
+    uint32_t slots = hazards->slot_count, segs = w->frozen->seg_count;
     out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    if (aside == arena) {
-        out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, count);
-        out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, count);
-    }
+    hdi_arena_mark mark = hdi_arena_here(aside);
     w->known = HDI_ARENA_ARRAY(aside, uint32_t, (size_t)slots * w->queues->count);
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     w->slot_wait_stages = out->slot_wait_stages;
     hdi_crew_ranges(crew, segs, GRAIN, prepare, w);
-    count = number_lists(requests);
+    uint32_t count = number_lists(requests);
     requests->item = HDI_ARENA_ARRAY(aside, hdi_request, count);
     requests->barrier = HDI_ARENA_ARRAY(aside, hd_plan_barrier, count);
     w->raw = hazards->region_count > 1 ? HDI_ARENA_ARRAY(aside, hdi_request, count) : requests->item;
     if (aside->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_ranges(crew, segs, GRAIN, hdi_visit_steps, w);
-    if (aside != arena) {
-        count = 0;
-        for (uint32_t k = 0; k < requests->list_count; k++)
-            count += requests->list[k].count;
-        out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, count);
-        out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, count);
-        if (arena->failed)
-            return HD_OUT_OF_MEMORY;
-    }
+    uint32_t last = requests->list_count - 1, room = requests->list[last].begin + requests->list[last].count;
+    const hdi_arena_kept found[] = {{&requests->item, room * sizeof(*requests->item)},
+                                    {&requests->barrier, room * sizeof(*requests->barrier)}};
+    hdi_arena_keep(aside, mark, found, 2);
+    *room_found = 0;
+    for (uint32_t k = 0; k < requests->list_count; k++)
+        *room_found += requests->list[k].count;
+    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, *room_found);
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, *room_found);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
     return hdi_place_barriers(w->decl, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
 }
 
@@ -145,21 +144,22 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .queue_count = queues->count,
               .gpu_mask = (1u << queues->gpu_count) - 1};
     hdi_cut_barriers(queues, hazards, merged, region);
-    for (uint32_t k = 0; crew->cuts && k < HDI_MOST_PARTS; k++)
+    for (uint32_t k = 0; crew->workers > 1 && k < HDI_MOST_PARTS; k++)
         marks[k] = hdi_arena_here(&crew->arena[k]);
-    hd_result result = find_and_place(&w, crew, arena, crew->cuts ? &crew->arena[HDI_MOST_PARTS - 1] : arena);
+    size_t room; /* regions write with gaps */
+    hd_result result = find_and_place(&w, crew, arena, hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena), &room);
     if (result != HD_OK)
         return result;
-    for (uint32_t k = 0; crew->cuts && k < HDI_MOST_PARTS; k++)
+    for (uint32_t k = 0; crew->workers > 1 && k < HDI_MOST_PARTS; k++)
         hdi_arena_keep(&crew->arena[k], marks[k], NULL, 0);
-    if (crew->cuts) /* nothing lies behind what is kept */
+    if (crew->workers > 1) /* nothing lies behind what is kept */
         return HD_OK;
     size_t slots = hazards->slot_count;
     const hdi_arena_kept out_arrays[] = {{&out->slot_wait_stages, slots * sizeof(*out->slot_wait_stages)},
                                          {&out->slot_pre, slots * sizeof(*out->slot_pre)},
                                          {&out->slot_post, slots * sizeof(*out->slot_post)},
-                                         {&out->barrier, out->barrier_count * sizeof(*out->barrier)},
-                                         {&out->batch, out->batch_count * sizeof(*out->batch)}};
+                                         {&out->barrier, room * sizeof(*out->barrier)},
+                                         {&out->batch, room * sizeof(*out->batch)}};
     hdi_arena_keep(arena, mark, out_arrays, 5);
     return HD_OK;
 }

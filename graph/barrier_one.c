@@ -116,7 +116,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     uint32_t slots = hazards->slot_count, regions = hazards->region_count,
              parts = hdi_range_count(crew, frozen->seg_count, GRAIN);
     size_t most = (size_t)hazards->epoch_count + frozen->seg_count; /* at the first use, a barrier and a flush */
-    hdi_arena *aside = crew->cuts ? &crew->arena[HDI_MOST_PARTS - 1] : arena;
+    hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
     work w = {.decl = decl,
               .frozen = frozen,

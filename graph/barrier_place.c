@@ -393,7 +393,8 @@ static void place_region(uint32_t part, void *user)
 {
     const work *w = user;
     written *done = &w->written[part];
-    hdi_arena *arena = w->hazards->region_count > 1 ? &w->crew->arena[part] : w->arena;
+    hdi_arena *arena = hdi_crew_arena(w->crew, part, w->arena);
+    hdi_arena_mark mark = hdi_arena_here(arena);
     uint32_t places = 0;
     region r;
     r.w = w;
@@ -416,6 +417,7 @@ static void place_region(uint32_t part, void *user)
         fill_points(&r, q);
     done->batch_count = r.batch_count;
     done->barrier_count = r.barrier_count;
+    hdi_arena_keep(arena, mark, NULL, 0);
 }
 
 hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_queues *queues, const hdi_hazards *hazards,

@@ -136,7 +136,7 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
         of->use_count = decl->use_count;
         if (count == 1)
             return;
-        of->arena = &crew->arena[k];
+        of->arena = hdi_crew_arena(crew, k, s->arena);
         of->rank_begin = begin[k];
         of->kept_count = begin[k + 1] - begin[k];
         of->rank_pass += begin[k];
@@ -145,7 +145,6 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
         of->pass_end = of->rank_pass[of->kept_count - 1] + 1;
         of->live_bytes = (int64_t)(of->rank[0].live - of->rank[0].opens);
         of->use_count = decl->pass_use_begin[of->pass_end] - decl->pass_use_begin[of->pass_begin];
-        r[k].mark = hdi_arena_here(of->arena);
     }
 }
 
@@ -181,22 +180,32 @@ static bool mark_resources(const hdi_sched *s, const hdi_crew *crew, const uint3
     return true;
 }
 
+static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
+{
+    uint64_t *ready = HDI_ARENA_ZEROED(s->arena, uint64_t, hdi_bit_words(s->kept_count));
+    if (!ready)
+        return HD_OUT_OF_MEMORY;
+    hdi_sched_find_levels(s, ready);
+    hdi_sched_find_consumers(s);
+    hdi_sched_flag(s);
+    return hdi_schedule_queues(s, goal, out);
+}
+
+/* Leaves nothing but its schedule in the arena. */
 static void run_region(uint32_t part, void *user)
 {
     const work *w = user;
     region *r = &w->region[part];
-    if (r->s.queues->gpu_count == 1) {
-        r->result = one_queue(&r->s, w->goal, &r->out);
+    hdi_schedule *out = &r->out;
+    bool one = r->s.queues->gpu_count == 1;
+    r->mark = hdi_arena_here(r->s.arena);
+    r->result = one ? one_queue(&r->s, w->goal, out) : several_queues(&r->s, w->goal, out);
+    if (r->result != HD_OK || r->s.whole)
         return;
-    }
-    uint64_t *ready = HDI_ARENA_ZEROED(r->s.arena, uint64_t, hdi_bit_words(r->s.kept_count));
-    r->result = HD_OUT_OF_MEMORY;
-    if (!ready)
-        return;
-    hdi_sched_find_levels(&r->s, ready);
-    hdi_sched_find_consumers(&r->s);
-    hdi_sched_flag(&r->s);
-    r->result = hdi_schedule_queues(&r->s, w->goal, &r->out);
+    const hdi_arena_kept out_arrays[] = {{&out->slot_pass, out->slot_count * sizeof(*out->slot_pass)},
+                                         {&out->slot_queue, out->slot_count * sizeof(*out->slot_queue)},
+                                         {&out->edge, out->edge_count * sizeof(*out->edge)}};
+    hdi_arena_keep(r->s.arena, r->mark, out_arrays, one ? 0 : 3); /* of one queue they stand where the frame has them */
 }
 
 /* Whoever comes first on its queue in a region waits for what the other queues had before. */
@@ -236,7 +245,6 @@ static void join_groups(const hdi_crew *crew, work *w, hdi_schedule *out)
         region *r = &w->region[k];
         r->groups_before = groups;
         groups += r->out.group_count - 1;
-        hdi_arena_keep(&crew->arena[k], r->mark, NULL, 0);
     }
     out->slot_count = out->region_begin[out->region_count];
     out->group_count = groups + 1;
@@ -264,7 +272,8 @@ static hd_result join_lists(const hdi_sched *s, const hdi_crew *crew, region *r,
             out->edge[out->edge_count++] = (hdi_edge){of->edge[e].from + at, of->edge[e].to + at};
         out->slot_count += of->slot_count;
         out->makespan_us += of->makespan_us;
-        hdi_arena_keep(&crew->arena[k], r[k].mark, NULL, 0);
+        if (crew->workers > 1)
+            hdi_arena_keep(r[k].s.arena, r[k].mark, NULL, 0);
     }
     out->edge_count += add_edges(out, queues, out->edge + out->edge_count);
     return HD_OK;
