@@ -95,6 +95,7 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
     const hdi_decl *decl = t->decl = &t->versions.decl;
     result = hdi_freeze(decl, crew, arena, &t->frozen);
+    t->front = hdi_arena_here(arena);
     lap(desc, HD_PHASE_FREEZE, &since);
     if (result == HD_OK)
         result = hdi_flow_find(decl, &t->frozen, crew, arena, &t->flow, &bad);
@@ -149,6 +150,25 @@ static hd_result sync_again(hdi_tables *t, hdi_arena *arena)
     return hdi_sync_clocks(hazards, &t->queues, want, arena, &t->synced);
 }
 
+/* What only the schedule was made from is of no more use, where there will be no other one. */
+static void forget_front(hd_graph *graph, hdi_tables *t)
+{
+    hdi_schedule *s = &t->schedule;
+    size_t slots = s->slot_count, resources = t->decl->res_count;
+    const hdi_arena_kept kept[] = {{&t->kept.pass_kept, t->decl->pass_count * sizeof(*t->kept.pass_kept)},
+                                   {&t->sizes.need, resources * sizeof(*t->sizes.need)},
+                                   {&t->sizes.res_used, resources * sizeof(*t->sizes.res_used)},
+                                   {&t->sizes.res_persistent, resources * sizeof(*t->sizes.res_persistent)},
+                                   {&s->region_begin, ((size_t)s->region_count + 1) * sizeof(*s->region_begin)},
+                                   {&s->slot_pass, slots * sizeof(*s->slot_pass)},
+                                   {&s->slot_queue, slots * sizeof(*s->slot_queue)},
+                                   {&s->slot_group, slots * sizeof(*s->slot_group)},
+                                   {&s->edge, s->edge_count * sizeof(*s->edge)}};
+    hdi_arena_keep(&graph->scratch, t->front, kept, sizeof(kept) / sizeof(kept[0]));
+    t->flow = (hdi_flow){0};
+    t->depends = (hdi_depends){0};
+}
+
 static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t)
 {
     const hdi_decl *decl = t->decl;
@@ -160,6 +180,8 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
                                            arena, &t->schedule, &bad);
     if (result == HD_NO_QUEUE)
         return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, bad), HD_NONE, HD_NONE, NULL);
+    if (result == HD_OK && !desc->memory_budget)
+        forget_front(graph, t);
     lap(desc, HD_PHASE_SCHEDULE, &since);
     if (result == HD_OK)
         result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, crew, arena, &t->hazards);

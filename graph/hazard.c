@@ -130,9 +130,9 @@ static bool build_alone(work *w)
     memset(at, 0, seg_count * sizeof(*at));
     count_passes(w, at);
     uint32_t entries = add_counts(at, 0, seg_count);
+    hdi_arena_mark mark = hdi_arena_here(w->arena);
     if (!reserve(w, entries))
         return false;
-    hdi_arena_mark mark = hdi_arena_here(w->arena);
     hdi_record *record = HDI_ARENA_ARRAY(w->arena, hdi_record, entries);
     if (!record)
         return false;
@@ -142,8 +142,10 @@ static bool build_alone(work *w)
     hdi_begin_queues(w, &on_queue, 1);
     hdi_place_slots(w, 0, slots, on_queue);
     fill_records(w, at, record);
-    hdi_build_epochs(w, 0, seg_count, record, at, 0, 0, w->decl->use_count);
-    hdi_arena_keep(w->arena, mark, NULL, 0);
+    hdi_built built = hdi_build_epochs(w, 0, seg_count, record, at, 0, 0, w->decl->use_count);
+    const hdi_arena_kept out_arrays[] = {{&out->epoch, built.epochs * sizeof(*out->epoch)},
+                                         {&out->entry, built.entries * sizeof(*out->entry)}};
+    hdi_arena_keep(w->arena, mark, out_arrays, 2);
     return true;
 }
 

@@ -148,9 +148,9 @@ static ALWAYS_INLINE uint32_t build(walk *w, uint32_t seg, const hdi_record *rec
     return at;
 }
 
-static ALWAYS_INLINE void build_all(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg,
-                                    const hdi_record *record, const uint32_t *record_end, uint32_t at, uint32_t entry_begin,
-                                    uint32_t nobody, bool several)
+static ALWAYS_INLINE hdi_built build_all(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg,
+                                         const hdi_record *record, const uint32_t *record_end, uint32_t at,
+                                         uint32_t entry_begin, uint32_t nobody, bool several)
 {
     const hdi_decl *decl = work->decl;
     hdi_hazards *out = work->out;
@@ -166,13 +166,13 @@ static ALWAYS_INLINE void build_all(const hdi_hazard_work *work, uint32_t first_
         at += (res_flags[seg_res[seg]] & HDI_KEEPS_STATE) != 0; /* room for a state that is to be left */
         from = to;
     }
+    return (hdi_built){at, w.entry_next};
 }
 
-void hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
-                      const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t nobody)
+hdi_built hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
+                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t nobody)
 {
     if (work->several)
-        build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, nobody, true);
-    else
-        build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, nobody, false);
+        return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, nobody, true);
+    return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, nobody, false);
 }

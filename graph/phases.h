@@ -354,6 +354,7 @@ typedef struct hdi_tables {
     hdi_queues queues;
     hdi_versions versions;
     hdi_frozen frozen;
+    hdi_arena_mark front; /* of flow and depends, until there is a schedule */
     hdi_flow flow;
     hdi_kept kept;
     hdi_depends depends;
