@@ -6,13 +6,13 @@
 #include "alloc.h"
 
 /* Bump allocation. A full block stays where it is (what was handed out never moves) and a new one, at least twice as
- * large, goes in front of it: O(log bytes) blocks on the way up. Reset replaces a chain by one block of the chain's
+ * large, goes in front of it, or a quarter of what there is once that is much: O(log bytes) blocks on the way up. Reset replaces a chain by one block of the chain's
  * whole capacity. Capacity and not bytes used: the next frame may spend its bytes in another order, and what fitted
  * into the chain with any gaps at block ends then fits into the one block too, as all pieces are multiples of 64 bytes.
  * The join happens in reset and not at the next allocation, so that a frame's first allocation is no dearer than the
  * others. */
 
-enum { ALIGNMENT = 64, FIRST_BLOCK_BYTES = 16384 };
+enum { ALIGNMENT = 64, FIRST_BLOCK_BYTES = 16384, LARGE_BYTES = 1 << 20 };
 
 struct hdi_arena_block {
     hdi_arena_block *older;
@@ -43,12 +43,22 @@ static void free_chain(hdi_arena *arena, hdi_arena_block *block)
     }
 }
 
+static size_t chain_bytes(const hdi_arena *arena)
+{
+    size_t bytes = 0;
+    for (const hdi_arena_block *block = arena->block; block; block = block->older)
+        bytes += block->capacity;
+    return bytes;
+}
+
 static void *grow_and_take(hdi_arena *arena, size_t bytes)
 {
-    size_t capacity = FIRST_BLOCK_BYTES;
+    size_t capacity = FIRST_BLOCK_BYTES, all = chain_bytes(arena);
 
-    if (arena->block)
-        capacity = arena->block->capacity <= SIZE_MAX / 4 ? arena->block->capacity * 2 : bytes;
+    if (all >= LARGE_BYTES)
+        capacity = all / 4;
+    else if (arena->block)
+        capacity = arena->block->capacity * 2;
     if (capacity < bytes)
         capacity = bytes;
     hdi_arena_block *block = make_block(arena, capacity);
@@ -87,9 +97,7 @@ void hdi_arena_reset(hdi_arena *arena)
     if (!newest || !newest->older)
         return;
 
-    size_t capacity = 0;
-    for (hdi_arena_block *block = newest; block; block = block->older)
-        capacity += block->capacity;
+    size_t capacity = chain_bytes(arena);
     /* Free first: the sum of both would be the largest demand of all. Should the joined block fail, the arena is empty
      * and grows again when it is used. */
     free_chain(arena, newest);

@@ -120,17 +120,19 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     return result;
 }
 
-/* First who must be done before whom, by what the schedule promised about memory. */
-static hd_result sync_promised(hdi_tables *t, hdi_arena *arena)
+/* First who must be done before whom, by what the schedule promised about memory. *words: room for it, or null. */
+static hd_result sync_promised(hdi_tables *t, hdi_arena *arena, uint32_t **words)
 {
     const hdi_hazards *hazards = &t->hazards;
     uint32_t queues = t->queues.count, *want = hazards->slot_want;
-    size_t words = (size_t)hazards->slot_count * queues;
+    size_t count = (size_t)hazards->slot_count * queues;
+    t->synced = (hdi_synced){0};
+    *words = NULL;
     if (hazards->memory_edge_count) {
-        want = HDI_ARENA_ARRAY(arena, uint32_t, words);
+        want = *words = HDI_ARENA_ARRAY(arena, uint32_t, count);
         if (!want)
             return HD_OUT_OF_MEMORY;
-        memcpy(want, hazards->slot_want, words * sizeof(*want));
+        memcpy(want, hazards->slot_want, count * sizeof(*want));
     }
     for (uint32_t e = 0; e < hazards->memory_edge_count; e++)
         hdi_want(hazards, queues, want, hazards->memory_edge[e].from, hazards->memory_edge[e].to, true);
@@ -138,14 +140,10 @@ static hd_result sync_promised(hdi_tables *t, hdi_arena *arena)
 }
 
 /* Now it is known who takes over whose bytes, and only that is waited for. */
-static hd_result sync_again(hdi_tables *t, hdi_arena *arena)
+static hd_result sync_again(hdi_tables *t, hdi_arena *arena, uint32_t *want)
 {
     const hdi_hazards *hazards = &t->hazards;
-    size_t words = (size_t)hazards->slot_count * t->queues.count;
-    uint32_t *want = HDI_ARENA_ARRAY(arena, uint32_t, words);
-    if (!want)
-        return HD_OUT_OF_MEMORY;
-    memcpy(want, hazards->slot_want, words * sizeof(*want));
+    memcpy(want, hazards->slot_want, (size_t)hazards->slot_count * t->queues.count * sizeof(*want));
     hdi_want_tenants(t->decl, hazards, &t->queues, &t->lifetimes, &t->placed, &t->crew, want);
     return hdi_sync_clocks(hazards, &t->queues, want, arena, &t->synced);
 }
@@ -174,7 +172,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     const hdi_decl *decl = t->decl;
     const hdi_crew *crew = &t->crew;
     hdi_arena *arena = &graph->scratch;
-    uint32_t bad = HDI_NONE;
+    uint32_t bad = HDI_NONE, *want = NULL;
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hd_result result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->sizes, &t->queues, goal, crew,
                                            arena, &t->schedule, &bad);
@@ -186,7 +184,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK)
         result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, crew, arena, &t->hazards);
     if (result == HD_OK)
-        result = sync_promised(t, arena);
+        result = sync_promised(t, arena, &want);
     lap(desc, HD_PHASE_SYNC, &since);
     if (result == HD_OK)
         result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, crew, arena, &t->lifetimes);
@@ -198,8 +196,8 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, crew, arena,
                            &t->placed);
     lap(desc, HD_PHASE_ALIAS, &since);
-    if (result == HD_OK && t->hazards.memory_edge_count)
-        result = sync_again(t, arena);
+    if (result == HD_OK && want)
+        result = sync_again(t, arena, want);
     if (result == HD_OK)
         result = hdi_sync(&t->hazards, &t->queues, crew, arena, &t->synced);
     lap(desc, HD_PHASE_SYNC, &since);
@@ -285,14 +283,17 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
     return hdi_graph_fail(graph, HD_OVER_BUDGET, HD_NONE, HD_NONE, HD_NONE, detail);
 }
 
-/* About what the phases of a first compile take at their most, so that the arena is one block from the start. cuts: most
- * of what the schedule needs lies in the arenas of the parts. */
-static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, bool cuts)
+/* About what the phases of a first compile take at their most, so that the arena is one block from the start. In a cut
+ * frame the barriers take it: those who work alone give back what they need for a region before the next one, and of
+ * several most of what the schedule needs lies in the arenas of the parts. */
+static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, const hdi_crew *crew)
 {
-    size_t queue_count = queues->count, pass = cuts ? 310 + 20 * queue_count : 80 + 40 * queue_count;
-    size_t use = cuts ? 145 : 320, res = cuts ? 90 + 30 * queue_count : 80 + 60 * queue_count;
-    return 16384 + decl->pass_count * pass + decl->use_count * use + decl->range_count * (size_t)200 +
-           decl->res_count * res;
+    size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
+    if (crew->cuts && crew->workers == 1)
+        return 65536 + passes * (347 + 53 * queue_count) + uses * (68 + 20 * queue_count) + ranges * 100;
+    size_t pass = crew->cuts ? 310 + 20 * queue_count : 80 + 40 * queue_count;
+    size_t use = crew->cuts ? 145 : 320, res = crew->cuts ? 90 + 30 * queue_count : 80 + 60 * queue_count;
+    return 16384 + passes * pass + uses * use + ranges * 200 + decl->res_count * res;
 }
 
 /* Waking others costs more than it brings where there is little to do. */
@@ -311,7 +312,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
     t->crew = crew_of(graph, desc, t->decl->pass_count);
     if (t->crew.workers > 1)
         hd_jobs_warm(t->crew.jobs); /* while the caller does what comes before the first ranges */
-    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, t->crew.cuts));
+    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, &t->crew));
     hd_result result = run_front(graph, desc, t->decl, t);
     if (result == HD_OK && desc->memory_budget)
         result = fit_budget(graph, desc, goal, t);

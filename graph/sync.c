@@ -71,9 +71,11 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
         out->slot_round = NULL;
         return HD_OK;
     }
-    out->slot_clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * count);
-    out->slot_round = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    out->slot_waits = HDI_ARENA_ARRAY(arena, uint16_t, slots);
+    if (!out->slot_clock) { /* else nobody looks at those of before any more */
+        out->slot_clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * count);
+        out->slot_round = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+        out->slot_waits = HDI_ARENA_ARRAY(arena, uint16_t, slots);
+    }
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (count == 2)
