@@ -15,6 +15,7 @@ typedef struct hdi_arena {
     size_t used;            /* bytes used in the newest block */
     size_t total;           /* bytes handed out since the last reset, alignment included */
     bool failed;            /* sticks until reset: an allocation returned null */
+    char apart[128];        /* workers have arenas side by side, each for itself: no line is of two */
 } hdi_arena;
 
 void hdi_arena_init(hdi_arena *arena, const hd_allocator *allocator);

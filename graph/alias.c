@@ -330,7 +330,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
                         .arena = arena};
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, HDI_MOST_HEAPS);
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    out->res_offset = HDI_ARENA_ZEROED(arena, uint64_t, n);
+    out->res_offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
     hdi_arena_mark mark = hdi_arena_here(arena);
     w.offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
     w.key = HDI_ARENA_ARRAY(arena, uint64_t, n);

@@ -44,6 +44,7 @@ typedef struct part {
     hole *hole;
     uint32_t hole_count, hole_capacity;
     bool failed;
+    char apart[128]; /* so that no line is of two parts: they count all the time */
 } part;
 
 typedef struct work {
@@ -52,6 +53,7 @@ typedef struct work {
     const uint64_t *heap_base;
     hdi_placed *out;
     part *part;
+    uint32_t parts;
 } work;
 
 static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need, size_t bytes)
@@ -137,6 +139,8 @@ static void build_skyline(uint32_t k, void *user)
     const work *w = user;
     const hdi_placed *out = w->out;
     part *p = &w->part[k];
+    uint32_t first = hdi_range_begin(w->pack->res_count, w->parts, k), last = hdi_range_begin(w->pack->res_count, w->parts, k + 1);
+    memset(out->tenant_begin + first, 0, (last - first) * sizeof(*out->tenant_begin));
     if (!grow(p->arena, &p->item, &p->piece_capacity, 0, 256, sizeof(piece)) ||
         !grow(p->arena, &p->found.item, &p->found.capacity, 0, (p->end - p->begin) * 3 / 2 + 64, sizeof(pair))) {
         p->failed = true;
@@ -207,9 +211,9 @@ hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint3
     uint64_t heap_base[HDI_MOST_HEAPS + 1];
     uint32_t most = crew->workers < MOST_PARTS ? crew->workers : MOST_PARTS,
              parts = count < most * GRAIN ? count / GRAIN + 1 : most;
-    work w = {.pack = pack, .by_first = by_first, .heap_base = heap_base, .out = out};
+    work w = {.pack = pack, .by_first = by_first, .heap_base = heap_base, .out = out, .parts = parts};
     w.part = hdi_arena_zeroed(arena, parts, sizeof(*w.part));
-    out->tenant_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)pack->res_count + 1);
+    out->tenant_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)pack->res_count + 1);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     heap_base[0] = 0;
