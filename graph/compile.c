@@ -120,22 +120,46 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     return result;
 }
 
+enum { WANT_GRAIN = 1024 }; /* slots or edges at a time */
+
+typedef struct want_work {
+    const hdi_hazards *hazards;
+    uint32_t queues, *want;
+    bool alone;
+} want_work;
+
+static void copy_wants(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const want_work *w = user;
+    size_t at = (size_t)begin * w->queues, words = (size_t)(end - begin) * w->queues;
+    (void)part;
+    memcpy(w->want + at, w->hazards->slot_want + at, words * sizeof(*w->want));
+}
+
+static void want_edges(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const want_work *w = user;
+    const hdi_edge *edge = w->hazards->memory_edge;
+    (void)part;
+    for (uint32_t e = begin; e < end; e++)
+        hdi_want(w->hazards, w->queues, w->want, edge[e].from, edge[e].to, w->alone);
+}
+
 /* First who must be done before whom, by what the schedule promised about memory. *words: room for it, or null. */
 static hd_result sync_promised(hdi_tables *t, hdi_arena *arena, uint32_t **words)
 {
     const hdi_hazards *hazards = &t->hazards;
     uint32_t queues = t->queues.count, *want = hazards->slot_want;
-    size_t count = (size_t)hazards->slot_count * queues;
     t->synced = (hdi_synced){0};
     *words = NULL;
     if (hazards->memory_edge_count) {
-        want = *words = HDI_ARENA_ARRAY(arena, uint32_t, count);
+        want = *words = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)hazards->slot_count * queues);
         if (!want)
             return HD_OUT_OF_MEMORY;
-        memcpy(want, hazards->slot_want, count * sizeof(*want));
+        want_work w = {hazards, queues, want, t->crew.workers == 1};
+        hdi_crew_ranges(&t->crew, hazards->slot_count, WANT_GRAIN, copy_wants, &w);
+        hdi_crew_ranges(&t->crew, hazards->memory_edge_count, WANT_GRAIN, want_edges, &w);
     }
-    for (uint32_t e = 0; e < hazards->memory_edge_count; e++)
-        hdi_want(hazards, queues, want, hazards->memory_edge[e].from, hazards->memory_edge[e].to, true);
     return hdi_sync_clocks(hazards, &t->queues, want, arena, &t->synced);
 }
 
@@ -143,7 +167,8 @@ static hd_result sync_promised(hdi_tables *t, hdi_arena *arena, uint32_t **words
 static hd_result sync_again(hdi_tables *t, hdi_arena *arena, uint32_t *want)
 {
     const hdi_hazards *hazards = &t->hazards;
-    memcpy(want, hazards->slot_want, (size_t)hazards->slot_count * t->queues.count * sizeof(*want));
+    want_work w = {hazards, t->queues.count, want, t->crew.workers == 1};
+    hdi_crew_ranges(&t->crew, hazards->slot_count, WANT_GRAIN, copy_wants, &w);
     hdi_want_tenants(t->decl, hazards, &t->queues, &t->lifetimes, &t->placed, &t->crew, want);
     return hdi_sync_clocks(hazards, &t->queues, want, arena, &t->synced);
 }
