@@ -14,7 +14,7 @@
  * By ranges of places in the order of the submits, which begin where no scope goes on: scopes, attachments and commands are
  * counted, then written behind those of the ranges before. */
 
-enum { GRAIN = 1024 };
+enum { GRAIN = 512 };
 
 /* What stands before a place: how many scopes, attachments and commands. */
 typedef struct sums {
@@ -248,14 +248,16 @@ static uint32_t begin_at(const work *w, uint32_t place)
 static void visit_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work *w = user;
+    sums sum = w->sums[part]; /* its own until the end: it stands on a line with those of other ranges */
     begin = begin_at(w, begin);
     end = begin_at(w, end);
     for (uint32_t s = submit_of(w, begin), place = begin; place < end; s++) {
         const hdi_submit *submit = &w->submit[s];
         uint32_t last = w->submit_begin[s + 1] < end ? w->submit_begin[s + 1] : end, base = w->submit_begin[s];
-        visit_places(w, submit, submit->first_pos + place - base, submit->first_pos + last - base, &w->sums[part]);
+        visit_places(w, submit, submit->first_pos + place - base, submit->first_pos + last - base, &sum);
         place = last;
     }
+    w->sums[part] = sum;
 }
 
 hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_synced *synced,
@@ -264,18 +266,12 @@ hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
     work w = {.decl = decl, .hazards = hazards, .barriers = barriers, .use_kept = hazards->use_kept, .out = out};
     *out = (hdi_attached){.scope = HDI_ARENA_ARRAY(arena, hd_plan_scope, (size_t)hazards->slot_count + 1),
                           .attachment = HDI_ARENA_ARRAY(arena, hd_plan_attachment, decl->use_count)};
-    uint32_t *submit_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)synced->submit_count + 1), places = 0;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    for (uint32_t s = 0; s < synced->submit_count; s++) {
-        submit_begin[s] = places;
-        places += synced->submit[s].end_pos - synced->submit[s].first_pos;
-    }
-    submit_begin[synced->submit_count] = places;
-    out->submit_begin = submit_begin;
     w.submit = synced->submit;
     w.submit_count = synced->submit_count;
-    w.submit_begin = submit_begin;
+    w.submit_begin = synced->submit_begin;
+    uint32_t places = w.submit_begin[w.submit_count];
     if (places == 0)
         return HD_OK;
     uint32_t ranges = hdi_range_count(crew, places, GRAIN);

@@ -255,6 +255,7 @@ typedef struct hdi_synced {
     uint32_t submit_count, wait_count;
     hdi_submit *submit; /* in the order in which they are handed to the driver */
     hdi_wait *wait;
+    uint32_t *submit_begin; /* + 1: places, those of each submit behind those of the one before it */
     uint32_t *slot_submit; /* null with one queue */
     const uint32_t *slot_want; /* what the clocks were made from; null with one queue */
     uint16_t *slot_waits;      /* whether a slot has to wait; from hdi_sync on a mask of the queues */
@@ -339,7 +340,6 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
 
 typedef struct hdi_attached {
     uint32_t scope_count, attachment_count;
-    const uint32_t *submit_begin; /* submit_count + 1: places, those of each submit behind those of the one before it */
     hd_plan_scope *scope; /* as the plan has them */
     hd_plan_attachment *attachment;
 } hdi_attached;

@@ -159,7 +159,7 @@ static uint32_t submit_of(const hdi_tables *t, uint32_t place)
     uint32_t low = 0, high = t->synced.submit_count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        *(t->attached.submit_begin[middle] <= place ? &low : &high) = middle;
+        *(t->synced.submit_begin[middle] <= place ? &low : &high) = middle;
     }
     return low;
 }
@@ -172,7 +172,7 @@ static const uint32_t *slots_of(const hdi_tables *t, const hdi_submit *submit)
 
 static cursor count_places(const hdi_tables *t, uint32_t begin, uint32_t end)
 {
-    const uint32_t *submit_begin = t->attached.submit_begin;
+    const uint32_t *submit_begin = t->synced.submit_begin;
     cursor at = {0, 0, 0};
     for (uint32_t s = submit_of(t, begin), place = begin; place < end; s++) {
         const uint32_t *slots = slots_of(t, &t->synced.submit[s]);
@@ -229,7 +229,7 @@ static void begin_submit(const work *w, uint32_t s, uint32_t command)
 static void fill_places(work *w, uint32_t begin, uint32_t end, uint32_t part)
 {
     const hdi_tables *t = w->t;
-    const uint32_t *submit_begin = t->attached.submit_begin;
+    const uint32_t *submit_begin = t->synced.submit_begin;
     cursor at = w->begins->place[part];
     w->over[part] = HDI_NONE;
     for (uint32_t s = submit_of(t, begin), place = begin; place < end; s++) {
@@ -329,7 +329,7 @@ static void fill_part(uint32_t part, void *user)
 static cuts cut(const hdi_tables *t)
 {
     const hdi_crew *crew = &t->crew;
-    return (cuts){hdi_range_count(crew, t->attached.submit_begin[t->synced.submit_count], PLACE_GRAIN),
+    return (cuts){hdi_range_count(crew, t->synced.submit_begin[t->synced.submit_count], PLACE_GRAIN),
                   hdi_range_count(crew, t->decl->res_count, RESOURCE_GRAIN),
                   hdi_range_count(crew, t->attached.scope_count, COPY_GRAIN),
                   hdi_range_count(crew, t->attached.attachment_count, COPY_GRAIN)};
@@ -337,7 +337,7 @@ static cuts cut(const hdi_tables *t)
 
 void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, hdi_plan_begins *begins)
 {
-    work w = {.t = t, .submit_begin = t->attached.submit_begin, .cuts = cut(t), .begins = begins};
+    work w = {.t = t, .submit_begin = t->synced.submit_begin, .cuts = cut(t), .begins = begins};
     begins->place[0] = (cursor){0, 0, 0};
     if (w.cuts.places == 1) /* nothing stands behind it */
         w.cuts.places = 0;
@@ -389,7 +389,7 @@ void hdi_plan_fill(const hdi_tables *t, hdi_plan_begins *begins, hd_plan *plan)
 {
     hd_plan_view view = hd_plan_read(plan);
     work w = {.t = t,
-              .submit_begin = t->attached.submit_begin,
+              .submit_begin = t->synced.submit_begin,
               .cuts = cut(t),
               .begins = begins,
               .resources = (hd_plan_resource *)view.resources,

@@ -1,9 +1,5 @@
 #include "phases.h"
 
-#include <string.h>
-
-#include "hints.h"
-
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
  * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One sweep
  * in slot order finds them; all else follows from them slot by slot, so it goes by ranges of slots. What the slot before
@@ -24,19 +20,24 @@ static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos
     return hazards->queue_slot[hazards->queue_begin[queue] + pos];
 }
 
-/* Slot s of queue `own` learns what those that it wants knew. */
-static HDI_APART void catch_up(const hdi_hazards *hazards, const hdi_synced *out, uint32_t queues, uint32_t own,
-                               const uint32_t *want, newest *n)
+/* A slot of queue `own` learns what those that it wants knew. */
+static inline __attribute__((always_inline)) void catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues,
+                                                           uint32_t own, const uint32_t *want, newest *n)
 {
     uint32_t *clock = n->clock[own];
+    const uint32_t *queue_slot = hazards->queue_slot, *queue_begin = hazards->queue_begin;
     for (uint32_t q = 0; q < queues; q++) {
-        if (want[q] <= clock[q])
+        uint32_t wanted = want[q];
+        if (wanted <= clock[q])
             continue;
-        const uint32_t *brings = &out->slot_clock[(size_t)slot_at(hazards, q, want[q] - 1) * queues];
-        for (uint32_t k = 0; k < queues; k++)
-            clock[k] = brings[k] > clock[k] ? brings[k] : clock[k];
-        clock[q] = want[q] > clock[q] ? want[q] : clock[q];
-        n->round[own] = brings[own] > n->round[own] ? brings[own] : n->round[own];
+        const uint32_t *brings = &rows[(size_t)queue_slot[queue_begin[q] + wanted - 1] * queues];
+        uint32_t round = brings[own];
+        for (uint32_t k = 0; k < queues; k++) {
+            uint32_t known = brings[k];
+            clock[k] = known > clock[k] ? known : clock[k];
+        }
+        clock[q] = wanted > clock[q] ? wanted : clock[q];
+        n->round[own] = round > n->round[own] ? round : n->round[own];
     }
 }
 
@@ -45,14 +46,14 @@ static inline __attribute__((always_inline)) void sweep(const hdi_hazards *hazar
     newest n = {0};
     const uint8_t *slot_queue = hazards->slot_queue;
     const uint32_t *want = out->slot_want;
-    uint32_t *row = out->slot_clock, *slot_round = out->slot_round, slots = hazards->slot_count;
+    uint32_t *rows = out->slot_clock, *row = rows, *slot_round = out->slot_round, slots = hazards->slot_count;
     uint16_t *waits = out->slot_waits;
     for (uint32_t s = 0; s < slots; s++, row += queues, want += queues) {
         uint32_t own = slot_queue[s], *clock = n.clock[own], behind = 0;
         for (uint32_t q = 0; q < queues; q++)
             behind |= want[q] > clock[q];
         if (behind)
-            catch_up(hazards, out, queues, own, want, &n);
+            catch_up(hazards, rows, queues, own, want, &n);
         for (uint32_t q = 0; q < queues; q++)
             row[q] = clock[q];
         waits[s] = (uint16_t)behind;
@@ -189,6 +190,9 @@ static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user
     const hdi_hazards *hazards = w->hazards;
     hdi_synced *out = w->out;
     sums sum = w->sums[part];
+    uint32_t place = 0;
+    for (uint32_t q = 0; q < w->queues; q++)
+        place += sum.open_pos[q];
     for (uint32_t s = begin; s < end; s++) {
         if (!(w->ends[s] | w->signals[s]))
             continue;
@@ -204,7 +208,8 @@ static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user
                                                 .signal = w->signals[s] ? sum.signals[q] : 0};
         for (uint32_t pos = first_pos; pos < end_pos; pos++)
             out->slot_submit[queue_slot[pos]] = sum.submits;
-        sum.submits++;
+        out->submit_begin[sum.submits++] = place;
+        place += end_pos - first_pos;
         sum.open_pos[q] = end_pos;
     }
 }
@@ -240,6 +245,7 @@ static void add_up(work *w, uint32_t ranges)
 static hd_result one_queue(const hdi_hazards *hazards, hdi_arena *arena, hdi_synced *out)
 {
     out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, 1);
+    out->submit_begin = HDI_ARENA_ZEROED(arena, uint32_t, 2);
     out->wait = NULL;
     out->slot_submit = NULL;
     out->submit_count = out->wait_count = 0;
@@ -247,6 +253,7 @@ static hd_result one_queue(const hdi_hazards *hazards, hdi_arena *arena, hdi_syn
         return HD_OUT_OF_MEMORY;
     if (hazards->slot_count)
         out->submit[out->submit_count++] = (hdi_submit){.queue = 0, .end_pos = hazards->slot_count};
+    out->submit_begin[out->submit_count] = hazards->slot_count;
     return HD_OK;
 }
 
@@ -280,8 +287,10 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     hdi_crew_ranges(crew, slots, GRAIN, fill_waits, &w);
     add_up(&w, ranges);
     out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, out->submit_count);
+    out->submit_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)out->submit_count + 1);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
+    out->submit_begin[out->submit_count] = slots; /* the last slot of each queue ends a submit */
     hdi_crew_ranges(crew, slots, GRAIN, fill_submits, &w);
     hdi_crew_ranges(crew, out->wait_count, GRAIN, fill_values, &w);
     return HD_OK;
