@@ -44,9 +44,17 @@ static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
     return most;
 }
 
+static void count(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    w->requests->list[part].count = w->counts ? count_most(w, begin, end) : 2 * w->hazards->epoch_count;
+}
+
 static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
+    (void)begin;
+    (void)end;
     uint32_t slots = w->hazards->slot_count, slot = hdi_range_begin(slots, w->ranges, part),
              count = hdi_range_begin(slots, w->ranges, part + 1) - slot;
     memset(w->out->slot_wait_stages + slot, 0, count * sizeof(*w->out->slot_wait_stages));
@@ -57,7 +65,12 @@ static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
         find_known(w, q, hdi_range_begin(places, w->ranges, part), hdi_range_begin(places, w->ranges, part + 1),
                    part + 1 == w->ranges);
     }
-    w->requests->list[part].count = w->counts ? count_most(w, begin, end) : 2 * w->hazards->epoch_count;
+}
+
+static void count_and_prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    count(begin, end, part, user);
+    prepare(begin, end, part, user);
 }
 
 /* The counts of the lists become where they begin; returns their sum. */
@@ -83,17 +96,22 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     hdi_arena_mark mark = hdi_arena_here(aside);
-    w->known = HDI_ARENA_ARRAY(aside, uint32_t, (size_t)slots * w->queues->count);
+    size_t words = (size_t)slots * w->queues->count;
+    w->known = aside != arena ? HDI_ARENA_ARRAY(aside, uint32_t, words) : NULL;
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     w->slot_wait_stages = out->slot_wait_stages;
-    hdi_crew_ranges(crew, segs, GRAIN, prepare, w);
-    uint32_t count = number_lists(requests);
-    requests->item = HDI_ARENA_ARRAY(aside, hdi_request, count);
-    requests->barrier = HDI_ARENA_ARRAY(aside, hd_plan_barrier, count);
-    w->raw = hazards->region_count > 1 ? HDI_ARENA_ARRAY(aside, hdi_request, count) : requests->item;
+    hdi_crew_ranges(crew, segs, GRAIN, w->known ? count_and_prepare : count, w);
+    uint32_t most = number_lists(requests);
+    requests->item = HDI_ARENA_ARRAY(aside, hdi_request, most);
+    requests->barrier = HDI_ARENA_ARRAY(aside, hd_plan_barrier, most);
+    w->raw = hazards->region_count > 1 ? HDI_ARENA_ARRAY(aside, hdi_request, most) : requests->item;
+    if (aside == arena) /* behind what stays while barriers are placed */
+        w->known = HDI_ARENA_ARRAY(arena, uint32_t, words);
     if (aside->failed)
         return HD_OUT_OF_MEMORY;
+    if (aside == arena)
+        prepare(0, segs, 0, w);
     hdi_crew_ranges(crew, segs, GRAIN, hdi_visit_steps, w);
     uint32_t last = requests->list_count - 1, room = requests->list[last].begin + requests->list[last].count;
     const hdi_arena_kept found[] = {{&requests->item, room * sizeof(*requests->item)},

@@ -81,21 +81,33 @@ static void cut(work *w)
     }
 }
 
-static void share_room(const work *w)
+/* How many barriers and batches there may be at most. A region has no more points than there are before and behind its
+ * slots. */
+static void share_room(const work *w, size_t *barriers, size_t *batches)
 {
-    for (uint32_t k = 0, sum = 0; k < w->region_count; k++) {
-        w->region[k].begin = sum;
+    uint32_t barrier = 0, batch = 0;
+    for (uint32_t k = 0; k < w->region_count; k++) {
+        hdi_one_region *r = &w->region[k];
+        uint32_t most = 0, points = 2 * (r->slot_end - r->slot_begin) + 1;
         for (uint32_t part = 0; part < w->part_count; part++)
-            sum += w->found[part].most[k];
+            most += w->found[part].most[k];
+        r->barrier_begin = barrier;
+        r->batch_begin = batch;
+        barrier += most;
+        batch += most < points || k >= w->last_region ? most : points; /* the last one has the ends of the frame, too */
     }
+    *barriers = barrier;
+    *batches = batch;
+    if (w->region_count == 1) /* of a short frame they were not counted: at the first use, a barrier and a flush */
+        *barriers = *batches = (size_t)w->hazards->epoch_count + w->frozen->seg_count;
 }
 
 static void keep(const work *w, hdi_arena *arena, hdi_arena_mark mark)
 {
     hdi_barriers *out = w->out;
     const hdi_one_region *last = &w->region[w->region_count - 1];
-    size_t slots = w->hazards->slot_count, barriers = last->begin + last->barrier_count,
-           batches = last->begin + last->batch_count;
+    size_t slots = w->hazards->slot_count, barriers = last->barrier_begin + last->barrier_count,
+           batches = last->batch_begin + last->batch_count;
     out->batch_count = out->barrier_count = 0;
     for (uint32_t k = 0; k < w->region_count; k++) {
         out->batch_count += w->region[k].batch_count;
@@ -115,7 +127,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     enum { GRAIN = 1024 };
     uint32_t slots = hazards->slot_count, regions = hazards->region_count,
              parts = hdi_range_count(crew, frozen->seg_count, GRAIN);
-    size_t most = (size_t)hazards->epoch_count + frozen->seg_count; /* at the first use, a barrier and a flush */
+    size_t barriers, batches;
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
     work w = {.decl = decl,
@@ -130,10 +142,6 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     out->slot_wait_stages = NULL;
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most); /* in front of all that goes, so it need not move */
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, most);
-    w.point = HDI_ARENA_ARRAY(aside, hdi_one_point, most);
-    w.barrier_point = HDI_ARENA_ARRAY(aside, uint32_t, most);
     w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, regions);
     w.found = HDI_ARENA_ARRAY(aside, hdi_one_found, parts);
     if (arena->failed || aside->failed)
@@ -141,7 +149,13 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     cut(&w);
     hdi_crew_parts(crew, parts, clear, &w);
     hdi_crew_ranges(crew, frozen->seg_count, GRAIN, find, &w);
-    share_room(&w);
+    share_room(&w, &barriers, &batches);
+    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers); /* little is in front of it, so it need not move */
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
+    w.point = HDI_ARENA_ARRAY(aside, hdi_one_point, batches);
+    w.barrier_point = HDI_ARENA_ARRAY(aside, uint32_t, barriers);
+    if (arena->failed || aside->failed)
+        return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, regions, hdi_walk_region, &w);
     if (aside != arena)
         hdi_arena_keep(aside, aside_mark, NULL, 0);

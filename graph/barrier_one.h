@@ -11,9 +11,9 @@ typedef struct hdi_one_point {
     uint32_t mixed; /* barriers of the points from here up to that at `mixed` do not stand in their order; 0: they do */
 } hdi_one_point;
 
-/* A part of the frame, and where its barriers and batches stand. */
+/* A part of the frame, and where its barriers stand, and its batches, which are its points. */
 typedef struct hdi_one_region {
-    uint32_t slot_begin, slot_end, begin, barrier_count, batch_count;
+    uint32_t slot_begin, slot_end, barrier_begin, barrier_count, batch_begin, batch_count;
 } hdi_one_region;
 
 /* What is to be found out of all segments first, a part of them at a time. */

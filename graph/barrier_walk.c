@@ -437,10 +437,10 @@ static void put_all_in_order(walker *k)
     }
 }
 
-static void write_batches(const walker *k, uint32_t begin)
+static void write_batches(const walker *k, uint32_t begin, uint32_t barrier_begin)
 {
     hdi_barriers *out = k->w->out;
-    for (uint32_t p = 0, sum = begin; p < k->point_count; p++) {
+    for (uint32_t p = 0, sum = barrier_begin; p < k->point_count; p++) {
         uint32_t slot = k->point[p].at / 2;
         out->batch[begin + p] = (hd_plan_batch){sum, k->point[p].count};
         sum += k->point[p].count;
@@ -462,9 +462,9 @@ void hdi_walk_region(uint32_t part, void *user)
     k.slot_first = w->merged->slot_first;
     k.slot_last = w->merged->slot_last;
     k.res_info = w->decl->res_info;
-    k.next = k.barrier = w->out->barrier + r->begin;
-    k.barrier_point = w->barrier_point + r->begin;
-    k.point = w->point + r->begin;
+    k.next = k.barrier = w->out->barrier + r->barrier_begin;
+    k.barrier_point = w->barrier_point + r->barrier_begin;
+    k.point = w->point + r->batch_begin;
     k.barrier_count = k.point_count = k.asked = k.recent_count = 0;
     k.newest = HDI_NONE;
     k.floor = r->slot_begin ? 2 * r->slot_begin - 1 : 0;
@@ -488,7 +488,7 @@ void hdi_walk_region(uint32_t part, void *user)
     if (part == w->last_region)
         leave_all(&k);
     put_all_in_order(&k);
-    write_batches(&k, r->begin);
+    write_batches(&k, r->batch_begin, r->barrier_begin);
     r->barrier_count = k.barrier_count;
     r->batch_count = k.point_count;
 }

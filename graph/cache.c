@@ -29,11 +29,13 @@ enum { DEFAULT_PLANS = 4, MOST_PLANS = 1024 };
 
 /* ---- blocks ---- */
 
+enum { MOST_SPARE = 1 << 17 };
+
 hd_result hdi_block_need(hdi_block *block, const hd_allocator *allocator, size_t bytes)
 {
     if (bytes <= block->bytes)
         return HD_OK;
-    size_t capacity = bytes + bytes / 4; /* frames differ by a little */
+    size_t capacity = bytes + (bytes / 4 < MOST_SPARE ? bytes / 4 : MOST_SPARE); /* frames differ by a little */
     void *fresh = hdi_alloc(allocator, capacity, 64);
     if (!fresh)
         return HD_OUT_OF_MEMORY;

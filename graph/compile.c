@@ -315,7 +315,8 @@ static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, cons
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
     if (crew->cuts && crew->workers == 1)
-        return 65536 + passes * (347 + 53 * queue_count) + uses * (68 + 20 * queue_count) + ranges * 100;
+        return 65536 + passes * (queue_count > 1 ? 350 + 50 * queue_count : 420) +
+               uses * (queue_count > 1 ? 128 : 76) + ranges * (queue_count > 1 ? 90 : 60);
     size_t pass = crew->cuts ? 310 + 20 * queue_count : 80 + 40 * queue_count;
     size_t use = crew->cuts ? 145 : 320, res = crew->cuts ? 90 + 30 * queue_count : 80 + 60 * queue_count;
     return 16384 + passes * pass + uses * use + ranges * 200 + decl->res_count * res;
