@@ -22,16 +22,6 @@ static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t
     return HD_OK;
 }
 
-static void number_ranks(const hdi_sched *s, const hdi_kept *kept)
-{
-    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, count = 0;
-    for (uint32_t p = 0; p < s->decl->pass_count; p++) {
-        rank_pass[count] = p; /* the next kept one takes the place of one that is not */
-        pass_rank[p] = count;
-        count += kept->pass_kept[p];
-    }
-}
-
 /* A pass lies one level behind the deepest that it depends on. */
 uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready)
 {
@@ -92,11 +82,20 @@ typedef struct look_part {
     int64_t live, peak;                /* of its ranks: opened less closed, and the most of that on the way */
 } look_part;
 
+/* A use that is dealt to who looks at its resource. */
+typedef struct dealt {
+    uint32_t use, rank;
+} dealt;
+
 typedef struct look_work {
     hdi_sched *s;
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
-    uint32_t parts;
+    uint32_t parts;     /* of the passes, then of the ranks */
+    uint32_t res_parts; /* of the resources: as many as there are of 1 << res_shift */
+    uint32_t res_shift;
+    dealt *dealt; /* by part of the passes, there by part of the resources, there in their order */
+    uint32_t (*dealt_end)[HDI_MOST_PARTS]; /* [of the passes][of the resources] */
     look_part part[HDI_MOST_PARTS];
 } look_work;
 
@@ -109,36 +108,19 @@ static HDI_APART void look_at_layout(hdi_sched_res *res, const hdi_decl *decl, u
     res->layout = res->layout == UNREAD || res->layout == layout ? layout : SEVERAL;
 }
 
-/* Of resources of one part. What has no content at first is written before it is read, so its first use is a write. */
-static inline void look_at_part(const look_work *w, uint32_t begin, uint32_t count)
+/* What has no content at first is written before it is read, so its first use is a write. */
+static inline __attribute__((always_inline)) void look_at_use(const hdi_decl *decl, hdi_sched_res *all, size_t u,
+                                                              uint32_t rank)
 {
-    const hdi_decl *decl = w->s->decl;
-    const uint32_t *use_res = decl->use_res, *pass_use_begin = decl->pass_use_begin;
-    const uint8_t *use_flags = decl->use_flags, *pass_kept = w->pass_kept;
-    const uint16_t *use_access = decl->use_access;
-    hdi_sched_res *all = w->s->res;
-    uint32_t rank = 0;
-    for (size_t p = 0, u = 0, pass_count = decl->pass_count; p < pass_count; p++) {
-        size_t end = pass_use_begin[p + 1];
-        if (!pass_kept[p]) {
-            u = end;
-            continue;
-        }
-        for (; u < end; u++) {
-            uint32_t r = use_res[u], flags = use_flags[u];
-            hdi_sched_res *res = &all[r];
-            if (r - begin >= count)
-                continue;
-            res->left++;
-            res->last = rank;
-            if (flags & HDI_USE_WRITES) {
-                if (res->writes++ == 0)
-                    res->first = rank;
-            } else if (!(flags & HDI_USE_BUFFER) && use_access[u] + 1u != res->access) {
-                look_at_layout(res, decl, use_access[u]);
-            }
-        }
-        rank++;
+    uint32_t flags = decl->use_flags[u];
+    hdi_sched_res *res = &all[decl->use_res[u]];
+    res->left++;
+    res->last = rank;
+    if (flags & HDI_USE_WRITES) {
+        if (res->writes++ == 0)
+            res->first = rank;
+    } else if (!(flags & HDI_USE_BUFFER) && decl->use_access[u] + 1u != res->access) {
+        look_at_layout(res, decl, decl->use_access[u]);
     }
 }
 
@@ -165,22 +147,102 @@ static inline void judge(const look_work *w, uint32_t r, look_part *sums)
     }
 }
 
-/* Who uses what when; which images are read in several layouts and what is overwritten by several. Each part looks at all
- * uses for those of its own resources, so that it meets them by rank. */
-static void look_at_uses(uint32_t part, void *user)
+static void judge_all(look_work *w, uint32_t part, uint32_t begin, uint32_t end)
 {
-    look_work *w = user;
-    uint32_t res_count = w->s->decl->res_count, begin = hdi_range_begin(res_count, w->parts, part);
-    uint32_t count = hdi_range_begin(res_count, w->parts, part + 1) - begin;
     look_part sums = {0};
-    memset(w->s->res + begin, 0, count * sizeof(*w->s->res));
-    if (w->parts == 1)
-        look_at_part(w, 0, HDI_NONE);
-    else
-        look_at_part(w, begin, count);
-    for (uint32_t r = begin; r < begin + count; r++)
+    for (uint32_t r = begin; r < end; r++)
         judge(w, r, &sums);
     w->part[part] = sums;
+}
+
+/* Ranks; who uses what when; which images are read in several layouts and what is overwritten by several. */
+static void look_at_all(look_work *w)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl decl = *s->decl;
+    const uint8_t *pass_kept = w->pass_kept;
+    hdi_sched_res *all = s->res;
+    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, rank = 0;
+    memset(all, 0, decl.res_count * sizeof(*all));
+    for (size_t p = 0, u = 0; p < decl.pass_count; p++) {
+        size_t end = decl.pass_use_begin[p + 1];
+        rank_pass[rank] = (uint32_t)p; /* the next kept one takes the place of one that is not */
+        pass_rank[p] = rank;
+        if (!pass_kept[p])
+            u = end;
+        for (; u < end; u++)
+            look_at_use(&decl, all, u, rank);
+        rank += pass_kept[p];
+    }
+    judge_all(w, 0, 0, decl.res_count);
+}
+
+/* The same in two steps. First each part numbers its passes, and deals their uses by who looks at their resources: else all
+ * would have to look for theirs among all uses. */
+static void deal_part(uint32_t part, void *user)
+{
+    look_work *w = user;
+    const hdi_sched *s = w->s;
+    const uint32_t *use_res = s->decl->use_res, *pass_use_begin = s->decl->pass_use_begin;
+    const uint8_t *pass_kept = w->pass_kept;
+    uint32_t begin = hdi_range_begin(s->decl->pass_count, w->parts, part), rank = 0, shift = w->res_shift;
+    uint32_t end = hdi_range_begin(s->decl->pass_count, w->parts, part + 1), count[HDI_MOST_PARTS] = {0};
+    for (uint32_t p = 0; p < begin; p++)
+        rank += pass_kept[p];
+    for (uint32_t p = begin; p < end; p++) {
+        for (uint32_t u = pass_use_begin[p]; pass_kept[p] && u < pass_use_begin[p + 1]; u++)
+            count[use_res[u] >> shift]++;
+    }
+    for (uint32_t k = 0, at = pass_use_begin[begin]; k < w->res_parts; k++) {
+        uint32_t more = count[k];
+        count[k] = at;
+        at += more;
+    }
+    for (uint32_t p = begin; p < end; p++) {
+        if (pass_kept[p])
+            s->rank_pass[rank] = p;
+        s->pass_rank[p] = rank;
+        for (uint32_t u = pass_use_begin[p]; pass_kept[p] && u < pass_use_begin[p + 1]; u++)
+            w->dealt[count[use_res[u] >> shift]++] = (dealt){u, rank};
+        rank += pass_kept[p];
+    }
+    memcpy(w->dealt_end[part], count, w->res_parts * sizeof(*count));
+}
+
+/* Then each looks at what it was dealt, by rank. */
+static void look_at_dealt(uint32_t part, void *user)
+{
+    look_work *w = user;
+    const hdi_sched *s = w->s;
+    const hdi_decl decl = *s->decl;
+    hdi_sched_res *all = s->res;
+    size_t begin = (size_t)part << w->res_shift, end = begin + ((size_t)1 << w->res_shift);
+    end = end < decl.res_count ? end : decl.res_count;
+    memset(all + begin, 0, (end - begin) * sizeof(*all));
+    for (uint32_t k = 0; k < w->parts; k++) {
+        uint32_t first = decl.pass_use_begin[hdi_range_begin(decl.pass_count, w->parts, k)];
+        const dealt *at = w->dealt + (part ? w->dealt_end[k][part - 1] : first), *last = w->dealt + w->dealt_end[k][part];
+        for (; at < last; at++)
+            look_at_use(&decl, all, at->use, at->rank);
+    }
+    judge_all(w, part, (uint32_t)begin, (uint32_t)end);
+}
+
+static bool look_in_parts(look_work *w, const hdi_crew *crew)
+{
+    const hdi_decl *decl = w->s->decl;
+    hdi_arena_mark mark = hdi_arena_here(w->s->arena);
+    w->dealt = HDI_ARENA_ARRAY(w->s->arena, dealt, decl->use_count);
+    w->dealt_end = hdi_arena_array(w->s->arena, w->parts, sizeof(*w->dealt_end));
+    if (w->s->arena->failed)
+        return false;
+    while (decl->res_count >> w->res_shift >= HDI_MOST_PARTS)
+        w->res_shift++;
+    w->res_parts = (decl->res_count >> w->res_shift) + 1;
+    hdi_crew_parts(crew, w->parts, deal_part, w);
+    hdi_crew_parts(crew, w->res_parts, look_at_dealt, w);
+    hdi_arena_keep(w->s->arena, mark, NULL, 0);
+    return true;
 }
 
 /* How much is alive when passes run by rank. */
@@ -294,13 +356,15 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     hd_result result = check_queues(s, kept, bad_pass);
     if (result != HD_OK)
         return result;
-    number_ranks(s, kept);
     s->pass_end = decl->pass_count;
-    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .parts = 1};
+    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .parts = 1, .res_parts = 1};
     if (crew->workers > 1)
         w.parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
-    hdi_crew_parts(crew, w.parts, look_at_uses, &w);
-    for (uint32_t k = 0; k < w.parts; k++) {
+    if (w.parts == 1)
+        look_at_all(&w);
+    else if (!look_in_parts(&w, crew))
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t k = 0; k < w.res_parts; k++) {
         s->mixed_uses += w.part[k].mixed_uses;
         s->mixed_images += w.part[k].mixed_images;
     }
