@@ -9,18 +9,28 @@
  * lie side by side in time before anything lies on top of them, where an order by size leaves gaps that nobody else has
  * the life for. The idea is the best fit of Burke, Kendall and Whitwell for cutting strips; that the load comes before
  * the fit brought random frames from 3 % above the least to 1 %. What is placed already hangs over the skyline; whoever
- * does not fit below it comes above it. O(resources * (lists in a stretch + pieces / BLOCK)). */
+ * does not fit below it comes above it.
+ *
+ * Stretches are known by their first and their last piece, and the lowest one is the winner of a tournament between
+ * all. How well somebody fills a stretch is one number: the load, then the ends that it stands at, then the size.
+ * O(resources * (lists in a stretch + log(pieces))). */
 
-enum { BLOCK = 16 };
+enum { ENDS_BIT = 31, LOAD_BIT = 33 }; /* of worth: below, units + 1 */
+#define AN_END ((int64_t)1 << ENDS_BIT)
+#define MOST_LOAD (((uint32_t)1 << 30) - 1)
 
 typedef struct item {
-    uint32_t units, alignment, last, res; /* last: a piece of time */
+    uint64_t key; /* the last piece of time, and UINT32_MAX less units: by it the earlier end first, then the larger */
+    uint32_t alignment, res;
 } item;
 
-/* Those that start in one piece and end in another, and are not placed: the largest first. */
+/* Those that start in one piece and end in another, and are not placed: the largest first. Behind those that start in
+ * one piece stands one that ends behind all pieces. */
 typedef struct list {
-    uint32_t last, load; /* load: the most that is alive meanwhile, or 0 */
-    uint32_t next, end;  /* in item */
+    int64_t
+        worth; /* the most that is alive meanwhile, or 0; no ends; the size of the first. Negative: nobody is left */
+    uint32_t first, last; /* pieces */
+    uint32_t next, end;   /* in item */
 } list;
 
 typedef struct run {
@@ -30,13 +40,15 @@ typedef struct run {
 typedef struct work {
     item *item;
     list *list;
-    uint32_t *list_begin;          /* by piece, + 1: those that start there, by their ends */
-    uint32_t *most;                /* by piece: the largest load of them, more by 1; 0: they are empty */
-    uint32_t *height;              /* the skyline by piece */
-    uint32_t *lowest;              /* of each block of pieces */
-    run *hanging;                  /* by piece and offset: what is placed already; null: nothing */
-    uint32_t *above, *hanging_end; /* by piece: the next one above the skyline */
-    uint32_t pieces;
+    uint32_t *list_begin;      /* by piece, + 1: those that start there, by their ends */
+    int64_t *most;             /* by piece: the largest worth of them */
+    uint32_t *height, *across; /* the skyline, at the first and last piece of each stretch; the other one of these */
+    uint64_t *lowest;          /* a heap-like tree over leaves, by piece: height and piece where a stretch begins */
+    run *hanging;              /* by piece and offset: what is placed already; null: nothing */
+    uint32_t *above, *hanging_end;   /* by piece: the next one above the skyline */
+    uint32_t *ceiling;               /* where that begins, or UINT32_MAX */
+    uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
+    uint32_t pieces, leaves;
 } work;
 
 typedef struct stretch {
@@ -47,14 +59,18 @@ static item item_of(const hdi_pack *pack, uint32_t res)
 {
     const hd_memory_need *need = &pack->sizes->need[res];
     uint32_t alignment = need->alignment > HDI_PACK_UNIT ? (uint32_t)(need->alignment / HDI_PACK_UNIT) : 1;
-    return (item){(uint32_t)hdi_pack_units(need->bytes), alignment, pack->piece_of[pack->end[res] - pack->slot_begin],
-                  res};
+    uint64_t last = pack->piece_of[pack->end[res] - pack->slot_begin];
+    return (item){last << 32 | (UINT32_MAX - (uint32_t)hdi_pack_units(need->bytes)), alignment, res};
 }
 
-/* The earlier end first, then the larger. */
-static uint64_t key_of(const item *one)
+static uint32_t units_of(const item *one)
 {
-    return (uint64_t)one->last << 32 | (UINT32_MAX - one->units);
+    return UINT32_MAX - (uint32_t)one->key;
+}
+
+static uint32_t last_of(const item *one)
+{
+    return (uint32_t)(one->key >> 32);
 }
 
 /* Resources come by first use, so those that start in one piece stand together. */
@@ -68,40 +84,44 @@ static void make_lists(work *w, const hdi_pack *pack, const uint32_t *by_first, 
             if (pack->piece_of[pack->lifetimes->res_first[res] - pack->slot_begin] != start)
                 break;
             item one = item_of(pack, res);
-            for (uint64_t key = key_of(&one); at > first && key < key_of(&w->item[at - 1]); at--)
+            for (; at > first && one.key < w->item[at - 1].key; at--)
                 w->item[at] = w->item[at - 1];
             w->item[at] = one;
         }
-        while (piece <= start)
-            w->list_begin[piece++] = lists;
+        while (piece <= start) {
+            w->list[lists].last = UINT32_MAX;
+            w->list_begin[piece++] = ++lists;
+        }
         for (uint32_t i = first, k; i < next; i = k) {
-            for (k = i; k < next && w->item[k].last == w->item[i].last;)
+            uint32_t last = last_of(&w->item[i]);
+            for (k = i + 1; k < next && last_of(&w->item[k]) == last;)
                 k++;
-            w->list[lists++] = (list){w->item[i].last, 0, i, k};
+            w->list[lists++] = (list){units_of(&w->item[i]) + (int64_t)1, start, last, i, k};
         }
     }
-    while (piece <= w->pieces)
-        w->list_begin[piece++] = lists;
+    while (piece <= w->pieces) {
+        w->list[lists].last = UINT32_MAX;
+        w->list_begin[piece++] = ++lists;
+    }
 }
 
 static void find_most(work *w, uint32_t piece)
 {
-    uint32_t most = 0;
-    for (uint32_t k = w->list_begin[piece]; k < w->list_begin[piece + 1]; k++) {
-        if (w->list[k].next < w->list[k].end && w->list[k].load >= most)
-            most = w->list[k].load + 1;
-    }
+    int64_t most = 0;
+    for (const list *of = &w->list[w->list_begin[piece]]; of->last != UINT32_MAX; of++)
+        most = of->worth > most ? of->worth : most;
     w->most[piece] = most;
 }
 
 static void find_load(work *w)
 {
     uint32_t *live = w->height, sum = 0; /* not used yet */
+    memset(live, 0, w->pieces * sizeof(*live));
     for (uint32_t p = 0; p < w->pieces; p++) {
-        for (uint32_t k = w->list_begin[p]; k < w->list_begin[p + 1]; k++) {
+        for (uint32_t k = w->list_begin[p]; w->list[k].last != UINT32_MAX; k++) {
             uint32_t units = 0;
             for (uint32_t i = w->list[k].next; i < w->list[k].end; i++)
-                units += w->item[i].units;
+                units += units_of(&w->item[i]);
             live[p] += units;
             if (w->list[k].last + 1 < w->pieces)
                 live[w->list[k].last + 1] -= units; /* unsigned wrap is undone by the running sum */
@@ -111,53 +131,88 @@ static void find_load(work *w)
         live[p] = sum += live[p];
     for (uint32_t p = 0; p < w->pieces; p++) {
         uint32_t most = 0, upto = p;
-        for (uint32_t k = w->list_begin[p]; k < w->list_begin[p + 1]; k++) {
+        for (uint32_t k = w->list_begin[p]; w->list[k].last != UINT32_MAX; k++) {
             for (; upto <= w->list[k].last; upto++)
                 most = live[upto] > most ? live[upto] : most;
-            w->list[k].load = most < INT32_MAX ? most : INT32_MAX;
+            w->list[k].worth += (int64_t)(most < MOST_LOAD ? most : MOST_LOAD) << LOAD_BIT;
         }
     }
-    memset(live, 0, w->pieces * sizeof(*live));
 }
 
-/* Sets the skyline over some pieces. */
-static void set_height(work *w, uint32_t begin, uint32_t last, uint32_t height)
+/* A tree over leaves of which each is over two: the lowest stretch, of several the first. */
+static void set_leaf(work *w, uint32_t piece, uint64_t to)
 {
-    for (uint32_t p = begin; p <= last; p++)
-        w->height[p] = height;
-    for (uint32_t b = begin / BLOCK; b <= last / BLOCK; b++) {
-        const int32_t *of = (const int32_t *)w->height + (size_t)b * BLOCK; /* signed: compared four at a time */
-        int32_t lowest = INT32_MAX;
-        for (uint32_t p = 0; p < BLOCK; p++)
-            lowest = of[p] < lowest ? of[p] : lowest;
-        w->lowest[b] = (uint32_t)lowest;
+    uint64_t *tree = w->lowest;
+    size_t at = (size_t)w->leaves + piece;
+    tree[at] = to;
+    while (at > 1) {
+        uint64_t beside = tree[at ^ 1];
+        at >>= 1;
+        to = beside < to ? beside : to;
+        if (tree[at] == to)
+            return; /* nor does anything change further up */
+        tree[at] = to;
     }
 }
 
-static uint32_t ceiling_of(const work *w, uint32_t piece)
+static inline void set_ends(work *w, uint32_t begin, uint32_t last, uint32_t height)
 {
-    return w->above[piece] < w->hanging_end[piece] ? w->hanging[w->above[piece]].begin : UINT32_MAX;
+    w->height[begin] = w->height[last] = height;
+    w->across[begin] = last;
+    w->across[last] = begin;
+}
+
+static void set_stretch(work *w, uint32_t begin, uint32_t last, uint32_t height)
+{
+    set_ends(w, begin, last, height);
+    set_leaf(w, begin, (uint64_t)height << 32 | begin);
+}
+
+/* Pieces of a stretch get another height, the rest of it stays. Neighbours of the same height become one stretch. */
+static void set_height(work *w, const stretch *s, uint32_t begin, uint32_t last, uint32_t height)
+{
+    if (height == s->height)
+        return;
+    if (last < s->last) {
+        set_stretch(w, last + 1, s->last, s->height);
+    } else if (last + 1 < w->pieces && w->height[last + 1] == height) {
+        set_leaf(w, last + 1, UINT64_MAX);
+        last = w->across[last + 1];
+    }
+    if (begin > s->begin) {
+        set_ends(w, s->begin, begin - 1, s->height);
+    } else if (begin && w->height[begin - 1] == height) {
+        set_leaf(w, begin, UINT64_MAX);
+        set_ends(w, w->across[begin - 1], last, height);
+        return;
+    }
+    set_stretch(w, begin, last, height);
+}
+
+static void find_ceiling(const work *w, stretch *s)
+{
+    uint32_t ceiling = UINT32_MAX;
+    for (uint32_t p = s->begin; w->hanging && p <= s->last; p++) {
+        if (p >= w->clear_begin && p < w->clear_end)
+            p = w->clear_end;
+        if (p <= s->last)
+            ceiling = w->ceiling[p] < ceiling ? w->ceiling[p] : ceiling;
+    }
+    s->ceiling = ceiling;
 }
 
 static stretch find_lowest(const work *w)
 {
-    uint32_t block = 0, blocks = (w->pieces + BLOCK - 1) / BLOCK;
-    for (uint32_t b = 1; b < blocks; b++)
-        block = w->lowest[b] < w->lowest[block] ? b : block;
-    stretch s = {.begin = block * BLOCK, .height = w->lowest[block], .ceiling = UINT32_MAX};
-    while (w->height[s.begin] != s.height)
-        s.begin++;
-    for (s.last = s.begin; s.last + 1 < w->pieces && w->height[s.last + 1] == s.height;)
-        s.last++;
-    for (uint32_t p = s.begin; w->hanging && p <= s.last; p++)
-        s.ceiling = ceiling_of(w, p) < s.ceiling ? ceiling_of(w, p) : s.ceiling;
+    uint32_t begin = (uint32_t)w->lowest[1];
+    stretch s = {begin, w->across[begin], (uint32_t)(w->lowest[1] >> 32), UINT32_MAX};
+    find_ceiling(w, &s);
     return s;
 }
 
 static bool fits_below(const item *one, const stretch *s)
 {
     uint64_t at = (s->height + (uint64_t)one->alignment - 1) & ~((uint64_t)one->alignment - 1);
-    return at + one->units <= s->ceiling;
+    return at + units_of(one) <= s->ceiling;
 }
 
 /* The first of a list that fits below what hangs there; its end: nobody. */
@@ -169,39 +224,70 @@ static uint32_t first_below(const work *w, const stretch *s, const list *of)
     return i;
 }
 
+/* One of a list is gone. */
+static void take_off(work *w, list *of, uint32_t i)
+{
+    int64_t before = of->worth;
+    for (; i > of->next; i--)
+        w->item[i] = w->item[i - 1];
+    of->worth =
+        ++of->next < of->end ? (before & -((int64_t)1 << LOAD_BIT)) + units_of(&w->item[of->next]) + 1 : INT64_MIN / 2;
+    if (w->most[of->first] == before)
+        find_most(w, of->first);
+}
+
+/* The list with whom fills the stretch best; null: nobody. `most` is what has been found so far. Lists with a negative
+ * worth never win. */
+static list *best_of_piece(const work *w, const stretch *s, uint32_t piece, int64_t ends, list *best, int64_t *most)
+{
+    int64_t found = *most;
+    for (list *of = &w->list[w->list_begin[piece]]; of->last <= s->last; of++) {
+        int64_t worth = of->worth + ends + (of->last == s->last ? AN_END : 0);
+        best = worth > found ? of : best;
+        found = worth > found ? worth : found;
+    }
+    *most = found;
+    return best;
+}
+
+/* The same below a ceiling. */
+static list *best_below(const work *w, const stretch *s, uint32_t piece, int64_t ends, list *best, int64_t *most,
+                        uint32_t *best_item)
+{
+    for (list *of = &w->list[w->list_begin[piece]]; of->last <= s->last; of++) {
+        int64_t worth = of->worth + ends + (of->last == s->last ? AN_END : 0);
+        uint32_t i = worth > *most ? first_below(w, s, of) : of->end;
+        if (i == of->end)
+            continue;
+        worth -= units_of(&w->item[of->next]) - units_of(&w->item[i]);
+        if (worth <= *most)
+            continue;
+        *most = worth;
+        *best_item = i;
+        best = of;
+    }
+    return best;
+}
+
 /* Takes who fills the stretch best off its list. *start: where it begins. */
 static bool choose(work *w, const stretch *s, item *out, uint32_t *start)
 {
     list *best = NULL;
-    uint32_t best_item = 0, load = 0, units = 0, edges = 0;
-    for (uint32_t p = s->begin; p <= s->last; p++) {
-        if (w->most[p] <= load)
+    uint32_t i = 0;
+    int64_t most = 0, ends = AN_END, bar = 0; /* bar: no piece with so little can have somebody better */
+    bool below = s->ceiling != UINT32_MAX;
+    for (uint32_t p = s->begin; p <= s->last; p++, ends = 0) {
+        if (w->most[p] <= bar)
             continue;
-        for (list *of = &w->list[w->list_begin[p]], *end = &w->list[w->list_begin[p + 1]]; of < end; of++) {
-            if (of->last > s->last)
-                break;
-            if (of->next == of->end || of->load < load)
-                continue;
-            uint32_t i = s->ceiling == UINT32_MAX ? of->next : first_below(w, s, of);
-            uint32_t at_edges = (p == s->begin) + (of->last == s->last);
-            if (i == of->end ||
-                (best && of->load == load && (at_edges < edges || (at_edges == edges && w->item[i].units <= units))))
-                continue;
-            best = of;
-            best_item = i;
-            load = of->load;
-            edges = at_edges;
-            units = w->item[i].units;
-            *start = p;
-        }
+        best = below ? best_below(w, s, p, ends, best, &most, &i) : best_of_piece(w, s, p, ends, best, &most);
+        bar = most > AN_END ? most - AN_END : 0;
     }
     if (!best)
         return false;
-    *out = w->item[best_item];
-    for (; best_item > best->next; best_item--)
-        w->item[best_item] = w->item[best_item - 1];
-    if (++best->next == best->end)
-        find_most(w, *start);
+    i = below ? i : best->next;
+    *out = w->item[i];
+    *start = best->first;
+    take_off(w, best, i);
     return true;
 }
 
@@ -212,12 +298,17 @@ static void rise(work *w, const stretch *s)
     uint32_t behind = s->last + 1 < w->pieces ? w->height[s->last + 1] : UINT32_MAX;
     uint32_t to = before < behind ? before : behind;
     if (to < s->ceiling) {
-        set_height(w, s->begin, s->last, to);
+        set_height(w, s, s->begin, s->last, to);
         return;
     }
+    stretch left = *s;
     for (uint32_t p = s->begin; p <= s->last; p++) {
-        if (ceiling_of(w, p) == s->ceiling)
-            set_height(w, p, p, w->hanging[w->above[p]++].end);
+        if (w->ceiling[p] != s->ceiling)
+            continue;
+        uint32_t height = w->hanging[w->above[p]++].end;
+        w->ceiling[p] = w->above[p] < w->hanging_end[p] ? w->hanging[w->above[p]].begin : UINT32_MAX;
+        set_height(w, &left, p, p, height);
+        left.begin = height == s->height ? left.begin : p + 1;
     }
 }
 
@@ -264,6 +355,48 @@ static bool are_small(const hdi_pack *pack, const uint32_t *res, uint32_t count,
     return true;
 }
 
+/* *highest: the top of what is placed already. False: out of memory. */
+static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_first, uint32_t count, bool by_load,
+                   uint32_t *highest)
+{
+    size_t pieces = w->pieces;
+    for (w->leaves = 1; w->leaves < pieces;)
+        w->leaves *= 2;
+    w->item = HDI_ARENA_ARRAY(pack->arena, item, count);
+    w->list = HDI_ARENA_ARRAY(pack->arena, list, count + pieces + 1);
+    w->list_begin = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces + 1);
+    w->most = HDI_ARENA_ARRAY(pack->arena, int64_t, pieces);
+    w->height = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
+    w->across = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
+    w->lowest = HDI_ARENA_ARRAY(pack->arena, uint64_t, 2 * (size_t)w->leaves);
+    if (pack->arena->failed)
+        return false;
+    make_lists(w, pack, by_first, count);
+    if (by_load)
+        find_load(w);
+    for (uint32_t p = 0; p < w->pieces; p++)
+        find_most(w, p);
+    memset(w->lowest, 0xff, 2 * (size_t)w->leaves * sizeof(*w->lowest));
+    set_stretch(w, 0, w->pieces - 1, 0);
+    if (!pack->placed_count)
+        return true;
+    w->above = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
+    w->hanging_end = HDI_ARENA_ZEROED(pack->arena, uint32_t, pieces);
+    w->ceiling = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
+    if (pack->arena->failed || (*highest = hang(w, pack)) == HDI_NONE)
+        return false;
+    for (uint32_t p = 0, begin = 0; p < w->pieces; p++) {
+        bool clear = w->above[p] == w->hanging_end[p];
+        w->ceiling[p] = clear ? UINT32_MAX : w->hanging[w->above[p]].begin;
+        begin = clear ? begin : p + 1;
+        if (p + 1 - begin > w->clear_end - w->clear_begin) {
+            w->clear_begin = begin;
+            w->clear_end = p + 1;
+        }
+    }
+    return true;
+}
+
 bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_first, uint32_t count, bool by_load, uint64_t *offset,
                       uint64_t *top)
 {
@@ -272,30 +405,10 @@ bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
     *top = UINT64_MAX;
     if (!are_small(pack, by_first, count, most) || !hdi_pack_cuts_time(pack, by_first, count))
         return !pack->arena->failed;
-    size_t pieces = pack->piece_count, blocks = (pieces + BLOCK - 1) / BLOCK;
     work w = {.pieces = pack->piece_count};
-    w.item = HDI_ARENA_ARRAY(pack->arena, item, count);
-    w.list = HDI_ARENA_ARRAY(pack->arena, list, count);
-    w.list_begin = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces + 1);
-    w.most = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
-    w.height = HDI_ARENA_ZEROED(pack->arena, uint32_t, blocks * BLOCK);
-    w.lowest = HDI_ARENA_ZEROED(pack->arena, uint32_t, blocks);
-    if (pack->arena->failed)
-        return false;
-    make_lists(&w, pack, by_first, count);
-    if (by_load)
-        find_load(&w);
-    for (uint32_t p = 0; p < w.pieces; p++)
-        find_most(&w, p);
-    for (size_t p = pieces; p < blocks * BLOCK; p++)
-        w.height[p] = INT32_MAX;
     uint32_t highest = 0, start = 0;
-    if (pack->placed_count) {
-        w.above = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
-        w.hanging_end = HDI_ARENA_ZEROED(pack->arena, uint32_t, pieces);
-        if (pack->arena->failed || (highest = hang(&w, pack)) == HDI_NONE)
-            return false;
-    }
+    if (!set_up(&w, pack, by_first, count, by_load, &highest))
+        return false;
     stretch s = find_lowest(&w);
     for (uint32_t left = count; left;) {
         item one;
@@ -304,20 +417,28 @@ bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
             s = find_lowest(&w);
             continue;
         }
-        uint64_t at = (s.height + (uint64_t)one.alignment - 1) & ~((uint64_t)one.alignment - 1), above = at + one.units;
+        uint64_t at = (s.height + (uint64_t)one.alignment - 1) & ~((uint64_t)one.alignment - 1),
+                 above = at + units_of(&one);
+        uint32_t last = last_of(&one);
         if (above >= most) /* no better than what there is */
             return true;
         offset[one.res] = at * HDI_PACK_UNIT;
-        set_height(&w, start, one.last, (uint32_t)above);
+        set_height(&w, &s, start, last, (uint32_t)above);
         highest = above > highest ? (uint32_t)above : highest;
         left--;
         /* What is left of the stretch is the lowest still. */
-        if (above == s.height || (start == s.begin && one.last == s.last) || w.hanging)
+        if (above == s.height)
+            continue;
+        if (start == s.begin && last == s.last) {
             s = find_lowest(&w);
-        else if (start > s.begin)
+            continue;
+        }
+        if (start > s.begin)
             s.last = start - 1;
         else
-            s.begin = one.last + 1;
+            s.begin = last + 1;
+        if (s.ceiling != UINT32_MAX)
+            find_ceiling(&w, &s);
     }
     *top = (uint64_t)highest * HDI_PACK_UNIT;
     return true;
