@@ -12,6 +12,7 @@
 /* How many closed resources of a queue are looked at, from the oldest whose bytes are not all taken. */
 enum { LOOK = 32 };
 #define NEVER 1e300
+#define ANY_ROOM (INT64_MAX / 2) /* what is given back may be added */
 #define INLINE static inline __attribute__((always_inline))
 
 /* Resources closed on one queue, in the order of the schedule. */
@@ -183,7 +184,7 @@ INLINE bool has_room(work *w, uint32_t rank, int64_t bytes)
         return false;
     w->room_end = w->oldest;
     w->room_early = w->early;
-    w->room_low = INT64_MAX;
+    w->room_low = ANY_ROOM;
     w->room_exact = true;
     return look_for_room(w, rank) >= bytes;
 }

@@ -298,7 +298,7 @@ INLINE void move_on(work *w)
     if (w->oldest > w->room_end) {
         w->room_end = w->oldest;
         w->room_early = w->early;
-        w->room_low = INT64_MAX;
+        w->room_low = ANY_ROOM;
     }
 }
 
@@ -384,7 +384,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
               .handoff_us = rules->handoff_us,
               .cap = (int64_t)rules->cap,
               .window = rules->window,
-              .room_low = INT64_MAX};
+              .room_low = ANY_ROOM};
     *out = (hdi_schedule){.slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count),
                           .slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count)};
     if (s->arena->failed)
