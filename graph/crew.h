@@ -27,7 +27,7 @@ void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *
 /* As many parts as there are to work, but few, where each has tables as long as the frame that all others look into. */
 static inline uint32_t hdi_crew_part_count(const hdi_crew *crew)
 {
-    enum { FEW = 8 };
+    enum { FEW = 16 };
     return crew->workers < FEW ? crew->workers : FEW;
 }
 /* Where a part finds memory; the caller alone takes his own. */

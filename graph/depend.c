@@ -11,15 +11,22 @@
  * O(visits + edges).
  *
  * In parallel each part walks passes of its own, with counts of its own: once only to count, and when it is known what
- * stands before its edges, in both tables, once more to write them. */
+ * stands before its edges, in both tables, once more to write them. Most edges are short, so counts are joined block by
+ * block, of the parts that follow somebody in it. */
 
 enum { COUNT, FILL, FILL_ALL };
+enum {
+    BLOCK = 256, /* passes */
+    LINE = 128,  /* bytes that a processor may fetch as one: what several workers write lies further apart */
+};
 
 /* Of each part, by pass. */
 typedef struct columns {
-    hdi_arena_mark mark;
+    _Alignas(LINE) hdi_arena_mark mark;
     uint32_t *stamp;  /* the newest pass that already follows it, as a number unlike all others */
     uint32_t *follow; /* passes of the part that follow it; then where the next one is to stand */
+    uint32_t *edges;  /* by block: sums of `follow` */
+    uint32_t count;   /* of its edges */
 } columns;
 
 typedef struct work {
@@ -30,10 +37,9 @@ typedef struct work {
     hdi_depends *out;
     const hdi_crew *crew;
     hdi_arena *arena;
-    uint32_t parts;
+    uint32_t parts, blocks;
+    uint32_t first_edge[HDI_MOST_PARTS + 1]; /* of the passes of a part */
     columns part[HDI_MOST_PARTS];
-    uint32_t first_edge[HDI_MOST_PARTS + 1];             /* of the passes of a part */
-    uint32_t edges_from[HDI_MOST_PARTS][HDI_MOST_PARTS]; /* [part][that of the pass which is followed]: how many */
 } work;
 
 /* What a part writes. */
@@ -129,27 +135,40 @@ static void turn(const work *w, uint32_t part)
     }
 }
 
+/* Of the passes of a block. Returns what stands behind them. */
+static uint32_t find_places_of(const work *w, uint32_t block, uint32_t sum)
+{
+    uint32_t *const succ_begin = w->out->succ_begin;
+    uint32_t begin = block * BLOCK, rest = w->decl->pass_count - begin, end = begin + (rest < BLOCK ? rest : BLOCK);
+    uint32_t *follow[HDI_MOST_PARTS], parts = 0;
+    for (uint32_t k = 0; k < w->parts; k++) {
+        if (w->parts == 1 || w->part[k].edges[block])
+            follow[parts++] = w->part[k].follow;
+    }
+    for (uint32_t p = begin; p < end; p++) {
+        succ_begin[p] = sum;
+        for (uint32_t k = 0; k < parts; k++) {
+            uint32_t count = follow[k][p];
+            follow[k][p] = w->parts == 1 ? sum + count : sum;
+            sum += count;
+        }
+    }
+    return sum;
+}
+
 /* From counts to places: where the edges end that are there, or where they begin that are still to be written. */
 static void find_places(uint32_t part, void *user)
 {
     const work *w = user;
-    uint32_t *const succ_begin = w->out->succ_begin;
-    uint32_t begin = hdi_range_begin(w->decl->pass_count, w->parts, part), sum = 0;
-    uint32_t end = hdi_range_begin(w->decl->pass_count, w->parts, part + 1);
-    for (uint32_t k = 0; k < w->parts; k++) {
-        for (uint32_t before = 0; before < part; before++)
-            sum += w->edges_from[k][before];
+    uint32_t block = hdi_range_begin(w->blocks, w->parts, part), end = hdi_range_begin(w->blocks, w->parts, part + 1), sum = 0;
+    for (uint32_t k = 0; part && k < w->parts; k++) {
+        for (uint32_t before = 0; before < block; before++)
+            sum += w->part[k].edges[before];
     }
-    for (uint32_t p = begin; p < end; p++) {
-        succ_begin[p] = sum;
-        for (uint32_t k = part; k < w->parts; k++) { /* nobody follows one of a later part */
-            uint32_t *follow = &w->part[k].follow[p], count = *follow;
-            *follow = w->parts == 1 ? sum + count : sum;
-            sum += count;
-        }
-    }
+    for (; block < end; block++)
+        sum = find_places_of(w, block, sum);
     if (part + 1 == w->parts)
-        succ_begin[end] = sum;
+        w->out->succ_begin[w->decl->pass_count] = sum;
 }
 
 static bool make_columns(work *w, uint32_t part)
@@ -159,22 +178,22 @@ static bool make_columns(work *w, uint32_t part)
     c->mark = hdi_arena_here(arena);
     c->stamp = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hdi_flow_start(w->decl) + 1);
     c->follow = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hdi_flow_start(w->decl) + 1);
-    return c->stamp && c->follow;
+    c->edges = HDI_ARENA_ARRAY(arena, uint32_t, w->parts > 1 ? w->blocks : 0);
+    return !arena->failed;
 }
 
 static void count_part(uint32_t part, void *user)
 {
     work *w = user;
-    const uint32_t *follow;
+    columns *own = &w->part[part];
     if (!make_columns(w, part))
         return;
-    w->first_edge[part + 1] = find_edges(w, part, COUNT, 0);
-    follow = w->part[part].follow;
-    for (uint32_t k = 0; k <= part; k++) {
-        uint32_t sum = 0, end = hdi_range_begin(w->decl->pass_count, w->parts, k + 1);
-        for (uint32_t p = hdi_range_begin(w->decl->pass_count, w->parts, k); p < end; p++)
-            sum += follow[p];
-        w->edges_from[part][k] = sum;
+    own->count = find_edges(w, part, COUNT, 0);
+    for (uint32_t block = 0; block < w->blocks; block++) {
+        uint32_t sum = 0, begin = block * BLOCK, rest = w->decl->pass_count - begin;
+        for (uint32_t p = begin, end = begin + (rest < BLOCK ? rest : BLOCK); p < end; p++)
+            sum += own->follow[p];
+        own->edges[block] = sum;
     }
 }
 
@@ -192,7 +211,7 @@ static bool fill_by_parts(work *w)
     for (uint32_t k = 0; k < w->parts; k++) {
         if (w->crew->arena[k].failed)
             return false;
-        w->first_edge[k + 1] += w->first_edge[k];
+        w->first_edge[k + 1] = w->first_edge[k] + w->part[k].count;
     }
     w->out->pred = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts]);
     w->out->succ = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts]);
@@ -227,7 +246,8 @@ static bool fill_at_once(work *w)
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
                      const hdi_crew *crew, hdi_arena *arena, hdi_depends *out)
 {
-    work w = {decl, frozen, flow, kept->pass_kept, out, crew, arena, .parts = hdi_crew_part_count(crew)};
+    work w = {decl, frozen, flow, kept->pass_kept, out, crew, arena, .parts = hdi_crew_part_count(crew),
+              .blocks = (decl->pass_count + BLOCK - 1) / BLOCK};
     out->pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
     out->succ_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
     if (arena->failed)

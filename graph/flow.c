@@ -11,20 +11,29 @@
  *
  * In parallel each part walks passes of its own over segments of its own, all untouched at first. What a part finds
  * untouched it keeps in a list; then the parts are joined segment by segment, and the lists are gone through again, now
- * that it is known what earlier parts left behind. */
+ * that it is known what earlier parts left behind. Passes that stand together mostly use what was declared together, so a
+ * part first marks the blocks of segments that it comes to: of other blocks neither it nor the join reads or writes its
+ * segments. */
 
-enum { GRAIN = 2048, OUTLIVES = HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY };
+enum {
+    GRAIN = 512,
+    BLOCK = 256,     /* segments */
+    LINE = 128,      /* bytes that a processor may fetch as one: what several workers write lies further apart */
+    OUTLIVES = HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY
+};
 
 typedef struct segment {
     uint32_t writer, newest; /* the last pass that writes it; its newest visit, as in hdi_flow.before */
 } segment;
 
 typedef struct part {
-    hdi_arena_mark mark;
+    _Alignas(LINE) hdi_arena_mark mark;
     segment *segment;    /* once the parts are joined: what stood before it */
+    uint8_t *touched;    /* blocks of segments; unused with one part */
     uint32_t *open;      /* uses that found segments untouched */
     uint32_t open_count;
     uint32_t nobody;     /* in place of a writer where it found none */
+    uint32_t next_visit; /* of uses of several segments */
 } part;
 
 typedef struct work {
@@ -34,16 +43,14 @@ typedef struct work {
     const hdi_crew *crew;
     hdi_arena *arena;
     uint32_t parts;
-    _Atomic(uint32_t) next_visit; /* of uses of several segments */
+    _Atomic(uint32_t) next_visit; /* of uses of several segments: the parts take theirs at once */
     part part[HDI_MOST_PARTS];
 } work;
 
-/* Each part has a number of its own for `nobody` while it walks, and counts in a cache line of its own what nobody
- * wrote. */
+/* Each part has a number of its own for `nobody` while it walks, and counts on a line of its own what nobody wrote. */
 static uint32_t nobody_of(const work *w, uint32_t k)
 {
-    enum { CACHE_LINE_NUMBERS = 16 };
-    return hdi_flow_nobody(w->decl) + k * CACHE_LINE_NUMBERS;
+    return hdi_flow_nobody(w->decl) + k * (LINE / sizeof(uint32_t));
 }
 
 /* Visit `id` of a segment. */
@@ -59,12 +66,13 @@ static inline void visit(segment *s, const hdi_flow *out, uint32_t id, uint32_t 
 }
 
 /* All visits of a use of several segments. Returns whether it found some untouched. */
-static HDI_APART bool visit_several(work *w, const part *own, uint32_t use, uint32_t pass)
+static HDI_APART bool visit_several(const work *w, part *own, uint32_t use, uint32_t pass)
 {
     bool untouched = false;
     hdi_span span = hdi_use_span(w->decl, w->frozen, use);
     uint32_t flags = w->decl->use_flags[use];
-    uint32_t first = atomic_fetch_add_explicit(&w->next_visit, span.rows * span.cols, memory_order_relaxed), id = first;
+    uint32_t first = own->next_visit, id = first;
+    own->next_visit += span.rows * span.cols;
     for (uint32_t row = 0; row < span.rows; row++) {
         for (segment *s = own->segment + span.base + row * span.stride, *end = s + span.cols; s < end; s++, id++) {
             untouched |= s->writer == own->nobody;
@@ -75,16 +83,47 @@ static HDI_APART bool visit_several(work *w, const part *own, uint32_t use, uint
     return untouched;
 }
 
-/* As the frame finds them; what nobody wrote in it is told from what it holds from the start, where it matters. */
-static void start_segments(const work *w, part *own)
+/* Marks the blocks of the segments of a part's uses. Returns how many visits there are of uses of several. */
+static uint32_t touch(const work *w, uint32_t begin, uint32_t end, uint8_t *touched)
+{
+    const uint32_t *const use_seg = w->frozen->use_seg;
+    uint32_t several = 0;
+    for (uint32_t u = begin; u < end; u++) {
+        uint32_t seg = use_seg[u];
+        if (HDI_LIKELY(seg != HDI_NONE)) {
+            touched[seg / BLOCK] = 1;
+            continue;
+        }
+        hdi_span span = hdi_use_span(w->decl, w->frozen, u);
+        uint32_t last = span.base + (span.rows - 1) * span.stride + span.cols - 1;
+        for (uint32_t block = span.base / BLOCK; block <= last / BLOCK; block++)
+            touched[block] = 1;
+        several += span.rows * span.cols;
+    }
+    return several;
+}
+
+/* What the frame holds from its start is told from what nobody wrote in it, where it matters. */
+static bool from_start(const hdi_decl *decl, uint32_t res)
+{
+    return decl->may_read_unwritten && decl->res_flags[res] & HDI_RES_CONTENT;
+}
+
+/* As the frame finds them; of a part of several what it comes to. */
+static void start_segments(const work *w, part *own, bool first)
 {
     const hdi_decl *decl = w->decl;
-    for (uint32_t s = 0; s < w->frozen->seg_count; s++)
-        own->segment[s] = (segment){own->nobody, 0};
-    if (!decl->may_read_unwritten || own->nobody != hdi_flow_nobody(decl))
+    uint32_t seg_count = w->frozen->seg_count;
+    for (uint32_t begin = 0, end; begin < seg_count; begin = end) {
+        end = w->parts > 1 && seg_count - begin > BLOCK ? begin + BLOCK : seg_count;
+        bool needed = w->parts == 1 || own->touched[begin / BLOCK];
+        for (uint32_t s = needed ? begin : end; s < end; s++)
+            own->segment[s] = (segment){own->nobody, 0};
+    }
+    if (!first || !decl->may_read_unwritten)
         return;
     for (uint32_t r = 0; r < decl->res_count; r++) {
-        uint32_t end = decl->res_flags[r] & HDI_RES_CONTENT ? w->frozen->res_seg_begin[r + 1] : 0;
+        uint32_t end = from_start(decl, r) ? w->frozen->res_seg_begin[r + 1] : 0;
         for (uint32_t s = end ? w->frozen->res_seg_begin[r] : 0; s < end; s++)
             own->segment[s].writer = hdi_flow_start(decl);
     }
@@ -97,8 +136,20 @@ static bool make_columns(work *w, uint32_t k, uint32_t uses)
     own->mark = hdi_arena_here(arena);
     own->segment = HDI_ARENA_ARRAY(arena, segment, w->frozen->seg_count);
     own->open = HDI_ARENA_ARRAY(arena, uint32_t, k ? uses : 0);
+    own->touched = HDI_ARENA_ZEROED(arena, uint8_t, w->parts > 1 ? (w->frozen->seg_count / BLOCK) + 1 : 0);
     own->nobody = nobody_of(w, k);
-    return own->segment && own->open;
+    return !arena->failed;
+}
+
+/* Returns the number of the first visit of its uses of several segments. */
+static uint32_t start_part(work *w, uint32_t k, uint32_t begin, uint32_t end)
+{
+    part *own = &w->part[k];
+    uint32_t several = w->parts > 1 ? touch(w, begin, end, own->touched) : 0;
+    start_segments(w, own, k == 0);
+    if (w->parts == 1)
+        return w->decl->use_count;
+    return several ? atomic_fetch_add_explicit(&w->next_visit, several, memory_order_relaxed) : 0;
 }
 
 /* later: other parts go before this one. */
@@ -112,8 +163,8 @@ static inline __attribute__((always_inline)) void walk(work *w, uint32_t k, bool
     uint32_t end = hdi_range_begin(decl->pass_count, w->parts, k + 1);
     if (!make_columns(w, k, use_begin[end] - u))
         return;
-    const part own = w->part[k];
-    start_segments(w, &w->part[k]);
+    w->part[k].next_visit = start_part(w, k, u, use_begin[end]);
+    part own = w->part[k];
     memset(out.pass_reads + p, 0, (end - p) * sizeof(*out.pass_reads));
     out.pass_reads[own.nobody] = 0;
     for (uint32_t behind = u, last = use_begin[end]; u < last; u++) {
@@ -150,14 +201,30 @@ static void count_read(const work *w, uint32_t writer)
         w->out->pass_reads[writer]++;
 }
 
-/* What a segment holds at the end. Each part gets what it holds before it. */
-static segment join(const work *w, uint32_t seg)
+/* The parts that come to a block. */
+typedef struct block {
+    uint32_t number, count;
+    uint8_t part[HDI_MOST_PARTS];
+} block;
+
+static void find_parts(const work *w, uint32_t number, block *out)
 {
-    segment carry = w->part[0].segment[seg];
-    for (uint32_t k = 1; k < w->parts; k++) {
-        segment *s = &w->part[k].segment[seg], of_part = *s;
-        *s = carry;
-        carry.writer = of_part.writer == w->part[k].nobody ? carry.writer : of_part.writer;
+    out->number = number;
+    out->count = 0;
+    for (uint32_t k = 0; k < w->parts; k++) {
+        out->part[out->count] = (uint8_t)k;
+        out->count += w->parts == 1 || w->part[k].touched[number];
+    }
+}
+
+/* What a segment holds at the end. Each part gets what it holds before it. */
+static segment join(const work *w, const block *b, uint32_t seg, segment carry)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        const part *own = &w->part[b->part[i]];
+        segment of_part = own->segment[seg];
+        own->segment[seg] = carry;
+        carry.writer = of_part.writer == own->nobody ? carry.writer : of_part.writer;
         carry.newest = of_part.newest ? of_part.newest : carry.newest;
     }
     return carry;
@@ -169,13 +236,17 @@ static void join_range(uint32_t begin, uint32_t end, uint32_t range, void *user)
     const work *w = user;
     const uint32_t *seg_begin = w->frozen->res_seg_begin;
     const uint8_t *res_flags = w->decl->res_flags;
+    block b = {.number = HDI_NONE};
     (void)range;
     for (uint32_t r = begin; r < end; r++) {
         bool outlives = res_flags[r] & OUTLIVES;
         if (w->parts == 1 && !outlives)
             continue;
+        segment start = {from_start(w->decl, r) ? hdi_flow_start(w->decl) : hdi_flow_nobody(w->decl), 0};
         for (uint32_t seg = seg_begin[r]; seg < seg_begin[r + 1]; seg++) {
-            segment last = join(w, seg);
+            if (seg / BLOCK != b.number)
+                find_parts(w, seg / BLOCK, &b);
+            segment last = join(w, &b, seg, start);
             if (outlives && last.writer < w->decl->pass_count)
                 count_read(w, last.writer);
         }
@@ -191,7 +262,11 @@ static void visit_again(const work *w, uint32_t id, segment before, uint32_t fla
         late = before.newest & flags << 30;
     }
     w->out->found[id] = before.writer | late;
-    if (flags & HDI_USE_READS && before.writer != hdi_flow_start(w->decl))
+    if (!(flags & HDI_USE_READS))
+        return;
+    if (before.writer < w->decl->pass_count)
+        count_read(w, before.writer);
+    else if (w->decl->may_read_unwritten && before.writer == hdi_flow_nobody(w->decl))
         count_read(w, before.writer);
 }
 
