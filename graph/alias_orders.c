@@ -210,7 +210,7 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
             return UINT64_MAX;
         hdi_pack_set_goal(w, needed);
     }
-    if (quick && !w->is_part && least > w->near && cut_lives(w, by_first, count, w->goal))
+    if (quick && !w->is_part && least > w->near && least > HDI_SMALL_BYTES && cut_lives(w, by_first, count, w->goal))
         least = needed;
     least = least > enough ? least : enough;
     least = quick && w->near > least ? w->near : least;
@@ -221,7 +221,7 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
             return UINT64_MAX;
     }
     if (best > w->near && !w->is_part && (w->how->search || count <= FEW)) {
-        if ((quick && !pack_by_cuts(w, by_first, count, &best)) ||
+        if ((quick && best > HDI_SMALL_BYTES && !pack_by_cuts(w, by_first, count, &best)) ||
             (best > w->near && !search_on(w, by_first, count, &best)))
             return UINT64_MAX;
     }

@@ -148,6 +148,8 @@ typedef struct hdi_schedule {
     double makespan_us;   /* with several queues */
 } hdi_schedule;
 
+#define HDI_SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait or a barrier */
+
 /* What the schedule aims at. cap 0: the rules of the order; else bytes that transients may take, with a window of ranks. */
 typedef struct hdi_goal {
     hd_order order;

@@ -109,8 +109,6 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, 
 /* For several: by time. */
 hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out);
 
-#define HDI_SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait or a barrier */
-
 /* Queue kinds that can run passes of a type, a bit for each hd_queue_kind; then those of the set that a pass may run on. */
 uint32_t hdi_type_kinds(uint32_t type);
 uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass);

@@ -348,3 +348,31 @@ Test(compile, waits_name_their_stages)
         hd_graph_destroy(graph);
     }
 }
+
+/* Layers of passes that all read two of the layer before: bytes that a barrier would save are not worth one. */
+Test(compile, a_few_mebibytes_add_no_barriers)
+{
+    enum { LAYERS = 33, WIDTH = 6 };
+    hd_graph *graph;
+    const hd_plan *plan;
+    hd_resource made[2][WIDTH];
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint32_t layer = 0; layer < LAYERS; layer++) {
+        for (uint32_t i = 0; i < WIDTH; i++) {
+            hd_resource out = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 256});
+            const hd_resource *from = made[(layer + 1) % 2];
+            hd_use uses[3] = {{out, HD_STORAGE_WRITE_COMPUTE}};
+            uint32_t count = 1, other = (i + layer) % WIDTH;
+            if (layer)
+                uses[count++] = (hd_use){from[i], HD_STORAGE_READ_COMPUTE};
+            if (layer && other != i)
+                uses[count++] = (hd_use){from[other], HD_STORAGE_READ_COMPUTE};
+            hd_graph_pass(graph, &(hd_pass_desc){
+                                     .type = HD_PASS_COMPUTE, .root = layer + 1 == LAYERS, .uses = uses, .use_count = count});
+            made[layer % 2][i] = out;
+        }
+    }
+    cr_assert_eq(hdt_compile(graph, NULL, &plan), HD_OK);
+    cr_assert_eq(hd_plan_read(plan).batch_count, LAYERS - 1u, "%u batches", hd_plan_read(plan).batch_count);
+    hd_graph_destroy(graph);
+}
