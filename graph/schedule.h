@@ -65,6 +65,14 @@ static inline bool hdi_sched_has(const hdi_sched *s, uint32_t rank)
 {
     return rank - s->rank_begin < s->kept_count;
 }
+/* Whether a use is its pass's first of its resource; begin: the pass's first of all. */
+static inline bool hdi_sched_is_first(const hdi_decl *decl, uint32_t begin, uint32_t use)
+{
+    uint32_t res = decl->use_res[use];
+    while (decl->use_res[begin] != res)
+        begin++;
+    return begin == use;
+}
 /* In schedule_prepare.c: all but what is below; *bad_pass: one that no queue can run. */
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,
                             const hdi_crew *crew);

@@ -266,14 +266,6 @@ static void find_live(hdi_sched *s)
     s->peak = peak;
 }
 
-/* Whether the pass of a use has another one of the resource among uses begin .. end - 1. */
-static bool is_used(const hdi_decl *decl, uint32_t begin, uint32_t end, uint32_t res)
-{
-    while (begin < end && decl->use_res[begin] != res)
-        begin++;
-    return begin < end;
-}
-
 /* The same for the ranks of a part, which ask their uses who opens and closes there, against what is alive before them. */
 static void sum_part(uint32_t part, void *user)
 {
@@ -287,9 +279,9 @@ static void sum_part(uint32_t part, void *user)
         uint64_t opens = 0, closes = 0;
         for (uint32_t u = first; u < last; u++) {
             const hdi_sched_res *res = &s->res[decl->use_res[u]];
-            if (res->first == rank && !is_used(decl, first, u, decl->use_res[u]))
+            if (res->first == rank && hdi_sched_is_first(decl, first, u))
                 opens += res->bytes;
-            if (res->last == rank && !is_used(decl, first, u, decl->use_res[u]))
+            if (res->last == rank && hdi_sched_is_first(decl, first, u))
                 closes += res->bytes;
         }
         live += (int64_t)opens;

@@ -42,12 +42,8 @@ static void leave_out_shared(const hdi_sched *s, uint32_t pass, uint32_t rank, h
     uint32_t begin = decl->pass_use_begin[pass];
     for (uint32_t u = begin; u < decl->pass_use_begin[pass + 1]; u++) {
         const hdi_sched_res *res = &s->res[decl->use_res[u]];
-        if (!(res->mixed & HDI_MIXED_OPENERS) || res->first != s->rank_begin + rank)
-            continue;
-        uint32_t before = begin;
-        while (decl->use_res[before] != decl->use_res[u])
-            before++;
-        node->bytes -= before == u ? (int64_t)res->bytes : 0;
+        if (res->mixed & HDI_MIXED_OPENERS && res->first == s->rank_begin + rank && hdi_sched_is_first(decl, begin, u))
+            node->bytes -= (int64_t)res->bytes;
     }
     node->alone = node->bytes;
 }
