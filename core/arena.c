@@ -6,13 +6,16 @@
 #include "alloc.h"
 
 /* Bump allocation. A full block stays where it is (what was handed out never moves) and a new one, at least twice as
- * large, goes in front of it, or a quarter of what there is once that is much: O(log bytes) blocks on the way up. Reset replaces a chain by one block of the chain's
- * whole capacity. Capacity and not bytes used: the next frame may spend its bytes in another order, and what fitted
- * into the chain with any gaps at block ends then fits into the one block too, as all pieces are multiples of 64 bytes.
- * The join happens in reset and not at the next allocation, so that a frame's first allocation is no dearer than the
- * others. */
+ * large, goes in front of it, or a quarter of what there is once that is much: O(log bytes) blocks on the way up. Reset
+ * replaces a chain by one block of the chain's whole capacity. Capacity and not bytes used: the next frame may spend its
+ * bytes in another order, and what fitted into the chain with any gaps at block ends then fits into the one block too, as
+ * all pieces are multiples of 64 bytes. The join happens in reset and not at the next allocation, so that a frame's first
+ * allocation is no dearer than the others.
+ *
+ * An array that grows is copied, and its old place is not used again: doubling bounds that waste. What was handed out
+ * last could grow in its place, but two arrays that grow in turn, which is what there mostly is, would never do so. */
 
-enum { ALIGNMENT = 64, FIRST_BLOCK_BYTES = 16384, LARGE_BYTES = 1 << 20 };
+enum { ALIGNMENT = 64, FIRST_BLOCK_BYTES = 16384, LARGE_BYTES = 1 << 20, FIRST_GROWN_BYTES = 2048 };
 
 struct hdi_arena_block {
     hdi_arena_block *older;
@@ -142,6 +145,25 @@ void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes)
     if (pointer)
         memset(pointer, 0, count * element_bytes);
     return pointer;
+}
+
+bool hdi_arena_enlarge(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need,
+                       size_t element_bytes)
+{
+    uint32_t doubled = *capacity <= UINT32_MAX / 2 ? *capacity * 2 : UINT32_MAX;
+    uint32_t first = (uint32_t)(FIRST_GROWN_BYTES / element_bytes), grown = doubled > first ? doubled : first;
+    unsigned char *old, *fresh;
+
+    grown = grown > need ? grown : need;
+    fresh = hdi_arena_array(arena, grown, element_bytes);
+    if (!fresh)
+        return false;
+    memcpy(&old, array, sizeof old); /* a pointer of any type */
+    if (count)
+        memcpy(fresh, old, count * element_bytes);
+    memcpy(array, &fresh, sizeof fresh);
+    *capacity = grown;
+    return true;
 }
 
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes)

@@ -4,6 +4,7 @@
 #define HDI_ARENA_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <heddle/base.h>
 
@@ -27,6 +28,17 @@ void *hdi_arena_alloc(hdi_arena *arena, size_t bytes);
 /* The same, for count elements, overflow checked; zeroed by the second. */
 void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes);
 void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes);
+
+/* Room for `need` elements in an array that grows by doubling; `array` is the address of the pointer to it, which may be
+ * null while *capacity is 0. The first `count` elements stay what they are, those behind them hold anything. False, with
+ * nothing changed but arena->failed, where there is no memory. */
+bool hdi_arena_enlarge(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need,
+                       size_t element_bytes);
+static inline bool hdi_arena_grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need,
+                                  size_t element_bytes)
+{
+    return need <= *capacity || hdi_arena_enlarge(arena, array, capacity, count, need, element_bytes);
+}
 
 /* One block of at least so many bytes, where the arena has none yet. */
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes);

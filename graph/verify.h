@@ -43,12 +43,17 @@ typedef struct hdi_vnode {
 typedef struct hdi_vseg {
     uint32_t layout, owner, holder; /* family; pass, HV_INITIAL or HDI_NONE: undefined */
     uint32_t write_use, write_node; /* the last write: a use or a transition, HDI_NONE each */
-    uint32_t reads;                 /* uses that read since: list in read_use, read_next */
+    uint32_t reads;                 /* uses that read since: list in hdi_verify.read */
     uint32_t released;              /* release node under way, or HDI_NONE */
     uint32_t lost_node, lost_layout; /* the transition that threw content away, and from which layout; or HDI_NONE */
     uint32_t lost_use;               /* the attachment that was not stored, or HDI_NONE */
     bool tenant;                    /* no alias has written since our last write */
 } hdi_vseg;
+
+/* A use in a list of uses. */
+typedef struct hdi_vlink {
+    uint32_t use, next; /* index of the next one, or HDI_NONE */
+} hdi_vlink;
 
 typedef struct hdi_verify {
     hdi_decl d;
@@ -100,7 +105,8 @@ typedef struct hdi_verify {
     uint64_t *leave; /* slot x words: nodes that wait for a stage */
     uint64_t *avail; /* kind x words: global nodes that make a write available */
 
-    uint32_t *read_use, *read_next, read_count, read_capacity;
+    hdi_vlink *read;
+    uint32_t read_count, read_capacity;
 } hdi_verify;
 
 /* Hands out a message with the finding that was noted before in v->found, and forgets that one. */

@@ -99,8 +99,8 @@ static void add_sources(const hdi_verify *v, hd_plan_barrier *b, uint32_t queue,
     const hdi_vseg *x = &v->seg[seg];
     if (x->write_use != HDI_NONE)
         add_source(v, b, queue, x->write_use, true);
-    for (uint32_t r = x->reads; r != HDI_NONE; r = v->read_next[r])
-        add_source(v, b, queue, v->read_use[r], false);
+    for (uint32_t r = x->reads; r != HDI_NONE; r = v->read[r].next)
+        add_source(v, b, queue, v->read[r].use, false);
 }
 
 static hd_plan_barrier image_barrier(const hdi_verify *v, uint32_t res, uint32_t seg, uint32_t queue)
@@ -164,8 +164,8 @@ static uint32_t last_submit(const hdi_verify *v, uint32_t seg, uint32_t family, 
         last = v->pass_submit[v->use_pass[x->write_use]];
     else if (x->write_node != HDI_NONE)
         last = v->node[x->write_node].submit;
-    for (uint32_t r = x->reads; r != HDI_NONE; r = v->read_next[r]) {
-        uint32_t s = v->pass_submit[v->use_pass[v->read_use[r]]];
+    for (uint32_t r = x->reads; r != HDI_NONE; r = v->read[r].next) {
+        uint32_t s = v->pass_submit[v->use_pass[v->read[r].use]];
         last = last == HDI_NONE || s > last ? s : last;
     }
     for (uint32_t s = last != HDI_NONE ? last + 1 : before, again = 0; again < 2; s = before, again++)

@@ -98,8 +98,8 @@ static void check_use(hdi_verify *v, uint32_t y, uint32_t ys, uint32_t s)
         if (!hdi_verify_node_before_use(v, c.xn, y) || !hdi_verify_memory_to_use(v, HDI_NONE, c.xn, s, y, ys))
             race_of_node(v, &c, info->reads);
     }
-    for (uint32_t r = seg->reads; info->writes && r != HDI_NONE && !v->stop; r = v->read_next[r]) {
-        c = (hdi_vpair){v->read_use[r], HDI_NONE, s, y, HDI_NONE, ys, false};
+    for (uint32_t r = seg->reads; info->writes && r != HDI_NONE && !v->stop; r = v->read[r].next) {
+        c = (hdi_vpair){v->read[r].use, HDI_NONE, s, y, HDI_NONE, ys, false};
         if (!in_scope_order(v, c.x, y) && !hdi_verify_use_before_use(v, c.x, y))
             race_of_uses(v, &c, false);
     }
@@ -118,8 +118,8 @@ static void check_node(hdi_verify *v, uint32_t n, uint32_t res, uint32_t ns, uin
         if (v->node[c.xn].command == v->node[n].command || !hdi_verify_node_before_node(v, c.xn, n))
             race_of_nodes(v, res, &c);
     }
-    for (uint32_t r = seg->reads; r != HDI_NONE && !v->stop; r = v->read_next[r]) {
-        c = (hdi_vpair){v->read_use[r], HDI_NONE, s, HDI_NONE, n, ns, false};
+    for (uint32_t r = seg->reads; r != HDI_NONE && !v->stop; r = v->read[r].next) {
+        c = (hdi_vpair){v->read[r].use, HDI_NONE, s, HDI_NONE, n, ns, false};
         if (!hdi_verify_use_before_node(v, c.x, n))
             race_with_node(v, res, &c);
     }
@@ -173,7 +173,7 @@ static hd_verify_place last_place(const hdi_verify *v, uint32_t s)
 {
     const hdi_vseg *seg = &v->seg[s];
     if (seg->reads != HDI_NONE)
-        return hdi_verify_use_place(v, v->read_use[seg->reads]);
+        return hdi_verify_use_place(v, v->read[seg->reads].use);
     if (seg->write_use != HDI_NONE)
         return hdi_verify_use_place(v, seg->write_use);
     return seg->write_node != HDI_NONE ? hdi_verify_node_place(v, seg->write_node) : v->found.first;
@@ -262,22 +262,9 @@ static hd_result walk_use(hdi_verify *v, uint32_t u)
             seg->lost_use = v->use_lost[u] ? u : HDI_NONE;
             continue;
         }
-        if (v->read_count == v->read_capacity) { /* grown in the arena: doubling wastes at most as much again */
-            uint32_t capacity = v->read_capacity * 2 + 1024;
-            uint32_t *use = HDI_ARENA_ARRAY(&v->arena, uint32_t, capacity);
-            uint32_t *next = HDI_ARENA_ARRAY(&v->arena, uint32_t, capacity);
-            if (!use || !next)
-                return HD_OUT_OF_MEMORY;
-            for (uint32_t r = 0; r < v->read_count; r++) {
-                use[r] = v->read_use[r];
-                next[r] = v->read_next[r];
-            }
-            v->read_use = use;
-            v->read_next = next;
-            v->read_capacity = capacity;
-        }
-        v->read_use[v->read_count] = u;
-        v->read_next[v->read_count] = seg->reads;
+        if (!hdi_arena_grow(&v->arena, &v->read, &v->read_capacity, v->read_count, v->read_count + 1, sizeof(*v->read)))
+            return HD_OUT_OF_MEMORY;
+        v->read[v->read_count] = (hdi_vlink){u, seg->reads};
         seg->reads = v->read_count++;
     }
     return HD_OK;

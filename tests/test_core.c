@@ -173,6 +173,40 @@ Test(arena, pieces_are_aligned_and_apart_and_a_second_frame_allocates_nothing)
     }
 }
 
+/* Arrays of several sizes grow in turn and against a reference, up to where memory ends: what they hold stays. */
+Test(arena, arrays_that_grow_keep_what_they_hold)
+{
+    EACH_CASE (seed) {
+        enum { ARRAYS = 3 };
+        static const size_t bytes[ARRAYS] = {1, 12, 80};
+        hdt_limited limited = {.fail_at = 6};
+        hd_allocator allocator = hdt_limited_allocator(&limited);
+        hdi_arena arena;
+        uint64_t random = seed;
+        unsigned char *array[ARRAYS] = {0};
+        uint32_t capacity[ARRAYS] = {0}, count[ARRAYS] = {0};
+
+        hdi_arena_init(&arena, &allocator);
+        while (!arena.failed) {
+            uint32_t k = hdt_below(&random, ARRAYS), more = 1 + hdt_below(&random, 1u << hdt_below(&random, 8));
+            unsigned char *before = array[k];
+            uint32_t room = capacity[k];
+            if (!hdi_arena_grow(&arena, &array[k], &capacity[k], count[k], count[k] + more, bytes[k])) {
+                must(arena.failed && array[k] == before && capacity[k] == room, seed);
+                break;
+            }
+            must(capacity[k] >= count[k] + more && (room == capacity[k] || capacity[k] >= 2 * room), seed);
+            for (uint32_t i = 0; i < more; i++, count[k]++)
+                memset(array[k] + count[k] * bytes[k], (int)(count[k] % 251 + k), bytes[k]);
+        }
+        for (uint32_t k = 0; k < ARRAYS; k++) {
+            for (size_t i = 0; i < count[k] * bytes[k]; i++)
+                must(array[k][i] == (unsigned char)(i / bytes[k] % 251 + k), seed);
+        }
+        hdi_arena_free(&arena);
+    }
+}
+
 Test(arena, odd_sizes)
 {
     hdi_arena arena;

@@ -55,16 +55,8 @@ static bool join(hd_stream_box *a, const hd_stream_box *b)
 
 static hd_result add_part(hdi_cverify *c, hdi_cseg *seg, const hd_stream_box *box, bool defined)
 {
-    if (c->part_count == c->part_room) { /* grown in the arena: doubling wastes at most as much again */
-        uint32_t room = c->part_room * 2 + 256;
-        hdi_cpart *parts = HDI_ARENA_ARRAY(&c->v.arena, hdi_cpart, room);
-        if (!parts)
-            return HD_OUT_OF_MEMORY;
-        for (uint32_t i = 0; i < c->part_count; i++)
-            parts[i] = c->part[i];
-        c->part = parts;
-        c->part_room = room;
-    }
+    if (!hdi_arena_grow(&c->v.arena, &c->part, &c->part_room, c->part_count, c->part_count + 1, sizeof(*c->part)))
+        return HD_OUT_OF_MEMORY;
     c->part[c->part_count] = (hdi_cpart){*box, seg->parts, defined};
     seg->parts = c->part_count++;
     return HD_OK;

@@ -6,7 +6,7 @@
 #include "capture_stream.h"
 #include "verify.h"
 
-/* State of a segment while the stream is walked. Lists of accesses go through entry_next. */
+/* State of a segment while the stream is walked. Lists of accesses go through hdi_cverify.entry. */
 typedef struct hdi_cseg {
     uint32_t layout, owner;    /* HDI_NONE: not known */
     uint32_t writes, reads;    /* entries: last writes (several where they need no order among themselves) */
@@ -36,7 +36,8 @@ typedef struct hdi_cverify {
     uint32_t *order;       /* plan submits in a topological order */
     uint32_t order_count;
     hdi_cseg *seg;
-    uint32_t *entry_use, *entry_next, entry_count, entry_room;
+    hdi_vlink *entry;
+    uint32_t entry_count, entry_room;
     hdi_cpart *part;
     uint32_t part_count, part_room;
     uint64_t *said; /* keys of what was said; a table of a power of two places, 0: free */

@@ -82,8 +82,8 @@ static void race(hdi_cverify *c, uint32_t x, uint32_t y, bool x_writes)
 static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
 {
     const hdi_cseg *seg = &c->seg[s];
-    for (uint32_t e = seg->writes; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
-        uint32_t x = c->entry_use[e];
+    for (uint32_t e = seg->writes; e != HDI_NONE && !c->stop; e = c->entry[e].next) {
+        uint32_t x = c->entry[e].use;
         if (meets(c, x, y) && !together(c, x, y) &&
             (!hdi_verify_use_before_use(&c->v, x, y) || !hdi_verify_memory_to_use(&c->v, x, HDI_NONE, s, y, ys)))
             race(c, x, y, true);
@@ -98,8 +98,8 @@ static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
     }
     if (!info_of(c, y)->writes)
         return;
-    for (uint32_t e = seg->reads; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
-        uint32_t x = c->entry_use[e];
+    for (uint32_t e = seg->reads; e != HDI_NONE && !c->stop; e = c->entry[e].next) {
+        uint32_t x = c->entry[e].use;
         if (meets(c, x, y) && !together(c, x, y) && !hdi_verify_use_before_use(&c->v, x, y))
             race(c, x, y, false);
     }
@@ -118,8 +118,8 @@ static void check_node(hdi_cverify *c, uint32_t n, uint32_t res, uint32_t s)
 {
     const hdi_cseg *seg = &c->seg[s];
     hdi_ctext a, b, r;
-    for (uint32_t e = seg->writes; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
-        uint32_t x = c->entry_use[e];
+    for (uint32_t e = seg->writes; e != HDI_NONE && !c->stop; e = c->entry[e].next) {
+        uint32_t x = c->entry[e].use;
         if (!hdi_verify_use_before_node(&c->v, x, n) || !hdi_verify_memory_to_node(&c->v, x, s, n))
             race_with_node(c, res, x, n, true);
     }
@@ -131,8 +131,8 @@ static void check_node(hdi_cverify *c, uint32_t n, uint32_t res, uint32_t s)
         hdi_cverify_fail(c, "race on %s: %s and %s change its layout or owner: no execution chain",
                          hdi_cverify_resource(c, res, &r), hdi_cverify_node(c, before, &a),
                          hdi_cverify_node(c, n, &b));
-    for (uint32_t e = seg->reads; e != HDI_NONE && !c->stop; e = c->entry_next[e]) {
-        uint32_t x = c->entry_use[e];
+    for (uint32_t e = seg->reads; e != HDI_NONE && !c->stop; e = c->entry[e].next) {
+        uint32_t x = c->entry[e].use;
         if (!hdi_verify_use_before_node(&c->v, x, n))
             race_with_node(c, res, x, n, false);
     }
@@ -182,22 +182,9 @@ static void take_memory(hdi_cverify *c, uint32_t y, uint32_t n, uint32_t res, ui
 
 static hd_result add_entry(hdi_cverify *c, uint32_t *list, uint32_t use)
 {
-    if (c->entry_count == c->entry_room) { /* grown in the arena: doubling wastes at most as much again */
-        uint32_t room = c->entry_room * 2 + 1024;
-        uint32_t *uses = HDI_ARENA_ARRAY(&c->v.arena, uint32_t, room);
-        uint32_t *next = HDI_ARENA_ARRAY(&c->v.arena, uint32_t, room);
-        if (!uses || !next)
-            return HD_OUT_OF_MEMORY;
-        for (uint32_t e = 0; e < c->entry_count; e++) {
-            uses[e] = c->entry_use[e];
-            next[e] = c->entry_next[e];
-        }
-        c->entry_use = uses;
-        c->entry_next = next;
-        c->entry_room = room;
-    }
-    c->entry_use[c->entry_count] = use;
-    c->entry_next[c->entry_count] = *list;
+    if (!hdi_arena_grow(&c->v.arena, &c->entry, &c->entry_room, c->entry_count, c->entry_count + 1, sizeof(*c->entry)))
+        return HD_OUT_OF_MEMORY;
+    c->entry[c->entry_count] = (hdi_vlink){use, *list};
     *list = c->entry_count++;
     return HD_OK;
 }
@@ -206,11 +193,11 @@ static hd_result add_entry(hdi_cverify *c, uint32_t *list, uint32_t use)
 static void filter(hdi_cverify *c, uint32_t *list, uint32_t use)
 {
     while (*list != HDI_NONE) {
-        uint32_t other = c->entry_use[*list];
+        uint32_t other = c->entry[*list].use;
         if (together(c, other, use) || !hdi_box_holds(&access_of(c, use)->box, &access_of(c, other)->box))
-            list = &c->entry_next[*list];
+            list = &c->entry[*list].next;
         else
-            *list = c->entry_next[*list];
+            *list = c->entry[*list].next;
     }
 }
 
@@ -257,8 +244,8 @@ static void check_content(hdi_cverify *c, uint32_t u, const hdi_cseg *seg)
     const hd_stream_access *x = access_of(c, u);
     if (!info_of(c, u)->reads || hdi_cverify_defined(c, seg, &x->box) || c->s->resources[x->resource].flags & HD_STREAM_MAPPED)
         return;
-    for (uint32_t e = seg->writes; e != HDI_NONE; e = c->entry_next[e]) {
-        if (together(c, c->entry_use[e], u)) /* a pass reads what it has written itself */
+    for (uint32_t e = seg->writes; e != HDI_NONE; e = c->entry[e].next) {
+        if (together(c, c->entry[e].use, u)) /* a pass reads what it has written itself */
             return;
     }
     hdi_ctext a, r;
