@@ -8,6 +8,8 @@
 
 #include <heddle/base.h>
 
+#include "hints.h"
+
 typedef struct hdi_arena_block hdi_arena_block;
 
 typedef struct hdi_arena {
@@ -16,7 +18,7 @@ typedef struct hdi_arena {
     size_t used;            /* bytes used in the newest block */
     size_t total;           /* bytes handed out since the last reset, alignment included */
     bool failed;            /* sticks until reset: an allocation returned null */
-    char apart[128];        /* workers have arenas side by side, each for itself: no line is of two */
+    char apart[HDI_LINE_PAIR]; /* workers have arenas side by side, each for itself: no line is of two */
 } hdi_arena;
 
 void hdi_arena_init(hdi_arena *arena, const hd_allocator *allocator);

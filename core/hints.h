@@ -1,19 +1,24 @@
 /* What the compiler cannot know: which way a branch nearly always goes. A cold function is kept out of its callers, so that
  * their loops have the registers, and the branches that lead to it count as unlikely. One that is only apart is called too
- * often to be compiled for size. */
+ * often to be compiled for size. An inline one is so in every build, where its caller is several loops in one by constants. */
 #ifndef HDI_HINTS_H
 #define HDI_HINTS_H
 
 #if defined(__GNUC__)
 #define HDI_COLD __attribute__((cold, noinline))
 #define HDI_APART __attribute__((noinline))
+#define HDI_INLINE inline __attribute__((always_inline))
 #define HDI_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define HDI_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #else
 #define HDI_COLD
 #define HDI_APART
+#define HDI_INLINE inline
 #define HDI_LIKELY(condition) (condition)
 #define HDI_UNLIKELY(condition) (condition)
 #endif
+
+/* Bytes that a processor may fetch as one: what several workers write lies further apart. */
+enum { HDI_LINE_PAIR = 128 };
 
 #endif

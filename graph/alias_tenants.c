@@ -44,7 +44,7 @@ typedef struct part {
     hole *hole;
     uint32_t hole_count, hole_capacity;
     bool failed;
-    char apart[128]; /* so that no line is of two parts: they count all the time */
+    char apart[HDI_LINE_PAIR]; /* so that no line is of two parts: they count all the time */
 } part;
 
 typedef struct work {

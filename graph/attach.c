@@ -134,9 +134,8 @@ static inline uint32_t write_attachments(const work *w, uint32_t first, uint32_t
     for (uint32_t from = first;;) {
         for (; left; left &= left - 1, next++) {
             uint32_t use = from + first_of(left);
-            uint32_t load = decl->use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
             next->use = use - first;
-            next->load = decl->use_flags[use] & HDI_USE_READS ? HDI_LOAD_OP_LOAD : load;
+            next->load = hdi_load_op(decl, use);
             next->store = store_op(w, use);
             next->resolve = resolve_of(w, use, first);
         }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "hints.h"
 #include "vk_numbers.h"
 
 /* Chooses the point of each barrier. Each asks for an interval of its queue; the fewest points that meet all intervals
@@ -104,8 +105,6 @@ void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count,
 }
 
 /* ---- a region ---- */
-
-#define RARE __attribute__((noinline))
 
 enum { RECENT = 16 };
 
@@ -222,7 +221,7 @@ static bool came_round(const work *w, const hdi_request *r, const hd_plan_barrie
 }
 
 /* Keeps the items of a point that nothing stands for; returns how many. Images count first: they are never dropped. */
-static RARE uint32_t drop_spared(const region *r, const point *p, recent *seen)
+static HDI_APART uint32_t drop_spared(const region *r, const point *p, recent *seen)
 {
     const hd_plan_barrier *barrier = r->w->requests->barrier;
     uint32_t *items = r->items + p->begin, kept = 0;

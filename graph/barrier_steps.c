@@ -1,12 +1,10 @@
 #include "barrier_steps.h"
 
+#include "hints.h"
 #include "vk_numbers.h"
 
 /* Which barriers the steps of a range of segments need, and between which two points of its queue each must stand.
  * Nearly all steps stand before the first use of one queue; what else there is stays out of their way. O(entries). */
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define RARE __attribute__((noinline))
 
 typedef hdi_step_work work;
 
@@ -28,7 +26,7 @@ static void add_to_side(const work *w, uint32_t slot, uint32_t use, uint32_t que
     s->first = pos < s->first ? pos : s->first;
 }
 
-static RARE side side_of_shared(const work *w, const hdi_epoch *epoch, uint32_t queue)
+static HDI_APART side side_of_shared(const work *w, const hdi_epoch *epoch, uint32_t queue)
 {
     const hdi_hazards *hazards = w->hazards;
     side s = {.first = HDI_NONE};
@@ -37,36 +35,34 @@ static RARE side side_of_shared(const work *w, const hdi_epoch *epoch, uint32_t 
     add_to_side(w, epoch->first, epoch->use, queue, &s);
     for (uint32_t i = epoch->more; i != HDI_NONE; i = hazards->entry[i].older)
         add_to_side(w, hazards->entry[i].slot, hazards->entry[i].use, queue, &s);
-    /* An access without stages (present) is still something to chain with. */
-    if (s.stages == 0)
-        s.stages = HDI_STAGE_ALL_COMMANDS;
+    s.stages = hdi_stages_or_all(s.stages);
     return s;
 }
 
 /* Of what nobody else uses. */
-static ALWAYS_INLINE side side_of_one(const work *w, const hdi_epoch *epoch)
+static HDI_INLINE side side_of_one(const work *w, const hdi_epoch *epoch)
 {
-    return (side){epoch->stages ? epoch->stages : HDI_STAGE_ALL_COMMANDS, epoch->access, w->slot_pos[epoch->first],
+    return (side){hdi_stages_or_all(epoch->stages), epoch->access, w->slot_pos[epoch->first],
                   w->slot_pos[epoch->last]};
 }
 
-static ALWAYS_INLINE side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
+static HDI_INLINE side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
 {
     return epoch->queue_mask == 1u << queue ? side_of_one(w, epoch) : side_of_shared(w, epoch, queue);
 }
 
-static ALWAYS_INLINE uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
+static HDI_INLINE uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
 {
     return w->queue_slot[w->queue_begin[queue] + pos];
 }
 
 /* Points before and behind a place, which lie outside the rendering scope that it is in. */
-static ALWAYS_INLINE uint32_t before_pos(const work *w, uint32_t queue, uint32_t pos)
+static HDI_INLINE uint32_t before_pos(const work *w, uint32_t queue, uint32_t pos)
 {
     return 2 * (w->slot_first ? w->slot_first[slot_at(w, queue, pos)] : pos);
 }
 
-static ALWAYS_INLINE uint32_t behind_pos(const work *w, uint32_t queue, uint32_t pos)
+static HDI_INLINE uint32_t behind_pos(const work *w, uint32_t queue, uint32_t pos)
 {
     return 2 * (w->slot_last ? w->slot_last[slot_at(w, queue, pos)] : pos) + 1;
 }
@@ -78,7 +74,7 @@ static uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
 
 /* Stages of a queue count on the semaphore that first told it of a place on another one, known at the latest at
  * `limit`. Returns the point where it did. */
-static ALWAYS_INLINE uint32_t rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit,
+static HDI_INLINE uint32_t rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit,
                                    uint64_t stages)
 {
     uint32_t known = w->known[(size_t)(w->queue_begin[other] + pos) * w->queue_count + queue];
@@ -88,7 +84,7 @@ static ALWAYS_INLINE uint32_t rely(const work *w, uint32_t queue, uint32_t other
 }
 
 /* Everything of the epoch before that is on other queues is known from some point on; stages count on that. */
-static RARE uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t queue, uint32_t limit, uint32_t low,
+static HDI_APART uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t queue, uint32_t limit, uint32_t low,
                                   uint64_t stages)
 {
     for (uint32_t mask = before->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
@@ -107,7 +103,7 @@ typedef struct step {
     bool needs_layout, is_image;
 } step;
 
-static ALWAYS_INLINE uint32_t reason_of(const hdi_epoch *before, const hdi_epoch *behind)
+static HDI_INLINE uint32_t reason_of(const hdi_epoch *before, const hdi_epoch *behind)
 {
     if (behind->flags & HDI_EPOCH_FINAL)
         return HD_REASON_FINAL_STATE;
@@ -118,13 +114,13 @@ static ALWAYS_INLINE uint32_t reason_of(const hdi_epoch *before, const hdi_epoch
     return behind->flags & HDI_EPOCH_WRITES ? HD_REASON_WRITE_AFTER_READ : HD_REASON_LAYOUT;
 }
 
-static ALWAYS_INLINE uint32_t pass_of(const work *w, const hdi_epoch *epoch)
+static HDI_INLINE uint32_t pass_of(const work *w, const hdi_epoch *epoch)
 {
     return epoch->flags & HDI_EPOCH_FINAL ? HDI_NONE : w->slot_pass[epoch->first];
 }
 
 /* Asks for a barrier; of_segment: with a layout or an owner that changes, else a global one. */
-static ALWAYS_INLINE hd_plan_barrier *ask(work *w, const step *s, bool of_segment, uint32_t queue, uint32_t low,
+static HDI_INLINE hd_plan_barrier *ask(work *w, const step *s, bool of_segment, uint32_t queue, uint32_t low,
                                           uint32_t high, hdi_scopes does, uint32_t reason, uint32_t pass)
 {
     hd_plan_barrier *b = w->next_barrier++;
@@ -165,7 +161,7 @@ typedef struct handover {
     bool others; /* some were on other queues */
 } handover;
 
-static ALWAYS_INLINE void take_from(const work *w, uint32_t queue, const hdi_stay *stay, handover *h)
+static HDI_INLINE void take_from(const work *w, uint32_t queue, const hdi_stay *stay, handover *h)
 {
     uint32_t low = behind_pos(w, queue, stay->last);
     h->low = low > h->low ? low : h->low;
@@ -176,7 +172,7 @@ static ALWAYS_INLINE void take_from(const work *w, uint32_t queue, const hdi_sta
 }
 
 /* Of tenants on other queues: what the barrier chains with counts on semaphores as well. */
-static RARE uint32_t after_other_tenants(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages,
+static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages,
                                          uint32_t low)
 {
     for (uint32_t t = w->tenant_begin[res], end = w->tenant_begin[res + 1]; t < end; t++) {
@@ -195,7 +191,7 @@ static RARE uint32_t after_other_tenants(const work *w, uint32_t res, uint32_t q
     return low;
 }
 
-static ALWAYS_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages)
+static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages)
 {
     handover h = {0};
     for (uint32_t t = w->tenant_begin[res], end = w->tenant_begin[res + 1]; t < end; t++) {
@@ -213,7 +209,7 @@ static ALWAYS_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t q
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
-static ALWAYS_INLINE void first_use(work *w, const step *s, uint32_t queue, const side *to)
+static HDI_INLINE void first_use(work *w, const step *s, uint32_t queue, const side *to)
 {
     uint32_t high = before_pos(w, queue, to->first), pass = w->slot_pass[s->behind->first];
     handover h = tenants_of(w, s->res, queue, to->first, to->stages);
@@ -238,7 +234,7 @@ static ALWAYS_INLINE void first_use(work *w, const step *s, uint32_t queue, cons
 /* ---- one function a place ---- */
 
 /* Both are attachments of one rendering scope, whose accesses are in order as they are. */
-static ALWAYS_INLINE bool in_one_scope(const work *w, const step *s)
+static HDI_INLINE bool in_one_scope(const work *w, const step *s)
 {
     if (!w->slot_first)
         return false;
@@ -248,7 +244,7 @@ static ALWAYS_INLINE bool in_one_scope(const work *w, const step *s)
 }
 
 /* Of what another queue has used before, alone or with this one. */
-static RARE void after_several(work *w, const step *s, uint32_t queue, const side *to)
+static HDI_APART void after_several(work *w, const step *s, uint32_t queue, const side *to)
 {
     side from = side_of(w, s->before, queue);
     uint32_t low = from.first == HDI_NONE ? 0 : behind_pos(w, queue, from.last);
@@ -263,7 +259,7 @@ static RARE void after_several(work *w, const step *s, uint32_t queue, const sid
         reason_of(s->before, s->behind), w->slot_pass[s->behind->first]);
 }
 
-static ALWAYS_INLINE void at_consumer(work *w, const step *s)
+static HDI_INLINE void at_consumer(work *w, const step *s)
 {
     uint32_t queue = (uint32_t)__builtin_ctz(s->behind->queue_mask);
     side to = side_of_one(w, s->behind);
@@ -384,7 +380,7 @@ static void at_extra(work *w, const step *s)
 }
 
 /* Wherever it is but before the first use of one queue. */
-static RARE void at_another(work *w, const step *s)
+static HDI_APART void at_another(work *w, const step *s)
 {
     switch (s->behind->place) {
     case HDI_PLACE_PRODUCER:
@@ -407,7 +403,7 @@ static RARE void at_another(work *w, const step *s)
 
 /* An exclusive image that another family overwrites changes hands without a transfer, by a transition from UNDEFINED,
  * also where the layout stays. */
-static RARE bool discards_for_family(const work *w, const step *s)
+static HDI_APART bool discards_for_family(const work *w, const step *s)
 {
     if (!s->is_image || s->behind->flags != HDI_EPOCH_WRITES || w->hazards->res_concurrent[s->res])
         return false;
@@ -416,7 +412,7 @@ static RARE bool discards_for_family(const work *w, const step *s)
     return from && to && w->queues->family[__builtin_ctz(from)] != w->queues->family[__builtin_ctz(to)];
 }
 
-static ALWAYS_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epoch, const hdi_epoch *end)
+static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epoch, const hdi_epoch *end)
 {
     step s = {.seg = seg, .res = w->frozen->seg_res[seg]};
     s.is_image = !(w->decl->res_flags[s.res] & HDI_RES_BUFFER);

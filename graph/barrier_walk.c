@@ -3,14 +3,12 @@
 #include <string.h>
 
 #include "barrier_requests.h"
+#include "hints.h"
 #include "vk_numbers.h"
 
 /* The barriers of a region, slot after slot: ends of intervals only rise, so each barrier finds its point at once and
  * is written down where it stays. What is only looked at where something else is found is kept out of the loop.
  * O(uses). */
-
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-#define RARE __attribute__((noinline))
 
 enum { RECENT = 16 };
 
@@ -37,12 +35,12 @@ typedef struct walker {
     } recent[RECENT];
 } walker;
 
-static ALWAYS_INLINE uint32_t before_slot(const walker *k, uint32_t slot)
+static HDI_INLINE uint32_t before_slot(const walker *k, uint32_t slot)
 {
     return 2 * (k->slot_first ? k->slot_first[slot] : slot);
 }
 
-static ALWAYS_INLINE uint32_t behind_slot(const walker *k, uint32_t slot)
+static HDI_INLINE uint32_t behind_slot(const walker *k, uint32_t slot)
 {
     return 2 * (k->slot_last ? k->slot_last[slot] : slot) + 1;
 }
@@ -67,7 +65,7 @@ static void insert_point(walker *k, uint32_t p, uint32_t at)
 }
 
 /* Where the newest point does not do. Ends of intervals only rise, but for those that others come after. */
-static RARE uint32_t find_point(walker *k, uint32_t low, uint32_t high, bool early)
+static HDI_APART uint32_t find_point(walker *k, uint32_t low, uint32_t high, bool early)
 {
     uint32_t p = k->point_count;
     low = low > k->floor ? low : k->floor;
@@ -89,7 +87,7 @@ static RARE uint32_t find_point(walker *k, uint32_t low, uint32_t high, bool ear
 }
 
 /* The newest point of the interval, or for one that others come after the oldest; a new one where there is none. */
-static ALWAYS_INLINE uint32_t choose_point(walker *k, uint32_t low, uint32_t high, bool early)
+static HDI_INLINE uint32_t choose_point(walker *k, uint32_t low, uint32_t high, bool early)
 {
     return !early && k->newest >= low && k->newest <= high ? k->point_count - 1 : find_point(k, low, high, early);
 }
@@ -143,7 +141,7 @@ static hd_plan_barrier *find_join(const walker *k, uint32_t p)
 }
 
 /* And that with the one before it. */
-static RARE void join(walker *k, uint32_t p)
+static HDI_APART void join(walker *k, uint32_t p)
 {
     for (bool next = true; next;) {
         const hd_plan_barrier *with = find_join(k, p);
@@ -157,7 +155,7 @@ static RARE void join(walker *k, uint32_t p)
 }
 
 /* The barrier that is being made becomes the newest one. */
-static ALWAYS_INLINE void count_barrier(walker *k, uint32_t p)
+static HDI_INLINE void count_barrier(walker *k, uint32_t p)
 {
     k->barrier_point[k->barrier_count++] = p;
     k->next++;
@@ -165,7 +163,7 @@ static ALWAYS_INLINE void count_barrier(walker *k, uint32_t p)
 }
 
 /* Keeps the barrier as a global one. Returns where it, or what stands for it, is. */
-static RARE uint32_t keep_global(walker *k, uint32_t low, uint32_t high, bool early)
+static HDI_APART uint32_t keep_global(walker *k, uint32_t low, uint32_t high, bool early)
 {
     hd_plan_barrier *b = k->next;
     low = low > k->floor ? low : k->floor;
@@ -194,7 +192,7 @@ static RARE uint32_t keep_global(walker *k, uint32_t low, uint32_t high, bool ea
 }
 
 /* Keeps the barrier as one of its image. */
-static ALWAYS_INLINE void keep_image(walker *k, uint32_t low, uint32_t high, uint32_t res, uint32_t seg, bool several,
+static HDI_INLINE void keep_image(walker *k, uint32_t low, uint32_t high, uint32_t res, uint32_t seg, bool several,
                                      uint32_t old_layout, uint32_t new_layout)
 {
     hd_plan_barrier *b = k->next;
@@ -218,7 +216,7 @@ static ALWAYS_INLINE void keep_image(walker *k, uint32_t low, uint32_t high, uin
 }
 
 /* All but what an image's differs in. */
-static ALWAYS_INLINE void make_barrier(walker *k, hdi_scopes does, uint32_t reason, uint32_t pass, uint32_t res)
+static HDI_INLINE void make_barrier(walker *k, hdi_scopes does, uint32_t reason, uint32_t pass, uint32_t res)
 {
     hd_plan_barrier *b = k->next;
     b->src_stages = does.src_stages;
@@ -233,19 +231,13 @@ static ALWAYS_INLINE void make_barrier(walker *k, hdi_scopes does, uint32_t reas
 
 /* ---- steps ---- */
 
-/* An access without stages (present) is still something to chain with. */
-static ALWAYS_INLINE uint64_t stages_of(const hdi_epoch *epoch)
-{
-    return epoch->stages ? epoch->stages : HDI_STAGE_ALL_COMMANDS;
-}
-
 /* Who had the memory before. */
 typedef struct tenants {
     uint64_t stages, writes;
     uint32_t low, flush_low;
 } tenants;
 
-static ALWAYS_INLINE tenants tenants_of(const walker *k, uint32_t res)
+static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res)
 {
     const work *w = k->w;
     const uint32_t *begin = &w->placed->tenant_begin[res], *tenant = w->placed->tenant;
@@ -265,7 +257,7 @@ static ALWAYS_INLINE tenants tenants_of(const walker *k, uint32_t res)
 }
 
 /* Pending writes of former tenants, before an image takes over. Returns the first point behind that. */
-static RARE uint32_t flush(walker *k, uint64_t stages, uint64_t writes, uint32_t low, uint32_t high, uint32_t pass,
+static HDI_APART uint32_t flush(walker *k, uint64_t stages, uint64_t writes, uint32_t low, uint32_t high, uint32_t pass,
                            uint32_t res)
 {
     make_barrier(k, (hdi_scopes){stages, writes, stages, 0}, HD_REASON_ALIAS, pass, res);
@@ -274,7 +266,7 @@ static RARE uint32_t flush(walker *k, uint64_t stages, uint64_t writes, uint32_t
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
-static ALWAYS_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool several, bool is_image,
+static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool several, bool is_image,
                                     const hdi_epoch *epoch, uint32_t pass, uint32_t high)
 {
     const work *w = k->w;
@@ -286,7 +278,7 @@ static ALWAYS_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool 
         uint32_t behind = flush(k, t.stages, t.writes, t.flush_low, high, pass, res);
         t.low = behind > t.low ? behind : t.low;
     }
-    make_barrier(k, (hdi_scopes){t.stages, is_image ? 0 : t.writes, stages_of(epoch), epoch->access},
+    make_barrier(k, (hdi_scopes){t.stages, is_image ? 0 : t.writes, hdi_stages_or_all(epoch->stages), epoch->access},
                  t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE, pass, res);
     if (layout != epoch->layout)
         keep_image(k, t.low, high, res, seg, several, epoch->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout,
@@ -296,12 +288,12 @@ static ALWAYS_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool 
 }
 
 /* Uses of one scope's attachments go on without a barrier (merge.c). */
-static ALWAYS_INLINE bool in_one_scope(const walker *k, const hdi_epoch *before, const hdi_epoch *behind)
+static HDI_INLINE bool in_one_scope(const walker *k, const hdi_epoch *before, const hdi_epoch *behind)
 {
     return k->slot_first && k->slot_first[before->first] == k->slot_first[behind->first];
 }
 
-static ALWAYS_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_epoch *behind,
+static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_epoch *behind,
                                    uint32_t pass, uint32_t high)
 {
     enum { R = HDI_EPOCH_READS, W = HDI_EPOCH_WRITES, BITS = R | W };
@@ -316,7 +308,7 @@ static ALWAYS_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool s
     const hdi_epoch *before = behind - 1;
     if (in_one_scope(k, before, behind))
         return;
-    make_barrier(k, (hdi_scopes){stages_of(before), before->access & HDI_WRITE_BITS, stages_of(behind), behind->access},
+    make_barrier(k, (hdi_scopes){hdi_stages_or_all(before->stages), before->access & HDI_WRITE_BITS, hdi_stages_or_all(behind->stages), behind->access},
                  (before->flags & W ? behind_write : behind_read)[behind->flags & BITS], pass, res);
     uint32_t low = behind_slot(k, before->last);
     if (before->layout != behind->layout)
@@ -340,7 +332,7 @@ static uint32_t find_epoch(const work *w, uint32_t seg, uint32_t slot, uint32_t 
     return low < high && hazards->epoch[low].first == slot && hazards->epoch[low].use == use ? low : HDI_NONE;
 }
 
-static RARE void visit_span(walker *k, uint32_t slot, uint32_t use, uint32_t pass, uint32_t high)
+static HDI_APART void visit_span(walker *k, uint32_t slot, uint32_t use, uint32_t pass, uint32_t high)
 {
     const work *w = k->w;
     uint32_t res = w->decl->use_res[use];
@@ -373,7 +365,7 @@ static void leave(walker *k, uint32_t seg, bool used)
     uint32_t low = used ? behind_slot(k, final[-1].last) : 0;
     hdi_scopes does = {.src_stages = HDI_STAGE_ALL_COMMANDS, .dst_stages = HDI_STAGE_ALL_COMMANDS};
     if (used) {
-        does.src_stages = stages_of(&final[-1]);
+        does.src_stages = hdi_stages_or_all(final[-1].stages);
         does.src_access = final[-1].access & HDI_WRITE_BITS;
     }
     bool several = k->w->frozen->res_seg_begin[res + 1] - k->w->frozen->res_seg_begin[res] > 1;
@@ -397,7 +389,7 @@ static void leave_all(walker *k)
 /* ---- regions ---- */
 
 /* Barriers of some points, which begin at one, in the order of the points. Each is moved once, along cycles. */
-static RARE void put_in_order(walker *k, uint32_t first, uint32_t end, uint32_t begin)
+static HDI_APART void put_in_order(walker *k, uint32_t first, uint32_t end, uint32_t begin)
 {
     uint32_t sum = begin, *to = k->barrier_point;
     for (uint32_t p = first; p < end; p++) {

@@ -17,12 +17,11 @@
 enum { COUNT, FILL, FILL_ALL };
 enum {
     BLOCK = 256, /* passes */
-    LINE = 128,  /* bytes that a processor may fetch as one: what several workers write lies further apart */
 };
 
 /* Of each part, by pass. */
 typedef struct columns {
-    _Alignas(LINE) hdi_arena_mark mark;
+    _Alignas(HDI_LINE_PAIR) hdi_arena_mark mark;
     uint32_t *stamp;  /* the newest pass that already follows it, as a number unlike all others */
     uint32_t *follow; /* passes of the part that follow it; then where the next one is to stand */
     uint32_t *edges;  /* by block: sums of `follow` */
@@ -93,7 +92,7 @@ static HDI_APART uint32_t add_several(const work *w, const sink *s, uint32_t use
 }
 
 /* Edges to what the passes of a part follow, the first of them at pred[count]. */
-static inline __attribute__((always_inline)) uint32_t find_edges(const work *w, uint32_t part, int what, uint32_t count)
+static HDI_INLINE uint32_t find_edges(const work *w, uint32_t part, int what, uint32_t count)
 {
     const hdi_decl *decl = w->decl;
     const uint32_t *const found = w->flow->found;

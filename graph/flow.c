@@ -18,7 +18,6 @@
 enum {
     GRAIN = 512,
     BLOCK = 256,     /* segments */
-    LINE = 128,      /* bytes that a processor may fetch as one: what several workers write lies further apart */
     OUTLIVES = HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY
 };
 
@@ -27,7 +26,7 @@ typedef struct segment {
 } segment;
 
 typedef struct part {
-    _Alignas(LINE) hdi_arena_mark mark;
+    _Alignas(HDI_LINE_PAIR) hdi_arena_mark mark;
     segment *segment;    /* once the parts are joined: what stood before it */
     uint8_t *touched;    /* blocks of segments; unused with one part */
     uint32_t *open;      /* uses that found segments untouched */
@@ -50,7 +49,7 @@ typedef struct work {
 /* Each part has a number of its own for `nobody` while it walks, and counts on a line of its own what nobody wrote. */
 static uint32_t nobody_of(const work *w, uint32_t k)
 {
-    return hdi_flow_nobody(w->decl) + k * (LINE / sizeof(uint32_t));
+    return hdi_flow_nobody(w->decl) + k * (HDI_LINE_PAIR / sizeof(uint32_t));
 }
 
 /* Visit `id` of a segment. */
@@ -153,7 +152,7 @@ static uint32_t start_part(work *w, uint32_t k, uint32_t begin, uint32_t end)
 }
 
 /* later: other parts go before this one. */
-static inline __attribute__((always_inline)) void walk(work *w, uint32_t k, bool later)
+static HDI_INLINE void walk(work *w, uint32_t k, bool later)
 {
     const hdi_decl *decl = w->decl;
     const hdi_flow out = *w->out;

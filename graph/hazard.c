@@ -22,7 +22,6 @@ typedef hdi_hazard_work work;
 enum {
     SLOT_GRAIN = 256,
     BUCKETS = HDI_MOST_PARTS,
-    LINE = 128, /* bytes that a processor may fetch as one: what several workers write lies further apart */
 };
 
 /* ---- by the caller alone ---- */
@@ -68,7 +67,7 @@ static HDI_APART void fill_span(const work *w, uint32_t slot, uint32_t use, uint
     }
 }
 
-static inline __attribute__((always_inline)) void fill_use(const work *w, const uint32_t *use_seg, uint32_t slot, size_t use,
+static HDI_INLINE void fill_use(const work *w, const uint32_t *use_seg, uint32_t slot, size_t use,
                                                            uint32_t *at, hdi_record *record)
 {
     uint32_t seg = use_seg[use];
@@ -246,7 +245,7 @@ static void build_bucket(uint32_t bucket, void *user)
     for (const hdi_record *r = begin; r < end; r++)
         fill_use(w, use_seg, r->slot, r->use, at, sorted);
     hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg, s->entry_begin[bucket],
-                     w->decl->use_count + (bucket + 1) * LINE);
+                     w->decl->use_count + (bucket + 1) * HDI_LINE_PAIR);
 }
 
 static bool build_sorted(work *w)
@@ -308,7 +307,7 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
     out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
     out->seg_epoch_end = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
-    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)decl->use_count + (w.alone ? 1 : (BUCKETS + 1) * LINE));
+    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)decl->use_count + (w.alone ? 1 : (BUCKETS + 1) * HDI_LINE_PAIR));
     out->use_epoch = w.several ? NULL : HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
     if (!hdi_find_kinds(&w) || arena->failed || !(w.alone ? build_alone(&w) : build_sorted(&w)))
         return HD_OUT_OF_MEMORY;

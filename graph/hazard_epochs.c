@@ -8,7 +8,6 @@
  * written one behind another: a walk of the schedule that keeps it for all segments takes fewer instructions and, as it
  * cannot foresee what comes, more time. */
 
-#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 typedef struct hdi_use_kind {
     uint64_t stages, access, state;
@@ -45,7 +44,7 @@ typedef struct walk {
     uint32_t *use_epoch;
 } walk;
 
-static ALWAYS_INLINE const kind *kind_of(const walk *w, size_t use)
+static HDI_INLINE const kind *kind_of(const walk *w, size_t use)
 {
     return &w->kind[2 * (size_t)w->use_access[use] + (w->use_flags[use] & HDI_USE_BUFFER) / HDI_USE_BUFFER];
 }
@@ -90,7 +89,7 @@ static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
 }
 
 /* Returns the end of its epochs. */
-static ALWAYS_INLINE uint32_t build(walk *w, uint32_t seg, const hdi_record *record, const hdi_record *end, uint32_t at,
+static HDI_INLINE uint32_t build(walk *w, uint32_t seg, const hdi_record *record, const hdi_record *end, uint32_t at,
                                     bool several, uint32_t nobody)
 {
     uint64_t last_state = none.state;
@@ -148,7 +147,7 @@ static ALWAYS_INLINE uint32_t build(walk *w, uint32_t seg, const hdi_record *rec
     return at;
 }
 
-static ALWAYS_INLINE hdi_built build_all(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg,
+static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg,
                                          const hdi_record *record, const uint32_t *record_end, uint32_t at,
                                          uint32_t entry_begin, uint32_t nobody, bool several)
 {

@@ -72,8 +72,7 @@ static inline hdi_stay stay_of(const hdi_frozen *frozen, const hdi_hazards *haza
         }
         stay.first = first->first < stay.first ? first->first : stay.first;
         stay.last = last->last > stay.last ? last->last : stay.last;
-        /* An access without stages (present) is still a layout to be waited for. */
-        stay.tail_stages |= last->stages ? last->stages : HDI_STAGE_ALL_COMMANDS;
+        stay.tail_stages |= hdi_stages_or_all(last->stages);
         stay.tail_writes |= last->flags & HDI_EPOCH_WRITES ? last->access : 0;
     }
     return stay;
@@ -156,7 +155,7 @@ static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
 {
     if (epoch->queue_mask && !(epoch->queue_mask & (epoch->queue_mask - 1))) {
         hdi_stay *on = &stay[__builtin_ctz(epoch->queue_mask)];
-        on->tail_stages |= epoch->stages ? epoch->stages : HDI_STAGE_ALL_COMMANDS;
+        on->tail_stages |= hdi_stages_or_all(epoch->stages);
         on->tail_writes |= epoch->flags & HDI_EPOCH_WRITES ? epoch->access : 0;
         return;
     }
@@ -164,8 +163,7 @@ static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
     while (!(epoch->flags & HDI_EPOCH_FINAL)) {
         const hdi_access_info *access = &decl->access[decl->use_access[use]];
         hdi_stay *on = &stay[hazards->slot_queue[slot]];
-        /* An access without stages (present) is still a layout to be waited for. */
-        on->tail_stages |= access->stages ? access->stages : HDI_STAGE_ALL_COMMANDS;
+        on->tail_stages |= hdi_stages_or_all(access->stages);
         on->tail_writes |= access->writes ? access->access : 0;
         if (more == HDI_NONE)
             break;

@@ -7,13 +7,13 @@
 
 #include <string.h>
 
+#include "hints.h"
 #include "schedule_list.h"
 
 /* How many closed resources of a queue are looked at, from the oldest whose bytes are not all taken. */
 enum { LOOK = 32 };
 #define NEVER 1e300
 #define ANY_ROOM (INT64_MAX / 2) /* what is given back may be added */
-#define INLINE static inline __attribute__((always_inline))
 
 /* Resources closed on one queue, in the order of the schedule. */
 typedef struct closings {
@@ -44,7 +44,7 @@ typedef struct work {
 } work;
 
 /* What a queue would know in front of a pass; clock: what it knows now. */
-INLINE void learn(const work *w, uint32_t n, uint32_t rank, uint32_t queue, uint32_t *clock)
+static HDI_INLINE void learn(const work *w, uint32_t n, uint32_t rank, uint32_t queue, uint32_t *clock)
 {
     for (uint32_t mask = w->l.node[rank].pred_queues & ~(1u << queue); mask; mask &= mask - 1) {
         uint32_t slot = w->l.newest_pred[(size_t)rank * n + (uint32_t)__builtin_ctz(mask)] - 1;
@@ -54,7 +54,7 @@ INLINE void learn(const work *w, uint32_t n, uint32_t rank, uint32_t queue, uint
     }
 }
 
-INLINE bool is_known(const work *w, uint32_t n, uint32_t res, const uint32_t *clock)
+static HDI_INLINE bool is_known(const work *w, uint32_t n, uint32_t res, const uint32_t *clock)
 {
     const uint32_t *last = &w->s->res_queue_last[(size_t)res * n];
     for (uint32_t q = 0; q < n; q++) {
@@ -80,7 +80,7 @@ static double free_time(const work *w, uint32_t n, uint32_t res, uint32_t queue)
 
 /* How much of `bytes` is free and known to a clock; the queue's own first, which others know last. take: it is taken.
  */
-INLINE int64_t claim_known(work *w, uint32_t n, uint32_t queue, int64_t bytes, const uint32_t *clock, bool take)
+static HDI_INLINE int64_t claim_known(work *w, uint32_t n, uint32_t queue, int64_t bytes, const uint32_t *clock, bool take)
 {
     int64_t rest = bytes;
     for (uint32_t i = 0; i < n; i++) {
@@ -147,7 +147,7 @@ static bool wait_for_bytes(work *w, uint32_t n, uint32_t queue, int64_t bytes, u
 }
 
 /* Whether a queue can have bytes that a pass opens there beyond those that are fresh, and when. */
-INLINE bool may_claim(work *w, uint32_t n, uint32_t rank, uint32_t queue, int64_t bytes, double *start)
+static HDI_INLINE bool may_claim(work *w, uint32_t n, uint32_t rank, uint32_t queue, int64_t bytes, double *start)
 {
     uint32_t clock[HD_MAX_QUEUES];
     for (uint32_t q = 0; q < n; q++)
@@ -176,7 +176,7 @@ static int64_t look_for_room(work *w, uint32_t rank)
 
 /* Whether there is room for bytes at the ranks from the oldest up to one, exclusive, when all goes on by rank from
  * here. What the last look has found was kept up since as the least that there can be. */
-INLINE bool has_room(work *w, uint32_t rank, int64_t bytes)
+static HDI_INLINE bool has_room(work *w, uint32_t rank, int64_t bytes)
 {
     if (w->room_low >= bytes && (rank <= w->room_end || look_for_room(w, rank) >= bytes))
         return true;
@@ -219,7 +219,7 @@ static void take_with_waits(work *w, uint32_t n, uint32_t queue, int64_t bytes, 
     }
 }
 
-INLINE void take_bytes(work *w, uint32_t n, uint32_t queue, int64_t bytes, uint32_t slot)
+static HDI_INLINE void take_bytes(work *w, uint32_t n, uint32_t queue, int64_t bytes, uint32_t slot)
 {
     bytes -= claim_known(w, n, queue, bytes, w->knows[queue], true);
     int64_t fresh = w->fresh < 0 ? 0 : w->fresh < bytes ? w->fresh : bytes;
@@ -229,7 +229,7 @@ INLINE void take_bytes(work *w, uint32_t n, uint32_t queue, int64_t bytes, uint3
 }
 
 /* What is alive early grows, by that much, at all ranks from the oldest up to one, exclusive. */
-INLINE void add_early(work *w, uint32_t end, int64_t bytes)
+static HDI_INLINE void add_early(work *w, uint32_t end, int64_t bytes)
 {
     w->early += bytes;
     w->l.early_step[end] -= bytes;

@@ -26,7 +26,7 @@ typedef struct choice {
 
 /* ---- candidates ---- */
 
-INLINE void insert(work *w, uint32_t rank)
+static HDI_INLINE void insert(work *w, uint32_t rank)
 {
     const hdi_list_node *v = &w->l.node[rank];
     hdi_list_lane *lane = &w->l.lane[v->lane];
@@ -49,7 +49,7 @@ INLINE void insert(work *w, uint32_t rank)
     lane->end = end;
 }
 
-INLINE void leave(hdi_list_lane *lane, uint64_t key)
+static HDI_INLINE void leave(hdi_list_lane *lane, uint64_t key)
 {
     uint64_t *keys = lane->key;
     uint8_t at = lane->first, first = lane->first++;
@@ -60,14 +60,14 @@ INLINE void leave(hdi_list_lane *lane, uint64_t key)
 }
 
 /* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
-INLINE bool is_due(const work *w, uint32_t rank)
+static HDI_INLINE bool is_due(const work *w, uint32_t rank)
 {
     const hdi_list_node *v = &w->l.node[rank];
     uint32_t distance = rank - w->oldest;
     return distance < w->window && (distance <= w->window / 4 || !v->patient || v->bytes == 0);
 }
 
-INLINE void admit(work *w, uint32_t rank)
+static HDI_INLINE void admit(work *w, uint32_t rank)
 {
     if (hdi_bit_get(w->l.waiting, rank) && is_due(w, rank)) {
         hdi_bit_clear(w->l.waiting, rank);
@@ -76,7 +76,7 @@ INLINE void admit(work *w, uint32_t rank)
 }
 
 /* When a pass could start, on each queue that it may run on. */
-INLINE void find_start(const work *w, uint32_t n, hdi_list_node *v, const uint32_t *pred)
+static HDI_INLINE void find_start(const work *w, uint32_t n, hdi_list_node *v, const uint32_t *pred)
 {
     double first = 0.0, second = -NEVER, handoff_us = v->pred_queues ? w->handoff_us : 0.0;
     uint32_t home = 0;
@@ -99,7 +99,7 @@ INLINE void find_start(const work *w, uint32_t n, hdi_list_node *v, const uint32
     v->far = (float)far;
 }
 
-INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
+static HDI_INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
 {
     return res->mixed & HDI_MIXED_OPENERS && hdi_sched_has(s, res->first) && !res->open;
 }
@@ -118,7 +118,7 @@ static void look_at_shared(work *w, uint32_t rank)
     w->l.node[rank].bytes = bytes;
 }
 
-INLINE void make_ready(work *w, uint32_t n, uint32_t rank)
+static HDI_INLINE void make_ready(work *w, uint32_t n, uint32_t rank)
 {
     hdi_list_node *v = &w->l.node[rank];
     find_start(w, n, v, &w->l.newest_pred[(size_t)rank * n]);
@@ -134,14 +134,14 @@ INLINE void make_ready(work *w, uint32_t n, uint32_t rank)
 
 /* ---- choosing ---- */
 
-INLINE bool comes_first(double start, uint64_t key, const choice *best)
+static HDI_INLINE bool comes_first(double start, uint64_t key, const choice *best)
 {
     return start < best->start || (start <= best->start && key > best->key);
 }
 
 /* Another kind's queue has its own to do: there a pass must start clearly earlier. Returns whether the pass can start.
  */
-INLINE bool best_queue(work *w, uint32_t n, const hdi_list_lane *lane, const hdi_list_node *v, int64_t bytes, choice *c)
+static HDI_INLINE bool best_queue(work *w, uint32_t n, const hdi_list_lane *lane, const hdi_list_node *v, int64_t bytes, choice *c)
 {
     const uint32_t *pred = &w->l.newest_pred[(size_t)c->rank * n];
     double best = NEVER;
@@ -164,7 +164,7 @@ INLINE bool best_queue(work *w, uint32_t n, const hdi_list_lane *lane, const hdi
     return best < NEVER;
 }
 
-INLINE void look_at_lane(work *w, uint32_t n, const hdi_list_lane *lane, choice *best)
+static HDI_INLINE void look_at_lane(work *w, uint32_t n, const hdi_list_lane *lane, choice *best)
 {
     double free_at = NEVER;
     for (uint32_t mask = lane->queues; mask; mask &= mask - 1) {
@@ -189,7 +189,7 @@ INLINE void look_at_lane(work *w, uint32_t n, const hdi_list_lane *lane, choice 
 }
 
 /* The same, where there is one queue. */
-INLINE void look_at_lane_of_one(work *w, uint32_t n, const hdi_list_lane *lane, choice *best)
+static HDI_INLINE void look_at_lane_of_one(work *w, uint32_t n, const hdi_list_lane *lane, choice *best)
 {
     uint32_t q = (uint32_t)__builtin_ctz(lane->queues), group = w->group[q];
     double free_at = w->free_at[q];
@@ -210,7 +210,7 @@ INLINE void look_at_lane_of_one(work *w, uint32_t n, const hdi_list_lane *lane, 
     }
 }
 
-INLINE choice choose(work *w, uint32_t n)
+static HDI_INLINE choice choose(work *w, uint32_t n)
 {
     choice best = {.rank = HDI_NONE, .start = NEVER};
     for (uint32_t k = 0; k < w->l.lane_count; k++) {
@@ -264,7 +264,7 @@ static void open_shared(work *w, uint32_t taken)
     }
 }
 
-INLINE void close_uses(work *w, uint32_t n, uint32_t pass, uint32_t queue, uint32_t slot)
+static HDI_INLINE void close_uses(work *w, uint32_t n, uint32_t pass, uint32_t queue, uint32_t slot)
 {
     const hdi_sched *s = w->s;
     const uint32_t *use_res = s->decl->use_res;
@@ -285,7 +285,7 @@ INLINE void close_uses(work *w, uint32_t n, uint32_t pass, uint32_t queue, uint3
 }
 
 /* Past the passes that were taken. */
-INLINE void move_on(work *w)
+static HDI_INLINE void move_on(work *w)
 {
     uint32_t window = w->window;
     while (w->l.node[w->oldest].left == HDI_LIST_TAKEN) {
@@ -302,7 +302,7 @@ INLINE void move_on(work *w)
     }
 }
 
-INLINE void take(work *w, uint32_t n, const choice *c)
+static HDI_INLINE void take(work *w, uint32_t n, const choice *c)
 {
     const hdi_sched *s = w->s;
     const hdi_depends *depends = s->depends;
@@ -349,7 +349,7 @@ INLINE void take(work *w, uint32_t n, const choice *c)
 
 /* A run that is to be given up shows early: after a sixteenth and an eighth of the passes where it is far from the
  * rate. */
-INLINE bool run(work *w, uint32_t n, double least_rate)
+static HDI_INLINE bool run(work *w, uint32_t n, double least_rate)
 {
     static const double part_of_rate[] = {0.8, 0.9, 1.0};
     enum { FEW = 16, CHECKS = 3 };

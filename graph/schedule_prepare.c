@@ -109,7 +109,7 @@ static HDI_APART void look_at_layout(hdi_sched_res *res, const hdi_decl *decl, u
 }
 
 /* What has no content at first is written before it is read, so its first use is a write. */
-static inline __attribute__((always_inline)) void look_at_use(const hdi_decl *decl, hdi_sched_res *all, size_t u,
+static HDI_INLINE void look_at_use(const hdi_decl *decl, hdi_sched_res *all, size_t u,
                                                               uint32_t rank)
 {
     uint32_t flags = decl->use_flags[u];

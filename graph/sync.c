@@ -1,5 +1,7 @@
 #include "phases.h"
 
+#include "hints.h"
+
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
  * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One sweep
  * in slot order finds them; all else follows from them slot by slot, so it goes by ranges of slots. What the slot before
@@ -21,7 +23,7 @@ static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos
 }
 
 /* A slot of queue `own` learns what those that it wants knew. */
-static inline __attribute__((always_inline)) void catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues,
+static HDI_INLINE void catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues,
                                                            uint32_t own, const uint32_t *want, newest *n)
 {
     uint32_t *clock = n->clock[own];
@@ -41,7 +43,7 @@ static inline __attribute__((always_inline)) void catch_up(const hdi_hazards *ha
     }
 }
 
-static inline __attribute__((always_inline)) void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out)
+static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out)
 {
     newest n = {0};
     const uint8_t *slot_queue = hazards->slot_queue;

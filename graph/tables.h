@@ -5,6 +5,7 @@
 #include <heddle/graph.h>
 
 #include "arena.h"
+#include "vk_numbers.h"
 
 #define HDI_NONE UINT32_MAX
 
@@ -121,9 +122,9 @@ typedef struct hdi_decl {
 /* What a use starts from, as a VkAttachmentLoadOp. */
 static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)
 {
-    if (decl->access[decl->use_access[use]].reads)
-        return 0; /* LOAD */
-    return decl->use_exec[use].load == HD_LOAD_CLEAR ? 1 : 2; /* CLEAR, DONT_CARE */
+    if (decl->use_flags[use] & HDI_USE_READS)
+        return HDI_LOAD_OP_LOAD;
+    return decl->use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
 }
 
 /* The pass of a use. O(log passes) */

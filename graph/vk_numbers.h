@@ -21,6 +21,12 @@
 #define HDI_STAGE_INDEX_INPUT UINT64_C(0x1000000000)
 #define HDI_STAGE_VERTEX_ATTRIBUTE_INPUT UINT64_C(0x2000000000)
 
+/* An access without stages (present) is still a layout to be waited for, and something to chain with. */
+static inline uint64_t hdi_stages_or_all(uint64_t stages)
+{
+    return stages ? stages : HDI_STAGE_ALL_COMMANDS;
+}
+
 #define HDI_ACCESS_INDIRECT_COMMAND_READ UINT64_C(0x1)
 #define HDI_ACCESS_INDEX_READ UINT64_C(0x2)
 #define HDI_ACCESS_VERTEX_ATTRIBUTE_READ UINT64_C(0x4)
