@@ -103,11 +103,14 @@ typedef struct work {
     region *region;
 } work;
 
-/* The first rank of each region but the first: about evenly, where the least is alive. */
+/* The first rank of each region but the first: about evenly, where the least is alive. Many are so many that 16 workers
+ * have as much to do, each. */
 static uint32_t cut(const hdi_sched *s, uint32_t region_passes, uint32_t *begin)
 {
+    enum { WORKERS = 16 };
     uint32_t kept = s->kept_count, count = kept / region_passes;
     count = count < 4 ? 1 : count < HDI_MOST_PARTS ? count : HDI_MOST_PARTS;
+    count -= count > WORKERS ? count % WORKERS : 0;
     begin[0] = 0;
     for (uint32_t k = 1; k < count; k++) {
         uint32_t middle = hdi_range_begin(kept, count, k), reach = kept / count / 8, best = middle;
