@@ -160,7 +160,7 @@ static hd_result sync_promised(hdi_tables *t, hdi_arena *arena, uint32_t **words
         hdi_crew_ranges(&t->crew, hazards->slot_count, WANT_GRAIN, copy_wants, &w);
         hdi_crew_ranges(&t->crew, hazards->memory_edge_count, WANT_GRAIN, want_edges, &w);
     }
-    return hdi_sync_clocks(hazards, &t->queues, want, arena, &t->synced);
+    return hdi_sync_clocks(hazards, &t->queues, want, &t->crew, arena, &t->synced);
 }
 
 /* Now it is known who takes over whose bytes, and only that is waited for. */
@@ -170,7 +170,7 @@ static hd_result sync_again(hdi_tables *t, hdi_arena *arena, uint32_t *want)
     want_work w = {hazards, t->queues.count, want, t->crew.workers == 1};
     hdi_crew_ranges(&t->crew, hazards->slot_count, WANT_GRAIN, copy_wants, &w);
     hdi_want_tenants(t->decl, hazards, &t->queues, &t->lifetimes, &t->placed, &t->crew, want);
-    return hdi_sync_clocks(hazards, &t->queues, want, arena, &t->synced);
+    return hdi_sync_clocks(hazards, &t->queues, want, &t->crew, arena, &t->synced);
 }
 
 /* What only the schedule was made from is of no more use, where there will be no other one. */

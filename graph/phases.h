@@ -265,8 +265,8 @@ typedef struct hdi_synced {
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
 } hdi_synced;
 /* want: what slots wait for, as in the hazards, and maybe more. */
-hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, hdi_arena *arena,
-                          hdi_synced *out);
+hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, const hdi_crew *crew,
+                          hdi_arena *arena, hdi_synced *out);
 /* Waits and submits, once the clocks are what they will be. */
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
                    hdi_synced *out);

@@ -1,12 +1,17 @@
 #include "phases.h"
 
+#include <string.h>
+
 #include "hints.h"
 
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
  * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One sweep
  * in slot order finds them; all else follows from them slot by slot, so it goes by ranges of slots. What the slot before
  * already knew needs no wait; of the waits that are left, one is dropped when another brings it along. A submit ends behind
- * a slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues). */
+ * a slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues).
+ *
+ * In parallel each range is swept as if those before it knew nothing, then what they knew is brought to its slots, range
+ * after range. That is little: soon each queue has waited inside the range for who knew it all. */
 
 enum { GRAIN = 512 };
 
@@ -22,9 +27,24 @@ static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos
     return hazards->queue_slot[hazards->queue_begin[queue] + pos];
 }
 
-/* A slot of queue `own` learns what those that it wants knew. */
-static HDI_INLINE void catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues,
-                                                           uint32_t own, const uint32_t *want, newest *n)
+/* How many slots of a queue stand before a slot. */
+static uint32_t pos_from(const hdi_hazards *hazards, uint32_t queue, uint32_t slot)
+{
+    const uint32_t *queue_slot = &hazards->queue_slot[hazards->queue_begin[queue]];
+    uint32_t low = 0, high = hazards->queue_begin[queue + 1] - hazards->queue_begin[queue];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (queue_slot[middle] < slot)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A slot of queue `own` learns what those that it wants knew; of those before `begin` nothing but that they are done. */
+static HDI_INLINE void catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
+                                uint32_t own, const uint32_t *want, newest *n)
 {
     uint32_t *clock = n->clock[own];
     const uint32_t *queue_slot = hazards->queue_slot, *queue_begin = hazards->queue_begin;
@@ -32,30 +52,35 @@ static HDI_INLINE void catch_up(const hdi_hazards *hazards, const uint32_t *rows
         uint32_t wanted = want[q];
         if (wanted <= clock[q])
             continue;
-        const uint32_t *brings = &rows[(size_t)queue_slot[queue_begin[q] + wanted - 1] * queues];
+        clock[q] = wanted;
+        uint32_t from = queue_slot[queue_begin[q] + wanted - 1];
+        if (from < begin)
+            continue;
+        const uint32_t *brings = &rows[(size_t)from * queues];
         uint32_t round = brings[own];
         for (uint32_t k = 0; k < queues; k++) {
             uint32_t known = brings[k];
             clock[k] = known > clock[k] ? known : clock[k];
         }
-        clock[q] = wanted > clock[q] ? wanted : clock[q];
         n->round[own] = round > n->round[own] ? round : n->round[own];
     }
 }
 
-static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out)
+static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin, uint32_t end)
 {
     newest n = {0};
     const uint8_t *slot_queue = hazards->slot_queue;
-    const uint32_t *want = out->slot_want;
-    uint32_t *rows = out->slot_clock, *row = rows, *slot_round = out->slot_round, slots = hazards->slot_count;
+    const uint32_t *want = out->slot_want + (size_t)begin * queues;
+    uint32_t *rows = out->slot_clock, *row = rows + (size_t)begin * queues, *slot_round = out->slot_round;
     uint16_t *waits = out->slot_waits;
-    for (uint32_t s = 0; s < slots; s++, row += queues, want += queues) {
+    for (uint32_t q = 0; begin && q < queues; q++)
+        n.clock[q][q] = pos_from(hazards, q, begin);
+    for (uint32_t s = begin; s < end; s++, row += queues, want += queues) {
         uint32_t own = slot_queue[s], *clock = n.clock[own], behind = 0;
         for (uint32_t q = 0; q < queues; q++)
             behind |= want[q] > clock[q];
         if (behind)
-            catch_up(hazards, rows, queues, own, want, &n);
+            catch_up(hazards, rows, queues, begin, own, want, &n);
         for (uint32_t q = 0; q < queues; q++)
             row[q] = clock[q];
         waits[s] = (uint16_t)behind;
@@ -64,10 +89,90 @@ static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_sy
     }
 }
 
-hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, hdi_arena *arena,
-                          hdi_synced *out)
+typedef struct clock_work {
+    const hdi_hazards *hazards;
+    uint32_t queues;
+    hdi_synced *out;
+} clock_work;
+
+static void sweep_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const clock_work *w = user;
+    (void)part;
+    if (w->queues == 2)
+        sweep(w->hazards, 2, w->out, begin, end);
+    else if (w->queues == 3)
+        sweep(w->hazards, 3, w->out, begin, end);
+    else
+        sweep(w->hazards, w->queues, w->out, begin, end);
+}
+
+/* What the slots before a range bring to those of queue `own` in it. entry: how many slots of each queue stand before the
+ * range. Of those of queue q a slot knows as many as its clock says, or all if that is in the range; and the newest of
+ * them knew all that the others did. Ends where all that comes knows at least as much without it. */
+static void raise_queue(const clock_work *w, const uint32_t *entry, uint32_t end, uint32_t own)
+{
+    const hdi_hazards *hazards = w->hazards;
+    uint32_t queues = w->queues, *rows = w->out->slot_clock, *slot_round = w->out->slot_round;
+    uint32_t brought[HD_MAX_QUEUES] = {0}, joined[HD_MAX_QUEUES] = {0}, round = 0;
+    uint32_t known[HD_MAX_QUEUES] = {0}; /* to the slot before */
+    uint16_t *waits = w->out->slot_waits;
+    uint32_t count = hazards->queue_begin[own + 1] - hazards->queue_begin[own];
+    if (entry[own]) {
+        uint32_t before = slot_at(hazards, own, entry[own] - 1);
+        round = slot_round[before];
+        memcpy(brought, &rows[(size_t)before * queues], queues * sizeof(*brought));
+        memcpy(known, brought, sizeof(known));
+    }
+    for (uint32_t pos = entry[own]; pos < count && slot_at(hazards, own, pos) < end; pos++) {
+        uint32_t s = slot_at(hazards, own, pos), *row = &rows[(size_t)s * queues], behind = 0;
+        const uint32_t *want = &w->out->slot_want[(size_t)s * queues];
+        bool open = false;
+        for (uint32_t q = 0; q < queues; q++) {
+            uint32_t reached = row[q] < entry[q] ? row[q] : entry[q];
+            if (q == own)
+                continue;
+            behind |= want[q] > known[q];
+            open |= reached < entry[q];
+            if (reached <= joined[q])
+                continue;
+            const uint32_t *brings = &rows[(size_t)slot_at(hazards, q, reached - 1) * queues];
+            joined[q] = reached;
+            round = brings[own] > round ? brings[own] : round;
+            for (uint32_t k = 0; k < queues; k++)
+                brought[k] = brings[k] > brought[k] ? brings[k] : brought[k];
+        }
+        waits[s] = (uint16_t)behind;
+        for (uint32_t k = 0; k < queues; k++) {
+            open |= row[k] < brought[k];
+            known[k] = row[k] = row[k] > brought[k] ? row[k] : brought[k];
+        }
+        open |= slot_round[s] < round;
+        slot_round[s] = slot_round[s] > round ? slot_round[s] : round;
+        if (!open)
+            break;
+    }
+}
+
+/* Range after range, so that what stands before each is what it will be. */
+static void raise_ranges(const clock_work *w, uint32_t ranges)
+{
+    const hdi_hazards *hazards = w->hazards;
+    for (uint32_t r = 1; r < ranges; r++) {
+        uint32_t begin = hdi_range_begin(hazards->slot_count, ranges, r), entry[HD_MAX_QUEUES];
+        uint32_t end = hdi_range_begin(hazards->slot_count, ranges, r + 1);
+        for (uint32_t q = 0; q < w->queues; q++)
+            entry[q] = pos_from(hazards, q, begin);
+        for (uint32_t q = 0; q < w->queues; q++)
+            raise_queue(w, entry, end, q);
+    }
+}
+
+hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, const hdi_crew *crew,
+                          hdi_arena *arena, hdi_synced *out)
 {
     uint32_t slots = hazards->slot_count, count = queues->count;
+    clock_work w = {hazards, count, out};
     out->slot_want = want;
     if (count == 1) {
         out->slot_clock = hazards->slot_pos;
@@ -81,12 +186,8 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
     }
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    if (count == 2)
-        sweep(hazards, 2, out);
-    else if (count == 3)
-        sweep(hazards, 3, out);
-    else
-        sweep(hazards, count, out);
+    hdi_crew_ranges(crew, slots, GRAIN, sweep_range, &w);
+    raise_ranges(&w, hdi_range_count(crew, slots, GRAIN));
     return HD_OK;
 }
 
