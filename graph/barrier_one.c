@@ -102,17 +102,21 @@ static void share_room(const work *w, size_t *barriers, size_t *batches)
         *barriers = *batches = (size_t)w->hazards->epoch_count + w->frozen->seg_count;
 }
 
+static void count_all(const work *w)
+{
+    w->out->batch_count = w->out->barrier_count = 0;
+    for (uint32_t k = 0; k < w->region_count; k++) {
+        w->out->batch_count += w->region[k].batch_count;
+        w->out->barrier_count += w->region[k].barrier_count;
+    }
+}
+
 static void keep(const work *w, hdi_arena *arena, hdi_arena_mark mark)
 {
     hdi_barriers *out = w->out;
     const hdi_one_region *last = &w->region[w->region_count - 1];
     size_t slots = w->hazards->slot_count, barriers = last->barrier_begin + last->barrier_count,
            batches = last->batch_begin + last->batch_count;
-    out->batch_count = out->barrier_count = 0;
-    for (uint32_t k = 0; k < w->region_count; k++) {
-        out->batch_count += w->region[k].batch_count;
-        out->barrier_count += w->region[k].barrier_count;
-    }
     const hdi_arena_kept out_arrays[] = {{&out->slot_pre, slots * sizeof(*out->slot_pre)},
                                          {&out->slot_post, slots * sizeof(*out->slot_post)},
                                          {&out->barrier, barriers * sizeof(*out->barrier)},
@@ -157,8 +161,10 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, regions, hdi_walk_region, &w);
-    if (aside != arena)
+    count_all(&w);
+    if (aside != arena) /* nothing lies behind what is kept */
         hdi_arena_keep(aside, aside_mark, NULL, 0);
-    keep(&w, arena, mark);
+    else
+        keep(&w, arena, mark);
     return HD_OK;
 }

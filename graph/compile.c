@@ -95,18 +95,19 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
     const hdi_decl *decl = t->decl = &t->versions.decl;
     result = hdi_freeze(decl, crew, arena, &t->frozen);
-    t->front = hdi_arena_here(arena);
+    t->aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
+    t->front = hdi_arena_here(t->aside);
     lap(desc, HD_PHASE_FREEZE, &since);
     if (result == HD_OK)
-        result = hdi_flow_find(decl, &t->frozen, crew, arena, &t->flow, &bad);
+        result = hdi_flow_find(decl, &t->frozen, crew, t->aside, &t->flow, &bad);
     if (result == HD_UNWRITTEN_READ)
         return fail_use(graph, t, result, bad);
     lap(desc, HD_PHASE_DEPEND, &since);
     if (result == HD_OK)
-        result = hdi_cull(decl, &t->frozen, &t->flow, arena, &t->kept);
+        result = hdi_cull(decl, &t->frozen, &t->flow, crew, arena, &t->kept);
     lap(desc, HD_PHASE_CULL, &since);
     if (result == HD_OK)
-        result = hdi_depend(decl, &t->frozen, &t->flow, &t->kept, crew, arena, &t->depends);
+        result = hdi_depend(decl, &t->frozen, &t->flow, &t->kept, crew, t->aside, &t->depends);
     lap(desc, HD_PHASE_DEPEND, &since);
     if (result == HD_OK) {
         bad = HDI_NONE;
@@ -173,7 +174,8 @@ static hd_result sync_again(hdi_tables *t, hdi_arena *arena, uint32_t *want)
     return hdi_sync_clocks(hazards, &t->queues, want, &t->crew, arena, &t->synced);
 }
 
-/* What only the schedule was made from is of no more use, where there will be no other one. */
+/* What only the schedule was made from is of no more use, where there will be no other one. Of several workers it stands
+ * aside: tables that others have just written are not moved by one. */
 static void forget_front(hd_graph *graph, hdi_tables *t)
 {
     hdi_schedule *s = &t->schedule;
@@ -187,7 +189,7 @@ static void forget_front(hd_graph *graph, hdi_tables *t)
                                    {&s->slot_queue, slots * sizeof(*s->slot_queue)},
                                    {&s->slot_group, slots * sizeof(*s->slot_group)},
                                    {&s->edge, s->edge_count * sizeof(*s->edge)}};
-    hdi_arena_keep(&graph->scratch, t->front, kept, sizeof(kept) / sizeof(kept[0]));
+    hdi_arena_keep(t->aside, t->front, kept, t->aside == &graph->scratch ? sizeof(kept) / sizeof(kept[0]) : 0);
     t->flow = (hdi_flow){0};
     t->depends = (hdi_depends){0};
 }

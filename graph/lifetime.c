@@ -18,22 +18,45 @@ typedef struct work {
     hdi_lifetimes *out;
 } work;
 
-/* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
-static uint32_t *find_group_ends(const hdi_hazards *hazards, hdi_arena *arena)
+typedef struct group_work {
+    const hdi_hazards *hazards;
+    uint32_t *end;
+    uint32_t count;
+} group_work;
+
+static uint32_t next_on_gpu(const hdi_hazards *hazards, uint32_t slot)
 {
-    const uint32_t *slot_group = hazards->slot_group, *slot_pos = hazards->slot_pos;
-    const uint8_t *slot_queue = hazards->slot_queue;
-    uint32_t slots = hazards->slot_count, count = slots ? slot_group[slots - 1] + 1 : 0; /* groups stand in order */
-    uint32_t *end = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)count + 1);
-    if (!end)
-        return NULL;
-    for (uint32_t s = 0; s < slots; s++) {
-        if (slot_queue[s] == 0)
-            end[slot_group[s]] = slot_pos[s];
+    while (slot < hazards->slot_count && hazards->slot_queue[slot] != 0)
+        slot++;
+    return slot;
+}
+
+/* Each slot after which the group changes is the last one of its group, and stands for those without slots behind it. */
+static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const group_work *w = user;
+    const uint32_t *slot_group = w->hazards->slot_group;
+    uint32_t slots = w->hazards->slot_count;
+    (void)part;
+    for (uint32_t s = next_on_gpu(w->hazards, begin), next; s < end; s = next) {
+        next = next_on_gpu(w->hazards, s + 1);
+        for (uint32_t g = slot_group[s], behind = next < slots ? slot_group[next] : w->count; g < behind; g++)
+            w->end[g] = w->hazards->slot_pos[s];
     }
-    for (uint32_t g = 1; g <= count; g++) /* groups of host passes only */
-        end[g] = end[g] > end[g - 1] ? end[g] : end[g - 1];
-    return end;
+}
+
+/* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
+static uint32_t *find_group_ends(const hdi_hazards *hazards, const hdi_crew *crew, hdi_arena *arena)
+{
+    uint32_t slots = hazards->slot_count, first = next_on_gpu(hazards, 0);
+    group_work w = {.hazards = hazards, .count = slots ? hazards->slot_group[slots - 1] + 2 : 1}; /* they stand in order */
+    w.end = HDI_ARENA_ARRAY(arena, uint32_t, w.count);
+    if (!w.end)
+        return NULL;
+    for (uint32_t g = 0, behind = first < slots ? hazards->slot_group[first] : w.count; g < behind; g++)
+        w.end[g] = 0;
+    hdi_crew_ranges(crew, slots, GRAIN, end_groups, &w);
+    return w.end;
 }
 
 static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos)
@@ -275,7 +298,7 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
     out->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_close = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, arena) : NULL;
+    const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, crew, arena) : NULL;
     const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, arena) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;

@@ -108,7 +108,8 @@ typedef struct hdi_kept {
     uint8_t *pass_kept;
 } hdi_kept;
 /* Takes the reads of those who are dead from flow->pass_reads. */
-hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, hdi_arena *arena, hdi_kept *out);
+hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_crew *crew,
+                   hdi_arena *arena, hdi_kept *out);
 
 /* ---- depend ---- */
 
@@ -356,7 +357,8 @@ typedef struct hdi_tables {
     hdi_queues queues;
     hdi_versions versions;
     hdi_frozen frozen;
-    hdi_arena_mark front; /* of flow and depends, until there is a schedule */
+    hdi_arena *aside;     /* where flow and depends are, until there is a schedule: of several workers not where the rest is */
+    hdi_arena_mark front; /* of that arena */
     hdi_flow flow;
     hdi_kept kept;
     hdi_depends depends;

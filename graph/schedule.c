@@ -326,7 +326,7 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
     if (result == HD_OK)
         result = run_regions(&s, goal, crew, out);
     out->peak_bytes = s.peak;
-    if (result != HD_OK)
+    if (result != HD_OK || crew->workers > 1) /* who does not move what others wrote */
         return result;
     const hdi_arena_kept out_arrays[] = {{&out->region_begin, ((size_t)out->region_count + 1) * sizeof(*out->region_begin)},
                                          {&out->slot_pass, out->slot_count * sizeof(*out->slot_pass)},
