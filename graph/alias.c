@@ -34,8 +34,11 @@ static uint64_t line_up(work *w, const uint32_t *res, uint32_t count)
 
 typedef struct region {
     uint32_t inner_begin, inner_end;   /* in inner: those that live in it alone */
-    uint32_t crossing;                 /* in crossing from inner_begin on: those that live on into another one */
+    uint32_t crossing, crossing_begin; /* how many live on into another one, and where in crossing they stand */
     uint32_t placed_begin, placed_end; /* in placed: those that live on into it or out of it */
+    uint32_t ending_begin, ending_end; /* in ending, as hdi_pack_lives has them */
+    uint32_t next;                     /* itself, or the next one that has somebody of its own */
+    uint64_t before;                   /* bytes that live on into it */
     uint64_t least, needed, bytes;     /* least: if lives end with the groups; needed: with the last use */
 } region;
 
@@ -53,7 +56,7 @@ typedef struct region_work {
     const hdi_members *members;
     uint32_t heap;
     region *region;
-    uint32_t *inner, *crossing, *placed, crossing_count;
+    uint32_t *inner, *crossing, *placed, *ending, crossing_count;
     component *component;
     uint32_t component_count;
     int order;    /* in which crossing ones are packed */
@@ -83,38 +86,81 @@ static void sort_region(uint32_t k, void *user)
     }
 }
 
+/* Crossing ones go to the lists of the regions that they live in: once to count, once to fill. Where nobody is to be packed
+ * around them nobody asks where they are, so that those of a long frame are not listed in all its regions for nothing. */
+static void list_crossing(region_work *w, bool fill)
+{
+    const hdi_hazards *hazards = w->whole->pack.hazards;
+    const uint32_t *begin = hazards->region_begin, *close = w->whole->pack.end, *last = w->whole->lifetimes->res_last;
+    uint32_t regions = hazards->region_count;
+    region *r = w->region;
+    for (uint32_t k = 0; k < regions; k++) {
+        for (uint32_t i = r[k].crossing_begin, end = i + r[k].crossing; i < end; i++) {
+            uint32_t res = w->crossing[i], ends = hdi_region_of(hazards, last[res]);
+            for (uint32_t j = r[k].next; j < regions && begin[j] <= close[res]; j = r[j + 1].next) {
+                if (fill)
+                    w->placed[r[j].placed_end] = res;
+                r[j].placed_end++;
+            }
+            for (uint32_t j = ends > k ? ends : k + 1; j < regions && begin[j] <= close[res]; j++) {
+                if (fill)
+                    w->ending[r[j].ending_end] = res;
+                r[j].ending_end++;
+            }
+        }
+    }
+}
+
+/* Joins the crossing ones of all regions, and finds how much lives on into each. */
+static void join_crossing(region_work *w)
+{
+    const hdi_pack *pack = &w->whole->pack;
+    uint32_t regions = pack->hazards->region_count;
+    uint64_t before = 0;
+    w->region[regions] = (region){.next = regions};
+    for (uint32_t k = regions; k-- > 0;)
+        w->region[k].next = w->region[k].inner_begin < w->region[k].inner_end ? k : w->region[k + 1].next;
+    for (uint32_t k = 0; k < regions; k++) {
+        region *r = &w->region[k];
+        r->crossing_begin = w->crossing_count;
+        for (uint32_t i = r->inner_begin; i < r->inner_begin + r->crossing; i++) {
+            uint32_t res = w->crossing[i];
+            uint64_t bytes = pack->sizes->need[res].bytes;
+            w->crossing[w->crossing_count++] = res;
+            r[1].before += bytes;
+            w->region[hdi_region_of(pack->hazards, pack->end[res]) + 1].before -= bytes; /* a sum: it may wrap */
+        }
+    }
+    for (uint32_t k = 0; k < regions; k++)
+        w->region[k].before = before += w->region[k].before;
+}
+
 /* Who lives in which regions. */
 static bool sort_regions(region_work *w)
 {
     const hdi_pack *pack = &w->whole->pack;
-    const uint32_t *begin = pack->hazards->region_begin, *close = pack->end;
-    uint32_t regions = pack->hazards->region_count, placed = 0;
-    w->region = HDI_ARENA_ARRAY(pack->arena, region, regions);
+    uint32_t regions = pack->hazards->region_count, placed = 0, ending = 0;
+    w->region = HDI_ARENA_ARRAY(pack->arena, region, (size_t)regions + 1);
     w->inner = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
     w->crossing = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
     if (pack->arena->failed)
         return false;
     hdi_crew_parts(w->crew, regions, sort_region, w);
+    join_crossing(w);
+    list_crossing(w, false);
     for (uint32_t k = 0; k < regions; k++) {
-        for (uint32_t i = 0; i < w->region[k].crossing; i++) {
-            uint32_t res = w->crossing[w->region[k].inner_begin + i];
-            w->crossing[w->crossing_count++] = res;
-            for (uint32_t j = k; j < regions && begin[j] <= close[res]; j++)
-                w->region[j].placed_end++;
-        }
-    }
-    for (uint32_t k = 0; k < regions; k++) {
-        placed += w->region[k].placed_end;
-        w->region[k].placed_begin = w->region[k].placed_end = placed - w->region[k].placed_end;
+        region *r = &w->region[k];
+        placed += r->placed_end;
+        ending += r->ending_end;
+        r->placed_begin = r->placed_end = placed - r->placed_end;
+        r->ending_begin = r->ending_end = ending - r->ending_end;
     }
     w->placed = HDI_ARENA_ARRAY(pack->arena, uint32_t, placed);
-    for (uint32_t i = 0, k = 0; w->placed && i < w->crossing_count; i++) {
-        while (begin[k + 1] <= pack->lifetimes->res_first[w->crossing[i]])
-            k++;
-        for (uint32_t j = k; j < regions && begin[j] <= close[w->crossing[i]]; j++)
-            w->placed[w->region[j].placed_end++] = w->crossing[i];
-    }
-    return w->placed != NULL;
+    w->ending = HDI_ARENA_ARRAY(pack->arena, uint32_t, ending);
+    if (pack->arena->failed)
+        return false;
+    list_crossing(w, true);
+    return true;
 }
 
 /* Of members from `begin` on: with arrays of their own, as long as they are. */
@@ -175,10 +221,13 @@ static void find_least(uint32_t k, void *user)
     const region_work *w = user;
     region *r = &w->region[k];
     work part = work_of_region(w, k);
-    const uint32_t *inner = w->inner + r->inner_begin, count = r->inner_end - r->inner_begin;
-    if (!hdi_pack_least(&part.pack, inner, count, part.pack.end, &r->least) ||
-        (!part.pack.by_clocks && !hdi_pack_least(&part.pack, inner, count, part.lifetimes->res_last, &r->needed)))
+    hdi_pack_lives lives = {.inner = {w->inner + r->inner_begin, r->inner_end - r->inner_begin},
+                            .leaving = {w->crossing + r->crossing_begin, r->crossing},
+                            .ending = {w->ending + r->ending_begin, r->ending_end - r->ending_begin},
+                            .before = r->before};
+    if (!hdi_pack_least(&part.pack, &lives, &r->needed, &r->least))
         r->least = UINT64_MAX;
+    r->needed = part.pack.by_clocks ? 0 : r->needed;
 }
 
 /* The first order of a component, and then the least of a region: they share an arena. */
@@ -187,8 +236,12 @@ static void start_part(uint32_t k, void *user)
     const region_work *w = user;
     if (k < w->component_count) {
         component *c = &w->component[k];
-        if (!hdi_pack_least(&c->part.pack, w->crossing + c->begin, c->count, hdi_pack_known_ends(w->whole), &c->least))
+        hdi_pack_lives lives = {.inner = {w->crossing + c->begin, c->count}};
+        uint64_t needed = 0;
+        if (!hdi_pack_least(&c->part.pack, &lives, &needed, &c->least))
             c->least = UINT64_MAX;
+        else if (c->part.pack.by_clocks) /* as far as clocks know */
+            c->least = needed;
         pack_component(k, user);
     }
     find_least(k, user);

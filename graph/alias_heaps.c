@@ -42,18 +42,6 @@ static inline uint32_t first_slot(const work *w, uint32_t res)
     return first < slots ? first : slots;
 }
 
-/* Regions are about as long as one another. */
-static inline uint32_t bin_of(const work *w, uint32_t res)
-{
-    const hdi_hazards *hazards = w->pack->hazards;
-    uint32_t slot = first_slot(w, res), bin = (uint32_t)((uint64_t)slot * hazards->region_count / hazards->slot_count);
-    while (bin > 0 && slot < hazards->region_begin[bin])
-        bin--;
-    while (bin < hazards->region_count && slot >= hazards->region_begin[bin + 1])
-        bin++;
-    return bin;
-}
-
 static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
@@ -78,7 +66,7 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
         w->out->res_heap[r] = p->number[kind] - 1u;
         list[count++] = r;
         if (w->bins > 1)
-            bin[bin_of(w, r)]++;
+            bin[hdi_region_of(w->pack->hazards, first_slot(w, r))]++;
     }
     p->member_count = count;
 }
@@ -123,7 +111,7 @@ static void fill_bins(uint32_t begin, uint32_t end, uint32_t part, void *user)
     for (uint32_t i = 0; i < p->member_count; i++) {
         uint32_t res = list[i];
         heap[res] = p->heap[heap[res]];
-        w->binned[bin[bin_of(w, res)]++] = res;
+        w->binned[bin[hdi_region_of(w->pack->hazards, first_slot(w, res))]++] = res;
     }
 }
 

@@ -3,30 +3,45 @@
 /* Lives as the packers see them. They end with a group of the schedule, as inside of one there are no barriers; where
  * that keeps too much alive, they are cut short, and each cut is a barrier more. O(resources + slots). */
 
-static void count_life(const hdi_pack *pack, uint32_t res, const uint32_t *end, uint64_t *change)
-{
-    uint64_t bytes = pack->sizes->need[res].bytes;
-    change[hdi_pack_slot(pack, pack->lifetimes->res_first[res])] += bytes;
-    change[hdi_pack_slot(pack, end[res]) + 1] -= bytes; /* unsigned wrap is undone by the running sum */
-}
+/* Bytes that come with a slot, and that go before it where lives end with the last use, or as the packer has it. */
+typedef struct change {
+    uint64_t come, unused, gone;
+} change;
 
-bool hdi_pack_least(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const uint32_t *end,
-                    uint64_t *least)
+bool hdi_pack_least(const hdi_pack *pack, const hdi_pack_lives *lives, uint64_t *needed, uint64_t *least)
 {
-    uint32_t slots = pack->slot_end - pack->slot_begin;
+    const uint32_t *first = pack->lifetimes->res_first, *last = pack->lifetimes->res_last, *end = pack->end;
+    const hd_memory_need *need = pack->sizes->need;
+    uint32_t begin = pack->slot_begin, slots = pack->slot_end - begin;
     hdi_arena_mark mark = hdi_arena_here(pack->arena);
-    uint64_t *change = HDI_ARENA_ZEROED(pack->arena, uint64_t, (size_t)slots + 1), live = 0;
-    if (!change)
+    change *changes = HDI_ARENA_ZEROED(pack->arena, change, (size_t)slots + 1);
+    if (!changes)
         return false;
-    for (uint32_t i = 0; i < count; i++)
-        count_life(pack, by_first[i], end, change);
-    for (uint32_t i = 0; i < pack->placed_count; i++)
-        count_life(pack, pack->placed[i], end, change);
-    *least = 0;
-    for (uint32_t s = 0; s < slots; s++) {
-        live += change[s];
-        *least = live > *least ? live : *least;
+    for (uint32_t i = 0; i < lives->inner.count; i++) {
+        uint32_t res = lives->inner.res[i];
+        changes[first[res] - begin].come += need[res].bytes;
+        changes[last[res] + 1 - begin].unused += need[res].bytes;
+        changes[end[res] + 1 - begin].gone += need[res].bytes;
     }
+    for (uint32_t i = 0; i < lives->leaving.count; i++) {
+        uint32_t res = lives->leaving.res[i];
+        changes[first[res] - begin].come += need[res].bytes;
+        changes[hdi_pack_slot(pack, last[res]) + 1].unused += need[res].bytes;
+    }
+    for (uint32_t i = 0; i < lives->ending.count; i++) {
+        uint32_t res = lives->ending.res[i];
+        changes[hdi_pack_slot(pack, last[res]) + 1].unused += need[res].bytes;
+        changes[hdi_pack_slot(pack, end[res]) + 1].gone += need[res].bytes;
+    }
+    uint64_t used = lives->before, live = used, most_used = used, most_live = used;
+    for (uint32_t s = 0; s < slots; s++) {
+        used += changes[s].come - changes[s].unused;
+        live += changes[s].come - changes[s].gone;
+        most_used = used > most_used ? used : most_used;
+        most_live = live > most_live ? live : most_live;
+    }
+    *needed = most_used;
+    *least = most_live;
     hdi_arena_keep(pack->arena, mark, NULL, 0);
     return true;
 }

@@ -131,11 +131,6 @@ bool hdi_pack_try(work *w, int how, const uint32_t *by_first, uint32_t count, ui
     return hdi_pack_in_order(&w->pack, w->order, count, w->offset, top);
 }
 
-const uint32_t *hdi_pack_known_ends(const work *w)
-{
-    return w->pack.by_clocks ? w->lifetimes->res_last : w->lifetimes->res_close;
-}
-
 void hdi_pack_keep(const work *w, const uint32_t *res, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -203,11 +198,9 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
     bool quick = !w->pack.by_clocks && !w->how->thorough;
     w->pack.piece_count = 0; /* time is cut where lives of this heap end */
     if (!w->is_part) {
-        if (!hdi_pack_least(&w->pack, by_first, count, w->lifetimes->res_last, &needed))
+        if (!hdi_pack_least(&w->pack, &(hdi_pack_lives){.inner = {by_first, count}}, &needed, &least))
             return UINT64_MAX;
-        least = needed;
-        if (!w->pack.by_clocks && !hdi_pack_least(&w->pack, by_first, count, w->lifetimes->res_close, &least))
-            return UINT64_MAX;
+        least = w->pack.by_clocks ? needed : least;
         hdi_pack_set_goal(w, needed);
     }
     if (quick && !w->is_part && least > w->near && least > HDI_SMALL_BYTES && cut_lives(w, by_first, count, w->goal))

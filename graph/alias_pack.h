@@ -65,6 +65,18 @@ static inline bool hdi_pack_outlasts(const uint64_t *closed, const uint64_t *kno
 /* All uses of one have finished before the other starts, whichever comes first. */
 bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
 
+/* The region of a slot, of which there is one: they are about as long as one another. One behind the last slot is in one
+ * behind the last region. */
+static inline uint32_t hdi_region_of(const hdi_hazards *hazards, uint32_t slot)
+{
+    uint32_t region = (uint32_t)((uint64_t)slot * hazards->region_count / hazards->slot_count);
+    while (region > 0 && slot < hazards->region_begin[region])
+        region--;
+    while (region < hazards->region_count && slot >= hazards->region_begin[region + 1])
+        region++;
+    return region;
+}
+
 /* Resources with memory, by first use. */
 enum { HDI_MOST_HEAPS = 64 * 4 }; /* kinds of memory, flags */
 typedef struct hdi_members {
@@ -97,9 +109,19 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
 bool hdi_pack_search(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
                      uint64_t *offset, uint64_t *top);
 
-/* Most bytes whose lives overlap, where these end at `end`: no packing needs less. */
-bool hdi_pack_least(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const uint32_t *end,
-                    uint64_t *least);
+/* Who is alive in the slots in which it packs. */
+typedef struct hdi_pack_list {
+    const uint32_t *res;
+    uint32_t count;
+} hdi_pack_list;
+typedef struct hdi_pack_lives {
+    hdi_pack_list inner, leaving; /* those that start there and end there, or later */
+    hdi_pack_list ending;         /* those that started earlier and have their last use or their end there, or between */
+    uint64_t before;              /* bytes of all that started earlier */
+} hdi_pack_lives;
+/* Most bytes whose lives overlap: no packing needs less. *needed: if they end with the last use; *least: as the packer
+ * has it. */
+bool hdi_pack_least(const hdi_pack *pack, const hdi_pack_lives *lives, uint64_t *needed, uint64_t *least);
 
 /* Lives that end earlier, each with its last use or behind it, wherever more than `most` bytes would be alive: barriers
  * will stand there that the groups of the schedule do not need. How many. */
@@ -129,8 +151,6 @@ uint32_t hdi_pack_choose(const hdi_pack_work *w, const uint32_t *by_first, uint3
 bool hdi_pack_try(hdi_pack_work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top);
 /* Offsets become those of the plan. */
 void hdi_pack_keep(const hdi_pack_work *w, const uint32_t *res, uint32_t count);
-/* Where lives end as far as clocks know. */
-const uint32_t *hdi_pack_known_ends(const hdi_pack_work *w);
 void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
 /* enough: as many bytes are there anyway. Returns how many it takes; UINT64_MAX: out of memory. */
 uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough);
