@@ -384,6 +384,8 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, HDI_MOST_HEAPS);
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     out->res_offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
+    out->res_tenants = HDI_ARENA_ARRAY(arena, hdi_tenants, n);
+    out->tenant_count = 0;
     hdi_arena_mark mark = hdi_arena_here(arena);
     w.offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
     w.key = HDI_ARENA_ARRAY(arena, uint64_t, n);
@@ -411,9 +413,8 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
         arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, members.by_first, members.count, crew, out);
     if (result != HD_OK)
         return result;
-    const hdi_arena_kept out_arrays[] = {{&out->tenant_begin, ((size_t)n + 1) * sizeof(*out->tenant_begin)},
-                                         {&out->tenant, out->tenant_begin[n] * sizeof(*out->tenant)}};
-    hdi_arena_keep(arena, mark, out_arrays, 2);
+    const hdi_arena_kept out_array = {&out->tenant, out->tenant_count * sizeof(*out->tenant)};
+    hdi_arena_keep(arena, mark, &out_array, 1);
     return HD_OK;
 }
 
@@ -448,10 +449,11 @@ static void want_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const want_work *w = user;
     const uint16_t *res_queues = w->hazards->res_queues;
-    const uint32_t *tenant_begin = w->placed->tenant_begin, *tenant = w->placed->tenant;
+    const hdi_tenants *res_tenants = w->placed->res_tenants;
+    const uint32_t *tenant = w->placed->tenant;
     (void)part;
     for (uint32_t r = begin; r < end; r++) {
-        for (uint32_t t = tenant_begin[r]; t < tenant_begin[r + 1]; t++) {
+        for (uint32_t t = res_tenants[r].begin; t < res_tenants[r].end; t++) {
             uint32_t queues = res_queues[r] | res_queues[tenant[t]];
             if (queues & (queues - 1))
                 want_tenants(w, r, tenant[t]);

@@ -54,6 +54,7 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
         const hd_memory_need *need = &w->pack->sizes->need[r];
         w->out->res_heap[r] = HDI_NONE;
         w->out->res_offset[r] = 0;
+        w->out->res_tenants[r] = (hdi_tenants){0, 0};
         if (need->bytes == 0)
             continue;
         uint32_t flags = (is_host_visible(w->decl, r) ? HD_HEAP_HOST : 0) |

@@ -2,47 +2,47 @@
 
 #include <string.h>
 
-#include "csr.h"
-
-/* Tenants: a skyline over the heaps, one behind another, in order of first use, tells whose bytes each resource takes over:
- * only the newest tenant of each byte matters, older ones were handed over before. O(resources * log pieces + tenants), and
- * the moving of pieces.
+/* Tenants: a skyline over the heaps in which bytes are shared, one behind another, in order of first use, tells whose
+ * bytes each resource takes over: only the newest tenant of each byte matters, older ones were handed over before. The
+ * skyline is a chain of pieces. The one that an offset is in is found by way of pages, about half as long as a resource
+ * on average: each knows the piece that its first byte is in. Most resources cover one piece from its begin to its end,
+ * which just changes its owner. O(resources + tenants + pages covered), and the pieces of a page that are walked over.
  *
  * In parallel each part has some of the resources, and starts from a skyline of which it knows nothing: what its resources
  * take over there are holes. Once all parts have built theirs, holes are filled from the skyline that the part before has
  * left, and where that has holes too, from the one before that. The tenants are the same however many parts there are, so
  * that there are as many as workers. */
 
-enum { MOST_PARTS = 32, GRAIN = 512 };
+enum { MOST_PARTS = 32, GRAIN = 512, FEW_PAGES = 64, SAMPLE = 8 };
 
-/* Bytes as far as the next piece; ranks are places in the order of first use, HDI_NONE: nobody has them yet. */
+/* Bytes as far as the next piece; HDI_NONE: nobody has them yet. */
 typedef struct piece {
     uint64_t offset;
-    uint32_t rank;
+    struct piece *next, *before;
+    uint32_t owner; /* a resource */
+    bool has_other; /* piece of the same owner */
 } piece;
+enum { FRONT, BOTTOM, TOP, FIRST_PIECES }; /* before all others, the only one at first, behind all others */
 
-typedef struct pair {
-    uint32_t rank, tenant; /* HDI_NONE: the next hole */
-} pair;
+typedef struct skyline {
+    piece *item, *fresh, *unused; /* fresh: never used so far; unused: chained */
+    piece **start;                /* by page */
+    uint32_t shift;               /* from an offset to its page */
+    uint64_t end;                 /* of all heaps */
+    uint32_t *tenant, tenants;    /* found so far; HDI_NONE: the next hole */
+} skyline;
 
 typedef struct hole {
     uint64_t begin, end;
 } hole;
 
-/* What grows while a part runs. */
-typedef struct pairs {
-    pair *item;
-    uint32_t count, capacity;
-} pairs;
-
 typedef struct part {
     hdi_arena *arena;
-    uint32_t begin, end; /* ranks */
-    piece *item;         /* by offset; the last one begins where nothing is */
-    uint32_t piece_count, piece_capacity;
-    pairs found, filled; /* by rank, then by offset; with holes, without */
+    uint32_t begin, end; /* in order of first use */
+    skyline skyline;
     hole *hole;
     uint32_t hole_count, hole_capacity;
+    uint32_t *tenant, tenants, capacity, tenants_before; /* those of the skyline, and what fills its holes */
     bool failed;
     char apart[HDI_LINE_PAIR]; /* so that no line is of two parts: they count all the time */
 } part;
@@ -50,194 +50,291 @@ typedef struct part {
 typedef struct work {
     const hdi_pack *pack;
     const uint32_t *by_first;
-    const uint64_t *heap_base;
+    uint64_t heap_base[HDI_MOST_HEAPS], end; /* UINT64_MAX: nobody shares there */
     hdi_placed *out;
     part *part;
     uint32_t parts;
 } work;
 
-static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need, size_t bytes)
+/* The piece that an offset is in. */
+static HDI_INLINE piece *find(const skyline *s, uint64_t offset)
 {
-    if (need <= *capacity)
-        return true;
-    uint32_t grown = need > 2 * *capacity ? need : 2 * *capacity;
-    void *fresh = hdi_arena_array(arena, grown, bytes);
-    if (!fresh)
-        return false;
-    if (count)
-        memcpy(fresh, *(void **)array, count * bytes);
-    *(void **)array = fresh;
-    *capacity = grown;
-    return true;
+    piece *at = s->start[offset >> s->shift];
+    while (at->next->offset <= offset)
+        at = at->next;
+    return at;
 }
 
-/* own: the pairs of the same rank begin there. Each tenant once. */
-static inline bool add_pair(hdi_arena *arena, pairs *p, uint32_t own, uint32_t rank, uint32_t tenant)
+/* There is room for two with each resource. */
+static HDI_INLINE piece *make(skyline *s)
 {
-    for (uint32_t i = own; i < p->count; i++) {
-        if (p->item[i].tenant == tenant && tenant != HDI_NONE)
-            return true;
+    piece *one = s->unused;
+    if (!one)
+        return s->fresh++;
+    s->unused = one->next;
+    return one;
+}
+
+static HDI_INLINE void link(piece *before, piece *next)
+{
+    before->next = next;
+    next->before = before;
+}
+
+/* Pages that begin in [begin, end) begin in that piece. */
+static HDI_INLINE void set_pages(skyline *s, uint64_t begin, uint64_t end, piece *one)
+{
+    uint64_t last = (end - 1) >> s->shift;
+    for (uint64_t page = (begin + ((uint64_t)1 << s->shift) - 1) >> s->shift; page <= last; page++)
+        s->start[page] = one;
+}
+
+/* Somebody comes into the middle of a piece: a new one stands for the shorter of its two ends. Returns the lower one. */
+static HDI_INLINE piece *split(skyline *s, piece *old, uint64_t begin, uint64_t end)
+{
+    uint64_t top = old->next->offset < s->end ? old->next->offset : s->end;
+    piece *one = make(s);
+    one->owner = old->owner;
+    one->has_other = old->has_other = true;
+    if (top - end < begin - old->offset) {
+        one->offset = end;
+        link(one, old->next);
+        link(old, one);
+        set_pages(s, end, top, one);
+        return old;
     }
-    if (!grow(arena, &p->item, &p->capacity, p->count, p->count + 1, sizeof(pair)))
-        return false;
-    p->item[p->count++] = (pair){rank, tenant};
-    return true;
+    one->offset = old->offset;
+    link(old->before, one);
+    link(one, old);
+    set_pages(s, one->offset, begin, one);
+    old->offset = end;
+    return one;
 }
 
-static bool add_hole(part *p, uint32_t own, uint32_t rank, uint64_t begin, uint64_t end)
+/* Somebody comes into [begin, end), where pieces from one to another are. */
+static HDI_INLINE void put(skyline *s, piece *from, piece *to, uint32_t res, uint64_t begin, uint64_t end)
 {
-    if (!grow(p->arena, &p->hole, &p->hole_capacity, p->hole_count, p->hole_count + 1, sizeof(hole)))
+    bool stays_below = from->offset < begin, stays_above = to->next->offset > end;
+    piece *left, *right;
+    if (from == to && stays_below && stays_above) {
+        left = split(s, from, begin, end);
+        right = left->next;
+    } else {
+        left = stays_below ? from : from->before;
+        right = stays_above ? to : to->next;
+        right->offset = stays_above ? end : right->offset;
+    }
+    piece *one = left->next; /* all between the two are covered: one of them becomes his, or a new one */
+    if (one == right) {
+        one = make(s);
+    } else if (one->next != right) {
+        right->before->next = s->unused;
+        s->unused = one->next;
+    }
+    one->offset = begin;
+    one->owner = res;
+    one->has_other = false;
+    link(left, one);
+    link(one, right);
+    set_pages(s, begin, end, one);
+}
+
+static HDI_COLD bool add_hole(part *p, uint64_t begin, uint64_t end)
+{
+    if (!hdi_arena_grow(p->arena, &p->hole, &p->hole_capacity, p->hole_count, p->hole_count + 1, sizeof(hole)))
         return false;
     p->hole[p->hole_count++] = (hole){begin, end};
-    return add_pair(p->arena, &p->found, own, rank, HDI_NONE);
+    return true;
 }
 
-/* The piece that an offset is in. No branch: which way it goes, nobody can foresee. */
-static inline piece *find(const part *p, uint64_t offset)
+/* Another one, unless he is among them already. */
+static HDI_INLINE uint32_t *add(uint32_t *own, uint32_t *end, const piece *one)
 {
-    piece *low = p->item;
-    for (uint32_t count = p->piece_count, half; count > 1; count -= half) {
-        half = count / 2;
-        low += low[half].offset <= offset ? half : 0;
+    for (const uint32_t *same = own; one->has_other && same < end; same++) {
+        if (*same == one->owner)
+            return end;
     }
-    return low;
+    *end = one->owner;
+    return end + 1;
 }
 
 /* The newcomer covers its bytes; whom it covers are its tenants. */
-static inline bool cover(part *p, uint32_t rank, uint64_t begin, uint64_t end)
+static HDI_INLINE bool cover(part *p, skyline *s, uint32_t res, uint64_t begin, uint64_t end)
 {
-    if (!grow(p->arena, &p->item, &p->piece_capacity, p->piece_count, p->piece_count + 2, sizeof(piece)))
-        return false;
-    piece *from = find(p, begin), *to = from;
-    uint32_t covered = HDI_NONE, own = p->found.count;
-    for (; to->offset < end; to++) {
-        covered = to->rank;
-        if (covered != HDI_NONE) {
-            if (!add_pair(p->arena, &p->found, own, rank, covered))
-                return false;
+    uint32_t *own = s->tenant + s->tenants, *tenant = own;
+    piece *from = find(s, begin), *at = from, *to;
+    do {
+        uint64_t low = at->offset, high = at->next->offset;
+        if (at->owner != HDI_NONE) {
+            tenant = add(own, tenant, at);
         } else if (p->begin) { /* before the first part nobody has anything */
-            uint64_t low = to->offset > begin ? to->offset : begin, high = to[1].offset < end ? to[1].offset : end;
-            if (!add_hole(p, own, rank, low, high))
+            if (!add_hole(p, low > begin ? low : begin, high < end ? high : end))
                 return false;
+            *tenant++ = HDI_NONE;
         }
+        to = at;
+        at = at->next;
+    } while (at->offset < end);
+    s->tenants = (uint32_t)(tenant - s->tenant);
+    if (from == to && from->offset == begin && at->offset == end) {
+        from->owner = res;
+        from->has_other = false;
+    } else {
+        put(s, from, to, res, begin, end);
     }
-    from += from->offset < begin;
-    bool splits = to->offset > end;
-    piece *behind = from + 1 + splits;
-    if (behind != to) {
-        memmove(behind, to, (size_t)((char *)&p->item[p->piece_count] - (char *)to));
-        p->piece_count = (uint32_t)((int64_t)p->piece_count + (behind - to));
-    }
-    if (splits)
-        from[1] = (piece){end, covered};
-    *from = (piece){begin, rank};
+    return true;
+}
+
+/* What can come up at most: with each resource two pieces more, and as tenants those that it covers whole, of which each
+ * is made once, and two others. */
+static bool set_up(const work *w, part *p)
+{
+    size_t members = p->end - p->begin;
+    uint64_t bytes = 0, samples = 0, most_pages = 2 * members > FEW_PAGES ? 2 * members : FEW_PAGES, pages;
+    skyline s = {.end = w->end};
+    for (uint32_t rank = p->begin; rank < p->end; rank += SAMPLE, samples++)
+        bytes += w->pack->sizes->need[w->by_first[rank]].bytes;
+    while ((uint64_t)2 << s.shift < bytes / (samples + 1) || w->end >> s.shift >= most_pages)
+        s.shift++;
+    pages = (w->end >> s.shift) + 1;
+    s.item = HDI_ARENA_ARRAY(p->arena, piece, 2 * members + FIRST_PIECES);
+    s.start = HDI_ARENA_ARRAY(p->arena, piece *, pages);
+    s.tenant = HDI_ARENA_ARRAY(p->arena, uint32_t, 4 * members);
+    if (p->arena->failed)
+        return false;
+    s.fresh = s.item + FIRST_PIECES;
+    s.item[BOTTOM].offset = 0;
+    s.item[TOP].offset = UINT64_MAX;
+    s.item[BOTTOM].owner = s.item[TOP].owner = HDI_NONE;
+    s.item[BOTTOM].has_other = s.item[TOP].has_other = false;
+    link(&s.item[FRONT], &s.item[BOTTOM]);
+    link(&s.item[BOTTOM], &s.item[TOP]);
+    for (uint64_t k = 0; k < pages; k++)
+        s.start[k] = &s.item[BOTTOM];
+    p->skyline = s;
     return true;
 }
 
 static void build_skyline(uint32_t k, void *user)
 {
     const work *w = user;
-    const hdi_placed *out = w->out;
+    const hd_memory_need *need = w->pack->sizes->need;
+    const uint32_t *res_heap = w->out->res_heap;
+    const uint64_t *res_offset = w->out->res_offset;
+    hdi_tenants *res_tenants = w->out->res_tenants;
     part *p = &w->part[k];
-    uint32_t first = hdi_range_begin(w->pack->res_count, w->parts, k), last = hdi_range_begin(w->pack->res_count, w->parts, k + 1);
-    memset(out->tenant_begin + first, 0, (last - first) * sizeof(*out->tenant_begin));
-    if (!grow(p->arena, &p->item, &p->piece_capacity, 0, 256, sizeof(piece)) ||
-        !grow(p->arena, &p->found.item, &p->found.capacity, 0, (p->end - p->begin) * 3 / 2 + 64, sizeof(pair))) {
-        p->failed = true;
-        return;
-    }
-    p->item[p->piece_count++] = (piece){0, HDI_NONE};
-    p->item[p->piece_count++] = (piece){UINT64_MAX, HDI_NONE};
+    p->failed = !set_up(w, p);
+    skyline s = p->skyline;
     for (uint32_t rank = p->begin; rank < p->end && !p->failed; rank++) {
-        uint32_t res = w->by_first[rank], heap = out->res_heap[res];
-        if (out->heap[heap].flags) /* nobody shares there */
+        uint32_t res = w->by_first[rank], own = s.tenants;
+        uint64_t begin = w->heap_base[res_heap[res]];
+        if (begin == UINT64_MAX)
             continue;
-        uint64_t begin = w->heap_base[heap] + out->res_offset[res];
-        p->failed = !cover(p, rank, begin, begin + w->pack->sizes->need[res].bytes);
+        begin += res_offset[res];
+        p->failed = !cover(p, &s, res, begin, begin + need[res].bytes);
+        res_tenants[res] = (hdi_tenants){own, s.tenants};
     }
+    p->skyline = s;
+}
+
+/* own: the tenants of the same resource begin there. Each once. */
+static bool add_once(part *p, uint32_t own, uint32_t tenant)
+{
+    for (uint32_t i = own; i < p->tenants; i++) {
+        if (p->tenant[i] == tenant)
+            return true;
+    }
+    if (!hdi_arena_grow(p->arena, &p->tenant, &p->capacity, p->tenants, p->tenants + 1, sizeof(*p->tenant)))
+        return false;
+    p->tenant[p->tenants++] = tenant;
+    return true;
 }
 
 /* Who has bytes at the end of a part, in the order of the bytes. */
-static bool look_back(const work *w, part *p, uint32_t own, uint32_t rank, hole h, uint32_t k)
+static bool look_back(const work *w, part *p, uint32_t own, hole h, uint32_t k)
 {
-    const part *before = &w->part[k];
-    for (const piece *i = find(before, h.begin); i->offset < h.end; i++) {
-        hole rest = {i->offset > h.begin ? i->offset : h.begin, i[1].offset < h.end ? i[1].offset : h.end};
-        if (i->rank != HDI_NONE ? !add_pair(p->arena, &p->filled, own, rank, i->rank)
-                                : k > 0 && !look_back(w, p, own, rank, rest, k - 1))
+    const skyline *before = &w->part[k].skyline;
+    for (const piece *i = find(before, h.begin); i->offset < h.end; i = i->next) {
+        uint64_t high = i->next->offset;
+        hole rest = {i->offset > h.begin ? i->offset : h.begin, high < h.end ? high : h.end};
+        if (i->owner != HDI_NONE ? !add_once(p, own, i->owner) : k > 0 && !look_back(w, p, own, rest, k - 1))
             return false;
     }
     return true;
 }
 
-/* And counts tenants. */
 static void fill_holes(uint32_t k, void *user)
 {
     const work *w = user;
     part *p = &w->part[k];
-    const pair *found = p->found.item;
+    const skyline *s = &p->skyline;
     if (p->hole_count == 0) {
-        p->filled = p->found;
-    } else {
-        p->failed = !grow(p->arena, &p->filled.item, &p->filled.capacity, 0, p->found.count + 64, sizeof(pair));
-        for (uint32_t i = 0, holes = 0, own = 0; i < p->found.count && !p->failed; i++) {
-            uint32_t rank = found[i].rank;
-            if (i && found[i - 1].rank != rank)
-                own = p->filled.count;
-            p->failed = found[i].tenant != HDI_NONE
-                            ? !add_pair(p->arena, &p->filled, own, rank, found[i].tenant)
-                            : !look_back(w, p, own, rank, p->hole[holes++], k - 1);
-        }
+        p->tenant = s->tenant;
+        p->tenants = s->tenants;
+        return;
     }
-    for (uint32_t i = 0; i < p->filled.count && !p->failed; i++)
-        w->out->tenant_begin[w->by_first[p->filled.item[i].rank]]++;
+    p->failed = !hdi_arena_grow(p->arena, &p->tenant, &p->capacity, 0, s->tenants + 64, sizeof(*p->tenant));
+    for (uint32_t rank = p->begin, holes = 0; rank < p->end && !p->failed; rank++) {
+        hdi_tenants *of = &w->out->res_tenants[w->by_first[rank]];
+        uint32_t own = p->tenants;
+        for (uint32_t i = of->begin; i < of->end && !p->failed; i++)
+            p->failed = s->tenant[i] != HDI_NONE ? !add_once(p, own, s->tenant[i])
+                                                 : !look_back(w, p, own, p->hole[holes++], k - 1);
+        *of = (hdi_tenants){own, p->tenants};
+    }
 }
 
-static void write_tenants(uint32_t k, void *user)
+static void join_tenants(uint32_t k, void *user)
 {
     const work *w = user;
-    const pairs *p = &w->part[k].filled;
-    for (uint32_t i = 0, at = 0; i < p->count; i++) {
-        if (i == 0 || p->item[i].rank != p->item[i - 1].rank)
-            at = w->out->tenant_begin[w->by_first[p->item[i].rank]];
-        w->out->tenant[at++] = w->by_first[p->item[i].tenant];
+    const part *p = &w->part[k];
+    memcpy(w->out->tenant + p->tenants_before, p->tenant, p->tenants * sizeof(*p->tenant));
+    for (uint32_t rank = p->begin; rank < p->end; rank++) {
+        hdi_tenants *of = &w->out->res_tenants[w->by_first[rank]];
+        of->begin += p->tenants_before;
+        of->end += p->tenants_before;
     }
+}
+
+static bool run_parts(const hdi_crew *crew, work *w, hdi_part_fn fn)
+{
+    hdi_crew_parts(crew, w->parts, fn, w);
+    for (uint32_t k = 0; k < w->parts; k++) {
+        if (w->part[k].failed)
+            return false;
+    }
+    return true;
 }
 
 hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_crew *crew,
                            hdi_placed *out)
 {
     hdi_arena *arena = pack->arena;
-    uint64_t heap_base[HDI_MOST_HEAPS + 1];
     uint32_t most = crew->workers < MOST_PARTS ? crew->workers : MOST_PARTS,
              parts = count < most * GRAIN ? count / GRAIN + 1 : most;
-    work w = {.pack = pack, .by_first = by_first, .heap_base = heap_base, .out = out, .parts = parts};
+    work w = {.pack = pack, .by_first = by_first, .out = out, .parts = parts};
     w.part = hdi_arena_zeroed(arena, parts, sizeof(*w.part));
-    out->tenant_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)pack->res_count + 1);
-    if (arena->failed)
+    if (!w.part)
         return HD_OUT_OF_MEMORY;
-    heap_base[0] = 0;
-    for (uint32_t h = 0; h < out->heap_count; h++)
-        heap_base[h + 1] = heap_base[h] + out->heap[h].bytes;
+    for (uint32_t h = 0; h < out->heap_count; h++) {
+        w.heap_base[h] = out->heap[h].flags ? UINT64_MAX : w.end;
+        w.end += out->heap[h].flags ? 0 : out->heap[h].bytes;
+    }
     for (uint32_t k = 0; k < parts; k++) {
         w.part[k].arena = parts > 1 ? &crew->arena[k] : arena;
         w.part[k].begin = hdi_range_begin(count, parts, k);
         w.part[k].end = hdi_range_begin(count, parts, k + 1);
     }
-    hdi_crew_parts(crew, parts, build_skyline, &w);
+    if (!run_parts(crew, &w, build_skyline) || !run_parts(crew, &w, fill_holes))
+        return HD_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < parts; k++) {
-        if (w.part[k].failed)
-            return HD_OUT_OF_MEMORY;
+        w.part[k].tenants_before = out->tenant_count;
+        out->tenant_count += w.part[k].tenants;
     }
-    hdi_crew_parts(crew, parts, fill_holes, &w);
-    for (uint32_t k = 0; k < parts; k++) {
-        if (w.part[k].failed)
-            return HD_OUT_OF_MEMORY;
-    }
-    uint32_t total = hdi_csr_scan(out->tenant_begin, pack->res_count);
-    out->tenant = HDI_ARENA_ARRAY(arena, uint32_t, total);
+    out->tenant = parts > 1 ? HDI_ARENA_ARRAY(arena, uint32_t, out->tenant_count) : w.part->tenant;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hdi_crew_parts(crew, parts, write_tenants, &w);
+    if (parts > 1)
+        hdi_crew_parts(crew, parts, join_tenants, &w);
     return HD_OK;
 }

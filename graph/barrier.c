@@ -36,8 +36,8 @@ static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
 {
     uint32_t most = 0;
     for (uint32_t seg = begin; seg < end; seg++) {
-        const uint32_t *tenants = &w->placed->tenant_begin[w->frozen->seg_res[seg]];
-        most += tenants[0] != tenants[1]; /* a flush at the first use */
+        hdi_tenants tenants = w->placed->res_tenants[w->frozen->seg_res[seg]];
+        most += tenants.begin != tenants.end; /* a flush at the first use */
         for (uint32_t e = w->hazards->seg_epoch_begin[seg]; e < w->hazards->seg_epoch_end[seg]; e++)
             most += w->hazards->epoch[e].place == HDI_PLACE_CONSUMER ? 1 : 2;
     }
@@ -154,7 +154,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .queue_slot = hazards->queue_slot,
               .slot_first = merged->slot_first,
               .slot_last = merged->slot_last,
-              .tenant_begin = placed->tenant_begin,
+              .res_tenants = placed->res_tenants,
               .tenant = placed->tenant,
               .queue_begin = hazards->queue_begin,
               .res_queues = hazards->res_queues,

@@ -175,7 +175,7 @@ static HDI_INLINE void take_from(const work *w, uint32_t queue, const hdi_stay *
 static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages,
                                          uint32_t low)
 {
-    for (uint32_t t = w->tenant_begin[res], end = w->tenant_begin[res + 1]; t < end; t++) {
+    for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
         uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
         const hdi_stay *stay = &w->stay[(size_t)tenant * w->queue_count];
         if (mask & (mask - 1) || !(mask & w->gpu_mask)) /* it may have an extra slot on any */
@@ -194,7 +194,7 @@ static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint3
 static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages)
 {
     handover h = {0};
-    for (uint32_t t = w->tenant_begin[res], end = w->tenant_begin[res + 1]; t < end; t++) {
+    for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
         uint32_t tenant = w->tenant[t];
         h.others |= w->res_queues[tenant] != 1u << queue;
         const hdi_stay *stay = &w->stay[(size_t)tenant * w->queue_count + queue];

@@ -22,7 +22,8 @@ typedef struct hdi_step_work {
     uint32_t *known;  /* [place * queues + q]: the first place of q where that place of another queue is known to have
                        * finished; places of all queues one behind another, as in queue_slot */
     /* Of the tables: */
-    const uint32_t *slot_pos, *slot_pass, *queue_slot, *slot_first, *slot_last, *tenant_begin, *tenant, *queue_begin;
+    const uint32_t *slot_pos, *slot_pass, *queue_slot, *slot_first, *slot_last, *tenant, *queue_begin;
+    const hdi_tenants *res_tenants;
     const uint16_t *res_queues;
     const hdi_stay *stay;
     uint64_t *slot_wait_stages;

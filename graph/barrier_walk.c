@@ -240,10 +240,11 @@ typedef struct tenants {
 static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res)
 {
     const work *w = k->w;
-    const uint32_t *begin = &w->placed->tenant_begin[res], *tenant = w->placed->tenant;
+    const hdi_tenants of = w->placed->res_tenants[res];
+    const uint32_t *tenant = w->placed->tenant;
     const hdi_stay *stays = w->lifetimes->stay;
     tenants t = {0};
-    for (uint32_t i = begin[0], end = begin[1]; i < end; i++) {
+    for (uint32_t i = of.begin; i < of.end; i++) {
         const hdi_stay *stay = &stays[tenant[i]];
         uint32_t behind = behind_slot(k, stay->last);
         t.low = behind > t.low ? behind : t.low;

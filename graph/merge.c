@@ -45,7 +45,7 @@ static uint32_t last_on(const work *w, const hdi_epoch *epoch, uint32_t queue)
 static uint32_t tenants_on(const work *w, uint32_t res, uint32_t queue)
 {
     uint32_t floor = 0;
-    for (uint32_t t = w->placed->tenant_begin[res]; t < w->placed->tenant_begin[res + 1]; t++) {
+    for (uint32_t t = w->placed->res_tenants[res].begin; t < w->placed->res_tenants[res].end; t++) {
         const hdi_stay *stay = &w->lifetimes->stay[(size_t)w->placed->tenant[t] * w->queues->count + queue];
         if (stay->first <= stay->last && stay->first != HDI_NONE && stay->last + 1 > floor)
             floor = stay->last + 1;

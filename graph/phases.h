@@ -292,12 +292,17 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
 
 /* ---- alias ---- */
 
+/* Whose bytes a resource takes over: a range of the tenants, in the order of the bytes. */
+typedef struct hdi_tenants {
+    uint32_t begin, end;
+} hdi_tenants;
 typedef struct hdi_placed {
     uint32_t heap_count;
     hd_plan_heap *heap;
     uint32_t *res_heap; /* HDI_NONE: none */
     uint64_t *res_offset;
-    uint32_t *tenant_begin, *tenant; /* per resource: whose bytes it takes over */
+    hdi_tenants *res_tenants;
+    uint32_t *tenant, tenant_count;
 } hdi_placed;
 /* What packing may cost. thorough: all orders are tried. search: for long, and barriers may be added where resources give
  * up bytes before their groups end. enough: bytes of all

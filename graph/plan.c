@@ -57,8 +57,8 @@ static inline hd_plan_resource plain_resource(const hdi_tables *t, uint32_t res,
     out.flags = (t->hazards.res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) | (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE);
     if (!placed)
         return out;
-    uint32_t first = t->placed.tenant_begin[res], heap_flags;
-    bool takes_over = first != t->placed.tenant_begin[res + 1];
+    uint32_t first = t->placed.res_tenants[res].begin, heap_flags;
+    bool takes_over = first != t->placed.res_tenants[res].end;
     out.heap = t->placed.res_heap[res];
     out.offset = t->placed.res_offset[res];
     out.bytes = t->sizes.need[res].bytes;
