@@ -132,16 +132,17 @@ static bool build_alone(work *w)
     hdi_arena_mark mark = hdi_arena_here(w->arena);
     if (!reserve(w, entries))
         return false;
-    hdi_record *record = HDI_ARENA_ARRAY(w->arena, hdi_record, entries);
+    hdi_record *record = HDI_ARENA_ARRAY(w->arena, hdi_record, (size_t)entries + 1);
     if (!record)
         return false;
+    record[entries].slot = HDI_NONE;
     if (w->several)
         find_queues(w, out->res_queues);
     hdi_count_slots(w, 0, slots, on_queue);
     hdi_begin_queues(w, &on_queue, 1);
     hdi_place_slots(w, 0, slots, on_queue);
     fill_records(w, at, record);
-    hdi_built built = hdi_build_epochs(w, 0, seg_count, record, at, 0, 0, w->decl->use_count);
+    hdi_built built = hdi_build_epochs(w, 0, seg_count, record, at, 0, 0);
     const hdi_arena_kept out_arrays[] = {{&out->epoch, built.epochs * sizeof(*out->epoch)},
                                          {&out->entry, built.entries * sizeof(*out->entry)}};
     hdi_arena_keep(w->arena, mark, out_arrays, 2);
@@ -234,7 +235,7 @@ static void build_bucket(uint32_t bucket, void *user)
     uint32_t *at = out->seg_epoch_end;
     const uint32_t *use_seg = w->frozen->use_seg;
     const hdi_record *begin = s->record + s->record_begin[bucket], *end = s->record + s->record_begin[bucket + 1];
-    hdi_record *sorted = s->sorted + s->entry_begin[bucket];
+    hdi_record *sorted = s->sorted + s->entry_begin[bucket] + bucket; /* each has one more, that it may read */
     memset(at + first_seg, 0, (last_seg - first_seg) * sizeof(*at));
     for (const hdi_record *r = begin; r < end; r++) {
         count_uses(w, r->use, r->use + 1, at);
@@ -244,8 +245,8 @@ static void build_bucket(uint32_t bucket, void *user)
     add_counts(at, first_seg, last_seg);
     for (const hdi_record *r = begin; r < end; r++)
         fill_use(w, use_seg, r->slot, r->use, at, sorted);
-    hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg, s->entry_begin[bucket],
-                     w->decl->use_count + (bucket + 1) * HDI_LINE_PAIR);
+    sorted[s->entry_begin[bucket + 1] - s->entry_begin[bucket]].slot = HDI_NONE;
+    hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg, s->entry_begin[bucket]);
 }
 
 static bool build_sorted(work *w)
@@ -265,7 +266,7 @@ static bool build_sorted(work *w)
     add_up(&s, ranges);
     hdi_begin_queues(w, s.on_queue, ranges);
     s.record = HDI_ARENA_ARRAY(aside, hdi_record, s.record_begin[BUCKETS]);
-    s.sorted = HDI_ARENA_ARRAY(aside, hdi_record, s.entry_begin[BUCKETS]);
+    s.sorted = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)s.entry_begin[BUCKETS] + BUCKETS);
     if (aside->failed || !reserve(w, s.entry_begin[BUCKETS]))
         return false;
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, fill_range, &s);
@@ -307,7 +308,7 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
     out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
     out->seg_epoch_end = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
-    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, (size_t)decl->use_count + (w.alone ? 1 : (BUCKETS + 1) * HDI_LINE_PAIR));
+    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, decl->use_count);
     out->use_epoch = w.several ? NULL : HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
     if (!hdi_find_kinds(&w) || arena->failed || !(w.alone ? build_alone(&w) : build_sorted(&w)))
         return HD_OUT_OF_MEMORY;

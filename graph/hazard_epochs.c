@@ -9,23 +9,41 @@
  * cannot foresee what comes, more time. */
 
 
+/* An access in an epoch. joins: what the last epoch has to leave so that it can be part of that one. */
 typedef struct hdi_use_kind {
-    uint64_t stages, access, state;
-    uint8_t asks; /* whether what was there before is needed */
+    uint64_t stages, access, state, joins, leaves;
 } kind;
+
+/* In joins and leaves, above the layout: reads need what was there before, as some writes do; of a write, which is no part
+ * of another epoch, and after which nothing is part of its own. */
+#define ASKS (UINT64_C(1) << 62)
+#define IS_ALONE (UINT64_C(1) << 32)
+#define WROTE (UINT64_C(1) << 63)
+#define NO_LAYOUT (~(uint64_t)UINT32_MAX)
+
+/* The same in the states of epochs; and the first queue. */
+static const hdi_epoch bare = {.queue_mask = UINT16_MAX, .flags = UINT8_MAX, .place = UINT8_MAX},
+                       one_queue = {.queue_mask = 1};
+
+static kind kind_of(uint64_t stages, uint64_t access, hdi_epoch state)
+{
+    if (!(state.flags & HDI_EPOCH_WRITES))
+        return (kind){stages, access, state.state, state.layout | ASKS, state.layout | ASKS};
+    return (kind){stages, access, state.state, IS_ALONE | (state.flags & HDI_EPOCH_READS ? ASKS : 0), WROTE};
+}
 
 bool hdi_find_kinds(hdi_hazard_work *w)
 {
     const hdi_decl *decl = w->decl;
-    kind *k = HDI_ARENA_ARRAY(w->arena, kind, (size_t)2 * decl->access_count);
-    for (uint32_t i = 0; k && i < 2 * decl->access_count; i++) {
-        const hdi_access_info *access = &decl->access[i / 2];
+    kind *k = HDI_ARENA_ARRAY(w->arena, kind, decl->access_count);
+    for (uint32_t i = 0; k && i < decl->access_count; i++) {
+        const hdi_access_info *access = &decl->access[i];
         uint32_t flags = (access->reads ? HDI_EPOCH_READS : 0) | (access->writes ? HDI_EPOCH_WRITES : 0);
-        const hdi_epoch epoch = {.layout = i & 1 ? 0 : access->layout,
-                                 .queue_mask = w->several ? 0 : 1,
-                                 .flags = (uint8_t)flags,
-                                 .place = HDI_PLACE_CONSUMER};
-        k[i] = (kind){access->stages, access->access, epoch.state, flags != HDI_EPOCH_WRITES};
+        k[i] = kind_of(access->stages, access->access,
+                       (hdi_epoch){.layout = access->layout,
+                                   .queue_mask = w->several ? 0 : 1,
+                                   .flags = (uint8_t)flags,
+                                   .place = HDI_PLACE_CONSUMER});
     }
     w->kind = k;
     return k != NULL;
@@ -35,143 +53,143 @@ bool hdi_find_kinds(hdi_hazard_work *w)
 typedef struct walk {
     const hdi_hazard_work *work;
     const uint16_t *use_access;
-    const uint8_t *use_flags, *slot_queue;
+    const uint8_t *slot_queue;
     const kind *kind;
-    hdi_epoch *epoch;
     hdi_entry *entry;
-    uint32_t entry_next;
     uint8_t *use_kept;
     uint32_t *use_epoch;
 } walk;
 
-static HDI_INLINE const kind *kind_of(const walk *w, size_t use)
-{
-    return &w->kind[2 * (size_t)w->use_access[use] + (w->use_flags[use] & HDI_USE_BUFFER) / HDI_USE_BUFFER];
-}
-
-/* States: what is the same in two epochs of which one can be part of the other, if neither writes; what says that one
- * does; the first queue; and one that no use agrees with. */
-static const hdi_epoch same = {.layout = UINT32_MAX, .flags = HDI_EPOCH_WRITES}, writes = {.flags = HDI_EPOCH_WRITES},
-                       one_queue = {.queue_mask = 1}, none = {.layout = UINT32_MAX};
-
-/* All uses of one pass. */
-static HDI_COLD kind join_kinds(const walk *w, const hdi_record *record, const hdi_record *behind)
-{
-    kind all = *kind_of(w, record->use);
-    hdi_epoch state = {.state = all.state};
-    for (const hdi_record *r = record + 1; r < behind; r++) {
-        const kind *k = kind_of(w, r->use);
-        const hdi_epoch more = {.state = k->state};
-        all.stages |= k->stages;
-        all.access |= k->access;
-        state.flags |= more.flags;
-        /* Reads that differ agree on the read-only depth layout: declare checked it. */
-        if (state.layout != more.layout)
-            state.layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
-    }
-    all.state = state.state;
-    all.asks = state.flags != HDI_EPOCH_WRITES;
-    return all;
-}
-
-static HDI_COLD void add_entries(hdi_entry *entry, uint32_t next, const hdi_record *record, const hdi_record *behind,
-                                 hdi_epoch *epoch)
-{
-    for (; record < behind; record++, next++) {
-        entry[next] = (hdi_entry){record->slot, record->use, epoch->more};
-        epoch->more = next;
-    }
-}
+/* How far it has come, and of the segment the last epoch. */
+typedef struct point {
+    hdi_epoch *next; /* behind the last one */
+    uint32_t at;     /* its number */
+    uint32_t entry, last_use;
+    uint64_t left, last_state;
+} point;
 
 static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
 {
     return work->several_families && hdi_is_handed_over(work, work->frozen->seg_res[seg]);
 }
 
-/* Returns the end of its epochs. */
-static HDI_INLINE uint32_t build(walk *w, uint32_t seg, const hdi_record *record, const hdi_record *end, uint32_t at,
-                                    bool several, uint32_t nobody)
+/* One use of a segment, or several of one pass that are as one. */
+static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_record *record, const kind *k, bool is_buffer,
+                                bool is_first, bool several)
 {
-    uint64_t last_state = none.state;
-    uint32_t last_use = nobody, first = 1;
-    hdi_epoch *next = &w->epoch[at];
-    while (record < end) {
-        uint32_t use = record->use, slot = record->slot;
+    uint32_t use = record->use, slot = record->slot;
+    uint64_t queue = several ? one_queue.state << w->slot_queue[slot] : 0;
+    uint64_t joins = is_buffer ? k->joins & NO_LAYOUT : k->joins;
+    if (!is_first && joins == p.left && (!several || p.last_state & queue || !is_handed_over(w->work, seg))) {
+        hdi_epoch *last = p.next - 1;
+        last->stages |= k->stages;
+        last->access |= k->access;
+        last->last = slot;
+        if (several)
+            last->state = p.last_state |= queue;
+        w->entry[p.entry] = (hdi_entry){slot, use, last->more};
+        last->more = p.entry++;
+        if (!several)
+            w->use_epoch[use] = HDI_NONE;
+        return p;
+    }
+    if (!is_first)
+        w->use_kept[p.last_use] |= (uint8_t)((p.left >> 1 & joins) / ASKS);
+    p.left = is_buffer ? k->leaves & NO_LAYOUT : k->leaves;
+    p.last_state = (is_buffer ? k->state & bare.state : k->state) | queue;
+    p.last_use = use;
+    p.next->stages = k->stages;
+    p.next->access = k->access;
+    p.next->use = use;
+    p.next->more = HDI_NONE;
+    p.next->first = p.next->last = slot;
+    p.next->state = p.last_state;
+    p.next->extra = HDI_NONE;
+    p.next++;
+    if (!several)
+        w->use_epoch[use] = 2 * p.at + is_first;
+    p.at++;
+    return p;
+}
+
+/* Several uses of one pass: an epoch lists them all. */
+static HDI_COLD point add_uses(const walk *w, point p, uint32_t seg, const hdi_record *record, const hdi_record *behind,
+                               bool is_buffer, bool is_first, bool several)
+{
+    const kind *first = &w->kind[w->use_access[record->use]];
+    uint64_t stages = first->stages, access = first->access;
+    hdi_epoch state = {.state = first->state};
+    for (const hdi_record *r = record + 1; r < behind; r++) {
+        const kind *k = &w->kind[w->use_access[r->use]];
+        const hdi_epoch more = {.state = k->state};
+        stages |= k->stages;
+        access |= k->access;
+        state.flags |= more.flags;
+        /* Reads that differ agree on the read-only depth layout: declare checked it. */
+        if (state.layout != more.layout)
+            state.layout = HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
+    }
+    kind all = kind_of(stages, access, state);
+    p = add_use(w, p, seg, record, &all, is_buffer, is_first, several);
+    for (const hdi_record *r = record + 1; r < behind; r++) {
+        w->entry[p.entry] = (hdi_entry){r->slot, r->use, p.next[-1].more};
+        p.next[-1].more = p.entry++;
+        if (!several)
+            w->use_epoch[r->use] = HDI_NONE;
+    }
+    return p;
+}
+
+/* The uses of a segment. */
+static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_record *record, const hdi_record *end,
+                              bool is_buffer, bool several)
+{
+    for (bool is_first = true; record < end; is_first = false) {
         const hdi_record *behind = record + 1;
-        const kind *k = kind_of(w, use);
-        uint64_t state = k->state, queue = several ? one_queue.state << w->slot_queue[slot] : 0;
-        kind all;
-        if (HDI_UNLIKELY(behind < end && behind->slot == slot)) {
-            while (behind < end && behind->slot == slot)
+        if (HDI_UNLIKELY(behind->slot == record->slot && behind < end)) {
+            while (behind < end && behind->slot == record->slot)
                 behind++;
-            all = join_kinds(w, record, behind);
-            k = &all;
-            state = all.state;
-        }
-        if (((last_state ^ state) & same.state) == 0 && !(state & writes.state) &&
-            (!several || last_state & queue || !is_handed_over(w->work, seg))) {
-            hdi_epoch *last = next - 1;
-            last->stages |= k->stages;
-            last->access |= k->access;
-            last->last = slot;
-            if (several)
-                last->state = last_state |= queue;
-            w->entry[w->entry_next] = (hdi_entry){slot, use, last->more};
-            last->more = w->entry_next++;
-            if (!several)
-                w->use_epoch[use] = HDI_NONE;
+            p = add_uses(w, p, seg, record, behind, is_buffer, is_first, several);
         } else {
-            w->use_kept[last_use] |= ((last_state & writes.state) != 0) & k->asks;
-            next->stages = k->stages;
-            next->access = k->access;
-            next->use = use;
-            next->more = HDI_NONE;
-            next->first = next->last = slot;
-            next->state = last_state = state | queue;
-            next->extra = HDI_NONE;
-            next++;
-            last_use = use;
-            if (!several)
-                w->use_epoch[use] = 2 * at + first;
-            at++;
-            first = 0;
-        }
-        if (HDI_UNLIKELY(behind - record > 1)) {
-            add_entries(w->entry, w->entry_next, record + 1, behind, next - 1);
-            w->entry_next += (uint32_t)(behind - record - 1);
-            for (record++; !several && record < behind; record++)
-                w->use_epoch[record->use] = HDI_NONE;
+            p = add_use(w, p, seg, record, &w->kind[w->use_access[record->use]], is_buffer, is_first, several);
         }
         record = behind;
     }
-    return at;
+    return p;
 }
 
 static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg,
-                                         const hdi_record *record, const uint32_t *record_end, uint32_t at,
-                                         uint32_t entry_begin, uint32_t nobody, bool several)
+                                      const hdi_record *record, const uint32_t *record_end, uint32_t at, uint32_t entry_begin,
+                                      bool several)
 {
     const hdi_decl *decl = work->decl;
     hdi_hazards *out = work->out;
     const uint32_t *seg_res = work->frozen->seg_res;
     const uint8_t *res_flags = decl->res_flags;
     uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, from = 0;
-    walk w = {work,       decl->use_access, decl->use_flags, out->slot_queue, work->kind,
-              out->epoch, out->entry,       entry_begin,     out->use_kept,   out->use_epoch};
+    walk w = {work, decl->use_access, out->slot_queue, work->kind, out->entry, out->use_kept, out->use_epoch};
+    point p = {.next = &out->epoch[at], .at = at, .entry = entry_begin};
     for (uint32_t seg = first_seg; seg < last_seg; seg++) {
-        uint32_t to = record_end[seg];
-        begin[seg] = at;
-        end[seg] = at = build(&w, seg, record + from, record + to, at, several, nobody);
-        at += (res_flags[seg_res[seg]] & HDI_KEEPS_STATE) != 0; /* room for a state that is to be left */
+        uint32_t to = record_end[seg], flags = res_flags[seg_res[seg]];
+        begin[seg] = p.at;
+        if (flags & HDI_RES_BUFFER)
+            p = build(&w, p, seg, record + from, record + to, true, several);
+        else
+            p = build(&w, p, seg, record + from, record + to, false, several);
+        end[seg] = p.at;
+        if (flags & HDI_KEEPS_STATE) { /* room for a state that is to be left */
+            p.at++;
+            p.next++;
+        }
         from = to;
     }
-    return (hdi_built){at, w.entry_next};
+    return (hdi_built){p.at, p.entry};
 }
 
 hdi_built hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
-                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t nobody)
+                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin)
 {
     if (work->several)
-        return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, nobody, true);
-    return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, nobody, false);
+        return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, true);
+    return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, false);
 }

@@ -48,9 +48,9 @@ typedef struct hdi_built {
     uint32_t epochs, entries;
 } hdi_built;
 /* Turns uses into epochs, which are numbered from epoch_begin on, and entries from entry_begin on. Records stand by segment,
- * those of one in the order of the schedule, up to its record_end. nobody: a byte of use_kept that is no use's. */
+ * those of one in the order of the schedule, up to its record_end; one more may be read. */
 hdi_built hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
-                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t nobody);
+                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
