@@ -8,28 +8,25 @@
 /* What a look at all uses by rank finds out of a resource. What shares memory with nobody costs the same in every order:
  * it has no bytes, and no ranks, which then lie in no region. */
 typedef struct hdi_sched_res {
-    uint64_t bytes;       /* of a transient resource in use; else 0 */
+    union {
+        uint64_t bytes;   /* of a transient resource in use; else 0 */
+        uint64_t readers; /* until all is judged: a bit for each layout that its readers want */
+    };
     uint32_t first, last; /* ranks; HDI_NONE where bytes is 0 */
     uint32_t left;        /* uses; then those not taken yet, in the region that closes it */
-    uint32_t writes;
     union {
-        uint32_t layout;  /* of its readers, in words of schedule_prepare.c */
-        uint32_t uses;    /* once that has looked at all */
+        uint32_t writes;  /* until all is judged */
+        uint32_t close;   /* to schedule_level.c */
     };
-    uint16_t access;      /* 1 + that of the last of them; 0: none */
-    uint8_t mixed;        /* HDI_MIXED_*, HDI_NO_BYTES */
+    uint32_t uses;        /* of them all */
+    uint8_t mixed;        /* HDI_MIXED_*, HDI_NO_BYTES, HDI_WRITTEN_AGAIN */
     bool open : 1;        /* of several that overwrite it, one was taken */
     bool apart : 1;       /* its bytes are not among those that its first rank opens */
 } hdi_sched_res;
 
 typedef struct hdi_sched_rank {
-    uint64_t live;       /* bytes alive at this rank when passes run by rank */
-    uint64_t opens;      /* of resources whose first rank it is */
-    int64_t early_first; /* of those, what was opened before it; from here on what schedule_groups.c knows */
-    int64_t early_last;  /* bytes closed before this, their last rank */
-    uint32_t due;        /* group from which it should be taken, if it opens memory */
-    uint32_t special;    /* the list of its uses that must be looked at; 0: none */
-    bool done;
+    uint64_t live;  /* bytes alive at this rank when passes run by rank */
+    uint64_t opens; /* of resources whose first rank it is */
 } hdi_sched_rank;
 
 /* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes in
@@ -45,7 +42,7 @@ typedef struct hdi_sched {
     uint32_t rank_begin; /* of its first; ranks in pass_rank and of resources are of the frame */
     uint32_t pass_begin, pass_end; /* its passes are the kept ones of these */
     bool whole;          /* it is all of the frame */
-    uint32_t mixed_uses, mixed_images; /* uses of mixed resources, and those that are read in several layouts: of the frame */
+    uint32_t mixed_uses; /* uses of mixed resources: of the frame */
     uint32_t use_count;  /* by its passes */
     int64_t live_bytes;  /* that earlier ranks have opened and not closed */
     uint32_t *rank_pass, *pass_rank;
@@ -95,6 +92,7 @@ enum {
     HDI_MIXED_REGIONS = 4, /* it is alive in several regions */
     HDI_MIXED_ALL = 7,
     HDI_NO_BYTES = 8,
+    HDI_WRITTEN_AGAIN = 16, /* it has bytes, and several writes */
 };
 
 typedef struct hdi_group_rules {

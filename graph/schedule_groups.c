@@ -29,10 +29,15 @@ typedef struct note {
     uint32_t group, layout;
 } note;
 
-/* Where the notes of an image begin: by the lowest bits of its number, the next free place where others have those too. */
+/* Where the notes of an image begin: by the lowest bits of its number, the next free place where others have those too. It
+ * grows with what a region holds: a table for all that the frame holds would cost each region more than its passes do. */
 typedef struct noted {
     uint32_t res, begin; /* res HDI_NONE: free */
 } noted;
+typedef struct noted_table {
+    noted *at;
+    uint32_t places, count; /* places: a power of two, at most half of them taken */
+} noted_table;
 
 /* A use that is looked at when its pass is. Those of a pass stand together, behind them one of HDI_NONE. */
 typedef struct special {
@@ -42,12 +47,21 @@ typedef struct special {
     uint32_t layout;
 } special;
 
-/* A scan over ranks from the oldest up to at, exclusive. */
+/* What is asked of a rank whose pass is ready. */
+typedef struct ask {
+    int64_t opens;    /* bytes of resources whose first rank it is, but for those that others may open as well */
+    uint32_t due;     /* group from which it should be taken, if it opens memory; TAKEN */
+    uint32_t special; /* the list of its uses that must be looked at; 0: none */
+} ask;
+#define TAKEN HDI_NONE
+
+/* Room at a rank is what the cap leaves there when all goes on by rank from here. A scan looks at that of the ranks from
+ * the oldest up to at, exclusive. */
 typedef struct scan {
     uint32_t at;
-    bool stale;   /* there may be more room by now: it began at ranks that were older, or something was closed */
-    int64_t sum;  /* bytes that are alive at rank at and would not be by rank, less those the other way */
-    int64_t room; /* the least, and not more than that where it is stale */
+    bool stale;    /* there may be more room by now: it began at ranks that were older, or something was closed */
+    int64_t here;  /* room at rank at */
+    int64_t least; /* and before it, and not more than that where it is stale */
 } scan;
 
 #define REFUSED INT64_MIN
@@ -56,7 +70,12 @@ typedef struct work {
     const hdi_sched *s;
     hdi_group_rules rules;
     hdi_schedule *out;
-    hdi_sched_rank *rank;
+    const uint32_t *rank_pass, *use_begin, *use_res; /* of the above, as each pass asks for them */
+    const uint8_t *use_flags;
+    hdi_sched_res *res;
+    uint32_t *slot_pass, slot_count;
+    ask *ask;                      /* by rank */
+    int64_t *step;                 /* by rank: room at the rank before it less room there */
     uint64_t *ready, *ready_first; /* ranks whose predecessors stand in earlier groups; those that have none */
     uint32_t *left;                /* per pass: predecessors not in earlier groups */
     special *special;
@@ -71,16 +90,17 @@ typedef struct work {
     bool refused;           /* somebody found no room in the group */
     const hdi_sched_res **closed; /* by the group */
     uint32_t closed_count;
-    int64_t early; /* bytes that are alive at the oldest rank and would not be by rank, less those the other way */
+    int64_t room; /* at the oldest rank */
     uint32_t depth, oldest, end, group, group_begin; /* end: of the window */
-    int64_t live, closing[2], closed_late; /* [1], late: the last use writes, a second barrier hands it on */
+    /* What the group closes, and of that what it closes late, as the last use writes: a second barrier hands it on. */
+    int64_t live, closing, closing_late, closed_late;
     scan scan;
 } work;
 
 /* ---- preparation ---- */
 
 /* What a pass reads stands behind somebody who opened it. */
-static bool is_read(const hdi_decl *decl, uint32_t pass, uint32_t res)
+static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
 {
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
         if (decl->use_res[u] == res && decl->use_flags[u] & HDI_USE_READS)
@@ -90,86 +110,123 @@ static bool is_read(const hdi_decl *decl, uint32_t pass, uint32_t res)
 }
 
 /* HDI_MIXED_*: what a use must be looked at for. */
-static uint32_t find_special(const hdi_sched *s, uint32_t pass, uint32_t use)
+static inline uint32_t find_special(const hdi_sched *s, const hdi_sched_res *res, size_t pass, size_t use)
 {
     const hdi_decl *decl = s->decl;
-    const hdi_sched_res *res = &s->res[decl->use_res[use]];
     uint32_t flags = decl->use_flags[use];
     if (!(flags & HDI_USE_WRITES))
         return flags & HDI_USE_BUFFER ? 0 : res->mixed & HDI_MIXED_LAYOUTS;
-    return res->first < s->rank_begin || is_read(decl, pass, decl->use_res[use]) ? 0 : res->mixed & HDI_MIXED_OPENERS;
+    if (!(res->mixed & HDI_MIXED_OPENERS) || res->first < s->rank_begin)
+        return 0;
+    return is_read(decl, pass, decl->use_res[use]) ? 0 : HDI_MIXED_OPENERS;
 }
 
-/* The first note of an image. */
-static uint32_t find_notes(work *w, noted *table, uint32_t mask, uint32_t res)
+static noted *find_noted(const noted_table *t, uint32_t res)
+{
+    uint32_t at = res & (t->places - 1);
+    while (t->at[at].res != res && t->at[at].res != HDI_NONE)
+        at = (at + 1) & (t->places - 1);
+    return &t->at[at];
+}
+
+/* False: memory ran out. */
+static bool grow(noted_table *t, hdi_arena *arena)
+{
+    enum { FEW = 32 };
+    noted_table old = *t;
+    uint32_t places = old.places ? 2 * old.places : FEW;
+    noted *fresh = HDI_ARENA_ARRAY(arena, noted, places);
+    if (!fresh)
+        return false;
+    *t = (noted_table){fresh, places, old.count};
+    memset(fresh, 0xff, places * sizeof(*fresh));
+    for (uint32_t i = 0; i < old.places; i++) {
+        if (old.at[i].res != HDI_NONE)
+            *find_noted(t, old.at[i].res) = old.at[i];
+    }
+    return true;
+}
+
+/* The first note of an image; any, where memory ran out. */
+static uint32_t find_notes(work *w, noted_table *t, uint32_t res)
 {
     const uint32_t *begin = w->s->frozen->res_seg_begin;
-    uint32_t at = res & mask;
-    while (table[at].res != res && table[at].res != HDI_NONE)
-        at = (at + 1) & mask;
-    if (table[at].res == HDI_NONE) {
-        table[at] = (noted){res, w->note_count};
+    if (2 * t->count >= t->places && !grow(t, w->s->arena))
+        return 0;
+    noted *of = find_noted(t, res);
+    if (of->res == HDI_NONE) {
+        *of = (noted){res, w->note_count};
+        t->count++;
         w->note_count += begin[res + 1] - begin[res];
     }
-    return table[at].begin;
+    return of->begin;
 }
 
 /* Any of several may open it: not the first by rank for certain. */
-static void take_apart(const hdi_sched *s, hdi_sched_res *res)
+static void take_apart(work *w, hdi_sched_res *res)
 {
     if (!res->apart)
-        s->rank[res->first - s->rank_begin].opens -= res->bytes;
+        w->ask[res->first - w->s->rank_begin].opens -= (int64_t)res->bytes;
     res->apart = 1;
 }
 
-static HDI_APART void list_use(work *w, noted *table, uint32_t mask, uint32_t pass, uint32_t use)
+/* Those of a pass, from a use on; returns where the next pass's begin. */
+static HDI_APART size_t list_uses(work *w, noted_table *table, size_t rank, size_t use)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
-    uint32_t r = decl->use_res[use], what = find_special(s, pass, use);
-    hdi_sched_res *res = &s->res[r];
-    if (res->mixed & HDI_MIXED_REGIONS && hdi_sched_has(s, res->last))
-        res->left++;
-    if (what & HDI_MIXED_LAYOUTS) {
-        hdi_span span = hdi_use_span(decl, s->frozen, use);
-        uint32_t first = find_notes(w, table, mask, r) + span.base - s->frozen->res_seg_begin[r];
-        uint32_t layout = decl->access[decl->use_access[use]].layout;
-        w->special[w->special_count++] = (special){first, span.rows * span.cols, span.cols, span.stride, layout};
-    } else if (what & HDI_MIXED_OPENERS) {
-        w->special[w->special_count++] = (special){.at = r};
-        take_apart(s, res);
+    size_t pass = w->rank_pass[rank], end = w->use_begin[pass + 1];
+    special *begin = &w->special[w->special_count], *x = begin;
+    for (; use < end; use++) {
+        uint32_t r = decl->use_res[use];
+        hdi_sched_res *res = &w->res[r];
+        if (!(res->mixed & HDI_MIXED_ALL))
+            continue;
+        uint32_t what = find_special(s, res, pass, use);
+        if (HDI_UNLIKELY(res->mixed & HDI_MIXED_REGIONS) && hdi_sched_has(s, res->last))
+            res->left++;
+        if (what & HDI_MIXED_LAYOUTS) {
+            hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)use);
+            uint32_t first = find_notes(w, table, r) + span.base - s->frozen->res_seg_begin[r];
+            uint32_t layout = decl->access[decl->use_access[use]].layout;
+            *x++ = (special){first, span.rows * span.cols, span.cols, span.stride, layout};
+        } else if (what & HDI_MIXED_OPENERS) {
+            *x++ = (special){.at = r};
+            take_apart(w, res);
+        }
     }
+    if (x == begin)
+        return end;
+    w->ask[rank].special = w->special_count;
+    *x++ = (special){.at = HDI_NONE};
+    w->special_count += (uint32_t)(x - begin);
+    return end;
 }
 
 /* Lists of special uses, for who has any. */
 static bool find_specials(work *w)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use_res = s->decl->use_res, *pass_use_begin = s->decl->pass_use_begin;
-    const hdi_sched_res *res = s->res;
-    uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count, places = 1;
-    while (places < 2 * (uint64_t)s->mixed_images)
-        places *= 2;
-    noted *table = HDI_ARENA_ARRAY(s->arena, noted, places);
+    const uint32_t *use_res = w->use_res, *use_begin = w->use_begin, *rank_pass = w->rank_pass;
+    const hdi_sched_res *res = w->res;
+    uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
+    noted_table table = {0};
     w->special = HDI_ARENA_ARRAY(s->arena, special, 2 * (size_t)most + 1); /* with what stands behind those of a pass */
     if (s->arena->failed)
         return false;
-    memset(table, 0xff, places * sizeof(*table));
     w->special_count = 1;
-    for (size_t rank = 0; rank < s->kept_count; rank++) {
-        size_t p = s->rank_pass[rank], end = pass_use_begin[p + 1];
-        uint32_t first = w->special_count;
-        for (size_t u = pass_use_begin[p]; u < end; u++) {
-            if (HDI_UNLIKELY(res[use_res[u]].mixed & HDI_MIXED_ALL))
-                list_use(w, table, places - 1, (uint32_t)p, (uint32_t)u);
-        }
-        if (HDI_LIKELY(w->special_count == first))
+    size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
+    for (size_t u = use_begin[rank_pass[0]]; u < end;) {
+        if (HDI_LIKELY(!(res[use_res[u]].mixed & HDI_MIXED_ALL))) {
+            u++;
             continue;
-        w->special[w->special_count++] = (special){.at = HDI_NONE};
-        w->rank[rank].special = first;
+        }
+        while (use_begin[rank_pass[rank] + 1] <= u)
+            rank++;
+        u = u < use_begin[rank_pass[rank]] ? u + 1 : list_uses(w, &table, rank, u); /* its pass may be culled */
     }
     w->note = HDI_ARENA_ZEROED(s->arena, note, w->note_count);
-    return w->note != NULL;
+    return !s->arena->failed;
 }
 
 static bool prepare(work *w)
@@ -177,6 +234,8 @@ static bool prepare(work *w)
     const hdi_sched *s = w->s;
     hdi_arena *arena = s->arena;
     uint32_t kept = s->kept_count, words = hdi_bit_words(kept) + 1;
+    w->ask = HDI_ARENA_ARRAY(arena, ask, kept);
+    w->step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, words);
     w->ready_first = HDI_ARENA_ZEROED(arena, uint64_t, words);
     w->left = s->pass_left;
@@ -188,6 +247,8 @@ static bool prepare(work *w)
     w->closed = HDI_ARENA_ARRAY(arena, const hdi_sched_res *, s->use_count);
     if (arena->failed)
         return false;
+    for (size_t rank = 0; rank < kept; rank++)
+        w->ask[rank] = (ask){.opens = (int64_t)s->rank[rank].opens};
     w->depth = hdi_sched_find_levels(s, w->ready_first);
     return !(s->mixed_uses || s->live_bytes) || find_specials(w);
 }
@@ -196,45 +257,45 @@ static bool prepare(work *w)
 static void begin(work *w)
 {
     const hdi_sched *s = w->s;
+    uint64_t live = s->rank[0].live;
     memcpy(w->left + s->pass_begin, s->pass_need + s->pass_begin, (s->pass_end - s->pass_begin) * sizeof(*w->left));
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
-    w->out->slot_count = w->closed_count = w->oldest = 0;
-    if (w->rules.wait_in_float)
-        hdi_sched_find_consumers(s);
-    w->early = w->closing[0] = w->closing[1] = w->closed_late = 0;
+    w->slot_count = w->closed_count = w->oldest = 0;
+    w->closing = w->closing_late = w->closed_late = 0;
     w->end = w->rules.window < s->kept_count ? w->rules.window : s->kept_count;
     w->live = s->live_bytes;
     w->group = 1;
     w->full = 0;
     w->follower = HDI_NONE;
     w->refused = false;
-    w->scan = (scan){.at = 0, .room = INT64_MAX};
+    int64_t room = w->room = (int64_t)(w->rules.cap - s->rank[0].live);
+    w->scan = (scan){.at = 0, .here = room, .least = INT64_MAX};
+    for (size_t rank = 0; rank < s->kept_count; rank++) {
+        w->step[rank] = (int64_t)(s->rank[rank].live - live);
+        live = s->rank[rank].live;
+    }
+    w->step[s->kept_count] = 0;
 }
 
 /* Undoes what a run did that gave up. */
 static void give_back(work *w)
 {
     const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    for (uint32_t slot = 0; slot < w->out->slot_count; slot++) {
-        uint32_t p = w->out->slot_pass[slot];
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            hdi_sched_res *res = &s->res[decl->use_res[u]];
+    for (uint32_t slot = 0; slot < w->slot_count; slot++) {
+        uint32_t p = w->slot_pass[slot];
+        for (uint32_t u = w->use_begin[p]; u < w->use_begin[p + 1]; u++) {
+            hdi_sched_res *res = &w->res[w->use_res[u]];
             if (hdi_sched_has(s, res->last))
                 res->left++;
         }
-        uint32_t list = w->rank[s->pass_rank[p] - s->rank_begin].special;
+        uint32_t list = w->ask[s->pass_rank[p] - s->rank_begin].special;
         for (const special *x = &w->special[list]; list && x->at != HDI_NONE; x++) {
             if (x->count == 0)
-                s->res[x->at].open = 0;
+                w->res[x->at].open = 0;
         }
     }
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        hdi_sched_rank *at = &w->rank[rank];
-        at->early_first = at->early_last = 0;
-        at->due = 0;
-        at->done = false;
-    }
+    for (uint32_t rank = 0; rank < s->kept_count; rank++)
+        w->ask[rank].due = 0;
     if (w->note_count)
         memset(w->note, 0, w->note_count * sizeof(*w->note));
 }
@@ -246,31 +307,27 @@ static void give_back(work *w)
  * have to be found out anew. */
 static HDI_APART bool has_room(work *w, size_t rank, int64_t bytes)
 {
-    const hdi_sched_rank *by_rank = w->rank;
-    int64_t cap = (int64_t)w->rules.cap;
+    const int64_t *step = w->step;
     scan now = w->scan;
-    if (now.room < bytes && now.stale)
-        now = (scan){w->oldest, false, w->early, INT64_MAX};
-    for (; now.at < rank && now.room >= bytes; now.at++) {
-        int64_t room = cap - (int64_t)by_rank[now.at].live - now.sum;
-        if (room < bytes) {
-            w->scan = now;
-            return false;
-        }
-        now.room = room < now.room ? room : now.room;
-        now.sum += by_rank[now.at].early_last - by_rank[now.at + 1].early_first;
+    if (now.least < bytes && now.stale)
+        now = (scan){w->oldest, false, w->room, INT64_MAX};
+    size_t at = now.at;
+    if (now.least >= bytes) {
+        for (; at < rank && now.here >= bytes; now.here -= step[++at])
+            now.least = now.here < now.least ? now.here : now.least;
     }
+    now.at = (uint32_t)at;
     w->scan = now;
-    return now.room >= bytes;
+    return now.least >= bytes && at >= rank;
 }
 
-static inline bool fits(work *w, size_t rank, int64_t bytes)
+static inline bool fits(work *w, size_t rank, int64_t bytes, uint32_t due)
 {
-    if (w->live + bytes > (int64_t)w->rules.cap)
-        return rank == w->oldest && w->out->slot_count == w->group_begin;
+    if (bytes > (int64_t)w->rules.cap - w->live)
+        return rank == w->oldest && w->slot_count == w->group_begin;
     if (rank == w->oldest)
         return true;
-    return w->group >= w->rank[rank].due && (w->scan.at < rank || w->scan.room < bytes ? has_room(w, rank, bytes) : true);
+    return w->group >= due && (w->scan.at < rank || w->scan.least < bytes ? has_room(w, rank, bytes) : true);
 }
 
 static inline note *note_of(const work *w, const special *x, uint32_t i)
@@ -284,7 +341,7 @@ static int64_t look_at_specials(const work *w, const special *x)
     int64_t bytes = 0;
     for (; x->at != HDI_NONE; x++) {
         if (x->count == 0)
-            bytes += w->s->res[x->at].open ? 0 : (int64_t)w->s->res[x->at].bytes;
+            bytes += w->res[x->at].open ? 0 : (int64_t)w->res[x->at].bytes;
         for (uint32_t i = 0; i < x->count; i++) {
             const note *newest = note_of(w, x, i);
             if (newest->group == w->group && newest->layout != x->layout)
@@ -302,96 +359,96 @@ static inline void open_bytes(work *w, size_t first, int64_t bytes)
     w->live += bytes;
     if (first <= w->oldest)
         return;
-    w->rank[first].early_first += bytes;
-    w->early += bytes;
-    w->scan.room -= bytes;
+    w->step[first] -= bytes;
+    w->room -= bytes;
+    w->scan.least -= bytes;
     if (first > w->scan.at) /* else the scan is where it counts by rank */
-        w->scan.sum += bytes;
+        w->scan.here -= bytes;
     w->scan.stale |= first < w->scan.at;
 }
 
 /* Opens what nobody opened yet, and notes layouts. */
 static HDI_APART void take_specials(work *w, const special *x)
 {
-    const hdi_sched *s = w->s;
     for (; x->at != HDI_NONE; x++) {
         for (uint32_t i = 0; i < x->count; i++)
             *note_of(w, x, i) = (note){w->group, x->layout};
-        if (x->count || s->res[x->at].open)
+        hdi_sched_res *res = &w->res[x->at];
+        if (x->count || res->open)
             continue;
-        s->res[x->at].open = 1;
-        open_bytes(w, s->res[x->at].first - s->rank_begin, (int64_t)s->res[x->at].bytes);
+        res->open = 1;
+        open_bytes(w, res->first - w->s->rank_begin, (int64_t)res->bytes);
     }
 }
 
-/* Counts down the uses of what a pass uses; returns the bytes of what it uses last. */
+/* Counts down the uses of what a pass uses; returns the bytes of what it uses last. Which that is nobody could predict, so
+ * it is found without a branch. */
 static inline int64_t close_resources(work *w, size_t pass)
 {
-    const hdi_decl *decl = w->s->decl;
-    const uint32_t *use_res = decl->use_res;
-    hdi_sched_res *res = w->s->res;
-    int64_t bytes = 0;
-    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
+    const uint32_t *use_res = w->use_res;
+    const uint8_t *use_flags = w->use_flags;
+    hdi_sched_res *res = w->res;
+    uint32_t count = w->closed_count;
+    int64_t bytes = 0, late = 0;
+    for (size_t u = w->use_begin[pass], end = w->use_begin[pass + 1]; u < end; u++) {
         hdi_sched_res *of = &res[use_res[u]];
         if (HDI_UNLIKELY(of->mixed & (HDI_MIXED_REGIONS | HDI_NO_BYTES)) && !hdi_sched_has(w->s, of->last))
             continue;
-        if (--of->left)
-            continue;
-        w->closed[w->closed_count++] = of;
-        w->closing[(decl->use_flags[u] & HDI_USE_WRITES) != 0] += (int64_t)of->bytes;
-        bytes += (int64_t)of->bytes;
+        bool last = --of->left == 0;
+        int64_t closed = (int64_t)of->bytes & -(int64_t)last;
+        w->closed[count] = of;
+        count += last;
+        bytes += closed;
+        late += closed & -(int64_t)(use_flags[u] / HDI_USE_WRITES & 1);
     }
+    w->closed_count = count;
+    w->closing += bytes;
+    w->closing_late += late;
     return bytes;
 }
 
-/* The oldest pass that is left is behind rank. */
-static inline void move_oldest(work *w, size_t rank)
+/* It was taken: on to the next that was not. */
+static inline void move_oldest(work *w)
 {
-    const hdi_sched_rank *by_rank = w->rank;
-    size_t kept = w->s->kept_count, window = w->rules.window;
-    int64_t early = w->early;
+    size_t rank = w->oldest, kept = w->s->kept_count, window = w->rules.window;
+    int64_t room = w->room;
     do {
-        early += by_rank[rank].early_last;
-        if (++rank == kept)
-            break;
-        early -= by_rank[rank].early_first;
-    } while (by_rank[rank].done);
-    w->early = early;
+        room -= w->step[++rank];
+    } while (rank < kept && w->ask[rank].due == TAKEN);
+    w->room = room;
     w->oldest = (uint32_t)rank;
     w->end = (uint32_t)(window < kept - rank ? rank + window : kept);
     w->scan.stale = true;
     if (w->scan.at < rank)
-        w->scan = (scan){(uint32_t)rank, false, early, INT64_MAX};
+        w->scan = (scan){(uint32_t)rank, false, room, INT64_MAX};
 }
 
 static inline void take(work *w, size_t rank)
 {
-    hdi_sched_rank *at = &w->rank[rank];
-    size_t pass = w->s->rank_pass[rank], slot = w->out->slot_count++;
+    ask *at = &w->ask[rank];
+    size_t pass = w->rank_pass[rank], slot = w->slot_count++;
     int64_t live = w->live;
     if (at->opens)
-        open_bytes(w, rank, (int64_t)at->opens);
+        open_bytes(w, rank, at->opens);
     if (HDI_UNLIKELY(at->special))
         take_specials(w, &w->special[at->special]);
     int64_t opens = w->live - live;
     w->net[slot] = opens - close_resources(w, pass);
-    w->out->slot_pass[slot] = (uint32_t)pass;
-    at->done = true;
+    w->slot_pass[slot] = (uint32_t)pass;
+    at->due = TAKEN;
     if (rank == w->oldest)
-        move_oldest(w, rank);
+        move_oldest(w);
 }
 
 /* ---- groups ---- */
 
 /* Bytes of resources that no other pass uses any more. */
-static uint64_t closes(const work *w, size_t pass)
+static int64_t closes(const work *w, size_t pass)
 {
-    const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    uint64_t bytes = 0;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        const hdi_sched_res *res = &s->res[decl->use_res[u]];
-        bytes += hdi_sched_has(s, res->last) && res->left == 1 ? res->bytes : 0;
+    int64_t bytes = 0;
+    for (uint32_t u = w->use_begin[pass]; u < w->use_begin[pass + 1]; u++) {
+        const hdi_sched_res *res = &w->res[w->use_res[u]];
+        bytes += hdi_sched_has(w->s, res->last) && res->left == 1 ? (int64_t)res->bytes : 0;
     }
     return bytes;
 }
@@ -401,34 +458,33 @@ static uint64_t closes(const work *w, size_t pass)
 static void follow(work *w)
 {
     size_t rank = w->follower;
-    if (rank != HDI_NONE && rank < w->end && w->live + (int64_t)w->rank[rank].opens <= (int64_t)w->rules.cap &&
-        closes(w, w->s->rank_pass[rank]) >= w->rank[rank].opens) {
+    w->follower = HDI_NONE;
+    if (rank < w->end && w->live + w->ask[rank].opens <= (int64_t)w->rules.cap &&
+        closes(w, w->rank_pass[rank]) >= w->ask[rank].opens) {
         w->ready[rank / 64] &= ~((uint64_t)1 << (rank % 64));
         take(w, rank);
         w->scan.stale = true;
     }
-    w->follower = HDI_NONE;
-    w->refused = false;
 }
 
 static void fill_group(work *w)
 {
-    const hdi_sched_rank *by_rank = w->rank;
-    follow(w);
+    const ask *by_rank = w->ask;
+    w->refused = false;
     for (size_t word = w->oldest / 64; word * 64 < w->end; word++) {
         uint64_t left = w->ready[word];
         for (uint64_t bits = left; bits; bits &= bits - 1) {
             size_t rank = word * 64 + (size_t)__builtin_ctzll(bits);
             if (rank >= w->end)
                 break;
-            int64_t opens = (int64_t)by_rank[rank].opens;
+            int64_t opens = by_rank[rank].opens;
             if (HDI_UNLIKELY(by_rank[rank].special)) {
                 int64_t more = look_at_specials(w, &w->special[by_rank[rank].special]);
                 if (more == REFUSED)
                     continue;
                 opens += more;
             }
-            if (opens && !fits(w, rank, opens)) {
+            if (opens && !fits(w, rank, opens, by_rank[rank].due)) {
                 w->refused = true;
                 continue;
             }
@@ -449,11 +505,10 @@ static void sort_many(work *w, uint32_t *pass, int64_t *net, uint32_t count)
 }
 
 /* Most bytes opened less closed first; as they were taken where that is equal. */
-static void sort_group(work *w)
+static void sort_group(work *w, size_t count)
 {
     enum { FEW = 24 };
-    size_t count = w->out->slot_count - w->group_begin;
-    uint32_t *pass = &w->out->slot_pass[w->group_begin];
+    uint32_t *pass = &w->slot_pass[w->group_begin];
     int64_t *net = &w->net[w->group_begin];
     if (count > FEW) {
         sort_many(w, pass, net, (uint32_t)count);
@@ -472,74 +527,115 @@ static void sort_group(work *w)
     }
 }
 
-/* Whoever waited for passes of the group alone is ready. */
-static void end_group(work *w)
+/* Levels that a pass can wait without its first consumer waiting. */
+static uint32_t find_float(const hdi_sched *s, size_t pass)
+{
+    const hdi_depends *depends = s->depends;
+    uint32_t first = HDI_NONE;
+    for (size_t e = depends->succ_begin[pass], end = depends->succ_begin[pass + 1]; e < end; e++) {
+        uint32_t next = depends->succ[e];
+        if (next < s->pass_end && s->pass_level[next] < first)
+            first = s->pass_level[next];
+    }
+    return first == HDI_NONE ? 0 : first - s->pass_level[pass] - 1;
+}
+
+/* Whoever waited for passes of the group alone is ready. wait: what it opens has a time; alone: the group is of one pass,
+ * and others may follow. */
+static HDI_INLINE void make_ready(work *w, bool wait, bool alone)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ;
-    uint32_t *left = w->left, *slot_group = w->out->slot_group, group = w->group;
+    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
+    uint32_t *left = w->left, *slot_group = w->out->slot_group, group = w->group, rank_begin = s->rank_begin;
+    uint64_t *ready = w->ready;
     size_t pass_end = s->pass_end;
-    bool wait = w->rules.wait_in_float;
-    bool alone = w->refused && w->out->slot_count - w->group_begin == 1 && !w->rules.in_order;
-    int64_t closing = w->closing[0] + w->closing[1];
-    for (size_t i = w->group_begin, slots = w->out->slot_count; i < slots; i++) {
-        size_t p = w->out->slot_pass[i], end = succ_begin[p + 1];
+    for (size_t i = w->group_begin, slots = w->slot_count; i < slots; i++) {
+        size_t p = w->slot_pass[i], end = succ_begin[p + 1];
         slot_group[i] = group;
         for (size_t e = succ_begin[p]; e < end; e++) {
             size_t next = succ[e];
-            if (next >= pass_end || --left[next])
+            if (HDI_UNLIKELY(next >= pass_end))
                 continue;
-            uint32_t rank = s->pass_rank[next] - s->rank_begin;
-            hdi_bit_set(w->ready, rank);
-            if (HDI_UNLIKELY(alone) && closing && (int64_t)w->rank[rank].opens == closing && !w->rank[rank].special)
+            uint32_t rank = pass_rank[next] - rank_begin;
+            bool last = --left[next] == 0;
+            ready[rank / 64] |= (uint64_t)last << rank % 64;
+            if (!(wait || alone) || !last)
+                continue;
+            ask *at = &w->ask[rank];
+            if (alone && w->closing && at->opens == w->closing && !at->special)
                 w->follower = rank;
-            if (wait && (w->rank[rank].opens || w->rank[rank].special))
-                w->rank[rank].due = group + 1 + hdi_sched_float(s, (uint32_t)next);
+            if (wait && (at->opens || at->special))
+                at->due = group + 1 + find_float(s, next);
         }
     }
-    for (uint32_t i = 0; i < w->closed_count; i++) {
-        const hdi_sched_res *res = w->closed[i];
-        uint32_t last = res->last - s->rank_begin;
-        if (last < w->oldest)
+}
+
+static void end_group(work *w)
+{
+    bool wait = w->rules.wait_in_float;
+    if (w->refused && w->slot_count - w->group_begin == 1 && !w->rules.in_order)
+        make_ready(w, wait, true);
+    else if (wait)
+        make_ready(w, true, false);
+    else
+        make_ready(w, false, false);
+}
+
+/* What the group closed is free behind its barrier. */
+static void free_closed(work *w)
+{
+    uint32_t rank_begin = w->s->rank_begin, oldest = w->oldest;
+    scan now = w->scan;
+    for (size_t i = 0, count = w->closed_count; i < count; i++) {
+        size_t last = w->closed[i]->last - rank_begin;
+        int64_t bytes = (int64_t)w->closed[i]->bytes;
+        if (last < oldest)
             continue;
-        w->rank[last].early_last += (int64_t)res->bytes;
-        w->early -= (int64_t)res->bytes;
-        w->scan.sum -= last >= w->scan.at ? (int64_t)res->bytes : 0;
-        w->scan.stale = true;
+        w->step[last + 1] += bytes;
+        w->room += bytes;
+        now.here += last >= now.at ? bytes : 0;
+        now.stale = true;
     }
+    w->scan = now;
     w->closed_count = 0;
-    if (w->rules.level) {
-        w->group_live[w->group] = w->live;
-        w->full += w->live > (int64_t)(w->rules.cap / 8 * 7);
-    }
-    w->live -= w->closing[0] + w->closed_late;
-    w->closed_late = w->closing[1];
-    w->closing[0] = w->closing[1] = 0;
-    w->group++;
+    w->live -= w->closing - w->closing_late + w->closed_late;
+    w->closed_late = w->closing_late;
+    w->closing = w->closing_late = 0;
 }
 
 /* A region is short: that it will have too many groups shows soon. */
-static uint32_t most_groups(const work *w)
+static bool has_too_many(const work *w)
 {
     enum { FEW = 16 };
-    uint32_t most = 2 * w->depth + 8;
-    if (!w->rules.gives_up)
-        return HDI_NONE;
-    return w->s->whole ? most : FEW + (uint32_t)((uint64_t)most * w->out->slot_count / w->s->kept_count);
+    uint64_t most = 2 * w->depth + 8;
+    if (!w->rules.gives_up || w->group <= FEW)
+        return w->rules.gives_up && w->s->whole && w->group > most;
+    return w->s->whole ? w->group > most : (uint64_t)(w->group - FEW) * w->s->kept_count > most * w->slot_count;
 }
 
 static bool run(work *w)
 {
+    int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
     begin(w);
-    while (w->out->slot_count < w->s->kept_count) {
-        if (w->group > most_groups(w))
+    while (w->slot_count < w->s->kept_count) {
+        if (has_too_many(w))
             return false;
-        w->group_begin = w->out->slot_count;
+        w->group_begin = w->slot_count;
+        if (w->follower != HDI_NONE)
+            follow(w);
         fill_group(w);
+        size_t count = w->slot_count - w->group_begin;
         end_group(w);
-        if (!w->rules.in_order && w->out->slot_count - w->group_begin > 1)
-            sort_group(w);
+        if (w->rules.level) {
+            w->group_live[w->group] = w->live;
+            w->full += w->live > near_cap;
+        }
+        free_closed(w);
+        w->group++;
+        if (count > 1 && !w->rules.in_order)
+            sort_group(w, count);
     }
+    w->out->slot_count = w->slot_count;
     w->out->group_count = w->group;
     if (w->rules.level)
         w->group_live[0] = w->group_live[w->group] = 0;
@@ -550,12 +646,20 @@ static bool run(work *w)
 static bool is_full(const work *w)
 {
     enum { PASSES = 4 };
-    return w->full >= w->group / 4 && w->out->slot_count >= PASSES * w->group;
+    return w->full >= w->group / 4 && w->slot_count >= PASSES * w->group;
 }
 
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out)
 {
-    work w = {.s = s, .rules = rules[0], .out = out, .rank = s->rank};
+    work w = {.s = s,
+              .rules = rules[0],
+              .out = out,
+              .rank_pass = s->rank_pass,
+              .use_begin = s->decl->pass_use_begin,
+              .use_res = s->decl->use_res,
+              .use_flags = s->decl->use_flags,
+              .res = s->res,
+              .slot_pass = out->slot_pass};
     if (!prepare(&w))
         return false;
     for (uint32_t i = 1; !run(&w) && i < rules_count; i++) {

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "hints.h"
+
 /* Levelling: a group takes whatever is ready and fits, so groups are as full of memory as the cap allows, and a frame
  * that is full all the time leaves the packers no room. But many passes open memory long before somebody reads it. Here
  * these wait: from the last to the first, each pass that opens something moves to the group, before that of its first
@@ -17,7 +19,6 @@ typedef struct work {
     int64_t *live;   /* per group, in units: 1 << shift bytes */
     uint64_t *pain;  /* per group: what it suffers */
     uint32_t *group; /* by pass */
-    uint32_t *close; /* by resource: the last group that it is alive in, as far as its users were seen; .left: how many */
     uint32_t shift, group_count;
 } work;
 
@@ -25,7 +26,7 @@ typedef struct work {
 typedef struct move {
     int64_t opened;            /* alive from it on */
     int64_t alone;             /* of it and nobody else: alive in its group and, as it writes, in the next */
-    int64_t longer[REACH + 1]; /* inputs that it keeps alive so many groups on, and did not before */
+    int64_t longer[REACH + 2]; /* inputs that it keeps alive so many groups on, and did not before; the last: or more */
 } move;
 
 static uint64_t suffers(int64_t live)
@@ -39,40 +40,65 @@ static uint32_t latest(const work *w, uint32_t pass)
 {
     const hdi_sched *s = w->s;
     uint32_t to = w->group_count;
-    for (uint32_t e = s->depends->succ_begin[pass]; e < s->depends->succ_begin[pass + 1]; e++) {
-        uint32_t next = s->depends->succ[e];
-        if (next < s->pass_end)
-            to = w->group[next] < to ? w->group[next] : to;
+    const uint32_t *succ = s->depends->succ, *group = w->group;
+    for (size_t e = s->depends->succ_begin[pass], end = s->depends->succ_begin[pass + 1]; e < end; e++) {
+        size_t next = succ[e];
+        if (HDI_LIKELY(next < s->pass_end))
+            to = group[next] < to ? group[next] : to;
     }
     return to - 1;
 }
 
-/* Its uses, of resources whose last one is in here. to: the last group that it may move to. False: it stays. */
-static bool look_at_uses(work *w, uint32_t pass, uint32_t group, uint32_t to, move *m)
+/* Passes are seen backwards. Of a resource `left` is how many of its uses were seen, and `close` the last group that it is
+ * alive in by them. What another region closes is left alone; what has no bytes may say anything. */
+static inline bool is_elsewhere(const hdi_sched *s, const hdi_sched_res *res)
 {
-    const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    bool simple = true;
-    *m = (move){.opened = 0};
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t r = decl->use_res[u];
-        hdi_sched_res *res = &s->res[r];
-        int64_t units = (int64_t)(res->bytes >> w->shift);
-        simple &= !(res->mixed & HDI_MIXED_LAYOUTS) && (res->bytes == 0 || res->writes < 2);
-        if (!hdi_sched_has(s, res->last))
+    return HDI_UNLIKELY(res->mixed & HDI_MIXED_REGIONS) && !hdi_sched_has(s, res->last);
+}
+
+static inline void close_with(hdi_sched_res *res, uint32_t flags, uint32_t group)
+{
+    uint32_t close = group + (flags / HDI_USE_WRITES & 1);
+    res->close = close > res->close ? close : res->close;
+}
+
+/* The uses of a pass that stays where it is. */
+static void see_uses(const work *w, size_t pass, uint32_t group)
+{
+    const hdi_decl *decl = w->s->decl;
+    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
+        hdi_sched_res *res = &w->s->res[decl->use_res[u]];
+        if (is_elsewhere(w->s, res))
             continue;
-        bool alone = res->left++ == 0;
-        if (alone)
-            w->close[r] = 0;
-        else if (u > decl->pass_use_begin[pass] && decl->use_res[u - 1] == r)
-            simple = false;
-        uint32_t close = w->close[r] > group ? w->close[r] : group;
-        if (res->left == res->uses)
-            *(alone ? &m->alone : &m->opened) += units;
-        else if (close < to)
-            m->longer[close + 1 - group] += units;
+        res->close &= -(uint32_t)(res->left++ != 0);
+        close_with(res, decl->use_flags[u], group);
     }
-    return simple && m->opened + m->alone;
+}
+
+/* Those of one that may move. False: it stays. Which of them open and close what nobody could predict: so there are no
+ * branches for it. */
+static bool look_at_uses(const work *w, size_t pass, uint32_t group, move *m)
+{
+    const hdi_decl *decl = w->s->decl;
+    uint32_t fixed = 0, before = HDI_NONE;
+    *m = (move){.opened = 0};
+    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
+        uint32_t r = decl->use_res[u];
+        hdi_sched_res *res = &w->s->res[r];
+        fixed |= res->mixed & (HDI_MIXED_LAYOUTS | HDI_WRITTEN_AGAIN);
+        if (is_elsewhere(w->s, res))
+            continue;
+        bool alone = res->left++ == 0, opens = res->left == res->uses;
+        res->close &= -(uint32_t)!alone;
+        fixed |= !alone & (res->bytes != 0) & (r == before);
+        before = r;
+        int64_t units = (int64_t)(res->bytes >> w->shift);
+        uint32_t longer = res->close > group ? res->close + 1 - group : 1;
+        m->alone += units & -(int64_t)(opens & alone);
+        m->opened += units & -(int64_t)(opens & !alone);
+        m->longer[longer < REACH + 1 ? longer : REACH + 1] += units & -(int64_t)!opens;
+    }
+    return !fixed && m->opened + m->alone;
 }
 
 /* Where all groups together suffer the least; as early as any. A pass without a consumer takes what it opened along. */
@@ -109,13 +135,13 @@ static void take_along(work *w, const move *m, uint32_t group, uint32_t to)
     w->pain[to + 1] = suffers(w->live[to + 1]);
 }
 
-static void close_inputs(work *w, uint32_t pass, uint32_t group)
+static void close_inputs(const work *w, size_t pass, uint32_t group)
 {
     const hdi_decl *decl = w->s->decl;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u], close = group + (decl->use_flags[u] & HDI_USE_WRITES ? 1 : 0);
-        if (hdi_sched_has(w->s, w->s->res[res].last) && w->close[res] < close)
-            w->close[res] = close;
+    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
+        hdi_sched_res *res = &w->s->res[decl->use_res[u]];
+        if (!is_elsewhere(w->s, res))
+            close_with(res, decl->use_flags[u], group);
     }
 }
 
@@ -164,9 +190,8 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, 
 {
     work w = {.s = s, .out = out, .live = group_live, .group = s->pass_left};
     w.group_count = out->group_count;
-    w.close = HDI_ARENA_ARRAY(s->arena, uint32_t, s->decl->res_count);
     w.pain = HDI_ARENA_ARRAY(s->arena, uint64_t, (size_t)w.group_count + 1);
-    if (s->arena->failed)
+    if (!w.pain)
         return false;
     while (cap >> w.shift >> CAP_BITS)
         w.shift++;
@@ -182,12 +207,13 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, 
         to = to > group + REACH ? group + REACH : to;
         if (i <= peak && to > out->slot_group[peak])
             to = out->slot_group[peak];
-        if (look_at_uses(&w, p, group, to, &m) && to > group) {
-            to = find_best(&w, &m, group, to);
-            if (to > group) {
-                take_along(&w, &m, group, to);
-                w.group[p] = to;
-            }
+        if (to <= group) {
+            see_uses(&w, p, group);
+            continue;
+        }
+        if (look_at_uses(&w, p, group, &m) && (to = find_best(&w, &m, group, to)) > group) {
+            take_along(&w, &m, group, to);
+            w.group[p] = to;
         }
         close_inputs(&w, p, w.group[p]);
     }

@@ -78,8 +78,8 @@ void hdi_sched_flag(const hdi_sched *s)
 }
 
 typedef struct look_part {
-    uint32_t mixed_uses, mixed_images; /* of its resources */
-    int64_t live, peak;                /* of its ranks: opened less closed, and the most of that on the way */
+    uint32_t mixed_uses; /* of its resources */
+    int64_t live, peak;  /* of its ranks: opened less closed, and the most of that on the way */
 } look_part;
 
 /* A use that is dealt to who looks at its resource. */
@@ -91,6 +91,7 @@ typedef struct look_work {
     hdi_sched *s;
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
+    const uint8_t *layout_bit; /* by access */
     uint32_t parts;     /* of the passes, then of the ranks */
     uint32_t res_parts; /* of the resources: as many as there are of 1 << res_shift */
     uint32_t res_shift;
@@ -99,29 +100,39 @@ typedef struct look_work {
     look_part part[HDI_MOST_PARTS];
 } look_work;
 
-enum { UNREAD = 0, SEVERAL = 1, LAYOUTS = 2 }; /* layout of the readers of a resource: the last and above, less so many */
+enum { MOST_LAYOUTS = 64 };
 
-static HDI_APART void look_at_layout(hdi_sched_res *res, const hdi_decl *decl, uint32_t access)
+/* The bit of a layout in hdi_sched_res.readers for each access. The last bit is of all that are left. */
+static bool number_layouts(look_work *w)
 {
-    uint32_t layout = decl->access[access].layout + LAYOUTS;
-    res->access = (uint16_t)(access + 1);
-    res->layout = res->layout == UNREAD || res->layout == layout ? layout : SEVERAL;
+    const hdi_decl *decl = w->s->decl;
+    uint32_t known[MOST_LAYOUTS], count = 0;
+    uint8_t *bit = HDI_ARENA_ARRAY(w->s->arena, uint8_t, decl->access_count);
+    if (!bit)
+        return false;
+    for (uint32_t a = 0; a < decl->access_count; a++) {
+        uint32_t k = 0;
+        while (k < count && known[k] != decl->access[a].layout)
+            k++;
+        if (k == count && count < MOST_LAYOUTS - 1)
+            known[count++] = decl->access[a].layout;
+        bit[a] = (uint8_t)k;
+    }
+    w->layout_bit = bit;
+    return true;
 }
 
-/* What has no content at first is written before it is read, so its first use is a write. */
-static HDI_INLINE void look_at_use(const hdi_decl *decl, hdi_sched_res *all, size_t u,
-                                                              uint32_t rank)
+/* Without branches, as nobody could predict who does what. */
+static inline void look_at_use(const hdi_decl *decl, const uint8_t *layout_bit, hdi_sched_res *all, size_t u, uint32_t rank)
 {
     uint32_t flags = decl->use_flags[u];
     hdi_sched_res *res = &all[decl->use_res[u]];
+    uint64_t reads_image = !(flags & (HDI_USE_WRITES | HDI_USE_BUFFER));
+    res->readers |= reads_image << layout_bit[decl->use_access[u]];
+    res->first = res->left ? res->first : rank;
     res->left++;
     res->last = rank;
-    if (flags & HDI_USE_WRITES) {
-        if (res->writes++ == 0)
-            res->first = rank;
-    } else if (!(flags & HDI_USE_BUFFER) && decl->use_access[u] + 1u != res->access) {
-        look_at_layout(res, decl, decl->use_access[u]);
-    }
+    res->writes += flags / HDI_USE_WRITES & 1;
 }
 
 /* What can be told of a resource when all its uses are known. */
@@ -130,19 +141,21 @@ static inline void judge(const look_work *w, uint32_t r, look_part *sums)
     const hdi_sched *s = w->s;
     const uint32_t no_bytes = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST;
     hdi_sched_res *res = &s->res[r];
-    res->bytes = s->decl->res_flags[r] & no_bytes || res->left == 0 ? 0 : w->sizes->need[r].bytes;
-    if (HDI_UNLIKELY(res->layout == SEVERAL)) {
+    uint64_t readers = res->readers;
+    res->bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* which has none where nobody uses it */
+    res->uses = res->left;
+    if (HDI_UNLIKELY(readers & (readers - 1) || readers >> (MOST_LAYOUTS - 1))) {
         res->mixed |= HDI_MIXED_LAYOUTS;
         sums->mixed_uses += res->left;
-        sums->mixed_images++;
     }
-    res->uses = res->left;
     if (HDI_UNLIKELY(res->bytes == 0)) {
         res->mixed |= HDI_NO_BYTES;
         res->first = res->last = HDI_NONE;
-    } else if (HDI_UNLIKELY(res->writes > 1) &&
-               s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] > 1) {
-        res->mixed |= HDI_MIXED_OPENERS; /* of one segment, all that use it later follow who used it first */
+    } else if (HDI_UNLIKELY(res->writes > 1)) {
+        res->mixed |= HDI_WRITTEN_AGAIN;
+        if (s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] == 1)
+            return; /* of one segment, all that use it later follow who used it first */
+        res->mixed |= HDI_MIXED_OPENERS;
         sums->mixed_uses += res->left;
     }
 }
@@ -171,7 +184,7 @@ static void look_at_all(look_work *w)
         if (!pass_kept[p])
             u = end;
         for (; u < end; u++)
-            look_at_use(&decl, all, u, rank);
+            look_at_use(&decl, w->layout_bit, all, u, rank);
         rank += pass_kept[p];
     }
     judge_all(w, 0, 0, decl.res_count);
@@ -223,7 +236,7 @@ static void look_at_dealt(uint32_t part, void *user)
         uint32_t first = decl.pass_use_begin[hdi_range_begin(decl.pass_count, w->parts, k)];
         const dealt *at = w->dealt + (part ? w->dealt_end[k][part - 1] : first), *last = w->dealt + w->dealt_end[k][part];
         for (; at < last; at++)
-            look_at_use(&decl, all, at->use, at->rank);
+            look_at_use(&decl, w->layout_bit, all, at->use, at->rank);
     }
     judge_all(w, part, (uint32_t)begin, (uint32_t)end);
 }
@@ -352,14 +365,14 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .parts = 1, .res_parts = 1};
     if (crew->workers > 1)
         w.parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
+    if (!number_layouts(&w))
+        return HD_OUT_OF_MEMORY;
     if (w.parts == 1)
         look_at_all(&w);
     else if (!look_in_parts(&w, crew))
         return HD_OUT_OF_MEMORY;
-    for (uint32_t k = 0; k < w.res_parts; k++) {
+    for (uint32_t k = 0; k < w.res_parts; k++)
         s->mixed_uses += w.part[k].mixed_uses;
-        s->mixed_images += w.part[k].mixed_images;
-    }
     if (w.parts > 1)
         find_live_in_parts(s, crew, &w);
     else
