@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bitset.h"
+#include "schedule_clock.h"
 #include "vk_numbers.h"
 
 /* Schedule: order and queue of each kept pass. What both schedulers need is prepared (schedule_prepare.c), then one of
@@ -24,13 +25,17 @@
 
 enum { WINDOW = 64 };
 
-/* Vulkan copies and clears depth and stencil on graphics queues only, whatever the type of the pass. */
-static bool copies_depth(const hdi_decl *decl, uint32_t pass)
+bool hdi_copies(const hdi_access_info *access)
 {
-    const uint64_t copies = HDI_STAGE_COPY | HDI_STAGE_BLIT | HDI_STAGE_RESOLVE | HDI_STAGE_CLEAR;
+    return (access->stages & (HDI_STAGE_COPY | HDI_STAGE_BLIT | HDI_STAGE_RESOLVE | HDI_STAGE_CLEAR)) != 0;
+}
+
+/* Vulkan copies and clears depth and stencil on graphics queues only, whatever the type of the pass. */
+bool hdi_copies_depth(const hdi_decl *decl, uint32_t pass)
+{
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
         uint32_t res = decl->use_res[u];
-        if (decl->access[decl->use_access[u]].stages & copies && !(decl->res_flags[res] & HDI_RES_BUFFER) &&
+        if (hdi_copies(&decl->access[decl->use_access[u]]) && !(decl->res_flags[res] & HDI_RES_BUFFER) &&
             (hdi_format_has_depth(decl->res_info[res].format) || hdi_format_has_stencil(decl->res_info[res].format)))
             return true;
     }
@@ -48,7 +53,7 @@ uint32_t hdi_type_kinds(uint32_t type)
     return by_type[type];
 }
 
-uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
+uint32_t hdi_pin_kinds(uint32_t pin)
 {
     static const uint8_t by_pin[] = {
         [HD_PIN_NONE] = 0,
@@ -56,10 +61,15 @@ uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint3
         [HD_PIN_COMPUTE] = 1u << HD_QUEUE_COMPUTE,
         [HD_PIN_TRANSFER] = 1u << HD_QUEUE_TRANSFER,
     };
+    return by_pin[pin];
+}
+
+uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
+{
     uint32_t kinds = hdi_type_kinds(decl->pass_type[pass]) & queues->kinds;
-    uint32_t pinned = kinds & by_pin[decl->pass_pin[pass]];
+    uint32_t pinned = kinds & hdi_pin_kinds(decl->pass_pin[pass]);
     const uint32_t gfx = 1u << HD_QUEUE_GFX;
-    if (!pinned && kinds & gfx && kinds != gfx && copies_depth(decl, pass))
+    if (!pinned && kinds & gfx && kinds != gfx && hdi_copies_depth(decl, pass))
         return gfx;
     return pinned ? pinned : kinds;
 }
@@ -127,6 +137,9 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
                      const hdi_schedule *out, region *r)
 {
     const hdi_decl *decl = s->decl;
+    uint32_t most = 0;
+    for (uint32_t k = 0; k < count; k++)
+        most = begin[k + 1] - begin[k] > most ? begin[k + 1] - begin[k] : most;
     for (uint32_t k = 0; k < count; k++) {
         hdi_sched *of = &r[k].s;
         r[k] = (region){.s = *s};
@@ -137,6 +150,7 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
         }
         of->whole = count == 1;
         of->use_count = decl->use_count;
+        of->clock_words = hdi_clock_words(s->queues->count, most);
         if (count == 1)
             return;
         of->arena = hdi_crew_arena(crew, k, s->arena);
@@ -189,7 +203,6 @@ static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sc
     if (!ready)
         return HD_OUT_OF_MEMORY;
     hdi_sched_find_levels(s, ready);
-    hdi_sched_find_consumers(s);
     hdi_sched_flag(s);
     return hdi_schedule_queues(s, goal, out);
 }

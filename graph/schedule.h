@@ -54,7 +54,8 @@ typedef struct hdi_sched {
     uint32_t *pass_consumer; /* level of the first that depends on it; HDI_NONE: none */
     /* Of the one for several queues. */
     uint8_t *pass_mixed;   /* HDI_MIXED_OPENERS */
-    uint32_t *res_queue_last;
+    uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
+    uint64_t *res_last_slots; /* clocks: the newest slots that used it */
 } hdi_sched;
 
 /* Whether a rank of the frame lies in it. */
@@ -117,6 +118,9 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
 
 /* Queue kinds that can run passes of a type, a bit for each hd_queue_kind; then those of the set that a pass may run on. */
 uint32_t hdi_type_kinds(uint32_t type);
+uint32_t hdi_pin_kinds(uint32_t pin);
+bool hdi_copies(const hdi_access_info *access);
+bool hdi_copies_depth(const hdi_decl *decl, uint32_t pass);
 uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass);
 
 #endif

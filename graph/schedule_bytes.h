@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "hints.h"
 #include "schedule_list.h"
 
 /* How many closed resources of a queue are looked at, from the oldest whose bytes are not all taken. */
@@ -15,228 +14,240 @@ enum { LOOK = 32 };
 #define NEVER 1e300
 #define ANY_ROOM (INT64_MAX / 2) /* what is given back may be added */
 
-/* Resources closed on one queue, in the order of the schedule. */
+/* Resources closed on one queue, in the order of the schedule; before `begin`, all bytes are taken. */
 typedef struct closings {
-    hdi_list_closing *of;
-    uint32_t count, head; /* before head, all bytes are taken */
+    hdi_list_closing *begin, *end;
 } closings;
 
-/* Queues know of one another by slots: the newest that has finished, + 1. */
 typedef struct work {
     const hdi_sched *s;
     hdi_list l;
     hdi_schedule *out;
     double handoff_us;
     int64_t cap;
-    uint32_t window;
+    uint32_t window, queues;
     double free_at[HD_MAX_QUEUES];
-    uint32_t group[HD_MAX_QUEUES];                /* first slot of its newest group */
-    uint32_t knows[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* by queue: what has finished on each before its next pass */
+    uint64_t group[HDI_CLOCK_WORDS];                /* first slot of the newest group of each queue */
+    uint64_t knows[HD_MAX_QUEUES][HDI_CLOCK_WORDS]; /* by queue: what has finished on each before its next pass */
     closings closed[HD_MAX_QUEUES];
     int64_t fresh; /* bytes under the cap that nobody has taken yet */
-    int64_t early; /* as in schedule_groups.c */
-    /* A look at room from the oldest rank up to room_end, exclusive: there is room_low at the least, and room_early is
-     * alive early at room_end. */
+    int64_t alive; /* at the oldest rank, when all goes on by rank from here */
+    /* A look at the ranks from the oldest up to room_end, exclusive: no more than `most` is alive there, and room_alive
+     * at room_end. */
     uint32_t room_end;
     bool room_exact; /* nothing has changed since */
-    int64_t room_low, room_early;
-    uint32_t oldest, shared_count, edge_capacity;
+    int64_t most, room_alive;
+    uint32_t oldest, waiting_count, shared_count, edge_capacity;
+    uint32_t open_lanes; /* a bit for each that is not empty */
 } work;
 
-/* What a queue would know in front of a pass; clock: what it knows now. */
-static HDI_INLINE void learn(const work *w, uint32_t n, uint32_t rank, uint32_t queue, uint32_t *clock)
+/* What a queue learns in front of a pass that depends on `pred`. */
+static HDI_INLINE void learn(const work *w, uint32_t words, const uint64_t *pred, uint32_t queue, uint64_t *clock)
 {
-    for (uint32_t mask = w->l.node[rank].pred_queues & ~(1u << queue); mask; mask &= mask - 1) {
-        uint32_t slot = w->l.newest_pred[(size_t)rank * n + (uint32_t)__builtin_ctz(mask)] - 1;
-        const uint32_t *known = &w->l.clock[(size_t)slot * n];
-        for (uint32_t k = 0; k < n; k++)
-            clock[k] = known[k] > clock[k] ? known[k] : clock[k];
+    for (uint32_t k = 0; k < words; k++) {
+        uint64_t slots = pred[k];
+        if (hdi_clock_word(words, queue) == k)
+            slots &= hdi_clock_field_of(words, queue, 0).keep;
+        for (; slots; slots >>= hdi_clock_bits(words))
+            hdi_clock_raise(words, clock, &w->l.clock[(slots & hdi_clock_mask(words)) * words]);
     }
 }
 
-static HDI_INLINE bool is_known(const work *w, uint32_t n, uint32_t res, const uint32_t *clock)
+static HDI_INLINE bool is_known(const work *w, uint32_t words, uint32_t res, const uint64_t *clock)
 {
-    const uint32_t *last = &w->s->res_queue_last[(size_t)res * n];
-    for (uint32_t q = 0; q < n; q++) {
-        if (last[q] > clock[q])
-            return false;
-    }
-    return true;
+    return hdi_clock_covers(words, clock, &w->s->res_last_slots[(size_t)res * words]);
 }
 
 /* When everybody on other queues has finished with a resource, seen from a queue. */
-static double free_time(const work *w, uint32_t n, uint32_t res, uint32_t queue)
+static HDI_INLINE double free_time(const work *w, uint32_t words, uint32_t res, uint32_t queue)
 {
     double time = 0.0;
-    const uint32_t *last = &w->s->res_queue_last[(size_t)res * n];
-    for (uint32_t q = 0; q < n; q++) {
-        if (last[q] == 0)
-            continue;
-        double done = w->l.finish[last[q] - 1] + (q == queue ? 0.0 : w->handoff_us);
+    const uint64_t *last = &w->s->res_last_slots[(size_t)res * words];
+    for (uint32_t q = 0; q < w->queues; q++) {
+        double done = w->l.finish[hdi_clock_get(words, last, q)] + (q == queue ? 0.0 : w->handoff_us);
         time = done > time ? done : time;
     }
     return time;
 }
 
-/* How much of `bytes` is free and known to a clock; the queue's own first, which others know last. take: it is taken.
- */
-static HDI_INLINE int64_t claim_known(work *w, uint32_t n, uint32_t queue, int64_t bytes, const uint32_t *clock, bool take)
+/* Of what was closed on one queue: what is free and known to a clock goes off `rest`, which is not less than 0 then. */
+static HDI_INLINE int64_t claim_of(const work *w, uint32_t words, closings *c, int64_t rest, const uint64_t *clock,
+                                   bool take)
 {
-    int64_t rest = bytes;
-    for (uint32_t i = 0; i < n; i++) {
-        closings *c = &w->closed[i == 0 ? queue : i <= queue ? i - 1 : i];
-        hdi_list_closing *at = c->of + c->head, *end = c->of + c->count;
-        while (at < end && at->left == 0)
-            at++;
-        c->head = (uint32_t)(at - c->of);
-        end = end - at < LOOK ? end : at + LOOK;
-        for (; at < end; at++) {
-            int64_t left = at->left;
-            if (left == 0 || !is_known(w, n, at->res, clock))
-                continue;
-            if (take)
-                at->left = left > rest ? left - rest : 0;
-            rest -= left;
-            if (rest <= 0)
-                return bytes;
-        }
+    hdi_list_closing *at = c->begin, *end = c->end;
+    while (at != end && at->left == 0)
+        at++;
+    c->begin = at;
+    end = end - at < LOOK ? end : at + LOOK;
+    for (; at != end; at++) {
+        int64_t left = at->left;
+        if (left == 0 || !is_known(w, words, at->res, clock))
+            continue;
+        if (take)
+            at->left = left > rest ? left - rest : 0;
+        rest -= left;
+        if (rest <= 0)
+            return 0;
     }
-    return bytes - rest;
+    return rest;
+}
+
+/* How much of `bytes` is not free and known to a clock; the queue's own serves first, which others know last. take: it is
+ * taken. */
+static HDI_INLINE int64_t claim_known(work *w, uint32_t words, uint32_t queue, int64_t bytes, const uint64_t *clock,
+                                      bool take)
+{
+    int64_t rest = claim_of(w, words, &w->closed[queue], bytes, clock, take);
+    for (uint32_t q = 0; rest > 0 && q < w->queues; q++) {
+        if (q != queue && w->closed[q].begin != w->closed[q].end)
+            rest = claim_of(w, words, &w->closed[q], rest, clock, take);
+    }
+    return rest;
 }
 
 /* Of what was closed and a clock does not know to be free, that which is free first; null: there is none. */
-static hdi_list_closing *find_free(const work *w, uint32_t n, uint32_t queue, const uint32_t *clock, double *time)
+static HDI_INLINE hdi_list_closing *find_free(const work *w, uint32_t words, uint32_t queue, const uint64_t *clock,
+                                              double *time)
 {
     hdi_list_closing *best = NULL;
-    for (uint32_t k = 0; k < n; k++) {
-        const closings *c = &w->closed[k];
-        uint32_t end = c->count - c->head < LOOK ? c->count : c->head + LOOK;
-        for (uint32_t e = c->head; e < end; e++) {
-            if (c->of[e].left == 0 || is_known(w, n, c->of[e].res, clock))
-                continue;
-            double at = free_time(w, n, c->of[e].res, queue);
-            if (!best || at < *time) {
-                best = &c->of[e];
-                *time = at;
-            }
-            break;
+    double first = NEVER;
+    for (uint32_t q = 0; q < w->queues; q++) {
+        hdi_list_closing *at = w->closed[q].begin, *end = w->closed[q].end;
+        end = end - at < LOOK ? end : at + LOOK;
+        while (at != end && (at->left == 0 || is_known(w, words, at->res, clock)))
+            at++;
+        if (at == end)
+            continue;
+        double free_at = free_time(w, words, at->res, queue);
+        if (!best || free_at < first) {
+            best = at;
+            first = free_at;
         }
     }
+    *time = first;
     return best;
 }
 
-/* Waits for memory that was closed elsewhere: clock rises to what was waited for, *start to when. False: not enough was
- * closed. */
-static bool wait_for_bytes(work *w, uint32_t n, uint32_t queue, int64_t bytes, uint32_t *clock, double *start,
-                           bool take)
+/* Waits for memory that was closed elsewhere: clock rises to what was waited for; returns when that is, `start` at the
+ * earliest, or NEVER: not enough was closed. */
+static HDI_APART double wait_for_bytes(work *w, uint32_t words, uint32_t queue, int64_t bytes, uint64_t *clock,
+                                       double start, bool take)
 {
     while (bytes > 0) {
-        double time = 0.0;
-        hdi_list_closing *c = find_free(w, n, queue, clock, &time);
+        double time;
+        hdi_list_closing *c = find_free(w, words, queue, clock, &time);
         if (!c)
-            return false;
-        const uint32_t *last = &w->s->res_queue_last[(size_t)c->res * n];
-        for (uint32_t q = 0; q < n; q++)
-            clock[q] = last[q] > clock[q] ? last[q] : clock[q];
-        *start = time > *start ? time : *start;
+            return NEVER;
+        hdi_clock_raise(words, clock, &w->s->res_last_slots[(size_t)c->res * words]);
+        start = time > start ? time : start;
         int64_t part = c->left < bytes ? c->left : bytes;
         c->left -= take ? part : 0;
         bytes -= part;
     }
-    return true;
+    return start;
 }
 
-/* Whether a queue can have bytes that a pass opens there beyond those that are fresh, and when. */
-static HDI_INLINE bool may_claim(work *w, uint32_t n, uint32_t rank, uint32_t queue, int64_t bytes, double *start)
+/* Whether the oldest that was closed on a queue holds enough, and the queue knows it to be free. */
+static HDI_INLINE bool oldest_serves(const work *w, uint32_t words, uint32_t queue, int64_t bytes)
 {
-    uint32_t clock[HD_MAX_QUEUES];
-    for (uint32_t q = 0; q < n; q++)
-        clock[q] = w->knows[queue][q];
-    learn(w, n, rank, queue, clock);
-    bytes -= claim_known(w, n, queue, bytes, clock, false);
-    bytes -= w->fresh > 0 ? w->fresh : 0;
-    return bytes <= 0 || wait_for_bytes(w, n, queue, bytes, clock, start, false);
+    const closings *c = &w->closed[queue];
+    return c->begin != c->end && c->begin->left >= bytes && is_known(w, words, c->begin->res, w->knows[queue]);
 }
 
-/* Looks on, up to a rank; returns the least room. */
-static int64_t look_for_room(work *w, uint32_t rank)
+/* When a pass that could start at `start` has the bytes that it opens, beyond those that are fresh; or NEVER. */
+static HDI_APART double claim_more(work *w, uint32_t words, const uint64_t *pred, uint32_t queue, int64_t bytes, double start)
 {
-    const int64_t *step = w->l.early_step;
-    const hdi_sched_rank *by_rank = w->s->rank;
-    int64_t early = w->room_early, low = w->room_low;
+    uint64_t clock[HDI_CLOCK_WORDS];
+    for (uint32_t k = 0; k < words; k++)
+        clock[k] = w->knows[queue][k];
+    learn(w, words, pred, queue, clock);
+    int64_t rest = claim_known(w, words, queue, bytes, clock, false);
+    rest -= w->fresh > 0 ? w->fresh : 0;
+    return rest <= 0 ? start : wait_for_bytes(w, words, queue, rest, clock, start, false);
+}
+
+static HDI_INLINE double claim(work *w, uint32_t words, const uint64_t *pred, uint32_t queue, int64_t bytes, double start)
+{
+    return oldest_serves(w, words, queue, bytes) ? start : claim_more(w, words, pred, queue, bytes, start);
+}
+
+/* Looks on, up to a rank; returns the most alive. */
+static HDI_APART int64_t look_for_room(work *w, uint32_t rank)
+{
+    const int64_t *step = w->l.alive_step;
+    int64_t alive = w->room_alive, most = w->most;
     for (uint32_t at = w->room_end; at < rank; at++) {
-        int64_t room = w->cap - (int64_t)by_rank[at].live - early;
-        low = room < low ? room : low;
-        early += step[at + 1];
+        most = alive > most ? alive : most;
+        alive += step[at + 1];
     }
     w->room_end = rank;
-    w->room_early = early;
-    return w->room_low = low;
+    w->room_alive = alive;
+    return w->most = most;
 }
 
 /* Whether there is room for bytes at the ranks from the oldest up to one, exclusive, when all goes on by rank from
- * here. What the last look has found was kept up since as the least that there can be. */
+ * here. What the last look has found was kept up since as the most that can be alive. */
 static HDI_INLINE bool has_room(work *w, uint32_t rank, int64_t bytes)
 {
-    if (w->room_low >= bytes && (rank <= w->room_end || look_for_room(w, rank) >= bytes))
+    int64_t room = w->cap - bytes;
+    if (w->most <= room && (rank <= w->room_end || look_for_room(w, rank) <= room))
         return true;
     if (w->room_exact && rank >= w->room_end)
         return false;
     w->room_end = w->oldest;
-    w->room_early = w->early;
-    w->room_low = ANY_ROOM;
+    w->room_alive = w->alive;
+    w->most = -ANY_ROOM;
     w->room_exact = true;
-    return look_for_room(w, rank) >= bytes;
-}
-
-static bool add_edge(work *w, uint32_t from, uint32_t to)
-{
-    if (w->out->edge_count == w->edge_capacity) {
-        uint32_t grown = w->edge_capacity ? 2 * w->edge_capacity : 256;
-        hdi_edge *fresh = HDI_ARENA_ARRAY(w->s->arena, hdi_edge, grown);
-        if (!fresh)
-            return false;
-        if (w->edge_capacity)
-            memcpy(fresh, w->out->edge, w->edge_capacity * sizeof(*fresh));
-        w->out->edge = fresh;
-        w->edge_capacity = grown;
-    }
-    w->out->edge[w->out->edge_count++] = (hdi_edge){from, to};
-    return true;
+    return look_for_room(w, rank) <= room;
 }
 
 /* Waits for memory become edges; the queue learns what they cover. */
-static void take_with_waits(work *w, uint32_t n, uint32_t queue, int64_t bytes, uint32_t slot)
+static HDI_APART void take_with_waits(work *w, uint32_t words, uint32_t queue, int64_t bytes, uint32_t slot)
 {
-    uint32_t *clock = w->knows[queue], before[HD_MAX_QUEUES];
-    double ignored = 0.0;
+    uint64_t *clock = w->knows[queue], before[HDI_CLOCK_WORDS];
+    hdi_schedule *out = w->out;
     memcpy(before, clock, sizeof(before));
-    if (!wait_for_bytes(w, n, queue, bytes, clock, &ignored, true))
+    if (wait_for_bytes(w, words, queue, bytes, clock, 0.0, true) >= NEVER)
         w->fresh = 0; /* forced: more than the cap */
-    for (uint32_t k = 0; k < n; k++) {
-        if (clock[k] > before[k] && k != queue)
-            add_edge(w, clock[k] - 1, slot);
+    for (uint32_t q = 0; q < w->queues; q++) {
+        if (q == queue || !hdi_clock_behind(words, before, clock, q))
+            continue;
+        if (!hdi_arena_grow(w->s->arena, &out->edge, &w->edge_capacity, out->edge_count, out->edge_count + 1,
+                            sizeof(*out->edge)))
+            return;
+        out->edge[out->edge_count++] = (hdi_edge){hdi_clock_get(words, clock, q) - 1, slot};
     }
 }
 
-static HDI_INLINE void take_bytes(work *w, uint32_t n, uint32_t queue, int64_t bytes, uint32_t slot)
+static HDI_APART void take_more(work *w, uint32_t words, uint32_t queue, int64_t bytes, uint32_t slot)
 {
-    bytes -= claim_known(w, n, queue, bytes, w->knows[queue], true);
-    int64_t fresh = w->fresh < 0 ? 0 : w->fresh < bytes ? w->fresh : bytes;
+    int64_t rest = claim_known(w, words, queue, bytes, w->knows[queue], true);
+    int64_t fresh = w->fresh < 0 ? 0 : w->fresh < rest ? w->fresh : rest;
     w->fresh -= fresh;
-    if (bytes > fresh)
-        take_with_waits(w, n, queue, bytes - fresh, slot);
+    if (rest > fresh)
+        take_with_waits(w, words, queue, rest - fresh, slot);
 }
 
-/* What is alive early grows, by that much, at all ranks from the oldest up to one, exclusive. */
-static HDI_INLINE void add_early(work *w, uint32_t end, int64_t bytes)
+static HDI_INLINE void take_bytes(work *w, uint32_t words, uint32_t queue, int64_t bytes, uint32_t slot)
 {
-    w->early += bytes;
-    w->l.early_step[end] -= bytes;
+    closings *c = &w->closed[queue];
+    if (!oldest_serves(w, words, queue, bytes)) {
+        take_more(w, words, queue, bytes, slot);
+        return;
+    }
+    c->begin->left -= bytes;
+    c->begin += c->begin->left == 0;
+}
+
+/* What is alive grows, by that much, at all ranks from the oldest up to one, exclusive. */
+static HDI_INLINE void add_alive(work *w, uint32_t end, int64_t bytes)
+{
+    w->alive += bytes;
+    w->l.alive_step[end] -= bytes;
     if (bytes > 0 || end >= w->room_end)
-        w->room_low -= bytes;
+        w->most += bytes;
     if (end > w->room_end)
-        w->room_early += bytes;
+        w->room_alive += bytes;
     w->room_exact = false;
 }
 

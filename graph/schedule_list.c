@@ -14,28 +14,25 @@
  *
  * O(passes * (window + queues^2) + uses + edges), mostly far from it. Serial, but for regions: each begins as if no
  * queue had anything to do, and waits of its first slots (schedule.c) make what earlier ones have closed free for
- * everybody. All is compiled for two and three queues as well as for any number, as loops over queues are most of what
- * it does. */
+ * everybody. All is compiled for short clocks as well as for any (schedule_clock.h). */
 
 typedef struct choice {
     uint64_t key;
     double start;
-    uint32_t rank, queue;
-    bool opens_group; /* needs a barrier behind the newest group of the queue */
+    hdi_list_node *node; /* null: none */
+    uint32_t queue;
+    uint8_t at; /* where in its lane */
 } choice;
 
 /* ---- candidates ---- */
 
-static HDI_INLINE void insert(work *w, uint32_t rank)
+static HDI_INLINE void insert(work *w, const hdi_list_node *v)
 {
-    const hdi_list_node *v = &w->l.node[rank];
     hdi_list_lane *lane = &w->l.lane[v->lane];
-    uint64_t *keys = lane->key;
-    uint32_t path;
-    memcpy(&path, &v->path, sizeof(path)); /* not negative: its bits order as it does */
-    uint64_t key = (uint64_t)path << 32 | (uint32_t)~rank;
+    uint64_t *keys = lane->key, key = v->key;
     uint8_t first = lane->first, end = lane->end, middle = (uint8_t)(first + (uint8_t)(end - first) / 2);
     uint8_t at;
+    w->open_lanes |= 1u << v->lane;
     if (first != end && key > keys[middle]) { /* the shorter half makes room */
         for (at = first--; keys[at] > key; at++)
             keys[(uint8_t)(at - 1)] = keys[at];
@@ -49,54 +46,74 @@ static HDI_INLINE void insert(work *w, uint32_t rank)
     lane->end = end;
 }
 
-static HDI_INLINE void leave(hdi_list_lane *lane, uint64_t key)
+static HDI_INLINE void leave(work *w, uint32_t lane_index, uint8_t at)
 {
+    hdi_list_lane *lane = &w->l.lane[lane_index];
     uint64_t *keys = lane->key;
-    uint8_t at = lane->first, first = lane->first++;
-    while (keys[at] != key)
-        at++;
+    uint8_t first = lane->first++;
     for (; at != first; at--)
         keys[at] = keys[(uint8_t)(at - 1)];
+    if (lane->first == lane->end)
+        w->open_lanes &= ~(1u << lane_index);
 }
 
 /* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
-static HDI_INLINE bool is_due(const work *w, uint32_t rank)
+static HDI_INLINE bool is_due(const work *w, const hdi_list_node *v)
 {
-    const hdi_list_node *v = &w->l.node[rank];
-    uint32_t distance = rank - w->oldest;
+    uint32_t distance = v->rank - w->oldest;
     return distance < w->window && (distance <= w->window / 4 || !v->patient || v->bytes == 0);
+}
+
+static HDI_INLINE hdi_list_node *node_at(const work *w, uint32_t rank)
+{
+    return &w->l.node[w->s->rank_pass[rank] - w->s->pass_begin];
 }
 
 static HDI_INLINE void admit(work *w, uint32_t rank)
 {
-    if (hdi_bit_get(w->l.waiting, rank) && is_due(w, rank)) {
+    if (!hdi_bit_get(w->l.waiting, rank))
+        return;
+    const hdi_list_node *v = node_at(w, rank);
+    if (is_due(w, v)) {
         hdi_bit_clear(w->l.waiting, rank);
-        insert(w, rank);
+        w->waiting_count--;
+        insert(w, v);
     }
 }
 
-/* When a pass could start, on each queue that it may run on. */
-static HDI_INLINE void find_start(const work *w, uint32_t n, hdi_list_node *v, const uint32_t *pred)
+static HDI_INLINE uint64_t *pred_of(const work *w, uint32_t words, hdi_list_node *v)
 {
-    double first = 0.0, second = -NEVER, handoff_us = v->pred_queues ? w->handoff_us : 0.0;
+    return words == 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
+}
+
+/* When a pass could start, on each queue that it may run on. */
+static HDI_INLINE void find_start(const work *w, uint32_t words, hdi_list_node *v)
+{
+    const uint64_t *pred = pred_of(w, words, v);
+    const double *finish = w->l.finish;
+    double first = -NEVER, second = -NEVER, far = 0.0;
     uint32_t home = 0;
-    (void)n;
-    for (uint32_t mask = v->pred_queues; mask; mask &= mask - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(mask);
-        double done = w->l.finish[pred[q] - 1];
-        if (done > first) {
-            second = mask == v->pred_queues ? second : first;
-            first = done;
-            home = q;
-        } else {
-            second = done > second ? done : second;
+    for (uint32_t k = 0; k < words; k++) {
+        uint32_t q = 2 * k;
+        for (uint64_t slots = pred[k]; slots; slots >>= hdi_clock_bits(words), q++) {
+            double done = finish[slots & hdi_clock_mask(words)], earlier = done < first ? done : first;
+            second = earlier > second ? earlier : second;
+            home = done > first ? q : home;
+            first = done > first ? done : first;
         }
     }
-    double near = second + handoff_us > first ? second + handoff_us : first, far = first + handoff_us;
+    if (first >= 0.0) /* it depends on somebody */
+        far = first + w->handoff_us;
+    if (!(first > 0.0)) { /* on no queue there was anything to do */
+        second = first;
+        first = 0.0;
+        home = 0;
+    }
+    double near = second + w->handoff_us > first ? second + w->handoff_us : first;
     bool at_home = w->l.lane[v->lane].queues >> home & 1;
     v->home = at_home ? (uint8_t)home : HDI_LIST_NOWHERE;
-    v->ready = (float)(at_home ? near : far);
-    v->far = (float)far;
+    v->ready[1] = (float)(at_home ? near : far);
+    v->ready[0] = (float)far;
 }
 
 static HDI_INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
@@ -104,32 +121,40 @@ static HDI_INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
     return res->mixed & HDI_MIXED_OPENERS && hdi_sched_has(s, res->first) && !res->open;
 }
 
-/* What a pass that shares resources with others would open. */
-static void look_at_shared(work *w, uint32_t rank)
+static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
+{
+    return (uint32_t)(v - w->l.node) + w->s->pass_begin;
+}
+
+/* What a pass that shares resources with others would open. Who finds all of them open never opens any. */
+static HDI_APART void look_at_shared(work *w, hdi_list_node *v)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use = &s->decl->pass_use_begin[s->rank_pass[rank]];
-    int64_t bytes = w->l.node[rank].alone;
-    for (uint32_t u = use[0]; u < use[1]; u++) {
-        const hdi_sched_res *res = &s->res[s->decl->use_res[u]];
+    const uint32_t *use_res = s->decl->use_res, *use = &s->decl->pass_use_begin[pass_of(w, v)];
+    int64_t bytes = 0;
+    for (uint32_t u = use[0], end = use[1]; u < end; u++) {
+        const hdi_sched_res *res = &s->res[use_res[u]];
         if (is_unopened(s, res))
             bytes += (int64_t)res->bytes;
     }
-    w->l.node[rank].bytes = bytes;
+    v->bytes = v->alone + bytes;
+    v->opens_shared = bytes != 0;
 }
 
-static HDI_INLINE void make_ready(work *w, uint32_t n, uint32_t rank)
+static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
 {
-    hdi_list_node *v = &w->l.node[rank];
-    find_start(w, n, v, &w->l.newest_pred[(size_t)rank * n]);
+    find_start(w, words, v);
     if (v->shared) {
-        look_at_shared(w, rank);
-        w->l.shared[w->shared_count++] = rank;
+        look_at_shared(w, v);
+        if (v->opens_shared)
+            w->l.shared[w->shared_count++] = (uint32_t)(v - w->l.node);
     }
-    if (is_due(w, rank))
-        insert(w, rank);
-    else
-        hdi_bit_set(w->l.waiting, rank);
+    if (is_due(w, v)) {
+        insert(w, v);
+    } else {
+        hdi_bit_set(w->l.waiting, v->rank);
+        w->waiting_count++;
+    }
 }
 
 /* ---- choosing ---- */
@@ -139,266 +164,313 @@ static HDI_INLINE bool comes_first(double start, uint64_t key, const choice *bes
     return start < best->start || (start <= best->start && key > best->key);
 }
 
-/* Another kind's queue has its own to do: there a pass must start clearly earlier. Returns whether the pass can start.
- */
-static HDI_INLINE bool best_queue(work *w, uint32_t n, const hdi_list_lane *lane, const hdi_list_node *v, int64_t bytes, choice *c)
+/* When a pass can start on a queue, but for what it opens. */
+static HDI_INLINE double start_on(const work *w, uint32_t words, hdi_list_node *v, uint32_t q)
 {
-    const uint32_t *pred = &w->l.newest_pred[(size_t)c->rank * n];
-    double best = NEVER;
-    for (uint32_t mask = lane->queues; mask; mask &= mask - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(mask);
-        double start = q == v->home ? (double)v->ready : (double)v->far;
-        double bias = lane->native >> q & 1 ? 0.0 : v->bias;
-        start = start > w->free_at[q] ? start : w->free_at[q];
-        bool opens_group = pred[q] > w->group[q];
-        if (opens_group)
-            start += HDI_DRAIN_US;
-        if (start + bias >= best ||
-            (bytes > w->fresh && (!may_claim(w, n, c->rank, q, bytes, &start) || start + bias >= best)))
-            continue;
-        best = start + bias;
-        c->queue = q;
-        c->start = start;
-        c->opens_group = opens_group;
-    }
-    return best < NEVER;
+    static const double barrier_us[] = {0.0, HDI_DRAIN_US};
+    double start = (double)v->ready[q == v->home];
+    start = start > w->free_at[q] ? start : w->free_at[q];
+    return start + barrier_us[hdi_clock_behind(words, w->group, pred_of(w, words, v), q)];
 }
 
-static HDI_INLINE void look_at_lane(work *w, uint32_t n, const hdi_list_lane *lane, choice *best)
+/* Another kind's queue has its own to do: there a pass must start clearly earlier. */
+static HDI_INLINE double bias_on(const hdi_list_lane *lane, const hdi_list_node *v, uint32_t q)
 {
-    double free_at = NEVER;
-    for (uint32_t mask = lane->queues; mask; mask &= mask - 1) {
-        double at = w->free_at[__builtin_ctz(mask)];
+    return lane->foreign >> q & 1 ? v->bias : 0.0;
+}
+
+static HDI_INLINE void best_queue(const work *w, uint32_t words, const hdi_list_lane *lane, uint32_t count, choice *c)
+{
+    double best = NEVER;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t q = lane->queue[i];
+        double start = start_on(w, words, c->node, q), biased = count == 1 ? start : start + bias_on(lane, c->node, q);
+        if (i == 0 || biased < best) {
+            best = biased;
+            c->queue = q;
+            c->start = start;
+        }
+    }
+}
+
+/* The same for a pass that needs more than is fresh: the first queue counts, once it has what it needs. Returns whether
+ * there is one. */
+static HDI_APART bool claim_best_queue(work *w, uint32_t words, const hdi_list_lane *lane, choice *c)
+{
+    double start[HD_MAX_QUEUES], biased[HD_MAX_QUEUES];
+    uint32_t count = lane->queue_count, claimed = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        start[i] = start_on(w, words, c->node, lane->queue[i]);
+        biased[i] = start[i] + bias_on(lane, c->node, lane->queue[i]);
+    }
+    for (;;) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < count; i++)
+            best = biased[i] < biased[best] ? i : best;
+        c->queue = lane->queue[best];
+        c->start = start[best];
+        if (claimed >> best & 1)
+            return start[best] < NEVER;
+        claimed |= 1u << best;
+        start[best] = claim(w, words, pred_of(w, words, c->node), c->queue, c->node->bytes, start[best]);
+        biased[best] = start[best] + bias_on(lane, c->node, c->queue);
+    }
+}
+
+/* count: of its queues, a constant where they are few. */
+static HDI_INLINE void look_at_lane(work *w, uint32_t words, const hdi_list_lane *lane, uint32_t count, choice *best)
+{
+    double free_at = w->free_at[lane->queue[0]];
+    for (uint32_t i = 1; i < count; i++) {
+        double at = w->free_at[lane->queue[i]];
         free_at = at < free_at ? at : free_at;
     }
     for (uint8_t i = lane->first; i != lane->end; i++) {
         uint64_t key = lane->key[i];
         if (!comes_first(free_at, key, best))
             break; /* and so with all behind it */
-        uint32_t rank = ~(uint32_t)key;
-        const hdi_list_node *v = &w->l.node[rank];
-        if (!comes_first((double)v->ready, key, best))
+        hdi_list_node *v = &w->l.node[~(uint32_t)key];
+        if (count > 1 && !comes_first((double)v->ready[1], key, best))
             continue;
-        bool roomy = v->bytes == 0 || rank == w->oldest, claims = v->bytes > w->fresh; /* which takes longest */
-        choice c = {.key = key, .rank = rank};
-        if ((!roomy && claims && !has_room(w, rank, v->bytes)) || !best_queue(w, n, lane, v, v->bytes, &c) ||
-            !comes_first(c.start, key, best) || (!roomy && !claims && !has_room(w, rank, v->bytes)))
+        choice c = {.key = key, .node = v, .at = i};
+        bool roomy = v->bytes == 0 || v->rank == w->oldest, claims = v->bytes > w->fresh;
+        if (count == 1 || !claims) {
+            best_queue(w, words, lane, count, &c);
+            if (!comes_first(c.start, key, best))
+                continue;
+        }
+        if (!roomy && !has_room(w, v->rank, v->bytes))
+            continue;
+        if (claims && count == 1)
+            c.start = claim(w, words, pred_of(w, words, v), c.queue, v->bytes, c.start);
+        if (claims && ((count > 1 && !claim_best_queue(w, words, lane, &c)) || !comes_first(c.start, key, best)))
             continue;
         *best = c;
     }
 }
 
-/* The same, where there is one queue. */
-static HDI_INLINE void look_at_lane_of_one(work *w, uint32_t n, const hdi_list_lane *lane, choice *best)
+static HDI_INLINE choice choose(work *w, uint32_t words)
 {
-    uint32_t q = (uint32_t)__builtin_ctz(lane->queues), group = w->group[q];
-    double free_at = w->free_at[q];
-    for (uint8_t i = lane->first; i != lane->end; i++) {
-        uint64_t key = lane->key[i];
-        if (!comes_first(free_at, key, best))
-            break;
-        uint32_t rank = ~(uint32_t)key;
-        const hdi_list_node *v = &w->l.node[rank];
-        double start = (double)v->ready > free_at ? (double)v->ready : free_at;
-        bool opens_group = w->l.newest_pred[(size_t)rank * n + q] > group;
-        if (opens_group)
-            start += HDI_DRAIN_US;
-        if (!comes_first(start, key, best) || (v->bytes && rank != w->oldest && !has_room(w, rank, v->bytes)) ||
-            (v->bytes > w->fresh && (!may_claim(w, n, rank, q, v->bytes, &start) || !comes_first(start, key, best))))
-            continue;
-        *best = (choice){key, start, rank, q, opens_group};
-    }
-}
-
-static HDI_INLINE choice choose(work *w, uint32_t n)
-{
-    choice best = {.rank = HDI_NONE, .start = NEVER};
-    for (uint32_t k = 0; k < w->l.lane_count; k++) {
-        const hdi_list_lane *lane = &w->l.lane[k];
-        if (lane->first == lane->end)
-            continue;
-        if (lane->queues & (lane->queues - 1))
-            look_at_lane(w, n, lane, &best);
+    choice best = {.start = NEVER};
+    for (uint32_t open = w->open_lanes; open; open &= open - 1) {
+        const hdi_list_lane *lane = &w->l.lane[__builtin_ctz(open)];
+        if (lane->queue_count == 1)
+            look_at_lane(w, words, lane, 1, &best);
+        else if (lane->queue_count == 2)
+            look_at_lane(w, words, lane, 2, &best);
         else
-            look_at_lane_of_one(w, n, lane, &best);
+            look_at_lane(w, words, lane, lane->queue_count, &best);
     }
     return best;
 }
 
 /* Nothing fits: the oldest goes on all the same. */
-static choice force(work *w, uint32_t n)
+static HDI_APART choice force(work *w, uint32_t words)
 {
-    const hdi_list_node *v = &w->l.node[w->oldest];
-    const hdi_list_lane *lane = &w->l.lane[v->lane];
-    choice c = {.rank = w->oldest, .start = NEVER};
-    for (uint8_t i = lane->first; i != lane->end; i++)
-        c.key = ~(uint32_t)lane->key[i] == w->oldest ? lane->key[i] : c.key;
-    best_queue(w, n, lane, v, INT64_MIN, &c);
+    choice c = {.node = node_at(w, w->oldest)};
+    const hdi_list_lane *lane = &w->l.lane[c.node->lane];
+    for (uint8_t i = lane->first; i != lane->end; i++) {
+        if (lane->key[i] == c.node->key) {
+            c.key = c.node->key;
+            c.at = i;
+        }
+    }
+    best_queue(w, words, lane, lane->queue_count, &c);
     return c;
 }
 
 /* ---- taking ---- */
 
 /* Of resources that several might open; whoever waits to do so opens less now. */
-static void open_shared(work *w, uint32_t taken)
+static HDI_APART void open_shared(work *w, const hdi_list_node *taken)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use = &s->decl->pass_use_begin[s->rank_pass[taken]];
-    uint32_t at = 0, *shared = w->l.shared;
-    bool any = false;
-    while (shared[at] != taken)
-        at++;
-    shared[at] = shared[--w->shared_count];
+    const uint32_t *use = &s->decl->pass_use_begin[pass_of(w, taken)];
+    uint32_t kept = 0, *shared = w->l.shared;
     for (uint32_t u = use[0]; u < use[1]; u++) {
         hdi_sched_res *res = &s->res[s->decl->use_res[u]];
         if (!is_unopened(s, res))
             continue;
-        any = true;
         if (res->first - s->rank_begin > w->oldest)
-            add_early(w, res->first - s->rank_begin, (int64_t)res->bytes);
+            add_alive(w, res->first - s->rank_begin, (int64_t)res->bytes);
         res->open = true;
     }
-    for (uint32_t i = 0; any && i < w->shared_count; i++) {
-        look_at_shared(w, shared[i]);
-        admit(w, shared[i]);
+    for (uint32_t i = 0; i < w->shared_count; i++) {
+        hdi_list_node *v = &w->l.node[shared[i]];
+        if (v == taken)
+            continue;
+        look_at_shared(w, v);
+        admit(w, v->rank);
+        shared[kept] = shared[i];
+        kept += v->opens_shared;
     }
+    w->shared_count = kept;
 }
 
-static HDI_INLINE void close_uses(work *w, uint32_t n, uint32_t pass, uint32_t queue, uint32_t slot)
+static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, uint32_t queue, hdi_clock_field now)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use_res = s->decl->use_res;
-    for (uint32_t u = s->decl->pass_use_begin[pass], end = s->decl->pass_use_begin[pass + 1]; u < end; u++) {
+    const uint32_t *use_res = s->decl->use_res, *use = &s->decl->pass_use_begin[pass];
+    hdi_sched_res *all = s->res;
+    uint64_t *last_slots = s->res_last_slots;
+    uint32_t rank_begin = s->rank_begin, kept = s->kept_count;
+    for (size_t u = use[0], end = use[1]; u < end; u++) {
         uint32_t r = use_res[u];
-        hdi_sched_res *res = &s->res[r];
-        uint32_t last = res->last - s->rank_begin;
-        if (last >= s->kept_count)
+        hdi_sched_res *res = &all[r];
+        uint32_t last = res->last - rank_begin;
+        if (last >= kept)
             continue; /* another region closes it, or it has no bytes */
-        s->res_queue_last[(size_t)r * n + queue] = slot + 1;
+        hdi_clock_put(&last_slots[(size_t)r * words], now);
         if (--res->left)
             continue;
         int64_t bytes = (int64_t)res->bytes;
-        closings *c = &w->closed[queue];
-        c->of[c->count++] = (hdi_list_closing){bytes, r};
-        add_early(w, last + 1, -bytes);
+        *w->closed[queue].end++ = (hdi_list_closing){bytes, r};
+        add_alive(w, last + 1, -bytes);
     }
 }
 
-/* Past the passes that were taken. */
+/* The oldest was taken: past all that were. */
 static HDI_INLINE void move_on(work *w)
 {
-    uint32_t window = w->window;
-    while (w->l.node[w->oldest].left == HDI_LIST_TAKEN) {
-        w->oldest++;
-        w->early += w->l.early_step[w->oldest];
-        admit(w, w->oldest + window - 1);
-        admit(w, w->oldest + window / 4);
-    }
+    uint32_t window = w->window, oldest = w->oldest;
+    int64_t alive = w->alive;
+    do {
+        alive += w->l.alive_step[++oldest];
+        if (w->waiting_count) {
+            w->oldest = oldest;
+            admit(w, oldest + window - 1);
+            admit(w, oldest + window / 4);
+        }
+    } while (w->l.taken[oldest]);
+    w->oldest = oldest;
+    w->alive = alive;
     w->room_exact = false;
-    if (w->oldest > w->room_end) {
-        w->room_end = w->oldest;
-        w->room_early = w->early;
-        w->room_low = ANY_ROOM;
+    if (oldest > w->room_end) {
+        w->room_end = oldest;
+        w->room_alive = alive;
+        w->most = -ANY_ROOM;
     }
 }
 
-static HDI_INLINE void take(work *w, uint32_t n, const choice *c)
+/* Who depends on a pass that was taken. */
+static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, hdi_clock_field now)
 {
     const hdi_sched *s = w->s;
-    const hdi_depends *depends = s->depends;
-    hdi_list_node *v = &w->l.node[c->rank];
-    uint32_t pass = s->rank_pass[c->rank], q = c->queue, slot = w->out->slot_count++;
-    double finish = c->start + (double)v->cost;
+    const uint32_t *succ = s->depends->succ, *begin = &s->depends->succ_begin[pass];
+    uint32_t pass_begin = s->pass_begin, count = s->pass_end - pass_begin;
+    hdi_list_node *all = w->l.node;
+    for (size_t e = begin[0], end = begin[1]; e < end; e++) {
+        size_t next = succ[e] - pass_begin;
+        if (next >= count)
+            continue;
+        hdi_list_node *v = &all[next];
+        hdi_clock_put(pred_of(w, words, v), now);
+        if (--v->left == 0)
+            make_ready(w, words, v);
+    }
+}
+
+static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
+{
+    hdi_list_node *v = c->node;
+    const uint64_t *pred = pred_of(w, words, v);
+    uint32_t pass = pass_of(w, v), q = c->queue, slot = w->out->slot_count++, rank = v->rank;
+    uint64_t *knows = w->knows[q];
+    hdi_clock_field now = hdi_clock_field_of(words, q, slot + 1);
     w->out->slot_pass[slot] = pass;
     w->out->slot_queue[slot] = (uint8_t)q;
-    w->l.finish[slot] = w->free_at[q] = finish;
-    w->out->makespan_us = finish > w->out->makespan_us ? finish : w->out->makespan_us;
-    learn(w, n, c->rank, q, w->knows[q]);
+    w->l.finish[slot + 1] = w->free_at[q] = c->start + (double)v->cost;
+    if (hdi_clock_behind(words, w->group, pred, q))
+        hdi_clock_put(w->group, hdi_clock_field_of(words, q, slot));
+    learn(w, words, pred, q, knows);
     if (v->bytes)
-        take_bytes(w, n, q, v->bytes, slot);
-    w->knows[q][q] = slot + 1;
-    for (uint32_t k = 0; k < n; k++)
-        w->l.clock[(size_t)slot * n + k] = w->knows[q][k];
-    if (c->opens_group)
-        w->group[q] = slot;
-    if (c->key)
-        leave(&w->l.lane[v->lane], c->key);
-    else
-        hdi_bit_clear(w->l.waiting, c->rank);
-    if (v->shared) {
+        take_bytes(w, words, q, v->bytes, slot);
+    hdi_clock_put(knows, now);
+    for (uint32_t k = 0; k < words; k++)
+        w->l.clock[(size_t)(slot + 1) * words + k] = knows[k];
+    w->l.taken[rank] = true;
+    if (HDI_LIKELY(c->key)) {
+        leave(w, v->lane, c->at);
+    } else {
+        hdi_bit_clear(w->l.waiting, rank);
+        w->waiting_count--;
+    }
+    if (v->opens_shared) {
         v->bytes = v->alone;
-        open_shared(w, c->rank);
+        open_shared(w, v);
     }
-    if (v->bytes && c->rank > w->oldest)
-        add_early(w, c->rank, v->bytes);
-    close_uses(w, n, pass, q, slot);
-    v->left = HDI_LIST_TAKEN;
-    move_on(w);
-    for (uint32_t e = depends->succ_begin[pass], end = depends->succ_begin[pass + 1]; e < end; e++) {
-        uint32_t rank = s->pass_rank[depends->succ[e]] - s->rank_begin;
-        if (!s->whole && rank >= s->kept_count)
-            continue;
-        w->l.newest_pred[(size_t)rank * n + q] = slot + 1;
-        w->l.node[rank].pred_queues |= (uint16_t)(1u << q);
-        if (--w->l.node[rank].left == 0)
-            make_ready(w, n, rank);
-    }
+    if (v->bytes && rank > w->oldest)
+        add_alive(w, rank, v->bytes);
+    close_uses(w, words, pass, q, now);
+    if (rank == w->oldest)
+        move_on(w);
+    release(w, words, pass, now);
 }
 
 /* ---- a run ---- */
 
+static double makespan(const work *w)
+{
+    double us = 0.0;
+    for (uint32_t q = 0; q < w->queues; q++)
+        us = w->free_at[q] > us ? w->free_at[q] : us;
+    return us;
+}
+
 /* A run that is to be given up shows early: after a sixteenth and an eighth of the passes where it is far from the
  * rate. */
-static HDI_INLINE bool run(work *w, uint32_t n, double least_rate)
+static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
 {
     static const double part_of_rate[] = {0.8, 0.9, 1.0};
     enum { FEW = 16, CHECKS = 3 };
-    uint32_t kept = w->s->kept_count, check = least_rate > 0.0 ? 0 : CHECKS;
+    const hdi_sched *s = w->s;
+    uint32_t kept = s->kept_count, check = least_rate > 0.0 ? 0 : CHECKS;
     double work_us = 0.0;
     while (check + 1 < CHECKS && kept >> (4 - check) < FEW)
         check++;
     for (uint32_t rank = 0; rank < kept; rank++) {
-        if (w->l.node[rank].left == 0)
-            make_ready(w, n, rank);
+        hdi_list_node *v = node_at(w, rank);
+        if (v->left == 0)
+            make_ready(w, words, v);
     }
     while (w->out->slot_count < kept) {
-        choice c = choose(w, n);
-        if (c.rank == HDI_NONE)
-            c = force(w, n);
-        take(w, n, &c);
-        work_us += (double)w->l.node[c.rank].cost;
-        if (check < CHECKS && w->out->slot_count == kept >> (4 - check)) {
-            if (work_us < part_of_rate[check] * least_rate * w->out->makespan_us)
+        choice c = choose(w, words);
+        if (HDI_UNLIKELY(!c.node))
+            c = force(w, words);
+        take(w, words, &c);
+        if (check == CHECKS)
+            continue;
+        work_us += (double)c.node->cost;
+        if (w->out->slot_count == kept >> (4 - check)) {
+            if (work_us < part_of_rate[check] * least_rate * makespan(w))
                 return false;
             check++;
         }
     }
-    return !w->s->arena->failed;
+    w->out->makespan_us = makespan(w);
+    return !s->arena->failed;
 }
 
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
 {
+    uint32_t words = s->clock_words;
     work w = {.s = s,
               .l = *list,
               .out = out,
               .handoff_us = rules->handoff_us,
               .cap = (int64_t)rules->cap,
               .window = rules->window,
-              .room_low = ANY_ROOM};
+              .queues = s->queues->count,
+              .most = -ANY_ROOM};
     *out = (hdi_schedule){.slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count),
                           .slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count)};
     if (s->arena->failed)
         return false;
-    hdi_list_reset(s, list);
     w.fresh = w.cap - s->live_bytes;
-    for (uint32_t q = 0; q < s->queues->count; q++)
-        w.closed[q].of = list->closing[q];
-    switch (s->queues->count) {
-    case 2:
-        return run(&w, 2, rules->least_rate);
-    case 3:
-        return run(&w, 3, rules->least_rate);
-    default:
-        return run(&w, s->queues->count, rules->least_rate);
-    }
+    w.alive = w.room_alive = list->alive_step[0];
+    w.l.finish[0] = -NEVER;
+    memset(w.l.clock, 0, words * sizeof(*w.l.clock));
+    for (uint32_t q = 0; q < w.queues; q++)
+        w.closed[q] = (closings){list->closing[q], list->closing[q]};
+    return words == 1 ? run(&w, 1, rules->least_rate) : run(&w, words, rules->least_rate);
 }

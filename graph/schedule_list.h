@@ -3,29 +3,35 @@
 #define HDI_SCHEDULE_LIST_H
 
 #include "schedule.h"
+#include "schedule_clock.h"
 
-typedef struct hdi_list_node { /* a pass, by its rank in the region */
-    int64_t bytes;             /* that it opens */
-    int64_t alone;             /* those of them that nobody else may open: where it is shared */
-    double bias;               /* what a queue of another kind than its own costs it */
-    float ready, far;          /* when what it depends on is done: seen from queue `home`, and from all others */
-    float path, cost;          /* microseconds to the end, and its own */
-    uint32_t preds;            /* passes of the region that it depends on, */
-    uint32_t left;             /* and those of them that were not taken; HDI_LIST_TAKEN: itself is */
-    uint16_t pred_queues;      /* on which they were taken */
-    uint8_t home;              /* HDI_LIST_NOWHERE: all queues that it may run on see the same */
+/* A pass, of those from the region's first to its last. On one line: whoever looks at one looks at most of it. */
+typedef struct hdi_list_node {
+    uint64_t pred;  /* a short clock: the newest slots that it depends on */
+    uint64_t key;   /* microseconds to the end, as bits of a float, then its place backwards: the highest comes first */
+    int64_t bytes;  /* that it opens */
+    int64_t alone;  /* those of them that nobody else may open: where it is shared */
+    double bias;    /* what a queue of another kind than its own costs it */
+    float ready[2]; /* when what it depends on is done: [1] seen from queue `home`, [0] from all others */
+    float cost;     /* microseconds */
+    uint32_t left;  /* of what it depends on, how much was not taken */
+    uint32_t rank;  /* in the region */
+    uint8_t home;   /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
     uint8_t lane;
-    bool patient; /* its consumers wait for others anyway */
-    bool shared;  /* others may open what it opens: bytes are those that nobody has opened yet, once it is ready */
+    bool patient;   /* its consumers wait for others anyway */
+    bool shared : 1; /* others may open what it opens: bytes are those that nobody has opened yet, once it is ready, */
+    bool opens_shared : 1; /* and there are such */
 } hdi_list_node;
-enum { HDI_LIST_TAKEN = HDI_NONE, HDI_LIST_NOWHERE = 0xff };
+enum { HDI_LIST_NOWHERE = 0xff };
+_Static_assert(sizeof(hdi_list_node) == 64, "a line");
 
 /* Passes that could be taken, all on the same queues: a ring, as its indices wrap. */
 typedef struct hdi_list_lane {
-    uint64_t *key; /* path, then rank backwards: the best is first */
-    uint16_t queues;
-    uint16_t native; /* those of the kind that the passes are of; all, where there is no choice */
+    uint64_t *key; /* the best is first */
     uint8_t first, end;
+    uint8_t queue_count, queue[HD_MAX_QUEUES]; /* ascending */
+    uint16_t queues;  /* the same, as bits */
+    uint16_t foreign; /* those of another kind than the passes are of; none, where there is no choice */
 } hdi_list_lane;
 enum { HDI_MOST_LANES = 16 }; /* for each type of passes, the kinds that it may run on, or one of them */
 enum { HDI_LANE_KEYS = 256, HDI_MOST_LIST_WINDOW = 80 };
@@ -41,12 +47,13 @@ typedef struct hdi_list {
     hdi_list_node *node;
     hdi_list_lane lane[HDI_MOST_LANES];
     uint32_t lane_count;
-    uint32_t *newest_pred; /* [rank * queues + q]: newest slot on q that it depends on, + 1 */
-    uint64_t *waiting;     /* ranks of passes that are ready and in no lane yet */
-    uint32_t *shared;      /* ranks of passes that are ready and share what they open */
-    uint32_t *clock;       /* [slot * queues + q]: newest slot of q that has finished when it has, + 1 */
-    double *finish;        /* per slot */
-    int64_t *early_step;   /* per rank: what is added to the bytes that are alive early */
+    uint64_t *pred;       /* by pass, where clocks are long */
+    bool *taken;          /* by rank; the one behind the last is not */
+    uint64_t *waiting;    /* ranks of passes that are ready and in no lane yet */
+    uint32_t *shared;     /* passes that are ready and may open what they share */
+    uint64_t *clock;      /* by slot + 1: what has finished when it has; of 0: nothing */
+    double *finish;       /* by slot + 1: when; of 0: before everything */
+    int64_t *alive_step;  /* by rank: how much more bytes are alive there than at the one before, going on by rank */
     hdi_list_closing *closing[HD_MAX_QUEUES];
 } hdi_list;
 
@@ -56,8 +63,6 @@ typedef struct hdi_list_rules {
     uint32_t window;
     double least_rate; /* gives up after a quarter of the passes that did less work in a microsecond; 0: never */
 } hdi_list_rules;
-/* Before each run. */
-void hdi_list_reset(const hdi_sched *s, const hdi_list *list);
 /* False: gave up, or memory ran out (arena->failed). */
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out);
 

@@ -4,6 +4,7 @@
 
 #include "bitset.h"
 #include "hints.h"
+#include "schedule_clock.h"
 
 /* What both schedulers need: ranks, levels, who uses what when, and how much each rank keeps alive. O(uses + edges). */
 
@@ -333,7 +334,7 @@ static void find_live_in_parts(hdi_sched *s, const hdi_crew *crew, look_work *w)
 /* Columns that the schedulers need while they run. */
 static void make_columns(hdi_sched *s)
 {
-    size_t passes = s->decl->pass_count, resources = s->decl->res_count, queues = s->queues->count;
+    size_t passes = s->decl->pass_count, resources = s->decl->res_count;
     s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     s->pass_consumer = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
@@ -342,7 +343,7 @@ static void make_columns(hdi_sched *s)
         return;
     }
     s->pass_mixed = HDI_ARENA_ZEROED(s->arena, uint8_t, passes);
-    s->res_queue_last = HDI_ARENA_ARRAY(s->arena, uint32_t, resources * queues);
+    s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, resources * hdi_clock_words(s->queues->count, s->kept_count));
 }
 
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,

@@ -7,6 +7,7 @@
 /* Several GPU queues: what the list scheduler needs, prepared once, and what it is run with (schedule.c says what for).
  * O(uses + edges). */
 
+enum { PATIENCE = 3 }; /* levels behind a pass from which on its first consumer waits for others anyway */
 enum { LIST_WINDOW = 48, WIDE_WINDOW = HDI_MOST_LIST_WINDOW };
 
 /* No schedule is shorter: the longest chain, the passes that only gfx queues run, all passes on all queues. */
@@ -19,18 +20,22 @@ typedef struct bounds {
 static uint8_t find_lane(const hdi_sched *s, hdi_list *list, uint32_t type, uint32_t kinds)
 {
     const hdi_queues *queues = s->queues;
-    uint16_t mask = 0, native = 0;
+    hdi_list_lane lane = {0};
     for (uint32_t q = 0; q < queues->count; q++) {
-        mask |= (uint16_t)((kinds >> queues->kind[q] & 1) << q);
-        native |= (uint16_t)((queues->kind[q] == type) << q);
+        if (!(kinds >> queues->kind[q] & 1))
+            continue;
+        lane.queue[lane.queue_count++] = (uint8_t)q;
+        lane.queues |= (uint16_t)(1u << q);
+        lane.foreign |= (uint16_t)((queues->kind[q] != type) << q);
     }
-    native = mask & (mask - 1) ? native & mask : mask;
+    if (lane.queue_count == 1)
+        lane.foreign = 0;
     uint32_t k = 0;
-    while (k < list->lane_count && (list->lane[k].queues != mask || list->lane[k].native != native))
+    while (k < list->lane_count && (list->lane[k].queues != lane.queues || list->lane[k].foreign != lane.foreign))
         k++;
     if (k == list->lane_count) {
-        uint64_t *key = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_LANE_KEYS);
-        list->lane[list->lane_count++] = (hdi_list_lane){.key = key, .queues = mask, .native = native};
+        lane.key = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_LANE_KEYS);
+        list->lane[list->lane_count++] = lane;
     }
     return (uint8_t)k;
 }
@@ -48,50 +53,57 @@ static void leave_out_shared(const hdi_sched *s, uint32_t pass, uint32_t rank, h
     node->alone = node->bytes;
 }
 
-/* By rank backwards, so that paths to the end are known. */
-static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list)
-{
-    const hdi_decl *decl = s->decl;
-    hdi_list_node *node = list->node;
-    uint8_t lane_of[4][16];
-    double work[4] = {0.0};
-    float chain = 0.0f;
-    memset(lane_of, 0xff, sizeof(lane_of));
-    for (uint32_t rank = s->kept_count; rank-- > 0;) {
-        uint32_t p = s->rank_pass[rank], type = decl->pass_type[p], kinds = hdi_allowed_kinds(decl, s->queues, p);
-        float path = 0.0f, drained = 0.0f, cost = decl->pass_cost[p]; /* drained: with a barrier behind each pass */
-        for (uint32_t e = s->depends->succ_begin[p], end = s->depends->succ_begin[p + 1]; e < end; e++) {
-            uint32_t next = s->pass_rank[s->depends->succ[e]] - s->rank_begin;
-            if (!s->whole && next >= s->kept_count)
-                continue;
-            float behind = node[next].ready + (float)HDI_DRAIN_US; /* kept there for now */
-            path = node[next].path > path ? node[next].path : path;
-            drained = behind > drained ? behind : drained;
-        }
-        if (lane_of[type][kinds] == 0xff)
-            lane_of[type][kinds] = find_lane(s, list, type, kinds);
-        path += cost;
-        drained += cost;
-        chain = drained > chain ? drained : chain;
-        work[type] += (double)cost;
-        node[rank] = (hdi_list_node){.bytes = (int64_t)s->rank[rank].opens,
-                                     .path = path,
-                                     .cost = cost,
-                                     .ready = drained,
-                                     .bias = handoff_us + 0.25 * (double)cost,
-                                     .preds = s->pass_need[p],
-                                     .lane = lane_of[type][kinds],
-                                     .patient = hdi_sched_float(s, p) > 2,
-                                     .shared = s->pass_mixed[p] != 0};
-        if (s->pass_mixed[p])
-            leave_out_shared(s, p, rank, &node[rank]);
-    }
-    node[s->kept_count] = (hdi_list_node){0}; /* is never taken */
+/* By type of pass and where it is pinned: the lane of such passes; or one of these. */
+enum { UNKNOWN_LANE = 0xff, DEPTH_LANE = 0xfe }; /* nobody asked yet; who copies depth has another one than who does not */
 
+typedef struct lanes {
+    uint8_t of[4][4], depth[4][4][2]; /* depth: for DEPTH_LANE, [1] of those who do */
+    uint64_t copies; /* accesses that copy, a bit each; the last one: any from there on */
+} lanes;
+
+static void begin_lanes(const hdi_decl *decl, lanes *l)
+{
+    memset(l, UNKNOWN_LANE, sizeof(*l));
+    l->copies = 0;
+    for (uint32_t a = 0; a < decl->access_count; a++) {
+        if (hdi_copies(&decl->access[a]))
+            l->copies |= (uint64_t)1 << (a < 63 ? a : 63);
+    }
+}
+
+static HDI_APART uint8_t look_for_lane(const hdi_sched *s, hdi_list *list, lanes *l, uint32_t pass)
+{
+    const uint32_t gfx = 1u << HD_QUEUE_GFX;
+    const hdi_decl *decl = s->decl;
+    uint32_t type = decl->pass_type[pass], pin = decl->pass_pin[pass], kinds = hdi_type_kinds(type) & s->queues->kinds;
+    if (kinds & hdi_pin_kinds(pin) || !(kinds & gfx) || kinds == gfx)
+        return l->of[type][pin] = find_lane(s, list, type, hdi_allowed_kinds(decl, s->queues, pass));
+    l->of[type][pin] = DEPTH_LANE;
+    bool copies = false;
+    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++)
+        copies |= l->copies >> (decl->use_access[u] < 63 ? decl->use_access[u] : 63) & 1;
+    uint8_t *lane = &l->depth[type][pin][copies && hdi_copies_depth(decl, pass)];
+    if (*lane == UNKNOWN_LANE)
+        *lane = find_lane(s, list, type, hdi_allowed_kinds(decl, s->queues, pass));
+    return *lane;
+}
+
+static HDI_INLINE uint8_t lane_of(const hdi_sched *s, hdi_list *list, lanes *l, uint32_t pass)
+{
+    uint8_t lane = l->of[s->decl->pass_type[pass]][s->decl->pass_pin[pass]];
+    return lane < DEPTH_LANE ? lane : look_for_lane(s, list, l, pass);
+}
+
+typedef struct ahead { /* of a pass: microseconds to the end, and that with a barrier behind each pass */
+    float path, drained;
+} ahead;
+
+static bounds bounds_of(const hdi_queues *queues, float chain, const double *work)
+{
     uint32_t gfx_queues = 0, wide_queues = 0;
-    for (uint32_t q = 0; q < s->queues->gpu_count; q++) {
-        gfx_queues += s->queues->kind[q] == HD_QUEUE_GFX;
-        wide_queues += s->queues->kind[q] != HD_QUEUE_TRANSFER;
+    for (uint32_t q = 0; q < queues->gpu_count; q++) {
+        gfx_queues += queues->kind[q] == HD_QUEUE_GFX;
+        wide_queues += queues->kind[q] != HD_QUEUE_TRANSFER;
     }
     double gfx = gfx_queues ? work[HD_PASS_GFX] / gfx_queues : 0.0;
     double all = wide_queues ? (work[HD_PASS_GFX] + work[HD_PASS_COMPUTE]) / wide_queues : 0.0;
@@ -99,72 +111,137 @@ static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list)
     return most > all ? (bounds){most, 0.0} : (bounds){all, wide_queues};
 }
 
+/* By rank backwards, so that paths to the end are known; of_pass: scratch. */
+static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, ahead *of_pass)
+{
+    const hdi_decl *decl = s->decl;
+    const uint32_t *succ = s->depends->succ, *succ_begin = s->depends->succ_begin, *pass_level = s->pass_level;
+    size_t pass_begin = s->pass_begin, pass_count = s->pass_end - pass_begin;
+    double work[4] = {0.0};
+    float chain = 0.0f;
+    lanes l;
+    begin_lanes(decl, &l);
+    for (uint32_t rank = s->kept_count; rank-- > 0;) {
+        size_t p = s->rank_pass[rank];
+        uint32_t consumer = HDI_NONE, bits;
+        float path = 0.0f, drained = 0.0f, cost = decl->pass_cost[p];
+        for (size_t e = succ_begin[p], end = succ_begin[p + 1]; e < end; e++) {
+            size_t next = succ[e];
+            if (next - pass_begin >= pass_count)
+                continue;
+            ahead behind = of_pass[next - pass_begin];
+            behind.drained += (float)HDI_DRAIN_US;
+            path = behind.path > path ? behind.path : path;
+            drained = behind.drained > drained ? behind.drained : drained;
+            consumer = pass_level[next] < consumer ? pass_level[next] : consumer;
+        }
+        path += cost;
+        drained += cost;
+        chain = drained > chain ? drained : chain;
+        work[decl->pass_type[p]] += (double)cost;
+        of_pass[p - pass_begin] = (ahead){path, drained};
+        memcpy(&bits, &path, sizeof(bits)); /* not negative: they order as it does */
+        hdi_list_node *node = &list->node[p - pass_begin];
+        node->key = (uint64_t)bits << 32 | (uint32_t)~(p - pass_begin);
+        node->bytes = (int64_t)s->rank[rank].opens;
+        node->bias = handoff_us + 0.25 * (double)cost;
+        node->cost = cost;
+        node->rank = rank;
+        node->lane = lane_of(s, list, &l, (uint32_t)p);
+        node->patient = consumer != HDI_NONE && consumer - pass_level[p] > PATIENCE;
+        node->shared = s->pass_mixed[p] != 0;
+        node->opens_shared = false;
+        if (node->shared)
+            leave_out_shared(s, (uint32_t)p, rank, node);
+    }
+    return bounds_of(s->queues, chain, work);
+}
+
 static bool prepare(const hdi_sched *s, hdi_list *list)
 {
     hdi_arena *arena = s->arena;
-    uint32_t n = s->queues->count, kept = s->kept_count;
+    uint32_t n = s->queues->count, kept = s->kept_count, passes = s->pass_end - s->pass_begin;
+    uint32_t words = s->clock_words;
     *list = (hdi_list){0};
-    list->node = HDI_ARENA_ARRAY(arena, hdi_list_node, (size_t)kept + 1);
-    list->newest_pred = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept * n);
+    list->node = HDI_ARENA_ARRAY(arena, hdi_list_node, passes);
+    list->pred = HDI_ARENA_ARRAY(arena, uint64_t, words > 1 ? (size_t)passes * words : 0);
+    list->taken = HDI_ARENA_ARRAY(arena, bool, (size_t)kept + 1);
     list->waiting = HDI_ARENA_ARRAY(arena, uint64_t, (size_t)hdi_bit_words(kept + HDI_MOST_LIST_WINDOW) + 1);
     list->shared = HDI_ARENA_ARRAY(arena, uint32_t, kept);
-    list->clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept * n);
-    list->finish = HDI_ARENA_ARRAY(arena, double, kept);
-    list->early_step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
+    list->clock = HDI_ARENA_ARRAY(arena, uint64_t, ((size_t)kept + 1) * words);
+    list->finish = HDI_ARENA_ARRAY(arena, double, (size_t)kept + 1);
+    list->alive_step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
     for (uint32_t q = 0; q < n; q++)
         list->closing[q] = HDI_ARENA_ARRAY(arena, hdi_list_closing, s->use_count);
     return !arena->failed;
 }
 
 /* Uses to come, and what nobody has opened or used yet. */
-static void clear_resources(const hdi_sched *s)
+static void clear_resources(const hdi_sched *s, size_t words)
 {
     const hdi_decl *decl = s->decl;
+    const uint32_t *use_res = decl->use_res;
     hdi_sched_res *all = s->res;
-    size_t n = s->queues->count, each = n * sizeof(*s->res_queue_last);
     if (s->whole) {
         for (uint32_t r = 0; r < decl->res_count; r++) {
             all[r].left = all[r].uses;
             all[r].open = false;
         }
-        memset(s->res_queue_last, 0, decl->res_count * each);
+        memset(s->res_last_slots, 0, decl->res_count * words * sizeof(*s->res_last_slots));
         return;
     }
     uint32_t begin = decl->pass_use_begin[s->pass_begin], end = decl->pass_use_begin[s->pass_end];
     for (uint32_t u = begin; u < end; u++) {
-        uint32_t r = decl->use_res[u];
+        uint32_t r = use_res[u];
         if (hdi_sched_has(s, all[r].first))
             all[r].open = false;
         if (!hdi_sched_has(s, all[r].last))
             continue;
         all[r].left = 0;
-        memset(&s->res_queue_last[r * n], 0, each);
+        for (size_t k = 0; k < words; k++)
+            s->res_last_slots[r * words + k] = 0;
     }
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         uint32_t p = s->rank_pass[rank];
         for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            if (hdi_sched_has(s, all[decl->use_res[u]].last))
-                all[decl->use_res[u]].left++;
+            if (hdi_sched_has(s, all[use_res[u]].last))
+                all[use_res[u]].left++;
         }
     }
 }
 
-void hdi_list_reset(const hdi_sched *s, const hdi_list *list)
+/* Before each run. */
+static void reset(const hdi_sched *s, const hdi_list *list)
 {
-    uint32_t n = s->queues->count, kept = s->kept_count;
-    memset(list->newest_pred, 0, (size_t)kept * n * sizeof(*list->newest_pred));
-    memset(list->early_step, 0, ((size_t)kept + 1) * sizeof(*list->early_step));
-    memset(list->waiting, 0, ((size_t)hdi_bit_words(kept + HDI_MOST_LIST_WINDOW) + 1) * sizeof(*list->waiting));
-    for (uint32_t rank = 0; rank < kept; rank++) {
-        list->node[rank].left = list->node[rank].preds;
-        list->node[rank].pred_queues = 0;
+    const uint32_t *pass_need = s->pass_need, *rank_pass = s->rank_pass;
+    uint32_t kept = s->kept_count, pass_begin = s->pass_begin;
+    int64_t live = 0;
+    for (size_t rank = 0; rank < kept; rank++) {
+        size_t p = rank_pass[rank];
+        hdi_list_node *node = &list->node[p - pass_begin];
+        int64_t at = (int64_t)s->rank[rank].live;
+        node->left = pass_need[p];
+        node->pred = 0;
+        list->alive_step[rank] = at - live;
+        live = at;
     }
-    clear_resources(s);
+    list->alive_step[kept] = 0;
+    memset(list->taken, 0, ((size_t)kept + 1) * sizeof(*list->taken));
+    memset(list->waiting, 0, ((size_t)hdi_bit_words(kept + HDI_MOST_LIST_WINDOW) + 1) * sizeof(*list->waiting));
+    if (s->clock_words > 1)
+        memset(list->pred, 0, (s->pass_end - pass_begin) * s->clock_words * sizeof(*list->pred));
+    clear_resources(s, s->clock_words);
+}
+
+static bool run(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
+{
+    reset(s, list);
+    return hdi_schedule_list(s, list, rules, out);
 }
 
 static hd_result run_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
 {
-    return hdi_schedule_list(s, list, rules, out) ? HD_OK : HD_OUT_OF_MEMORY;
+    return run(s, list, rules, out) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
@@ -173,7 +250,10 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
     hdi_list_rules rules = {.handoff_us = goal->handoff_us, .cap = s->peak, .window = LIST_WINDOW};
     if (!prepare(s, &list))
         return HD_OUT_OF_MEMORY;
-    bounds limit = make_nodes(s, goal->handoff_us, &list);
+    ahead *scratch = HDI_ARENA_ARRAY(s->arena, ahead, s->pass_end - s->pass_begin);
+    if (!scratch)
+        return HD_OUT_OF_MEMORY;
+    bounds limit = make_nodes(s, goal->handoff_us, &list, scratch);
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
     if (goal->cap) {
@@ -187,7 +267,7 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
     if (goal->cap || goal->order != HD_ORDER_OVERLAP)
         return run_list(s, &list, &rules, out);
     rules.least_rate = limit.rate / 1.1;
-    bool done = hdi_schedule_list(s, &list, &rules, out);
+    bool done = run(s, &list, &rules, out);
     if (s->arena->failed || (done && out->makespan_us <= 1.1 * limit.least_us))
         return s->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
     hdi_schedule lean = *out;
