@@ -154,6 +154,11 @@ static void run_job(hdi_worker *worker, hd_job *job)
     }
     worker->running--;
     worker->critical = critical;
+    hdi_counter_sub(jobs, counter);
+}
+
+void hdi_counter_sub(hd_jobs *jobs, hd_counter *counter)
+{
     /* acq_rel: releases what the job wrote, and the last one acquires what the others wrote for the waiter. Nothing
      * touches the counter after this: it may be gone with its owner's stack. */
     uint64_t before = hdi_sub(hdi_counter_state(counter), 1, memory_order_acq_rel);
@@ -176,6 +181,27 @@ void hdi_counter_add(hd_counter *counter, uint32_t count)
     while (!hdi_cas_weak(state, &seen, next, memory_order_relaxed, memory_order_relaxed));
 }
 
+/* A job for one that searches, unless it found a shared loop to take part in: that goes before jobs, but not before
+ * critical ones if it is not critical itself, and not for ever. */
+static hd_job *find_job_or_loop(hdi_worker *worker, bool *joined)
+{
+    hd_jobs *jobs = worker->pool;
+    bool loop_first = worker->streak < STREAK &&
+                      (hdi_load(&jobs->shared.critical, memory_order_relaxed) ||
+                       hdi_load(&jobs->critical, memory_order_relaxed) == 0);
+    hd_job *job = NULL;
+
+    if (!hdi_loop_is_open(jobs))
+        return find_job(worker);
+    if (!loop_first)
+        job = find_job(worker);
+    if (!job && hdi_join_loop(worker)) {
+        *joined = true;
+        worker->streak = loop_first ? worker->streak + 1 : 0;
+    }
+    return job;
+}
+
 /* A job, or null: finished, or a loop's time is over. Looks for SPIN_NS, then parks, and again; a thread without a
  * counter to wait for goes on looking while the pool is warm, and stops when it is to rest. A waiter does neither: it
  * may stand in the way of the very thread that it waits for. */
@@ -190,20 +216,22 @@ static hd_job *search(hdi_worker *worker, hd_counter *counter, hdi_loop *loop)
         /* relaxed: neither guards data, and being late costs a few looks. */
         uint32_t rests = hdi_load(loop ? &loop->rests : &jobs->rests, memory_order_relaxed);
         uint64_t now = hdi_clock_ns(), until = now + SPIN_NS;
-        bool rested = false;
+        bool rested = false, joined = false;
         while (now < until || (stays && now < hdi_load(&jobs->warm_until, memory_order_relaxed))) {
             rested = !counter && hdi_load(&jobs->rests, memory_order_relaxed) != rests;
             if (rested)
                 break;
             for (uint32_t look = 0; look < LOOKS_A_CLOCK; look++) {
-                if (hdi_finished(jobs, counter) || (job = find_job(worker)) != NULL) {
+                if (hdi_finished(jobs, counter) || (job = find_job_or_loop(worker, &joined)) != NULL) {
                     hdi_stop_searching(jobs);
                     return job;
                 }
-                for (uint32_t i = 0; i < jobs->stalls; i++)
+                for (uint32_t i = 0; i < jobs->stalls && !hdi_loop_is_open(jobs); i++)
                     ck_pr_stall();
             }
             now = hdi_clock_ns();
+            until = joined ? now + SPIN_NS : until;
+            joined = false;
         }
         if (!loop) {
             hdi_park(worker, counter);

@@ -7,6 +7,7 @@
 #include <ck_ec.h>
 
 #include "deque.h"
+#include "hints.h"
 
 enum { HDI_SLEEPER_WORDS = HD_MAX_WORKERS / 64 };
 
@@ -17,7 +18,8 @@ typedef struct hdi_worker {
     hdi_deque deques[HDI_LEVELS];
     alignas(HDI_LINE) struct ck_ec32 event; /* moves when this worker shall look again */
     _Atomic(bool) taken;                    /* a host's thread has this place */
-    alignas(HDI_LINE) hd_jobs *pool;        /* from here on the owner's alone */
+    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) inside; /* number of the shared loop that this worker takes part in; 0: none */
+    alignas(HDI_LINE_PAIR) hd_jobs *pool;            /* from here on the owner's alone */
     struct hdi_worker *outer;               /* what the thread was before it became this */
     uint32_t index;
     uint32_t depth; /* enters without a leave; a thread of the pool holds one for good */
@@ -35,6 +37,32 @@ typedef struct hdi_loop {
     _Atomic(uint32_t) rests; /* the pool's when it was handed over */
     _Atomic(uint32_t) state; /* bits */
 } hdi_loop;
+
+/* A parallel_for (ranges.c). */
+enum { HDI_RANGE_BLOCKS = 64 };
+
+typedef struct hdi_range_block {
+    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) span; /* low | high << 32, chunk numbers */
+} hdi_range_block;
+
+typedef struct hdi_range_loop {
+    hdi_range_block blocks[HDI_RANGE_BLOCKS];
+    uint32_t block_count;
+    uint32_t count;
+    uint32_t grain;
+    hd_range_fn fn;
+    void *user;
+} hdi_range_loop;
+
+/* The one that workers without work join by themselves. */
+typedef struct hdi_shared_loop {
+    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) open; /* its number, while there are chunks to take; else 0 */
+    _Atomic(bool) taken;                           /* from before it is open until nobody is inside */
+    _Atomic(bool) critical;
+    uint64_t newest; /* number; the lowest bit stays 0 */
+    hd_counter left; /* those whom the caller does not wait for any longer without sleeping */
+    hdi_range_loop ranges;
+} hdi_shared_loop;
 
 /* Who of the threads outside the pool is worker 0. */
 enum { HDI_SLOT_FREE, HDI_SLOT_TAKEN, HDI_SLOT_WANTED };
@@ -65,6 +93,7 @@ struct hd_jobs {
     alignas(HDI_LINE) _Atomic(uint32_t) critical;             /* critical jobs that nobody has taken */
     alignas(HDI_LINE) _Atomic(uint32_t) slot;
     struct ck_ec32 foreign; /* moves when the slot falls free or a counter of a foreign sleeper is done */
+    hdi_shared_loop shared;
     alignas(HDI_LINE) _Atomic(bool) stop;
     _Atomic(uint32_t) rests;      /* how often hd_jobs_rest was called */
     _Atomic(uint64_t) warm_until; /* on hdi_clock_ns */
@@ -80,6 +109,8 @@ void hdi_pool_leave(hdi_worker *worker);
 
 /* Counts jobs that are about to be pushed. */
 void hdi_counter_add(hd_counter *counter, uint32_t count);
+/* One has ended, the last touch of a counter that the caller does not own; who sleeps until there are none is woken. */
+void hdi_counter_sub(hd_jobs *jobs, hd_counter *counter);
 /* Pushes to the worker's deques (null: none) and, beyond their room, to the injected runs; wakes one who sleeps, or hands
  * loops to the host. */
 void hdi_pool_push(hd_jobs *jobs, hdi_worker *worker, hd_job *job, uint32_t count);
@@ -92,8 +123,18 @@ void *hdi_pool_thread(void *worker);
 /* What a host's thread does with a loop: runs jobs until there are none for a while. */
 void hdi_pool_loop(void *loop);
 
+/* ---- ranges.c: parallel_for ---- */
+
+/* Takes part in the shared loop, if one is open. Returns whether there was something to do. For one that searches. */
+bool hdi_join_loop(hdi_worker *worker);
+static inline bool hdi_loop_is_open(hd_jobs *jobs)
+{
+    return hdi_load(&jobs->shared.open, memory_order_relaxed) != 0; /* a hint */
+}
+
 /* ---- wake.c: who looks for work, who sleeps, who wakes whom ---- */
 
+bool hdi_anyone_sleeps(hd_jobs *jobs);
 bool hdi_has_work(hd_jobs *jobs);
 /* Behind a fence that follows the push of count jobs, or the end of a search. */
 void hdi_wake_one(hd_jobs *jobs, uint32_t count);

@@ -21,6 +21,8 @@
  *   found     stop counting as a searcher, fence, look at all queues
  *   give up   the same
  *
+ * A parallel_for that workers join (ranges.c) is work to be found like jobs in a queue, as long as it is open.
+ *
  * A waker counts the sleeper as a searcher before it clears its bit, so that a burst of submits wakes one and not all.
  *
  * Event counts are ConcurrencyKit's ck_ec32 over futexes, one a worker, as ck_ec wakes everyone on its address. They
@@ -80,17 +82,19 @@ void hdi_event_move(struct ck_ec32 *event)
 
 /* ---- looks ---- */
 
-/* relaxed, as all looks here: the fences order them. */
-static bool anyone_sleeps(hd_jobs *jobs)
+/* acquire: for who looks whether there is a shared loop, too, in this order. The fences order all other looks. */
+bool hdi_anyone_sleeps(hd_jobs *jobs)
 {
     for (uint32_t word = 0; word * 64 < jobs->worker_count; word++)
-        if (hdi_load(&jobs->sleepers[word], memory_order_relaxed))
+        if (hdi_load(&jobs->sleepers[word], memory_order_acquire))
             return true;
     return false;
 }
 
 bool hdi_has_work(hd_jobs *jobs)
 {
+    if (hdi_loop_is_open(jobs))
+        return true;
     for (uint32_t level = 0; level < HDI_LEVELS; level++) {
         if (hdi_load(&jobs->injected[level], memory_order_relaxed))
             return true;
@@ -131,11 +135,19 @@ static bool uncount(hd_jobs *jobs)
     return hdi_has_work(jobs);
 }
 
+/* Who takes part in a shared loop still counts as a searcher, unless somebody slept when it came: so while there is one,
+ * nobody can be relied on. */
+static bool somebody_searches(hd_jobs *jobs)
+{
+    return hdi_load(&jobs->searchers, memory_order_relaxed) != 0 &&
+           !hdi_load(&jobs->shared.taken, memory_order_relaxed);
+}
+
 void hdi_wake_one(hd_jobs *jobs, uint32_t count)
 {
     for (;;) {
-        bool sleepers = anyone_sleeps(jobs);
-        if ((!sleepers && !jobs->enqueue) || hdi_load(&jobs->searchers, memory_order_relaxed) != 0)
+        bool sleepers = hdi_anyone_sleeps(jobs);
+        if ((!sleepers && !jobs->enqueue) || somebody_searches(jobs))
             return;
         if (!sleepers) {
             hdi_host_offer(jobs, count);
@@ -152,7 +164,7 @@ void hdi_wake_warm(hd_jobs *jobs)
 {
     enum { AT_ONCE = 2 }; /* each of these wakes as many: a wake is dear for the waker */
 
-    for (uint32_t i = 0; i < AT_ONCE && anyone_sleeps(jobs); i++) {
+    for (uint32_t i = 0; i < AT_ONCE && hdi_anyone_sleeps(jobs); i++) {
         hdi_add(&jobs->searchers, 1, memory_order_relaxed);
         if (wake_a_sleeper(jobs, jobs->warm_count))
             continue;
@@ -172,7 +184,7 @@ void hdi_stop_searching(hd_jobs *jobs)
     uint32_t before = hdi_sub(&jobs->searchers, 1, memory_order_relaxed);
 
     hdi_fence();
-    if (before == 1 && (jobs->enqueue || anyone_sleeps(jobs)) && hdi_has_work(jobs))
+    if (before == 1 && (jobs->enqueue || hdi_anyone_sleeps(jobs)) && hdi_has_work(jobs))
         hdi_wake_one(jobs, 1);
 }
 

@@ -432,6 +432,34 @@ Test(jobs, parallel_for_nests)
     }
 }
 
+/* The first chunk is the caller's and ends at once, the others sleep: longer than a caller looks on. */
+static void end_late(uint32_t begin, uint32_t end, uint32_t worker, void *user)
+{
+    uint32_t *done = user;
+
+    (void)worker;
+    if (begin > 0)
+        nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+    for (uint32_t i = begin; i < end; i++)
+        done[i]++;
+}
+
+Test(jobs, parallel_for_waits_for_chunks_that_take_long)
+{
+    for (int p = 0; p < POOLS; p++) {
+        hd_jobs *jobs = make_pool(pool_sizes[p]);
+        uint32_t done[16] = {0};
+        for (uint32_t round = 1; round <= 20; round++) { /* the next one must find nobody of the last one inside */
+            hd_jobs_parallel_for(jobs, 4 + round % 13, 1, end_late, done);
+            for (uint32_t i = 0; i < 16; i++) {
+                cr_assert(done[i] == (i < 4 + round % 13));
+                done[i] = 0;
+            }
+        }
+        hd_jobs_destroy(jobs);
+    }
+}
+
 /* ---- workers as guests in the host's process ---- */
 
 static void check_mask(uint32_t begin, uint32_t end, uint32_t worker, void *user)

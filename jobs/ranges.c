@@ -1,0 +1,296 @@
+#include "pool.h"
+
+#include "clock.h"
+
+/* parallel_for deals its chunks as one [low, high) block a worker, each on its own cache line: the owner takes at the
+ * low end, who has run out takes the upper half of the fullest block. One shared counter would be simpler, but costs a
+ * cache-line transfer a chunk: for chunks of a microsecond several times what the blocks cost. A block that is not
+ * empty never holds the same pair twice, as chunks only leave the union of blocks: compare-and-swap is safe.
+ *
+ * One loop at a time is shared: workers that search see its number and join it, each by a mark on a line of its own. So
+ * nothing is contended for where a loop begins, and its caller only reads the marks where it ends. Handed out as jobs, the
+ * same costs each worker two swaps on lines that all others want: with 16 of them 5 us a loop, as long as the chunks that
+ * a compile has.
+ *
+ *   worker   set the mark, look whether the loop is still open
+ *   caller   close the loop, look at the marks
+ *
+ * All four are sequentially consistent, so one of the two sees the other: a loop's tables change only when nobody is
+ * inside. Whoever finds nothing left to take closes the loop for newcomers; the caller closes it in any case.
+ *
+ * Loops inside a loop, or of a thread that is not in the pool, are ordinary jobs on the caller's stack, one a block; one
+ * that starts late finds all blocks empty and returns. */
+
+enum {
+    PATIENCE_NS = 10000, /* before a caller whose chunks are done does other things until all are */
+    LEFT_BEHIND = 1,     /* in a mark: the caller is no longer looking, and counts on the shared loop's counter */
+};
+
+typedef hdi_range_block range_block;
+typedef hdi_range_loop range_loop;
+
+static uint64_t pack(uint32_t low, uint32_t high)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+static void run_chunk(const range_loop *loop, uint32_t chunk, uint32_t worker)
+{
+    uint64_t begin = (uint64_t)chunk * loop->grain;
+    uint64_t end = begin + loop->grain;
+
+    loop->fn((uint32_t)begin, end < loop->count ? (uint32_t)end : loop->count, worker, loop->user);
+}
+
+/* All accesses to spans are relaxed: they decide who runs a chunk and nothing else. What the caller wrote before the
+ * loop comes with the helper job, what the chunks wrote goes back with its counter. */
+
+static bool take_low(range_block *block, uint32_t *chunk)
+{
+    uint64_t seen = hdi_load(&block->span, memory_order_relaxed);
+
+    for (;;) {
+        uint32_t low = (uint32_t)seen, high = (uint32_t)(seen >> 32);
+        if (low >= high)
+            return false;
+        if (hdi_cas_weak(&block->span, &seen, pack(low + 1, high), memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+            *chunk = low;
+            return true;
+        }
+    }
+}
+
+/* Takes the upper half of the fullest block; false when all are empty. */
+static bool take_half(range_loop *loop, uint32_t *low, uint32_t *high)
+{
+    for (;;) {
+        range_block *fullest = NULL;
+        uint64_t span = 0;
+        uint32_t most = 0;
+        for (uint32_t i = 0; i < loop->block_count; i++) {
+            uint64_t seen = hdi_load(&loop->blocks[i].span, memory_order_relaxed);
+            uint32_t begin = (uint32_t)seen, end = (uint32_t)(seen >> 32);
+            if (begin < end && end - begin > most) {
+                most = end - begin;
+                fullest = &loop->blocks[i];
+                span = seen;
+            }
+        }
+        if (!fullest)
+            return false;
+        uint32_t begin = (uint32_t)span, end = (uint32_t)(span >> 32);
+        uint32_t middle = begin + most / 2;
+        if (hdi_cas(&fullest->span, &span, pack(begin, middle), memory_order_relaxed,
+                                                    memory_order_relaxed)) {
+            *low = middle;
+            *high = end;
+            return true;
+        }
+    }
+}
+
+/* Until nothing is left to take, as far as one can see; returns whether there was anything. open: null, or not zero while
+ * nobody found that nothing is left, which is read in place of all blocks. */
+static bool run_blocks(range_loop *loop, uint32_t worker, _Atomic(uint64_t) *open)
+{
+    range_block *own = &loop->blocks[worker % loop->block_count];
+    uint32_t chunk, low, high;
+
+    for (bool any = false;; any = true) {
+        for (; take_low(own, &chunk); any = true)
+            run_chunk(loop, chunk, worker);
+        if ((open && hdi_load(open, memory_order_relaxed) == 0) || !take_half(loop, &low, &high))
+            return any;
+        /* All but the first lie open to thieves, unless a worker that shares the block has put chunks there meanwhile:
+         * then this one runs them all. */
+        uint64_t seen = hdi_load(&own->span, memory_order_relaxed);
+        bool empty = (uint32_t)seen >= (uint32_t)(seen >> 32);
+        bool shared = empty && hdi_cas(&own->span, &seen, pack(low + 1, high), memory_order_relaxed, memory_order_relaxed);
+        run_chunk(loop, low++, worker);
+        while (!shared && low < high)
+            run_chunk(loop, low++, worker);
+    }
+}
+
+static void run_helper(void *user, uint32_t worker)
+{
+    run_blocks(user, worker, NULL);
+}
+
+static void run_serial(const range_loop *loop, uint32_t chunks, uint32_t worker)
+{
+    for (uint32_t chunk = 0; chunk < chunks; chunk++)
+        run_chunk(loop, chunk, worker);
+}
+
+static void deal(range_loop *loop, uint32_t chunks, uint32_t workers)
+{
+    loop->block_count = workers < HDI_RANGE_BLOCKS ? workers : HDI_RANGE_BLOCKS;
+    if (loop->block_count > chunks)
+        loop->block_count = chunks;
+    for (uint32_t i = 0; i < loop->block_count; i++) {
+        uint32_t low = (uint32_t)((uint64_t)chunks * i / loop->block_count);
+        uint32_t high = (uint32_t)((uint64_t)chunks * (i + 1) / loop->block_count);
+        /* relaxed: published with the loop's number, or with its jobs. */
+        hdi_store(&loop->blocks[i].span, pack(low, high), memory_order_relaxed);
+    }
+}
+
+/* ---- the shared loop ---- */
+
+/* As a job would run: it counts as one for the worker, and for the profiler. */
+static bool run_joined(hdi_worker *worker)
+{
+    hd_jobs *jobs = worker->pool;
+    hdi_shared_loop *shared = &jobs->shared;
+    bool critical = worker->critical;
+
+    worker->critical = hdi_load(&shared->critical, memory_order_relaxed);
+    worker->running++;
+    if (jobs->profile)
+        jobs->profile(NULL, worker->index, false, jobs->profile_user);
+    bool any = run_blocks(&shared->ranges, worker->index, &shared->open);
+    if (jobs->profile)
+        jobs->profile(NULL, worker->index, true, jobs->profile_user);
+    worker->running--;
+    worker->critical = critical;
+    /* relaxed: for newcomers, who would find nothing. Nobody opens another one while this worker is inside. */
+    if (hdi_loop_is_open(jobs))
+        hdi_store(&shared->open, 0, memory_order_relaxed);
+    return any;
+}
+
+bool hdi_join_loop(hdi_worker *worker)
+{
+    hd_jobs *jobs = worker->pool;
+    hdi_shared_loop *shared = &jobs->shared;
+    /* acquire: the loop's tables. */
+    uint64_t number = hdi_load(&shared->open, memory_order_acquire);
+    bool any = false;
+
+    /* One that waits inside a chunk does not come in twice. relaxed: nobody else marks it. */
+    if (number == 0 || hdi_load(&worker->inside, memory_order_relaxed) != 0)
+        return false;
+    hdi_store(&worker->inside, number, memory_order_seq_cst);
+    if (hdi_load(&shared->open, memory_order_seq_cst) == number) {
+        /* Where nobody sleeps, nobody is to be woken for what this worker does not do: it goes on counting as one that
+         * searches, and the line that says how many do stays where it is. */
+        bool counts = !hdi_anyone_sleeps(jobs);
+        if (!counts)
+            hdi_stop_searching(jobs);
+        any = run_joined(worker);
+        if (!counts)
+            hdi_start_searching(jobs);
+    }
+    /* acq_rel: releases what the chunks wrote; acquires the counter of those who are left behind. */
+    if (hdi_swap(&worker->inside, 0, memory_order_acq_rel) & LEFT_BEHIND)
+        hdi_counter_sub(jobs, &shared->left);
+    return any;
+}
+
+static bool anyone_inside(hd_jobs *jobs)
+{
+    for (uint32_t i = 0; i < jobs->worker_count; i++) {
+        /* seq_cst: see the top; it acquires what the chunks wrote, too. */
+        if (hdi_load(&jobs->workers[i].inside, memory_order_seq_cst) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Chunks run for as long as they like: after some time the caller helps with other jobs, and then sleeps. */
+static void wait_until_left(hdi_worker *self)
+{
+    hd_jobs *jobs = self->pool;
+    hdi_shared_loop *shared = &jobs->shared;
+
+    for (uint64_t began = 0; anyone_inside(jobs);) {
+        uint64_t now = hdi_clock_ns();
+        began = began ? began : now;
+        if (now - began > PATIENCE_NS)
+            break;
+        ck_pr_stall();
+    }
+    for (uint32_t i = 0; i < jobs->worker_count; i++) {
+        uint64_t mark = hdi_load(&jobs->workers[i].inside, memory_order_acquire);
+        if (mark == 0)
+            continue;
+        hdi_counter_add(&shared->left, 1);
+        /* acq_rel: whoever finds the bit finds itself counted; else what the chunks wrote is acquired. */
+        if (!hdi_cas(&jobs->workers[i].inside, &mark, mark | LEFT_BEHIND, memory_order_acq_rel, memory_order_acquire))
+            hdi_counter_sub(jobs, &shared->left);
+    }
+    hdi_pool_wait(self, &shared->left);
+}
+
+/* False where another loop is shared now. */
+static bool run_shared(hdi_worker *self, const range_loop *loop, uint32_t chunks)
+{
+    hd_jobs *jobs = self->pool;
+    hdi_shared_loop *shared = &jobs->shared;
+    bool taken = hdi_load(&shared->taken, memory_order_relaxed);
+
+    /* acquire: as the caller before left it. */
+    if (taken || !hdi_cas(&shared->taken, &taken, true, memory_order_acquire, memory_order_relaxed))
+        return false;
+    shared->ranges.count = loop->count;
+    shared->ranges.grain = loop->grain;
+    shared->ranges.fn = loop->fn;
+    shared->ranges.user = loop->user;
+    deal(&shared->ranges, chunks, jobs->worker_count);
+    hdi_store(&shared->critical, self->critical, memory_order_relaxed);
+    shared->newest += 2;
+    /* release: the tables. The fence as behind a push: one who goes to sleep sees the loop, or is seen. */
+    hdi_store(&shared->open, shared->newest, memory_order_release);
+    hdi_fence();
+    if (hdi_load(&jobs->searchers, memory_order_relaxed) == 0) /* nobody is inside yet who counts as one */
+        hdi_wake_one(jobs, shared->ranges.block_count - 1);
+    run_blocks(&shared->ranges, self->index, &shared->open);
+    hdi_store(&shared->open, 0, memory_order_seq_cst);
+    wait_until_left(self);
+    hdi_store(&shared->taken, false, memory_order_release);
+    return true;
+}
+
+/* ---- as jobs ---- */
+
+static void run_as_jobs(hd_jobs *jobs, hdi_worker *self, range_loop *loop, uint32_t chunks)
+{
+    hd_job helpers[HDI_RANGE_BLOCKS];
+    hd_counter counter = {0};
+
+    deal(loop, chunks, jobs->worker_count);
+    /* Who is in the pool works too and needs one helper less. */
+    uint32_t helper_count = loop->block_count - (self ? 1 : 0);
+    for (uint32_t i = 0; i < helper_count; i++)
+        helpers[i] = (hd_job){.fn = run_helper, .user = loop, .critical = self && self->critical};
+    if (helper_count > 0)
+        hd_jobs_submit(jobs, helpers, helper_count, &counter);
+    if (self) {
+        run_blocks(loop, self->index, NULL);
+        hdi_pool_wait(self, &counter);
+    } else {
+        hd_jobs_wait(jobs, &counter);
+    }
+}
+
+void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_range_fn fn, void *user)
+{
+    range_loop loop;
+
+    if (count == 0)
+        return;
+    loop.count = count;
+    loop.grain = grain ? grain : 1;
+    loop.fn = fn;
+    loop.user = user;
+    uint32_t chunks = (count - 1) / loop.grain + 1;
+    hdi_worker *self = jobs ? hdi_pool_enter(jobs) : NULL;
+    if (!jobs || (self && (chunks == 1 || jobs->worker_count == 1)))
+        run_serial(&loop, chunks, self ? self->index : 0);
+    else if (!self || !run_shared(self, &loop, chunks))
+        run_as_jobs(jobs, self, &loop, chunks);
+    if (self)
+        hdi_pool_leave(self);
+}
