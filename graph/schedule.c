@@ -110,33 +110,15 @@ typedef struct region {
 
 typedef struct work {
     const hdi_goal *goal;
+    const hdi_sched_cuts *cuts;
     region *region;
 } work;
 
-/* The first rank of each region but the first: about evenly, where the least is alive. Many are so many that 16 workers
- * have as much to do, each. */
-static uint32_t cut(const hdi_sched *s, uint32_t region_passes, uint32_t *begin)
-{
-    enum { WORKERS = 16 };
-    uint32_t kept = s->kept_count, count = kept / region_passes;
-    count = count < 4 ? 1 : count < HDI_MOST_PARTS ? count : HDI_MOST_PARTS;
-    count -= count > WORKERS ? count % WORKERS : 0;
-    begin[0] = 0;
-    for (uint32_t k = 1; k < count; k++) {
-        uint32_t middle = hdi_range_begin(kept, count, k), reach = kept / count / 8, best = middle;
-        for (uint32_t rank = middle - reach; rank < middle + reach; rank++)
-            best = s->rank[rank].live < s->rank[best].live ? rank : best;
-        begin[k] = best;
-    }
-    begin[count] = kept;
-    return count;
-}
-
 /* Slots of one queue go where the frame has them. */
-static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count,
-                     const hdi_schedule *out, region *r)
+static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_cuts *cuts, const hdi_schedule *out, region *r)
 {
     const hdi_decl *decl = s->decl;
+    const uint32_t *begin = cuts->begin, count = cuts->count;
     uint32_t most = 0;
     for (uint32_t k = 0; k < count; k++)
         most = begin[k + 1] - begin[k] > most ? begin[k + 1] - begin[k] : most;
@@ -160,41 +142,9 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const uint32_t *b
         of->rank += begin[k];
         of->pass_begin = of->rank_pass[0];
         of->pass_end = of->rank_pass[of->kept_count - 1] + 1;
-        of->live_bytes = (int64_t)(of->rank[0].live - of->rank[0].opens);
+        of->live_bytes = (int64_t)(cuts->base[k] + of->rank[0].live - of->rank[0].opens);
         of->use_count = decl->pass_use_begin[of->pass_end] - decl->pass_use_begin[of->pass_begin];
     }
-}
-
-typedef struct mark_work {
-    const hdi_sched *s;
-    const uint8_t *region_of; /* by rank */
-} mark_work;
-
-static void mark_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const mark_work *w = user;
-    (void)part;
-    for (uint32_t r = begin; r < end; r++) {
-        hdi_sched_res *res = &w->s->res[r];
-        if (res->bytes == 0 || w->region_of[res->first] == w->region_of[res->last])
-            continue;
-        res->mixed |= HDI_MIXED_REGIONS;
-        res->left = 0;
-    }
-}
-
-/* Which resources are alive in several regions: the one that closes it counts its uses there. */
-static bool mark_resources(const hdi_sched *s, const hdi_crew *crew, const uint32_t *begin, uint32_t count)
-{
-    enum { GRAIN = 512 };
-    uint8_t *region_of = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count);
-    if (!region_of)
-        return false;
-    for (uint32_t k = 0; k < count; k++)
-        memset(region_of + begin[k], (int)k, begin[k + 1] - begin[k]);
-    mark_work w = {s, region_of};
-    hdi_crew_ranges(crew, s->decl->res_count, GRAIN, mark_range, &w);
-    return true;
 }
 
 static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
@@ -215,6 +165,7 @@ static void run_region(uint32_t part, void *user)
     hdi_schedule *out = &r->out;
     bool one = r->s.queues->gpu_count == 1;
     r->mark = hdi_arena_here(r->s.arena);
+    hdi_sched_settle(&r->s, w->cuts, part);
     r->result = one ? one_queue(&r->s, w->goal, out) : several_queues(&r->s, w->goal, out);
     if (r->result != HD_OK || r->s.whole)
         return;
@@ -295,9 +246,10 @@ static hd_result join_lists(const hdi_sched *s, const hdi_crew *crew, region *r,
     return HD_OK;
 }
 
-static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi_crew *crew, hdi_schedule *out)
+static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi_sched_cuts *cuts, const hdi_crew *crew,
+                             hdi_schedule *out)
 {
-    uint32_t begin[HDI_MOST_PARTS + 1], count = cut(s, crew->region_passes, begin);
+    uint32_t count = cuts->count;
     bool one = s->queues->gpu_count == 1;
     region *r = hdi_arena_array(s->arena, count, sizeof(*r));
     uint32_t *region_begin = HDI_ARENA_ARRAY(s->arena, uint32_t, (size_t)count + 1);
@@ -308,16 +260,14 @@ static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi
     }
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
-    describe(s, crew, begin, count, out, r);
-    if (count > 1 && one && !mark_resources(s, crew, begin, count))
-        return HD_OUT_OF_MEMORY;
-    work w = {goal, r};
+    describe(s, crew, cuts, out, r);
+    work w = {goal, cuts, r};
     hdi_crew_parts(crew, count, run_region, &w);
     for (uint32_t k = 0; k < count; k++) {
         if (r[k].result != HD_OK)
             return r[k].result;
     }
-    memcpy(region_begin, begin, ((size_t)count + 1) * sizeof(*begin));
+    memcpy(region_begin, cuts->begin, ((size_t)count + 1) * sizeof(*region_begin));
     if (count == 1)
         *out = r[0].out;
     out->region_count = count;
@@ -335,9 +285,10 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
     hdi_sched s = {.decl = decl, .frozen = frozen, .depends = depends, .queues = queues, .arena = arena};
     hdi_arena_mark mark = hdi_arena_here(arena);
     *out = (hdi_schedule){0};
-    hd_result result = hdi_sched_prepare(&s, kept, sizes, bad_pass, crew);
+    hdi_sched_cuts cuts;
+    hd_result result = hdi_sched_prepare(&s, kept, sizes, crew, &cuts, bad_pass);
     if (result == HD_OK)
-        result = run_regions(&s, goal, crew, out);
+        result = run_regions(&s, goal, &cuts, crew, out);
     out->peak_bytes = s.peak;
     if (result != HD_OK || crew->workers > 1) /* who does not move what others wrote */
         return result;

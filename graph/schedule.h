@@ -16,10 +16,10 @@ typedef struct hdi_sched_res {
     uint32_t left;        /* uses; then those not taken yet, in the region that closes it */
     union {
         uint32_t writes;  /* until all is judged */
-        uint32_t close;   /* to schedule_level.c */
+        uint32_t close;   /* then 0, and what schedule_groups.c and schedule_level.c make of it */
     };
     uint32_t uses;        /* of them all */
-    uint8_t mixed;        /* HDI_MIXED_*, HDI_NO_BYTES, HDI_WRITTEN_AGAIN */
+    uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN */
     bool open : 1;        /* of several that overwrite it, one was taken */
     bool apart : 1;       /* its bytes are not among those that its first rank opens */
 } hdi_sched_res;
@@ -71,9 +71,20 @@ static inline bool hdi_sched_is_first(const hdi_decl *decl, uint32_t begin, uint
         begin++;
     return begin == use;
 }
+/* How the ranks are cut. With several workers live bytes are summed by parts, each from 0. A part begins where the search for
+ * its region's first rank does; so a region reaches into the next part. */
+typedef struct hdi_sched_cuts {
+    uint32_t count;                     /* of regions, and of parts */
+    uint32_t begin[HDI_MOST_PARTS + 1]; /* their first ranks */
+    uint32_t part[HDI_MOST_PARTS + 1];  /* those of the parts */
+    uint64_t base[HDI_MOST_PARTS];      /* bytes alive before a part */
+    bool in_parts;                      /* else live bytes are what they are */
+} hdi_sched_cuts;
 /* In schedule_prepare.c: all but what is below; *bad_pass: one that no queue can run. */
-hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,
-                            const hdi_crew *crew);
+hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
+                            hdi_sched_cuts *cuts, uint32_t *bad_pass);
+/* What is alive at the ranks of a region, from the sums of the parts. */
+void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t region);
 /* Of a region, or of all: pass_level and pass_need, and a bit in ready for each rank that needs nobody. Returns how many
  * passes are on the longest chain of dependences. */
 uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready);
@@ -90,10 +101,8 @@ void hdi_sched_flag(const hdi_sched *s);
 enum {
     HDI_MIXED_LAYOUTS = 1, /* an image that is read in several layouts */
     HDI_MIXED_OPENERS = 2, /* several overwrite parts of it: any of them might be the first */
-    HDI_MIXED_REGIONS = 4, /* it is alive in several regions */
-    HDI_MIXED_ALL = 7,
-    HDI_NO_BYTES = 8,
-    HDI_WRITTEN_AGAIN = 16, /* it has bytes, and several writes */
+    HDI_MIXED_ALL = 3,
+    HDI_WRITTEN_AGAIN = 4, /* it has bytes, and several writes */
 };
 
 typedef struct hdi_group_rules {

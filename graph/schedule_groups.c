@@ -1,4 +1,4 @@
-#include "schedule.h"
+#include "schedule_groups.h"
 
 #include <string.h>
 
@@ -24,37 +24,6 @@
  * overwrite it. Those few, and readers of images that are read in several layouts, have a list of such uses.
  * O(uses + edges + groups * window). Serial, but for regions. */
 
-/* The newest group that reads a segment of an image in one of several layouts, and which. Those of an image stand together. */
-typedef struct note {
-    uint32_t group, layout;
-} note;
-
-/* Where the notes of an image begin: by the lowest bits of its number, the next free place where others have those too. It
- * grows with what a region holds: a table for all that the frame holds would cost each region more than its passes do. */
-typedef struct noted {
-    uint32_t res, begin; /* res HDI_NONE: free */
-} noted;
-typedef struct noted_table {
-    noted *at;
-    uint32_t places, count; /* places: a power of two, at most half of them taken */
-} noted_table;
-
-/* A use that is looked at when its pass is. Those of a pass stand together, behind them one of HDI_NONE. */
-typedef struct special {
-    uint32_t at;           /* an overwrite: the resource; a read: first of its notes */
-    uint32_t count;        /* of notes; 0: an overwrite */
-    uint32_t cols, stride; /* as in hdi_span */
-    uint32_t layout;
-} special;
-
-/* What is asked of a rank whose pass is ready. */
-typedef struct ask {
-    int64_t opens;    /* bytes of resources whose first rank it is, but for those that others may open as well */
-    uint32_t due;     /* group from which it should be taken, if it opens memory; TAKEN */
-    uint32_t special; /* the list of its uses that must be looked at; 0: none */
-} ask;
-#define TAKEN HDI_NONE
-
 /* Room at a rank is what the cap leaves there when all goes on by rank from here. A scan looks at that of the ranks from
  * the oldest up to at, exclusive. */
 typedef struct scan {
@@ -74,13 +43,11 @@ typedef struct work {
     const uint8_t *use_flags;
     hdi_sched_res *res;
     uint32_t *slot_pass, slot_count;
-    ask *ask;                      /* by rank */
+    hdi_ask *ask;                      /* by rank */
     int64_t *step;                 /* by rank: room at the rank before it less room there */
     uint64_t *ready, *ready_first; /* ranks whose predecessors stand in earlier groups; those that have none */
     uint32_t *left;                /* per pass: predecessors not in earlier groups */
-    special *special;
-    note *note;
-    uint32_t special_count, note_count;
+    hdi_specials special;
     int64_t *net;           /* per slot: bytes that it opens less those that it closes */
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
@@ -88,153 +55,21 @@ typedef struct work {
     uint32_t full;          /* groups that come near the cap */
     uint32_t follower;      /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
     bool refused;           /* somebody found no room in the group */
-    const hdi_sched_res **closed; /* by the group */
-    uint32_t closed_count;
+    uint32_t *closed, closed_count; /* by the group: the last uses of what it closes */
     int64_t room; /* at the oldest rank */
     uint32_t depth, oldest, end, group, group_begin; /* end: of the window */
-    /* What the group closes, and of that what it closes late, as the last use writes: a second barrier hands it on. */
-    int64_t live, closing, closing_late, closed_late;
+    int64_t live, closed_late; /* late: the last use writes, a second barrier hands it on */
     scan scan;
 } work;
 
 /* ---- preparation ---- */
-
-/* What a pass reads stands behind somebody who opened it. */
-static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
-{
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        if (decl->use_res[u] == res && decl->use_flags[u] & HDI_USE_READS)
-            return true;
-    }
-    return false;
-}
-
-/* HDI_MIXED_*: what a use must be looked at for. */
-static inline uint32_t find_special(const hdi_sched *s, const hdi_sched_res *res, size_t pass, size_t use)
-{
-    const hdi_decl *decl = s->decl;
-    uint32_t flags = decl->use_flags[use];
-    if (!(flags & HDI_USE_WRITES))
-        return flags & HDI_USE_BUFFER ? 0 : res->mixed & HDI_MIXED_LAYOUTS;
-    if (!(res->mixed & HDI_MIXED_OPENERS) || res->first < s->rank_begin)
-        return 0;
-    return is_read(decl, pass, decl->use_res[use]) ? 0 : HDI_MIXED_OPENERS;
-}
-
-static noted *find_noted(const noted_table *t, uint32_t res)
-{
-    uint32_t at = res & (t->places - 1);
-    while (t->at[at].res != res && t->at[at].res != HDI_NONE)
-        at = (at + 1) & (t->places - 1);
-    return &t->at[at];
-}
-
-/* False: memory ran out. */
-static bool grow(noted_table *t, hdi_arena *arena)
-{
-    enum { FEW = 32 };
-    noted_table old = *t;
-    uint32_t places = old.places ? 2 * old.places : FEW;
-    noted *fresh = HDI_ARENA_ARRAY(arena, noted, places);
-    if (!fresh)
-        return false;
-    *t = (noted_table){fresh, places, old.count};
-    memset(fresh, 0xff, places * sizeof(*fresh));
-    for (uint32_t i = 0; i < old.places; i++) {
-        if (old.at[i].res != HDI_NONE)
-            *find_noted(t, old.at[i].res) = old.at[i];
-    }
-    return true;
-}
-
-/* The first note of an image; any, where memory ran out. */
-static uint32_t find_notes(work *w, noted_table *t, uint32_t res)
-{
-    const uint32_t *begin = w->s->frozen->res_seg_begin;
-    if (2 * t->count >= t->places && !grow(t, w->s->arena))
-        return 0;
-    noted *of = find_noted(t, res);
-    if (of->res == HDI_NONE) {
-        *of = (noted){res, w->note_count};
-        t->count++;
-        w->note_count += begin[res + 1] - begin[res];
-    }
-    return of->begin;
-}
-
-/* Any of several may open it: not the first by rank for certain. */
-static void take_apart(work *w, hdi_sched_res *res)
-{
-    if (!res->apart)
-        w->ask[res->first - w->s->rank_begin].opens -= (int64_t)res->bytes;
-    res->apart = 1;
-}
-
-/* Those of a pass, from a use on; returns where the next pass's begin. */
-static HDI_APART size_t list_uses(work *w, noted_table *table, size_t rank, size_t use)
-{
-    const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    size_t pass = w->rank_pass[rank], end = w->use_begin[pass + 1];
-    special *begin = &w->special[w->special_count], *x = begin;
-    for (; use < end; use++) {
-        uint32_t r = decl->use_res[use];
-        hdi_sched_res *res = &w->res[r];
-        if (!(res->mixed & HDI_MIXED_ALL))
-            continue;
-        uint32_t what = find_special(s, res, pass, use);
-        if (HDI_UNLIKELY(res->mixed & HDI_MIXED_REGIONS) && hdi_sched_has(s, res->last))
-            res->left++;
-        if (what & HDI_MIXED_LAYOUTS) {
-            hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)use);
-            uint32_t first = find_notes(w, table, r) + span.base - s->frozen->res_seg_begin[r];
-            uint32_t layout = decl->access[decl->use_access[use]].layout;
-            *x++ = (special){first, span.rows * span.cols, span.cols, span.stride, layout};
-        } else if (what & HDI_MIXED_OPENERS) {
-            *x++ = (special){.at = r};
-            take_apart(w, res);
-        }
-    }
-    if (x == begin)
-        return end;
-    w->ask[rank].special = w->special_count;
-    *x++ = (special){.at = HDI_NONE};
-    w->special_count += (uint32_t)(x - begin);
-    return end;
-}
-
-/* Lists of special uses, for who has any. */
-static bool find_specials(work *w)
-{
-    const hdi_sched *s = w->s;
-    const uint32_t *use_res = w->use_res, *use_begin = w->use_begin, *rank_pass = w->rank_pass;
-    const hdi_sched_res *res = w->res;
-    uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
-    noted_table table = {0};
-    w->special = HDI_ARENA_ARRAY(s->arena, special, 2 * (size_t)most + 1); /* with what stands behind those of a pass */
-    if (s->arena->failed)
-        return false;
-    w->special_count = 1;
-    size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
-    for (size_t u = use_begin[rank_pass[0]]; u < end;) {
-        if (HDI_LIKELY(!(res[use_res[u]].mixed & HDI_MIXED_ALL))) {
-            u++;
-            continue;
-        }
-        while (use_begin[rank_pass[rank] + 1] <= u)
-            rank++;
-        u = u < use_begin[rank_pass[rank]] ? u + 1 : list_uses(w, &table, rank, u); /* its pass may be culled */
-    }
-    w->note = HDI_ARENA_ZEROED(s->arena, note, w->note_count);
-    return !s->arena->failed;
-}
 
 static bool prepare(work *w)
 {
     const hdi_sched *s = w->s;
     hdi_arena *arena = s->arena;
     uint32_t kept = s->kept_count, words = hdi_bit_words(kept) + 1;
-    w->ask = HDI_ARENA_ARRAY(arena, ask, kept);
+    w->ask = HDI_ARENA_ARRAY(arena, hdi_ask, kept);
     w->step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, words);
     w->ready_first = HDI_ARENA_ZEROED(arena, uint64_t, words);
@@ -244,13 +79,13 @@ static bool prepare(work *w)
     w->scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
     w->scratch = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->group_live = HDI_ARENA_ARRAY(arena, int64_t, w->rules.level ? (size_t)kept + 2 : 0);
-    w->closed = HDI_ARENA_ARRAY(arena, const hdi_sched_res *, s->use_count);
+    w->closed = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->use_count + 1);
     if (arena->failed)
         return false;
     for (size_t rank = 0; rank < kept; rank++)
-        w->ask[rank] = (ask){.opens = (int64_t)s->rank[rank].opens};
+        w->ask[rank] = (hdi_ask){.opens = (int64_t)s->rank[rank].opens};
     w->depth = hdi_sched_find_levels(s, w->ready_first);
-    return !(s->mixed_uses || s->live_bytes) || find_specials(w);
+    return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
 }
 
 /* As nothing was taken. */
@@ -261,20 +96,23 @@ static void begin(work *w)
     memcpy(w->left + s->pass_begin, s->pass_need + s->pass_begin, (s->pass_end - s->pass_begin) * sizeof(*w->left));
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
     w->slot_count = w->closed_count = w->oldest = 0;
-    w->closing = w->closing_late = w->closed_late = 0;
+    w->closed_late = 0;
     w->end = w->rules.window < s->kept_count ? w->rules.window : s->kept_count;
     w->live = s->live_bytes;
     w->group = 1;
     w->full = 0;
     w->follower = HDI_NONE;
     w->refused = false;
-    int64_t room = w->room = (int64_t)(w->rules.cap - s->rank[0].live);
-    w->scan = (scan){.at = 0, .here = room, .least = INT64_MAX};
-    for (size_t rank = 0; rank < s->kept_count; rank++) {
-        w->step[rank] = (int64_t)(s->rank[rank].live - live);
-        live = s->rank[rank].live;
+    w->room = (int64_t)(w->rules.cap - live);
+    w->scan = (scan){.at = 0, .here = w->room, .least = INT64_MAX};
+    const hdi_sched_rank *by_rank = s->rank;
+    int64_t *step = w->step;
+    size_t kept = s->kept_count;
+    for (size_t rank = 0; rank < kept; rank++) {
+        step[rank] = (int64_t)(by_rank[rank].live - live);
+        live = by_rank[rank].live;
     }
-    w->step[s->kept_count] = 0;
+    step[kept] = 0;
 }
 
 /* Undoes what a run did that gave up. */
@@ -289,15 +127,15 @@ static void give_back(work *w)
                 res->left++;
         }
         uint32_t list = w->ask[s->pass_rank[p] - s->rank_begin].special;
-        for (const special *x = &w->special[list]; list && x->at != HDI_NONE; x++) {
+        for (const hdi_special *x = &w->special.list[list]; list && x->at != HDI_NONE; x++) {
             if (x->count == 0)
                 w->res[x->at].open = 0;
         }
     }
     for (uint32_t rank = 0; rank < s->kept_count; rank++)
         w->ask[rank].due = 0;
-    if (w->note_count)
-        memset(w->note, 0, w->note_count * sizeof(*w->note));
+    if (w->special.note_count)
+        memset(w->special.note, 0, w->special.note_count * sizeof(*w->special.note));
 }
 
 /* ---- may a pass join? ---- */
@@ -330,20 +168,20 @@ static inline bool fits(work *w, size_t rank, int64_t bytes, uint32_t due)
     return w->group >= due && (w->scan.at < rank || w->scan.least < bytes ? has_room(w, rank, bytes) : true);
 }
 
-static inline note *note_of(const work *w, const special *x, uint32_t i)
+static inline hdi_note *note_of(const work *w, const hdi_special *x, uint32_t i)
 {
-    return &w->note[x->at + (i < x->cols ? i : i / x->cols * x->stride + i % x->cols)];
+    return &w->special.note[x->at + (i < x->cols ? i : i / x->cols * x->stride + i % x->cols)];
 }
 
 /* Bytes that a pass would open beside what is known; REFUSED: readers of one content in this group want another layout. */
-static int64_t look_at_specials(const work *w, const special *x)
+static int64_t look_at_specials(const work *w, const hdi_special *x)
 {
     int64_t bytes = 0;
     for (; x->at != HDI_NONE; x++) {
         if (x->count == 0)
             bytes += w->res[x->at].open ? 0 : (int64_t)w->res[x->at].bytes;
         for (uint32_t i = 0; i < x->count; i++) {
-            const note *newest = note_of(w, x, i);
+            const hdi_note *newest = note_of(w, x, i);
             if (newest->group == w->group && newest->layout != x->layout)
                 return REFUSED;
         }
@@ -368,11 +206,11 @@ static inline void open_bytes(work *w, size_t first, int64_t bytes)
 }
 
 /* Opens what nobody opened yet, and notes layouts. */
-static HDI_APART void take_specials(work *w, const special *x)
+static HDI_APART void take_specials(work *w, const hdi_special *x)
 {
     for (; x->at != HDI_NONE; x++) {
         for (uint32_t i = 0; i < x->count; i++)
-            *note_of(w, x, i) = (note){w->group, x->layout};
+            *note_of(w, x, i) = (hdi_note){w->group, x->layout};
         hdi_sched_res *res = &w->res[x->at];
         if (x->count || res->open)
             continue;
@@ -386,24 +224,19 @@ static HDI_APART void take_specials(work *w, const special *x)
 static inline int64_t close_resources(work *w, size_t pass)
 {
     const uint32_t *use_res = w->use_res;
-    const uint8_t *use_flags = w->use_flags;
     hdi_sched_res *res = w->res;
-    uint32_t count = w->closed_count;
-    int64_t bytes = 0, late = 0;
+    uint32_t *closed = w->closed + w->closed_count, rank_begin = w->s->rank_begin, kept = w->s->kept_count;
+    int64_t bytes = 0;
     for (size_t u = w->use_begin[pass], end = w->use_begin[pass + 1]; u < end; u++) {
         hdi_sched_res *of = &res[use_res[u]];
-        if (HDI_UNLIKELY(of->mixed & (HDI_MIXED_REGIONS | HDI_NO_BYTES)) && !hdi_sched_has(w->s, of->last))
+        if (HDI_UNLIKELY(of->last - rank_begin >= kept)) /* later, or it has no bytes */
             continue;
         bool last = --of->left == 0;
-        int64_t closed = (int64_t)of->bytes & -(int64_t)last;
-        w->closed[count] = of;
-        count += last;
-        bytes += closed;
-        late += closed & -(int64_t)(use_flags[u] / HDI_USE_WRITES & 1);
+        *closed = (uint32_t)u;
+        closed += last;
+        bytes += (int64_t)of->bytes & -(int64_t)last;
     }
-    w->closed_count = count;
-    w->closing += bytes;
-    w->closing_late += late;
+    w->closed_count = (uint32_t)(closed - w->closed);
     return bytes;
 }
 
@@ -414,7 +247,7 @@ static inline void move_oldest(work *w)
     int64_t room = w->room;
     do {
         room -= w->step[++rank];
-    } while (rank < kept && w->ask[rank].due == TAKEN);
+    } while (rank < kept && w->ask[rank].due == HDI_TAKEN);
     w->room = room;
     w->oldest = (uint32_t)rank;
     w->end = (uint32_t)(window < kept - rank ? rank + window : kept);
@@ -425,17 +258,17 @@ static inline void move_oldest(work *w)
 
 static inline void take(work *w, size_t rank)
 {
-    ask *at = &w->ask[rank];
+    hdi_ask *at = &w->ask[rank];
     size_t pass = w->rank_pass[rank], slot = w->slot_count++;
     int64_t live = w->live;
     if (at->opens)
         open_bytes(w, rank, at->opens);
     if (HDI_UNLIKELY(at->special))
-        take_specials(w, &w->special[at->special]);
+        take_specials(w, &w->special.list[at->special]);
     int64_t opens = w->live - live;
     w->net[slot] = opens - close_resources(w, pass);
     w->slot_pass[slot] = (uint32_t)pass;
-    at->due = TAKEN;
+    at->due = HDI_TAKEN;
     if (rank == w->oldest)
         move_oldest(w);
 }
@@ -469,7 +302,7 @@ static void follow(work *w)
 
 static void fill_group(work *w)
 {
-    const ask *by_rank = w->ask;
+    const hdi_ask *by_rank = w->ask;
     w->refused = false;
     for (size_t word = w->oldest / 64; word * 64 < w->end; word++) {
         uint64_t left = w->ready[word];
@@ -479,7 +312,7 @@ static void fill_group(work *w)
                 break;
             int64_t opens = by_rank[rank].opens;
             if (HDI_UNLIKELY(by_rank[rank].special)) {
-                int64_t more = look_at_specials(w, &w->special[by_rank[rank].special]);
+                int64_t more = look_at_specials(w, &w->special.list[by_rank[rank].special]);
                 if (more == REFUSED)
                     continue;
                 opens += more;
@@ -541,28 +374,30 @@ static uint32_t find_float(const hdi_sched *s, size_t pass)
 }
 
 /* Whoever waited for passes of the group alone is ready. wait: what it opens has a time; alone: the group is of one pass,
- * and others may follow. */
-static HDI_INLINE void make_ready(work *w, bool wait, bool alone)
+ * and others may follow, who open just what it closes. */
+static HDI_INLINE void make_ready(work *w, bool wait, bool alone, int64_t closed)
 {
     const hdi_sched *s = w->s;
     const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
+    const uint32_t *slot_pass = w->slot_pass;
     uint32_t *left = w->left, *slot_group = w->out->slot_group, group = w->group, rank_begin = s->rank_begin;
     uint64_t *ready = w->ready;
+    hdi_ask *ask = w->ask;
     size_t pass_end = s->pass_end;
     for (size_t i = w->group_begin, slots = w->slot_count; i < slots; i++) {
-        size_t p = w->slot_pass[i], end = succ_begin[p + 1];
+        size_t p = slot_pass[i], end = succ_begin[p + 1];
         slot_group[i] = group;
         for (size_t e = succ_begin[p]; e < end; e++) {
             size_t next = succ[e];
             if (HDI_UNLIKELY(next >= pass_end))
                 continue;
             uint32_t rank = pass_rank[next] - rank_begin;
-            bool last = --left[next] == 0;
-            ready[rank / 64] |= (uint64_t)last << rank % 64;
+            uint64_t last = --left[next] == 0;
+            ready[rank / 64] |= last << rank % 64;
             if (!(wait || alone) || !last)
                 continue;
-            ask *at = &w->ask[rank];
-            if (alone && w->closing && at->opens == w->closing && !at->special)
+            hdi_ask *at = &ask[rank];
+            if (alone && closed && at->opens == closed && !at->special)
                 w->follower = rank;
             if (wait && (at->opens || at->special))
                 at->due = group + 1 + find_float(s, next);
@@ -570,37 +405,47 @@ static HDI_INLINE void make_ready(work *w, bool wait, bool alone)
     }
 }
 
-static void end_group(work *w)
+/* What the group closed is free behind its barrier. Returns how much. */
+static int64_t free_closed(work *w)
 {
-    bool wait = w->rules.wait_in_float;
-    if (w->refused && w->slot_count - w->group_begin == 1 && !w->rules.in_order)
-        make_ready(w, wait, true);
-    else if (wait)
-        make_ready(w, true, false);
-    else
-        make_ready(w, false, false);
-}
-
-/* What the group closed is free behind its barrier. */
-static void free_closed(work *w)
-{
-    uint32_t rank_begin = w->s->rank_begin, oldest = w->oldest;
+    const hdi_sched_res *res = w->res;
+    uint32_t rank_begin = w->s->rank_begin;
+    int64_t *step = w->step, room = 0, closed = 0, late = 0;
+    size_t oldest = w->oldest, count = w->closed_count;
     scan now = w->scan;
-    for (size_t i = 0, count = w->closed_count; i < count; i++) {
-        size_t last = w->closed[i]->last - rank_begin;
-        int64_t bytes = (int64_t)w->closed[i]->bytes;
+    for (size_t i = 0; i < count; i++) {
+        size_t use = w->closed[i];
+        const hdi_sched_res *of = &res[w->use_res[use]];
+        size_t last = of->last - rank_begin;
+        int64_t bytes = (int64_t)of->bytes;
+        closed += bytes;
+        late += bytes & -(int64_t)(w->use_flags[use] / HDI_USE_WRITES & 1);
         if (last < oldest)
             continue;
-        w->step[last + 1] += bytes;
-        w->room += bytes;
+        step[last + 1] += bytes;
+        room += bytes;
         now.here += last >= now.at ? bytes : 0;
         now.stale = true;
     }
     w->scan = now;
+    w->room += room;
     w->closed_count = 0;
-    w->live -= w->closing - w->closing_late + w->closed_late;
-    w->closed_late = w->closing_late;
-    w->closing = w->closing_late = 0;
+    w->live -= closed - late + w->closed_late;
+    w->closed_late = late;
+    return closed;
+}
+
+static void end_group(work *w)
+{
+    bool wait = w->rules.wait_in_float;
+    int64_t closed = free_closed(w);
+    if (HDI_UNLIKELY(w->refused) && w->slot_count - w->group_begin == 1 && !w->rules.in_order)
+        make_ready(w, wait, true, closed);
+    else if (wait)
+        make_ready(w, true, false, 0);
+    else
+        make_ready(w, false, false, 0);
+    w->group++;
 }
 
 /* A region is short: that it will have too many groups shows soon. */
@@ -616,6 +461,7 @@ static bool has_too_many(const work *w)
 static bool run(work *w)
 {
     int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
+    bool level = w->rules.level;
     begin(w);
     while (w->slot_count < w->s->kept_count) {
         if (has_too_many(w))
@@ -625,13 +471,11 @@ static bool run(work *w)
             follow(w);
         fill_group(w);
         size_t count = w->slot_count - w->group_begin;
-        end_group(w);
-        if (w->rules.level) {
+        if (level) {
             w->group_live[w->group] = w->live;
             w->full += w->live > near_cap;
         }
-        free_closed(w);
-        w->group++;
+        end_group(w);
         if (count > 1 && !w->rules.in_order)
             sort_group(w, count);
     }

@@ -50,10 +50,10 @@ static uint32_t latest(const work *w, uint32_t pass)
 }
 
 /* Passes are seen backwards. Of a resource `left` is how many of its uses were seen, and `close` the last group that it is
- * alive in by them. What another region closes is left alone; what has no bytes may say anything. */
+ * alive in by them. What another region closes is left alone, and what has no bytes. */
 static inline bool is_elsewhere(const hdi_sched *s, const hdi_sched_res *res)
 {
-    return HDI_UNLIKELY(res->mixed & HDI_MIXED_REGIONS) && !hdi_sched_has(s, res->last);
+    return HDI_UNLIKELY(!hdi_sched_has(s, res->last));
 }
 
 static inline void close_with(hdi_sched_res *res, uint32_t flags, uint32_t group)

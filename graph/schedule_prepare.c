@@ -93,6 +93,7 @@ typedef struct look_work {
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
     const uint8_t *layout_bit; /* by access */
+    hdi_sched_cuts *cuts;
     uint32_t parts;     /* of the passes, then of the ranks */
     uint32_t res_parts; /* of the resources: as many as there are of 1 << res_shift */
     uint32_t res_shift;
@@ -145,14 +146,15 @@ static inline void judge(const look_work *w, uint32_t r, look_part *sums)
     uint64_t readers = res->readers;
     res->bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* which has none where nobody uses it */
     res->uses = res->left;
+    bool again = res->writes > 1;
+    res->close = 0;
     if (HDI_UNLIKELY(readers & (readers - 1) || readers >> (MOST_LAYOUTS - 1))) {
         res->mixed |= HDI_MIXED_LAYOUTS;
         sums->mixed_uses += res->left;
     }
     if (HDI_UNLIKELY(res->bytes == 0)) {
-        res->mixed |= HDI_NO_BYTES;
         res->first = res->last = HDI_NONE;
-    } else if (HDI_UNLIKELY(res->writes > 1)) {
+    } else if (HDI_UNLIKELY(again)) {
         res->mixed |= HDI_WRITTEN_AGAIN;
         if (s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] == 1)
             return; /* of one segment, all that use it later follow who used it first */
@@ -259,8 +261,32 @@ static bool look_in_parts(look_work *w, const hdi_crew *crew)
     return true;
 }
 
+/* Many are so many that 16 workers have as much to do, each. */
+static uint32_t count_regions(uint32_t kept, uint32_t region_passes)
+{
+    enum { WORKERS = 16 };
+    uint32_t count = kept / region_passes;
+    count = count < 4 ? 1 : count < HDI_MOST_PARTS ? count : HDI_MOST_PARTS;
+    return count > WORKERS ? (count + WORKERS / 4) / WORKERS * WORKERS : count;
+}
+
+/* Regions are about as long as one another; how far from there one may begin, to either side. */
+static uint32_t find_reach(uint32_t kept, uint32_t count)
+{
+    return kept / count / 8;
+}
+
+/* The first rank of a region: where the least is alive. */
+static uint32_t find_cut(const hdi_sched *s, uint32_t count, uint32_t region)
+{
+    uint32_t middle = hdi_range_begin(s->kept_count, count, region), reach = find_reach(s->kept_count, count), best = middle;
+    for (uint32_t rank = middle - reach; rank < middle + reach; rank++)
+        best = (int64_t)(s->rank[rank].live - s->rank[best].live) < 0 ? rank : best;
+    return best;
+}
+
 /* How much is alive when passes run by rank. */
-static void find_live(hdi_sched *s)
+static void find_live(hdi_sched *s, hdi_sched_cuts *cuts)
 {
     hdi_sched_rank *at = s->rank;
     memset(at, 0, ((size_t)s->kept_count + 1) * sizeof(*at));
@@ -278,17 +304,18 @@ static void find_live(hdi_sched *s)
         peak = live > peak ? live : peak;
     }
     s->peak = peak;
+    for (uint32_t k = 1; k < cuts->count; k++)
+        cuts->begin[k] = find_cut(s, cuts->count, k);
 }
 
-/* The same for the ranks of a part, which ask their uses who opens and closes there, against what is alive before them. */
+/* What find_live does for the ranks of a part, which ask their uses who opens and closes there; then the cut in it. */
 static void sum_part(uint32_t part, void *user)
 {
     look_work *w = user;
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
     int64_t live = 0, peak = INT64_MIN;
-    uint32_t end = hdi_range_begin(s->kept_count, w->parts, part + 1);
-    for (uint32_t rank = hdi_range_begin(s->kept_count, w->parts, part); rank < end; rank++) {
+    for (uint32_t rank = w->cuts->part[part]; rank < w->cuts->part[part + 1]; rank++) {
         uint32_t p = s->rank_pass[rank], first = decl->pass_use_begin[p], last = decl->pass_use_begin[p + 1];
         uint64_t opens = 0, closes = 0;
         for (uint32_t u = first; u < last; u++) {
@@ -305,30 +332,36 @@ static void sum_part(uint32_t part, void *user)
     }
     w->part[part].live = live;
     w->part[part].peak = peak;
+    if (part)
+        w->cuts->begin[part] = find_cut(s, w->cuts->count, part);
 }
 
-static void shift_part(uint32_t part, void *user)
-{
-    const look_work *w = user;
-    uint32_t end = hdi_range_begin(w->s->kept_count, w->parts, part + 1);
-    for (uint32_t rank = hdi_range_begin(w->s->kept_count, w->parts, part); rank < end; rank++)
-        w->s->rank[rank].live += (uint64_t)w->part[part].live;
-}
-
-/* Resources were looked at by those who have them in their caches, so ranks do not ask for them one after another. */
+/* Resources were looked at by those who have them in their caches, so ranks do not ask for them one after another. A part
+ * is what its worker will most likely schedule. */
 static void find_live_in_parts(hdi_sched *s, const hdi_crew *crew, look_work *w)
 {
+    hdi_sched_cuts *cuts = w->cuts;
     int64_t live = 0, peak = 0;
-    hdi_crew_parts(crew, w->parts, sum_part, w);
-    for (uint32_t k = 0; k < w->parts; k++) {
-        int64_t before = live;
+    for (uint32_t k = 1; k < cuts->count; k++)
+        cuts->part[k] = hdi_range_begin(s->kept_count, cuts->count, k) - find_reach(s->kept_count, cuts->count);
+    hdi_crew_parts(crew, cuts->count, sum_part, w);
+    for (uint32_t k = 0; k < cuts->count; k++) {
+        cuts->base[k] = (uint64_t)live;
         if (w->part[k].peak > peak - live)
             peak = live + w->part[k].peak;
         live += w->part[k].live;
-        w->part[k].live = before;
     }
     s->peak = (uint64_t)peak;
-    hdi_crew_parts(crew, w->parts, shift_part, w);
+}
+
+void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t region)
+{
+    uint32_t end = cuts->in_parts ? of->kept_count : 0, mine = cuts->part[region + 1] - of->rank_begin;
+    mine = mine < end ? mine : end;
+    for (uint32_t i = 0; i < mine; i++)
+        of->rank[i].live += cuts->base[region];
+    for (uint32_t i = mine; i < end; i++)
+        of->rank[i].live += cuts->base[region + 1];
 }
 
 /* Columns that the schedulers need while they run. */
@@ -346,8 +379,8 @@ static void make_columns(hdi_sched *s)
     s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, resources * hdi_clock_words(s->queues->count, s->kept_count));
 }
 
-hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, uint32_t *bad_pass,
-                            const hdi_crew *crew)
+hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
+                            hdi_sched_cuts *cuts, uint32_t *bad_pass)
 {
     const hdi_decl *decl = s->decl;
     hdi_arena *arena = s->arena;
@@ -363,8 +396,10 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     if (result != HD_OK)
         return result;
     s->pass_end = decl->pass_count;
-    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .parts = 1, .res_parts = 1};
-    if (crew->workers > 1)
+    *cuts = (hdi_sched_cuts){.count = count_regions(s->kept_count, crew->region_passes), .in_parts = crew->workers > 1};
+    cuts->begin[cuts->count] = cuts->part[cuts->count] = s->kept_count;
+    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts, .parts = 1, .res_parts = 1};
+    if (cuts->in_parts)
         w.parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
     if (!number_layouts(&w))
         return HD_OUT_OF_MEMORY;
@@ -377,6 +412,6 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     if (w.parts > 1)
         find_live_in_parts(s, crew, &w);
     else
-        find_live(s);
+        find_live(s, cuts);
     return HD_OK;
 }

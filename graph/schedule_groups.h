@@ -1,0 +1,38 @@
+/* Between the group scheduler and schedule_special.c, which prepares what few passes need. */
+#ifndef HDI_SCHEDULE_GROUPS_H
+#define HDI_SCHEDULE_GROUPS_H
+
+#include "schedule.h"
+
+/* What is asked of a rank whose pass is ready. */
+typedef struct hdi_ask {
+    int64_t opens;    /* bytes of resources whose first rank it is, but for those that others may open as well */
+    uint32_t due;     /* group from which it should be taken, if it opens memory; HDI_TAKEN */
+    uint32_t special; /* the list of its uses that must be looked at; 0: none */
+} hdi_ask;
+#define HDI_TAKEN HDI_NONE
+
+/* The newest group that reads a segment of an image in one of several layouts, and which. Those of an image stand together. */
+typedef struct hdi_note {
+    uint32_t group, layout;
+} hdi_note;
+
+/* A use that is looked at when its pass is. Those of a pass stand together, behind them one of HDI_NONE. */
+typedef struct hdi_special {
+    uint32_t at;           /* an overwrite: the resource; a read: first of its notes */
+    uint32_t count;        /* of notes; 0: an overwrite */
+    uint32_t cols, stride; /* as in hdi_span */
+    uint32_t layout;
+} hdi_special;
+
+typedef struct hdi_specials {
+    hdi_special *list;
+    hdi_note *note; /* of no group */
+    uint32_t count, note_count;
+} hdi_specials;
+
+/* Lists of special uses, for who has any, in ask; there, opens loses what others may open. Where earlier regions have opened
+ * what this one closes, it counts the uses that are left. False: memory ran out. */
+bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out);
+
+#endif

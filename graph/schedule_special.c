@@ -1,0 +1,168 @@
+#include "schedule_groups.h"
+
+#include <string.h>
+
+#include "hints.h"
+
+/* Special uses: who opens a resource is known beforehand, as all others follow who uses it first by rank, unless several
+ * overwrite it. Those few, and readers of images that are read in several layouts, are looked at each time that their pass
+ * is. O(uses). */
+
+/* Where the notes of an image begin: by the lowest bits of its number, the next free place where others have those too. It
+ * grows with what a region holds: a table for all that the frame holds would cost each region more than its passes do. */
+typedef struct noted {
+    uint32_t res, begin; /* res HDI_NONE: free */
+} noted;
+typedef struct noted_table {
+    noted *at;
+    uint32_t places, count; /* places: a power of two, at most half of them taken */
+} noted_table;
+
+typedef struct work {
+    const hdi_sched *s;
+    hdi_ask *ask;
+    hdi_specials *out;
+    noted_table table;
+} work;
+
+/* What a pass reads stands behind somebody who opened it. */
+static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
+{
+    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+        if (decl->use_res[u] == res && decl->use_flags[u] & HDI_USE_READS)
+            return true;
+    }
+    return false;
+}
+
+/* HDI_MIXED_*: what a use must be looked at for. */
+static inline uint32_t find_special(const hdi_sched *s, const hdi_sched_res *res, size_t pass, size_t use)
+{
+    const hdi_decl *decl = s->decl;
+    uint32_t flags = decl->use_flags[use];
+    if (!(flags & HDI_USE_WRITES))
+        return flags & HDI_USE_BUFFER ? 0 : res->mixed & HDI_MIXED_LAYOUTS;
+    if (!(res->mixed & HDI_MIXED_OPENERS) || res->first < s->rank_begin)
+        return 0;
+    return is_read(decl, pass, decl->use_res[use]) ? 0 : HDI_MIXED_OPENERS;
+}
+
+static noted *find_noted(const noted_table *t, uint32_t res)
+{
+    uint32_t at = res & (t->places - 1);
+    while (t->at[at].res != res && t->at[at].res != HDI_NONE)
+        at = (at + 1) & (t->places - 1);
+    return &t->at[at];
+}
+
+/* False: memory ran out. */
+static bool grow(noted_table *t, hdi_arena *arena)
+{
+    enum { FEW = 32 };
+    noted_table old = *t;
+    uint32_t places = old.places ? 2 * old.places : FEW;
+    noted *fresh = HDI_ARENA_ARRAY(arena, noted, places);
+    if (!fresh)
+        return false;
+    *t = (noted_table){fresh, places, old.count};
+    memset(fresh, 0xff, places * sizeof(*fresh));
+    for (uint32_t i = 0; i < old.places; i++) {
+        if (old.at[i].res != HDI_NONE)
+            *find_noted(t, old.at[i].res) = old.at[i];
+    }
+    return true;
+}
+
+/* The first note of an image; any, where memory ran out. */
+static uint32_t find_notes(work *w, uint32_t res)
+{
+    noted_table *t = &w->table;
+    const uint32_t *begin = w->s->frozen->res_seg_begin;
+    if (2 * t->count >= t->places && !grow(t, w->s->arena))
+        return 0;
+    noted *of = find_noted(t, res);
+    if (of->res == HDI_NONE) {
+        *of = (noted){res, w->out->note_count};
+        t->count++;
+        w->out->note_count += begin[res + 1] - begin[res];
+    }
+    return of->begin;
+}
+
+/* Any of several may open it: not the first by rank for certain. */
+static void take_apart(work *w, hdi_sched_res *res)
+{
+    if (!res->apart)
+        w->ask[res->first - w->s->rank_begin].opens -= (int64_t)res->bytes;
+    res->apart = 1;
+}
+
+/* Whether the uses of a resource must be looked at: also of one that earlier regions have opened. */
+static inline bool is_special(const hdi_sched *s, const hdi_sched_res *res)
+{
+    return (res->mixed & HDI_MIXED_ALL) | (res->first < s->rank_begin);
+}
+
+/* A use of what earlier regions have opened, by the one that closes it: it counts its own. */
+static void count_here(hdi_sched_res *res)
+{
+    res->left = res->close ? res->left + 1 : 1;
+    res->close = 1;
+}
+
+/* Those of a pass, from a use on; returns where the next pass's begin. */
+static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    size_t pass = s->rank_pass[rank], end = decl->pass_use_begin[pass + 1];
+    hdi_special *begin = &w->out->list[w->out->count], *x = begin;
+    for (; use < end; use++) {
+        uint32_t r = decl->use_res[use];
+        hdi_sched_res *res = &s->res[r];
+        if (!is_special(s, res))
+            continue;
+        uint32_t what = find_special(s, res, pass, use);
+        if (HDI_UNLIKELY(res->first < s->rank_begin) && hdi_sched_has(s, res->last))
+            count_here(res);
+        if (what & HDI_MIXED_LAYOUTS) {
+            hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)use);
+            uint32_t first = find_notes(w, r) + span.base - s->frozen->res_seg_begin[r];
+            uint32_t layout = decl->access[decl->use_access[use]].layout;
+            *x++ = (hdi_special){first, span.rows * span.cols, span.cols, span.stride, layout};
+        } else if (what & HDI_MIXED_OPENERS) {
+            *x++ = (hdi_special){.at = r};
+            take_apart(w, res);
+        }
+    }
+    if (x == begin)
+        return end;
+    w->ask[rank].special = w->out->count;
+    *x++ = (hdi_special){.at = HDI_NONE};
+    w->out->count += (uint32_t)(x - begin);
+    return end;
+}
+
+bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
+{
+    const uint32_t *use_res = s->decl->use_res, *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
+    const hdi_sched_res *res = s->res;
+    uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
+    work w = {.s = s, .ask = ask, .out = out};
+    *out = (hdi_specials){.count = 1};
+    out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what stands behind those of a pass */
+    if (s->arena->failed)
+        return false;
+    size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
+    for (size_t u = use_begin[rank_pass[0]]; u < end;) {
+        if (HDI_LIKELY(!is_special(s, &res[use_res[u]]))) {
+            u++;
+            continue;
+        }
+        while (use_begin[rank_pass[rank] + 1] <= u)
+            rank++;
+        u = u < use_begin[rank_pass[rank]] ? u + 1 : list_uses(&w, rank, u); /* its pass may be culled */
+    }
+    out->note = HDI_ARENA_ZEROED(s->arena, hdi_note, out->note_count);
+    return !s->arena->failed;
+}
