@@ -51,7 +51,6 @@ typedef struct hdi_sched {
     uint64_t peak;         /* most bytes alive at a rank, in all of the frame */
     /* Columns of the schedulers by pass and by resource: regions share them, as each writes what is its own. */
     uint32_t *pass_level, *pass_left, *pass_need; /* need: how many of the region a pass depends on */
-    uint32_t *pass_consumer; /* level of the first that depends on it; HDI_NONE: none */
     /* Of the one for several queues. */
     uint8_t *pass_mixed;   /* HDI_MIXED_OPENERS */
     uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
@@ -88,13 +87,6 @@ void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t 
 /* Of a region, or of all: pass_level and pass_need, and a bit in ready for each rank that needs nobody. Returns how many
  * passes are on the longest chain of dependences. */
 uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready);
-/* pass_consumer, behind the levels. */
-void hdi_sched_find_consumers(const hdi_sched *s);
-/* Levels that a pass can wait without its first consumer waiting. */
-static inline uint32_t hdi_sched_float(const hdi_sched *s, uint32_t pass)
-{
-    return s->pass_consumer[pass] == HDI_NONE ? 0 : s->pass_consumer[pass] - s->pass_level[pass] - 1;
-}
 /* pass_mixed. */
 void hdi_sched_flag(const hdi_sched *s);
 

@@ -49,24 +49,6 @@ uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready)
     return depth + 1;
 }
 
-void hdi_sched_find_consumers(const hdi_sched *s)
-{
-    const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, *pass_level = s->pass_level;
-    const uint32_t *rank_pass = s->rank_pass;
-    uint32_t *first = s->pass_consumer, pass_begin = s->pass_begin;
-    size_t kept = s->kept_count, e = pred_begin[pass_begin];
-    memset(first + pass_begin, 0xff, (s->pass_end - pass_begin) * sizeof(*first));
-    for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank], end = pred_begin[p + 1];
-        uint32_t level = pass_level[p];
-        for (; e < end; e++) {
-            uint32_t before = pred[e];
-            if (before >= pass_begin && level < first[before])
-                first[before] = level;
-        }
-    }
-}
-
 void hdi_sched_flag(const hdi_sched *s)
 {
     const hdi_decl *decl = s->decl;
@@ -370,7 +352,6 @@ static void make_columns(hdi_sched *s)
     size_t passes = s->decl->pass_count, resources = s->decl->res_count;
     s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    s->pass_consumer = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     if (s->queues->gpu_count == 1) {
         s->pass_left = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
         return;
