@@ -181,23 +181,24 @@ void hdi_counter_add(hd_counter *counter, uint32_t count)
     while (!hdi_cas_weak(state, &seen, next, memory_order_relaxed, memory_order_relaxed));
 }
 
-/* A job for one that searches, unless it found a shared loop to take part in: that goes before jobs, but not before
+/* A job for one that searches, unless it found an open loop to take part in: that goes before jobs, but not before
  * critical ones if it is not critical itself, and not for ever. */
 static hd_job *find_job_or_loop(hdi_worker *worker, bool *joined)
 {
     hd_jobs *jobs = worker->pool;
-    bool loop_first = worker->streak < STREAK &&
-                      (hdi_load(&jobs->shared.critical, memory_order_relaxed) ||
-                       hdi_load(&jobs->critical, memory_order_relaxed) == 0);
-    hd_job *job = NULL;
 
     if (!hdi_loop_is_open(jobs))
         return find_job(worker);
-    if (!loop_first)
-        job = find_job(worker);
-    if (!job && hdi_join_loop(worker)) {
+    bool critical_only = hdi_load(&jobs->critical, memory_order_relaxed) != 0, first = worker->streak < STREAK;
+    if (first && hdi_join_loop(worker, critical_only)) {
+        worker->streak++;
         *joined = true;
-        worker->streak = loop_first ? worker->streak + 1 : 0;
+        return NULL;
+    }
+    hd_job *job = find_job(worker);
+    if (!job && (!first || critical_only) && hdi_join_loop(worker, false)) {
+        worker->streak = 0;
+        *joined = true;
     }
     return job;
 }

@@ -18,7 +18,7 @@ typedef struct hdi_worker {
     hdi_deque deques[HDI_LEVELS];
     alignas(HDI_LINE) struct ck_ec32 event; /* moves when this worker shall look again */
     _Atomic(bool) taken;                    /* a host's thread has this place */
-    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) inside; /* number of the shared loop that this worker takes part in; 0: none */
+    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) inside; /* number of the open loop that this worker takes part in; 0: none */
     alignas(HDI_LINE_PAIR) hd_jobs *pool;            /* from here on the owner's alone */
     struct hdi_worker *outer;               /* what the thread was before it became this */
     uint32_t index;
@@ -39,7 +39,7 @@ typedef struct hdi_loop {
 } hdi_loop;
 
 /* A parallel_for (ranges.c). */
-enum { HDI_RANGE_BLOCKS = 64 };
+enum { HDI_RANGE_BLOCKS = 64, HDI_OPEN_LOOPS = 4 };
 
 typedef struct hdi_range_block {
     alignas(HDI_LINE_PAIR) _Atomic(uint64_t) span; /* low | high << 32, chunk numbers */
@@ -54,15 +54,13 @@ typedef struct hdi_range_loop {
     void *user;
 } hdi_range_loop;
 
-/* The one that workers without work join by themselves. */
-typedef struct hdi_shared_loop {
-    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) open; /* its number, while there are chunks to take; else 0 */
-    _Atomic(bool) taken;                           /* from before it is open until nobody is inside */
+/* One that workers without work join by themselves. */
+typedef struct hdi_open_loop {
+    alignas(HDI_LINE_PAIR) uint64_t newest; /* number; the lowest bit stays 0 */
     _Atomic(bool) critical;
-    uint64_t newest; /* number; the lowest bit stays 0 */
     hd_counter left; /* those whom the caller does not wait for any longer without sleeping */
     hdi_range_loop ranges;
-} hdi_shared_loop;
+} hdi_open_loop;
 
 /* Who of the threads outside the pool is worker 0. */
 enum { HDI_SLOT_FREE, HDI_SLOT_TAKEN, HDI_SLOT_WANTED };
@@ -93,7 +91,9 @@ struct hd_jobs {
     alignas(HDI_LINE) _Atomic(uint32_t) critical;             /* critical jobs that nobody has taken */
     alignas(HDI_LINE) _Atomic(uint32_t) slot;
     struct ck_ec32 foreign; /* moves when the slot falls free or a counter of a foreign sleeper is done */
-    hdi_shared_loop shared;
+    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) open[HDI_OPEN_LOOPS]; /* a loop's number, while there are chunks to take; else 0 */
+    _Atomic(bool) taken[HDI_OPEN_LOOPS]; /* from before it is open until nobody is inside */
+    hdi_open_loop loop[HDI_OPEN_LOOPS];
     alignas(HDI_LINE) _Atomic(bool) stop;
     _Atomic(uint32_t) rests;      /* how often hd_jobs_rest was called */
     _Atomic(uint64_t) warm_until; /* on hdi_clock_ns */
@@ -125,15 +125,21 @@ void hdi_pool_loop(void *loop);
 
 /* ---- ranges.c: parallel_for ---- */
 
-/* Takes part in the shared loop, if one is open. Returns whether there was something to do. For one that searches. */
-bool hdi_join_loop(hdi_worker *worker);
+/* Takes part in a loop, if one is open, or if a critical one is. Returns whether there was something to do. For one that
+ * searches. */
+bool hdi_join_loop(hdi_worker *worker, bool critical_only);
+/* relaxed: a hint. */
 static inline bool hdi_loop_is_open(hd_jobs *jobs)
 {
-    return hdi_load(&jobs->shared.open, memory_order_relaxed) != 0; /* a hint */
+    uint64_t any = 0;
+    for (int i = 0; i < HDI_OPEN_LOOPS; i++)
+        any |= hdi_load(&jobs->open[i], memory_order_relaxed);
+    return any != 0;
 }
 
 /* ---- wake.c: who looks for work, who sleeps, who wakes whom ---- */
 
+bool hdi_any_loop_taken(hd_jobs *jobs);
 bool hdi_anyone_sleeps(hd_jobs *jobs);
 bool hdi_has_work(hd_jobs *jobs);
 /* Behind a fence that follows the push of count jobs, or the end of a search. */

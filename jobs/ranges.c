@@ -7,10 +7,10 @@
  * cache-line transfer a chunk: for chunks of a microsecond several times what the blocks cost. A block that is not
  * empty never holds the same pair twice, as chunks only leave the union of blocks: compare-and-swap is safe.
  *
- * One loop at a time is shared: workers that search see its number and join it, each by a mark on a line of its own. So
- * nothing is contended for where a loop begins, and its caller only reads the marks where it ends. Handed out as jobs, the
- * same costs each worker two swaps on lines that all others want: with 16 of them 5 us a loop, as long as the chunks that
- * a compile has.
+ * A few loops at a time are open to all: workers that search see a loop's number and join it, each by a mark on a line of
+ * its own. So nothing is contended for where a loop begins, and its caller only reads the marks where it ends. Handed out
+ * as jobs, the same costs each worker two swaps on lines that all others want: with 16 of them 5 us a loop, as long as the
+ * chunks that a compile has.
  *
  *   worker   set the mark, look whether the loop is still open
  *   caller   close the loop, look at the marks
@@ -18,12 +18,12 @@
  * All four are sequentially consistent, so one of the two sees the other: a loop's tables change only when nobody is
  * inside. Whoever finds nothing left to take closes the loop for newcomers; the caller closes it in any case.
  *
- * Loops inside a loop, or of a thread that is not in the pool, are ordinary jobs on the caller's stack, one a block; one
+ * Loops beyond those, and of a thread that is not in the pool, are ordinary jobs on the caller's stack, one a block; one
  * that starts late finds all blocks empty and returns. */
 
 enum {
     PATIENCE_NS = 10000, /* before a caller whose chunks are done does other things until all are */
-    LEFT_BEHIND = 1,     /* in a mark: the caller is no longer looking, and counts on the shared loop's counter */
+    LEFT_BEHIND = 1,     /* in a mark: the caller is no longer looking, and counts on the loop's counter */
 };
 
 typedef hdi_range_block range_block;
@@ -137,75 +137,95 @@ static void deal(range_loop *loop, uint32_t chunks, uint32_t workers)
     }
 }
 
-/* ---- the shared loop ---- */
+/* ---- open loops ---- */
+
+/* Numbers tell the loops of all places apart. */
+static uint32_t place_of(uint64_t number)
+{
+    return (uint32_t)(number / 2) % HDI_OPEN_LOOPS;
+}
 
 /* As a job would run: it counts as one for the worker, and for the profiler. */
-static bool run_joined(hdi_worker *worker)
+static bool run_joined(hdi_worker *worker, uint32_t place)
 {
     hd_jobs *jobs = worker->pool;
-    hdi_shared_loop *shared = &jobs->shared;
+    hdi_open_loop *loop = &jobs->loop[place];
     bool critical = worker->critical;
 
-    worker->critical = hdi_load(&shared->critical, memory_order_relaxed);
+    worker->critical = hdi_load(&loop->critical, memory_order_relaxed);
     worker->running++;
     if (jobs->profile)
         jobs->profile(NULL, worker->index, false, jobs->profile_user);
-    bool any = run_blocks(&shared->ranges, worker->index, &shared->open);
+    bool any = run_blocks(&loop->ranges, worker->index, &jobs->open[place]);
     if (jobs->profile)
         jobs->profile(NULL, worker->index, true, jobs->profile_user);
     worker->running--;
     worker->critical = critical;
-    /* relaxed: for newcomers, who would find nothing. Nobody opens another one while this worker is inside. */
-    if (hdi_loop_is_open(jobs))
-        hdi_store(&shared->open, 0, memory_order_relaxed);
+    /* relaxed: for newcomers, who would find nothing. Nobody opens another one there while this worker is inside. */
+    if (hdi_load(&jobs->open[place], memory_order_relaxed) != 0)
+        hdi_store(&jobs->open[place], 0, memory_order_relaxed);
     return any;
 }
 
-bool hdi_join_loop(hdi_worker *worker)
+static bool join(hdi_worker *worker, uint64_t number)
 {
     hd_jobs *jobs = worker->pool;
-    hdi_shared_loop *shared = &jobs->shared;
-    /* acquire: the loop's tables. */
-    uint64_t number = hdi_load(&shared->open, memory_order_acquire);
+    uint32_t place = place_of(number);
     bool any = false;
 
-    /* One that waits inside a chunk does not come in twice. relaxed: nobody else marks it. */
-    if (number == 0 || hdi_load(&worker->inside, memory_order_relaxed) != 0)
-        return false;
     hdi_store(&worker->inside, number, memory_order_seq_cst);
-    if (hdi_load(&shared->open, memory_order_seq_cst) == number) {
+    if (hdi_load(&jobs->open[place], memory_order_seq_cst) == number) {
         /* Where nobody sleeps, nobody is to be woken for what this worker does not do: it goes on counting as one that
          * searches, and the line that says how many do stays where it is. */
         bool counts = !hdi_anyone_sleeps(jobs);
         if (!counts)
             hdi_stop_searching(jobs);
-        any = run_joined(worker);
+        any = run_joined(worker, place);
         if (!counts)
             hdi_start_searching(jobs);
     }
     /* acq_rel: releases what the chunks wrote; acquires the counter of those who are left behind. */
     if (hdi_swap(&worker->inside, 0, memory_order_acq_rel) & LEFT_BEHIND)
-        hdi_counter_sub(jobs, &shared->left);
+        hdi_counter_sub(jobs, &jobs->loop[place].left);
     return any;
 }
 
-static bool anyone_inside(hd_jobs *jobs)
+bool hdi_join_loop(hdi_worker *worker, bool critical_only)
+{
+    hd_jobs *jobs = worker->pool;
+
+    /* One that waits inside a chunk does not come in twice. relaxed: nobody else marks it. */
+    if (hdi_load(&worker->inside, memory_order_relaxed) != 0)
+        return false;
+    for (uint32_t i = 0; i < HDI_OPEN_LOOPS; i++) { /* from different ones, so that of two each finds some */
+        uint32_t place = (worker->index + i) % HDI_OPEN_LOOPS;
+        /* acquire: the loop's tables. */
+        uint64_t number = hdi_load(&jobs->open[place], memory_order_acquire);
+        bool fits = number != 0 && (!critical_only || hdi_load(&jobs->loop[place].critical, memory_order_relaxed));
+        if (fits && join(worker, number))
+            return true;
+    }
+    return false;
+}
+
+static bool anyone_inside(hd_jobs *jobs, uint32_t place)
 {
     for (uint32_t i = 0; i < jobs->worker_count; i++) {
         /* seq_cst: see the top; it acquires what the chunks wrote, too. */
-        if (hdi_load(&jobs->workers[i].inside, memory_order_seq_cst) != 0)
+        uint64_t mark = hdi_load(&jobs->workers[i].inside, memory_order_seq_cst);
+        if (mark != 0 && place_of(mark) == place)
             return true;
     }
     return false;
 }
 
 /* Chunks run for as long as they like: after some time the caller helps with other jobs, and then sleeps. */
-static void wait_until_left(hdi_worker *self)
+static void wait_until_left(hdi_worker *self, uint32_t place)
 {
     hd_jobs *jobs = self->pool;
-    hdi_shared_loop *shared = &jobs->shared;
+    hd_counter *left = &jobs->loop[place].left;
 
-    for (uint64_t began = 0; anyone_inside(jobs);) {
+    for (uint64_t began = 0; anyone_inside(jobs, place);) {
         uint64_t now = hdi_clock_ns();
         began = began ? began : now;
         if (now - began > PATIENCE_NS)
@@ -214,42 +234,55 @@ static void wait_until_left(hdi_worker *self)
     }
     for (uint32_t i = 0; i < jobs->worker_count; i++) {
         uint64_t mark = hdi_load(&jobs->workers[i].inside, memory_order_acquire);
-        if (mark == 0)
+        if (mark == 0 || place_of(mark) != place)
             continue;
-        hdi_counter_add(&shared->left, 1);
+        hdi_counter_add(left, 1);
         /* acq_rel: whoever finds the bit finds itself counted; else what the chunks wrote is acquired. */
         if (!hdi_cas(&jobs->workers[i].inside, &mark, mark | LEFT_BEHIND, memory_order_acq_rel, memory_order_acquire))
-            hdi_counter_sub(jobs, &shared->left);
+            hdi_counter_sub(jobs, left);
     }
-    hdi_pool_wait(self, &shared->left);
+    hdi_pool_wait(self, left);
 }
 
-/* False where another loop is shared now. */
-static bool run_shared(hdi_worker *self, const range_loop *loop, uint32_t chunks)
+static bool take_place(hd_jobs *jobs, uint32_t *place)
+{
+    for (uint32_t i = 0; i < HDI_OPEN_LOOPS; i++) {
+        bool taken = hdi_load(&jobs->taken[i], memory_order_relaxed);
+        /* acquire: as the caller before left it. */
+        if (!taken && hdi_cas(&jobs->taken[i], &taken, true, memory_order_acquire, memory_order_relaxed)) {
+            *place = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False where as many are open as can be. */
+static bool run_open(hdi_worker *self, const range_loop *ranges, uint32_t chunks)
 {
     hd_jobs *jobs = self->pool;
-    hdi_shared_loop *shared = &jobs->shared;
-    bool taken = hdi_load(&shared->taken, memory_order_relaxed);
+    bool first = !hdi_any_loop_taken(jobs);
+    uint32_t place;
 
-    /* acquire: as the caller before left it. */
-    if (taken || !hdi_cas(&shared->taken, &taken, true, memory_order_acquire, memory_order_relaxed))
+    if (!take_place(jobs, &place))
         return false;
-    shared->ranges.count = loop->count;
-    shared->ranges.grain = loop->grain;
-    shared->ranges.fn = loop->fn;
-    shared->ranges.user = loop->user;
-    deal(&shared->ranges, chunks, jobs->worker_count);
-    hdi_store(&shared->critical, self->critical, memory_order_relaxed);
-    shared->newest += 2;
+    hdi_open_loop *loop = &jobs->loop[place];
+    loop->ranges.count = ranges->count;
+    loop->ranges.grain = ranges->grain;
+    loop->ranges.fn = ranges->fn;
+    loop->ranges.user = ranges->user;
+    deal(&loop->ranges, chunks, jobs->worker_count);
+    hdi_store(&loop->critical, self->critical, memory_order_relaxed);
+    loop->newest += loop->newest ? 2 * HDI_OPEN_LOOPS : 2 * (HDI_OPEN_LOOPS + place);
     /* release: the tables. The fence as behind a push: one who goes to sleep sees the loop, or is seen. */
-    hdi_store(&shared->open, shared->newest, memory_order_release);
+    hdi_store(&jobs->open[place], loop->newest, memory_order_release);
     hdi_fence();
-    if (hdi_load(&jobs->searchers, memory_order_relaxed) == 0) /* nobody is inside yet who counts as one */
-        hdi_wake_one(jobs, shared->ranges.block_count - 1);
-    run_blocks(&shared->ranges, self->index, &shared->open);
-    hdi_store(&shared->open, 0, memory_order_seq_cst);
-    wait_until_left(self);
-    hdi_store(&shared->taken, false, memory_order_release);
+    if (!first || hdi_load(&jobs->searchers, memory_order_relaxed) == 0) /* else who counts as searching does so */
+        hdi_wake_one(jobs, loop->ranges.block_count - 1);
+    run_blocks(&loop->ranges, self->index, &jobs->open[place]);
+    hdi_store(&jobs->open[place], 0, memory_order_seq_cst);
+    wait_until_left(self, place);
+    hdi_store(&jobs->taken[place], false, memory_order_release);
     return true;
 }
 
@@ -289,7 +322,7 @@ void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_rang
     hdi_worker *self = jobs ? hdi_pool_enter(jobs) : NULL;
     if (!jobs || (self && (chunks == 1 || jobs->worker_count == 1)))
         run_serial(&loop, chunks, self ? self->index : 0);
-    else if (!self || !run_shared(self, &loop, chunks))
+    else if (!self || !run_open(self, &loop, chunks))
         run_as_jobs(jobs, self, &loop, chunks);
     if (self)
         hdi_pool_leave(self);

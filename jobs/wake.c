@@ -82,13 +82,29 @@ void hdi_event_move(struct ck_ec32 *event)
 
 /* ---- looks ---- */
 
-/* acquire: for who looks whether there is a shared loop, too, in this order. The fences order all other looks. */
+/* acquire: for who looks whether there is an open loop, too, in this order. The fences order all other looks. */
 bool hdi_anyone_sleeps(hd_jobs *jobs)
 {
     for (uint32_t word = 0; word * 64 < jobs->worker_count; word++)
         if (hdi_load(&jobs->sleepers[word], memory_order_acquire))
             return true;
     return false;
+}
+
+bool hdi_any_loop_taken(hd_jobs *jobs)
+{
+    for (int i = 0; i < HDI_OPEN_LOOPS; i++) {
+        if (hdi_load(&jobs->taken[i], memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
+
+/* Who takes part in an open loop still counts as a searcher, unless somebody slept when it came: so while there is one,
+ * nobody can be relied on. */
+static bool somebody_searches(hd_jobs *jobs)
+{
+    return hdi_load(&jobs->searchers, memory_order_relaxed) != 0 && !hdi_any_loop_taken(jobs);
 }
 
 bool hdi_has_work(hd_jobs *jobs)
@@ -133,14 +149,6 @@ static bool uncount(hd_jobs *jobs)
     hdi_sub(&jobs->searchers, 1, memory_order_relaxed);
     hdi_fence();
     return hdi_has_work(jobs);
-}
-
-/* Who takes part in a shared loop still counts as a searcher, unless somebody slept when it came: so while there is one,
- * nobody can be relied on. */
-static bool somebody_searches(hd_jobs *jobs)
-{
-    return hdi_load(&jobs->searchers, memory_order_relaxed) != 0 &&
-           !hdi_load(&jobs->shared.taken, memory_order_relaxed);
 }
 
 void hdi_wake_one(hd_jobs *jobs, uint32_t count)
