@@ -81,6 +81,31 @@ static void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
     *since = now;
 }
 
+/* Passes that follow each other, and bytes: both need nothing but who is kept. */
+typedef struct sides {
+    const hd_compile_desc *desc;
+    hdi_arena *arena;
+    hdi_tables *t;
+    hd_result sized, depended;
+    uint32_t bad_res;
+    uint64_t *since;
+} sides;
+
+/* The callback is for the caller's thread alone. */
+static void find_sizes(const hdi_crew *crew, void *user)
+{
+    sides *s = user;
+    s->sized = hdi_size(s->t->decl, &s->t->kept, s->desc, crew, s->arena, &s->t->sizes, &s->bad_res);
+    lap(s->desc, HD_PHASE_SIZE, s->since);
+}
+
+static void find_depends(const hdi_crew *crew, void *user)
+{
+    sides *s = user;
+    hdi_tables *t = s->t;
+    s->depended = hdi_depend(t->decl, &t->frozen, &t->flow, &t->kept, crew, t->aside, &t->depends);
+}
+
 /* Up to what the schedule starts from: the same whatever it aims at. */
 static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *declared, hdi_tables *t)
 {
@@ -106,16 +131,14 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     if (result == HD_OK)
         result = hdi_cull(decl, &t->frozen, &t->flow, crew, arena, &t->kept);
     lap(desc, HD_PHASE_CULL, &since);
-    if (result == HD_OK)
-        result = hdi_depend(decl, &t->frozen, &t->flow, &t->kept, crew, t->aside, &t->depends);
-    lap(desc, HD_PHASE_DEPEND, &since);
     if (result == HD_OK) {
-        bad = HDI_NONE;
-        result = hdi_size(decl, &t->kept, desc, crew, arena, &t->sizes, &bad);
-        if (result != HD_OK && bad != HDI_NONE)
-            return hdi_graph_fail(graph, result, HD_NONE, bad, HD_NONE, "from the size callback");
+        sides s = {.desc = desc, .arena = arena, .t = t, .bad_res = HDI_NONE, .since = &since};
+        hdi_crew_both(crew, find_sizes, find_depends, &s);
+        lap(desc, HD_PHASE_DEPEND, &since);
+        result = s.sized != HD_OK ? s.sized : s.depended;
+        if (s.sized != HD_OK && s.bad_res != HDI_NONE)
+            return hdi_graph_fail(graph, result, HD_NONE, s.bad_res, HD_NONE, "from the size callback");
     }
-    lap(desc, HD_PHASE_SIZE, &since);
     if (result != HD_OK)
         hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
     return result;
@@ -329,7 +352,7 @@ static hdi_crew crew_of(hd_graph *graph, const hd_compile_desc *desc, uint32_t p
 {
     bool several = pass_count >= graph->parallel_passes;
     hd_jobs *jobs = several ? desc->jobs : NULL;
-    return (hdi_crew){jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX};
+    return (hdi_crew){jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX, false};
 }
 
 /* Runs the phases and packs their tables into block. */

@@ -18,11 +18,17 @@ typedef struct hdi_crew {
     bool cuts;          /* whether anything is cut; else nobody uses the arenas of the parts */
     hdi_arena *arena;   /* HDI_MOST_PARTS: one for each part, so that it grows the same way in a frame that is the same */
     uint32_t region_passes; /* a frame of four times as many, or more, is cut into regions of about so many (schedule.c) */
+    bool aside; /* this one's work is a job, beside the caller's */
 } hdi_crew;
 
 /* Calls fn once for each part, count of them; returns when all are done. */
 typedef void (*hdi_part_fn)(uint32_t part, void *user);
 void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
+
+/* Two phases that need nothing of each other: side by side where several work, each with a crew to hand on; first by the
+ * caller, who returns when both are done. Else first comes first. */
+typedef void (*hdi_phase_fn)(const hdi_crew *crew, void *user);
+void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user);
 
 /* As many parts as there are to work, but few, where each has tables as long as the frame that all others look into. */
 static inline uint32_t hdi_crew_part_count(const hdi_crew *crew)

@@ -340,7 +340,8 @@ typedef struct hd_compile_desc {
      * without the barriers between them. Such a plan holds only where its scopes are kept: who replays its passes and
      * barriers alone needs a plan without. */
     bool merge_rendering;
-    uint64_t *phase_ns;     /* null, or HD_PHASE_COUNT times in nanoseconds to fill; all 0 for a plan that was found */
+    uint64_t *phase_ns;     /* null, or HD_PHASE_COUNT times in nanoseconds to fill; all 0 for a plan that was found.
+                              Of phases that run side by side the later one gets what it takes longer. */
     hd_cache cache;
 } hd_compile_desc;
 
