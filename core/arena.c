@@ -7,10 +7,10 @@
 
 /* Bump allocation. A full block stays where it is (what was handed out never moves) and a new one, at least twice as
  * large, goes in front of it, or a quarter of what there is once that is much: O(log bytes) blocks on the way up. Reset
- * replaces a chain by one block of the chain's whole capacity. Capacity and not bytes used: the next frame may spend its
- * bytes in another order, and what fitted into the chain with any gaps at block ends then fits into the one block too, as
- * all pieces are multiples of 64 bytes. The join happens in reset and not at the next allocation, so that a frame's first
- * allocation is no dearer than the others.
+ * replaces a chain by one block of the chain's whole capacity. Capacity and not bytes used: the next frame may spend
+ * its bytes in another order, and what fitted into the chain with any gaps at block ends then fits into the one block
+ * too, as all pieces are multiples of 64 bytes. The join happens in reset and not at the next allocation, so that a
+ * frame's first allocation is no dearer than the others.
  *
  * An array that grows is copied, and its old place is not used again: doubling bounds that waste. What was handed out
  * last could grow in its place, but two arrays that grow in turn, which is what there mostly is, would never do so. */

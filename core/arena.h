@@ -14,10 +14,10 @@ typedef struct hdi_arena_block hdi_arena_block;
 
 typedef struct hdi_arena {
     hd_allocator allocator;
-    hdi_arena_block *block; /* newest; older ones hang behind it */
-    size_t used;            /* bytes used in the newest block */
-    size_t total;           /* bytes handed out since the last reset, alignment included */
-    bool failed;            /* sticks until reset: an allocation returned null */
+    hdi_arena_block *block;    /* newest; older ones hang behind it */
+    size_t used;               /* bytes used in the newest block */
+    size_t total;              /* bytes handed out since the last reset, alignment included */
+    bool failed;               /* sticks until reset: an allocation returned null */
     char apart[HDI_LINE_PAIR]; /* workers have arenas side by side, each for itself: no line is of two */
 } hdi_arena;
 
@@ -31,9 +31,9 @@ void *hdi_arena_alloc(hdi_arena *arena, size_t bytes);
 void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes);
 void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes);
 
-/* Room for `need` elements in an array that grows by doubling; `array` is the address of the pointer to it, which may be
- * null while *capacity is 0. The first `count` elements stay what they are, those behind them hold anything. False, with
- * nothing changed but arena->failed, where there is no memory. */
+/* Room for `need` elements in an array that grows by doubling; `array` is the address of the pointer to it, which may
+ * be null while *capacity is 0. The first `count` elements stay what they are, those behind them hold anything. False,
+ * with nothing changed but arena->failed, where there is no memory. */
 bool hdi_arena_enlarge(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need,
                        size_t element_bytes);
 static inline bool hdi_arena_grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need,
@@ -45,9 +45,9 @@ static inline bool hdi_arena_grow(hdi_arena *arena, void *array, uint32_t *capac
 /* One block of at least so many bytes, where the arena has none yet. */
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes);
 
-/* What was handed out since a mark is given back, but for arrays that are kept: they slide down to the mark, in the order
- * of their allocation, and their pointers with them. Where the arena has grown since the mark, nothing moves; nor does an
- * array that would win little by it. */
+/* What was handed out since a mark is given back, but for arrays that are kept: they slide down to the mark, in the
+ * order of their allocation, and their pointers with them. Where the arena has grown since the mark, nothing moves; nor
+ * does an array that would win little by it. */
 typedef struct hdi_arena_mark {
     hdi_arena_block *block;
     size_t used, total;

@@ -10,7 +10,7 @@
 
 #include "arena.h"
 
-enum { HDI_MOST_PARTS = 64 };
+enum { HDI_MOST_PARTS = 64, HDI_FEW_PARTS = 16 };
 
 typedef struct hdi_crew {
     hd_jobs *jobs;      /* null: the caller alone */
@@ -33,8 +33,7 @@ void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second
 /* As many parts as there are to work, but few, where each has tables as long as the frame that all others look into. */
 static inline uint32_t hdi_crew_part_count(const hdi_crew *crew)
 {
-    enum { FEW = 16 };
-    return crew->workers < FEW ? crew->workers : FEW;
+    return crew->workers < HDI_FEW_PARTS ? crew->workers : HDI_FEW_PARTS;
 }
 /* Where a part finds memory; the caller alone takes his own. */
 static inline hdi_arena *hdi_crew_arena(const hdi_crew *crew, uint32_t part, hdi_arena *own)

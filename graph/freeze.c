@@ -33,7 +33,8 @@ typedef struct work {
     uint32_t *use_seg;
     hdi_frozen *out;
     const hdi_crew *crew;
-    uint64_t part_segs[HDI_MOST_PARTS], part_visits[HDI_MOST_PARTS]; /* 0 segments: no memory */
+    uint64_t part_segs[HDI_MOST_PARTS]; /* 0 segments: no memory */
+    uint64_t part_visits[HDI_FEW_PARTS];
 } work;
 
 /* One side of a range, in the numbers of its resource. */
@@ -261,10 +262,14 @@ static hd_result freeze_whole(const hdi_decl *decl, hdi_arena *arena, hdi_frozen
     return HD_OK;
 }
 
-static void find_segments(uint32_t first, uint32_t end, uint32_t part, void *user)
+/* Of the uses of a part of the passes, as flow cuts them. */
+static void find_segments(uint32_t part, void *user)
 {
     work *w = user;
     const hdi_decl *decl = w->decl;
+    uint32_t parts = hdi_crew_part_count(w->crew);
+    uint32_t first = decl->pass_use_begin[hdi_range_begin(decl->pass_count, parts, part)];
+    uint32_t end = decl->pass_use_begin[hdi_range_begin(decl->pass_count, parts, part + 1)];
     const uint32_t *const use_range = decl->use_range, *const use_res = decl->use_res;
     const uint32_t *const res_piece = w->piece, *const range_piece = w->piece + decl->res_count;
     uint32_t *const use_seg = w->use_seg;
@@ -328,9 +333,11 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
     if (result != HD_OK)
         return result;
     hdi_crew_ranges(crew, decl->res_count, GRAIN, fill_range, &w);
-    hdi_crew_ranges(crew, decl->use_count, 4 * GRAIN, find_segments, &w);
-    for (uint32_t k = 0, parts = hdi_range_count(crew, decl->use_count, 4 * GRAIN); k < parts; k++)
+    hdi_crew_parts(crew, hdi_crew_part_count(crew), find_segments, &w);
+    for (uint32_t k = 0; k < hdi_crew_part_count(crew); k++) {
+        out->part_visit[k] = (uint32_t)visits;
         visits += w.part_visits[k];
+    }
     if (visits > UINT32_MAX / 4)
         return HD_TOO_LARGE;
     out->visit_count = (uint32_t)visits;

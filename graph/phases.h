@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "crew.h"
+#include "hints.h"
 #include "tables.h"
 
 /* ---- the queue set: the engine's queues, then the host queue if the graph has host passes ---- */
@@ -50,6 +51,7 @@ typedef struct hdi_frozen {
     const uint32_t *use_seg; /* the segment of a use that has just one, else HDI_NONE: hdi_use_span tells */
     hd_range *seg_range;  /* explicit; only filled for resources of several segments */
     hdi_span *range_span; /* of each range of the declaration */
+    uint32_t part_visit[HDI_FEW_PARTS]; /* number of the first visit behind all uses, of each part of the passes */
 } hdi_frozen;
 
 static inline hdi_span hdi_use_span(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t use)
@@ -82,13 +84,24 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
 #define HDI_FOUND_SEVERAL (UINT32_C(1) << 30) /* the rest is the first of the visits of a use of several segments */
 #define HDI_FOUND_LATE (UINT32_C(1) << 31)    /* a write of what was visited before */
 #define HDI_VISITED (UINT32_C(1) << 31)
+/* One word, found in its lower half: also of each use, the pass that wrote what is there before it, or a number that is
+ * none; before, in the upper half: HDI_VISITED and the visit before it of the same segment; 0: none. */
+typedef uint64_t hdi_visit;
+static inline uint32_t hdi_visit_found(hdi_visit visit)
+{
+    return (uint32_t)visit;
+}
+static inline uint32_t hdi_visit_before(hdi_visit visit)
+{
+    return (uint32_t)(visit >> 32);
+}
 typedef struct hdi_flow {
-    uint32_t *found;  /* per visit and use: the pass that wrote what is there before it, or hdi_flow_nobody, _start */
-    uint32_t *before; /* per visit: HDI_VISITED and the visit before it of the same segment; 0: none */
-    uint32_t *pass;   /* per visit */
+    hdi_visit *visit;
+    uint32_t *pass;       /* per visit */
     uint32_t *pass_reads; /* visits that read what the pass wrote, and one more for each piece that the frame leaves */
 } hdi_flow;
-/* In place of a pass: nobody wrote it, or it is there from the frame's start. */
+/* In place of a pass: nobody wrote it, or it is there from the frame's start. Where the difference does not matter it
+ * may be any number from hdi_flow_nobody on and below hdi_flow_end. */
 static inline uint32_t hdi_flow_nobody(const hdi_decl *decl)
 {
     return decl->pass_count;
@@ -96,6 +109,11 @@ static inline uint32_t hdi_flow_nobody(const hdi_decl *decl)
 static inline uint32_t hdi_flow_start(const hdi_decl *decl)
 {
     return decl->pass_count + 1;
+}
+static inline uint32_t hdi_flow_end(const hdi_decl *decl)
+{
+    /* What several parts count at numbers of their own lies on lines of its own. */
+    return decl->pass_count + (HDI_FEW_PARTS + 2) * (HDI_LINE_PAIR / (uint32_t)sizeof(uint32_t));
 }
 /* A read of what nobody wrote is found here: *bad_use, first HDI_NONE, is its index. */
 hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena, hdi_flow *out,

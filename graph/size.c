@@ -5,8 +5,8 @@
 #include "hints.h"
 
 /* Size: what each resource that kept passes use needs in memory, by the size callback or the rules of the .fgt format.
- * Before the schedule, which weighs passes by the bytes that they open and close. O(uses of kept passes + resources). By
- * ranges of uses, then of resources; an engine's callback is asked by the caller alone. */
+ * Before the schedule, which weighs passes by the bytes that they open and close. O(uses of kept passes + resources).
+ * By ranges of uses, then of resources; an engine's callback is asked by the caller alone. */
 
 enum { GRAIN = 2048 };
 
@@ -37,12 +37,14 @@ static void find_used(uint32_t begin, uint32_t end, uint32_t part, void *user)
     const uint8_t *const pass_kept = w->kept->pass_kept;
     _Atomic(uint8_t) *const res_used = (_Atomic(uint8_t) *)w->out->res_used;
     (void)part;
-    for (uint32_t p = begin, u = use_begin[begin]; p < end; p++) {
-        uint32_t behind = use_begin[p + 1];
-        if (!pass_kept[p])
-            u = behind;
-        for (; u < behind; u++)
-            atomic_store_explicit(&res_used[use_res[u]], 1, memory_order_relaxed);
+    for (uint32_t p = begin; p < end;) {
+        uint32_t first = p++;
+        if (!pass_kept[first])
+            continue;
+        while (p < end && pass_kept[p]) /* their uses stand together */
+            p++;
+        for (const uint32_t *res = use_res + use_begin[first], *last = use_res + use_begin[p]; res < last; res++)
+            atomic_store_explicit(&res_used[*res], 1, memory_order_relaxed);
     }
 }
 
