@@ -19,17 +19,35 @@ typedef struct closings {
     hdi_list_closing *begin, *end;
 } closings;
 
+typedef struct queue {
+    double free_at;
+    uint64_t guard, keep; /* of its field of a clock */
+    uint32_t word, shift, index;
+    closings closed;
+    uint64_t knows[HDI_CLOCK_WORDS]; /* what has finished before its next pass */
+} queue;
+
+/* Passes that could be taken: a ring, as its indices wrap. */
+typedef struct lane {
+    uint64_t *key; /* the best is first */
+    uint32_t queue_count;
+    uint8_t first, end;
+    struct {
+        const queue *queue; /* ascending */
+        double foreign;     /* 1: of another kind than the passes are of; else 0 */
+    } on[HD_MAX_QUEUES];
+} lane;
+
 typedef struct work {
     const hdi_sched *s;
     hdi_list l;
     hdi_schedule *out;
     double handoff_us;
     int64_t cap;
-    uint32_t window, queues;
-    double free_at[HD_MAX_QUEUES];
-    uint64_t group[HDI_CLOCK_WORDS];                /* first slot of the newest group of each queue */
-    uint64_t knows[HD_MAX_QUEUES][HDI_CLOCK_WORDS]; /* by queue: what has finished on each before its next pass */
-    closings closed[HD_MAX_QUEUES];
+    uint32_t window, queue_count;
+    queue *queue;
+    lane *lane;
+    uint64_t group[HDI_CLOCK_WORDS]; /* first slot of the newest group of each queue */
     int64_t fresh; /* bytes under the cap that nobody has taken yet */
     int64_t alive; /* at the oldest rank, when all goes on by rank from here */
     /* A look at the ranks from the oldest up to room_end, exclusive: no more than `most` is alive there, and room_alive
@@ -42,12 +60,12 @@ typedef struct work {
 } work;
 
 /* What a queue learns in front of a pass that depends on `pred`. */
-static HDI_INLINE void learn(const work *w, uint32_t words, const uint64_t *pred, uint32_t queue, uint64_t *clock)
+static HDI_INLINE void learn(const work *w, uint32_t words, const uint64_t *pred, const queue *q, uint64_t *clock)
 {
     for (uint32_t k = 0; k < words; k++) {
         uint64_t slots = pred[k];
-        if (hdi_clock_word(words, queue) == k)
-            slots &= hdi_clock_field_of(words, queue, 0).keep;
+        if (words == 1 || q->word == k)
+            slots &= q->keep; /* its own it knows */
         for (; slots; slots >>= hdi_clock_bits(words))
             hdi_clock_raise(words, clock, &w->l.clock[(slots & hdi_clock_mask(words)) * words]);
     }
@@ -59,12 +77,12 @@ static HDI_INLINE bool is_known(const work *w, uint32_t words, uint32_t res, con
 }
 
 /* When everybody on other queues has finished with a resource, seen from a queue. */
-static HDI_INLINE double free_time(const work *w, uint32_t words, uint32_t res, uint32_t queue)
+static HDI_INLINE double free_time(const work *w, uint32_t words, uint32_t res, uint32_t seen_from)
 {
     double time = 0.0;
     const uint64_t *last = &w->s->res_last_slots[(size_t)res * words];
-    for (uint32_t q = 0; q < w->queues; q++) {
-        double done = w->l.finish[hdi_clock_get(words, last, q)] + (q == queue ? 0.0 : w->handoff_us);
+    for (uint32_t q = 0; q < w->queue_count; q++) {
+        double done = w->l.finish[hdi_clock_get(words, last, q)] + (q == seen_from ? 0.0 : w->handoff_us);
         time = done > time ? done : time;
     }
     return time;
@@ -92,33 +110,34 @@ static HDI_INLINE int64_t claim_of(const work *w, uint32_t words, closings *c, i
     return rest;
 }
 
-/* How much of `bytes` is not free and known to a clock; the queue's own serves first, which others know last. take: it is
- * taken. */
-static HDI_INLINE int64_t claim_known(work *w, uint32_t words, uint32_t queue, int64_t bytes, const uint64_t *clock,
+/* How much of `bytes` is not free and known to a clock; the queue's own serves first, which others know last. take: what
+ * is free is taken. */
+static HDI_INLINE int64_t claim_known(const work *w, uint32_t words, queue *own, int64_t bytes, const uint64_t *clock,
                                       bool take)
 {
-    int64_t rest = claim_of(w, words, &w->closed[queue], bytes, clock, take);
-    for (uint32_t q = 0; rest > 0 && q < w->queues; q++) {
-        if (q != queue && w->closed[q].begin != w->closed[q].end)
-            rest = claim_of(w, words, &w->closed[q], rest, clock, take);
+    int64_t rest = claim_of(w, words, &own->closed, bytes, clock, take);
+    for (uint32_t q = 0; rest > 0 && q < w->queue_count; q++) {
+        closings *c = &w->queue[q].closed;
+        if (q != own->index && c->begin != c->end)
+            rest = claim_of(w, words, c, rest, clock, take);
     }
     return rest;
 }
 
 /* Of what was closed and a clock does not know to be free, that which is free first; null: there is none. */
-static HDI_INLINE hdi_list_closing *find_free(const work *w, uint32_t words, uint32_t queue, const uint64_t *clock,
+static HDI_INLINE hdi_list_closing *find_free(const work *w, uint32_t words, uint32_t seen_from, const uint64_t *clock,
                                               double *time)
 {
     hdi_list_closing *best = NULL;
     double first = NEVER;
-    for (uint32_t q = 0; q < w->queues; q++) {
-        hdi_list_closing *at = w->closed[q].begin, *end = w->closed[q].end;
+    for (uint32_t q = 0; q < w->queue_count; q++) {
+        hdi_list_closing *at = w->queue[q].closed.begin, *end = w->queue[q].closed.end;
         end = end - at < LOOK ? end : at + LOOK;
         while (at != end && (at->left == 0 || is_known(w, words, at->res, clock)))
             at++;
         if (at == end)
             continue;
-        double free_at = free_time(w, words, at->res, queue);
+        double free_at = free_time(w, words, at->res, seen_from);
         if (!best || free_at < first) {
             best = at;
             first = free_at;
@@ -130,12 +149,12 @@ static HDI_INLINE hdi_list_closing *find_free(const work *w, uint32_t words, uin
 
 /* Waits for memory that was closed elsewhere: clock rises to what was waited for; returns when that is, `start` at the
  * earliest, or NEVER: not enough was closed. */
-static HDI_APART double wait_for_bytes(work *w, uint32_t words, uint32_t queue, int64_t bytes, uint64_t *clock,
-                                       double start, bool take)
+static HDI_APART double wait_for_bytes(const work *w, uint32_t words, uint32_t seen_from, int64_t bytes,
+                                       uint64_t *clock, double start, bool take)
 {
     while (bytes > 0) {
         double time;
-        hdi_list_closing *c = find_free(w, words, queue, clock, &time);
+        hdi_list_closing *c = find_free(w, words, seen_from, clock, &time);
         if (!c)
             return NEVER;
         hdi_clock_raise(words, clock, &w->s->res_last_slots[(size_t)c->res * words]);
@@ -148,27 +167,29 @@ static HDI_APART double wait_for_bytes(work *w, uint32_t words, uint32_t queue, 
 }
 
 /* Whether the oldest that was closed on a queue holds enough, and the queue knows it to be free. */
-static HDI_INLINE bool oldest_serves(const work *w, uint32_t words, uint32_t queue, int64_t bytes)
+static HDI_INLINE bool oldest_serves(const work *w, uint32_t words, const queue *q, int64_t bytes)
 {
-    const closings *c = &w->closed[queue];
-    return c->begin != c->end && c->begin->left >= bytes && is_known(w, words, c->begin->res, w->knows[queue]);
+    const hdi_list_closing *c = q->closed.begin;
+    return c != q->closed.end && c->left >= bytes && is_known(w, words, c->res, q->knows);
 }
 
-/* When a pass that could start at `start` has the bytes that it opens, beyond those that are fresh; or NEVER. */
-static HDI_APART double claim_more(work *w, uint32_t words, const uint64_t *pred, uint32_t queue, int64_t bytes, double start)
+static HDI_APART double claim_more(const work *w, uint32_t words, const uint64_t *pred, queue *q, int64_t bytes,
+                                   double start)
 {
     uint64_t clock[HDI_CLOCK_WORDS];
     for (uint32_t k = 0; k < words; k++)
-        clock[k] = w->knows[queue][k];
-    learn(w, words, pred, queue, clock);
-    int64_t rest = claim_known(w, words, queue, bytes, clock, false);
+        clock[k] = q->knows[k];
+    learn(w, words, pred, q, clock);
+    int64_t rest = claim_known(w, words, q, bytes, clock, false);
     rest -= w->fresh > 0 ? w->fresh : 0;
-    return rest <= 0 ? start : wait_for_bytes(w, words, queue, rest, clock, start, false);
+    return rest <= 0 ? start : wait_for_bytes(w, words, q->index, rest, clock, start, false);
 }
 
-static HDI_INLINE double claim(work *w, uint32_t words, const uint64_t *pred, uint32_t queue, int64_t bytes, double start)
+/* When a pass that could start at `start` has the bytes that it opens, beyond those that are fresh; or NEVER. */
+static HDI_INLINE double claim(const work *w, uint32_t words, const uint64_t *pred, const queue *q, int64_t bytes,
+                               double start)
 {
-    return oldest_serves(w, words, queue, bytes) ? start : claim_more(w, words, pred, queue, bytes, start);
+    return oldest_serves(w, words, q, bytes) ? start : claim_more(w, words, pred, &w->queue[q->index], bytes, start);
 }
 
 /* Looks on, up to a rank; returns the most alive. */
@@ -202,41 +223,42 @@ static HDI_INLINE bool has_room(work *w, uint32_t rank, int64_t bytes)
 }
 
 /* Waits for memory become edges; the queue learns what they cover. */
-static HDI_APART void take_with_waits(work *w, uint32_t words, uint32_t queue, int64_t bytes, uint32_t slot)
+static HDI_APART void take_with_waits(work *w, uint32_t words, queue *q, int64_t bytes, uint32_t slot)
 {
-    uint64_t *clock = w->knows[queue], before[HDI_CLOCK_WORDS];
+    uint64_t *clock = q->knows, before[HDI_CLOCK_WORDS];
     hdi_schedule *out = w->out;
     memcpy(before, clock, sizeof(before));
-    if (wait_for_bytes(w, words, queue, bytes, clock, 0.0, true) >= NEVER)
+    if (wait_for_bytes(w, words, q->index, bytes, clock, 0.0, true) >= NEVER)
         w->fresh = 0; /* forced: more than the cap */
-    for (uint32_t q = 0; q < w->queues; q++) {
-        if (q == queue || !hdi_clock_behind(words, before, clock, q))
+    for (uint32_t other = 0; other < w->queue_count; other++) {
+        uint32_t from = hdi_clock_get(words, clock, other);
+        if (other == q->index || from == hdi_clock_get(words, before, other))
             continue;
         if (!hdi_arena_grow(w->s->arena, &out->edge, &w->edge_capacity, out->edge_count, out->edge_count + 1,
                             sizeof(*out->edge)))
             return;
-        out->edge[out->edge_count++] = (hdi_edge){hdi_clock_get(words, clock, q) - 1, slot};
+        out->edge[out->edge_count++] = (hdi_edge){from - 1, slot};
     }
 }
 
-static HDI_APART void take_more(work *w, uint32_t words, uint32_t queue, int64_t bytes, uint32_t slot)
+static HDI_APART void take_more(work *w, uint32_t words, queue *q, int64_t bytes, uint32_t slot)
 {
-    int64_t rest = claim_known(w, words, queue, bytes, w->knows[queue], true);
+    int64_t rest = claim_known(w, words, q, bytes, q->knows, true);
     int64_t fresh = w->fresh < 0 ? 0 : w->fresh < rest ? w->fresh : rest;
     w->fresh -= fresh;
     if (rest > fresh)
-        take_with_waits(w, words, queue, rest - fresh, slot);
+        take_with_waits(w, words, q, rest - fresh, slot);
 }
 
-static HDI_INLINE void take_bytes(work *w, uint32_t words, uint32_t queue, int64_t bytes, uint32_t slot)
+static HDI_INLINE void take_bytes(work *w, uint32_t words, queue *q, int64_t bytes, uint32_t slot)
 {
-    closings *c = &w->closed[queue];
-    if (!oldest_serves(w, words, queue, bytes)) {
-        take_more(w, words, queue, bytes, slot);
+    if (!oldest_serves(w, words, q, bytes)) {
+        take_more(w, words, q, bytes, slot);
         return;
     }
-    c->begin->left -= bytes;
-    c->begin += c->begin->left == 0;
+    hdi_list_closing *c = q->closed.begin;
+    c->left -= bytes;
+    q->closed.begin += c->left == 0;
 }
 
 /* What is alive grows, by that much, at all ranks from the oldest up to one, exclusive. */

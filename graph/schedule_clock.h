@@ -41,29 +41,7 @@ static HDI_INLINE uint32_t hdi_clock_get(uint32_t words, const uint64_t *clock, 
     return (uint32_t)(clock[hdi_clock_word(words, queue)] >> hdi_clock_shift(words, queue) & hdi_clock_mask(words));
 }
 
-typedef struct hdi_clock_field { /* what becomes of one queue's */
-    uint64_t keep, put;
-    uint32_t word;
-} hdi_clock_field;
-
-static HDI_INLINE hdi_clock_field hdi_clock_field_of(uint32_t words, uint32_t queue, uint32_t value)
-{
-    uint32_t shift = hdi_clock_shift(words, queue);
-    return (hdi_clock_field){~(hdi_clock_mask(words) << shift), (uint64_t)value << shift, hdi_clock_word(words, queue)};
-}
-static HDI_INLINE void hdi_clock_put(uint64_t *clock, hdi_clock_field field)
-{
-    clock[field.word] = (clock[field.word] & field.keep) | field.put;
-}
-
-/* Whether `other` has something newer of a queue. */
-static HDI_INLINE bool hdi_clock_behind(uint32_t words, const uint64_t *clock, const uint64_t *other, uint32_t queue)
-{
-    uint32_t k = hdi_clock_word(words, queue);
-    uint64_t guards = (clock[k] | hdi_clock_guards(words)) - other[k];
-    return !(guards >> (hdi_clock_shift(words, queue) + hdi_clock_bits(words) - 1) & 1);
-}
-/* Whether it has not, of all. */
+/* Whether there is nothing that only `other` knows. */
 static HDI_INLINE bool hdi_clock_covers(uint32_t words, const uint64_t *clock, const uint64_t *other)
 {
     uint64_t guards = hdi_clock_guards(words);
@@ -76,7 +54,7 @@ static HDI_INLINE void hdi_clock_raise(uint32_t words, uint64_t *clock, const ui
 {
     for (uint32_t k = 0; k < words; k++) {
         uint64_t guards = ((clock[k] | hdi_clock_guards(words)) - other[k]) & hdi_clock_guards(words);
-        uint64_t kept = guards - (guards >> (hdi_clock_bits(words) - 1)); /* all bits of those that `clock` has as new */
+        uint64_t kept = guards - (guards >> (hdi_clock_bits(words) - 1)); /* all bits of those that are as new here */
         clock[k] = (clock[k] & kept) | (other[k] & ~kept);
     }
 }

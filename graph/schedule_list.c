@@ -1,7 +1,5 @@
 #include "schedule_bytes.h"
 
-#include "bitset.h"
-
 /* List: order and queue of each pass for several GPU queues, by list scheduling (Graham) in a window of ranks over a
  * simulated time: the pass and queue with the earliest start; ties go to the longest path to the end. A pass that needs
  * a barrier behind the newest group of its queue starts later by the time that draining the queue costs, so that passes
@@ -17,44 +15,61 @@
  * everybody. All is compiled for short clocks as well as for any (schedule_clock.h). */
 
 typedef struct choice {
-    uint64_t key;
     double start;
-    hdi_list_node *node; /* null: none */
-    uint32_t queue;
-    uint8_t at; /* where in its lane */
+    uint64_t key;
+    const queue *queue; /* null: none */
+    uint8_t at;         /* where in its lane */
+    bool waits;         /* it is in none */
 } choice;
+
+static HDI_INLINE hdi_list_node *node_of(const work *w, uint64_t key)
+{
+    return &w->l.node[~(uint32_t)key];
+}
+static HDI_INLINE hdi_list_node *node_at(const work *w, uint32_t rank)
+{
+    return &w->l.node[w->s->rank_pass[rank] - w->s->pass_begin];
+}
+static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
+{
+    return (uint32_t)(v - w->l.node) + w->s->pass_begin;
+}
+static HDI_INLINE uint64_t *pred_of(const work *w, uint32_t words, hdi_list_node *v)
+{
+    return words == 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
+}
 
 /* ---- candidates ---- */
 
 static HDI_INLINE void insert(work *w, const hdi_list_node *v)
 {
-    hdi_list_lane *lane = &w->l.lane[v->lane];
-    uint64_t *keys = lane->key, key = v->key;
-    uint8_t first = lane->first, end = lane->end, middle = (uint8_t)(first + (uint8_t)(end - first) / 2);
+    lane *l = &w->lane[v->lane];
+    uint64_t *keys = l->key, key = v->key;
+    uint8_t first = l->first, end = l->end, middle = (uint8_t)(first + (uint8_t)(end - first) / 2);
     uint8_t at;
     w->open_lanes |= 1u << v->lane;
     if (first != end && key > keys[middle]) { /* the shorter half makes room */
         for (at = first--; keys[at] > key; at++)
             keys[(uint8_t)(at - 1)] = keys[at];
         keys[(uint8_t)(at - 1)] = key;
-        lane->first = first;
+        l->first = first;
         return;
     }
     for (at = end++; at != first && keys[(uint8_t)(at - 1)] < key; at--)
         keys[at] = keys[(uint8_t)(at - 1)];
     keys[at] = key;
-    lane->end = end;
+    l->end = end;
 }
 
-static HDI_INLINE void leave(work *w, uint32_t lane_index, uint8_t at)
+static HDI_INLINE void leave(work *w, uint32_t index, uint8_t at)
 {
-    hdi_list_lane *lane = &w->l.lane[lane_index];
-    uint64_t *keys = lane->key;
-    uint8_t first = lane->first++;
+    lane *l = &w->lane[index];
+    uint64_t *keys = l->key;
+    uint8_t first = l->first++;
     for (; at != first; at--)
         keys[at] = keys[(uint8_t)(at - 1)];
-    if (lane->first == lane->end)
-        w->open_lanes &= ~(1u << lane_index);
+    if (l->first == l->end)
+        w->open_lanes &= ~(1u << index);
 }
 
 /* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
@@ -64,26 +79,16 @@ static HDI_INLINE bool is_due(const work *w, const hdi_list_node *v)
     return distance < w->window && (distance <= w->window / 4 || !v->patient || v->bytes == 0);
 }
 
-static HDI_INLINE hdi_list_node *node_at(const work *w, uint32_t rank)
-{
-    return &w->l.node[w->s->rank_pass[rank] - w->s->pass_begin];
-}
-
 static HDI_INLINE void admit(work *w, uint32_t rank)
 {
-    if (!hdi_bit_get(w->l.waiting, rank))
+    if (HDI_LIKELY(w->l.state[rank] != HDI_RANK_WAITS))
         return;
     const hdi_list_node *v = node_at(w, rank);
     if (is_due(w, v)) {
-        hdi_bit_clear(w->l.waiting, rank);
+        w->l.state[rank] = HDI_RANK_LEFT;
         w->waiting_count--;
         insert(w, v);
     }
-}
-
-static HDI_INLINE uint64_t *pred_of(const work *w, uint32_t words, hdi_list_node *v)
-{
-    return words == 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
 }
 
 /* When a pass could start, on each queue that it may run on. */
@@ -112,18 +117,13 @@ static HDI_INLINE void find_start(const work *w, uint32_t words, hdi_list_node *
     double near = second + w->handoff_us > first ? second + w->handoff_us : first;
     bool at_home = w->l.lane[v->lane].queues >> home & 1;
     v->home = at_home ? (uint8_t)home : HDI_LIST_NOWHERE;
-    v->ready[1] = (float)(at_home ? near : far);
-    v->ready[0] = (float)far;
+    v->ready[1] = (double)(float)(at_home ? near : far); /* rounded: who is ready at about the same time is at once */
+    v->ready[0] = (double)(float)far;
 }
 
 static HDI_INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
 {
     return res->mixed & HDI_MIXED_OPENERS && hdi_sched_has(s, res->first) && !res->open;
-}
-
-static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
-{
-    return (uint32_t)(v - w->l.node) + w->s->pass_begin;
 }
 
 /* What a pass that shares resources with others would open. Who finds all of them open never opens any. */
@@ -137,7 +137,7 @@ static HDI_APART void look_at_shared(work *w, hdi_list_node *v)
         if (is_unopened(s, res))
             bytes += (int64_t)res->bytes;
     }
-    v->bytes = v->alone + bytes;
+    v->bytes = w->l.alone[v - w->l.node] + bytes;
     v->opens_shared = bytes != 0;
 }
 
@@ -152,7 +152,7 @@ static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
     if (is_due(w, v)) {
         insert(w, v);
     } else {
-        hdi_bit_set(w->l.waiting, v->rank);
+        w->l.state[v->rank] = HDI_RANK_WAITS;
         w->waiting_count++;
     }
 }
@@ -164,118 +164,124 @@ static HDI_INLINE bool comes_first(double start, uint64_t key, const choice *bes
     return start < best->start || (start <= best->start && key > best->key);
 }
 
+typedef struct place {
+    double start;
+    const queue *queue;
+} place;
+
 /* When a pass can start on a queue, but for what it opens. */
-static HDI_INLINE double start_on(const work *w, uint32_t words, hdi_list_node *v, uint32_t q)
+static HDI_INLINE double start_on(const work *w, uint32_t words, const hdi_list_node *v, const uint64_t *pred,
+                                  const queue *q)
 {
     static const double barrier_us[] = {0.0, HDI_DRAIN_US};
-    double start = (double)v->ready[q == v->home];
-    start = start > w->free_at[q] ? start : w->free_at[q];
-    return start + barrier_us[hdi_clock_behind(words, w->group, pred_of(w, words, v), q)];
+    uint32_t k = words == 1 ? 0 : q->word;
+    uint64_t guards = (w->group[k] | hdi_clock_guards(words)) - pred[k];
+    double start = v->ready[q->index == v->home];
+    start = start > q->free_at ? start : q->free_at;
+    return start + barrier_us[(guards & q->guard) == 0];
 }
 
 /* Another kind's queue has its own to do: there a pass must start clearly earlier. */
-static HDI_INLINE double bias_on(const hdi_list_lane *lane, const hdi_list_node *v, uint32_t q)
+static HDI_INLINE place best_place(const work *w, uint32_t words, const lane *l, uint32_t count, hdi_list_node *v)
 {
-    return lane->foreign >> q & 1 ? v->bias : 0.0;
-}
-
-static HDI_INLINE void best_queue(const work *w, uint32_t words, const hdi_list_lane *lane, uint32_t count, choice *c)
-{
-    double best = NEVER;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t q = lane->queue[i];
-        double start = start_on(w, words, c->node, q), biased = count == 1 ? start : start + bias_on(lane, c->node, q);
-        if (i == 0 || biased < best) {
-            best = biased;
-            c->queue = q;
-            c->start = start;
+    const uint64_t *pred = pred_of(w, words, v);
+    place best = {start_on(w, words, v, pred, l->on[0].queue), l->on[0].queue};
+    double least = best.start + v->bias * l->on[0].foreign;
+    for (uint32_t i = 1; i < count; i++) {
+        place p = {start_on(w, words, v, pred, l->on[i].queue), l->on[i].queue};
+        double biased = p.start + v->bias * l->on[i].foreign;
+        if (biased < least) {
+            least = biased;
+            best = p;
         }
     }
+    return best;
 }
 
-/* The same for a pass that needs more than is fresh: the first queue counts, once it has what it needs. Returns whether
- * there is one. */
-static HDI_APART bool claim_best_queue(work *w, uint32_t words, const hdi_list_lane *lane, choice *c)
+/* The same for a pass that needs more than is fresh: the first queue counts, once it has what it needs. */
+static HDI_APART place claim_best_place(const work *w, uint32_t words, const lane *l, hdi_list_node *v)
 {
+    const uint64_t *pred = pred_of(w, words, v);
     double start[HD_MAX_QUEUES], biased[HD_MAX_QUEUES];
-    uint32_t count = lane->queue_count, claimed = 0;
+    uint32_t count = l->queue_count, claimed = 0;
     for (uint32_t i = 0; i < count; i++) {
-        start[i] = start_on(w, words, c->node, lane->queue[i]);
-        biased[i] = start[i] + bias_on(lane, c->node, lane->queue[i]);
+        start[i] = start_on(w, words, v, pred, l->on[i].queue);
+        biased[i] = start[i] + v->bias * l->on[i].foreign;
     }
     for (;;) {
         uint32_t best = 0;
         for (uint32_t i = 1; i < count; i++)
             best = biased[i] < biased[best] ? i : best;
-        c->queue = lane->queue[best];
-        c->start = start[best];
         if (claimed >> best & 1)
-            return start[best] < NEVER;
+            return (place){start[best], l->on[best].queue};
         claimed |= 1u << best;
-        start[best] = claim(w, words, pred_of(w, words, c->node), c->queue, c->node->bytes, start[best]);
-        biased[best] = start[best] + bias_on(lane, c->node, c->queue);
+        start[best] = claim(w, words, pred, l->on[best].queue, v->bytes, start[best]);
+        biased[best] = start[best] + v->bias * l->on[best].foreign;
     }
 }
 
 /* count: of its queues, a constant where they are few. */
-static HDI_INLINE void look_at_lane(work *w, uint32_t words, const hdi_list_lane *lane, uint32_t count, choice *best)
+static HDI_INLINE void look_at_lane(work *w, uint32_t words, const lane *l, uint32_t count, choice *best)
 {
-    double free_at = w->free_at[lane->queue[0]];
-    for (uint32_t i = 1; i < count; i++) {
-        double at = w->free_at[lane->queue[i]];
-        free_at = at < free_at ? at : free_at;
-    }
-    for (uint8_t i = lane->first; i != lane->end; i++) {
-        uint64_t key = lane->key[i];
+    double free_at = l->on[0].queue->free_at;
+    for (uint32_t i = 1; i < count; i++)
+        free_at = l->on[i].queue->free_at < free_at ? l->on[i].queue->free_at : free_at;
+    for (uint8_t i = l->first; i != l->end; i++) {
+        uint64_t key = l->key[i];
         if (!comes_first(free_at, key, best))
             break; /* and so with all behind it */
-        hdi_list_node *v = &w->l.node[~(uint32_t)key];
-        if (count > 1 && !comes_first((double)v->ready[1], key, best))
+        hdi_list_node *v = node_of(w, key);
+        if (count > 1 && !comes_first(v->ready[1], key, best))
             continue;
-        choice c = {.key = key, .node = v, .at = i};
-        bool roomy = v->bytes == 0 || v->rank == w->oldest, claims = v->bytes > w->fresh;
-        if (count == 1 || !claims) {
-            best_queue(w, words, lane, count, &c);
-            if (!comes_first(c.start, key, best))
+        int64_t bytes = v->bytes;
+        place p = {0};
+        if (count == 1 || HDI_LIKELY(bytes <= w->fresh)) {
+            p = best_place(w, words, l, count, v);
+            if (!comes_first(p.start, key, best))
                 continue;
         }
-        if (!roomy && !has_room(w, v->rank, v->bytes))
+        if (bytes && v->rank != w->oldest && !has_room(w, v->rank, bytes))
             continue;
-        if (claims && count == 1)
-            c.start = claim(w, words, pred_of(w, words, v), c.queue, v->bytes, c.start);
-        if (claims && ((count > 1 && !claim_best_queue(w, words, lane, &c)) || !comes_first(c.start, key, best)))
-            continue;
-        *best = c;
+        if (bytes > w->fresh) {
+            if (count == 1)
+                p.start = claim(w, words, pred_of(w, words, v), p.queue, bytes, p.start);
+            else
+                p = claim_best_place(w, words, l, v);
+            if (!comes_first(p.start, key, best))
+                continue;
+        }
+        *best = (choice){.start = p.start, .key = key, .queue = p.queue, .at = i};
     }
 }
 
 static HDI_INLINE choice choose(work *w, uint32_t words)
 {
-    choice best = {.start = NEVER};
+    choice best = {.start = NEVER, .key = UINT64_MAX};
     for (uint32_t open = w->open_lanes; open; open &= open - 1) {
-        const hdi_list_lane *lane = &w->l.lane[__builtin_ctz(open)];
-        if (lane->queue_count == 1)
-            look_at_lane(w, words, lane, 1, &best);
-        else if (lane->queue_count == 2)
-            look_at_lane(w, words, lane, 2, &best);
+        const lane *l = &w->lane[__builtin_ctz(open)];
+        if (l->queue_count == 1)
+            look_at_lane(w, words, l, 1, &best);
+        else if (l->queue_count == 2)
+            look_at_lane(w, words, l, 2, &best);
         else
-            look_at_lane(w, words, lane, lane->queue_count, &best);
+            look_at_lane(w, words, l, l->queue_count, &best);
     }
     return best;
 }
 
 /* Nothing fits: the oldest goes on all the same. */
-static HDI_APART choice force(work *w, uint32_t words)
+static HDI_APART choice force(const work *w, uint32_t words)
 {
-    choice c = {.node = node_at(w, w->oldest)};
-    const hdi_list_lane *lane = &w->l.lane[c.node->lane];
-    for (uint8_t i = lane->first; i != lane->end; i++) {
-        if (lane->key[i] == c.node->key) {
-            c.key = c.node->key;
+    hdi_list_node *v = node_at(w, w->oldest);
+    const lane *l = &w->lane[v->lane];
+    place p = best_place(w, words, l, l->queue_count, v);
+    choice c = {.start = p.start, .key = v->key, .queue = p.queue, .waits = true};
+    for (uint8_t i = l->first; i != l->end; i++) {
+        if (l->key[i] == v->key) {
             c.at = i;
+            c.waits = false;
         }
     }
-    best_queue(w, words, lane, lane->queue_count, &c);
     return c;
 }
 
@@ -307,7 +313,7 @@ static HDI_APART void open_shared(work *w, const hdi_list_node *taken)
     w->shared_count = kept;
 }
 
-static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, uint32_t queue, hdi_clock_field now)
+static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue *q, uint64_t now)
 {
     const hdi_sched *s = w->s;
     const uint32_t *use_res = s->decl->use_res, *use = &s->decl->pass_use_begin[pass];
@@ -320,11 +326,12 @@ static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, uint32
         uint32_t last = res->last - rank_begin;
         if (last >= kept)
             continue; /* another region closes it, or it has no bytes */
-        hdi_clock_put(&last_slots[(size_t)r * words], now);
+        uint64_t *of = &last_slots[(size_t)r * words + (words == 1 ? 0 : q->word)];
+        *of = (*of & q->keep) | now;
         if (--res->left)
             continue;
         int64_t bytes = (int64_t)res->bytes;
-        *w->closed[queue].end++ = (hdi_list_closing){bytes, r};
+        *q->closed.end++ = (hdi_list_closing){bytes, r};
         add_alive(w, last + 1, -bytes);
     }
 }
@@ -341,7 +348,7 @@ static HDI_INLINE void move_on(work *w)
             admit(w, oldest + window - 1);
             admit(w, oldest + window / 4);
         }
-    } while (w->l.taken[oldest]);
+    } while (w->l.state[oldest] == HDI_RANK_TAKEN);
     w->oldest = oldest;
     w->alive = alive;
     w->room_exact = false;
@@ -353,7 +360,7 @@ static HDI_INLINE void move_on(work *w)
 }
 
 /* Who depends on a pass that was taken. */
-static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, hdi_clock_field now)
+static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const queue *q, uint64_t now)
 {
     const hdi_sched *s = w->s;
     const uint32_t *succ = s->depends->succ, *begin = &s->depends->succ_begin[pass];
@@ -364,7 +371,8 @@ static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, hdi_clock
         if (next >= count)
             continue;
         hdi_list_node *v = &all[next];
-        hdi_clock_put(pred_of(w, words, v), now);
+        uint64_t *of = pred_of(w, words, v) + (words == 1 ? 0 : q->word);
+        *of = (*of & q->keep) | now;
         if (--v->left == 0)
             make_ready(w, words, v);
     }
@@ -372,31 +380,29 @@ static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, hdi_clock
 
 static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
 {
-    hdi_list_node *v = c->node;
+    hdi_list_node *v = node_of(w, c->key);
+    queue *q = &w->queue[c->queue->index];
     const uint64_t *pred = pred_of(w, words, v);
-    uint32_t pass = pass_of(w, v), q = c->queue, slot = w->out->slot_count++, rank = v->rank;
-    uint64_t *knows = w->knows[q];
-    hdi_clock_field now = hdi_clock_field_of(words, q, slot + 1);
+    uint32_t pass = pass_of(w, v), slot = w->out->slot_count++, rank = v->rank, k = words == 1 ? 0 : q->word;
+    uint64_t now = (uint64_t)(slot + 1) << q->shift;
     w->out->slot_pass[slot] = pass;
-    w->out->slot_queue[slot] = (uint8_t)q;
-    w->l.finish[slot + 1] = w->free_at[q] = c->start + (double)v->cost;
-    if (hdi_clock_behind(words, w->group, pred, q))
-        hdi_clock_put(w->group, hdi_clock_field_of(words, q, slot));
-    learn(w, words, pred, q, knows);
+    w->out->slot_queue[slot] = (uint8_t)q->index;
+    w->l.finish[slot + 1] = q->free_at = c->start + (double)v->cost;
+    if ((((w->group[k] | hdi_clock_guards(words)) - pred[k]) & q->guard) == 0)
+        w->group[k] = (w->group[k] & q->keep) | (uint64_t)slot << q->shift;
+    learn(w, words, pred, q, q->knows);
     if (v->bytes)
         take_bytes(w, words, q, v->bytes, slot);
-    hdi_clock_put(knows, now);
-    for (uint32_t k = 0; k < words; k++)
-        w->l.clock[(size_t)(slot + 1) * words + k] = knows[k];
-    w->l.taken[rank] = true;
-    if (HDI_LIKELY(c->key)) {
+    q->knows[k] = (q->knows[k] & q->keep) | now;
+    for (uint32_t i = 0; i < words; i++)
+        w->l.clock[(size_t)(slot + 1) * words + i] = q->knows[i];
+    w->l.state[rank] = HDI_RANK_TAKEN;
+    if (HDI_LIKELY(!c->waits))
         leave(w, v->lane, c->at);
-    } else {
-        hdi_bit_clear(w->l.waiting, rank);
+    else
         w->waiting_count--;
-    }
     if (v->opens_shared) {
-        v->bytes = v->alone;
+        v->bytes = w->l.alone[v - w->l.node];
         open_shared(w, v);
     }
     if (v->bytes && rank > w->oldest)
@@ -404,7 +410,7 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     close_uses(w, words, pass, q, now);
     if (rank == w->oldest)
         move_on(w);
-    release(w, words, pass, now);
+    release(w, words, pass, q, now);
 }
 
 /* ---- a run ---- */
@@ -412,8 +418,8 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
 static double makespan(const work *w)
 {
     double us = 0.0;
-    for (uint32_t q = 0; q < w->queues; q++)
-        us = w->free_at[q] > us ? w->free_at[q] : us;
+    for (uint32_t q = 0; q < w->queue_count; q++)
+        us = w->queue[q].free_at > us ? w->queue[q].free_at : us;
     return us;
 }
 
@@ -428,19 +434,16 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
     double work_us = 0.0;
     while (check + 1 < CHECKS && kept >> (4 - check) < FEW)
         check++;
-    for (uint32_t rank = 0; rank < kept; rank++) {
-        hdi_list_node *v = node_at(w, rank);
-        if (v->left == 0)
-            make_ready(w, words, v);
-    }
+    for (uint32_t i = 0; i < w->l.root_count; i++)
+        make_ready(w, words, &w->l.node[w->l.root[i]]);
     while (w->out->slot_count < kept) {
         choice c = choose(w, words);
-        if (HDI_UNLIKELY(!c.node))
+        if (HDI_UNLIKELY(!c.queue))
             c = force(w, words);
         take(w, words, &c);
         if (check == CHECKS)
             continue;
-        work_us += (double)c.node->cost;
+        work_us += (double)node_of(w, c.key)->cost;
         if (w->out->slot_count == kept >> (4 - check)) {
             if (work_us < part_of_rate[check] * least_rate * makespan(w))
                 return false;
@@ -451,26 +454,59 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
     return !s->arena->failed;
 }
 
+static void begin_queues(const hdi_list *list, uint32_t words, uint32_t count, queue *all)
+{
+    for (uint32_t q = 0; q < count; q++) {
+        uint32_t shift = hdi_clock_shift(words, q);
+        all[q] = (queue){.guard = (hdi_clock_mask(words) + 1) << shift,
+                         .keep = ~(hdi_clock_mask(words) << shift),
+                         .word = hdi_clock_word(words, q),
+                         .shift = shift,
+                         .index = q,
+                         .closed = {list->closing[q], list->closing[q]}};
+    }
+}
+
+static void begin_lanes(const hdi_list *list, const queue *all, lane *lanes)
+{
+    for (uint32_t k = 0; k < list->lane_count; k++) {
+        lane *l = &lanes[k];
+        l->key = list->lane[k].key;
+        l->first = l->end = 0;
+        l->queue_count = 0;
+        for (uint32_t mask = list->lane[k].queues; mask; mask &= mask - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(mask), i = l->queue_count++;
+            l->on[i].queue = &all[q];
+            l->on[i].foreign = list->lane[k].foreign >> q & 1 ? 1.0 : 0.0;
+        }
+    }
+}
+
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
 {
     uint32_t words = s->clock_words;
+    queue queues[HD_MAX_QUEUES];
+    lane lanes[HDI_MOST_LANES];
     work w = {.s = s,
               .l = *list,
               .out = out,
               .handoff_us = rules->handoff_us,
               .cap = (int64_t)rules->cap,
               .window = rules->window,
-              .queues = s->queues->count,
+              .queue_count = s->queues->count,
+              .queue = queues,
+              .lane = lanes,
+              .alive = list->alive_step[0],
+              .room_alive = list->alive_step[0],
               .most = -ANY_ROOM};
     *out = (hdi_schedule){.slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count),
                           .slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count)};
     if (s->arena->failed)
         return false;
     w.fresh = w.cap - s->live_bytes;
-    w.alive = w.room_alive = list->alive_step[0];
     w.l.finish[0] = -NEVER;
     memset(w.l.clock, 0, words * sizeof(*w.l.clock));
-    for (uint32_t q = 0; q < w.queues; q++)
-        w.closed[q] = (closings){list->closing[q], list->closing[q]};
+    begin_queues(list, words, w.queue_count, queues);
+    begin_lanes(list, queues, lanes);
     return words == 1 ? run(&w, 1, rules->least_rate) : run(&w, words, rules->least_rate);
 }

@@ -10,10 +10,9 @@ typedef struct hdi_list_node {
     uint64_t pred;  /* a short clock: the newest slots that it depends on */
     uint64_t key;   /* microseconds to the end, as bits of a float, then its place backwards: the highest comes first */
     int64_t bytes;  /* that it opens */
-    int64_t alone;  /* those of them that nobody else may open: where it is shared */
     double bias;    /* what a queue of another kind than its own costs it */
-    float ready[2]; /* when what it depends on is done: [1] seen from queue `home`, [0] from all others */
-    float cost;     /* microseconds */
+    double ready[2]; /* when what it depends on is done: [1] seen from queue `home`, [0] from all others */
+    float cost;      /* microseconds */
     uint32_t left;  /* of what it depends on, how much was not taken */
     uint32_t rank;  /* in the region */
     uint8_t home;   /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
@@ -25,12 +24,10 @@ typedef struct hdi_list_node {
 enum { HDI_LIST_NOWHERE = 0xff };
 _Static_assert(sizeof(hdi_list_node) == 64, "a line");
 
-/* Passes that could be taken, all on the same queues: a ring, as its indices wrap. */
+/* Passes that may run on the same queues. */
 typedef struct hdi_list_lane {
-    uint64_t *key; /* the best is first */
-    uint8_t first, end;
-    uint8_t queue_count, queue[HD_MAX_QUEUES]; /* ascending */
-    uint16_t queues;  /* the same, as bits */
+    uint64_t *key;    /* of those that could be taken, for the run */
+    uint16_t queues;  /* a bit each */
     uint16_t foreign; /* those of another kind than the passes are of; none, where there is no choice */
 } hdi_list_lane;
 enum { HDI_MOST_LANES = 16 }; /* for each type of passes, the kinds that it may run on, or one of them */
@@ -42,18 +39,21 @@ typedef struct hdi_list_closing {
     uint32_t res;
 } hdi_list_closing;
 
+enum { HDI_RANK_LEFT, HDI_RANK_WAITS, HDI_RANK_TAKEN }; /* waits: is ready, and in no lane yet */
+
 /* What is prepared once, and the columns of a run. */
 typedef struct hdi_list {
     hdi_list_node *node;
+    uint32_t *root;      /* passes that depend on nobody */
+    int64_t *alone;      /* by pass that is shared: what it opens and nobody else may */
     hdi_list_lane lane[HDI_MOST_LANES];
-    uint32_t lane_count;
-    uint64_t *pred;       /* by pass, where clocks are long */
-    bool *taken;          /* by rank; the one behind the last is not */
-    uint64_t *waiting;    /* ranks of passes that are ready and in no lane yet */
-    uint32_t *shared;     /* passes that are ready and may open what they share */
-    uint64_t *clock;      /* by slot + 1: what has finished when it has; of 0: nothing */
-    double *finish;       /* by slot + 1: when; of 0: before everything */
-    int64_t *alive_step;  /* by rank: how much more bytes are alive there than at the one before, going on by rank */
+    uint32_t lane_count, root_count;
+    uint64_t *pred;      /* by pass, where clocks are long */
+    uint8_t *state;      /* by rank, with as many behind the last as a window has */
+    uint32_t *shared;    /* passes that are ready and may open what they share */
+    uint64_t *clock;     /* by slot + 1: what has finished when it has; of 0: nothing */
+    double *finish;      /* by slot + 1: when; of 0: before everything */
+    int64_t *alive_step; /* by rank: how much more bytes are alive there than at the one before, going on by rank */
     hdi_list_closing *closing[HD_MAX_QUEUES];
 } hdi_list;
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "bitset.h"
-
 /* Several GPU queues: what the list scheduler needs, prepared once, and what it is run with (schedule.c says what for).
  * O(uses + edges). */
 
@@ -20,22 +18,18 @@ typedef struct bounds {
 static uint8_t find_lane(const hdi_sched *s, hdi_list *list, uint32_t type, uint32_t kinds)
 {
     const hdi_queues *queues = s->queues;
-    hdi_list_lane lane = {0};
+    uint16_t mask = 0, foreign = 0;
     for (uint32_t q = 0; q < queues->count; q++) {
-        if (!(kinds >> queues->kind[q] & 1))
-            continue;
-        lane.queue[lane.queue_count++] = (uint8_t)q;
-        lane.queues |= (uint16_t)(1u << q);
-        lane.foreign |= (uint16_t)((queues->kind[q] != type) << q);
+        mask |= (uint16_t)((kinds >> queues->kind[q] & 1) << q);
+        foreign |= (uint16_t)((queues->kind[q] != type) << q);
     }
-    if (lane.queue_count == 1)
-        lane.foreign = 0;
+    foreign = mask & (mask - 1) ? foreign & mask : 0;
     uint32_t k = 0;
-    while (k < list->lane_count && (list->lane[k].queues != lane.queues || list->lane[k].foreign != lane.foreign))
+    while (k < list->lane_count && (list->lane[k].queues != mask || list->lane[k].foreign != foreign))
         k++;
     if (k == list->lane_count) {
-        lane.key = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_LANE_KEYS);
-        list->lane[list->lane_count++] = lane;
+        uint64_t *key = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_LANE_KEYS);
+        list->lane[list->lane_count++] = (hdi_list_lane){.key = key, .queues = mask, .foreign = foreign};
     }
     return (uint8_t)k;
 }
@@ -50,15 +44,14 @@ static void leave_out_shared(const hdi_sched *s, uint32_t pass, uint32_t rank, h
         if (res->mixed & HDI_MIXED_OPENERS && res->first == s->rank_begin + rank && hdi_sched_is_first(decl, begin, u))
             node->bytes -= (int64_t)res->bytes;
     }
-    node->alone = node->bytes;
 }
 
-/* By type of pass and where it is pinned: the lane of such passes; or one of these. */
-enum { UNKNOWN_LANE = 0xff, DEPTH_LANE = 0xfe }; /* nobody asked yet; who copies depth has another one than who does not */
+/* By type of pass and where it is pinned: the lane of such passes, or one of these. */
+enum { UNKNOWN_LANE = 0xff, DEPTH_LANE = 0xfe }; /* nobody asked yet; who copies depth has another one than others */
 
 typedef struct lanes {
-    uint8_t of[4][4], depth[4][4][2]; /* depth: for DEPTH_LANE, [1] of those who do */
-    uint64_t copies; /* accesses that copy, a bit each; the last one: any from there on */
+    uint8_t of[4][4], by_depth[4][4][2]; /* by_depth: for DEPTH_LANE, [1] of those who copy it */
+    uint64_t copies; /* accesses that copy: a bit for all that are the same modulo 64 */
 } lanes;
 
 static void begin_lanes(const hdi_decl *decl, lanes *l)
@@ -67,31 +60,36 @@ static void begin_lanes(const hdi_decl *decl, lanes *l)
     l->copies = 0;
     for (uint32_t a = 0; a < decl->access_count; a++) {
         if (hdi_copies(&decl->access[a]))
-            l->copies |= (uint64_t)1 << (a < 63 ? a : 63);
+            l->copies |= (uint64_t)1 << (a & 63);
     }
 }
 
-static HDI_APART uint8_t look_for_lane(const hdi_sched *s, hdi_list *list, lanes *l, uint32_t pass)
+static HDI_APART uint8_t look_for_lane(const hdi_sched *s, hdi_list *list, lanes *l, uint32_t pass, uint8_t *lane)
 {
     const uint32_t gfx = 1u << HD_QUEUE_GFX;
     const hdi_decl *decl = s->decl;
     uint32_t type = decl->pass_type[pass], pin = decl->pass_pin[pass], kinds = hdi_type_kinds(type) & s->queues->kinds;
-    if (kinds & hdi_pin_kinds(pin) || !(kinds & gfx) || kinds == gfx)
-        return l->of[type][pin] = find_lane(s, list, type, hdi_allowed_kinds(decl, s->queues, pass));
-    l->of[type][pin] = DEPTH_LANE;
-    bool copies = false;
-    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++)
-        copies |= l->copies >> (decl->use_access[u] < 63 ? decl->use_access[u] : 63) & 1;
-    uint8_t *lane = &l->depth[type][pin][copies && hdi_copies_depth(decl, pass)];
-    if (*lane == UNKNOWN_LANE)
-        *lane = find_lane(s, list, type, hdi_allowed_kinds(decl, s->queues, pass));
-    return *lane;
+    uint8_t found = find_lane(s, list, type, hdi_allowed_kinds(decl, s->queues, pass));
+    *lane = found;
+    if (!(kinds & hdi_pin_kinds(pin)) && kinds & gfx && kinds != gfx) {
+        l->by_depth[type][pin][hdi_copies_depth(decl, pass)] = found;
+        l->of[type][pin] = DEPTH_LANE;
+    }
+    return found;
 }
 
 static HDI_INLINE uint8_t lane_of(const hdi_sched *s, hdi_list *list, lanes *l, uint32_t pass)
 {
-    uint8_t lane = l->of[s->decl->pass_type[pass]][s->decl->pass_pin[pass]];
-    return lane < DEPTH_LANE ? lane : look_for_lane(s, list, l, pass);
+    const hdi_decl *decl = s->decl;
+    uint32_t type = decl->pass_type[pass], pin = decl->pass_pin[pass];
+    uint8_t *lane = &l->of[type][pin];
+    if (*lane == DEPTH_LANE) {
+        uint64_t copies = 0;
+        for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++)
+            copies |= l->copies >> (decl->use_access[u] & 63);
+        lane = &l->by_depth[type][pin][copies & 1 && hdi_copies_depth(decl, pass)];
+    }
+    return HDI_LIKELY(*lane != UNKNOWN_LANE) ? *lane : look_for_lane(s, list, l, pass, lane);
 }
 
 typedef struct ahead { /* of a pass: microseconds to the end, and that with a barrier behind each pass */
@@ -119,6 +117,7 @@ static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, 
     size_t pass_begin = s->pass_begin, pass_count = s->pass_end - pass_begin;
     double work[4] = {0.0};
     float chain = 0.0f;
+    int64_t later = 0; /* bytes alive at the rank behind */
     lanes l;
     begin_lanes(decl, &l);
     for (uint32_t rank = s->kept_count; rank-- > 0;) {
@@ -142,6 +141,12 @@ static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, 
         of_pass[p - pass_begin] = (ahead){path, drained};
         memcpy(&bits, &path, sizeof(bits)); /* not negative: they order as it does */
         hdi_list_node *node = &list->node[p - pass_begin];
+        node->pred = 0;
+        node->left = s->pass_need[p];
+        list->root[list->root_count] = (uint32_t)(p - pass_begin);
+        list->root_count += node->left == 0;
+        list->alive_step[rank + 1] = later - (int64_t)s->rank[rank].live;
+        later = (int64_t)s->rank[rank].live;
         node->key = (uint64_t)bits << 32 | (uint32_t)~(p - pass_begin);
         node->bytes = (int64_t)s->rank[rank].opens;
         node->bias = handoff_us + 0.25 * (double)cost;
@@ -151,9 +156,12 @@ static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, 
         node->patient = consumer != HDI_NONE && consumer - pass_level[p] > PATIENCE;
         node->shared = s->pass_mixed[p] != 0;
         node->opens_shared = false;
-        if (node->shared)
+        if (node->shared) {
             leave_out_shared(s, (uint32_t)p, rank, node);
+            list->alone[p - pass_begin] = node->bytes;
+        }
     }
+    list->alive_step[0] = later;
     return bounds_of(s->queues, chain, work);
 }
 
@@ -165,8 +173,9 @@ static bool prepare(const hdi_sched *s, hdi_list *list)
     *list = (hdi_list){0};
     list->node = HDI_ARENA_ARRAY(arena, hdi_list_node, passes);
     list->pred = HDI_ARENA_ARRAY(arena, uint64_t, words > 1 ? (size_t)passes * words : 0);
-    list->taken = HDI_ARENA_ARRAY(arena, bool, (size_t)kept + 1);
-    list->waiting = HDI_ARENA_ARRAY(arena, uint64_t, (size_t)hdi_bit_words(kept + HDI_MOST_LIST_WINDOW) + 1);
+    list->root = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
+    list->alone = HDI_ARENA_ARRAY(arena, int64_t, s->mixed_uses ? passes : 0);
+    list->state = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)kept + HDI_MOST_LIST_WINDOW);
     list->shared = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     list->clock = HDI_ARENA_ARRAY(arena, uint64_t, ((size_t)kept + 1) * words);
     list->finish = HDI_ARENA_ARRAY(arena, double, (size_t)kept + 1);
@@ -176,14 +185,15 @@ static bool prepare(const hdi_sched *s, hdi_list *list)
     return !arena->failed;
 }
 
-/* Uses to come, and what nobody has opened or used yet. */
-static void clear_resources(const hdi_sched *s, size_t words)
+/* Uses to come, and what nobody has opened or used yet. again: not the first time. */
+static void clear_resources(const hdi_sched *s, bool again)
 {
     const hdi_decl *decl = s->decl;
     const uint32_t *use_res = decl->use_res;
     hdi_sched_res *all = s->res;
+    size_t words = s->clock_words;
     if (s->whole) {
-        for (uint32_t r = 0; r < decl->res_count; r++) {
+        for (uint32_t r = 0; again && r < decl->res_count; r++) {
             all[r].left = all[r].uses;
             all[r].open = false;
         }
@@ -210,38 +220,31 @@ static void clear_resources(const hdi_sched *s, size_t words)
     }
 }
 
-/* Before each run. */
-static void reset(const hdi_sched *s, const hdi_list *list)
+/* What a run has changed of what it found. */
+static void begin_again(const hdi_sched *s, const hdi_list *list)
 {
-    const uint32_t *pass_need = s->pass_need, *rank_pass = s->rank_pass;
-    uint32_t kept = s->kept_count, pass_begin = s->pass_begin;
     int64_t live = 0;
-    for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank];
-        hdi_list_node *node = &list->node[p - pass_begin];
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+        uint32_t p = s->rank_pass[rank];
+        hdi_list_node *node = &list->node[p - s->pass_begin];
         int64_t at = (int64_t)s->rank[rank].live;
-        node->left = pass_need[p];
         node->pred = 0;
+        node->left = s->pass_need[p];
         list->alive_step[rank] = at - live;
         live = at;
     }
-    list->alive_step[kept] = 0;
-    memset(list->taken, 0, ((size_t)kept + 1) * sizeof(*list->taken));
-    memset(list->waiting, 0, ((size_t)hdi_bit_words(kept + HDI_MOST_LIST_WINDOW) + 1) * sizeof(*list->waiting));
+    list->alive_step[s->kept_count] = -live;
+}
+
+static bool run(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, bool again, hdi_schedule *out)
+{
+    if (again)
+        begin_again(s, list);
+    clear_resources(s, again);
+    memset(list->state, HDI_RANK_LEFT, s->kept_count + HDI_MOST_LIST_WINDOW);
     if (s->clock_words > 1)
-        memset(list->pred, 0, (s->pass_end - pass_begin) * s->clock_words * sizeof(*list->pred));
-    clear_resources(s, s->clock_words);
-}
-
-static bool run(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
-{
-    reset(s, list);
+        memset(list->pred, 0, (size_t)(s->pass_end - s->pass_begin) * s->clock_words * sizeof(*list->pred));
     return hdi_schedule_list(s, list, rules, out);
-}
-
-static hd_result run_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out)
-{
-    return run(s, list, rules, out) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
@@ -265,15 +268,16 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
     if (goal->order == HD_ORDER_DECLARED)
         rules.window = 1;
     if (goal->cap || goal->order != HD_ORDER_OVERLAP)
-        return run_list(s, &list, &rules, out);
+        return run(s, &list, &rules, false, out) ? HD_OK : HD_OUT_OF_MEMORY;
     rules.least_rate = limit.rate / 1.1;
-    bool done = run(s, &list, &rules, out);
+    bool done = run(s, &list, &rules, false, out);
     if (s->arena->failed || (done && out->makespan_us <= 1.1 * limit.least_us))
         return s->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
     hdi_schedule lean = *out;
     rules = (hdi_list_rules){.handoff_us = goal->handoff_us, .cap = 3 * s->peak, .window = WIDE_WINDOW};
-    hd_result result = run_list(s, &list, &rules, out);
-    if (result == HD_OK && done && out->makespan_us > 0.97 * lean.makespan_us)
+    if (!run(s, &list, &rules, true, out))
+        return HD_OUT_OF_MEMORY;
+    if (done && out->makespan_us > 0.97 * lean.makespan_us)
         *out = lean;
-    return result;
+    return HD_OK;
 }
