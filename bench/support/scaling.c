@@ -27,6 +27,7 @@ static hd_result frame(table *t, hdb_workload *workload, hd_graph *graph, hd_com
     uint64_t began = hdi_clock_ns();
     hd_result result = hd_graph_compile(graph, desc, &plan);
     uint64_t ended = hdi_clock_ns();
+    hd_jobs_rest(desc->jobs); /* else they look for work while the next pool has its turn */
     if (result != HD_OK)
         return result;
     bool kept = hdb_times_add(&t->compile[pool], ended - began);
