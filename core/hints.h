@@ -1,6 +1,7 @@
 /* What the compiler cannot know: which way a branch nearly always goes. A cold function is kept out of its callers, so that
  * their loops have the registers, and the branches that lead to it count as unlikely. One that is only apart is called too
- * often to be compiled for size. An inline one is so in every build, where its caller is several loops in one by constants. */
+ * often to be compiled for size. An inline one is so in every build, where its caller is several loops in one by constants.
+ * FETCH: what is at an address, even at none, will be read soon. */
 #ifndef HDI_HINTS_H
 #define HDI_HINTS_H
 
@@ -10,12 +11,14 @@
 #define HDI_INLINE inline __attribute__((always_inline))
 #define HDI_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define HDI_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define HDI_FETCH(address) __builtin_prefetch(address)
 #else
 #define HDI_COLD
 #define HDI_APART
 #define HDI_INLINE inline
 #define HDI_LIKELY(condition) (condition)
 #define HDI_UNLIKELY(condition) (condition)
+#define HDI_FETCH(address) ((void)(address))
 #endif
 
 /* Bytes that a processor may fetch as one: what several workers write lies further apart. */

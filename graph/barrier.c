@@ -10,23 +10,28 @@ enum { GRAIN = 1024 };
 
 typedef hdi_step_work work;
 
-/* Places of a queue from begin up to end tell of those that they are the first to know of. */
+/* Places of a queue from begin up to end tell of those of others that they are the first to know of: those that have to
+ * wait for others. */
 static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t end, bool last)
 {
     const uint32_t *queue_begin = w->hazards->queue_begin, *slots = w->hazards->queue_slot + queue_begin[queue];
     const uint32_t *slot_clock = w->synced->slot_clock;
+    const uint16_t *slot_waits = w->synced->slot_waits;
     uint32_t queues = w->queues->count, told[HD_MAX_QUEUES] = {0};
     if (begin > 0)
         memcpy(told, slot_clock + (size_t)slots[begin - 1] * queues, queues * sizeof(*told));
     for (uint32_t pos = begin; pos < end; pos++) {
+        if (!slot_waits[slots[pos]])
+            continue;
         const uint32_t *clock = slot_clock + (size_t)slots[pos] * queues;
         for (uint32_t q = 0; q < queues; q++) {
-            for (; told[q] < clock[q]; told[q]++)
-                w->known[(size_t)(queue_begin[q] + told[q]) * queues + queue] = pos;
+            uint32_t *known = w->known + (size_t)queue_begin[q] * queues + queue;
+            for (; q != queue && told[q] < clock[q]; told[q]++)
+                known[(size_t)told[q] * queues] = pos;
         }
     }
     for (uint32_t q = 0; q < queues && last; q++) { /* never */
-        for (uint32_t other = queue_begin[q] + told[q]; other < queue_begin[q + 1]; other++)
+        for (uint32_t other = queue_begin[q] + told[q]; q != queue && other < queue_begin[q + 1]; other++)
             w->known[(size_t)other * queues + queue] = HDI_NONE;
     }
 }
@@ -36,10 +41,10 @@ static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
 {
     uint32_t most = 0;
     for (uint32_t seg = begin; seg < end; seg++) {
-        hdi_tenants tenants = w->placed->res_tenants[w->frozen->seg_res[seg]];
+        hdi_tenants tenants = w->res_tenants[w->frozen->seg_res[seg]];
         most += tenants.begin != tenants.end; /* a flush at the first use */
         for (uint32_t e = w->hazards->seg_epoch_begin[seg]; e < w->hazards->seg_epoch_end[seg]; e++)
-            most += w->hazards->epoch[e].place == HDI_PLACE_CONSUMER ? 1 : 2;
+            most += w->epochs[e].place == HDI_PLACE_CONSUMER ? 1 : 2;
     }
     return most;
 }
@@ -84,47 +89,41 @@ static uint32_t number_lists(hdi_requests *requests)
     return sum;
 }
 
-/* Finds requests and places them. There are fewer than there was room for: what is behind them goes before there is more.
- * aside: of several, where what is only looked at here does not stand in front of what is kept. */
-static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside, size_t *room_found)
+/* Finds requests and places them. aside: of several workers, where what is only looked at here does not stand in front
+ * of what is kept; of one it stands behind. */
+static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
 {
     const hdi_hazards *hazards = w->hazards;
     hdi_barriers *out = w->out;
     hdi_requests *requests = w->requests;
     uint32_t slots = hazards->slot_count, segs = w->frozen->seg_count;
+    size_t words = (size_t)slots * w->queues->count;
     out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    hdi_arena_mark mark = hdi_arena_here(aside);
-    size_t words = (size_t)slots * w->queues->count;
     w->known = aside != arena ? HDI_ARENA_ARRAY(aside, uint32_t, words) : NULL;
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     w->slot_wait_stages = out->slot_wait_stages;
     hdi_crew_ranges(crew, segs, GRAIN, w->known ? count_and_prepare : count, w);
     uint32_t most = number_lists(requests);
+    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
+    out->order = HDI_ARENA_ARRAY(arena, uint32_t, most);
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, most);
+    hdi_arena_mark mark = hdi_arena_here(arena);
     requests->item = HDI_ARENA_ARRAY(aside, hdi_request, most);
-    requests->barrier = HDI_ARENA_ARRAY(aside, hd_plan_barrier, most);
-    w->raw = hazards->region_count > 1 ? HDI_ARENA_ARRAY(aside, hdi_request, most) : requests->item;
-    if (aside == arena) /* behind what stays while barriers are placed */
+    requests->order = HDI_ARENA_ARRAY(aside, uint32_t, most);
+    if (aside == arena)
         w->known = HDI_ARENA_ARRAY(arena, uint32_t, words);
-    if (aside->failed)
+    if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     if (aside == arena)
         prepare(0, segs, 0, w);
     hdi_crew_ranges(crew, segs, GRAIN, hdi_visit_steps, w);
-    uint32_t last = requests->list_count - 1, room = requests->list[last].begin + requests->list[last].count;
-    const hdi_arena_kept found[] = {{&requests->item, room * sizeof(*requests->item)},
-                                    {&requests->barrier, room * sizeof(*requests->barrier)}};
-    hdi_arena_keep(aside, mark, found, 2);
-    *room_found = 0;
-    for (uint32_t k = 0; k < requests->list_count; k++)
-        *room_found += requests->list[k].count;
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, *room_found);
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, *room_found);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    return hdi_place_barriers(w->decl, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
+    hd_result result =
+        hdi_place_barriers(w->decl, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
+    hdi_arena_keep(arena, mark, NULL, 0);
+    return result;
 }
 
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
@@ -134,7 +133,6 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
 {
     if (queues->count == 1)
         return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, crew, arena, out);
-    hdi_arena_mark mark = hdi_arena_here(arena), marks[HDI_MOST_PARTS];
     hdi_barrier_region region[HDI_MOST_PARTS];
     hdi_requests requests;
     requests.list_count = hdi_range_count(crew, frozen->seg_count, GRAIN);
@@ -146,38 +144,31 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .placed = placed,
               .ranges = requests.list_count,
               .counts = crew->cuts,
+              .alone = crew->workers == 1,
               .out = out,
               .region = region,
               .requests = &requests,
+              .epochs = hazards->epoch,
               .slot_pos = hazards->slot_pos,
               .slot_pass = hazards->slot_pass,
               .queue_slot = hazards->queue_slot,
-              .slot_first = merged->slot_first,
-              .slot_last = merged->slot_last,
               .res_tenants = placed->res_tenants,
               .tenant = placed->tenant,
               .queue_begin = hazards->queue_begin,
+              .slot_first = merged->slot_first ? merged->slot_first : hazards->slot_pos,
+              .slot_last = merged->slot_last ? merged->slot_last : hazards->slot_pos,
+              .res_flags = decl->res_flags,
+              .res_info = decl->res_info,
               .res_queues = hazards->res_queues,
               .stay = lifetimes->stay,
               .queue_count = queues->count,
-              .gpu_mask = (1u << queues->gpu_count) - 1};
+              .gpu_mask = (1u << queues->gpu_count) - 1,
+              .merges = merged->slot_first != NULL};
     hdi_cut_barriers(queues, hazards, merged, region);
-    for (uint32_t k = 0; crew->workers > 1 && k < HDI_MOST_PARTS; k++)
-        marks[k] = hdi_arena_here(&crew->arena[k]);
-    size_t room; /* regions write with gaps */
-    hd_result result = find_and_place(&w, crew, arena, hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena), &room);
-    if (result != HD_OK)
-        return result;
-    for (uint32_t k = 0; crew->workers > 1 && k < HDI_MOST_PARTS; k++)
-        hdi_arena_keep(&crew->arena[k], marks[k], NULL, 0);
-    if (crew->workers > 1) /* nothing lies behind what is kept */
-        return HD_OK;
-    size_t slots = hazards->slot_count;
-    const hdi_arena_kept out_arrays[] = {{&out->slot_wait_stages, slots * sizeof(*out->slot_wait_stages)},
-                                         {&out->slot_pre, slots * sizeof(*out->slot_pre)},
-                                         {&out->slot_post, slots * sizeof(*out->slot_post)},
-                                         {&out->barrier, room * sizeof(*out->barrier)},
-                                         {&out->batch, room * sizeof(*out->batch)}};
-    hdi_arena_keep(arena, mark, out_arrays, 5);
-    return HD_OK;
+    hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
+    hdi_arena_mark mark = hdi_arena_here(aside);
+    hd_result result = find_and_place(&w, crew, arena, aside);
+    if (aside != arena)
+        hdi_arena_keep(aside, mark, NULL, 0);
+    return result;
 }

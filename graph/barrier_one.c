@@ -13,9 +13,8 @@
 
 typedef hdi_one_work work;
 
-static void clear(uint32_t part, void *user)
+static void clear(const work *w, uint32_t part)
 {
-    const work *w = user;
     uint32_t parts = w->part_count, slot = hdi_range_begin(w->hazards->slot_count, parts, part),
              slot_end = hdi_range_begin(w->hazards->slot_count, parts, part + 1);
     memset(w->out->slot_pre + slot, 0xff, (slot_end - slot) * sizeof(*w->out->slot_pre));
@@ -39,7 +38,8 @@ static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
     const hdi_epoch *epoch = w->hazards->epoch;
     const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
     uint32_t regions = w->region_count;
-    hdi_one_found f;
+    hdi_one_found f; /* its own until the end: it stands on a line with those of other parts */
+    clear(w, part);
     f.leave_begin = end;
     f.leave_end = begin;
     memset(f.most, 0, regions * sizeof(*f.most));
@@ -137,13 +137,17 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     work w = {.decl = decl,
               .frozen = frozen,
               .hazards = hazards,
-              .lifetimes = lifetimes,
-              .placed = placed,
               .merged = merged,
+              .res_tenants = placed->res_tenants,
+              .tenant = placed->tenant,
+              .stay = lifetimes->stay,
+              .res_flags = decl->res_flags,
+              .res_info = decl->res_info,
               .out = out,
               .region_count = regions,
               .part_count = parts};
     out->slot_wait_stages = NULL;
+    out->order = NULL;
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, regions);
@@ -151,10 +155,10 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);
-    hdi_crew_parts(crew, parts, clear, &w);
     hdi_crew_ranges(crew, frozen->seg_count, GRAIN, find, &w);
     share_room(&w, &barriers, &batches);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers); /* little is in front of it, so it need not move */
+    out->barrier =
+        HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers); /* little is in front of it, so it need not move */
     out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
     w.point = HDI_ARENA_ARRAY(aside, hdi_one_point, batches);
     w.barrier_point = HDI_ARENA_ARRAY(aside, uint32_t, barriers);

@@ -7,7 +7,7 @@
 typedef struct hdi_one_point {
     uint32_t at;     /* 2 * slot before, 2 * slot + 1 behind */
     uint32_t global; /* its global barrier, HDI_NONE */
-    uint32_t count;
+    uint32_t begin;  /* the barrier that was next when it was opened */
     uint32_t mixed; /* barriers of the points from here up to that at `mixed` do not stand in their order; 0: they do */
 } hdi_one_point;
 
@@ -26,9 +26,13 @@ typedef struct hdi_one_work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
     const hdi_hazards *hazards;
-    const hdi_lifetimes *lifetimes;
-    const hdi_placed *placed;
     const hdi_merged *merged;
+    /* Of the tables: */
+    const hdi_tenants *res_tenants;
+    const uint32_t *tenant;
+    const hdi_stay *stay;
+    const uint8_t *res_flags;
+    const hdi_res_info *res_info;
     hdi_barriers *out;
     hdi_one_region *region;
     uint32_t region_count, last_region; /* last: of the regions with slots */

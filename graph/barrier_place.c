@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "hints.h"
-#include "vk_numbers.h"
+#include "hints.h"
 
 /* Chooses the point of each barrier. Each asks for an interval of its queue; the fewest points that meet all intervals
  * are found by taking intervals by their ends and opening a new point, at the end, only where the newest one lies too
@@ -56,6 +56,20 @@ bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buf
 
 /* ---- regions ---- */
 
+/* The first place of a queue from `pos` on whose slot is not before another one. */
+static uint32_t place_from(const uint32_t *slots, uint32_t count, uint32_t pos, uint32_t slot)
+{
+    uint32_t high = count;
+    while (pos < high) {
+        uint32_t middle = pos + (high - pos) / 2;
+        if (slots[middle] < slot)
+            pos = middle + 1;
+        else
+            high = middle;
+    }
+    return pos;
+}
+
 /* A scope that is shared across its begin belongs to the one before. */
 void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_merged *merged,
                       hdi_barrier_region *region)
@@ -65,8 +79,8 @@ void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, cons
         const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[q]];
         uint32_t count = hazards->queue_begin[q + 1] - hazards->queue_begin[q], pos = 0;
         for (uint32_t k = 0; k < hazards->region_count; k++) {
-            while (pos < count &&
-                   (slots[pos] < hazards->region_begin[k] || (slot_first && slot_first[slots[pos]] != pos)))
+            pos = place_from(slots, count, pos, hazards->region_begin[k]);
+            while (pos < count && slot_first && slot_first[slots[pos]] != pos)
                 pos++;
             region[k].floor[q] = pos ? 2 * pos - 1 : 0;
             if (k)
@@ -86,13 +100,13 @@ static uint32_t region_of(const hdi_barrier_region *regions, uint32_t count, con
     return k;
 }
 
-void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *raw, hdi_request *to,
+void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *item, uint32_t *order,
                        hdi_request_list *list)
 {
-    uint32_t at[HDI_MOST_PARTS] = {0}, k = 0, sum = 0;
-    for (uint32_t i = 0; i < list->count; i++) {
-        k = region_of(regions, region_count, &raw[i], k);
-        raw[i].region = (uint8_t)k;
+    uint32_t at[HDI_MOST_PARTS] = {0}, k = 0, sum = list->begin, end = list->begin + list->count;
+    for (uint32_t i = list->begin; region_count > 1 && i < end; i++) {
+        k = region_of(regions, region_count, &item[i], k);
+        item[i].region = (uint8_t)k;
         at[k]++;
     }
     for (k = 0; k < region_count; k++) {
@@ -100,8 +114,9 @@ void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count,
         list->region_begin[k] = at[k] = sum;
         sum += count;
     }
-    for (uint32_t i = 0; i < list->count; i++)
-        to[at[raw[i].region]++] = raw[i];
+    list->region_begin[region_count] = end;
+    for (uint32_t i = list->begin; i < end; i++)
+        order[region_count > 1 ? at[item[i].region]++ : i] = i;
 }
 
 /* ---- a region ---- */
@@ -139,73 +154,67 @@ typedef struct work {
     hdi_barriers *out;
 } work;
 
-/* A point, and its requests: in `items` of the region. */
+/* A point, and its requests: in `placed` of the region. */
 typedef struct point {
     uint32_t at, begin, count;
-    uint32_t globals, moving; /* of them: global ones, and transfers of ownership */
+    uint32_t kinds, moving; /* of its requests: what is of any, and how many are transfers of ownership */
 } point;
 
 typedef struct region {
     const work *w;
     const uint32_t *floor, *end; /* points of each queue */
-    const hdi_request *item;     /* in the order of the lists */
+    const hdi_request *item;
+    const uint32_t *order; /* items of the region, in the order of the lists */
     uint32_t count;
-    uint32_t
-        *begin; /* of each place, those of all queues one behind another: of the requests that end there, in items */
-    uint32_t *items;
+    uint32_t *begin;  /* of each place, those of all queues one behind another: of those that end there, in by_end */
+    uint32_t *by_end; /* indices in order */
+    uint32_t *of;     /* like order: the point of each */
     point *point;
-    uint32_t *of;                            /* per request: its point */
+    uint32_t *placed; /* items of the points, one point behind another: what the plan finds there in the end */
     uint32_t queue_point[HD_MAX_QUEUES + 1]; /* the first point of each queue */
-    uint32_t batch_count, barrier_count;
-    uint32_t first; /* batch and barrier in the frame */
+    uint32_t first;                          /* batch and barrier in the frame */
 } region;
 
-/* Whether an image's barrier brings the order that is asked for, and nothing else is. Those of a point stand up to
- * items[end]. */
-static bool is_ordered(const region *r, const hdi_request *request, const hdi_scopes *wanted, uint32_t end)
+/* Whether an image's barrier brings the order that is asked for, and nothing else is: one of the newest of the points
+ * of a queue, first .. last, from the lowest point on that will do. */
+static bool is_ordered(const region *r, const point *first, const point *last, uint32_t low, const hdi_scopes *wanted)
 {
-    const hd_plan_barrier *barrier = r->w->requests->barrier;
-    for (uint32_t i = end, looked = 0; i-- > 0 && looked < RECENT;) {
-        const hdi_request *other = &r->item[r->items[i]];
-        const hd_plan_barrier *b = &barrier[other->barrier];
-        if (other->queue != request->queue || r->point[r->of[r->items[i]]].at < request->low)
-            return false;
-        if (other->global || other->order & HDI_MOVES)
-            continue;
-        hdi_scopes does = {.src_stages = b->src_stages, .dst_stages = b->dst_stages};
-        if (hdi_stands_for(&does, false, wanted))
-            return true;
-        looked++;
+    const hd_plan_barrier *barrier = r->w->out->barrier;
+    for (uint32_t looked = 0; last >= first && last->at >= low; last--) {
+        for (uint32_t i = last->begin + last->count; i-- > last->begin;) {
+            if (r->item[r->placed[i]].kind & (HDI_GLOBAL | HDI_MOVES))
+                continue;
+            const hd_plan_barrier *b = &barrier[r->placed[i]];
+            if (!(wanted->src_stages & ~b->src_stages) && !(wanted->dst_stages & ~b->dst_stages))
+                return true;
+            if (++looked == RECENT)
+                return false;
+        }
     }
     return false;
 }
 
-/* end: of the requests of its point. */
-static bool is_spared(const region *r, const recent *seen, const hdi_request *request, const hd_plan_barrier *b,
-                      uint32_t end)
+/* Whether one of the newest global ones, which stand in the order of their points, does the work of another. */
+static bool is_spared(const recent *seen, const hdi_request *request, const hdi_scopes *wanted)
 {
-    hdi_scopes wanted = {b->src_stages, b->src_access, b->dst_stages, b->dst_access};
-    if (!wanted.src_stages)
-        return false;
     for (uint32_t i = seen->count; i > 0 && seen->count - i < RECENT; i--) {
-        uint32_t at = seen->global[(i - 1) % RECENT].at;
-        if (seen->global[(i - 1) % RECENT].number + RECENT < seen->passed)
-            break;
-        if (at >= request->low && at <= request->high &&
-            hdi_stands_for(&seen->global[(i - 1) % RECENT].does, true, &wanted))
+        uint32_t k = (i - 1) % RECENT, at = seen->global[k].at;
+        if (at < request->low || seen->global[k].number + RECENT < seen->passed)
+            return false;
+        if (at <= request->high && hdi_stands_for(&seen->global[k].does, true, wanted))
             return true;
     }
-    return !(wanted.src_access | wanted.dst_access) && is_ordered(r, request, &wanted, end);
+    return false;
 }
 
 /* Semaphores brought what happened before the request back to its own queue, by way of another one; for a request that
  * another one comes after, before its point. */
-static bool came_round(const work *w, const hdi_request *r, const hd_plan_barrier *b, uint32_t at)
+static bool came_round(const work *w, const hdi_request *r, const hdi_scopes *wanted, uint32_t at)
 {
-    if (b->dst_stages & HDI_STAGE_HOST)
+    if (wanted->dst_stages & HDI_STAGE_HOST)
         return false;
     const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[r->queue]], *round = w->synced->slot_round;
-    uint32_t last = (r->order & HDI_EARLY ? at : r->high) / 2;
+    uint32_t last = (r->kind & HDI_EARLY ? at : r->high) / 2;
     if (2 * round[slots[last]] <= r->low)
         return false;
     uint32_t low = 0, high = last; /* the wait that brought it */
@@ -216,104 +225,117 @@ static bool came_round(const work *w, const hdi_request *r, const hd_plan_barrie
         else
             low = middle + 1;
     }
-    hdi_count_on(&w->out->slot_wait_stages[slots[low]], b->dst_stages);
+    hdi_count_on(&w->out->slot_wait_stages[slots[low]], wanted->dst_stages, w->crew->workers == 1);
     return true;
 }
 
-/* Keeps the items of a point that nothing stands for; returns how many. Images count first: they are never dropped. */
-static HDI_APART uint32_t drop_spared(const region *r, const point *p, recent *seen)
+/* Joins the global ones of a point that nothing stands for, and drops the others. Images count first: they are never
+ * dropped. first: point of the queue. */
+static HDI_APART void drop_spared(const region *r, const point *first, point *p, recent *seen)
 {
-    const hd_plan_barrier *barrier = r->w->requests->barrier;
-    uint32_t *items = r->items + p->begin, kept = 0;
-    for (uint32_t i = 0; i < p->count; i++) {
-        const hdi_request *request = &r->item[items[i]];
-        if (request->global) {
-            const hd_plan_barrier *b = &barrier[request->barrier];
-            if (is_spared(r, seen, request, b, p->begin + p->count) || came_round(r->w, request, b, p->at))
-                continue;
-            uint32_t k = seen->count++ % RECENT;
-            seen->global[k].does = (hdi_scopes){b->src_stages, b->src_access, b->dst_stages, b->dst_access};
-            seen->global[k].at = p->at;
-            seen->global[k].number = seen->passed++;
+    hd_plan_barrier *barrier = r->w->out->barrier, *global = NULL;
+    uint32_t *placed = r->placed + p->begin, count = p->count, kept = 0, globals = 0;
+    for (uint32_t i = 0; i < count; i++)
+        globals += (r->item[placed[i]].kind & HDI_GLOBAL) != 0;
+    seen->passed += count - globals - p->moving;
+    for (uint32_t i = 0; i < count; i++) {
+        const hdi_request *request = &r->item[placed[i]];
+        if (!(request->kind & HDI_GLOBAL)) {
+            placed[kept++] = placed[i];
+            continue;
         }
-        items[kept++] = items[i];
+        hdi_scopes wanted = hdi_scopes_of(&barrier[placed[i]]);
+        bool ordered = !(wanted.src_access | wanted.dst_access);
+        if (wanted.src_stages &&
+            (is_spared(seen, request, &wanted) || (ordered && is_ordered(r, first, p, request->low, &wanted))))
+            continue;
+        if (came_round(r->w, request, &wanted, p->at))
+            continue;
+        uint32_t k = seen->count++ % RECENT;
+        seen->global[k].does = wanted;
+        seen->global[k].at = p->at;
+        seen->global[k].number = seen->passed++;
+        if (global) {
+            hdi_add_scopes(global, wanted);
+        } else {
+            global = &barrier[placed[i]];
+            placed[kept++] = placed[i];
+        }
+    }
+    p->count = kept;
+}
+
+/* Those of parts of a resource that stand side by side. */
+static HDI_APART uint32_t join_parts(const region *r, const point *p)
+{
+    hd_plan_barrier *barrier = r->w->out->barrier;
+    const uint8_t *res_flags = r->w->decl->res_flags;
+    uint32_t *placed = r->placed + p->begin, kept = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const hd_plan_barrier *next = &barrier[placed[i]];
+        placed[kept++] = placed[i];
+        for (; kept > 1 && next->resource != HD_NONE; kept--, next = &barrier[placed[kept - 1]]) {
+            hd_plan_barrier *one = &barrier[placed[kept - 2]];
+            if (one->resource != next->resource ||
+                !hdi_join_barriers(one, next, (res_flags[next->resource] & HDI_RES_BUFFER) != 0))
+                break;
+        }
     }
     return kept;
 }
 
-/* Returns how many barriers the batch has. */
-static inline uint32_t fill_batch(const region *r, const uint32_t *items, uint32_t count, hd_plan_barrier *to)
-{
-    const hd_plan_barrier *barrier = r->w->requests->barrier, *begin = to;
-    const hdi_request *item = r->item;
-    hd_plan_barrier *global = NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *request = &item[items[i]];
-        const hd_plan_barrier *b = &barrier[request->barrier];
-        if (request->global && global) {
-            global->src_stages |= b->src_stages;
-            global->src_access |= b->src_access;
-            global->dst_stages |= b->dst_stages;
-            global->dst_access |= b->dst_access;
-            continue;
-        }
-        *to = *b;
-        if (request->global)
-            global = to;
-        else
-            while (to > begin && to[-1].resource == to->resource &&
-                   hdi_join_barriers(to - 1, to, (r->w->decl->res_flags[to->resource] & HDI_RES_BUFFER) != 0))
-                to--;
-        to++;
-    }
-    return (uint32_t)(to - begin);
-}
-
 /* Barriers of the points of one queue. */
-static void fill_points(region *r, uint32_t queue)
+static void fill_points(const region *r, uint32_t queue, written *done)
 {
     const work *w = r->w;
     const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[queue]];
     uint32_t *slot_pre = w->out->slot_pre, *slot_post = w->out->slot_post;
     hd_plan_batch *batch = w->out->batch;
-    uint32_t next_batch = r->first + r->batch_count, next = r->first + r->barrier_count;
+    uint32_t next_batch = r->first + done->batch_count;
+    point *first = r->point + r->queue_point[queue], *end = r->point + r->queue_point[queue + 1];
     recent seen;
     seen.count = seen.passed = 0;
-    for (uint32_t k = r->queue_point[queue], end = r->queue_point[queue + 1]; k < end; k++) {
-        const point *p = &r->point[k];
-        uint32_t count = p->count;
-        seen.passed += count - p->globals - p->moving;
-        if (p->globals)
-            count = drop_spared(r, p, &seen);
+    for (point *p = first; p < end; p++) {
+        if (p->kinds & HDI_GLOBAL)
+            drop_spared(r, first, p, &seen);
+        else
+            seen.passed += p->count - p->moving;
+    }
+    for (const point *p = first; p < end; p++) {
+        uint32_t count = p->kinds & HDI_SEVERAL ? join_parts(r, p) : p->count;
         if (count == 0)
             continue;
-        uint32_t filled = fill_batch(r, r->items + p->begin, count, w->out->barrier + next);
-        batch[next_batch] = (hd_plan_batch){next, filled};
+        batch[next_batch] = (hd_plan_batch){r->first + p->begin, count};
         (p->at & 1 ? slot_post : slot_pre)[slots[p->at / 2]] = next_batch++;
-        next += filled;
+        done->barrier_count += count;
     }
-    r->batch_count = next_batch - r->first;
-    r->barrier_count = next - r->first;
+    done->batch_count = next_batch - r->first;
 }
 
-/* Points of the requests of one queue, which stand by their ends from items[begin] up to items[end]. */
+/* Points of the requests of one queue, which stand in by_end from `begin` up to `end`. */
 static void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t end)
 {
     const hdi_request *item = r->item;
-    const uint32_t *items = r->items;
-    uint32_t *of = r->of, floor = r->floor[queue], first = r->queue_point[queue], next = first;
+    const uint32_t *by_end = r->by_end, *order = r->order;
+    uint32_t *of = r->of, first = r->queue_point[queue], next = first, behind = 0; /* the newest point */
     point *points = r->point;
     for (uint32_t i = begin; i < end; i++) {
-        uint32_t index = items[i];
-        const hdi_request *request = &item[index];
-        uint32_t low = request->low > floor ? request->low : floor, order = request->order & (HDI_EARLY | HDI_FOLLOWS);
-        if (order & HDI_FOLLOWS && points[of[index - 1]].at + 1 > low)
+        uint32_t index = by_end[i], k;
+        const hdi_request *request = &item[order[index]];
+        uint32_t low = request->low, kind = request->kind;
+        if (kind & HDI_FOLLOWS && points[of[index - 1]].at + 1 > low)
             low = points[of[index - 1]].at + 1;
-        if (next == first || points[next - 1].at < low)
+        if (behind <= low) {
             points[next++] = (point){.at = request->high};
-        uint32_t k = next - 1;
-        while (order & HDI_EARLY && k > first && points[k - 1].at >= low)
-            k--;
+            behind = request->high + 1;
+        }
+        k = next - 1;
+        if (kind) {
+            while (kind & HDI_EARLY && k > first && points[k - 1].at >= low)
+                k--;
+            points[k].kinds |= kind;
+            points[k].moving += kind / HDI_MOVES;
+        }
         of[index] = k;
         points[k].count++;
     }
@@ -324,15 +346,16 @@ static void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t en
 static void sort_and_choose(region *r, uint32_t places)
 {
     const hdi_request *item = r->item;
+    const uint32_t *order = r->order;
     uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->begin,
-                                  *items = r->items;
+                                  *by_end = r->by_end;
     for (uint32_t q = 0; q < queues; q++) {
         base[q] = sum - r->floor[q];
         sum += r->end[q] - r->floor[q];
     }
     memset(begin, 0, ((size_t)places + 1) * sizeof(*begin));
     for (uint32_t i = 0; i < count; i++)
-        begin[base[item[i].queue] + item[i].high]++;
+        begin[base[item[order[i]].queue] + item[order[i]].high]++;
     sum = 0;
     for (uint32_t k = 0; k < places; k++) {
         sum += begin[k];
@@ -340,7 +363,7 @@ static void sort_and_choose(region *r, uint32_t places)
     }
     begin[places] = sum;
     for (uint32_t i = count; i-- > 0;)
-        items[--begin[base[item[i].queue] + item[i].high]] = i;
+        by_end[--begin[base[item[order[i]].queue] + item[order[i]].high]] = i;
     r->queue_point[0] = 0;
     for (uint32_t q = 0; q < queues; q++)
         choose_points(r, q, begin[base[q] + r->floor[q]], begin[base[q] + r->end[q]]);
@@ -349,9 +372,9 @@ static void sort_and_choose(region *r, uint32_t places)
 /* Requests by their points, those of a point in their order. */
 static void sort_by_points(region *r)
 {
-    const hdi_request *item = r->item;
-    const uint32_t *of = r->of;
-    uint32_t points = r->queue_point[r->w->queues->count], count = r->count, *items = r->items;
+    const uint32_t *of = r->of, *order = r->order;
+    uint32_t points = r->queue_point[r->w->queues->count], count = r->count;
+    uint32_t *placed = r->placed;
     point *first = r->point;
     for (uint32_t k = 0, sum = 0; k < points; k++) {
         first[k].begin = sum;
@@ -360,38 +383,36 @@ static void sort_by_points(region *r)
     }
     for (uint32_t i = 0; i < count; i++) {
         point *p = &first[of[i]];
-        items[p->begin + p->count++] = i;
-        p->globals += item[i].global;
-        p->moving += item[i].order / HDI_MOVES;
+        placed[p->begin + p->count++] = order[i];
     }
 }
 
-/* The requests of a region, of all lists. Before it in the frame there are *before. */
-static const hdi_request *collect(const work *w, uint32_t part, hdi_arena *arena, uint32_t *count, uint32_t *before)
+/* The requests of a region, of all lists. */
+static void collect(region *r, uint32_t part, hdi_arena *arena)
 {
-    const hdi_requests *all = w->requests;
-    *count = *before = 0;
+    const hdi_requests *all = r->w->requests;
+    r->count = r->first = 0;
     for (uint32_t l = 0; l < all->list_count; l++) {
         const uint32_t *begin = &all->list[l].region_begin[part];
-        *before += begin[0];
-        *count += begin[1] - begin[0];
+        r->first += begin[0] - all->list[l].begin;
+        r->count += begin[1] - begin[0];
     }
+    r->order = all->order + all->list->region_begin[part];
     if (all->list_count == 1)
-        return all->item + all->list->begin + all->list->region_begin[part];
-    hdi_request *item = HDI_ARENA_ARRAY(arena, hdi_request, *count);
-    for (uint32_t l = 0, at = 0; item && l < all->list_count; l++) {
-        const hdi_request_list *list = &all->list[l];
-        uint32_t n = list->region_begin[part + 1] - list->region_begin[part];
-        memcpy(item + at, all->item + list->begin + list->region_begin[part], n * sizeof(*item));
-        at += n;
+        return;
+    uint32_t *order = HDI_ARENA_ARRAY(arena, uint32_t, r->count);
+    r->order = order;
+    for (uint32_t l = 0, at = 0; order && l < all->list_count; l++) {
+        const uint32_t *begin = &all->list[l].region_begin[part];
+        memcpy(order + at, all->order + begin[0], (begin[1] - begin[0]) * sizeof(*order));
+        at += begin[1] - begin[0];
     }
-    return item;
 }
 
 static void place_region(uint32_t part, void *user)
 {
     const work *w = user;
-    written *done = &w->written[part];
+    written *done = &w->written[part], sum = {0};
     hdi_arena *arena = hdi_crew_arena(w->crew, part, w->arena);
     hdi_arena_mark mark = hdi_arena_here(arena);
     uint32_t places = 0;
@@ -401,21 +422,21 @@ static void place_region(uint32_t part, void *user)
     r.end = w->region[part].end;
     for (uint32_t q = 0; q < w->queues->count; q++)
         places += r.end[q] - r.floor[q];
-    r.item = collect(w, part, arena, &r.count, &r.first);
+    r.item = w->requests->item;
+    collect(&r, part, arena);
     r.begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)places + 1);
-    r.items = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
+    r.by_end = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
     r.of = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
     r.point = HDI_ARENA_ARRAY(arena, point, r.count);
+    r.placed = w->out->order + r.first;
     done->failed = arena->failed;
     if (done->failed)
         return;
-    r.batch_count = r.barrier_count = 0;
     sort_and_choose(&r, places);
     sort_by_points(&r);
     for (uint32_t q = 0; q < w->queues->count; q++)
-        fill_points(&r, q);
-    done->batch_count = r.batch_count;
-    done->barrier_count = r.barrier_count;
+        fill_points(&r, q, &sum);
+    *done = sum;
     hdi_arena_keep(arena, mark, NULL, 0);
 }
 

@@ -4,25 +4,24 @@
 
 #include <stdatomic.h>
 
+#include "hints.h"
 #include "phases.h"
 #include "vk_numbers.h"
 
-/* A barrier that must stand at some point low .. high of a queue. */
+/* Where a barrier must stand: at some point low .. high of a queue. */
 typedef struct hdi_request {
     uint32_t low, high;
-    uint32_t barrier; /* as the plan is to have it, in hdi_requests.barrier */
-    uint8_t queue, region;
-    bool global;   /* resource HD_NONE */
-    uint8_t order; /* HDI_EARLY, HDI_FOLLOWS, HDI_MOVES */
+    uint8_t queue, region, kind;
 } hdi_request;
 
-/* MOVES: to or from another family. EARLY: takes the earliest of the points that there are, not the newest, as another
+/* What the kind of a request says. EARLY: takes the earliest of the points that there are, not the newest, as another
  * comes after it. FOLLOWS: must stand at a later point than the request before it, whose highest point is before this
- * one's. */
-enum { HDI_EARLY = 1, HDI_FOLLOWS = 2, HDI_MOVES = 4 };
+ * one's. GLOBAL: of all memory. SEVERAL: of a part of a resource, maybe to be joined with another. MOVES: to or from
+ * another family. */
+enum { HDI_EARLY = 1, HDI_FOLLOWS = 2, HDI_GLOBAL = 4, HDI_SEVERAL = 8, HDI_MOVES = 16 };
 
-/* Requests of a range of segments: they begin at `begin` of both arrays and stand in the order of the regions that
- * their highest points lie in. */
+/* Requests of a range of segments: they begin at `begin` of the barriers, of the items, and of their order, which is
+ * that of the regions that their highest points lie in. */
 typedef struct hdi_request_list {
     uint32_t begin, count, region_begin[HDI_MOST_PARTS + 1];
 } hdi_request_list;
@@ -30,8 +29,8 @@ typedef struct hdi_request_list {
 typedef struct hdi_requests {
     uint32_t list_count;
     hdi_request_list list[HDI_MOST_PARTS];
-    hdi_request *item;
-    hd_plan_barrier *barrier;
+    hdi_request *item; /* of each barrier */
+    uint32_t *order;
 } hdi_requests;
 
 /* Points of each queue that lie in a region of the frame. The point behind the last slot of the region before is the
@@ -40,9 +39,13 @@ typedef struct hdi_barrier_region {
     uint32_t floor[HD_MAX_QUEUES], end[HD_MAX_QUEUES];
 } hdi_barrier_region;
 
-/* Stages of a slot count on what it waits for. Several regions may say so of one slot. */
-static inline void hdi_count_on(uint64_t *wait_stages, uint64_t stages)
+/* Stages of a slot count on what it waits for. Several regions may say so of one slot. alone: nobody else does now. */
+static inline void hdi_count_on(uint64_t *wait_stages, uint64_t stages, bool alone)
 {
+    if (alone) {
+        *wait_stages |= stages;
+        return;
+    }
     _Atomic(uint64_t) *word = (_Atomic(uint64_t) *)wait_stages;
     if (stages & ~atomic_load_explicit(word, memory_order_relaxed))
         atomic_fetch_or_explicit(word, stages, memory_order_relaxed);
@@ -50,8 +53,8 @@ static inline void hdi_count_on(uint64_t *wait_stages, uint64_t stages)
 
 void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_merged *merged,
                       hdi_barrier_region *region);
-/* Requests of a list in the order of the regions, with region_begin. */
-void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *raw, hdi_request *to,
+/* The order of a list's requests, with region_begin. */
+void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *item, uint32_t *order,
                        hdi_request_list *list);
 /* Chooses points for the requests of all lists, one list after another. */
 hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_queues *queues, const hdi_hazards *hazards,
@@ -63,10 +66,62 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
                                 const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
 
+/* Access bits that write. */
+#define HDI_WRITE_BITS                                                                                                 \
+    (UINT64_C(0x40) | HDI_ACCESS_COLOR_WRITE | HDI_ACCESS_DEPTH_STENCIL_WRITE | HDI_ACCESS_TRANSFER_WRITE |            \
+     HDI_ACCESS_HOST_WRITE | UINT64_C(0x10000) | UINT64_C(0x40000) | UINT64_C(0x400000) | UINT64_C(0x2000000) |        \
+     UINT64_C(0x8000000) | HDI_ACCESS_SHADER_STORAGE_WRITE | UINT64_C(0x1000000000) | UINT64_C(0x4000000000) |         \
+     UINT64_C(0x80000000000) | UINT64_C(0x200000000000))
+
 /* What a barrier orders and makes visible. */
 typedef struct hdi_scopes {
     uint64_t src_stages, src_access, dst_stages, dst_access;
 } hdi_scopes;
+
+/* An hd_reason, for the step from one epoch into the next, which is no final state. */
+static HDI_INLINE uint32_t hdi_step_reason(const hdi_epoch *before, const hdi_epoch *behind)
+{
+    enum { R = HDI_EPOCH_READS, W = HDI_EPOCH_WRITES, AFTER_WRITE = 4 };
+    static const uint8_t reason[2 * AFTER_WRITE] = {[0] = HD_REASON_LAYOUT,
+                                                    [R] = HD_REASON_LAYOUT,
+                                                    [W] = HD_REASON_WRITE_AFTER_READ,
+                                                    [R | W] = HD_REASON_WRITE_AFTER_READ,
+                                                    [AFTER_WRITE] = HD_REASON_WRITE_AFTER_WRITE,
+                                                    [AFTER_WRITE | R] = HD_REASON_READ_AFTER_WRITE,
+                                                    [AFTER_WRITE | W] = HD_REASON_WRITE_AFTER_WRITE,
+                                                    [AFTER_WRITE | R | W] = HD_REASON_READ_AFTER_WRITE};
+    return reason[(behind->flags & (R | W)) | (before->flags & W) * (AFTER_WRITE / W)];
+}
+
+static HDI_INLINE hdi_scopes hdi_scopes_of(const hd_plan_barrier *b)
+{
+    return (hdi_scopes){b->src_stages, b->src_access, b->dst_stages, b->dst_access};
+}
+
+static HDI_INLINE void hdi_add_scopes(hd_plan_barrier *b, hdi_scopes does)
+{
+    b->src_stages |= does.src_stages;
+    b->src_access |= does.src_access;
+    b->dst_stages |= does.dst_stages;
+    b->dst_access |= does.dst_access;
+}
+
+/* A barrier, but for its range. resource: HD_NONE, of a global one, which has no layouts. */
+static HDI_INLINE void hdi_write_barrier(hd_plan_barrier *b, hdi_scopes does, uint32_t resource, uint32_t old_layout,
+                                         uint32_t new_layout, uint32_t reason, uint32_t pass, uint32_t reason_resource)
+{
+    b->src_stages = does.src_stages;
+    b->src_access = does.src_access;
+    b->dst_stages = does.dst_stages;
+    b->dst_access = does.dst_access;
+    b->resource = resource;
+    b->old_layout = old_layout;
+    b->new_layout = new_layout;
+    b->src_family = b->dst_family = HD_NONE;
+    b->reason = reason;
+    b->reason_pass = pass;
+    b->reason_resource = reason_resource;
+}
 
 /* Whether a barrier that stands where another could stand does its work too. For memory it must be a global one: an
  * image's covers that image alone. */
@@ -80,12 +135,5 @@ static inline bool hdi_stands_for(const hdi_scopes *a, bool a_is_global, const h
 
 /* Makes one barrier of two neighbouring ones of an image or buffer that say the same; false: they do not. */
 bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buffer);
-
-/* Access bits that write. */
-#define HDI_WRITE_BITS                                                                                                 \
-    (UINT64_C(0x40) | HDI_ACCESS_COLOR_WRITE | HDI_ACCESS_DEPTH_STENCIL_WRITE | HDI_ACCESS_TRANSFER_WRITE |            \
-     HDI_ACCESS_HOST_WRITE | UINT64_C(0x10000) | UINT64_C(0x40000) | UINT64_C(0x400000) | UINT64_C(0x2000000) |        \
-     UINT64_C(0x8000000) | HDI_ACCESS_SHADER_STORAGE_WRITE | UINT64_C(0x1000000000) | UINT64_C(0x4000000000) |         \
-     UINT64_C(0x80000000000) | UINT64_C(0x200000000000))
 
 #endif

@@ -1,7 +1,6 @@
 #include "barrier_steps.h"
 
 #include "hints.h"
-#include "vk_numbers.h"
 
 /* Which barriers the steps of a range of segments need, and between which two points of its queue each must stand.
  * Nearly all steps stand before the first use of one queue; what else there is stays out of their way. O(entries). */
@@ -39,16 +38,11 @@ static HDI_APART side side_of_shared(const work *w, const hdi_epoch *epoch, uint
     return s;
 }
 
-/* Of what nobody else uses. */
-static HDI_INLINE side side_of_one(const work *w, const hdi_epoch *epoch)
-{
-    return (side){hdi_stages_or_all(epoch->stages), epoch->access, w->slot_pos[epoch->first],
-                  w->slot_pos[epoch->last]};
-}
-
 static HDI_INLINE side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
 {
-    return epoch->queue_mask == 1u << queue ? side_of_one(w, epoch) : side_of_shared(w, epoch, queue);
+    if (epoch->queue_mask != 1u << queue)
+        return side_of_shared(w, epoch, queue);
+    return (side){hdi_stages_or_all(epoch->stages), epoch->access, w->slot_pos[epoch->first], w->slot_pos[epoch->last]};
 }
 
 static HDI_INLINE uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
@@ -56,40 +50,52 @@ static HDI_INLINE uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
     return w->queue_slot[w->queue_begin[queue] + pos];
 }
 
-/* Points before and behind a place, which lie outside the rendering scope that it is in. */
+/* Points before and behind a slot or a place, which lie outside the rendering scope that it is in. */
+static HDI_INLINE uint32_t before_slot(const work *w, uint32_t slot)
+{
+    return 2 * w->slot_first[slot];
+}
+
+static HDI_INLINE uint32_t behind_slot(const work *w, uint32_t slot)
+{
+    return 2 * w->slot_last[slot] + 1;
+}
+
 static HDI_INLINE uint32_t before_pos(const work *w, uint32_t queue, uint32_t pos)
 {
-    return 2 * (w->slot_first ? w->slot_first[slot_at(w, queue, pos)] : pos);
+    return w->merges ? before_slot(w, slot_at(w, queue, pos)) : 2 * pos;
 }
 
 static HDI_INLINE uint32_t behind_pos(const work *w, uint32_t queue, uint32_t pos)
 {
-    return 2 * (w->slot_last ? w->slot_last[slot_at(w, queue, pos)] : pos) + 1;
+    return w->merges ? behind_slot(w, slot_at(w, queue, pos)) : 2 * pos + 1;
 }
 
-static uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
+static uint32_t submit_end(const work *w, uint32_t slot)
 {
-    return 2 * (w->synced->submit[w->synced->slot_submit[slot_at(w, queue, pos)]].end_pos - 1) + 1;
+    return 2 * (w->synced->submit[w->synced->slot_submit[slot]].end_pos - 1) + 1;
 }
 
 /* Stages of a queue count on the semaphore that first told it of a place on another one, known at the latest at
  * `limit`. Returns the point where it did. */
 static HDI_INLINE uint32_t rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit,
-                                   uint64_t stages)
+                                uint64_t stages)
 {
     uint32_t known = w->known[(size_t)(w->queue_begin[other] + pos) * w->queue_count + queue];
     known = known < limit ? known : limit;
-    hdi_count_on(&w->slot_wait_stages[slot_at(w, queue, known)], stages);
+    hdi_count_on(&w->slot_wait_stages[slot_at(w, queue, known)], stages, w->alone);
     return 2 * known;
 }
 
 /* Everything of the epoch before that is on other queues is known from some point on; stages count on that. */
-static HDI_APART uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t queue, uint32_t limit, uint32_t low,
-                                  uint64_t stages)
+static HDI_APART uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t queue, uint32_t limit,
+                                       uint32_t low, uint64_t stages)
 {
     for (uint32_t mask = before->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
         uint32_t other = (uint32_t)__builtin_ctz(mask);
-        uint32_t point = rely(w, queue, other, side_of(w, before, other).last, limit, stages);
+        uint32_t last =
+            before->queue_mask == 1u << other ? w->slot_pos[before->last] : side_of_shared(w, before, other).last;
+        uint32_t point = rely(w, queue, other, last, limit, stages);
         low = point > low ? point : low;
     }
     return low;
@@ -98,20 +104,16 @@ static HDI_APART uint32_t after_others(const work *w, const hdi_epoch *before, u
 /* One step of one segment. */
 typedef struct step {
     uint32_t seg, res;
-    const hdi_epoch *before, *behind;
-    uint32_t old_layout; /* UNDEFINED where the content is thrown away */
-    bool needs_layout, is_image;
+    const hdi_epoch *before, *behind; /* before: null at the first use */
+    uint32_t old_layout;              /* UNDEFINED where the content is thrown away */
+    bool needs_layout, is_image, several;
 } step;
 
-static HDI_INLINE uint32_t reason_of(const hdi_epoch *before, const hdi_epoch *behind)
+static HDI_INLINE uint32_t reason_of(const step *s)
 {
-    if (behind->flags & HDI_EPOCH_FINAL)
+    if (s->behind->flags & HDI_EPOCH_FINAL)
         return HD_REASON_FINAL_STATE;
-    if (!before)
-        return HD_REASON_FIRST_USE;
-    if (before->flags & HDI_EPOCH_WRITES)
-        return behind->flags & HDI_EPOCH_READS ? HD_REASON_READ_AFTER_WRITE : HD_REASON_WRITE_AFTER_WRITE;
-    return behind->flags & HDI_EPOCH_WRITES ? HD_REASON_WRITE_AFTER_READ : HD_REASON_LAYOUT;
+    return s->before ? hdi_step_reason(s->before, s->behind) : HD_REASON_FIRST_USE;
 }
 
 static HDI_INLINE uint32_t pass_of(const work *w, const hdi_epoch *epoch)
@@ -119,36 +121,53 @@ static HDI_INLINE uint32_t pass_of(const work *w, const hdi_epoch *epoch)
     return epoch->flags & HDI_EPOCH_FINAL ? HDI_NONE : w->slot_pass[epoch->first];
 }
 
-/* Asks for a barrier; of_segment: with a layout or an owner that changes, else a global one. */
-static HDI_INLINE hd_plan_barrier *ask(work *w, const step *s, bool of_segment, uint32_t queue, uint32_t low,
-                                          uint32_t high, hdi_scopes does, uint32_t reason, uint32_t pass)
+/* Where a barrier must stand. */
+typedef struct interval {
+    uint32_t queue, low, high;
+} interval;
+
+static HDI_INLINE void request(work *w, interval at, uint32_t kind)
+{
+    hdi_request *r = w->next++;
+    r->low = at.low;
+    r->high = at.high;
+    r->queue = (uint8_t)at.queue;
+    r->kind = (uint8_t)kind;
+}
+
+/* Asks for a global barrier. */
+static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t kind, hdi_scopes does, uint32_t reason,
+                                  uint32_t pass)
 {
     hd_plan_barrier *b = w->next_barrier++;
-    hdi_request *r = w->next++;
-    r->low = low;
-    r->high = high;
-    r->barrier = w->next_index++;
-    r->queue = (uint8_t)queue;
-    r->global = !of_segment;
-    r->order = 0;
-    b->src_stages = does.src_stages;
-    b->src_access = does.src_access;
-    b->dst_stages = does.dst_stages;
-    b->dst_access = does.dst_access;
-    b->src_family = b->dst_family = HD_NONE;
-    b->reason = reason;
-    b->reason_pass = pass;
-    b->reason_resource = s->res;
-    if (of_segment) {
-        b->resource = s->res;
-        b->old_layout = s->old_layout;
-        b->new_layout = s->behind->layout;
-        b->range = hdi_seg_range(w->decl, w->frozen, s->seg);
-    } else {
-        b->resource = HD_NONE;
-        b->old_layout = b->new_layout = 0;
-        b->range = (hd_range){.offset = 0};
-    }
+    request(w, at, kind | HDI_GLOBAL);
+    hdi_write_barrier(b, does, HD_NONE, 0, 0, reason, pass, res);
+    b->range = (hd_range){.offset = 0};
+}
+
+/* Asks for one of an image that is one segment. */
+static HDI_INLINE void ask_image(work *w, uint32_t res, interval at, uint32_t kind, hdi_scopes does,
+                                 uint32_t old_layout, uint32_t new_layout, uint32_t reason, uint32_t pass)
+{
+    hd_plan_barrier *b = w->next_barrier++;
+    const hdi_res_info *info = &w->res_info[res];
+    request(w, at, kind);
+    hdi_write_barrier(b, does, res, old_layout, new_layout, reason, pass, res);
+    b->range.mip_base = 0;
+    b->range.mip_count = (uint16_t)info->mips;
+    b->range.layer_base = 0;
+    b->range.layer_count = info->layers;
+    b->range.aspect = 0;
+}
+
+/* Asks for one of the segment, with a layout or an owner that changes. */
+static hd_plan_barrier *ask(work *w, const step *s, interval at, uint32_t kind, hdi_scopes does, uint32_t reason,
+                            uint32_t pass)
+{
+    hd_plan_barrier *b = w->next_barrier++;
+    request(w, at, kind | (s->several ? HDI_SEVERAL : 0));
+    hdi_write_barrier(b, does, s->res, s->old_layout, s->behind->layout, reason, pass, s->res);
+    b->range = hdi_seg_range(w->decl, w->frozen, s->seg);
     return b;
 }
 
@@ -161,26 +180,20 @@ typedef struct handover {
     bool others; /* some were on other queues */
 } handover;
 
-static HDI_INLINE void take_from(const work *w, uint32_t queue, const hdi_stay *stay, handover *h)
+/* Queues that somebody may be on: he may have an extra slot on any, where he is not on one GPU queue alone. */
+static HDI_INLINE uint32_t queues_of(const work *w, uint32_t res)
 {
-    uint32_t low = behind_pos(w, queue, stay->last);
-    h->low = low > h->low ? low : h->low;
-    h->stages |= stay->tail_stages;
-    h->writes |= stay->tail_writes;
-    if (stay->tail_writes)
-        h->flush_low = low > h->flush_low ? low : h->flush_low;
+    uint32_t mask = w->res_queues[res];
+    return mask & (mask - 1) || !(mask & w->gpu_mask) ? (1u << w->queue_count) - 1 : mask;
 }
 
 /* Of tenants on other queues: what the barrier chains with counts on semaphores as well. */
-static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages,
-                                         uint32_t low)
+static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint32_t queue, uint32_t limit,
+                                              uint64_t stages, uint32_t low)
 {
     for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
-        uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
-        const hdi_stay *stay = &w->stay[(size_t)tenant * w->queue_count];
-        if (mask & (mask - 1) || !(mask & w->gpu_mask)) /* it may have an extra slot on any */
-            mask = (1u << w->queue_count) - 1;
-        for (mask &= ~(1u << queue); mask; mask &= mask - 1) {
+        const hdi_stay *stay = &w->stay[(size_t)w->tenant[t] * w->queue_count];
+        for (uint32_t mask = queues_of(w, w->tenant[t]) & ~(1u << queue); mask; mask &= mask - 1) {
             uint32_t q = (uint32_t)__builtin_ctz(mask);
             if (stay[q].first == HDI_NONE)
                 continue;
@@ -191,92 +204,102 @@ static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint3
     return low;
 }
 
-static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages)
+/* stages: of who comes now, from `slot` on. */
+static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages)
 {
     handover h = {0};
     for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
-        uint32_t tenant = w->tenant[t];
-        h.others |= w->res_queues[tenant] != 1u << queue;
-        const hdi_stay *stay = &w->stay[(size_t)tenant * w->queue_count + queue];
-        if (stay->first != HDI_NONE)
-            take_from(w, queue, stay, &h);
+        uint32_t mask = queues_of(w, w->tenant[t]);
+        h.others |= w->res_queues[w->tenant[t]] != 1u << queue;
+        const hdi_stay *stay = &w->stay[(size_t)w->tenant[t] * w->queue_count + queue];
+        if (!(mask >> queue & 1) || stay->first == HDI_NONE)
+            continue;
+        uint32_t low = behind_pos(w, queue, stay->last);
+        h.low = low > h.low ? low : h.low;
+        h.stages |= stay->tail_stages;
+        h.writes |= stay->tail_writes;
+        if (stay->tail_writes)
+            h.flush_low = low > h.flush_low ? low : h.flush_low;
     }
     h.writes &= HDI_WRITE_BITS;
     if (h.others)
-        h.low = after_other_tenants(w, res, queue, limit, stages | h.stages, h.low);
+        h.low = after_other_tenants(w, res, queue, w->slot_pos[slot], stages | h.stages, h.low);
     return h;
 }
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
-static HDI_INLINE void first_use(work *w, const step *s, uint32_t queue, const side *to)
+static HDI_INLINE void first_use(work *w, const step *s)
 {
-    uint32_t high = before_pos(w, queue, to->first), pass = w->slot_pass[s->behind->first];
-    handover h = tenants_of(w, s->res, queue, to->first, to->stages);
+    const hdi_epoch *behind = s->behind;
+    uint32_t queue = (uint32_t)__builtin_ctz(behind->queue_mask), slot = behind->first, kind = 0;
+    uint32_t pass = w->slot_pass[slot];
+    uint64_t stages = hdi_stages_or_all(behind->stages);
+    handover h = tenants_of(w, s->res, queue, slot, stages);
+    interval at = {queue, h.low, before_slot(w, slot)};
     bool taken = h.stages || h.others;
-    if (!taken && !s->needs_layout)
+    if ((!taken && !s->needs_layout) || (!s->is_image && !h.stages))
         return;
-    hdi_scopes does = {h.stages, s->is_image ? 0 : h.writes, to->stages, to->access};
-    if (!s->is_image && !h.stages)
-        return;
-    bool flushes = s->is_image && h.writes;
-    if (flushes) {
-        ask(w, s, false, queue, h.flush_low, high - 1, (hdi_scopes){h.stages, h.writes, h.stages, 0}, HD_REASON_ALIAS,
-            pass);
-        w->next[-1].order = HDI_EARLY;
+    if (s->is_image && h.writes) {
+        interval flush = {queue, h.flush_low, at.high - 1};
+        ask_global(w, s->res, flush, HDI_EARLY, (hdi_scopes){h.stages, h.writes, h.stages, 0}, HD_REASON_ALIAS, pass);
+        kind = HDI_FOLLOWS;
     }
     if (h.others && !h.stages)
-        does.src_stages = to->stages; /* chains with the semaphore wait */
-    ask(w, s, s->needs_layout, queue, h.low, high, does, taken ? HD_REASON_ALIAS : reason_of(NULL, s->behind), pass);
-    w->next[-1].order = flushes ? HDI_FOLLOWS : 0;
+        h.stages = stages; /* chains with the semaphore wait */
+    hdi_scopes does = {h.stages, s->is_image ? 0 : h.writes, stages, behind->access};
+    uint32_t reason = taken ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
+    if (!s->needs_layout)
+        ask_global(w, s->res, at, kind, does, reason, pass);
+    else if (s->several)
+        ask(w, s, at, kind, does, reason, pass);
+    else
+        ask_image(w, s->res, at, kind, does, s->old_layout, behind->layout, reason, pass);
 }
 
 /* ---- one function a place ---- */
 
-/* Both are attachments of one rendering scope, whose accesses are in order as they are. */
-static HDI_INLINE bool in_one_scope(const work *w, const step *s)
+/* Behind a use of the same queue alone. */
+static HDI_INLINE void next_use(work *w, uint32_t seg, uint32_t res, bool several, const hdi_epoch *behind)
 {
-    if (!w->slot_first)
-        return false;
-    uint32_t before = s->before->first, behind = s->behind->first;
-    return w->hazards->slot_queue[before] == w->hazards->slot_queue[behind] &&
-           w->slot_first[before] == w->slot_first[behind];
+    const hdi_epoch *before = behind - 1;
+    uint32_t reason = hdi_step_reason(before, behind), pass = w->slot_pass[behind->first];
+    uint32_t old_layout = behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : before->layout;
+    interval at = {(uint32_t)__builtin_ctz(behind->queue_mask), behind_slot(w, before->last),
+                   before_slot(w, behind->first)};
+    hdi_scopes does = {hdi_stages_or_all(before->stages), before->access & HDI_WRITE_BITS,
+                       hdi_stages_or_all(behind->stages), behind->access};
+    if (before->layout == behind->layout) {
+        ask_global(w, res, at, 0, does, reason, pass);
+    } else {
+        ask_image(w, res, at, several ? HDI_SEVERAL : 0, does, old_layout, behind->layout, reason, pass);
+        if (several)
+            w->next_barrier[-1].range = w->frozen->seg_range[seg];
+    }
 }
 
 /* Of what another queue has used before, alone or with this one. */
-static HDI_APART void after_several(work *w, const step *s, uint32_t queue, const side *to)
+static HDI_APART void after_several(work *w, const step *s)
 {
-    side from = side_of(w, s->before, queue);
+    const hdi_epoch *behind = s->behind;
+    uint32_t queue = (uint32_t)__builtin_ctz(behind->queue_mask), slot = behind->first;
+    uint64_t stages = hdi_stages_or_all(behind->stages);
+    side from = {.first = HDI_NONE};
+    if (s->before->queue_mask >> queue & 1)
+        from = side_of_shared(w, s->before, queue);
     uint32_t low = from.first == HDI_NONE ? 0 : behind_pos(w, queue, from.last);
-    low = after_others(w, s->before, queue, to->first, low, to->stages | from.stages);
+    interval at = {queue, after_others(w, s->before, queue, w->slot_pos[slot], low, stages | from.stages),
+                   before_slot(w, slot)};
     if (from.first == HDI_NONE) {
         if (!s->needs_layout) /* from other queues alone: the semaphore has done it */
             return;
-        from.stages = to->stages; /* chains with the semaphore wait */
+        from.stages = stages; /* chains with the semaphore wait */
     }
-    ask(w, s, s->needs_layout, queue, low, before_pos(w, queue, to->first),
-        (hdi_scopes){from.stages, from.access & HDI_WRITE_BITS, to->stages, to->access},
-        reason_of(s->before, s->behind), w->slot_pass[s->behind->first]);
-}
-
-static HDI_INLINE void at_consumer(work *w, const step *s)
-{
-    uint32_t queue = (uint32_t)__builtin_ctz(s->behind->queue_mask);
-    side to = side_of_one(w, s->behind);
-    if (!s->before) {
-        first_use(w, s, queue, &to);
-        return;
-    }
-    if (in_one_scope(w, s))
-        return;
-    if (s->before->queue_mask != s->behind->queue_mask) {
-        after_several(w, s, queue, &to);
-        return;
-    }
-    side from = side_of_one(w, s->before);
-    ask(w, s, s->needs_layout, queue, behind_pos(w, queue, from.last), before_pos(w, queue, to.first),
-        (hdi_scopes){from.stages, from.access & HDI_WRITE_BITS, to.stages, to.access}, reason_of(s->before, s->behind),
-        w->slot_pass[s->behind->first]);
+    hdi_scopes does = {from.stages, from.access & HDI_WRITE_BITS, stages, behind->access};
+    if (s->needs_layout)
+        ask(w, s, at, 0, does, hdi_step_reason(s->before, behind), w->slot_pass[slot]);
+    else
+        ask_global(w, s->res, at, 0, does, hdi_step_reason(s->before, behind), w->slot_pass[slot]);
 }
 
 /* Stages and accesses of everybody who comes next, as one queue's barrier can name them: the others stand behind the
@@ -311,22 +334,24 @@ static void others_rely(const work *w, const hdi_epoch *behind, uint32_t queue, 
 static void at_producer(work *w, const step *s)
 {
     uint32_t queue = (uint32_t)__builtin_ctz(s->before->queue_mask), host = w->queues->host;
-    side from = side_of(w, s->before, queue), own = side_of(w, s->behind, queue);
-    uint32_t low = behind_pos(w, queue, from.last), end = submit_end(w, queue, from.last),
-             reason = reason_of(s->before, s->behind);
-    hdi_scopes does = {.src_stages = from.stages, .src_access = from.access & HDI_WRITE_BITS};
-    others_rely(w, s->behind, queue, from.last);
+    uint32_t slot = s->before->last;
+    side own = side_of(w, s->behind, queue);
+    interval at = {queue, behind_slot(w, slot), submit_end(w, slot)};
+    hdi_scopes does = {.src_stages = hdi_stages_or_all(s->before->stages),
+                       .src_access = s->before->access & HDI_WRITE_BITS};
+    others_rely(w, s->behind, queue, w->slot_pos[slot]);
     if (s->needs_layout) {
-        uint32_t high = own.first == HDI_NONE ? end : before_pos(w, queue, own.first);
+        uint32_t high = own.first == HDI_NONE ? at.high : before_pos(w, queue, own.first);
         everybody(w, s, queue, &does);
-        ask(w, s, true, queue, low, high < end ? high : end, does, reason, pass_of(w, s->behind));
+        at.high = high < at.high ? high : at.high;
+        ask(w, s, at, 0, does, reason_of(s), pass_of(w, s->behind));
         return;
     }
     if (own.first != HDI_NONE) {
         does.dst_stages = own.stages;
         does.dst_access = own.access;
-        ask(w, s, false, queue, low, before_pos(w, queue, own.first), does, reason,
-            w->hazards->slot_pass[slot_at(w, queue, own.first)]);
+        ask_global(w, s->res, (interval){queue, at.low, before_pos(w, queue, own.first)}, 0, does, reason_of(s),
+                   w->slot_pass[slot_at(w, queue, own.first)]);
     }
     /* A host write only waits. */
     if (host != HDI_NONE && s->behind->queue_mask >> host & 1 && does.src_access &&
@@ -334,7 +359,7 @@ static void at_producer(work *w, const step *s)
         side to = side_of(w, s->behind, host);
         does.dst_stages = to.stages;
         does.dst_access = to.access;
-        ask(w, s, false, queue, low, end, does, reason, w->hazards->slot_pass[slot_at(w, host, to.first)]);
+        ask_global(w, s->res, at, 0, does, reason_of(s), w->slot_pass[slot_at(w, host, to.first)]);
     }
 }
 
@@ -342,27 +367,22 @@ static void transfer(work *w, const step *s)
 {
     uint32_t source = (uint32_t)__builtin_ctz(s->before->queue_mask);
     uint32_t target = (uint32_t)__builtin_ctz(s->behind->queue_mask);
-    uint32_t source_family = w->queues->family[source], target_family = w->queues->family[target];
-    side from = side_of(w, s->before, source), to = side_of(w, s->behind, target);
-    hd_plan_barrier *release =
-        ask(w, s, true, source, behind_pos(w, source, from.last), submit_end(w, source, from.last),
-            (hdi_scopes){from.stages, from.access & HDI_WRITE_BITS, HDI_STAGE_ALL_COMMANDS, 0}, HD_REASON_RELEASE,
-            pass_of(w, s->behind));
-    release->src_family = source_family;
-    release->dst_family = target_family;
-    w->next[-1].order = HDI_MOVES;
-    hd_plan_barrier *acquire =
-        ask(w, s, true, target, after_others(w, s->before, target, to.first, 0, HDI_STAGE_ALL_COMMANDS),
-            before_pos(w, target, to.first), (hdi_scopes){to.stages, 0, to.stages, to.access}, HD_REASON_ACQUIRE,
-            pass_of(w, s->behind));
-    acquire->src_family = source_family;
-    acquire->dst_family = target_family;
-    w->next[-1].order = HDI_MOVES;
+    uint32_t first = s->behind->first, pass = w->slot_pass[first];
+    uint64_t stages = hdi_stages_or_all(s->behind->stages), all = HDI_STAGE_ALL_COMMANDS;
+    side from = side_of(w, s->before, source);
+    hdi_scopes gives = {from.stages, from.access & HDI_WRITE_BITS, all, 0};
+    hdi_scopes takes = {stages, 0, stages, s->behind->access};
+    interval at = {source, behind_pos(w, source, from.last), submit_end(w, slot_at(w, source, from.last))};
+    hd_plan_barrier *release = ask(w, s, at, HDI_MOVES, gives, HD_REASON_RELEASE, pass);
+    at = (interval){target, after_others(w, s->before, target, w->slot_pos[first], 0, all), before_slot(w, first)};
+    hd_plan_barrier *acquire = ask(w, s, at, HDI_MOVES, takes, HD_REASON_ACQUIRE, pass);
+    release->src_family = acquire->src_family = w->queues->family[source];
+    release->dst_family = acquire->dst_family = w->queues->family[target];
 }
 
 static void at_extra(work *w, const step *s)
 {
-    uint32_t slot = s->behind->extra, queue = w->hazards->slot_queue[slot], pos = w->hazards->slot_pos[slot], low = 0;
+    uint32_t slot = s->behind->extra, queue = w->hazards->slot_queue[slot], pos = w->slot_pos[slot], low = 0;
     hdi_scopes does = {.src_stages = 0};
     everybody(w, s, queue, &does);
     others_rely(w, s->behind, queue, pos);
@@ -376,11 +396,11 @@ static void at_extra(work *w, const step *s)
         if (from.first == HDI_NONE)
             does.src_stages = does.dst_stages & ~HDI_STAGE_HOST;
     }
-    ask(w, s, true, queue, low, 2 * pos, does, reason_of(s->before, s->behind), pass_of(w, s->behind));
+    ask(w, s, (interval){queue, low, 2 * pos}, 0, does, reason_of(s), pass_of(w, s->behind));
 }
 
 /* Wherever it is but before the first use of one queue. */
-static HDI_APART void at_another(work *w, const step *s)
+static void at_another(work *w, const step *s)
 {
     switch (s->behind->place) {
     case HDI_PLACE_PRODUCER:
@@ -403,7 +423,7 @@ static HDI_APART void at_another(work *w, const step *s)
 
 /* An exclusive image that another family overwrites changes hands without a transfer, by a transition from UNDEFINED,
  * also where the layout stays. */
-static HDI_APART bool discards_for_family(const work *w, const step *s)
+static bool discards_for_family(const work *w, const step *s)
 {
     if (!s->is_image || s->behind->flags != HDI_EPOCH_WRITES || w->hazards->res_concurrent[s->res])
         return false;
@@ -412,44 +432,78 @@ static HDI_APART bool discards_for_family(const work *w, const step *s)
     return from && to && w->queues->family[__builtin_ctz(from)] != w->queues->family[__builtin_ctz(to)];
 }
 
-static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epoch, const hdi_epoch *end)
+/* A step between two epochs that is more than one from one use of a queue to the next. */
+static HDI_APART void other_step(work *w, step *s)
 {
-    step s = {.seg = seg, .res = w->frozen->seg_res[seg]};
-    s.is_image = !(w->decl->res_flags[s.res] & HDI_RES_BUFFER);
-    uint32_t layout = s.is_image ? hdi_initial_layout(w->decl, w->hazards, s.res) : 0;
-    for (; epoch < end; epoch++) {
+    uint32_t layout = s->before->layout; /* a buffer has none */
+    s->needs_layout = layout != s->behind->layout;
+    if (!s->needs_layout && s->before->queue_mask != s->behind->queue_mask)
+        s->needs_layout = discards_for_family(w, s);
+    s->old_layout = s->behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
+    if (s->behind->place == HDI_PLACE_CONSUMER)
+        after_several(w, s);
+    else
+        at_another(w, s);
+}
+
+/* Both are attachments of one rendering scope, whose accesses are in order as they are. */
+static HDI_INLINE bool in_one_scope(const work *w, const hdi_epoch *before, const hdi_epoch *behind)
+{
+    uint32_t a = before->first, b = behind->first;
+    return w->hazards->slot_queue[a] == w->hazards->slot_queue[b] && w->slot_first[a] == w->slot_first[b];
+}
+
+static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epoch, const hdi_epoch *end, bool merges)
+{
+    step s = {.seg = seg, .res = w->frozen->seg_res[seg], .behind = epoch};
+    const uint32_t *segs = &w->frozen->res_seg_begin[s.res];
+    uint32_t layout = 0;
+    s.is_image = !(w->res_flags[s.res] & HDI_RES_BUFFER);
+    s.several = segs[1] - segs[0] > 1;
+    if (s.is_image)
+        layout = hdi_initial_layout(w->decl, w->hazards, s.res);
+    s.needs_layout = layout != epoch->layout;
+    s.old_layout = epoch->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
+    if (epoch->place == HDI_PLACE_CONSUMER)
+        first_use(w, &s);
+    else
+        at_another(w, &s);
+    for (const hdi_epoch *before = epoch++; epoch < end; before = epoch++) {
+        bool consumer = epoch->place == HDI_PLACE_CONSUMER;
+        if (merges && consumer && in_one_scope(w, before, epoch))
+            continue;
+        if (consumer && before->queue_mask == epoch->queue_mask) {
+            next_use(w, seg, s.res, s.several, epoch);
+            continue;
+        }
+        s.before = before;
         s.behind = epoch;
-        s.needs_layout = layout != epoch->layout; /* a buffer has none */
-        if (!s.needs_layout && s.before && s.before->queue_mask != epoch->queue_mask)
-            s.needs_layout = discards_for_family(w, &s);
-        s.old_layout = epoch->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
-        if (epoch->place == HDI_PLACE_CONSUMER)
-            at_consumer(w, &s);
-        else
-            at_another(w, &s);
-        layout = epoch->layout;
-        s.before = epoch;
+        other_step(w, &s);
     }
 }
 
 /* ---- a range ---- */
 
+static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, bool merges)
+{
+    const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
+    for (uint32_t seg = begin; seg < end; seg++) {
+        if (epoch_begin[seg] < epoch_end[seg])
+            visit_segment(w, seg, w->epochs + epoch_begin[seg], w->epochs + epoch_end[seg], merges);
+    }
+}
+
 void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work w = *(const work *)user;
-    const uint32_t *epoch_begin = w.hazards->seg_epoch_begin, *epoch_end = w.hazards->seg_epoch_end;
-    const hdi_epoch *epoch = w.hazards->epoch;
     hdi_request_list *list = &w.requests->list[part];
-    w.next_index = list->begin;
-    w.next_barrier = w.requests->barrier + list->begin;
-    w.next = w.raw + list->begin;
-    for (uint32_t seg = begin; seg < end; seg++) {
-        if (epoch_begin[seg] < epoch_end[seg])
-            visit_segment(&w, seg, epoch + epoch_begin[seg], epoch + epoch_end[seg]);
-    }
-    list->count = w.next_index - list->begin;
-    list->region_begin[0] = 0;
-    list->region_begin[w.hazards->region_count] = list->count;
-    if (w.hazards->region_count > 1)
-        hdi_sort_requests(w.region, w.hazards->region_count, w.raw + list->begin, w.requests->item + list->begin, list);
+    hdi_request *first = w.requests->item + list->begin;
+    w.next = first;
+    w.next_barrier = w.out->barrier + list->begin;
+    if (w.merges)
+        visit_segments(&w, begin, end, true);
+    else
+        visit_segments(&w, begin, end, false);
+    list->count = (uint32_t)(w.next - first);
+    hdi_sort_requests(w.region, w.hazards->region_count, w.requests->item, w.requests->order, list);
 }

@@ -15,23 +15,27 @@ typedef struct hdi_step_work {
     const hdi_placed *placed;
     uint32_t ranges;
     bool counts; /* requests before they are made: a short frame has room for more than there can be */
+    bool alone;  /* one worker */
     hdi_barriers *out;
     const hdi_barrier_region *region;
     hdi_requests *requests;
-    hdi_request *raw; /* in the order of the segments */
-    uint32_t *known;  /* [place * queues + q]: the first place of q where that place of another queue is known to have
-                       * finished; places of all queues one behind another, as in queue_slot */
+    uint32_t *known; /* [place * queues + q]: the first place of q where that place of another queue is known to have
+                      * finished; places of all queues one behind another, as in queue_slot */
     /* Of the tables: */
-    const uint32_t *slot_pos, *slot_pass, *queue_slot, *slot_first, *slot_last, *tenant, *queue_begin;
+    const hdi_epoch *epochs;
     const hdi_tenants *res_tenants;
+    const uint32_t *slot_pos, *slot_pass, *queue_slot, *tenant, *queue_begin;
+    const uint32_t *slot_first, *slot_last; /* slot_pos where no scopes are shared */
+    const uint8_t *res_flags;
+    const hdi_res_info *res_info;
     const uint16_t *res_queues;
     const hdi_stay *stay;
     uint64_t *slot_wait_stages;
     uint32_t queue_count, gpu_mask;
+    bool merges; /* scopes are shared */
     /* Where the range goes on: */
     hdi_request *next;
     hd_plan_barrier *next_barrier;
-    uint32_t next_index;
 } hdi_step_work;
 
 /* The requests of a range of segments; its number is that of its list. */

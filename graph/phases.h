@@ -354,7 +354,8 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass);
 typedef struct hdi_barriers {
     uint32_t batch_count, barrier_count;
     hd_plan_batch *batch;
-    hd_plan_barrier *barrier;
+    hd_plan_barrier *barrier; /* there are gaps between those of one batch and of the next */
+    uint32_t *order;          /* barriers, those of a batch one behind another; null: so they stand as they are */
     uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
     uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;

@@ -130,13 +130,14 @@ HDI_APART static void add_batch(const work *w, uint32_t from, cursor *at)
 {
     const hdi_tables *t = w->t;
     const hd_plan_batch batch = t->barriers.batch[from];
-    const hd_plan_barrier *barrier = t->barriers.barrier + batch.barrier_begin, *end = barrier + batch.barrier_count;
+    const hd_plan_barrier *barriers = t->barriers.barrier;
+    const uint32_t *order = t->barriers.order;
     hd_plan_barrier *to = w->barriers + at->barrier;
     w->commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
     w->batches[at->batch++] = (hd_plan_batch){at->barrier, batch.barrier_count};
     at->barrier += batch.barrier_count;
-    for (; barrier != end; barrier++, to++) {
-        *to = *barrier;
+    for (uint32_t b = batch.barrier_begin, end = b + batch.barrier_count; b < end; b++, to++) {
+        *to = barriers[order ? order[b] : b];
         to->reason_pass = hdi_declared_pass(&t->versions, to->reason_pass);
     }
 }
