@@ -121,12 +121,23 @@ static bool reserve(work *w, uint32_t entries)
     return !w->arena->failed;
 }
 
-static bool build_alone(work *w)
+/* Nobody reads what they leave, yet, nor shares a resource. */
+static void clear(const work *w, uint32_t first_use, uint32_t end_use, uint32_t first_res, uint32_t end_res)
+{
+    const hdi_hazards *out = w->out;
+    memset(out->use_kept + first_use, 0, end_use - first_use);
+    memset(out->res_concurrent + first_res, 0, end_res - first_res);
+    if (w->several)
+        memset(out->res_queues + first_res, 0, (end_res - first_res) * sizeof(*out->res_queues));
+}
+
+static bool build_alone(work *w, uint32_t *keepers)
 {
     hdi_hazards *out = w->out;
     uint32_t seg_count = w->frozen->seg_count, slots = w->schedule->slot_count, on_queue[HD_MAX_QUEUES] = {0};
     uint32_t *at = out->seg_epoch_end; /* counts, then begins that move on to the ends */
     memset(at, 0, seg_count * sizeof(*at));
+    clear(w, 0, w->decl->use_count, 0, w->decl->res_count);
     count_passes(w, at);
     uint32_t entries = add_counts(at, 0, seg_count);
     hdi_arena_mark mark = hdi_arena_here(w->arena);
@@ -142,7 +153,11 @@ static bool build_alone(work *w)
     hdi_begin_queues(w, &on_queue, 1);
     hdi_place_slots(w, 0, slots, on_queue);
     fill_records(w, at, record);
-    hdi_built built = hdi_build_epochs(w, 0, seg_count, record, at, 0, 0);
+    hdi_built built = hdi_build_epochs(w, 0, seg_count, record, at, 0, 0, w->keeper);
+    if (w->several)
+        hdi_settle_shared(w, 0, w->decl->res_count);
+    out->epoch_count = built.epochs;
+    *keepers = built.keepers;
     const hdi_arena_kept out_arrays[] = {{&out->epoch, built.epochs * sizeof(*out->epoch)},
                                          {&out->entry, built.entries * sizeof(*out->entry)}};
     hdi_arena_keep(w->arena, mark, out_arrays, 2);
@@ -159,10 +174,12 @@ typedef struct range {
 typedef struct sort {
     const work *w;
     uint32_t shift; /* of a resource: its bucket */
+    uint32_t ranges;
     range *range;
     uint32_t (*on_queue)[HD_MAX_QUEUES]; /* of each range */
     uint32_t record_begin[BUCKETS + 1], entry_begin[BUCKETS + 1];
     hdi_record *record, *sorted; /* by bucket; by segment */
+    hdi_built *built;            /* of each bucket */
 } sort;
 
 static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -187,13 +204,16 @@ static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
         count.entry[b] += count.record[b];
     s->range[part] = count;
     hdi_count_slots(w, begin, end, s->on_queue[part]);
+    uint32_t uses = w->decl->use_count, resources = w->decl->res_count;
+    clear(w, hdi_range_begin(uses, s->ranges, part), hdi_range_begin(uses, s->ranges, part + 1),
+          hdi_range_begin(resources, s->ranges, part), hdi_range_begin(resources, s->ranges, part + 1));
 }
 
 /* Where each range's uses stand in each bucket, and each bucket's in all. */
-static void add_up(sort *s, uint32_t ranges)
+static void add_up(sort *s)
 {
     uint32_t records[BUCKETS] = {0}, entries[BUCKETS] = {0};
-    for (uint32_t r = 0; r < ranges; r++) {
+    for (uint32_t r = 0; r < s->ranges; r++) {
         for (uint32_t b = 0; b < BUCKETS; b++) {
             uint32_t count = s->range[r].record[b];
             s->range[r].record[b] = records[b];
@@ -246,31 +266,51 @@ static void build_bucket(uint32_t bucket, void *user)
     for (const hdi_record *r = begin; r < end; r++)
         fill_use(w, use_seg, r->slot, r->use, at, sorted);
     sorted[s->entry_begin[bucket + 1] - s->entry_begin[bucket]].slot = HDI_NONE;
-    hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg, s->entry_begin[bucket]);
+    s->built[bucket] = hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg,
+                                        s->entry_begin[bucket], w->keeper + first_res);
+    if (w->several) /* while it is near */
+        hdi_settle_shared(w, first_res, last_res < res_count ? last_res : res_count);
 }
 
-static bool build_sorted(work *w)
+/* What all buckets have, together. Returns how many resources keep their state. */
+static uint32_t gather(const sort *s, uint32_t buckets)
+{
+    const work *w = s->w;
+    uint32_t keepers = 0;
+    w->out->epoch_count = 0;
+    for (uint32_t b = 0; b < buckets; b++) {
+        memmove(w->keeper + keepers, w->keeper + ((size_t)b << s->shift), s->built[b].keepers * sizeof(*w->keeper));
+        keepers += s->built[b].keepers;
+        w->out->epoch_count += s->built[b].epochs;
+    }
+    return keepers;
+}
+
+static bool build_sorted(work *w, uint32_t *keepers)
 {
     const hdi_crew *crew = w->crew;
-    uint32_t slots = w->schedule->slot_count, ranges = hdi_range_count(crew, slots, SLOT_GRAIN), res_count = w->decl->res_count;
+    uint32_t slots = w->schedule->slot_count, res_count = w->decl->res_count;
     hdi_arena *aside = &crew->arena[HDI_MOST_PARTS - 1];
     hdi_arena_mark mark = hdi_arena_here(aside);
-    sort s = {.w = w};
+    sort s = {.w = w, .ranges = hdi_range_count(crew, slots, SLOT_GRAIN)};
     while (res_count >> s.shift >= BUCKETS)
         s.shift++;
-    s.range = HDI_ARENA_ARRAY(aside, range, ranges);
-    s.on_queue = hdi_arena_zeroed(aside, ranges, sizeof(*s.on_queue));
+    uint32_t buckets = res_count ? ((res_count - 1) >> s.shift) + 1 : 0;
+    s.range = HDI_ARENA_ARRAY(aside, range, s.ranges);
+    s.on_queue = hdi_arena_zeroed(aside, s.ranges, sizeof(*s.on_queue));
+    s.built = HDI_ARENA_ARRAY(aside, hdi_built, BUCKETS);
     if (aside->failed)
         return false;
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, count_range, &s);
-    add_up(&s, ranges);
-    hdi_begin_queues(w, s.on_queue, ranges);
+    add_up(&s);
+    hdi_begin_queues(w, s.on_queue, s.ranges);
     s.record = HDI_ARENA_ARRAY(aside, hdi_record, s.record_begin[BUCKETS]);
     s.sorted = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)s.entry_begin[BUCKETS] + BUCKETS);
     if (aside->failed || !reserve(w, s.entry_begin[BUCKETS]))
         return false;
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, fill_range, &s);
-    hdi_crew_parts(crew, res_count ? ((res_count - 1) >> s.shift) + 1 : 0, build_bucket, &s);
+    hdi_crew_parts(crew, buckets, build_bucket, &s);
+    *keepers = gather(&s, buckets);
     hdi_arena_keep(aside, mark, NULL, 0);
     return true;
 }
@@ -278,8 +318,11 @@ static bool build_sorted(work *w)
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
                      const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out)
 {
+    _Atomic(uint32_t) left_count = 0;
+    uint32_t keepers = 0;
     work w = {.decl = decl, .frozen = frozen, .schedule = schedule, .queues = queues, .crew = crew, .arena = arena};
     w.out = out;
+    w.left_count = &left_count;
     w.alone = crew->workers == 1;
     w.several = queues->count > 1;
     w.gpu_mask = (1u << queues->gpu_count) - 1;
@@ -298,8 +341,8 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
     out->region_begin = schedule->region_begin;
     out->memory_edge_count = schedule->edge_count;
     out->memory_edge = schedule->edge;
-    out->res_concurrent = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
-    out->res_queues = w.several ? HDI_ARENA_ZEROED(arena, uint16_t, decl->res_count) : NULL;
+    out->res_concurrent = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
+    out->res_queues = w.several ? HDI_ARENA_ARRAY(arena, uint16_t, decl->res_count) : NULL;
     out->res_final_layout = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_first_family = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_final_family = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
@@ -308,10 +351,12 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_s
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
     out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
     out->seg_epoch_end = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
-    out->use_kept = HDI_ARENA_ZEROED(arena, uint8_t, decl->use_count);
+    out->use_kept = HDI_ARENA_ARRAY(arena, uint8_t, decl->use_count);
     out->use_epoch = w.several ? NULL : HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
-    if (!hdi_find_kinds(&w) || arena->failed || !(w.alone ? build_alone(&w) : build_sorted(&w)))
+    w.keeper = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    w.left = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count) : NULL;
+    if (!hdi_find_kinds(&w) || arena->failed || !(w.alone ? build_alone(&w, &keepers) : build_sorted(&w, &keepers)))
         return HD_OUT_OF_MEMORY;
-    hd_result result = hdi_settle(&w);
+    hd_result result = hdi_settle(&w, keepers);
     return result == HD_OK && w.extras.count ? hdi_add_extra_slots(&w) : result;
 }

@@ -160,17 +160,17 @@ static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_re
 
 static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg,
                                       const hdi_record *record, const uint32_t *record_end, uint32_t at, uint32_t entry_begin,
-                                      bool several)
+                                      uint32_t *keeper, bool several)
 {
     const hdi_decl *decl = work->decl;
     hdi_hazards *out = work->out;
     const uint32_t *seg_res = work->frozen->seg_res;
     const uint8_t *res_flags = decl->res_flags;
-    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, from = 0;
+    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, from = 0, keepers = 0;
     walk w = {work, decl->use_access, out->slot_queue, work->kind, out->entry, out->use_kept, out->use_epoch};
     point p = {.next = &out->epoch[at], .at = at, .entry = entry_begin};
     for (uint32_t seg = first_seg; seg < last_seg; seg++) {
-        uint32_t to = record_end[seg], flags = res_flags[seg_res[seg]];
+        uint32_t to = record_end[seg], res = seg_res[seg], flags = res_flags[res];
         begin[seg] = p.at;
         if (flags & HDI_RES_BUFFER)
             p = build(&w, p, seg, record + from, record + to, true, several);
@@ -180,16 +180,18 @@ static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, uint32_t firs
         if (flags & HDI_KEEPS_STATE) { /* room for a state that is to be left */
             p.at++;
             p.next++;
+            if (keepers == 0 || keeper[keepers - 1] != res)
+                keeper[keepers++] = res;
         }
         from = to;
     }
-    return (hdi_built){p.at, p.entry};
+    return (hdi_built){p.at - at, p.entry - entry_begin, keepers};
 }
 
 hdi_built hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
-                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin)
+                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t *keeper)
 {
     if (work->several)
-        return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, true);
-    return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, false);
+        return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, keeper, true);
+    return build_all(work, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, keeper, false);
 }

@@ -1,5 +1,6 @@
 #include "hazard_work.h"
 
+#include "sort.h"
 #include "vk_numbers.h"
 
 /* What resources need beyond their epochs: those that keep their state, and those that several queues use, or the host.
@@ -96,9 +97,9 @@ static void choose_layouts(uint32_t begin, uint32_t end, uint32_t part, void *us
 {
     const work *w = user;
     (void)part;
-    for (uint32_t res = begin; res < end; res++) {
-        uint32_t flags = w->decl->res_flags[res];
-        if (flags & HDI_KEEPS_STATE && !(flags & (HDI_RES_BUFFER | HDI_RES_HISTORY)))
+    for (uint32_t i = begin; i < end; i++) {
+        uint32_t res = w->keeper[i];
+        if (!(w->decl->res_flags[res] & (HDI_RES_BUFFER | HDI_RES_HISTORY)))
             w->out->res_final_layout[res] = choose_final_layout(w, res);
     }
 }
@@ -149,17 +150,11 @@ static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t fin
 
 /* ---- all of it ---- */
 
-typedef struct settle_work {
-    work *w;
-    uint32_t *left;       /* segments that need extra slots: of each range, from its first segment on */
-    uint32_t left_count[HDI_MOST_PARTS], left_begin[HDI_MOST_PARTS], epoch_count[HDI_MOST_PARTS];
-} settle_work;
-
 /* What stands between its epochs and those of the frames before and behind. */
-static void keep_state(const work *w, uint32_t res, uint32_t flags)
+static void keep_state(const work *w, uint32_t res)
 {
     hdi_hazards *out = w->out;
-    uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
+    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
     bool is_image = !(flags & HDI_RES_BUFFER), used = false;
     find_owners(w, res);
     if (!is_image)
@@ -193,59 +188,66 @@ static bool is_crossing(const work *w, uint32_t seg, bool *meet)
     return begin != end && (queues & (queues - 1) || !(queues & w->gpu_mask));
 }
 
-/* Returns how many segments are left, and which. */
-static uint32_t settle(work *w, uint32_t res, uint32_t *left)
+static void settle(work *w, uint32_t res)
 {
     hdi_hazards *out = w->out;
-    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res],
-             end = w->frozen->res_seg_begin[res + 1], count = 0;
+    uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
     sharing shared = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
     bool meet = false, crossing = false;
-    if (flags & HDI_KEEPS_STATE)
-        keep_state(w, res, flags);
     for (uint32_t seg = first; seg < end; seg++)
         crossing |= is_crossing(w, seg, &meet);
     out->res_concurrent[res] = shared == CONCURRENT || (shared == BY_READERS && meet);
     for (uint32_t seg = first; crossing && seg < end; seg++) {
         if ((end - first == 1 || is_crossing(w, seg, &meet)) && !hdi_place_segment(w, seg, false))
-            left[count++] = seg;
+            w->left[atomic_fetch_add_explicit(w->left_count, 1, memory_order_relaxed)] = seg;
     }
-    return count;
 }
 
-static void settle_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
+void hdi_settle_shared(const hdi_hazard_work *shared, uint32_t first, uint32_t last)
 {
-    settle_work *s = user;
-    work w = *s->w;
+    work w = *shared; /* several parts go by the same one */
     const uint8_t *res_flags = w.decl->res_flags;
     const uint16_t *res_queues = w.out->res_queues;
-    uint32_t *left = s->left + w.frozen->res_seg_begin[begin], count = 0;
-    for (uint32_t res = begin; res < end; res++) {
-        uint32_t queues = res_queues ? res_queues[res] : 1;
-        if (res_flags[res] & HDI_KEEPS_STATE || queues & (queues - 1) || !(queues & w.gpu_mask))
-            count += settle(&w, res, left + count);
+    for (uint32_t res = first; res < last; res++) {
+        uint32_t queues = res_queues[res];
+        if ((queues & (queues - 1) || queues & ~w.gpu_mask) && !(res_flags[res] & HDI_KEEPS_STATE))
+            settle(&w, res);
     }
-    uint32_t epochs = 0;
-    for (uint32_t seg = w.frozen->res_seg_begin[begin]; seg < w.frozen->res_seg_begin[end]; seg++)
-        epochs += w.out->seg_epoch_end[seg] - w.out->seg_epoch_begin[seg];
-    s->epoch_count[part] = epochs;
-    s->left_begin[part] = w.frozen->res_seg_begin[begin];
-    s->left_count[part] = count;
 }
 
-hd_result hdi_settle(hdi_hazard_work *w)
+static void settle_keepers(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    uint32_t res_count = w->decl->res_count, ranges = hdi_range_count(w->crew, res_count, GRAIN);
-    settle_work s = {.w = w, .left = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen->seg_count)};
-    if (!s.left)
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(w->crew, res_count, GRAIN, choose_layouts, w);
-    hdi_crew_ranges(w->crew, res_count, GRAIN, settle_range, &s);
-    w->out->epoch_count = 0;
-    for (uint32_t k = 0; k < ranges; k++) {
-        w->out->epoch_count += s.epoch_count[k];
-        for (uint32_t i = 0; i < s.left_count[k]; i++)
-            hdi_place_segment(w, s.left[s.left_begin[k] + i], true);
+    work w = *(const work *)user;
+    const uint16_t *res_queues = w.out->res_queues;
+    (void)part;
+    for (uint32_t i = begin; i < end; i++) {
+        keep_state(&w, w.keeper[i]);
+        if (res_queues)
+            settle(&w, w.keeper[i]);
     }
+}
+
+/* In their order, so that extra slots are numbered the same way however they were found. */
+static bool sort_left(const work *w, uint32_t count)
+{
+    uint64_t *key = HDI_ARENA_ARRAY(w->arena, uint64_t, count), *scratch_key = HDI_ARENA_ARRAY(w->arena, uint64_t, count);
+    uint32_t *scratch = HDI_ARENA_ARRAY(w->arena, uint32_t, count);
+    if (w->arena->failed)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        key[i] = w->left[i];
+    hdi_sort_u64(key, w->left, scratch_key, scratch, count);
+    return true;
+}
+
+hd_result hdi_settle(hdi_hazard_work *w, uint32_t keepers)
+{
+    hdi_crew_ranges(w->crew, keepers, GRAIN, choose_layouts, w);
+    hdi_crew_ranges(w->crew, keepers, GRAIN, settle_keepers, w);
+    uint32_t left = atomic_load_explicit(w->left_count, memory_order_relaxed);
+    if (left > 1 && !sort_left(w, left))
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < left; i++)
+        hdi_place_segment(w, w->left[i], true);
     return w->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
 }

@@ -4,6 +4,8 @@
 #ifndef HDI_HAZARD_WORK_H
 #define HDI_HAZARD_WORK_H
 
+#include <stdatomic.h>
+
 #include "phases.h"
 
 /* Resources that hold the same after the frame as before it, or hand it to the next one. */
@@ -30,6 +32,9 @@ typedef struct hdi_hazard_work {
     bool several_families;
     const struct hdi_use_kind *kind;
     uint16_t family_bit[HD_MAX_QUEUES]; /* of each queue: the first one of its family; 0: the host */
+    uint32_t *keeper;   /* resources that keep their state, ascending */
+    uint32_t *left;     /* segments that need extra slots, in any order */
+    _Atomic(uint32_t) *left_count;
     /* Extra slots, and edges from or to them: slots of the schedule, and extra slots counted on behind them. */
     hdi_edge *edges;
     uint32_t edge_count, edge_capacity;
@@ -43,19 +48,22 @@ typedef struct hdi_record {
 
 /* What is asked of an access, for images and for buffers. */
 bool hdi_find_kinds(hdi_hazard_work *work);
-/* Ends of what is in use. */
+/* How many: epochs with room for states to be left, entries, and resources that keep their state. */
 typedef struct hdi_built {
-    uint32_t epochs, entries;
+    uint32_t epochs, entries, keepers;
 } hdi_built;
-/* Turns uses into epochs, which are numbered from epoch_begin on, and entries from entry_begin on. Records stand by segment,
- * those of one in the order of the schedule, up to its record_end; one more may be read. */
+/* Turns uses into epochs, which are numbered from epoch_begin on, and entries from entry_begin on, and lists the resources
+ * that keep their state. Records stand by segment, those of one in the order of the schedule, up to its record_end; one
+ * more may be read. */
 hdi_built hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
-                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin);
+                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t *keeper);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
-/* What is left to do for resources that are more than transients of one GPU queue. */
-hd_result hdi_settle(hdi_hazard_work *work);
+/* What is left to do for resources, first to last, that several queues use or the host, and that do not keep their state. */
+void hdi_settle_shared(const hdi_hazard_work *shared, uint32_t first, uint32_t last);
+/* And then for those that do, and for segments that need extra slots. */
+hd_result hdi_settle(hdi_hazard_work *work, uint32_t keepers);
 
 /* In hazard_steps.c: places the steps of a segment, with the edges that they need. False: they need an extra slot, and
  * may_add says that none is to be added now. */

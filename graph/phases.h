@@ -213,7 +213,8 @@ typedef struct hdi_entry {
 
 /* Slots of the schedule, and extra ones that hold only barriers (slot_pass HDI_NONE), in one numbering. */
 typedef struct hdi_hazards {
-    uint32_t slot_count, epoch_count, memory_edge_count;
+    uint32_t slot_count, memory_edge_count;
+    uint32_t epoch_count; /* and room for more */
     uint32_t *slot_pass;
     uint8_t *slot_queue;
     uint32_t *slot_pos;                      /* place on its queue */
