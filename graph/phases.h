@@ -269,8 +269,7 @@ typedef struct hdi_submit {
     uint32_t signal; /* 0: none */
 } hdi_submit;
 typedef struct hdi_wait {
-    uint32_t queue, pos; /* until the slot at this place of that queue is done */
-    uint32_t value;
+    uint32_t queue, pos; /* until the slot at this place of that queue is done: for the signal of its submit */
     uint32_t reason_pass;
 } hdi_wait;
 typedef struct hdi_synced {
@@ -400,7 +399,7 @@ typedef struct hdi_tables {
 
 /* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
 typedef struct hdi_plan_place {
-    uint32_t command, batch, barrier;
+    uint32_t command, batch, barrier, wait;
 } hdi_plan_place;
 /* What stands in a plan before each range of places, and of resources. */
 typedef struct hdi_plan_begins {

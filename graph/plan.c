@@ -174,9 +174,10 @@ static const uint32_t *slots_of(const hdi_tables *t, const hdi_submit *submit)
 static cursor count_places(const hdi_tables *t, uint32_t begin, uint32_t end)
 {
     const uint32_t *submit_begin = t->synced.submit_begin;
-    cursor at = {0, 0, 0};
+    cursor at = {0};
     for (uint32_t s = submit_of(t, begin), place = begin; place < end; s++) {
         const uint32_t *slots = slots_of(t, &t->synced.submit[s]);
+        at.wait += place == submit_begin[s] ? t->synced.submit[s].wait_count : 0;
         uint32_t last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
         for (; place < last; place++) {
             uint32_t slot = slots[place - submit_begin[s]];
@@ -202,28 +203,41 @@ static uint64_t wait_stages(const hdi_tables *t, const hdi_submit *submit)
     return stages & ~HDI_STAGE_HOST ? stages & ~HDI_STAGE_HOST : stages_of(t, submit->queue);
 }
 
-/* A submit with its waits, but for how many commands it has. Where its waits begin and why it does is known (line_up). */
-static void begin_submit(const work *w, uint32_t s, uint32_t command)
+/* The submit of the slot at a place of a queue. */
+static const hdi_submit *submit_at(const hdi_tables *t, uint32_t queue, uint32_t pos)
+{
+    return &t->synced.submit[t->synced.slot_submit[t->hazards.queue_slot[t->hazards.queue_begin[queue] + pos]]];
+}
+
+/* Why a submit is not one with that before it on its queue. */
+static uint32_t cut_of(const hdi_tables *t, const hdi_submit *submit)
+{
+    if (submit->first_pos == 0)
+        return HD_CUT_FIRST;
+    if (submit->wait_count)
+        return HD_CUT_WAIT;
+    return submit_at(t, submit->queue, submit->first_pos - 1)->signal ? HD_CUT_SIGNAL : HD_CUT_NONE;
+}
+
+/* A submit with its waits, but for how many commands it has. */
+static void begin_submit(const work *w, uint32_t s, cursor *at)
 {
     const hdi_tables *t = w->t;
     const hdi_submit *from = &t->synced.submit[s];
-    hd_plan_submit *to = &w->submits[s];
-    *to = (hd_plan_submit){.queue = from->queue,
-                           .wait_begin = to->wait_begin,
-                           .wait_count = from->wait_count,
-                           .command_begin = command,
-                           .cut = to->cut,
-                           .signal_value = from->signal,
-                           .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
-    if (from->wait_count == 0)
-        return;
-    uint64_t stages = wait_stages(t, from);
+    w->submits[s] = (hd_plan_submit){.queue = from->queue,
+                                     .wait_begin = at->wait,
+                                     .wait_count = from->wait_count,
+                                     .command_begin = at->command,
+                                     .cut = cut_of(t, from),
+                                     .signal_value = from->signal,
+                                     .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
+    uint64_t stages = from->wait_count ? wait_stages(t, from) : 0;
     for (uint32_t i = 0; i < from->wait_count; i++) {
         const hdi_wait *wait = &t->synced.wait[from->wait_begin + i];
-        w->waits[to->wait_begin + i] = (hd_plan_wait){.queue = wait->queue,
-                                                      .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
-                                                      .value = wait->value,
-                                                      .stages = stages};
+        w->waits[at->wait++] = (hd_plan_wait){.queue = wait->queue,
+                                              .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
+                                              .value = submit_at(t, wait->queue, wait->pos)->signal,
+                                              .stages = stages};
     }
 }
 
@@ -238,7 +252,7 @@ static void fill_places(work *w, uint32_t begin, uint32_t end, uint32_t part)
         uint32_t base = submit_begin[s], last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
         bool begins = place == base;
         if (begins)
-            begin_submit(w, s, at.command);
+            begin_submit(w, s, &at);
         for (; place < last; place++)
             fill_slot(w, slots[place - base], &at);
         if (last < submit_begin[s + 1])
@@ -258,22 +272,6 @@ static void end_submits(work *w)
         uint32_t s = submit_of(w->t, hdi_range_begin(places, w->cuts.places, part));
         if (w->over[part] != HDI_NONE)
             w->submits[s].command_count = w->over[part] - w->submits[s].command_begin;
-    }
-}
-
-/* What each submit has from those before it: where its waits begin, and why it does itself. */
-static void line_up(const hdi_tables *t, hd_plan_submit *submits)
-{
-    uint32_t wait_count = 0;
-    uint8_t cut[HD_MAX_QUEUES]; /* of the next submit of each queue */
-    memset(cut, HD_CUT_FIRST, sizeof(cut));
-    for (uint32_t s = 0; s < t->synced.submit_count; s++) {
-        const hdi_submit *from = &t->synced.submit[s];
-        uint8_t *of = &cut[from->queue];
-        submits[s].wait_begin = wait_count;
-        submits[s].cut = from->wait_count && *of != HD_CUT_FIRST ? HD_CUT_WAIT : *of;
-        wait_count += from->wait_count;
-        *of = from->signal ? HD_CUT_SIGNAL : HD_CUT_NONE;
     }
 }
 
@@ -339,16 +337,16 @@ static cuts cut(const hdi_tables *t)
 void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, hdi_plan_begins *begins)
 {
     work w = {.t = t, .submit_begin = t->synced.submit_begin, .cuts = cut(t), .begins = begins};
-    begins->place[0] = (cursor){0, 0, 0};
+    begins->place[0] = (cursor){0};
     if (w.cuts.places == 1) /* nothing stands behind it */
         w.cuts.places = 0;
     hdi_crew_parts(&t->crew, w.cuts.places + w.cuts.resources, count_part, &w);
-    cursor sum = {0, 0, 0};
+    cursor sum = {0};
     uint32_t resources = 0;
     for (uint32_t part = 0; part < w.cuts.places; part++) {
         cursor of = begins->place[part];
         begins->place[part] = sum;
-        sum = (cursor){sum.command + of.command, sum.batch + of.batch, sum.barrier + of.barrier};
+        sum = (cursor){sum.command + of.command, sum.batch + of.batch, sum.barrier + of.barrier, sum.wait + of.wait};
     }
     for (uint32_t part = 0; part < w.cuts.resources; part++) {
         uint32_t of = begins->resource[part];
@@ -409,7 +407,6 @@ void hdi_plan_fill(const hdi_tables *t, hdi_plan_begins *begins, hd_plan *plan)
     hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];
-    line_up(t, w.submits);
     hdi_crew_parts(&t->crew, w.cuts.places + w.cuts.resources + w.cuts.scopes + w.cuts.attachments, fill_part, &w);
     end_submits(&w);
     hdi_plan_finish_by(plan, &t->crew);

@@ -11,7 +11,8 @@
  * a slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues).
  *
  * In parallel each range is swept as if those before it knew nothing, then what they knew is brought to its slots, range
- * after range. That is little: soon each queue has waited inside the range for who knew it all. */
+ * after range. That is little: soon each queue has waited inside the range for who knew it all. There are no more ranges
+ * than workers, as each has a little of it. */
 
 enum { GRAIN = 512 };
 
@@ -91,18 +92,21 @@ static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_sy
 
 typedef struct clock_work {
     const hdi_hazards *hazards;
-    uint32_t queues;
+    uint32_t queues, ranges;
     hdi_synced *out;
 } clock_work;
 
-static void sweep_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static void sweep_range(uint32_t part, void *user)
 {
     const clock_work *w = user;
-    (void)part;
+    uint32_t begin = hdi_range_begin(w->hazards->slot_count, w->ranges, part);
+    uint32_t end = hdi_range_begin(w->hazards->slot_count, w->ranges, part + 1);
     if (w->queues == 2)
         sweep(w->hazards, 2, w->out, begin, end);
     else if (w->queues == 3)
         sweep(w->hazards, 3, w->out, begin, end);
+    else if (w->queues == 4) /* the host's with three */
+        sweep(w->hazards, 4, w->out, begin, end);
     else
         sweep(w->hazards, w->queues, w->out, begin, end);
 }
@@ -155,12 +159,12 @@ static void raise_queue(const clock_work *w, const uint32_t *entry, uint32_t end
 }
 
 /* Range after range, so that what stands before each is what it will be. */
-static void raise_ranges(const clock_work *w, uint32_t ranges)
+static void raise_ranges(const clock_work *w)
 {
     const hdi_hazards *hazards = w->hazards;
-    for (uint32_t r = 1; r < ranges; r++) {
-        uint32_t begin = hdi_range_begin(hazards->slot_count, ranges, r), entry[HD_MAX_QUEUES];
-        uint32_t end = hdi_range_begin(hazards->slot_count, ranges, r + 1);
+    for (uint32_t r = 1; r < w->ranges; r++) {
+        uint32_t begin = hdi_range_begin(hazards->slot_count, w->ranges, r), entry[HD_MAX_QUEUES];
+        uint32_t end = hdi_range_begin(hazards->slot_count, w->ranges, r + 1);
         for (uint32_t q = 0; q < w->queues; q++)
             entry[q] = pos_from(hazards, q, begin);
         for (uint32_t q = 0; q < w->queues; q++)
@@ -171,8 +175,8 @@ static void raise_ranges(const clock_work *w, uint32_t ranges)
 hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, const hdi_crew *crew,
                           hdi_arena *arena, hdi_synced *out)
 {
-    uint32_t slots = hazards->slot_count, count = queues->count;
-    clock_work w = {hazards, count, out};
+    uint32_t slots = hazards->slot_count, count = queues->count, most = slots / GRAIN, parts = hdi_crew_part_count(crew);
+    clock_work w = {hazards, count, most == 0 ? 1 : most < parts ? most : parts, out};
     out->slot_want = want;
     if (count == 1) {
         out->slot_clock = hazards->slot_pos;
@@ -186,8 +190,8 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
     }
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(crew, slots, GRAIN, sweep_range, &w);
-    raise_ranges(&w, hdi_range_count(crew, slots, GRAIN));
+    hdi_crew_parts(crew, w.ranges, sweep_range, &w);
+    raise_ranges(&w);
     return HD_OK;
 }
 
@@ -213,48 +217,65 @@ static void mark(uint8_t *byte)
     atomic_store_explicit((_Atomic(uint8_t) *)byte, 1, memory_order_relaxed);
 }
 
-/* Which of the slots that it wants a slot waits for; `before` is the one before it on its queue, HDI_NONE: none. */
-static uint32_t find_waits(const work *w, uint32_t s, uint32_t before)
+/* Which of the slots that it wants a slot waits for: what the one before it on its queue knew is done. */
+static HDI_INLINE uint32_t find_waits(const hdi_hazards *hazards, const hdi_synced *out, uint32_t queues, uint32_t own,
+                                      const uint32_t *want, const uint32_t *known, uint8_t *signals)
 {
-    static const uint32_t nothing[HD_MAX_QUEUES];
-    const hdi_synced *out = w->out;
-    uint32_t queues = w->queues, mask = 0, from[HD_MAX_QUEUES];
-    const uint32_t *want = &out->slot_want[(size_t)s * queues];
-    const uint32_t *known = before == HDI_NONE ? nothing : &out->slot_clock[(size_t)before * queues];
+    const uint32_t *slot_clock = out->slot_clock, *queue_slot = hazards->queue_slot, *queue_begin = hazards->queue_begin;
+    uint32_t mask = 0, from[HD_MAX_QUEUES];
     for (uint32_t q = 0; q < queues; q++) {
-        if (want[q] <= known[q] || q == w->hazards->slot_queue[s])
+        if (want[q] <= known[q] || q == own)
             continue;
         mask |= 1u << q;
-        from[q] = slot_at(w->hazards, q, want[q] - 1);
+        from[q] = queue_slot[queue_begin[q] + want[q] - 1];
     }
-    for (uint32_t left = mask; left; left &= left - 1) {
+    for (uint32_t left = mask & (mask - 1) ? mask : 0; left; left &= left - 1) {
         uint32_t q = (uint32_t)__builtin_ctz(left);
         for (uint32_t others = mask & ~(1u << q); others; others &= others - 1) {
-            if (out->slot_clock[(size_t)from[__builtin_ctz(others)] * queues + q] >= want[q]) {
+            if (slot_clock[(size_t)from[__builtin_ctz(others)] * queues + q] >= want[q]) {
                 mask &= ~(1u << q);
                 break;
             }
         }
     }
     for (uint32_t left = mask; left; left &= left - 1)
-        mark(&w->signals[from[__builtin_ctz(left)]]);
+        mark(&signals[from[__builtin_ctz(left)]]);
     return mask;
+}
+
+/* There are few; the processors that all this is for need not have an instruction for it. */
+static inline uint32_t count_bits(uint32_t mask)
+{
+    uint32_t count = 0;
+    for (; mask; mask &= mask - 1)
+        count++;
+    return count;
 }
 
 static void find_cuts(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    static const uint32_t nothing[HD_MAX_QUEUES];
     work *w = user;
     const hdi_hazards *hazards = w->hazards;
-    uint16_t *waits = w->out->slot_waits;
-    uint32_t count = 0;
+    const hdi_synced *out = w->out;
+    const uint32_t *slot_pos = hazards->slot_pos, *slot_want = out->slot_want, *slot_clock = out->slot_clock;
+    const uint8_t *slot_queue = hazards->slot_queue;
+    uint8_t *ends = w->ends, *signals = w->signals;
+    uint16_t *waits = out->slot_waits;
+    uint32_t queues = w->queues, count = 0;
     for (uint32_t s = begin; s < end; s++) {
         if (!waits[s])
             continue;
-        uint32_t pos = hazards->slot_pos[s], before = pos ? slot_at(hazards, hazards->slot_queue[s], pos - 1) : HDI_NONE;
-        waits[s] = (uint16_t)find_waits(w, s, before);
-        if (before != HDI_NONE)
-            mark(&w->ends[before]);
-        count += (uint32_t)__builtin_popcount(waits[s]);
+        uint32_t own = slot_queue[s], pos = slot_pos[s];
+        const uint32_t *known = nothing;
+        if (pos) {
+            uint32_t before = slot_at(hazards, own, pos - 1);
+            known = &slot_clock[(size_t)before * queues];
+            mark(&ends[before]);
+        }
+        uint32_t mask = find_waits(hazards, out, queues, own, &slot_want[(size_t)s * queues], known, signals);
+        waits[s] = (uint16_t)mask;
+        count += count_bits(mask);
     }
     w->sums[part].waits = count;
 }
@@ -263,27 +284,30 @@ static void fill_waits(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work *w = user;
     const hdi_hazards *hazards = w->hazards;
-    hdi_synced *out = w->out;
-    sums *sum = &w->sums[part];
-    uint32_t at = sum->waits;
-    sums count = {.waits = at};
+    const hdi_synced *out = w->out;
+    const uint32_t *slot_want = out->slot_want, *slot_pos = hazards->slot_pos, *slot_pass = hazards->slot_pass;
+    const uint8_t *slot_queue = hazards->slot_queue, *ends = w->ends, *signals = w->signals;
+    const uint16_t *waits = out->slot_waits;
+    uint32_t *slot_wait_begin = w->slot_wait_begin, queues = w->queues;
+    hdi_wait *wait = out->wait;
+    sums count = {.waits = w->sums[part].waits};
+    uint32_t at = count.waits;
     for (uint32_t s = begin; s < end; s++) {
-        const uint32_t *want = &out->slot_want[(size_t)s * w->queues];
-        if (out->slot_waits[s])
-            w->slot_wait_begin[s] = at;
-        for (uint32_t mask = out->slot_waits[s]; mask; mask &= mask - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(mask), pos = want[q] - 1;
-            out->wait[at++] =
-                (hdi_wait){.queue = q, .pos = pos, .reason_pass = hazards->slot_pass[slot_at(hazards, q, pos)]};
+        uint32_t mask = waits[s];
+        if (mask)
+            slot_wait_begin[s] = at;
+        for (; mask; mask &= mask - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(mask), pos = slot_want[(size_t)s * queues + q] - 1;
+            wait[at++] = (hdi_wait){.queue = q, .pos = pos, .reason_pass = slot_pass[slot_at(hazards, q, pos)]};
         }
-        if (w->ends[s] | w->signals[s]) {
-            uint32_t q = hazards->slot_queue[s];
+        if (ends[s] | signals[s]) {
+            uint32_t q = slot_queue[s];
             count.submits++;
-            count.open_pos[q] = hazards->slot_pos[s] + 1;
-            count.signals[q] += w->signals[s];
+            count.open_pos[q] = slot_pos[s] + 1;
+            count.signals[q] += signals[s];
         }
     }
-    *sum = count;
+    w->sums[part] = count;
 }
 
 /* Submits in the order of their last slots: what they wait for then stands before them. */
@@ -291,40 +315,33 @@ static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user
 {
     work *w = user;
     const hdi_hazards *hazards = w->hazards;
-    hdi_synced *out = w->out;
+    const hdi_synced *out = w->out;
+    const uint32_t *slot_pos = hazards->slot_pos, *slot_wait_begin = w->slot_wait_begin;
+    const uint8_t *slot_queue = hazards->slot_queue, *ends = w->ends, *signals = w->signals;
+    const uint16_t *slot_waits = out->slot_waits;
+    uint32_t *slot_submit = out->slot_submit, *submit_begin = out->submit_begin;
     sums sum = w->sums[part];
     uint32_t place = 0;
     for (uint32_t q = 0; q < w->queues; q++)
         place += sum.open_pos[q];
     for (uint32_t s = begin; s < end; s++) {
-        if (!(w->ends[s] | w->signals[s]))
+        if (!(ends[s] | signals[s]))
             continue;
-        uint32_t q = hazards->slot_queue[s], first_pos = sum.open_pos[q], end_pos = hazards->slot_pos[s] + 1;
+        uint32_t q = slot_queue[s], first_pos = sum.open_pos[q], end_pos = slot_pos[s] + 1, number = sum.submits++;
         const uint32_t *queue_slot = &hazards->queue_slot[hazards->queue_begin[q]];
-        uint32_t waits = out->slot_waits[queue_slot[first_pos]];
-        sum.signals[q] += w->signals[s];
-        out->submit[sum.submits] = (hdi_submit){.queue = q,
-                                                .first_pos = first_pos,
-                                                .end_pos = end_pos,
-                                                .wait_begin = waits ? w->slot_wait_begin[queue_slot[first_pos]] : 0,
-                                                .wait_count = (uint32_t)__builtin_popcount(waits),
-                                                .signal = w->signals[s] ? sum.signals[q] : 0};
+        uint32_t first = queue_slot[first_pos], waits = slot_waits[first];
+        sum.signals[q] += signals[s];
+        out->submit[number] = (hdi_submit){.queue = q,
+                                           .first_pos = first_pos,
+                                           .end_pos = end_pos,
+                                           .wait_begin = waits ? slot_wait_begin[first] : 0,
+                                           .wait_count = count_bits(waits),
+                                           .signal = signals[s] ? sum.signals[q] : 0};
         for (uint32_t pos = first_pos; pos < end_pos; pos++)
-            out->slot_submit[queue_slot[pos]] = sum.submits;
-        out->submit_begin[sum.submits++] = place;
+            slot_submit[queue_slot[pos]] = number;
+        submit_begin[number] = place;
         place += end_pos - first_pos;
         sum.open_pos[q] = end_pos;
-    }
-}
-
-static void fill_values(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    hdi_synced *out = w->out;
-    (void)part;
-    for (uint32_t i = begin; i < end; i++) {
-        hdi_wait *wait = &out->wait[i];
-        wait->value = out->submit[out->slot_submit[slot_at(w->hazards, wait->queue, wait->pos)]].signal;
     }
 }
 
@@ -395,6 +412,5 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
         return HD_OUT_OF_MEMORY;
     out->submit_begin[out->submit_count] = slots; /* the last slot of each queue ends a submit */
     hdi_crew_ranges(crew, slots, GRAIN, fill_submits, &w);
-    hdi_crew_ranges(crew, out->wait_count, GRAIN, fill_values, &w);
     return HD_OK;
 }
