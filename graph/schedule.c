@@ -106,15 +106,17 @@ typedef struct region {
     hdi_arena_mark mark;
     hd_result result;
     uint32_t groups_before;
+    uint32_t first[HD_MAX_QUEUES], newest[HD_MAX_QUEUES]; /* of several queues: slots of the frame; HDI_NONE: none */
 } region;
 
 typedef struct work {
     const hdi_goal *goal;
     const hdi_sched_cuts *cuts;
     region *region;
+    hdi_schedule *out;
 } work;
 
-/* Slots of one queue go where the frame has them. */
+/* Slots go where the frame has them: those of one queue at once. */
 static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_cuts *cuts, const hdi_schedule *out, region *r)
 {
     const hdi_decl *decl = s->decl;
@@ -125,7 +127,7 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_c
     for (uint32_t k = 0; k < count; k++) {
         hdi_sched *of = &r[k].s;
         r[k] = (region){.s = *s};
-        if (out->slot_pass) {
+        if (out->slot_group) {
             r[k].out.slot_pass = out->slot_pass + begin[k];
             r[k].out.slot_queue = out->slot_queue + begin[k];
             r[k].out.slot_group = out->slot_group + begin[k];
@@ -157,7 +159,24 @@ static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sc
     return hdi_schedule_queues(s, goal, out);
 }
 
-/* Leaves nothing but its schedule in the arena. */
+/* Its slots and edges become those of the frame; to: where its slots stand there. */
+static void place_slots(region *r, hdi_schedule *to)
+{
+    hdi_schedule *out = &r->out;
+    uint32_t begin = r->s.rank_begin, count = out->slot_count;
+    memcpy(to->slot_pass + begin, out->slot_pass, count * sizeof(*to->slot_pass));
+    memcpy(to->slot_queue + begin, out->slot_queue, count * sizeof(*to->slot_queue));
+    memset(r->first, 0xff, sizeof(r->first));
+    memset(r->newest, 0xff, sizeof(r->newest));
+    for (uint32_t i = 0; i < count; i++)
+        r->newest[out->slot_queue[i]] = begin + i;
+    for (uint32_t i = count; i-- > 0;)
+        r->first[out->slot_queue[i]] = begin + i;
+    for (uint32_t e = 0; e < out->edge_count; e++)
+        out->edge[e] = (hdi_edge){out->edge[e].from + begin, out->edge[e].to + begin};
+}
+
+/* Leaves nothing but its edges in the arena, unless it is the whole. */
 static void run_region(uint32_t part, void *user)
 {
     const work *w = user;
@@ -169,29 +188,31 @@ static void run_region(uint32_t part, void *user)
     r->result = one ? one_queue(&r->s, w->goal, out) : several_queues(&r->s, w->goal, out);
     if (r->result != HD_OK || r->s.whole)
         return;
-    const hdi_arena_kept out_arrays[] = {{&out->slot_pass, out->slot_count * sizeof(*out->slot_pass)},
-                                         {&out->slot_queue, out->slot_count * sizeof(*out->slot_queue)},
-                                         {&out->edge, out->edge_count * sizeof(*out->edge)}};
-    hdi_arena_keep(r->s.arena, r->mark, out_arrays, one ? 0 : 3); /* of one queue they stand where the frame has them */
+    if (!one)
+        place_slots(r, w->out);
+    const hdi_arena_kept edges = {&out->edge, out->edge_count * sizeof(*out->edge)};
+    hdi_arena_keep(r->s.arena, r->mark, &edges, one ? 0 : 1);
 }
 
 /* Whoever comes first on its queue in a region waits for what the other queues had before. */
-static uint32_t add_edges(const hdi_schedule *out, uint32_t queues, hdi_edge *edge)
+static uint32_t add_edges(const region *r, uint32_t regions, uint32_t queues, hdi_edge *edge)
 {
     uint32_t count = 0, newest[HD_MAX_QUEUES];
     memset(newest, 0xff, sizeof(newest));
-    for (uint32_t k = 0; k < out->region_count; k++) {
-        uint32_t before[HD_MAX_QUEUES], begun = 0;
-        memcpy(before, newest, sizeof(before));
-        for (uint32_t slot = out->region_begin[k]; slot < out->region_begin[k + 1]; slot++) {
-            uint32_t q = out->slot_queue[slot];
-            newest[q] = slot;
-            for (uint32_t other = 0; !(begun >> q & 1) && other < queues; other++) {
-                if (other != q && before[other] != HDI_NONE)
-                    edge[count++] = (hdi_edge){before[other], slot};
+    for (uint32_t k = 0; k < regions; k++) {
+        uint32_t left = (1u << queues) - 1;
+        while (left) { /* those who come first, by slot */
+            uint32_t q = (uint32_t)__builtin_ctz(left);
+            for (uint32_t other = q + 1; other < queues; other++)
+                q = left >> other & 1 && r[k].first[other] < r[k].first[q] ? other : q;
+            left &= ~(1u << q);
+            for (uint32_t other = 0; r[k].first[q] != HDI_NONE && other < queues; other++) {
+                if (other != q && newest[other] != HDI_NONE)
+                    edge[count++] = (hdi_edge){newest[other], r[k].first[q]};
             }
-            begun |= 1u << q;
         }
+        for (uint32_t q = 0; q < queues; q++)
+            newest[q] = r[k].newest[q] != HDI_NONE ? r[k].newest[q] : newest[q];
     }
     return count;
 }
@@ -218,31 +239,27 @@ static void join_groups(const hdi_crew *crew, work *w, hdi_schedule *out)
     hdi_crew_parts(crew, out->region_count, shift_groups, w);
 }
 
-/* For several. */
+/* For several, their edges. */
 static hd_result join_lists(const hdi_sched *s, const hdi_crew *crew, region *r, hdi_schedule *out)
 {
     uint32_t count = out->region_count, queues = s->queues->count;
     size_t edges = (size_t)count * queues * queues;
     for (uint32_t k = 0; k < count; k++)
         edges += r[k].out.edge_count;
-    out->slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count);
-    out->slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count);
     out->edge = HDI_ARENA_ARRAY(s->arena, hdi_edge, edges);
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < count; k++) {
         const hdi_schedule *of = &r[k].out;
-        uint32_t at = out->slot_count;
-        memcpy(out->slot_pass + at, of->slot_pass, of->slot_count * sizeof(*of->slot_pass));
-        memcpy(out->slot_queue + at, of->slot_queue, of->slot_count * sizeof(*of->slot_queue));
-        for (uint32_t e = 0; e < of->edge_count; e++)
-            out->edge[out->edge_count++] = (hdi_edge){of->edge[e].from + at, of->edge[e].to + at};
-        out->slot_count += of->slot_count;
+        if (of->edge_count)
+            memcpy(out->edge + out->edge_count, of->edge, of->edge_count * sizeof(*of->edge));
+        out->edge_count += of->edge_count;
         out->makespan_us += of->makespan_us;
         if (crew->workers > 1)
             hdi_arena_keep(r[k].s.arena, r[k].mark, NULL, 0);
     }
-    out->edge_count += add_edges(out, queues, out->edge + out->edge_count);
+    out->slot_count = out->region_begin[count];
+    out->edge_count += add_edges(r, count, queues, out->edge + out->edge_count);
     return HD_OK;
 }
 
@@ -253,15 +270,15 @@ static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi
     bool one = s->queues->gpu_count == 1;
     region *r = hdi_arena_array(s->arena, count, sizeof(*r));
     uint32_t *region_begin = HDI_ARENA_ARRAY(s->arena, uint32_t, (size_t)count + 1);
-    if (one) {
+    if (one || count > 1) {
         out->slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count);
         out->slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count);
-        out->slot_group = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count);
+        out->slot_group = one ? HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count) : NULL;
     }
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
     describe(s, crew, cuts, out, r);
-    work w = {goal, cuts, r};
+    work w = {goal, cuts, r, out};
     hdi_crew_parts(crew, count, run_region, &w);
     for (uint32_t k = 0; k < count; k++) {
         if (r[k].result != HD_OK)
