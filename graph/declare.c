@@ -76,7 +76,7 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     }
 #define RANGE_COLUMNS                                                                                                  \
     {                                                                                                                  \
-        COLUMN(range, 0)                                                                                               \
+        COLUMN(range, 0), COLUMN(range_res, 0)                                                                         \
     }
 #define ACCESS_COLUMNS                                                                                                 \
     {                                                                                                                  \
@@ -367,6 +367,7 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .use_exec = graph->use_exec,
         .use_clear = graph->use_clear,
         .range = graph->range,
+        .range_res = graph->range_res,
         .access = graph->access,
         .may_read_unwritten = graph->unwritten_reads != 0,
         .late_count = graph->late_count,

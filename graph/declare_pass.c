@@ -157,6 +157,7 @@ HDI_APART static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_
     if (result != HD_OK)
         return result;
     *out = graph->range_count;
+    graph->range_res[graph->range_count] = res;
     graph->range[graph->range_count++] = range;
     return HD_OK;
 }

@@ -8,34 +8,164 @@
 
 /* Freeze: splits each resource into segments, the pieces that no use splits: a grid of mips and layers for images (with
  * a row for depth and one for stencil at each mip, where a use names one of them), intervals for buffers. A resource
- * that is only used whole is one segment, and costs nothing but its number. Ranged resources: boundaries of their
- * ranges, sorted and made unique. O(uses + ranges log).
+ * that is only used whole is one segment, and costs nothing but its number. O(uses + ranges).
  *
- * In parallel the ranges of a resource are chained by whoever meets them: in any order, which does not matter to the
- * pieces. By ranges of resources pieces of each are counted, then numbered behind those before; then uses look up theirs. */
+ * The boundaries of an image are bits of two words, which its ranges set: where a piece stands among the others is a
+ * count of the bits below. Of buffers, and of images of too many layers, ranges are chained, and their boundaries
+ * sorted and made unique.
+ *
+ * In parallel ranges are marked in any order, which does not matter to the pieces. By ranges of resources pieces of
+ * each are counted, then numbered behind those before; then uses look up theirs. */
 
-enum { GRAIN = 1024, FEW = 64 };
+enum { GRAIN = 512, FEW = 62 };
+
+/* Beside the bits of the mips, of which there are at most 33. */
+#define MIP_BITS ((UINT64_C(1) << 33) - 1)
+#define ASPECTS (UINT64_C(1) << 63)    /* depth and stencil are apart */
+#define CHAINED (UINT64_C(1) << 62)    /* no bits: `cuts` tells */
+#define SIMPLE (UINT64_C(1) << 61)     /* each side whole, or cut at each number; aspects are together */
+#define EACH_MIP (UINT64_C(1) << 60)   /* not whole */
+#define EACH_LAYER (UINT64_C(1) << 59) /* not whole */
+#define COLUMNS 40                     /* from this bit on: how many pieces the layers are cut into */
 
 /* Where a resource is cut along one side. */
 typedef struct cuts {
-    uint32_t count;   /* boundaries; pieces + 1 */
-    uint32_t aspects; /* of mips: 2 where depth and stencil are apart, else 1 */
-    uint64_t bits;    /* the boundaries, if all are below FEW */
-    const uint64_t *at; /* else */
+    uint32_t count; /* boundaries; pieces + 1 */
+    const uint64_t *at;
 } cuts;
+
+/* Of a resource that is cut. */
+typedef struct grid {
+    cuts mip, layer;
+    uint32_t aspects;
+} grid;
+
+/* Boundaries of a resource; all 0: used whole only. Of those that are chained at first 1 + the newest of its ranges. */
+typedef struct marks {
+    uint64_t mip;
+    union {
+        uint64_t layer;
+        const grid *cuts;
+    };
+} marks;
 
 typedef struct work {
     const hdi_decl *decl;
     hdi_arena *arena;
-    uint32_t *res_range, *range_next; /* the ranges of a resource: a chain that HDI_NONE ends */
-    cuts (*range_cuts)[2]; /* of the resource, at the first of its chain */
-    uint32_t *piece;       /* of each resource, then of each range: its segment where it is just one, else HDI_NONE */
+    marks *marks;         /* per resource */
+    uint32_t *range_next; /* of those that are chained: 1 + the next range of the resource, or 0 */
+    uint32_t *piece;      /* per resource: its segment where it is just one, else HDI_NONE */
     uint32_t *use_seg;
     hdi_frozen *out;
     const hdi_crew *crew;
     uint64_t part_segs[HDI_MOST_PARTS]; /* 0 segments: no memory */
     uint64_t part_visits[HDI_FEW_PARTS];
 } work;
+
+/* ---- boundaries that are bits ---- */
+
+static inline bool has_bits(const hdi_decl *decl, uint32_t res)
+{
+    return !(decl->res_flags[res] & HDI_RES_BUFFER) && decl->res_info[res].layers < FEW;
+}
+
+static inline uint64_t bits_below(uint32_t bit)
+{
+    return (UINT64_C(1) << bit) - 1;
+}
+
+static inline uint32_t count_bits(uint64_t bits)
+{
+    return (uint32_t)__builtin_popcountll(bits);
+}
+
+static inline void set_bits(uint64_t *word, uint64_t bits, bool alone)
+{
+    _Atomic(uint64_t) *shared = (_Atomic(uint64_t) *)word;
+    if (alone)
+        *word |= bits;
+    else if (~atomic_load_explicit(shared, memory_order_relaxed) & bits) /* most are there: the line stays shared */
+        atomic_fetch_or_explicit(shared, bits, memory_order_relaxed);
+}
+
+static void mark_ranges(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    const hdi_decl *decl = w->decl;
+    const bool alone = w->crew->workers == 1;
+    (void)part;
+    for (uint32_t r = begin; r < end; r++) {
+        const hd_range *range = &decl->range[r];
+        uint32_t res = decl->range_res[r];
+        marks *m = &w->marks[res];
+        if (HDI_UNLIKELY(!has_bits(decl, res))) {
+            w->range_next[r] =
+                (uint32_t)(alone ? m->mip
+                                 : atomic_exchange_explicit((_Atomic(uint64_t) *)&m->mip, r + 1, memory_order_relaxed));
+            if (alone)
+                m->mip = r + 1;
+            continue;
+        }
+        set_bits(&m->mip,
+                 UINT64_C(1) << range->mip_base | UINT64_C(1) << (range->mip_base + range->mip_count) |
+                     (range->aspect ? ASPECTS : 0),
+                 alone);
+        set_bits(&m->layer, UINT64_C(1) << range->layer_base | UINT64_C(1) << (range->layer_base + range->layer_count),
+                 alone);
+    }
+}
+
+/* Whether one side of a resource is whole, or cut at each number up to its extent; both come to it mostly. */
+static inline bool is_whole(uint64_t bits, uint32_t extent)
+{
+    return bits == (1 | UINT64_C(1) << extent);
+}
+
+static inline bool is_even(uint64_t bits, uint32_t extent)
+{
+    return bits == bits_below(extent + 1);
+}
+
+/* Of a resource, and notes what spares its ranges counting. */
+static uint32_t count_pieces(const work *w, uint32_t res)
+{
+    const uint32_t mips = w->decl->res_info[res].mips, layers = w->decl->res_info[res].layers;
+    marks *m = &w->marks[res];
+    uint64_t mip = (m->mip & ~ASPECTS) | 1 | UINT64_C(1) << mips, layer = m->layer | 1 | UINT64_C(1) << layers;
+    uint64_t notes = m->mip & ASPECTS;
+    bool whole_mips = is_whole(mip, mips), whole_layers = is_whole(layer, layers);
+    uint32_t rows = whole_mips ? 1 : is_even(mip, mips) ? mips : count_bits(mip) - 1;
+    uint32_t columns = whole_layers ? 1 : is_even(layer, layers) ? layers : count_bits(layer) - 1;
+    if (!notes && (whole_mips || rows == mips) && (whole_layers || columns == layers))
+        notes = SIMPLE | (whole_mips ? 0 : EACH_MIP) | (whole_layers ? 0 : EACH_LAYER);
+    *m = (marks){.mip = mip | notes | (uint64_t)columns << COLUMNS, .layer = layer};
+    return rows * (notes & ASPECTS ? 2 : 1) * columns;
+}
+
+/* The segments of a range, from the first one of its resource on. */
+static hdi_span span_of_bits(uint64_t mip, uint64_t layer, const hd_range *range)
+{
+    uint32_t aspects = mip & ASPECTS ? 2 : 1, columns = mip >> COLUMNS & 63;
+    uint32_t row = count_bits(mip & bits_below(range->mip_base));
+    uint32_t rows = count_bits(mip & bits_below(range->mip_base + range->mip_count)) - row;
+    uint32_t column = count_bits(layer & bits_below(range->layer_base));
+    uint32_t cols = count_bits(layer & bits_below(range->layer_base + range->layer_count)) - column;
+    row = row * aspects + (range->aspect == HD_ASPECT_STENCIL);
+    return range->aspect ? (hdi_span){row * columns + column, rows, cols, aspects * columns}
+                         : (hdi_span){row * columns + column, rows * aspects, cols, columns};
+}
+
+static inline hdi_span span_of(uint64_t mip, uint64_t layer, const hd_range *range)
+{
+    if (HDI_UNLIKELY(!(mip & SIMPLE)))
+        return span_of_bits(mip, layer, range);
+    uint32_t columns = mip >> COLUMNS & 63, row = mip & EACH_MIP ? range->mip_base : 0;
+    uint32_t column = mip & EACH_LAYER ? range->layer_base : 0;
+    return (hdi_span){row * columns + column, mip & EACH_MIP ? range->mip_count : 1,
+                      mip & EACH_LAYER ? range->layer_count : 1, columns};
+}
+
+/* ---- boundaries that are sorted ---- */
 
 /* One side of a range, in the numbers of its resource. */
 typedef struct side {
@@ -51,23 +181,24 @@ static inline side side_of(const hd_range *range, bool is_buffer, int which)
     return (side){range->mip_base, (uint64_t)range->mip_base + range->mip_count};
 }
 
-/* Sorted unique boundaries, kept in the arena. */
-static cuts find_cuts(const work *w, hdi_arena *arena, uint32_t res, int which, uint64_t extent)
+/* Sorted unique boundaries, kept in the arena; a count of 0: no memory. first: of the chain, as in marks. */
+static cuts find_cuts(const work *w, hdi_arena *arena, uint32_t res, uint32_t first, int which, uint64_t extent)
 {
     bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0;
     uint32_t n = 0, most = 2;
-    for (uint32_t r = w->res_range[res]; r != HDI_NONE; r = w->range_next[r])
+    for (uint32_t r = first; r; r = w->range_next[r - 1])
         most += 2;
     uint64_t *keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
     hdi_arena_mark mark = hdi_arena_here(arena);
     uint64_t *scratch_keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
-    uint32_t *values = HDI_ARENA_ZEROED(arena, uint32_t, most), *scratch_values = HDI_ARENA_ARRAY(arena, uint32_t, most);
+    uint32_t *values = HDI_ARENA_ZEROED(arena, uint32_t, most);
+    uint32_t *scratch_values = HDI_ARENA_ARRAY(arena, uint32_t, most);
     if (arena->failed)
         return (cuts){0};
     keys[n++] = 0;
     keys[n++] = extent;
-    for (uint32_t r = w->res_range[res]; r != HDI_NONE; r = w->range_next[r]) {
-        side s = side_of(&w->decl->range[r], is_buffer, which);
+    for (uint32_t r = first; r; r = w->range_next[r - 1]) {
+        side s = side_of(&w->decl->range[r - 1], is_buffer, which);
         keys[n++] = s.begin;
         keys[n++] = s.end;
     }
@@ -78,28 +209,12 @@ static cuts find_cuts(const work *w, hdi_arena *arena, uint32_t res, int which, 
             keys[unique++] = keys[i];
     }
     hdi_arena_keep(arena, mark, NULL, 0);
-    return (cuts){unique, 1, 0, keys};
-}
-
-/* Boundaries below FEW are bits of a word: no sort. rank: how many stand before each of them. */
-static cuts find_few_cuts(const work *w, uint32_t res, int which, uint64_t extent, uint8_t rank[FEW])
-{
-    uint64_t bits = 1 | UINT64_C(1) << extent;
-    for (uint32_t r = w->res_range[res]; r != HDI_NONE; r = w->range_next[r]) {
-        side s = side_of(&w->decl->range[r], false, which);
-        bits |= UINT64_C(1) << s.begin | UINT64_C(1) << s.end;
-    }
-    uint32_t count = 0;
-    for (uint64_t rest = bits; rest; rest &= rest - 1)
-        rank[__builtin_ctzll(rest)] = (uint8_t)count++;
-    return (cuts){count, 1, bits, NULL};
+    return (cuts){unique, keys};
 }
 
 /* Index of a boundary that is known to be there. */
-static inline uint32_t find(const cuts *c, const uint8_t *rank, uint64_t value)
+static uint32_t find(const cuts *c, uint64_t value)
 {
-    if (HDI_LIKELY(!c->at))
-        return rank[value];
     uint32_t low = 0, high = c->count - 1;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
@@ -111,76 +226,56 @@ static inline uint32_t find(const cuts *c, const uint8_t *rank, uint64_t value)
     return low;
 }
 
-/* Ranges of a resource get their spans, relative to its first segment; returns its number of segments, 0: no memory. */
-static HDI_APART uint32_t split(const work *w, hdi_arena *arena, uint32_t res, cuts out[2])
+/* Ranges of a resource get their spans, from its first segment on; returns its number of segments, 0: no memory. */
+static HDI_APART uint32_t split(const work *w, hdi_arena *arena, uint32_t res)
 {
     const hdi_decl *decl = w->decl;
     const hdi_res_info *info = &decl->res_info[res];
     bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
-    uint64_t extent[2] = {is_buffer ? info->bytes : info->mips, is_buffer ? 1 : info->layers};
-    uint8_t rank[2][FEW];
-    uint32_t aspects = 1;
-    out[1] = (cuts){2, 1, 3, NULL}; /* of a buffer: one column */
-    for (int which = 0; which < (is_buffer ? 1 : 2); which++) {
-        out[which] = !is_buffer && extent[which] < FEW ? find_few_cuts(w, res, which, extent[which], rank[which])
-                                                       : find_cuts(w, arena, res, which, extent[which]);
-        if (out[which].count == 0)
-            return 0;
-    }
-    for (uint32_t r = w->res_range[res]; r != HDI_NONE && !is_buffer; r = w->range_next[r])
-        aspects = decl->range[r].aspect ? 2 : aspects;
-    out[0].aspects = aspects;
-    uint32_t columns = out[1].count - 1;
-    for (uint32_t r = w->res_range[res]; r != HDI_NONE; r = w->range_next[r]) {
-        const hd_range *range = &decl->range[r];
+    uint32_t chain = (uint32_t)w->marks[res].mip;
+    grid *g = HDI_ARENA_ARRAY(arena, grid, 1);
+    if (!g)
+        return 0;
+    g->aspects = 1;
+    g->mip = find_cuts(w, arena, res, chain, 0, is_buffer ? info->bytes : info->mips);
+    g->layer = is_buffer ? (cuts){2, NULL} : find_cuts(w, arena, res, chain, 1, info->layers); /* one column */
+    if (arena->failed)
+        return 0;
+    for (uint32_t r = chain; r && !is_buffer; r = w->range_next[r - 1])
+        g->aspects = decl->range[r - 1].aspect ? 2 : g->aspects;
+    uint32_t columns = g->layer.count - 1;
+    for (uint32_t r = chain; r; r = w->range_next[r - 1]) {
+        const hd_range *range = &decl->range[r - 1];
         side mip = side_of(range, is_buffer, 0), layer = side_of(range, false, 1);
-        uint32_t first = find(&out[0], rank[0], mip.begin), count = find(&out[0], rank[0], mip.end) - first;
+        uint32_t first = find(&g->mip, mip.begin), count = find(&g->mip, mip.end) - first;
         if (is_buffer) {
-            w->out->range_span[r] = (hdi_span){first, 1, count, 0};
+            w->out->range_span[r - 1] = (hdi_span){first, 1, count, 0};
             continue;
         }
-        uint32_t column = find(&out[1], rank[1], layer.begin), layers = find(&out[1], rank[1], layer.end) - column;
-        uint32_t row = first * aspects + (range->aspect == HD_ASPECT_STENCIL);
-        w->out->range_span[r] = range->aspect ? (hdi_span){row * columns + column, count, layers, aspects * columns}
-                                              : (hdi_span){row * columns + column, count * aspects, layers, columns};
+        uint32_t column = find(&g->layer, layer.begin), layers = find(&g->layer, layer.end) - column;
+        uint32_t row = first * g->aspects + (range->aspect == HD_ASPECT_STENCIL);
+        w->out->range_span[r - 1] = range->aspect
+                                        ? (hdi_span){row * columns + column, count, layers, g->aspects * columns}
+                                        : (hdi_span){row * columns + column, count * g->aspects, layers, columns};
     }
-    return (out[0].count - 1) * aspects * columns;
+    w->marks[res] = (marks){.mip = CHAINED, .cuts = g};
+    return (g->mip.count - 1) * g->aspects * columns;
 }
 
-/* Chains the ranges of each resource. */
-static void chain_ranges(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    const uint32_t *use_range = w->decl->use_range, *use_res = w->decl->use_res;
-    bool alone = w->crew->workers == 1;
-    (void)part;
-    for (uint32_t u = begin; u < end; u++) {
-        uint32_t range = use_range[u];
-        if (range == HDI_NONE)
-            continue;
-        uint32_t *first = &w->res_range[use_res[u]];
-        if (alone) {
-            w->range_next[range] = *first;
-            *first = range;
-        } else {
-            w->range_next[range] = atomic_exchange_explicit((_Atomic(uint32_t) *)first, range, memory_order_relaxed);
-        }
-    }
-}
+/* ---- segments ---- */
 
 /* Pieces of each resource, in place of its first segment. */
-static void split_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work *w = user;
     hdi_arena *arena = hdi_crew_arena(w->crew, part, w->arena);
     uint32_t *const res_pieces = w->out->res_seg_begin;
-    const uint32_t *const res_range = w->res_range;
     uint64_t sum = 0;
     w->part_segs[part] = 0;
     for (uint32_t r = begin; r < end; r++) {
-        uint32_t pieces = 1, first = res_range[r];
-        if (first != HDI_NONE)
-            pieces = split(w, arena, r, w->range_cuts[first]);
+        uint32_t pieces = 1;
+        if (w->marks[r].mip)
+            pieces = has_bits(w->decl, r) ? count_pieces(w, r) : split(w, arena, r);
         if (pieces == 0)
             return;
         res_pieces[r] = pieces;
@@ -189,41 +284,40 @@ static void split_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
     w->part_segs[part] = sum;
 }
 
-static const uint64_t *list_cuts(const cuts *c, uint64_t listed[FEW])
+static cuts list_bits(uint64_t bits, uint64_t listed[FEW + 1])
 {
     uint32_t count = 0;
-    for (uint64_t rest = c->bits; rest; rest &= rest - 1)
+    for (uint64_t rest = bits; rest; rest &= rest - 1)
         listed[count++] = (uint64_t)__builtin_ctzll(rest);
-    return c->at ? c->at : listed;
+    return (cuts){count, listed};
 }
 
-/* The segments of a ranged resource and of its ranges. */
-static HDI_APART void fill_pieces(const work *w, uint32_t res, uint32_t begin)
+/* What the segments of a resource are. */
+static HDI_APART void fill_pieces(const work *w, uint32_t res, uint32_t seg)
 {
-    const hdi_decl *decl = w->decl;
-    uint32_t first = w->res_range[res], seg = begin;
-    const cuts *c = w->range_cuts[first];
-    uint64_t listed[2][FEW];
-    const uint64_t *row = list_cuts(&c[0], listed[0]), *column = list_cuts(&c[1], listed[1]);
-    bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
-    for (uint32_t r = first; r != HDI_NONE; r = w->range_next[r]) {
-        hdi_span *span = &w->out->range_span[r];
-        span->base += begin;
-        w->piece[decl->res_count + r] = span->rows * span->cols == 1 ? span->base : HDI_NONE;
-    }
-    for (uint32_t i = 0; i + 1 < c[0].count; i++) {
+    const marks *m = &w->marks[res];
+    uint64_t listed[2][FEW + 1];
+    grid g;
+    if (m->mip & CHAINED)
+        g = *m->cuts;
+    else
+        g = (grid){list_bits(m->mip & MIP_BITS, listed[0]), list_bits(m->layer, listed[1]), m->mip & ASPECTS ? 2 : 1};
+    const uint64_t *row = g.mip.at, *column = g.layer.at;
+    bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0;
+    for (uint32_t i = 0; i + 1 < g.mip.count; i++) {
         if (is_buffer) {
             w->out->seg_range[seg++] = (hd_range){.offset = row[i], .bytes = row[i + 1] - row[i]};
             continue;
         }
-        for (uint32_t aspect = 0; aspect < c[0].aspects; aspect++) {
-            for (uint32_t k = 0; k + 1 < c[1].count; k++)
-                w->out->seg_range[seg++] = (hd_range){
-                    .mip_base = (uint16_t)row[i],
-                    .mip_count = (uint16_t)(row[i + 1] - row[i]),
-                    .aspect = c[0].aspects == 1 ? 0 : aspect ? HD_ASPECT_STENCIL : HD_ASPECT_DEPTH,
-                    .layer_base = (uint32_t)column[k],
-                    .layer_count = (uint32_t)(column[k + 1] - column[k])};
+        for (uint32_t aspect = 0; aspect < g.aspects; aspect++) {
+            for (uint32_t k = 0; k + 1 < g.layer.count; k++)
+                w->out->seg_range[seg++] = (hd_range){.mip_base = (uint16_t)row[i],
+                                                      .mip_count = (uint16_t)(row[i + 1] - row[i]),
+                                                      .aspect = g.aspects == 1 ? 0
+                                                                : aspect       ? HD_ASPECT_STENCIL
+                                                                               : HD_ASPECT_DEPTH,
+                                                      .layer_base = (uint32_t)column[k],
+                                                      .layer_count = (uint32_t)(column[k + 1] - column[k])};
         }
     }
 }
@@ -234,14 +328,13 @@ static void fill_range(uint32_t range_begin, uint32_t range_end, uint32_t part, 
     const work *w = user;
     const hdi_frozen *out = w->out;
     uint32_t *const res_seg_begin = out->res_seg_begin, *const seg_res = out->seg_res, *const piece = w->piece, seg = 0;
-    const uint32_t *const res_range = w->res_range;
     for (uint32_t k = 0; k < part; k++)
         seg += (uint32_t)w->part_segs[k];
     for (uint32_t r = range_begin; r < range_end; r++) {
         uint32_t pieces = res_seg_begin[r];
         res_seg_begin[r] = seg;
         piece[r] = pieces == 1 ? seg : HDI_NONE;
-        if (res_range[r] != HDI_NONE)
+        if (HDI_UNLIKELY(w->marks[r].mip))
             fill_pieces(w, r, seg);
         seg_res[seg++] = r;
         for (; pieces > 1; pieces--)
@@ -262,6 +355,19 @@ static hd_result freeze_whole(const hdi_decl *decl, hdi_arena *arena, hdi_frozen
     return HD_OK;
 }
 
+/* The segment of a use of a range, HDI_NONE: it has several. */
+static HDI_APART uint32_t find_of_range(const work *w, uint32_t res, uint32_t range)
+{
+    const marks *m = &w->marks[res];
+    hdi_span *span = &w->out->range_span[range];
+    hdi_span found = *span;
+    if (!(m->mip & CHAINED))
+        found = span_of(m->mip, m->layer, &w->decl->range[range]);
+    found.base += w->out->res_seg_begin[res];
+    *span = found;
+    return found.rows * found.cols == 1 ? found.base : HDI_NONE;
+}
+
 /* Of the uses of a part of the passes, as flow cuts them. */
 static void find_segments(uint32_t part, void *user)
 {
@@ -271,12 +377,12 @@ static void find_segments(uint32_t part, void *user)
     uint32_t first = decl->pass_use_begin[hdi_range_begin(decl->pass_count, parts, part)];
     uint32_t end = decl->pass_use_begin[hdi_range_begin(decl->pass_count, parts, part + 1)];
     const uint32_t *const use_range = decl->use_range, *const use_res = decl->use_res;
-    const uint32_t *const res_piece = w->piece, *const range_piece = w->piece + decl->res_count;
+    const uint32_t *const piece = w->piece;
     uint32_t *const use_seg = w->use_seg;
     uint64_t visits = 0;
     for (uint32_t u = first; u < end; u++) {
-        uint32_t range = use_range[u];
-        uint32_t seg = range == HDI_NONE ? res_piece[use_res[u]] : range_piece[range];
+        uint32_t range = use_range[u], res = use_res[u];
+        uint32_t seg = HDI_LIKELY(range == HDI_NONE) ? piece[res] : find_of_range(w, res, range);
         use_seg[u] = seg;
         if (HDI_UNLIKELY(seg == HDI_NONE)) {
             hdi_span span = hdi_use_span(decl, w->out, u);
@@ -293,12 +399,9 @@ static bool prepare(work *w, hdi_frozen *out)
     out->res_seg_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->res_count + 1);
     out->range_span = HDI_ARENA_ARRAY(arena, hdi_span, decl->range_count);
     w->use_seg = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
-    w->piece = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->res_count + decl->range_count);
-    w->res_range = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    w->piece = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w->range_next = HDI_ARENA_ARRAY(arena, uint32_t, decl->range_count);
-    w->range_cuts = hdi_arena_array(arena, decl->range_count, sizeof(*w->range_cuts));
-    if (!arena->failed)
-        memset(w->res_range, 0xff, decl->res_count * sizeof(*w->res_range));
+    w->marks = HDI_ARENA_ZEROED(arena, marks, decl->res_count);
     return !arena->failed;
 }
 
@@ -327,8 +430,8 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
     uint64_t visits = decl->use_count;
     if (!prepare(&w, out))
         return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(crew, decl->use_count, 4 * GRAIN, chain_ranges, &w);
-    hdi_crew_ranges(crew, decl->res_count, GRAIN, split_range, &w);
+    hdi_crew_ranges(crew, decl->range_count, GRAIN, mark_ranges, &w);
+    hdi_crew_ranges(crew, decl->res_count, GRAIN, count_range, &w);
     hd_result result = make_segments(&w, out);
     if (result != HD_OK)
         return result;

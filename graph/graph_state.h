@@ -64,6 +64,7 @@ struct hd_graph {
     hdi_use_exec *use_exec;
     hd_clear *use_clear;
     hd_range *range;
+    uint32_t *range_res;
     hdi_access_info *access;
     hdi_use_rule rule[HDI_ACCESS_CUSTOM_FIRST + 1]; /* the last: of the newest use that none of the others is for */
     uint32_t unwritten_reads; /* not 0: a use reads what no use of the whole resource wrote before */

@@ -111,6 +111,7 @@ typedef struct hdi_decl {
     const hdi_use_exec *use_exec;
     const hd_clear *use_clear; /* for the executor: no phase reads it, and none puts it into another order */
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
+    const uint32_t *range_res; /* follows from the uses: each range is of one */
     const hdi_access_info *access;
     bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content */
     /* Reads of versions that were ended by an earlier pass: use late_use[i] (ascending) comes before pass late_end[i] and
