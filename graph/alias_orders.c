@@ -196,7 +196,8 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
     uint64_t least = enough, needed = 0, best = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
     uint8_t how[HDI_PACK_TURNS];
     bool quick = !w->pack.by_clocks && !w->how->thorough;
-    w->pack.piece_count = 0; /* time is cut where lives of this heap end */
+    w->pack.piece_count = 0; /* time is cut where lives of this heap end, */
+    w->pack.bucket = NULL;   /* and buckets know what its members' clocks say */
     if (!w->is_part) {
         if (!hdi_pack_least(&w->pack, &(hdi_pack_lives){.inner = {by_first, count}}, &needed, &least))
             return UINT64_MAX;
