@@ -7,7 +7,7 @@
  * of a segment stand in order: the first and the last one tell all. O(segments + resources * queues + slots * queues),
  * and entries of what several queues use. By ranges of resources. */
 
-enum { GRAIN = 1024 };
+enum { GRAIN = 384 };
 
 typedef struct work {
     const hdi_decl *decl;
@@ -45,8 +45,22 @@ static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
     }
 }
 
+/* The same where there is nothing but the GPU queue: slots are places. */
+static void end_groups_alone(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const group_work *w = user;
+    const uint32_t *slot_group = w->hazards->slot_group;
+    uint32_t slots = w->hazards->slot_count, *ends = w->end;
+    (void)part;
+    for (uint32_t s = begin; s < end; s++) {
+        uint32_t behind = s + 1 < slots ? slot_group[s + 1] : w->count;
+        for (uint32_t g = slot_group[s]; g < behind; g++)
+            ends[g] = s;
+    }
+}
+
 /* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
-static uint32_t *find_group_ends(const hdi_hazards *hazards, const hdi_crew *crew, hdi_arena *arena)
+static uint32_t *find_group_ends(const hdi_hazards *hazards, bool alone, const hdi_crew *crew, hdi_arena *arena)
 {
     uint32_t slots = hazards->slot_count, first = next_on_gpu(hazards, 0);
     group_work w = {.hazards = hazards, .count = slots ? hazards->slot_group[slots - 1] + 2 : 1}; /* they stand in order */
@@ -55,7 +69,7 @@ static uint32_t *find_group_ends(const hdi_hazards *hazards, const hdi_crew *cre
         return NULL;
     for (uint32_t g = 0, behind = first < slots ? hazards->slot_group[first] : w.count; g < behind; g++)
         w.end[g] = 0;
-    hdi_crew_ranges(crew, slots, GRAIN, end_groups, &w);
+    hdi_crew_ranges(crew, slots, GRAIN, alone ? end_groups_alone : end_groups, &w);
     return w.end;
 }
 
@@ -298,7 +312,7 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
     out->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_close = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, crew, arena) : NULL;
+    const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, count == 1, crew, arena) : NULL;
     const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, arena) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
