@@ -9,10 +9,8 @@
  * (alias_search.c). */
 
 enum { LONG_LIFE = 512, FEW_SIZES = 48 }; /* slots; before they are sorted like any numbers */
-enum {
-    NEAR = 56,
-    GOAL = 64
-}; /* the parts of what is needed that a heap may be larger: to be left alone, to be searched for */
+/* Parts of what is needed that a heap may be larger: to be left alone, to be searched for. */
+enum { NEAR = 56, GOAL = 64 };
 enum { MANY_ALIVE = 16 };  /* on average: fewer are packed well in time */
 enum { FEW_LOOKS = 8192 }; /* more on one queue, of the few members that are searched for at all */
 enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */

@@ -283,46 +283,59 @@ typedef struct free_list {
     uint32_t count;
 } free_list;
 
-static uint64_t take_lowest(free_list *list, uint64_t bytes, uint64_t alignment)
+/* Ranges from `from` on, of which few there mostly are, move up or down. */
+static HDI_INLINE void move(free_list *list, uint32_t from, int by)
 {
-    uint32_t i = 0;
-    uint64_t at = align_up(list->item[0].begin, alignment);
-    while (at + bytes > list->item[i].end)
-        at = align_up(list->item[++i].begin, alignment);
-    range before = {list->item[i].begin, at}, behind = {at + bytes, list->item[i].end};
-    uint32_t parts = (before.begin < before.end) + (behind.begin < behind.end);
-    if (parts == 2) {
-        memmove(&list->item[i + 2], &list->item[i + 1], (list->count - i - 1) * sizeof(range));
-        list->item[i] = before;
-        list->item[i + 1] = behind;
-        list->count++;
-    } else if (parts == 1) {
-        list->item[i] = before.begin < before.end ? before : behind;
+    enum { FEW = 8 };
+    range *first = &list->item[from], *end = &list->item[list->count];
+    if (end - first > FEW)
+        memmove(first + by, first, (size_t)((char *)end - (char *)first));
+    else if (by < 0)
+        for (range *r = first; r < end; r++)
+            r[by] = *r;
+    else
+        for (range *r = end; r-- > first;)
+            r[by] = *r;
+    list->count += (uint32_t)by;
+}
+
+static HDI_INLINE uint64_t take_lowest(free_list *list, uint64_t bytes, uint64_t alignment)
+{
+    range *r = list->item;
+    uint64_t at = align_up(r->begin, alignment);
+    while (at + bytes > r->end)
+        at = align_up((++r)->begin, alignment);
+    uint64_t end = at + bytes;
+    if (r->begin == at && end < r->end) {
+        r->begin = end;
+    } else if (r->begin == at) {
+        move(list, (uint32_t)(r + 1 - list->item), -1);
+    } else if (end == r->end) {
+        r->end = at;
     } else {
-        memmove(&list->item[i], &list->item[i + 1], (list->count - i - 1) * sizeof(range));
-        list->count--;
+        move(list, (uint32_t)(r - list->item), 1);
+        r[0].end = at;
+        r[1].begin = end;
     }
     return at;
 }
 
-static void give_back(free_list *list, uint64_t begin, uint64_t end)
+static HDI_INLINE void give_back(free_list *list, uint64_t begin, uint64_t end)
 {
-    uint32_t i = 0;
-    while (list->item[i].begin < begin) /* the last one is behind everything taken */
-        i++;
-    bool joins_behind = list->item[i].begin == end, joins_before = i > 0 && list->item[i - 1].end == begin;
+    range *r = list->item;
+    while (r->begin < begin) /* the last one is behind everything taken */
+        r++;
+    bool joins_behind = r->begin == end, joins_before = r > list->item && r[-1].end == begin;
     if (joins_behind && joins_before) {
-        list->item[i - 1].end = list->item[i].end;
-        memmove(&list->item[i], &list->item[i + 1], (list->count - i - 1) * sizeof(range));
-        list->count--;
+        r[-1].end = r->end;
+        move(list, (uint32_t)(r + 1 - list->item), -1);
     } else if (joins_behind) {
-        list->item[i].begin = begin;
+        r->begin = begin;
     } else if (joins_before) {
-        list->item[i - 1].end = end;
+        r[-1].end = end;
     } else {
-        memmove(&list->item[i + 1], &list->item[i], (list->count - i) * sizeof(range));
-        list->item[i] = (range){begin, end};
-        list->count++;
+        move(list, (uint32_t)(r - list->item), 1);
+        *r = (range){begin, end};
     }
 }
 
@@ -353,6 +366,7 @@ static void take_away(free_list *list, uint64_t begin, uint64_t end)
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
+    const hd_memory_need *need = pack->sizes->need;
     uint32_t slots = pack->slot_end - pack->slot_begin, begin = pack->slot_begin;
     free_list list = {HDI_ARENA_ARRAY(pack->arena, range, (size_t)count + pack->placed_count + 2), 1};
     uint32_t *closing = HDI_ARENA_ARRAY(pack->arena, uint32_t, slots); /* newest of each slot, chained */
@@ -369,21 +383,21 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
         take_away(&list, at, end);
         most = end > most ? end : most;
     }
-    for (uint32_t i = 0, slot = begin; i < count; i++) {
-        uint32_t res = by_first[i];
-        for (; slot < res_first[res]; slot++) {
-            for (uint32_t k = closing[slot - begin]; k != HDI_NONE; k = next[k])
-                give_back(&list, offset[by_first[k]], offset[by_first[k]] + pack->sizes->need[by_first[k]].bytes);
+    for (uint32_t i = 0, slot = 0; i < count; i++) {
+        uint32_t res = by_first[i], first = res_first[res] - begin, close = res_close[res] - begin;
+        for (; slot < first; slot++) {
+            for (uint32_t k = closing[slot]; k != HDI_NONE; k = next[k])
+                give_back(&list, offset[by_first[k]], offset[by_first[k]] + need[by_first[k]].bytes);
         }
-        offset[res] = take_lowest(&list, pack->sizes->need[res].bytes, pack->sizes->need[res].alignment);
-        uint64_t end = offset[res] + pack->sizes->need[res].bytes;
+        uint64_t at = take_lowest(&list, need[res].bytes, need[res].alignment), end = at + need[res].bytes;
+        offset[res] = at;
         most = end > most ? end : most;
         if (most >= *top) {
             *top = UINT64_MAX;
             return true;
         }
-        next[i] = closing[res_close[res] - begin];
-        closing[res_close[res] - begin] = i;
+        next[i] = closing[close];
+        closing[close] = i;
     }
     *top = most;
     return true;

@@ -100,8 +100,7 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
 bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_first, uint32_t count, bool by_load, uint64_t *offset,
                       uint64_t *top);
 
-/* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows.
- */
+/* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows. */
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
 
 /* Goes on from a packing towards one that needs no more than goal, and replaces it by what it finds. looks: what it may
@@ -144,8 +143,7 @@ typedef struct hdi_pack_work {
 } hdi_pack_work;
 
 enum { HDI_PACK_TURNS = 6 };
-/* Which packers are to be tried, by turns. least: bytes that are alive at once, 0:
- * by orders only. Returns how many. */
+/* Which packers are to be tried, by turns. least: bytes that are alive at once, 0: by orders only. Returns how many. */
 uint32_t hdi_pack_choose(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t least, uint8_t *how);
 /* Into offset. False: out of memory. *top as for the packers. */
 bool hdi_pack_try(hdi_pack_work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top);

@@ -18,11 +18,12 @@ typedef struct search {
     uint32_t *res; /* those that are placed already come last */
     uint32_t count, all, cap, step, dice, pairs;
     uint64_t looks;
-    uint32_t shift, *alive_begin, *alive; /* members by stretches of 1 << shift slots that they live in */
+    uint32_t *alive_begin, *alive; /* members by stretches of slots that they live in */
     /* Of the members, by their place in res. Each list stays as it was last sorted: next time little is out of order.
      */
     uint32_t *conflicts, **by_low, **by_high; /* null: not asked for yet */
-    uint32_t *at, *units, *alignment, *weight, *thrown, *stays;
+    uint32_t *at, *units, *alignment, *weight, *stays, *first, *last; /* first, last: stretches */
+    uint64_t *worth; /* weight, as often as it has been thrown out and once more */
     uint8_t *placed;
     uint32_t *waiting, waiting_count, *away;
     uint64_t *low, *high; /* of those in the way: where they begin, where they end */
@@ -37,33 +38,26 @@ static uint32_t throw_dice(search *s)
 static uint32_t square_root(uint64_t value)
 {
     uint64_t root = 0;
-    for (uint64_t bit = (uint64_t)1 << 31; bit; bit >>= 1)
+    for (uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(value | 1)) / 2; bit; bit >>= 1)
         root |= (root | bit) * (root | bit) <= value ? bit : 0;
     return (uint32_t)root;
-}
-
-static uint32_t first_stretch(const search *s, uint32_t i)
-{
-    return hdi_pack_slot(s->pack, s->pack->lifetimes->res_first[s->res[i]]) >> s->shift;
-}
-static uint32_t last_stretch(const search *s, uint32_t i)
-{
-    return hdi_pack_slot(s->pack, s->pack->end[s->res[i]]) >> s->shift;
 }
 
 static bool find_alive(search *s)
 {
     hdi_arena *arena = s->pack->arena;
-    uint32_t slots = s->pack->slot_end - s->pack->slot_begin;
-    while ((uint64_t)slots * MEMBERS > (uint64_t)s->all << s->shift)
-        s->shift++;
-    uint32_t stretches = (slots >> s->shift) + 1;
+    uint32_t slots = s->pack->slot_end - s->pack->slot_begin, shift = 0;
+    while ((uint64_t)slots * MEMBERS > (uint64_t)s->all << shift)
+        shift++;
+    uint32_t stretches = (slots >> shift) + 1;
     s->alive_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)stretches + 2);
     if (!s->alive_begin)
         return false;
     uint32_t *end = s->alive_begin + 1; /* of each list while it is filled, from its begin on */
     for (uint32_t i = 0; i < s->all; i++) {
-        for (uint32_t t = first_stretch(s, i); t <= last_stretch(s, i); t++)
+        s->first[i] = hdi_pack_slot(s->pack, s->pack->lifetimes->res_first[s->res[i]]) >> shift;
+        s->last[i] = hdi_pack_slot(s->pack, s->pack->end[s->res[i]]) >> shift;
+        for (uint32_t t = s->first[i]; t <= s->last[i]; t++)
             end[t + 1]++;
     }
     for (uint32_t t = 0; t < stretches; t++)
@@ -72,7 +66,7 @@ static bool find_alive(search *s)
     if (!s->alive)
         return false;
     for (uint32_t i = 0; i < s->all; i++) {
-        for (uint32_t t = first_stretch(s, i); t <= last_stretch(s, i); t++)
+        for (uint32_t t = s->first[i]; t <= s->last[i]; t++)
             s->alive[end[t]++] = i;
     }
     return true;
@@ -94,15 +88,16 @@ static uint64_t place_key(const search *s, uint32_t i)
 }
 
 /* So that there is little left to sort when it is walked over. */
-static void sort_once(const search *s, uint32_t *who, uint32_t count)
+static void sort_once(uint64_t *key, uint32_t count)
 {
     static const uint32_t gaps[] = {57, 23, 10, 4, 1};
     for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
         for (uint32_t k = gaps[g]; k < count; k++) {
-            uint32_t i = who[k], at = k;
-            for (; at >= gaps[g] && place_key(s, who[at - gaps[g]]) > place_key(s, i); at -= gaps[g])
-                who[at] = who[at - gaps[g]];
-            who[at] = i;
+            uint64_t one = key[k];
+            uint32_t at = k;
+            for (; at >= gaps[g] && key[at - gaps[g]] > one; at -= gaps[g])
+                key[at] = key[at - gaps[g]];
+            key[at] = one;
         }
     }
 }
@@ -111,25 +106,26 @@ static void sort_once(const search *s, uint32_t *who, uint32_t count)
 static bool find_conflicts(search *s, uint32_t i)
 {
     hdi_arena *arena = s->pack->arena;
-    uint32_t first = first_stretch(s, i), last = last_stretch(s, i), count = 0;
+    uint32_t first = s->first[i], last = s->last[i], count = 0;
+    uint64_t *key = s->low; /* not used yet */
     if (s->by_low[i])
         return true;
     for (uint32_t t = first; t <= last; t++) {
         for (uint32_t k = s->alive_begin[t]; k < s->alive_begin[t + 1]; k++) {
-            uint32_t j = s->alive[k], begin = first_stretch(s, j);
+            uint32_t j = s->alive[k], begin = s->first[j];
             if (j != i && t == (begin > first ? begin : first) && conflict(s, i, j))
-                s->away[count++] = j;
+                key[count++] = place_key(s, j);
         }
     }
-    sort_once(s, s->away, count);
+    sort_once(key, count);
     s->pairs += count;
     s->conflicts[i] = count;
     s->by_low[i] = HDI_ARENA_ARRAY(arena, uint32_t, count + 1);
     s->by_high[i] = HDI_ARENA_ARRAY(arena, uint32_t, count + 1);
     if (arena->failed || s->pairs > MOST_PAIRS)
         return false;
-    memcpy(s->by_low[i], s->away, count * sizeof(*s->away));
-    memcpy(s->by_high[i], s->away, count * sizeof(*s->away));
+    for (uint32_t k = 0; k < count; k++)
+        s->by_low[i][k] = s->by_high[i][k] = (uint32_t)key[k];
     return true;
 }
 
@@ -147,7 +143,9 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
     s->units = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->alignment = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->weight = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    s->thrown = HDI_ARENA_ZEROED(arena, uint32_t, n);
+    s->worth = HDI_ARENA_ARRAY(arena, uint64_t, n);
+    s->first = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->last = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->stays = HDI_ARENA_ZEROED(arena, uint32_t, n);
     s->placed = HDI_ARENA_ZEROED(arena, uint8_t, n);
     s->waiting = HDI_ARENA_ARRAY(arena, uint32_t, n);
@@ -165,7 +163,7 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
         s->at[i] = (uint32_t)(where / HDI_PACK_UNIT);
         s->units[i] = (uint32_t)((need->bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT);
         s->alignment[i] = need->alignment > HDI_PACK_UNIT ? (uint32_t)(need->alignment / HDI_PACK_UNIT) : 1;
-        s->weight[i] = square_root(s->units[i] * life) + 1;
+        s->worth[i] = s->weight[i] = square_root(s->units[i] * life) + 1;
         s->placed[i] = where % HDI_PACK_UNIT == 0;
         s->stays[i] = i < s->count ? 0 : UINT32_MAX;
         if (!s->placed[i])
@@ -174,9 +172,9 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
     return find_alive(s);
 }
 
-static uint64_t weight_of(const search *s, uint32_t i)
+static HDI_INLINE uint64_t weight_of(const search *s, uint32_t i)
 {
-    return s->stays[i] > s->step ? STAYS : (uint64_t)s->weight[i] * (1 + s->thrown[i]);
+    return s->stays[i] > s->step ? STAYS : s->worth[i];
 }
 
 /* Sorts one list of conflicts by where they begin, or end; those that wait for a place come last. How many have one. */
@@ -216,7 +214,7 @@ typedef struct walk {
     uint64_t begun, ended;
 } walk;
 
-static uint64_t weight_at(const search *s, walk *w, uint32_t n, uint64_t place, uint64_t units)
+static HDI_INLINE uint64_t weight_at(const search *s, walk *w, uint32_t n, uint64_t place, uint64_t units)
 {
     for (; w->low < n && s->low[w->low] < place + units; w->low++)
         w->begun += weight_of(s, w->low_of[w->low]);
@@ -294,7 +292,7 @@ static bool place_one(search *s)
     for (uint32_t c = 0; weight && c < s->conflicts[i]; c++) {
         uint32_t j = s->by_low[i][c];
         if (s->placed[j] && s->at[j] < place + s->units[i] && place < s->at[j] + s->units[j]) {
-            s->thrown[j]++;
+            s->worth[j] += s->weight[j];
             take_out(s, j);
         }
     }

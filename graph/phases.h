@@ -323,8 +323,7 @@ typedef struct hdi_placed {
     uint32_t *tenant, tenant_count;
 } hdi_placed;
 /* What packing may cost. thorough: all orders are tried. search: for long, and barriers may be added where resources give
- * up bytes before their groups end. enough: bytes of all
- * heaps below which less is not better. */
+ * up bytes before their groups end. enough: bytes of all heaps below which less is not better. */
 typedef struct hdi_packing {
     bool thorough, search;
     uint64_t enough;
