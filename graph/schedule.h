@@ -10,7 +10,7 @@
 typedef struct hdi_sched_res {
     union {
         uint64_t bytes;   /* of a transient resource in use; else 0 */
-        uint64_t readers; /* until all is judged: a bit for each layout that its readers want */
+        uint64_t readers; /* until all is judged: a bit for each access by which an image is read */
     };
     uint32_t first, last; /* ranks; HDI_NONE where bytes is 0 */
     uint32_t left;        /* uses; then those not taken yet, in the region that closes it */

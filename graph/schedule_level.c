@@ -93,7 +93,7 @@ static bool look_at_uses(const work *w, size_t pass, uint32_t group, move *m)
         fixed |= !alone & (res->bytes != 0) & (r == before);
         before = r;
         int64_t units = (int64_t)(res->bytes >> w->shift);
-        uint32_t longer = res->close > group ? res->close + 1 - group : 1;
+        uint32_t close = res->close > group ? res->close : group, longer = close + 1 - group;
         m->alone += units & -(int64_t)(opens & alone);
         m->opened += units & -(int64_t)(opens & !alone);
         m->longer[longer < REACH + 1 ? longer : REACH + 1] += units & -(int64_t)!opens;

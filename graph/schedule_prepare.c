@@ -74,7 +74,6 @@ typedef struct look_work {
     hdi_sched *s;
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
-    const uint8_t *layout_bit; /* by access */
     hdi_sched_cuts *cuts;
     uint32_t parts;     /* of the passes, then of the ranks */
     uint32_t res_parts; /* of the resources: as many as there are of 1 << res_shift */
@@ -84,39 +83,31 @@ typedef struct look_work {
     look_part part[HDI_MOST_PARTS];
 } look_work;
 
-enum { MOST_LAYOUTS = 64 };
-
-/* The bit of a layout in hdi_sched_res.readers for each access. The last bit is of all that are left. */
-static bool number_layouts(look_work *w)
-{
-    const hdi_decl *decl = w->s->decl;
-    uint32_t known[MOST_LAYOUTS], count = 0;
-    uint8_t *bit = HDI_ARENA_ARRAY(w->s->arena, uint8_t, decl->access_count);
-    if (!bit)
-        return false;
-    for (uint32_t a = 0; a < decl->access_count; a++) {
-        uint32_t k = 0;
-        while (k < count && known[k] != decl->access[a].layout)
-            k++;
-        if (k == count && count < MOST_LAYOUTS - 1)
-            known[count++] = decl->access[a].layout;
-        bit[a] = (uint8_t)k;
-    }
-    w->layout_bit = bit;
-    return true;
-}
+enum { MOST_READERS = 64 };
 
 /* Without branches, as nobody could predict who does what. */
-static inline void look_at_use(const hdi_decl *decl, const uint8_t *layout_bit, hdi_sched_res *all, size_t u, uint32_t rank)
+static inline void look_at_use(const hdi_decl *decl, hdi_sched_res *all, size_t u, uint32_t rank)
 {
-    uint32_t flags = decl->use_flags[u];
+    uint32_t flags = decl->use_flags[u], access = decl->use_access[u];
     hdi_sched_res *res = &all[decl->use_res[u]];
     uint64_t reads_image = !(flags & (HDI_USE_WRITES | HDI_USE_BUFFER));
-    res->readers |= reads_image << layout_bit[decl->use_access[u]];
-    res->first = res->left ? res->first : rank;
+    res->readers |= reads_image << (access < MOST_READERS ? access : MOST_READERS - 1);
+    uint32_t other, *first = res->left ? &other : &res->first;
+    *first = rank;
     res->left++;
     res->last = rank;
     res->writes += flags / HDI_USE_WRITES & 1;
+}
+
+/* Whether readers by several accesses want several layouts; of the last bit nobody knows. */
+static HDI_APART bool are_mixed(const hdi_decl *decl, uint64_t readers)
+{
+    uint32_t layout = decl->access[__builtin_ctzll(readers)].layout;
+    for (uint64_t left = readers & (readers - 1); left; left &= left - 1) {
+        if (decl->access[__builtin_ctzll(left)].layout != layout)
+            return true;
+    }
+    return readers >> (MOST_READERS - 1);
 }
 
 /* What can be told of a resource when all its uses are known. */
@@ -126,11 +117,11 @@ static inline void judge(const look_work *w, uint32_t r, look_part *sums)
     const uint32_t no_bytes = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST;
     hdi_sched_res *res = &s->res[r];
     uint64_t readers = res->readers;
+    bool again = res->writes > 1;
     res->bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* which has none where nobody uses it */
     res->uses = res->left;
-    bool again = res->writes > 1;
     res->close = 0;
-    if (HDI_UNLIKELY(readers & (readers - 1) || readers >> (MOST_LAYOUTS - 1))) {
+    if (HDI_UNLIKELY(readers & (readers - 1)) && are_mixed(s->decl, readers)) {
         res->mixed |= HDI_MIXED_LAYOUTS;
         sums->mixed_uses += res->left;
     }
@@ -139,18 +130,10 @@ static inline void judge(const look_work *w, uint32_t r, look_part *sums)
     } else if (HDI_UNLIKELY(again)) {
         res->mixed |= HDI_WRITTEN_AGAIN;
         if (s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] == 1)
-            return; /* of one segment, all that use it later follow who used it first */
+            return; /* all that use it later follow who used it first */
         res->mixed |= HDI_MIXED_OPENERS;
         sums->mixed_uses += res->left;
     }
-}
-
-static void judge_all(look_work *w, uint32_t part, uint32_t begin, uint32_t end)
-{
-    look_part sums = {0};
-    for (uint32_t r = begin; r < end; r++)
-        judge(w, r, &sums);
-    w->part[part] = sums;
 }
 
 /* Ranks; who uses what when; which images are read in several layouts and what is overwritten by several. */
@@ -169,10 +152,19 @@ static void look_at_all(look_work *w)
         if (!pass_kept[p])
             u = end;
         for (; u < end; u++)
-            look_at_use(&decl, w->layout_bit, all, u, rank);
+            look_at_use(&decl, all, u, rank);
         rank += pass_kept[p];
     }
-    judge_all(w, 0, 0, decl.res_count);
+    look_part sums = {0};
+    hdi_sched_rank *at = s->rank;
+    memset(at, 0, ((size_t)rank + 2) * sizeof(*at)); /* what has no bytes adds none behind the last */
+    for (uint32_t r = 0; r < decl.res_count; r++) {
+        judge(w, r, &sums);
+        uint32_t behind = rank + 1, first = all[r].first, last = all[r].last + 1;
+        at[first < behind ? first : behind].opens += all[r].bytes;
+        at[first < behind ? last : behind].live -= all[r].bytes; /* unsigned wrap is undone by the running sum */
+    }
+    w->part[0] = sums;
 }
 
 /* The same in two steps. First each part numbers its passes, and deals their uses by who looks at their resources: else all
@@ -221,9 +213,12 @@ static void look_at_dealt(uint32_t part, void *user)
         uint32_t first = decl.pass_use_begin[hdi_range_begin(decl.pass_count, w->parts, k)];
         const dealt *at = w->dealt + (part ? w->dealt_end[k][part - 1] : first), *last = w->dealt + w->dealt_end[k][part];
         for (; at < last; at++)
-            look_at_use(&decl, w->layout_bit, all, at->use, at->rank);
+            look_at_use(&decl, all, at->use, at->rank);
     }
-    judge_all(w, part, (uint32_t)begin, (uint32_t)end);
+    look_part sums = {0};
+    for (size_t r = begin; r < end; r++)
+        judge(w, (uint32_t)r, &sums);
+    w->part[part] = sums;
 }
 
 static bool look_in_parts(look_work *w, const hdi_crew *crew)
@@ -271,14 +266,6 @@ static uint32_t find_cut(const hdi_sched *s, uint32_t count, uint32_t region)
 static void find_live(hdi_sched *s, hdi_sched_cuts *cuts)
 {
     hdi_sched_rank *at = s->rank;
-    memset(at, 0, ((size_t)s->kept_count + 1) * sizeof(*at));
-    for (uint32_t r = 0; r < s->decl->res_count; r++) {
-        const hdi_sched_res *res = &s->res[r];
-        if (HDI_UNLIKELY(res->bytes == 0))
-            continue;
-        at[res->first].opens += res->bytes;
-        at[res->last + 1].live -= res->bytes; /* unsigned wrap is undone by the running sum */
-    }
     uint64_t live = 0, peak = 0;
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         live += at[rank].live + at[rank].opens;
@@ -367,7 +354,7 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     hdi_arena *arena = s->arena;
     s->rank_pass = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept->kept_count + 1);
     s->pass_rank = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
-    s->rank = HDI_ARENA_ARRAY(arena, hdi_sched_rank, (size_t)kept->kept_count + 1);
+    s->rank = HDI_ARENA_ARRAY(arena, hdi_sched_rank, (size_t)kept->kept_count + 2);
     s->kept_count = kept->kept_count;
     s->res = HDI_ARENA_ARRAY(arena, hdi_sched_res, decl->res_count);
     make_columns(s);
@@ -382,8 +369,6 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts, .parts = 1, .res_parts = 1};
     if (cuts->in_parts)
         w.parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
-    if (!number_layouts(&w))
-        return HD_OUT_OF_MEMORY;
     if (w.parts == 1)
         look_at_all(&w);
     else if (!look_in_parts(&w, crew))
