@@ -8,7 +8,7 @@
  * Before the schedule, which weighs passes by the bytes that they open and close. O(uses of kept passes + resources).
  * By ranges of uses, then of resources; an engine's callback is asked by the caller alone. */
 
-enum { GRAIN = 2048 };
+enum { GRAIN = 512 }; /* so that there are some for each of 16 workers */
 
 typedef struct work {
     const hdi_decl *decl;
