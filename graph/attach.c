@@ -12,13 +12,14 @@
  * stand in the order of the uses, so that the order of colors is the engine's. O(slots + uses).
  *
  * By ranges of places in the order of the submits, which begin where no scope goes on: scopes, attachments and commands are
- * counted, then written behind those of the ranges before. */
+ * counted, then written behind those of the ranges before. What else the plan has for these places is counted with them. */
 
 enum { GRAIN = 512 };
 
-/* What stands before a place: how many scopes, attachments and commands. */
+/* What stands before a place: how many scopes, attachments, and of what the plan has. */
 typedef struct sums {
-    uint32_t scope, attachment, command;
+    uint32_t scope, attachment;
+    hdi_plan_place plan;
 } sums;
 
 typedef struct work {
@@ -183,10 +184,20 @@ static inline uint32_t visit_pass(const work *w, uint32_t pass, uint32_t last, s
     uint32_t count = w->counts ? count_attachments(decl, first, end, some)
                                : write_attachments(w, first, end, some, w->out->attachment + at->attachment);
     if (!w->counts)
-        w->out->scope[at->scope] = (hd_plan_scope){at->command, 1, at->attachment, count};
+        w->out->scope[at->scope] = (hd_plan_scope){at->plan.command, 1, at->attachment, count};
     at->scope++;
     at->attachment += count;
     return pass;
+}
+
+/* A batch before or behind a place. */
+static inline void visit_batch(const work *w, uint32_t batch, hdi_plan_place *at)
+{
+    at->command++;
+    if (w->counts) {
+        at->batch++;
+        at->barrier += w->barriers->batch[batch].barrier_count;
+    }
 }
 
 /* Places of a submit from first up to end. */
@@ -200,15 +211,15 @@ static void visit_places(const work *w, const hdi_submit *submit, uint32_t first
     for (uint32_t pos = first; pos < end; pos++) {
         uint32_t slot = slots[pos], pass = slot_pass[slot];
         if (slot_pre[slot] != HDI_NONE) {
-            s.command++;
+            visit_batch(w, slot_pre[slot], &s.plan);
             last = HDI_NONE;
         }
         if (pass != HDI_NONE) {
             last = visit_pass(w, pass, last, &s);
-            s.command++;
+            s.plan.command++;
         }
         if (slot_post[slot] != HDI_NONE) {
-            s.command++;
+            visit_batch(w, slot_post[slot], &s.plan);
             last = HDI_NONE;
         }
     }
@@ -244,47 +255,61 @@ static uint32_t begin_at(const work *w, uint32_t place)
     return place;
 }
 
-static void visit_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static void visit_range(uint32_t part, void *user)
 {
     work *w = user;
     sums sum = w->sums[part]; /* its own until the end: it stands on a line with those of other ranges */
-    begin = begin_at(w, begin);
-    end = begin_at(w, end);
-    for (uint32_t s = submit_of(w, begin), place = begin; place < end; s++) {
+    uint32_t place = w->out->range_begin[part], end = w->out->range_begin[part + 1];
+    for (uint32_t s = submit_of(w, place); place < end; s++) {
         const hdi_submit *submit = &w->submit[s];
         uint32_t last = w->submit_begin[s + 1] < end ? w->submit_begin[s + 1] : end, base = w->submit_begin[s];
+        sum.plan.wait += place == base ? submit->wait_count : 0;
         visit_places(w, submit, submit->first_pos + place - base, submit->first_pos + last - base, &sum);
         place = last;
     }
     w->sums[part] = sum;
 }
 
+/* From what each range holds to what stands before it. */
+static void add_up(work *w)
+{
+    sums sum = {0};
+    for (uint32_t part = 0; part < w->out->ranges; part++) {
+        sums of = w->sums[part];
+        w->sums[part] = sum;
+        w->out->range_at[part] = sum.plan;
+        sum.scope += of.scope;
+        sum.attachment += of.attachment;
+        sum.plan.command += of.plan.command;
+        sum.plan.batch += of.plan.batch;
+        sum.plan.barrier += of.plan.barrier;
+        sum.plan.wait += of.plan.wait;
+    }
+}
+
 hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_synced *synced,
                      const hdi_barriers *barriers, const hdi_crew *crew, hdi_arena *arena, hdi_attached *out)
 {
     work w = {.decl = decl, .hazards = hazards, .barriers = barriers, .use_kept = hazards->use_kept, .out = out};
-    *out = (hdi_attached){.scope = HDI_ARENA_ARRAY(arena, hd_plan_scope, (size_t)hazards->slot_count + 1),
+    uint32_t places = hazards->slot_count, ranges = hdi_range_count(crew, places, GRAIN);
+    *out = (hdi_attached){.scope = HDI_ARENA_ARRAY(arena, hd_plan_scope, (size_t)places + 1),
                           .attachment = HDI_ARENA_ARRAY(arena, hd_plan_attachment, decl->use_count)};
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
+    if (places == 0)
+        return HD_OK;
     w.submit = synced->submit;
     w.submit_count = synced->submit_count;
     w.submit_begin = synced->submit_begin;
-    uint32_t places = w.submit_begin[w.submit_count];
-    if (places == 0)
-        return HD_OK;
-    uint32_t ranges = hdi_range_count(crew, places, GRAIN);
-    sums sum = {0, 0, 0};
+    out->ranges = ranges;
+    for (uint32_t part = 0; part <= ranges; part++)
+        out->range_begin[part] = begin_at(&w, hdi_range_begin(places, ranges, part));
     w.counts = true;
     if (ranges > 1)
-        hdi_crew_ranges(crew, places, GRAIN, visit_range, &w);
-    for (uint32_t part = 0; part < ranges; part++) {
-        sums of = w.sums[part];
-        w.sums[part] = sum;
-        sum = (sums){sum.scope + of.scope, sum.attachment + of.attachment, sum.command + of.command};
-    }
+        hdi_crew_parts(crew, ranges, visit_range, &w);
+    add_up(&w);
     w.counts = false;
-    hdi_crew_ranges(crew, places, GRAIN, visit_range, &w);
+    hdi_crew_parts(crew, ranges, visit_range, &w);
     out->scope_count = w.sums[ranges - 1].scope;
     out->attachment_count = w.sums[ranges - 1].attachment;
     return HD_OK;

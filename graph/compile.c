@@ -272,12 +272,12 @@ static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_ta
 {
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hdi_plan_counts counts;
-    hdi_plan_begins begins;
-    hdi_plan_count(t, &counts, &begins);
+    uint32_t resource_begin[HDI_MOST_PARTS];
+    hdi_plan_count(t, &counts, resource_begin);
     if (hdi_block_need(block, &graph->allocator, hdi_plan_size(&counts)) != HD_OK)
         return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
     hd_plan *plan = hdi_plan_begin(block->data, &counts);
-    hdi_plan_fill(t, &begins, plan);
+    hdi_plan_fill(t, resource_begin, plan);
     lap(desc, HD_PHASE_PLAN, &since);
     *out = plan;
     return HD_OK;

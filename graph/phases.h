@@ -364,10 +364,18 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
 
 /* ---- attach ---- */
 
+/* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
+typedef struct hdi_plan_place {
+    uint32_t command, batch, barrier, wait;
+} hdi_plan_place;
+
 typedef struct hdi_attached {
     uint32_t scope_count, attachment_count;
     hd_plan_scope *scope; /* as the plan has them */
     hd_plan_attachment *attachment;
+    /* Ranges of places in the order of the submits, and what stands in a plan before each. */
+    uint32_t ranges, range_begin[HDI_MOST_PARTS + 1];
+    hdi_plan_place range_at[HDI_MOST_PARTS];
 } hdi_attached;
 hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_synced *synced,
                      const hdi_barriers *barriers, const hdi_crew *crew, hdi_arena *arena, hdi_attached *out);
@@ -396,17 +404,8 @@ typedef struct hdi_tables {
     hdi_attached attached;
 } hdi_tables;
 
-/* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
-typedef struct hdi_plan_place {
-    uint32_t command, batch, barrier, wait;
-} hdi_plan_place;
-/* What stands in a plan before each range of places, and of resources. */
-typedef struct hdi_plan_begins {
-    hdi_plan_place place[HDI_MOST_PARTS];
-    uint32_t resource[HDI_MOST_PARTS];
-} hdi_plan_begins;
-
-void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out, hdi_plan_begins *begins);
-void hdi_plan_fill(const hdi_tables *tables, hdi_plan_begins *begins, hd_plan *plan);
+/* resource_begin: how many resources stand in a plan before each range of them. */
+void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS]);
+void hdi_plan_fill(const hdi_tables *tables, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan);
 
 #endif

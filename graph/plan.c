@@ -6,10 +6,10 @@
 #include "vk_numbers.h"
 
 /* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). By ranges of resources,
- * and of places in the order of the submits: first how much each range writes (hdi_plan_count), then, behind what the others
- * write before it, the range itself; all tables at once. */
+ * and of places in the order of the submits, each behind what the others write before it; all tables at once. What stands
+ * before a range of places was counted with their scopes (attach.c). */
 
-enum { RESOURCE_GRAIN = 1024, PLACE_GRAIN = 512, COPY_GRAIN = 4096 };
+enum { RESOURCE_GRAIN = 1024, COPY_GRAIN = 4096 };
 enum { KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 
 typedef hdi_plan_place cursor;
@@ -21,7 +21,6 @@ typedef struct cuts {
 
 typedef struct work {
     const hdi_tables *t;
-    const uint32_t *submit_begin; /* the first place of each submit: all places of the one before come first; + 1 */
     cuts cuts;
     hd_plan_resource *resources;
     hd_plan_submit *submits;
@@ -31,7 +30,7 @@ typedef struct work {
     hd_plan_barrier *barriers;
     hd_plan_scope *scopes;
     hd_plan_attachment *attachments;
-    hdi_plan_begins *begins;
+    const uint32_t *resource_begin;
     uint32_t over[HDI_MOST_PARTS]; /* of the submit that ends in a range and begins before it: its last command + 1 */
 } work;
 
@@ -116,15 +115,6 @@ static void fill_resources(const work *w, uint32_t begin, uint32_t end, hd_plan_
 
 /* ---- commands ---- */
 
-static void count_batch(const hdi_tables *t, uint32_t from, cursor *at)
-{
-    if (from == HDI_NONE)
-        return;
-    at->command++;
-    at->batch++;
-    at->barrier += t->barriers.batch[from].barrier_count;
-}
-
 /* Apart from the walk over the slots, of which few have a batch. */
 HDI_APART static void add_batch(const work *w, uint32_t from, cursor *at)
 {
@@ -169,24 +159,6 @@ static uint32_t submit_of(const hdi_tables *t, uint32_t place)
 static const uint32_t *slots_of(const hdi_tables *t, const hdi_submit *submit)
 {
     return &t->hazards.queue_slot[t->hazards.queue_begin[submit->queue] + submit->first_pos];
-}
-
-static cursor count_places(const hdi_tables *t, uint32_t begin, uint32_t end)
-{
-    const uint32_t *submit_begin = t->synced.submit_begin;
-    cursor at = {0};
-    for (uint32_t s = submit_of(t, begin), place = begin; place < end; s++) {
-        const uint32_t *slots = slots_of(t, &t->synced.submit[s]);
-        at.wait += place == submit_begin[s] ? t->synced.submit[s].wait_count : 0;
-        uint32_t last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
-        for (; place < last; place++) {
-            uint32_t slot = slots[place - submit_begin[s]];
-            count_batch(t, t->barriers.slot_pre[slot], &at);
-            at.command += t->hazards.slot_pass[slot] != HDI_NONE;
-            count_batch(t, t->barriers.slot_post[slot], &at);
-        }
-    }
-    return at;
 }
 
 /* What a semaphore operation covers: everything of its queue, and the host's own accesses on the host queue. */
@@ -241,13 +213,14 @@ static void begin_submit(const work *w, uint32_t s, cursor *at)
     }
 }
 
-static void fill_places(work *w, uint32_t begin, uint32_t end, uint32_t part)
+static void fill_places(work *w, uint32_t part)
 {
     const hdi_tables *t = w->t;
     const uint32_t *submit_begin = t->synced.submit_begin;
-    cursor at = w->begins->place[part];
+    uint32_t place = t->attached.range_begin[part], end = t->attached.range_begin[part + 1];
+    cursor at = t->attached.range_at[part];
     w->over[part] = HDI_NONE;
-    for (uint32_t s = submit_of(t, begin), place = begin; place < end; s++) {
+    for (uint32_t s = submit_of(t, place); place < end; s++) {
         const uint32_t *slots = slots_of(t, &t->synced.submit[s]);
         uint32_t base = submit_begin[s], last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
         bool begins = place == base;
@@ -267,11 +240,11 @@ static void fill_places(work *w, uint32_t begin, uint32_t end, uint32_t part)
 /* Submits in which a range begins are as long as the range that they end in says. */
 static void end_submits(work *w)
 {
-    uint32_t places = w->submit_begin[w->t->synced.submit_count];
     for (uint32_t part = 0; part < w->cuts.places; part++) {
-        uint32_t s = submit_of(w->t, hdi_range_begin(places, w->cuts.places, part));
-        if (w->over[part] != HDI_NONE)
-            w->submits[s].command_count = w->over[part] - w->submits[s].command_begin;
+        if (w->over[part] != HDI_NONE) {
+            hd_plan_submit *submit = &w->submits[submit_of(w->t, w->t->attached.range_begin[part])];
+            submit->command_count = w->over[part] - submit->command_begin;
+        }
     }
 }
 
@@ -292,30 +265,17 @@ static bool is_of(uint32_t *part, uint32_t ranges)
     return false;
 }
 
-static void count_part(uint32_t part, void *user)
-{
-    work *w = user;
-    const hdi_tables *t = w->t;
-    uint32_t places = w->submit_begin[t->synced.submit_count], resources = t->decl->res_count;
-    if (is_of(&part, w->cuts.places))
-        w->begins->place[part] = count_places(t, hdi_range_begin(places, w->cuts.places, part),
-                                              hdi_range_begin(places, w->cuts.places, part + 1));
-    else if (is_of(&part, w->cuts.resources))
-        w->begins->resource[part] = count_resources(t, hdi_range_begin(resources, w->cuts.resources, part),
-                                                    hdi_range_begin(resources, w->cuts.resources, part + 1));
-}
-
 static void fill_part(uint32_t part, void *user)
 {
     work *w = user;
     const hdi_tables *t = w->t;
-    uint32_t places = w->submit_begin[t->synced.submit_count], resources = t->decl->res_count;
+    uint32_t resources = t->decl->res_count;
     const cuts *c = &w->cuts;
     if (is_of(&part, c->places))
-        fill_places(w, hdi_range_begin(places, c->places, part), hdi_range_begin(places, c->places, part + 1), part);
+        fill_places(w, part);
     else if (is_of(&part, c->resources))
         fill_resources(w, hdi_range_begin(resources, c->resources, part),
-                       hdi_range_begin(resources, c->resources, part + 1), w->resources + w->begins->resource[part]);
+                       hdi_range_begin(resources, c->resources, part + 1), w->resources + w->resource_begin[part]);
     else if (is_of(&part, c->scopes))
         copy(w->scopes, t->attached.scope, sizeof(*w->scopes), hdi_range_begin(t->attached.scope_count, c->scopes, part),
              hdi_range_begin(t->attached.scope_count, c->scopes, part + 1));
@@ -328,30 +288,18 @@ static void fill_part(uint32_t part, void *user)
 static cuts cut(const hdi_tables *t)
 {
     const hdi_crew *crew = &t->crew;
-    return (cuts){hdi_range_count(crew, t->synced.submit_begin[t->synced.submit_count], PLACE_GRAIN),
-                  hdi_range_count(crew, t->decl->res_count, RESOURCE_GRAIN),
+    return (cuts){t->attached.ranges, hdi_range_count(crew, t->decl->res_count, RESOURCE_GRAIN),
                   hdi_range_count(crew, t->attached.scope_count, COPY_GRAIN),
                   hdi_range_count(crew, t->attached.attachment_count, COPY_GRAIN)};
 }
 
-void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, hdi_plan_begins *begins)
+/* By the caller alone: it is a byte and a word of each resource. */
+void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS])
 {
-    work w = {.t = t, .submit_begin = t->synced.submit_begin, .cuts = cut(t), .begins = begins};
-    begins->place[0] = (cursor){0};
-    if (w.cuts.places == 1) /* nothing stands behind it */
-        w.cuts.places = 0;
-    hdi_crew_parts(&t->crew, w.cuts.places + w.cuts.resources, count_part, &w);
-    cursor sum = {0};
-    uint32_t resources = 0;
-    for (uint32_t part = 0; part < w.cuts.places; part++) {
-        cursor of = begins->place[part];
-        begins->place[part] = sum;
-        sum = (cursor){sum.command + of.command, sum.batch + of.batch, sum.barrier + of.barrier, sum.wait + of.wait};
-    }
-    for (uint32_t part = 0; part < w.cuts.resources; part++) {
-        uint32_t of = begins->resource[part];
-        begins->resource[part] = resources;
-        resources += of;
+    uint32_t count = t->decl->res_count, ranges = cut(t).resources, resources = 0;
+    for (uint32_t part = 0; part < ranges; part++) {
+        resource_begin[part] = resources;
+        resources += count_resources(t, hdi_range_begin(count, ranges, part), hdi_range_begin(count, ranges, part + 1));
     }
     *out = (hdi_plan_counts){
         .pass_count = t->decl->pass_count,
@@ -384,13 +332,12 @@ static void fill_culled(const hdi_tables *t, uint32_t *culled)
         *culled++ = (uint32_t)(from++ - kept);
 }
 
-void hdi_plan_fill(const hdi_tables *t, hdi_plan_begins *begins, hd_plan *plan)
+void hdi_plan_fill(const hdi_tables *t, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan)
 {
     hd_plan_view view = hd_plan_read(plan);
     work w = {.t = t,
-              .submit_begin = t->synced.submit_begin,
               .cuts = cut(t),
-              .begins = begins,
+              .resource_begin = resource_begin,
               .resources = (hd_plan_resource *)view.resources,
               .submits = (hd_plan_submit *)view.submits,
               .waits = (hd_plan_wait *)view.waits,
