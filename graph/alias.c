@@ -10,7 +10,7 @@
  * Of a long frame each region (schedule.c) is packed by itself, side by side, around those that live on into another one:
  * these come first. Where memory is what matters the frame stays whole. */
 
-enum { GRAIN = 1024 }; /* resources at a time */
+enum { GRAIN = 1024, WANT_GRAIN = 256 }; /* resources at a time */
 
 typedef hdi_pack_work work;
 
@@ -427,18 +427,31 @@ typedef struct want_work {
     bool alone;
 } want_work;
 
-static void want_tenants(const want_work *w, uint32_t res, uint32_t tenant)
+/* A resource waits, on each of its queues, for the last places of its tenants on the others. */
+static void want_tenants(const want_work *w, uint32_t res)
 {
     const hdi_hazards *hazards = w->hazards;
-    uint32_t n = w->queues;
-    const hdi_stay *to = &w->lifetimes->stay[(size_t)res * n], *from = &w->lifetimes->stay[(size_t)tenant * n];
-    for (uint32_t q = 0; q < n; q++) {
-        if (from[q].first == HDI_NONE)
+    const uint16_t *res_queues = hazards->res_queues;
+    const hdi_stay *stay = w->lifetimes->stay;
+    hdi_tenants tenants = w->placed->res_tenants[res];
+    uint32_t n = w->queues, most[HD_MAX_QUEUES] = {0}, some = 0;
+    for (uint32_t t = tenants.begin; t < tenants.end; t++) {
+        uint32_t tenant = w->placed->tenant[t], queues = res_queues[res] | res_queues[tenant];
+        const hdi_stay *from = &stay[(size_t)tenant * n];
+        for (uint32_t q = 0; queues & (queues - 1) && q < n; q++) {
+            uint32_t count = from[q].first == HDI_NONE ? 0 : from[q].last + 1;
+            most[q] = count > most[q] ? count : most[q];
+            some |= count;
+        }
+    }
+    const hdi_stay *to = &stay[(size_t)res * n];
+    for (uint32_t k = 0; some && k < n; k++) {
+        if (to[k].first == HDI_NONE)
             continue;
-        uint32_t last = hazards->queue_slot[hazards->queue_begin[q] + from[q].last];
-        for (uint32_t k = 0; k < n; k++) {
-            if (q != k && to[k].first != HDI_NONE)
-                hdi_want(hazards, n, w->want, last, hazards->queue_slot[hazards->queue_begin[k] + to[k].first], w->alone);
+        uint32_t *want = &w->want[(size_t)hazards->queue_slot[hazards->queue_begin[k] + to[k].first] * n];
+        for (uint32_t q = 0; q < n; q++) {
+            if (q != k && most[q])
+                hdi_raise_want(&want[q], most[q], w->alone);
         }
     }
 }
@@ -448,16 +461,11 @@ static void want_tenants(const want_work *w, uint32_t res, uint32_t tenant)
 static void want_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const want_work *w = user;
-    const uint16_t *res_queues = w->hazards->res_queues;
     const hdi_tenants *res_tenants = w->placed->res_tenants;
-    const uint32_t *tenant = w->placed->tenant;
     (void)part;
     for (uint32_t r = begin; r < end; r++) {
-        for (uint32_t t = res_tenants[r].begin; t < res_tenants[r].end; t++) {
-            uint32_t queues = res_queues[r] | res_queues[tenant[t]];
-            if (queues & (queues - 1))
-                want_tenants(w, r, tenant[t]);
-        }
+        if (res_tenants[r].begin < res_tenants[r].end)
+            want_tenants(w, r);
     }
 }
 
@@ -466,5 +474,5 @@ void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hd
 {
     want_work w = {hazards, lifetimes, placed, queues->count, want, crew->workers == 1};
     if (queues->count > 1)
-        hdi_crew_ranges(crew, decl->res_count, GRAIN, want_range, &w);
+        hdi_crew_ranges(crew, decl->res_count, WANT_GRAIN, want_range, &w);
 }

@@ -236,10 +236,9 @@ typedef struct hdi_hazards {
     uint32_t *res_final_layout;
     uint32_t *res_first_family, *res_final_family; /* of what keeps its state; HDI_NONE: none */
 } hdi_hazards;
-/* In a table like slot_want: `to` waits for `from`. alone: nobody else writes to it now. */
-static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_t *want, uint32_t from, uint32_t to, bool alone)
+/* In a table like slot_want: a slot waits for so many. alone: nobody else writes to it now. */
+static inline void hdi_raise_want(uint32_t *word, uint32_t count, bool alone)
 {
-    uint32_t *word = &want[(size_t)to * queues + hazards->slot_queue[from]], count = hazards->slot_pos[from] + 1;
     if (alone) {
         *word = count > *word ? count : *word;
         return;
@@ -248,6 +247,11 @@ static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_
     uint32_t now = atomic_load_explicit(shared, memory_order_relaxed);
     while (count > now && !atomic_compare_exchange_weak_explicit(shared, &now, count, memory_order_relaxed, memory_order_relaxed))
         continue;
+}
+/* `to` waits for `from`. */
+static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_t *want, uint32_t from, uint32_t to, bool alone)
+{
+    hdi_raise_want(&want[(size_t)to * queues + hazards->slot_queue[from]], hazards->slot_pos[from] + 1, alone);
 }
 
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,

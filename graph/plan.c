@@ -318,18 +318,21 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource
     };
 }
 
-/* Ascending, as declared. */
-static void fill_culled(const hdi_tables *t, uint32_t *culled)
+/* Ascending, as declared. Eight at a time, which mostly are all kept; else which are not cannot be foreseen. */
+static void fill_culled(const hdi_tables *t, uint32_t *culled, uint32_t count)
 {
-    const uint32_t *place = t->versions.pass_place, count = t->decl->pass_count;
+    const uint32_t *place = t->versions.pass_place, passes = t->decl->pass_count;
     const uint8_t *kept = t->kept.pass_kept;
-    for (uint32_t p = 0; place && p < count; p++) {
-        if (!kept[place[p]])
-            *culled++ = p;
+    uint32_t found = 0;
+    for (uint32_t p = 0; found < count; p += 8) {
+        uint32_t end = p + 8 < passes ? p + 8 : passes;
+        if (!place && end - p == 8 && !memchr(kept + p, 0, 8))
+            continue;
+        for (uint32_t i = p; i < end && found < count; i++) {
+            culled[found] = i;
+            found += !kept[place ? place[i] : i];
+        }
     }
-    const uint8_t *from = kept, *end = kept + count;
-    while (!place && from < end && (from = memchr(from, 0, (size_t)(end - from))))
-        *culled++ = (uint32_t)(from++ - kept);
 }
 
 void hdi_plan_fill(const hdi_tables *t, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan)
@@ -350,7 +353,7 @@ void hdi_plan_fill(const hdi_tables *t, const uint32_t resource_begin[HDI_MOST_P
     for (uint32_t q = 0; q < t->queues.count; q++)
         queues[q] = (hd_plan_queue){t->queues.kind[q], t->queues.family[q]};
     if (view.culled_count)
-        fill_culled(t, (uint32_t *)view.culled);
+        fill_culled(t, (uint32_t *)view.culled, view.culled_count);
     hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];
