@@ -154,10 +154,8 @@ static bool build_alone(work *w, uint32_t *keepers)
     hdi_place_slots(w, 0, slots, on_queue);
     fill_records(w, at, record);
     hdi_built built = hdi_build_epochs(w, 0, seg_count, record, at, 0, 0, w->keeper);
-    if (w->several)
-        hdi_settle_shared(w, 0, w->decl->res_count);
     out->epoch_count = built.epochs;
-    *keepers = built.keepers;
+    *keepers = hdi_settle_range(w, 0, w->decl->res_count, w->keeper, built.keepers);
     const hdi_arena_kept out_arrays[] = {{&out->epoch, built.epochs * sizeof(*out->epoch)},
                                          {&out->entry, built.entries * sizeof(*out->entry)}};
     hdi_arena_keep(w->arena, mark, out_arrays, 2);
@@ -266,13 +264,14 @@ static void build_bucket(uint32_t bucket, void *user)
     for (const hdi_record *r = begin; r < end; r++)
         fill_use(w, use_seg, r->slot, r->use, at, sorted);
     sorted[s->entry_begin[bucket + 1] - s->entry_begin[bucket]].slot = HDI_NONE;
-    s->built[bucket] = hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg,
-                                        s->entry_begin[bucket], w->keeper + first_res);
-    if (w->several) /* while it is near */
-        hdi_settle_shared(w, first_res, last_res < res_count ? last_res : res_count);
+    hdi_built built = hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg,
+                                       s->entry_begin[bucket], w->keeper + first_res);
+    built.keepers = hdi_settle_range(w, first_res, last_res < res_count ? last_res : res_count, w->keeper + first_res,
+                                     built.keepers); /* while all is near */
+    s->built[bucket] = built;
 }
 
-/* What all buckets have, together. Returns how many resources keep their state. */
+/* What all buckets have, together. Returns how many are left that keep their state. */
 static uint32_t gather(const sort *s, uint32_t buckets)
 {
     const work *w = s->w;

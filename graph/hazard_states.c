@@ -4,11 +4,12 @@
 #include "vk_numbers.h"
 
 /* What resources need beyond their epochs: those that keep their state, and those that several queues use, or the host.
- * First the layouts that are left behind, which histories start from; then who shares each, the state at the frame's end,
- * and the steps of its segments. O(resources + epochs of those). By ranges of resources; who needs extra slots is left to
- * the caller, as their order counts. */
+ * The layout that is left behind, who shares each, the state at the frame's end, and the steps of its segments. Histories
+ * start from the layout of what they are of, which is left as their readers want it: these pairs come last, all layouts
+ * first. O(resources + epochs of those). By ranges of resources; who needs extra slots is left to the caller, as their order
+ * counts. */
 
-enum { GRAIN = 1024 };
+enum { GRAIN = 64 };
 
 typedef hdi_hazard_work work;
 
@@ -203,28 +204,43 @@ static void settle(work *w, uint32_t res)
     }
 }
 
-void hdi_settle_shared(const hdi_hazard_work *shared, uint32_t first, uint32_t last)
+static void settle_keeper(work *w, uint32_t res)
+{
+    keep_state(w, res);
+    if (w->several)
+        settle(w, res);
+}
+
+uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, uint32_t *keeper, uint32_t keepers)
 {
     work w = *shared; /* several parts go by the same one */
     const uint8_t *res_flags = w.decl->res_flags;
     const uint16_t *res_queues = w.out->res_queues;
-    for (uint32_t res = first; res < last; res++) {
+    uint32_t pairs = 0;
+    for (uint32_t i = 0; i < keepers; i++) {
+        uint32_t res = keeper[i];
+        if (w.decl->res_pair[res] != HDI_NONE) {
+            keeper[pairs++] = res;
+            continue;
+        }
+        if (!(res_flags[res] & HDI_RES_BUFFER))
+            w.out->res_final_layout[res] = choose_final_layout(&w, res);
+        settle_keeper(&w, res);
+    }
+    for (uint32_t res = first; w.several && res < last; res++) {
         uint32_t queues = res_queues[res];
         if ((queues & (queues - 1) || queues & ~w.gpu_mask) && !(res_flags[res] & HDI_KEEPS_STATE))
             settle(&w, res);
     }
+    return pairs;
 }
 
-static void settle_keepers(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static void settle_pairs(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work w = *(const work *)user;
-    const uint16_t *res_queues = w.out->res_queues;
     (void)part;
-    for (uint32_t i = begin; i < end; i++) {
-        keep_state(&w, w.keeper[i]);
-        if (res_queues)
-            settle(&w, w.keeper[i]);
-    }
+    for (uint32_t i = begin; i < end; i++)
+        settle_keeper(&w, w.keeper[i]);
 }
 
 /* In their order, so that extra slots are numbered the same way however they were found. */
@@ -242,8 +258,10 @@ static bool sort_left(const work *w, uint32_t count)
 
 hd_result hdi_settle(hdi_hazard_work *w, uint32_t keepers)
 {
-    hdi_crew_ranges(w->crew, keepers, GRAIN, choose_layouts, w);
-    hdi_crew_ranges(w->crew, keepers, GRAIN, settle_keepers, w);
+    if (keepers > 0) {
+        hdi_crew_ranges(w->crew, keepers, GRAIN, choose_layouts, w);
+        hdi_crew_ranges(w->crew, keepers, GRAIN, settle_pairs, w);
+    }
     uint32_t left = atomic_load_explicit(w->left_count, memory_order_relaxed);
     if (left > 1 && !sort_left(w, left))
         return HD_OUT_OF_MEMORY;

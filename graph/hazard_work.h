@@ -32,7 +32,7 @@ typedef struct hdi_hazard_work {
     bool several_families;
     const struct hdi_use_kind *kind;
     uint16_t family_bit[HD_MAX_QUEUES]; /* of each queue: the first one of its family; 0: the host */
-    uint32_t *keeper;   /* resources that keep their state, ascending */
+    uint32_t *keeper;   /* resources that keep their state, ascending; in the end those with a partner */
     uint32_t *left;     /* segments that need extra slots, in any order */
     _Atomic(uint32_t) *left_count;
     /* Extra slots, and edges from or to them: slots of the schedule, and extra slots counted on behind them. */
@@ -60,9 +60,10 @@ hdi_built hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
-/* What is left to do for resources, first to last, that several queues use or the host, and that do not keep their state. */
-void hdi_settle_shared(const hdi_hazard_work *shared, uint32_t first, uint32_t last);
-/* And then for those that do, and for segments that need extra slots. */
+/* What is left to do for resources, first to last, of which those listed keep their state. Returns how many of these have
+ * a partner that must be done first or later, and lists them. */
+uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, uint32_t *keeper, uint32_t keepers);
+/* And then for those of all ranges, and for segments that need extra slots. */
 hd_result hdi_settle(hdi_hazard_work *work, uint32_t keepers);
 
 /* In hazard_steps.c: places the steps of a segment, with the edges that they need. False: they need an extra slot, and
