@@ -155,7 +155,6 @@ static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sc
     if (!ready)
         return HD_OUT_OF_MEMORY;
     hdi_sched_find_levels(s, ready);
-    hdi_sched_flag(s);
     return hdi_schedule_queues(s, goal, out);
 }
 

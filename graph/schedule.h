@@ -52,7 +52,6 @@ typedef struct hdi_sched {
     /* Columns of the schedulers by pass and by resource: regions share them, as each writes what is its own. */
     uint32_t *pass_level, *pass_left, *pass_need; /* need: how many of the region a pass depends on */
     /* Of the one for several queues. */
-    uint8_t *pass_mixed;   /* HDI_MIXED_OPENERS */
     uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
     uint64_t *res_last_slots; /* clocks: the newest slots that used it */
 } hdi_sched;
@@ -87,8 +86,6 @@ void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t 
 /* Of a region, or of all: pass_level and pass_need, and a bit in ready for each rank that needs nobody. Returns how many
  * passes are on the longest chain of dependences. */
 uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready);
-/* pass_mixed. */
-void hdi_sched_flag(const hdi_sched *s);
 
 enum {
     HDI_MIXED_LAYOUTS = 1, /* an image that is read in several layouts */

@@ -55,7 +55,7 @@ typedef struct work {
     uint32_t room_end;
     bool room_exact; /* nothing has changed since */
     int64_t most, room_alive;
-    uint32_t oldest, waiting_count, shared_count, edge_capacity;
+    uint32_t oldest, waiting_count, opener_count, edge_capacity;
     uint32_t open_lanes; /* a bit for each that is not empty */
 } work;
 

@@ -76,7 +76,7 @@ static HDI_INLINE void leave(work *w, uint32_t index, uint8_t at)
 static HDI_INLINE bool is_due(const work *w, const hdi_list_node *v)
 {
     uint32_t distance = v->rank - w->oldest;
-    return distance < w->window && (distance <= w->window / 4 || !v->patient || v->bytes == 0);
+    return distance < w->window && (distance <= w->window / 4 || !(v->flags & HDI_NODE_PATIENT) || v->bytes == 0);
 }
 
 static HDI_INLINE void admit(work *w, uint32_t rank)
@@ -126,28 +126,33 @@ static HDI_INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
     return res->mixed & HDI_MIXED_OPENERS && hdi_sched_has(s, res->first) && !res->open;
 }
 
-/* What a pass that shares resources with others would open. Who finds all of them open never opens any. */
-static HDI_APART void look_at_shared(work *w, hdi_list_node *v)
+/* What a pass that shares resources with others would open. Who finds all of them open never opens any. Returns the one
+ * that it would open; HDI_NONE: several, or none. */
+static HDI_APART uint32_t look_at_shared(const work *w, hdi_list_node *v)
 {
     const hdi_sched *s = w->s;
     const uint32_t *use_res = s->decl->use_res, *use = &s->decl->pass_use_begin[pass_of(w, v)];
-    int64_t bytes = 0;
+    uint32_t count = 0, only = HDI_NONE;
+    int64_t bytes = w->l.alone[v - w->l.node];
     for (uint32_t u = use[0], end = use[1]; u < end; u++) {
         const hdi_sched_res *res = &s->res[use_res[u]];
-        if (is_unopened(s, res))
-            bytes += (int64_t)res->bytes;
+        if (!is_unopened(s, res))
+            continue;
+        bytes += (int64_t)res->bytes;
+        only = count++ ? HDI_NONE : use_res[u];
     }
-    v->bytes = w->l.alone[v - w->l.node] + bytes;
-    v->opens_shared = bytes != 0;
+    v->bytes = bytes;
+    v->flags = (uint8_t)((v->flags & ~HDI_NODE_OPENS) | (count ? HDI_NODE_OPENS : 0));
+    return only;
 }
 
 static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
 {
     find_start(w, words, v);
-    if (v->shared) {
-        look_at_shared(w, v);
-        if (v->opens_shared)
-            w->l.shared[w->shared_count++] = (uint32_t)(v - w->l.node);
+    if (v->flags & HDI_NODE_SHARED) {
+        uint32_t res = look_at_shared(w, v);
+        if (v->flags & HDI_NODE_OPENS)
+            w->l.opener[w->opener_count++] = (hdi_list_opener){(uint32_t)(v - w->l.node), res};
     }
     if (is_due(w, v)) {
         insert(w, v);
@@ -292,7 +297,8 @@ static HDI_APART void open_shared(work *w, const hdi_list_node *taken)
 {
     const hdi_sched *s = w->s;
     const uint32_t *use = &s->decl->pass_use_begin[pass_of(w, taken)];
-    uint32_t kept = 0, *shared = w->l.shared;
+    hdi_list_opener *opener = w->l.opener;
+    uint32_t kept = 0;
     for (uint32_t u = use[0]; u < use[1]; u++) {
         hdi_sched_res *res = &s->res[s->decl->use_res[u]];
         if (!is_unopened(s, res))
@@ -301,16 +307,19 @@ static HDI_APART void open_shared(work *w, const hdi_list_node *taken)
             add_alive(w, res->first - s->rank_begin, (int64_t)res->bytes);
         res->open = true;
     }
-    for (uint32_t i = 0; i < w->shared_count; i++) {
-        hdi_list_node *v = &w->l.node[shared[i]];
+    for (uint32_t i = 0; i < w->opener_count; i++) {
+        hdi_list_opener o = opener[i];
+        hdi_list_node *v = &w->l.node[o.place];
         if (v == taken)
             continue;
-        look_at_shared(w, v);
-        admit(w, v->rank);
-        shared[kept] = shared[i];
-        kept += v->opens_shared;
+        if (o.res == HDI_NONE || s->res[o.res].open) {
+            o.res = look_at_shared(w, v);
+            admit(w, v->rank);
+        }
+        opener[kept] = o;
+        kept += (v->flags & HDI_NODE_OPENS) != 0;
     }
-    w->shared_count = kept;
+    w->opener_count = kept;
 }
 
 static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue *q, uint64_t now)
@@ -401,7 +410,7 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
         leave(w, v->lane, c->at);
     else
         w->waiting_count--;
-    if (v->opens_shared) {
+    if (v->flags & HDI_NODE_OPENS) {
         v->bytes = w->l.alone[v - w->l.node];
         open_shared(w, v);
     }

@@ -17,11 +17,14 @@ typedef struct hdi_list_node {
     uint32_t rank;  /* in the region */
     uint8_t home;   /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
     uint8_t lane;
-    bool patient;   /* its consumers wait for others anyway */
-    bool shared : 1; /* others may open what it opens: bytes are those that nobody has opened yet, once it is ready, */
-    bool opens_shared : 1; /* and there are such */
+    uint8_t flags;  /* HDI_NODE_* */
 } hdi_list_node;
 enum { HDI_LIST_NOWHERE = 0xff };
+enum {
+    HDI_NODE_PATIENT = 1, /* its consumers wait for others anyway */
+    HDI_NODE_SHARED = 2,  /* others may open what it opens: once it is ready, bytes are those that nobody has opened yet, */
+    HDI_NODE_OPENS = 4,   /* and there are such */
+};
 _Static_assert(sizeof(hdi_list_node) == 64, "a line");
 
 /* Passes that may run on the same queues. */
@@ -39,6 +42,12 @@ typedef struct hdi_list_closing {
     uint32_t res;
 } hdi_list_closing;
 
+/* A pass that is ready and may open what it shares. */
+typedef struct hdi_list_opener {
+    uint32_t place;
+    uint32_t res; /* that it opens; HDI_NONE: several */
+} hdi_list_opener;
+
 enum { HDI_RANK_LEFT, HDI_RANK_WAITS, HDI_RANK_TAKEN }; /* waits: is ready, and in no lane yet */
 
 /* What is prepared once, and the columns of a run. */
@@ -50,7 +59,7 @@ typedef struct hdi_list {
     uint32_t lane_count, root_count;
     uint64_t *pred;      /* by pass, where clocks are long */
     uint8_t *state;      /* by rank, with as many behind the last as a window has */
-    uint32_t *shared;    /* passes that are ready and may open what they share */
+    hdi_list_opener *opener;
     uint64_t *clock;     /* by slot + 1: what has finished when it has; of 0: nothing */
     double *finish;      /* by slot + 1: when; of 0: before everything */
     int64_t *alive_step; /* by rank: how much more bytes are alive there than at the one before, going on by rank */

@@ -49,17 +49,6 @@ uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready)
     return depth + 1;
 }
 
-void hdi_sched_flag(const hdi_sched *s)
-{
-    const hdi_decl *decl = s->decl;
-    for (uint32_t rank = 0; s->mixed_uses && rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank], flags = 0;
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++)
-            flags |= decl->use_flags[u] & HDI_USE_READS ? 0 : s->res[decl->use_res[u]].mixed & HDI_MIXED_OPENERS;
-        s->pass_mixed[p] = (uint8_t)flags;
-    }
-}
-
 typedef struct look_part {
     uint32_t mixed_uses; /* of its resources */
     int64_t live, peak;  /* of its ranks: opened less closed, and the most of that on the way */
@@ -343,7 +332,6 @@ static void make_columns(hdi_sched *s)
         s->pass_left = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
         return;
     }
-    s->pass_mixed = HDI_ARENA_ZEROED(s->arena, uint8_t, passes);
     s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, resources * hdi_clock_words(s->queues->count, s->kept_count));
 }
 

@@ -34,16 +34,25 @@ static uint8_t find_lane(const hdi_sched *s, hdi_list *list, uint32_t type, uint
     return (uint8_t)k;
 }
 
-/* Of what a pass opens, that which others might open before it. */
-static void leave_out_shared(const hdi_sched *s, uint32_t pass, uint32_t rank, hdi_list_node *node)
+/* Whether a pass may open what others might open before it; what it is the first to use of that goes off *bytes. */
+static HDI_INLINE bool leave_out_shared(const hdi_sched *s, size_t pass, uint32_t rank, int64_t *bytes)
 {
     const hdi_decl *decl = s->decl;
-    uint32_t begin = decl->pass_use_begin[pass];
-    for (uint32_t u = begin; u < decl->pass_use_begin[pass + 1]; u++) {
-        const hdi_sched_res *res = &s->res[decl->use_res[u]];
-        if (res->mixed & HDI_MIXED_OPENERS && res->first == s->rank_begin + rank && hdi_sched_is_first(decl, begin, u))
-            node->bytes -= (int64_t)res->bytes;
+    const uint32_t *use_res = decl->use_res;
+    const hdi_sched_res *all = s->res;
+    uint32_t begin = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1];
+    int64_t left_out = 0;
+    bool shared = false;
+    for (uint32_t u = begin; u < end; u++) {
+        const hdi_sched_res *res = &all[use_res[u]];
+        if (HDI_LIKELY(!(res->mixed & HDI_MIXED_OPENERS)))
+            continue;
+        shared |= !(decl->use_flags[u] & HDI_USE_READS);
+        if (res->first == s->rank_begin + rank && hdi_sched_is_first(decl, begin, u))
+            left_out += (int64_t)res->bytes;
     }
+    *bytes -= shared ? left_out : 0;
+    return shared;
 }
 
 /* By type of pass and where it is pinned: the lane of such passes, or one of these. */
@@ -118,6 +127,8 @@ static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, 
     double work[4] = {0.0};
     float chain = 0.0f;
     int64_t later = 0; /* bytes alive at the rank behind */
+    const hdi_sched_rank *by_rank = s->rank;
+    uint32_t *root = list->root, roots = 0;
     lanes l;
     begin_lanes(decl, &l);
     for (uint32_t rank = s->kept_count; rank-- > 0;) {
@@ -140,27 +151,28 @@ static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, 
         work[decl->pass_type[p]] += (double)cost;
         of_pass[p - pass_begin] = (ahead){path, drained};
         memcpy(&bits, &path, sizeof(bits)); /* not negative: they order as it does */
-        hdi_list_node *node = &list->node[p - pass_begin];
+        int64_t bytes = (int64_t)by_rank[rank].opens, live = (int64_t)by_rank[rank].live;
+        bool shared = s->mixed_uses && leave_out_shared(s, p, rank, &bytes);
+        uint32_t place = (uint32_t)(p - pass_begin), left = s->pass_need[p];
+        bool patient = consumer != HDI_NONE && consumer - pass_level[p] > PATIENCE;
+        hdi_list_node *node = &list->node[place];
         node->pred = 0;
-        node->left = s->pass_need[p];
-        list->root[list->root_count] = (uint32_t)(p - pass_begin);
-        list->root_count += node->left == 0;
-        list->alive_step[rank + 1] = later - (int64_t)s->rank[rank].live;
-        later = (int64_t)s->rank[rank].live;
-        node->key = (uint64_t)bits << 32 | (uint32_t)~(p - pass_begin);
-        node->bytes = (int64_t)s->rank[rank].opens;
+        node->key = (uint64_t)bits << 32 | ~place;
+        node->bytes = bytes;
         node->bias = handoff_us + 0.25 * (double)cost;
         node->cost = cost;
+        node->left = left;
         node->rank = rank;
         node->lane = lane_of(s, list, &l, (uint32_t)p);
-        node->patient = consumer != HDI_NONE && consumer - pass_level[p] > PATIENCE;
-        node->shared = s->pass_mixed[p] != 0;
-        node->opens_shared = false;
-        if (node->shared) {
-            leave_out_shared(s, (uint32_t)p, rank, node);
-            list->alone[p - pass_begin] = node->bytes;
-        }
+        node->flags = (uint8_t)((patient ? HDI_NODE_PATIENT : 0) | (shared ? HDI_NODE_SHARED : 0));
+        if (shared)
+            list->alone[place] = bytes;
+        root[roots] = place;
+        roots += left == 0;
+        list->alive_step[rank + 1] = later - live;
+        later = live;
     }
+    list->root_count = roots;
     list->alive_step[0] = later;
     return bounds_of(s->queues, chain, work);
 }
@@ -176,7 +188,7 @@ static bool prepare(const hdi_sched *s, hdi_list *list)
     list->root = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
     list->alone = HDI_ARENA_ARRAY(arena, int64_t, s->mixed_uses ? passes : 0);
     list->state = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)kept + HDI_MOST_LIST_WINDOW);
-    list->shared = HDI_ARENA_ARRAY(arena, uint32_t, kept);
+    list->opener = HDI_ARENA_ARRAY(arena, hdi_list_opener, kept);
     list->clock = HDI_ARENA_ARRAY(arena, uint64_t, ((size_t)kept + 1) * words);
     list->finish = HDI_ARENA_ARRAY(arena, double, (size_t)kept + 1);
     list->alive_step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
