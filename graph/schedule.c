@@ -149,15 +149,6 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_c
     }
 }
 
-static hd_result several_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
-{
-    uint64_t *ready = HDI_ARENA_ZEROED(s->arena, uint64_t, hdi_bit_words(s->kept_count));
-    if (!ready)
-        return HD_OUT_OF_MEMORY;
-    hdi_sched_find_levels(s, ready);
-    return hdi_schedule_queues(s, goal, out);
-}
-
 /* Its slots and edges become those of the frame; to: where its slots stand there. */
 static void place_slots(region *r, hdi_schedule *to)
 {
@@ -184,7 +175,7 @@ static void run_region(uint32_t part, void *user)
     bool one = r->s.queues->gpu_count == 1;
     r->mark = hdi_arena_here(r->s.arena);
     hdi_sched_settle(&r->s, w->cuts, part);
-    r->result = one ? one_queue(&r->s, w->goal, out) : several_queues(&r->s, w->goal, out);
+    r->result = one ? one_queue(&r->s, w->goal, out) : hdi_schedule_queues(&r->s, w->goal, out);
     if (r->result != HD_OK || r->s.whole)
         return;
     if (!one)

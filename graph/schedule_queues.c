@@ -101,11 +101,13 @@ static HDI_INLINE uint8_t lane_of(const hdi_sched *s, hdi_list *list, lanes *l, 
     return HDI_LIKELY(*lane != UNKNOWN_LANE) ? *lane : look_for_lane(s, list, l, pass, lane);
 }
 
-typedef struct ahead { /* of a pass: microseconds to the end, and that with a barrier behind each pass */
-    float path, drained;
-} ahead;
+typedef struct chain { /* what a pass has before and behind it */
+    float path;        /* microseconds to the end */
+    float drained;     /* the same with a barrier behind each pass and one in front of it */
+    uint32_t level;    /* one more than the highest of those that it depends on */
+} chain;
 
-static bounds bounds_of(const hdi_queues *queues, float chain, const double *work)
+static bounds bounds_of(const hdi_queues *queues, float longest, const double *work)
 {
     uint32_t gfx_queues = 0, wide_queues = 0;
     for (uint32_t q = 0; q < queues->gpu_count; q++) {
@@ -114,67 +116,95 @@ static bounds bounds_of(const hdi_queues *queues, float chain, const double *wor
     }
     double gfx = gfx_queues ? work[HD_PASS_GFX] / gfx_queues : 0.0;
     double all = wide_queues ? (work[HD_PASS_GFX] + work[HD_PASS_COMPUTE]) / wide_queues : 0.0;
-    double most = (double)chain > gfx ? (double)chain : gfx;
+    double most = (double)longest > gfx ? (double)longest : gfx;
     return most > all ? (bounds){most, 0.0} : (bounds){all, wide_queues};
 }
 
-/* By rank backwards, so that paths to the end are known; of_pass: scratch. */
-static bounds make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, ahead *of_pass)
+/* All of a pass but how long it is to the end. */
+static void make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, chain *of_place)
 {
     const hdi_decl *decl = s->decl;
-    const uint32_t *succ = s->depends->succ, *succ_begin = s->depends->succ_begin, *pass_level = s->pass_level;
-    size_t pass_begin = s->pass_begin, pass_count = s->pass_end - pass_begin;
-    double work[4] = {0.0};
-    float chain = 0.0f;
-    int64_t later = 0; /* bytes alive at the rank behind */
+    const uint32_t *pred_begin = s->depends->pred_begin, *rank_pass = s->rank_pass;
+    const uint32_t *pred = s->depends->pred + pred_begin[s->pass_begin]; /* passes that are not kept have none */
     const hdi_sched_rank *by_rank = s->rank;
-    uint32_t *root = list->root, roots = 0;
+    const float *pass_cost = decl->pass_cost;
+    uint32_t pass_begin = s->pass_begin, kept = s->kept_count, roots = 0;
+    bool mixed = s->mixed_uses != 0;
+    int64_t before = 0; /* bytes alive at the rank before */
     lanes l;
     begin_lanes(decl, &l);
-    for (uint32_t rank = s->kept_count; rank-- > 0;) {
-        size_t p = s->rank_pass[rank];
-        uint32_t consumer = HDI_NONE, bits;
-        float path = 0.0f, drained = 0.0f, cost = decl->pass_cost[p];
-        for (size_t e = succ_begin[p], end = succ_begin[p + 1]; e < end; e++) {
-            size_t next = succ[e];
-            if (next - pass_begin >= pass_count)
+    for (size_t rank = 0; rank < kept; rank++) {
+        size_t p = rank_pass[rank], place = p - pass_begin;
+        uint32_t level = 0, left = 0;
+        for (const uint32_t *end = s->depends->pred + pred_begin[p + 1]; pred < end; pred++) {
+            if (*pred < pass_begin)
                 continue;
-            ahead behind = of_pass[next - pass_begin];
-            behind.drained += (float)HDI_DRAIN_US;
-            path = behind.path > path ? behind.path : path;
-            drained = behind.drained > drained ? behind.drained : drained;
-            consumer = pass_level[next] < consumer ? pass_level[next] : consumer;
+            uint32_t behind = of_place[*pred - pass_begin].level + 1;
+            level = behind > level ? behind : level;
+            left++;
         }
-        path += cost;
-        drained += cost;
-        chain = drained > chain ? drained : chain;
-        work[decl->pass_type[p]] += (double)cost;
-        of_pass[p - pass_begin] = (ahead){path, drained};
-        memcpy(&bits, &path, sizeof(bits)); /* not negative: they order as it does */
-        int64_t bytes = (int64_t)by_rank[rank].opens, live = (int64_t)by_rank[rank].live;
-        bool shared = s->mixed_uses && leave_out_shared(s, p, rank, &bytes);
-        uint32_t place = (uint32_t)(p - pass_begin), left = s->pass_need[p];
-        bool patient = consumer != HDI_NONE && consumer - pass_level[p] > PATIENCE;
+        of_place[place].level = level;
+        s->pass_need[p] = left;
+        list->root[roots] = (uint32_t)place;
+        roots += left == 0;
+        int64_t live = (int64_t)by_rank[rank].live;
+        list->alive_step[rank] = live - before;
+        before = live;
         hdi_list_node *node = &list->node[place];
+        float cost = pass_cost[p];
         node->pred = 0;
-        node->key = (uint64_t)bits << 32 | ~place;
-        node->bytes = bytes;
+        node->bytes = (int64_t)by_rank[rank].opens;
         node->bias = handoff_us + 0.25 * (double)cost;
         node->cost = cost;
         node->left = left;
-        node->rank = rank;
+        node->rank = (uint32_t)rank;
         node->lane = lane_of(s, list, &l, (uint32_t)p);
-        node->flags = (uint8_t)((patient ? HDI_NODE_PATIENT : 0) | (shared ? HDI_NODE_SHARED : 0));
-        if (shared)
-            list->alone[place] = bytes;
-        root[roots] = place;
-        roots += left == 0;
-        list->alive_step[rank + 1] = later - live;
-        later = live;
+        node->flags = 0;
+        if (mixed && leave_out_shared(s, p, (uint32_t)rank, &node->bytes)) {
+            node->flags = HDI_NODE_SHARED;
+            list->alone[place] = node->bytes;
+        }
     }
+    list->alive_step[kept] = -before;
     list->root_count = roots;
-    list->alive_step[0] = later;
-    return bounds_of(s->queues, chain, work);
+}
+
+/* By rank backwards. */
+static bounds find_paths(const hdi_sched *s, const hdi_list *list, chain *of_place)
+{
+    const hdi_decl *decl = s->decl;
+    const uint32_t *succ_begin = s->depends->succ_begin, *rank_pass = s->rank_pass;
+    const uint32_t *succ = s->depends->succ + succ_begin[s->pass_end];
+    size_t pass_begin = s->pass_begin, count = s->pass_end - pass_begin;
+    double work[4] = {0.0};
+    float longest = 0.0f;
+    for (uint32_t rank = s->kept_count; rank-- > 0;) {
+        size_t p = rank_pass[rank], place = p - pass_begin;
+        uint32_t consumer = HDI_NONE, bits;
+        float path = 0.0f, drained = 0.0f, cost = decl->pass_cost[p];
+        for (const uint32_t *begin = s->depends->succ + succ_begin[p]; succ > begin;) {
+            size_t next = *--succ - pass_begin;
+            if (next >= count)
+                continue;
+            const chain *behind = &of_place[next];
+            path = behind->path > path ? behind->path : path;
+            drained = behind->drained > drained ? behind->drained : drained;
+            consumer = behind->level < consumer ? behind->level : consumer;
+        }
+        path += cost;
+        drained += cost;
+        longest = drained > longest ? drained : longest;
+        work[decl->pass_type[p]] += (double)cost;
+        chain *own = &of_place[place];
+        own->path = path;
+        own->drained = drained + (float)HDI_DRAIN_US;
+        memcpy(&bits, &path, sizeof(bits)); /* not negative: they order as it does */
+        hdi_list_node *node = &list->node[place];
+        node->key = (uint64_t)bits << 32 | (uint32_t)~place;
+        if (consumer != HDI_NONE && consumer - own->level > PATIENCE)
+            node->flags |= HDI_NODE_PATIENT;
+    }
+    return bounds_of(s->queues, longest, work);
 }
 
 static bool prepare(const hdi_sched *s, hdi_list *list)
@@ -265,10 +295,11 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
     hdi_list_rules rules = {.handoff_us = goal->handoff_us, .cap = s->peak, .window = LIST_WINDOW};
     if (!prepare(s, &list))
         return HD_OUT_OF_MEMORY;
-    ahead *scratch = HDI_ARENA_ARRAY(s->arena, ahead, s->pass_end - s->pass_begin);
+    chain *scratch = HDI_ARENA_ARRAY(s->arena, chain, s->pass_end - s->pass_begin);
     if (!scratch)
         return HD_OUT_OF_MEMORY;
-    bounds limit = make_nodes(s, goal->handoff_us, &list, scratch);
+    make_nodes(s, goal->handoff_us, &list, scratch);
+    bounds limit = find_paths(s, &list, scratch);
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
     if (goal->cap) {
