@@ -222,7 +222,7 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     memset(graph->access, 0, HDI_ACCESS_CUSTOM_FIRST * sizeof(*graph->access));
     memcpy(graph->access, hdi_access_table, sizeof(hdi_access_table));
     for (uint32_t a = 0; a < HDI_ACCESS_CUSTOM_FIRST; a++)
-        graph->rule[a] = hdi_rule_of(&graph->access[a]);
+        hdi_make_rules(&graph->access[a], graph->rule[a]);
     /* Where the graph lies is as good a tag as any to tell graphs apart: it never reaches a plan. */
     graph->tag = (uint32_t)hdi_hash_mix((uint64_t)(uintptr_t)graph, 1);
     hd_graph_begin(graph);

@@ -33,8 +33,8 @@ hd_result hdi_need_late(hd_graph *graph, uint64_t need);
  * the use and *why a clause that says what is wrong. */
 hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad, const char **why);
 
-/* The rule of an access that uses of it are checked by. */
-hdi_use_rule hdi_rule_of(const hdi_access_info *info);
+/* The rules of an access that uses of it are checked by. */
+void hdi_make_rules(const hdi_access_info *info, hdi_use_rule rule[HDI_RES_KINDS]);
 
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index);
 /* The version that a handle of this frame names, HDI_NONE: the first of its resource. */

@@ -72,20 +72,21 @@ HDI_APART static hd_result check_double_use(const hd_graph *graph, uint32_t firs
     return HD_OK;
 }
 
-hdi_use_rule hdi_rule_of(const hdi_access_info *info)
+void hdi_make_rules(const hdi_access_info *info, hdi_use_rule rule[HDI_RES_KINDS])
 {
     bool attachment = info->attachment == HDI_ATTACHMENT_COLOR || info->attachment == HDI_ATTACHMENT_DEPTH;
     uint32_t flags = (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) |
                      (attachment ? HDI_USE_ATTACHMENT : 0);
-    hdi_use_rule rule = {.needs = info->reads ? HDI_RES_UNWRITTEN : 0,
-                         .leaves = (uint8_t)~(info->writes ? HDI_RES_UNWRITTEN : 0)};
-    for (uint32_t kind = 0; kind < 4; kind++) {
+    for (uint32_t kind = 0; kind < HDI_RES_KINDS; kind++) {
         bool is_buffer = kind & HDI_RES_BUFFER, allowed = is_buffer ? info->on_buffer : info->on_image;
-        rule.usage[kind] = is_buffer ? info->buffer_usage : info->image_usage;
-        rule.types[kind] = allowed && !(kind & HDI_RES_HISTORY && info->writes) ? info->pass_types : 0;
-        rule.flags[kind] = (uint8_t)(flags | (is_buffer ? HDI_USE_BUFFER : 0));
+        rule[kind] = (hdi_use_rule){
+            .usage = is_buffer ? info->buffer_usage : info->image_usage,
+            .types = allowed && !(kind & HDI_RES_HISTORY && info->writes) ? info->pass_types : 0,
+            .flags = (uint8_t)(flags | (is_buffer ? HDI_USE_BUFFER : 0)),
+            .needs = info->reads ? HDI_RES_UNWRITTEN : 0,
+            .leaves = (uint8_t)~(info->writes ? HDI_RES_UNWRITTEN : 0),
+        };
     }
-    return rule;
 }
 
 static hd_result add_custom_access(hd_graph *graph, const hd_use *use, bool is_buffer, uint32_t pass_type, uint32_t *out)
@@ -132,7 +133,7 @@ HDI_COLD static hd_result special_access(hd_graph *graph, const hd_use *use, uin
     } else {
         return HD_BAD_ACCESS;
     }
-    graph->rule[HDI_ACCESS_CUSTOM_FIRST] = hdi_rule_of(&graph->access[*access]);
+    hdi_make_rules(&graph->access[*access], graph->rule[HDI_ACCESS_CUSTOM_FIRST]);
     return HD_OK;
 }
 
@@ -162,48 +163,57 @@ HDI_APART static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_
     return HD_OK;
 }
 
-static const hdi_use_exec exec_of_load[2] = {{.load = HD_LOAD_CLEAR}, {.load = HD_LOAD_DONT_CARE}};
+_Static_assert(HD_LOAD_CLEAR == 0 && HD_LOAD_DONT_CARE == 1, "made from a comparison");
 
-/* Writes the columns of a use that is right. Each store counts: they, and not the instructions, are what declaring waits
- * for. Clear values are only taken where there is something to clear. */
-static inline void put_use(hd_graph *graph, const hd_use *use, uint32_t at, uint32_t res, uint32_t access,
-                           const hdi_use_rule *rule, uint32_t res_flags, uint32_t range)
+/* Writes the columns of a use that is right. Each store counts: of a long frame they, and not the instructions, are
+ * what declaring waits for. Clear values are only taken where there is something to clear. */
+static HDI_INLINE void put_use(hd_graph *graph, const hd_use *use, uint32_t at, uint32_t res, uint32_t access,
+                               const hdi_use_rule *rule, uint32_t range)
 {
-    uint32_t kind = res_flags & (HDI_RES_BUFFER | HDI_RES_HISTORY), flags = rule->flags[kind];
-    graph->res_info[res].usage |= rule->usage[kind];
+    uint32_t flags = rule->flags;
+    graph->res_info[res].usage |= rule->usage;
     graph->res_used[res] = at + 1;
     graph->use_res[at] = res;
     graph->use_range[at] = range;
     graph->use_access[at] = (uint16_t)access;
+    graph->use_exec[at] = (hdi_use_exec){.load = use->load != HD_LOAD_CLEAR};
     graph->use_flags[at] = (uint8_t)flags;
-    graph->use_exec[at] = exec_of_load[use->load != HD_LOAD_CLEAR];
     if (flags & HDI_USE_ATTACHMENT)
         graph->use_clear[at] = use->clear;
 }
 
-/* Appends the uses of a pass that only have what nearly all have; returns how many that were. What any of them has to do
- * with resolves and versions gathers in *rare, not 0. */
+/* Appends the uses of a pass as long as they only have what nearly all have; returns how many that were. What any of
+ * them has to do with resolves and versions gathers in *rare, not 0. One that is wrong is left to add_use, which says
+ * why. */
 static inline uint32_t add_plain_uses(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uintptr_t *rare)
 {
     const uint32_t base = graph->first_handle, res_count = graph->res_count, type = 1u << desc->type;
     uint8_t *const res_flags = graph->res_flags;
     uintptr_t odd = 0;
-    uint32_t at = first;
+    uint32_t at = first, unwritten = 0;
     for (const hd_use *use = desc->uses, *end = use + desc->use_count; use != end; use++, at++) {
-        uint32_t res = use->resource.id - base, access = (uint32_t)use->access;
+        uint32_t res = use->resource.id - base, access = (uint32_t)use->access, range = HDI_NONE;
         if (HDI_UNLIKELY(res >= res_count || access - 1 >= HD_ACCESS_COUNT - 1))
             break;
-        uint32_t flags = res_flags[res];
-        const hdi_use_rule *rule = &graph->rule[access];
-        if (HDI_UNLIKELY(!(rule->types[flags & (HDI_RES_BUFFER | HDI_RES_HISTORY)] & type) ||
-                         (use->range.offset | use->range.bytes) != 0 || graph->res_used[res] > first ||
-                         (flags & rule->needs) != 0))
+        uint32_t flags = res_flags[res], used = graph->res_used[res];
+        const hdi_use_rule *rule = &graph->rule[access][flags & HDI_RES_KIND];
+        if (HDI_UNLIKELY(!(rule->types & type)))
             break;
+        if (HDI_UNLIKELY((use->range.offset | use->range.bytes) != 0)) {
+            uint32_t added = HDI_NONE;
+            if (add_range(graph, use, res, &added) != HD_OK)
+                break;
+            range = added;
+        }
         odd |= use->resolve_of.id | (uintptr_t)use->next;
-        if (flags & ~(uint32_t)rule->leaves)
+        unwritten |= flags & rule->needs;
+        if (range == HDI_NONE)
             res_flags[res] = (uint8_t)(flags & rule->leaves);
-        put_use(graph, use, at, res, access, rule, flags, HDI_NONE);
+        put_use(graph, use, at, res, access, rule, range);
+        if (HDI_UNLIKELY(used > first) && check_double_use(graph, first, at) != HD_OK)
+            break;
     }
+    graph->unwritten_reads |= unwritten;
     *rare = odd;
     return at - first;
 }
@@ -212,18 +222,19 @@ static inline uint32_t add_plain_uses(hd_graph *graph, const hd_pass_desc *desc,
 static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type, uint32_t first, uint32_t at)
 {
     uint32_t res = hd_graph_resource_index(graph, use->resource), access = (uint32_t)use->access, range = HDI_NONE;
-    const hdi_use_rule *rule = &graph->rule[HDI_ACCESS_CUSTOM_FIRST];
+    const hdi_use_rule *rule = graph->rule[HDI_ACCESS_CUSTOM_FIRST];
     hd_result result = HD_OK;
     if (res == HD_NONE)
         return HD_BAD_HANDLE;
     uint32_t flags = graph->res_flags[res];
     if (access - 1 < HD_ACCESS_COUNT - 1)
-        rule = &graph->rule[access];
+        rule = graph->rule[access];
     else
         result = special_access(graph, use, res, pass_type, &access);
     if (result != HD_OK)
         return result;
-    if (!(rule->types[flags & (HDI_RES_BUFFER | HDI_RES_HISTORY)] >> pass_type & 1))
+    rule += flags & HDI_RES_KIND;
+    if (!(rule->types >> pass_type & 1))
         return misuse(&graph->access[access], flags, pass_type);
     if (use->range.offset | use->range.bytes)
         result = add_range(graph, use, res, &range);
@@ -233,7 +244,7 @@ static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type,
     graph->res_flags[res] = (uint8_t)((range == HDI_NONE ? flags & rule->leaves : flags) |
                                       (pass_type == HD_PASS_HOST ? HDI_RES_HOST : 0));
     bool twice = graph->res_used[res] > first;
-    put_use(graph, use, at, res, access, rule, flags, range);
+    put_use(graph, use, at, res, access, rule, range);
     return twice ? check_double_use(graph, first, at) : HD_OK;
 }
 

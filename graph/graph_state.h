@@ -16,17 +16,17 @@ typedef struct hdi_capacity {
     uint32_t pass, res, use, range, access, version, late;
 } hdi_capacity;
 
-/* What a use of an access means for its resource, by the kind of that: HDI_RES_BUFFER | HDI_RES_HISTORY. Made from the
- * access table, for the loop over the uses of a pass. */
+/* What a use of an access means for a resource of one kind. Made from the access table, for the loop over the uses of a
+ * pass. */
+enum { HDI_RES_KIND = HDI_RES_BUFFER | HDI_RES_HISTORY, HDI_RES_KINDS = HDI_RES_KIND + 1 };
 typedef struct hdi_use_rule {
-    uint32_t usage[4];
-    uint8_t types[4]; /* bit per hd_pass_type: where the use is allowed */
-    uint8_t flags[4]; /* HDI_USE_* */
-    uint8_t needs;    /* HDI_RES_UNWRITTEN must not be set */
-    uint8_t leaves;   /* of the resource's flags, where the use is of the whole */
-    uint8_t pad[6];
+    uint32_t usage;
+    uint8_t types;  /* bit per hd_pass_type: where the use is allowed */
+    uint8_t flags;  /* HDI_USE_* */
+    uint8_t needs;  /* HDI_RES_UNWRITTEN should not be set */
+    uint8_t leaves; /* of the resource's flags, where the use is of the whole */
 } hdi_use_rule;
-_Static_assert(sizeof(hdi_use_rule) == 32, "found by a shift");
+_Static_assert(sizeof(hdi_use_rule) == 8, "found by a shift");
 
 /* Lists that other threads fill. */
 typedef struct hdi_lists {
@@ -66,7 +66,8 @@ struct hd_graph {
     hd_range *range;
     uint32_t *range_res;
     hdi_access_info *access;
-    hdi_use_rule rule[HDI_ACCESS_CUSTOM_FIRST + 1]; /* the last: of the newest use that none of the others is for */
+    /* The last: of the newest use that none of the others is for. */
+    hdi_use_rule rule[HDI_ACCESS_CUSTOM_FIRST + 1][HDI_RES_KINDS];
     uint32_t unwritten_reads; /* not 0: a use reads what no use of the whole resource wrote before */
 
     /* Versions beyond the first of each resource, in the order in which they were made. */
