@@ -69,7 +69,7 @@ static inline bool hdi_sched_is_first(const hdi_decl *decl, uint32_t begin, uint
         begin++;
     return begin == use;
 }
-/* How the ranks are cut. With many workers live bytes are summed by parts, each from 0. A part begins where the search for
+/* How the ranks are cut. With several workers live bytes are summed by parts, each from 0. A part begins where the search for
  * its region's first rank does; so a region reaches into the next part. */
 typedef struct hdi_sched_cuts {
     uint32_t count;                     /* of regions, and of parts */

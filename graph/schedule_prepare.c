@@ -54,37 +54,35 @@ typedef struct look_part {
     int64_t live, peak;  /* of its ranks: opened less closed, and the most of that on the way */
 } look_part;
 
-/* A use that is dealt to who looks at its resource. */
-typedef struct dealt {
-    uint32_t use, rank;
-} dealt;
+/* A use of a resource that is another part's. */
+typedef struct stray {
+    uint32_t use, rank, next; /* next: of those of the same two parts; HDI_NONE: none */
+} stray;
 
 typedef struct look_work {
     hdi_sched *s;
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
     hdi_sched_cuts *cuts;
-    uint32_t parts;     /* of the passes, then of the ranks */
-    uint32_t res_parts; /* of the resources: as many as there are of 1 << res_shift */
-    uint32_t res_shift;
-    dealt *dealt; /* by part of the passes, there by part of the resources, there in their order */
-    uint32_t (*dealt_end)[HDI_MOST_PARTS]; /* [of the passes][of the resources] */
+    uint32_t parts; /* of the passes, and of the resources */
+    stray *stray;   /* those of a part from its first use on */
+    uint32_t (*newest_stray)[HDI_MOST_PARTS]; /* [of the passes][of the resources] */
     look_part part[HDI_MOST_PARTS];
 } look_work;
 
 enum { MOST_READERS = 64 };
 
-/* Without branches, as nobody could predict who does what. */
-static inline void look_at_use(const hdi_decl *decl, hdi_sched_res *all, size_t u, uint32_t rank)
+/* Without branches, as nobody could predict who does what. first: kept upside down, 0 is none. in_order: by rank. */
+static HDI_INLINE void look_at_use(const hdi_decl *decl, hdi_sched_res *all, size_t u, uint32_t rank, bool in_order)
 {
     uint32_t flags = decl->use_flags[u], access = decl->use_access[u];
     hdi_sched_res *res = &all[decl->use_res[u]];
     uint64_t reads_image = !(flags & (HDI_USE_WRITES | HDI_USE_BUFFER));
     res->readers |= reads_image << (access < MOST_READERS ? access : MOST_READERS - 1);
-    uint32_t other, *first = res->left ? &other : &res->first;
-    *first = rank;
+    uint32_t other, *first = res->first >= (in_order ? 1 : ~rank) ? &other : &res->first;
+    *first = ~rank;
+    res->last = in_order || rank > res->last ? rank : res->last;
     res->left++;
-    res->last = rank;
     res->writes += flags / HDI_USE_WRITES & 1;
 }
 
@@ -110,7 +108,8 @@ static inline void judge(const look_work *w, uint32_t r, look_part *sums)
     res->bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* which has none where nobody uses it */
     res->uses = res->left;
     res->close = 0;
-    if (HDI_UNLIKELY(readers & (readers - 1)) && are_mixed(s->decl, readers)) {
+    res->first = ~res->first;
+    if (HDI_UNLIKELY(readers & (readers - 1) || readers >> (MOST_READERS - 1)) && are_mixed(s->decl, readers)) {
         res->mixed |= HDI_MIXED_LAYOUTS;
         sums->mixed_uses += res->left;
     }
@@ -141,7 +140,7 @@ static void look_at_all(look_work *w)
         if (!pass_kept[p])
             u = end;
         for (; u < end; u++)
-            look_at_use(&decl, all, u, rank);
+            look_at_use(&decl, all, u, rank, true);
         rank += pass_kept[p];
     }
     look_part sums = {0};
@@ -156,74 +155,68 @@ static void look_at_all(look_work *w)
     w->part[0] = sums;
 }
 
-/* The same in two steps. First each part numbers its passes, and deals their uses by who looks at their resources: else all
- * would have to look for theirs among all uses. */
-static void deal_part(uint32_t part, void *user)
-{
-    look_work *w = user;
-    const hdi_sched *s = w->s;
-    const uint32_t *use_res = s->decl->use_res, *pass_use_begin = s->decl->pass_use_begin;
-    const uint8_t *pass_kept = w->pass_kept;
-    uint32_t begin = hdi_range_begin(s->decl->pass_count, w->parts, part), rank = 0, shift = w->res_shift;
-    uint32_t end = hdi_range_begin(s->decl->pass_count, w->parts, part + 1), count[HDI_MOST_PARTS] = {0};
-    for (uint32_t p = 0; p < begin; p++)
-        rank += pass_kept[p];
-    for (uint32_t p = begin; p < end; p++) {
-        for (uint32_t u = pass_use_begin[p]; pass_kept[p] && u < pass_use_begin[p + 1]; u++)
-            count[use_res[u] >> shift]++;
-    }
-    for (uint32_t k = 0, at = pass_use_begin[begin]; k < w->res_parts; k++) {
-        uint32_t more = count[k];
-        count[k] = at;
-        at += more;
-    }
-    for (uint32_t p = begin; p < end; p++) {
-        if (pass_kept[p])
-            s->rank_pass[rank] = p;
-        s->pass_rank[p] = rank;
-        for (uint32_t u = pass_use_begin[p]; pass_kept[p] && u < pass_use_begin[p + 1]; u++)
-            w->dealt[count[use_res[u] >> shift]++] = (dealt){u, rank};
-        rank += pass_kept[p];
-    }
-    memcpy(w->dealt_end[part], count, w->res_parts * sizeof(*count));
-}
-
-/* Then each looks at what it was dealt, by rank. */
-static void look_at_dealt(uint32_t part, void *user)
+/* The same in two steps, by parts of the passes and of the resources: as resources are declared about where they are used,
+ * most uses of a part's passes are of its own resources. So these are looked at in the first step, the others in the second
+ * by whose they are. */
+static void look_at_own(uint32_t part, void *user)
 {
     look_work *w = user;
     const hdi_sched *s = w->s;
     const hdi_decl decl = *s->decl;
-    hdi_sched_res *all = s->res;
-    size_t begin = (size_t)part << w->res_shift, end = begin + ((size_t)1 << w->res_shift);
-    end = end < decl.res_count ? end : decl.res_count;
-    memset(all + begin, 0, (end - begin) * sizeof(*all));
-    for (uint32_t k = 0; k < w->parts; k++) {
-        uint32_t first = decl.pass_use_begin[hdi_range_begin(decl.pass_count, w->parts, k)];
-        const dealt *at = w->dealt + (part ? w->dealt_end[k][part - 1] : first), *last = w->dealt + w->dealt_end[k][part];
-        for (; at < last; at++)
-            look_at_use(&decl, all, at->use, at->rank);
+    const uint8_t *pass_kept = w->pass_kept;
+    uint32_t begin = hdi_range_begin(decl.pass_count, w->parts, part), rank = 0, *newest = w->newest_stray[part];
+    uint32_t end = hdi_range_begin(decl.pass_count, w->parts, part + 1), strays = decl.pass_use_begin[begin];
+    uint32_t own_begin = hdi_range_begin(decl.res_count, w->parts, part);
+    uint32_t own = hdi_range_begin(decl.res_count, w->parts, part + 1) - own_begin;
+    memset(s->res + own_begin, 0, own * sizeof(*s->res));
+    memset(newest, 0xff, w->parts * sizeof(*newest));
+    for (uint32_t p = 0; p < begin; p++)
+        rank += pass_kept[p];
+    for (uint32_t p = begin; p < end; p++) {
+        s->pass_rank[p] = rank;
+        if (!pass_kept[p])
+            continue;
+        s->rank_pass[rank] = p;
+        for (uint32_t u = decl.pass_use_begin[p]; u < decl.pass_use_begin[p + 1]; u++) {
+            uint32_t r = decl.use_res[u];
+            if (HDI_LIKELY(r - own_begin < own)) {
+                look_at_use(&decl, s->res, u, rank, true);
+                continue;
+            }
+            uint32_t owner = (uint32_t)((((uint64_t)r + 1) * w->parts - 1) / decl.res_count);
+            w->stray[strays] = (stray){u, rank, newest[owner]};
+            newest[owner] = strays++;
+        }
+        rank++;
     }
+}
+
+static void look_at_strays(uint32_t part, void *user)
+{
+    look_work *w = user;
+    const hdi_sched *s = w->s;
     look_part sums = {0};
-    for (size_t r = begin; r < end; r++)
-        judge(w, (uint32_t)r, &sums);
+    for (uint32_t k = 0; k < w->parts; k++) {
+        for (uint32_t at = w->newest_stray[k][part]; at != HDI_NONE; at = w->stray[at].next)
+            look_at_use(s->decl, s->res, w->stray[at].use, w->stray[at].rank, false);
+    }
+    uint32_t end = hdi_range_begin(s->decl->res_count, w->parts, part + 1);
+    for (uint32_t r = hdi_range_begin(s->decl->res_count, w->parts, part); r < end; r++)
+        judge(w, r, &sums);
     w->part[part] = sums;
 }
 
 static bool look_in_parts(look_work *w, const hdi_crew *crew)
 {
-    const hdi_decl *decl = w->s->decl;
-    hdi_arena_mark mark = hdi_arena_here(w->s->arena);
-    w->dealt = HDI_ARENA_ARRAY(w->s->arena, dealt, decl->use_count);
-    w->dealt_end = hdi_arena_array(w->s->arena, w->parts, sizeof(*w->dealt_end));
-    if (w->s->arena->failed)
+    hdi_arena *arena = w->s->arena;
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    w->stray = HDI_ARENA_ARRAY(arena, stray, w->s->decl->use_count);
+    w->newest_stray = hdi_arena_array(arena, w->parts, sizeof(*w->newest_stray));
+    if (arena->failed)
         return false;
-    while (decl->res_count >> w->res_shift >= HDI_MOST_PARTS)
-        w->res_shift++;
-    w->res_parts = (decl->res_count >> w->res_shift) + 1;
-    hdi_crew_parts(crew, w->parts, deal_part, w);
-    hdi_crew_parts(crew, w->res_parts, look_at_dealt, w);
-    hdi_arena_keep(w->s->arena, mark, NULL, 0);
+    hdi_crew_parts(crew, w->parts, look_at_own, w);
+    hdi_crew_parts(crew, w->parts, look_at_strays, w);
+    hdi_arena_keep(arena, mark, NULL, 0);
     return true;
 }
 
@@ -338,7 +331,6 @@ static void make_columns(hdi_sched *s)
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
                             hdi_sched_cuts *cuts, uint32_t *bad_pass)
 {
-    enum { FEW = 3 }; /* in parts it takes about as long as alone with four workers */
     const hdi_decl *decl = s->decl;
     hdi_arena *arena = s->arena;
     s->rank_pass = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept->kept_count + 1);
@@ -353,16 +345,16 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     if (result != HD_OK)
         return result;
     s->pass_end = decl->pass_count;
-    *cuts = (hdi_sched_cuts){.count = count_regions(s->kept_count, crew->region_passes), .in_parts = crew->workers > FEW};
+    *cuts = (hdi_sched_cuts){.count = count_regions(s->kept_count, crew->region_passes), .in_parts = crew->workers > 1};
     cuts->begin[cuts->count] = cuts->part[cuts->count] = s->kept_count;
-    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts, .parts = 1, .res_parts = 1};
+    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts, .parts = 1};
     if (cuts->in_parts)
         w.parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
     if (w.parts == 1)
         look_at_all(&w);
     else if (!look_in_parts(&w, crew))
         return HD_OUT_OF_MEMORY;
-    for (uint32_t k = 0; k < w.res_parts; k++)
+    for (uint32_t k = 0; k < w.parts; k++)
         s->mixed_uses += w.part[k].mixed_uses;
     if (w.parts > 1)
         find_live_in_parts(s, crew, &w);
