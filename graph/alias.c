@@ -7,10 +7,10 @@
  * How the members of a heap are packed stands in alias_orders.c. Which resource takes over whose bytes is found last
  * (alias_tenants.c).
  *
- * Of a long frame each region (schedule.c) is packed by itself, side by side, around those that live on into another one:
- * these come first. Where memory is what matters the frame stays whole. */
+ * Of a long frame each region (schedule.c) is packed by itself, side by side, around those that live on into another
+ * one: these come first. Where memory is what matters the frame stays whole. */
 
-enum { GRAIN = 1024, WANT_GRAIN = 256 }; /* resources at a time */
+enum { GRAIN = 384, WANT_GRAIN = 256 }; /* resources at a time */
 
 typedef hdi_pack_work work;
 
@@ -86,8 +86,9 @@ static void sort_region(uint32_t k, void *user)
     }
 }
 
-/* Crossing ones go to the lists of the regions that they live in: once to count, once to fill. Where nobody is to be packed
- * around them nobody asks where they are, so that those of a long frame are not listed in all its regions for nothing. */
+/* Crossing ones go to the lists of the regions that they live in: once to count, once to fill. Where nobody is to be
+ * packed around them nobody asks where they are, so that those of a long frame are not listed in all its regions for
+ * nothing. */
 static void list_crossing(region_work *w, bool fill)
 {
     const hdi_hazards *hazards = w->whole->pack.hazards;
@@ -333,8 +334,8 @@ static void read_clocks(uint32_t begin, uint32_t end, uint32_t part, void *user)
     hdi_pack_read_clocks(w->pack, w->res + begin, end - begin);
 }
 
-/* Whether a heap of one queue has few members alive at a time, by a sample: packed whole it is packed quickly, and to the
- * brim, where two that take turns would not fit together at the borders of regions. */
+/* Whether a heap of one queue has few members alive at a time, by a sample: packed whole it is packed quickly, and to
+ * the brim, where two that take turns would not fit together at the borders of regions. */
 static bool has_few_alive(const work *w, const hdi_members *members)
 {
     enum { STEP = 16, FEW_ALIVE = 8 };
@@ -352,7 +353,8 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
 {
     uint32_t count = 0;
     bool shared = w->out->heap[heap].flags == 0;
-    if (shared && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search && !has_few_alive(w, members))
+    bool in_regions = shared && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search;
+    if (in_regions && !has_few_alive(w, members))
         return pack_regions(w, crew, members, heap);
     for (uint32_t k = 0; k < members->count; k++) {
         if (w->out->res_heap[members->by_first[k]] == heap)
@@ -456,8 +458,8 @@ static void want_tenants(const want_work *w, uint32_t res)
     }
 }
 
-/* Most tenants lived on the one queue that who comes after lives on, which extra slots do not change: they stand on queues
- * that use the resource. */
+/* Most tenants lived on the one queue that who comes after lives on, which extra slots do not change: they stand on
+ * queues that use the resource. */
 static void want_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const want_work *w = user;

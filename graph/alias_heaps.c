@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-/* Which heap each resource is in, and who has memory at all, by first use. A heap holds what has the same kind of memory
- * and the same flags; they are numbered as they come up. Parts of the resources find their own heaps first, and drop
- * their members into bins, one for each region; then each bin is sorted by counting. A caller alone has one part and one
- * bin. O(resources + slots). */
+/* Which heap each resource is in, and who has memory at all, by first use. A heap holds what has the same kind of
+ * memory and the same flags; they are numbered as they come up. Parts of the resources find their own heaps first, and
+ * drop their members into bins, one for each region; then each bin is sorted by counting. A caller alone has one part
+ * and one bin. O(resources + slots). */
 
-enum { GRAIN = 1024, KINDS = HDI_MOST_HEAPS };
+enum { GRAIN = 512, KINDS = HDI_MOST_HEAPS };
 _Static_assert((HD_HEAP_HOST | HD_HEAP_PERSISTENT) == 3, "flags are a digit of the kind");
 
 typedef struct part_heaps {

@@ -185,7 +185,8 @@ static uint32_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t 
 
 static newcomer newcomer_of(const hdi_pack *pack, uint32_t res)
 {
-    return (newcomer){.known = &pack->known[(size_t)res * pack->words], .closed = &pack->closed[(size_t)res * pack->words]};
+    return (newcomer){.known = &pack->known[(size_t)res * pack->words],
+                      .closed = &pack->closed[(size_t)res * pack->words]};
 }
 
 /* *end: the highest of them. */
@@ -193,7 +194,8 @@ static bool insert_placed(hdi_pack *pack, uint64_t *end)
 {
     for (uint32_t i = 0; i < pack->placed_count; i++) {
         uint32_t res = pack->placed[i];
-        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT, above = at + hdi_pack_units(pack->sizes->need[res].bytes);
+        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
+                 above = at + hdi_pack_units(pack->sizes->need[res].bytes);
         newcomer n = newcomer_of(pack, res);
         uint32_t to = hdi_pack_slot(pack, pack->end[res]) / BUCKET_SLOTS;
         *end = above > *end ? above : *end;

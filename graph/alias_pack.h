@@ -46,8 +46,8 @@ static inline uint64_t hdi_pack_units(uint64_t bytes)
 }
 
 /* What clocks say, reduced to lanes of 21 bits, one for each queue, three to a word: how many slots of the queue have
- * finished before the first use of a resource, and which is the first one behind its last use. One is over before another
- * starts where no lane of `closed` is as large as that of `known`, in which 1 is added. */
+ * finished before the first use of a resource, and which is the first one behind its last use. One is over before
+ * another starts where no lane of `closed` is as large as that of `known`, in which 1 is added. */
 enum { HDI_PACK_LANES = 3, HDI_PACK_LANE_BITS = 21 };
 #define HDI_PACK_GUARDS ((uint64_t)1 << 62 | (uint64_t)1 << 41 | (uint64_t)1 << 20) /* set in `closed` */
 bool hdi_pack_need_clocks(hdi_pack *pack);
@@ -65,8 +65,8 @@ static inline bool hdi_pack_outlasts(const uint64_t *closed, const uint64_t *kno
 /* All uses of one have finished before the other starts, whichever comes first. */
 bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
 
-/* The region of a slot, of which there is one: they are about as long as one another. One behind the last slot is in one
- * behind the last region. */
+/* The region of a slot, of which there is one: they are about as long as one another. One behind the last slot is in
+ * one behind the last region. */
 static inline uint32_t hdi_region_of(const hdi_hazards *hazards, uint32_t slot)
 {
     uint32_t region = (uint32_t)((uint64_t)slot * hazards->region_count / hazards->slot_count);
@@ -100,7 +100,7 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
 bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_first, uint32_t count, bool by_load, uint64_t *offset,
                       uint64_t *top);
 
-/* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once every queue knows. */
+/* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once all queues know. */
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
 
 /* Goes on from a packing towards one that needs no more than goal, and replaces it by what it finds. looks: what it may
@@ -115,7 +115,7 @@ typedef struct hdi_pack_list {
 } hdi_pack_list;
 typedef struct hdi_pack_lives {
     hdi_pack_list inner, leaving; /* those that start there and end there, or later */
-    hdi_pack_list ending;         /* those that started earlier and have their last use or their end there, or between */
+    hdi_pack_list ending;         /* that started earlier and have their last use or their end there, or between */
     uint64_t before;              /* bytes of all that started earlier */
 } hdi_pack_lives;
 /* Most bytes whose lives overlap: no packing needs less. *needed: if they end with the last use; *least: as the packer
@@ -144,7 +144,8 @@ typedef struct hdi_pack_work {
 
 enum { HDI_PACK_TURNS = 6 };
 /* Which packers are to be tried, by turns. least: bytes that are alive at once, 0: by orders only. Returns how many. */
-uint32_t hdi_pack_choose(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t least, uint8_t *how);
+uint32_t hdi_pack_choose(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t least,
+                         uint8_t *how);
 /* Into offset. False: out of memory. *top as for the packers. */
 bool hdi_pack_try(hdi_pack_work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top);
 /* Offsets become those of the plan. */

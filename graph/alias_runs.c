@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-/* The packer of alias_pack.c for lives that end at few places, as those on one queue do: with the groups of the schedule.
- * Time is cut behind each end; then a life takes whole pieces of time, and each piece keeps what is taken in it as runs
- * of bytes. A packing grows densely from the bottom, so there are few runs however many resources they hold, where a
- * list of the resources themselves would be walked again and again. The offsets are the same.
- * O(pieces of all lives * runs of a piece). */
+/* The packer of alias_pack.c for lives that end at few places, as those on one queue do: with the groups of the
+ * schedule. Time is cut behind each end; then a life takes whole pieces of time, and each piece keeps what is taken in
+ * it as runs of bytes. A packing grows densely from the bottom, so there are few runs however many resources they hold,
+ * where a list of the resources themselves would be walked again and again. The offsets are the same. O(pieces of all
+ * lives * runs of a piece). */
 
 enum { FIRST_RUNS = 8, LONG_LIFE = 24 }; /* pieces of time, on average: from there on buckets of slots are quicker */
 
@@ -122,7 +122,8 @@ static bool take_placed(hdi_pack *pack, uint64_t *end)
 {
     for (uint32_t i = 0; i < pack->placed_count; i++) {
         uint32_t res = pack->placed[i], last = pack->piece_of[hdi_pack_slot(pack, pack->end[res])];
-        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT, above = at + hdi_pack_units(pack->sizes->need[res].bytes);
+        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
+                 above = at + hdi_pack_units(pack->sizes->need[res].bytes);
         *end = above > *end ? above : *end;
         for (uint32_t p = pack->piece_of[hdi_pack_slot(pack, pack->lifetimes->res_first[res])]; p <= last; p++) {
             struct hdi_pack_piece *piece = &pack->piece[p];

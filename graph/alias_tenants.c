@@ -8,10 +8,10 @@
  * on average: each knows the piece that its first byte is in. Most resources cover one piece from its begin to its end,
  * which just changes its owner. O(resources + tenants + pages covered), and the pieces of a page that are walked over.
  *
- * In parallel each part has some of the resources, and starts from a skyline of which it knows nothing: what its resources
- * take over there are holes. Once all parts have built theirs, holes are filled from the skyline that the part before has
- * left, and where that has holes too, from the one before that. The tenants are the same however many parts there are, so
- * that there are as many as workers. */
+ * In parallel each part has some of the resources, and starts from a skyline of which it knows nothing: what its
+ * resources take over there are holes. Once all parts have built theirs, holes are filled from the skyline that the
+ * part before has left, and where that has holes too, from the one before that. The tenants are the same however many
+ * parts there are, so that there are as many as workers. */
 
 enum { MOST_PARTS = 32, GRAIN = 512, FEW_PAGES = 64, SAMPLE = 8 };
 
@@ -89,7 +89,7 @@ static HDI_INLINE void set_pages(skyline *s, uint64_t begin, uint64_t end, piece
         s->start[page] = one;
 }
 
-/* Somebody comes into the middle of a piece: a new one stands for the shorter of its two ends. Returns the lower one. */
+/* Somebody comes into the middle of a piece: a new one stands for the shorter of its ends. Returns the lower one. */
 static HDI_INLINE piece *split(skyline *s, piece *old, uint64_t begin, uint64_t end)
 {
     uint64_t top = old->next->offset < s->end ? old->next->offset : s->end;
@@ -185,8 +185,8 @@ static HDI_INLINE bool cover(part *p, skyline *s, uint32_t res, uint64_t begin, 
     return true;
 }
 
-/* What can come up at most: with each resource two pieces more, and as tenants those that it covers whole, of which each
- * is made once, and two others. */
+/* What can come up at most: with each resource two pieces more, and as tenants those that it covers whole, of which
+ * each is made once, and two others. */
 static bool set_up(const work *w, part *p)
 {
     size_t members = p->end - p->begin;

@@ -31,7 +31,7 @@ static uint32_t next_on_gpu(const hdi_hazards *hazards, uint32_t slot)
     return slot;
 }
 
-/* Each slot after which the group changes is the last one of its group, and stands for those without slots behind it. */
+/* Each slot after which the group changes is the last of its group, and stands for those without slots behind it. */
 static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const group_work *w = user;
@@ -63,7 +63,8 @@ static void end_groups_alone(uint32_t begin, uint32_t end, uint32_t part, void *
 static uint32_t *find_group_ends(const hdi_hazards *hazards, bool alone, const hdi_crew *crew, hdi_arena *arena)
 {
     uint32_t slots = hazards->slot_count, first = next_on_gpu(hazards, 0);
-    group_work w = {.hazards = hazards, .count = slots ? hazards->slot_group[slots - 1] + 2 : 1}; /* they stand in order */
+    /* They stand in order. */
+    group_work w = {.hazards = hazards, .count = slots ? hazards->slot_group[slots - 1] + 2 : 1};
     w.end = HDI_ARENA_ARRAY(arena, uint32_t, w.count);
     if (!w.end)
         return NULL;
@@ -163,7 +164,8 @@ static uint32_t *find_blind(const hdi_hazards *hazards, const hdi_synced *synced
             const uint32_t *clock = &synced->slot_clock[(size_t)slot * queues];
             for (uint32_t q = 0; q < queues; q++) {
                 if (q != k && known[k][q] < clock[q])
-                    know(blind + begin[q], &known[k][q], clock[q], i > begin[k] ? hazards->queue_slot[i - 1] : HDI_NONE);
+                    know(blind + begin[q], &known[k][q], clock[q],
+                         i > begin[k] ? hazards->queue_slot[i - 1] : HDI_NONE);
             }
         }
     }
@@ -237,8 +239,8 @@ static void find_slots(const work *w, uint32_t res, slots *s, hdi_stay *stay)
     }
 }
 
-/* What several queues use, or the host. It ends with the last slot that may not take over its bytes: on each queue, what
- * comes before it is known there. */
+/* What several queues use, or the host. It ends with the last slot that may not take over its bytes: on each queue,
+ * what comes before it is known there. */
 static void several_queues(const work *w, uint32_t res)
 {
     const hdi_hazards *hazards = w->hazards;
