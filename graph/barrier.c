@@ -6,7 +6,7 @@
  * (barrier_steps.c). Points of a queue: 2 * pos before a slot, 2 * pos + 1 behind it. barrier_place.c then chooses the
  * points. O(entries). By ranges of segments, each with a list of its own. */
 
-enum { GRAIN = 1024 };
+enum { GRAIN = 256 };
 
 typedef hdi_step_work work;
 
@@ -25,14 +25,13 @@ static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t e
             continue;
         const uint32_t *clock = slot_clock + (size_t)slots[pos] * queues;
         for (uint32_t q = 0; q < queues; q++) {
-            uint32_t *known = w->known + (size_t)queue_begin[q] * queues + queue;
             for (; q != queue && told[q] < clock[q]; told[q]++)
-                known[(size_t)told[q] * queues] = pos;
+                w->known[queue][queue_begin[q] + told[q]] = pos;
         }
     }
     for (uint32_t q = 0; q < queues && last; q++) { /* never */
         for (uint32_t other = queue_begin[q] + told[q]; q != queue && other < queue_begin[q + 1]; other++)
-            w->known[(size_t)other * queues + queue] = HDI_NONE;
+            w->known[queue][other] = HDI_NONE;
     }
 }
 
@@ -52,7 +51,7 @@ static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
 static void count(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
-    w->requests->list[part].count = w->counts ? count_most(w, begin, end) : 2 * w->hazards->epoch_count;
+    w->requests->list[part].count = w->cuts ? count_most(w, begin, end) : 2 * w->hazards->epoch_count;
 }
 
 static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -89,6 +88,16 @@ static uint32_t number_lists(hdi_requests *requests)
     return sum;
 }
 
+/* Room for what each queue knows. */
+static bool make_known(work *w, hdi_arena *arena)
+{
+    uint32_t slots = w->hazards->slot_count;
+    uint32_t *known = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * w->queues->count);
+    for (uint32_t q = 0; known && q < w->queues->count; q++)
+        w->known[q] = known + (size_t)q * slots;
+    return known != NULL;
+}
+
 /* Finds requests and places them. aside: of several workers, where what is only looked at here does not stand in front
  * of what is kept; of one it stands behind. */
 static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
@@ -97,15 +106,14 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     hdi_barriers *out = w->out;
     hdi_requests *requests = w->requests;
     uint32_t slots = hazards->slot_count, segs = w->frozen->seg_count;
-    size_t words = (size_t)slots * w->queues->count;
     out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    w->known = aside != arena ? HDI_ARENA_ARRAY(aside, uint32_t, words) : NULL;
-    if (arena->failed || aside->failed)
+    bool apart = aside != arena;
+    if ((apart && !make_known(w, aside)) || arena->failed)
         return HD_OUT_OF_MEMORY;
     w->slot_wait_stages = out->slot_wait_stages;
-    hdi_crew_ranges(crew, segs, GRAIN, w->known ? count_and_prepare : count, w);
+    hdi_crew_ranges(crew, segs, GRAIN, apart ? count_and_prepare : count, w);
     uint32_t most = number_lists(requests);
     out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
     out->order = HDI_ARENA_ARRAY(arena, uint32_t, most);
@@ -113,11 +121,9 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     hdi_arena_mark mark = hdi_arena_here(arena);
     requests->item = HDI_ARENA_ARRAY(aside, hdi_request, most);
     requests->order = HDI_ARENA_ARRAY(aside, uint32_t, most);
-    if (aside == arena)
-        w->known = HDI_ARENA_ARRAY(arena, uint32_t, words);
-    if (arena->failed || aside->failed)
+    if ((!apart && !make_known(w, arena)) || arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
-    if (aside == arena)
+    if (!apart)
         prepare(0, segs, 0, w);
     hdi_crew_ranges(crew, segs, GRAIN, hdi_visit_steps, w);
     hd_result result =
@@ -143,7 +149,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .synced = synced,
               .placed = placed,
               .ranges = requests.list_count,
-              .counts = crew->cuts,
+              .cuts = crew->cuts,
               .alone = crew->workers == 1,
               .out = out,
               .region = region,
@@ -151,7 +157,6 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .epochs = hazards->epoch,
               .slot_pos = hazards->slot_pos,
               .slot_pass = hazards->slot_pass,
-              .queue_slot = hazards->queue_slot,
               .res_tenants = placed->res_tenants,
               .tenant = placed->tenant,
               .queue_begin = hazards->queue_begin,
@@ -164,6 +169,8 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .queue_count = queues->count,
               .gpu_mask = (1u << queues->gpu_count) - 1,
               .merges = merged->slot_first != NULL};
+    for (uint32_t q = 0; q < queues->count; q++)
+        w.slots[q] = hazards->queue_slot + hazards->queue_begin[q];
     hdi_cut_barriers(queues, hazards, merged, region);
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(aside);

@@ -21,10 +21,9 @@ static void clear(const work *w, uint32_t part)
     memset(w->out->slot_post + slot, 0xff, (slot_end - slot) * sizeof(*w->out->slot_post));
 }
 
-/* They are about as long as each other. */
-static uint32_t region_of(const work *w, uint32_t slot)
+/* Where a slot lies, from about there on. */
+static uint32_t region_of(const work *w, uint32_t slot, uint32_t k)
 {
-    uint32_t k = (uint32_t)((uint64_t)slot * w->region_count / w->hazards->slot_count);
     while (w->region[k].slot_begin > slot)
         k--;
     while (w->region[k].slot_end <= slot)
@@ -37,26 +36,34 @@ static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
     const work *w = user;
     const hdi_epoch *epoch = w->hazards->epoch;
     const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
-    uint32_t regions = w->region_count;
+    const uint32_t *seg_res = w->frozen->seg_res;
+    uint32_t regions = w->region_count, near = w->last_region;
     hdi_one_found f; /* its own until the end: it stands on a line with those of other parts */
     clear(w, part);
     f.leave_begin = end;
     f.leave_end = begin;
     memset(f.most, 0, regions * sizeof(*f.most));
     for (uint32_t seg = begin; seg < end; seg++) {
+        bool stays = (w->res_flags[seg_res[seg]] & HDI_KEEPS_STATE) != 0;
+        if (regions == 1 && !stays)
+            continue;
         uint32_t e = epoch_begin[seg], last = epoch_end[seg];
         if (e == last)
             continue;
-        if (epoch[last - 1].flags & HDI_EPOCH_FINAL) {
+        if (stays && epoch[last - 1].flags & HDI_EPOCH_FINAL) {
             f.leave_begin = seg < f.leave_begin ? seg : f.leave_begin;
             f.leave_end = seg + 1;
             f.most[w->last_region]++;
             last--;
         }
-        if (regions > 1 && e < last)
-            f.most[region_of(w, epoch[e].first)]++; /* and a flush */
-        for (; regions > 1 && e < last; e++)
-            f.most[region_of(w, epoch[e].first)]++;
+        for (uint32_t k = near, first = e; regions > 1 && e < last; e++) {
+            k = region_of(w, epoch[e].first, k);
+            if (e == first) {
+                f.most[k]++; /* and a flush */
+                near = k;
+            }
+            f.most[k]++;
+        }
     }
     memcpy(w->found[part].most, f.most, regions * sizeof(*f.most));
     w->found[part].leave_begin = f.leave_begin;
@@ -128,7 +135,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
                                 const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
-    enum { GRAIN = 1024 };
+    enum { GRAIN = 512 };
     uint32_t slots = hazards->slot_count, regions = hazards->region_count,
              parts = hdi_range_count(crew, frozen->seg_count, GRAIN);
     size_t barriers, batches;

@@ -348,14 +348,17 @@ static void sort_and_choose(region *r, uint32_t places)
     const hdi_request *item = r->item;
     const uint32_t *order = r->order;
     uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->begin,
-                                  *by_end = r->by_end;
+                                  *by_end = r->by_end, *of = r->of;
     for (uint32_t q = 0; q < queues; q++) {
         base[q] = sum - r->floor[q];
         sum += r->end[q] - r->floor[q];
     }
     memset(begin, 0, ((size_t)places + 1) * sizeof(*begin));
-    for (uint32_t i = 0; i < count; i++)
-        begin[base[item[order[i]].queue] + item[order[i]].high]++;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t place = base[item[order[i]].queue] + item[order[i]].high;
+        of[i] = place; /* until it is a point */
+        begin[place]++;
+    }
     sum = 0;
     for (uint32_t k = 0; k < places; k++) {
         sum += begin[k];
@@ -363,7 +366,7 @@ static void sort_and_choose(region *r, uint32_t places)
     }
     begin[places] = sum;
     for (uint32_t i = count; i-- > 0;)
-        by_end[--begin[base[item[order[i]].queue] + item[order[i]].high]] = i;
+        by_end[--begin[of[i]]] = i;
     r->queue_point[0] = 0;
     for (uint32_t q = 0; q < queues; q++)
         choose_points(r, q, begin[base[q] + r->floor[q]], begin[base[q] + r->end[q]]);

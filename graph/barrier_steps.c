@@ -47,7 +47,7 @@ static HDI_INLINE side side_of(const work *w, const hdi_epoch *epoch, uint32_t q
 
 static HDI_INLINE uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
 {
-    return w->queue_slot[w->queue_begin[queue] + pos];
+    return w->slots[queue][pos];
 }
 
 /* Points before and behind a slot or a place, which lie outside the rendering scope that it is in. */
@@ -81,7 +81,7 @@ static uint32_t submit_end(const work *w, uint32_t slot)
 static HDI_INLINE uint32_t rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit,
                                 uint64_t stages)
 {
-    uint32_t known = w->known[(size_t)(w->queue_begin[other] + pos) * w->queue_count + queue];
+    uint32_t known = w->known[queue][w->queue_begin[other] + pos];
     known = known < limit ? known : limit;
     hdi_count_on(&w->slot_wait_stages[slot_at(w, queue, known)], stages, w->alone);
     return 2 * known;
@@ -101,13 +101,25 @@ static HDI_APART uint32_t after_others(const work *w, const hdi_epoch *before, u
     return low;
 }
 
+/* What the steps of a segment have in common. */
+typedef struct resource {
+    uint32_t res, layout;   /* layout: at the frame's start */
+    bool is_image, several; /* several segments */
+} resource;
+
 /* One step of one segment. */
 typedef struct step {
-    uint32_t seg, res;
+    const resource *of;
+    uint32_t seg, old_layout;
     const hdi_epoch *before, *behind; /* before: null at the first use */
-    uint32_t old_layout;              /* UNDEFINED where the content is thrown away */
-    bool needs_layout, is_image, several;
+    bool needs_layout;
 } step;
+
+/* UNDEFINED where the content is thrown away. */
+static HDI_INLINE uint32_t left_layout(const hdi_epoch *behind, uint32_t layout)
+{
+    return behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
+}
 
 static HDI_INLINE uint32_t reason_of(const step *s)
 {
@@ -145,14 +157,18 @@ static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t k
     b->range = (hd_range){.offset = 0};
 }
 
-/* Asks for one of an image that is one segment. */
-static HDI_INLINE void ask_image(work *w, uint32_t res, interval at, uint32_t kind, hdi_scopes does,
+/* Asks for one of an image's segment. */
+static HDI_INLINE void ask_image(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, hdi_scopes does,
                                  uint32_t old_layout, uint32_t new_layout, uint32_t reason, uint32_t pass)
 {
     hd_plan_barrier *b = w->next_barrier++;
-    const hdi_res_info *info = &w->res_info[res];
-    request(w, at, kind);
-    hdi_write_barrier(b, does, res, old_layout, new_layout, reason, pass, res);
+    request(w, at, kind | (of->several ? HDI_SEVERAL : 0));
+    hdi_write_barrier(b, does, of->res, old_layout, new_layout, reason, pass, of->res);
+    if (of->several) {
+        b->range = w->frozen->seg_range[seg];
+        return;
+    }
+    const hdi_res_info *info = &w->res_info[of->res];
     b->range.mip_base = 0;
     b->range.mip_count = (uint16_t)info->mips;
     b->range.layer_base = 0;
@@ -165,8 +181,8 @@ static hd_plan_barrier *ask(work *w, const step *s, interval at, uint32_t kind, 
                             uint32_t pass)
 {
     hd_plan_barrier *b = w->next_barrier++;
-    request(w, at, kind | (s->several ? HDI_SEVERAL : 0));
-    hdi_write_barrier(b, does, s->res, s->old_layout, s->behind->layout, reason, pass, s->res);
+    request(w, at, kind | (s->of->several ? HDI_SEVERAL : 0));
+    hdi_write_barrier(b, does, s->of->res, s->old_layout, s->behind->layout, reason, pass, s->of->res);
     b->range = hdi_seg_range(w->decl, w->frozen, s->seg);
     return b;
 }
@@ -180,20 +196,19 @@ typedef struct handover {
     bool others; /* some were on other queues */
 } handover;
 
-/* Queues that somebody may be on: he may have an extra slot on any, where he is not on one GPU queue alone. */
-static HDI_INLINE uint32_t queues_of(const work *w, uint32_t res)
-{
-    uint32_t mask = w->res_queues[res];
-    return mask & (mask - 1) || !(mask & w->gpu_mask) ? (1u << w->queue_count) - 1 : mask;
-}
-
 /* Of tenants on other queues: what the barrier chains with counts on semaphores as well. */
 static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint32_t queue, uint32_t limit,
                                               uint64_t stages, uint32_t low)
 {
+    uint32_t own = 1u << queue, all = (1u << w->queue_count) - 1;
     for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
-        const hdi_stay *stay = &w->stay[(size_t)w->tenant[t] * w->queue_count];
-        for (uint32_t mask = queues_of(w, w->tenant[t]) & ~(1u << queue); mask; mask &= mask - 1) {
+        uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
+        const hdi_stay *stay = &w->stay[(size_t)tenant * w->queue_count];
+        if (mask == own)
+            continue;
+        if (mask & (mask - 1) || !(mask & w->gpu_mask)) /* it may have an extra slot on any */
+            mask = all & ~own;
+        for (; mask; mask &= mask - 1) {
             uint32_t q = (uint32_t)__builtin_ctz(mask);
             if (stay[q].first == HDI_NONE)
                 continue;
@@ -204,17 +219,21 @@ static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint3
     return low;
 }
 
-/* stages: of who comes now, from `slot` on. */
-static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages)
+/* stages: of who comes now, from `slot` on. Who is on one other GPU queue alone does nothing on this one. */
+static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages,
+                                      bool merges)
 {
     handover h = {0};
+    uint32_t own = 1u << queue;
     for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
-        uint32_t mask = queues_of(w, w->tenant[t]);
-        h.others |= w->res_queues[w->tenant[t]] != 1u << queue;
-        const hdi_stay *stay = &w->stay[(size_t)w->tenant[t] * w->queue_count + queue];
-        if (!(mask >> queue & 1) || stay->first == HDI_NONE)
-            continue;
-        uint32_t low = behind_pos(w, queue, stay->last);
+        uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
+        const hdi_stay *stay = &w->stay[(size_t)tenant * w->queue_count + queue];
+        if (mask != own) {
+            h.others = true;
+            if ((!(mask & (mask - 1)) && mask & w->gpu_mask) || stay->first == HDI_NONE)
+                continue;
+        }
+        uint32_t low = 2 * (merges ? w->slot_last[slot_at(w, queue, stay->last)] : stay->last) + 1;
         h.low = low > h.low ? low : h.low;
         h.stages |= stay->tail_stages;
         h.writes |= stay->tail_writes;
@@ -229,53 +248,46 @@ static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queu
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
-static HDI_INLINE void first_use(work *w, const step *s)
+static HDI_INLINE void first_use(work *w, const resource *of, uint32_t seg, const hdi_epoch *behind, bool merges)
 {
-    const hdi_epoch *behind = s->behind;
     uint32_t queue = (uint32_t)__builtin_ctz(behind->queue_mask), slot = behind->first, kind = 0;
     uint32_t pass = w->slot_pass[slot];
     uint64_t stages = hdi_stages_or_all(behind->stages);
-    handover h = tenants_of(w, s->res, queue, slot, stages);
+    handover h = tenants_of(w, of->res, queue, slot, stages, merges);
     interval at = {queue, h.low, before_slot(w, slot)};
-    bool taken = h.stages || h.others;
-    if ((!taken && !s->needs_layout) || (!s->is_image && !h.stages))
+    bool taken = h.stages || h.others, needs_layout = of->layout != behind->layout;
+    if ((!taken && !needs_layout) || (!of->is_image && !h.stages))
         return;
-    if (s->is_image && h.writes) {
+    if (of->is_image && h.writes) {
         interval flush = {queue, h.flush_low, at.high - 1};
-        ask_global(w, s->res, flush, HDI_EARLY, (hdi_scopes){h.stages, h.writes, h.stages, 0}, HD_REASON_ALIAS, pass);
+        ask_global(w, of->res, flush, HDI_EARLY, (hdi_scopes){h.stages, h.writes, h.stages, 0}, HD_REASON_ALIAS, pass);
         kind = HDI_FOLLOWS;
     }
     if (h.others && !h.stages)
         h.stages = stages; /* chains with the semaphore wait */
-    hdi_scopes does = {h.stages, s->is_image ? 0 : h.writes, stages, behind->access};
+    hdi_scopes does = {h.stages, of->is_image ? 0 : h.writes, stages, behind->access};
     uint32_t reason = taken ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
-    if (!s->needs_layout)
-        ask_global(w, s->res, at, kind, does, reason, pass);
-    else if (s->several)
-        ask(w, s, at, kind, does, reason, pass);
+    if (needs_layout)
+        ask_image(w, of, seg, at, kind, does, left_layout(behind, of->layout), behind->layout, reason, pass);
     else
-        ask_image(w, s->res, at, kind, does, s->old_layout, behind->layout, reason, pass);
+        ask_global(w, of->res, at, kind, does, reason, pass);
 }
 
 /* ---- one function a place ---- */
 
 /* Behind a use of the same queue alone. */
-static HDI_INLINE void next_use(work *w, uint32_t seg, uint32_t res, bool several, const hdi_epoch *behind)
+static HDI_INLINE void next_use(work *w, const resource *of, uint32_t seg, const hdi_epoch *behind)
 {
     const hdi_epoch *before = behind - 1;
     uint32_t reason = hdi_step_reason(before, behind), pass = w->slot_pass[behind->first];
-    uint32_t old_layout = behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : before->layout;
     interval at = {(uint32_t)__builtin_ctz(behind->queue_mask), behind_slot(w, before->last),
                    before_slot(w, behind->first)};
     hdi_scopes does = {hdi_stages_or_all(before->stages), before->access & HDI_WRITE_BITS,
                        hdi_stages_or_all(behind->stages), behind->access};
-    if (before->layout == behind->layout) {
-        ask_global(w, res, at, 0, does, reason, pass);
-    } else {
-        ask_image(w, res, at, several ? HDI_SEVERAL : 0, does, old_layout, behind->layout, reason, pass);
-        if (several)
-            w->next_barrier[-1].range = w->frozen->seg_range[seg];
-    }
+    if (before->layout == behind->layout)
+        ask_global(w, of->res, at, 0, does, reason, pass);
+    else
+        ask_image(w, of, seg, at, 0, does, left_layout(behind, before->layout), behind->layout, reason, pass);
 }
 
 /* Of what another queue has used before, alone or with this one. */
@@ -299,7 +311,7 @@ static HDI_APART void after_several(work *w, const step *s)
     if (s->needs_layout)
         ask(w, s, at, 0, does, hdi_step_reason(s->before, behind), w->slot_pass[slot]);
     else
-        ask_global(w, s->res, at, 0, does, hdi_step_reason(s->before, behind), w->slot_pass[slot]);
+        ask_global(w, s->of->res, at, 0, does, hdi_step_reason(s->before, behind), w->slot_pass[slot]);
 }
 
 /* Stages and accesses of everybody who comes next, as one queue's barrier can name them: the others stand behind the
@@ -350,7 +362,7 @@ static void at_producer(work *w, const step *s)
     if (own.first != HDI_NONE) {
         does.dst_stages = own.stages;
         does.dst_access = own.access;
-        ask_global(w, s->res, (interval){queue, at.low, before_pos(w, queue, own.first)}, 0, does, reason_of(s),
+        ask_global(w, s->of->res, (interval){queue, at.low, before_pos(w, queue, own.first)}, 0, does, reason_of(s),
                    w->slot_pass[slot_at(w, queue, own.first)]);
     }
     /* A host write only waits. */
@@ -359,7 +371,7 @@ static void at_producer(work *w, const step *s)
         side to = side_of(w, s->behind, host);
         does.dst_stages = to.stages;
         does.dst_access = to.access;
-        ask_global(w, s->res, at, 0, does, reason_of(s), w->slot_pass[slot_at(w, host, to.first)]);
+        ask_global(w, s->of->res, at, 0, does, reason_of(s), w->slot_pass[slot_at(w, host, to.first)]);
     }
 }
 
@@ -425,25 +437,25 @@ static void at_another(work *w, const step *s)
  * also where the layout stays. */
 static bool discards_for_family(const work *w, const step *s)
 {
-    if (!s->is_image || s->behind->flags != HDI_EPOCH_WRITES || w->hazards->res_concurrent[s->res])
+    if (!s->of->is_image || s->behind->flags != HDI_EPOCH_WRITES || w->hazards->res_concurrent[s->of->res])
         return false;
     uint32_t host = w->queues->host == HDI_NONE ? 0 : 1u << w->queues->host;
     uint32_t from = s->before->queue_mask & ~host, to = s->behind->queue_mask & ~host;
     return from && to && w->queues->family[__builtin_ctz(from)] != w->queues->family[__builtin_ctz(to)];
 }
 
-/* A step between two epochs that is more than one from one use of a queue to the next. */
-static HDI_APART void other_step(work *w, step *s)
+/* A step that is more than one from one use of a queue to the next, or the first use of one. */
+static HDI_APART void other_step(work *w, const resource *of, uint32_t seg, const hdi_epoch *before,
+                                 const hdi_epoch *behind)
 {
-    uint32_t layout = s->before->layout; /* a buffer has none */
-    s->needs_layout = layout != s->behind->layout;
-    if (!s->needs_layout && s->before->queue_mask != s->behind->queue_mask)
-        s->needs_layout = discards_for_family(w, s);
-    s->old_layout = s->behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
-    if (s->behind->place == HDI_PLACE_CONSUMER)
-        after_several(w, s);
+    uint32_t layout = before ? before->layout : of->layout; /* a buffer has none */
+    step s = {of, seg, left_layout(behind, layout), before, behind, layout != behind->layout};
+    if (!s.needs_layout && before && before->queue_mask != behind->queue_mask)
+        s.needs_layout = discards_for_family(w, &s);
+    if (behind->place == HDI_PLACE_CONSUMER)
+        after_several(w, &s);
     else
-        at_another(w, s);
+        at_another(w, &s);
 }
 
 /* Both are attachments of one rendering scope, whose accesses are in order as they are. */
@@ -455,39 +467,45 @@ static HDI_INLINE bool in_one_scope(const work *w, const hdi_epoch *before, cons
 
 static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epoch, const hdi_epoch *end, bool merges)
 {
-    step s = {.seg = seg, .res = w->frozen->seg_res[seg], .behind = epoch};
-    const uint32_t *segs = &w->frozen->res_seg_begin[s.res];
-    uint32_t layout = 0;
-    s.is_image = !(w->res_flags[s.res] & HDI_RES_BUFFER);
-    s.several = segs[1] - segs[0] > 1;
-    if (s.is_image)
-        layout = hdi_initial_layout(w->decl, w->hazards, s.res);
-    s.needs_layout = layout != epoch->layout;
-    s.old_layout = epoch->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
+    resource of = {.res = w->frozen->seg_res[seg]};
+    const uint32_t *segs = &w->frozen->res_seg_begin[of.res];
+    of.is_image = !(w->res_flags[of.res] & HDI_RES_BUFFER);
+    of.several = segs[1] - segs[0] > 1;
+    of.layout = of.is_image ? hdi_initial_layout(w->decl, w->hazards, of.res) : 0;
     if (epoch->place == HDI_PLACE_CONSUMER)
-        first_use(w, &s);
+        first_use(w, &of, seg, epoch, merges);
     else
-        at_another(w, &s);
+        other_step(w, &of, seg, NULL, epoch);
     for (const hdi_epoch *before = epoch++; epoch < end; before = epoch++) {
         bool consumer = epoch->place == HDI_PLACE_CONSUMER;
         if (merges && consumer && in_one_scope(w, before, epoch))
             continue;
-        if (consumer && before->queue_mask == epoch->queue_mask) {
-            next_use(w, seg, s.res, s.several, epoch);
-            continue;
-        }
-        s.before = before;
-        s.behind = epoch;
-        other_step(w, &s);
+        if (consumer && before->queue_mask == epoch->queue_mask)
+            next_use(w, &of, seg, epoch);
+        else
+            other_step(w, &of, seg, before, epoch);
     }
 }
 
 /* ---- a range ---- */
 
+/* What the first use of a segment looks at, all over a table that is long in a long frame. */
+static HDI_INLINE void fetch_tenants(const work *w, uint32_t seg)
+{
+    hdi_tenants of = w->res_tenants[w->frozen->seg_res[seg]];
+    for (uint32_t t = of.begin; t < of.end; t++) {
+        uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
+        HDI_FETCH(&w->stay[(size_t)tenant * w->queue_count + (uint32_t)__builtin_ctz(mask | 1u << 15)]);
+    }
+}
+
 static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, bool merges)
 {
+    enum { AHEAD = 8 };
     const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
     for (uint32_t seg = begin; seg < end; seg++) {
+        if (w->cuts && seg + AHEAD < end)
+            fetch_tenants(w, seg + AHEAD);
         if (epoch_begin[seg] < epoch_end[seg])
             visit_segment(w, seg, w->epochs + epoch_begin[seg], w->epochs + epoch_end[seg], merges);
     }

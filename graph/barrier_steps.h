@@ -14,17 +14,17 @@ typedef struct hdi_step_work {
     const hdi_synced *synced;
     const hdi_placed *placed;
     uint32_t ranges;
-    bool counts; /* requests before they are made: a short frame has room for more than there can be */
-    bool alone;  /* one worker */
+    bool cuts;  /* a long frame; a short one has room for more requests than there can be */
+    bool alone; /* one worker */
     hdi_barriers *out;
     const hdi_barrier_region *region;
     hdi_requests *requests;
-    uint32_t *known; /* [place * queues + q]: the first place of q where that place of another queue is known to have
-                      * finished; places of all queues one behind another, as in queue_slot */
+    uint32_t *known[HD_MAX_QUEUES]; /* of each queue, by places of all queues one behind another, as in queue_slot: the
+                                     * first place of it where that one of another queue is known to have finished */
     /* Of the tables: */
     const hdi_epoch *epochs;
     const hdi_tenants *res_tenants;
-    const uint32_t *slot_pos, *slot_pass, *queue_slot, *tenant, *queue_begin;
+    const uint32_t *slot_pos, *slot_pass, *slots[HD_MAX_QUEUES], *tenant, *queue_begin;
     const uint32_t *slot_first, *slot_last; /* slot_pos where no scopes are shared */
     const uint8_t *res_flags;
     const hdi_res_info *res_info;

@@ -432,8 +432,9 @@ static void fetch(const work *w, uint32_t slot, uint32_t end)
             uint32_t e = use_epoch[u];
             if (use_seg[u] == HDI_NONE || e == HDI_NONE)
                 continue;
-            HDI_FETCH((const char *)&w->hazards->epoch[e / 2]);
+            HDI_FETCH(&w->hazards->epoch[e / 2]);
             HDI_FETCH((const char *)&w->hazards->epoch[e / 2] - sizeof(hdi_epoch));
+            HDI_FETCH(&w->res_info[use_res[u]].mips);
             hdi_tenants of = w->res_tenants[use_res[u]];
             if (e & 1 && of.begin != of.end)
                 HDI_FETCH(&w->stay[w->tenant[of.begin]]);

@@ -8,9 +8,6 @@
 
 #include "phases.h"
 
-/* Resources that hold the same after the frame as before it, or hand it to the next one. */
-enum { HDI_KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
-
 /* Extra slots, chained by the slot that they stand before (slot_count: at the end). */
 typedef struct hdi_extras {
     uint32_t *at; /* newest of each slot, slot_count + 1 of them; null without extra slots */

@@ -10,7 +10,6 @@
  * before a range of places was counted with their scopes (attach.c). */
 
 enum { RESOURCE_GRAIN = 1024, COPY_GRAIN = 4096 };
-enum { KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 
 typedef hdi_plan_place cursor;
 
@@ -85,7 +84,7 @@ static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint
     } else if (!placed) {
         out.bytes = t->sizes.need[res].bytes;
     }
-    if (!(flags & KEEPS_STATE))
+    if (!(flags & HDI_KEEPS_STATE))
         return out;
     out.flags |= HD_PLAN_PERSISTENT;
     if (out.flags & HD_PLAN_IMAGE)
@@ -106,7 +105,7 @@ static void fill_resources(const work *w, uint32_t begin, uint32_t end, hd_plan_
     for (uint32_t r = begin; r < end; r++) {
         if (!in_plan(w->t, r))
             continue;
-        if (res_flags[r] & KEEPS_STATE || heap[r] == HDI_NONE)
+        if (res_flags[r] & HDI_KEEPS_STATE || heap[r] == HDI_NONE)
             *to++ = special_resource(w->t, r, res_flags[r]);
         else
             *to++ = plain_resource(w->t, r, res_flags[r], true);

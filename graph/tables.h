@@ -24,6 +24,8 @@ enum {
     HDI_RES_CONTENT = 32,    /* holds content at the frame's start: history, or external with a known layout */
     HDI_RES_UNWRITTEN = 64,  /* holds none at the frame's start, and no use of the whole writes it */
     HDI_RES_SHARING = 128,   /* res_info says who may share it: something else than HD_SHARING_AUTO */
+    /* Of what holds the same after the frame as before it, or hands it to the next one: */
+    HDI_KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY,
 };
 
 typedef struct hdi_pass_exec {
