@@ -27,15 +27,17 @@ typedef struct queue {
     uint64_t knows[HDI_CLOCK_WORDS]; /* what has finished before its next pass */
 } queue;
 
+typedef struct lane_queue {
+    queue *queue;
+    double foreign; /* 1: of another kind than the passes are of; else 0 */
+} lane_queue;
+
 /* Passes that could be taken: a ring, as its indices wrap. */
 typedef struct lane {
-    uint64_t *key; /* the best is first */
+    uint64_t *key;  /* the best is first */
+    lane_queue *on; /* ascending */
     uint32_t queue_count;
     uint8_t first, end;
-    struct {
-        const queue *queue; /* ascending */
-        double foreign;     /* 1: of another kind than the passes are of; else 0 */
-    } on[HD_MAX_QUEUES];
 } lane;
 
 typedef struct work {
@@ -81,9 +83,12 @@ static HDI_INLINE double free_time(const work *w, uint32_t words, uint32_t res, 
 {
     double time = 0.0;
     const uint64_t *last = &w->s->res_last_slots[(size_t)res * words];
-    for (uint32_t q = 0; q < w->queue_count; q++) {
-        double done = w->l.finish[hdi_clock_get(words, last, q)] + (q == seen_from ? 0.0 : w->handoff_us);
-        time = done > time ? done : time;
+    for (uint32_t k = 0; k < words; k++) {
+        uint32_t q = 2 * k;
+        for (uint64_t slots = last[k]; slots; slots >>= hdi_clock_bits(words), q++) {
+            double done = w->l.finish[slots & hdi_clock_mask(words)] + (q == seen_from ? 0.0 : w->handoff_us);
+            time = done > time ? done : time;
+        }
     }
     return time;
 }
@@ -186,10 +191,9 @@ static HDI_APART double claim_more(const work *w, uint32_t words, const uint64_t
 }
 
 /* When a pass that could start at `start` has the bytes that it opens, beyond those that are fresh; or NEVER. */
-static HDI_INLINE double claim(const work *w, uint32_t words, const uint64_t *pred, const queue *q, int64_t bytes,
-                               double start)
+static HDI_INLINE double claim(const work *w, uint32_t words, const uint64_t *pred, queue *q, int64_t bytes, double start)
 {
-    return oldest_serves(w, words, q, bytes) ? start : claim_more(w, words, pred, &w->queue[q->index], bytes, start);
+    return oldest_serves(w, words, q, bytes) ? start : claim_more(w, words, pred, q, bytes, start);
 }
 
 /* Looks on, up to a rank; returns the most alive. */

@@ -17,9 +17,9 @@
 typedef struct choice {
     double start;
     uint64_t key;
-    const queue *queue; /* null: none */
-    uint8_t at;         /* where in its lane */
-    bool waits;         /* it is in none */
+    queue *queue; /* null: none */
+    uint8_t at;   /* where in its lane */
+    bool waits;   /* it is in none */
 } choice;
 
 static HDI_INLINE hdi_list_node *node_of(const work *w, uint64_t key)
@@ -171,7 +171,7 @@ static HDI_INLINE bool comes_first(double start, uint64_t key, const choice *bes
 
 typedef struct place {
     double start;
-    const queue *queue;
+    queue *queue;
 } place;
 
 /* When a pass can start on a queue, but for what it opens. */
@@ -190,11 +190,12 @@ static HDI_INLINE double start_on(const work *w, uint32_t words, const hdi_list_
 static HDI_INLINE place best_place(const work *w, uint32_t words, const lane *l, uint32_t count, hdi_list_node *v)
 {
     const uint64_t *pred = pred_of(w, words, v);
-    place best = {start_on(w, words, v, pred, l->on[0].queue), l->on[0].queue};
-    double least = best.start + v->bias * l->on[0].foreign;
+    const lane_queue *on = l->on;
+    place best = {start_on(w, words, v, pred, on->queue), on->queue};
+    double least = best.start + v->bias * on->foreign;
     for (uint32_t i = 1; i < count; i++) {
-        place p = {start_on(w, words, v, pred, l->on[i].queue), l->on[i].queue};
-        double biased = p.start + v->bias * l->on[i].foreign;
+        place p = {start_on(w, words, v, pred, on[i].queue), on[i].queue};
+        double biased = p.start + v->bias * on[i].foreign;
         if (biased < least) {
             least = biased;
             best = p;
@@ -390,7 +391,7 @@ static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const que
 static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
 {
     hdi_list_node *v = node_of(w, c->key);
-    queue *q = &w->queue[c->queue->index];
+    queue *q = c->queue;
     const uint64_t *pred = pred_of(w, words, v);
     uint32_t pass = pass_of(w, v), slot = w->out->slot_count++, rank = v->rank, k = words == 1 ? 0 : q->word;
     uint64_t now = (uint64_t)(slot + 1) << q->shift;
@@ -476,17 +477,13 @@ static void begin_queues(const hdi_list *list, uint32_t words, uint32_t count, q
     }
 }
 
-static void begin_lanes(const hdi_list *list, const queue *all, lane *lanes)
+static void begin_lanes(const hdi_list *list, queue *all, lane *lanes, lane_queue *on)
 {
-    for (uint32_t k = 0; k < list->lane_count; k++) {
-        lane *l = &lanes[k];
-        l->key = list->lane[k].key;
-        l->first = l->end = 0;
-        l->queue_count = 0;
+    for (uint32_t k = 0; k < list->lane_count; k++, on += HD_MAX_QUEUES) {
+        lanes[k] = (lane){.key = list->lane[k].key, .on = on};
         for (uint32_t mask = list->lane[k].queues; mask; mask &= mask - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(mask), i = l->queue_count++;
-            l->on[i].queue = &all[q];
-            l->on[i].foreign = list->lane[k].foreign >> q & 1 ? 1.0 : 0.0;
+            uint32_t q = (uint32_t)__builtin_ctz(mask);
+            on[lanes[k].queue_count++] = (lane_queue){&all[q], list->lane[k].foreign >> q & 1 ? 1.0 : 0.0};
         }
     }
 }
@@ -496,6 +493,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     uint32_t words = s->clock_words;
     queue queues[HD_MAX_QUEUES];
     lane lanes[HDI_MOST_LANES];
+    lane_queue on[HDI_MOST_LANES * HD_MAX_QUEUES];
     work w = {.s = s,
               .l = *list,
               .out = out,
@@ -516,6 +514,6 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     w.l.finish[0] = -NEVER;
     memset(w.l.clock, 0, words * sizeof(*w.l.clock));
     begin_queues(list, words, w.queue_count, queues);
-    begin_lanes(list, queues, lanes);
+    begin_lanes(list, queues, lanes, on);
     return words == 1 ? run(&w, 1, rules->least_rate) : run(&w, words, rules->least_rate);
 }

@@ -34,25 +34,30 @@ static uint8_t find_lane(const hdi_sched *s, hdi_list *list, uint32_t type, uint
     return (uint8_t)k;
 }
 
-/* Whether a pass may open what others might open before it; what it is the first to use of that goes off *bytes. */
-static HDI_INLINE bool leave_out_shared(const hdi_sched *s, size_t pass, uint32_t rank, int64_t *bytes)
+/* Whether a pass may open what others might open before it. */
+static HDI_INLINE bool is_shared(const hdi_sched *s, size_t pass)
 {
     const hdi_decl *decl = s->decl;
-    const uint32_t *use_res = decl->use_res;
-    const hdi_sched_res *all = s->res;
-    uint32_t begin = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1];
-    int64_t left_out = 0;
-    bool shared = false;
-    for (uint32_t u = begin; u < end; u++) {
-        const hdi_sched_res *res = &all[use_res[u]];
-        if (HDI_LIKELY(!(res->mixed & HDI_MIXED_OPENERS)))
-            continue;
-        shared |= !(decl->use_flags[u] & HDI_USE_READS);
-        if (res->first == s->rank_begin + rank && hdi_sched_is_first(decl, begin, u))
-            left_out += (int64_t)res->bytes;
+    const uint8_t *use_flags = decl->use_flags;
+    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
+        if (!(use_flags[u] & HDI_USE_READS) && HDI_UNLIKELY(s->res[decl->use_res[u]].mixed & HDI_MIXED_OPENERS))
+            return true;
     }
-    *bytes -= shared ? left_out : 0;
-    return shared;
+    return false;
+}
+
+/* What it opens for certain. */
+static HDI_APART int64_t opens_alone(const hdi_sched *s, uint32_t pass, uint32_t rank)
+{
+    const hdi_decl *decl = s->decl;
+    uint32_t begin = decl->pass_use_begin[pass];
+    int64_t bytes = (int64_t)s->rank[rank].opens;
+    for (uint32_t u = begin; u < decl->pass_use_begin[pass + 1]; u++) {
+        const hdi_sched_res *res = &s->res[decl->use_res[u]];
+        if (res->mixed & HDI_MIXED_OPENERS && res->first == s->rank_begin + rank && hdi_sched_is_first(decl, begin, u))
+            bytes -= (int64_t)res->bytes;
+    }
+    return bytes;
 }
 
 /* By type of pass and where it is pinned: the lane of such passes, or one of these. */
@@ -160,9 +165,9 @@ static void make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, ch
         node->rank = (uint32_t)rank;
         node->lane = lane_of(s, list, &l, (uint32_t)p);
         node->flags = 0;
-        if (mixed && leave_out_shared(s, p, (uint32_t)rank, &node->bytes)) {
+        if (mixed && is_shared(s, p)) {
             node->flags = HDI_NODE_SHARED;
-            list->alone[place] = node->bytes;
+            list->alone[place] = opens_alone(s, (uint32_t)p, (uint32_t)rank);
         }
     }
     list->alive_step[kept] = -before;
