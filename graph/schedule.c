@@ -10,18 +10,20 @@
  * them runs: schedule_groups.c for one GPU queue, schedule_list.c for several, as schedule_queues.c says.
  *
  *   overlap   one queue: the fewest groups between barriers that the memory allows. First as much as the passes would
- *             need by rank, or a few MiB; where that leaves clearly more groups than the longest chain has, twice as much.
+ *             need by rank, or a few MiB; where that leaves clearly more groups than the longest chain has, twice as
+ *             much.
  *             Where that is full most of the time, passes wait for their consumers (schedule_level.c).
  *             Several queues: the shortest frame within a fifth more than that, or three times as much where that
  *             makes it clearly shorter.
  *   memory    groups within the memory that the passes need by rank
  *   declared  as declared; groups end where a dependence, a layout or the memory says so
  *
- * A scheduler takes one pass after another, so a long frame is cut into regions, runs of ranks that are scheduled side by
- * side, as if everything before were done: the order of the frame is that of its regions. Where they end depends on the
- * ranks and on the bytes alive there, and on nothing else; so there is the same plan with any number of workers. Letting
- * later phases stream behind one scheduler instead would leave the frame waiting for it, and it takes a third of all.
- * A cut costs what could have been moved across it: a group, or on several queues what these wait for one another. */
+ * A scheduler takes one pass after another, so a long frame is cut into regions, runs of ranks that are scheduled side
+ * by side, as if everything before were done: the order of the frame is that of its regions. Where they end depends on
+ * the ranks and on the bytes alive there, and on nothing else; so there is the same plan with any number of workers.
+ * Letting later phases stream behind one scheduler instead would leave the frame waiting for it, and it takes a third
+ * of all. A cut costs what could have been moved across it: a group, or on several queues what these wait for one
+ * another. */
 
 enum { WINDOW = 64 };
 
@@ -117,7 +119,8 @@ typedef struct work {
 } work;
 
 /* Slots go where the frame has them: those of one queue at once. */
-static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_cuts *cuts, const hdi_schedule *out, region *r)
+static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_cuts *cuts, const hdi_schedule *out,
+                     region *r)
 {
     const hdi_decl *decl = s->decl;
     const uint32_t *begin = cuts->begin, count = cuts->count;
@@ -299,7 +302,8 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
     out->peak_bytes = s.peak;
     if (result != HD_OK || crew->workers > 1) /* who does not move what others wrote */
         return result;
-    const hdi_arena_kept out_arrays[] = {{&out->region_begin, ((size_t)out->region_count + 1) * sizeof(*out->region_begin)},
+    size_t begins = (size_t)out->region_count + 1;
+    const hdi_arena_kept out_arrays[] = {{&out->region_begin, begins * sizeof(*out->region_begin)},
                                          {&out->slot_pass, out->slot_count * sizeof(*out->slot_pass)},
                                          {&out->slot_queue, out->slot_count * sizeof(*out->slot_queue)},
                                          {&out->slot_group, out->slot_count * sizeof(*out->slot_group)},

@@ -5,8 +5,8 @@
 #include "crew.h"
 #include "phases.h"
 
-/* What a look at all uses by rank finds out of a resource. What shares memory with nobody costs the same in every order:
- * it has no bytes, and no ranks, which then lie in no region. */
+/* What a look at all uses by rank finds out of a resource. What shares memory with nobody costs the same in every
+ * order: it has no bytes, and no ranks, which then lie in no region. */
 typedef struct hdi_sched_res {
     union {
         uint64_t bytes;   /* of a transient resource in use; else 0 */
@@ -29,9 +29,10 @@ typedef struct hdi_sched_rank {
     uint64_t opens; /* of resources whose first rank it is */
 } hdi_sched_rank;
 
-/* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes in
- * the order that they fall back to: as declared. A region starts where all of earlier ranks is done, and leaves what is of
- * later ones alone; so regions have nothing to do with one another. Its columns by rank begin with its own first rank. */
+/* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes
+ * in the order that they fall back to: as declared. A region starts where all of earlier ranks is done, and leaves what
+ * is of later ones alone; so regions have nothing to do with one another. Its columns by rank begin with its own first
+ * rank. */
 typedef struct hdi_sched {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -50,7 +51,8 @@ typedef struct hdi_sched {
     hdi_sched_res *res;
     uint64_t peak;         /* most bytes alive at a rank, in all of the frame */
     /* Columns of the schedulers by pass and by resource: regions share them, as each writes what is its own. */
-    uint32_t *pass_level, *pass_left, *pass_need; /* need: how many of the region a pass depends on */
+    uint32_t *pass_need;  /* how many of the region it depends on; with one queue what schedule_groups.c makes of it */
+    uint32_t *pass_level; /* with one queue */
     /* Of the one for several queues. */
     uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
     uint64_t *res_last_slots; /* clocks: the newest slots that used it */
@@ -69,8 +71,8 @@ static inline bool hdi_sched_is_first(const hdi_decl *decl, uint32_t begin, uint
         begin++;
     return begin == use;
 }
-/* How the ranks are cut. With several workers live bytes are summed by parts, each from 0. A part begins where the search for
- * its region's first rank does; so a region reaches into the next part. */
+/* How the ranks are cut. With several workers live bytes are summed by parts, each from 0. A part begins where the
+ * search for its region's first rank does; so a region reaches into the next part. */
 typedef struct hdi_sched_cuts {
     uint32_t count;                     /* of regions, and of parts */
     uint32_t begin[HDI_MOST_PARTS + 1]; /* their first ranks */
@@ -83,9 +85,6 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
                             hdi_sched_cuts *cuts, uint32_t *bad_pass);
 /* What is alive at the ranks of a region, from the sums of the parts. */
 void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t region);
-/* Of a region, or of all: pass_level and pass_need, and a bit in ready for each rank that needs nobody. Returns how many
- * passes are on the longest chain of dependences. */
-uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready);
 
 enum {
     HDI_MIXED_LAYOUTS = 1, /* an image that is read in several layouts */
@@ -103,18 +102,19 @@ typedef struct hdi_group_rules {
     bool wait_in_float;  /* passes that open memory wait until their consumer's other inputs are about due */
 } hdi_group_rules;
 
-/* For one GPU queue: by the first rules that do not give up, into the arrays of slots that out has. False: memory ran out
- * (arena->failed). */
+/* For one GPU queue: by the first rules that do not give up, into the arrays of slots that out has. False: memory ran
+ * out (arena->failed). */
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out);
 
-/* Moves passes of such a schedule to later groups, where the cap leaves no room; slot_net: bytes that it opens less those
- * that it closes, group_live: what is alive in each group. */
+/* Moves passes of such a schedule to later groups, where the cap leaves no room; slot_net: bytes that it opens less
+ * those that it closes, group_live: what is alive in each group. */
 bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out);
 
 /* For several: by time. */
 hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out);
 
-/* Queue kinds that can run passes of a type, a bit for each hd_queue_kind; then those of the set that a pass may run on. */
+/* Queue kinds that can run passes of a type, a bit for each hd_queue_kind; then those of the set that a pass may run
+ * on. */
 uint32_t hdi_type_kinds(uint32_t type);
 uint32_t hdi_pin_kinds(uint32_t pin);
 bool hdi_copies(const hdi_access_info *access);

@@ -6,15 +6,17 @@
 #include "hints.h"
 #include "sort.h"
 
-/* Groups: the order for one GPU queue. Passes are taken in groups that need no barrier inside; a pass joins a group once
- * all that it depends on stands in earlier ones. Taking every ready pass gives the fewest groups and keeps the most alive,
- * so a cap on live bytes holds it back: within a window of ranks, oldest first, a pass may open memory while
+/* Groups: the order for one GPU queue. Passes are taken in groups that need no barrier inside; a pass joins a group
+ * once all that it depends on stands in earlier ones. Taking every ready pass gives the fewest groups and keeps the
+ * most alive, so a cap on live bytes holds it back: within a window of ranks, oldest first, a pass may open memory
+ * while
  *
  *   - what the group has opened and not yet closed stays under the cap (bytes that the group closes serve only behind
  *     its barrier), and
  *   - going on by rank from here would stay under it as well: at each rank between the oldest pass that is left and the
  *     newcomer, the bytes alive there by rank, with what was opened early and without what was closed early. So
- *     the oldest pass never finds its memory taken, and the cap holds to the end where it is no less than the peak by rank.
+ *     the oldest pass never finds its memory taken, and the cap holds to the end where it is no less than the peak by
+ *     rank.
  *
  * A pass whose consumers must wait for longer chains anyway may wait too (wait_in_float): what it opens lives shorter.
  * Inside a group, passes that open more than they close come first: then the group's bytes are alive at once at some
@@ -24,8 +26,8 @@
  * overwrite it. Those few, and readers of images that are read in several layouts, have a list of such uses.
  * O(uses + edges + groups * window). Serial, but for regions. */
 
-/* Room at a rank is what the cap leaves there when all goes on by rank from here. A scan looks at that of the ranks from
- * the oldest up to at, exclusive. */
+/* Room at a rank is what the cap leaves there when all goes on by rank from here. A scan looks at that of the ranks
+ * from the oldest up to at, exclusive. */
 typedef struct scan {
     uint32_t at;
     bool stale;    /* there may be more room by now: it began at ranks that were older, or something was closed */
@@ -64,6 +66,37 @@ typedef struct work {
 
 /* ---- preparation ---- */
 
+/* By rank: what a pass opens, how many it waits for, and its level, one behind the deepest that it depends on. */
+static void look_at_ranks(work *w)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, *rank_pass = s->rank_pass;
+    uint32_t *pass_level = s->pass_level, *left = w->left, pass_begin = s->pass_begin, depth = 0;
+    uint64_t *ready = w->ready_first;
+    hdi_ask *ask = w->ask;
+    size_t kept = s->kept_count, e = pred_begin[pass_begin]; /* those of passes that are not kept are none */
+    for (size_t rank = 0; rank < kept; rank++) {
+        size_t p = rank_pass[rank], end = pred_begin[p + 1];
+        uint32_t level = 0, count = (uint32_t)(end - e);
+        for (; e < end; e++) {
+            size_t before = pred[e];
+            if (HDI_UNLIKELY(before < pass_begin)) {
+                count--;
+                continue;
+            }
+            uint32_t behind = pass_level[before] + 1;
+            level = behind > level ? behind : level;
+        }
+        pass_level[p] = level;
+        left[p] = count;
+        depth = level > depth ? level : depth;
+        ask[rank] = (hdi_ask){.opens = (int64_t)s->rank[rank].opens};
+        if (!count)
+            hdi_bit_set(ready, (uint32_t)rank);
+    }
+    w->depth = depth + 1; /* passes on the longest chain of dependences */
+}
+
 static bool prepare(work *w)
 {
     const hdi_sched *s = w->s;
@@ -73,7 +106,7 @@ static bool prepare(work *w)
     w->step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, words);
     w->ready_first = HDI_ARENA_ZEROED(arena, uint64_t, words);
-    w->left = s->pass_left;
+    w->left = s->pass_need;
     w->net = HDI_ARENA_ARRAY(arena, int64_t, kept);
     w->key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
     w->scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
@@ -82,9 +115,7 @@ static bool prepare(work *w)
     w->closed = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->use_count + 1);
     if (arena->failed)
         return false;
-    for (size_t rank = 0; rank < kept; rank++)
-        w->ask[rank] = (hdi_ask){.opens = (int64_t)s->rank[rank].opens};
-    w->depth = hdi_sched_find_levels(s, w->ready_first);
+    look_at_ranks(w);
     return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
 }
 
@@ -93,7 +124,6 @@ static void begin(work *w)
 {
     const hdi_sched *s = w->s;
     uint64_t live = s->rank[0].live;
-    memcpy(w->left + s->pass_begin, s->pass_need + s->pass_begin, (s->pass_end - s->pass_begin) * sizeof(*w->left));
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
     w->slot_count = w->closed_count = w->oldest = 0;
     w->closed_late = 0;
@@ -125,6 +155,10 @@ static void give_back(work *w)
             hdi_sched_res *res = &w->res[w->use_res[u]];
             if (hdi_sched_has(s, res->last))
                 res->left++;
+        }
+        for (uint32_t e = s->depends->succ_begin[p]; e < s->depends->succ_begin[p + 1]; e++) {
+            if (s->depends->succ[e] < s->pass_end)
+                w->left[s->depends->succ[e]]++;
         }
         uint32_t list = w->ask[s->pass_rank[p] - s->rank_begin].special;
         for (const hdi_special *x = &w->special.list[list]; list && x->at != HDI_NONE; x++) {
@@ -173,7 +207,8 @@ static inline hdi_note *note_of(const work *w, const hdi_special *x, uint32_t i)
     return &w->special.note[x->at + (i < x->cols ? i : i / x->cols * x->stride + i % x->cols)];
 }
 
-/* Bytes that a pass would open beside what is known; REFUSED: readers of one content in this group want another layout. */
+/* Bytes that a pass would open beside what is known; REFUSED: readers of one content in this group want another
+ * layout. */
 static int64_t look_at_specials(const work *w, const hdi_special *x)
 {
     int64_t bytes = 0;
@@ -219,8 +254,8 @@ static HDI_APART void take_specials(work *w, const hdi_special *x)
     }
 }
 
-/* Counts down the uses of what a pass uses; returns the bytes of what it uses last. Which that is nobody could predict, so
- * it is found without a branch. */
+/* Counts down the uses of what a pass uses; returns the bytes of what it uses last. Which that is nobody could predict,
+ * so it is found without a branch. */
 static inline int64_t close_resources(work *w, size_t pass)
 {
     const uint32_t *use_res = w->use_res;
@@ -287,7 +322,8 @@ static int64_t closes(const work *w, size_t pass)
 }
 
 /* Where there was room for one pass alone, and another can open just the bytes that it closed: that one first. A strand
- * that goes on takes over its own bytes again and again; taking turns with others, it would leave holes that fit nobody. */
+ * that goes on takes over its own bytes again and again; taking turns with others, it would leave holes that fit
+ * nobody. */
 static void follow(work *w)
 {
     size_t rank = w->follower;
@@ -373,8 +409,8 @@ static uint32_t find_float(const hdi_sched *s, size_t pass)
     return first == HDI_NONE ? 0 : first - s->pass_level[pass] - 1;
 }
 
-/* Whoever waited for passes of the group alone is ready. wait: what it opens has a time; alone: the group is of one pass,
- * and others may follow, who open just what it closes. */
+/* Whoever waited for passes of the group alone is ready. wait: what it opens has a time; alone: the group is of one
+ * pass, and others may follow, who open just what it closes. */
 static HDI_INLINE void make_ready(work *w, bool wait, bool alone, int64_t closed)
 {
     const hdi_sched *s = w->s;
@@ -452,10 +488,10 @@ static void end_group(work *w)
 static bool has_too_many(const work *w)
 {
     enum { FEW = 16 };
-    uint64_t most = 2 * w->depth + 8;
-    if (!w->rules.gives_up || w->group <= FEW)
-        return w->rules.gives_up && w->s->whole && w->group > most;
-    return w->s->whole ? w->group > most : (uint64_t)(w->group - FEW) * w->s->kept_count > most * w->slot_count;
+    uint64_t most = 2 * w->depth + 8, group = w->group;
+    if (!w->rules.gives_up)
+        return false;
+    return w->s->whole ? group > most : group > FEW && (group - FEW) * w->s->kept_count > most * w->slot_count;
 }
 
 static bool run(work *w)
@@ -513,7 +549,9 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
     if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.net, w.group_live, out))
         return false;
     memset(out->slot_queue, 0, s->kept_count);
-    for (uint32_t slot = 0; s->queues->host != HDI_NONE && slot < s->kept_count; slot++)
-        out->slot_queue[slot] = (uint8_t)(s->decl->pass_type[out->slot_pass[slot]] == HD_PASS_HOST ? s->queues->host : 0);
+    for (uint32_t slot = 0; s->queues->host != HDI_NONE && slot < s->kept_count; slot++) {
+        if (s->decl->pass_type[out->slot_pass[slot]] == HD_PASS_HOST)
+            out->slot_queue[slot] = (uint8_t)s->queues->host;
+    }
     return true;
 }

@@ -12,7 +12,8 @@ typedef struct hdi_ask {
 } hdi_ask;
 #define HDI_TAKEN HDI_NONE
 
-/* The newest group that reads a segment of an image in one of several layouts, and which. Those of an image stand together. */
+/* The newest group that reads a segment of an image in one of several layouts, and which. Those of an image stand
+ * together. */
 typedef struct hdi_note {
     uint32_t group, layout;
 } hdi_note;
@@ -31,8 +32,8 @@ typedef struct hdi_specials {
     uint32_t count, note_count;
 } hdi_specials;
 
-/* Lists of special uses, for who has any, in ask; there, opens loses what others may open. Where earlier regions have opened
- * what this one closes, it counts the uses that are left. False: memory ran out. */
+/* Lists of special uses, for who has any, in ask; there, opens loses what others may open. Where earlier regions have
+ * opened what this one closes, it counts the uses that are left. False: memory ran out. */
 bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out);
 
 #endif

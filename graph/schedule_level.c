@@ -49,8 +49,8 @@ static uint32_t latest(const work *w, uint32_t pass)
     return to - 1;
 }
 
-/* Passes are seen backwards. Of a resource `left` is how many of its uses were seen, and `close` the last group that it is
- * alive in by them. What another region closes is left alone, and what has no bytes. */
+/* Passes are seen backwards. Of a resource `left` is how many of its uses were seen, and `close` the last group that it
+ * is alive in by them. What another region closes is left alone, and what has no bytes. */
 static inline bool is_elsewhere(const hdi_sched *s, const hdi_sched_res *res)
 {
     return HDI_UNLIKELY(!hdi_sched_has(s, res->last));
@@ -188,7 +188,7 @@ static bool join(const work *w, hdi_schedule *out)
 
 bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out)
 {
-    work w = {.s = s, .out = out, .live = group_live, .group = s->pass_left};
+    work w = {.s = s, .out = out, .live = group_live, .group = s->pass_need};
     w.group_count = out->group_count;
     w.pain = HDI_ARENA_ARRAY(s->arena, uint64_t, (size_t)w.group_count + 1);
     if (!w.pain)

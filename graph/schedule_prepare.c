@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include "bitset.h"
 #include "hints.h"
 #include "schedule_clock.h"
 
-/* What both schedulers need: ranks, levels, who uses what when, and how much each rank keeps alive. O(uses + edges). */
+/* What both schedulers need: ranks, who uses what when, how much each rank keeps alive, and where a long frame is cut.
+ * O(uses). */
 
 static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t *bad_pass)
 {
@@ -21,32 +21,6 @@ static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t
         }
     }
     return HD_OK;
-}
-
-/* A pass lies one level behind the deepest that it depends on. */
-uint32_t hdi_sched_find_levels(const hdi_sched *s, uint64_t *ready)
-{
-    const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, *rank_pass = s->rank_pass;
-    uint32_t *pass_level = s->pass_level, *pass_need = s->pass_need, pass_begin = s->pass_begin, depth = 0;
-    size_t kept = s->kept_count, e = pred_begin[pass_begin]; /* those of passes that are not kept are none */
-    for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank], end = pred_begin[p + 1];
-        uint32_t level = 0, need = 0;
-        for (; e < end; e++) {
-            uint32_t before = pred[e];
-            if (before < pass_begin)
-                continue;
-            uint32_t behind = pass_level[before] + 1;
-            level = behind > level ? behind : level;
-            need++;
-        }
-        pass_level[p] = level;
-        pass_need[p] = need;
-        depth = level > depth ? level : depth;
-        if (!need)
-            hdi_bit_set(ready, (uint32_t)rank);
-    }
-    return depth + 1;
 }
 
 typedef struct look_part {
@@ -105,7 +79,7 @@ static inline void judge(const look_work *w, uint32_t r, look_part *sums)
     hdi_sched_res *res = &s->res[r];
     uint64_t readers = res->readers;
     bool again = res->writes > 1;
-    res->bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* which has none where nobody uses it */
+    res->bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* none, too, where nobody uses it */
     res->uses = res->left;
     res->close = 0;
     res->first = ~res->first;
@@ -155,9 +129,9 @@ static void look_at_all(look_work *w)
     w->part[0] = sums;
 }
 
-/* The same in two steps, by parts of the passes and of the resources: as resources are declared about where they are used,
- * most uses of a part's passes are of its own resources. So these are looked at in the first step, the others in the second
- * by whose they are. */
+/* The same in two steps, by parts of the passes and of the resources: as resources are declared about where they are
+ * used, most uses of a part's passes are of its own resources. So these are looked at in the first step, the others in
+ * the second by whose they are. */
 static void look_at_own(uint32_t part, void *user)
 {
     look_work *w = user;
@@ -238,7 +212,8 @@ static uint32_t find_reach(uint32_t kept, uint32_t count)
 /* The first rank of a region: where the least is alive. */
 static uint32_t find_cut(const hdi_sched *s, uint32_t count, uint32_t region)
 {
-    uint32_t middle = hdi_range_begin(s->kept_count, count, region), reach = find_reach(s->kept_count, count), best = middle;
+    uint32_t middle = hdi_range_begin(s->kept_count, count, region), best = middle;
+    uint32_t reach = find_reach(s->kept_count, count);
     for (uint32_t rank = middle - reach; rank < middle + reach; rank++)
         best = (int64_t)(s->rank[rank].live - s->rank[best].live) < 0 ? rank : best;
     return best;
@@ -287,8 +262,8 @@ static void sum_part(uint32_t part, void *user)
         w->cuts->begin[part] = find_cut(s, w->cuts->count, part);
 }
 
-/* Resources were looked at by those who have them in their caches, so ranks do not ask for them one after another. A part
- * is what its worker will most likely schedule. */
+/* Resources were looked at by those who have them in their caches, so ranks do not ask for them one after another. A
+ * part is what its worker will most likely schedule. */
 static void find_live_in_parts(hdi_sched *s, const hdi_crew *crew, look_work *w)
 {
     hdi_sched_cuts *cuts = w->cuts;
@@ -318,14 +293,12 @@ void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t 
 /* Columns that the schedulers need while they run. */
 static void make_columns(hdi_sched *s)
 {
-    size_t passes = s->decl->pass_count, resources = s->decl->res_count;
-    s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
+    size_t passes = s->decl->pass_count, clocks = hdi_clock_words(s->queues->count, s->kept_count);
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    if (s->queues->gpu_count == 1) {
-        s->pass_left = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-        return;
-    }
-    s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, resources * hdi_clock_words(s->queues->count, s->kept_count));
+    if (s->queues->gpu_count == 1)
+        s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
+    else
+        s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, s->decl->res_count * clocks);
 }
 
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,

@@ -4,12 +4,13 @@
 
 #include "hints.h"
 
-/* Special uses: who opens a resource is known beforehand, as all others follow who uses it first by rank, unless several
- * overwrite it. Those few, and readers of images that are read in several layouts, are looked at each time that their pass
- * is. O(uses). */
+/* Special uses: who opens a resource is known beforehand, as all others follow who uses it first by rank, unless
+ * several overwrite it. Those few, and readers of images that are read in several layouts, are looked at each time that
+ * their pass is. O(uses). */
 
-/* Where the notes of an image begin: by the lowest bits of its number, the next free place where others have those too. It
- * grows with what a region holds: a table for all that the frame holds would cost each region more than its passes do. */
+/* Where the notes of an image begin: by the lowest bits of its number, the next free place where others have those too.
+ * It grows with what a region holds: a table for all that the frame holds would cost each region more than its passes
+ * do. */
 typedef struct noted {
     uint32_t res, begin; /* res HDI_NONE: free */
 } noted;
@@ -150,7 +151,7 @@ bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
     uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
     work w = {.s = s, .ask = ask, .out = out};
     *out = (hdi_specials){.count = 1};
-    out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what stands behind those of a pass */
+    out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what ends that of a pass */
     if (s->arena->failed)
         return false;
     size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
