@@ -126,28 +126,10 @@ static uint32_t search(finder *f, const end *x, const end *y)
 
 /* ---- chains ---- */
 
-static bool grow(hdi_arena *arena, void **items, uint32_t *room, uint32_t count, size_t bytes)
-{
-    if (count < *room)
-        return true;
-    uint32_t more = *room * 2 + 16;
-    void *grown = hdi_arena_zeroed(arena, more, bytes);
-    if (!grown)
-        return false;
-    if (count)
-        memcpy(grown, *items, count * bytes);
-    *items = grown;
-    *room = more;
-    return true;
-}
-
 static void add_link(finder *f, hd_link link)
 {
-    void *items = f->links;
-    if (grow(&f->v.arena, &items, &f->link_room, f->link_count, sizeof(link))) {
-        f->links = items;
+    if (hdi_arena_grow(&f->v.arena, &f->links, &f->link_room, f->link_count, f->link_count + 1, sizeof(link)))
         f->links[f->link_count++] = link;
-    }
 }
 
 #define SHOWN (HV_STAGE(HV_LAST_STAGE) - 1) /* without the two stages that are the verifier's own */
@@ -185,10 +167,8 @@ static void add_links(finder *f, const end *x, const end *y, uint32_t last)
 
 static hd_chain *add_chain(finder *f, hd_chain chain)
 {
-    void *items = f->chains;
-    if (!grow(&f->v.arena, &items, &f->chain_room, f->chain_count, sizeof(chain)))
+    if (!hdi_arena_grow(&f->v.arena, &f->chains, &f->chain_room, f->chain_count, f->chain_count + 1, sizeof(chain)))
         return NULL;
-    f->chains = items;
     f->chains[f->chain_count] = chain;
     return &f->chains[f->chain_count++];
 }
