@@ -1,28 +1,29 @@
 #include "phases.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "bitset.h"
 
-/* Cull: a pass is dead if it is no root and nobody reads what it wrote, but for the dead. Those whom nobody reads at
- * all are found by ranges of passes; then one walk from the last dead pass to the first, each of which takes back its
- * reads, whereupon passes before it may be dead, too. (What lies between a write and its reader never is a write, dead
- * or not: so who reads what does not depend on who is kept.) O(passes + visits of the dead). */
+/* Cull: a pass is dead if it is no root and nobody reads what it wrote, but for the dead. First those are found whom
+ * nobody reads at all. Each of them takes back its reads, and so does at once who thereby loses the last one: a list of
+ * passes that is linked through their counts, which they need no more. (What lies between a write and its reader never
+ * is a write, dead or not: so who reads what does not depend on who is kept, nor does it matter who is looked at
+ * first.) O(passes + visits of the dead). By ranges of passes; who takes the last read of a pass has it in his list. */
 
 enum { GRAIN = 8 }; /* words of 64 passes */
+
+_Static_assert(HDI_PASS_ROOT == 1 && HDI_USE_READS == 1, "counted");
 
 typedef struct work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
     const hdi_flow *flow;
     uint8_t *pass_kept;
-    uint64_t *dead; /* a bit a pass */
+    uint64_t *unread; /* a bit a pass */
+    bool alone;
+    _Atomic(uint32_t) dead_count;
 } work;
-
-static bool is_alive(const work *w, uint32_t pass)
-{
-    return (w->flow->pass_reads[pass] | (w->decl->pass_flags[pass] & HDI_PASS_ROOT)) != 0;
-}
 
 /* Mostly none: eight passes are looked at at a time. */
 static uint64_t dead_of(const uint8_t kept[64], uint32_t count)
@@ -44,62 +45,86 @@ static void find_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
     (void)part;
     for (uint32_t word = begin; word < end; word++) {
         uint32_t first = word * 64, left = w->decl->pass_count - first, count = left < 64 ? left : 64;
-        const uint32_t *const reads = w->flow->pass_reads + first;
+        uint32_t *const reads = w->flow->pass_reads + first;
         const uint8_t *const flags = w->decl->pass_flags + first;
         uint8_t kept[64]; /* of its own: what is written to it is nothing that is read */
-        for (uint32_t i = 0; i < count; i++)
-            kept[i] = (reads[i] | (flags[i] & HDI_PASS_ROOT)) != 0;
+        for (uint32_t i = 0; i < count; i++) {
+            reads[i] += flags[i] & HDI_PASS_ROOT; /* one read more, which nobody takes back */
+            kept[i] = reads[i] != 0;
+        }
         memcpy(w->pass_kept + first, kept, count);
-        w->dead[word] = dead_of(kept, count);
+        w->unread[word] = dead_of(kept, count);
     }
 }
 
-static void drop_reads(const work *w, uint32_t found, uint32_t reads)
+/* list: 1 + its first pass, or 0. Returns it with the writer where that is dead now. */
+static inline uint32_t drop_read(const work *w, uint32_t found, uint32_t reads, uint32_t list)
 {
-    uint32_t writer = found & ~HDI_FOUND_LATE;
-    w->flow->pass_reads[writer] -= reads;
-    if (reads && writer < w->decl->pass_count && !is_alive(w, writer)) {
-        w->pass_kept[writer] = false;
-        hdi_bit_set(w->dead, writer);
+    uint32_t writer = found & ~HDI_FOUND_LATE, *own = &w->flow->pass_reads[writer];
+    if (w->alone) { /* no branch: who is dead, nobody can foresee */
+        uint32_t left = *own - reads, is_dead = reads & (left == 0);
+        *own = is_dead ? list : left;
+        w->pass_kept[writer] &= (uint8_t)~is_dead;
+        return is_dead ? writer + 1 : list;
     }
+    /* Who takes the last one writes there behind all others that took one. */
+    if (!reads || atomic_fetch_sub_explicit((_Atomic(uint32_t) *)own, 1, memory_order_acq_rel) != 1)
+        return list;
+    *own = list;
+    w->pass_kept[writer] = 0;
+    return writer + 1;
 }
 
-static void take_back(const work *w, uint32_t pass)
+static uint32_t take_back(const work *w, uint32_t pass, uint32_t list)
 {
     const hdi_decl *decl = w->decl;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+    for (uint32_t u = decl->pass_use_begin[pass], behind = decl->pass_use_begin[pass + 1]; u < behind; u++) {
         uint32_t found = hdi_visit_found(w->flow->visit[u]), reads = decl->use_flags[u] & HDI_USE_READS;
         if (!(found & HDI_FOUND_SEVERAL)) {
-            drop_reads(w, found, reads);
+            list = drop_read(w, found, reads, list);
             continue;
         }
         hdi_span span = hdi_use_span(decl, w->frozen, u);
         uint32_t first = found & ~HDI_FOUND_SEVERAL, end = first + span.rows * span.cols;
         for (uint32_t visit = first; visit < end; visit++)
-            drop_reads(w, hdi_visit_found(w->flow->visit[visit]), reads);
+            list = drop_read(w, hdi_visit_found(w->flow->visit[visit]), reads, list);
     }
+    return list;
+}
+
+static void drop_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    work *w = user;
+    uint32_t count = 0;
+    (void)part;
+    for (uint32_t word = begin; word < end; word++) {
+        for (uint64_t left = w->unread[word]; left; left &= left - 1) {
+            for (uint32_t list = word * 64 + (uint32_t)__builtin_ctzll(left) + 1; list; count++) {
+                uint32_t pass = list - 1;
+                list = take_back(w, pass, w->flow->pass_reads[pass]);
+            }
+        }
+    }
+    atomic_fetch_add_explicit(&w->dead_count, count, memory_order_relaxed);
 }
 
 hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_crew *crew,
                    hdi_arena *arena, hdi_kept *out)
 {
-    uint32_t words = hdi_bit_words(decl->pass_count), dead_count = 0;
-    work w = {.decl = decl, .frozen = frozen, .flow = flow};
-    w.pass_kept = HDI_ARENA_ARRAY(arena, uint8_t, decl->pass_count);
+    uint32_t words = hdi_bit_words(decl->pass_count);
+    work w = {.decl = decl, .frozen = frozen, .flow = flow, .alone = crew->workers == 1};
+    w.pass_kept = HDI_ARENA_ARRAY(arena, uint8_t, hdi_flow_end(decl));
     hdi_arena_mark mark = hdi_arena_here(arena);
-    w.dead = HDI_ARENA_ARRAY(arena, uint64_t, words);
+    w.unread = HDI_ARENA_ARRAY(arena, uint64_t, words);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(crew, words, GRAIN, find_unread, &w);
-    for (uint32_t word = words; word-- > 0;) {
-        uint64_t left; /* writers stand before their readers: the word changes while it is walked, below the bit */
-        for (uint64_t below = UINT64_MAX; (left = w.dead[word] & below) != 0; dead_count++) {
-            uint32_t bit = 63 - (uint32_t)__builtin_clzll(left);
-            below = (UINT64_C(1) << bit) - 1;
-            take_back(&w, word * 64 + bit);
-        }
+    for (uint32_t none = decl->pass_count; none < hdi_flow_end(decl); none++) {
+        flow->pass_reads[none] = UINT32_MAX; /* no passes: they never are without reads */
+        w.pass_kept[none] = 0;
     }
+    hdi_crew_ranges(crew, words, GRAIN, find_unread, &w);
+    hdi_crew_ranges(crew, words, GRAIN, drop_unread, &w);
     hdi_arena_keep(arena, mark, NULL, 0);
-    *out = (hdi_kept){decl->pass_count - dead_count, w.pass_kept};
+    *out = (hdi_kept){decl->pass_count - atomic_load_explicit(&w.dead_count, memory_order_relaxed), w.pass_kept};
     return HD_OK;
 }
