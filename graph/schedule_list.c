@@ -68,8 +68,10 @@ static HDI_INLINE void leave(work *w, uint32_t index, uint8_t at)
     uint8_t first = l->first++;
     for (; at != first; at--)
         keys[at] = keys[(uint8_t)(at - 1)];
-    if (l->first == l->end)
+    if (l->first == l->end) {
+        l->first = l->end = 0; /* where the keys are still near */
         w->open_lanes &= ~(1u << index);
+    }
 }
 
 /* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
