@@ -50,9 +50,9 @@ static void number_all(const hdi_schedule *schedule, const hdi_extras *extras, u
 {
     uint32_t n = 0;
     for (uint32_t s = 0; s <= schedule->slot_count; s++) {
-        for (uint32_t x = extras->at[s]; x != HDI_NONE; x = extras->next[x]) {
+        for (uint32_t x = extras->at[s]; x != HDI_NONE; x = extras->extra[x].next) {
             out->slot_pass[n] = HDI_NONE;
-            out->slot_queue[n] = (uint8_t)extras->queue[x];
+            out->slot_queue[n] = (uint8_t)extras->extra[x].queue;
             if (out->slot_group)
                 out->slot_group[n] = s < schedule->slot_count ? schedule->slot_group[s] : schedule->group_count;
             final_of[schedule->slot_count + x] = n++;

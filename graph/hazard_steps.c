@@ -14,29 +14,13 @@
 
 typedef hdi_hazard_work work;
 
-/* Arrays of the arena that grow: the old one stays behind until the arena is reset; doubling bounds the waste. */
-static bool grow(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, size_t element_bytes)
-{
-    if (count < *capacity)
-        return true;
-    uint32_t grown = *capacity ? *capacity * 2 : 256;
-    void *fresh = hdi_arena_array(arena, grown, element_bytes);
-    if (!fresh)
-        return false;
-    if (count)
-        memcpy(fresh, *(void **)array, count * element_bytes);
-    *(void **)array = fresh;
-    *capacity = grown;
-    return true;
-}
-
 /* What one extra slot waits for, or what waits for it, is kept until they have numbers. */
 static void add_edge(work *w, uint32_t from, uint32_t to)
 {
     uint32_t slots = w->schedule->slot_count;
     if (from < slots && to < slots)
         hdi_want(w->out, w->queues->count, w->out->slot_want, from, to, w->alone);
-    else if (grow(w->arena, &w->edges, &w->edge_capacity, w->edge_count, sizeof(hdi_edge)))
+    else if (hdi_arena_grow(w->arena, &w->edges, &w->edge_capacity, w->edge_count, w->edge_count + 1, sizeof(hdi_edge)))
         w->edges[w->edge_count++] = (hdi_edge){from, to};
 }
 
@@ -54,25 +38,20 @@ static uint32_t lowest(uint32_t mask)
 static uint32_t extra_slot(work *w, uint32_t before, uint32_t queue)
 {
     hdi_extras *extras = &w->extras;
-    uint32_t slots = w->schedule->slot_count, capacity = extras->capacity, count = extras->count;
+    uint32_t slots = w->schedule->slot_count, count = extras->count;
     if (!extras->at) {
         extras->at = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)slots + 1);
         if (!extras->at)
             return HDI_NONE;
         memset(extras->at, 0xff, ((size_t)slots + 1) * sizeof(*extras->at));
     }
-    for (uint32_t x = extras->at[before]; x != HDI_NONE; x = extras->next[x]) {
-        if (extras->queue[x] == queue)
+    for (uint32_t x = extras->at[before]; x != HDI_NONE; x = extras->extra[x].next) {
+        if (extras->extra[x].queue == queue)
             return slots + x;
     }
-    if (!grow(w->arena, &extras->queue, &capacity, count, sizeof(uint32_t)))
+    if (!hdi_arena_grow(w->arena, &extras->extra, &extras->capacity, count, count + 1, sizeof(hdi_extra)))
         return HDI_NONE;
-    capacity = extras->capacity;
-    if (!grow(w->arena, &extras->next, &capacity, count, sizeof(uint32_t)))
-        return HDI_NONE;
-    extras->capacity = capacity;
-    extras->queue[count] = queue;
-    extras->next[count] = extras->at[before];
+    extras->extra[count] = (hdi_extra){queue, extras->at[before]};
     extras->at[before] = extras->count++;
     return slots + count;
 }

@@ -9,9 +9,12 @@
 #include "phases.h"
 
 /* Extra slots, chained by the slot that they stand before (slot_count: at the end). */
+typedef struct hdi_extra {
+    uint32_t queue, next; /* of the same slot, HDI_NONE: none */
+} hdi_extra;
 typedef struct hdi_extras {
     uint32_t *at; /* newest of each slot, slot_count + 1 of them; null without extra slots */
-    uint32_t *queue, *next;
+    hdi_extra *extra;
     uint32_t count, capacity;
 } hdi_extras;
 
