@@ -147,7 +147,6 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .queues = queues,
               .hazards = hazards,
               .synced = synced,
-              .placed = placed,
               .ranges = requests.list_count,
               .cuts = crew->cuts,
               .alone = crew->workers == 1,

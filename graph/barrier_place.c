@@ -184,8 +184,7 @@ static bool is_ordered(const region *r, const point *first, const point *last, u
         for (uint32_t i = last->begin + last->count; i-- > last->begin;) {
             if (r->item[r->placed[i]].kind & (HDI_GLOBAL | HDI_MOVES))
                 continue;
-            const hd_plan_barrier *b = &barrier[r->placed[i]];
-            if (!(wanted->src_stages & ~b->src_stages) && !(wanted->dst_stages & ~b->dst_stages))
+            if (hdi_orders(&barrier[r->placed[i]], wanted))
                 return true;
             if (++looked == RECENT)
                 return false;
@@ -201,7 +200,7 @@ static bool is_spared(const recent *seen, const hdi_request *request, const hdi_
         uint32_t k = (i - 1) % RECENT, at = seen->global[k].at;
         if (at < request->low || seen->global[k].number + RECENT < seen->passed)
             return false;
-        if (at <= request->high && hdi_stands_for(&seen->global[k].does, true, wanted))
+        if (at <= request->high && hdi_stands_for(&seen->global[k].does, wanted))
             return true;
     }
     return false;

@@ -123,14 +123,17 @@ static HDI_INLINE void hdi_write_barrier(hd_plan_barrier *b, hdi_scopes does, ui
     b->reason_resource = reason_resource;
 }
 
-/* Whether a barrier that stands where another could stand does its work too. For memory it must be a global one: an
- * image's covers that image alone. */
-static inline bool hdi_stands_for(const hdi_scopes *a, bool a_is_global, const hdi_scopes *b)
+/* Whether a global barrier that stands where another barrier could stand does its work too. */
+static inline bool hdi_stands_for(const hdi_scopes *a, const hdi_scopes *b)
 {
-    if (b->src_stages & ~a->src_stages || b->dst_stages & ~a->dst_stages)
-        return false;
-    return !(b->src_access | b->dst_access) ||
-           (a_is_global && !(b->src_access & ~a->src_access) && !(b->dst_access & ~a->dst_access));
+    return !(b->src_stages & ~a->src_stages) && !(b->dst_stages & ~a->dst_stages) &&
+           !(b->src_access & ~a->src_access) && !(b->dst_access & ~a->dst_access);
+}
+
+/* Whether any barrier orders what another one is to order. An image's makes only that image visible. */
+static inline bool hdi_orders(const hd_plan_barrier *a, const hdi_scopes *b)
+{
+    return !(b->src_stages & ~a->src_stages) && !(b->dst_stages & ~a->dst_stages);
 }
 
 /* Makes one barrier of two neighbouring ones of an image or buffer that say the same; false: they do not. */

@@ -12,7 +12,6 @@ typedef struct hdi_step_work {
     const hdi_queues *queues;
     const hdi_hazards *hazards;
     const hdi_synced *synced;
-    const hdi_placed *placed;
     uint32_t ranges;
     bool cuts;  /* a long frame; a short one has room for more requests than there can be */
     bool alone; /* one worker */

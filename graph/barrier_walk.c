@@ -114,7 +114,7 @@ static uint32_t find_spare(const walker *k, const hdi_scopes *wanted, uint32_t l
         const struct recent *r = &k->recent[i % RECENT];
         if (r->top < low || r->number + RECENT < asked)
             break;
-        if (r->at >= low && r->at <= high && r->number % RECENT < rank && hdi_stands_for(&r->does, true, wanted)) {
+        if (r->at >= low && r->at <= high && r->number % RECENT < rank && hdi_stands_for(&r->does, wanted)) {
             spare = r->at;
             rank = r->number % RECENT;
         }
@@ -124,10 +124,8 @@ static uint32_t find_spare(const walker *k, const hdi_scopes *wanted, uint32_t l
     /* Where nothing but order is asked for, an image's does as well. */
     least = count < RECENT ? 0 : count - RECENT;
     for (uint32_t i = count; spare == HDI_NONE && i-- > least;) {
-        const hd_plan_barrier *other = &k->barrier[i];
         uint32_t at = k->point[k->barrier_point[i]].at;
-        if (at >= low && at <= high && !(wanted->src_stages & ~other->src_stages) &&
-            !(wanted->dst_stages & ~other->dst_stages))
+        if (at >= low && at <= high && hdi_orders(&k->barrier[i], wanted))
             spare = at;
     }
     return spare;
