@@ -75,12 +75,13 @@ static void see_uses(const work *w, size_t pass, uint32_t group)
     }
 }
 
-/* Those of one that may move. False: it stays. Which of them open and close what nobody could predict: so there are no
- * branches for it. */
+/* Those of one that may move; as long as it stays. Which of them open and close what nobody could predict: so there are
+ * no branches for it. False: it stays. */
 static bool look_at_uses(const work *w, size_t pass, uint32_t group, move *m)
 {
     const hdi_decl *decl = w->s->decl;
-    uint32_t fixed = 0, before = HDI_NONE;
+    uint32_t fixed = 0, before = HDI_NONE, shift = w->shift;
+    int64_t opened = 0, alone_opened = 0;
     *m = (move){.opened = 0};
     for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
         uint32_t r = decl->use_res[u];
@@ -88,17 +89,20 @@ static bool look_at_uses(const work *w, size_t pass, uint32_t group, move *m)
         fixed |= res->mixed & (HDI_MIXED_LAYOUTS | HDI_WRITTEN_AGAIN);
         if (is_elsewhere(w->s, res))
             continue;
-        bool alone = res->left++ == 0, opens = res->left == res->uses;
-        res->close &= -(uint32_t)!alone;
-        fixed |= !alone & (res->bytes != 0) & (r == before);
+        uint32_t seen = res->left++, close = res->close & -(uint32_t)(seen != 0);
+        uint32_t here = group + (decl->use_flags[u] / HDI_USE_WRITES & 1), longer;
+        int64_t units = (int64_t)(res->bytes >> shift), opens = units & -(int64_t)(seen + 1 == res->uses);
+        fixed |= (seen != 0) & (r == before);
         before = r;
-        int64_t units = (int64_t)(res->bytes >> w->shift);
-        uint32_t close = res->close > group ? res->close : group, longer = close + 1 - group;
-        m->alone += units & -(int64_t)(opens & alone);
-        m->opened += units & -(int64_t)(opens & !alone);
-        m->longer[longer < REACH + 1 ? longer : REACH + 1] += units & -(int64_t)!opens;
+        opened += opens;
+        alone_opened += opens & -(int64_t)(seen == 0);
+        longer = (close > group ? close : group) + 1 - group;
+        m->longer[longer < REACH + 1 ? longer : REACH + 1] += units - opens;
+        res->close = close > here ? close : here;
     }
-    return !fixed && m->opened + m->alone;
+    m->opened = opened - alone_opened;
+    m->alone = alone_opened;
+    return !fixed && opened;
 }
 
 /* Where all groups together suffer the least; as early as any. A pass without a consumer takes what it opened along. */
@@ -214,8 +218,8 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, 
         if (look_at_uses(&w, p, group, &m) && (to = find_best(&w, &m, group, to)) > group) {
             take_along(&w, &m, group, to);
             w.group[p] = to;
+            close_inputs(&w, p, to);
         }
-        close_inputs(&w, p, w.group[p]);
     }
     return join(&w, out);
 }
