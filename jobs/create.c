@@ -71,7 +71,7 @@ static void free_pool(hd_jobs *jobs)
 /* Everything but the threads; null when there is no memory. */
 static hd_jobs *make_pool(const hd_jobs_desc *desc, uint32_t count)
 {
-    hd_jobs *jobs = hdi_alloc(&desc->allocator, sizeof *jobs, HDI_LINE);
+    hd_jobs *jobs = hdi_alloc(&desc->allocator, sizeof *jobs, alignof(hd_jobs));
 
     if (!jobs)
         return NULL;
@@ -87,9 +87,9 @@ static hd_jobs *make_pool(const hd_jobs_desc *desc, uint32_t count)
     jobs->worker_count = count;
     jobs->stalls = count_stalls();
     snprintf(jobs->name, sizeof jobs->name, "%s", desc->name ? desc->name : "heddle");
-    jobs->workers = hdi_alloc(&desc->allocator, count * sizeof(hdi_worker), HDI_LINE);
+    jobs->workers = hdi_alloc(&desc->allocator, count * sizeof(hdi_worker), alignof(hdi_worker));
     if (desc->enqueue)
-        jobs->loops = hdi_alloc(&desc->allocator, count * sizeof(hdi_loop), HDI_LINE);
+        jobs->loops = hdi_alloc(&desc->allocator, count * sizeof(hdi_loop), alignof(hdi_loop));
     if (!jobs->workers || (desc->enqueue && !jobs->loops)) {
         free_pool(jobs);
         return NULL;
