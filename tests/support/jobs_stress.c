@@ -113,6 +113,38 @@ static int range_is_right(hd_jobs *jobs, uint32_t count, uint32_t grain)
     return good;
 }
 
+/* Loops of several workers at a time, more than can be open. */
+enum { MAX_ROWS = 12, MAX_ROW = 200 };
+
+typedef struct rows {
+    hd_jobs *jobs;
+    uint32_t count, grain;
+    uint32_t out[MAX_ROWS][MAX_ROW];
+} rows;
+
+static void fill_rows(uint32_t begin, uint32_t end, uint32_t worker, void *user)
+{
+    rows *r = user;
+
+    (void)worker;
+    for (uint32_t row = begin; row < end; row++)
+        hd_jobs_parallel_for(r->jobs, r->count - row, r->grain, fill, r->out[row]);
+}
+
+static int loops_in_a_loop_are_right(hd_jobs *jobs, uint64_t *random)
+{
+    rows r = {.jobs = jobs, .count = MAX_ROWS + next_random(random) % (MAX_ROW - MAX_ROWS)};
+    int good = 1;
+
+    r.grain = 1 + next_random(random) % r.count;
+    hd_jobs_parallel_for(jobs, MAX_ROWS, 1 + next_random(random) % 3, fill_rows, &r);
+    for (uint32_t row = 0; row < MAX_ROWS; row++) {
+        for (uint32_t i = 0; i < r.count; i++)
+            good &= r.out[row][i] == (i < r.count - row ? scramble(i) : 0);
+    }
+    return good;
+}
+
 /* shared: a counter that other threads use at the same time, or null for one of its own. */
 static int batch_is_right(hd_jobs *jobs, uint64_t *random, hd_counter *shared)
 {
@@ -167,7 +199,7 @@ static void *visit(void *argument)
 
     v->good = 1;
     while (v->rounds == 0 || hdi_clock_ns() < v->until) {
-        uint32_t what = next_random(&v->random) % 9;
+        uint32_t what = next_random(&v->random) % 10;
         if (what < 4)
             v->good &= batch_is_right(v->jobs, &v->random, what == 0 ? v->shared : NULL);
         else if (what < 5)
@@ -175,6 +207,8 @@ static void *visit(void *argument)
         else if (what < 7)
             v->good &= range_is_right(v->jobs, next_random(&v->random) % 5000, 1 + next_random(&v->random) % 200);
         else if (what < 8)
+            v->good &= loops_in_a_loop_are_right(v->jobs, &v->random);
+        else if (what < 9)
             (next_random(&v->random) % 2 ? hd_jobs_warm : hd_jobs_rest)(v->jobs);
         else
             usleep(next_random(&v->random) % 400);
