@@ -270,11 +270,12 @@ static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
     work *w = user;
     hdi_arena *arena = hdi_crew_arena(w->crew, part, w->arena);
     uint32_t *const res_pieces = w->out->res_seg_begin;
+    const marks *const marked = w->marks;
     uint64_t sum = 0;
     w->part_segs[part] = 0;
     for (uint32_t r = begin; r < end; r++) {
         uint32_t pieces = 1;
-        if (w->marks[r].mip)
+        if (HDI_UNLIKELY(marked[r].mip != 0))
             pieces = has_bits(w->decl, r) ? count_pieces(w, r) : split(w, arena, r);
         if (pieces == 0)
             return;
@@ -328,13 +329,14 @@ static void fill_range(uint32_t range_begin, uint32_t range_end, uint32_t part, 
     const work *w = user;
     const hdi_frozen *out = w->out;
     uint32_t *const res_seg_begin = out->res_seg_begin, *const seg_res = out->seg_res, *const piece = w->piece, seg = 0;
+    const marks *const marked = w->marks;
     for (uint32_t k = 0; k < part; k++)
         seg += (uint32_t)w->part_segs[k];
     for (uint32_t r = range_begin; r < range_end; r++) {
         uint32_t pieces = res_seg_begin[r];
         res_seg_begin[r] = seg;
         piece[r] = pieces == 1 ? seg : HDI_NONE;
-        if (HDI_UNLIKELY(w->marks[r].mip))
+        if (HDI_UNLIKELY(marked[r].mip != 0))
             fill_pieces(w, r, seg);
         seg_res[seg++] = r;
         for (; pieces > 1; pieces--)
