@@ -115,8 +115,8 @@ static HDI_INLINE int64_t claim_of(const work *w, uint32_t words, closings *c, i
     return rest;
 }
 
-/* How much of `bytes` is not free and known to a clock; the queue's own serves first, which others know last. take: what
- * is free is taken. */
+/* How much of `bytes` is not free and known to a clock; the queue's own serves first, which others know last.
+ * take: what is free is taken. */
 static HDI_INLINE int64_t claim_known(const work *w, uint32_t words, queue *own, int64_t bytes, const uint64_t *clock,
                                       bool take)
 {
@@ -191,7 +191,8 @@ static HDI_APART double claim_more(const work *w, uint32_t words, const uint64_t
 }
 
 /* When a pass that could start at `start` has the bytes that it opens, beyond those that are fresh; or NEVER. */
-static HDI_INLINE double claim(const work *w, uint32_t words, const uint64_t *pred, queue *q, int64_t bytes, double start)
+static HDI_INLINE double claim(const work *w, uint32_t words, const uint64_t *pred, queue *q, int64_t bytes,
+                               double start)
 {
     return oldest_serves(w, words, q, bytes) ? start : claim_more(w, words, pred, q, bytes, start);
 }

@@ -8,7 +8,7 @@
 /* A pass, of those from the region's first to its last. On one line: whoever looks at one looks at most of it. */
 typedef struct hdi_list_node {
     uint64_t pred;   /* a short clock: the newest slots that it depends on */
-    uint64_t key;    /* microseconds to the end, as bits of a float, then its place backwards: the highest comes first */
+    uint64_t key;    /* microseconds to the end, as bits of a float; its place backwards: the highest comes first */
     int64_t bytes;   /* that it opens */
     double bias;     /* what a queue of another kind than its own costs it */
     double ready[2]; /* when what it depends on is done: [1] seen from queue `home`, [0] from all others */
@@ -22,7 +22,7 @@ typedef struct hdi_list_node {
 enum { HDI_LIST_NOWHERE = 0xff };
 enum {
     HDI_NODE_PATIENT = 1, /* its consumers wait for others anyway */
-    HDI_NODE_SHARED = 2,  /* others may open what it opens: bytes are those that nobody has opened yet, once it is ready */
+    HDI_NODE_SHARED = 2,  /* others may open what it opens: once ready, bytes are those that nobody has opened yet */
     HDI_NODE_OPENS = 4,   /* and there are such, of those that others may open */
 };
 _Static_assert(sizeof(hdi_list_node) == 64, "a line");
