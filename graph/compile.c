@@ -232,7 +232,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         forget_front(graph, t);
     lap(desc, HD_PHASE_SCHEDULE, &since);
     if (result == HD_OK)
-        result = hdi_hazard(decl, &t->frozen, &t->schedule, &t->queues, crew, arena, &t->hazards);
+        result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, crew, arena, &t->hazards);
     if (result == HD_OK)
         result = sync_promised(t, arena, &want);
     lap(desc, HD_PHASE_SYNC, &since);

@@ -47,15 +47,19 @@ static void count_uses(const work *w, uint32_t first, uint32_t end, uint32_t *co
     }
 }
 
-static void count_passes(const work *w, uint32_t *count)
+/* Uses of passes that stand one behind another are counted in one go, in any order; few are culled. */
+static void count_kept(const work *w, uint32_t *count)
 {
-    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin;
-    if (w->schedule->slot_count == w->decl->pass_count) { /* in any order */
-        count_uses(w, 0, w->decl->use_count, count);
-        return;
+    const uint8_t *kept = w->kept->pass_kept;
+    const uint32_t *use_begin = w->decl->pass_use_begin;
+    uint32_t passes = w->decl->pass_count, from = 0;
+    for (uint32_t p = 0; w->schedule->slot_count < passes && p < passes; p++) {
+        if (HDI_LIKELY(kept[p]))
+            continue;
+        count_uses(w, use_begin[from], use_begin[p], count);
+        from = p + 1;
     }
-    for (uint32_t s = 0; s < w->schedule->slot_count; s++)
-        count_uses(w, use_begin[slot_pass[s]], use_begin[slot_pass[s] + 1], count);
+    count_uses(w, use_begin[from], use_begin[passes], count);
 }
 
 static HDI_APART void fill_span(const work *w, uint32_t slot, uint32_t use, uint32_t *at, hdi_record *record)
@@ -77,28 +81,22 @@ static HDI_INLINE void fill_use(const work *w, const uint32_t *use_seg, uint32_t
         fill_span(w, slot, (uint32_t)use, at, record);
 }
 
-static void fill_records(const work *w, uint32_t *at, hdi_record *record)
+/* And who uses which resource, of several queues. */
+static HDI_INLINE void fill_records(const work *w, uint32_t *at, hdi_record *record, bool several)
 {
-    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin, *use_seg = w->frozen->use_seg;
-    uint32_t slots = w->schedule->slot_count;
-    for (uint32_t s = 0; s < slots; s++) {
-        const uint32_t *of_pass = &use_begin[slot_pass[s]];
-        for (size_t u = of_pass[0], end = of_pass[1]; u < end; u++)
-            fill_use(w, use_seg, s, u, at, record);
-    }
-}
-
-/* Who uses which resource. */
-static void find_queues(const work *w, uint16_t *res_queues)
-{
-    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin, *use_res = w->decl->use_res;
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin, *use_seg = w->frozen->use_seg,
+                   *use_res = w->decl->use_res;
     const uint8_t *slot_queue = w->schedule->slot_queue;
+    uint16_t *res_queues = w->out->res_queues;
     uint32_t slots = w->schedule->slot_count;
     for (uint32_t s = 0; s < slots; s++) {
         const uint32_t *of_pass = &use_begin[slot_pass[s]];
-        uint16_t queue = (uint16_t)(1u << slot_queue[s]);
-        for (size_t u = of_pass[0], end = of_pass[1]; u < end; u++)
-            res_queues[use_res[u]] |= queue;
+        uint16_t queue = several ? (uint16_t)(1u << slot_queue[s]) : 0;
+        for (size_t u = of_pass[0], end = of_pass[1]; u < end; u++) {
+            fill_use(w, use_seg, s, u, at, record);
+            if (several)
+                res_queues[use_res[u]] |= queue;
+        }
     }
 }
 
@@ -138,7 +136,7 @@ static bool build_alone(work *w, uint32_t *keepers)
     uint32_t *at = out->seg_epoch_end; /* counts, then begins that move on to the ends */
     memset(at, 0, seg_count * sizeof(*at));
     clear(w, 0, w->decl->use_count, 0, w->decl->res_count);
-    count_passes(w, at);
+    count_kept(w, at);
     uint32_t entries = add_counts(at, 0, seg_count);
     hdi_arena_mark mark = hdi_arena_here(w->arena);
     if (!reserve(w, entries))
@@ -147,12 +145,13 @@ static bool build_alone(work *w, uint32_t *keepers)
     if (!record)
         return false;
     record[entries].slot = HDI_NONE;
-    if (w->several)
-        find_queues(w, out->res_queues);
     hdi_count_slots(w, 0, slots, on_queue);
     hdi_begin_queues(w, &on_queue, 1);
     hdi_place_slots(w, 0, slots, on_queue);
-    fill_records(w, at, record);
+    if (w->several)
+        fill_records(w, at, record, true);
+    else
+        fill_records(w, at, record, false);
     hdi_built built = hdi_build_epochs(w, 0, seg_count, record, at, 0, 0, w->keeper);
     out->epoch_count = built.epochs;
     *keepers = hdi_settle_range(w, 0, w->decl->res_count, w->keeper, built.keepers);
@@ -314,12 +313,13 @@ static bool build_sorted(work *w, uint32_t *keepers)
     return true;
 }
 
-hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
+hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, const hdi_schedule *schedule,
                      const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out)
 {
     _Atomic(uint32_t) left_count = 0;
     uint32_t keepers = 0;
     work w = {.decl = decl, .frozen = frozen, .schedule = schedule, .queues = queues, .crew = crew, .arena = arena};
+    w.kept = kept;
     w.out = out;
     w.left_count = &left_count;
     w.alone = crew->workers == 1;

@@ -21,6 +21,7 @@ typedef struct hdi_extras {
 typedef struct hdi_hazard_work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
+    const hdi_kept *kept;
     const hdi_schedule *schedule;
     const hdi_queues *queues;
     const hdi_crew *crew;

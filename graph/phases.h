@@ -254,7 +254,7 @@ static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_
     hdi_raise_want(&want[(size_t)to * queues + hazards->slot_queue[from]], hazards->slot_pos[from] + 1, alone);
 }
 
-hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_schedule *schedule,
+hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, const hdi_schedule *schedule,
                      const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
 
 /* The layout that an image has at the frame's start; a history has what its OF was left in. */
