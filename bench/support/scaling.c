@@ -21,8 +21,9 @@ static hd_result frame(table *t, hdb_workload *workload, hd_graph *graph, hd_com
 {
     uint64_t phase_ns[HD_PHASE_COUNT];
     const hd_plan *plan;
-    hdb_workload_declare(workload, graph);
     desc->jobs = t->pools[pool];
+    hd_jobs_warm(desc->jobs); /* as an engine does where its frame begins */
+    hdb_workload_declare(workload, graph);
     desc->phase_ns = phase_ns;
     uint64_t began = hdi_clock_ns();
     hd_result result = hd_graph_compile(graph, desc, &plan);
