@@ -194,13 +194,16 @@ static bool look_in_parts(look_work *w, const hdi_crew *crew)
     return true;
 }
 
-/* Many are so many that 16 workers have as much to do, each. */
+/* Many are so many that 16 workers have as much to do, each; none is empty. */
 static uint32_t count_regions(uint32_t kept, uint32_t region_passes)
 {
     enum { WORKERS = 16 };
     uint32_t count = kept / region_passes;
     count = count < 4 ? 1 : count < HDI_MOST_PARTS ? count : HDI_MOST_PARTS;
-    return count > WORKERS ? (count + WORKERS / 4) / WORKERS * WORKERS : count;
+    if (count <= WORKERS)
+        return count;
+    uint32_t even = (count + WORKERS / 4) / WORKERS * WORKERS;
+    return even <= kept ? even : even - WORKERS;
 }
 
 /* Regions are about as long as one another; how far from there one may begin, to either side. */
