@@ -394,6 +394,13 @@ static void find_segments(uint32_t part, void *user)
     w->part_visits[part] = visits;
 }
 
+static void clear_marks(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    memset(w->marks + begin, 0, (end - begin) * sizeof(*w->marks));
+}
+
 static bool prepare(work *w, hdi_frozen *out)
 {
     const hdi_decl *decl = w->decl;
@@ -403,7 +410,7 @@ static bool prepare(work *w, hdi_frozen *out)
     w->use_seg = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
     w->piece = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w->range_next = HDI_ARENA_ARRAY(arena, uint32_t, decl->range_count);
-    w->marks = HDI_ARENA_ZEROED(arena, marks, decl->res_count);
+    w->marks = HDI_ARENA_ARRAY(arena, marks, decl->res_count);
     return !arena->failed;
 }
 
@@ -432,6 +439,7 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
     uint64_t visits = decl->use_count;
     if (!prepare(&w, out))
         return HD_OUT_OF_MEMORY;
+    hdi_crew_ranges(crew, decl->res_count, GRAIN, clear_marks, &w);
     hdi_crew_ranges(crew, decl->range_count, GRAIN, mark_ranges, &w);
     hdi_crew_ranges(crew, decl->res_count, GRAIN, count_range, &w);
     hd_result result = make_segments(&w, out);
