@@ -339,13 +339,13 @@ static void read_clocks(uint32_t begin, uint32_t end, uint32_t part, void *user)
 static bool has_few_alive(const work *w, const hdi_members *members)
 {
     enum { STEP = 16, FEW_ALIVE = 8 };
-    uint64_t lives = 0;
-    for (uint32_t i = 0; i < members->count; i += STEP) {
+    uint64_t lives = 0, many = (uint64_t)w->pack.slot_end * FEW_ALIVE;
+    for (uint32_t i = 0; i < members->count && lives * STEP < many; i += STEP) {
         uint32_t res = members->by_first[i];
         if (w->out->heap[w->out->res_heap[res]].flags == 0)
             lives += w->lifetimes->res_close[res] - w->lifetimes->res_first[res] + 1;
     }
-    return !w->pack.by_clocks && lives * STEP < (uint64_t)w->pack.slot_end * FEW_ALIVE;
+    return !w->pack.by_clocks && lives * STEP < many;
 }
 
 /* UINT64_MAX: out of memory. */

@@ -1,5 +1,7 @@
 #include "phases.h"
 
+#include <string.h>
+
 #include "vk_numbers.h"
 
 /* Lifetime: for each resource and queue the first and last place where it is used, and what its last epochs leave to be
@@ -7,7 +9,7 @@
  * of a segment stand in order: the first and the last one tell all. O(segments + resources * queues + slots * queues),
  * and entries of what several queues use. By ranges of resources. */
 
-enum { GRAIN = 384 };
+enum { GRAIN = 384, BLIND_GRAIN = 512 };
 
 typedef struct work {
     const hdi_decl *decl;
@@ -150,32 +152,54 @@ static inline void know(uint32_t *blind, uint32_t *known, uint32_t now, uint32_t
 }
 
 /* By places, queue after queue as in queue_slot: the last slot of another queue that does not know that the slot there
- * has finished; 0: none, or the first one. Clocks of one queue only rise, and only where slots wait. */
-static uint32_t *find_blind(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, hdi_arena *arena)
+ * has finished; 0: none, or the first one. Clocks of one queue only rise, and only where slots wait. One queue's slots
+ * after another's, each by ranges: these write to places of their own, as what a slot knows begins where the slot before
+ * it ends. */
+typedef struct blind_work {
+    const hdi_hazards *hazards;
+    const hdi_synced *synced;
+    uint32_t queues, queue, *blind;
+} blind_work;
+
+static void find_unknown(uint32_t first, uint32_t end, uint32_t part, void *user)
 {
-    uint32_t *blind = HDI_ARENA_ZEROED(arena, uint32_t, hazards->slot_count);
-    uint32_t known[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}};
+    const blind_work *w = user;
+    const uint32_t *begin = w->hazards->queue_begin, *slots = w->hazards->queue_slot + begin[w->queue];
+    uint32_t known[HD_MAX_QUEUES] = {0}, queues = w->queues;
+    (void)part;
+    if (first > 0)
+        memcpy(known, &w->synced->slot_clock[(size_t)slots[first - 1] * queues], queues * sizeof(*known));
+    for (uint32_t i = first; i < end; i++) {
+        if (!w->synced->slot_waits[slots[i]])
+            continue;
+        const uint32_t *clock = &w->synced->slot_clock[(size_t)slots[i] * queues];
+        for (uint32_t q = 0; q < queues; q++) {
+            if (q != w->queue && known[q] < clock[q])
+                know(w->blind + begin[q], &known[q], clock[q], i > 0 ? slots[i - 1] : HDI_NONE);
+        }
+    }
+}
+
+static uint32_t *find_blind(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, const hdi_crew *crew,
+                            hdi_arena *arena)
+{
     const uint32_t *begin = hazards->queue_begin;
-    for (uint32_t k = 0; blind && k < queues; k++) {
-        for (uint32_t i = begin[k]; i < begin[k + 1]; i++) {
-            uint32_t slot = hazards->queue_slot[i];
-            if (!synced->slot_waits[slot])
-                continue;
-            const uint32_t *clock = &synced->slot_clock[(size_t)slot * queues];
-            for (uint32_t q = 0; q < queues; q++) {
-                if (q != k && known[k][q] < clock[q])
-                    know(blind + begin[q], &known[k][q], clock[q],
-                         i > begin[k] ? hazards->queue_slot[i - 1] : HDI_NONE);
-            }
-        }
+    blind_work w = {hazards, synced, queues, 0, HDI_ARENA_ZEROED(arena, uint32_t, hazards->slot_count)};
+    for (uint32_t k = 0; w.blind && k < queues; k++) {
+        w.queue = k;
+        hdi_crew_ranges(crew, begin[k + 1] - begin[k], BLIND_GRAIN, find_unknown, &w);
     }
-    for (uint32_t k = 0; blind && k < queues; k++) {
-        for (uint32_t q = 0; q < queues && begin[k] < begin[k + 1]; q++) {
+    for (uint32_t k = 0; w.blind && k < queues; k++) {
+        if (begin[k] == begin[k + 1])
+            continue;
+        uint32_t last = hazards->queue_slot[begin[k + 1] - 1];
+        for (uint32_t q = 0; q < queues; q++) {
+            uint32_t known = synced->slot_clock[(size_t)last * queues + q];
             if (q != k)
-                know(blind + begin[q], &known[k][q], begin[q + 1] - begin[q], hazards->queue_slot[begin[k + 1] - 1]);
+                know(w.blind + begin[q], &known, begin[q + 1] - begin[q], last);
         }
     }
-    return blind;
+    return w.blind;
 }
 
 /* What a resource does on each queue; places are slots, which rise with them. */
@@ -315,7 +339,7 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
     out->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->res_close = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, count == 1, crew, arena) : NULL;
-    const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, arena) : NULL;
+    const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, crew, arena) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     work w = {decl, frozen, hazards, queues, group_end, blind, out};
