@@ -111,17 +111,16 @@ static void drop_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
 hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_crew *crew,
                    hdi_arena *arena, hdi_kept *out)
 {
-    uint32_t words = hdi_bit_words(decl->pass_count);
+    uint32_t words = hdi_bit_words(decl->pass_count), none = hdi_flow_end(decl, crew) - decl->pass_count;
     work w = {.decl = decl, .frozen = frozen, .flow = flow, .alone = crew->workers == 1};
-    w.pass_kept = HDI_ARENA_ARRAY(arena, uint8_t, hdi_flow_end(decl));
+    w.pass_kept = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)decl->pass_count + none);
     hdi_arena_mark mark = hdi_arena_here(arena);
     w.unread = HDI_ARENA_ARRAY(arena, uint64_t, words);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    for (uint32_t none = decl->pass_count; none < hdi_flow_end(decl); none++) {
-        flow->pass_reads[none] = UINT32_MAX; /* no passes: they never are without reads */
-        w.pass_kept[none] = 0;
-    }
+    /* No passes: they never are without reads. */
+    memset(flow->pass_reads + decl->pass_count, 0xff, none * sizeof(*flow->pass_reads));
+    memset(w.pass_kept + decl->pass_count, 0, none);
     hdi_crew_ranges(crew, words, GRAIN, find_unread, &w);
     hdi_crew_ranges(crew, words, GRAIN, drop_unread, &w);
     hdi_arena_keep(arena, mark, NULL, 0);

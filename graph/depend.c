@@ -177,7 +177,7 @@ static void find_places(uint32_t k, void *user)
 static bool start_part(work *w, uint32_t k, uint32_t begin, uint32_t end)
 {
     const uint32_t *use_begin = w->decl->pass_use_begin, pass_count = w->decl->pass_count,
-                   none = hdi_flow_end(w->decl) - pass_count;
+                   none = hdi_flow_end(w->decl, w->crew) - pass_count;
     part *own = &w->part[k];
     hdi_arena *arena = own->arena = hdi_crew_arena(w->crew, k, w->arena);
     own->mark = hdi_arena_here(arena);

@@ -47,7 +47,7 @@ typedef struct work {
 static uint32_t nobody_of(const work *w, uint32_t k)
 {
     const uint32_t apart = HDI_LINE_PAIR / sizeof(uint32_t);
-    return w->parts > 1 ? hdi_flow_end(w->decl) - (k + 1) * apart : hdi_flow_nobody(w->decl);
+    return w->parts > 1 ? hdi_flow_end(w->decl, w->crew) - (k + 1) * apart : hdi_flow_nobody(w->decl);
 }
 
 /* What the frame holds from its start is told from what nobody wrote in it, where it matters. */
@@ -350,7 +350,7 @@ hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hd
     w.parts = hdi_crew_part_count(crew);
     out->visit = HDI_ARENA_ARRAY(arena, hdi_visit, frozen->visit_count);
     out->pass = HDI_ARENA_ARRAY(arena, uint32_t, frozen->visit_count);
-    out->pass_reads = HDI_ARENA_ARRAY(arena, uint32_t, hdi_flow_end(decl));
+    out->pass_reads = HDI_ARENA_ARRAY(arena, uint32_t, hdi_flow_end(decl, crew));
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_arena_mark mark = hdi_arena_here(arena);

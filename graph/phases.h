@@ -110,10 +110,11 @@ static inline uint32_t hdi_flow_start(const hdi_decl *decl)
 {
     return decl->pass_count + 1;
 }
-static inline uint32_t hdi_flow_end(const hdi_decl *decl)
+static inline uint32_t hdi_flow_end(const hdi_decl *decl, const hdi_crew *crew)
 {
     /* What several parts count at numbers of their own lies on lines of its own. */
-    return decl->pass_count + (HDI_FEW_PARTS + 2) * (HDI_LINE_PAIR / (uint32_t)sizeof(uint32_t));
+    uint32_t parts = hdi_crew_part_count(crew), apart = HDI_LINE_PAIR / sizeof(uint32_t);
+    return decl->pass_count + (parts > 1 ? (parts + 2) * apart : 2);
 }
 /* A read of what nobody wrote is found here: *bad_use, first HDI_NONE, is its index. */
 hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena, hdi_flow *out,
