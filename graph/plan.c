@@ -30,6 +30,7 @@ typedef struct work {
     hd_plan_scope *scopes;
     hd_plan_attachment *attachments;
     const uint32_t *resource_begin;
+    uint32_t *culled, culled_count;
     uint32_t over[HDI_MOST_PARTS]; /* of the submit that ends in a range and begins before it: its last command + 1 */
 } work;
 
@@ -264,13 +265,32 @@ static bool is_of(uint32_t *part, uint32_t ranges)
     return false;
 }
 
+/* Ascending, as declared. Eight at a time, which mostly are all kept; else which are not cannot be foreseen. */
+static void fill_culled(const hdi_tables *t, uint32_t *culled, uint32_t count)
+{
+    const uint32_t *place = t->versions.pass_place, passes = t->decl->pass_count;
+    const uint8_t *kept = t->kept.pass_kept;
+    uint32_t found = 0;
+    for (uint32_t p = 0; found < count; p += 8) {
+        uint32_t end = p + 8 < passes ? p + 8 : passes;
+        if (!place && end - p == 8 && !memchr(kept + p, 0, 8))
+            continue;
+        for (uint32_t i = p; i < end && found < count; i++) {
+            culled[found] = i;
+            found += !kept[place ? place[i] : i];
+        }
+    }
+}
+
 static void fill_part(uint32_t part, void *user)
 {
     work *w = user;
     const hdi_tables *t = w->t;
     uint32_t resources = t->decl->res_count;
     const cuts *c = &w->cuts;
-    if (is_of(&part, c->places))
+    if (is_of(&part, 1)) /* first, as it is one */
+        fill_culled(t, w->culled, w->culled_count);
+    else if (is_of(&part, c->places))
         fill_places(w, part);
     else if (is_of(&part, c->resources))
         fill_resources(w, hdi_range_begin(resources, c->resources, part),
@@ -332,29 +352,14 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource
     };
 }
 
-/* Ascending, as declared. Eight at a time, which mostly are all kept; else which are not cannot be foreseen. */
-static void fill_culled(const hdi_tables *t, uint32_t *culled, uint32_t count)
-{
-    const uint32_t *place = t->versions.pass_place, passes = t->decl->pass_count;
-    const uint8_t *kept = t->kept.pass_kept;
-    uint32_t found = 0;
-    for (uint32_t p = 0; found < count; p += 8) {
-        uint32_t end = p + 8 < passes ? p + 8 : passes;
-        if (!place && end - p == 8 && !memchr(kept + p, 0, 8))
-            continue;
-        for (uint32_t i = p; i < end && found < count; i++) {
-            culled[found] = i;
-            found += !kept[place ? place[i] : i];
-        }
-    }
-}
-
 void hdi_plan_fill(const hdi_tables *t, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan)
 {
     hd_plan_view view = hd_plan_read(plan);
     work w = {.t = t,
               .cuts = cut(t),
               .resource_begin = resource_begin,
+              .culled = (uint32_t *)view.culled,
+              .culled_count = view.culled_count,
               .resources = (hd_plan_resource *)view.resources,
               .submits = (hd_plan_submit *)view.submits,
               .waits = (hd_plan_wait *)view.waits,
@@ -366,12 +371,10 @@ void hdi_plan_fill(const hdi_tables *t, const uint32_t resource_begin[HDI_MOST_P
     hd_plan_queue *queues = (hd_plan_queue *)view.queues;
     for (uint32_t q = 0; q < t->queues.count; q++)
         queues[q] = (hd_plan_queue){t->queues.kind[q], t->queues.family[q]};
-    if (view.culled_count)
-        fill_culled(t, (uint32_t *)view.culled, view.culled_count);
     hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];
-    hdi_crew_parts(&t->crew, w.cuts.places + w.cuts.resources + w.cuts.scopes + w.cuts.attachments, fill_part, &w);
+    hdi_crew_parts(&t->crew, 1 + w.cuts.places + w.cuts.resources + w.cuts.scopes + w.cuts.attachments, fill_part, &w);
     end_submits(&w);
     hdi_plan_finish_by(plan, &t->crew);
 }
