@@ -434,26 +434,26 @@ static void want_tenants(const want_work *w, uint32_t res)
 {
     const hdi_hazards *hazards = w->hazards;
     const uint16_t *res_queues = hazards->res_queues;
+    const uint32_t *tenant = w->placed->tenant;
     const hdi_stay *stay = w->lifetimes->stay;
     hdi_tenants tenants = w->placed->res_tenants[res];
-    uint32_t n = w->queues, most[HD_MAX_QUEUES] = {0}, some = 0;
+    uint32_t n = w->queues, own = res_queues[res], most[HD_MAX_QUEUES], all = 0;
     for (uint32_t t = tenants.begin; t < tenants.end; t++) {
-        uint32_t tenant = w->placed->tenant[t], queues = res_queues[res] | res_queues[tenant];
-        const hdi_stay *from = &stay[(size_t)tenant * n];
-        for (uint32_t q = 0; queues & (queues - 1) && q < n; q++) {
-            uint32_t count = from[q].first == HDI_NONE ? 0 : from[q].last + 1;
-            most[q] = count > most[q] ? count : most[q];
-            some |= count;
-        }
-    }
-    const hdi_stay *to = &stay[(size_t)res * n];
-    for (uint32_t k = 0; some && k < n; k++) {
-        if (to[k].first == HDI_NONE)
+        uint32_t queues = res_queues[tenant[t]];
+        if (queues == own && !(queues & (queues - 1)))
             continue;
-        uint32_t *want = &w->want[(size_t)hazards->queue_slot[hazards->queue_begin[k] + to[k].first] * n];
-        for (uint32_t q = 0; q < n; q++) {
-            if (q != k && most[q])
-                hdi_raise_want(&want[q], most[q], w->alone);
+        for (uint32_t left = queues; left; left &= left - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(left), count = stay[(size_t)tenant[t] * n + q].last + 1;
+            most[q] = !(all >> q & 1) || count > most[q] ? count : most[q];
+        }
+        all |= queues;
+    }
+    for (uint32_t left = all ? own : 0; left; left &= left - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(left), first = stay[(size_t)res * n + k].first;
+        uint32_t *want = &w->want[(size_t)hazards->queue_slot[hazards->queue_begin[k] + first] * n];
+        for (uint32_t others = all & ~(1u << k); others; others &= others - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(others);
+            hdi_raise_want(&want[q], most[q], w->alone);
         }
     }
 }
