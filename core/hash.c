@@ -3,11 +3,11 @@
 #include <string.h>
 
 /* Eight independent lanes over stripes of 128 bytes, each takes two words a stripe: one is xored in, multiplied and
- * rotated, the other is added. Then the lanes and the tail are folded into one word by a stronger step (that of Collet's
- * XXH64, with constants and finish of its own). Each step is a bijection of its lane for fixed data, and of either word for
- * a fixed lane, so no input value can wipe out what came before it, as multiplying two data words together could. One
- * multiplication for 16 bytes and two instructions a word are all that a plan pays for its name: with one a word it was
- * half as much again. Eight lanes hide the multiplier's latency. */
+ * rotated, the other is added. Then the lanes and the tail are folded into one word by a stronger step (that of
+ * Collet's XXH64, with constants and finish of its own). Each step is a bijection of its lane for fixed data, and of
+ * either word for a fixed lane, so no input value can wipe out what came before it, as multiplying two data words
+ * together could. One multiplication for 16 bytes and two instructions a word are all that a plan pays for its name:
+ * with one a word it was half as much again. Eight lanes hide the multiplier's latency. */
 
 static const uint64_t odd_a = 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
 static const uint64_t odd_b = 0xd1342543de82ef95u; /* a full-period LCG multiplier (Steele, Vigna 2021) */

@@ -1,7 +1,7 @@
-/* What the compiler cannot know: which way a branch nearly always goes. A cold function is kept out of its callers, so that
- * their loops have the registers, and the branches that lead to it count as unlikely. One that is only apart is called too
- * often to be compiled for size. An inline one is so in every build, where its caller is several loops in one by constants.
- * FETCH: what is at an address, even at none, will be read soon. */
+/* What the compiler cannot know: which way a branch nearly always goes. A cold function is kept out of its callers, so
+ * that their loops have the registers, and the branches that lead to it count as unlikely. One that is only apart is
+ * called too often to be compiled for size. An inline one is so in every build, where its caller is several loops in
+ * one by constants. FETCH: what is at an address, even at none, will be read soon. */
 #ifndef HDI_HINTS_H
 #define HDI_HINTS_H
 

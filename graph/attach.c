@@ -11,8 +11,9 @@
  * attachments, which the second one goes on with; the commands are counted here as plan.c will emit them. Attachments
  * stand in the order of the uses, so that the order of colors is the engine's. O(slots + uses).
  *
- * By ranges of places in the order of the submits, which begin where no scope goes on: scopes, attachments and commands are
- * counted, then written behind those of the ranges before. What else the plan has for these places is counted with them. */
+ * By ranges of places in the order of the submits, which begin where no scope goes on: scopes, attachments and commands
+ * are counted, then written behind those of the ranges before. What else the plan has for these places is counted with
+ * them. */
 
 enum { GRAIN = 512 };
 
@@ -37,8 +38,8 @@ typedef struct work {
 
 /* ---- attachments ---- */
 
-/* The attachments among the first eight of the uses from `use` up to end, some: HDI_USE_ATTACHMENT in the byte of each, the
- * first in the lowest. Reads a word of flags at a time, also behind the last (HDI_USE_FLAGS_SLACK). */
+/* The attachments among the first eight of the uses from `use` up to end, some: HDI_USE_ATTACHMENT in the byte of each,
+ * the first in the lowest. Reads a word of flags at a time, also behind the last (HDI_USE_FLAGS_SLACK). */
 static inline uint64_t attachments_of(const hdi_decl *decl, uint32_t use, uint32_t end)
 {
     const uint64_t all = HDI_USE_ATTACHMENT * (~UINT64_C(0) / 0xff);
@@ -125,8 +126,8 @@ static void join(const work *w, hd_plan_scope *scope, uint32_t pass)
     }
 }
 
-/* The attachments of a pass whose uses stand from first to end, to next; returns how many. left: those of the first eight
- * uses. */
+/* The attachments of a pass whose uses stand from first to end, to next; returns how many. left: those of the first
+ * eight uses. */
 static inline uint32_t write_attachments(const work *w, uint32_t first, uint32_t end, uint64_t left,
                                          hd_plan_attachment *next)
 {
@@ -164,8 +165,8 @@ static inline bool renders(const hdi_decl *decl, uint32_t pass)
     return decl->pass_type[pass] == HD_PASS_GFX && !(decl->pass_flags[pass] & HDI_PASS_NO_RENDERING);
 }
 
-/* A pass of a place: returns it where the newest scope ends with it, so that the next one may go on. last: the one that the
- * newest scope ends with, or none. */
+/* A pass of a place: returns it where the newest scope ends with it, so that the next one may go on. last: the one that
+ * the newest scope ends with, or none. */
 static inline uint32_t visit_pass(const work *w, uint32_t pass, uint32_t last, sums *at)
 {
     const hdi_decl *decl = w->decl;

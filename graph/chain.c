@@ -351,7 +351,8 @@ static hd_result find(finder *f)
 
 static hd_result copy_out(const finder *f, const hd_allocator *allocator, const hd_chains **out)
 {
-    size_t head = sizeof(hd_chains), chains = f->chain_count * sizeof(hd_chain), links = f->link_count * sizeof(hd_link);
+    size_t head = sizeof(hd_chains), chains = f->chain_count * sizeof(hd_chain),
+           links = f->link_count * sizeof(hd_link);
     hd_chains *all = hdi_alloc(allocator, head + chains + links, 64);
     if (!all)
         return HD_OUT_OF_MEMORY;

@@ -10,10 +10,10 @@
 /* Compile: the list of phases and nothing else. */
 
 static const char *const phase_names[HD_PHASE_COUNT] = {
-    [HD_PHASE_FREEZE] = "freeze", [HD_PHASE_CULL] = "cull",         [HD_PHASE_DEPEND] = "depend", [HD_PHASE_SIZE] = "size",
-    [HD_PHASE_SCHEDULE] = "schedule", [HD_PHASE_SYNC] = "sync",     [HD_PHASE_LIFETIME] = "lifetime",
-    [HD_PHASE_ALIAS] = "alias",   [HD_PHASE_BARRIER] = "barrier",   [HD_PHASE_ATTACH] = "attach",
-    [HD_PHASE_PLAN] = "plan",
+    [HD_PHASE_FREEZE] = "freeze",     [HD_PHASE_CULL] = "cull",         [HD_PHASE_DEPEND] = "depend",
+    [HD_PHASE_SIZE] = "size",         [HD_PHASE_SCHEDULE] = "schedule", [HD_PHASE_SYNC] = "sync",
+    [HD_PHASE_LIFETIME] = "lifetime", [HD_PHASE_ALIAS] = "alias",       [HD_PHASE_BARRIER] = "barrier",
+    [HD_PHASE_ATTACH] = "attach",     [HD_PHASE_PLAN] = "plan",
 };
 
 const char *hd_phase_name(int phase)
@@ -197,8 +197,8 @@ static hd_result sync_again(hdi_tables *t, hdi_arena *arena, uint32_t *want)
     return hdi_sync_clocks(hazards, &t->queues, want, &t->crew, arena, &t->synced);
 }
 
-/* What only the schedule was made from is of no more use, where there will be no other one. Of several workers it stands
- * aside: tables that others have just written are not moved by one. */
+/* What only the schedule was made from is of no more use, where there will be no other one. Of several workers it
+ * stands aside: tables that others have just written are not moved by one. */
 static void forget_front(hd_graph *graph, hdi_tables *t)
 {
     hdi_schedule *s = &t->schedule;
@@ -291,8 +291,8 @@ static uint64_t heap_bytes(const hdi_tables *t)
     return bytes;
 }
 
-/* Within a budget: schedules are tried from the largest window to the smallest, under caps that shrink by as much as the
- * packing was over; of the plans that fit, the one with the fewest batches stays. */
+/* Within a budget: schedules are tried from the largest window to the smallest, under caps that shrink by as much as
+ * the packing was over; of the plans that fit, the one with the fewest batches stays. */
 static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_goal goal, hdi_tables *t)
 {
     static const uint32_t windows[] = {UINT32_MAX, 256, 64, 1};
@@ -352,7 +352,8 @@ static hdi_crew crew_of(hd_graph *graph, const hd_compile_desc *desc, uint32_t p
 {
     bool several = pass_count >= graph->parallel_passes;
     hd_jobs *jobs = several ? desc->jobs : NULL;
-    return (hdi_crew){jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX, false};
+    return (hdi_crew){
+        jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX, false};
 }
 
 /* Runs the phases and packs their tables into block. */

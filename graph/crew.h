@@ -1,6 +1,6 @@
-/* Who works on a compile: the caller alone, or a job pool with it. Where a cut can be seen in the tables, work is cut by
- * what the graph holds and never by how many there are to do it; each part writes to its own place. So the plan is the
- * same either way. */
+/* Who works on a compile: the caller alone, or a job pool with it. Where a cut can be seen in the tables, work is cut
+ * by what the graph holds and never by how many there are to do it; each part writes to its own place. So the plan is
+ * the same either way. */
 #ifndef HDI_CREW_H
 #define HDI_CREW_H
 
@@ -16,8 +16,9 @@ typedef struct hdi_crew {
     hd_jobs *jobs;      /* null: the caller alone */
     uint32_t workers;   /* 1 without jobs */
     bool cuts;          /* whether anything is cut; else nobody uses the arenas of the parts */
-    hdi_arena *arena;   /* HDI_MOST_PARTS: one for each part, so that it grows the same way in a frame that is the same */
-    uint32_t region_passes; /* a frame of four times as many, or more, is cut into regions of about so many (schedule.c) */
+    hdi_arena *arena; /* HDI_MOST_PARTS: one for each part, so that it grows the same way in a frame that is the same */
+    /* A frame of four times as many, or more, is cut into regions of about so many (schedule.c) */
+    uint32_t region_passes;
     bool aside; /* this one's work is a job, beside the caller's */
 } hdi_crew;
 
@@ -25,8 +26,8 @@ typedef struct hdi_crew {
 typedef void (*hdi_part_fn)(uint32_t part, void *user);
 void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
 
-/* Two phases that need nothing of each other: side by side where several work, each with a crew to hand on; first by the
- * caller, who returns when both are done. Else first comes first. */
+/* Two phases that need nothing of each other: side by side where several work, each with a crew to hand on; first by
+ * the caller, who returns when both are done. Else first comes first. */
 typedef void (*hdi_phase_fn)(const hdi_crew *crew, void *user);
 void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user);
 
@@ -41,8 +42,8 @@ static inline hdi_arena *hdi_crew_arena(const hdi_crew *crew, uint32_t part, hdi
     return crew->workers > 1 ? &crew->arena[part] : own;
 }
 
-/* Ranges of 0 .. count - 1, at least `grain` long and at most HDI_MOST_PARTS of them; one for the caller alone. The part of a
- * range is its number. */
+/* Ranges of 0 .. count - 1, at least `grain` long and at most HDI_MOST_PARTS of them; one for the caller alone. The
+ * part of a range is its number. */
 uint32_t hdi_range_count(const hdi_crew *crew, uint32_t count, uint32_t grain);
 static inline uint32_t hdi_range_begin(uint32_t count, uint32_t ranges, uint32_t part)
 {

@@ -9,8 +9,8 @@
 #include "vk_numbers.h"
 
 /* Declaring: append to columns that keep their memory from frame to frame. Checks what one call can see; what needs the
- * whole frame (a read of what nobody wrote) is checked by freeze. O(1) a resource, O(uses) a pass; only a pass that uses
- * one resource several times compares those uses with one another. */
+ * whole frame (a read of what nobody wrote) is checked by freeze. O(1) a resource, O(uses) a pass; only a pass that
+ * uses one resource several times compares those uses with one another. */
 
 /* ---- columns ---- */
 
@@ -20,8 +20,8 @@ typedef struct column {
     uint32_t extra; /* elements beyond the capacity */
 } column;
 
-/* All columns of a group grow to one capacity, or none does. Callers ask only where there is no room: the lists of columns
- * are not to be made for each pass. */
+/* All columns of a group grow to one capacity, or none does. Callers ask only where there is no room: the lists of
+ * columns are not to be made for each pass. */
 static hd_result grow(hd_graph *graph, const column *columns, uint32_t column_count, uint32_t *capacity, uint64_t need)
 {
     if (need > HDI_INDEX_MASK)
@@ -54,7 +54,8 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
 {
     for (uint32_t i = 0; i < column_count; i++) {
         if (*columns[i].data)
-            hdi_free(&graph->allocator, *columns[i].data, ((size_t)capacity + columns[i].extra) * columns[i].element_bytes);
+            hdi_free(&graph->allocator, *columns[i].data,
+                     ((size_t)capacity + columns[i].extra) * columns[i].element_bytes);
     }
 }
 
@@ -154,7 +155,8 @@ hd_result hdi_need_late(hd_graph *graph, uint64_t need)
 
 /* ---- errors ---- */
 
-hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use, const char *detail)
+hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use,
+                         const char *detail)
 {
     if (graph->error.result != HD_OK)
         return result;
@@ -167,8 +169,8 @@ hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint3
     }
     if (res != HD_NONE) {
         const char *name = res < graph->res_count ? graph->res_info[res].name : NULL;
-        at += (size_t)snprintf(text + at, size - at, name ? "%sresource %u '%.40s'" : "%sresource %u", at ? ", " : "", res,
-                               name);
+        at += (size_t)snprintf(text + at, size - at, name ? "%sresource %u '%.40s'" : "%sresource %u", at ? ", " : "",
+                               res, name);
     }
     snprintf(text + at, size - at, "%s%s%s%s", at ? ": " : "", hd_result_text(result), detail ? ": " : "",
              detail ? detail : "");
@@ -310,7 +312,9 @@ uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id)
     if (hdi_is_list_handle(graph, id))
         id = hdi_list_alias(graph, id);
     uint32_t version = hdi_handle_version(graph, id), res = handle_index(graph, id, graph->res_count);
-    uint32_t next = version != HDI_NONE ? graph->version_next[version] : res != HD_NONE ? graph->res_next[res] : HDI_NONE;
+    uint32_t next = version != HDI_NONE ? graph->version_next[version]
+                    : res != HD_NONE    ? graph->res_next[res]
+                                        : HDI_NONE;
     return next != HDI_NONE ? hdi_version_handle(graph, next) : 0;
 }
 
@@ -438,8 +442,8 @@ HDI_COLD static const char *image_fault(const image_size *size)
     return NULL;
 }
 
-/* A word of a description. The caller has just written it word by word or nearly so, and a wider load, which compilers like
- * to make of several, would have to wait until all those stores are done. */
+/* A word of a description. The caller has just written it word by word or nearly so, and a wider load, which compilers
+ * like to make of several, would have to wait until all those stores are done. */
 static inline uint32_t word(const uint32_t *from)
 {
     return *(const volatile uint32_t *)from;
@@ -523,7 +527,8 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
     const char *name = desc->name;
     if (!have_resource(graph, name))
         return (hd_resource){0};
-    graph->res_info[graph->res_count] = (hdi_res_info){.name = name, .bytes = bytes, .usage = usage, .sharing = sharing};
+    graph->res_info[graph->res_count] =
+        (hdi_res_info){.name = name, .bytes = bytes, .usage = usage, .sharing = sharing};
     return add_resource(graph, HDI_RES_BUFFER | (sharing ? HDI_RES_SHARING : 0), HDI_NONE);
 }
 

@@ -42,8 +42,8 @@ uint32_t hdi_handle_version(const hd_graph *graph, uint32_t id);
 uint32_t hdi_version_handle(const hd_graph *graph, uint32_t version);
 /* Handle of the version after that of this handle; 0: there is none. */
 uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id);
-/* Notes what the uses of the newest pass, the first of which is use number `first`, mean for versions. *bad: the use that
- * does not go. */
+/* Notes what the uses of the newest pass, the first of which is use number `first`, mean for versions. *bad: the use
+ * that does not go. */
 hd_result hdi_pass_versions(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad);
 
 #endif

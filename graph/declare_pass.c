@@ -89,7 +89,8 @@ void hdi_make_rules(const hdi_access_info *info, hdi_use_rule rule[HDI_RES_KINDS
     }
 }
 
-static hd_result add_custom_access(hd_graph *graph, const hd_use *use, bool is_buffer, uint32_t pass_type, uint32_t *out)
+static hd_result add_custom_access(hd_graph *graph, const hd_use *use, bool is_buffer, uint32_t pass_type,
+                                   uint32_t *out)
 {
     const hd_custom_access *custom = use->custom;
     if (!custom || (!is_buffer && custom->layout == HDI_LAYOUT_UNDEFINED))

@@ -28,7 +28,8 @@ bool hdi_explain_meet(const hdi_explain *x, uint32_t use_a, uint32_t use_b)
         return false;
     if (a == HDI_NONE || b == HDI_NONE)
         return true;
-    return hdi_explain_ranges_meet(&decl->range[a], &decl->range[b], (decl->res_flags[decl->use_res[use_a]] & HDI_RES_BUFFER) != 0);
+    return hdi_explain_ranges_meet(&decl->range[a], &decl->range[b],
+                                   (decl->res_flags[decl->use_res[use_a]] & HDI_RES_BUFFER) != 0);
 }
 
 /* The layout in which a use's pass has what the use touches: reads that differ agree on the read-only depth layout. */

@@ -91,6 +91,7 @@ void hdi_lists_forget(hd_graph *graph);
 void hdi_lists_free(hd_graph *graph);
 
 /* Records the first error of a frame; later ones are dropped. Returns result. */
-hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use, const char *detail);
+hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint32_t res, uint32_t use,
+                         const char *detail);
 
 #endif

@@ -84,8 +84,8 @@ static HDI_INLINE void fill_use(const work *w, const uint32_t *use_seg, uint32_t
 /* And who uses which resource, of several queues. */
 static HDI_INLINE void fill_records(const work *w, uint32_t *at, hdi_record *record, bool several)
 {
-    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin, *use_seg = w->frozen->use_seg,
-                   *use_res = w->decl->use_res;
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
+                   *use_seg = w->frozen->use_seg, *use_res = w->decl->use_res;
     const uint8_t *slot_queue = w->schedule->slot_queue;
     uint16_t *res_queues = w->out->res_queues;
     uint32_t slots = w->schedule->slot_count;
@@ -183,8 +183,8 @@ static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const sort *s = user;
     const work *w = s->w;
-    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin, *use_res = w->decl->use_res,
-                   *use_seg = w->frozen->use_seg;
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
+                   *use_res = w->decl->use_res, *use_seg = w->frozen->use_seg;
     range count = {0};
     for (uint32_t slot = begin; slot < end; slot++) {
         uint32_t last = use_begin[slot_pass[slot] + 1];
@@ -229,7 +229,8 @@ static void fill_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const sort *s = user;
     const work *w = s->w;
-    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin, *use_res = w->decl->use_res;
+    const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
+                   *use_res = w->decl->use_res;
     uint32_t at[BUCKETS];
     for (uint32_t b = 0; b < BUCKETS; b++)
         at[b] = s->record_begin[b] + s->range[part].record[b];

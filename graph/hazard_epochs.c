@@ -3,19 +3,18 @@
 #include "hints.h"
 #include "vk_numbers.h"
 
-/* The uses of a segment, one after another, become epochs: each joins the last epoch or begins the next. Uses of one pass
- * count as one. O(uses). Segment after segment, so that what is known of the last epoch stays in registers and epochs are
- * written one behind another: a walk of the schedule that keeps it for all segments takes fewer instructions and, as it
- * cannot foresee what comes, more time. */
-
+/* The uses of a segment, one after another, become epochs: each joins the last epoch or begins the next. Uses of one
+ * pass count as one. O(uses). Segment after segment, so that what is known of the last epoch stays in registers and
+ * epochs are written one behind another: a walk of the schedule that keeps it for all segments takes fewer instructions
+ * and, as it cannot foresee what comes, more time. */
 
 /* An access in an epoch. joins: what the last epoch has to leave so that it can be part of that one. */
 typedef struct hdi_use_kind {
     uint64_t stages, access, state, joins, leaves;
 } kind;
 
-/* In joins and leaves, above the layout: reads need what was there before, as some writes do; of a write, which is no part
- * of another epoch, and after which nothing is part of its own. */
+/* In joins and leaves, above the layout: reads need what was there before, as some writes do; of a write, which is no
+ * part of another epoch, and after which nothing is part of its own. */
 #define ASKS (UINT64_C(1) << 62)
 #define IS_ALONE (UINT64_C(1) << 32)
 #define WROTE (UINT64_C(1) << 63)
@@ -74,8 +73,8 @@ static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
 }
 
 /* One use of a segment, or several of one pass that are as one. */
-static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_record *record, const kind *k, bool is_buffer,
-                                bool is_first, bool several)
+static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_record *record, const kind *k,
+                                bool is_buffer, bool is_first, bool several)
 {
     uint32_t use = record->use, slot = record->slot;
     uint64_t queue = several ? one_queue.state << w->slot_queue[slot] : 0;
@@ -159,8 +158,8 @@ static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_re
 }
 
 static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg,
-                                      const hdi_record *record, const uint32_t *record_end, uint32_t at, uint32_t entry_begin,
-                                      uint32_t *keeper, bool several)
+                                      const hdi_record *record, const uint32_t *record_end, uint32_t at,
+                                      uint32_t entry_begin, uint32_t *keeper, bool several)
 {
     const hdi_decl *decl = work->decl;
     hdi_hazards *out = work->out;

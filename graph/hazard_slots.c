@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Places of slots on their queues. Extra slots join the numbering of the schedule; where there are none, which is nearly
- * always, it stays as it is. O(slots * queues). */
+/* Places of slots on their queues. Extra slots join the numbering of the schedule; where there are none, which is
+ * nearly always, it stays as it is. O(slots * queues). */
 
 void hdi_count_slots(const hdi_hazard_work *w, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES])
 {
@@ -98,8 +98,8 @@ static void number_wants(const hdi_hazard_work *w, const hdi_hazards *old, const
         for (uint32_t q = 0; q < queues; q++) {
             uint32_t count = old->slot_want[(size_t)s * queues + q];
             if (count)
-                hdi_want(out, queues, out->slot_want, final_of[old->queue_slot[old->queue_begin[q] + count - 1]], final_of[s],
-                         true);
+                hdi_want(out, queues, out->slot_want, final_of[old->queue_slot[old->queue_begin[q] + count - 1]],
+                         final_of[s], true);
         }
     }
     for (uint32_t e = 0; e < w->edge_count; e++)

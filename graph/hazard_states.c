@@ -4,10 +4,10 @@
 #include "vk_numbers.h"
 
 /* What resources need beyond their epochs: those that keep their state, and those that several queues use, or the host.
- * The layout that is left behind, who shares each, the state at the frame's end, and the steps of its segments. Histories
- * start from the layout of what they are of, which is left as their readers want it: these pairs come last, all layouts
- * first. O(resources + epochs of those). By ranges of resources; who needs extra slots is left to the caller, as their order
- * counts. */
+ * The layout that is left behind, who shares each, the state at the frame's end, and the steps of its segments.
+ * Histories start from the layout of what they are of, which is left as their readers want it: these pairs come last,
+ * all layouts first. O(resources + epochs of those). By ranges of resources; who needs extra slots is left to the
+ * caller, as their order counts. */
 
 enum { GRAIN = 64 };
 
@@ -44,7 +44,8 @@ static sharing sharing_of(const work *w, uint32_t res)
         return CONCURRENT;
     if (wanted != HD_SHARING_EXCLUSIVE && flags & HDI_RES_BUFFER)
         return CONCURRENT;
-    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered. */
+    /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered.
+     */
     if (flags & HDI_RES_EXTERNAL)
         return w->frozen->res_seg_begin[res + 1] - w->frozen->res_seg_begin[res] > 1 ? CONCURRENT : BY_QUEUE;
     return wanted == HD_SHARING_EXCLUSIVE ? BY_QUEUE : BY_READERS;
@@ -155,7 +156,8 @@ static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t fin
 static void keep_state(const work *w, uint32_t res)
 {
     hdi_hazards *out = w->out;
-    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
+    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res],
+             end = w->frozen->res_seg_begin[res + 1];
     bool is_image = !(flags & HDI_RES_BUFFER), used = false;
     find_owners(w, res);
     if (!is_image)
@@ -176,7 +178,8 @@ static void keep_state(const work *w, uint32_t res)
     }
 }
 
-/* Whether steps of a segment are not just before the first use of the epoch behind; *meet: readers of several queues do. */
+/* Whether steps of a segment are not just before the first use of the epoch behind; *meet: readers of several queues
+ * do. */
 static bool is_crossing(const work *w, uint32_t seg, bool *meet)
 {
     const hdi_hazards *out = w->out;
@@ -211,7 +214,8 @@ static void settle_keeper(work *w, uint32_t res)
         settle(w, res);
 }
 
-uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, uint32_t *keeper, uint32_t keepers)
+uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, uint32_t *keeper,
+                          uint32_t keepers)
 {
     work w = *shared; /* several parts go by the same one */
     const uint8_t *res_flags = w.decl->res_flags;
@@ -246,7 +250,8 @@ static void settle_pairs(uint32_t begin, uint32_t end, uint32_t part, void *user
 /* In their order, so that extra slots are numbered the same way however they were found. */
 static bool sort_left(const work *w, uint32_t count)
 {
-    uint64_t *key = HDI_ARENA_ARRAY(w->arena, uint64_t, count), *scratch_key = HDI_ARENA_ARRAY(w->arena, uint64_t, count);
+    uint64_t *key = HDI_ARENA_ARRAY(w->arena, uint64_t, count),
+             *scratch_key = HDI_ARENA_ARRAY(w->arena, uint64_t, count);
     uint32_t *scratch = HDI_ARENA_ARRAY(w->arena, uint32_t, count);
     if (w->arena->failed)
         return false;

@@ -142,7 +142,8 @@ static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoc
 }
 
 /* False: it needs an extra slot, and may_add forbids it. */
-static bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool layout_changes, bool may_add)
+static bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool layout_changes,
+                       bool may_add)
 {
     uint32_t to = behind->queue_mask, from = before ? before->queue_mask : 0;
     if (is_single(to) && (to & w->gpu_mask)) {

@@ -1,6 +1,6 @@
 /* Between hazard.c, which counts and cuts, hazard_epochs.c, where uses become epochs, hazard_states.c, which looks at
- * resources that several queues use or that keep their state, hazard_steps.c, which places the steps between their epochs,
- * and hazard_slots.c, which numbers the slots. */
+ * resources that several queues use or that keep their state, hazard_steps.c, which places the steps between their
+ * epochs, and hazard_slots.c, which numbers the slots. */
 #ifndef HDI_HAZARD_WORK_H
 #define HDI_HAZARD_WORK_H
 
@@ -53,17 +53,18 @@ bool hdi_find_kinds(hdi_hazard_work *work);
 typedef struct hdi_built {
     uint32_t epochs, entries, keepers;
 } hdi_built;
-/* Turns uses into epochs, which are numbered from epoch_begin on, and entries from entry_begin on, and lists the resources
- * that keep their state. Records stand by segment, those of one in the order of the schedule, up to its record_end; one
- * more may be read. */
+/* Turns uses into epochs, which are numbered from epoch_begin on, and entries from entry_begin on, and lists the
+ * resources that keep their state. Records stand by segment, those of one in the order of the schedule, up to its
+ * record_end; one more may be read. */
 hdi_built hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
                            const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t *keeper);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
-/* What is left to do for resources, first to last, of which those listed keep their state. Returns how many of these have
- * a partner that must be done first or later, and lists them. */
-uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, uint32_t *keeper, uint32_t keepers);
+/* What is left to do for resources, first to last, of which those listed keep their state. Returns how many of these
+ * have a partner that must be done first or later, and lists them. */
+uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, uint32_t *keeper,
+                          uint32_t keepers);
 /* And then for those of all ranges, and for segments that need extra slots. */
 hd_result hdi_settle(hdi_hazard_work *work, uint32_t keepers);
 
@@ -71,8 +72,8 @@ hd_result hdi_settle(hdi_hazard_work *work, uint32_t keepers);
  * may_add says that none is to be added now. */
 bool hdi_place_segment(hdi_hazard_work *work, uint32_t seg, bool may_add);
 
-/* In hazard_slots.c. Places of slots on their queues, by ranges of slots: they are counted, added up, and given out where
- * `at` says how many of each queue stand before the range. */
+/* In hazard_slots.c. Places of slots on their queues, by ranges of slots: they are counted, added up, and given out
+ * where `at` says how many of each queue stand before the range. */
 void hdi_count_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES]);
 void hdi_begin_queues(const hdi_hazard_work *work, uint32_t (*on_queue)[HD_MAX_QUEUES], uint32_t ranges);
 void hdi_place_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t at[HD_MAX_QUEUES]);

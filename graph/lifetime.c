@@ -153,8 +153,8 @@ static inline void know(uint32_t *blind, uint32_t *known, uint32_t now, uint32_t
 
 /* By places, queue after queue as in queue_slot: the last slot of another queue that does not know that the slot there
  * has finished; 0: none, or the first one. Clocks of one queue only rise, and only where slots wait. One queue's slots
- * after another's, each by ranges: these write to places of their own, as what a slot knows begins where the slot before
- * it ends. */
+ * after another's, each by ranges: these write to places of their own, as what a slot knows begins where the slot
+ * before it ends. */
 typedef struct blind_work {
     const hdi_hazards *hazards;
     const hdi_synced *synced;

@@ -13,7 +13,8 @@
  *
  * Handles of lists are numbers from one row that lists take in blocks, one atomic addition a block; which list gets
  * which block depends on the threads and is seen nowhere in a plan. The join notes for each number the handle that the
- * graph's call returned. O(1) a resource, O(uses) a pass, twice: on the list's thread and, in the join, on the graph's. */
+ * graph's call returned. O(1) a resource, O(uses) a pass, twice: on the list's thread and, in the join, on the graph's.
+ */
 
 enum { BLOCK = 64 };
 

@@ -53,7 +53,8 @@ static uint32_t tenants_on(const work *w, uint32_t res, uint32_t queue)
     return floor;
 }
 
-static void raise_floor(work *w, uint32_t seg, const hdi_epoch *before, const hdi_epoch *behind, uint32_t slot, uint32_t use)
+static void raise_floor(work *w, uint32_t seg, const hdi_epoch *before, const hdi_epoch *behind, uint32_t slot,
+                        uint32_t use)
 {
     uint32_t queue = w->hazards->slot_queue[slot], floor;
     if (!before)

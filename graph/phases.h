@@ -1,4 +1,5 @@
-/* One struct a phase, written by that phase only, and one prototype a phase. Every array lives in the compile's arena. */
+/* One struct a phase, written by that phase only, and one prototype a phase. Every array lives in the compile's arena.
+ */
 #ifndef HDI_PHASES_H
 #define HDI_PHASES_H
 
@@ -21,7 +22,7 @@ typedef struct hdi_queues {
 /* ---- version ---- */
 
 typedef struct hdi_versions {
-    hdi_decl decl;                 /* for all later phases: the passes in an order in which each read sees its version */
+    hdi_decl decl; /* for all later phases: the passes in an order in which each read sees its version */
     const uint32_t *pass_declared; /* number of each of its passes as declared; null: the same */
     const uint32_t *pass_place;    /* the other way round; null: the same */
     uint32_t cycle_count;          /* passes as declared, each has to run before the next, the last before the first */
@@ -117,8 +118,8 @@ static inline uint32_t hdi_flow_end(const hdi_decl *decl, const hdi_crew *crew)
     return decl->pass_count + (parts > 1 ? (parts + 2) * apart : 2);
 }
 /* A read of what nobody wrote is found here: *bad_use, first HDI_NONE, is its index. */
-hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena, hdi_flow *out,
-                        uint32_t *bad_use);
+hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena,
+                        hdi_flow *out, uint32_t *bad_use);
 
 /* ---- cull ---- */
 
@@ -170,7 +171,8 @@ typedef struct hdi_schedule {
 
 #define HDI_SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait or a barrier */
 
-/* What the schedule aims at. cap 0: the rules of the order; else bytes that transients may take, with a window of ranks. */
+/* What the schedule aims at. cap 0: the rules of the order; else bytes that transients may take, with a window of
+ * ranks. */
 typedef struct hdi_goal {
     hd_order order;
     double handoff_us;
@@ -227,8 +229,8 @@ typedef struct hdi_hazards {
     uint32_t *seg_epoch_begin, *seg_epoch_end; /* there are gaps between those of one segment and of the next */
     hdi_epoch *epoch;
     hdi_entry *entry;
-    uint32_t *use_epoch; /* 2 * the epoch that a use of one segment begins, 1 more for the first of its segment; HDI_NONE:
-                          * none. Only of kept passes; null with several queues */
+    uint32_t *use_epoch; /* 2 * the epoch that a use of one segment begins, 1 more for the first of its segment;
+                          * HDI_NONE: none. Only of kept passes; null with several queues */
     uint32_t *slot_want; /* [slot * queues + q]: how many slots of queue q must have finished before it; null with one
                           * queue */
     hdi_edge *memory_edge;       /* those of the schedule */
@@ -246,11 +248,13 @@ static inline void hdi_raise_want(uint32_t *word, uint32_t count, bool alone)
     }
     _Atomic(uint32_t) *shared = (_Atomic(uint32_t) *)word;
     uint32_t now = atomic_load_explicit(shared, memory_order_relaxed);
-    while (count > now && !atomic_compare_exchange_weak_explicit(shared, &now, count, memory_order_relaxed, memory_order_relaxed))
+    while (count > now &&
+           !atomic_compare_exchange_weak_explicit(shared, &now, count, memory_order_relaxed, memory_order_relaxed))
         continue;
 }
 /* `to` waits for `from`. */
-static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_t *want, uint32_t from, uint32_t to, bool alone)
+static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_t *want, uint32_t from, uint32_t to,
+                            bool alone)
 {
     hdi_raise_want(&want[(size_t)to * queues + hazards->slot_queue[from]], hazards->slot_pos[from] + 1, alone);
 }
@@ -289,8 +293,8 @@ typedef struct hdi_synced {
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
 } hdi_synced;
 /* want: what slots wait for, as in the hazards, and maybe more. */
-hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, const hdi_crew *crew,
-                          hdi_arena *arena, hdi_synced *out);
+hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
+                          const hdi_crew *crew, hdi_arena *arena, hdi_synced *out);
 /* Waits and submits, once the clocks are what they will be. */
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
                    hdi_synced *out);
@@ -300,8 +304,8 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
 /* What a resource does on one queue. first > last: nothing. */
 typedef struct hdi_stay {
     uint32_t first, last; /* places on the queue */
-    uint32_t close;       /* last place of its last group, or of the one behind where its last use writes: who comes after
-                           * it finds a barrier there. Without groups: last */
+    uint32_t close; /* last place of its last group, or of the one behind where its last use writes: who comes after
+                     * it finds a barrier there. Without groups: last */
     uint64_t tail_stages, tail_writes; /* stages of the last epochs; write access that nothing made available yet */
 } hdi_stay;
 typedef struct hdi_lifetimes {
@@ -327,8 +331,8 @@ typedef struct hdi_placed {
     hdi_tenants *res_tenants;
     uint32_t *tenant, tenant_count;
 } hdi_placed;
-/* What packing may cost. thorough: all orders are tried. search: for long, and barriers may be added where resources give
- * up bytes before their groups end. enough: bytes of all heaps below which less is not better. */
+/* What packing may cost. thorough: all orders are tried. search: for long, and barriers may be added where resources
+ * give up bytes before their groups end. enough: bytes of all heaps below which less is not better. */
 typedef struct hdi_packing {
     bool thorough, search;
     uint64_t enough;
@@ -342,14 +346,14 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
 
 /* ---- merge: only when asked for ---- */
 
-/* Places on its queue of the first and the last slot of the rendering scope that a slot is in; of itself where it shares
- * none. No barrier stands inside a scope. Null: no scopes are shared. */
+/* Places on its queue of the first and the last slot of the rendering scope that a slot is in; of itself where it
+ * shares none. No barrier stands inside a scope. Null: no scopes are shared. */
 typedef struct hdi_merged {
     uint32_t *slot_first, *slot_last;
 } hdi_merged;
-hd_result hdi_merge(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
-                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                    hdi_arena *arena, hdi_merged *out);
+hd_result hdi_merge(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
+                    const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
+                    const hdi_placed *placed, hdi_arena *arena, hdi_merged *out);
 /* Whether the rendering of a pass goes on with the attachments of the pass before it. In attach.c. */
 bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass);
 
@@ -363,9 +367,10 @@ typedef struct hdi_barriers {
     uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
     uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;
-hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues, const hdi_hazards *hazards,
-                      const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                      const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
+hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
+                      const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
+                      const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
+                      hdi_barriers *out);
 
 /* ---- attach ---- */
 
@@ -393,7 +398,8 @@ typedef struct hdi_tables {
     hdi_queues queues;
     hdi_versions versions;
     hdi_frozen frozen;
-    hdi_arena *aside;     /* where flow and depends are, until there is a schedule: of several workers not where the rest is */
+    /* Where flow and depends are, until there is a schedule: of several workers not where the rest is */
+    hdi_arena *aside;
     hdi_arena_mark front; /* of that arena */
     hdi_flow flow;
     hdi_kept kept;

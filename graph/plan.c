@@ -5,9 +5,9 @@
 #include "hints.h"
 #include "vk_numbers.h"
 
-/* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). By ranges of resources,
- * and of places in the order of the submits, each behind what the others write before it; all tables at once. What stands
- * before a range of places was counted with their scopes (attach.c). */
+/* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). By ranges of
+ * resources, and of places in the order of the submits, each behind what the others write before it; all tables at
+ * once. What stands before a range of places was counted with their scopes (attach.c). */
 
 enum { RESOURCE_GRAIN = 1024, COPY_GRAIN = 4096 };
 
@@ -52,8 +52,10 @@ static uint32_t count_resources(const hdi_tables *t, uint32_t begin, uint32_t en
 /* What every resource has. placed: it lies in a heap. */
 static inline hd_plan_resource plain_resource(const hdi_tables *t, uint32_t res, uint32_t flags, bool placed)
 {
-    hd_plan_resource out = {.id = res, .heap = HD_NONE, .first_family = HD_NONE, .final_family = HD_NONE, .tenant = HD_NONE};
-    out.flags = (t->hazards.res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) | (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE);
+    hd_plan_resource out = {
+        .id = res, .heap = HD_NONE, .first_family = HD_NONE, .final_family = HD_NONE, .tenant = HD_NONE};
+    out.flags =
+        (t->hazards.res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) | (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE);
     if (!placed)
         return out;
     uint32_t first = t->placed.res_tenants[res].begin, heap_flags;
@@ -171,7 +173,8 @@ static uint64_t stages_of(const hdi_tables *t, uint32_t queue)
 static uint64_t wait_stages(const hdi_tables *t, const hdi_submit *submit)
 {
     uint32_t slot = *slots_of(t, submit);
-    uint64_t stages = submit->queue == t->queues.host || !t->barriers.slot_wait_stages ? 0 : t->barriers.slot_wait_stages[slot];
+    uint64_t stages =
+        submit->queue == t->queues.host || !t->barriers.slot_wait_stages ? 0 : t->barriers.slot_wait_stages[slot];
     return stages & ~HDI_STAGE_HOST ? stages & ~HDI_STAGE_HOST : stages_of(t, submit->queue);
 }
 
@@ -296,7 +299,8 @@ static void fill_part(uint32_t part, void *user)
         fill_resources(w, hdi_range_begin(resources, c->resources, part),
                        hdi_range_begin(resources, c->resources, part + 1), w->resources + w->resource_begin[part]);
     else if (is_of(&part, c->scopes))
-        copy(w->scopes, t->attached.scope, sizeof(*w->scopes), hdi_range_begin(t->attached.scope_count, c->scopes, part),
+        copy(w->scopes, t->attached.scope, sizeof(*w->scopes),
+             hdi_range_begin(t->attached.scope_count, c->scopes, part),
              hdi_range_begin(t->attached.scope_count, c->scopes, part + 1));
     else
         copy(w->attachments, t->attached.attachment, sizeof(*w->attachments),

@@ -5,12 +5,25 @@
 #include "alloc.h"
 #include "hash.h"
 
-/* A plan is one block: a header with counts and offsets, then the tables, each 8-byte aligned, in the order of the view.
- * Unused bytes are zero, so that equal plans are equal bytes. */
+/* A plan is one block: a header with counts and offsets, then the tables, each 8-byte aligned, in the order of the
+ * view. Unused bytes are zero, so that equal plans are equal bytes. */
 
 #define PLAN_MAGIC 0x316e6c7064656864u /* "hdedpln1" as bytes */
 
-enum { QUEUES, CULLED, HEAPS, RESOURCES, SUBMITS, WAITS, COMMANDS, BATCHES, BARRIERS, SCOPES, ATTACHMENTS, TABLE_COUNT };
+enum {
+    QUEUES,
+    CULLED,
+    HEAPS,
+    RESOURCES,
+    SUBMITS,
+    WAITS,
+    COMMANDS,
+    BATCHES,
+    BARRIERS,
+    SCOPES,
+    ATTACHMENTS,
+    TABLE_COUNT
+};
 
 struct hd_plan {
     uint64_t hash; /* first: it covers what follows */

@@ -8,8 +8,8 @@
 /* Packs a plan: counts first, then fill the tables (whose pointers are const in the view: cast), then finish. */
 typedef struct hdi_plan_counts {
     uint32_t pass_count, declared_resource_count;
-    uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count, batch_count,
-        barrier_count, scope_count, attachment_count;
+    uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count,
+        batch_count, barrier_count, scope_count, attachment_count;
 } hdi_plan_counts;
 size_t hdi_plan_size(const hdi_plan_counts *counts);
 hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts); /* block: hdi_plan_size bytes, 8-byte aligned */

@@ -1,10 +1,10 @@
 #include "alloc.h"
 #include "tables.h"
 
-/* Figures of a plan, worked out from the plan and the declaration alone, slowly and simply: nothing of it is on a frame's way.
- * Sizes of transients follow the plan's order of submits; the makespan plays the queues' passes at their costs; the
- * critical path follows dependences by content, found by a sweep over the boundaries of ranges. O(uses^2) a resource at
- * worst, where many ranges of one resource are used. */
+/* Figures of a plan, worked out from the plan and the declaration alone, slowly and simply: nothing of it is on a
+ * frame's way. Sizes of transients follow the plan's order of submits; the makespan plays the queues' passes at their
+ * costs; the critical path follows dependences by content, found by a sweep over the boundaries of ranges. O(uses^2) a
+ * resource at worst, where many ranges of one resource are used. */
 
 typedef struct work {
     hdi_decl decl;
@@ -56,7 +56,8 @@ static hd_result measure_memory(work *w, hd_plan_stats *out)
         if (res->heap == HD_NONE || res->id >= decl->res_count)
             continue;
         out->unaliased_bytes += res->bytes;
-        bool always = (decl->res_flags[res->id] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) || first[res->id] == HDI_NONE;
+        bool always =
+            (decl->res_flags[res->id] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) || first[res->id] == HDI_NONE;
         change[always ? 0 : first[res->id]] += (int64_t)res->bytes;
         change[always ? w->order_count : last[res->id] + 1] -= (int64_t)res->bytes;
     }

@@ -5,14 +5,14 @@
 #include "hints.h"
 
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
- * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One sweep
- * in slot order finds them; all else follows from them slot by slot, so it goes by ranges of slots. What the slot before
- * already knew needs no wait; of the waits that are left, one is dropped when another brings it along. A submit ends behind
- * a slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues).
+ * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One
+ * sweep in slot order finds them; all else follows from them slot by slot, so it goes by ranges of slots. What the slot
+ * before already knew needs no wait; of the waits that are left, one is dropped when another brings it along. A submit
+ * ends behind a slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues).
  *
- * In parallel each range is swept as if those before it knew nothing, then what they knew is brought to its slots, range
- * after range. That is little: soon each queue has waited inside the range for who knew it all. There are no more ranges
- * than workers, as each has a little of it. */
+ * In parallel each range is swept as if those before it knew nothing, then what they knew is brought to its slots,
+ * range after range. That is little: soon each queue has waited inside the range for who knew it all. There are no more
+ * ranges than workers, as each has a little of it. */
 
 enum { GRAIN = 512 };
 
@@ -43,7 +43,8 @@ static uint32_t pos_from(const hdi_hazards *hazards, uint32_t queue, uint32_t sl
     return low;
 }
 
-/* A slot of queue `own` learns what those that it wants knew; of those before `begin` nothing but that they are done. */
+/* A slot of queue `own` learns what those that it wants knew; of those before `begin` nothing but that they are done.
+ */
 static HDI_INLINE void catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
                                 uint32_t own, const uint32_t *want, newest *n)
 {
@@ -111,9 +112,9 @@ static void sweep_range(uint32_t part, void *user)
         sweep(w->hazards, w->queues, w->out, begin, end);
 }
 
-/* What the slots before a range bring to those of queue `own` in it. entry: how many slots of each queue stand before the
- * range. Of those of queue q a slot knows as many as its clock says, or all if that is in the range; and the newest of
- * them knew all that the others did. Ends where all that comes knows at least as much without it. */
+/* What the slots before a range bring to those of queue `own` in it. entry: how many slots of each queue stand before
+ * the range. Of those of queue q a slot knows as many as its clock says, or all if that is in the range; and the newest
+ * of them knew all that the others did. Ends where all that comes knows at least as much without it. */
 static void raise_queue(const clock_work *w, const uint32_t *entry, uint32_t end, uint32_t own)
 {
     const hdi_hazards *hazards = w->hazards;
@@ -172,10 +173,11 @@ static void raise_ranges(const clock_work *w)
     }
 }
 
-hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want, const hdi_crew *crew,
-                          hdi_arena *arena, hdi_synced *out)
+hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
+                          const hdi_crew *crew, hdi_arena *arena, hdi_synced *out)
 {
-    uint32_t slots = hazards->slot_count, count = queues->count, most = slots / GRAIN, parts = hdi_crew_part_count(crew);
+    uint32_t slots = hazards->slot_count, count = queues->count, most = slots / GRAIN,
+             parts = hdi_crew_part_count(crew);
     clock_work w = {hazards, count, most == 0 ? 1 : most < parts ? most : parts, out};
     out->slot_want = want;
     if (count == 1) {
@@ -207,7 +209,8 @@ typedef struct work {
     const hdi_hazards *hazards;
     uint32_t queues;
     hdi_synced *out;
-    uint8_t *ends, *signals; /* per slot: a submit ends behind it; some wait is for it. Ranges write to those of others */
+    uint8_t *ends,
+        *signals; /* per slot: a submit ends behind it; some wait is for it. Ranges write to those of others */
     uint32_t *slot_wait_begin; /* of those that wait */
     sums sums[HDI_MOST_PARTS];
 } work;
@@ -221,7 +224,8 @@ static void mark(uint8_t *byte)
 static HDI_INLINE uint32_t find_waits(const hdi_hazards *hazards, const hdi_synced *out, uint32_t queues, uint32_t own,
                                       const uint32_t *want, const uint32_t *known, uint8_t *signals)
 {
-    const uint32_t *slot_clock = out->slot_clock, *queue_slot = hazards->queue_slot, *queue_begin = hazards->queue_begin;
+    const uint32_t *slot_clock = out->slot_clock, *queue_slot = hazards->queue_slot,
+                   *queue_begin = hazards->queue_begin;
     uint32_t mask = 0, from[HD_MAX_QUEUES];
     for (uint32_t q = 0; q < queues; q++) {
         if (want[q] <= known[q] || q == own)

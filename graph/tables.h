@@ -63,7 +63,8 @@ typedef struct hdi_access_info {
  * from index 32 on: always look up through hdi_decl.access. */
 #define HDI_ACCESS_CUSTOM_FIRST 32
 extern const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST];
-/* HD_OK, HD_BAD_ACCESS: no stage of it does such an access, or HD_BAD_PASS_TYPE: no queue for such passes has its stages. */
+/* HD_OK, HD_BAD_ACCESS: no stage of it does such an access, or HD_BAD_PASS_TYPE: no queue for such passes has its
+ * stages. */
 hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type);
 /* What declare makes of HD_RESOLVE_WRITE of depth, and of the depth attachment that a resolve reads. */
 enum {
@@ -115,9 +116,10 @@ typedef struct hdi_decl {
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const uint32_t *range_res; /* follows from the uses: each range is of one */
     const hdi_access_info *access;
-    bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content */
-    /* Reads of versions that were ended by an earlier pass: use late_use[i] (ascending) comes before pass late_end[i] and
-     * sees what the passes declared before that one wrote. Part of the plan's key. */
+    bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content
+                              */
+    /* Reads of versions that were ended by an earlier pass: use late_use[i] (ascending) comes before pass late_end[i]
+     * and sees what the passes declared before that one wrote. Part of the plan's key. */
     uint32_t late_count;
     const uint32_t *late_use, *late_end;
 } hdi_decl;

@@ -156,7 +156,7 @@ hdi_vrect hdi_verify_rect(const hdi_verify *v, uint32_t res, const hd_range *ran
 hdi_vrect hdi_verify_use_rect(const hdi_verify *v, uint32_t use);
 #define HV_EACH_SEG(rect, s)                                                                                           \
     for (hdi_vrect hv_r = (rect), *hv_once = &hv_r; hv_once; hv_once = NULL)                                           \
-        for (uint32_t hv_a = hv_r.a0; hv_a < hv_r.a1; hv_a += hv_r.step)                                                \
+        for (uint32_t hv_a = hv_r.a0; hv_a < hv_r.a1; hv_a += hv_r.step)                                               \
             for (uint32_t hv_b = hv_r.b0, s = hv_r.base + hv_a * hv_r.stride + hv_b; hv_b < hv_r.b1; hv_b++, s++)
 
 /* Order. */

@@ -11,8 +11,8 @@ uint32_t hdi_cpus_usable(void);
 /* ceil(quota / period) from the text of a cgroup-2 cpu.max ("100000 100000", "max 100000"); 0: no limit. */
 uint32_t hdi_cpus_parse_max(const char *text);
 
-/* Binds a thread to processor number index (modulo their count) of the caller's affinity mask; where that is refused, it
- * stays free. */
+/* Binds a thread to processor number index (modulo their count) of the caller's affinity mask; where that is refused,
+ * it stays free. */
 void hdi_cpus_pin(pthread_t thread, uint32_t index);
 
 #endif

@@ -11,8 +11,9 @@
  *   OUT       the host has it, and there is a handle
  *   ENDED     some thread has left the loop since it was handed over
  *
- * Only a loop that nobody is inside of is finished in the middle of work: finish waits, and the jobs of a loop that runs
- * may be waiting for the very thread that calls finish. So a loop that never begins keeps its record until the rest. */
+ * Only a loop that nobody is inside of is finished in the middle of work: finish waits, and the jobs of a loop that
+ * runs may be waiting for the very thread that calls finish. So a loop that never begins keeps its record until the
+ * rest. */
 
 enum { CLAIMED = 1, OUT = 2, ENDED = 4, INSIDE = 8 /* one thread */ };
 

@@ -10,8 +10,8 @@ void hd_jobs_warm(hd_jobs *jobs)
 {
     if (!jobs)
         return;
-    /* relaxed: guards no data. A worker that is late to see it has parked, and its waker has not. All who search read that
-     * line, so it is left alone where little would change. */
+    /* relaxed: guards no data. A worker that is late to see it has parked, and its waker has not. All who search read
+     * that line, so it is left alone where little would change. */
     uint64_t until = hdi_clock_ns() + WARM_NS;
     if (until > hdi_load(&jobs->warm_until, memory_order_relaxed) + WARM_NS / 8)
         hdi_store(&jobs->warm_until, until, memory_order_relaxed);

@@ -18,7 +18,8 @@ typedef struct hdi_worker {
     hdi_deque deques[HDI_LEVELS];
     alignas(HDI_LINE) struct ck_ec32 event; /* moves when this worker shall look again */
     _Atomic(bool) taken;                    /* a host's thread has this place */
-    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) inside; /* number of the open loop that this worker takes part in; 0: none */
+    alignas(
+        HDI_LINE_PAIR) _Atomic(uint64_t) inside; /* number of the open loop that this worker takes part in; 0: none */
     alignas(HDI_LINE_PAIR) hd_jobs *pool;            /* from here on the owner's alone */
     struct hdi_worker *outer;               /* what the thread was before it became this */
     uint32_t index;
@@ -91,7 +92,8 @@ struct hd_jobs {
     alignas(HDI_LINE) _Atomic(uint32_t) critical;             /* critical jobs that nobody has taken */
     alignas(HDI_LINE) _Atomic(uint32_t) slot;
     struct ck_ec32 foreign; /* moves when the slot falls free or a counter of a foreign sleeper is done */
-    alignas(HDI_LINE_PAIR) _Atomic(uint64_t) open[HDI_OPEN_LOOPS]; /* a loop's number, while there are chunks to take; else 0 */
+    alignas(HDI_LINE_PAIR) _Atomic(uint64_t)
+        open[HDI_OPEN_LOOPS];            /* a loop's number, while there are chunks to take; else 0 */
     _Atomic(bool) taken[HDI_OPEN_LOOPS]; /* from before it is open until nobody is inside */
     hdi_open_loop loop[HDI_OPEN_LOOPS];
     alignas(HDI_LINE) _Atomic(bool) stop;
@@ -111,8 +113,8 @@ void hdi_pool_leave(hdi_worker *worker);
 void hdi_counter_add(hd_counter *counter, uint32_t count);
 /* One has ended, the last touch of a counter that the caller does not own; who sleeps until there are none is woken. */
 void hdi_counter_sub(hd_jobs *jobs, hd_counter *counter);
-/* Pushes to the worker's deques (null: none) and, beyond their room, to the injected runs; wakes one who sleeps, or hands
- * loops to the host. */
+/* Pushes to the worker's deques (null: none) and, beyond their room, to the injected runs; wakes one who sleeps, or
+ * hands loops to the host. */
 void hdi_pool_push(hd_jobs *jobs, hdi_worker *worker, hd_job *job, uint32_t count);
 /* Runs jobs until the counter is done. */
 void hdi_pool_wait(hdi_worker *worker, hd_counter *counter);
@@ -125,8 +127,8 @@ void hdi_pool_loop(void *loop);
 
 /* ---- ranges.c: parallel_for ---- */
 
-/* Takes part in a loop, if one is open, or if a critical one is. Returns whether there was something to do. For one that
- * searches. */
+/* Takes part in a loop, if one is open, or if a critical one is. Returns whether there was something to do. For one
+ * that searches. */
 bool hdi_join_loop(hdi_worker *worker, bool critical_only);
 /* relaxed: a hint. */
 static inline bool hdi_loop_is_open(hd_jobs *jobs)

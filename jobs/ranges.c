@@ -7,10 +7,10 @@
  * cache-line transfer a chunk: for chunks of a microsecond several times what the blocks cost. A block that is not
  * empty never holds the same pair twice, as chunks only leave the union of blocks: compare-and-swap is safe.
  *
- * A few loops at a time are open to all: workers that search see a loop's number and join it, each by a mark on a line of
- * its own. So nothing is contended for where a loop begins, and its caller only reads the marks where it ends. Handed out
- * as jobs, the same costs each worker two swaps on lines that all others want: with 16 of them 5 us a loop, as long as the
- * chunks that a compile has.
+ * A few loops at a time are open to all: workers that search see a loop's number and join it, each by a mark on a line
+ * of its own. So nothing is contended for where a loop begins, and its caller only reads the marks where it ends.
+ * Handed out as jobs, the same costs each worker two swaps on lines that all others want: with 16 of them 5 us a loop,
+ * as long as the chunks that a compile has.
  *
  *   worker   set the mark, look whether the loop is still open
  *   caller   close the loop, look at the marks
@@ -18,8 +18,8 @@
  * All four are sequentially consistent, so one of the two sees the other: a loop's tables change only when nobody is
  * inside. Whoever finds nothing left to take closes the loop for newcomers; the caller closes it in any case.
  *
- * Loops beyond those, and of a thread that is not in the pool, are ordinary jobs on the caller's stack, one a block; one
- * that starts late finds all blocks empty and returns. */
+ * Loops beyond those, and of a thread that is not in the pool, are ordinary jobs on the caller's stack, one a block;
+ * one that starts late finds all blocks empty and returns. */
 
 enum {
     PATIENCE_NS = 10000, /* before a caller whose chunks are done does other things until all are */
@@ -90,8 +90,8 @@ static bool take_half(range_loop *loop, uint32_t *low, uint32_t *high)
     }
 }
 
-/* Until nothing is left to take, as far as one can see; returns whether there was anything. open: null, or not zero while
- * nobody found that nothing is left, which is read in place of all blocks. */
+/* Until nothing is left to take, as far as one can see; returns whether there was anything. open: null, or not zero
+ * while nobody found that nothing is left, which is read in place of all blocks. */
 static bool run_blocks(range_loop *loop, uint32_t worker, _Atomic(uint64_t) *open)
 {
     range_block *own = &loop->blocks[worker % loop->block_count];
@@ -106,7 +106,8 @@ static bool run_blocks(range_loop *loop, uint32_t worker, _Atomic(uint64_t) *ope
          * then this one runs them all. */
         uint64_t seen = hdi_load(&own->span, memory_order_relaxed);
         bool empty = (uint32_t)seen >= (uint32_t)(seen >> 32);
-        bool shared = empty && hdi_cas(&own->span, &seen, pack(low + 1, high), memory_order_relaxed, memory_order_relaxed);
+        bool shared =
+            empty && hdi_cas(&own->span, &seen, pack(low + 1, high), memory_order_relaxed, memory_order_relaxed);
         run_chunk(loop, low++, worker);
         while (!shared && low < high)
             run_chunk(loop, low++, worker);

@@ -7,15 +7,16 @@
 #include "alloc.h"
 
 /* Which worker runs which job differs from frame to frame, so arenas with memory of their own would keep growing until
- * each of them held the worst frame. Here the workers' arenas take their blocks from one slab, an arena as well, under a
- * lock: once at the first job, then each time that an arena doubles.
+ * each of them held the worst frame. Here the workers' arenas take their blocks from one slab, an arena as well, under
+ * a lock: once at the first job, then each time that an arena doubles.
  *
  * The slab must have room for any distribution of the same pieces. A worker that is handed out T bytes holds at most
  * 4 T in blocks: the newest is twice the one before, which could not hold the piece that made it necessary, and all
  * older ones together are smaller than the newest. So 4 times the sum, and a first block a worker, are enough for every
  * schedule. Most of that is never touched. One worker allocates in the same order every time: what it took is enough.
  *
- * Where arrays are given back (hdi_arena_keep) the sum is no bound; then the most that was ever taken is a good guess. */
+ * Where arrays are given back (hdi_arena_keep) the sum is no bound; then the most that was ever taken is a good guess.
+ */
 
 enum { LINE_BYTES = 64, FIRST_BYTES = 32768 /* an arena's first block, and the headers of all */ };
 

@@ -7,11 +7,12 @@
 
 /* Who looks for work, who sleeps and who wakes whom.
  *
- * A worker without work first searches (it is counted in `searchers`), then parks on its own event count. A submit wakes
- * one sleeper, and none while somebody searches: a wake costs the waker 7 to 13 us and the sleeper up to 38 us, a
+ * A worker without work first searches (it is counted in `searchers`), then parks on its own event count. A submit
+ * wakes one sleeper, and none while somebody searches: a wake costs the waker 7 to 13 us and the sleeper up to 38 us, a
  * searcher starts within half a microsecond. Whoever stops searching for any reason looks once more, and wakes the next
- * if there is work: so submits may rely on a searcher that is just leaving, and a batch wakes as many as it can feed, one
- * after another. A host's threads do not park, they go: where nobody sleeps and nobody searches, loops are handed over.
+ * if there is work: so submits may rely on a searcher that is just leaving, and a batch wakes as many as it can feed,
+ * one after another. A host's threads do not park, they go: where nobody sleeps and nobody searches, loops are handed
+ * over.
  *
  * No wake-up is lost because a sequentially consistent fence stands between the two steps of each side, so that one of
  * the two must see the other:
@@ -37,8 +38,9 @@ static int event_time(const struct ck_ec_ops *ops, struct timespec *out)
     return clock_gettime(CLOCK_MONOTONIC, out);
 }
 
-/* The deadline is ck_ec's own, as nobody here gives one: it sleeps for a second at first, in case a single producer that
- * writes without atomics missed the sleeper's flag. Several producers cannot miss it, and idle workers are to sleep on. */
+/* The deadline is ck_ec's own, as nobody here gives one: it sleeps for a second at first, in case a single producer
+ * that writes without atomics missed the sleeper's flag. Several producers cannot miss it, and idle workers are to
+ * sleep on. */
 static void event_wait(const struct ck_ec_wait_state *state, const uint32_t *address, uint32_t expected,
                        const struct timespec *deadline)
 {
@@ -219,7 +221,8 @@ void hdi_wake_waiter(hd_jobs *jobs, uint32_t waiter)
 
 /* ---- sleeping ---- */
 
-/* One word holds the count and the sleeper, so the last finisher either sees the sleeper or the sleeper sees the end. */
+/* One word holds the count and the sleeper, so the last finisher either sees the sleeper or the sleeper sees the end.
+ */
 bool hdi_register_waiter(hd_counter *counter, uint32_t who)
 {
     _Atomic(uint64_t) *state = hdi_counter_state(counter);

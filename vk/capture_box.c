@@ -1,10 +1,10 @@
 #include "capture_verify.h"
 
-/* Boxes of texels: whether two meet, and which content of a subresource is defined by parts. What was written in boxes is
- * a list, the newest first: a question for a box goes through it and takes from the box what each of them answers, in up to
- * six slabs around it. Boxes that a newer one holds go out of the list, and one that continues the newest one (rows of
- * tiles, the usual way) makes it larger. A question costs the boxes that it meets times the slabs that they leave; one
- * that takes too long counts as defined, since a wrong complaint is worse here than a missed one. */
+/* Boxes of texels: whether two meet, and which content of a subresource is defined by parts. What was written in boxes
+ * is a list, the newest first: a question for a box goes through it and takes from the box what each of them answers,
+ * in up to six slabs around it. Boxes that a newer one holds go out of the list, and one that continues the newest one
+ * (rows of tiles, the usual way) makes it larger. A question costs the boxes that it meets times the slabs that they
+ * leave; one that takes too long counts as defined, since a wrong complaint is worse here than a missed one. */
 
 enum { MOST_STEPS = 100000, MOST_DEPTH = 200 };
 

@@ -1,8 +1,8 @@
 #include "capture_state.h"
 
-/* Draws and dispatches: vertex, index and indirect buffers. What shaders do is not seen here. Index and indirect buffers
- * are read where the draw says; of vertex buffers only the bound range is known, so inside of heddle's passes, whose
- * declarations say it exactly, they are left to these. */
+/* Draws and dispatches: vertex, index and indirect buffers. What shaders do is not seen here. Index and indirect
+ * buffers are read where the draw says; of vertex buffers only the bound range is known, so inside of heddle's passes,
+ * whose declarations say it exactly, they are left to these. */
 
 #define HOOKS(X)                                                                                                       \
     X(vkCmdBindVertexBuffers)                                                                                          \

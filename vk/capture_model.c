@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* Rebuilds a declaration and a plan from a stream, as far as the plan verifier's relation asks for them: each command that
- * accesses something is a pass, each access a use, each submit a submit. Beyond the plan's terms:
+/* Rebuilds a declaration and a plan from a stream, as far as the plan verifier's relation asks for them: each command
+ * that accesses something is a pass, each access a use, each submit a submit. Beyond the plan's terms:
  *
  * - a submit that signals several semaphores is followed by empty ones on its queue, one a signal: a signal takes in
  *   everything before it on its queue, so it may stand behind;
@@ -134,7 +134,8 @@ static void add_command(build *b, uint32_t queue, uint32_t submit, uint32_t inde
                                                        : HD_COMMAND_WAIT;
     if (kind == HD_COMMAND_WAIT && !find_set(b, queue, command, &set)) {
         hdi_ctext text;
-        hdi_cverify_fail(c, "event: %s waits for event %u, which was not set before on its queue with the same barriers",
+        hdi_cverify_fail(c,
+                         "event: %s waits for event %u, which was not set before on its queue with the same barriers",
                          hdi_cverify_command(c, index, &text), command->event);
         kind = HD_COMMAND_BARRIER; /* to go on: of no effect */
         b->batches[batch].barrier_count = 0;
@@ -234,9 +235,10 @@ static hd_result check_signals(build *b)
                 continue;
             uint64_t *before = &last[(size_t)semaphore * s->queue_count + submit->queue];
             if (s->syncs[g].value <= *before)
-                hdi_cverify_fail(c, "wait: %s (submit %u, queue %u, frame %u) signals value %llu of semaphore %u, which is at %llu",
-                                 s->strings[submit->name], x, submit->queue, submit->frame,
-                                 (unsigned long long)s->syncs[g].value, semaphore, (unsigned long long)*before);
+                hdi_cverify_fail(
+                    c, "wait: %s (submit %u, queue %u, frame %u) signals value %llu of semaphore %u, which is at %llu",
+                    s->strings[submit->name], x, submit->queue, submit->frame, (unsigned long long)s->syncs[g].value,
+                    semaphore, (unsigned long long)*before);
             *before = s->syncs[g].value;
         }
     }
@@ -266,7 +268,9 @@ static void resolve_waits(build *b)
             }
             if (!drop && c->v.wait_signal[w] == HDI_NONE) {
                 const hd_stream_submit *of = &s->submits[c->sub[n]];
-                hdi_cverify_fail(c, "wait: %s (submit %u, queue %u, frame %u) waits for value %llu of semaphore %u, which nothing signals",
+                hdi_cverify_fail(c,
+                                 "wait: %s (submit %u, queue %u, frame %u) waits for value %llu of semaphore %u, which "
+                                 "nothing signals",
                                  s->strings[of->name], c->sub[n], of->queue, of->frame,
                                  (unsigned long long)s->syncs[sync].value, s->syncs[sync].semaphore);
                 drop = true;

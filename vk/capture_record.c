@@ -327,7 +327,8 @@ static void attachment_locked(hdi_cap_commands *c, const VkRenderingAttachmentIn
     if (!to)
         return;
     const uint64_t output = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT; /* resolves of depth, too */
-    hd_stream_access *a = add_access(c->at_end, &hdi_cap.objects[to->of], output, VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT);
+    hd_stream_access *a =
+        add_access(c->at_end, &hdi_cap.objects[to->of], output, VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT);
     if (a) {
         a->range = to->range;
         a->range.aspect = hdi_cap.objects[to->of].res.aspects == both ? aspect : 0;

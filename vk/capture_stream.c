@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* A stream is a handful of arrays that grow by doubling. Strings are few (names of functions and passes): they are found
- * by going through them, the newest first. */
+/* A stream is a handful of arrays that grow by doubling. Strings are few (names of functions and passes): they are
+ * found by going through them, the newest first. */
 
 typedef struct array {
     size_t pointer, count, room, bytes;
@@ -90,7 +90,11 @@ void hd_stream_free(hd_stream *s)
 static int utf8_bytes(const unsigned char *text, bool *good)
 {
     unsigned char lead = text[0];
-    int count = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+    int count = lead < 0x80                   ? 1
+                : lead >= 0xc2 && lead < 0xe0 ? 2
+                : lead >= 0xe0 && lead < 0xf0 ? 3
+                : lead >= 0xf0 && lead < 0xf5 ? 4
+                                              : 0;
     *good = count != 0;
     for (int i = 1; i < count && *good; i++)
         *good = (text[i] & 0xc0) == 0x80;

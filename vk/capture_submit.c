@@ -3,8 +3,9 @@
 #include <string.h>
 
 /* Submits, and what the host waits for and signals. A submit is noted before it is handed on: what it sets off may show
- * on another thread before the call returns. A host wait is noted once it has returned. Each thread that does such things
- * is a host queue of the stream; fences, idle waits and what heddle's threads tell each other become semaphores. */
+ * on another thread before the call returns. A host wait is noted once it has returned. Each thread that does such
+ * things is a host queue of the stream; fences, idle waits and what heddle's threads tell each other become semaphores.
+ */
 
 #define HOOKS(X)                                                                                                       \
     X(vkQueueSubmit)                                                                                                   \
@@ -292,8 +293,9 @@ static void old_submit_locked(VkQueue queue, const VkSubmitInfo *info, VkFence f
     }
     bool capture = hdi_cap.stream && open_submit(queue_locked(queue), "vkQueueSubmit");
     for (uint32_t i = 0; i < info->waitSemaphoreCount; i++) {
-        VkSemaphoreSubmitInfo w = {.semaphore = info->pWaitSemaphores[i],
-                                   .value = values && i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0};
+        VkSemaphoreSubmitInfo w = {
+            .semaphore = info->pWaitSemaphores[i],
+            .value = values && i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0};
         if (capture)
             add_sync(semaphore_of(w.semaphore), w.value, info->pWaitDstStageMask[i], false);
         else

@@ -2,11 +2,11 @@
 
 #include "tables.h"
 
-/* Copies, clears, fills, updates, blits and resolves: what they read and write stands in their arguments. A copy between an
- * image and a buffer whose texels heddle does not know (block-compressed ones) counts as touching the buffer to its end.
- * Where the box of a region is not sure, it counts as touching all texels: of copies into an image of another format, one
- * of them block-compressed, whose texels are not those of the source; of a blit's source with a filter that reads texels
- * around it; and where an argument is wrong. */
+/* Copies, clears, fills, updates, blits and resolves: what they read and write stands in their arguments. A copy
+ * between an image and a buffer whose texels heddle does not know (block-compressed ones) counts as touching the buffer
+ * to its end. Where the box of a region is not sure, it counts as touching all texels: of copies into an image of
+ * another format, one of them block-compressed, whose texels are not those of the source; of a blit's source with a
+ * filter that reads texels around it; and where an argument is wrong. */
 
 #define HOOKS(X)                                                                                                       \
     X(vkCmdCopyBuffer)                                                                                                 \
@@ -165,7 +165,8 @@ static bool same_texels_locked(const images *i)
     const hdi_cap_object *from = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(i->from));
     uint32_t format = from ? from->format : 0; /* the next call may move it */
     const hdi_cap_object *to = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(i->to));
-    return to && format && to->format && (format == to->format || (hdi_format_bytes(format) && hdi_format_bytes(to->format)));
+    return to && format && to->format &&
+           (format == to->format || (hdi_format_bytes(format) && hdi_format_bytes(to->format)));
 }
 
 static void images_locked(hd_stream *list, const images *i, const region *r, uint64_t stage)
@@ -174,8 +175,9 @@ static void images_locked(hd_stream *list, const images *i, const region *r, uin
     layers_locked(list, i->to, r->to, r->to_box, i->to_layout, stage, WRITE);
 }
 
-static region part_of(const VkImageSubresourceLayers *from, const VkOffset3D *from_at, const VkImageSubresourceLayers *to,
-                      const VkOffset3D *to_at, const VkExtent3D *extent, bool same_texels)
+static region part_of(const VkImageSubresourceLayers *from, const VkOffset3D *from_at,
+                      const VkImageSubresourceLayers *to, const VkOffset3D *to_at, const VkExtent3D *extent,
+                      bool same_texels)
 {
     return (region){from, to, box_of(from_at, extent), same_texels ? box_of(to_at, extent) : (hd_stream_box){{0}, {0}}};
 }

@@ -148,7 +148,8 @@ hd_result hdi_cverify_aliases(hdi_cverify *c)
 
 /* ---- masks ---- */
 
-static void check_mask(hdi_cverify *c, uint32_t command, uint32_t queue, const char *which, uint64_t stages, uint64_t access)
+static void check_mask(hdi_cverify *c, uint32_t command, uint32_t queue, const char *which, uint64_t stages,
+                       uint64_t access)
 {
     hdi_ctext text;
     uint64_t can = hdi_verify_queue_stages(c->s->queues[queue].kind) | HV_STAGE(HV_HOST);

@@ -1,5 +1,5 @@
-/* A captured stream as the verifier of plans sees it. The relation "finished before" (graph/verify_order.c), segments and
- * masks are the plan verifier's; what a stream means, its order of submits, and its states are told here. */
+/* A captured stream as the verifier of plans sees it. The relation "finished before" (graph/verify_order.c), segments
+ * and masks are the plan verifier's; what a stream means, its order of submits, and its states are told here. */
 #ifndef HDI_CAPTURE_VERIFY_H
 #define HDI_CAPTURE_VERIFY_H
 
@@ -53,8 +53,8 @@ bool hdi_cverify_said(hdi_cverify *c, uint64_t key);
 /* ---- capture_box.c ---- */
 bool hdi_box_meets(const hd_stream_box *a, const hd_stream_box *b);
 bool hdi_box_holds(const hd_stream_box *outer, const hd_stream_box *inner);
-/* Content of a segment: of a box it becomes defined or undefined; that of a box is defined as a whole, that of all texels
- * in part (who is to say which of them are read?). */
+/* Content of a segment: of a box it becomes defined or undefined; that of a box is defined as a whole, that of all
+ * texels in part (who is to say which of them are read?). */
 hd_result hdi_cverify_define(hdi_cverify *c, hdi_cseg *seg, const hd_stream_box *box, bool defined);
 bool hdi_cverify_defined(const hdi_cverify *c, const hdi_cseg *seg, const hd_stream_box *box);
 

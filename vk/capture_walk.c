@@ -1,11 +1,11 @@
 #include "capture_verify.h"
 
 /* The walk: submits in a topological order, one state a segment, by the rules of Vulkan's synchronization. Every access
- * is checked against the last writes and the reads since. Accesses that need no order among themselves (those that a pass
- * declares against those of its commands, attachments of one rendering) stay in the lists side by side, so that what
- * comes later is checked against each of them; and so do those that touch
- * other texels, until they are overwritten by one access. A segment whose bytes an alias has written since is no tenant: it must be
- * overwritten from UNDEFINED, behind everything that the aliases did. */
+ * is checked against the last writes and the reads since. Accesses that need no order among themselves (those that a
+ * pass declares against those of its commands, attachments of one rendering) stay in the lists side by side, so that
+ * what comes later is checked against each of them; and so do those that touch other texels, until they are overwritten
+ * by one access. A segment whose bytes an alias has written since is no tenant: it must be overwritten from UNDEFINED,
+ * behind everything that the aliases did. */
 
 static const hd_stream_access *access_of(const hdi_cverify *c, uint32_t use)
 {
@@ -108,10 +108,10 @@ static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
 static void race_with_node(hdi_cverify *c, uint32_t res, uint32_t x, uint32_t n, bool x_writes)
 {
     hdi_ctext a, b, r;
-    hdi_cverify_fail(c, "race on %s: %s %s, %s changes layout or owner: %s", hdi_cverify_resource(c, res, &r),
-                     hdi_cverify_command(c, c->use_command[x], &a), x_writes ? "writes" : "reads",
-                     hdi_cverify_node(c, n, &b),
-                     hdi_verify_use_before_node(&c->v, x, n) ? "the write is not made available" : "no execution chain");
+    hdi_cverify_fail(
+        c, "race on %s: %s %s, %s changes layout or owner: %s", hdi_cverify_resource(c, res, &r),
+        hdi_cverify_command(c, c->use_command[x], &a), x_writes ? "writes" : "reads", hdi_cverify_node(c, n, &b),
+        hdi_verify_use_before_node(&c->v, x, n) ? "the write is not made available" : "no execution chain");
 }
 
 static void check_node(hdi_cverify *c, uint32_t n, uint32_t res, uint32_t s)
@@ -152,8 +152,9 @@ static void bytes_of(const hdi_cverify *c, uint32_t res, uint32_t s, uint64_t *b
     }
 }
 
-/* Use y or node n takes the bytes of segment s: overlapping segments of other resources must be done, and lose them. Whoever
- * takes a part is not the last who must come behind the others: what touches another part need not come behind him. */
+/* Use y or node n takes the bytes of segment s: overlapping segments of other resources must be done, and lose them.
+ * Whoever takes a part is not the last who must come behind the others: what touches another part need not come behind
+ * him. */
 static void take_memory(hdi_cverify *c, uint32_t y, uint32_t n, uint32_t res, uint32_t s)
 {
     if (c->seg[s].tenant)
@@ -242,7 +243,8 @@ static void check_owner(hdi_cverify *c, uint32_t u, hdi_cseg *seg)
 static void check_content(hdi_cverify *c, uint32_t u, const hdi_cseg *seg)
 {
     const hd_stream_access *x = access_of(c, u);
-    if (!info_of(c, u)->reads || hdi_cverify_defined(c, seg, &x->box) || c->s->resources[x->resource].flags & HD_STREAM_MAPPED)
+    if (!info_of(c, u)->reads || hdi_cverify_defined(c, seg, &x->box) ||
+        c->s->resources[x->resource].flags & HD_STREAM_MAPPED)
         return;
     for (uint32_t e = seg->writes; e != HDI_NONE; e = c->entry[e].next) {
         if (together(c, c->entry[e].use, u)) /* a pass reads what it has written itself */

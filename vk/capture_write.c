@@ -29,8 +29,9 @@ TABLE(barrier_fields, FIELD(hd_stream_barrier, src_stages), FIELD(hd_stream_barr
       OPTIONAL(hd_stream_barrier, resource, HD_NONE), OPTIONAL(hd_stream_barrier, old_layout, 0),
       OPTIONAL(hd_stream_barrier, new_layout, 0), OPTIONAL(hd_stream_barrier, src_family, HD_NONE),
       OPTIONAL(hd_stream_barrier, dst_family, HD_NONE));
-TABLE(access_fields, FIELD(hd_stream_access, resource), FIELD(hd_stream_access, stages), FIELD(hd_stream_access, access),
-      OPTIONAL(hd_stream_access, layout, 0), OPTIONAL(hd_stream_access, flags, 0), OPTIONAL(hd_stream_access, scope, 0));
+TABLE(access_fields, FIELD(hd_stream_access, resource), FIELD(hd_stream_access, stages),
+      FIELD(hd_stream_access, access), OPTIONAL(hd_stream_access, layout, 0), OPTIONAL(hd_stream_access, flags, 0),
+      OPTIONAL(hd_stream_access, scope, 0));
 TABLE(submit_fields, FIELD(hd_stream_submit, queue), OPTIONAL(hd_stream_submit, thread, HD_NONE),
       OPTIONAL(hd_stream_submit, frame, 0));
 TABLE(command_fields, OPTIONAL(hd_stream_command, group, 0), OPTIONAL(hd_stream_command, event, 0));

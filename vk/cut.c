@@ -159,7 +159,8 @@ static void cut_submit(cutter *c, uint32_t s)
         if (at == synced) {
             close_batch(c, &batch, at);
             whole = 0.0f;
-        } else if (u.pass && passes && (u.apart != (c->strand_count > batch.strand_begin) || whole + u.cost > c->target)) {
+        } else if (u.pass && passes &&
+                   (u.apart != (c->strand_count > batch.strand_begin) || whole + u.cost > c->target)) {
             close_batch(c, &batch, at);
             whole = 0.0f;
         }

@@ -82,8 +82,8 @@ typedef struct hdi_vk_steady_join {
     uint64_t *heap_serials; /* the same */
 } hdi_vk_steady_join;
 
-/* What follows from a plan, its declaration and the device alone. That of a plan that comes again is kept with copies of
- * both; else it lives for the frame. */
+/* What follows from a plan, its declaration and the device alone. That of a plan that comes again is kept with copies
+ * of both; else it lives for the frame. */
 typedef struct hdi_vk_kept {
     struct hdi_vk_kept *next;
     hdi_arena arena;

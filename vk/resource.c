@@ -116,8 +116,8 @@ static hd_result check_place(hd_vk *vk, const VkMemoryRequirements *needs, const
                              uint32_t res)
 {
     uint32_t type = heap->number & (HDI_VK_HOST_HEAP - 1);
-    if ((heap->at.offset + offset) % needs->alignment == 0 && offset <= heap->bytes && needs->size <= heap->bytes - offset &&
-        needs->memoryTypeBits >> type & 1)
+    if ((heap->at.offset + offset) % needs->alignment == 0 && offset <= heap->bytes &&
+        needs->size <= heap->bytes - offset && needs->memoryTypeBits >> type & 1)
         return HD_OK;
     hdi_log(
         &vk->log, HD_LOG_ERROR,

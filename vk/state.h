@@ -413,7 +413,7 @@ struct hd_vk {
     pthread_cond_t host_wake;
     hdi_vk_slot *host_queue[HDI_VK_MAX_FRAMES + 1]; /* ring; head (the oldest), tail and pushed under host_lock */
     uint64_t host_head, host_tail;                  /* they only rise */
-    VkSemaphore host_more;                          /* a timeline that has the value host_pushed: frames pushed so far */
+    VkSemaphore host_more; /* a timeline that has the value host_pushed: frames pushed so far */
     uint64_t host_pushed;
     uint64_t host_finished; /* frames before this one have finished, as far as the host thread had to do with them */
     pthread_cond_t host_told;
@@ -530,8 +530,8 @@ hd_result hdi_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource impor
                              hdi_vk_told *told);
 /* Those of a graph's frame, which was executed or failed, or those that tell told; the other one is null. */
 void hdi_vk_drop_syncs(hd_vk *vk, const hd_graph *graph, const hdi_vk_told *told);
-/* First command of a plan's submit that waits for such a semaphore; what stands before it need not. HD_NONE: none, or the
- * submit begins with it. */
+/* First command of a plan's submit that waits for such a semaphore; what stands before it need not. HD_NONE: none, or
+ * the submit begins with it. */
 uint32_t hdi_vk_synced_command(const hdi_vk_frame *frame, uint32_t submit);
 /* The frame was handed over. */
 void hdi_vk_tell_syncs(const hdi_vk_frame *frame);

@@ -113,8 +113,8 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
         hdi_log(&desc->log, HD_LOG_ERROR, "memory callbacks are an allocate and a free");
         return HD_INVALID_ARGUMENT;
     }
-    if (desc->frames_in_flight > HDI_VK_MAX_FRAMES || desc->timed_frames > 1024 || (desc->queue_count && !desc->queues) ||
-        (desc->queue_kind_count && !desc->queue_kinds))
+    if (desc->frames_in_flight > HDI_VK_MAX_FRAMES || desc->timed_frames > 1024 ||
+        (desc->queue_count && !desc->queues) || (desc->queue_kind_count && !desc->queue_kinds))
         return HD_INVALID_ARGUMENT;
     uint32_t frames_in_flight = desc->frames_in_flight ? desc->frames_in_flight : 2;
     if (desc->memory_copies > frames_in_flight) {

@@ -4,9 +4,9 @@
 
 #include <vulkan/vulkan.h>
 
-/* volk finds the Vulkan loader. It lives in this object alone, and the build makes its symbols local to it: they have the
- * names of Vulkan's functions, so they would clash with an engine's own volk, and break one that links the loader and
- * calls those functions directly. Everything else goes through the tables of each hd_vk. */
+/* volk finds the Vulkan loader. It lives in this object alone, and the build makes its symbols local to it: they have
+ * the names of Vulkan's functions, so they would clash with an engine's own volk, and break one that links the loader
+ * and calls those functions directly. Everything else goes through the tables of each hd_vk. */
 #pragma GCC visibility push(hidden)
 #define VOLK_IMPLEMENTATION
 #include <volk.h>

@@ -38,7 +38,10 @@ static void write_batch(const drawing *d, uint32_t command)
     const hd_plan_command *c = &view->commands[command];
     const hd_plan_batch *batch = &view->batches[c->index];
     char label[64];
-    fprintf(f, "    c%" PRIu32 " [shape=note, fontsize=8, margin=\"0.05,0.02\", height=0.1, fillcolor=\"#ffffff\", label=\"", command);
+    fprintf(f,
+            "    c%" PRIu32
+            " [shape=note, fontsize=8, margin=\"0.05,0.02\", height=0.1, fillcolor=\"#ffffff\", label=\"",
+            command);
     if (c->kind != HD_COMMAND_BARRIER)
         fprintf(f, "%s event %" PRIu32 "\\l", c->kind == HD_COMMAND_SET ? "set" : "wait for", c->event);
     for (uint32_t i = 0; i < batch->barrier_count; i++) {
@@ -64,13 +67,17 @@ static void write_queue(const drawing *d, uint32_t queue)
     const hd_plan_view *view = d->view;
     FILE *f = d->f;
     uint32_t previous = HDI_NONE;
-    fprintf(f, "  subgraph cluster_queue%" PRIu32 " {\n    label=\"queue %" PRIu32 ": %s\"; style=rounded; color=\"#888888\";\n",
+    fprintf(f,
+            "  subgraph cluster_queue%" PRIu32 " {\n    label=\"queue %" PRIu32
+            ": %s\"; style=rounded; color=\"#888888\";\n",
             queue, queue, hdi_fgt_kinds[view->queues[queue].kind & 3]);
     for (uint32_t s = 0; s < view->submit_count; s++) {
         const hd_plan_submit *submit = &view->submits[s];
         if (submit->queue != queue)
             continue;
-        fprintf(f, "    s%" PRIu32 " [shape=cds, fontsize=8, height=0.15, fillcolor=\"#dddddd\", label=\"submit %" PRIu32, s, s);
+        fprintf(f,
+                "    s%" PRIu32 " [shape=cds, fontsize=8, height=0.15, fillcolor=\"#dddddd\", label=\"submit %" PRIu32,
+                s, s);
         if (submit->signal_value)
             fprintf(f, ", signals %" PRIu64, submit->signal_value);
         fputs("\", tooltip=\"starts: ", f);
@@ -91,7 +98,8 @@ static void write_queue(const drawing *d, uint32_t queue)
                 write_batch(d, c);
                 continue;
             }
-            fprintf(f, "    c%" PRIu32 " [fillcolor=\"%s\", label=\"", c, hdi_pass_color(decl, view->commands[c].index));
+            fprintf(f, "    c%" PRIu32 " [fillcolor=\"%s\", label=\"", c,
+                    hdi_pass_color(decl, view->commands[c].index));
             escaped(hdi_pass_label(decl, view->commands[c].index, label, sizeof(label)), f);
             fputs("\"];\n", f);
         }
@@ -113,7 +121,8 @@ static void write_waits(const drawing *d)
                 if (signal->queue != view->waits[w].queue || signal->signal_value < view->waits[w].value)
                     continue;
                 bool empty = signal->command_count == 0;
-                fprintf(f, "  %c%" PRIu32 " -> s%" PRIu32 " [color=\"#c0392b\", penwidth=1.5, constraint=true, tooltip=\"",
+                fprintf(f,
+                        "  %c%" PRIu32 " -> s%" PRIu32 " [color=\"#c0392b\", penwidth=1.5, constraint=true, tooltip=\"",
                         empty ? 's' : 'c', empty ? from : signal->command_begin + signal->command_count - 1, s);
                 write_why(d, HDI_WHY_WAIT, &d->reasons->waits[w]);
                 fprintf(f, "\", label=\"%s\"];\n", hdi_why_word(HDI_WHY_WAIT, d->reasons->waits[w].code));
@@ -129,10 +138,13 @@ static void write_culled(const drawing *d)
     FILE *f = d->f;
     if (view->culled_count == 0)
         return;
-    fputs("  subgraph cluster_culled {\n    label=\"culled\"; style=dashed; color=\"#bbbbbb\"; fontcolor=\"#999999\";\n", f);
+    fputs(
+        "  subgraph cluster_culled {\n    label=\"culled\"; style=dashed; color=\"#bbbbbb\"; fontcolor=\"#999999\";\n",
+        f);
     for (uint32_t i = 0; i < view->culled_count; i++) {
         char label[96];
-        fprintf(f, "    culled%" PRIu32 " [fillcolor=\"#eeeeee\", fontcolor=\"#999999\", color=\"#bbbbbb\", label=\"", i);
+        fprintf(f, "    culled%" PRIu32 " [fillcolor=\"#eeeeee\", fontcolor=\"#999999\", color=\"#bbbbbb\", label=\"",
+                i);
         escaped(hdi_pass_label(d->decl, view->culled[i], label, sizeof(label)), f);
         fprintf(f, "\\n%s\", tooltip=\"", hdi_why_word(HDI_WHY_CULL, d->reasons->culled[i].code));
         write_why(d, HDI_WHY_CULL, &d->reasons->culled[i]);
@@ -158,7 +170,8 @@ static void write_memory(const drawing *d)
         if (r->heap == HD_NONE)
             fputs("</td><td colspan=\"3\">external</td>", f);
         else
-            fprintf(f, "</td><td>%" PRIu32 "</td><td align=\"right\">%" PRIu64 "</td><td align=\"right\">%" PRIu64 "</td>",
+            fprintf(f,
+                    "</td><td>%" PRIu32 "</td><td align=\"right\">%" PRIu64 "</td><td align=\"right\">%" PRIu64 "</td>",
                     r->heap, r->offset, r->bytes);
         char text[HDI_WHY_BYTES];
         fputs("<td align=\"left\">", f);

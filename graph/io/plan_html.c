@@ -3,9 +3,9 @@
 #include "fgt_words.h"
 #include "plan_view.h"
 
-/* A plan as one self-contained page: queues as lanes over the order of the submits, a map of each heap (place in the order
- * against offset), tables of submits, barriers, resources and culled passes, each with its reason. Pictures are inline SVG;
- * nothing is loaded. */
+/* A plan as one self-contained page: queues as lanes over the order of the submits, a map of each heap (place in the
+ * order against offset), tables of submits, barriers, resources and culled passes, each with its reason. Pictures are
+ * inline SVG; nothing is loaded. */
 
 typedef struct page {
     const hdi_decl *decl;
@@ -81,8 +81,10 @@ static void write_lanes(const page *g)
             fprintf(f, "<rect x=\"%" PRIu32 "\" y=\"%" PRIu32 "\" width=\"%d\" height=\"22\" fill=\"%s\"><title>",
                     LEFT + CELL * at + 1, y, CELL - 2, hdi_pass_color(decl, pass));
             hdi_write_markup(hdi_pass_label(decl, pass, label, sizeof(label)), f);
-            fprintf(f, " (submit %" PRIu32 ")</title></rect><text class=\"in\" x=\"%" PRIu32 "\" y=\"%" PRIu32 "\">%" PRIu32 "</text>", s,
-                    LEFT + CELL * at + 4, y + 15, pass);
+            fprintf(f,
+                    " (submit %" PRIu32 ")</title></rect><text class=\"in\" x=\"%" PRIu32 "\" y=\"%" PRIu32
+                    "\">%" PRIu32 "</text>",
+                    s, LEFT + CELL * at + 4, y + 15, pass);
             at++;
         }
     }
@@ -115,8 +117,8 @@ static void write_heap(const page *g, uint32_t heap)
     FILE *f = g->f;
     uint64_t bytes = view->heaps[heap].bytes;
     uint32_t width = LEFT + CELL * (pass_total(view) + 1);
-    fprintf(f, "<h2>Heap %" PRIu32 ": %.2f MiB%s%s</h2><div class=\"wide\"><svg width=\"%" PRIu32 "\" height=\"%d\">", heap,
-            (double)bytes / 1048576.0, view->heaps[heap].flags & HD_HEAP_HOST ? ", host" : "",
+    fprintf(f, "<h2>Heap %" PRIu32 ": %.2f MiB%s%s</h2><div class=\"wide\"><svg width=\"%" PRIu32 "\" height=\"%d\">",
+            heap, (double)bytes / 1048576.0, view->heaps[heap].flags & HD_HEAP_HOST ? ", host" : "",
             view->heaps[heap].flags & HD_HEAP_PERSISTENT ? ", persistent" : "", width, MAP_HEIGHT + 4);
     for (uint32_t i = 0; i < view->resource_count; i++) {
         const hd_plan_resource *r = &view->resources[i];
@@ -129,8 +131,11 @@ static void write_heap(const page *g, uint32_t heap)
             first = 0;
             last = pass_total(view) ? pass_total(view) - 1 : 0;
         }
-        double y = MAP_HEIGHT * ((double)r->offset / (double)bytes), h = MAP_HEIGHT * ((double)r->bytes / (double)bytes);
-        fprintf(f, "<rect class=\"res\" x=\"%" PRIu32 "\" y=\"%.2f\" width=\"%" PRIu32 "\" height=\"%.2f\" fill=\"hsl(%" PRIu32 ",55%%,75%%)\"><title>",
+        double y = MAP_HEIGHT * ((double)r->offset / (double)bytes),
+               h = MAP_HEIGHT * ((double)r->bytes / (double)bytes);
+        fprintf(f,
+                "<rect class=\"res\" x=\"%" PRIu32 "\" y=\"%.2f\" width=\"%" PRIu32
+                "\" height=\"%.2f\" fill=\"hsl(%" PRIu32 ",55%%,75%%)\"><title>",
                 LEFT + CELL * first, y, CELL * (last - first + 1), h, r->id * 47 % 360);
         hdi_write_markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
         fprintf(f, ": %" PRIu64 " bytes at %" PRIu64 "\n", r->bytes, r->offset);
@@ -144,7 +149,9 @@ static void write_submits(const page *g)
 {
     const hd_plan_view *view = g->view;
     FILE *f = g->f;
-    fputs("<h2>Submits</h2><table><tr><th>submit</th><th>queue</th><th>starts</th><th>waits</th><th>signals</th><th>ends</th></tr>", f);
+    fputs("<h2>Submits</h2><table><tr><th>submit</th><th>queue</th><th>starts</th><th>waits</th><th>signals</"
+          "th><th>ends</th></tr>",
+          f);
     for (uint32_t s = 0; s < view->submit_count; s++) {
         const hd_plan_submit *submit = &view->submits[s];
         fprintf(f, "<tr><td>%" PRIu32 "</td><td>%" PRIu32 ": %s</td><td>", s, submit->queue,
@@ -171,8 +178,10 @@ static void write_barriers(const page *g)
     const hd_plan_view *view = g->view;
     FILE *f = g->f;
     char label[96];
-    fputs("<h2>Barriers</h2><table><tr><th>batch</th><th>resource</th><th>why</th><th>because of</th><th>for</th><th>stages</th>"
-          "<th>accesses</th><th>layouts</th><th>families</th></tr>", f);
+    fputs("<h2>Barriers</h2><table><tr><th>batch</th><th>resource</th><th>why</th><th>because "
+          "of</th><th>for</th><th>stages</th>"
+          "<th>accesses</th><th>layouts</th><th>families</th></tr>",
+          f);
     for (uint32_t i = 0; i < view->batch_count; i++) {
         for (uint32_t k = 0; k < view->batches[i].barrier_count; k++) {
             const hd_plan_barrier *b = &view->barriers[view->batches[i].barrier_begin + k];
@@ -191,8 +200,8 @@ static void write_barriers(const page *g)
             write_pass(g, why->other_pass);
             fputs("</td><td>", f);
             write_pass(g, why->pass);
-            fprintf(f, "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>", b->src_stages, b->dst_stages,
-                    b->src_access, b->dst_access);
+            fprintf(f, "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>",
+                    b->src_stages, b->dst_stages, b->src_access, b->dst_access);
             if (b->old_layout != b->new_layout)
                 fprintf(f, "%" PRIu32 " &#8594; %" PRIu32, b->old_layout, b->new_layout);
             fputs("</td><td>", f);
@@ -209,8 +218,10 @@ static void write_resources(const page *g)
     const hd_plan_view *view = g->view;
     FILE *f = g->f;
     char label[96];
-    fputs("<h2>Resources</h2><table><tr><th>id</th><th>name</th><th>heap</th><th>offset</th><th>bytes</th><th>why there</th>"
-          "<th>sharing</th></tr>", f);
+    fputs("<h2>Resources</h2><table><tr><th>id</th><th>name</th><th>heap</th><th>offset</th><th>bytes</th><th>why "
+          "there</th>"
+          "<th>sharing</th></tr>",
+          f);
     for (uint32_t i = 0; i < view->resource_count; i++) {
         const hd_plan_resource *r = &view->resources[i];
         fprintf(f, "<tr><td>%" PRIu32 "</td><td>", r->id);
@@ -218,7 +229,8 @@ static void write_resources(const page *g)
         if (r->heap == HD_NONE)
             fputs("</td><td></td><td></td><td></td><td>", f);
         else
-            fprintf(f, "</td><td>%" PRIu32 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>", r->heap, r->offset, r->bytes);
+            fprintf(f, "</td><td>%" PRIu32 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>", r->heap, r->offset,
+                    r->bytes);
         write_why(g, HDI_WHY_PLACING, &g->reasons->resources[i]);
         fprintf(f, "</td><td>%s</td></tr>\n", r->flags & HD_PLAN_CONCURRENT ? "concurrent" : "");
     }
@@ -255,12 +267,17 @@ hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f
     hdi_write_markup(hd_graph_name(graph), f);
     fputs("</title><style>body{font:13px system-ui,sans-serif;margin:24px;color:#222}h2{margin:24px 0 6px}"
           ".wide{overflow-x:auto;border:1px solid #ccc}svg{display:block}text{font-size:12px}.in{font-size:9px}"
-          ".wait{stroke:#c0392b;stroke-width:3}.cut{stroke:#999;stroke-width:2}.res{stroke:#555;stroke-width:.5}table{border-collapse:collapse}"
-          "td,th{border:1px solid #ddd;padding:2px 8px;text-align:left}</style></head><body><h1>", f);
+          ".wait{stroke:#c0392b;stroke-width:3}.cut{stroke:#999;stroke-width:2}.res{stroke:#555;stroke-width:.5}table{"
+          "border-collapse:collapse}"
+          "td,th{border:1px solid #ddd;padding:2px 8px;text-align:left}</style></head><body><h1>",
+          f);
     hdi_write_markup(hd_graph_name(graph), f);
-    fprintf(f, "</h1><p>%" PRIu32 " passes, %" PRIu32 " culled, %" PRIu32 " submits, %" PRIu32 " waits, %" PRIu32 " barriers in %" PRIu32
-               " batches. Point at anything to read what it is; a bar starts a submit, a red one waits for another queue, a dot is a batch of barriers.</p>",
-            view.pass_count, view.culled_count, view.submit_count, view.wait_count, view.barrier_count, view.batch_count);
+    fprintf(f,
+            "</h1><p>%" PRIu32 " passes, %" PRIu32 " culled, %" PRIu32 " submits, %" PRIu32 " waits, %" PRIu32
+            " barriers in %" PRIu32 " batches. Point at anything to read what it is; a bar starts a submit, a red one "
+                                    "waits for another queue, a dot is a batch of barriers.</p>",
+            view.pass_count, view.culled_count, view.submit_count, view.wait_count, view.barrier_count,
+            view.batch_count);
     write_lanes(&g);
     for (uint32_t h = 0; h < view.heap_count; h++)
         write_heap(&g, h);

@@ -8,9 +8,9 @@
 #include "tables.h"
 #include "vk_numbers.h"
 
-/* Reads a plan from JSON, by whomever it was written: what the format defines is checked for type, range and index; what
- * it does not is passed over. Two walks over the parsed text: one counts, one fills the block. Jansson does the parsing
- * and uses the C library's memory. */
+/* Reads a plan from JSON, by whomever it was written: what the format defines is checked for type, range and index;
+ * what it does not is passed over. Two walks over the parsed text: one counts, one fills the block. Jansson does the
+ * parsing and uses the C library's memory. */
 
 typedef struct reader {
     hdi_decl decl;
@@ -454,7 +454,8 @@ static bool read_plan(reader *r, const json_t *root)
         return false;
     if (version != 1)
         return hdi_json_fail(&r->json, "version %llu is not 1", (unsigned long long)version);
-    const json_t *queues = array(r, root, "queues"), *culled = array(r, root, "culled"), *heaps = array(r, root, "heaps");
+    const json_t *queues = array(r, root, "queues"), *culled = array(r, root, "culled"),
+                 *heaps = array(r, root, "heaps");
     const json_t *resources = array(r, root, "resources"), *submits = array(r, root, "submits");
     if (!queues || !culled || !heaps || !resources || !submits)
         return false;

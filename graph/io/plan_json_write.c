@@ -4,10 +4,10 @@
 #include "fgt_words.h"
 #include "plan_view.h"
 
-/* Writes a plan as JSON, a line an element, so that two plans can be compared by eye and by diff. Integers of 64 bits are
- * written in full. Beyond the format: what a heap is for, the plan's hash, rendering scopes and reasons. What of these
- * stands in the plan ("rendering" of the pass that begins a scope; reason, reason_pass, reason_resource, cut, placing,
- * tenant) is read back; "why" and "culled_why" are worked out. */
+/* Writes a plan as JSON, a line an element, so that two plans can be compared by eye and by diff. Integers of 64 bits
+ * are written in full. Beyond the format: what a heap is for, the plan's hash, rendering scopes and reasons. What of
+ * these stands in the plan ("rendering" of the pass that begins a scope; reason, reason_pass, reason_resource, cut,
+ * placing, tenant) is read back; "why" and "culled_why" are worked out. */
 
 typedef struct writer {
     const hdi_decl *decl;
@@ -80,7 +80,8 @@ static void write_resource(const hd_plan_resource *r, const hd_why *why, FILE *f
     if (r->flags & HD_PLAN_EXTERNAL)
         fputs(", \"external\": true", f);
     else
-        fprintf(f, ", \"heap\": %" PRIu32 ", \"offset\": %" PRIu64 ", \"bytes\": %" PRIu64, r->heap, r->offset, r->bytes);
+        fprintf(f, ", \"heap\": %" PRIu32 ", \"offset\": %" PRIu64 ", \"bytes\": %" PRIu64, r->heap, r->offset,
+                r->bytes);
     if ((r->flags & HD_PLAN_IMAGE) && (r->flags & HD_PLAN_PERSISTENT))
         fprintf(f, ", \"final_layout\": %" PRIu32, r->final_layout);
     if (r->first_family != HD_NONE)
@@ -103,7 +104,8 @@ static void write_barrier(const writer *w, uint32_t index, FILE *f)
     const hd_plan_barrier *b = &w->view->barriers[index];
     const hdi_decl *decl = w->decl;
     fprintf(f,
-            "{\"src_stages\": %" PRIu64 ", \"src_access\": %" PRIu64 ", \"dst_stages\": %" PRIu64 ", \"dst_access\": %" PRIu64,
+            "{\"src_stages\": %" PRIu64 ", \"src_access\": %" PRIu64 ", \"dst_stages\": %" PRIu64
+            ", \"dst_access\": %" PRIu64,
             b->src_stages, b->src_access, b->dst_stages, b->dst_access);
     if (b->resource != HD_NONE) {
         fprintf(f, ", \"resource\": %" PRIu32, b->resource);
@@ -141,8 +143,8 @@ static void write_scope(writer *w, uint32_t command, FILE *f)
     fprintf(f, ", \"rendering\": {\"passes\": %" PRIu32 ", \"attachments\": [", s->command_count);
     for (uint32_t i = 0; i < s->attachment_count; i++) {
         const hd_plan_attachment *a = &view->attachments[s->attachment_begin + i];
-        fprintf(f, "%s{\"use\": %" PRIu32 ", \"load\": %" PRIu32 ", \"store\": %" PRIu32, i ? ", " : "", a->use, a->load,
-                a->store);
+        fprintf(f, "%s{\"use\": %" PRIu32 ", \"load\": %" PRIu32 ", \"store\": %" PRIu32, i ? ", " : "", a->use,
+                a->load, a->store);
         if (a->resolve != HD_NONE)
             fprintf(f, ", \"resolve\": %" PRIu32, a->resolve);
         fputc('}', f);
@@ -177,8 +179,8 @@ static void write_submit(writer *w, uint32_t index, FILE *f)
     fprintf(f, "  {\"queue\": %" PRIu32 ", \"waits\": [", submit->queue);
     for (uint32_t i = 0; i < submit->wait_count; i++) {
         const hd_plan_wait *wait = &view->waits[submit->wait_begin + i];
-        fprintf(f, "%s{\"queue\": %" PRIu32 ", \"value\": %" PRIu64 ", \"stages\": %" PRIu64, i ? ", " : "", wait->queue,
-                wait->value, wait->stages);
+        fprintf(f, "%s{\"queue\": %" PRIu32 ", \"value\": %" PRIu64 ", \"stages\": %" PRIu64, i ? ", " : "",
+                wait->queue, wait->value, wait->stages);
         if (wait->reason_pass != HD_NONE)
             fprintf(f, ", \"reason_pass\": %" PRIu32, wait->reason_pass);
         fputs(", \"why\": ", f);

@@ -23,8 +23,8 @@ static inline const char *hdi_resource_label(const hdi_decl *decl, uint32_t res,
     if (name)
         snprintf(buffer, bytes, "%s", name);
     else
-        snprintf(buffer, bytes, "%s %u", res < decl->res_count && decl->res_flags[res] & HDI_RES_BUFFER ? "buffer" : "image",
-                 res);
+        snprintf(buffer, bytes, "%s %u",
+                 res < decl->res_count && decl->res_flags[res] & HDI_RES_BUFFER ? "buffer" : "image", res);
     return buffer;
 }
 

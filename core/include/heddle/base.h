@@ -34,7 +34,8 @@ extern "C" {
     X(HD_IO, "a file could not be read or written")                                                                    \
     X(HD_PARSE, "a text does not follow its format")                                                                   \
     X(HD_PLAN_INVALID, "a plan fails verification")                                                                    \
-    X(HD_CACHE_MISMATCH, "a plan found in the cache is not what compiling gives: the size callback changed its answers") \
+    X(HD_CACHE_MISMATCH,                                                                                               \
+      "a plan found in the cache is not what compiling gives: the size callback changed its answers")                  \
     X(HD_NO_LOADER, "no Vulkan loader was found")                                                                      \
     X(HD_NO_DEVICE, "no Vulkan device was found at the index that was asked for")                                      \
     X(HD_MISSING_FEATURE, "the Vulkan device lacks a version or feature that heddle needs")                            \

@@ -22,8 +22,9 @@ typedef struct hd_plan hd_plan;
 typedef struct hd_recorder hd_recorder; /* what a pass records into; made by heddle/vk.h */
 
 /* Handles of one frame: valid from the call that returned them to the next hd_graph_begin. id 0 is none.
- * A hd_resource names a version of a resource: what hd_graph_image and its like return is the first one, and a write may
- * start the next (hd_use.next). Whatever asks which resource is meant (plans, errors, recorders) takes any version. */
+ * A hd_resource names a version of a resource: what hd_graph_image and its like return is the first one, and a write
+ * may start the next (hd_use.next). Whatever asks which resource is meant (plans, errors, recorders) takes any version.
+ */
 typedef struct hd_resource {
     uint32_t id;
 } hd_resource;
@@ -44,7 +45,8 @@ typedef struct hd_graph_desc {
 hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out);
 /* Frees the graph and its plans. Null is allowed. */
 void hd_graph_destroy(hd_graph *graph);
-/* Starts a new frame: forgets all declarations and the sticky error, keeps the memory. Handles of before become stale. */
+/* Starts a new frame: forgets all declarations and the sticky error, keeps the memory. Handles of before become stale.
+ */
 void hd_graph_begin(hd_graph *graph);
 void hd_graph_set_name(hd_graph *graph, const char *name);
 const char *hd_graph_name(const hd_graph *graph);
@@ -66,9 +68,9 @@ const hd_error *hd_graph_error(const hd_graph *graph);
 
 /* Who may touch an image or buffer that passes on several queue families use. */
 typedef enum hd_sharing {
-    HD_SHARING_AUTO,       /* buffers: concurrent; images: concurrent where several queues read one content at once, else
-                            * exclusive; imports: exclusive images, concurrent buffers */
-    HD_SHARING_EXCLUSIVE,  /* one family at a time, moved by ownership transfers */
+    HD_SHARING_AUTO,      /* buffers: concurrent; images: concurrent where several queues read one content at once, else
+                           * exclusive; imports: exclusive images, concurrent buffers */
+    HD_SHARING_EXCLUSIVE, /* one family at a time, moved by ownership transfers */
     HD_SHARING_CONCURRENT, /* all families at once */
 } hd_sharing;
 
@@ -102,8 +104,9 @@ typedef struct hd_import_desc {
     uint32_t final_layout;   /* VkImageLayout to leave it in; UNDEFINED (0): where its last use leaves it */
     uint64_t bytes;          /* > 0: a buffer */
     hd_sharing sharing;      /* as it was made */
-    /* Not 0: a number that this image has as long as it lives and that no later image behind the same handle gets. Views
-     * of it are then kept from frame to frame; else they live for one frame. Below 2^63: the others are heddle's. */
+    /* Not 0: a number that this image has as long as it lives and that no later image behind the same handle gets.
+     * Views of it are then kept from frame to frame; else they live for one frame. Below 2^63: the others are heddle's.
+     */
     uint64_t serial;
 } hd_import_desc;
 
@@ -174,7 +177,8 @@ typedef union hd_clear {
 
 /* An access beyond the named ones; copied. */
 typedef struct hd_custom_access {
-    uint64_t stages; /* VkPipelineStageFlags2, such as queues for the pass's type have, but neither TOP nor BOTTOM_OF_PIPE */
+    /* VkPipelineStageFlags2, such as queues for the pass's type have, but neither TOP nor BOTTOM_OF_PIPE */
+    uint64_t stages;
     uint64_t access; /* VkAccessFlags2, each bit such as one of the stages can do */
     uint32_t layout; /* VkImageLayout; ignored for buffers */
     uint32_t usage;  /* VkImageUsageFlags or VkBufferUsageFlags that it needs */
@@ -193,15 +197,15 @@ typedef struct hd_use {
      * resource: what lies outside its range carries over. Whoever reads the old handle, in a pass declared earlier or
      * later, reads what stood there before this write, and is ordered before this and all later writes where they
      * overlap. Whoever uses the new handle comes after the write. Uses through one handle are in declaration order.
-     * An ended version can be read, not written: another pass that writes it is HD_VERSION_FORKED (uses of one pass end a
-     * version together and get the same next one). Reads that would have to run before themselves make compile fail with
-     * HD_VERSION_CYCLE. Of a read, `next` gets the handle that it read. */
+     * An ended version can be read, not written: another pass that writes it is HD_VERSION_FORKED (uses of one pass end
+     * a version together and get the same next one). Reads that would have to run before themselves make compile fail
+     * with HD_VERSION_CYCLE. Of a read, `next` gets the handle that it read. */
     hd_resource *next;
     /* Only with HD_RESOLVE_WRITE: an attachment of the same pass, of the same format, size and layers, with more than
      * one sample. An attachment is resolved at most once a pass. */
     hd_resource resolve_of;
-    uint32_t resolve_mode; /* VkResolveModeFlagBits, of depth; 0: the first sample. Colors: 0, which averages the samples
-                            * and takes the first one of integers */
+    uint32_t resolve_mode; /* VkResolveModeFlagBits, of depth; 0: the first sample. Colors: 0, which averages the
+                            * samples and takes the first one of integers */
 } hd_use;
 
 /* HD_USES({depth, HD_DEPTH_WRITE}, {albedo, HD_COLOR_WRITE}) gives .uses its value and its count. */
@@ -219,7 +223,7 @@ typedef enum hd_pin { HD_PIN_NONE, HD_PIN_GFX, HD_PIN_COMPUTE, HD_PIN_TRANSFER }
 typedef struct hd_pass_desc {
     const char *name; /* must live until the frame is executed; null: none */
     hd_pass_type type;
-    hd_pin pin;        /* a kind that the queue set lacks: ignored; one that cannot run the type: ignored, with a warning */
+    hd_pin pin; /* a kind that the queue set lacks: ignored; one that cannot run the type: ignored, with a warning */
     bool root;         /* never culled */
     bool no_rendering; /* gfx passes: heddle does not begin dynamic rendering, the pass does its own */
     float cost_us;     /* expected GPU time; 0: 10 */
@@ -227,8 +231,9 @@ typedef struct hd_pass_desc {
     uint32_t use_count;
     hd_record_fn record; /* null: the pass records nothing */
     void *user;
-    /* record is called so many times, also side by side: heddle/vk.h says which part a call is to record, and the parts'
-     * commands run in order. 0: 1; at most HD_MAX_SPLITS. Nothing in the plan depends on it. Host passes: called once. */
+    /* record is called so many times, also side by side: heddle/vk.h says which part a call is to record, and the
+     * parts' commands run in order. 0: 1; at most HD_MAX_SPLITS. Nothing in the plan depends on it. Host passes: called
+     * once. */
     uint32_t splits;
 } hd_pass_desc;
 enum { HD_MAX_SPLITS = 1024 };
@@ -249,8 +254,9 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc);
 typedef struct hd_list hd_list;
 
 /* Opens a list. Any thread, also while the graph's own thread declares; what that one declares before the join stands
- * before all lists. Keys of lists that are open at a time differ, else the join fails. The list belongs to the graph and
- * lives until the join. Null when there is no memory: the join fails with HD_OUT_OF_MEMORY, and the calls below take it. */
+ * before all lists. Keys of lists that are open at a time differ, else the join fails. The list belongs to the graph
+ * and lives until the join. Null when there is no memory: the join fails with HD_OUT_OF_MEMORY, and the calls below
+ * take it. */
 hd_list *hd_graph_list(hd_graph *graph, uint32_t order_key);
 /* One thread at a time for one list. */
 hd_resource hd_list_image(hd_list *list, const hd_image_desc *desc);
@@ -258,8 +264,8 @@ hd_resource hd_list_buffer(hd_list *list, const hd_buffer_desc *desc);
 hd_resource hd_list_import(hd_list *list, const hd_import_desc *desc);
 hd_resource hd_list_history(hd_list *list, hd_resource of);
 hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc);
-/* Appends all open lists to the graph and closes them. By the graph's own thread, after the others have finished theirs.
- * hd_graph_compile does it for lists that are still open. Returns the graph's error. */
+/* Appends all open lists to the graph and closes them. By the graph's own thread, after the others have finished
+ * theirs. hd_graph_compile does it for lists that are still open. Returns the graph's error. */
 hd_result hd_graph_join(hd_graph *graph);
 
 /* Indices behind the handles, as plans, errors and files name them: dense from 0 in order of declaration; passes have a
@@ -298,8 +304,8 @@ typedef struct hd_resource_info {
     uint32_t usage; /* VkImageUsageFlags or VkBufferUsageFlags, those that the uses imply included */
     uint64_t bytes; /* buffers */
 } hd_resource_info;
-/* Same answer for the same info and user. A result other than HD_OK ends the compile with it. Not asked for a plan that is
- * found in the cache: where its answers change all the same, hd_graph_drop_plans comes first. */
+/* Same answer for the same info and user. A result other than HD_OK ends the compile with it. Not asked for a plan that
+ * is found in the cache: where its answers change all the same, hd_graph_drop_plans comes first. */
 typedef hd_result (*hd_size_fn)(const hd_resource_info *info, hd_memory_need *need, void *user);
 
 enum {
@@ -318,8 +324,8 @@ enum {
 };
 const char *hd_phase_name(int phase);
 
-/* A declaration that was compiled before, with the same queues and options, finds its plan again. Names, record functions,
- * user pointers, clear values and native handles may differ: no plan says anything about them. */
+/* A declaration that was compiled before, with the same queues and options, finds its plan again. Names, record
+ * functions, user pointers, clear values and native handles may differ: no plan says anything about them. */
 typedef enum hd_cache {
     HD_CACHE_ON,
     HD_CACHE_OFF,   /* neither looks for a plan nor keeps this one */
@@ -328,10 +334,10 @@ typedef enum hd_cache {
 
 typedef struct hd_compile_desc {
     const hd_queue_desc *queues; /* null: one gfx queue of family 0 */
-    uint32_t queue_count;        /* at most HD_MAX_QUEUES - 1; the host queue is added where the graph has host passes */
+    uint32_t queue_count; /* at most HD_MAX_QUEUES - 1; the host queue is added where the graph has host passes */
     hd_order order;
-    uint64_t memory_budget; /* bytes for all heaps: the fewest barrier batches that stay within them, whatever the order;
-                             * HD_OVER_BUDGET, with what would do, where nothing does. 0: none */
+    uint64_t memory_budget; /* bytes for all heaps: the fewest barrier batches that stay within them, whatever the
+                             * order; HD_OVER_BUDGET, with what would do, where nothing does. 0: none */
     float handoff_us;       /* price of a hand-off between queues; 0: 6 */
     hd_size_fn size;        /* null: the sizes that the .fgt format defines */
     void *size_user;
@@ -347,8 +353,8 @@ typedef struct hd_compile_desc {
 
 #define HD_MAX_QUEUES 16
 
-/* Compiles this frame's declaration. desc may be null. The plan belongs to the graph and lives until its next compile or
- * destroy (it survives hd_graph_begin). On a result other than HD_OK *out is null and hd_graph_error says more. */
+/* Compiles this frame's declaration. desc may be null. The plan belongs to the graph and lives until its next compile
+ * or destroy (it survives hd_graph_begin). On a result other than HD_OK *out is null and hd_graph_error says more. */
 hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
 
 typedef struct hd_cache_stats {
@@ -485,7 +491,8 @@ typedef struct hd_plan_attachment {
     uint32_t use;   /* index of the use within the scope's first pass */
     uint32_t load;  /* VkAttachmentLoadOp */
     uint32_t store; /* VkAttachmentStoreOp: DONT_CARE where nobody reads what is left, NONE where nothing is written */
-    uint32_t resolve; /* index of the use within the scope's last pass that it is resolved into, HD_NONE: none that is read */
+    uint32_t resolve; /* index of the use within the scope's last pass that it is resolved into, HD_NONE: none that is
+                         read */
 } hd_plan_attachment;
 
 /* Read view of a plan; the pointers live as long as the plan. */
@@ -493,8 +500,8 @@ typedef struct hd_plan_view {
     uint64_t hash;  /* of all bytes of the block but this one */
     uint64_t bytes; /* of the block */
     uint32_t pass_count, declared_resource_count; /* of the graph that it was compiled from */
-    uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count, batch_count,
-        barrier_count, scope_count, attachment_count;
+    uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count,
+        batch_count, barrier_count, scope_count, attachment_count;
     const hd_plan_queue *queues;
     const uint32_t *culled; /* pass indices, ascending */
     const hd_plan_heap *heaps;

@@ -28,7 +28,8 @@ typedef struct hd_why {
     uint32_t pass;       /* for whose sake: the pass that comes behind, or that is culled */
     uint32_t other_pass; /* because of whom: the pass that comes before, or that overwrites or would read */
     uint32_t resource;   /* through which */
-    uint32_t other_resource; /* whose bytes it has, or would have: a former tenant, the neighbour below, a history's other half */
+    uint32_t other_resource; /* whose bytes it has, or would have: a former tenant, the neighbour below, a history's
+                                other half */
 } hd_why;
 
 /* Each array is as long as the plan's own and goes with it element by element. */
@@ -43,9 +44,10 @@ typedef struct hd_plan_reasons {
     const hd_why *culled;      /* hd_cull */
     size_t bytes;              /* of the one block that holds them all and this */
 } hd_plan_reasons;
-/* Works out from the plan and the declaration that it was compiled from (which graph must still hold) what compile itself
- * had no need to keep. Takes time: for tools and views, not for each frame. Also for plans from elsewhere, which say less.
- * *out is freed by hd_plan_reasons_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
+/* Works out from the plan and the declaration that it was compiled from (which graph must still hold) what compile
+ * itself had no need to keep. Takes time: for tools and views, not for each frame. Also for plans from elsewhere, which
+ * say less. *out is freed by hd_plan_reasons_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT,
+ * HD_OUT_OF_MEMORY. */
 hd_result hd_plan_explain(const hd_graph *graph, const hd_plan *plan, const hd_allocator *allocator,
                           const hd_plan_reasons **out);
 void hd_plan_reasons_free(const hd_plan_reasons *reasons, const hd_allocator *allocator);
@@ -65,17 +67,17 @@ hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, hd_plan_
 /* What a plan can break. */
 typedef enum hd_rule {
     HD_RULE_NONE,
-    HD_RULE_STRUCTURE,    /* tables that do not fit, or passes, resources and ranges that the declaration does not have */
-    HD_RULE_VERSIONS,     /* the declaration: a pass would have to run before itself */
-    HD_RULE_CULL,         /* what is kept */
-    HD_RULE_QUEUE,        /* a pass on a queue that cannot run it, or not where it is pinned to */
-    HD_RULE_STAGES,       /* stages that the queue lacks, accesses that the stages cannot do */
-    HD_RULE_EVENT,        /* the two halves of a split barrier */
-    HD_RULE_WAIT,         /* a wait without a signal, a signal out of order */
-    HD_RULE_DEADLOCK,     /* submits that wait for one another */
-    HD_RULE_PLACEMENT,    /* sizes, alignment, heaps, who may share bytes */
-    HD_RULE_RENDERING,    /* rendering scopes and their load and store ops */
-    HD_RULE_EXECUTION,    /* two that conflict, and no chain orders them */
+    HD_RULE_STRUCTURE, /* tables that do not fit, or passes, resources and ranges that the declaration does not have */
+    HD_RULE_VERSIONS,  /* the declaration: a pass would have to run before itself */
+    HD_RULE_CULL,      /* what is kept */
+    HD_RULE_QUEUE,     /* a pass on a queue that cannot run it, or not where it is pinned to */
+    HD_RULE_STAGES,    /* stages that the queue lacks, accesses that the stages cannot do */
+    HD_RULE_EVENT,     /* the two halves of a split barrier */
+    HD_RULE_WAIT,      /* a wait without a signal, a signal out of order */
+    HD_RULE_DEADLOCK,  /* submits that wait for one another */
+    HD_RULE_PLACEMENT, /* sizes, alignment, heaps, who may share bytes */
+    HD_RULE_RENDERING, /* rendering scopes and their load and store ops */
+    HD_RULE_EXECUTION, /* two that conflict, and no chain orders them */
     HD_RULE_AVAILABILITY, /* ordered, but nothing on the way makes what the first wrote available */
     HD_RULE_VISIBILITY,   /* made available, but not visible to the second */
     HD_RULE_LAYOUT,
@@ -102,24 +104,24 @@ typedef struct hd_verify_place {
 
 /* One change of a plan. */
 typedef enum hd_repair_kind {
-    HD_REPAIR_NONE,           /* no single change is known to help */
-    HD_REPAIR_WIDEN,          /* barrier `index` gets the masks of `barrier` too */
-    HD_REPAIR_NARROW,         /* barrier `index` loses the masks of `barrier` */
-    HD_REPAIR_CHANGE,         /* barrier `index` becomes `barrier` */
-    HD_REPAIR_ADD,            /* `barrier` joins the barriers right before command `command` of submit `submit`; with a
-                               * `value`, or where there are none, it stands there alone. `command` may be the end of the
-                               * submit */
-    HD_REPAIR_WAIT_STAGES,    /* wait `index` gets barrier.dst_stages too */
-    HD_REPAIR_SIGNAL_STAGES,  /* the signal of submit `index` gets barrier.src_stages too */
-    HD_REPAIR_ADD_WAIT,       /* submit `submit` waits with barrier.dst_stages for submit `index`, which signals where it
-                               * did not */
-    HD_REPAIR_WAIT_VALUE,     /* wait `index` waits for `value` */
-    HD_REPAIR_DROP_WAIT,      /* wait `index` goes */
-    HD_REPAIR_LOAD,           /* attachment `index` loads by `value` (VkAttachmentLoadOp) */
-    HD_REPAIR_STORE,          /* attachment `index` stores by `value` (VkAttachmentStoreOp) */
-    HD_REPAIR_MOVE,           /* entry `index` of resources gets `bytes` bytes at offset `value`; its heap grows */
-    HD_REPAIR_FINAL_LAYOUT,   /* entry `index` of resources says `value` */
-    HD_REPAIR_FINAL_FAMILY,   /* entry `index` of resources says `value` */
+    HD_REPAIR_NONE,          /* no single change is known to help */
+    HD_REPAIR_WIDEN,         /* barrier `index` gets the masks of `barrier` too */
+    HD_REPAIR_NARROW,        /* barrier `index` loses the masks of `barrier` */
+    HD_REPAIR_CHANGE,        /* barrier `index` becomes `barrier` */
+    HD_REPAIR_ADD,           /* `barrier` joins the barriers right before command `command` of submit `submit`; with a
+                              * `value`, or where there are none, it stands there alone. `command` may be the end of the
+                              * submit */
+    HD_REPAIR_WAIT_STAGES,   /* wait `index` gets barrier.dst_stages too */
+    HD_REPAIR_SIGNAL_STAGES, /* the signal of submit `index` gets barrier.src_stages too */
+    HD_REPAIR_ADD_WAIT,      /* submit `submit` waits with barrier.dst_stages for submit `index`, which signals where it
+                              * did not */
+    HD_REPAIR_WAIT_VALUE,    /* wait `index` waits for `value` */
+    HD_REPAIR_DROP_WAIT,     /* wait `index` goes */
+    HD_REPAIR_LOAD,          /* attachment `index` loads by `value` (VkAttachmentLoadOp) */
+    HD_REPAIR_STORE,         /* attachment `index` stores by `value` (VkAttachmentStoreOp) */
+    HD_REPAIR_MOVE,          /* entry `index` of resources gets `bytes` bytes at offset `value`; its heap grows */
+    HD_REPAIR_FINAL_LAYOUT,  /* entry `index` of resources says `value` */
+    HD_REPAIR_FINAL_FAMILY,  /* entry `index` of resources says `value` */
     HD_REPAIR_COUNT
 } hd_repair_kind;
 
@@ -134,8 +136,8 @@ typedef struct hd_finding {
     uint32_t rule;                 /* hd_rule */
     hd_verify_place first, second; /* the two commands between which it failed; one alone is the second */
     uint32_t resource, other_resource; /* of the second, and of the first where it is another (an alias); or HD_NONE */
-    hd_repair repair;              /* the shortest: fewest bits of masks, else one new element. A plan that is broken in one
-                                    * place may need several, each found when the one before has been made */
+    hd_repair repair; /* the shortest: fewest bits of masks, else one new element. A plan that is broken in one
+                       * place may need several, each found when the one before has been made */
     const char *text, *repair_text; /* live during the call */
 } hd_finding;
 
@@ -149,10 +151,11 @@ typedef struct hd_verify_desc {
     void *size_user;
     void (*finding)(const hd_finding *finding, void *user); /* the same as numbers, with message or without */
 } hd_verify_desc;
-/* Replays plan under the rules of Vulkan's synchronization. HD_OK, HD_PLAN_INVALID, HD_OUT_OF_MEMORY. desc may be null. */
+/* Replays plan under the rules of Vulkan's synchronization. HD_OK, HD_PLAN_INVALID, HD_OUT_OF_MEMORY. desc may be null.
+ */
 hd_result hd_plan_verify(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *desc);
-/* A copy of the plan with the repair made; freed by hd_plan_free with the same allocator (may be null). The repair is one
- * that was found for this very plan. HD_OK, HD_INVALID_ARGUMENT (none, or none for this plan), HD_OUT_OF_MEMORY. */
+/* A copy of the plan with the repair made; freed by hd_plan_free with the same allocator (may be null). The repair is
+ * one that was found for this very plan. HD_OK, HD_INVALID_ARGUMENT (none, or none for this plan), HD_OUT_OF_MEMORY. */
 hd_result hd_plan_repair(const hd_plan *plan, const hd_repair *repair, const hd_allocator *allocator, hd_plan **out);
 
 /* ---- what orders two passes ---- */
@@ -164,12 +167,13 @@ typedef enum hd_link_kind {
     HD_LINK_WAIT,    /* index: in waits */
 } hd_link_kind;
 
-/* One step of a chain. Each waits for the one before it: barriers and signals for stages in their first scope, or that the
- * barrier before them on their queue releases; waits for the signal before them. */
+/* One step of a chain. Each waits for the one before it: barriers and signals for stages in their first scope, or that
+ * the barrier before them on their queue releases; waits for the signal before them. */
 typedef struct hd_link {
     uint32_t kind, index;
     uint32_t queue, submit;
-    uint64_t from; /* stages through which it hangs on the link before it, groups taken apart; a pass: of its own access */
+    /* Stages through which it hangs on the link before it, groups taken apart; a pass: of its own access */
+    uint64_t from;
     uint64_t to;   /* stages through which the next one hangs on it */
 } hd_link;
 
@@ -180,8 +184,8 @@ typedef enum hd_chained {
     HD_CHAINED_HOST,  /* both are host passes: one thread runs them one after another, no links between */
 } hd_chained;
 
-/* Two uses that must not run at once, and why they do not. HD_NONE for uses and resources where nothing of the two passes
- * conflicts: then it is about all stages of the one and of the other. */
+/* Two uses that must not run at once, and why they do not. HD_NONE for uses and resources where nothing of the two
+ * passes conflicts: then it is about all stages of the one and of the other. */
 typedef struct hd_chain {
     uint32_t how;                 /* hd_chained */
     uint32_t use, other_use;      /* within the first pass, within the second */
@@ -200,9 +204,10 @@ typedef struct hd_chains {
     const hd_link *links;
     size_t bytes; /* of the one block that holds it all */
 } hd_chains;
-/* Shortest chains that order two passes, one for each pair of uses that conflict, by the same relation that hd_plan_verify
- * decides on. Takes time: for tools. graph must hold the declaration. *out is freed by hd_chains_free with the same
- * allocator (may be null). HD_OK, HD_INVALID_ARGUMENT, HD_PLAN_INVALID (tables that do not fit), HD_OUT_OF_MEMORY. */
+/* Shortest chains that order two passes, one for each pair of uses that conflict, by the same relation that
+ * hd_plan_verify decides on. Takes time: for tools. graph must hold the declaration. *out is freed by hd_chains_free
+ * with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT, HD_PLAN_INVALID (tables that do not fit),
+ * HD_OUT_OF_MEMORY. */
 hd_result hd_plan_chains(const hd_graph *graph, const hd_plan *plan, uint32_t pass, uint32_t other_pass,
                          const hd_allocator *allocator, const hd_chains **out);
 void hd_chains_free(const hd_chains *chains, const hd_allocator *allocator);
@@ -217,16 +222,17 @@ hd_result hd_graph_read_fgt(hd_graph *graph, const char *text, size_t bytes, con
 void hd_graph_fgt_error(const hd_graph *graph, const char *file, char *error, size_t error_bytes);
 /* HD_OK, HD_IO, or HD_UNSUPPORTED where .fgt has no word for it; the stream stays open. */
 hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
-/* HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT; each says why every part of the plan is there (hd_plan_explain). JSON,
- * beyond the format: "reason", "reason_pass", "reason_resource" of barriers, "reason_pass" of waits, "cut" of submits,
- * "placing" and "tenant" of resources, which are read back; "why" of all these and "culled_why" (as long as "culled"),
- * which are not: objects with a "code" and, where there is one, "pass", "other_pass", "resource", "other_resource". */
+/* HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT; each says why every part of the plan is there (hd_plan_explain).
+ * JSON, beyond the format: "reason", "reason_pass", "reason_resource" of barriers, "reason_pass" of waits, "cut" of
+ * submits, "placing" and "tenant" of resources, which are read back; "why" of all these and "culled_why" (as long as
+ * "culled"), which are not: objects with a "code" and, where there is one, "pass", "other_pass", "resource",
+ * "other_resource". */
 hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 /* Makes a plan from JSON text; freed by hd_plan_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT,
- * HD_OUT_OF_MEMORY, HD_PARSE. The text's tree is the JSON library's, in the C library's memory: where that runs out, the
- * library at times says HD_PARSE of a good text. */
+ * HD_OUT_OF_MEMORY, HD_PARSE. The text's tree is the JSON library's, in the C library's memory: where that runs out,
+ * the library at times says HD_PARSE of a good text. */
 hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t bytes, const hd_allocator *allocator,
                             hd_plan **out, char *error, size_t error_bytes);
 void hd_plan_free(hd_plan *plan, const hd_allocator *allocator);

@@ -20,16 +20,17 @@ enum { HD_MAX_WORKERS = 256 };
 /* Called on the worker, before and after each job that it runs (after: ended true). name: the job's, may be null. */
 typedef void (*hd_profile_fn)(const char *name, uint32_t worker, bool ended, void *user);
 
-/* An engine's own threads in place of the pool's. heddle hands over loops that run its jobs, at most worker_count - 1 at a
- * time, not single jobs; a loop returns when there has been nothing to do for some time, or after hd_jobs_rest. The host
- * may call a loop on any thread, at once inside enqueue, late, in any order, inside finish or not at all, but once only and
- * not after finish: the caller of a wait does what nobody else does. Worker indices are the pool's own, and no two loops
- * that run at once have the same.
+/* An engine's own threads in place of the pool's. heddle hands over loops that run its jobs, at most worker_count - 1
+ * at a time, not single jobs; a loop returns when there has been nothing to do for some time, or after hd_jobs_rest.
+ * The host may call a loop on any thread, at once inside enqueue, late, in any order, inside finish or not at all, but
+ * once only and not after finish: the caller of a wait does what nobody else does. Worker indices are the pool's own,
+ * and no two loops that run at once have the same.
  *
  * enqueue: arranges for loop(context) to be called; returns a handle for finish, or null if it has been called already.
  * Called inside submits, waits, parallel_for, run_dag and warm of any thread, loops included.
- * finish: returns when the loop of this handle has returned or will not be called any more. Called once for each handle:
- * for a loop that has come to its end from where enqueue is called, for the others inside hd_jobs_rest and destroy. */
+ * finish: returns when the loop of this handle has returned or will not be called any more. Called once for each
+ * handle: for a loop that has come to its end from where enqueue is called, for the others inside hd_jobs_rest and
+ * destroy. */
 typedef void (*hd_loop_fn)(void *context);
 typedef void *(*hd_enqueue_fn)(hd_loop_fn loop, void *context, void *user);
 typedef void (*hd_finish_fn)(void *handle, void *user);
@@ -62,7 +63,8 @@ uint32_t hd_jobs_worker_count(const hd_jobs *jobs);
 /* At the start and at the end of the part of a frame that uses jobs. A worker that sleeps takes 15 to 30 us to wake up;
  * after warm the workers are awake (no more of them than processors) and look for work until rest, but no longer than
  * 2 ms without any. rest lets those without work sleep at once, takes loops back from a host, and returns before jobs
- * that still run end, except in a host's loops. Neither has to be called, nor in pairs. Any thread, not inside a job. */
+ * that still run end, except in a host's loops. Neither has to be called, nor in pairs. Any thread, not inside a job.
+ */
 void hd_jobs_warm(hd_jobs *jobs);
 void hd_jobs_rest(hd_jobs *jobs);
 
@@ -81,8 +83,8 @@ typedef struct hd_job {
     hd_counter *counter; /* private, as the next two: set by submit */
     struct hd_job *next;
     uint32_t run;
-    bool critical; /* goes before jobs that are not: what most of a frame waits for. Of 64 jobs that a worker takes one is
-                      of the others, if there are any, so that nothing waits for ever. */
+    bool critical; /* goes before jobs that are not: what most of a frame waits for. Of 64 jobs that a worker takes one
+                      is of the others, if there are any, so that nothing waits for ever. */
 } hd_job;
 
 /* Submits count jobs that run in any order on any worker, critical ones first. Allocates nothing. Any thread, jobs
@@ -97,8 +99,8 @@ void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *coun
 void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter);
 
 /* fn gets [begin, end) of 0 .. count - 1; worker is the index of who runs it, below hd_jobs_worker_count. The split
- * depends on count and grain alone: chunk c is [c * grain, min(count, (c + 1) * grain)). grain 0 is taken as 1. Inside a
- * critical job its helpers are critical. */
+ * depends on count and grain alone: chunk c is [c * grain, min(count, (c + 1) * grain)). grain 0 is taken as 1. Inside
+ * a critical job its helpers are critical. */
 typedef void (*hd_range_fn)(uint32_t begin, uint32_t end, uint32_t worker, void *user);
 void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_range_fn fn, void *user);
 
@@ -107,7 +109,8 @@ void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_rang
 typedef void (*hd_node_fn)(uint32_t node, uint32_t worker, void *user);
 typedef struct hd_dag {
     uint32_t node_count;
-    const uint32_t *succ_begin; /* node_count + 1: the successors of node n are succ[succ_begin[n]] up to succ_begin[n + 1] */
+    /* Node_count + 1: the successors of node n are succ[succ_begin[n]] up to succ_begin[n + 1] */
+    const uint32_t *succ_begin;
     const uint32_t *succ;
     const uint32_t *pred_count; /* how often each node stands in succ */
     hd_node_fn fn;
@@ -123,8 +126,8 @@ typedef struct hd_node {
     uint32_t pending;
 } hd_node;
 
-/* Runs all nodes and returns when they are done; allocates nothing. nodes: node_count of them, the caller's, until then.
- * Waits as hd_jobs_wait does. */
+/* Runs all nodes and returns when they are done; allocates nothing. nodes: node_count of them, the caller's, until
+ * then. Waits as hd_jobs_wait does. */
 void hd_jobs_run_dag(hd_jobs *jobs, const hd_dag *dag, hd_node *nodes);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* heddle/capture.h: writes down what a process really gives to Vulkan (barriers, copies, rendering, submits, semaphores,
- * host waits), as a stream of commands that can be kept in a file, looked at, and verified by the rules of Vulkan's
- * synchronization: offline, without the engine, by `heddle verify --capture FILE`.
+/* heddle/capture.h: writes down what a process really gives to Vulkan (barriers, copies, rendering, submits,
+ * semaphores, host waits), as a stream of commands that can be kept in a file, looked at, and verified by the rules of
+ * Vulkan's synchronization: offline, without the engine, by `heddle verify --capture FILE`.
  *
  *     hd_capture_open(NULL);
  *     ... hd_vk_create with .get_instance_proc = hd_capture_get_instance_proc; or, with an engine's own volk:
@@ -11,11 +11,12 @@
  *     hd_capture_end(&stream);
  *     hd_stream_write(stream, file);
  *
- * What is seen: all accesses of copies, clears, fills, updates, blits, resolves (each in its box of texels), attachments
- * (load, store, resolve), vertex, index and indirect buffers; of passes of an hd_vk also what they declare, at the stages and layouts of their
- * accesses, so that shaders and host passes are covered. What is not seen: what shaders do through descriptors outside of
- * heddle's passes (tell it by hd_capture_buffer and hd_capture_image), mapped memory, queries; and render pass objects, the
- * older vkCmdWaitEvents, ray tracing and sparse binding, which hd_stream.unseen counts.
+ * What is seen: all accesses of copies, clears, fills, updates, blits, resolves (each in its box of texels),
+ * attachments (load, store, resolve), vertex, index and indirect buffers; of passes of an hd_vk also what they declare,
+ * at the stages and layouts of their accesses, so that shaders and host passes are covered. What is not seen: what
+ * shaders do through descriptors outside of heddle's passes (tell it by hd_capture_buffer and hd_capture_image), mapped
+ * memory, queries; and render pass objects, the older vkCmdWaitEvents, ray tracing and sparse binding, which
+ * hd_stream.unseen counts.
  *
  * This is the only part of heddle with process-wide state: Vulkan's functions have no room for a pointer of ours. It is
  * for finding mistakes, not for shipping: every call takes one lock. */
@@ -76,7 +77,7 @@ typedef struct hd_stream_access {
     uint32_t resource;
     uint32_t layout; /* of images */
     uint32_t flags;  /* HD_STREAM_DECLARED, ... */
-    uint32_t scope;  /* rendering that it is an attachment of; 0: none. In one, attachments are in rasterization order */
+    uint32_t scope; /* rendering that it is an attachment of; 0: none. In one, attachments are in rasterization order */
     hd_range range;  /* explicit counts */
     hd_stream_box box; /* of images: of each subresource of range; else all 0 */
 } hd_stream_access;
@@ -130,9 +131,9 @@ typedef struct hd_stream {
 
 void hd_stream_free(hd_stream *stream);
 hd_result hd_stream_copy(const hd_stream *stream, hd_stream **out);
-/* JSON, a line a submit, command, barrier or access; the same stream gives the same bytes. HD_OK, HD_IO. Names are those of
- * the structures. "range": [offset, bytes], of images [first mip, mips, first layer, layers], with "aspect" where it is one
- * of two; "box": [x, y, z, width, height, depth], left out where an access touches all texels. */
+/* JSON, a line a submit, command, barrier or access; the same stream gives the same bytes. HD_OK, HD_IO. Names are
+ * those of the structures. "range": [offset, bytes], of images [first mip, mips, first layer, layers], with "aspect"
+ * where it is one of two; "box": [x, y, z, width, height, depth], left out where an access touches all texels. */
 hd_result hd_stream_write(const hd_stream *stream, FILE *file);
 /* HD_OK, HD_PARSE (error says what and where), HD_TOO_LARGE, HD_OUT_OF_MEMORY. allocator and error may be null. */
 hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *allocator, hd_stream **out, char *error,
@@ -153,8 +154,8 @@ typedef struct hd_capture_desc {
     bool order_by_time;
 } hd_capture_desc;
 
-/* One at a time in a process, before the device (the objects) that are to be seen. desc may be null. HD_OK, HD_NO_LOADER,
- * HD_INVALID_ARGUMENT: one is open, HD_OUT_OF_MEMORY. */
+/* One at a time in a process, before the device (the objects) that are to be seen. desc may be null. HD_OK,
+ * HD_NO_LOADER, HD_INVALID_ARGUMENT: one is open, HD_OUT_OF_MEMORY. */
 hd_result hd_capture_open(const hd_capture_desc *desc);
 /* When no function that was got through it is called any more. */
 void hd_capture_close(void);
@@ -163,12 +164,13 @@ PFN_vkVoidFunction VKAPI_PTR hd_capture_get_instance_proc(VkInstance instance, c
 
 /* The stream holds what is submitted between the two, also from command buffers recorded before. Both when no submit is
  * under way: earlier work counts as finished, and a wait for what comes later would look like one for nothing.
- * HD_OK, HD_INVALID_ARGUMENT, HD_TOO_LARGE: more than 15 queues and threads, HD_OUT_OF_MEMORY (the stream is dropped). */
+ * HD_OK, HD_INVALID_ARGUMENT, HD_TOO_LARGE: more than 15 queues and threads, HD_OUT_OF_MEMORY (the stream is dropped).
+ */
 hd_result hd_capture_begin(void);
 hd_result hd_capture_end(hd_stream **out);
 
-/* What commands of the engine do at this place of a command buffer that is being recorded and that the capture cannot see.
- * access: VkAccessFlags2. A size of VK_WHOLE_SIZE and VK_REMAINING_ counts are understood. */
+/* What commands of the engine do at this place of a command buffer that is being recorded and that the capture cannot
+ * see. access: VkAccessFlags2. A size of VK_WHOLE_SIZE and VK_REMAINING_ counts are understood. */
 void hd_capture_buffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
                        VkPipelineStageFlags2 stages, VkAccessFlags2 access);
 void hd_capture_image(VkCommandBuffer commands, VkImage image, const VkImageSubresourceRange *range,

@@ -20,8 +20,8 @@ typedef struct hd_vk_queue_desc {
     VkQueue queue; /* no other thread submits to it while hd_vk_execute runs */
 } hd_vk_queue_desc;
 
-/* Device memory from the engine. heddle asks for few and large pieces: the heaps of graph resources, and staging memory.
- * The callbacks are called inside of hd_vk_ calls, by the thread that made the call. */
+/* Device memory from the engine. heddle asks for few and large pieces: the heaps of graph resources, and staging
+ * memory. The callbacks are called inside of hd_vk_ calls, by the thread that made the call. */
 typedef struct hd_vk_memory_request {
     uint64_t bytes;
     uint64_t alignment; /* of the offset: a power of two */
@@ -48,13 +48,13 @@ typedef struct hd_vk_desc {
     hd_log log;
     hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned */
     uint32_t frames_in_flight; /* 0: 2; at most 4 */
-    uint32_t memory_copies;    /* so many frames in turn have memory of their own for what no frame hands on, so that the
-                                * next frame need not wait until this one is done with its images: queues that would be
-                                * idle at a frame's start or end are not, for so many times the memory. 0: 1; at most
-                                * frames_in_flight */
-    uint32_t timed_frames;     /* measures frames and keeps the times of so many, at most 1024; 0: none. An adopted device
-                                * must have hostQueryReset enabled for it, and VK_KHR_calibrated_timestamps or the EXT one
-                                * for one time base */
+    uint32_t memory_copies; /* so many frames in turn have memory of their own for what no frame hands on, so that the
+                             * next frame need not wait until this one is done with its images: queues that would be
+                             * idle at a frame's start or end are not, for so many times the memory. 0: 1; at most
+                             * frames_in_flight */
+    uint32_t timed_frames;  /* measures frames and keeps the times of so many, at most 1024; 0: none. An adopted device
+                             * must have hostQueryReset enabled for it, and VK_KHR_calibrated_timestamps or the EXT one
+                             * for one time base */
 
     /* Adopt: with device set, heddle uses these and destroys none of them. The device must have synchronization2,
      * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled, and separateDepthStencilLayouts where
@@ -69,7 +69,7 @@ typedef struct hd_vk_desc {
     /* Make: with device null, heddle makes instance, device and queues. */
     const char *application;
     uint32_t device_index;             /* in vkEnumeratePhysicalDevices order */
-    const hd_queue_kind *queue_kinds;  /* wanted queues; folded onto what the device has. null: gfx, compute, transfer */
+    const hd_queue_kind *queue_kinds; /* wanted queues; folded onto what the device has. null: gfx, compute, transfer */
     uint32_t queue_kind_count;
     const char *const *instance_extensions;
     uint32_t instance_extension_count;
@@ -95,22 +95,23 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * heddle's host thread: what their callbacks need must live until hd_vk_wait or until the frame has left the frames in
  * flight.
  *
- * A history holds what the frame executed before on this hd_vk left, if that frame's plan put it and what it is of into the
- * same places; else, and in the first frame, it is zero. The engine may destroy an image once the frames that
+ * A history holds what the frame executed before on this hd_vk left, if that frame's plan put it and what it is of into
+ * the same places; else, and in the first frame, it is zero. The engine may destroy an image once the frames that
  * import it have finished: views of imports live for one frame, but for those with a serial, which are dropped by age.
  *
- * Frames overlap on the GPU: a frame waits, where it first uses memory or an import, for what earlier frames left there,
- * and for nothing else. Of two imports that share memory heddle knows nothing: their order from frame to frame is up to
- * the engine; so is a barrier to the host where host passes read an import that was last written by a frame of which no host
- * pass uses it.
+ * Frames overlap on the GPU: a frame waits, where it first uses memory or an import, for what earlier frames left
+ * there, and for nothing else. Of two imports that share memory heddle knows nothing: their order from frame to frame
+ * is up to the engine; so is a barrier to the host where host passes read an import that was last written by a frame of
+ * which no host pass uses it.
  *
- * When only half of a frame could be submitted, and when the device is lost, that result comes back from every later call;
- * then only hd_vk_destroy is left. After any other error, memory that ran out included, the next frame may be executed. A
- * new hd_vk goes on with the same graph; where its device is another one, hd_graph_drop_plans comes first. */
+ * When only half of a frame could be submitted, and when the device is lost, that result comes back from every later
+ * call; then only hd_vk_destroy is left. After any other error, memory that ran out included, the next frame may be
+ * executed. A new hd_vk goes on with the same graph; where its device is another one, hd_graph_drop_plans comes first.
+ */
 hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
 hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan);
-/* The sizes that hd_vk_compile takes where its desc has none: an hd_size_fn whose user is the hd_vk; what hd_plan_verify
- * needs for a plan of this device. Any thread. */
+/* The sizes that hd_vk_compile takes where its desc has none: an hd_size_fn whose user is the hd_vk; what
+ * hd_plan_verify needs for a plan of this device. Any thread. */
 hd_result hd_vk_size(const hd_resource_info *info, hd_memory_need *need, void *vk);
 /* Semaphores of the engine around what the next frame does to an import. */
 typedef struct hd_vk_sync {
@@ -119,10 +120,11 @@ typedef struct hd_vk_sync {
     VkSemaphore signal;    /* null: none. Signalled by the last submit that touches it */
     uint64_t signal_value;
 } hd_vk_sync;
-/* For the frame that graph declares, when vk executes it; at most one call an import. The frame's first use of the import
- * must come before all others (a write does, as of a swapchain's image) and its last one behind them: other queues that
- * use it at the same time would not wait. A frame that is not executed waits for nothing and signals nothing; one
- * that does nothing with the import does both all the same. HD_OK, HD_BAD_HANDLE, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
+/* For the frame that graph declares, when vk executes it; at most one call an import. The frame's first use of the
+ * import must come before all others (a write does, as of a swapchain's image) and its last one behind them: other
+ * queues that use it at the same time would not wait. A frame that is not executed waits for nothing and signals
+ * nothing; one that does nothing with the import does both all the same. HD_OK, HD_BAD_HANDLE, HD_INVALID_ARGUMENT,
+ * HD_OUT_OF_MEMORY. */
 hd_result hd_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import, const hd_vk_sync *sync);
 /* Waits until every frame that was executed has finished, host passes included. */
 hd_result hd_vk_wait(hd_vk *vk);
@@ -171,7 +173,8 @@ typedef struct hd_vk_times {
 } hd_vk_times;
 
 /* back: 0 for the newest frame that is known to have finished, 1 for the one before it, ... A frame is known to have
- * finished once its place in the frames in flight was taken by another, or after hd_vk_wait. HD_INVALID_ARGUMENT: not kept. */
+ * finished once its place in the frames in flight was taken by another, or after hd_vk_wait. HD_INVALID_ARGUMENT: not
+ * kept. */
 hd_result hd_vk_times_get(const hd_vk *vk, uint32_t back, hd_vk_times *out);
 /* All frames that are kept, as JSON in the trace event format: Perfetto and chrome://tracing open it. HD_OK, HD_IO,
  * HD_OUT_OF_MEMORY. */
@@ -179,12 +182,12 @@ hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
 
 /* ---- inside a record callback; any worker ---- */
 
-/* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and scissor
- * set to the whole render area (unless the pass has no_rendering). Null in a host pass. */
+/* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and
+ * scissor set to the whole render area (unless the pass has no_rendering). Null in a host pass. */
 VkCommandBuffer hd_vk_commands(hd_recorder *recorder);
-/* Of a pass with splits: which of so many parts this call records. The parts of a pass may be recorded at the same time,
- * each into a command buffer of its own, and each begins as the pass does: inside the rendering scope, with viewport and
- * scissor set, and with nothing bound. 0 and 1 for other passes. */
+/* Of a pass with splits: which of so many parts this call records. The parts of a pass may be recorded at the same
+ * time, each into a command buffer of its own, and each begins as the pass does: inside the rendering scope, with
+ * viewport and scissor set, and with nothing bound. 0 and 1 for other passes. */
 uint32_t hd_vk_part(const hd_recorder *recorder);
 uint32_t hd_vk_part_count(const hd_recorder *recorder);
 uint32_t hd_vk_worker(const hd_recorder *recorder);      /* index of the recording worker; HD_NONE in a host pass */
@@ -194,8 +197,8 @@ uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed befo
 VkImage hd_vk_image(hd_recorder *recorder, hd_resource resource);
 VkBuffer hd_vk_buffer(hd_recorder *recorder, hd_resource resource);
 /* range null: the whole. The view has the type that fits: 2D, or 2D array for more than one layer, 3D, cube for
- * cube-compatible images over six layers. Cached; depth-stencil formats give the depth aspect unless the range names the
- * other. */
+ * cube-compatible images over six layers. Cached; depth-stencil formats give the depth aspect unless the range names
+ * the other. */
 VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range);
 /* In a host pass: the memory of a buffer that it uses. Coherent. Null otherwise. */
 void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
@@ -223,8 +226,8 @@ hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range 
                      uint64_t bytes);
 /* Called on the host queue's thread once the copy has finished; data lives during the call. */
 typedef void (*hd_vk_readback_fn)(const void *data, uint64_t bytes, void *user);
-/* Copies a buffer, or one mip level of an image (packed as for upload; a format whose texels heddle knows), for the host
- * to read. Is never culled. */
+/* Copies a buffer, or one mip level of an image (packed as for upload; a format whose texels heddle knows), for the
+ * host to read. Is never culled. */
 hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *range, hd_vk_readback_fn fn,
                        void *user);
 /* Level after level by linear blits of the one before; level 0 must hold something. Formats that can be blitted. */
@@ -233,8 +236,8 @@ hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image);
 hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value);
 /* Buffers: every 4 bytes; the range's offset and bytes are multiples of 4. */
 hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word);
-/* Buffer to buffer (the smaller of the two ranges), image to image (like sizes and counts), or one mip level of an image
- * to or from a buffer, packed. */
+/* Buffer to buffer (the smaller of the two ranges), image to image (like sizes and counts), or one mip level of an
+ * image to or from a buffer, packed. */
 hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range);
 /* One mip level into another, scaled to fit; like counts of layers. */
@@ -254,8 +257,8 @@ hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ran
  *     hd_vk_swapchain_present(swapchain);
  *
  * An instance with VK_KHR_surface and the window system's extension and a device with VK_KHR_swapchain are needed. What
- * windows do to a swapchain (resized, out of date, suboptimal, minimised) is no error: it is made anew where that helps,
- * and a frame for which there is no image goes without. */
+ * windows do to a swapchain (resized, out of date, suboptimal, minimised) is no error: it is made anew where that
+ * helps, and a frame for which there is no image goes without. */
 
 typedef struct hd_vk_swapchain hd_vk_swapchain;
 
@@ -277,14 +280,16 @@ typedef struct hd_vk_swapchain_desc {
  * extension is not enabled), HD_UNSUPPORTED (no queue can present, a usage that the surface lacks), HD_SURFACE_LOST,
  * HD_OUT_OF_MEMORY, HD_OUT_OF_DEVICE_MEMORY, HD_DEVICE_LOST, HD_VULKAN. */
 hd_result hd_vk_swapchain_create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapchain **out);
-/* Waits for the frames in flight and what was presented. Before hd_vk_destroy; a lost device is fine. Null is allowed. */
+/* Waits for the frames in flight and what was presented. Before hd_vk_destroy; a lost device is fine. Null is allowed.
+ */
 void hd_vk_swapchain_destroy(hd_vk_swapchain *swapchain);
 
-/* Imports the next image into the frame that graph declares; from UNDEFINED to PRESENT_SRC, ordered behind what presents it
- * now. The frame must write it whole, if it uses it. *image is none (id 0) where the frame goes without: minimised, no
- * image in time, no surface. An image that was acquired for a frame that was not executed, or did not use it, is handed out
- * again. May wait for the window system. Results of hd_vk_swapchain_create; after HD_SURFACE_LOST acquire goes on failing
- * until hd_vk_swapchain_set_surface. After other errors but HD_DEVICE_LOST the next acquire tries again. */
+/* Imports the next image into the frame that graph declares; from UNDEFINED to PRESENT_SRC, ordered behind what
+ * presents it now. The frame must write it whole, if it uses it. *image is none (id 0) where the frame goes without:
+ * minimised, no image in time, no surface. An image that was acquired for a frame that was not executed, or did not use
+ * it, is handed out again. May wait for the window system. Results of hd_vk_swapchain_create; after HD_SURFACE_LOST
+ * acquire goes on failing until hd_vk_swapchain_set_surface. After other errors but HD_DEVICE_LOST the next acquire
+ * tries again. */
 hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource *image);
 /* Declares the pass that puts an image (its first level and layer, scaled to fit) into the one that was acquired; none
  * where there is none. */
@@ -292,7 +297,8 @@ hd_pass hd_vk_swapchain_show(hd_vk_swapchain *swapchain, hd_graph *graph, hd_res
 /* Hands what the executed frame wrote to the window; does nothing without. Results as of acquire. */
 hd_result hd_vk_swapchain_present(hd_vk_swapchain *swapchain);
 
-/* The window's new size, where the surface leaves it to the swapchain; other surfaces tell by themselves. 0: minimised. */
+/* The window's new size, where the surface leaves it to the swapchain; other surfaces tell by themselves. 0: minimised.
+ */
 void hd_vk_swapchain_resize(hd_vk_swapchain *swapchain, uint32_t width, uint32_t height);
 /* Another surface, as after HD_SURFACE_LOST, or null; waits as hd_vk_swapchain_destroy does. Afterwards the engine may
  * destroy the old one. */
