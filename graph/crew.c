@@ -49,7 +49,8 @@ static void run_beside(void *user, uint32_t worker)
 
 void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user)
 {
-    if (crew->workers == 1) {
+    enum { FEW = 4 }; /* they fill the loops of one phase, which has but as many parts as there are of them */
+    if (crew->workers < FEW) {
         first(crew, user);
         second(crew, user);
         return;
