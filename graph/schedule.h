@@ -19,7 +19,8 @@ typedef struct hdi_sched_res {
         uint32_t close;   /* then 0, and what schedule_groups.c and schedule_level.c make of it */
     };
     uint32_t uses;        /* of them all */
-    uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN */
+    uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_USED_TWICE */
+    uint8_t opened, closed; /* whether its bytes are summed; bytes, as two parts may write them */
     bool open : 1;        /* of several that overwrite it, one was taken */
     bool apart : 1;       /* its bytes are not among those that its first rank opens */
 } hdi_sched_res;
@@ -91,6 +92,7 @@ enum {
     HDI_MIXED_OPENERS = 2, /* several overwrite parts of it: any of them might be the first */
     HDI_MIXED_ALL = 3,
     HDI_WRITTEN_AGAIN = 4, /* it has bytes, and several writes */
+    HDI_USED_TWICE = 8,    /* maybe by one pass, the first or the last to use it; told with several workers only */
 };
 
 typedef struct hdi_group_rules {

@@ -60,6 +60,13 @@ static HDI_INLINE void look_at_use(const hdi_decl *decl, hdi_sched_res *all, siz
     res->writes += flags / HDI_USE_WRITES & 1;
 }
 
+/* Before a use is looked at; first as there. */
+static inline void look_whether_twice(hdi_sched_res *res, uint32_t rank)
+{
+    bool again = res->left && (rank == res->last || rank == ~res->first);
+    res->mixed |= again ? HDI_USED_TWICE : 0;
+}
+
 /* Whether readers by several accesses want several layouts; of the last bit nobody knows. */
 static HDI_APART bool are_mixed(const hdi_decl *decl, uint64_t readers)
 {
@@ -154,6 +161,7 @@ static void look_at_own(uint32_t part, void *user)
         for (uint32_t u = decl.pass_use_begin[p]; u < decl.pass_use_begin[p + 1]; u++) {
             uint32_t r = decl.use_res[u];
             if (HDI_LIKELY(r - own_begin < own)) {
+                look_whether_twice(&s->res[r], rank);
                 look_at_use(&decl, s->res, u, rank, true);
                 continue;
             }
@@ -171,8 +179,10 @@ static void look_at_strays(uint32_t part, void *user)
     const hdi_sched *s = w->s;
     look_part sums = {0};
     for (uint32_t k = 0; k < w->parts; k++) {
-        for (uint32_t at = w->newest_stray[k][part]; at != HDI_NONE; at = w->stray[at].next)
+        for (uint32_t at = w->newest_stray[k][part]; at != HDI_NONE; at = w->stray[at].next) {
+            look_whether_twice(&s->res[s->decl->use_res[w->stray[at].use]], w->stray[at].rank);
             look_at_use(s->decl, s->res, w->stray[at].use, w->stray[at].rank, false);
+        }
     }
     uint32_t end = hdi_range_begin(s->decl->res_count, w->parts, part + 1);
     for (uint32_t r = hdi_range_begin(s->decl->res_count, w->parts, part); r < end; r++)
@@ -237,6 +247,16 @@ static void find_live(hdi_sched *s, hdi_sched_cuts *cuts)
         cuts->begin[k] = find_cut(s, cuts->count, k);
 }
 
+/* Whether bytes that a rank opens or closes are not summed yet: only its part asks. Most are asked for once. */
+static inline bool counts(const hdi_sched_res *res, uint8_t *summed)
+{
+    if (!(res->mixed & HDI_USED_TWICE))
+        return true;
+    bool first = !*summed;
+    *summed = true;
+    return first;
+}
+
 /* What find_live does for the ranks of a part, which ask their uses who opens and closes there; then the cut in it. */
 static void sum_part(uint32_t part, void *user)
 {
@@ -248,10 +268,10 @@ static void sum_part(uint32_t part, void *user)
         uint32_t p = s->rank_pass[rank], first = decl->pass_use_begin[p], last = decl->pass_use_begin[p + 1];
         uint64_t opens = 0, closes = 0;
         for (uint32_t u = first; u < last; u++) {
-            const hdi_sched_res *res = &s->res[decl->use_res[u]];
-            if (res->first == rank && hdi_sched_is_first(decl, first, u))
+            hdi_sched_res *res = &s->res[decl->use_res[u]];
+            if (res->first == rank && counts(res, &res->opened))
                 opens += res->bytes;
-            if (res->last == rank && hdi_sched_is_first(decl, first, u))
+            if (res->last == rank && counts(res, &res->closed))
                 closes += res->bytes;
         }
         live += (int64_t)opens;

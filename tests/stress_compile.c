@@ -155,6 +155,40 @@ static void run_random(hd_graph *graph, const hdt_limited *limited)
     }
 }
 
+/* Passes that use a buffer twice, half by half: its bytes are opened and closed once. */
+static void run_halves(hd_graph *graph, const hdt_limited *limited)
+{
+    enum { PASSES = 400, BACK = 30, HALF = 1 << 16 };
+    uint64_t state = HDB_SEED;
+    hd_graph_begin(graph);
+    hd_resource buffer[PASSES];
+    for (uint32_t p = 0; p < PASSES; p++) {
+        uint32_t halves = 1 + hdt_below(&state, 64), count = 0;
+        buffer[p] = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "halves", .bytes = (uint64_t)2 * HALF * halves});
+        hd_use use[6];
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t back = k ? BACK * (k - 1) + 1 + hdt_below(&state, BACK) : 0;
+            bool reads = k > 0 && p > back;
+            for (uint32_t half = 0; half < 2 && (k == 0 || reads); half++)
+                use[count++] = (hd_use){.resource = buffer[p - back],
+                                        .access = k ? HD_STORAGE_READ_COMPUTE : HD_STORAGE_WRITE_COMPUTE,
+                                        .range = {.offset = half * HALF, .bytes = HALF}};
+        }
+        hd_graph_pass(graph, &(hd_pass_desc){.name = "halves",
+                                             .type = HD_PASS_COMPUTE,
+                                             .uses = use,
+                                             .use_count = count,
+                                             .root = p + BACK > PASSES});
+    }
+    graph->region_passes = 16;
+    graph->parallel_passes = 0;
+    for (uint32_t i = 0; i < 3 * HDB_QUEUE_SET_COUNT; i++) {
+        const hdb_queue_set *set = &hdb_queue_sets[i / 3];
+        const hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count, .order = (hd_order)(i % 3)};
+        try_pools(graph, limited, desc, "halves");
+    }
+}
+
 /* Each allocation of a first compile fails once, alone or with all that come behind. */
 static void run_failures(void)
 {
@@ -212,6 +246,7 @@ int main(void)
     }
     if (!getenv("HEDDLE_SEED")) {
         run_families(graph, &limited);
+        run_halves(graph, &limited);
         run_failures();
     }
     run_random(graph, &limited);
