@@ -413,10 +413,10 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     }
     hd_result result =
         arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, members.by_first, members.count, crew, out);
-    if (result != HD_OK || crew->workers > 1) /* who does not move what others wrote */
+    if (result != HD_OK)
         return result;
     const hdi_arena_kept out_array = {&out->tenant, out->tenant_count * sizeof(*out->tenant)};
-    hdi_arena_keep(arena, mark, &out_array, 1);
+    hdi_crew_keep(crew, arena, mark, &out_array, 1);
     return HD_OK;
 }
 

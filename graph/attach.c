@@ -30,7 +30,7 @@ typedef struct work {
     const uint8_t *use_kept;
     hdi_attached *out;
     const hdi_submit *submit;
-    uint32_t submit_count;
+    const hdi_synced *synced;
     const uint32_t *submit_begin; /* the first place of each + 1 */
     sums sums[HDI_MOST_PARTS];
     bool counts;
@@ -227,22 +227,12 @@ static void visit_places(const work *w, const hdi_submit *submit, uint32_t first
     *at = s;
 }
 
-static uint32_t submit_of(const work *w, uint32_t place)
-{
-    uint32_t low = 0, high = w->submit_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(w->submit_begin[middle] <= place ? &low : &high) = middle;
-    }
-    return low;
-}
-
 /* Where a range that is to begin at a place does: where nothing can go on. */
 static uint32_t begin_at(const work *w, uint32_t place)
 {
-    if (place == 0 || place == w->submit_begin[w->submit_count])
+    if (place == 0 || place == w->submit_begin[w->synced->submit_count])
         return place;
-    uint32_t s = submit_of(w, place), end = w->submit_begin[s + 1];
+    uint32_t s = hdi_submit_of(w->synced, place), end = w->submit_begin[s + 1];
     const hdi_hazards *hazards = w->hazards;
     const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[w->submit[s].queue] + w->submit[s].first_pos];
     for (; place > w->submit_begin[s] && place < end; place++) {
@@ -261,7 +251,7 @@ static void visit_range(uint32_t part, void *user)
     work *w = user;
     sums sum = w->sums[part]; /* its own until the end: it stands on a line with those of other ranges */
     uint32_t place = w->out->range_begin[part], end = w->out->range_begin[part + 1];
-    for (uint32_t s = submit_of(w, place); place < end; s++) {
+    for (uint32_t s = hdi_submit_of(w->synced, place); place < end; s++) {
         const hdi_submit *submit = &w->submit[s];
         uint32_t last = w->submit_begin[s + 1] < end ? w->submit_begin[s + 1] : end, base = w->submit_begin[s];
         sum.plan.wait += place == base ? submit->wait_count : 0;
@@ -300,7 +290,7 @@ hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
     if (places == 0)
         return HD_OK;
     w.submit = synced->submit;
-    w.submit_count = synced->submit_count;
+    w.synced = synced;
     w.submit_begin = synced->submit_begin;
     out->ranges = ranges;
     for (uint32_t part = 0; part <= ranges; part++)

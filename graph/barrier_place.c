@@ -56,20 +56,6 @@ bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buf
 
 /* ---- regions ---- */
 
-/* The first place of a queue from `pos` on whose slot is not before another one. */
-static uint32_t place_from(const uint32_t *slots, uint32_t count, uint32_t pos, uint32_t slot)
-{
-    uint32_t high = count;
-    while (pos < high) {
-        uint32_t middle = pos + (high - pos) / 2;
-        if (slots[middle] < slot)
-            pos = middle + 1;
-        else
-            high = middle;
-    }
-    return pos;
-}
-
 /* A scope that is shared across its begin belongs to the one before. */
 void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_merged *merged,
                       hdi_barrier_region *region)
@@ -79,7 +65,7 @@ void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, cons
         const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[q]];
         uint32_t count = hazards->queue_begin[q + 1] - hazards->queue_begin[q], pos = 0;
         for (uint32_t k = 0; k < hazards->region_count; k++) {
-            pos = place_from(slots, count, pos, hazards->region_begin[k]);
+            pos = hdi_pos_from(hazards, q, pos, hazards->region_begin[k]);
             while (pos < count && slot_first && slot_first[slots[pos]] != pos)
                 pos++;
             region[k].floor[q] = pos ? 2 * pos - 1 : 0;

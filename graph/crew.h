@@ -42,6 +42,15 @@ static inline hdi_arena *hdi_crew_arena(const hdi_crew *crew, uint32_t part, hdi
     return crew->workers > 1 ? &crew->arena[part] : own;
 }
 
+/* Of several workers nothing moves down: one would take tables that the others have just written out of their caches.
+ */
+static inline void hdi_crew_keep(const hdi_crew *crew, hdi_arena *arena, hdi_arena_mark mark,
+                                 const hdi_arena_kept *kept, size_t count)
+{
+    if (crew->workers == 1)
+        hdi_arena_keep(arena, mark, kept, count);
+}
+
 /* Ranges of 0 .. count - 1, at least `grain` long and at most HDI_MOST_PARTS of them; one for the caller alone. The
  * part of a range is its number. */
 uint32_t hdi_range_count(const hdi_crew *crew, uint32_t count, uint32_t grain);

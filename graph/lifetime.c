@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "hints.h"
 #include "vk_numbers.h"
 
 /* Lifetime: for each resource and queue the first and last place where it is used, and what its last epochs leave to be
@@ -33,32 +34,29 @@ static uint32_t next_on_gpu(const hdi_hazards *hazards, uint32_t slot)
     return slot;
 }
 
-/* Each slot after which the group changes is the last of its group, and stands for those without slots behind it. */
-static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
+/* Each slot after which the group changes is the last of its group, and stands for those without slots behind it.
+ * alone: there is nothing but the GPU queue, whose slots are places. */
+static HDI_INLINE void end_range(const group_work *w, uint32_t begin, uint32_t end, bool alone)
 {
-    const group_work *w = user;
     const uint32_t *slot_group = w->hazards->slot_group;
-    uint32_t slots = w->hazards->slot_count;
-    (void)part;
-    for (uint32_t s = next_on_gpu(w->hazards, begin), next; s < end; s = next) {
-        next = next_on_gpu(w->hazards, s + 1);
+    uint32_t slots = w->hazards->slot_count, *ends = w->end;
+    for (uint32_t s = alone ? begin : next_on_gpu(w->hazards, begin), next; s < end; s = next) {
+        next = alone ? s + 1 : next_on_gpu(w->hazards, s + 1);
         for (uint32_t g = slot_group[s], behind = next < slots ? slot_group[next] : w->count; g < behind; g++)
-            w->end[g] = w->hazards->slot_pos[s];
+            ends[g] = alone ? s : w->hazards->slot_pos[s];
     }
 }
 
-/* The same where there is nothing but the GPU queue: slots are places. */
+static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    (void)part;
+    end_range(user, begin, end, false);
+}
+
 static void end_groups_alone(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    const group_work *w = user;
-    const uint32_t *slot_group = w->hazards->slot_group;
-    uint32_t slots = w->hazards->slot_count, *ends = w->end;
     (void)part;
-    for (uint32_t s = begin; s < end; s++) {
-        uint32_t behind = s + 1 < slots ? slot_group[s + 1] : w->count;
-        for (uint32_t g = slot_group[s]; g < behind; g++)
-            ends[g] = s;
-    }
+    end_range(user, begin, end, true);
 }
 
 /* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
@@ -76,17 +74,12 @@ static uint32_t *find_group_ends(const hdi_hazards *hazards, bool alone, const h
     return w.end;
 }
 
-static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos)
-{
-    return hazards->queue_slot[hazards->queue_begin[queue] + pos];
-}
-
 /* A tenant that comes after takes the bytes over behind a barrier; an image behind two where the last use writes. */
 static uint32_t close_of(const hdi_hazards *hazards, const uint32_t *group_end, uint32_t queue, const hdi_stay *stay)
 {
     if (!group_end || queue != 0 || stay->first == HDI_NONE)
         return stay->last;
-    return group_end[hazards->slot_group[slot_at(hazards, 0, stay->last)] + (stay->tail_writes != 0)];
+    return group_end[hazards->slot_group[hdi_slot_at(hazards, 0, stay->last)] + (stay->tail_writes != 0)];
 }
 
 /* The stay on the one GPU queue that a resource lives on; places are slots yet. */
@@ -282,7 +275,7 @@ static void several_queues(const work *w, uint32_t res)
         stay[q].first = hazards->slot_pos[s.first[q]];
         stay[q].last = hazards->slot_pos[s.last[q]];
         stay[q].close = close_of(hazards, w->group_end, q, &stay[q]);
-        uint32_t own = slot_at(hazards, q, stay[q].close), other = w->blind[hazards->queue_begin[q] + stay[q].last];
+        uint32_t own = hdi_slot_at(hazards, q, stay[q].close), other = w->blind[hazards->queue_begin[q] + stay[q].last];
         first = s.first[q] < first ? s.first[q] : first;
         last = s.last[q] > last ? s.last[q] : last;
         close = own > close ? own : close;
@@ -324,7 +317,7 @@ static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
         own->first = hazards->slot_pos[own->first];
         own->last = hazards->slot_pos[own->last];
         own->close = close_of(hazards, group_end, q, own);
-        uint32_t close = slot_at(hazards, q, own->close), other = blind[hazards->queue_begin[q] + own->last];
+        uint32_t close = hdi_slot_at(hazards, q, own->close), other = blind[hazards->queue_begin[q] + own->last];
         out->res_close[r] = other > close ? other : close;
     }
 }

@@ -239,6 +239,26 @@ typedef struct hdi_hazards {
     uint32_t *res_final_layout;
     uint32_t *res_first_family, *res_final_family; /* of what keeps its state; HDI_NONE: none */
 } hdi_hazards;
+static inline uint32_t hdi_slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos)
+{
+    return hazards->queue_slot[hazards->queue_begin[queue] + pos];
+}
+
+/* The first place of a queue from `pos` on whose slot is not before another one; behind the last one: its count.
+ * O(log places) */
+static inline uint32_t hdi_pos_from(const hdi_hazards *hazards, uint32_t queue, uint32_t pos, uint32_t slot)
+{
+    uint32_t high = hazards->queue_begin[queue + 1] - hazards->queue_begin[queue];
+    while (pos < high) {
+        uint32_t middle = pos + (high - pos) / 2;
+        if (hdi_slot_at(hazards, queue, middle) < slot)
+            pos = middle + 1;
+        else
+            high = middle;
+    }
+    return pos;
+}
+
 /* In a table like slot_want: a slot waits for so many. alone: nobody else writes to it now. */
 static inline void hdi_raise_want(uint32_t *word, uint32_t count, bool alone)
 {
@@ -292,6 +312,16 @@ typedef struct hdi_synced {
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
 } hdi_synced;
+/* Whose place it is. O(log submits) */
+static inline uint32_t hdi_submit_of(const hdi_synced *synced, uint32_t place)
+{
+    uint32_t low = 0, high = synced->submit_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(synced->submit_begin[middle] <= place ? &low : &high) = middle;
+    }
+    return low;
+}
 /* want: what slots wait for, as in the hazards, and maybe more. */
 hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
                           const hdi_crew *crew, hdi_arena *arena, hdi_synced *out);

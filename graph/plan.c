@@ -147,16 +147,6 @@ static inline void fill_slot(const work *w, uint32_t slot, cursor *at)
         add_batch(w, post, at);
 }
 
-static uint32_t submit_of(const hdi_tables *t, uint32_t place)
-{
-    uint32_t low = 0, high = t->synced.submit_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(t->synced.submit_begin[middle] <= place ? &low : &high) = middle;
-    }
-    return low;
-}
-
 /* Slots of a submit in the order of its places. */
 static const uint32_t *slots_of(const hdi_tables *t, const hdi_submit *submit)
 {
@@ -223,7 +213,7 @@ static void fill_places(work *w, uint32_t part)
     uint32_t place = t->attached.range_begin[part], end = t->attached.range_begin[part + 1];
     cursor at = t->attached.range_at[part];
     w->over[part] = HDI_NONE;
-    for (uint32_t s = submit_of(t, place); place < end; s++) {
+    for (uint32_t s = hdi_submit_of(&t->synced, place); place < end; s++) {
         const uint32_t *slots = slots_of(t, &t->synced.submit[s]);
         uint32_t base = submit_begin[s], last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
         bool begins = place == base;
@@ -245,7 +235,7 @@ static void end_submits(work *w)
 {
     for (uint32_t part = 0; part < w->cuts.places; part++) {
         if (w->over[part] != HDI_NONE) {
-            hd_plan_submit *submit = &w->submits[submit_of(w->t, w->t->attached.range_begin[part])];
+            hd_plan_submit *submit = &w->submits[hdi_submit_of(&w->t->synced, w->t->attached.range_begin[part])];
             submit->command_count = w->over[part] - submit->command_begin;
         }
     }

@@ -300,7 +300,7 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
     if (result == HD_OK)
         result = run_regions(&s, goal, &cuts, crew, out);
     out->peak_bytes = s.peak;
-    if (result != HD_OK || crew->workers > 1) /* who does not move what others wrote */
+    if (result != HD_OK)
         return result;
     size_t begins = (size_t)out->region_count + 1;
     const hdi_arena_kept out_arrays[] = {{&out->region_begin, begins * sizeof(*out->region_begin)},
@@ -308,6 +308,6 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
                                          {&out->slot_queue, out->slot_count * sizeof(*out->slot_queue)},
                                          {&out->slot_group, out->slot_count * sizeof(*out->slot_group)},
                                          {&out->edge, out->edge_count * sizeof(*out->edge)}};
-    hdi_arena_keep(arena, mark, out_arrays, 5);
+    hdi_crew_keep(crew, arena, mark, out_arrays, 5);
     return HD_OK;
 }

@@ -64,14 +64,6 @@ static inline bool hdi_sched_has(const hdi_sched *s, uint32_t rank)
 {
     return rank - s->rank_begin < s->kept_count;
 }
-/* Whether a use is its pass's first of its resource; begin: the pass's first of all. */
-static inline bool hdi_sched_is_first(const hdi_decl *decl, uint32_t begin, uint32_t use)
-{
-    uint32_t res = decl->use_res[use];
-    while (decl->use_res[begin] != res)
-        begin++;
-    return begin == use;
-}
 /* How the ranks are cut. With several workers live bytes are summed by parts, each from 0. A part begins where the
  * search for its region's first rank does; so a region reaches into the next part. */
 typedef struct hdi_sched_cuts {

@@ -46,6 +46,15 @@ static HDI_INLINE bool is_shared(const hdi_sched *s, size_t pass)
     return false;
 }
 
+/* Whether a use is its pass's first of its resource; begin: the pass's first of all. */
+static bool is_first(const hdi_decl *decl, uint32_t begin, uint32_t use)
+{
+    uint32_t res = decl->use_res[use];
+    while (decl->use_res[begin] != res)
+        begin++;
+    return begin == use;
+}
+
 /* What it opens for certain. */
 static HDI_APART int64_t opens_alone(const hdi_sched *s, uint32_t pass, uint32_t rank)
 {
@@ -54,7 +63,7 @@ static HDI_APART int64_t opens_alone(const hdi_sched *s, uint32_t pass, uint32_t
     int64_t bytes = (int64_t)s->rank[rank].opens;
     for (uint32_t u = begin; u < decl->pass_use_begin[pass + 1]; u++) {
         const hdi_sched_res *res = &s->res[decl->use_res[u]];
-        if (res->mixed & HDI_MIXED_OPENERS && res->first == s->rank_begin + rank && hdi_sched_is_first(decl, begin, u))
+        if (res->mixed & HDI_MIXED_OPENERS && res->first == s->rank_begin + rank && is_first(decl, begin, u))
             bytes -= (int64_t)res->bytes;
     }
     return bytes;

@@ -23,26 +23,6 @@ typedef struct newest {
     uint32_t clock[HD_MAX_QUEUES][HD_MAX_QUEUES], round[HD_MAX_QUEUES];
 } newest;
 
-static uint32_t slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos)
-{
-    return hazards->queue_slot[hazards->queue_begin[queue] + pos];
-}
-
-/* How many slots of a queue stand before a slot. */
-static uint32_t pos_from(const hdi_hazards *hazards, uint32_t queue, uint32_t slot)
-{
-    const uint32_t *queue_slot = &hazards->queue_slot[hazards->queue_begin[queue]];
-    uint32_t low = 0, high = hazards->queue_begin[queue + 1] - hazards->queue_begin[queue];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (queue_slot[middle] < slot)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* A slot of queue `own` learns what those that it wants knew; of those before `begin` nothing but that they are done.
  */
 static HDI_INLINE void catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
@@ -76,7 +56,7 @@ static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_sy
     uint32_t *rows = out->slot_clock, *row = rows + (size_t)begin * queues, *slot_round = out->slot_round;
     uint16_t *waits = out->slot_waits;
     for (uint32_t q = 0; begin && q < queues; q++)
-        n.clock[q][q] = pos_from(hazards, q, begin);
+        n.clock[q][q] = hdi_pos_from(hazards, q, 0, begin);
     for (uint32_t s = begin; s < end; s++, row += queues, want += queues) {
         uint32_t own = slot_queue[s], *clock = n.clock[own], behind = 0;
         for (uint32_t q = 0; q < queues; q++)
@@ -124,13 +104,13 @@ static void raise_queue(const clock_work *w, const uint32_t *entry, uint32_t end
     uint16_t *waits = w->out->slot_waits;
     uint32_t count = hazards->queue_begin[own + 1] - hazards->queue_begin[own];
     if (entry[own]) {
-        uint32_t before = slot_at(hazards, own, entry[own] - 1);
+        uint32_t before = hdi_slot_at(hazards, own, entry[own] - 1);
         round = slot_round[before];
         memcpy(brought, &rows[(size_t)before * queues], queues * sizeof(*brought));
         memcpy(known, brought, sizeof(known));
     }
-    for (uint32_t pos = entry[own]; pos < count && slot_at(hazards, own, pos) < end; pos++) {
-        uint32_t s = slot_at(hazards, own, pos), *row = &rows[(size_t)s * queues], behind = 0;
+    for (uint32_t pos = entry[own]; pos < count && hdi_slot_at(hazards, own, pos) < end; pos++) {
+        uint32_t s = hdi_slot_at(hazards, own, pos), *row = &rows[(size_t)s * queues], behind = 0;
         const uint32_t *want = &w->out->slot_want[(size_t)s * queues];
         bool open = false;
         for (uint32_t q = 0; q < queues; q++) {
@@ -141,7 +121,7 @@ static void raise_queue(const clock_work *w, const uint32_t *entry, uint32_t end
             open |= reached < entry[q];
             if (reached <= joined[q])
                 continue;
-            const uint32_t *brings = &rows[(size_t)slot_at(hazards, q, reached - 1) * queues];
+            const uint32_t *brings = &rows[(size_t)hdi_slot_at(hazards, q, reached - 1) * queues];
             joined[q] = reached;
             round = brings[own] > round ? brings[own] : round;
             for (uint32_t k = 0; k < queues; k++)
@@ -167,7 +147,7 @@ static void raise_ranges(const clock_work *w)
         uint32_t begin = hdi_range_begin(hazards->slot_count, w->ranges, r), entry[HD_MAX_QUEUES];
         uint32_t end = hdi_range_begin(hazards->slot_count, w->ranges, r + 1);
         for (uint32_t q = 0; q < w->queues; q++)
-            entry[q] = pos_from(hazards, q, begin);
+            entry[q] = hdi_pos_from(hazards, q, 0, begin);
         for (uint32_t q = 0; q < w->queues; q++)
             raise_queue(w, entry, end, q);
     }
@@ -273,7 +253,7 @@ static void find_cuts(uint32_t begin, uint32_t end, uint32_t part, void *user)
         uint32_t own = slot_queue[s], pos = slot_pos[s];
         const uint32_t *known = nothing;
         if (pos) {
-            uint32_t before = slot_at(hazards, own, pos - 1);
+            uint32_t before = hdi_slot_at(hazards, own, pos - 1);
             known = &slot_clock[(size_t)before * queues];
             mark(&ends[before]);
         }
@@ -302,7 +282,7 @@ static void fill_waits(uint32_t begin, uint32_t end, uint32_t part, void *user)
             slot_wait_begin[s] = at;
         for (; mask; mask &= mask - 1) {
             uint32_t q = (uint32_t)__builtin_ctz(mask), pos = slot_want[(size_t)s * queues + q] - 1;
-            wait[at++] = (hdi_wait){.queue = q, .pos = pos, .reason_pass = slot_pass[slot_at(hazards, q, pos)]};
+            wait[at++] = (hdi_wait){.queue = q, .pos = pos, .reason_pass = slot_pass[hdi_slot_at(hazards, q, pos)]};
         }
         if (ends[s] | signals[s]) {
             uint32_t q = slot_queue[s];
