@@ -328,23 +328,6 @@ Test(alloc_failure, budget, .timeout = 150)
 
 /* ---- the JSON library has an allocator of its own: each of its allocations fails as well ---- */
 
-static uint64_t json_made, json_fail_at;
-static int64_t json_out;
-
-static void *json_alloc(size_t bytes)
-{
-    if (++json_made == json_fail_at)
-        return NULL;
-    json_out++;
-    return malloc(bytes);
-}
-
-static void json_free(void *pointer)
-{
-    json_out -= pointer != NULL;
-    free(pointer);
-}
-
 Test(alloc_failure, json_library, .timeout = 150)
 {
     hd_graph *graph;
@@ -352,16 +335,17 @@ Test(alloc_failure, json_library, .timeout = 150)
     char *text, error[600];
     size_t bytes;
     uint64_t out_of_memory = 0;
+    hdt_limited limit = {.fail_at = 1, .fail_count = 1};
     cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
     hdt_random_graph(graph, 79, 6);
     cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
     FILE *stream = open_memstream(&text, &bytes);
     cr_assert_eq(hd_plan_write_json(graph, plan, stream), HD_OK);
     fclose(stream);
-    json_set_alloc_funcs(json_alloc, json_free);
-    for (json_fail_at = 1;; json_fail_at++) {
+    hdt_limit_json(&limit);
+    for (;; limit.fail_at++) {
         hd_plan *copy = NULL;
-        json_made = 0;
+        limit.made = 0;
         hd_result result = hd_plan_read_json(graph, text, bytes, NULL, &copy, error, sizeof(error));
         if (result == HD_OK) { /* then nothing of it is missing */
             char *again = NULL;
@@ -369,23 +353,23 @@ Test(alloc_failure, json_library, .timeout = 150)
             stream = open_memstream(&again, &again_bytes);
             cr_assert_eq(hd_plan_write_json(graph, copy, stream), HD_OK);
             fclose(stream);
-            cr_assert(again_bytes == bytes && memcmp(again, text, bytes) == 0, "allocation %d", (int)json_fail_at);
+            cr_assert(again_bytes == bytes && memcmp(again, text, bytes) == 0, "allocation %d", (int)limit.fail_at);
             free(again);
         }
         hd_plan_free(copy, NULL);
-        cr_assert_eq(json_out, 0, "allocation %d leaks", (int)json_fail_at);
-        if (json_made < json_fail_at) {
+        cr_assert_eq(limit.out, 0, "allocation %d leaks", (int)limit.fail_at);
+        if (limit.made < limit.fail_at) {
             cr_assert_eq(result, HD_OK);
             break;
         }
         /* Within a token the library takes a failed allocation for a fault of the text. */
         cr_assert(result == HD_OK || result == HD_OUT_OF_MEMORY || result == HD_PARSE, "allocation %d gave %s: %s",
-                  (int)json_fail_at, hd_result_name(result), error);
+                  (int)limit.fail_at, hd_result_name(result), error);
         out_of_memory += result == HD_OUT_OF_MEMORY;
     }
-    cr_assert(out_of_memory * 2 > json_fail_at, "%d of %d", (int)out_of_memory, (int)json_fail_at);
-    cr_assert(json_fail_at > 50);
-    json_set_alloc_funcs(malloc, free);
+    cr_assert(out_of_memory * 2 > limit.fail_at, "%d of %d", (int)out_of_memory, (int)limit.fail_at);
+    cr_assert(limit.fail_at > 50);
+    hdt_limit_json(NULL);
     free(text);
     hd_graph_destroy(graph);
 }

@@ -283,3 +283,32 @@ Test(capture_file, no_memory)
         cr_assert_eq(result, HD_OUT_OF_MEMORY, "%s at %u", hd_result_name(result), (unsigned)fail);
     }
 }
+
+/* Tokens of fewer than 16 bytes: jansson 2.14 writes past its buffer when it cannot grow it for a longer one. */
+Test(capture_file, no_memory_for_the_json)
+{
+    static const char text[] = "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}], \"semaphores\": [{}],"
+                               "\"resources\": [{\"memory\": 0, \"bytes\": 256}], \"submits\": [{\"name\": \"a\","
+                               "\"queue\": 0, \"commands\": [" SHOWN "]}]}";
+    hdt_limited limit = {.fail_at = 1, .fail_count = 1};
+    uint64_t out_of_memory = 0;
+    hdt_limit_json(&limit);
+    for (;; limit.fail_at++) {
+        hd_stream *stream = NULL;
+        limit.made = 0;
+        hd_result result = hd_stream_read(text, strlen(text), NULL, &stream, NULL, 0);
+        hd_stream_free(stream);
+        cr_assert_eq(limit.out, 0, "allocation %u leaks", (unsigned)limit.fail_at);
+        if (limit.made < limit.fail_at) {
+            cr_assert_eq(result, HD_OK);
+            break;
+        }
+        /* Within a token the library takes a failed allocation for a fault of the text. */
+        cr_assert(result == HD_OK || result == HD_OUT_OF_MEMORY || result == HD_PARSE, "allocation %u gave %s",
+                  (unsigned)limit.fail_at, hd_result_name(result));
+        out_of_memory += result == HD_OUT_OF_MEMORY;
+    }
+    hdt_limit_json(NULL);
+    cr_assert(out_of_memory * 2 > limit.fail_at, "%u of %u", (unsigned)out_of_memory, (unsigned)limit.fail_at);
+    cr_assert(limit.fail_at > 50);
+}

@@ -326,11 +326,8 @@ hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *all
         hdi_json_no_memory(&r.json);
         return r.json.result;
     }
-    json_error_t fault;
-    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &fault);
-    if (!root)
-        hdi_json_fail(&r.json, "line %d: %s", fault.line, fault.text);
-    else
+    json_t *root = hdi_json_parse(&r.json, text, bytes);
+    if (root)
         read_all(&r, root);
     json_decref(root);
     if (r.json.result == HD_OK)

@@ -26,6 +26,22 @@ bool hdi_json_no_memory(hdi_json *j)
     return false;
 }
 
+json_t *hdi_json_parse(hdi_json *j, const char *text, size_t bytes)
+{
+    json_error_t fault = {0}; /* the library leaves its code unset where it fails early */
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &fault);
+    if (root)
+        return root;
+    /* Out of memory the library mostly says nothing at all, or blames the text. */
+    if (json_error_code(&fault) == json_error_out_of_memory || !fault.text[0]) {
+        j->result = HD_OUT_OF_MEMORY;
+        hdi_json_no_memory(j);
+    } else {
+        hdi_json_fail(j, "line %d, column %d: %s", fault.line, fault.column, fault.text);
+    }
+    return NULL;
+}
+
 void hdi_json_enter(hdi_json *j, const char *format, ...)
 {
     va_list arguments;

@@ -20,6 +20,8 @@ typedef struct hdi_json {
 /* Both return false; the first sentence stays. */
 bool hdi_json_fail(hdi_json *j, const char *format, ...) HDI_PRINTF(2, 3);
 bool hdi_json_no_memory(hdi_json *j);
+/* The text's root, to be given back with json_decref; null after an error: HD_PARSE, or HD_OUT_OF_MEMORY. */
+json_t *hdi_json_parse(hdi_json *j, const char *text, size_t bytes);
 void hdi_json_enter(hdi_json *j, const char *format, ...) HDI_PRINTF(2, 3);
 /* A natural number that is at most `most`. */
 bool hdi_json_natural(hdi_json *j, const json_t *value, const char *key, uint64_t most, uint64_t *out);

@@ -481,18 +481,8 @@ hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t byte
     if (!allocator)
         allocator = &standard;
     reader r = {.decl = hdi_graph_decl(graph), .json = {.what = "plan", .error = error, .error_bytes = error_bytes}};
-    json_error_t problem;
-    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
-    if (!root) {
-        /* Out of memory the library mostly says nothing at all, or blames the text. */
-        bool memory = json_error_code(&problem) == json_error_out_of_memory || !problem.text[0];
-        if (error && error_bytes && memory)
-            snprintf(error, error_bytes, "%s", hd_result_text(HD_OUT_OF_MEMORY));
-        else if (error && error_bytes)
-            snprintf(error, error_bytes, "line %d, column %d: %s", problem.line, problem.column, problem.text);
-        return memory ? HD_OUT_OF_MEMORY : HD_PARSE;
-    }
-    if (read_plan(&r, root)) {
+    json_t *root = hdi_json_parse(&r.json, text, bytes);
+    if (root && read_plan(&r, root)) {
         hdi_plan_counts counts = r.counts;
         void *block = hdi_alloc(allocator, hdi_plan_size(&counts), 64);
         if (block) {

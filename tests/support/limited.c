@@ -1,5 +1,7 @@
 #include "limited.h"
 
+#include <jansson.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,20 +14,25 @@ static uint64_t guard_of(size_t bytes)
     return bytes ^ 0xa5a5c3c3b4b4d2d2u;
 }
 
+/* Counts an allocation; true if it is to fail. */
+static bool fails(hdt_limited *limited)
+{
+    uint64_t number = atomic_fetch_add(&limited->made, 1) + 1;
+    return limited->fail_at && number >= limited->fail_at &&
+           (limited->fail_count == 0 || number < limited->fail_at + limited->fail_count);
+}
+
 static void *limited_alloc(size_t bytes, size_t alignment, void *user)
 {
     hdt_limited *limited = user;
-    uint64_t number = atomic_fetch_add(&limited->made, 1) + 1;
     uint64_t guard = guard_of(bytes);
+    bool none = fails(limited);
     size_t before = alignment > GUARD ? alignment : GUARD;
     void *base;
 
     if (bytes == 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
         atomic_fetch_add(&limited->wrong, 1);
-    if (limited->fail_at && number >= limited->fail_at &&
-        (limited->fail_count == 0 || number < limited->fail_at + limited->fail_count))
-        return NULL;
-    if (posix_memalign(&base, before, before + bytes + sizeof guard) != 0)
+    if (none || posix_memalign(&base, before, before + bytes + sizeof guard) != 0)
         return NULL;
     unsigned char *piece = (unsigned char *)base + before;
     memset(piece, 0xcd, bytes); /* nobody may rely on zeros */
@@ -61,4 +68,30 @@ static void limited_free(void *pointer, size_t bytes, void *user)
 hd_allocator hdt_limited_allocator(hdt_limited *limited)
 {
     return (hd_allocator){limited_alloc, limited_free, limited};
+}
+
+static hdt_limited *of_json;
+
+static void *json_alloc(size_t bytes)
+{
+    if (fails(of_json))
+        return NULL;
+    atomic_fetch_add(&of_json->out, 1);
+    return malloc(bytes);
+}
+
+static void json_release(void *pointer)
+{
+    if (pointer)
+        atomic_fetch_sub(&of_json->out, 1);
+    free(pointer);
+}
+
+void hdt_limit_json(hdt_limited *limited)
+{
+    of_json = limited;
+    if (limited)
+        json_set_alloc_funcs(json_alloc, json_release);
+    else
+        json_set_alloc_funcs(malloc, free);
 }

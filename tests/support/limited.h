@@ -18,5 +18,8 @@ typedef struct hdt_limited {
 } hdt_limited;
 
 hd_allocator hdt_limited_allocator(hdt_limited *limited);
+/* The JSON library has an allocator of its own, one for the process: it counts (made and out) and fails as `limited`
+ * says from here on; null: never again. */
+void hdt_limit_json(hdt_limited *limited);
 
 #endif
