@@ -19,13 +19,14 @@ static uint64_t align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* One behind another, by first use. */
+/* One behind another, by first use, and nobody after somebody else. */
 static uint64_t line_up(work *w, const uint32_t *res, uint32_t count)
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
         w->out->res_offset[res[i]] = align_up(end, w->sizes->need[res[i]].alignment);
         end = w->out->res_offset[res[i]] + w->sizes->need[res[i]].bytes;
+        w->out->res_tenants[res[i]] = (hdi_tenants){0, 0};
     }
     return end;
 }
@@ -348,20 +349,28 @@ static bool has_few_alive(const work *w, const hdi_members *members)
     return !w->pack.by_clocks && lives * STEP < many;
 }
 
-/* UINT64_MAX: out of memory. */
-static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *members, uint32_t heap, uint32_t *in_heap)
+/* *known: whose bytes each of them takes over. UINT64_MAX: out of memory. */
+static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *members, uint32_t heap, uint32_t *own,
+                          bool *known)
 {
-    uint32_t count = 0;
     bool shared = w->out->heap[heap].flags == 0;
     bool in_regions = shared && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search;
     if (in_regions && !has_few_alive(w, members))
         return pack_regions(w, crew, members, heap);
-    for (uint32_t k = 0; k < members->count; k++) {
+    const uint32_t *in_heap = w->out->heap_count > 1 ? own : members->by_first;
+    uint32_t count = w->out->heap_count > 1 ? 0 : members->count;
+    for (uint32_t k = 0; k < members->count && in_heap == own; k++) {
         if (w->out->res_heap[members->by_first[k]] == heap)
-            in_heap[count++] = members->by_first[k];
+            own[count++] = members->by_first[k];
     }
     if (!shared)
         return line_up(w, in_heap, count);
+    uint64_t bytes = UINT64_MAX;
+    if (!members->mixed[heap] && !hdi_pack_places(w, in_heap, count, &bytes))
+        return UINT64_MAX;
+    *known = bytes != UINT64_MAX;
+    if (*known)
+        return bytes;
     if (w->pack.by_clocks)
         hdi_crew_ranges(crew, count, GRAIN, read_clocks, &(clock_work){&w->pack, in_heap});
     return hdi_pack_members(w, in_heap, count, 0);
@@ -387,6 +396,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     out->res_offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
     out->res_tenants = HDI_ARENA_ARRAY(arena, hdi_tenants, n);
+    out->tenant = NULL;
     out->tenant_count = 0;
     hdi_arena_mark mark = hdi_arena_here(arena);
     w.offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
@@ -397,6 +407,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     w.end = HDI_ARENA_ARRAY(arena, uint32_t, n);
     w.pack.scratch = w.scratch;
     uint32_t *in_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    bool known[HDI_MOST_HEAPS] = {false};
     hdi_members members;
     if (arena->failed || !hdi_find_members(&w.pack, decl, crew, out, &members) ||
         (w.pack.by_clocks && !hdi_pack_need_clocks(&w.pack)))
@@ -405,14 +416,14 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
         uint32_t heap = i % out->heap_count;
         if ((out->heap[heap].flags == 0) == (i < out->heap_count))
             continue; /* first those in which nobody shares: they leave what they leave */
-        uint64_t bytes = pack_heap(&w, crew, &members, heap, in_heap);
+        uint64_t bytes = pack_heap(&w, crew, &members, heap, in_heap, &known[heap]);
         if (bytes == UINT64_MAX)
             return HD_OUT_OF_MEMORY;
         out->heap[heap].bytes = bytes;
         w.enough -= bytes < w.enough ? bytes : w.enough;
     }
     hd_result result =
-        arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, members.by_first, members.count, crew, out);
+        arena->failed ? HD_OUT_OF_MEMORY : hdi_find_tenants(&w.pack, members.by_first, members.count, known, crew, out);
     if (result != HD_OK)
         return result;
     const hdi_arena_kept out_array = {&out->tenant, out->tenant_count * sizeof(*out->tenant)};

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "hints.h"
+
 /* Which heap each resource is in, and who has memory at all, by first use. A heap holds what has the same kind of
  * memory and the same flags; they are numbered as they come up. Parts of the resources find their own heaps first, and
  * drop their members into bins, one for each region; then each bin is sorted by counting. A caller alone has one part
@@ -12,9 +14,12 @@ _Static_assert((HD_HEAP_HOST | HD_HEAP_PERSISTENT) == 3, "flags are a digit of t
 
 typedef struct part_heaps {
     uint32_t member_count, heap_count;
+    uint32_t first[KINDS];  /* of each heap: who came up first */
+    bool mixed[KINDS];      /* whether some other one has another size or alignment than he */
     uint16_t number[KINDS]; /* of each kind, in the part: 1 and up */
     uint8_t kind[KINDS];
     uint8_t heap[KINDS]; /* what the numbers of the part become */
+    bool sorted;         /* members are in order of first use */
 } part_heaps;
 
 typedef struct work {
@@ -42,42 +47,82 @@ static inline uint32_t first_slot(const work *w, uint32_t res)
     return first < slots ? first : slots;
 }
 
+static HDI_APART uint32_t special_flags(const work *w, uint32_t res)
+{
+    return (is_host_visible(w->decl, res) ? HD_HEAP_HOST : 0) |
+           (w->pack->sizes->res_persistent[res] ? HD_HEAP_PERSISTENT : 0);
+}
+
+/* The heap of a kind, numbered by the part. */
+static HDI_APART uint32_t number_of(part_heaps *p, uint32_t kind, uint32_t res)
+{
+    if (!p->number[kind]) {
+        p->kind[p->heap_count] = (uint8_t)kind;
+        p->first[p->heap_count] = res;
+        p->mixed[p->heap_count] = false;
+        p->number[kind] = (uint16_t)++p->heap_count;
+    }
+    return p->number[kind] - 1u;
+}
+
 static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    enum { SPECIAL = HDI_RES_HOST | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
     const work *w = user;
+    const hd_memory_need *needs = w->pack->sizes->need, *first = NULL;
+    const uint8_t *res_flags = w->decl->res_flags;
+    const uint32_t *res_first = w->pack->lifetimes->res_first;
+    hdi_placed *out = w->out;
     part_heaps *p = &w->part[part];
-    uint32_t *list = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, count = 0;
+    uint32_t *list = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, *res_heap = out->res_heap;
+    uint32_t count = 0, kind = KINDS, number = 0, slot = 0;
+    uint64_t bytes = 0, alignment = 0, differs = 0;
+    bool sorted = true;
     p->heap_count = 0;
     memset(p->number, 0, sizeof(p->number));
-    memset(bin, 0, w->bins * sizeof(*bin));
     for (uint32_t r = begin; r < end; r++) {
-        const hd_memory_need *need = &w->pack->sizes->need[r];
-        w->out->res_heap[r] = HDI_NONE;
-        w->out->res_offset[r] = 0;
-        w->out->res_tenants[r] = (hdi_tenants){0, 0};
-        if (need->bytes == 0)
+        const hd_memory_need *need = &needs[r];
+        if (HDI_UNLIKELY(need->bytes == 0)) {
+            res_heap[r] = HDI_NONE;
+            out->res_offset[r] = 0;
+            out->res_tenants[r] = (hdi_tenants){0, 0};
             continue;
-        uint32_t flags = (is_host_visible(w->decl, r) ? HD_HEAP_HOST : 0) |
-                         (w->pack->sizes->res_persistent[r] ? HD_HEAP_PERSISTENT : 0),
-                 kind = need->heap * 4 + flags;
-        if (!p->number[kind]) {
-            p->kind[p->heap_count] = (uint8_t)kind;
-            p->number[kind] = (uint16_t)++p->heap_count;
         }
-        w->out->res_heap[r] = p->number[kind] - 1u;
+        uint32_t own = need->heap * 4 + (HDI_UNLIKELY(res_flags[r] & SPECIAL) ? special_flags(w, r) : 0);
+        if (HDI_UNLIKELY(own != kind)) { /* neighbours are mostly of one kind */
+            if (first)
+                p->mixed[number] |= differs != 0;
+            kind = own;
+            number = number_of(p, kind, r);
+            first = &needs[p->first[number]];
+            bytes = first->bytes;
+            alignment = first->alignment;
+            differs = 0;
+        }
+        differs |= (need->bytes ^ bytes) | (need->alignment ^ alignment);
+        res_heap[r] = number;
         list[count++] = r;
-        if (w->bins > 1)
-            bin[hdi_region_of(w->pack->hazards, first_slot(w, r))]++;
+        sorted &= res_first[r] >= slot;
+        slot = res_first[r];
     }
+    if (first)
+        p->mixed[number] |= differs != 0;
+    p->sorted = sorted;
     p->member_count = count;
+    if (w->bins == 1)
+        return;
+    memset(bin, 0, w->bins * sizeof(*bin));
+    for (uint32_t i = 0; i < count; i++)
+        bin[hdi_region_of(w->pack->hazards, first_slot(w, list[i]))]++;
 }
 
 /* Heaps in the order in which resources come up, and where the members of each part and bin go. */
 static void join_parts(work *w, uint32_t parts)
 {
+    const hd_memory_need *need = w->pack->sizes->need;
     hdi_placed *out = w->out;
     uint16_t number[KINDS] = {0};
-    uint32_t sum = 0;
+    uint32_t first[KINDS], sum = 0;
     out->heap_count = 0;
     for (uint32_t k = 0; k < parts; k++) {
         part_heaps *p = &w->part[k];
@@ -85,9 +130,14 @@ static void join_parts(work *w, uint32_t parts)
             uint32_t kind = p->kind[h];
             if (!number[kind]) {
                 out->heap[out->heap_count] = (hd_plan_heap){.memory = kind / 4, .flags = kind % 4};
+                first[out->heap_count] = p->first[h];
+                w->members->mixed[out->heap_count] = false;
                 number[kind] = (uint16_t)++out->heap_count;
             }
-            p->heap[h] = (uint8_t)(number[kind] - 1);
+            uint32_t heap = number[kind] - 1u;
+            const hd_memory_need *one = &need[first[heap]], *other = &need[p->first[h]];
+            p->heap[h] = (uint8_t)heap;
+            w->members->mixed[heap] |= p->mixed[h] || one->bytes != other->bytes || one->alignment != other->alignment;
         }
         w->members->count += p->member_count;
     }
@@ -133,6 +183,24 @@ static void sort_members(const work *w, const uint32_t *list, uint32_t count, ui
         by_first[at[first_slot(w, list[i])]++] = list[i];
 }
 
+/* Where those of each region begin, if they are in order. */
+static void find_regions(const work *w)
+{
+    const hdi_hazards *hazards = w->pack->hazards;
+    const uint32_t *begin = hazards->region_begin;
+    for (uint32_t k = 1; k <= hazards->region_count; k++) {
+        uint32_t low = 0, high = w->members->count;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (first_slot(w, w->members->by_first[middle]) < begin[k])
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        w->members->region_begin[k] = low;
+    }
+}
+
 static void sort_bin(uint32_t bin, void *user)
 {
     const work *w = user;
@@ -165,6 +233,11 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
     if (w.bins > 1) {
         hdi_crew_ranges(crew, n, grain, fill_bins, &w);
         hdi_crew_parts(crew, w.bins, sort_bin, &w);
+        return true;
+    }
+    if (w.part->sorted) {
+        members->by_first = w.list;
+        find_regions(&w);
         return true;
     }
     sort_members(&w, w.list, members->count, 0, hazards->slot_count + 1, members->by_first);

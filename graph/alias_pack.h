@@ -82,6 +82,7 @@ enum { HDI_MOST_HEAPS = 64 * 4 }; /* kinds of memory, flags */
 typedef struct hdi_members {
     uint32_t count, *by_first;
     uint32_t *region_begin; /* of each region; then those that nobody uses; then the count */
+    bool mixed[HDI_MOST_HEAPS]; /* members of the heap differ in size or alignment */
 } hdi_members;
 /* out->heap has room for HDI_MOST_HEAPS, out->res_heap for all resources. False: out of memory. */
 bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew *crew, hdi_placed *out,
@@ -154,8 +155,12 @@ void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
 /* enough: as many bytes are there anyway. Returns how many it takes; UINT64_MAX: out of memory. */
 uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough);
 
-/* Whose bytes each resource takes over. */
-hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_crew *crew,
-                           hdi_placed *out);
+/* All members of a heap, where they have one size and a packing as good as any other is found at once: theirs, and whose
+ * bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */
+bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes);
+
+/* Whose bytes each resource takes over. known: heaps of which that has been found, before all others. */
+hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const bool *known,
+                           const hdi_crew *crew, hdi_placed *out);
 
 #endif

@@ -50,7 +50,7 @@ typedef struct part {
 typedef struct work {
     const hdi_pack *pack;
     const uint32_t *by_first;
-    uint64_t heap_base[HDI_MOST_HEAPS], end; /* UINT64_MAX: nobody shares there */
+    uint64_t heap_base[HDI_MOST_HEAPS], end; /* UINT64_MAX: nobody shares there, or all tenants are known */
     hdi_placed *out;
     part *part;
     uint32_t parts;
@@ -275,8 +275,10 @@ static void fill_holes(uint32_t k, void *user)
     }
     p->failed = !hdi_arena_grow(p->arena, &p->tenant, &p->capacity, 0, s->tenants + 64, sizeof(*p->tenant));
     for (uint32_t rank = p->begin, holes = 0; rank < p->end && !p->failed; rank++) {
-        hdi_tenants *of = &w->out->res_tenants[w->by_first[rank]];
-        uint32_t own = p->tenants;
+        uint32_t res = w->by_first[rank], own = p->tenants;
+        hdi_tenants *of = &w->out->res_tenants[res];
+        if (w->heap_base[w->out->res_heap[res]] == UINT64_MAX)
+            continue;
         for (uint32_t i = of->begin; i < of->end && !p->failed; i++)
             p->failed = s->tenant[i] != HDI_NONE ? !add_once(p, own, s->tenant[i])
                                                  : !look_back(w, p, own, p->hole[holes++], k - 1);
@@ -290,7 +292,10 @@ static void join_tenants(uint32_t k, void *user)
     const part *p = &w->part[k];
     memcpy(w->out->tenant + p->tenants_before, p->tenant, p->tenants * sizeof(*p->tenant));
     for (uint32_t rank = p->begin; rank < p->end; rank++) {
-        hdi_tenants *of = &w->out->res_tenants[w->by_first[rank]];
+        uint32_t res = w->by_first[rank];
+        hdi_tenants *of = &w->out->res_tenants[res];
+        if (w->heap_base[w->out->res_heap[res]] == UINT64_MAX)
+            continue;
         of->begin += p->tenants_before;
         of->end += p->tenants_before;
     }
@@ -306,20 +311,24 @@ static bool run_parts(const hdi_crew *crew, work *w, hdi_part_fn fn)
     return true;
 }
 
-hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_crew *crew,
-                           hdi_placed *out)
+hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const bool *known,
+                           const hdi_crew *crew, hdi_placed *out)
 {
     hdi_arena *arena = pack->arena;
     uint32_t most = crew->workers < MOST_PARTS ? crew->workers : MOST_PARTS,
-             parts = count < most * GRAIN ? count / GRAIN + 1 : most;
+             parts = count < most * GRAIN ? count / GRAIN + 1 : most, before = out->tenant_count;
+    const uint32_t *tenant = out->tenant;
     work w = {.pack = pack, .by_first = by_first, .out = out, .parts = parts};
+    for (uint32_t h = 0; h < out->heap_count; h++) {
+        bool left = out->heap[h].flags == 0 && !known[h];
+        w.heap_base[h] = left ? w.end : UINT64_MAX;
+        w.end += left ? out->heap[h].bytes : 0;
+    }
+    if (w.end == 0)
+        return HD_OK;
     w.part = hdi_arena_zeroed(arena, parts, sizeof(*w.part));
     if (!w.part)
         return HD_OUT_OF_MEMORY;
-    for (uint32_t h = 0; h < out->heap_count; h++) {
-        w.heap_base[h] = out->heap[h].flags ? UINT64_MAX : w.end;
-        w.end += out->heap[h].flags ? 0 : out->heap[h].bytes;
-    }
     for (uint32_t k = 0; k < parts; k++) {
         w.part[k].arena = parts > 1 ? &crew->arena[k] : arena;
         w.part[k].begin = hdi_range_begin(count, parts, k);
@@ -331,10 +340,13 @@ hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint3
         w.part[k].tenants_before = out->tenant_count;
         out->tenant_count += w.part[k].tenants;
     }
-    out->tenant = parts > 1 ? HDI_ARENA_ARRAY(arena, uint32_t, out->tenant_count) : w.part->tenant;
+    bool joined = parts > 1 || before;
+    out->tenant = joined ? HDI_ARENA_ARRAY(arena, uint32_t, out->tenant_count) : w.part->tenant;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    if (parts > 1)
+    if (before)
+        memcpy(out->tenant, tenant, before * sizeof(*tenant));
+    if (joined)
         hdi_crew_parts(crew, parts, join_tenants, &w);
     return HD_OK;
 }
