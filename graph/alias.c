@@ -10,7 +10,7 @@
  * Of a long frame each region (schedule.c) is packed by itself, side by side, around those that live on into another
  * one: these come first. Where memory is what matters the frame stays whole. */
 
-enum { GRAIN = 384, WANT_GRAIN = 256 }; /* resources at a time */
+enum { WANT_GRAIN = 256 }; /* resources at a time */
 
 typedef hdi_pack_work work;
 
@@ -81,10 +81,6 @@ static void sort_region(uint32_t k, void *user)
             w->crossing[crossing++] = res[i];
     }
     w->region[k] = (region){.inner_begin = begin, .inner_end = inner, .crossing = crossing - begin};
-    if (pack->by_clocks) {
-        hdi_pack_read_clocks(pack, w->inner + begin, inner - begin);
-        hdi_pack_read_clocks(pack, w->crossing + begin, crossing - begin);
-    }
 }
 
 /* Crossing ones go to the lists of the regions that they live in: once to count, once to fill. Where nobody is to be
@@ -323,18 +319,6 @@ static uint64_t pack_regions(work *whole, const hdi_crew *crew, const hdi_member
     return bytes;
 }
 
-typedef struct clock_work {
-    const hdi_pack *pack;
-    const uint32_t *res;
-} clock_work;
-
-static void read_clocks(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const clock_work *w = user;
-    (void)part;
-    hdi_pack_read_clocks(w->pack, w->res + begin, end - begin);
-}
-
 /* Whether a heap of one queue has few members alive at a time, by a sample: packed whole it is packed quickly, and to
  * the brim, where two that take turns would not fit together at the borders of regions. */
 static bool has_few_alive(const work *w, const hdi_members *members)
@@ -371,8 +355,6 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
     *known = bytes != UINT64_MAX;
     if (*known)
         return bytes;
-    if (w->pack.by_clocks)
-        hdi_crew_ranges(crew, count, GRAIN, read_clocks, &(clock_work){&w->pack, in_heap});
     return hdi_pack_members(w, in_heap, count, 0);
 }
 
@@ -388,6 +370,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
                         .lifetimes = lifetimes,
                         .end = lifetimes->res_close,
                         .queues = queues->count,
+                        .gpu_mask = (1u << queues->gpu_count) - 1,
                         .res_count = n,
                         .by_clocks = queues->count > 1,
                         .slot_end = hazards->slot_count,
@@ -409,8 +392,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     uint32_t *in_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     bool known[HDI_MOST_HEAPS] = {false};
     hdi_members members;
-    if (arena->failed || !hdi_find_members(&w.pack, decl, crew, out, &members) ||
-        (w.pack.by_clocks && !hdi_pack_need_clocks(&w.pack)))
+    if (arena->failed || !hdi_find_members(&w.pack, decl, crew, out, &members))
         return HD_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < 2 * out->heap_count; i++) {
         uint32_t heap = i % out->heap_count;

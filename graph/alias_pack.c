@@ -13,7 +13,7 @@ enum { BUCKET_SLOTS = 48, FIRST_ITEMS = 32 };
  * of the .fgt format have in common; a finer end is rounded up. */
 typedef struct item {
     uint32_t offset, end;
-    uint64_t known_closed[]; /* the words of `known`, then those of `closed` */
+    uint64_t clock[]; /* as many words as the lanes have */
 } item;
 
 /* By offset; the last one is above everything, and in everybody's way. */
@@ -25,7 +25,7 @@ struct hdi_pack_bucket {
 
 static inline size_t item_bytes(uint32_t words)
 {
-    return (1 + 2 * (size_t)words) * sizeof(uint64_t);
+    return (1 + (size_t)words) * sizeof(uint64_t);
 }
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
@@ -33,175 +33,102 @@ static uint64_t align_up(uint64_t value, uint64_t alignment)
     return (value + alignment - 1) & ~(alignment - 1);
 }
 
-/* ---- clocks ---- */
-
-bool hdi_pack_need_clocks(hdi_pack *pack)
-{
-    uint32_t most = pack->slot_end, words = pack->by_clocks ? (pack->queues + HDI_PACK_LANES - 1) / HDI_PACK_LANES : 1;
-    for (pack->clock_shift = 0; most >> pack->clock_shift >= (1 << (HDI_PACK_LANE_BITS - 1)) - 2;)
-        pack->clock_shift++; /* coarser, with more of them in each other's way */
-    pack->words = words;
-    pack->known = HDI_ARENA_ARRAY(pack->arena, uint64_t, (size_t)pack->res_count * words);
-    pack->closed = HDI_ARENA_ARRAY(pack->arena, uint64_t, (size_t)pack->res_count * words);
-    return !pack->arena->failed;
-}
-
-/* On its own queue a resource is over where its stay closes; each of its queues has to know of the others. */
-static inline void read_clocks(const hdi_pack *pack, uint32_t queues, uint32_t res, uint64_t *known, uint64_t *closed)
-{
-    const hdi_hazards *hazards = pack->hazards;
-    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues];
-    uint32_t count[HD_MAX_QUEUES], close[HD_MAX_QUEUES], shift = pack->clock_shift;
-    for (uint32_t q = 0; q < queues; q++)
-        count[q] = UINT32_MAX;
-    for (uint32_t k = 0; k < queues; k++) {
-        uint32_t first = stay[k].first;
-        close[k] = first == HDI_NONE ? 0 : (stay[k].close >> shift) + 1;
-        if (first == HDI_NONE)
-            continue;
-        uint32_t slot = hazards->queue_slot[hazards->queue_begin[k] + first];
-        const uint32_t *clock = &pack->synced->slot_clock[(size_t)slot * queues];
-        for (uint32_t q = 0; q < queues; q++) {
-            uint32_t before = q == k ? first : clock[q];
-            count[q] = before < count[q] ? before : count[q];
-        }
-    }
-    for (uint32_t q = 0, lane = 0, word = 0; q < queues; q++) {
-        known[word] += (uint64_t)(count[q] >> shift) << lane;
-        closed[word] += (uint64_t)close[q] << lane;
-        lane += HDI_PACK_LANE_BITS;
-        if (lane == HDI_PACK_LANES * HDI_PACK_LANE_BITS) {
-            lane = 0;
-            word++;
-        }
-    }
-}
-
-void hdi_pack_read_clocks(const hdi_pack *pack, const uint32_t *res, uint32_t count)
-{
-    static const uint64_t ones = HDI_PACK_GUARDS >> (HDI_PACK_LANE_BITS - 1);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t *known = &pack->known[(size_t)res[i] * pack->words],
-                 *closed = &pack->closed[(size_t)res[i] * pack->words];
-        for (uint32_t k = 0; k < pack->words; k++) {
-            known[k] = ones;
-            closed[k] = HDI_PACK_GUARDS;
-        }
-        if (!pack->by_clocks) {
-            *known += pack->lifetimes->res_first[res[i]] >> pack->clock_shift;
-            *closed += (pack->end[res[i]] >> pack->clock_shift) + 1;
-        } else if (pack->queues == 3) { /* the loops are unrolled for what is most common */
-            read_clocks(pack, 3, res[i], known, closed);
-        } else {
-            read_clocks(pack, pack->queues, res[i], known, closed);
-        }
-    }
-}
-
-bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b)
-{
-    const uint32_t *first = pack->lifetimes->res_first, words = pack->words;
-    if (pack->by_clocks) {
-        size_t at = (size_t)a * words, of = (size_t)b * words;
-        return !hdi_pack_outlasts(&pack->closed[at], &pack->known[of], words) ||
-               !hdi_pack_outlasts(&pack->closed[of], &pack->known[at], words);
-    }
-    return first[a] <= first[b] ? pack->end[a] < first[b] : pack->end[b] < first[a];
-}
-
 /* ---- in a given order ---- */
 
-/* What is placed, in the units of items. */
+/* Who is placed: in the units of items, its clock as items have it and turned to compare it with theirs. */
 typedef struct newcomer {
     uint32_t units, alignment;
-    const uint64_t *known, *closed;
+    uint64_t clock[HD_MAX_QUEUES], turned[HD_MAX_QUEUES];
 } newcomer;
 
-static uint32_t align_units(uint32_t value, uint32_t alignment)
+static HDI_INLINE void read_newcomer(const hdi_pack *pack, uint32_t res, newcomer *n, uint32_t words)
 {
-    return (value + alignment - 1) & ~(alignment - 1);
+    hdi_pack_read_clock(pack, res, n->clock);
+    for (uint32_t k = 0; k < words; k++)
+        n->turned[k] = hdi_pack_turned(n->clock[k]);
+}
+
+static HDI_APART bool enlarge(hdi_arena *arena, struct hdi_pack_bucket *bucket, uint32_t words)
+{
+    size_t bytes = item_bytes(words);
+    char *fresh = hdi_arena_array(arena, 2 * (size_t)bucket->capacity, bytes);
+    if (!fresh)
+        return false;
+    memcpy(fresh, bucket->item, bucket->count * bytes);
+    bucket->item = fresh;
+    bucket->capacity *= 2;
+    return true;
 }
 
 /* Behind the cursor nobody lies lower. */
-static bool insert(const hdi_pack *pack, struct hdi_pack_bucket *bucket, uint32_t offset, uint32_t end,
-                   const newcomer *n)
+static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *bucket, uint32_t offset, const newcomer *n,
+                              uint32_t words)
 {
-    size_t words = pack->words, bytes = item_bytes(pack->words), used = bucket->count * bytes, at = bucket->cursor;
-    if (bucket->count == bucket->capacity) {
-        char *fresh = hdi_arena_array(pack->arena, 2 * (size_t)bucket->capacity, bytes);
-        if (!fresh)
-            return false;
-        memcpy(fresh, bucket->item, used);
-        bucket->item = fresh;
-        bucket->capacity *= 2;
-    }
+    if (HDI_UNLIKELY(bucket->count == bucket->capacity) && !enlarge(arena, bucket, words))
+        return false;
+    size_t bytes = item_bytes(words), used = bucket->count++ * bytes, at = bucket->cursor;
     while (at && ((const item *)(bucket->item + at - bytes))->offset > offset)
         at -= bytes;
     item *place = (item *)(bucket->item + at);
-    memmove(bucket->item + at + bytes, place, used - at);
+    memmove((char *)place + bytes, place, used - at);
     place->offset = offset;
-    place->end = end;
-    for (size_t k = 0; k < words; k++) {
-        place->known_closed[k] = n->known[k];
-        place->known_closed[words + k] = n->closed[k];
-    }
-    bucket->count++;
+    place->end = offset + n->units;
+    for (uint32_t k = 0; k < words; k++)
+        place->clock[k] = n->clock[k];
     return true;
 }
 
 /* Goes on in one bucket from an offset to the lowest that is free there. What the cursor has passed lies below for
  * good: offsets only grow. */
-static inline uint32_t lowest_in_bucket(struct hdi_pack_bucket *bucket, uint32_t at, newcomer n, uint32_t words)
+static HDI_INLINE uint32_t lowest_in_bucket(const hdi_pack_lanes *lanes, struct hdi_pack_bucket *bucket, uint32_t at,
+                                            const newcomer *n, uint32_t words)
 {
+    uint32_t units = n->units, mask = n->alignment - 1, top = at + units;
     const char *next = bucket->item + bucket->cursor;
     for (;; next += item_bytes(words)) {
         const item *i = (const item *)next;
-        if (i->end <= at || !hdi_pack_outlasts(i->known_closed + words, n.known, words) ||
-            !hdi_pack_outlasts(n.closed, i->known_closed, words))
+        if (i->end <= at || !hdi_pack_conflict(lanes, i->clock, n->turned, words))
             continue;
-        if (i->offset >= at + n.units)
+        if (i->offset >= top)
             break;
-        at = align_units(i->end, n.alignment);
+        at = (i->end + mask) & ~mask;
+        top = at + units;
     }
     bucket->cursor = (uint32_t)(next - bucket->item);
     return at;
 }
 
 /* The same over several: in turn, until it is back at the one that moved it last. */
-static uint32_t lowest_in_buckets(const hdi_pack *pack, uint32_t from, uint32_t to, newcomer n)
+static HDI_INLINE uint32_t lowest_in_buckets(const hdi_pack_lanes *lanes, struct hdi_pack_bucket *from,
+                                             struct hdi_pack_bucket *to, const newcomer *n, uint32_t words)
 {
-    uint32_t at = 0, mover = from, b = from;
-    for (uint32_t k = from; k <= to; k++)
-        pack->bucket[k].cursor = 0;
+    uint32_t at = 0;
+    for (struct hdi_pack_bucket *b = from; b <= to; b++)
+        b->cursor = 0;
+    struct hdi_pack_bucket *b = from, *mover = from;
     do {
         uint32_t before = at;
-        at = pack->words == 1 ? lowest_in_bucket(&pack->bucket[b], at, n, 1)
-                              : lowest_in_bucket(&pack->bucket[b], at, n, pack->words);
+        at = lowest_in_bucket(lanes, b, at, n, words);
         mover = at == before ? mover : b;
         b = b < to ? b + 1 : from;
     } while (b != mover);
     return at;
 }
 
-static newcomer newcomer_of(const hdi_pack *pack, uint32_t res)
-{
-    return (newcomer){.known = &pack->known[(size_t)res * pack->words],
-                      .closed = &pack->closed[(size_t)res * pack->words]};
-}
-
 /* *end: the highest of them. */
-static bool insert_placed(hdi_pack *pack, uint64_t *end)
+static HDI_INLINE bool insert_placed(hdi_pack *pack, uint64_t *end, uint32_t words)
 {
     for (uint32_t i = 0; i < pack->placed_count; i++) {
         uint32_t res = pack->placed[i];
-        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
-                 above = at + hdi_pack_units(pack->sizes->need[res].bytes);
-        newcomer n = newcomer_of(pack, res);
+        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT, units = hdi_pack_units(pack->sizes->need[res].bytes);
+        newcomer n;
+        read_newcomer(pack, res, &n, words);
+        n.units = (uint32_t)units;
         uint32_t to = hdi_pack_slot(pack, pack->end[res]) / BUCKET_SLOTS;
-        *end = above > *end ? above : *end;
+        *end = at + units > *end ? at + units : *end;
         for (uint32_t b = hdi_pack_slot(pack, pack->lifetimes->res_first[res]) / BUCKET_SLOTS; b <= to; b++) {
-            pack->bucket[b].cursor = (uint32_t)((pack->bucket[b].count - 1) * item_bytes(pack->words));
-            if (!insert(pack, &pack->bucket[b], (uint32_t)at, (uint32_t)above, &n))
+            pack->bucket[b].cursor = (uint32_t)((pack->bucket[b].count - 1) * item_bytes(words));
+            if (!insert(pack->arena, &pack->bucket[b], (uint32_t)at, &n, words))
                 return false;
         }
     }
@@ -209,17 +136,12 @@ static bool insert_placed(hdi_pack *pack, uint64_t *end)
 }
 
 /* Empty ones. */
-static bool set_up_buckets(hdi_pack *pack, const uint32_t *res, uint32_t count)
+static bool set_up_buckets(hdi_pack *pack)
 {
     if (!pack->bucket) {
-        if (!pack->by_clocks) { /* those are read for all heaps and regions at once */
-            if (!hdi_pack_need_clocks(pack))
-                return false;
-            hdi_pack_read_clocks(pack, res, count);
-            hdi_pack_read_clocks(pack, pack->placed, pack->placed_count);
-        }
+        hdi_pack_find_lanes(pack);
         uint32_t buckets = pack->bucket_count = (pack->slot_end - pack->slot_begin) / BUCKET_SLOTS + 1;
-        size_t bytes = FIRST_ITEMS * item_bytes(pack->words);
+        size_t bytes = FIRST_ITEMS * item_bytes(pack->lanes.words);
         pack->bucket = HDI_ARENA_ARRAY(pack->arena, struct hdi_pack_bucket, buckets);
         char *first = hdi_arena_array(pack->arena, buckets, bytes);
         for (uint32_t b = 0; pack->bucket && first && b < buckets; b++)
@@ -230,38 +152,37 @@ static bool set_up_buckets(hdi_pack *pack, const uint32_t *res, uint32_t count)
     for (uint32_t b = 0; b < pack->bucket_count; b++) {
         item *last = (item *)pack->bucket[b].item;
         last->offset = last->end = UINT32_MAX;
-        for (uint32_t k = 0; k < pack->words; k++) {
-            last->known_closed[k] = 0;
-            last->known_closed[pack->words + k] = UINT64_MAX;
-        }
+        memcpy(last->clock, pack->lanes.guards, pack->lanes.words * sizeof(*last->clock));
         pack->bucket[b].count = 1;
     }
     return true;
 }
 
-bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
+                                       uint64_t *top, uint32_t words)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
+    const hd_memory_need *needs = pack->sizes->need;
+    struct hdi_pack_bucket *buckets = pack->bucket;
+    uint32_t begin = pack->slot_begin;
     uint64_t most = *top, end = 0;
-    if (hdi_pack_cuts_time(pack, order, count))
-        return hdi_pack_in_runs(pack, order, count, offset, top);
+    newcomer n;
     *top = UINT64_MAX;
-    if (!set_up_buckets(pack, order, count) || !insert_placed(pack, &end))
+    if (!insert_placed(pack, &end, words))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = order[i];
-        const hd_memory_need *need = &pack->sizes->need[res];
-        uint64_t units = hdi_pack_units(need->bytes),
-                 alignment = need->alignment > HDI_PACK_UNIT ? need->alignment / HDI_PACK_UNIT : 1;
+        uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
         if (end + units + alignment > UINT32_MAX / 2) /* a terabyte */
             return true;
-        newcomer n = newcomer_of(pack, res);
+        read_newcomer(pack, res, &n, words);
         n.units = (uint32_t)units;
-        n.alignment = (uint32_t)alignment;
-        uint32_t from = (res_first[res] - pack->slot_begin) / BUCKET_SLOTS,
-                 to = (res_close[res] - pack->slot_begin) / BUCKET_SLOTS, at = lowest_in_buckets(pack, from, to, n);
-        for (uint32_t b = from; b <= to; b++) {
-            if (!insert(pack, &pack->bucket[b], at, at + n.units, &n))
+        n.alignment = alignment > 1 ? (uint32_t)alignment : 1;
+        struct hdi_pack_bucket *from = &buckets[(res_first[res] - begin) / BUCKET_SLOTS],
+                               *to = &buckets[(res_close[res] - begin) / BUCKET_SLOTS];
+        uint32_t at = lowest_in_buckets(&pack->lanes, from, to, &n, words);
+        for (struct hdi_pack_bucket *b = from; b <= to; b++) {
+            if (!insert(pack->arena, b, at, &n, words))
                 return false;
         }
         offset[res] = (uint64_t)at * HDI_PACK_UNIT;
@@ -271,6 +192,18 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
     }
     *top = end * HDI_PACK_UNIT;
     return true;
+}
+
+bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+{
+    if (hdi_pack_cuts_time(pack, order, count))
+        return hdi_pack_in_runs(pack, order, count, offset, top);
+    if (!set_up_buckets(pack)) {
+        *top = UINT64_MAX;
+        return false;
+    }
+    return pack->lanes.words == 1 ? pack_in_buckets(pack, order, count, offset, top, 1)
+                                  : pack_in_buckets(pack, order, count, offset, top, pack->lanes.words);
 }
 
 /* ---- in time ---- */

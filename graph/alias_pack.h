@@ -2,10 +2,20 @@
 #ifndef HDI_ALIAS_PACK_H
 #define HDI_ALIAS_PACK_H
 
+#include "hints.h"
 #include "phases.h"
 
 /* Offsets in packers: the coarsest unit that all alignments of the .fgt format have in common. */
 enum { HDI_PACK_UNIT = 256 };
+
+/* How places of queues are packed into words of clocks: each queue has a lane in the lower half of one word, and the
+ * same one in the upper half. The topmost bit of a lane is a guard. */
+typedef struct hdi_pack_lanes {
+    uint32_t words;
+    uint8_t word[HD_MAX_QUEUES], shift[HD_MAX_QUEUES];      /* of each queue */
+    uint32_t base[HD_MAX_QUEUES], most[HD_MAX_QUEUES];      /* places are counted from base; no clock knows of more */
+    uint64_t nothing[HD_MAX_QUEUES], guards[HD_MAX_QUEUES]; /* words of who is on no queue and knows of none; guards */
+} hdi_pack_lanes;
 
 /* What packers know of resources. first and close are slots: outside of them nobody shares bytes unsafely; between them
  * only the clocks can allow it, and with one GPU queue never do. */
@@ -15,11 +25,9 @@ typedef struct hdi_pack {
     const hdi_synced *synced;
     const hdi_lifetimes *lifetimes;
     const uint32_t *end; /* res_close of the lifetimes, or what hdi_pack_cut made of it */
-    uint32_t queues, res_count;
+    uint32_t queues, gpu_mask, res_count;
     bool by_clocks;
-    /* What the clocks say of each resource, words for each (hdi_pack_read_clocks). */
-    uint32_t words, clock_shift;
-    uint64_t *known, *closed;
+    hdi_pack_lanes lanes; /* hdi_pack_find_lanes */
     /* Slots in which it packs, and who is placed already and alive there. */
     uint32_t slot_begin, slot_end;
     const uint32_t *placed;
@@ -45,25 +53,29 @@ static inline uint64_t hdi_pack_units(uint64_t bytes)
     return (bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT;
 }
 
-/* What clocks say, reduced to lanes of 21 bits, one for each queue, three to a word: how many slots of the queue have
- * finished before the first use of a resource, and which is the first one behind its last use. One is over before
- * another starts where no lane of `closed` is as large as that of `known`, in which 1 is added. */
-enum { HDI_PACK_LANES = 3, HDI_PACK_LANE_BITS = 21 };
-#define HDI_PACK_GUARDS ((uint64_t)1 << 62 | (uint64_t)1 << 41 | (uint64_t)1 << 20) /* set in `closed` */
-bool hdi_pack_need_clocks(hdi_pack *pack);
-void hdi_pack_read_clocks(const hdi_pack *pack, const uint32_t *res, uint32_t count);
+/* ---- clocks: in alias_clocks.c ---- */
 
-/* Whether one is not known to be over when the other starts. */
-static inline bool hdi_pack_outlasts(const uint64_t *closed, const uint64_t *known, uint32_t words)
+/* For who is packed now and whoever is placed already. */
+void hdi_pack_find_lanes(hdi_pack *pack);
+/* What clocks say of a resource: on each queue the first place behind its last use, and, counted down, how many places
+ * have finished before its first use. As many words as the lanes have. */
+void hdi_pack_read_clock(const hdi_pack *pack, uint32_t res, uint64_t *clock);
+
+static inline uint64_t hdi_pack_turned(uint64_t word)
 {
-    uint64_t larger = 0;
-    for (uint32_t k = 0; k < words; k++)
-        larger |= closed[k] - known[k];
-    return (larger & HDI_PACK_GUARDS) != 0;
+    return word >> 32 | word << 32;
 }
-
-/* All uses of one have finished before the other starts, whichever comes first. */
-bool hdi_may_share(const hdi_pack *pack, uint32_t a, uint32_t b);
+/* Whether neither of two is known to be over when the other starts. One of them has its words turned: then what one
+ * leaves behind is added to what the other does not know of, both ways at once, and a guard comes up where it is
+ * more. */
+static HDI_INLINE bool hdi_pack_conflict(const hdi_pack_lanes *lanes, const uint64_t *clock, const uint64_t *turned,
+                                         uint32_t words)
+{
+    uint64_t more = (clock[0] + turned[0]) & lanes->guards[0];
+    for (uint32_t k = 1; k < words; k++)
+        more |= (clock[k] + turned[k]) & lanes->guards[k];
+    return (uint32_t)more != 0 && more >> 32 != 0;
+}
 
 /* The region of a slot, of which there is one: they are about as long as one another. One behind the last slot is in
  * one behind the last region. */
@@ -106,7 +118,7 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
 
 /* Goes on from a packing towards one that needs no more than goal, and replaces it by what it finds. looks: what it may
  * cost, in looks of one resource at another. */
-bool hdi_pack_search(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
+bool hdi_pack_search(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
                      uint64_t *offset, uint64_t *top);
 
 /* Who is alive in the slots in which it packs. */

@@ -25,6 +25,7 @@ typedef struct search {
     uint32_t *at, *units, *alignment, *weight, *stays, *first, *last; /* first, last: stretches */
     uint64_t *worth; /* weight, as often as it has been thrown out and once more */
     uint8_t *placed;
+    uint64_t *clock; /* words for each; one queue needs none */
     uint32_t *waiting, waiting_count, *away;
     uint64_t *low, *high; /* of those in the way: where they begin, where they end */
 } search;
@@ -72,13 +73,13 @@ static bool find_alive(search *s)
     return true;
 }
 
-static bool conflict(const search *s, uint32_t i, uint32_t j)
+static HDI_INLINE bool conflict(const search *s, uint32_t i, const uint64_t *turned, uint32_t j)
 {
     const hdi_pack *pack = s->pack;
-    uint32_t a = s->res[i], b = s->res[j];
+    uint32_t a = s->res[i], b = s->res[j], words = pack->lanes.words;
     if (pack->end[a] < pack->lifetimes->res_first[b] || pack->end[b] < pack->lifetimes->res_first[a])
         return false;
-    return !pack->by_clocks || !hdi_may_share(pack, a, b);
+    return !pack->by_clocks || hdi_pack_conflict(&pack->lanes, &s->clock[(size_t)j * words], turned, words);
 }
 
 /* By where they are, those that wait last. */
@@ -108,12 +109,15 @@ static bool find_conflicts(search *s, uint32_t i)
     hdi_arena *arena = s->pack->arena;
     uint32_t first = s->first[i], last = s->last[i], count = 0;
     uint64_t *key = s->low; /* not used yet */
+    uint64_t turned[HD_MAX_QUEUES];
     if (s->by_low[i])
         return true;
+    for (uint32_t k = 0; s->pack->by_clocks && k < s->pack->lanes.words; k++)
+        turned[k] = hdi_pack_turned(s->clock[(size_t)i * s->pack->lanes.words + k]);
     for (uint32_t t = first; t <= last; t++) {
         for (uint32_t k = s->alive_begin[t]; k < s->alive_begin[t + 1]; k++) {
             uint32_t j = s->alive[k], begin = s->first[j];
-            if (j != i && t == (begin > first ? begin : first) && conflict(s, i, j))
+            if (j != i && t == (begin > first ? begin : first) && conflict(s, i, turned, j))
                 key[count++] = place_key(s, j);
         }
     }
@@ -134,7 +138,7 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
 {
     const hdi_pack *pack = s->pack;
     hdi_arena *arena = pack->arena;
-    uint32_t n = s->all;
+    uint32_t n = s->all, words = pack->by_clocks ? pack->lanes.words : 0;
     s->res = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->conflicts = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->by_low = HDI_ARENA_ZEROED(arena, uint32_t *, n);
@@ -148,6 +152,7 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
     s->last = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->stays = HDI_ARENA_ZEROED(arena, uint32_t, n);
     s->placed = HDI_ARENA_ZEROED(arena, uint8_t, n);
+    s->clock = HDI_ARENA_ARRAY(arena, uint64_t, (size_t)n * words);
     s->waiting = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->away = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->low = HDI_ARENA_ARRAY(arena, uint64_t, n);
@@ -166,6 +171,8 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
         s->worth[i] = s->weight[i] = square_root(s->units[i] * life) + 1;
         s->placed[i] = where % HDI_PACK_UNIT == 0;
         s->stays[i] = i < s->count ? 0 : UINT32_MAX;
+        if (words)
+            hdi_pack_read_clock(pack, res, &s->clock[(size_t)i * words]);
         if (!s->placed[i])
             s->waiting[s->waiting_count++] = i;
     }
@@ -314,7 +321,7 @@ static uint64_t keep(const search *s, uint64_t *offset)
     return top;
 }
 
-bool hdi_pack_search(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
+bool hdi_pack_search(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
                      uint64_t *offset, uint64_t *top)
 {
     search s = {.pack = pack, .count = count, .all = count + pack->placed_count, .dice = 1};
@@ -322,6 +329,8 @@ bool hdi_pack_search(const hdi_pack *pack, const uint32_t *by_first, uint32_t co
     uint64_t least = goal / HDI_PACK_UNIT, now = *top / HDI_PACK_UNIT;
     if (now > UINT32_MAX / 2 || count < 2)
         return true;
+    if (pack->by_clocks)
+        hdi_pack_find_lanes(pack);
     bool more = set_up(&s, by_first, offset);
     while (more && now > least) {
         s.cap = (uint32_t)(least + (now - least) / 2);
