@@ -34,29 +34,32 @@ static uint32_t next_on_gpu(const hdi_hazards *hazards, uint32_t slot)
     return slot;
 }
 
-/* Each slot after which the group changes is the last of its group, and stands for those without slots behind it.
- * alone: there is nothing but the GPU queue, whose slots are places. */
-static HDI_INLINE void end_range(const group_work *w, uint32_t begin, uint32_t end, bool alone)
+/* Each slot after which the group changes is the last of its group, and stands for those without slots behind it. */
+static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    const group_work *w = user;
     const uint32_t *slot_group = w->hazards->slot_group;
-    uint32_t slots = w->hazards->slot_count, *ends = w->end;
-    for (uint32_t s = alone ? begin : next_on_gpu(w->hazards, begin), next; s < end; s = next) {
-        next = alone ? s + 1 : next_on_gpu(w->hazards, s + 1);
+    uint32_t slots = w->hazards->slot_count;
+    (void)part;
+    for (uint32_t s = next_on_gpu(w->hazards, begin), next; s < end; s = next) {
+        next = next_on_gpu(w->hazards, s + 1);
         for (uint32_t g = slot_group[s], behind = next < slots ? slot_group[next] : w->count; g < behind; g++)
-            ends[g] = alone ? s : w->hazards->slot_pos[s];
+            w->end[g] = w->hazards->slot_pos[s];
     }
 }
 
-static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    (void)part;
-    end_range(user, begin, end, false);
-}
-
+/* There is nothing but the GPU queue, whose slots are places. */
 static void end_groups_alone(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    const group_work *w = user;
+    const uint32_t *slot_group = w->hazards->slot_group;
+    uint32_t slots = w->hazards->slot_count, group = begin < end ? slot_group[begin] : 0, *ends = w->end;
     (void)part;
-    end_range(user, begin, end, true);
+    for (uint32_t s = begin; s < end; s++) {
+        uint32_t next = s + 1 < slots ? slot_group[s + 1] : w->count;
+        for (; group < next; group++)
+            ends[group] = s;
+    }
 }
 
 /* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
@@ -75,21 +78,21 @@ static uint32_t *find_group_ends(const hdi_hazards *hazards, bool alone, const h
 }
 
 /* A tenant that comes after takes the bytes over behind a barrier; an image behind two where the last use writes. */
-static uint32_t close_of(const hdi_hazards *hazards, const uint32_t *group_end, uint32_t queue, const hdi_stay *stay)
+static inline uint32_t close_of(const hdi_hazards *hazards, const uint32_t *group_end, uint32_t queue,
+                                const hdi_stay *stay)
 {
-    if (!group_end || queue != 0 || stay->first == HDI_NONE)
+    if (!group_end || queue != 0)
         return stay->last;
     return group_end[hazards->slot_group[hdi_slot_at(hazards, 0, stay->last)] + (stay->tail_writes != 0)];
 }
 
 /* The stay on the one GPU queue that a resource lives on; places are slots yet. */
-static inline hdi_stay stay_of(const hdi_frozen *frozen, const hdi_hazards *hazards, uint32_t res)
+static HDI_APART hdi_stay stay_of_several(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
 {
-    const hdi_epoch *epoch = hazards->epoch;
     hdi_stay stay = {.first = HDI_NONE};
-    for (uint32_t seg = frozen->res_seg_begin[res]; seg < frozen->res_seg_begin[res + 1]; seg++) {
-        const hdi_epoch *first = epoch + hazards->seg_epoch_begin[seg],
-                        *end = epoch + hazards->seg_epoch_end[seg];
+    for (; seg < seg_end; seg++) {
+        const hdi_epoch *first = hazards->epoch + hazards->seg_epoch_begin[seg],
+                        *end = hazards->epoch + hazards->seg_epoch_end[seg];
         if (first == end)
             continue;
         const hdi_epoch *last = end - 1;
@@ -111,28 +114,43 @@ static inline hdi_stay stay_of(const hdi_frozen *frozen, const hdi_hazards *haza
     return stay;
 }
 
-/* Nothing but one GPU queue: slots are places. */
+/* Most have one segment, and no state that they are to be left in. */
+static HDI_INLINE hdi_stay stay_of(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
+{
+    if (HDI_LIKELY(seg_end - seg == 1)) {
+        uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_end[seg];
+        const hdi_epoch *first = &hazards->epoch[begin], *last = &hazards->epoch[end - 1];
+        if (HDI_LIKELY(begin < end && !(last->flags & HDI_EPOCH_FINAL)))
+            return (hdi_stay){.first = first->first,
+                              .last = last->last,
+                              .tail_stages = hdi_stages_or_all(last->stages),
+                              .tail_writes = last->flags & HDI_EPOCH_WRITES ? last->access : 0};
+    }
+    return stay_of_several(hazards, seg, seg_end);
+}
+
+/* Nothing but one GPU queue: slots are places, and there are groups. */
 static void one_queue(uint32_t begin, uint32_t range_end, uint32_t part, void *user)
 {
     const work *w = user;
-    const hdi_frozen *frozen = w->frozen;
-    const hdi_hazards *hazards = w->hazards;
-    hdi_lifetimes *out = w->out;
-    uint32_t *res_first = out->res_first, *res_last = out->res_last, *res_close = out->res_close;
-    const uint32_t *slot_group = hazards->slot_group, *group_end = w->group_end;
+    const hdi_hazards hazards = *w->hazards;
+    const uint32_t *slot_group = hazards.slot_group, *group_end = w->group_end,
+                   *seg_end = w->frozen->res_seg_begin + 1;
+    hdi_stay *res_stay = w->out->stay;
+    uint32_t *res_first = w->out->res_first, *res_last = w->out->res_last, *res_close = w->out->res_close;
     (void)part;
-    for (uint32_t r = begin; r < range_end; r++) {
-        hdi_stay *stay = &out->stay[r];
-        *stay = stay_of(frozen, hazards, r);
-        if (stay->first == HDI_NONE) {
-            stay->last = stay->close = res_first[r] = HDI_NONE;
+    for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < range_end; seg = seg_end[r++]) {
+        hdi_stay stay = stay_of(&hazards, seg, seg_end[r]);
+        if (HDI_LIKELY(stay.first != HDI_NONE)) {
+            stay.close = group_end[slot_group[stay.last] + (stay.tail_writes != 0)];
+            res_last[r] = stay.last;
+            res_close[r] = stay.close;
+        } else {
+            stay.last = stay.close = HDI_NONE;
             res_last[r] = res_close[r] = 0;
-            continue;
         }
-        stay->close = group_end ? group_end[slot_group[stay->last] + (stay->tail_writes != 0)] : stay->last;
-        res_first[r] = stay->first;
-        res_last[r] = stay->last;
-        res_close[r] = stay->close;
+        res_first[r] = stay.first;
+        res_stay[r] = stay;
     }
 }
 
@@ -195,19 +213,16 @@ static uint32_t *find_blind(const hdi_hazards *hazards, const hdi_synced *synced
     return w.blind;
 }
 
-/* What a resource does on each queue; places are slots, which rise with them. */
-typedef struct slots {
-    uint32_t first[HD_MAX_QUEUES], last[HD_MAX_QUEUES];
-} slots;
-
-static inline void extend(slots *s, uint32_t queue, uint32_t first, uint32_t last)
+/* Places of a stay are slots yet, which rise with them. */
+static inline void extend(hdi_stay *stay, uint32_t queue, uint32_t first, uint32_t last)
 {
-    s->first[queue] = first < s->first[queue] ? first : s->first[queue];
-    s->last[queue] = last > s->last[queue] ? last : s->last[queue];
+    hdi_stay *on = &stay[queue];
+    on->first = first < on->first ? first : on->first;
+    on->last = last > on->last ? last : on->last;
 }
 
 /* The last epoch of a segment: its stages, and writes that nothing behind them made available. */
-static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_epoch *epoch, hdi_stay *stay)
+static inline void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_epoch *epoch, hdi_stay *stay)
 {
     if (epoch->queue_mask && !(epoch->queue_mask & (epoch->queue_mask - 1))) {
         hdi_stay *on = &stay[__builtin_ctz(epoch->queue_mask)];
@@ -229,11 +244,11 @@ static void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, const hdi
     }
 }
 
-/* All of a resource's slots and what its segments end with. */
-static void find_slots(const work *w, uint32_t res, slots *s, hdi_stay *stay)
+/* All slots of what several queues use, or the host, and what its segments end with. */
+static inline void find_slots(const work *w, const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end,
+                              hdi_stay *stay)
 {
-    const hdi_hazards *hazards = w->hazards;
-    for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
+    for (; seg < seg_end; seg++) {
         const hdi_epoch *epoch = hazards->epoch + hazards->seg_epoch_begin[seg];
         const hdi_epoch *end = hazards->epoch + hazards->seg_epoch_end[seg];
         if (epoch == end)
@@ -241,84 +256,74 @@ static void find_slots(const work *w, uint32_t res, slots *s, hdi_stay *stay)
         for (; epoch != end; epoch++) {
             uint32_t mask = epoch->queue_mask;
             if (mask & (mask - 1)) {
-                extend(s, hazards->slot_queue[epoch->first], epoch->first, epoch->first);
+                extend(stay, hazards->slot_queue[epoch->first], epoch->first, epoch->first);
                 for (uint32_t k = epoch->more; k != HDI_NONE; k = hazards->entry[k].older) {
                     uint32_t slot = hazards->entry[k].slot;
-                    extend(s, hazards->slot_queue[slot], slot, slot);
+                    extend(stay, hazards->slot_queue[slot], slot, slot);
                 }
             } else if (mask) {
-                extend(s, (uint32_t)__builtin_ctz(mask), epoch->first, epoch->last);
+                extend(stay, (uint32_t)__builtin_ctz(mask), epoch->first, epoch->last);
             }
             if (epoch->extra != HDI_NONE)
-                extend(s, hazards->slot_queue[epoch->extra], epoch->extra, epoch->extra);
+                extend(stay, hazards->slot_queue[epoch->extra], epoch->extra, epoch->extra);
         }
         add_tail(w->decl, hazards, end - 1, stay);
     }
 }
 
-/* What several queues use, or the host. It ends with the last slot that may not take over its bytes: on each queue,
- * what comes before it is known there. */
-static void several_queues(const work *w, uint32_t res)
+/* From and to which slot a resource is used, and up to which one nobody may take over its bytes. */
+typedef struct life {
+    uint32_t first, last, close;
+} life;
+
+/* Slots of a stay become places. On each queue, what comes before the last slot that may not take over its bytes is
+ * known there. */
+static HDI_INLINE life settle(const work *w, const hdi_hazards *hazards, uint32_t queue, hdi_stay *stay)
 {
-    const hdi_hazards *hazards = w->hazards;
-    uint32_t queues = w->queues->count, first = HDI_NONE, last = 0, close = 0;
-    hdi_stay *stay = &w->out->stay[(size_t)res * queues];
-    slots s;
-    for (uint32_t q = 0; q < queues; q++) {
-        s.first[q] = HDI_NONE;
-        s.last[q] = 0;
-    }
-    find_slots(w, res, &s, stay);
-    for (uint32_t q = 0; q < queues; q++) {
-        if (s.first[q] == HDI_NONE)
-            continue;
-        stay[q].first = hazards->slot_pos[s.first[q]];
-        stay[q].last = hazards->slot_pos[s.last[q]];
-        stay[q].close = close_of(hazards, w->group_end, q, &stay[q]);
-        uint32_t own = hdi_slot_at(hazards, q, stay[q].close), other = w->blind[hazards->queue_begin[q] + stay[q].last];
-        first = s.first[q] < first ? s.first[q] : first;
-        last = s.last[q] > last ? s.last[q] : last;
-        close = own > close ? own : close;
-        close = other > close ? other : close;
-    }
-    w->out->res_first[res] = first;
-    w->out->res_last[res] = last;
-    w->out->res_close[res] = close;
+    life l = {stay->first, stay->last, 0};
+    stay->first = hazards->slot_pos[l.first];
+    stay->last = hazards->slot_pos[l.last];
+    stay->close = close_of(hazards, w->group_end, queue, stay);
+    uint32_t own = w->group_end ? hdi_slot_at(hazards, queue, stay->close) : l.last,
+             other = w->blind[hazards->queue_begin[queue] + stay->last];
+    l.close = own > other ? own : other;
+    return l;
 }
 
-/* Whatever it lives on. */
+/* Stays on queues that nothing of a resource is on have only a first place, and none at all where it lives on one GPU
+ * queue: that one's is what there is. */
 static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
-    const hdi_frozen *frozen = w->frozen;
     const hdi_hazards *hazards = w->hazards;
-    const uint32_t *group_end = w->group_end, *blind = w->blind;
+    const uint32_t *seg_end = w->frozen->res_seg_begin + 1;
     hdi_lifetimes *out = w->out;
     uint32_t count = w->queues->count, gpu_mask = (1u << w->queues->gpu_count) - 1;
     (void)part;
-    for (uint32_t r = begin; r < end; r++) {
+    for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < end; seg = seg_end[r++]) {
         hdi_stay *stay = &out->stay[(size_t)r * count];
         uint32_t mask = hazards->res_queues[r];
-        for (uint32_t q = 0; q < count; q++)
-            stay[q] = (hdi_stay){.first = HDI_NONE, .last = HDI_NONE, .close = HDI_NONE};
-        out->res_first[r] = HDI_NONE;
-        out->res_last[r] = out->res_close[r] = 0;
-        if (!mask)
-            continue;
-        if (mask & (mask - 1) || !(mask & gpu_mask)) {
-            several_queues(w, r);
-            continue;
+        life all = {HDI_NONE, 0, 0};
+        if (!(mask & (mask - 1)) && mask & gpu_mask) {
+            uint32_t q = (uint32_t)__builtin_ctz(mask);
+            stay[q] = stay_of(hazards, seg, seg_end[r]);
+            all = settle(w, hazards, q, &stay[q]);
+        } else if (mask) {
+            for (uint32_t q = 0; q < count; q++)
+                stay[q] = (hdi_stay){.first = HDI_NONE};
+            find_slots(w, hazards, seg, seg_end[r], stay);
+            for (uint32_t q = 0; q < count; q++) {
+                if (stay[q].first == HDI_NONE)
+                    continue;
+                life on = settle(w, hazards, q, &stay[q]);
+                all.first = on.first < all.first ? on.first : all.first;
+                all.last = on.last > all.last ? on.last : all.last;
+                all.close = on.close > all.close ? on.close : all.close;
+            }
         }
-        uint32_t q = (uint32_t)__builtin_ctz(mask);
-        hdi_stay *own = &stay[q];
-        *own = stay_of(frozen, hazards, r);
-        out->res_first[r] = own->first;
-        out->res_last[r] = own->last;
-        own->first = hazards->slot_pos[own->first];
-        own->last = hazards->slot_pos[own->last];
-        own->close = close_of(hazards, group_end, q, own);
-        uint32_t close = hdi_slot_at(hazards, q, own->close), other = blind[hazards->queue_begin[q] + own->last];
-        out->res_close[r] = other > close ? other : close;
+        out->res_first[r] = all.first;
+        out->res_last[r] = all.last;
+        out->res_close[r] = all.close;
     }
 }
 

@@ -46,8 +46,8 @@ static uint32_t tenants_on(const work *w, uint32_t res, uint32_t queue)
 {
     uint32_t floor = 0;
     for (uint32_t t = w->placed->res_tenants[res].begin; t < w->placed->res_tenants[res].end; t++) {
-        const hdi_stay *stay = &w->lifetimes->stay[(size_t)w->placed->tenant[t] * w->queues->count + queue];
-        if (stay->first <= stay->last && stay->first != HDI_NONE && stay->last + 1 > floor)
+        const hdi_stay *stay = hdi_stay_on(w->lifetimes, w->hazards, w->queues, w->placed->tenant[t], queue);
+        if (stay && stay->last + 1 > floor)
             floor = stay->last + 1;
     }
     return floor;

@@ -331,7 +331,7 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
 
 /* ---- lifetime ---- */
 
-/* What a resource does on one queue. first > last: nothing. */
+/* What a resource does on one queue. first HDI_NONE: nothing, and the rest says nothing. */
 typedef struct hdi_stay {
     uint32_t first, last; /* places on the queue */
     uint32_t close; /* last place of its last group, or of the one behind where its last use writes: who comes after
@@ -339,10 +339,19 @@ typedef struct hdi_stay {
     uint64_t tail_stages, tail_writes; /* stages of the last epochs; write access that nothing made available yet */
 } hdi_stay;
 typedef struct hdi_lifetimes {
-    hdi_stay *stay;                    /* [res * queues + q] */
+    hdi_stay *stay; /* [res * queues + q]; of what one GPU queue alone uses only that one's is filled: hdi_stay_on */
     uint32_t *res_first, *res_last;    /* slots; first > last: unused */
     uint32_t *res_close;               /* slot: whoever starts behind it, on any queue, may take over its bytes */
 } hdi_lifetimes;
+/* What a resource that somebody uses does on a queue; null: nothing. */
+static inline const hdi_stay *hdi_stay_on(const hdi_lifetimes *lifetimes, const hdi_hazards *hazards,
+                                          const hdi_queues *queues, uint32_t res, uint32_t queue)
+{
+    const hdi_stay *stay = &lifetimes->stay[(size_t)res * queues->count + queue];
+    uint32_t mask = hazards->res_queues ? hazards->res_queues[res] : 1;
+    bool alone = !(mask & (mask - 1)) && mask >> queues->gpu_count == 0;
+    return alone && mask != 1u << queue ? NULL : stay->first == HDI_NONE ? NULL : stay;
+}
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
                        const hdi_queues *queues, const hdi_synced *synced, const hdi_crew *crew, hdi_arena *arena,
                        hdi_lifetimes *out);
