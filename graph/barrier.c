@@ -116,7 +116,7 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     hdi_crew_ranges(crew, segs, GRAIN, apart ? count_and_prepare : count, w);
     uint32_t most = number_lists(requests);
     out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
-    out->order = HDI_ARENA_ARRAY(arena, uint32_t, most);
+    out->order = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)most + HDI_ORDER_SLACK);
     out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, most);
     hdi_arena_mark mark = hdi_arena_here(arena);
     requests->item = HDI_ARENA_ARRAY(aside, hdi_request, most);

@@ -260,7 +260,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
                              &t->merged, crew, arena, &t->barriers);
     lap(desc, HD_PHASE_BARRIER, &since);
     if (result == HD_OK)
-        result = hdi_attach(decl, &t->hazards, &t->synced, &t->barriers, crew, arena, &t->attached);
+        hdi_attach(decl, &t->kept, &t->hazards, &t->synced, &t->barriers, crew, &t->attached);
     lap(desc, HD_PHASE_ATTACH, &since);
     if (result != HD_OK)
         hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);

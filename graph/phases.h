@@ -398,6 +398,7 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass);
 
 /* ---- barrier ---- */
 
+enum { HDI_ORDER_SLACK = 12 }; /* words behind the last one of the order that may be read with it */
 typedef struct hdi_barriers {
     uint32_t batch_count, barrier_count;
     hd_plan_batch *batch;
@@ -415,19 +416,17 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
 
 /* Where the next elements go. Batches and barriers stand in the order of the commands, as an executor walks them. */
 typedef struct hdi_plan_place {
-    uint32_t command, batch, barrier, wait;
+    uint32_t command, batch, barrier, wait, scope, attachment;
 } hdi_plan_place;
 
 typedef struct hdi_attached {
-    uint32_t scope_count, attachment_count;
-    hd_plan_scope *scope; /* as the plan has them */
-    hd_plan_attachment *attachment;
+    uint32_t scope_count, attachment_count; /* of one range: at most */
     /* Ranges of places in the order of the submits, and what stands in a plan before each. */
     uint32_t ranges, range_begin[HDI_MOST_PARTS + 1];
     hdi_plan_place range_at[HDI_MOST_PARTS];
 } hdi_attached;
-hd_result hdi_attach(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_synced *synced,
-                     const hdi_barriers *barriers, const hdi_crew *crew, hdi_arena *arena, hdi_attached *out);
+void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *hazards, const hdi_synced *synced,
+                const hdi_barriers *barriers, const hdi_crew *crew, hdi_attached *out);
 
 /* ---- plan ---- */
 

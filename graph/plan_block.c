@@ -83,6 +83,18 @@ hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts)
     return plan;
 }
 
+/* Both tables are the last ones, and fill their 8 bytes. */
+void hdi_plan_shrink(hd_plan *plan, uint32_t scope_count, uint32_t attachment_count)
+{
+    unsigned char *block = (unsigned char *)plan, *attachments = block + (size_t)plan->offset[ATTACHMENTS] * 8;
+    if (plan->counts.scope_count == scope_count && plan->counts.attachment_count == attachment_count)
+        return;
+    plan->counts.scope_count = scope_count;
+    plan->counts.attachment_count = attachment_count;
+    plan->bytes = layout(&plan->counts, plan->offset);
+    memmove(block + (size_t)plan->offset[ATTACHMENTS] * 8, attachments, attachment_count * sizeof(hd_plan_attachment));
+}
+
 typedef struct hashing {
     const unsigned char *data;
     size_t bytes, each;

@@ -1,0 +1,251 @@
+#include "plan_places.h"
+
+#include "attach_uses.h"
+#include "vk_numbers.h"
+
+/* The part of a plan that follows the places of the slots, in one walk over them: submits with their waits, commands,
+ * batches, barriers, and rendering scopes with how their attachments begin and end. Load ops follow from the access. A
+ * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output).
+ *
+ * With one queue barriers stand as the plan has them, so that long runs of them are copied. */
+
+
+/* What does not change over a range. */
+typedef struct writer {
+    hdi_plan_tables to;
+    const hdi_decl *decl;
+    const uint8_t *use_kept;
+    const hd_plan_batch *batch;
+    const hd_plan_barrier *barrier;
+    const uint32_t *order;
+} writer;
+
+/* Barriers that stand side by side and are yet to be copied, to behind those that were. */
+typedef struct run {
+    uint32_t begin, end, to;
+} run;
+
+/* ---- scopes ---- */
+
+static inline uint32_t store_op(const writer *w, uint32_t use, uint32_t flags)
+{
+    if (!(flags & HDI_USE_WRITES))
+        return HDI_STORE_OP_NONE;
+    return w->use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
+}
+
+/* What an attachment of a pass whose uses begin at first is resolved into, where somebody reads that. */
+static inline uint32_t resolve_of(const writer *w, uint32_t use, uint32_t first)
+{
+    uint32_t resolve = w->decl->use_exec[use].resolve;
+    return resolve && w->use_kept[first + resolve - 1] ? resolve - 1 : HD_NONE;
+}
+
+/* The scope goes on: what its last pass leaves counts. */
+HDI_APART static void join(const writer *w, hd_plan_scope *scope, const hdi_pass_uses *uses)
+{
+    uint32_t use = uses->first;
+    scope->command_count++;
+    for (uint32_t i = 0; i < scope->attachment_count; i++, use++) {
+        hd_plan_attachment *attachment = &w->to.attachments[scope->attachment_begin + i];
+        use = hdi_next_attachment(w->decl, use, uses->end);
+        uint32_t store = store_op(w, use, w->decl->use_flags[use]);
+        if (store != HDI_STORE_OP_NONE) /* a pass that only reads leaves what the ones before it wrote */
+            attachment->store = store;
+        attachment->resolve = resolve_of(w, use, uses->first);
+    }
+}
+
+/* Returns how many. */
+static inline uint32_t add_attachments(const writer *w, const hdi_pass_uses *uses, hd_plan_attachment *next)
+{
+    const hd_plan_attachment *begin = next;
+    const hdi_decl *decl = w->decl;
+    uint64_t left = uses->attachments;
+    for (uint32_t from = uses->first;; left = hdi_attachments_of(decl, from, uses->end)) {
+        for (; left; left &= left - 1, next++) {
+            uint32_t use = from + hdi_first_attachment(left);
+            *next = (hd_plan_attachment){.use = use - uses->first,
+                                         .load = hdi_load_op(decl, use),
+                                         .store = store_op(w, use, decl->use_flags[use]),
+                                         .resolve = resolve_of(w, use, uses->first)};
+        }
+        if (uses->end - from <= 8)
+            return (uint32_t)(next - begin);
+        from += 8;
+    }
+}
+
+/* Returns the pass where the newest scope ends with it, so that the next one may go on. last: the one that the newest
+ * scope ends with, or none. */
+static inline uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t last, hdi_plan_place *at)
+{
+    hdi_pass_uses uses;
+    hdi_scope_step step = hdi_step_scope(w->decl, pass, last, &uses);
+    if (step == HDI_SCOPE_NONE)
+        return HDI_NONE;
+    if (step == HDI_SCOPE_GOES_ON) {
+        join(w, &w->to.scopes[at->scope - 1], &uses);
+        return pass;
+    }
+    uint32_t count = add_attachments(w, &uses, w->to.attachments + at->attachment);
+    w->to.scopes[at->scope++] = (hd_plan_scope){at->command, 1, at->attachment, count};
+    at->attachment += count;
+    return pass;
+}
+
+/* ---- commands ---- */
+
+static inline void copy_run(const writer *w, const run *r)
+{
+    if (r->begin < r->end)
+        memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
+}
+
+static inline void add_batch(const writer *w, uint32_t from, hdi_plan_place *at, run *r)
+{
+    const hd_plan_batch batch = w->batch[from];
+    w->to.commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
+    w->to.batches[at->batch++] = (hd_plan_batch){at->barrier, batch.barrier_count};
+    if (w->order) {
+        const uint32_t *order = w->order + batch.barrier_begin;
+        hd_plan_barrier *to = w->to.barriers + at->barrier;
+        for (uint32_t b = 0; b < batch.barrier_count; b++) {
+            const hd_plan_barrier *soon = &w->barrier[order[b + HDI_ORDER_SLACK]];
+            HDI_FETCH(soon);
+            HDI_FETCH(&soon->range);
+            to[b] = w->barrier[order[b]];
+        }
+    } else if (batch.barrier_begin != r->end) {
+        copy_run(w, r);
+        *r = (run){batch.barrier_begin, batch.barrier_begin + batch.barrier_count, at->barrier};
+    } else {
+        r->end += batch.barrier_count;
+    }
+    at->barrier += batch.barrier_count;
+}
+
+static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slots, uint32_t count,
+                      hdi_plan_place *place, run *barriers)
+{
+    const uint32_t *slot_pre = t->barriers.slot_pre, *slot_post = t->barriers.slot_post,
+                   *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
+    hdi_plan_place at = *place;
+    run r = *barriers;
+    uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t slot = slots[i], pass = slot_pass[slot], pre = slot_pre[slot], post = slot_post[slot];
+        if (pre != HDI_NONE) {
+            add_batch(w, pre, &at, &r);
+            last = HDI_NONE;
+        }
+        if (pass != HDI_NONE) {
+            last = add_to_scope(w, pass, last, &at);
+            uint32_t declared = pass_declared ? pass_declared[pass] : pass; /* as a plan speaks of it */
+            w->to.commands[at.command++] = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
+        }
+        if (post != HDI_NONE) {
+            add_batch(w, post, &at, &r);
+            last = HDI_NONE;
+        }
+    }
+    *place = at;
+    *barriers = r;
+}
+
+/* ---- submits ---- */
+
+/* Slots of a submit in the order of its places. */
+static const uint32_t *slots_of(const hdi_tables *t, const hdi_submit *submit)
+{
+    return &t->hazards.queue_slot[t->hazards.queue_begin[submit->queue] + submit->first_pos];
+}
+
+/* What a semaphore operation covers: everything of its queue, and the host's own accesses on the host queue. */
+static uint64_t stages_of(const hdi_tables *t, uint32_t queue)
+{
+    return HDI_STAGE_ALL_COMMANDS | (queue == t->queues.host ? HDI_STAGE_HOST : 0);
+}
+
+/* What stands behind a wait and counts on it; all of it where nothing says more. */
+static uint64_t wait_stages(const hdi_tables *t, const hdi_submit *submit)
+{
+    uint32_t slot = *slots_of(t, submit);
+    uint64_t stages =
+        submit->queue == t->queues.host || !t->barriers.slot_wait_stages ? 0 : t->barriers.slot_wait_stages[slot];
+    return stages & ~HDI_STAGE_HOST ? stages & ~HDI_STAGE_HOST : stages_of(t, submit->queue);
+}
+
+/* The submit of the slot at a place of a queue. */
+static const hdi_submit *submit_at(const hdi_tables *t, uint32_t queue, uint32_t pos)
+{
+    return &t->synced.submit[t->synced.slot_submit[t->hazards.queue_slot[t->hazards.queue_begin[queue] + pos]]];
+}
+
+/* Why a submit is not one with that before it on its queue. */
+static uint32_t cut_of(const hdi_tables *t, const hdi_submit *submit)
+{
+    if (submit->first_pos == 0)
+        return HD_CUT_FIRST;
+    if (submit->wait_count)
+        return HD_CUT_WAIT;
+    return submit_at(t, submit->queue, submit->first_pos - 1)->signal ? HD_CUT_SIGNAL : HD_CUT_NONE;
+}
+
+/* A submit with its waits, but for how many commands it has. */
+static void begin_submit(const hdi_tables *t, const hdi_plan_tables *to, uint32_t s, hdi_plan_place *at)
+{
+    const hdi_submit *from = &t->synced.submit[s];
+    to->submits[s] = (hd_plan_submit){.queue = from->queue,
+                                      .wait_begin = at->wait,
+                                      .wait_count = from->wait_count,
+                                      .command_begin = at->command,
+                                      .cut = cut_of(t, from),
+                                      .signal_value = from->signal,
+                                      .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
+    uint64_t stages = from->wait_count ? wait_stages(t, from) : 0;
+    for (uint32_t i = 0; i < from->wait_count; i++) {
+        const hdi_wait *wait = &t->synced.wait[from->wait_begin + i];
+        to->waits[at->wait++] = (hd_plan_wait){.queue = wait->queue,
+                                               .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
+                                               .value = submit_at(t, wait->queue, wait->pos)->signal,
+                                               .stages = stages};
+    }
+}
+
+/* ---- all of it ---- */
+
+/* Barriers, too, speak of passes as they were declared. */
+static void name_reasons(const hdi_tables *t, hd_plan_barrier *barrier, uint32_t begin, uint32_t end)
+{
+    for (uint32_t b = begin; t->versions.pass_declared && b < end; b++)
+        barrier[b].reason_pass = hdi_declared_pass(&t->versions, barrier[b].reason_pass);
+}
+
+void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32_t part, hdi_plan_place *at,
+                          uint32_t *over)
+{
+    const writer w = {*to, t->decl, t->hazards.use_kept, t->barriers.batch, t->barriers.barrier, t->barriers.order};
+    const uint32_t *submit_begin = t->synced.submit_begin;
+    uint32_t place = t->attached.range_begin[part], end = t->attached.range_begin[part + 1], first_barrier;
+    run barriers = {0};
+    *at = t->attached.range_at[part];
+    *over = HDI_NONE;
+    first_barrier = at->barrier;
+    for (uint32_t s = hdi_submit_of(&t->synced, place); place < end; s++) {
+        uint32_t base = submit_begin[s], last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
+        bool begins = place == base;
+        if (begins)
+            begin_submit(t, to, s, at);
+        add_slots(t, &w, slots_of(t, &t->synced.submit[s]) + (place - base), last - place, at, &barriers);
+        place = last;
+        if (last < submit_begin[s + 1])
+            break;
+        if (begins)
+            to->submits[s].command_count = at->command - to->submits[s].command_begin;
+        else
+            *over = at->command;
+    }
+    copy_run(&w, &barriers);
+    name_reasons(t, to->barriers, first_barrier, at->barrier);
+}
