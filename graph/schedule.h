@@ -10,25 +10,42 @@
 typedef struct hdi_sched_res {
     union {
         uint64_t bytes;   /* of a transient resource in use; else 0 */
-        uint64_t readers; /* until all is judged: a bit for each access by which an image is read */
+        uint64_t readers; /* until all is judged: a bit for each access by which it is read */
     };
-    uint32_t first, last; /* ranks; HDI_NONE where bytes is 0 */
-    uint32_t left;        /* uses; then those not taken yet, in the region that closes it */
     union {
-        uint32_t writes;  /* until all is judged */
-        uint32_t close;   /* then 0, and what schedule_groups.c and schedule_level.c make of it */
+        struct {
+            uint32_t first, last; /* ranks; HDI_NONE where bytes is 0 */
+        };
+        uint32_t at[2]; /* until all is judged: first, and the newest of the later ones */
     };
-    uint32_t uses;        /* of them all */
-    uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_USED_TWICE */
+    uint32_t left;        /* uses; then those not taken yet, in the region that closes it; 0: nobody counts them */
+    uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_USED_TWICE, HDI_CLOSES_LAST */
     uint8_t opened, closed; /* whether its bytes are summed; bytes, as two parts may write them */
     bool open : 1;        /* of several that overwrite it, one was taken */
     bool apart : 1;       /* its bytes are not among those that its first rank opens */
+    union {
+        struct {
+            uint32_t uses;  /* all */
+            uint32_t close; /* 0, and what schedule_special.c and schedule_level.c make of it */
+        };
+        uint64_t counts; /* until all is judged: uses, in the upper half those that write */
+    };
 } hdi_sched_res;
 
 typedef struct hdi_sched_rank {
     uint64_t live;  /* bytes alive at this rank when passes run by rank */
     uint64_t opens; /* of resources whose first rank it is */
 } hdi_sched_rank;
+
+/* With one queue, what is asked of a rank whose pass is ready, beside what it opens. */
+typedef struct hdi_ask {
+    int64_t closes; /* bytes of resources that are closed with it in every order, as nobody else could be the last */
+    uint32_t due;   /* group from which it should be taken, if it opens memory; HDI_TAKEN */
+    uint32_t more;  /* at first, its uses of such resources; then HDI_COUNTED: it has others; and the list of its uses
+                     * that must be looked at, 0: none */
+} hdi_ask;
+#define HDI_TAKEN HDI_NONE
+#define HDI_COUNTED (UINT32_C(1) << 31)
 
 /* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes
  * in the order that they fall back to: as declared. A region starts where all of earlier ranks is done, and leaves what
@@ -54,6 +71,7 @@ typedef struct hdi_sched {
     /* Columns of the schedulers by pass and by resource: regions share them, as each writes what is its own. */
     uint32_t *pass_need;  /* how many of the region it depends on; with one queue what schedule_groups.c makes of it */
     uint32_t *pass_level; /* with one queue */
+    hdi_ask *ask;         /* by rank, with one queue; else null */
     /* Of the one for several queues. */
     uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
     uint64_t *res_last_slots; /* clocks: the newest slots that used it */
@@ -85,6 +103,7 @@ enum {
     HDI_MIXED_ALL = 3,
     HDI_WRITTEN_AGAIN = 4, /* it has bytes, and several writes */
     HDI_USED_TWICE = 8,    /* maybe by one pass, the first or the last to use it; told with several workers only */
+    HDI_CLOSES_LAST = 16, /* with one queue: it has two uses, one of which must follow the other */
 };
 
 typedef struct hdi_group_rules {

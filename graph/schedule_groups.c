@@ -1,9 +1,7 @@
-#include "schedule_groups.h"
-
 #include <string.h>
 
 #include "bitset.h"
-#include "hints.h"
+#include "schedule_take.h"
 #include "sort.h"
 
 /* Groups: the order for one GPU queue. Passes are taken in groups that need no barrier inside; a pass joins a group
@@ -26,75 +24,63 @@
  * overwrite it. Those few, and readers of images that are read in several layouts, have a list of such uses.
  * O(uses + edges + groups * window). Serial, but for regions. */
 
-/* Room at a rank is what the cap leaves there when all goes on by rank from here. A scan looks at that of the ranks
- * from the oldest up to at, exclusive. */
-typedef struct scan {
-    uint32_t at;
-    bool stale;    /* there may be more room by now: it began at ranks that were older, or something was closed */
-    int64_t here;  /* room at rank at */
-    int64_t least; /* and before it, and not more than that where it is stale */
-} scan;
-
-#define REFUSED INT64_MIN
-
-typedef struct work {
-    const hdi_sched *s;
-    hdi_group_rules rules;
-    hdi_schedule *out;
-    const uint32_t *rank_pass, *use_begin, *use_res; /* of the above, as each pass asks for them */
-    const uint8_t *use_flags;
-    hdi_sched_res *res;
-    uint32_t *slot_pass, slot_count;
-    hdi_ask *ask;                      /* by rank */
-    int64_t *step;                 /* by rank: room at the rank before it less room there */
-    uint64_t *ready, *ready_first; /* ranks whose predecessors stand in earlier groups; those that have none */
-    uint32_t *left;                /* per pass: predecessors not in earlier groups */
-    hdi_specials special;
-    int64_t *net;           /* per slot: bytes that it opens less those that it closes */
-    uint64_t *key, *scratch_key;
-    uint32_t *scratch;
-    int64_t *group_live;    /* bytes alive in each group, for rules.level */
-    uint32_t full;          /* groups that come near the cap */
-    uint32_t follower;      /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
-    bool refused;           /* somebody found no room in the group */
-    uint32_t *closed, closed_count; /* by the group: the last uses of what it closes */
-    int64_t room; /* at the oldest rank */
-    uint32_t depth, oldest, end, group, group_begin; /* end: of the window */
-    int64_t live, closed_late; /* late: the last use writes, a second barrier hands it on */
-    scan scan;
-} work;
-
 /* ---- preparation ---- */
 
-/* By rank: what a pass opens, how many it waits for, and its level, one behind the deepest that it depends on. */
-static void look_at_ranks(work *w)
+static uint32_t count_own(const uint32_t *pred, size_t e, size_t end, uint32_t pass_begin)
+{
+    uint32_t count = 0;
+    for (; e < end; e++)
+        count += pred[e] >= pass_begin;
+    return count;
+}
+
+/* How many each waits for, and whether it uses what somebody has to count. */
+static void count_needs(work *w)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *pred_begin = s->depends->pred_begin, *rank_pass = s->rank_pass;
+    uint32_t *left = w->left, ready_count = 0;
+    uint64_t *ready = w->ready_first;
+    hdi_ask *ask = w->ask;
+    size_t kept = s->kept_count;
+    for (size_t rank = 0; rank < kept; rank++) {
+        size_t p = rank_pass[rank], begin = pred_begin[p], end = pred_begin[p + 1];
+        uint32_t count = (uint32_t)(end - begin);
+        if (!s->whole)
+            count = count_own(s->depends->pred, begin, end, s->pass_begin);
+        left[p] = count;
+        ask[rank].more = ask[rank].more == w->use_begin[p + 1] - w->use_begin[p] ? 0 : HDI_COUNTED;
+        if (count)
+            continue;
+        s->pass_level[p] = 0;
+        hdi_bit_set(ready, (uint32_t)rank);
+        ready_count++;
+    }
+    w->ready_first_count = ready_count;
+}
+
+/* Levels, for who waits in float, and who must know how many groups are too many. */
+static HDI_APART void find_levels(work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, *rank_pass = s->rank_pass;
-    uint32_t *pass_level = s->pass_level, *left = w->left, pass_begin = s->pass_begin, depth = 0;
-    uint64_t *ready = w->ready_first;
-    hdi_ask *ask = w->ask;
+    uint32_t *pass_level = s->pass_level, pass_begin = s->pass_begin, depth = 0;
     size_t kept = s->kept_count, e = pred_begin[pass_begin]; /* those of passes that are not kept are none */
     for (size_t rank = 0; rank < kept; rank++) {
         size_t p = rank_pass[rank], end = pred_begin[p + 1];
-        uint32_t level = 0, count = (uint32_t)(end - e);
+        uint32_t level = 0;
         for (; e < end; e++) {
             size_t before = pred[e];
-            if (HDI_UNLIKELY(before < pass_begin)) {
-                count--;
+            if (HDI_UNLIKELY(before < pass_begin))
                 continue;
-            }
             uint32_t behind = pass_level[before] + 1;
             level = behind > level ? behind : level;
         }
         pass_level[p] = level;
-        left[p] = count;
         depth = level > depth ? level : depth;
-        ask[rank] = (hdi_ask){.opens = (int64_t)s->rank[rank].opens};
-        if (!count)
-            hdi_bit_set(ready, (uint32_t)rank);
     }
-    w->depth = depth + 1; /* passes on the longest chain of dependences */
+    w->depth = depth + 1;
+    w->levelled = true;
 }
 
 static bool prepare(work *w)
@@ -102,7 +88,6 @@ static bool prepare(work *w)
     const hdi_sched *s = w->s;
     hdi_arena *arena = s->arena;
     uint32_t kept = s->kept_count, words = hdi_bit_words(kept) + 1;
-    w->ask = HDI_ARENA_ARRAY(arena, hdi_ask, kept);
     w->step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, words);
     w->ready_first = HDI_ARENA_ZEROED(arena, uint64_t, words);
@@ -113,28 +98,27 @@ static bool prepare(work *w)
     w->scratch = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->group_live = HDI_ARENA_ARRAY(arena, int64_t, w->rules.level ? (size_t)kept + 2 : 0);
     w->closed = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->use_count + 1);
+    w->early = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
     if (arena->failed)
         return false;
-    look_at_ranks(w);
-    return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
+    count_needs(w);
+    return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, &w->special);
 }
 
 /* As nothing was taken. */
-static void begin(work *w)
+static moment begin(work *w)
 {
     const hdi_sched *s = w->s;
     uint64_t live = s->rank[0].live;
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
-    w->slot_count = w->closed_count = w->oldest = 0;
-    w->closed_late = 0;
-    w->end = w->rules.window < s->kept_count ? w->rules.window : s->kept_count;
-    w->live = s->live_bytes;
-    w->group = 1;
+    moment now = {.live = s->live_bytes,
+                  .room = (int64_t)(w->rules.cap - live),
+                  .end = w->rules.window < s->kept_count ? w->rules.window : s->kept_count,
+                  .group = 1,
+                  .ready = w->ready_first_count,
+                  .follower = HDI_NONE};
     w->full = 0;
-    w->follower = HDI_NONE;
-    w->refused = false;
-    w->room = (int64_t)(w->rules.cap - live);
-    w->scan = (scan){.at = 0, .here = w->room, .least = INT64_MAX};
+    w->scan = (scan){.here = now.room, .least = INT64_MAX};
     const hdi_sched_rank *by_rank = s->rank;
     int64_t *step = w->step;
     size_t kept = s->kept_count;
@@ -143,6 +127,14 @@ static void begin(work *w)
         live = by_rank[rank].live;
     }
     step[kept] = 0;
+    if (w->rules.wait_in_float && !w->levelled)
+        find_levels(w);
+    return now;
+}
+
+static inline bool is_counted(const hdi_sched *s, const hdi_sched_res *res)
+{
+    return hdi_sched_has(s, res->last) && !(res->mixed & HDI_CLOSES_LAST);
 }
 
 /* Undoes what a run did that gave up. */
@@ -150,17 +142,17 @@ static void give_back(work *w)
 {
     const hdi_sched *s = w->s;
     for (uint32_t slot = 0; slot < w->slot_count; slot++) {
-        uint32_t p = w->slot_pass[slot];
-        for (uint32_t u = w->use_begin[p]; u < w->use_begin[p + 1]; u++) {
+        uint32_t p = w->slot_pass[slot], more = w->ask[s->pass_rank[p] - s->rank_begin].more;
+        for (uint32_t u = w->use_begin[p]; more && u < w->use_begin[p + 1]; u++) {
             hdi_sched_res *res = &w->res[w->use_res[u]];
-            if (hdi_sched_has(s, res->last))
+            if (is_counted(s, res))
                 res->left++;
         }
         for (uint32_t e = s->depends->succ_begin[p]; e < s->depends->succ_begin[p + 1]; e++) {
             if (s->depends->succ[e] < s->pass_end)
                 w->left[s->depends->succ[e]]++;
         }
-        uint32_t list = w->ask[s->pass_rank[p] - s->rank_begin].special;
+        uint32_t list = more & ~HDI_COUNTED;
         for (const hdi_special *x = &w->special.list[list]; list && x->at != HDI_NONE; x++) {
             if (x->count == 0)
                 w->res[x->at].open = 0;
@@ -172,149 +164,14 @@ static void give_back(work *w)
         memset(w->special.note, 0, w->special.note_count * sizeof(*w->special.note));
 }
 
-/* ---- may a pass join? ---- */
-
-/* Whether at all ranks from the oldest up to rank, exclusive, there is room for bytes. Candidates come by rank, so the
- * scan goes on from the one before. It stops at a rank without room, which stays in its way: only what is behind it may
- * have to be found out anew. */
-static HDI_APART bool has_room(work *w, size_t rank, int64_t bytes)
-{
-    const int64_t *step = w->step;
-    scan now = w->scan;
-    if (now.least < bytes && now.stale)
-        now = (scan){w->oldest, false, w->room, INT64_MAX};
-    size_t at = now.at;
-    if (now.least >= bytes) {
-        for (; at < rank && now.here >= bytes; now.here -= step[++at])
-            now.least = now.here < now.least ? now.here : now.least;
-    }
-    now.at = (uint32_t)at;
-    w->scan = now;
-    return now.least >= bytes && at >= rank;
-}
-
-static inline bool fits(work *w, size_t rank, int64_t bytes, uint32_t due)
-{
-    if (bytes > (int64_t)w->rules.cap - w->live)
-        return rank == w->oldest && w->slot_count == w->group_begin;
-    if (rank == w->oldest)
-        return true;
-    return w->group >= due && (w->scan.at < rank || w->scan.least < bytes ? has_room(w, rank, bytes) : true);
-}
-
-static inline hdi_note *note_of(const work *w, const hdi_special *x, uint32_t i)
-{
-    return &w->special.note[x->at + (i < x->cols ? i : i / x->cols * x->stride + i % x->cols)];
-}
-
-/* Bytes that a pass would open beside what is known; REFUSED: readers of one content in this group want another
- * layout. */
-static int64_t look_at_specials(const work *w, const hdi_special *x)
-{
-    int64_t bytes = 0;
-    for (; x->at != HDI_NONE; x++) {
-        if (x->count == 0)
-            bytes += w->res[x->at].open ? 0 : (int64_t)w->res[x->at].bytes;
-        for (uint32_t i = 0; i < x->count; i++) {
-            const hdi_note *newest = note_of(w, x, i);
-            if (newest->group == w->group && newest->layout != x->layout)
-                return REFUSED;
-        }
-    }
-    return bytes;
-}
-
-/* ---- taking ---- */
-
-/* first: the first rank of what is opened. */
-static inline void open_bytes(work *w, size_t first, int64_t bytes)
-{
-    w->live += bytes;
-    if (first <= w->oldest)
-        return;
-    w->step[first] -= bytes;
-    w->room -= bytes;
-    w->scan.least -= bytes;
-    if (first > w->scan.at) /* else the scan is where it counts by rank */
-        w->scan.here -= bytes;
-    w->scan.stale |= first < w->scan.at;
-}
-
-/* Opens what nobody opened yet, and notes layouts. */
-static HDI_APART void take_specials(work *w, const hdi_special *x)
-{
-    for (; x->at != HDI_NONE; x++) {
-        for (uint32_t i = 0; i < x->count; i++)
-            *note_of(w, x, i) = (hdi_note){w->group, x->layout};
-        hdi_sched_res *res = &w->res[x->at];
-        if (x->count || res->open)
-            continue;
-        res->open = 1;
-        open_bytes(w, res->first - w->s->rank_begin, (int64_t)res->bytes);
-    }
-}
-
-/* Counts down the uses of what a pass uses; returns the bytes of what it uses last. Which that is nobody could predict,
- * so it is found without a branch. */
-static inline int64_t close_resources(work *w, size_t pass)
-{
-    const uint32_t *use_res = w->use_res;
-    hdi_sched_res *res = w->res;
-    uint32_t *closed = w->closed + w->closed_count, rank_begin = w->s->rank_begin, kept = w->s->kept_count;
-    int64_t bytes = 0;
-    for (size_t u = w->use_begin[pass], end = w->use_begin[pass + 1]; u < end; u++) {
-        hdi_sched_res *of = &res[use_res[u]];
-        if (HDI_UNLIKELY(of->last - rank_begin >= kept)) /* later, or it has no bytes */
-            continue;
-        bool last = --of->left == 0;
-        *closed = (uint32_t)u;
-        closed += last;
-        bytes += (int64_t)of->bytes & -(int64_t)last;
-    }
-    w->closed_count = (uint32_t)(closed - w->closed);
-    return bytes;
-}
-
-/* It was taken: on to the next that was not. */
-static inline void move_oldest(work *w)
-{
-    size_t rank = w->oldest, kept = w->s->kept_count, window = w->rules.window;
-    int64_t room = w->room;
-    do {
-        room -= w->step[++rank];
-    } while (rank < kept && w->ask[rank].due == HDI_TAKEN);
-    w->room = room;
-    w->oldest = (uint32_t)rank;
-    w->end = (uint32_t)(window < kept - rank ? rank + window : kept);
-    w->scan.stale = true;
-    if (w->scan.at < rank)
-        w->scan = (scan){(uint32_t)rank, false, room, INT64_MAX};
-}
-
-static inline void take(work *w, size_t rank)
-{
-    hdi_ask *at = &w->ask[rank];
-    size_t pass = w->rank_pass[rank], slot = w->slot_count++;
-    int64_t live = w->live;
-    if (at->opens)
-        open_bytes(w, rank, at->opens);
-    if (HDI_UNLIKELY(at->special))
-        take_specials(w, &w->special.list[at->special]);
-    int64_t opens = w->live - live;
-    w->net[slot] = opens - close_resources(w, pass);
-    w->slot_pass[slot] = (uint32_t)pass;
-    at->due = HDI_TAKEN;
-    if (rank == w->oldest)
-        move_oldest(w);
-}
-
 /* ---- groups ---- */
 
 /* Bytes of resources that no other pass uses any more. */
-static int64_t closes(const work *w, size_t pass)
+static int64_t closes(const work *w, size_t rank)
 {
-    int64_t bytes = 0;
-    for (uint32_t u = w->use_begin[pass]; u < w->use_begin[pass + 1]; u++) {
+    int64_t bytes = w->ask[rank].closes;
+    size_t pass = w->rank_pass[rank];
+    for (size_t u = w->use_begin[pass]; w->ask[rank].more && u < w->use_begin[pass + 1]; u++) {
         const hdi_sched_res *res = &w->res[w->use_res[u]];
         bytes += hdi_sched_has(w->s, res->last) && res->left == 1 ? (int64_t)res->bytes : 0;
     }
@@ -324,43 +181,44 @@ static int64_t closes(const work *w, size_t pass)
 /* Where there was room for one pass alone, and another can open just the bytes that it closed: that one first. A strand
  * that goes on takes over its own bytes again and again; taking turns with others, it would leave holes that fit
  * nobody. */
-static void follow(work *w)
+static HDI_INLINE void follow(work *w, moment *now)
 {
-    size_t rank = w->follower;
-    w->follower = HDI_NONE;
-    if (rank < w->end && w->live + w->ask[rank].opens <= (int64_t)w->rules.cap &&
-        closes(w, w->rank_pass[rank]) >= w->ask[rank].opens) {
+    size_t rank = now->follower;
+    now->follower = HDI_NONE;
+    int64_t opens = (int64_t)w->rank[rank].opens;
+    if (rank < now->end && now->live + opens <= (int64_t)w->rules.cap && closes(w, rank) >= opens) {
         w->ready[rank / 64] &= ~((uint64_t)1 << (rank % 64));
-        take(w, rank);
-        w->scan.stale = true;
+        take(w, now, rank);
     }
 }
 
-static void fill_group(work *w)
+static HDI_INLINE void fill_group(work *w, moment *now)
 {
-    const hdi_ask *by_rank = w->ask;
-    w->refused = false;
-    for (size_t word = w->oldest / 64; word * 64 < w->end; word++) {
-        uint64_t left = w->ready[word];
+    const hdi_ask *ask = w->ask;
+    const hdi_sched_rank *by_rank = w->rank;
+    uint64_t *ready = w->ready;
+    for (size_t word = now->oldest / 64; word * 64 < now->end; word++) {
+        uint64_t left = ready[word];
         for (uint64_t bits = left; bits; bits &= bits - 1) {
             size_t rank = word * 64 + (size_t)__builtin_ctzll(bits);
-            if (rank >= w->end)
+            if (rank >= now->end)
                 break;
-            int64_t opens = by_rank[rank].opens;
-            if (HDI_UNLIKELY(by_rank[rank].special)) {
-                int64_t more = look_at_specials(w, &w->special.list[by_rank[rank].special]);
+            int64_t opens = (int64_t)by_rank[rank].opens;
+            uint32_t list = ask[rank].more & ~HDI_COUNTED;
+            if (HDI_UNLIKELY(list)) {
+                int64_t more = look_at_specials(w, now->group, &w->special.list[list]);
                 if (more == REFUSED)
                     continue;
                 opens += more;
             }
-            if (opens && !fits(w, rank, opens, by_rank[rank].due)) {
-                w->refused = true;
+            if (opens && !fits(w, now, rank, opens, ask[rank].due)) {
+                now->refused = true;
                 continue;
             }
             left ^= bits & -bits;
-            take(w, rank);
+            take(w, now, rank);
         }
-        w->ready[word] = left;
+        ready[word] = left;
     }
 }
 
@@ -374,11 +232,11 @@ static void sort_many(work *w, uint32_t *pass, int64_t *net, uint32_t count)
 }
 
 /* Most bytes opened less closed first; as they were taken where that is equal. */
-static void sort_group(work *w, size_t count)
+static HDI_APART void sort_group(work *w, size_t group_begin, size_t count)
 {
     enum { FEW = 24 };
-    uint32_t *pass = &w->slot_pass[w->group_begin];
-    int64_t *net = &w->net[w->group_begin];
+    uint32_t *pass = &w->slot_pass[group_begin];
+    int64_t *net = &w->net[group_begin];
     if (count > FEW) {
         sort_many(w, pass, net, (uint32_t)count);
         return;
@@ -409,47 +267,64 @@ static uint32_t find_float(const hdi_sched *s, size_t pass)
     return first == HDI_NONE ? 0 : first - s->pass_level[pass] - 1;
 }
 
-/* Whoever waited for passes of the group alone is ready. wait: what it opens has a time; alone: the group is of one
- * pass, and others may follow, who open just what it closes. */
-static HDI_INLINE void make_ready(work *w, bool wait, bool alone, int64_t closed)
+/* Whoever waited for passes of the group alone is ready. wait: what it opens has a time, by levels; before these are
+ * found they may be less than they are. alone: the group is of one pass, and others may follow, who open just what it closes. Returns the
+ * level of one of them. */
+static HDI_INLINE uint32_t make_ready(work *w, moment *now, bool wait, bool alone, int64_t closed)
 {
+    const bool level_is_known = wait || w->levelled;
     const hdi_sched *s = w->s;
     const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
     const uint32_t *slot_pass = w->slot_pass;
-    uint32_t *left = w->left, *slot_group = w->out->slot_group, group = w->group, rank_begin = s->rank_begin;
+    uint32_t *left = w->left, *level = s->pass_level, *slot_group = w->out->slot_group, own = 0;
+    uint32_t group = now->group, rank_begin = s->rank_begin, ready_count = now->ready;
     uint64_t *ready = w->ready;
-    hdi_ask *ask = w->ask;
     size_t pass_end = s->pass_end;
-    for (size_t i = w->group_begin, slots = w->slot_count; i < slots; i++) {
+    for (size_t i = now->group_begin, slots = now->slots; i < slots; i++) {
         size_t p = slot_pass[i], end = succ_begin[p + 1];
         slot_group[i] = group;
+        own = level[p];
         for (size_t e = succ_begin[p]; e < end; e++) {
             size_t next = succ[e];
             if (HDI_UNLIKELY(next >= pass_end))
                 continue;
             uint32_t rank = pass_rank[next] - rank_begin;
             uint64_t last = --left[next] == 0;
+            if (!level_is_known)
+                level[next] = own + 1;
             ready[rank / 64] |= last << rank % 64;
+            ready_count += (uint32_t)last;
             if (!(wait || alone) || !last)
                 continue;
-            hdi_ask *at = &ask[rank];
-            if (alone && closed && at->opens == closed && !at->special)
-                w->follower = rank;
-            if (wait && (at->opens || at->special))
+            hdi_ask *at = &w->ask[rank];
+            int64_t opens = (int64_t)w->rank[rank].opens;
+            if (alone && closed && opens == closed && !(at->more & ~HDI_COUNTED))
+                now->follower = rank;
+            if (wait && (opens || at->more & ~HDI_COUNTED))
                 at->due = group + 1 + find_float(s, next);
         }
     }
+    now->ready = ready_count;
+    return own;
 }
 
 /* What the group closed is free behind its barrier. Returns how much. */
-static int64_t free_closed(work *w)
+static HDI_INLINE int64_t free_closed(work *w, moment *now)
 {
     const hdi_sched_res *res = w->res;
     uint32_t rank_begin = w->s->rank_begin;
-    int64_t *step = w->step, room = 0, closed = 0, late = 0;
-    size_t oldest = w->oldest, count = w->closed_count;
-    scan now = w->scan;
-    for (size_t i = 0; i < count; i++) {
+    int64_t *step = w->step, room = 0, closed = now->closed, late = 0, here = 0;
+    size_t oldest = now->oldest, at = w->scan.at;
+    for (size_t i = 0; i < now->early_count; i++) {
+        size_t last = w->early[i];
+        if (last < oldest)
+            continue;
+        int64_t bytes = w->ask[last].closes;
+        step[last + 1] += bytes;
+        room += bytes;
+        here += last >= at ? bytes : 0;
+    }
+    for (size_t i = 0; i < now->closed_count; i++) {
         size_t use = w->closed[i];
         const hdi_sched_res *of = &res[w->use_res[use]];
         size_t last = of->last - rank_begin;
@@ -460,65 +335,83 @@ static int64_t free_closed(work *w)
             continue;
         step[last + 1] += bytes;
         room += bytes;
-        now.here += last >= now.at ? bytes : 0;
-        now.stale = true;
+        here += last >= at ? bytes : 0;
     }
-    w->scan = now;
-    w->room += room;
-    w->closed_count = 0;
-    w->live -= closed - late + w->closed_late;
-    w->closed_late = late;
+    if (room) {
+        w->scan.here += here;
+        w->scan.stale = true;
+        now->room += room;
+    }
+    now->live -= closed - late + now->closed_late;
+    now->closed_late = late;
+    now->closed = 0;
+    now->closed_count = now->early_count = 0;
     return closed;
 }
 
-static void end_group(work *w)
+/* Returns the level of one of its passes, or less. */
+static HDI_INLINE uint32_t end_group(work *w, moment *now)
 {
     bool wait = w->rules.wait_in_float;
-    int64_t closed = free_closed(w);
-    if (HDI_UNLIKELY(w->refused) && w->slot_count - w->group_begin == 1 && !w->rules.in_order)
-        make_ready(w, wait, true, closed);
-    else if (wait)
-        make_ready(w, true, false, 0);
+    int64_t closed = free_closed(w, now);
+    uint32_t level;
+    now->ready -= (uint32_t)(now->slots - now->group_begin);
+    if (HDI_UNLIKELY(now->refused) && now->slots - now->group_begin == 1 && !w->rules.in_order)
+        level = wait ? make_ready(w, now, true, true, closed) : make_ready(w, now, false, true, closed);
     else
-        make_ready(w, false, false, 0);
-    w->group++;
+        level = wait ? make_ready(w, now, true, false, 0) : make_ready(w, now, false, false, 0);
+    now->group++;
+    return level;
 }
 
 /* A region is short: that it will have too many groups shows soon. */
-static bool has_too_many(const work *w)
+static bool are_too_many(const work *w, size_t group, size_t slots, size_t depth)
 {
     enum { FEW = 16 };
-    uint64_t most = 2 * w->depth + 8, group = w->group;
-    if (!w->rules.gives_up)
-        return false;
-    return w->s->whole ? group > most : group > FEW && (group - FEW) * w->s->kept_count > most * w->slot_count;
+    size_t most = 2 * depth + 8;
+    return w->s->whole ? group > most : group > FEW && (group - FEW) * w->s->kept_count > most * slots;
 }
 
 static bool run(work *w)
 {
     int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
-    bool level = w->rules.level;
-    begin(w);
-    while (w->slot_count < w->s->kept_count) {
-        if (has_too_many(w))
-            return false;
-        w->group_begin = w->slot_count;
-        if (w->follower != HDI_NONE)
-            follow(w);
-        fill_group(w);
-        size_t count = w->slot_count - w->group_begin;
-        if (level) {
-            w->group_live[w->group] = w->live;
-            w->full += w->live > near_cap;
+    bool level = w->rules.level, gives_up = w->rules.gives_up;
+    size_t kept = w->s->kept_count, depth = 1; /* not more than it is */
+    moment now = begin(w);
+    while (now.slots < kept) {
+        if (gives_up && HDI_UNLIKELY(are_too_many(w, now.group, now.slots, depth))) {
+            if (!w->levelled)
+                find_levels(w);
+            depth = w->depth;
+            if (are_too_many(w, now.group, now.slots, depth)) {
+                w->slot_count = (uint32_t)now.slots;
+                return false;
+            }
         }
-        end_group(w);
-        if (count > 1 && !w->rules.in_order)
-            sort_group(w, count);
+        now.group_begin = now.slots;
+        now.refused = false;
+        if (now.ready == 1) { /* it is the oldest */
+            now.follower = HDI_NONE;
+            w->ready[now.oldest / 64] = 0;
+            take(w, &now, now.oldest);
+        } else {
+            if (now.follower != HDI_NONE)
+                follow(w, &now);
+            fill_group(w, &now);
+        }
+        if (level) {
+            w->group_live[now.group] = now.live;
+            w->full += now.live > near_cap;
+        }
+        size_t behind = end_group(w, &now) + 1;
+        depth = behind > depth ? behind : depth;
+        if (now.slots - now.group_begin > 1 && !w->rules.in_order)
+            sort_group(w, now.group_begin, now.slots - now.group_begin);
     }
-    w->out->slot_count = w->slot_count;
-    w->out->group_count = w->group;
-    if (w->rules.level)
-        w->group_live[0] = w->group_live[w->group] = 0;
+    w->slot_count = w->out->slot_count = (uint32_t)now.slots;
+    w->group = w->out->group_count = now.group;
+    if (level)
+        w->group_live[0] = w->group_live[now.group] = 0;
     return true;
 }
 
@@ -538,7 +431,9 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
               .use_begin = s->decl->pass_use_begin,
               .use_res = s->decl->use_res,
               .use_flags = s->decl->use_flags,
+              .rank = s->rank,
               .res = s->res,
+              .ask = s->ask,
               .slot_pass = out->slot_pass};
     if (!prepare(&w))
         return false;

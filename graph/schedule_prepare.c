@@ -33,8 +33,14 @@ typedef struct stray {
     uint32_t use, rank, next; /* next: of those of the same two parts; HDI_NONE: none */
 } stray;
 
+/* What a use adds to what is known of its resource, by access. */
+typedef struct look_access {
+    uint64_t readers, counts;
+} look_access;
+
 typedef struct look_work {
     hdi_sched *s;
+    look_access *access;
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
     hdi_sched_cuts *cuts;
@@ -46,30 +52,52 @@ typedef struct look_work {
 
 enum { MOST_READERS = 64 };
 
-/* Without branches, as nobody could predict who does what. first: kept upside down, 0 is none. in_order: by rank. */
-static HDI_INLINE void look_at_use(const hdi_decl *decl, hdi_sched_res *all, size_t u, uint32_t rank, bool in_order)
+/* False: memory ran out. */
+static bool find_accesses(look_work *w)
 {
-    uint32_t flags = decl->use_flags[u], access = decl->use_access[u];
-    hdi_sched_res *res = &all[decl->use_res[u]];
-    uint64_t reads_image = !(flags & (HDI_USE_WRITES | HDI_USE_BUFFER));
-    res->readers |= reads_image << (access < MOST_READERS ? access : MOST_READERS - 1);
-    uint32_t other, *first = res->first >= (in_order ? 1 : ~rank) ? &other : &res->first;
-    *first = ~rank;
-    res->last = in_order || rank > res->last ? rank : res->last;
-    res->left++;
-    res->writes += flags / HDI_USE_WRITES & 1;
+    const hdi_decl *decl = w->s->decl;
+    w->access = HDI_ARENA_ARRAY(w->s->arena, look_access, decl->access_count);
+    for (uint32_t i = 0; w->access && i < decl->access_count; i++) {
+        uint64_t writes = decl->access[i].writes != 0, reader = 1 - writes;
+        w->access[i] = (look_access){reader << (i < MOST_READERS ? i : MOST_READERS - 1), writes << 32 | 1};
+    }
+    return w->access != NULL;
 }
 
-/* Before a use is looked at; first as there. */
+/* Without branches, as nobody could predict who does what. */
+static HDI_INLINE void look_at_use(hdi_sched_res *res, const look_access *access, uint32_t rank)
+{
+    uint64_t counts = res->counts;
+    res->at[counts != 0] = rank;
+    res->counts = counts + access->counts;
+    res->readers |= access->readers;
+}
+
+/* The same where others were looked at that may have any rank. */
+static void look_at_stray(hdi_sched_res *res, const look_access *access, uint32_t rank)
+{
+    uint32_t first = res->first, last = res->last;
+    bool some = res->counts != 0;
+    look_at_use(res, access, rank);
+    if (!some)
+        return;
+    last = last > first ? last : first; /* the newest may be the first */
+    res->first = first < rank ? first : rank;
+    res->last = last > rank ? last : rank;
+}
+
+/* Before a use is looked at. */
 static inline void look_whether_twice(hdi_sched_res *res, uint32_t rank)
 {
-    bool again = res->left && (rank == res->last || rank == ~res->first);
+    bool again = res->counts && (rank == res->first || rank == res->last);
     res->mixed |= again ? HDI_USED_TWICE : 0;
 }
 
 /* Whether readers by several accesses want several layouts; of the last bit nobody knows. */
-static HDI_APART bool are_mixed(const hdi_decl *decl, uint64_t readers)
+static HDI_APART bool are_mixed(const hdi_decl *decl, uint32_t res, uint64_t readers)
 {
+    if (decl->res_flags[res] & HDI_RES_BUFFER)
+        return false;
     uint32_t layout = decl->access[__builtin_ctzll(readers)].layout;
     for (uint64_t left = readers & (readers - 1); left; left &= left - 1) {
         if (decl->access[__builtin_ctzll(left)].layout != layout)
@@ -79,61 +107,95 @@ static HDI_APART bool are_mixed(const hdi_decl *decl, uint64_t readers)
 }
 
 /* What can be told of a resource when all its uses are known. */
-static inline void judge(const look_work *w, uint32_t r, look_part *sums)
+static HDI_INLINE void judge(const look_work *w, uint32_t r, look_part *sums)
 {
     const hdi_sched *s = w->s;
     const uint32_t no_bytes = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST;
     hdi_sched_res *res = &s->res[r];
-    uint64_t readers = res->readers;
-    bool again = res->writes > 1;
+    uint64_t readers = res->readers, counts = res->counts;
+    uint32_t uses = (uint32_t)counts;
     res->bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* none, too, where nobody uses it */
-    res->uses = res->left;
-    res->close = 0;
-    res->first = ~res->first;
-    if (HDI_UNLIKELY(readers & (readers - 1) || readers >> (MOST_READERS - 1)) && are_mixed(s->decl, readers)) {
+    res->counts = res->left = uses;
+    res->last = res->last > res->first ? res->last : res->first;
+    if (HDI_UNLIKELY(readers & (readers - 1) || readers >> (MOST_READERS - 1)) && are_mixed(s->decl, r, readers)) {
         res->mixed |= HDI_MIXED_LAYOUTS;
-        sums->mixed_uses += res->left;
+        sums->mixed_uses += uses;
     }
     if (HDI_UNLIKELY(res->bytes == 0)) {
         res->first = res->last = HDI_NONE;
-    } else if (HDI_UNLIKELY(again)) {
+        res->left = s->ask ? 0 : uses;
+    } else if (HDI_UNLIKELY(counts >> 33)) {
         res->mixed |= HDI_WRITTEN_AGAIN;
         if (s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] == 1)
             return; /* all that use it later follow who used it first */
         res->mixed |= HDI_MIXED_OPENERS;
-        sums->mixed_uses += res->left;
+        sums->mixed_uses += uses;
     }
 }
 
-/* Ranks; who uses what when; which images are read in several layouts and what is overwritten by several. */
-static void look_at_all(look_work *w)
+/* Ranks, and who uses what when. */
+static void look_at_passes(const look_work *w)
 {
     const hdi_sched *s = w->s;
-    const hdi_decl decl = *s->decl;
+    const uint32_t *use_begin = s->decl->pass_use_begin, *use_res = s->decl->use_res;
+    const uint16_t *use_access = s->decl->use_access;
     const uint8_t *pass_kept = w->pass_kept;
+    const look_access *access = w->access;
     hdi_sched_res *all = s->res;
-    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, rank = 0;
-    memset(all, 0, decl.res_count * sizeof(*all));
-    for (size_t p = 0, u = 0; p < decl.pass_count; p++) {
-        size_t end = decl.pass_use_begin[p + 1];
+    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank;
+    size_t passes = s->decl->pass_count, rank = 0;
+    memset(all, 0, s->decl->res_count * sizeof(*all));
+    for (size_t p = 0, u = 0; p < passes; p++) {
+        size_t end = use_begin[p + 1], kept = pass_kept[p];
         rank_pass[rank] = (uint32_t)p; /* the next kept one takes the place of one that is not */
-        pass_rank[p] = rank;
-        if (!pass_kept[p])
+        pass_rank[p] = (uint32_t)rank;
+        if (!kept)
             u = end;
         for (; u < end; u++)
-            look_at_use(&decl, all, u, rank, true);
-        rank += pass_kept[p];
+            look_at_use(&all[use_res[u]], &access[use_access[u]], (uint32_t)rank);
+        rank += kept;
     }
+}
+
+/* Then what is alive, as steps from rank to rank. known: those of two uses are told from those that somebody has to
+ * count. As all reads stand behind a write of the whole, the only write is that and comes first. */
+static HDI_INLINE void look_at_resources(look_work *w, bool known)
+{
+    const hdi_sched *s = w->s;
+    hdi_ask *ask = s->ask;
     look_part sums = {0};
     hdi_sched_rank *at = s->rank;
-    memset(at, 0, ((size_t)rank + 2) * sizeof(*at)); /* what has no bytes adds none behind the last */
-    for (uint32_t r = 0; r < decl.res_count; r++) {
-        judge(w, r, &sums);
-        uint32_t behind = rank + 1, first = all[r].first, last = all[r].last + 1;
-        at[first < behind ? first : behind].opens += all[r].bytes;
-        at[first < behind ? last : behind].live -= all[r].bytes; /* unsigned wrap is undone by the running sum */
+    size_t count = s->decl->res_count;
+    memset(at, 0, ((size_t)s->kept_count + 2) * sizeof(*at));
+    for (size_t r = 0; r < count; r++) {
+        hdi_sched_res *res = &s->res[r];
+        uint64_t counts = res->counts;
+        size_t first = res->first, last = res->last > res->first ? res->last : res->first;
+        judge(w, (uint32_t)r, &sums);
+        uint64_t bytes = res->bytes;
+        at[first].opens += bytes;
+        at[last + 1].live -= bytes; /* unsigned wrap is undone by the running sum */
+        if (!known)
+            continue;
+        uint32_t closes_last = (counts == (UINT64_C(1) << 32 | 2)) & (first != last);
+        res->left &= closes_last - 1;
+        res->mixed |= (uint8_t)(closes_last * HDI_CLOSES_LAST);
+        ask[last].closes += (int64_t)(bytes & -(uint64_t)closes_last);
+        ask[first].more += closes_last;
+        ask[last].more += closes_last;
     }
     w->part[0] = sums;
+}
+
+static void look_at_all(look_work *w)
+{
+    const hdi_decl *decl = w->s->decl;
+    bool few = 2 * (uint64_t)decl->use_count <= 5 * (uint64_t)decl->res_count; /* else hardly anybody has no others */
+    look_at_passes(w);
+    if (w->s->ask && few && !decl->may_read_unwritten)
+        look_at_resources(w, true);
+    else
+        look_at_resources(w, false);
 }
 
 /* The same in two steps, by parts of the passes and of the resources: as resources are declared about where they are
@@ -162,7 +224,7 @@ static void look_at_own(uint32_t part, void *user)
             uint32_t r = decl.use_res[u];
             if (HDI_LIKELY(r - own_begin < own)) {
                 look_whether_twice(&s->res[r], rank);
-                look_at_use(&decl, s->res, u, rank, true);
+                look_at_use(&s->res[r], &w->access[decl.use_access[u]], rank);
                 continue;
             }
             uint32_t owner = (uint32_t)((((uint64_t)r + 1) * w->parts - 1) / decl.res_count);
@@ -180,8 +242,10 @@ static void look_at_strays(uint32_t part, void *user)
     look_part sums = {0};
     for (uint32_t k = 0; k < w->parts; k++) {
         for (uint32_t at = w->newest_stray[k][part]; at != HDI_NONE; at = w->stray[at].next) {
-            look_whether_twice(&s->res[s->decl->use_res[w->stray[at].use]], w->stray[at].rank);
-            look_at_use(s->decl, s->res, w->stray[at].use, w->stray[at].rank, false);
+            uint32_t u = w->stray[at].use, rank = w->stray[at].rank;
+            hdi_sched_res *res = &s->res[s->decl->use_res[u]];
+            look_whether_twice(res, rank);
+            look_at_stray(res, &w->access[s->decl->use_access[u]], rank);
         }
     }
     uint32_t end = hdi_range_begin(s->decl->res_count, w->parts, part + 1);
@@ -318,10 +382,12 @@ static void make_columns(hdi_sched *s)
 {
     size_t passes = s->decl->pass_count, clocks = hdi_clock_words(s->queues->count, s->kept_count);
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    if (s->queues->gpu_count == 1)
+    if (s->queues->gpu_count == 1) {
         s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    else
+        s->ask = HDI_ARENA_ZEROED(s->arena, hdi_ask, (size_t)s->kept_count + 1);
+    } else {
         s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, s->decl->res_count * clocks);
+    }
 }
 
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
@@ -346,6 +412,8 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts, .parts = 1};
     if (cuts->in_parts)
         w.parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
+    if (!find_accesses(&w))
+        return HD_OUT_OF_MEMORY;
     if (w.parts == 1)
         look_at_all(&w);
     else if (!look_in_parts(&w, crew))

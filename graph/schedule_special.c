@@ -21,7 +21,6 @@ typedef struct noted_table {
 
 typedef struct work {
     const hdi_sched *s;
-    hdi_ask *ask;
     hdi_specials *out;
     noted_table table;
 } work;
@@ -94,14 +93,15 @@ static uint32_t find_notes(work *w, uint32_t res)
 static void take_apart(work *w, hdi_sched_res *res)
 {
     if (!res->apart)
-        w->ask[res->first - w->s->rank_begin].opens -= (int64_t)res->bytes;
+        w->s->rank[res->first - w->s->rank_begin].opens -= res->bytes;
     res->apart = 1;
 }
 
-/* Whether the uses of a resource must be looked at: also of one that earlier regions have opened. */
+/* Whether the uses of a resource must be looked at: also of one that earlier regions have opened, if they count. */
 static inline bool is_special(const hdi_sched *s, const hdi_sched_res *res)
 {
-    return (res->mixed & HDI_MIXED_ALL) | (res->first < s->rank_begin);
+    return (res->mixed & HDI_MIXED_ALL) ||
+           HDI_UNLIKELY(res->first < s->rank_begin && !(res->mixed & HDI_CLOSES_LAST));
 }
 
 /* A use of what earlier regions have opened, by the one that closes it: it counts its own. */
@@ -111,8 +111,8 @@ static void count_here(hdi_sched_res *res)
     res->close = 1;
 }
 
-/* Those of a pass, from a use on; returns where the next pass's begin. */
-static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
+/* Those of a pass, from a use on. */
+static HDI_APART void list_uses(work *w, size_t rank, size_t use)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
@@ -137,32 +137,30 @@ static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
         }
     }
     if (x == begin)
-        return end;
-    w->ask[rank].special = w->out->count;
+        return;
+    s->ask[rank].more |= w->out->count;
     *x++ = (hdi_special){.at = HDI_NONE};
     w->out->count += (uint32_t)(x - begin);
-    return end;
 }
 
-bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
+bool hdi_find_specials(const hdi_sched *s, hdi_specials *out)
 {
     const uint32_t *use_res = s->decl->use_res, *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
     const hdi_sched_res *res = s->res;
     uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
-    work w = {.s = s, .ask = ask, .out = out};
+    work w = {.s = s, .out = out};
     *out = (hdi_specials){.count = 1};
     out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what ends that of a pass */
     if (s->arena->failed)
         return false;
-    size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
-    for (size_t u = use_begin[rank_pass[0]]; u < end;) {
-        if (HDI_LIKELY(!is_special(s, &res[use_res[u]]))) {
-            u++;
+    for (size_t rank = 0; rank < s->kept_count; rank++) {
+        if (!(s->ask[rank].more & HDI_COUNTED))
             continue;
-        }
-        while (use_begin[rank_pass[rank] + 1] <= u)
-            rank++;
-        u = u < use_begin[rank_pass[rank]] ? u + 1 : list_uses(&w, rank, u); /* its pass may be culled */
+        size_t u = use_begin[rank_pass[rank]], end = use_begin[rank_pass[rank] + 1];
+        while (u < end && HDI_LIKELY(!is_special(s, &res[use_res[u]])))
+            u++;
+        if (u < end)
+            list_uses(&w, rank, u);
     }
     out->note = HDI_ARENA_ZEROED(s->arena, hdi_note, out->note_count);
     return !s->arena->failed;
