@@ -1,4 +1,4 @@
-/* What declare_pass.c needs of declare.c: room in the columns, and handles. */
+/* What the files that declare need of one another: room in the columns, and handles. */
 #ifndef HDI_DECLARE_COLUMNS_H
 #define HDI_DECLARE_COLUMNS_H
 
@@ -22,19 +22,28 @@ static inline bool hdi_is_list_handle(const hd_graph *graph, uint32_t id)
 /* What a handle of a list stands for; 0: nothing yet. */
 uint32_t hdi_list_alias(const hd_graph *graph, uint32_t id);
 
+/* Room in the columns, so many elements in all. */
 hd_result hdi_need_passes(hd_graph *graph, uint64_t need);
+hd_result hdi_need_resources(hd_graph *graph, uint64_t need);
 hd_result hdi_need_uses(hd_graph *graph, uint64_t need);
 hd_result hdi_need_ranges(hd_graph *graph, uint64_t need);
 hd_result hdi_need_accesses(hd_graph *graph, uint64_t need);
 hd_result hdi_need_versions(hd_graph *graph, uint64_t need);
 hd_result hdi_need_late(hd_graph *graph, uint64_t need);
+/* After a change of the capacities, of the count of versions or of the error. */
+void hdi_set_rooms(hd_graph *graph);
+/* Before the counts go back to 0: columns that have a usual value get it back. */
+void hdi_reset_columns(hd_graph *graph);
+/* Those of a pass that does not stay, and of its uses. */
+void hdi_reset_pass(hd_graph *graph, uint32_t pass, uint32_t first, uint32_t end);
+void hdi_free_columns(hd_graph *graph);
 
 /* Ties the resolves of a pass, whose uses begin at first, to their attachments. On HD_BAD_RESOLVE *bad is the index of
  * the use and *why a clause that says what is wrong. */
 hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad, const char **why);
 
-/* The rules of an access that uses of it are checked by. */
-void hdi_make_rules(const hdi_access_info *info, hdi_use_rule rule[HDI_RES_KINDS]);
+/* The rules that uses of an access are checked by. access: where they go. */
+void hdi_make_rules(const hdi_access_info *info, uint32_t access, hdi_use_rules *rules);
 
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index);
 /* The version that a handle of this frame names, HDI_NONE: the first of its resource. */

@@ -1,12 +1,15 @@
 #include "graph_state.h"
 #include "declare_columns.h"
 
+#include <string.h>
+
 #include "alloc.h"
 #include "hints.h"
 #include "vk_numbers.h"
 
-/* A pass and its uses: each use is checked alone, then against the uses of the same resource in the same pass (found
- * through res_last_use, so that only resources used twice cost more than a look). */
+/* A pass and its uses: each use is checked alone, then against the uses of the same resource in the same pass. That
+ * there is one shows in the newest use of the resource, so that only resources used twice cost more than a look.
+ * O(uses). */
 
 /* Makes counts explicit. Returns HD_OK and *whole, or HD_BAD_RANGE. */
 static hd_result resolve_range(const hdi_res_info *info, bool is_buffer, hd_range *range, bool *whole)
@@ -72,20 +75,22 @@ HDI_APART static hd_result check_double_use(const hd_graph *graph, uint32_t firs
     return HD_OK;
 }
 
-void hdi_make_rules(const hdi_access_info *info, hdi_use_rule rule[HDI_RES_KINDS])
+void hdi_make_rules(const hdi_access_info *info, uint32_t access, hdi_use_rules *rules)
 {
     bool attachment = info->attachment == HDI_ATTACHMENT_COLOR || info->attachment == HDI_ATTACHMENT_DEPTH;
     uint32_t flags = (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) |
                      (attachment ? HDI_USE_ATTACHMENT : 0);
     for (uint32_t kind = 0; kind < HDI_RES_KINDS; kind++) {
         bool is_buffer = kind & HDI_RES_BUFFER, allowed = is_buffer ? info->on_buffer : info->on_image;
-        rule[kind] = (hdi_use_rule){
-            .usage = is_buffer ? info->buffer_usage : info->image_usage,
-            .types = allowed && !(kind & HDI_RES_HISTORY && info->writes) ? info->pass_types : 0,
-            .flags = (uint8_t)(flags | (is_buffer ? HDI_USE_BUFFER : 0)),
-            .needs = info->reads ? HDI_RES_UNWRITTEN : 0,
-            .leaves = (uint8_t)~(info->writes ? HDI_RES_UNWRITTEN : 0),
-        };
+        size_t at = hdi_rule_index(access, (uint64_t)kind << HDI_RES_KIND_SHIFT);
+        rules->adds[at] =
+            (is_buffer ? info->buffer_usage : info->image_usage) | (info->writes ? HDI_RES_FULL : 0);
+        rules->fits[at] = info->reads ? 0 : HDI_RES_FULL;
+        allowed = allowed && !(kind & HDI_RES_HISTORY && info->writes);
+        for (uint32_t type = 0; type <= HD_PASS_HOST; type++)
+            rules->flags[type][at] = allowed && info->pass_types >> type & 1
+                                         ? (uint8_t)(flags | (is_buffer ? HDI_USE_BUFFER : 0))
+                                         : 0;
     }
 }
 
@@ -134,7 +139,7 @@ HDI_COLD static hd_result special_access(hd_graph *graph, const hd_use *use, uin
     } else {
         return HD_BAD_ACCESS;
     }
-    hdi_make_rules(&graph->access[*access], graph->rule[HDI_ACCESS_CUSTOM_FIRST]);
+    hdi_make_rules(&graph->access[*access], HD_ACCESS_CUSTOM, &graph->rules);
     return HD_OK;
 }
 
@@ -166,87 +171,17 @@ HDI_APART static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_
 
 _Static_assert(HD_LOAD_CLEAR == 0 && HD_LOAD_DONT_CARE == 1, "made from a comparison");
 
-/* Writes the columns of a use that is right. Each store counts: of a long frame they, and not the instructions, are
- * what declaring waits for. Clear values are only taken where there is something to clear. */
-static HDI_INLINE void put_use(hd_graph *graph, const hd_use *use, uint32_t at, uint32_t res, uint32_t access,
-                               const hdi_use_rule *rule, uint32_t range)
+/* Writes the columns of a use that is right, but for those that have a usual value. Each store counts: of a long frame
+ * they, and not the instructions, are what declaring waits for. Clear values are only taken where there is something to
+ * clear. */
+static HDI_INLINE void put_use(hd_graph *graph, const hd_use *use, size_t at, uint32_t res, size_t access,
+                               uint32_t flags)
 {
-    uint32_t flags = rule->flags;
-    graph->res_info[res].usage |= rule->usage;
-    graph->res_used[res] = at + 1;
     graph->use_res[at] = res;
-    graph->use_range[at] = range;
     graph->use_access[at] = (uint16_t)access;
-    graph->use_exec[at] = (hdi_use_exec){.load = use->load != HD_LOAD_CLEAR};
     graph->use_flags[at] = (uint8_t)flags;
     if (flags & HDI_USE_ATTACHMENT)
         graph->use_clear[at] = use->clear;
-}
-
-/* Appends the uses of a pass as long as they only have what nearly all have; returns how many that were. What any of
- * them has to do with resolves and versions gathers in *rare, not 0. One that is wrong is left to add_use, which says
- * why. */
-static inline uint32_t add_plain_uses(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uintptr_t *rare)
-{
-    const uint32_t base = graph->first_handle, res_count = graph->res_count, type = 1u << desc->type;
-    uint8_t *const res_flags = graph->res_flags;
-    uintptr_t odd = 0;
-    uint32_t at = first, unwritten = 0;
-    for (const hd_use *use = desc->uses, *end = use + desc->use_count; use != end; use++, at++) {
-        uint32_t res = use->resource.id - base, access = (uint32_t)use->access, range = HDI_NONE;
-        if (HDI_UNLIKELY(res >= res_count || access - 1 >= HD_ACCESS_COUNT - 1))
-            break;
-        uint32_t flags = res_flags[res], used = graph->res_used[res];
-        const hdi_use_rule *rule = &graph->rule[access][flags & HDI_RES_KIND];
-        if (HDI_UNLIKELY(!(rule->types & type)))
-            break;
-        if (HDI_UNLIKELY((use->range.offset | use->range.bytes) != 0)) {
-            uint32_t added = HDI_NONE;
-            if (add_range(graph, use, res, &added) != HD_OK)
-                break;
-            range = added;
-        }
-        odd |= use->resolve_of.id | (uintptr_t)use->next;
-        unwritten |= flags & rule->needs;
-        if (range == HDI_NONE)
-            res_flags[res] = (uint8_t)(flags & rule->leaves);
-        put_use(graph, use, at, res, access, rule, range);
-        if (HDI_UNLIKELY(used > first) && check_double_use(graph, first, at) != HD_OK)
-            break;
-    }
-    graph->unwritten_reads |= unwritten;
-    *rare = odd;
-    return at - first;
-}
-
-/* Appends any use. */
-static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t pass_type, uint32_t first, uint32_t at)
-{
-    uint32_t res = hd_graph_resource_index(graph, use->resource), access = (uint32_t)use->access, range = HDI_NONE;
-    const hdi_use_rule *rule = graph->rule[HDI_ACCESS_CUSTOM_FIRST];
-    hd_result result = HD_OK;
-    if (res == HD_NONE)
-        return HD_BAD_HANDLE;
-    uint32_t flags = graph->res_flags[res];
-    if (access - 1 < HD_ACCESS_COUNT - 1)
-        rule = graph->rule[access];
-    else
-        result = special_access(graph, use, res, pass_type, &access);
-    if (result != HD_OK)
-        return result;
-    rule += flags & HDI_RES_KIND;
-    if (!(rule->types >> pass_type & 1))
-        return misuse(&graph->access[access], flags, pass_type);
-    if (use->range.offset | use->range.bytes)
-        result = add_range(graph, use, res, &range);
-    if (result != HD_OK)
-        return result;
-    graph->unwritten_reads |= flags & rule->needs;
-    graph->res_flags[res] = (uint8_t)((range == HDI_NONE ? flags & rule->leaves : flags) |
-                                      (pass_type == HD_PASS_HOST ? HDI_RES_HOST : 0));
-    bool twice = graph->res_used[res] > first;
-    put_use(graph, use, at, res, access, rule, range);
-    return twice ? check_double_use(graph, first, at) : HD_OK;
 }
 
 static inline bool pin_fits(const hd_pass_desc *desc)
@@ -299,6 +234,7 @@ HDI_COLD static hd_result tie_uses(hd_graph *graph, const hd_pass_desc *desc, ui
 HDI_COLD static hd_pass take_back(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, hd_result result,
                                   uint32_t bad, const char *why)
 {
+    hdi_reset_pass(graph, graph->pass_count - 1, first, first + desc->use_count);
     graph->use_count = first;
     hdi_graph_fail(graph, result, graph->pass_count - 1, hd_graph_resource_index(graph, desc->uses[bad].resource), bad,
                    why);
@@ -312,41 +248,128 @@ HDI_COLD static void warn_pin(const hd_graph *graph, const hd_pass_desc *desc)
             graph->pass_count, desc->name ? desc->name : "");
 }
 
-/* The rest of a pass that is in its columns with `done` of its uses. rare: as add_plain_uses leaves it. */
-HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t done, uintptr_t rare)
+/* Host passes make what they use visible to the host. */
+HDI_COLD static void mark_host(hd_graph *graph, uint32_t first, uint32_t end)
+{
+    for (uint32_t u = first; u < end; u++)
+        graph->res_flags[graph->use_res[u]] |= HDI_RES_HOST;
+}
+
+static HDI_INLINE bool is_plain_use(const hd_use *use)
+{
+    return (use->range.offset | use->range.bytes | use->load | (uintptr_t)use->next | use->resolve_of.id) == 0;
+}
+
+/* Appends a use that only has what nearly all have, unless it is the second one of its resource in the pass, or is
+ * wrong: that is for add_use. flags_of: the rules of the pass's type. *full loses HDI_RES_FULL where a read finds less.
+ */
+static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_t first, size_t at,
+                                     const uint8_t *flags_of, uint64_t *full)
+{
+    uint32_t res = use->resource.id - graph->first_handle;
+    size_t access = (uint32_t)use->access;
+    if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT || !is_plain_use(use)))
+        return false;
+    hdi_res_state *state = &graph->res_state[res];
+    uint64_t word = state->word;
+    size_t rule = hdi_rule_index(access, word);
+    uint32_t flags = flags_of[rule];
+    if (HDI_UNLIKELY(flags == 0 || state->newest > first))
+        return false;
+    *full &= word | graph->rules.fits[rule];
+    state->word = word | graph->rules.adds[rule];
+    state->newest = (uint32_t)at + 1;
+    put_use(graph, use, at, res, access, flags);
+    return true;
+}
+
+/* Appends any use. */
+static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t at)
+{
+    const hd_use *use = &desc->uses[at - first];
+    uint32_t res = use->resource.id - graph->first_handle, access = (uint32_t)use->access, row = access;
+    if (HDI_UNLIKELY(res >= graph->res_count))
+        res = hd_graph_resource_index(graph, use->resource);
+    if (HDI_UNLIKELY(res == HD_NONE))
+        return HD_BAD_HANDLE;
+    if (HDI_UNLIKELY(access - 1 >= HD_ACCESS_COUNT - 1)) {
+        row = HD_ACCESS_CUSTOM;
+        hd_result result = special_access(graph, use, res, (uint32_t)desc->type, &access);
+        if (result != HD_OK)
+            return result;
+    }
+    hdi_res_state *state = &graph->res_state[res];
+    size_t rule = hdi_rule_index(row, state->word);
+    uint64_t adds = graph->rules.adds[rule];
+    uint32_t flags = graph->rules.flags[desc->type][rule];
+    if (HDI_UNLIKELY(!flags))
+        return misuse(&graph->access[access], graph->res_flags[res], (uint32_t)desc->type);
+    if (use->range.offset | use->range.bytes) {
+        uint32_t range = HDI_NONE;
+        hd_result result = add_range(graph, use, res, &range);
+        if (result != HD_OK)
+            return result;
+        graph->use_range[at] = range;
+        adds = range == HDI_NONE ? adds : (uint32_t)adds;
+    }
+    if (use->load != HD_LOAD_CLEAR) {
+        graph->use_exec[at].load = HD_LOAD_DONT_CARE;
+        graph->unusual |= HDI_UNUSUAL_LOADS;
+    }
+    graph->unwritten_reads |= !((state->word | graph->rules.fits[rule]) & HDI_RES_FULL);
+    graph->ties |= (use->resolve_of.id | (uintptr_t)use->next | (use->access == HD_RESOLVE_WRITE)) != 0;
+    put_use(graph, use, at, res, access, flags);
+    state->word |= adds;
+    bool twice = state->newest > first;
+    state->newest = at + 1;
+    return twice ? check_double_use(graph, first, at) : HD_OK;
+}
+
+/* The rest of a pass that is in its columns with `done` of its uses. */
+HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t done)
 {
     uint32_t first = graph->use_count, bad = done;
     const char *why = NULL;
     hd_result result = HD_OK;
     for (; bad < desc->use_count; bad++) {
-        const hd_use *use = &desc->uses[bad];
-        result = add_use(graph, use, (uint32_t)desc->type, first, first + bad);
+        result = add_use(graph, desc, first, first + bad);
+        if (HDI_UNLIKELY(result != HD_OK))
+            return take_back(graph, desc, first, result, bad, why);
+    }
+    graph->use_count = graph->pass_use_begin[graph->pass_count] = first + desc->use_count;
+    if (HDI_UNLIKELY(desc->type == HD_PASS_HOST))
+        mark_host(graph, first, graph->use_count);
+    if (HDI_UNLIKELY(graph->ties)) {
+        result = tie_uses(graph, desc, first, &bad, &why);
+        graph->ties = graph->version_count != 0;
         if (result != HD_OK)
             return take_back(graph, desc, first, result, bad, why);
-        rare |= use->resolve_of.id | (uintptr_t)use->next | (use->access == HD_RESOLVE_WRITE);
     }
-    graph->use_count = first + desc->use_count;
-    if (rare | graph->version_count)
-        result = tie_uses(graph, desc, first, &bad, &why);
-    if (result != HD_OK)
-        return take_back(graph, desc, first, result, bad, why);
-    graph->pass_use_begin[graph->pass_count] = graph->use_count;
-    return (hd_pass){hdi_handle(graph, graph->pass_count - 1)};
+    return (hd_pass){graph->first_handle + graph->pass_count - 1};
 }
 
-/* All columns of a pass but what says where its uses end. It counts from here on: errors name it. */
-static inline void put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass)
+/* The flags and the pin of a pass, which few have. */
+static inline void mark_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass)
 {
-    graph->pass_type[pass] = (uint8_t)desc->type;
-    graph->pass_pin[pass] = (uint8_t)desc->pin;
     graph->pass_flags[pass] =
         (uint8_t)((desc->root ? HDI_PASS_ROOT : 0) | (desc->no_rendering ? HDI_PASS_NO_RENDERING : 0));
-    graph->pass_cost[pass] = desc->cost_us > 0.0f ? desc->cost_us : 10.0f;
+    graph->pass_pin[pass] = (uint8_t)desc->pin;
+    graph->unusual |= HDI_UNUSUAL_PASSES;
+}
+
+/* The columns of a pass but for its marks and for what says where its uses end. It counts from here on: errors name it.
+ */
+static inline void put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass, float cost)
+{
+    graph->pass_type[pass] = (uint8_t)desc->type;
+    graph->pass_cost[pass] = cost;
     graph->pass_exec[pass] = (hdi_pass_exec){desc->name, desc->record, desc->user, desc->splits};
     graph->pass_count = pass + 1;
 }
 
-/* A pass that is wrong, or finds no room, or has to do with the host, or has a pin. */
+static const float default_cost = 10.0f;
+
+/* A pass that is wrong, or finds no room, or is a root, or has a pin or something to do with the host. */
 HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
     if (graph->error.result != HD_OK || !desc)
@@ -360,23 +383,39 @@ HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
         return refuse(graph, desc, result);
     if (!pin_fits(desc))
         warn_pin(graph, desc);
-    put_pass(graph, desc, graph->pass_count);
-    return finish_pass(graph, desc, 0, 0);
+    mark_pass(graph, desc, graph->pass_count);
+    put_pass(graph, desc, graph->pass_count, desc->cost_us > 0.0f ? desc->cost_us : default_cost);
+    return finish_pass(graph, desc, 0);
+}
+
+/* What nearly all passes are. cost: its bits. None that is larger or smaller than all numbers, and 0 only with bits
+ * that are all 0. */
+static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost)
+{
+    const uint32_t infinity = 0x7f800000;
+    return (uint32_t)desc->type < HD_PASS_HOST && desc->pin == HD_PIN_NONE && !desc->root && !desc->no_rendering &&
+           cost < infinity && desc->splits <= HD_MAX_SPLITS && desc->uses;
 }
 
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
-    uint32_t pass = graph->pass_count, first = graph->use_count;
-    if (HDI_UNLIKELY(graph->error.result != HD_OK || !desc || pass >= graph->capacity.pass ||
-                     desc->use_count > graph->capacity.use - first || (uint32_t)desc->type >= HD_PASS_HOST ||
-                     desc->pin != HD_PIN_NONE || !(desc->cost_us >= 0.0f) || desc->splits > HD_MAX_SPLITS ||
-                     (!desc->uses && desc->use_count)))
+    uint32_t pass = graph->pass_count, first = graph->use_count, bits;
+    if (HDI_UNLIKELY(!desc || pass >= graph->pass_room || desc->use_count > graph->capacity.use - first))
         return odd_pass(graph, desc);
-    put_pass(graph, desc, pass);
-    uintptr_t rare;
-    uint32_t done = add_plain_uses(graph, desc, first, &rare);
-    if (HDI_UNLIKELY(done < desc->use_count || (rare | graph->version_count) != 0))
-        return finish_pass(graph, desc, done, rare);
-    graph->use_count = graph->pass_use_begin[pass + 1] = first + done;
+    memcpy(&bits, &desc->cost_us, sizeof(bits));
+    if (HDI_UNLIKELY(!is_plain(desc, bits)))
+        return odd_pass(graph, desc);
+    put_pass(graph, desc, pass, bits ? desc->cost_us : default_cost);
+    const uint8_t *const flags_of = graph->rules.flags[desc->type];
+    const hd_use *use = desc->uses;
+    uint64_t full = HDI_RES_FULL;
+    size_t at = first, end = at + desc->use_count;
+    while (at < end && add_plain_use(graph, use, first, at, flags_of, &full))
+        at++, use++;
+    if (HDI_UNLIKELY(full == 0))
+        graph->unwritten_reads = true;
+    if (HDI_UNLIKELY(at < end || graph->ties))
+        return finish_pass(graph, desc, (uint32_t)at - first);
+    graph->use_count = graph->pass_use_begin[pass + 1] = (uint32_t)at;
     return (hd_pass){graph->first_handle + pass};
 }

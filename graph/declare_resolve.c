@@ -90,6 +90,7 @@ static const char *tie(hd_graph *graph, const hd_use *use, uint32_t first, uint3
         return "what it resolves is resolved twice";
     if (target - first >= UINT16_MAX)
         return "the pass has too many uses for it";
+    graph->unusual |= HDI_UNUSUAL_LOADS;
     graph->use_exec[target].resolve_mode = (uint8_t)mode;
     graph->use_exec[source].resolve = (uint16_t)(target - first + 1);
     graph->use_access[source] = resolved_row(graph->use_access[source]);

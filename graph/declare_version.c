@@ -30,6 +30,8 @@ static hd_result add_version(hd_graph *graph, uint32_t after, uint32_t res, uint
     graph->version_made[fresh] = pass;
     graph->version_next[fresh] = HDI_NONE;
     graph->version_count = fresh + 1;
+    graph->ties = true;
+    hdi_set_rooms(graph);
     *next_of(graph, after, res) = fresh;
     return HD_OK;
 }

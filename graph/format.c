@@ -103,11 +103,11 @@ void hdi_resource_info(const hdi_decl *decl, uint32_t res, hd_resource_info *out
         .layers = info->layers,
         .samples = info->samples,
         .flags = info->flags,
-        .usage = info->usage,
+        .usage = hdi_res_usage(decl, res),
         .bytes = info->bytes,
     };
     if (pair != HDI_NONE) { /* the two take turns: each must do for both */
-        out->usage |= decl->res_info[pair].usage;
+        out->usage |= hdi_res_usage(decl, pair);
         out->host_visible |= (decl->res_flags[pair] & HDI_RES_HOST) != 0;
     }
 }

@@ -1,4 +1,4 @@
-/* What an hd_graph holds. Private to declare.c, compile.c and the views of the graph. */
+/* What an hd_graph holds. Private to the files that declare, compile.c and the views of the graph. */
 #ifndef HDI_GRAPH_STATE_H
 #define HDI_GRAPH_STATE_H
 
@@ -16,17 +16,26 @@ typedef struct hdi_capacity {
     uint32_t pass, res, use, range, access, version, late;
 } hdi_capacity;
 
-/* What a use of an access means for a resource of one kind. Made from the access table, for the loop over the uses of a
- * pass. */
-enum { HDI_RES_KIND = HDI_RES_BUFFER | HDI_RES_HISTORY, HDI_RES_KINDS = HDI_RES_KIND + 1 };
-typedef struct hdi_use_rule {
-    uint32_t usage;
-    uint8_t types;  /* bit per hd_pass_type: where the use is allowed */
-    uint8_t flags;  /* HDI_USE_* */
-    uint8_t needs;  /* HDI_RES_UNWRITTEN should not be set */
-    uint8_t leaves; /* of the resource's flags, where the use is of the whole */
-} hdi_use_rule;
-_Static_assert(sizeof(hdi_use_rule) == 8, "found by a shift");
+/* What a use of an access means for a resource of one kind: hdi_rule_index. Made from the access table, for the loops
+ * over the uses of a pass. That of HD_ACCESS_CUSTOM: of the newest use whose access is not one of the first. */
+enum { HDI_RULE_COUNT = HDI_ACCESS_CUSTOM_FIRST * HDI_RES_KINDS };
+typedef struct hdi_use_rules {
+    uint64_t adds[HDI_RULE_COUNT]; /* to the state; beyond the usage only where the use is of the whole */
+    uint64_t fits[HDI_RULE_COUNT]; /* HDI_RES_FULL unless it reads: the state should have that, too */
+    uint8_t flags[HD_PASS_HOST + 1][HDI_RULE_COUNT]; /* HDI_USE_* by type of pass; 0: the use is not allowed */
+} hdi_use_rules;
+
+static inline size_t hdi_rule_index(size_t access, uint64_t state)
+{
+    return access * HDI_RES_KINDS + (state >> HDI_RES_KIND_SHIFT);
+}
+
+/* hd_graph.unusual: columns of which not all have the usual value, which is what makes them worth no store for each. */
+enum {
+    HDI_UNUSUAL_PASSES = 1, /* pass_flags, pass_pin: not 0 */
+    HDI_UNUSUAL_LOADS = 2,  /* use_exec: not 0 */
+    HDI_UNUSUAL_PAIRS = 4,  /* res_pair: not HDI_NONE */
+};
 
 /* Lists that other threads fill. */
 typedef struct hdi_lists {
@@ -40,38 +49,46 @@ typedef struct hdi_lists {
 } hdi_lists;
 
 struct hd_graph {
-    hd_allocator allocator;
-    hd_log log;
-    char name[128];
-    uint32_t tag; /* in the upper bits of each handle: of this graph and this frame */
+    /* What each call looks at comes first. */
     uint32_t first_handle; /* of resource or pass 0 */
-    hd_error error;
-
+    uint32_t pass_count, res_count, use_count;
+    uint32_t pass_room, res_room; /* how many there may be without growing; 0 in a frame that has an error */
+    uint32_t version_count;       /* beyond the first of each resource */
+    uint32_t unusual;             /* HDI_UNUSUAL_* */
     hdi_capacity capacity;
-    uint32_t pass_count, res_count, use_count, range_count, access_count;
-    uint8_t *pass_type, *pass_flags, *pass_pin;
-    float *pass_cost;
-    uint32_t *pass_use_begin;
-    hdi_pass_exec *pass_exec;
+    bool ties; /* there are versions, or the pass at hand has uses that are tied to others */
+    bool unwritten_reads; /* a use reads what no use of the whole resource wrote before */
+
+    hdi_res_state *res_state;
     uint8_t *res_flags;
-    uint32_t *res_pair;
-    uint32_t *res_used; /* 1 + newest use of each resource, 0: none; to find double uses within a pass */
     hdi_res_info *res_info;
     uint32_t *use_res;
     uint16_t *use_access;
     uint8_t *use_flags;
+    hd_clear *use_clear;
+    uint8_t *pass_type;
+    float *pass_cost;
+    uint32_t *pass_use_begin;
+    hdi_pass_exec *pass_exec;
+    hdi_use_rules rules;
+
+    hd_allocator allocator;
+    hd_log log;
+    char name[128];
+    uint32_t tag; /* in the upper bits of each handle: of this graph and this frame */
+    hd_error error;
+
+    uint32_t range_count, access_count;
+    uint8_t *pass_flags, *pass_pin;
+    uint32_t *res_pair;
     uint32_t *use_range;
     hdi_use_exec *use_exec;
-    hd_clear *use_clear;
     hd_range *range;
     uint32_t *range_res;
     hdi_access_info *access;
-    /* The last: of the newest use that none of the others is for. */
-    hdi_use_rule rule[HDI_ACCESS_CUSTOM_FIRST + 1][HDI_RES_KINDS];
-    uint32_t unwritten_reads; /* not 0: a use reads what no use of the whole resource wrote before */
 
     /* Versions beyond the first of each resource, in the order in which they were made. */
-    uint32_t version_count, late_count;
+    uint32_t late_count;
     uint32_t *res_next;                              /* the version after the first one of each resource, or HDI_NONE */
     uint32_t *version_res, *version_made, *version_next; /* its resource, the pass that made it, the one after it */
     uint32_t *late_use, *late_end;

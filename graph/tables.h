@@ -22,8 +22,7 @@ enum {
     HDI_RES_HAS_HISTORY = 8, /* res_pair: its history */
     HDI_RES_HOST = 16,       /* some host pass uses it */
     HDI_RES_CONTENT = 32,    /* holds content at the frame's start: history, or external with a known layout */
-    HDI_RES_UNWRITTEN = 64,  /* holds none at the frame's start, and no use of the whole writes it */
-    HDI_RES_SHARING = 128,   /* res_info says who may share it: something else than HD_SHARING_AUTO */
+    HDI_RES_SHARING = 64,    /* res_info says who may share it: something else than HD_SHARING_AUTO */
     /* Of what holds the same after the frame as before it, or hands it to the next one: */
     HDI_KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY,
 };
@@ -37,7 +36,7 @@ typedef struct hdi_pass_exec {
 
 /* Cold columns of a resource, together. Up to the name without padding: the plan cache compares that part as words. */
 typedef struct hdi_res_info {
-    uint32_t width, height, depth, format, mips, layers, samples, flags, usage; /* usage: with what uses imply */
+    uint32_t width, height, depth, format, mips, layers, samples, flags, usage; /* usage: see hdi_res_usage */
     uint32_t initial_layout, final_layout; /* externals */
     uint32_t sharing;                      /* hd_sharing */
     uint64_t bytes;                        /* buffers */
@@ -45,6 +44,16 @@ typedef struct hdi_res_info {
     void *native;                          /* VkImage or VkBuffer of an import */
     uint64_t serial;                       /* of imports; 0: the handle may come to mean another image */
 } hdi_res_info;
+
+/* What declaring keeps of a resource, together, as each use of it reads and writes all of it. word: in its lower half
+ * the usage that the uses imply; above it HDI_RES_FULL, and on top the kind: HDI_RES_KIND. */
+typedef struct hdi_res_state {
+    uint64_t word;
+    uint32_t newest, spare; /* 1 + its newest use, 0: none; to find double uses within a pass */
+} hdi_res_state;
+/* It holds content as a whole: some use wrote all of it, or it does from the frame's start. */
+#define HDI_RES_FULL (UINT64_C(1) << 32)
+enum { HDI_RES_KIND = HDI_RES_BUFFER | HDI_RES_HISTORY, HDI_RES_KINDS = HDI_RES_KIND + 1, HDI_RES_KIND_SHIFT = 62 };
 
 /* What a use is for the rendering that heddle begins. */
 enum { HDI_ATTACHMENT_NONE, HDI_ATTACHMENT_COLOR, HDI_ATTACHMENT_DEPTH, HDI_ATTACHMENT_RESOLVE };
@@ -107,6 +116,7 @@ typedef struct hdi_decl {
     const uint8_t *res_flags;
     const uint32_t *res_pair; /* history <-> what it is of, else HDI_NONE */
     const hdi_res_info *res_info;
+    const hdi_res_state *res_state; /* for hdi_res_usage */
     const uint32_t *use_res;
     const uint16_t *use_access; /* index in access */
     const uint8_t *use_flags;   /* HDI_USE_*: follow from access and resource */
@@ -123,6 +133,12 @@ typedef struct hdi_decl {
     uint32_t late_count;
     const uint32_t *late_use, *late_end;
 } hdi_decl;
+
+/* What was declared, and what the uses imply. */
+static inline uint32_t hdi_res_usage(const hdi_decl *decl, uint32_t res)
+{
+    return decl->res_info[res].usage | (uint32_t)decl->res_state[res].word;
+}
 
 /* What a use starts from, as a VkAttachmentLoadOp. */
 static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "checked.h"
+#include "random.h"
+#include "random_graph.h"
+#include "tables.h"
 
 /* Declaring: each mistake has its name, sticks, names pass and resource, and stops nothing but its own frame. */
 
@@ -264,6 +267,62 @@ Test(declare, custom_accesses_compile)
     cr_assert_eq(view.barriers[1].src_stages, 0x800u);
     cr_assert_eq(view.barriers[1].dst_access, 0x200000000u);
     cr_assert_eq(view.barriers[1].resource, HD_NONE, "no layout changes: a global barrier");
+}
+
+/* What few passes and uses have: a pin, no rendering, loads, a resolve, versions. */
+static void declare_unusual(hd_graph *g, bool fails)
+{
+    hd_resource many = hd_graph_image(g, &(hd_image_desc){.width = 8, .height = 8, .format = 37, .samples = 4});
+    hd_resource one = hd_graph_image(g, &(hd_image_desc){.width = 8, .height = 8, .format = 37}), next;
+    hd_resource bytes = hd_graph_buffer(g, &(hd_buffer_desc){.bytes = 64});
+    hd_graph_pass(g, &(hd_pass_desc){.no_rendering = true,
+                                     .uses = HD_USES({many, HD_COLOR_WRITE, .load = HD_LOAD_DONT_CARE},
+                                                     {one, HD_RESOLVE_WRITE, .resolve_of = many})});
+    hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_TRANSFER,
+                                     .pin = HD_PIN_TRANSFER,
+                                     .uses = HD_USES({bytes, HD_TRANSFER_DST, .range = {.bytes = 8}, .next = &next})});
+    hd_graph_pass(g, &(hd_pass_desc){.root = true,
+                                     .pin = HD_PIN_GFX,
+                                     .uses = HD_USES({one, HD_COLOR_RW, .load = HD_LOAD_DONT_CARE},
+                                                     {next, HD_VERTEX_READ, .range = {.offset = 4}},
+                                                     {fails ? many : next, HD_VERTEX_READ})});
+}
+
+static void expect_same(const void *a, const void *b, size_t bytes, const char *what, uint64_t seed)
+{
+    cr_assert(bytes == 0 || memcmp(a, b, bytes) == 0, "seed %llu: %s", (unsigned long long)seed, what);
+}
+
+/* Columns that are not written for each pass and use hold in each frame what they hold in a graph's first one. */
+Test(declare, nothing_of_an_earlier_frame_stays)
+{
+    uint64_t first = hdt_seed(), count = 60;
+    hdt_seeds(&first, &count);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        uint64_t random = seed, *rng = &random;
+        hdt_random_graph(graph, seed + 1, 1 + hdt_below(rng, 80));
+        declare_unusual(graph, hdt_below(rng, 2));
+        hd_graph *fresh;
+        cr_assert_eq(hd_graph_create(NULL, &fresh), HD_OK);
+        uint32_t passes = 1 + hdt_below(rng, 80);
+        hdt_random_graph(graph, seed, passes);
+        hdt_random_graph(fresh, seed, passes);
+        hdi_decl a = hdi_graph_decl(graph), b = hdi_graph_decl(fresh);
+        cr_assert_eq(a.pass_count, b.pass_count);
+        cr_assert_eq(a.use_count, b.use_count);
+        cr_assert_eq(a.res_count, b.res_count);
+        cr_assert_eq(a.may_read_unwritten, b.may_read_unwritten);
+        expect_same(a.pass_flags, b.pass_flags, a.pass_count, "pass_flags", seed);
+        expect_same(a.pass_pin, b.pass_pin, a.pass_count, "pass_pin", seed);
+        expect_same(a.pass_cost, b.pass_cost, a.pass_count * sizeof(*a.pass_cost), "pass_cost", seed);
+        expect_same(a.use_range, b.use_range, a.use_count * sizeof(*a.use_range), "use_range", seed);
+        expect_same(a.use_exec, b.use_exec, a.use_count * sizeof(*a.use_exec), "use_exec", seed);
+        expect_same(a.res_flags, b.res_flags, a.res_count, "res_flags", seed);
+        expect_same(a.res_pair, b.res_pair, a.res_count * sizeof(*a.res_pair), "res_pair", seed);
+        for (uint32_t r = 0; r < a.res_count; r++)
+            cr_assert_eq(hdi_res_usage(&a, r), hdi_res_usage(&b, r));
+        hd_graph_destroy(fresh);
+    }
 }
 
 Test(declare, results_have_names_and_sentences)

@@ -53,7 +53,7 @@ hd_result run_scale(run *r)
                               .format = info->format,
                               .mips = info->mips,
                               .layers = info->layers,
-                              .usage = info->usage,
+                              .usage = hdi_res_usage(&r->decl, i),
                               .bytes = divided(info->bytes, scale),
                               .scale = scale,
                               .buffer = r->decl.res_flags[i] & HDI_RES_BUFFER};

@@ -1,0 +1,213 @@
+#include "declare_columns.h"
+
+#include <stdio.h>
+
+#include "hints.h"
+#include "vk_numbers.h"
+
+/* Resources: what is wrong with a description shows at once, and zeros are made explicit. O(1) each. */
+
+HDI_COLD static hd_resource bad_resource(hd_graph *graph, hd_result result, const char *name, const char *fault)
+{
+    char detail[128];
+    snprintf(detail, sizeof(detail), name ? "%s ('%.40s')" : "%s", fault, name);
+    hdi_graph_fail(graph, result, HD_NONE, graph->res_count, HD_NONE, detail);
+    return (hd_resource){0};
+}
+
+/* Makes room for one more, if there may be one. desc: of any kind; not null, else that is the mistake. */
+HDI_COLD static bool more_resources(hd_graph *graph, const void *desc)
+{
+    if (graph->error.result != HD_OK)
+        return false;
+    if (!desc) {
+        bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
+        return false;
+    }
+    hd_result result = hdi_need_resources(graph, (uint64_t)graph->res_count + 1);
+    if (result != HD_OK)
+        hdi_graph_fail(graph, result, HD_NONE, graph->res_count, HD_NONE, NULL);
+    return result == HD_OK;
+}
+
+/* Whether a resource of this description can be added at once; else more_resources says what there is to it. */
+static inline bool have_room(const hd_graph *graph, const void *desc)
+{
+    return HDI_LIKELY(desc && graph->res_count < graph->res_room);
+}
+
+/* Appends the columns of a resource, for which there is room. res_info: the caller's. */
+static inline hd_resource add_resource(hd_graph *graph, uint32_t flags)
+{
+    uint32_t index = graph->res_count;
+    graph->res_flags[index] = (uint8_t)flags;
+    graph->res_state[index].word =
+        (uint64_t)(flags & HDI_RES_KIND) << HDI_RES_KIND_SHIFT | (flags & HDI_RES_CONTENT ? HDI_RES_FULL : 0);
+    graph->res_state[index].newest = 0;
+    graph->res_count = index + 1;
+    return (hd_resource){graph->first_handle + index};
+}
+
+static inline uint32_t sharing_flag(uint32_t sharing)
+{
+    return sharing ? HDI_RES_SHARING : 0;
+}
+
+/* What is checked of an image. */
+typedef struct image_size {
+    uint32_t width, height, depth, format, mips, layers, samples;
+} image_size;
+
+/* Null, or what is wrong with an image. */
+HDI_COLD static const char *image_fault(const image_size *size)
+{
+    if (size->width == 0 || size->height == 0)
+        return "width or height is 0";
+    if (size->width > 1u << 20 || size->height > 1u << 20 || size->depth > 1u << 16 || size->layers > 1u << 16)
+        return "a side is larger than any device allows";
+    if (size->format == 0)
+        return "the format is UNDEFINED";
+    if (size->samples > 64 || (size->samples & (size->samples - 1)) != 0)
+        return "samples is not a power of two up to 64";
+    uint32_t sides = size->width | size->height | size->depth; /* as many bits as the longest */
+    if (size->mips > 1 && (size->mips > 32 || sides >> (size->mips - 1) == 0))
+        return "more mips than its size has";
+    return NULL;
+}
+
+/* A word of a description. The caller has just written it word by word or nearly so, and a wider load, which compilers
+ * like to make of several, would have to wait until all those stores are done. Nor are many to be held at a time: that
+ * takes more instructions than to load one again. */
+static inline uint32_t word(const uint32_t *from)
+{
+    return *(const volatile uint32_t *)from;
+}
+
+/* Most images are seen to be right by one comparison. */
+static inline bool is_plain(const hd_image_desc *desc)
+{
+    return (((word(&desc->width) - 1) | (word(&desc->height) - 1)) >> 20 |
+            (word(&desc->depth) | word(&desc->layers)) >> 16 | (word(&desc->mips) | word(&desc->samples)) >> 1) == 0 &&
+           word(&desc->format) != 0;
+}
+
+static inline uint32_t at_least_one(uint32_t count)
+{
+    return count + (count == 0);
+}
+
+/* Appends an image that is right, for which there is room. */
+static inline hd_resource put_image(hd_graph *graph, const hd_image_desc *desc)
+{
+    hdi_res_info *info = &graph->res_info[graph->res_count];
+    uint32_t sharing = (uint32_t)desc->sharing;
+    info->width = word(&desc->width);
+    info->height = word(&desc->height);
+    info->depth = at_least_one(word(&desc->depth));
+    info->format = word(&desc->format);
+    info->mips = at_least_one(word(&desc->mips));
+    info->layers = at_least_one(word(&desc->layers));
+    info->samples = at_least_one(word(&desc->samples));
+    info->flags = word(&desc->flags);
+    info->usage = word(&desc->usage);
+    info->initial_layout = info->final_layout = HDI_LAYOUT_UNDEFINED;
+    info->sharing = sharing;
+    info->bytes = 0;
+    info->name = desc->name;
+    info->native = NULL;
+    info->serial = 0;
+    return add_resource(graph, sharing_flag(sharing));
+}
+
+/* An image that does not look right at once, or finds no room. */
+HDI_COLD static hd_resource odd_image(hd_graph *graph, const hd_image_desc *desc)
+{
+    if (!have_room(graph, desc) && !more_resources(graph, desc))
+        return (hd_resource){0};
+    const image_size size = {desc->width, desc->height,  desc->depth,  desc->format,
+                             desc->mips,  desc->layers, desc->samples};
+    const char *fault = image_fault(&size);
+    return fault ? bad_resource(graph, HD_BAD_DESC, desc->name, fault) : put_image(graph, desc);
+}
+
+hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
+{
+    if (HDI_UNLIKELY(!have_room(graph, desc) || !is_plain(desc)))
+        return odd_image(graph, desc);
+    return put_image(graph, desc);
+}
+
+/* So that sums of sizes cannot overflow. */
+#define MAX_BUFFER_BYTES (UINT64_C(1) << 44)
+
+hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
+{
+    if (!have_room(graph, desc) && !more_resources(graph, desc))
+        return (hd_resource){0};
+    uint64_t bytes = desc->bytes;
+    uint32_t usage = desc->usage, sharing = (uint32_t)desc->sharing;
+    const char *name = desc->name;
+    if (HDI_UNLIKELY(bytes - 1 >= MAX_BUFFER_BYTES))
+        return bad_resource(graph, HD_BAD_DESC, name, "bytes is 0 or more than any device has");
+    graph->res_info[graph->res_count] =
+        (hdi_res_info){.name = name, .bytes = bytes, .usage = usage, .sharing = sharing};
+    return add_resource(graph, HDI_RES_BUFFER | sharing_flag(sharing));
+}
+
+hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
+{
+    if (!have_room(graph, desc) && !more_resources(graph, desc))
+        return (hd_resource){0};
+    image_size size = {desc->width, desc->height, desc->depth, desc->format, desc->mips, desc->layers, desc->samples};
+    uint32_t flags = HDI_RES_EXTERNAL | sharing_flag((uint32_t)desc->sharing);
+    if (desc->bytes > MAX_BUFFER_BYTES)
+        return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is more than any device has");
+    if (desc->bytes) {
+        flags |= HDI_RES_BUFFER | HDI_RES_CONTENT;
+    } else {
+        const char *fault = image_fault(&size);
+        if (fault)
+            return bad_resource(graph, HD_BAD_DESC, desc->name, fault);
+        if (desc->initial_layout != HDI_LAYOUT_UNDEFINED)
+            flags |= HDI_RES_CONTENT;
+    }
+    hdi_res_info *info = &graph->res_info[graph->res_count];
+    info->width = size.width;
+    info->height = size.height;
+    info->depth = at_least_one(size.depth);
+    info->format = size.format;
+    info->mips = at_least_one(size.mips);
+    info->layers = at_least_one(size.layers);
+    info->samples = at_least_one(size.samples);
+    info->flags = desc->flags;
+    info->usage = 0;
+    info->initial_layout = desc->initial_layout;
+    info->final_layout = desc->final_layout;
+    info->sharing = (uint32_t)desc->sharing;
+    info->bytes = desc->bytes;
+    info->name = desc->name;
+    info->native = desc->bytes ? desc->buffer : desc->image;
+    info->serial = desc->serial;
+    return add_resource(graph, flags);
+}
+
+hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
+{
+    if (!have_room(graph, &of) && !more_resources(graph, &of))
+        return (hd_resource){0};
+    uint32_t base = hd_graph_resource_index(graph, of), own = graph->res_count;
+    if (base == HD_NONE)
+        return bad_resource(graph, HD_BAD_HANDLE, NULL, "what the history is of");
+    uint32_t flags = graph->res_flags[base];
+    const char *name = graph->res_info[base].name;
+    if (flags & (HDI_RES_HISTORY | HDI_RES_EXTERNAL))
+        return bad_resource(graph, HD_HISTORY_OF_HISTORY, name, "what the history is of");
+    if (flags & HDI_RES_HAS_HISTORY)
+        return bad_resource(graph, HD_BAD_DESC, name, "the resource has a history already");
+    graph->res_info[own] = graph->res_info[base];
+    graph->res_flags[base] = (uint8_t)(flags | HDI_RES_HAS_HISTORY);
+    graph->res_pair[base] = own;
+    graph->res_pair[own] = base;
+    graph->unusual |= HDI_UNUSUAL_PAIRS;
+    return add_resource(graph, (flags & HDI_RES_BUFFER) | HDI_RES_HISTORY | HDI_RES_CONTENT);
+}
