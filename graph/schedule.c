@@ -145,7 +145,7 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_c
         of->kept_count = begin[k + 1] - begin[k];
         of->rank_pass += begin[k];
         of->rank += begin[k];
-        of->ask += of->ask ? begin[k] : 0;
+        of->known += of->known ? begin[k] : 0;
         of->pass_begin = of->rank_pass[0];
         of->pass_end = of->rank_pass[of->kept_count - 1] + 1;
         of->live_bytes = (int64_t)(cuts->base[k] + of->rank[0].live - of->rank[0].opens);

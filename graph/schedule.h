@@ -20,13 +20,14 @@ typedef struct hdi_sched_res {
     };
     uint32_t left;        /* uses; then those not taken yet, in the region that closes it; 0: nobody counts them */
     uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_USED_TWICE, HDI_CLOSES_LAST */
-    uint8_t opened, closed; /* whether its bytes are summed; bytes, as two parts may write them */
+    uint8_t opened, closed; /* whether its bytes are summed; bytes, as two parts may write them. closed: then of
+                             * schedule_special.c */
     bool open : 1;        /* of several that overwrite it, one was taken */
     bool apart : 1;       /* its bytes are not among those that its first rank opens */
     union {
         struct {
             uint32_t uses;  /* all */
-            uint32_t close; /* 0, and what schedule_special.c and schedule_level.c make of it */
+            uint32_t close; /* 0, and what schedule_level.c makes of it */
         };
         uint64_t counts; /* until all is judged: uses, in the upper half those that write */
     };
@@ -37,15 +38,11 @@ typedef struct hdi_sched_rank {
     uint64_t opens; /* of resources whose first rank it is */
 } hdi_sched_rank;
 
-/* With one queue, what is asked of a rank whose pass is ready, beside what it opens. */
-typedef struct hdi_ask {
-    int64_t closes; /* bytes of resources that are closed with it in every order, as nobody else could be the last */
-    uint32_t due;   /* group from which it should be taken, if it opens memory; HDI_TAKEN */
-    uint32_t more;  /* at first, its uses of such resources; then HDI_COUNTED: it has others; and the list of its uses
-                     * that must be looked at, 0: none */
-} hdi_ask;
-#define HDI_TAKEN HDI_NONE
-#define HDI_COUNTED (UINT32_C(1) << 31)
+/* Of the uses of a rank, those of resources that nobody has to count, as in every order the same pass is the last. */
+typedef struct hdi_sched_known {
+    int64_t closes; /* bytes that are closed with it */
+    uint64_t uses;
+} hdi_sched_known;
 
 /* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes
  * in the order that they fall back to: as declared. A region starts where all of earlier ranks is done, and leaves what
@@ -71,7 +68,7 @@ typedef struct hdi_sched {
     /* Columns of the schedulers by pass and by resource: regions share them, as each writes what is its own. */
     uint32_t *pass_need;  /* how many of the region it depends on; with one queue what schedule_groups.c makes of it */
     uint32_t *pass_level; /* with one queue */
-    hdi_ask *ask;         /* by rank, with one queue; else null */
+    hdi_sched_known *known; /* by rank, with one queue; null: nothing is known so */
     /* Of the one for several queues. */
     uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
     uint64_t *res_last_slots; /* clocks: the newest slots that used it */

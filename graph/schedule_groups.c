@@ -24,6 +24,8 @@
  * overwrite it. Those few, and readers of images that are read in several layouts, have a list of such uses.
  * O(uses + edges + groups * window). Serial, but for regions. */
 
+enum { COPIED = 4 }; /* passes that follow one, at once */
+
 /* ---- preparation ---- */
 
 static uint32_t count_own(const uint32_t *pred, size_t e, size_t end, uint32_t pass_begin)
@@ -34,13 +36,14 @@ static uint32_t count_own(const uint32_t *pred, size_t e, size_t end, uint32_t p
     return count;
 }
 
-/* How many each waits for, and whether it uses what somebody has to count. */
-static void count_needs(work *w)
+/* By rank: how many it waits for, whether it uses what somebody has to count, and room. */
+static void look_at_ranks(work *w)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *pred_begin = s->depends->pred_begin, *rank_pass = s->rank_pass;
+    const uint32_t *pred_begin = s->depends->pred_begin, *use_begin = w->use_begin, *rank_pass = s->rank_pass;
+    const hdi_sched_rank *by_rank = s->rank;
     uint32_t *left = w->left, ready_count = 0;
-    uint64_t *ready = w->ready_first;
+    uint64_t *ready = w->ready_first, live = by_rank[0].live;
     hdi_ask *ask = w->ask;
     size_t kept = s->kept_count;
     for (size_t rank = 0; rank < kept; rank++) {
@@ -49,13 +52,20 @@ static void count_needs(work *w)
         if (!s->whole)
             count = count_own(s->depends->pred, begin, end, s->pass_begin);
         left[p] = count;
-        ask[rank].more = ask[rank].more == w->use_begin[p + 1] - w->use_begin[p] ? 0 : HDI_COUNTED;
+        ask[rank].opens = (int64_t)by_rank[rank].opens;
+        ask[rank].step = (int64_t)(by_rank[rank].live - live);
+        live = by_rank[rank].live;
+        hdi_sched_known known = s->known ? s->known[rank] : (hdi_sched_known){0};
+        ask[rank].closes = known.closes;
+        ask[rank].due = 0;
+        ask[rank].more = known.uses == use_begin[p + 1] - use_begin[p] ? 0 : HDI_COUNTED;
         if (count)
             continue;
         s->pass_level[p] = 0;
         hdi_bit_set(ready, (uint32_t)rank);
         ready_count++;
     }
+    ask[kept] = (hdi_ask){.due = 0};
     w->ready_first_count = ready_count;
 }
 
@@ -64,20 +74,31 @@ static HDI_APART void find_levels(work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, *rank_pass = s->rank_pass;
-    uint32_t *pass_level = s->pass_level, pass_begin = s->pass_begin, depth = 0;
-    size_t kept = s->kept_count, e = pred_begin[pass_begin]; /* those of passes that are not kept are none */
+    uint32_t *pass_level = s->pass_level, *first = w->pass_float, pass_begin = s->pass_begin, depth = 0;
+    size_t kept = s->kept_count;
     for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank], end = pred_begin[p + 1];
+        size_t p = rank_pass[rank], begin = pred_begin[p], end = pred_begin[p + 1];
         uint32_t level = 0;
-        for (; e < end; e++) {
-            size_t before = pred[e];
-            if (HDI_UNLIKELY(before < pass_begin))
+        for (size_t e = begin; e < end; e++) {
+            if (HDI_UNLIKELY(pred[e] < pass_begin))
                 continue;
-            uint32_t behind = pass_level[before] + 1;
+            uint32_t behind = pass_level[pred[e]] + 1;
             level = behind > level ? behind : level;
         }
         pass_level[p] = level;
         depth = level > depth ? level : depth;
+        first[p - pass_begin] = HDI_NONE;
+        for (size_t e = begin; e < end; e++) { /* who is before it has a consumer at that level */
+            if (HDI_UNLIKELY(pred[e] < pass_begin))
+                continue;
+            uint32_t *of = &first[pred[e] - pass_begin];
+            *of = level < *of ? level : *of;
+        }
+    }
+    for (size_t rank = 0; rank < kept; rank++) {
+        size_t p = rank_pass[rank];
+        uint32_t *of = &first[p - pass_begin];
+        *of = *of == HDI_NONE ? 0 : *of - pass_level[p] - 1;
     }
     w->depth = depth + 1;
     w->levelled = true;
@@ -88,7 +109,8 @@ static bool prepare(work *w)
     const hdi_sched *s = w->s;
     hdi_arena *arena = s->arena;
     uint32_t kept = s->kept_count, words = hdi_bit_words(kept) + 1;
-    w->step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
+    size_t edges = s->depends->succ_begin[s->pass_end] - s->depends->succ_begin[s->pass_begin];
+    w->ask = HDI_ARENA_ARRAY(arena, hdi_ask, (size_t)kept + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, words);
     w->ready_first = HDI_ARENA_ZEROED(arena, uint64_t, words);
     w->left = s->pass_need;
@@ -97,55 +119,47 @@ static bool prepare(work *w)
     w->scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
     w->scratch = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->group_live = HDI_ARENA_ARRAY(arena, int64_t, w->rules.level ? (size_t)kept + 2 : 0);
-    w->closed = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->use_count + 1);
+    w->counted = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->use_count + 1);
     w->early = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
+    w->next = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
+    w->behind = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
+    w->pass_float = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->pass_end - s->pass_begin);
     if (arena->failed)
         return false;
-    count_needs(w);
-    return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, &w->special);
+    look_at_ranks(w);
+    return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
 }
 
 /* As nothing was taken. */
-static moment begin(work *w)
+static void begin(work *w)
 {
     const hdi_sched *s = w->s;
-    uint64_t live = s->rank[0].live;
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
-    moment now = {.live = s->live_bytes,
-                  .room = (int64_t)(w->rules.cap - live),
-                  .end = w->rules.window < s->kept_count ? w->rules.window : s->kept_count,
-                  .group = 1,
-                  .ready = w->ready_first_count,
-                  .follower = HDI_NONE};
+    w->ready_count = w->ready_first_count;
+    w->follower = HDI_NONE;
+    w->oldest = w->slots = 0;
+    w->end = w->rules.window < s->kept_count ? w->rules.window : s->kept_count;
+    w->live = s->live_bytes;
+    w->room = (int64_t)(w->rules.cap - s->rank[0].live);
+    w->scan = (scan){.here = w->room, .least = INT64_MAX};
+    w->group = 1;
     w->full = 0;
-    w->scan = (scan){.here = now.room, .least = INT64_MAX};
-    const hdi_sched_rank *by_rank = s->rank;
-    int64_t *step = w->step;
-    size_t kept = s->kept_count;
-    for (size_t rank = 0; rank < kept; rank++) {
-        step[rank] = (int64_t)(by_rank[rank].live - live);
-        live = by_rank[rank].live;
-    }
-    step[kept] = 0;
+    w->closed = w->closed_late = 0;
+    w->early_count = w->counted_count = 0;
     if (w->rules.wait_in_float && !w->levelled)
         find_levels(w);
-    return now;
-}
-
-static inline bool is_counted(const hdi_sched *s, const hdi_sched_res *res)
-{
-    return hdi_sched_has(s, res->last) && !(res->mixed & HDI_CLOSES_LAST);
 }
 
 /* Undoes what a run did that gave up. */
 static void give_back(work *w)
 {
     const hdi_sched *s = w->s;
-    for (uint32_t slot = 0; slot < w->slot_count; slot++) {
+    uint64_t live = s->rank[0].live;
+    for (uint32_t slot = 0; slot < w->slots; slot++) {
         uint32_t p = w->slot_pass[slot], more = w->ask[s->pass_rank[p] - s->rank_begin].more;
         for (uint32_t u = w->use_begin[p]; more && u < w->use_begin[p + 1]; u++) {
             hdi_sched_res *res = &w->res[w->use_res[u]];
-            if (is_counted(s, res))
+            if (hdi_sched_has(s, res->last) && !(res->mixed & HDI_CLOSES_LAST))
                 res->left++;
         }
         for (uint32_t e = s->depends->succ_begin[p]; e < s->depends->succ_begin[p + 1]; e++) {
@@ -158,8 +172,12 @@ static void give_back(work *w)
                 w->res[x->at].open = 0;
         }
     }
-    for (uint32_t rank = 0; rank < s->kept_count; rank++)
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         w->ask[rank].due = 0;
+        w->ask[rank].step = (int64_t)(s->rank[rank].live - live);
+        live = s->rank[rank].live;
+    }
+    w->ask[s->kept_count].step = 0;
     if (w->special.note_count)
         memset(w->special.note, 0, w->special.note_count * sizeof(*w->special.note));
 }
@@ -181,42 +199,43 @@ static int64_t closes(const work *w, size_t rank)
 /* Where there was room for one pass alone, and another can open just the bytes that it closed: that one first. A strand
  * that goes on takes over its own bytes again and again; taking turns with others, it would leave holes that fit
  * nobody. */
-static HDI_INLINE void follow(work *w, moment *now)
+static void follow(work *w)
 {
-    size_t rank = now->follower;
-    now->follower = HDI_NONE;
-    int64_t opens = (int64_t)w->rank[rank].opens;
-    if (rank < now->end && now->live + opens <= (int64_t)w->rules.cap && closes(w, rank) >= opens) {
-        w->ready[rank / 64] &= ~((uint64_t)1 << (rank % 64));
-        take(w, now, rank);
+    size_t rank = w->follower;
+    int64_t opens = w->ask[rank].opens;
+    w->follower = HDI_NONE;
+    if (rank < w->end && w->live + opens <= (int64_t)w->rules.cap && closes(w, rank) >= opens) {
+        hdi_bit_clear(w->ready, (uint32_t)rank);
+        take_one(w, rank);
     }
 }
 
-static HDI_INLINE void fill_group(work *w, moment *now)
+static HDI_APART void fill_group(work *w)
 {
     const hdi_ask *ask = w->ask;
-    const hdi_sched_rank *by_rank = w->rank;
     uint64_t *ready = w->ready;
-    for (size_t word = now->oldest / 64; word * 64 < now->end; word++) {
+    size_t end = w->end;
+    for (size_t word = w->oldest / 64; word * 64 < end; word++) {
         uint64_t left = ready[word];
         for (uint64_t bits = left; bits; bits &= bits - 1) {
             size_t rank = word * 64 + (size_t)__builtin_ctzll(bits);
-            if (rank >= now->end)
+            if (rank >= end)
                 break;
-            int64_t opens = (int64_t)by_rank[rank].opens;
-            uint32_t list = ask[rank].more & ~HDI_COUNTED;
-            if (HDI_UNLIKELY(list)) {
-                int64_t more = look_at_specials(w, now->group, &w->special.list[list]);
+            const hdi_ask *at = &ask[rank];
+            int64_t opens = at->opens;
+            if (HDI_UNLIKELY(at->more & ~HDI_COUNTED)) {
+                int64_t more = look_at_specials(w, &w->special.list[at->more & ~HDI_COUNTED]);
                 if (more == REFUSED)
                     continue;
                 opens += more;
             }
-            if (opens && !fits(w, now, rank, opens, ask[rank].due)) {
-                now->refused = true;
+            if (opens && !fits(w, rank, opens, at->due)) {
+                w->refused = true;
                 continue;
             }
             left ^= bits & -bits;
-            take(w, now, rank);
+            take_one(w, rank);
+            end = w->end;
         }
         ready[word] = left;
     }
@@ -231,187 +250,278 @@ static void sort_many(work *w, uint32_t *pass, int64_t *net, uint32_t count)
         net[i] = INT64_MAX / 2 - (int64_t)w->key[i];
 }
 
-/* Most bytes opened less closed first; as they were taken where that is equal. */
-static HDI_APART void sort_group(work *w, size_t group_begin, size_t count)
+enum { FEW_PASSES = 24, INDEX_BITS = 5, NET_BITS = 64 - INDEX_BITS - 2 };
+
+/* Each goes behind those whose keys are less, which is counted without branches: how they come nobody could predict.
+ * False: the numbers are too large for it. */
+static bool sort_few(uint32_t *pass, int64_t *net, size_t count)
 {
-    enum { FEW = 24 };
-    uint32_t *pass = &w->slot_pass[group_begin];
-    int64_t *net = &w->net[group_begin];
-    if (count > FEW) {
-        sort_many(w, pass, net, (uint32_t)count);
-        return;
-    }
-    for (size_t i = 1; i < count; i++) {
+    uint64_t key[FEW_PASSES], large = 0;
+    uint32_t from[FEW_PASSES];
+    for (size_t i = 0; i < count; i++) {
         int64_t own = net[i];
-        uint32_t p = pass[i];
-        size_t to = i;
-        for (; to > 0 && net[to - 1] < own; to--) {
-            net[to] = net[to - 1];
-            pass[to] = pass[to - 1];
-        }
-        net[to] = own;
-        pass[to] = p;
+        large |= (uint64_t)(own ^ own >> 63) >> NET_BITS;
+        key[i] = ((UINT64_C(1) << NET_BITS) - (uint64_t)own) << INDEX_BITS | i;
+        from[i] = pass[i];
     }
+    if (large)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t own = key[i];
+        size_t to = 0;
+        for (size_t k = 0; k < count; k++)
+            to += key[k] < own;
+        pass[to] = from[i];
+        net[to] = (int64_t)((UINT64_C(1) << NET_BITS) - (own >> INDEX_BITS));
+    }
+    return true;
 }
 
-/* Levels that a pass can wait without its first consumer waiting. */
-static uint32_t find_float(const hdi_sched *s, size_t pass)
+/* Most bytes opened less closed first; as they were taken where that is equal. */
+static HDI_APART void sort_group(work *w)
 {
-    const hdi_depends *depends = s->depends;
-    uint32_t first = HDI_NONE;
-    for (size_t e = depends->succ_begin[pass], end = depends->succ_begin[pass + 1]; e < end; e++) {
-        uint32_t next = depends->succ[e];
-        if (next < s->pass_end && s->pass_level[next] < first)
-            first = s->pass_level[next];
-    }
-    return first == HDI_NONE ? 0 : first - s->pass_level[pass] - 1;
+    size_t count = w->slots - w->group_begin;
+    uint32_t *pass = &w->slot_pass[w->group_begin];
+    int64_t *net = &w->net[w->group_begin];
+    if (count > FEW_PASSES || !sort_few(pass, net, count))
+        sort_many(w, pass, net, (uint32_t)count);
 }
 
-/* Whoever waited for passes of the group alone is ready. wait: what it opens has a time, by levels; before these are
- * found they may be less than they are. alone: the group is of one pass, and others may follow, who open just what it closes. Returns the
- * level of one of them. */
-static HDI_INLINE uint32_t make_ready(work *w, moment *now, bool wait, bool alone, int64_t closed)
+/* What a pass of the group did was one thing that another waited for. Whether it was the last nobody could predict. */
+static HDI_INLINE uint32_t arrive(work *w, size_t next)
 {
-    const bool level_is_known = wait || w->levelled;
     const hdi_sched *s = w->s;
-    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
-    const uint32_t *slot_pass = w->slot_pass;
-    uint32_t *left = w->left, *level = s->pass_level, *slot_group = w->out->slot_group, own = 0;
-    uint32_t group = now->group, rank_begin = s->rank_begin, ready_count = now->ready;
-    uint64_t *ready = w->ready;
-    size_t pass_end = s->pass_end;
-    for (size_t i = now->group_begin, slots = now->slots; i < slots; i++) {
-        size_t p = slot_pass[i], end = succ_begin[p + 1];
+    uint32_t rank = s->pass_rank[next] - s->rank_begin, last = --w->left[next] == 0;
+    w->ready[rank / 64] |= (uint64_t)last << rank % 64;
+    w->ready_count += last;
+    return last ? rank : HDI_NONE;
+}
+
+/* Whoever waited for passes of the group alone is ready. These are many: who follows them is put together first, as
+ * how many they are nobody could predict. wait: what they open has a time; else the levels may have to be found, and
+ * are not more than they are until then. */
+static HDI_INLINE void make_many_ready(work *w, bool wait)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *slot_pass = w->slot_pass;
+    const uint32_t *pass_float = w->pass_float;
+    uint32_t *next = w->next, *behind = w->behind, *level = s->pass_level, *slot_group = w->out->slot_group;
+    uint32_t group = w->group, pass_begin = s->pass_begin, pass_end = s->pass_end, own = 0;
+    size_t count = 0, edges = succ_begin[s->decl->pass_count];
+    for (size_t i = w->group_begin, slots = w->slots; i < slots; i++) {
+        size_t p = slot_pass[i], first = succ_begin[p], some = succ_begin[p + 1] - first;
         slot_group[i] = group;
-        own = level[p];
-        for (size_t e = succ_begin[p]; e < end; e++) {
-            size_t next = succ[e];
-            if (HDI_UNLIKELY(next >= pass_end))
-                continue;
-            uint32_t rank = pass_rank[next] - rank_begin;
-            uint64_t last = --left[next] == 0;
-            if (!level_is_known)
-                level[next] = own + 1;
-            ready[rank / 64] |= last << rank % 64;
-            ready_count += (uint32_t)last;
-            if (!(wait || alone) || !last)
-                continue;
-            hdi_ask *at = &w->ask[rank];
-            int64_t opens = (int64_t)w->rank[rank].opens;
-            if (alone && closed && opens == closed && !(at->more & ~HDI_COUNTED))
-                now->follower = rank;
-            if (wait && (opens || at->more & ~HDI_COUNTED))
-                at->due = group + 1 + find_float(s, next);
+        own = level[p] + 1;
+        for (size_t k = 0; !wait && k < COPIED; k++)
+            behind[count + k] = own;
+        if (HDI_LIKELY(some <= COPIED && first + COPIED <= edges)) {
+            memcpy(next + count, succ + first, COPIED * sizeof(*next));
+        } else {
+            memcpy(next + count, succ + first, some * sizeof(*next));
+            for (size_t k = COPIED; !wait && k < some; k++)
+                behind[count + k] = own;
         }
+        count += some;
     }
-    now->ready = ready_count;
-    return own;
+    hdi_ask *ask = w->ask;
+    const uint32_t *pass_rank = s->pass_rank;
+    uint32_t *left = w->left, rank_begin = s->rank_begin, ready_count = w->ready_count;
+    uint64_t *ready = w->ready;
+    bool levelled = w->levelled;
+    for (size_t e = 0; e < count; e++) {
+        size_t to = next[e];
+        if (HDI_UNLIKELY(to >= pass_end))
+            continue;
+        uint32_t rank = pass_rank[to] - rank_begin, last = --left[to] == 0;
+        ready[rank / 64] |= (uint64_t)last << rank % 64;
+        ready_count += last;
+        if (wait)
+            ask[rank].due = group + 1 + pass_float[to - pass_begin];
+        else if (!levelled)
+            level[to] = behind[e];
+    }
+    w->ready_count = ready_count;
+    w->depth = own > w->depth ? own : w->depth;
+}
+
+/* The same for a group of one pass. closed: others may follow that open just so much; 0: none. */
+static void make_one_ready(work *w, int64_t closed)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *succ = s->depends->succ;
+    uint32_t *level = s->pass_level, group = w->group, pass_end = s->pass_end;
+    bool wait = w->rules.wait_in_float, levelled = w->levelled;
+    size_t p = w->slot_pass[w->group_begin], end = s->depends->succ_begin[p + 1];
+    uint32_t own = level[p] + 1;
+    w->out->slot_group[w->group_begin] = group;
+    for (size_t e = s->depends->succ_begin[p]; e < end; e++) {
+        size_t next = succ[e];
+        if (HDI_UNLIKELY(next >= pass_end))
+            continue;
+        if (!levelled)
+            level[next] = own;
+        uint32_t rank = arrive(w, next);
+        if (!(wait || closed) || rank == HDI_NONE)
+            continue;
+        hdi_ask *at = &w->ask[rank];
+        if (wait)
+            at->due = group + 1 + w->pass_float[next - s->pass_begin];
+        if (closed && at->opens == closed && !(at->more & ~HDI_COUNTED))
+            w->follower = rank;
+    }
+    w->depth = own > w->depth ? own : w->depth;
 }
 
 /* What the group closed is free behind its barrier. Returns how much. */
-static HDI_INLINE int64_t free_closed(work *w, moment *now)
+static HDI_INLINE int64_t free_closed(work *w)
 {
     const hdi_sched_res *res = w->res;
     uint32_t rank_begin = w->s->rank_begin;
-    int64_t *step = w->step, room = 0, closed = now->closed, late = 0, here = 0;
-    size_t oldest = now->oldest, at = w->scan.at;
-    for (size_t i = 0; i < now->early_count; i++) {
+    hdi_ask *ask = w->ask;
+    int64_t room = 0, closed = w->closed, late = 0, here = 0;
+    size_t oldest = w->oldest, at = w->scan.at;
+    for (size_t i = 0; i < w->early_count; i++) {
         size_t last = w->early[i];
-        if (last < oldest)
-            continue;
-        int64_t bytes = w->ask[last].closes;
-        step[last + 1] += bytes;
+        int64_t bytes = ask[last].closes & -(int64_t)(last >= oldest);
+        ask[last + 1].step += bytes;
         room += bytes;
         here += last >= at ? bytes : 0;
     }
-    for (size_t i = 0; i < now->closed_count; i++) {
-        size_t use = w->closed[i];
+    for (size_t i = 0; i < w->counted_count; i++) {
+        size_t use = w->counted[i];
         const hdi_sched_res *of = &res[w->use_res[use]];
         size_t last = of->last - rank_begin;
         int64_t bytes = (int64_t)of->bytes;
         closed += bytes;
         late += bytes & -(int64_t)(w->use_flags[use] / HDI_USE_WRITES & 1);
-        if (last < oldest)
-            continue;
-        step[last + 1] += bytes;
+        bytes &= -(int64_t)(last >= oldest);
+        ask[last + 1].step += bytes;
         room += bytes;
         here += last >= at ? bytes : 0;
     }
-    if (room) {
-        w->scan.here += here;
-        w->scan.stale = true;
-        now->room += room;
-    }
-    now->live -= closed - late + now->closed_late;
-    now->closed_late = late;
-    now->closed = 0;
-    now->closed_count = now->early_count = 0;
+    w->scan.here += here;
+    w->scan.stale |= room != 0;
+    w->room += room;
+    w->live -= closed - late + w->closed_late;
+    w->closed_late = late;
+    w->closed = 0;
+    w->counted_count = w->early_count = 0;
     return closed;
 }
 
-/* Returns the level of one of its passes, or less. */
-static HDI_INLINE uint32_t end_group(work *w, moment *now)
+static HDI_APART void end_group(work *w)
 {
-    bool wait = w->rules.wait_in_float;
-    int64_t closed = free_closed(w, now);
-    uint32_t level;
-    now->ready -= (uint32_t)(now->slots - now->group_begin);
-    if (HDI_UNLIKELY(now->refused) && now->slots - now->group_begin == 1 && !w->rules.in_order)
-        level = wait ? make_ready(w, now, true, true, closed) : make_ready(w, now, false, true, closed);
-    else
-        level = wait ? make_ready(w, now, true, false, 0) : make_ready(w, now, false, false, 0);
-    now->group++;
-    return level;
+    int64_t closed = free_closed(w);
+    size_t count = w->slots - w->group_begin;
+    w->ready_count -= (uint32_t)count;
+    if (count == 1) {
+        make_one_ready(w, w->refused && !w->rules.in_order ? closed : 0);
+    } else {
+        if (w->rules.wait_in_float)
+            make_many_ready(w, true);
+        else
+            make_many_ready(w, false);
+        if (!w->rules.in_order)
+            sort_group(w);
+    }
+    w->group++;
 }
 
 /* A region is short: that it will have too many groups shows soon. */
-static bool are_too_many(const work *w, size_t group, size_t slots, size_t depth)
+static inline bool are_too_many(const work *w, size_t group, size_t slots, size_t depth)
 {
     enum { FEW = 16 };
     size_t most = 2 * depth + 8;
     return w->s->whole ? group > most : group > FEW && (group - FEW) * w->s->kept_count > most * slots;
 }
 
+/* As long as there is one ready pass, the oldest, which has no uses to count, each is a group; as in a chain. Returns
+ * with a group to be filled, or none left. */
+static HDI_APART void run_alone(work *w)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
+    const int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
+    hdi_ask *ask = w->ask;
+    uint32_t *left = w->left, *level = s->pass_level, pass_end = s->pass_end, group = w->group, depth = w->depth;
+    const bool levelled = w->levelled, gives_up = w->rules.gives_up;
+    int64_t live = w->live, *group_live = w->rules.level ? w->group_live : NULL;
+    size_t slot = w->slots, rank = w->oldest, kept = s->kept_count, ready_count = 1;
+    do {
+        size_t p = w->rank_pass[rank], end = succ_begin[p + 1];
+        uint32_t own = level[p] + 1;
+        w->slot_pass[slot] = (uint32_t)p;
+        w->out->slot_group[slot] = group;
+        w->net[slot] = ask[rank].opens - ask[rank].closes;
+        live += ask[rank].opens;
+        if (group_live) {
+            group_live[group] = live;
+            w->full += live > near_cap;
+        }
+        live -= ask[rank].closes + w->closed_late;
+        w->closed_late = 0;
+        w->ready[rank / 64] = 0;
+        ask[rank].due = HDI_TAKEN;
+        do
+            w->room -= ask[++rank].step;
+        while (ask[rank].due == HDI_TAKEN);
+        ready_count = 0;
+        for (size_t e = succ_begin[p]; e < end; e++) {
+            size_t next = succ[e];
+            if (HDI_UNLIKELY(next >= pass_end))
+                continue;
+            uint32_t at = pass_rank[next] - s->rank_begin, last = --left[next] == 0;
+            if (!levelled)
+                level[next] = own;
+            w->ready[at / 64] |= (uint64_t)last << at % 64;
+            ready_count += last;
+        }
+        depth = own > depth ? own : depth;
+        slot++;
+        group++;
+    } while (ready_count == 1 && ask[rank].more == 0 && !(gives_up && are_too_many(w, group, slot, depth)));
+    w->oldest = rank;
+    w->end = w->rules.window < kept - rank ? rank + w->rules.window : kept;
+    w->slots = slot;
+    w->live = live;
+    w->group = group;
+    w->depth = depth;
+    w->ready_count = (uint32_t)ready_count;
+    w->follower = HDI_NONE;
+}
+
 static bool run(work *w)
 {
     int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
-    bool level = w->rules.level, gives_up = w->rules.gives_up;
-    size_t kept = w->s->kept_count, depth = 1; /* not more than it is */
-    moment now = begin(w);
-    while (now.slots < kept) {
-        if (gives_up && HDI_UNLIKELY(are_too_many(w, now.group, now.slots, depth))) {
+    bool level = w->rules.level, gives_up = w->rules.gives_up, alone = !w->rules.wait_in_float;
+    size_t kept = w->s->kept_count;
+    begin(w);
+    while (w->slots < kept) {
+        if (gives_up && HDI_UNLIKELY(are_too_many(w, w->group, w->slots, w->depth))) {
             if (!w->levelled)
                 find_levels(w);
-            depth = w->depth;
-            if (are_too_many(w, now.group, now.slots, depth)) {
-                w->slot_count = (uint32_t)now.slots;
+            if (are_too_many(w, w->group, w->slots, w->depth))
                 return false;
-            }
         }
-        now.group_begin = now.slots;
-        now.refused = false;
-        if (now.ready == 1) { /* it is the oldest */
-            now.follower = HDI_NONE;
-            w->ready[now.oldest / 64] = 0;
-            take(w, &now, now.oldest);
-        } else {
-            if (now.follower != HDI_NONE)
-                follow(w, &now);
-            fill_group(w, &now);
+        if (w->ready_count == 1 && alone && !w->ask[w->oldest].more) {
+            run_alone(w);
+            continue;
         }
+        w->group_begin = w->slots;
+        w->refused = false;
+        if (w->follower != HDI_NONE)
+            follow(w);
+        fill_group(w);
         if (level) {
-            w->group_live[now.group] = now.live;
-            w->full += now.live > near_cap;
+            w->group_live[w->group] = w->live;
+            w->full += w->live > near_cap;
         }
-        size_t behind = end_group(w, &now) + 1;
-        depth = behind > depth ? behind : depth;
-        if (now.slots - now.group_begin > 1 && !w->rules.in_order)
-            sort_group(w, now.group_begin, now.slots - now.group_begin);
+        end_group(w);
     }
-    w->slot_count = w->out->slot_count = (uint32_t)now.slots;
-    w->group = w->out->group_count = now.group;
+    w->out->slot_count = (uint32_t)w->slots;
+    w->out->group_count = w->group;
     if (level)
-        w->group_live[0] = w->group_live[now.group] = 0;
+        w->group_live[0] = w->group_live[w->group] = 0;
     return true;
 }
 
@@ -419,7 +529,7 @@ static bool run(work *w)
 static bool is_full(const work *w)
 {
     enum { PASSES = 4 };
-    return w->full >= w->group / 4 && w->slot_count >= PASSES * w->group;
+    return w->full >= w->group / 4 && w->slots >= PASSES * w->group;
 }
 
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out)
@@ -431,9 +541,8 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
               .use_begin = s->decl->pass_use_begin,
               .use_res = s->decl->use_res,
               .use_flags = s->decl->use_flags,
-              .rank = s->rank,
               .res = s->res,
-              .ask = s->ask,
+              .depth = 1,
               .slot_pass = out->slot_pass};
     if (!prepare(&w))
         return false;

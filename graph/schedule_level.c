@@ -62,17 +62,28 @@ static inline void close_with(hdi_sched_res *res, uint32_t flags, uint32_t group
     res->close = close > res->close ? close : res->close;
 }
 
-/* The uses of a pass that stays where it is. */
-static void see_uses(const work *w, size_t pass, uint32_t group)
+/* The uses of a pass that stays where it is. whole: what has no bytes is seen, too, as nobody asks. */
+static HDI_INLINE void see_uses_in(const work *w, size_t pass, uint32_t group, bool whole)
 {
     const hdi_decl *decl = w->s->decl;
+    const uint32_t *use_res = decl->use_res;
+    const uint8_t *use_flags = decl->use_flags;
+    hdi_sched_res *all = w->s->res;
     for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
-        hdi_sched_res *res = &w->s->res[decl->use_res[u]];
-        if (is_elsewhere(w->s, res))
+        hdi_sched_res *res = &all[use_res[u]];
+        if (!whole && is_elsewhere(w->s, res))
             continue;
-        res->close &= -(uint32_t)(res->left++ != 0);
-        close_with(res, decl->use_flags[u], group);
+        res->left++;
+        close_with(res, use_flags[u], group);
     }
+}
+
+static void see_uses(const work *w, size_t pass, uint32_t group)
+{
+    if (w->s->whole)
+        see_uses_in(w, pass, group, true);
+    else
+        see_uses_in(w, pass, group, false);
 }
 
 /* Those of one that may move; as long as it stays. Which of them open and close what nobody could predict: so there are
@@ -89,7 +100,7 @@ static bool look_at_uses(const work *w, size_t pass, uint32_t group, move *m)
         fixed |= res->mixed & (HDI_MIXED_LAYOUTS | HDI_WRITTEN_AGAIN);
         if (is_elsewhere(w->s, res))
             continue;
-        uint32_t seen = res->left++, close = res->close & -(uint32_t)(seen != 0);
+        uint32_t seen = res->left++, close = res->close;
         uint32_t here = group + (decl->use_flags[u] / HDI_USE_WRITES & 1), longer;
         int64_t units = (int64_t)(res->bytes >> shift), opens = units & -(int64_t)(seen + 1 == res->uses);
         fixed |= (seen != 0) & (r == before);
@@ -190,10 +201,28 @@ static bool join(const work *w, hdi_schedule *out)
     return true;
 }
 
+/* Puts all into the groups that they have, but for the first ones, up to the last pass that has consumers only behind
+ * the next group: nobody after it can move. Returns its slot and one more; 0: there is none. */
+static uint32_t find_last_loose(const work *w)
+{
+    const hdi_schedule *out = w->out;
+    uint32_t i = out->slot_count;
+    for (; i > 0; i--) {
+        uint32_t p = out->slot_pass[i - 1], group = out->slot_group[i - 1];
+        w->group[p] = group;
+        if (latest(w, p) > group)
+            break;
+    }
+    return i;
+}
+
 bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out)
 {
     work w = {.s = s, .out = out, .live = group_live, .group = s->pass_need};
     w.group_count = out->group_count;
+    uint32_t loose = find_last_loose(&w);
+    if (!loose)
+        return true;
     w.pain = HDI_ARENA_ARRAY(s->arena, uint64_t, (size_t)w.group_count + 1);
     if (!w.pain)
         return false;
@@ -203,8 +232,10 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, 
         group_live[g] >>= w.shift;
         w.pain[g] = suffers(group_live[g]);
     }
+    for (uint32_t i = out->slot_count; i > loose; i--)
+        see_uses(&w, out->slot_pass[i - 1], out->slot_group[i - 1]);
     uint32_t peak = find_peak(s, slot_net, out);
-    for (uint32_t i = out->slot_count; i-- > 0;) {
+    for (uint32_t i = loose; i-- > 0;) {
         uint32_t p = out->slot_pass[i], group = out->slot_group[i], to = latest(&w, p);
         move m;
         w.group[p] = group;

@@ -123,7 +123,7 @@ static HDI_INLINE void judge(const look_work *w, uint32_t r, look_part *sums)
     }
     if (HDI_UNLIKELY(res->bytes == 0)) {
         res->first = res->last = HDI_NONE;
-        res->left = s->ask ? 0 : uses;
+        res->left = s->pass_level ? 0 : uses; /* who has several queues counts them all */
     } else if (HDI_UNLIKELY(counts >> 33)) {
         res->mixed |= HDI_WRITTEN_AGAIN;
         if (s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] == 1)
@@ -162,7 +162,7 @@ static void look_at_passes(const look_work *w)
 static HDI_INLINE void look_at_resources(look_work *w, bool known)
 {
     const hdi_sched *s = w->s;
-    hdi_ask *ask = s->ask;
+    hdi_sched_known *by_rank = s->known;
     look_part sums = {0};
     hdi_sched_rank *at = s->rank;
     size_t count = s->decl->res_count;
@@ -180,19 +180,17 @@ static HDI_INLINE void look_at_resources(look_work *w, bool known)
         uint32_t closes_last = (counts == (UINT64_C(1) << 32 | 2)) & (first != last);
         res->left &= closes_last - 1;
         res->mixed |= (uint8_t)(closes_last * HDI_CLOSES_LAST);
-        ask[last].closes += (int64_t)(bytes & -(uint64_t)closes_last);
-        ask[first].more += closes_last;
-        ask[last].more += closes_last;
+        by_rank[last].closes += (int64_t)(bytes & -(uint64_t)closes_last);
+        by_rank[first].uses += closes_last;
+        by_rank[last].uses += closes_last;
     }
     w->part[0] = sums;
 }
 
 static void look_at_all(look_work *w)
 {
-    const hdi_decl *decl = w->s->decl;
-    bool few = 2 * (uint64_t)decl->use_count <= 5 * (uint64_t)decl->res_count; /* else hardly anybody has no others */
     look_at_passes(w);
-    if (w->s->ask && few && !decl->may_read_unwritten)
+    if (w->s->known)
         look_at_resources(w, true);
     else
         look_at_resources(w, false);
@@ -378,16 +376,19 @@ void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t 
 }
 
 /* Columns that the schedulers need while they run. */
-static void make_columns(hdi_sched *s)
+static void make_columns(hdi_sched *s, const hdi_crew *crew)
 {
-    size_t passes = s->decl->pass_count, clocks = hdi_clock_words(s->queues->count, s->kept_count);
+    const hdi_decl *decl = s->decl;
+    size_t passes = decl->pass_count, clocks = hdi_clock_words(s->queues->count, s->kept_count);
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    if (s->queues->gpu_count == 1) {
-        s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-        s->ask = HDI_ARENA_ZEROED(s->arena, hdi_ask, (size_t)s->kept_count + 1);
-    } else {
-        s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, s->decl->res_count * clocks);
+    if (s->queues->gpu_count > 1) {
+        s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, decl->res_count * clocks);
+        return;
     }
+    s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
+    bool few = 2 * (uint64_t)decl->use_count <= 5 * (uint64_t)decl->res_count; /* else hardly anybody has no others */
+    if (few && !decl->may_read_unwritten && crew->workers <= 1)
+        s->known = HDI_ARENA_ZEROED(s->arena, hdi_sched_known, (size_t)s->kept_count + 1);
 }
 
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
@@ -400,7 +401,7 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     s->rank = HDI_ARENA_ARRAY(arena, hdi_sched_rank, (size_t)kept->kept_count + 2);
     s->kept_count = kept->kept_count;
     s->res = HDI_ARENA_ARRAY(arena, hdi_sched_res, decl->res_count);
-    make_columns(s);
+    make_columns(s, crew);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hd_result result = check_queues(s, kept, bad_pass);

@@ -21,6 +21,7 @@ typedef struct noted_table {
 
 typedef struct work {
     const hdi_sched *s;
+    hdi_ask *ask;
     hdi_specials *out;
     noted_table table;
 } work;
@@ -93,26 +94,27 @@ static uint32_t find_notes(work *w, uint32_t res)
 static void take_apart(work *w, hdi_sched_res *res)
 {
     if (!res->apart)
-        w->s->rank[res->first - w->s->rank_begin].opens -= res->bytes;
+        w->ask[res->first - w->s->rank_begin].opens -= (int64_t)res->bytes;
     res->apart = 1;
 }
 
-/* Whether the uses of a resource must be looked at: also of one that earlier regions have opened, if they count. */
-static inline bool is_special(const hdi_sched *s, const hdi_sched_res *res)
+/* Whether the uses of a resource must be looked at: also of one that earlier regions have opened, if they count.
+ * first: there are none. */
+static HDI_INLINE bool is_special(const hdi_sched *s, const hdi_sched_res *res, bool first)
 {
-    return (res->mixed & HDI_MIXED_ALL) ||
-           HDI_UNLIKELY(res->first < s->rank_begin && !(res->mixed & HDI_CLOSES_LAST));
+    return res->mixed & HDI_MIXED_ALL || (!first && res->first < s->rank_begin && !(res->mixed & HDI_CLOSES_LAST));
 }
 
 /* A use of what earlier regions have opened, by the one that closes it: it counts its own. */
 static void count_here(hdi_sched_res *res)
 {
-    res->left = res->close ? res->left + 1 : 1;
-    res->close = 1;
+    enum { COUNTS = 2 };
+    res->left = res->closed == COUNTS ? res->left + 1 : 1;
+    res->closed = COUNTS;
 }
 
-/* Those of a pass, from a use on. */
-static HDI_APART void list_uses(work *w, size_t rank, size_t use)
+/* Those of a pass, from a use on; returns where the next pass's begin. */
+static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
@@ -121,7 +123,7 @@ static HDI_APART void list_uses(work *w, size_t rank, size_t use)
     for (; use < end; use++) {
         uint32_t r = decl->use_res[use];
         hdi_sched_res *res = &s->res[r];
-        if (!is_special(s, res))
+        if (!is_special(s, res, false))
             continue;
         uint32_t what = find_special(s, res, pass, use);
         if (HDI_UNLIKELY(res->first < s->rank_begin) && hdi_sched_has(s, res->last))
@@ -137,30 +139,60 @@ static HDI_APART void list_uses(work *w, size_t rank, size_t use)
         }
     }
     if (x == begin)
-        return;
-    s->ask[rank].more |= w->out->count;
+        return end;
+    w->ask[rank].more |= w->out->count;
     *x++ = (hdi_special){.at = HDI_NONE};
     w->out->count += (uint32_t)(x - begin);
+    return end;
 }
 
-bool hdi_find_specials(const hdi_sched *s, hdi_specials *out)
+/* Where most passes have none that must be counted, and so none of these. */
+static void find_counted(work *w)
 {
+    const hdi_sched *s = w->s;
+    const uint32_t *use_res = s->decl->use_res, *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
+    for (size_t rank = 0; rank < s->kept_count; rank++) {
+        if (!(w->ask[rank].more & HDI_COUNTED))
+            continue;
+        size_t u = use_begin[rank_pass[rank]], end = use_begin[rank_pass[rank] + 1];
+        while (u < end && !is_special(s, &s->res[use_res[u]], false))
+            u++;
+        if (u < end)
+            list_uses(w, rank, u);
+    }
+}
+
+static HDI_INLINE void find_all(work *w, bool first)
+{
+    const hdi_sched *s = w->s;
     const uint32_t *use_res = s->decl->use_res, *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
     const hdi_sched_res *res = s->res;
+    size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
+    for (size_t u = use_begin[rank_pass[0]]; u < end;) {
+        if (HDI_LIKELY(!is_special(s, &res[use_res[u]], first))) {
+            u++;
+            continue;
+        }
+        while (use_begin[rank_pass[rank] + 1] <= u)
+            rank++;
+        u = u < use_begin[rank_pass[rank]] ? u + 1 : list_uses(w, rank, u); /* its pass may be culled */
+    }
+}
+
+bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
+{
     uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
-    work w = {.s = s, .out = out};
+    work w = {.s = s, .ask = ask, .out = out};
     *out = (hdi_specials){.count = 1};
     out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what ends that of a pass */
     if (s->arena->failed)
         return false;
-    for (size_t rank = 0; rank < s->kept_count; rank++) {
-        if (!(s->ask[rank].more & HDI_COUNTED))
-            continue;
-        size_t u = use_begin[rank_pass[rank]], end = use_begin[rank_pass[rank] + 1];
-        while (u < end && HDI_LIKELY(!is_special(s, &res[use_res[u]])))
-            u++;
-        if (u < end)
-            list_uses(&w, rank, u);
+    if (s->known) {
+        find_counted(&w);
+    } else if (s->rank_begin == 0) {
+        find_all(&w, true);
+    } else {
+        find_all(&w, false);
     }
     out->note = HDI_ARENA_ZEROED(s->arena, hdi_note, out->note_count);
     return !s->arena->failed;

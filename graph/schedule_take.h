@@ -1,5 +1,4 @@
-/* Inside the group scheduler (schedule_groups.c): whether a pass may join the group, and what it changes then. What few
- * passes need is apart, so that the loop over all has the registers. */
+/* Inside the group scheduler (schedule_groups.c): whether a pass may join the group, and what it changes then. */
 #ifndef HDI_SCHEDULE_TAKE_H
 #define HDI_SCHEDULE_TAKE_H
 
@@ -23,55 +22,53 @@ typedef struct work {
     hdi_schedule *out;
     const uint32_t *rank_pass, *use_begin, *use_res; /* of the above, as each pass asks for them */
     const uint8_t *use_flags;
-    const hdi_sched_rank *rank;
     hdi_sched_res *res;
-    hdi_ask *ask;                  /* by rank */
+    hdi_ask *ask; /* by rank */
     uint32_t *slot_pass;
-    int64_t *step;                 /* by rank: room at the rank before it less room there */
+    int64_t *net; /* per slot: bytes that it opens less those that it closes */
+    /* Of the window, and what is alive. */
+    size_t oldest, end, slots;
+    int64_t live, room; /* room at the oldest rank */
+    scan scan;
+    /* Of the group. */
+    size_t group_begin;
+    uint32_t group;
+    bool refused;        /* somebody found no room in it */
+    int64_t closed;      /* bytes that are closed with its passes in every order */
+    int64_t closed_late; /* by the group before: the last use writes, a second barrier hands it on */
+    uint32_t *early;     /* its ranks that close so, and were not the oldest */
+    uint32_t *counted;   /* the last uses of what it closes else */
+    size_t early_count, counted_count;
+    /* Who may be in it. */
     uint64_t *ready, *ready_first; /* ranks whose predecessors stand in earlier groups; those that have none */
-    uint32_t ready_first_count;
+    uint32_t ready_count, ready_first_count;
     uint32_t *left;                /* per pass: predecessors not in earlier groups */
+    uint32_t follower;             /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
     hdi_specials special;
-    int64_t *net;           /* per slot: bytes that it opens less those that it closes */
+    uint32_t *next, *behind;       /* passes that follow those of the group, and a level of each */
+    uint32_t *pass_float;          /* levels that a pass can wait without its first consumer waiting */
+    bool levelled;                 /* the levels of passes are known: one behind the deepest that it depends on */
+    uint32_t depth;                /* then, passes on the longest chain of dependences; before, not more */
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
-    int64_t *group_live;    /* bytes alive in each group, for rules.level */
-    uint32_t slot_count, group, full; /* full: groups that come near the cap */
-    bool levelled;          /* pass_level is found: one behind the deepest that it depends on */
-    uint32_t depth;         /* then, passes on the longest chain of dependences */
-    uint32_t *closed;       /* by the group: the last uses of what it closes, where that had to be counted */
-    uint32_t *early;        /* and ranks, of what is closed with them, that were not the oldest */
-    scan scan;
+    int64_t *group_live; /* bytes alive in each group, for rules.level */
+    uint32_t full;       /* groups that come near the cap */
 } work;
-
-/* What changes with each pass that is taken: in registers, as far as there are some. */
-typedef struct moment {
-    int64_t live, room; /* room at the oldest rank */
-    int64_t closed;     /* bytes that the group closes, but those that had to be counted */
-    int64_t closed_late; /* by the group before: the last use writes, a second barrier hands it on */
-    size_t oldest, end; /* of the window */
-    size_t slots, group_begin;
-    size_t closed_count, early_count;
-    uint32_t group;
-    uint32_t ready;     /* how many are */
-    uint32_t follower;  /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
-    bool refused;       /* somebody found no room in the group */
-} moment;
 
 /* ---- may a pass join? ---- */
 
 /* Whether at all ranks from the oldest up to rank, exclusive, there is room for bytes. Candidates come by rank, so the
  * scan goes on from the one before. It stops at a rank without room, which stays in its way: only what is behind it may
  * have to be found out anew. */
-static HDI_APART bool has_room(work *w, size_t rank, int64_t bytes, size_t oldest, int64_t room)
+static HDI_APART bool has_room(work *w, size_t rank, int64_t bytes)
 {
-    const int64_t *step = w->step;
+    const hdi_ask *ask = w->ask;
     scan now = w->scan;
-    if (now.at < oldest || (now.least < bytes && (now.stale || now.from != oldest)))
-        now = (scan){(uint32_t)oldest, (uint32_t)oldest, room, INT64_MAX, false};
+    if (now.at < w->oldest || (now.least < bytes && (now.stale || now.from != w->oldest)))
+        now = (scan){(uint32_t)w->oldest, (uint32_t)w->oldest, w->room, INT64_MAX, false};
     size_t at = now.at;
     if (now.least >= bytes) {
-        for (; at < rank && now.here >= bytes; now.here -= step[++at])
+        for (; at < rank && now.here >= bytes; now.here -= ask[++at].step)
             now.least = now.here < now.least ? now.here : now.least;
     }
     now.at = (uint32_t)at;
@@ -79,15 +76,14 @@ static HDI_APART bool has_room(work *w, size_t rank, int64_t bytes, size_t oldes
     return now.least >= bytes && at >= rank;
 }
 
-static HDI_INLINE bool fits(work *w, const moment *now, size_t rank, int64_t bytes, uint32_t due)
+/* Of what opens more than the cap leaves now, only the oldest pass may be taken, alone. */
+static HDI_INLINE bool fits(work *w, size_t rank, int64_t bytes, uint32_t due)
 {
-    if (bytes > (int64_t)w->rules.cap - now->live)
-        return rank == now->oldest && now->slots == now->group_begin;
-    if (rank == now->oldest)
+    if (bytes > (int64_t)w->rules.cap - w->live)
+        return rank == w->oldest && w->slots == w->group_begin;
+    if (rank == w->oldest)
         return true;
-    if (now->group < due)
-        return false;
-    return (w->scan.at >= rank && w->scan.least >= bytes) || has_room(w, rank, bytes, now->oldest, now->room);
+    return w->group >= due && ((w->scan.at >= rank && w->scan.least >= bytes) || has_room(w, rank, bytes));
 }
 
 static inline hdi_note *note_of(const work *w, const hdi_special *x, uint32_t i)
@@ -97,7 +93,7 @@ static inline hdi_note *note_of(const work *w, const hdi_special *x, uint32_t i)
 
 /* Bytes that a pass would open beside what is known; REFUSED: readers of one content in this group want another
  * layout. */
-static int64_t look_at_specials(const work *w, uint32_t group, const hdi_special *x)
+static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
 {
     int64_t bytes = 0;
     for (; x->at != HDI_NONE; x++) {
@@ -105,7 +101,7 @@ static int64_t look_at_specials(const work *w, uint32_t group, const hdi_special
             bytes += w->res[x->at].open ? 0 : (int64_t)w->res[x->at].bytes;
         for (uint32_t i = 0; i < x->count; i++) {
             const hdi_note *newest = note_of(w, x, i);
-            if (newest->group == group && newest->layout != x->layout)
+            if (newest->group == w->group && newest->layout != x->layout)
                 return REFUSED;
         }
     }
@@ -117,49 +113,40 @@ static int64_t look_at_specials(const work *w, uint32_t group, const hdi_special
 /* Before its turn. first: the first rank of what is opened. */
 static inline void open_early(work *w, size_t first, int64_t bytes)
 {
-    w->step[first] -= bytes;
+    w->ask[first].step -= bytes;
+    w->room -= bytes;
     w->scan.least -= bytes;
     if (first > w->scan.at) /* else the scan is where it counts by rank */
         w->scan.here -= bytes;
     w->scan.stale |= first < w->scan.at;
 }
 
-/* Opens what nobody opened yet, and notes layouts. Returns how many bytes; *early: those before their turn. */
-static HDI_APART int64_t take_specials(work *w, const hdi_special *x, uint32_t group, size_t oldest, int64_t *early)
+/* Opens what nobody opened yet, and notes layouts. Returns how many bytes. */
+static HDI_APART int64_t take_specials(work *w, const hdi_special *x)
 {
     int64_t opened = 0;
-    *early = 0;
     for (; x->at != HDI_NONE; x++) {
         for (uint32_t i = 0; i < x->count; i++)
-            *note_of(w, x, i) = (hdi_note){group, x->layout};
+            *note_of(w, x, i) = (hdi_note){w->group, x->layout};
         hdi_sched_res *res = &w->res[x->at];
         if (x->count || res->open)
             continue;
         res->open = 1;
         size_t first = res->first - w->s->rank_begin;
-        int64_t bytes = (int64_t)res->bytes;
-        opened += bytes;
-        if (first <= oldest)
-            continue;
-        open_early(w, first, bytes);
-        *early += bytes;
+        opened += (int64_t)res->bytes;
+        if (first > w->oldest)
+            open_early(w, first, (int64_t)res->bytes);
     }
     return opened;
 }
 
-/* What a pass closes of what its users count. */
-typedef struct closing {
-    uint64_t bytes;
-    size_t count; /* of all that the group closes so */
-} closing;
-
-/* Counts down the uses of what a pass uses. Which of them is the last nobody could predict, so it is found without a
- * branch. */
-static HDI_INLINE closing count_down(const work *w, size_t pass, size_t count, bool whole)
+/* Counts down the uses of what a pass uses; returns the bytes of what it uses last. Which that is nobody could predict,
+ * so it is found without a branch. */
+static HDI_INLINE int64_t count_down(work *w, size_t pass, bool whole)
 {
     const uint32_t *use_res = w->use_res;
     hdi_sched_res *res = w->res;
-    uint32_t *closed = w->closed, rank_begin = w->s->rank_begin, kept = w->s->kept_count;
+    uint32_t *counted = w->counted + w->counted_count, rank_begin = w->s->rank_begin, kept = w->s->kept_count;
     uint64_t bytes = 0;
     for (size_t u = w->use_begin[pass], end = w->use_begin[pass + 1]; u < end; u++) {
         hdi_sched_res *of = &res[use_res[u]];
@@ -168,63 +155,58 @@ static HDI_INLINE closing count_down(const work *w, size_t pass, size_t count, b
         uint32_t left = of->left;
         uint64_t last = left == 1;
         of->left = left - (left != 0);
-        closed[count] = (uint32_t)u;
-        count += last;
+        *counted = (uint32_t)u;
+        counted += last;
         bytes += of->bytes & -last;
     }
-    return (closing){bytes, count};
+    w->counted_count = (size_t)(counted - w->counted);
+    return (int64_t)bytes;
 }
 
-static HDI_APART closing close_counted(const work *w, size_t pass, size_t count)
+/* The oldest pass was taken: on to the next that was not. */
+static HDI_INLINE void move_oldest(work *w)
 {
-    return w->s->whole ? count_down(w, pass, count, true) : count_down(w, pass, count, false);
-}
-
-/* It was taken: on to the next that was not. */
-static HDI_INLINE void move_oldest(const work *w, moment *now)
-{
-    const int64_t *step = w->step;
     const hdi_ask *ask = w->ask;
-    size_t rank = now->oldest, kept = w->s->kept_count, window = w->rules.window;
-    int64_t room = now->room;
+    size_t rank = w->oldest, kept = w->s->kept_count, window = w->rules.window;
+    int64_t room = w->room;
     do {
-        room -= step[++rank];
-    } while (rank < kept && ask[rank].due == HDI_TAKEN);
-    now->room = room;
-    now->oldest = rank;
-    now->end = window < kept - rank ? rank + window : kept;
+        room -= ask[++rank].step;
+    } while (ask[rank].due == HDI_TAKEN); /* behind the last there is one that never is */
+    w->room = room;
+    w->oldest = rank;
+    w->end = window < kept - rank ? rank + window : kept;
 }
 
-static HDI_INLINE void take(work *w, moment *now, size_t rank)
+static HDI_INLINE void take(work *w, size_t rank, bool oldest)
 {
     hdi_ask *at = &w->ask[rank];
-    size_t pass = w->rank_pass[rank], slot = now->slots++;
-    int64_t opens = (int64_t)w->rank[rank].opens, closes = at->closes;
-    bool oldest = rank == now->oldest;
+    size_t pass = w->rank_pass[rank], slot = w->slots++;
+    int64_t opens = at->opens, closes = at->closes;
     uint32_t more = at->more;
-    if (!oldest && opens) {
-        open_early(w, rank, opens);
-        now->room -= opens;
-    }
-    now->closed += closes;
-    if (!oldest && closes)
-        w->early[now->early_count++] = (uint32_t)rank;
-    if (more & ~HDI_COUNTED) {
-        int64_t early;
-        opens += take_specials(w, &w->special.list[more & ~HDI_COUNTED], now->group, now->oldest, &early);
-        now->room -= early;
+    at->due = HDI_TAKEN;
+    w->slot_pass[slot] = (uint32_t)pass;
+    w->closed += closes;
+    if (!oldest) {
+        if (opens)
+            open_early(w, rank, opens);
+        if (closes)
+            w->early[w->early_count++] = (uint32_t)rank;
     }
     if (more) {
-        closing counted = close_counted(w, pass, now->closed_count);
-        closes += (int64_t)counted.bytes;
-        now->closed_count = counted.count;
+        if (more != HDI_COUNTED)
+            opens += take_specials(w, &w->special.list[more & ~HDI_COUNTED]);
+        closes += w->s->whole ? count_down(w, pass, true) : count_down(w, pass, false);
     }
-    now->live += opens;
+    w->live += opens;
     w->net[slot] = opens - closes;
-    w->slot_pass[slot] = (uint32_t)pass;
-    at->due = HDI_TAKEN;
     if (oldest)
-        move_oldest(w, now);
+        move_oldest(w);
+}
+
+/* Out of the loops over candidates, which then have the registers. */
+static HDI_APART void take_one(work *w, size_t rank)
+{
+    take(w, rank, rank == w->oldest);
 }
 
 #endif
