@@ -46,6 +46,7 @@ typedef struct region {
 /* Crossing ones whose lives hang together. Others come before or behind all of them, so that each is packed alone. */
 typedef struct component {
     work part;
+    hdi_pack_mix mix;
     hdi_arena_mark mark;
     uint32_t begin, count; /* in crossing */
     uint64_t least, top;
@@ -170,6 +171,7 @@ static work work_of_part(const region_work *w, uint32_t k, uint32_t begin)
     part.scratch_key += begin;
     part.order += begin;
     part.scratch += begin;
+    part.sizes_of += begin;
     part.pack.arena = hdi_crew_arena(w->crew, k, w->whole->pack.arena);
     return part;
 }
@@ -196,7 +198,9 @@ static bool find_components(region_work *w)
         end = close[w->crossing[i]];
         for (next = i + 1; next < w->crossing_count && first[w->crossing[next]] <= end; next++)
             end = close[w->crossing[next]] > end ? close[w->crossing[next]] : end;
-        *c = (component){.part = work_of_part(w, w->component_count, i), .begin = i, .count = next - i};
+        c->part = work_of_part(w, w->component_count, i);
+        c->begin = i;
+        c->count = next - i;
         c->part.pack.slot_begin = first[w->crossing[i]];
         c->part.pack.slot_end = end + 1;
         c->mark = hdi_arena_here(c->part.pack.arena);
@@ -234,12 +238,11 @@ static void start_part(uint32_t k, void *user)
     const region_work *w = user;
     if (k < w->component_count) {
         component *c = &w->component[k];
-        hdi_pack_lives lives = {.inner = {w->crossing + c->begin, c->count}};
-        uint64_t needed = 0;
-        if (!hdi_pack_least(&c->part.pack, &lives, &needed, &c->least))
+        if (!hdi_pack_look(&c->part.pack, w->crossing + c->begin, c->count, c->part.sizes_of, &c->mix))
             c->least = UINT64_MAX;
-        else if (c->part.pack.by_clocks) /* as far as clocks know */
-            c->least = needed;
+        else
+            c->least = c->part.pack.by_clocks ? c->mix.needed : c->mix.least; /* as far as clocks know */
+        c->part.mix = &c->mix;
         pack_component(k, user);
     }
     find_least(k, user);
@@ -253,6 +256,18 @@ static uint64_t highest(const region_work *w)
     return top;
 }
 
+static uint32_t choose_for_crossing(const region_work *w, uint8_t *order)
+{
+    const work *whole = w->whole;
+    hdi_pack_mix mix = {.sizes = 1}; /* as far as it is asked for */
+    for (uint32_t i = 0; i < w->crossing_count; i++) {
+        uint32_t res = w->crossing[i];
+        mix.lives += whole->lifetimes->res_close[res] - whole->lifetimes->res_first[res] + 1;
+        mix.sizes += mix.sizes == 1 && whole->sizes->need[res].bytes != whole->sizes->need[w->crossing[0]].bytes;
+    }
+    return hdi_pack_choose(whole, &mix, w->crossing_count, 0, order);
+}
+
 /* As pack_members does it with all of them. Bytes; UINT64_MAX: out of memory. */
 static uint64_t pack_crossing(region_work *w)
 {
@@ -260,7 +275,7 @@ static uint64_t pack_crossing(region_work *w)
     uint32_t orders = 0;
     uint64_t least = 0;
     if (w->crossing_count)
-        orders = hdi_pack_choose(w->whole, w->crossing, w->crossing_count, 0, order);
+        orders = choose_for_crossing(w, order);
     w->best = UINT64_MAX;
     w->order = order[0];
     hdi_crew_parts(w->crew, w->whole->pack.hazards->region_count, start_part, w);
@@ -374,6 +389,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
                         .res_count = n,
                         .by_clocks = queues->count > 1,
                         .slot_end = hazards->slot_count,
+                        .lives = HDI_PACK_NOT_KNOWN,
                         .arena = arena};
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, HDI_MOST_HEAPS);
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
@@ -389,6 +405,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     w.scratch = HDI_ARENA_ARRAY(arena, uint32_t, n);
     w.end = HDI_ARENA_ARRAY(arena, uint32_t, n);
     w.pack.scratch = w.scratch;
+    w.sizes_of = HDI_ARENA_ARRAY(arena, uint8_t, n);
     uint32_t *in_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
     bool known[HDI_MOST_HEAPS] = {false};
     hdi_members members;

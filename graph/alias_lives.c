@@ -1,5 +1,9 @@
 #include "alias_pack.h"
 
+#include <string.h>
+
+#include "hints.h"
+
 /* Lives as the packers see them. They end with a group of the schedule, as inside of one there are no barriers; where
  * that keeps too much alive, they are cut short, and each cut is a barrier more. O(resources + slots). */
 
@@ -42,6 +46,103 @@ bool hdi_pack_least(const hdi_pack *pack, const hdi_pack_lives *lives, uint64_t 
     }
     *needed = most_used;
     *least = most_live;
+    hdi_arena_keep(pack->arena, mark, NULL, 0);
+    return true;
+}
+
+/* A size that has not come up yet. */
+static HDI_APART uint8_t add_size(hdi_pack_mix *mix, uint64_t bytes, uint32_t slot)
+{
+    if (mix->sizes == HDI_PACK_SIZES) {
+        mix->has_many_sizes = true;
+        return 0;
+    }
+    mix->bytes[mix->sizes] = bytes;
+    mix->members[mix->sizes] = 0;
+    mix->slot_size[slot] = (uint8_t)++mix->sizes;
+    return mix->slot_size[slot];
+}
+
+/* Which size, from 0, of those that have come up. */
+static HDI_INLINE uint8_t size_of(hdi_pack_mix *mix, uint64_t bytes)
+{
+    uint32_t slot = (uint32_t)((bytes * 0x9e3779b97f4a7c15u) >> 56);
+    uint8_t size = mix->slot_size[slot];
+    while (size && mix->bytes[size - 1] != bytes) {
+        slot = (slot + 1) & 255;
+        size = mix->slot_size[slot];
+    }
+    size = HDI_LIKELY(size) ? size : add_size(mix, bytes, slot);
+    size -= size != 0;
+    mix->members[size]++;
+    return size;
+}
+
+/* By slot: bytes that come with it, and that go behind it with the last use or with the end. */
+typedef struct flow {
+    uint64_t *come, *unused, *gone;
+} flow;
+
+/* The most that is alive at once, and the pieces of time. */
+static void sweep(hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
+{
+    uint64_t used = 0, live = 0, most_used = 0, most_live = 0;
+    uint32_t slots = pack->slot_end - pack->slot_begin, pieces = 0, *piece_of = pack->piece_of;
+    *piece_of = 0;
+    for (uint32_t s = 0; s < slots; s++) {
+        used += f->come[s];
+        live += f->come[s];
+        most_used = used > most_used ? used : most_used;
+        most_live = live > most_live ? live : most_live;
+        used -= f->unused[s];
+        live -= f->gone[s];
+        pieces += f->gone[s] != 0;
+        piece_of[s + 1] = pieces;
+    }
+    pack->piece_count = pieces + 1;
+    mix->needed = most_used;
+    mix->least = most_live;
+}
+
+/* Each member once. */
+static void look(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f, uint8_t *sizes,
+                 hdi_pack_mix *mix)
+{
+    const uint32_t *res_first = pack->lifetimes->res_first, *res_last = pack->lifetimes->res_last, *res_end = pack->end;
+    const hd_memory_need *need = pack->sizes->need;
+    uint64_t lives = 0, area = 0, *come = f->come, *unused = f->unused, *gone = f->gone;
+    uint32_t begin = pack->slot_begin;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = by_first[i], first = res_first[res], end = res_end[res];
+        uint64_t bytes = need[res].bytes, life = end - first + 1;
+        come[first - begin] += bytes;
+        unused[res_last[res] - begin] += bytes;
+        gone[end - begin] += bytes;
+        lives += life;
+        area += bytes / HDI_PACK_UNIT * life;
+        sizes[i] = size_of(mix, bytes);
+    }
+    mix->lives = lives;
+    mix->area = area;
+}
+
+bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix)
+{
+    size_t slots = pack->slot_end - pack->slot_begin;
+    pack->piece_of = HDI_ARENA_ARRAY(pack->arena, uint32_t, slots + 1);
+    hdi_arena_mark mark = hdi_arena_here(pack->arena);
+    uint64_t *bytes = HDI_ARENA_ZEROED(pack->arena, uint64_t, 3 * slots);
+    if (pack->arena->failed)
+        return false;
+    flow f = {bytes, bytes + slots, bytes + 2 * slots};
+    mix->sizes = 0;
+    mix->has_many_sizes = false;
+    memset(mix->slot_size, 0, sizeof(mix->slot_size));
+    for (uint32_t i = 0; i < pack->placed_count; i++) /* time is cut there, too */
+        f.gone[hdi_pack_slot(pack, pack->end[pack->placed[i]])]++;
+    look(pack, by_first, count, &f, sizes, mix);
+    sweep(pack, &f, mix);
+    pack->lives = mix->lives;
     hdi_arena_keep(pack->arena, mark, NULL, 0);
     return true;
 }

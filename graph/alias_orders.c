@@ -8,7 +8,7 @@
  * (alias_skyline.c). What is far above the most bytes alive at once then is searched for something better
  * (alias_search.c). */
 
-enum { LONG_LIFE = 512, FEW_SIZES = 48 }; /* slots; before they are sorted like any numbers */
+enum { LONG_LIFE = 512 }; /* slots */
 /* Parts of what is needed that a heap may be larger: to be left alone, to be searched for. */
 enum { NEAR = 56, GOAL = 64 };
 enum { MANY_ALIVE = 16 };  /* on average: fewer are packed well in time */
@@ -43,33 +43,22 @@ void hdi_pack_set_goal(work *w, uint64_t needed)
         w->goal = w->near = w->enough;
 }
 
-/* Most frames have few sizes: counted by size, these sorted. False: too many for that. */
+/* Most frames have few sizes: members were counted by them. False: too many for that. */
 static bool sort_by_size(work *w, const uint32_t *by_first, uint32_t count)
 {
-    uint8_t slot_size[256] = {0}; /* by hash: which size, from 1 */
-    uint64_t bytes[FEW_SIZES];
-    uint32_t members[FEW_SIZES] = {0}, begin[FEW_SIZES], sizes = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t need = w->sizes->need[by_first[i]].bytes;
-        uint32_t slot = (uint32_t)((need * 0x9e3779b97f4a7c15u) >> 56);
-        while (slot_size[slot] && bytes[slot_size[slot] - 1] != need)
-            slot = (slot + 1) & 255;
-        if (!slot_size[slot]) {
-            if (sizes == FEW_SIZES)
-                return false;
-            bytes[sizes] = need;
-            slot_size[slot] = (uint8_t)++sizes;
-        }
-        w->scratch[i] = slot_size[slot] - 1u;
-        members[w->scratch[i]]++;
-    }
-    for (uint32_t k = 0; k < sizes; k++) {
+    const hdi_pack_mix *mix = w->mix;
+    uint32_t begin[HDI_PACK_SIZES];
+    if (!mix || mix->has_many_sizes)
+        return false;
+    for (uint32_t k = 0; k < mix->sizes; k++) {
         begin[k] = 0;
-        for (uint32_t j = 0; j < sizes; j++)
-            begin[k] += bytes[j] > bytes[k] ? members[j] : 0;
+        for (uint32_t j = 0; j < mix->sizes; j++)
+            begin[k] += mix->bytes[j] > mix->bytes[k] ? mix->members[j] : 0;
     }
+    uint32_t *order = w->order;
+    const uint8_t *sizes = w->sizes_of;
     for (uint32_t i = 0; i < count; i++)
-        w->order[begin[w->scratch[i]]++] = by_first[i];
+        order[begin[sizes[i]]++] = by_first[i];
     return true;
 }
 
@@ -86,25 +75,17 @@ static void sort_for(work *w, int how, const uint32_t *by_first, uint32_t count)
 
 /* By turns. Where everything lives long, packing by size has little to gain and much to look at; and where there is one
  * size, nothing is wasted in time. */
-uint32_t hdi_pack_choose(const work *w, const uint32_t *by_first, uint32_t count, uint64_t least, uint8_t *how)
+uint32_t hdi_pack_choose(const work *w, const hdi_pack_mix *mix, uint32_t count, uint64_t least, uint8_t *how)
 {
-    const uint32_t *first = w->lifetimes->res_first, *close = w->lifetimes->res_close;
-    uint64_t bytes = w->sizes->need[by_first[0]].bytes, lives = 0, area = 0,
-             slots = w->pack.slot_end - w->pack.slot_begin;
-    bool several_sizes = false;
+    uint64_t lives = mix->lives, slots = w->pack.slot_end - w->pack.slot_begin;
+    bool several_sizes = mix->sizes > 1;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t life = close[by_first[i]] - first[by_first[i]] + 1, need = w->sizes->need[by_first[i]].bytes;
-        lives += life;
-        area += need / HDI_PACK_UNIT * life;
-        several_sizes |= need != bytes;
-    }
     if (lives > (uint64_t)count * LONG_LIFE) {
         how[n++] = ORDER_IN_TIME;
         return n;
     }
     bool skyline = several_sizes && least && !w->pack.by_clocks;
-    bool is_full = skyline && area / slots > least / HDI_PACK_UNIT / 3 * 2 && lives / slots >= MANY_ALIVE;
+    bool is_full = skyline && mix->area / slots > least / HDI_PACK_UNIT / 3 * 2 && lives / slots >= MANY_ALIVE;
     if (is_full && !w->how->thorough) {
         how[n++] = SKYLINE_BY_LOAD;
         how[n++] = SKYLINE;
@@ -135,13 +116,21 @@ void hdi_pack_keep(const work *w, const uint32_t *res, uint32_t count)
         w->out->res_offset[res[i]] = w->offset[res[i]];
 }
 
+/* Time is cut where lives end, of these members. */
+static void forget_pieces(hdi_pack *pack)
+{
+    pack->piece_of = NULL;
+    pack->run = NULL;
+    pack->lives = HDI_PACK_NOT_KNOWN;
+}
+
 /* From here on lives end before their groups do, where more than `most` would be alive. False: nowhere. */
 static bool cut_lives(work *w, const uint32_t *by_first, uint32_t count, uint64_t most)
 {
     if (hdi_pack_cut(&w->pack, by_first, count, most, w->end) == 0)
         return false;
     w->pack.end = w->end;
-    w->pack.piece_count = 0;
+    forget_pieces(&w->pack);
     return true;
 }
 
@@ -191,22 +180,23 @@ static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint
 
 uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
 {
-    uint64_t least = enough, needed = 0, best = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
+    uint64_t least = enough, best = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
     uint8_t how[HDI_PACK_TURNS];
     bool quick = !w->pack.by_clocks && !w->how->thorough;
-    w->pack.piece_count = 0; /* time is cut where lives of this heap end, */
-    w->pack.bucket = NULL;   /* and buckets know what its members' clocks say */
+    hdi_pack_mix mix;
+    if (!hdi_pack_look(&w->pack, by_first, count, w->sizes_of, &mix))
+        return UINT64_MAX;
+    w->mix = &mix;
+    w->pack.bucket = NULL; /* they know what the members' clocks say */
     if (!w->is_part) {
-        if (!hdi_pack_least(&w->pack, &(hdi_pack_lives){.inner = {by_first, count}}, &needed, &least))
-            return UINT64_MAX;
-        least = w->pack.by_clocks ? needed : least;
-        hdi_pack_set_goal(w, needed);
+        least = w->pack.by_clocks ? mix.needed : mix.least;
+        hdi_pack_set_goal(w, mix.needed);
     }
     if (quick && !w->is_part && least > w->near && least > HDI_SMALL_BYTES && cut_lives(w, by_first, count, w->goal))
-        least = needed;
+        least = mix.needed;
     least = least > enough ? least : enough;
     least = quick && w->near > least ? w->near : least;
-    uint32_t turns = hdi_pack_choose(w, by_first, count, least, how);
+    uint32_t turns = hdi_pack_choose(w, &mix, count, least, how);
     for (uint32_t turn = 0; turn < turns && best > least; turn++) {
         bool late = how[turn] == SKYLINE_BY_LOAD && turn; /* bytes change hands more often: not for a little less */
         if (!try_packer(w, how[turn], by_first, count, late ? best / GOAL : 0, &best))
@@ -218,5 +208,7 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
             return UINT64_MAX;
     }
     w->pack.end = w->lifetimes->res_close;
+    w->mix = NULL;
+    forget_pieces(&w->pack);
     return best;
 }

@@ -37,10 +37,13 @@ typedef struct hdi_pack {
     hdi_arena *arena;
     struct hdi_pack_bucket *bucket; /* of hdi_pack_in_order, kept from order to order */
     uint32_t bucket_count;
-    struct hdi_pack_piece *piece; /* of hdi_pack_in_runs, likewise */
-    uint32_t *piece_of;           /* per slot in which it packs */
+    struct hdi_pack_run *run; /* of hdi_pack_in_runs, likewise: so many for each piece of time */
+    uint32_t runs;
+    uint32_t *piece_of;           /* per slot in which it packs; null: not known yet */
     uint32_t piece_count;
+    uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0 or UINT64_MAX: short enough or too long for pieces */
 } hdi_pack;
+#define HDI_PACK_NOT_KNOWN (UINT64_MAX - 1)
 
 /* A slot, counted from where it packs; one outside counts as the nearest inside. */
 static inline uint32_t hdi_pack_slot(const hdi_pack *pack, uint32_t slot)
@@ -104,7 +107,7 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
  * of memory. *top: as many bytes are of no use, then those that the heap needs, UINT64_MAX: too many. */
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
-/* The same, where lives end at few places: hdi_pack_cuts_time says whether it may be called now. */
+/* The same, where lives end at few places: where hdi_pack_cuts_time, which finds those, says so. */
 bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
@@ -135,6 +138,20 @@ typedef struct hdi_pack_lives {
  * has it. */
 bool hdi_pack_least(const hdi_pack *pack, const hdi_pack_lives *lives, uint64_t *needed, uint64_t *least);
 
+/* What the members of a heap, or of a part of it, are like. Of the sizes, by number as they come up: bytes, members. */
+enum { HDI_PACK_SIZES = 48 };
+typedef struct hdi_pack_mix {
+    uint64_t needed, least; /* as above, where nobody else is placed already */
+    uint64_t lives, area;   /* in slots; and times units */
+    uint32_t sizes;
+    bool has_many_sizes; /* that not all have numbers */
+    uint64_t bytes[HDI_PACK_SIZES];
+    uint32_t members[HDI_PACK_SIZES];
+    uint8_t slot_size[256]; /* by hash: which size, from 1 */
+} hdi_pack_mix;
+/* One look at each, which finds the pieces of time too. sizes: the number of the size of each. */
+bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix);
+
 /* Lives that end earlier, each with its last use or behind it, wherever more than `most` bytes would be alive: barriers
  * will stand there that the groups of the schedule do not need. How many. */
 uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *end);
@@ -149,6 +166,8 @@ typedef struct hdi_pack_work {
     hdi_placed *out;
     uint64_t *key, *scratch_key, *offset;
     uint32_t *order, *scratch, *end;
+    uint8_t *sizes_of;       /* of members, as the mix numbers them */
+    const hdi_pack_mix *mix; /* null: of nobody yet */
     const hdi_packing *how;
     uint64_t enough;             /* bytes that a heap may take before anything is done about it */
     uint64_t needed, near, goal; /* bytes: no packing has less, that are good enough, that a search aims at */
@@ -157,8 +176,7 @@ typedef struct hdi_pack_work {
 
 enum { HDI_PACK_TURNS = 6 };
 /* Which packers are to be tried, by turns. least: bytes that are alive at once, 0: by orders only. Returns how many. */
-uint32_t hdi_pack_choose(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t least,
-                         uint8_t *how);
+uint32_t hdi_pack_choose(const hdi_pack_work *w, const hdi_pack_mix *mix, uint32_t count, uint64_t least, uint8_t *how);
 /* Into offset. False: out of memory. *top as for the packers. */
 bool hdi_pack_try(hdi_pack_work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top);
 /* Offsets become those of the plan. */
