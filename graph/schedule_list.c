@@ -435,17 +435,22 @@ static double makespan(const work *w)
     return us;
 }
 
-/* A run that is to be given up shows early: after a sixteenth and an eighth of the passes where it is far from the
- * rate. */
+static inline uint32_t part_of(uint32_t kept, uint32_t part)
+{
+    return (uint32_t)((uint64_t)kept * part / 32);
+}
+
+/* A run that is to be given up shows early: from a sixteenth to a quarter of the passes it has to come nearer and nearer
+ * to the rate. */
 static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
 {
-    static const double part_of_rate[] = {0.8, 0.9, 1.0};
-    enum { FEW = 16, CHECKS = 3 };
+    enum { FEW = 16, FIRST_PART = 2, LAST_PART = 8 };
     const hdi_sched *s = w->s;
-    uint32_t kept = s->kept_count, check = least_rate > 0.0 ? 0 : CHECKS;
+    uint32_t kept = s->kept_count, part = FIRST_PART;
     double work_us = 0.0;
-    while (check + 1 < CHECKS && kept >> (4 - check) < FEW)
-        check++;
+    while (part < LAST_PART && part_of(kept, part) < FEW)
+        part++;
+    uint32_t check = least_rate > 0.0 ? part_of(kept, part) : HDI_NONE;
     for (uint32_t i = 0; i < w->l.root_count; i++)
         make_ready(w, words, &w->l.node[w->l.root[i]]);
     while (w->out->slot_count < kept) {
@@ -453,13 +458,14 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
         if (HDI_UNLIKELY(!c.queue))
             c = force(w, words);
         take(w, words, &c);
-        if (check == CHECKS)
+        if (check == HDI_NONE)
             continue;
         work_us += (double)node_of(w, c.key)->cost;
-        if (w->out->slot_count == kept >> (4 - check)) {
-            if (work_us < part_of_rate[check] * least_rate * makespan(w))
+        if (w->out->slot_count == check) {
+            double aim = 0.8 + 0.2 * (part - FIRST_PART) / (LAST_PART - FIRST_PART);
+            if (work_us < aim * least_rate * makespan(w))
                 return false;
-            check++;
+            check = ++part <= LAST_PART ? part_of(kept, part) : HDI_NONE;
         }
     }
     w->out->makespan_us = makespan(w);
