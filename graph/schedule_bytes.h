@@ -53,10 +53,9 @@ typedef struct work {
     int64_t fresh; /* bytes under the cap that nobody has taken yet */
     int64_t alive; /* at the oldest rank, when all goes on by rank from here */
     /* A look at the ranks from the oldest up to room_end, exclusive: no more than `most` is alive there, and room_alive
-     * at room_end. */
-    uint32_t room_end;
-    bool room_exact; /* nothing has changed since */
-    int64_t most, room_alive;
+     * at room_end. And a rank where there was no room for somebody, or HDI_NONE, and what is alive there. */
+    uint32_t room_end, full_rank;
+    int64_t most, room_alive, full_alive;
     uint32_t oldest, waiting_count, opener_count, edge_capacity;
     uint32_t open_lanes; /* a bit for each that is not empty */
 } work;
@@ -197,34 +196,40 @@ static HDI_INLINE double claim(const work *w, uint32_t words, const uint64_t *pr
     return oldest_serves(w, words, q, bytes) ? start : claim_more(w, words, pred, q, bytes, start);
 }
 
-/* Looks on, up to a rank; returns the most alive. */
-static HDI_APART int64_t look_for_room(work *w, uint32_t rank)
+/* Looks on, up to a rank, or to one where more than `room` is alive; whether there was none. */
+static HDI_APART bool look_for_room(work *w, uint32_t rank, int64_t room)
 {
     const int64_t *step = w->l.alive_step;
     int64_t alive = w->room_alive, most = w->most;
-    for (uint32_t at = w->room_end; at < rank; at++) {
+    uint32_t at = w->room_end;
+    while (at < rank && most <= room) {
         most = alive > most ? alive : most;
-        alive += step[at + 1];
+        alive += step[++at];
     }
-    w->room_end = rank;
+    w->room_end = at;
     w->room_alive = alive;
-    return w->most = most;
+    w->most = most;
+    if (most <= room)
+        return true;
+    w->full_rank = at - 1;
+    w->full_alive = most;
+    return false;
 }
 
 /* Whether there is room for bytes at the ranks from the oldest up to one, exclusive, when all goes on by rank from
- * here. What the last look has found was kept up since as the most that can be alive. */
+ * here. What the last look has found was kept up since as the most that can be alive; what is alive at the rank where
+ * one has ended, to the byte. */
 static HDI_INLINE bool has_room(work *w, uint32_t rank, int64_t bytes)
 {
     int64_t room = w->cap - bytes;
-    if (w->most <= room && (rank <= w->room_end || look_for_room(w, rank) <= room))
+    if (w->most <= room && (rank <= w->room_end || look_for_room(w, rank, room)))
         return true;
-    if (w->room_exact && rank >= w->room_end)
+    if (w->full_rank < rank && w->full_alive > room)
         return false;
     w->room_end = w->oldest;
     w->room_alive = w->alive;
     w->most = -ANY_ROOM;
-    w->room_exact = true;
-    return look_for_room(w, rank) <= room;
+    return look_for_room(w, rank, room);
 }
 
 /* Waits for memory become edges; the queue learns what they cover. */
@@ -275,7 +280,8 @@ static HDI_INLINE void add_alive(work *w, uint32_t end, int64_t bytes)
         w->most += bytes;
     if (end > w->room_end)
         w->room_alive += bytes;
-    w->room_exact = false;
+    if (end > w->full_rank)
+        w->full_alive += bytes;
 }
 
 #endif

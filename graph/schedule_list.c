@@ -363,7 +363,8 @@ static HDI_INLINE void move_on(work *w)
     } while (w->l.state[oldest] == HDI_RANK_TAKEN);
     w->oldest = oldest;
     w->alive = alive;
-    w->room_exact = false;
+    if (oldest > w->full_rank)
+        w->full_rank = HDI_NONE;
     if (oldest > w->room_end) {
         w->room_end = oldest;
         w->room_alive = alive;
@@ -513,7 +514,8 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
               .lane = lanes,
               .alive = list->alive_step[0],
               .room_alive = list->alive_step[0],
-              .most = -ANY_ROOM};
+              .most = -ANY_ROOM,
+              .full_rank = HDI_NONE};
     *out = (hdi_schedule){.slot_pass = HDI_ARENA_ARRAY(s->arena, uint32_t, s->kept_count),
                           .slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count)};
     if (s->arena->failed)
