@@ -36,7 +36,7 @@ static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
 }
 static HDI_INLINE uint64_t *pred_of(const work *w, uint32_t words, hdi_list_node *v)
 {
-    return words == 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
+    return words <= 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
 }
 
 /* ---- candidates ---- */
@@ -96,6 +96,8 @@ static HDI_INLINE void admit(work *w, uint32_t rank)
 /* When a pass could start, on each queue that it may run on. */
 static HDI_INLINE void find_start(const work *w, uint32_t words, hdi_list_node *v)
 {
+    if (words == 0)
+        return; /* as soon as the queue is free */
     const uint64_t *pred = pred_of(w, words, v);
     const double *finish = w->l.finish;
     double first = -NEVER, second = -NEVER, far = 0.0;
@@ -171,6 +173,15 @@ static HDI_INLINE bool comes_first(double start, uint64_t key, const choice *bes
     return start < best->start || (start <= best->start && key > best->key);
 }
 
+/* Whether a pass needs a barrier on a queue. */
+static HDI_INLINE bool needs_barrier(const work *w, uint32_t words, const uint64_t *pred, const queue *q)
+{
+    if (words == 0)
+        return *pred > w->group[0];
+    uint32_t k = words == 1 ? 0 : q->word;
+    return (((w->group[k] | hdi_clock_guards(words)) - pred[k]) & q->guard) == 0;
+}
+
 typedef struct place {
     double start;
     queue *queue;
@@ -181,11 +192,9 @@ static HDI_INLINE double start_on(const work *w, uint32_t words, const hdi_list_
                                   const queue *q)
 {
     static const double barrier_us[] = {0.0, HDI_DRAIN_US};
-    uint32_t k = words == 1 ? 0 : q->word;
-    uint64_t guards = (w->group[k] | hdi_clock_guards(words)) - pred[k];
-    double start = v->ready[q->index == v->home];
+    double start = words ? v->ready[q->index == v->home] : q->free_at;
     start = start > q->free_at ? start : q->free_at;
-    return start + barrier_us[(guards & q->guard) == 0];
+    return start + barrier_us[needs_barrier(w, words, pred, q)];
 }
 
 /* Another kind's queue has its own to do: there a pass must start clearly earlier. */
@@ -266,8 +275,8 @@ static HDI_INLINE choice choose(work *w, uint32_t words)
 {
     choice best = {.start = NEVER, .key = UINT64_MAX};
     for (uint32_t open = w->open_lanes; open; open &= open - 1) {
-        const lane *l = &w->lane[__builtin_ctz(open)];
-        if (l->queue_count == 1)
+        const lane *l = &w->lane[words ? (uint32_t)__builtin_ctz(open) : 0];
+        if (words == 0 || l->queue_count == 1)
             look_at_lane(w, words, l, 1, &best);
         else if (l->queue_count == 2)
             look_at_lane(w, words, l, 2, &best);
@@ -338,8 +347,10 @@ static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue 
         uint32_t last = res->last - rank_begin;
         if (last >= kept)
             continue; /* another region closes it, or it has no bytes */
-        uint64_t *of = &last_slots[(size_t)r * words + (words == 1 ? 0 : q->word)];
-        *of = (*of & q->keep) | now;
+        if (words) {
+            uint64_t *of = &last_slots[(size_t)r * words + (words == 1 ? 0 : q->word)];
+            *of = (*of & q->keep) | now;
+        }
         if (--res->left)
             continue;
         int64_t bytes = (int64_t)res->bytes;
@@ -384,8 +395,8 @@ static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const que
         if (next >= count)
             continue;
         hdi_list_node *v = &all[next];
-        uint64_t *of = pred_of(w, words, v) + (words == 1 ? 0 : q->word);
-        *of = (*of & q->keep) | now;
+        uint64_t *of = pred_of(w, words, v) + (words <= 1 ? 0 : q->word);
+        *of = words ? (*of & q->keep) | now : now;
         if (--v->left == 0)
             make_ready(w, words, v);
     }
@@ -396,17 +407,20 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     hdi_list_node *v = node_of(w, c->key);
     queue *q = c->queue;
     const uint64_t *pred = pred_of(w, words, v);
-    uint32_t pass = pass_of(w, v), slot = w->out->slot_count++, rank = v->rank, k = words == 1 ? 0 : q->word;
-    uint64_t now = (uint64_t)(slot + 1) << q->shift;
+    uint32_t pass = pass_of(w, v), slot = w->out->slot_count++, rank = v->rank, k = words <= 1 ? 0 : q->word;
+    uint64_t now = (uint64_t)(slot + 1) << (words ? q->shift : 0);
     w->out->slot_pass[slot] = pass;
     w->out->slot_queue[slot] = (uint8_t)q->index;
-    w->l.finish[slot + 1] = q->free_at = c->start + (double)v->cost;
-    if ((((w->group[k] | hdi_clock_guards(words)) - pred[k]) & q->guard) == 0)
-        w->group[k] = (w->group[k] & q->keep) | (uint64_t)slot << q->shift;
+    q->free_at = c->start + (double)v->cost;
+    if (needs_barrier(w, words, pred, q))
+        w->group[k] = words ? (w->group[k] & q->keep) | (uint64_t)slot << q->shift : slot;
     learn(w, words, pred, q, q->knows);
     if (v->bytes)
         take_bytes(w, words, q, v->bytes, slot);
-    q->knows[k] = (q->knows[k] & q->keep) | now;
+    if (words) {
+        w->l.finish[slot + 1] = q->free_at;
+        q->knows[k] = (q->knows[k] & q->keep) | now;
+    }
     for (uint32_t i = 0; i < words; i++)
         w->l.clock[(size_t)(slot + 1) * words + i] = q->knows[i];
     w->l.state[rank] = HDI_RANK_TAKEN;
@@ -525,5 +539,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     memset(w.l.clock, 0, words * sizeof(*w.l.clock));
     begin_queues(list, words, w.queue_count, queues);
     begin_lanes(list, queues, lanes, on);
+    if (list->lane_count == 1 && lanes[0].queue_count == 1)
+        return run(&w, 0, rules->least_rate);
     return words == 1 ? run(&w, 1, rules->least_rate) : run(&w, words, rules->least_rate);
 }
