@@ -12,7 +12,8 @@
  *
  * O(passes * (window + queues^2) + uses + edges), mostly far from it. Serial, but for regions: each begins as if no
  * queue had anything to do, and waits of its first slots (schedule.c) make what earlier ones have closed free for
- * everybody. All is compiled for short clocks as well as for any (schedule_clock.h). */
+ * everybody. All is compiled for short clocks as well as for any (schedule_clock.h), and once more with no words for
+ * passes that all run on one queue: it knows all, so there are no clocks and no times but when it is free. */
 
 typedef struct choice {
     double start;
@@ -455,8 +456,8 @@ static inline uint32_t part_of(uint32_t kept, uint32_t part)
     return (uint32_t)((uint64_t)kept * part / 32);
 }
 
-/* A run that is to be given up shows early: from a sixteenth to a quarter of the passes it has to come nearer and nearer
- * to the rate. */
+/* A run that is to be given up shows early: from a sixteenth to a quarter of the passes it has to come nearer and
+ * nearer to the rate. */
 static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
 {
     enum { FEW = 16, FIRST_PART = 2, LAST_PART = 8 };
