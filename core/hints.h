@@ -1,7 +1,9 @@
 /* What the compiler cannot know: which way a branch nearly always goes. A cold function is kept out of its callers, so
  * that their loops have the registers, and the branches that lead to it count as unlikely. One that is only apart is
  * called too often to be compiled for size. An inline one is so in every build, where its caller is several loops in
- * one by constants. FETCH: what is at an address, even at none, will be read soon. */
+ * one by constants. FETCH: what is at an address, even at none, will be read soon. A scalar one stores small fields
+ * side by side as they are: gcc takes more instructions to gather them in vector registers than it saves. HIDE: what a
+ * variable may be is not followed, so that arithmetic with a condition stays what it is and is no branch. */
 #ifndef HDI_HINTS_H
 #define HDI_HINTS_H
 
@@ -12,6 +14,7 @@
 #define HDI_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define HDI_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define HDI_FETCH(address) __builtin_prefetch(address)
+#define HDI_HIDE(variable) __asm__("" : "+r"(variable))
 #else
 #define HDI_COLD
 #define HDI_APART
@@ -19,6 +22,13 @@
 #define HDI_LIKELY(condition) (condition)
 #define HDI_UNLIKELY(condition) (condition)
 #define HDI_FETCH(address) ((void)(address))
+#define HDI_HIDE(variable) ((void)(variable))
+#endif
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define HDI_SCALAR __attribute__((optimize("no-tree-slp-vectorize")))
+#else
+#define HDI_SCALAR
 #endif
 
 /* Bytes that a processor may fetch as one: what several workers write lies further apart. */

@@ -154,6 +154,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .region = region,
               .requests = &requests,
               .epochs = hazards->epoch,
+              .kinds = hazards->kind,
               .slot_pos = hazards->slot_pos,
               .slot_pass = hazards->slot_pass,
               .res_tenants = placed->res_tenants,

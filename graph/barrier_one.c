@@ -70,6 +70,28 @@ static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
     w->found[part].leave_end = f.leave_end;
 }
 
+/* The same of steps. */
+static void find_steps(const work *w)
+{
+    const hdi_hazards *hazards = w->hazards;
+    const hdi_region_steps *end = &hazards->region_step[w->region_count];
+    hdi_one_found *f = w->found;
+    hdi_region_steps at = {0};
+    clear(w, 0);
+    for (uint32_t k = 0; k < w->region_count; k++) {
+        hdi_region_steps from = at;
+        at = hazards->region_step[k + 1];
+        for (; at.step < end->step && hazards->step[at.step].slot < w->region[k].slot_end; at.step++)
+            at.firsts += !hazards->step[at.step].low; /* of a scope that is shared across its end */
+        w->region[k].step_begin = from.step;
+        w->region[k].step_end = at.step;
+        f->most[k] = at.step - from.step + at.firsts - from.firsts;
+    }
+    f->most[w->last_region] += hazards->step_count - end->step;
+    f->leave_begin = end->step;
+    f->leave_end = hazards->step_count;
+}
+
 /* One region after another; a scope that is shared across its begin belongs to the one before. */
 static void cut(work *w)
 {
@@ -105,7 +127,7 @@ static void share_room(const work *w, size_t *barriers, size_t *batches)
     }
     *barriers = barrier;
     *batches = batch;
-    if (w->region_count == 1) /* of a short frame they were not counted: at the first use, a barrier and a flush */
+    if (w->region_count == 1 && !w->hazards->step) /* they were not counted: at the first use, a barrier and a flush */
         *barriers = *batches = (size_t)w->hazards->epoch_count + w->frozen->seg_count;
 }
 
@@ -137,7 +159,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
 {
     enum { GRAIN = 512 };
     uint32_t slots = hazards->slot_count, regions = hazards->region_count,
-             parts = hdi_range_count(crew, frozen->seg_count, GRAIN);
+             parts = hazards->step ? 1 : hdi_range_count(crew, frozen->seg_count, GRAIN);
     size_t barriers, batches;
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
@@ -162,7 +184,10 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);
-    hdi_crew_ranges(crew, frozen->seg_count, GRAIN, find, &w);
+    if (hazards->step)
+        find_steps(&w);
+    else
+        hdi_crew_ranges(crew, frozen->seg_count, GRAIN, find, &w);
     share_room(&w, &barriers, &batches);
     out->barrier =
         HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers); /* little is in front of it, so it need not move */

@@ -14,12 +14,13 @@ typedef struct hdi_one_point {
 /* A part of the frame, and where its barriers stand, and its batches, which are its points. */
 typedef struct hdi_one_region {
     uint32_t slot_begin, slot_end, barrier_begin, barrier_count, batch_begin, batch_count;
+    uint32_t step_begin, step_end; /* where there are steps */
 } hdi_one_region;
 
 /* What is to be found out of all segments first, a part of them at a time. */
 typedef struct hdi_one_found {
     uint32_t most[HDI_MOST_PARTS];   /* barriers that may be needed in each region */
-    uint32_t leave_begin, leave_end; /* segments with a state that the frame must leave lie in between */
+    uint32_t leave_begin, leave_end; /* segments with states that the frame must leave lie between them; or steps */
 } hdi_one_found;
 
 typedef struct hdi_one_work {

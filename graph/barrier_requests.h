@@ -66,20 +66,13 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
                                 const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
 
-/* Access bits that write. */
-#define HDI_WRITE_BITS                                                                                                 \
-    (UINT64_C(0x40) | HDI_ACCESS_COLOR_WRITE | HDI_ACCESS_DEPTH_STENCIL_WRITE | HDI_ACCESS_TRANSFER_WRITE |            \
-     HDI_ACCESS_HOST_WRITE | UINT64_C(0x10000) | UINT64_C(0x40000) | UINT64_C(0x400000) | UINT64_C(0x2000000) |        \
-     UINT64_C(0x8000000) | HDI_ACCESS_SHADER_STORAGE_WRITE | UINT64_C(0x1000000000) | UINT64_C(0x4000000000) |         \
-     UINT64_C(0x80000000000) | UINT64_C(0x200000000000))
-
 /* What a barrier orders and makes visible. */
 typedef struct hdi_scopes {
     uint64_t src_stages, src_access, dst_stages, dst_access;
 } hdi_scopes;
 
-/* An hd_reason, for the step from one epoch into the next, which is no final state. */
-static HDI_INLINE uint32_t hdi_step_reason(const hdi_epoch *before, const hdi_epoch *behind)
+/* An hd_reason, for the step from one epoch into the next, which is no final state, by their flags. */
+static HDI_INLINE uint32_t hdi_step_reason(uint32_t before, uint32_t behind)
 {
     enum { R = HDI_EPOCH_READS, W = HDI_EPOCH_WRITES, AFTER_WRITE = 4 };
     static const uint8_t reason[2 * AFTER_WRITE] = {[0] = HD_REASON_LAYOUT,
@@ -90,7 +83,13 @@ static HDI_INLINE uint32_t hdi_step_reason(const hdi_epoch *before, const hdi_ep
                                                     [AFTER_WRITE | R] = HD_REASON_READ_AFTER_WRITE,
                                                     [AFTER_WRITE | W] = HD_REASON_WRITE_AFTER_WRITE,
                                                     [AFTER_WRITE | R | W] = HD_REASON_READ_AFTER_WRITE};
-    return reason[(behind->flags & (R | W)) | (before->flags & W) * (AFTER_WRITE / W)];
+    return reason[(behind & (R | W)) | (before & W) * (AFTER_WRITE / W)];
+}
+
+/* Between two epochs. */
+static HDI_INLINE hdi_scopes hdi_step_scopes(const hdi_kind *before, const hdi_kind *behind)
+{
+    return (hdi_scopes){before->src_stages, before->src_access, behind->dst_stages, behind->dst_access};
 }
 
 static HDI_INLINE hdi_scopes hdi_scopes_of(const hd_plan_barrier *b)

@@ -38,11 +38,17 @@ static HDI_APART side side_of_shared(const work *w, const hdi_epoch *epoch, uint
     return s;
 }
 
+static HDI_INLINE const hdi_kind *kind_of(const work *w, const hdi_epoch *epoch)
+{
+    return &w->kinds[epoch->kind];
+}
+
 static HDI_INLINE side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
 {
     if (epoch->queue_mask != 1u << queue)
         return side_of_shared(w, epoch, queue);
-    return (side){hdi_stages_or_all(epoch->stages), epoch->access, w->slot_pos[epoch->first], w->slot_pos[epoch->last]};
+    const hdi_kind *kind = kind_of(w, epoch);
+    return (side){kind->dst_stages, kind->dst_access, w->slot_pos[epoch->first], w->slot_pos[epoch->last]};
 }
 
 static HDI_INLINE uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
@@ -115,17 +121,11 @@ typedef struct step {
     bool needs_layout;
 } step;
 
-/* UNDEFINED where the content is thrown away. */
-static HDI_INLINE uint32_t left_layout(const hdi_epoch *behind, uint32_t layout)
-{
-    return behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout;
-}
-
 static HDI_INLINE uint32_t reason_of(const step *s)
 {
     if (s->behind->flags & HDI_EPOCH_FINAL)
         return HD_REASON_FINAL_STATE;
-    return s->before ? hdi_step_reason(s->before, s->behind) : HD_REASON_FIRST_USE;
+    return s->before ? hdi_step_reason(s->before->flags, s->behind->flags) : HD_REASON_FIRST_USE;
 }
 
 static HDI_INLINE uint32_t pass_of(const work *w, const hdi_epoch *epoch)
@@ -182,7 +182,8 @@ static hd_plan_barrier *ask(work *w, const step *s, interval at, uint32_t kind, 
 {
     hd_plan_barrier *b = w->next_barrier++;
     request(w, at, kind | (s->of->several ? HDI_SEVERAL : 0));
-    hdi_write_barrier(b, does, s->of->res, s->old_layout, s->behind->layout, reason, pass, s->of->res);
+    hdi_write_barrier(b, does, s->of->res, s->old_layout, hdi_epoch_layout(w->hazards, s->behind), reason, pass,
+                      s->of->res);
     b->range = hdi_seg_range(w->decl, w->frozen, s->seg);
     return b;
 }
@@ -252,10 +253,11 @@ static HDI_INLINE void first_use(work *w, const resource *of, uint32_t seg, cons
 {
     uint32_t queue = (uint32_t)__builtin_ctz(behind->queue_mask), slot = behind->first, kind = 0;
     uint32_t pass = w->slot_pass[slot];
-    uint64_t stages = hdi_stages_or_all(behind->stages);
+    const hdi_kind *to = kind_of(w, behind);
+    uint64_t stages = to->dst_stages;
     handover h = tenants_of(w, of->res, queue, slot, stages, merges);
     interval at = {queue, h.low, before_slot(w, slot)};
-    bool taken = h.stages || h.others, needs_layout = of->layout != behind->layout;
+    bool taken = h.stages || h.others, needs_layout = of->layout != to->layout;
     if ((!taken && !needs_layout) || (!of->is_image && !h.stages))
         return;
     if (of->is_image && h.writes) {
@@ -265,10 +267,10 @@ static HDI_INLINE void first_use(work *w, const resource *of, uint32_t seg, cons
     }
     if (h.others && !h.stages)
         h.stages = stages; /* chains with the semaphore wait */
-    hdi_scopes does = {h.stages, of->is_image ? 0 : h.writes, stages, behind->access};
+    hdi_scopes does = {h.stages, of->is_image ? 0 : h.writes, stages, to->dst_access};
     uint32_t reason = taken ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
     if (needs_layout)
-        ask_image(w, of, seg, at, kind, does, left_layout(behind, of->layout), behind->layout, reason, pass);
+        ask_image(w, of, seg, at, kind, does, of->layout & to->keeps, to->layout, reason, pass);
     else
         ask_global(w, of->res, at, kind, does, reason, pass);
 }
@@ -279,15 +281,15 @@ static HDI_INLINE void first_use(work *w, const resource *of, uint32_t seg, cons
 static HDI_INLINE void next_use(work *w, const resource *of, uint32_t seg, const hdi_epoch *behind)
 {
     const hdi_epoch *before = behind - 1;
-    uint32_t reason = hdi_step_reason(before, behind), pass = w->slot_pass[behind->first];
+    const hdi_kind *from = kind_of(w, before), *to = kind_of(w, behind);
+    uint32_t reason = hdi_step_reason(from->flags, to->flags), pass = w->slot_pass[behind->first];
     interval at = {(uint32_t)__builtin_ctz(behind->queue_mask), behind_slot(w, before->last),
                    before_slot(w, behind->first)};
-    hdi_scopes does = {hdi_stages_or_all(before->stages), before->access & HDI_WRITE_BITS,
-                       hdi_stages_or_all(behind->stages), behind->access};
-    if (before->layout == behind->layout)
+    hdi_scopes does = hdi_step_scopes(from, to);
+    if (from->layout == to->layout)
         ask_global(w, of->res, at, 0, does, reason, pass);
     else
-        ask_image(w, of, seg, at, 0, does, left_layout(behind, before->layout), behind->layout, reason, pass);
+        ask_image(w, of, seg, at, 0, does, from->layout & to->keeps, to->layout, reason, pass);
 }
 
 /* Of what another queue has used before, alone or with this one. */
@@ -295,7 +297,7 @@ static HDI_APART void after_several(work *w, const step *s)
 {
     const hdi_epoch *behind = s->behind;
     uint32_t queue = (uint32_t)__builtin_ctz(behind->queue_mask), slot = behind->first;
-    uint64_t stages = hdi_stages_or_all(behind->stages);
+    uint64_t stages = kind_of(w, behind)->dst_stages;
     side from = {.first = HDI_NONE};
     if (s->before->queue_mask >> queue & 1)
         from = side_of_shared(w, s->before, queue);
@@ -307,11 +309,11 @@ static HDI_APART void after_several(work *w, const step *s)
             return;
         from.stages = stages; /* chains with the semaphore wait */
     }
-    hdi_scopes does = {from.stages, from.access & HDI_WRITE_BITS, stages, behind->access};
+    hdi_scopes does = {from.stages, from.access & HDI_WRITE_BITS, stages, kind_of(w, behind)->dst_access};
     if (s->needs_layout)
-        ask(w, s, at, 0, does, hdi_step_reason(s->before, behind), w->slot_pass[slot]);
+        ask(w, s, at, 0, does, hdi_step_reason(s->before->flags, behind->flags), w->slot_pass[slot]);
     else
-        ask_global(w, s->of->res, at, 0, does, hdi_step_reason(s->before, behind), w->slot_pass[slot]);
+        ask_global(w, s->of->res, at, 0, does, hdi_step_reason(s->before->flags, behind->flags), w->slot_pass[slot]);
 }
 
 /* Stages and accesses of everybody who comes next, as one queue's barrier can name them: the others stand behind the
@@ -349,8 +351,8 @@ static void at_producer(work *w, const step *s)
     uint32_t slot = s->before->last;
     side own = side_of(w, s->behind, queue);
     interval at = {queue, behind_slot(w, slot), submit_end(w, slot)};
-    hdi_scopes does = {.src_stages = hdi_stages_or_all(s->before->stages),
-                       .src_access = s->before->access & HDI_WRITE_BITS};
+    const hdi_kind *from = kind_of(w, s->before);
+    hdi_scopes does = {.src_stages = from->src_stages, .src_access = from->src_access};
     others_rely(w, s->behind, queue, w->slot_pos[slot]);
     if (s->needs_layout) {
         uint32_t high = own.first == HDI_NONE ? at.high : before_pos(w, queue, own.first);
@@ -380,10 +382,10 @@ static void transfer(work *w, const step *s)
     uint32_t source = (uint32_t)__builtin_ctz(s->before->queue_mask);
     uint32_t target = (uint32_t)__builtin_ctz(s->behind->queue_mask);
     uint32_t first = s->behind->first, pass = w->slot_pass[first];
-    uint64_t stages = hdi_stages_or_all(s->behind->stages), all = HDI_STAGE_ALL_COMMANDS;
+    uint64_t stages = kind_of(w, s->behind)->dst_stages, all = HDI_STAGE_ALL_COMMANDS;
     side from = side_of(w, s->before, source);
     hdi_scopes gives = {from.stages, from.access & HDI_WRITE_BITS, all, 0};
-    hdi_scopes takes = {stages, 0, stages, s->behind->access};
+    hdi_scopes takes = {stages, 0, stages, kind_of(w, s->behind)->dst_access};
     interval at = {source, behind_pos(w, source, from.last), submit_end(w, slot_at(w, source, from.last))};
     hd_plan_barrier *release = ask(w, s, at, HDI_MOVES, gives, HD_REASON_RELEASE, pass);
     at = (interval){target, after_others(w, s->before, target, w->slot_pos[first], 0, all), before_slot(w, first)};
@@ -448,8 +450,9 @@ static bool discards_for_family(const work *w, const step *s)
 static HDI_APART void other_step(work *w, const resource *of, uint32_t seg, const hdi_epoch *before,
                                  const hdi_epoch *behind)
 {
-    uint32_t layout = before ? before->layout : of->layout; /* a buffer has none */
-    step s = {of, seg, left_layout(behind, layout), before, behind, layout != behind->layout};
+    uint32_t layout = before ? kind_of(w, before)->layout : of->layout; /* a buffer has none */
+    step s = {of,     seg,    behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout,
+              before, behind, layout != hdi_epoch_layout(w->hazards, behind)};
     if (!s.needs_layout && before && before->queue_mask != behind->queue_mask)
         s.needs_layout = discards_for_family(w, &s);
     if (behind->place == HDI_PLACE_CONSUMER)

@@ -22,6 +22,7 @@ typedef struct hdi_step_work {
                                      * first place of it where that one of another queue is known to have finished */
     /* Of the tables: */
     const hdi_epoch *epochs;
+    const hdi_kind *kinds;
     const hdi_tenants *res_tenants;
     const uint32_t *slot_pos, *slot_pass, *slots[HD_MAX_QUEUES], *tenant, *queue_begin;
     const uint32_t *slot_first, *slot_last; /* slot_pos where no scopes are shared */

@@ -19,6 +19,7 @@ typedef struct walker {
     const work *w;
     const uint32_t *slot_first, *slot_last; /* of the tables */
     const hdi_epoch *epoch;
+    const hdi_kind *kind;
     hd_plan_barrier *barrier, *next; /* next: behind the newest one */
     uint32_t *barrier_point, *next_point;
     point *point;
@@ -248,15 +249,14 @@ static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res, bool merges)
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
-static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool several, uint32_t e, uint32_t pass,
-                                 uint32_t high, bool merges)
+static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_kind *to,
+                                 uint32_t pass, uint32_t high, bool merges)
 {
     const work *w = k->w;
-    const hdi_epoch *epoch = &k->epoch[e];
     tenants t = tenants_of(k, res, merges);
     bool is_image = !(w->res_flags[res] & HDI_RES_BUFFER);
-    uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->hazards, res) : epoch->layout;
-    if (!t.stages && layout == epoch->layout)
+    uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->hazards, res) : 0;
+    if (!t.stages && layout == to->layout)
         return;
     cause of = {t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE, pass, res};
     if (is_image && t.writes) { /* the barrier stands behind the flush */
@@ -264,29 +264,37 @@ static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool sev
                                        (cause){HD_REASON_ALIAS, pass, res});
         t.low = flushed + 1 > t.low ? flushed + 1 : t.low;
     }
-    hdi_scopes does = {t.stages, is_image ? 0 : t.writes, hdi_stages_or_all(epoch->stages), epoch->access};
-    if (layout != epoch->layout)
-        keep_image(k, does, t.low, high, of, seg, several,
-                   epoch->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout, epoch->layout);
+    hdi_scopes does = {t.stages, is_image ? 0 : t.writes, to->dst_stages, to->dst_access};
+    if (layout != to->layout)
+        keep_image(k, does, t.low, high, of, seg, several, layout & to->keeps, to->layout);
     else
         keep_global(k, does, t.low, high, false, of);
 }
 
-static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, uint32_t e, uint32_t pass,
-                                uint32_t high, bool merges)
+/* last: slot of the last use of what stood before. */
+static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, uint32_t last,
+                                const hdi_kind *from, const hdi_kind *to, uint32_t pass, uint32_t high, bool merges)
 {
-    const hdi_epoch *behind = &k->epoch[e], *before = behind - 1;
-    if (merges && k->slot_first[before->first] == k->slot_first[behind->first])
+    if (merges && 2 * k->slot_first[last] == high)
         return; /* uses of one scope's attachments go on without a barrier (merge.c) */
-    uint32_t low = behind_slot(k, before->last, merges);
-    hdi_scopes does = {hdi_stages_or_all(before->stages), before->access & HDI_WRITE_BITS,
-                       hdi_stages_or_all(behind->stages), behind->access};
-    cause of = {hdi_step_reason(before, behind), pass, res};
-    if (before->layout != behind->layout)
-        keep_image(k, does, low, high, of, seg, several,
-                   behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : before->layout, behind->layout);
+    uint32_t low = behind_slot(k, last, merges);
+    hdi_scopes does = hdi_step_scopes(from, to);
+    cause of = {hdi_step_reason(from->flags, to->flags), pass, res};
+    if (from->layout != to->layout)
+        keep_image(k, does, low, high, of, seg, several, from->layout & to->keeps, to->layout);
     else
         keep_global(k, does, low, high, false, of);
+}
+
+/* The step into an epoch. */
+static HDI_INLINE void visit_epoch(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_epoch *epoch,
+                                   uint32_t pass, uint32_t high, bool merges)
+{
+    const hdi_kind *to = &k->kind[epoch->kind];
+    if (epoch->before == HDI_NONE)
+        first_use(k, res, seg, several, to, pass, high, merges);
+    else
+        next_use(k, res, seg, several, epoch[-1].last, &k->kind[epoch[-1].kind], to, pass, high, merges);
 }
 
 /* The epoch that a use of several segments begins in one of them, HDI_NONE: none. */
@@ -313,35 +321,41 @@ static HDI_APART void visit_span(walker *k, uint32_t slot, uint32_t use, uint32_
         uint32_t first = span.base + row * span.stride;
         for (uint32_t seg = first; seg < first + span.cols; seg++) {
             uint32_t e = find_epoch(w, seg, slot, use);
-            if (e == HDI_NONE)
-                continue;
-            if (e == w->hazards->seg_epoch_begin[seg])
-                first_use(k, res, seg, true, e, pass, high, merges);
-            else
-                next_use(k, res, seg, true, e, pass, high, merges);
+            if (e != HDI_NONE)
+                visit_epoch(k, res, seg, true, &k->epoch[e], pass, high, merges);
         }
     }
 }
 
-/* A state that the frame must leave, behind the last use; or, without one, in the slot that holds only this. */
-static void leave(walker *k, uint32_t seg, bool used)
+/* A state that the frame must leave, behind the last use; or, where low is 0, in the slot that holds only this. */
+static void leave(walker *k, uint32_t seg, uint32_t low, const hdi_kind *from, uint32_t layout, uint32_t extra)
+{
+    const hdi_frozen *frozen = k->w->frozen;
+    uint32_t res = frozen->seg_res[seg];
+    uint32_t old_layout = low ? from->layout : hdi_initial_layout(k->w->decl, k->w->hazards, res);
+    hdi_scopes does = {.src_stages = HDI_STAGE_ALL_COMMANDS, .dst_stages = HDI_STAGE_ALL_COMMANDS};
+    if (low) {
+        does.src_stages = from->src_stages;
+        does.src_access = from->src_access;
+    }
+    keep_image(k, does, low ? behind_slot(k, low - 1, k->slot_last != NULL) : 0,
+               low ? 2 * k->w->hazards->slot_count - 1 : 2 * extra, (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
+               frozen->res_seg_begin[res + 1] - frozen->res_seg_begin[res] > 1, old_layout, layout);
+}
+
+static void leave_segment(walker *k, uint32_t seg, bool used)
 {
     const hdi_hazards *hazards = k->w->hazards;
-    uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_end[seg];
-    if (begin == end || !(hazards->epoch[end - 1].flags & HDI_EPOCH_FINAL) || (end - begin > 1) != used)
+    uint32_t end = hazards->seg_epoch_end[seg];
+    if (hazards->seg_epoch_begin[seg] == end || !(k->epoch[end - 1].flags & HDI_EPOCH_FINAL))
         return;
-    const hdi_epoch *final = &hazards->epoch[end - 1];
-    uint32_t res = k->w->frozen->seg_res[seg];
-    uint32_t old_layout = used ? final[-1].layout : hdi_initial_layout(k->w->decl, hazards, res);
-    uint32_t low = used ? behind_slot(k, final[-1].last, k->slot_last != NULL) : 0;
-    hdi_scopes does = {.src_stages = HDI_STAGE_ALL_COMMANDS, .dst_stages = HDI_STAGE_ALL_COMMANDS};
-    if (used) {
-        does.src_stages = hdi_stages_or_all(final[-1].stages);
-        does.src_access = final[-1].access & HDI_WRITE_BITS;
-    }
-    bool several = k->w->frozen->res_seg_begin[res + 1] - k->w->frozen->res_seg_begin[res] > 1;
-    keep_image(k, does, low, used ? 2 * hazards->slot_count - 1 : 2 * final->extra,
-               (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg, several, old_layout, final->layout);
+    const hdi_epoch *final = &k->epoch[end - 1];
+    if ((final->before != HDI_NONE) != used)
+        return;
+    if (used)
+        leave(k, seg, final[-1].last + 1, &k->kind[final[-1].kind], final->kind, HDI_NONE);
+    else
+        leave(k, seg, 0, NULL, final->kind, final->extra);
 }
 
 static void leave_all(walker *k)
@@ -351,7 +365,20 @@ static void leave_all(walker *k)
     for (int used = 0; used < 2; used++) {
         for (uint32_t part = 0; part < w->part_count; part++) {
             for (uint32_t seg = w->found[part].leave_begin; seg < w->found[part].leave_end; seg++)
-                leave(k, seg, used == 1);
+                leave_segment(k, seg, used == 1);
+        }
+    }
+}
+
+/* The same of steps. */
+static void leave_steps(walker *k)
+{
+    const hdi_one_found *found = k->w->found;
+    for (int used = 0; used < 2; used++) {
+        for (uint32_t i = found->leave_begin; i < found->leave_end; i++) {
+            const hdi_step *step = &k->w->hazards->step[i];
+            if ((step->low != 0) == used)
+                leave(k, step->seg, step->low, &k->kind[step->from], step->to, step->slot);
         }
     }
 }
@@ -456,11 +483,27 @@ static HDI_INLINE void walk_slots(walker *k, uint32_t slot, uint32_t slot_end, b
                 visit_span(k, slot, u, pass, high, merges);
             else if (e == HDI_NONE)
                 continue;
-            else if (e & 1)
-                first_use(k, use_res[u], seg, use_range[u] != HDI_NONE, e / 2, pass, high, merges);
             else
-                next_use(k, use_res[u], seg, use_range[u] != HDI_NONE, e / 2, pass, high, merges);
+                visit_epoch(k, use_res[u], seg, use_range[u] != HDI_NONE, &k->epoch[e / 2], pass, high, merges);
         }
+    }
+}
+
+/* Where hazards found steps. */
+static HDI_INLINE void walk_steps(walker *k, uint32_t begin, uint32_t end, bool merges)
+{
+    const work *w = k->w;
+    const uint32_t *slot_pass = w->hazards->slot_pass, *use_seg = w->frozen->use_seg;
+    const uint32_t *use_res = w->decl->use_res, *use_range = w->decl->use_range;
+    for (const hdi_step *step = w->hazards->step + begin, *last = w->hazards->step + end; step < last; step++) {
+        uint32_t use = step->use, seg = step->seg, res = use_res[use], pass = slot_pass[step->slot];
+        uint32_t high = before_slot(k, step->slot, merges);
+        const hdi_kind *to = &k->kind[step->to];
+        bool several = use_range[use] != HDI_NONE || use_seg[use] == HDI_NONE;
+        if (step->low == 0)
+            first_use(k, res, seg, several, to, pass, high, merges);
+        else
+            next_use(k, res, seg, several, step->low - 1, &k->kind[step->from], to, pass, high, merges);
     }
 }
 
@@ -474,13 +517,18 @@ void hdi_walk_region(uint32_t part, void *user)
     k.slot_first = w->merged->slot_first;
     k.slot_last = w->merged->slot_last;
     k.epoch = w->hazards->epoch;
+    k.kind = w->hazards->kind;
     k.barrier = k.next = w->out->barrier + r->barrier_begin;
     k.barrier_point = k.next_point = w->barrier_point + r->barrier_begin;
     k.point = w->point + r->batch_begin;
     k.point_count = k.recent_count = k.dropped = 0;
     k.newest = HDI_NONE;
     k.mixed = false;
-    if (k.slot_first) {
+    if (w->hazards->step && k.slot_first) {
+        walk_steps(&k, r->step_begin, r->step_end, true);
+    } else if (w->hazards->step) {
+        walk_steps(&k, r->step_begin, r->step_end, false);
+    } else if (k.slot_first) {
         walk_slots(&k, r->slot_begin, r->slot_end, true);
     } else if (w->region_count == 1) {
         walk_slots(&k, r->slot_begin, r->slot_end, false);
@@ -492,7 +540,7 @@ void hdi_walk_region(uint32_t part, void *user)
         }
     }
     if (part == w->last_region)
-        leave_all(&k);
+        (w->hazards->step ? leave_steps : leave_all)(&k);
     if (k.mixed)
         put_all_in_order(&k);
     write_batches(&k, r->batch_begin, r->barrier_begin);

@@ -54,7 +54,7 @@ static bool ranges_overlap(const hd_graph *graph, uint32_t a, uint32_t b)
 }
 
 /* Reads agree when their layouts do; depth_read and sampled reads agree on the read-only depth layout. */
-static bool uses_agree(const hd_graph *graph, uint32_t a, uint32_t b)
+static bool uses_agree(hd_graph *graph, uint32_t a, uint32_t b)
 {
     const hdi_access_info *x = &graph->access[graph->use_access[a]], *y = &graph->access[graph->use_access[b]];
     if (x->writes || y->writes)
@@ -62,10 +62,11 @@ static bool uses_agree(const hd_graph *graph, uint32_t a, uint32_t b)
     if (graph->res_flags[graph->use_res[a]] & HDI_RES_BUFFER || x->layout == y->layout)
         return true;
     uint32_t low = x->layout < y->layout ? x->layout : y->layout, high = x->layout + y->layout - low;
+    graph->mixed_layouts = true;
     return low == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY && high == HDI_LAYOUT_SHADER_READ_ONLY;
 }
 
-HDI_APART static hd_result check_double_use(const hd_graph *graph, uint32_t first, uint32_t use)
+HDI_APART static hd_result check_double_use(hd_graph *graph, uint32_t first, uint32_t use)
 {
     for (uint32_t other = first; other < use; other++) {
         if (graph->use_res[other] == graph->use_res[use] && ranges_overlap(graph, other, use) &&

@@ -57,6 +57,7 @@ struct hd_graph {
     uint32_t unusual;             /* HDI_UNUSUAL_* */
     hdi_capacity capacity;
     bool ties; /* there are versions, or the pass at hand has uses that are tied to others */
+    bool mixed_layouts;   /* a pass reads a piece of an image in two layouts, which agree */
     bool unwritten_reads; /* a use reads what no use of the whole resource wrote before */
 
     hdi_res_state *res_state;

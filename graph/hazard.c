@@ -119,6 +119,15 @@ static bool reserve(work *w, uint32_t entries)
     return !w->arena->failed;
 }
 
+/* Where epochs are found by segments. kinds: how many may come up beside those of accesses. */
+static bool begin(work *w, uint32_t kinds)
+{
+    w->out->seg_epoch_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen->seg_count);
+    w->out->seg_epoch_end = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen->seg_count);
+    w->out->use_epoch = w->several ? NULL : HDI_ARENA_ARRAY(w->arena, uint32_t, w->decl->use_count);
+    return hdi_find_kinds(w, kinds) && !w->arena->failed;
+}
+
 /* Nobody reads what they leave, yet, nor shares a resource. */
 static void clear(const work *w, uint32_t first_use, uint32_t end_use, uint32_t first_res, uint32_t end_res)
 {
@@ -133,6 +142,8 @@ static bool build_alone(work *w, uint32_t *keepers)
 {
     hdi_hazards *out = w->out;
     uint32_t seg_count = w->frozen->seg_count, slots = w->schedule->slot_count, on_queue[HD_MAX_QUEUES] = {0};
+    if (!begin(w, HDI_MIXES))
+        return false;
     uint32_t *at = out->seg_epoch_end; /* counts, then begins that move on to the ends */
     memset(at, 0, seg_count * sizeof(*at));
     clear(w, 0, w->decl->use_count, 0, w->decl->res_count);
@@ -152,12 +163,15 @@ static bool build_alone(work *w, uint32_t *keepers)
         fill_records(w, at, record, true);
     else
         fill_records(w, at, record, false);
-    hdi_built built = hdi_build_epochs(w, 0, seg_count, record, at, 0, 0, w->keeper);
+    const hdi_kind *few = w->kinds.kind;
+    hdi_built built = hdi_build_epochs(w, &w->kinds, 0, seg_count, record, at, 0, 0, w->keeper);
     out->epoch_count = built.epochs;
+    out->kind = w->kinds.kind;
     *keepers = hdi_settle_range(w, 0, w->decl->res_count, w->keeper, built.keepers);
     const hdi_arena_kept out_arrays[] = {{&out->epoch, built.epochs * sizeof(*out->epoch)},
-                                         {&out->entry, built.entries * sizeof(*out->entry)}};
-    hdi_arena_keep(w->arena, mark, out_arrays, 2);
+                                         {&out->entry, built.entries * sizeof(*out->entry)},
+                                         {&out->kind, w->kinds.count * sizeof(*out->kind)}};
+    hdi_arena_keep(w->arena, mark, out_arrays, few == out->kind ? 2 : 3);
     return true;
 }
 
@@ -264,8 +278,11 @@ static void build_bucket(uint32_t bucket, void *user)
     for (const hdi_record *r = begin; r < end; r++)
         fill_use(w, use_seg, r->slot, r->use, at, sorted);
     sorted[s->entry_begin[bucket + 1] - s->entry_begin[bucket]].slot = HDI_NONE;
-    hdi_built built = hdi_build_epochs(w, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg,
-                                       s->entry_begin[bucket], w->keeper + first_res);
+    hdi_kinds kinds = w->kinds; /* with room of its own: one for each entry */
+    kinds.count += s->entry_begin[bucket];
+    hdi_built built =
+        hdi_build_epochs(w, &kinds, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg,
+                         s->entry_begin[bucket], w->keeper + first_res);
     built.keepers = hdi_settle_range(w, first_res, last_res < res_count ? last_res : res_count, w->keeper + first_res,
                                      built.keepers); /* while all is near */
     s->built[bucket] = built;
@@ -305,8 +322,9 @@ static bool build_sorted(work *w, uint32_t *keepers)
     hdi_begin_queues(w, s.on_queue, s.ranges);
     s.record = HDI_ARENA_ARRAY(aside, hdi_record, s.record_begin[BUCKETS]);
     s.sorted = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)s.entry_begin[BUCKETS] + BUCKETS);
-    if (aside->failed || !reserve(w, s.entry_begin[BUCKETS]))
+    if (aside->failed || !begin(w, s.entry_begin[BUCKETS]) || !reserve(w, s.entry_begin[BUCKETS]))
         return false;
+    w->out->kind = w->kinds.kind;
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, fill_range, &s);
     hdi_crew_parts(crew, buckets, build_bucket, &s);
     *keepers = gather(&s, buckets);
@@ -349,13 +367,15 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     out->slot_pos = HDI_ARENA_ARRAY(arena, uint32_t, schedule->slot_count);
     out->queue_slot = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, schedule->slot_count) : out->slot_pos;
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
-    out->seg_epoch_begin = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
-    out->seg_epoch_end = HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count);
     out->use_kept = HDI_ARENA_ARRAY(arena, uint8_t, decl->use_count);
-    out->use_epoch = w.several ? NULL : HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
+    out->step = NULL;
+    out->use_epoch = NULL;
     w.keeper = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w.left = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count) : NULL;
-    if (!hdi_find_kinds(&w) || arena->failed || !(w.alone ? build_alone(&w, &keepers) : build_sorted(&w, &keepers)))
+    bool (*find)(work *, uint32_t *) = w.alone ? build_alone : build_sorted;
+    if (w.alone && !w.several && !decl->mixed_layouts)
+        find = hdi_find_steps;
+    if (arena->failed || !find(&w, &keepers))
         return HD_OUT_OF_MEMORY;
     hd_result result = hdi_settle(&w, keepers);
     return result == HD_OK && w.extras.count ? hdi_add_extra_slots(&w) : result;

@@ -58,27 +58,51 @@ bool hdi_is_handed_over(const hdi_hazard_work *w, uint32_t res)
 
 /* ---- the state at the frame's end, of what keeps it ---- */
 
+/* The last use of a segment, before a final state stands behind it. use HDI_NONE: there is none. */
+typedef struct last_use {
+    uint32_t use, slot;
+    const hdi_kind *kind;
+} last_use;
+
+static last_use find_last(const hdi_hazards *out, uint32_t seg)
+{
+    if (out->step) {
+        const hdi_seg_state *state = &out->seg_state[seg];
+        if (!state->behind)
+            return (last_use){.use = HDI_NONE};
+        return (last_use){out->step[state->step_end - 1].use, state->behind - 1, &out->kind[state->kind]};
+    }
+    uint32_t end = out->seg_epoch_end[seg];
+    if (out->seg_epoch_begin[seg] == end)
+        return (last_use){.use = HDI_NONE};
+    const hdi_epoch *last = &out->epoch[end - 1];
+    return (last_use){last->use, last->last, &out->kind[last->kind]};
+}
+
 /* The layout that the last use of an image wants, HDI_NONE: nothing uses it. */
 static uint32_t last_layout(const work *w, uint32_t res)
 {
     uint32_t best = HDI_NONE, layout = HDI_NONE;
     for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
-        uint32_t end = w->out->seg_epoch_end[seg];
-        if (w->out->seg_epoch_begin[seg] == end)
-            continue;
-        const hdi_epoch *last = &w->out->epoch[end - 1];
-        if (best == HDI_NONE || last->last > best) {
-            best = last->last;
-            layout = last->layout;
+        last_use last = find_last(w->out, seg);
+        if (last.use != HDI_NONE && (best == HDI_NONE || last.slot > best)) {
+            best = last.slot;
+            layout = last.kind->layout;
         }
     }
     return layout;
 }
 
+/* What the first use of a segment is. */
+static const hdi_kind *first_kind(const work *w, uint32_t seg)
+{
+    const hdi_hazards *out = w->out;
+    return &out->kind[out->step ? w->first_kind[seg] : out->epoch[out->seg_epoch_begin[seg]].kind];
+}
+
 static uint32_t choose_final_layout(const work *w, uint32_t res)
 {
     const hdi_decl *decl = w->decl;
-    const hdi_hazards *out = w->out;
     const hdi_res_info *info = &decl->res_info[res];
     uint32_t pair = decl->res_pair[res];
     uint32_t own = last_layout(w, res);
@@ -89,8 +113,8 @@ static uint32_t choose_final_layout(const work *w, uint32_t res)
     }
     /* What next frame's readers of the history want, so that they find it so and leave it so. */
     for (uint32_t seg = w->frozen->res_seg_begin[pair]; seg < w->frozen->res_seg_begin[pair + 1]; seg++) {
-        if (out->seg_epoch_begin[seg] != out->seg_epoch_end[seg])
-            return out->epoch[out->seg_epoch_begin[seg]].layout;
+        if (find_last(w->out, seg).use != HDI_NONE)
+            return first_kind(w, seg)->layout;
     }
     return own == HDI_NONE ? HDI_LAYOUT_GENERAL : own;
 }
@@ -131,6 +155,12 @@ static void find_owners(const work *w, uint32_t res)
     const hdi_hazards *out = w->out;
     owners o = {HDI_NONE, 0, HDI_NONE, HDI_NONE};
     for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
+        if (out->step) {
+            last_use last = find_last(out, seg);
+            if (last.use != HDI_NONE) /* there is no more than one family */
+                see_owner(w, &o, last.slot);
+            continue;
+        }
         for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_end[seg]; e++) {
             see_owner(w, &o, out->epoch[e].first);
             for (uint32_t i = out->epoch[e].more; i != HDI_NONE; i = out->entry[i].older)
@@ -144,10 +174,23 @@ static void find_owners(const work *w, uint32_t res)
 /* A step at the end of a segment that must be left in another layout than its last use wants. */
 static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t final_layout)
 {
-    if (layout != final_layout)
-        w->out->epoch[w->out->seg_epoch_end[seg]++] =
-            (hdi_epoch){.use = HDI_NONE, .more = HDI_NONE, .layout = final_layout, .flags = HDI_EPOCH_FINAL,
-                        .place = HDI_PLACE_PRODUCER, .extra = HDI_NONE};
+    hdi_hazards *out = w->out;
+    if (layout == final_layout)
+        return;
+    if (out->step) {
+        const hdi_seg_state *state = &out->seg_state[seg];
+        out->step[out->step_count++] =
+            (hdi_step){HDI_NONE, seg, HDI_NONE, state->behind, state->kind, final_layout};
+        return;
+    }
+    uint32_t end = out->seg_epoch_end[seg]++;
+    out->epoch[end] = (hdi_epoch){.use = HDI_NONE,
+                                  .kind = final_layout,
+                                  .before = end == out->seg_epoch_begin[seg] ? HDI_NONE : end - 1,
+                                  .more = HDI_NONE,
+                                  .flags = HDI_EPOCH_FINAL,
+                                  .place = HDI_PLACE_PRODUCER,
+                                  .extra = HDI_NONE};
 }
 
 /* ---- all of it ---- */
@@ -166,15 +209,13 @@ static void keep_state(const work *w, uint32_t res)
         out->res_final_layout[res] = out->res_final_layout[w->decl->res_pair[res]];
     uint32_t initial = is_image ? hdi_initial_layout(w->decl, out, res) : 0;
     for (uint32_t seg = first; seg < end; seg++)
-        used |= out->seg_epoch_begin[seg] != out->seg_epoch_end[seg];
+        used |= find_last(out, seg).use != HDI_NONE;
     for (uint32_t seg = first; used && seg < end; seg++) {
-        const hdi_epoch *last = NULL;
-        if (out->seg_epoch_begin[seg] != out->seg_epoch_end[seg]) {
-            last = &out->epoch[out->seg_epoch_end[seg] - 1];
-            out->use_kept[last->use] |= (last->flags & HDI_EPOCH_WRITES) != 0;
-        }
+        last_use last = find_last(out, seg);
+        if (last.use != HDI_NONE)
+            out->use_kept[last.use] |= (last.kind->flags & HDI_EPOCH_WRITES) != 0;
         if (is_image)
-            add_final(w, seg, last ? last->layout : initial, out->res_final_layout[res]);
+            add_final(w, seg, last.use != HDI_NONE ? last.kind->layout : initial, out->res_final_layout[res]);
     }
 }
 

@@ -197,8 +197,8 @@ bool hdi_place_segment(hdi_hazard_work *w, uint32_t seg, bool may_add)
         if (behind->flags & HDI_EPOCH_FINAL)
             placed = place_final(w, res, before, behind, may_add);
         else
-            placed = place_step(w, res, before, behind, is_image && layout != behind->layout, may_add);
-        layout = behind->layout;
+            placed = place_step(w, res, before, behind, is_image && layout != hdi_epoch_layout(out, behind), may_add);
+        layout = hdi_epoch_layout(out, behind);
         before = behind;
     }
     return placed;

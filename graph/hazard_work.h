@@ -1,4 +1,5 @@
-/* Between hazard.c, which counts and cuts, hazard_epochs.c, where uses become epochs, hazard_states.c, which looks at
+/* Between hazard.c, which counts and cuts, hazard_epochs.c, where uses become epochs, hazard_one.c, where they become
+ * steps of one queue, hazard_kinds.c, which says what accesses ask for, hazard_states.c, which looks at
  * resources that several queues use or that keep their state, hazard_steps.c, which places the steps between their
  * epochs, and hazard_slots.c, which numbers the slots. */
 #ifndef HDI_HAZARD_WORK_H
@@ -18,6 +19,17 @@ typedef struct hdi_extras {
     uint32_t count, capacity;
 } hdi_extras;
 
+/* Kinds of accesses, and behind them those of epochs whose uses differ, which are mixed from others. */
+enum { HDI_MIXES = 8 };
+typedef struct hdi_kinds {
+    hdi_kind *kind;
+    uint32_t count, capacity;
+    hdi_arena *arena; /* null: it does not grow */
+    struct hdi_mix {
+        uint32_t a, b, made;
+    } mix[HDI_MIXES]; /* some of the newest */
+} hdi_kinds;
+
 typedef struct hdi_hazard_work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -31,9 +43,10 @@ typedef struct hdi_hazard_work {
     bool several;       /* queues, the host's among them */
     uint32_t gpu_mask;
     bool several_families;
-    const struct hdi_use_kind *kind;
+    hdi_kinds kinds;
     uint16_t family_bit[HD_MAX_QUEUES]; /* of each queue: the first one of its family; 0: the host */
     uint32_t *keeper;   /* resources that keep their state, ascending; in the end those with a partner */
+    uint32_t *first_kind; /* of segments, where epochs are found by slots and histories are looked at */
     uint32_t *left;     /* segments that need extra slots, in any order */
     _Atomic(uint32_t) *left_count;
     /* Extra slots, and edges from or to them: slots of the schedule, and extra slots counted on behind them. */
@@ -47,17 +60,29 @@ typedef struct hdi_record {
     uint32_t use, slot;
 } hdi_record;
 
-/* What is asked of an access, for images and for buffers. */
-bool hdi_find_kinds(hdi_hazard_work *work);
+/* In hazard_kinds.c. What an epoch left, in joins and leaves of kinds; reads of images: more by their layout. OTHER:
+ * what nothing goes on with. NEVER: of what goes on with nothing. */
+enum { HDI_LEFT_NOTHING, HDI_LEFT_WRITE, HDI_LEFT_OTHER, HDI_LEFT_NEVER, HDI_LEFT_READS };
+/* Those of accesses, with room for `more`. */
+bool hdi_find_kinds(hdi_hazard_work *work, uint32_t more);
+/* Both of an epoch; without memory any, and it shows in the arena. */
+uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b);
+
 /* How many: epochs with room for states to be left, entries, and resources that keep their state. */
 typedef struct hdi_built {
     uint32_t epochs, entries, keepers;
 } hdi_built;
 /* Turns uses into epochs, which are numbered from epoch_begin on, and entries from entry_begin on, and lists the
- * resources that keep their state. Records stand by segment, those of one in the order of the schedule, up to its
- * record_end; one more may be read. */
-hdi_built hdi_build_epochs(const hdi_hazard_work *work, uint32_t first_seg, uint32_t last_seg, const hdi_record *record,
-                           const uint32_t *record_end, uint32_t epoch_begin, uint32_t entry_begin, uint32_t *keeper);
+ * resources that keep their state. kinds: of whoever works on this, for those that are mixed. Records stand by segment,
+ * those of one in the order of the schedule, up to its record_end; one more may be read. */
+hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg, uint32_t last_seg,
+                           const hdi_record *record, const uint32_t *record_end, uint32_t epoch_begin,
+                           uint32_t entry_begin, uint32_t *keeper);
+
+/* In hazard_one.c. Steps of one queue, found by one worker, and how many resources keep their state, which are listed
+ * and all left to hdi_settle: so final states come in the order of segments. False: no memory. Not where a pass reads
+ * in two layouts, which are one if all of its uses are seen at once. */
+bool hdi_find_steps(hdi_hazard_work *work, uint32_t *keepers);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);

@@ -108,8 +108,9 @@ static HDI_APART hdi_stay stay_of_several(const hdi_hazards *hazards, uint32_t s
         }
         stay.first = first->first < stay.first ? first->first : stay.first;
         stay.last = last->last > stay.last ? last->last : stay.last;
-        stay.tail_stages |= hdi_stages_or_all(last->stages);
-        stay.tail_writes |= last->flags & HDI_EPOCH_WRITES ? last->access : 0;
+        const hdi_kind *kind = &hazards->kind[last->kind];
+        stay.tail_stages |= kind->src_stages;
+        stay.tail_writes |= last->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
     }
     return stay;
 }
@@ -123,24 +124,53 @@ static HDI_INLINE hdi_stay stay_of(const hdi_hazards *hazards, uint32_t seg, uin
         if (HDI_LIKELY(begin < end && !(last->flags & HDI_EPOCH_FINAL)))
             return (hdi_stay){.first = first->first,
                               .last = last->last,
-                              .tail_stages = hdi_stages_or_all(last->stages),
-                              .tail_writes = last->flags & HDI_EPOCH_WRITES ? last->access : 0};
+                              .tail_stages = hazards->kind[last->kind].src_stages,
+                              .tail_writes = last->flags & HDI_EPOCH_WRITES ? hazards->kind[last->kind].dst_access : 0};
     }
     return stay_of_several(hazards, seg, seg_end);
 }
 
-/* Nothing but one GPU queue: slots are places, and there are groups. */
-static void one_queue(uint32_t begin, uint32_t range_end, uint32_t part, void *user)
+/* The same of what a segment is in behind all steps. */
+static HDI_INLINE hdi_stay stay_of_state(const hdi_hazards *hazards, uint32_t seg)
 {
-    const work *w = user;
+    const hdi_seg_state *state = &hazards->seg_state[seg];
+    const hdi_kind *kind = &hazards->kind[state->kind];
+    return (hdi_stay){.first = state->behind ? state->first : HDI_NONE,
+                      .last = state->behind - 1,
+                      .tail_stages = kind->src_stages,
+                      .tail_writes = kind->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0};
+}
+
+static HDI_APART hdi_stay stay_of_states(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
+{
+    hdi_stay stay = {.first = HDI_NONE};
+    for (; seg < seg_end; seg++) {
+        hdi_stay more = stay_of_state(hazards, seg);
+        if (more.first == HDI_NONE)
+            continue;
+        stay.first = more.first < stay.first ? more.first : stay.first;
+        stay.last = more.last > stay.last ? more.last : stay.last;
+        stay.tail_stages |= more.tail_stages;
+        stay.tail_writes |= more.tail_writes;
+    }
+    return stay;
+}
+
+static HDI_INLINE hdi_stay stay_of_steps(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
+{
+    return HDI_LIKELY(seg_end - seg == 1) ? stay_of_state(hazards, seg) : stay_of_states(hazards, seg, seg_end);
+}
+
+/* Nothing but one GPU queue: slots are places, and there are groups. */
+static HDI_INLINE void visit_resources(const work *w, uint32_t begin, uint32_t range_end, bool steps)
+{
     const hdi_hazards hazards = *w->hazards;
     const uint32_t *slot_group = hazards.slot_group, *group_end = w->group_end,
                    *seg_end = w->frozen->res_seg_begin + 1;
     hdi_stay *res_stay = w->out->stay;
     uint32_t *res_first = w->out->res_first, *res_last = w->out->res_last, *res_close = w->out->res_close;
-    (void)part;
     for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < range_end; seg = seg_end[r++]) {
-        hdi_stay stay = stay_of(&hazards, seg, seg_end[r]);
+        hdi_stay stay = steps ? stay_of_steps(&hazards, seg, seg_end[r]) : stay_of(&hazards, seg, seg_end[r]);
         if (HDI_LIKELY(stay.first != HDI_NONE)) {
             stay.close = group_end[slot_group[stay.last] + (stay.tail_writes != 0)];
             res_last[r] = stay.last;
@@ -152,6 +182,16 @@ static void one_queue(uint32_t begin, uint32_t range_end, uint32_t part, void *u
         res_first[r] = stay.first;
         res_stay[r] = stay;
     }
+}
+
+static void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    if (w->hazards->step)
+        visit_resources(w, begin, end, true);
+    else
+        visit_resources(w, begin, end, false);
 }
 
 /* Places of queue k from `known` on, up to `now`, have finished at the latest behind slot `before` of another queue. */
@@ -226,8 +266,9 @@ static inline void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, co
 {
     if (epoch->queue_mask && !(epoch->queue_mask & (epoch->queue_mask - 1))) {
         hdi_stay *on = &stay[__builtin_ctz(epoch->queue_mask)];
-        on->tail_stages |= hdi_stages_or_all(epoch->stages);
-        on->tail_writes |= epoch->flags & HDI_EPOCH_WRITES ? epoch->access : 0;
+        const hdi_kind *kind = &hazards->kind[epoch->kind];
+        on->tail_stages |= kind->src_stages;
+        on->tail_writes |= epoch->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
         return;
     }
     uint32_t slot = epoch->first, use = epoch->use, more = epoch->more;

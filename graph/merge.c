@@ -26,7 +26,8 @@ typedef struct work {
 static bool spared(const work *w, const hdi_epoch *before, const hdi_epoch *behind)
 {
     return before->more == HDI_NONE && behind->more == HDI_NONE && before->queue_mask == behind->queue_mask &&
-           before->layout == behind->layout && hdi_is_attachment(w->decl->use_access[before->use]) &&
+           hdi_epoch_layout(w->hazards, before) == hdi_epoch_layout(w->hazards, behind) &&
+           hdi_is_attachment(w->decl->use_access[before->use]) &&
            hdi_is_attachment(w->decl->use_access[behind->use]);
 }
 
@@ -53,16 +54,19 @@ static uint32_t tenants_on(const work *w, uint32_t res, uint32_t queue)
     return floor;
 }
 
+static void raise_to(work *w, uint32_t use, uint32_t floor)
+{
+    w->use_floor[use] = floor > w->use_floor[use] ? floor : w->use_floor[use];
+}
+
 static void raise_floor(work *w, uint32_t seg, const hdi_epoch *before, const hdi_epoch *behind, uint32_t slot,
                         uint32_t use)
 {
-    uint32_t queue = w->hazards->slot_queue[slot], floor;
+    uint32_t queue = w->hazards->slot_queue[slot];
     if (!before)
-        floor = tenants_on(w, w->frozen->seg_res[seg], queue);
-    else
-        floor = spared(w, before, behind) ? 0 : last_on(w, before, queue);
-    if (floor > w->use_floor[use])
-        w->use_floor[use] = floor;
+        raise_to(w, use, tenants_on(w, w->frozen->seg_res[seg], queue));
+    else if (!spared(w, before, behind))
+        raise_to(w, use, last_on(w, before, queue));
 }
 
 static void find_floors(work *w)
@@ -80,6 +84,73 @@ static void find_floors(work *w)
             before = behind;
         }
     }
+}
+
+/* The epoch that a segment is in, on the walk over steps: what its step was, and that of the epoch before; 0: none. */
+typedef struct stage {
+    uint32_t step, before;
+} stage;
+
+/* The walk finds which steps lead into epochs of several uses first, then the floors. */
+typedef struct steps {
+    uint32_t next;
+    stage *stage;    /* of segments; steps are counted from 1 on */
+    uint8_t *shared; /* of steps: whether the epoch has several uses */
+    bool floors;
+} steps;
+
+static void visit_use(work *w, steps *s, uint32_t use, uint32_t seg)
+{
+    const hdi_step *all = w->hazards->step;
+    stage *at = &s->stage[seg];
+    if (s->next < w->hazards->step_count && all[s->next].use == use && all[s->next].seg == seg) {
+        at->before = all[s->next].low ? at->step : 0;
+        at->step = ++s->next;
+    } else {
+        s->shared[at->step - 1] = true;
+    }
+    if (!s->floors)
+        return;
+    const hdi_step *step = &all[at->step - 1];
+    const hdi_kind *kind = w->hazards->kind;
+    if (!at->before)
+        raise_to(w, use, tenants_on(w, w->frozen->seg_res[seg], 0));
+    else if (s->shared[at->before - 1] || s->shared[at->step - 1] ||
+             kind[step->from].layout != kind[step->to].layout ||
+             !hdi_is_attachment(w->decl->use_access[all[at->before - 1].use]) ||
+             !hdi_is_attachment(w->decl->use_access[step->use]))
+        raise_to(w, use, step->low);
+}
+
+/* Steps stand in the order of the uses that they are for. */
+static void walk_uses(work *w, steps *s)
+{
+    const uint32_t *use_begin = w->decl->pass_use_begin;
+    s->next = 0;
+    for (uint32_t slot = 0; slot < w->hazards->slot_count; slot++) {
+        uint32_t pass = w->hazards->slot_pass[slot];
+        for (uint32_t u = use_begin[pass]; u < use_begin[pass + 1]; u++) {
+            hdi_span span = hdi_use_span(w->decl, w->frozen, u);
+            for (uint32_t row = 0; row < span.rows; row++) {
+                for (uint32_t c = 0; c < span.cols; c++)
+                    visit_use(w, s, u, span.base + row * span.stride + c);
+            }
+        }
+    }
+}
+
+static bool find_floors_by_steps(work *w, hdi_arena *arena)
+{
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    steps s = {.stage = HDI_ARENA_ARRAY(arena, stage, w->frozen->seg_count),
+               .shared = HDI_ARENA_ZEROED(arena, uint8_t, w->hazards->step_count)};
+    if (arena->failed)
+        return false;
+    walk_uses(w, &s);
+    s.floors = true;
+    walk_uses(w, &s);
+    hdi_arena_keep(arena, mark, NULL, 0);
+    return true;
 }
 
 /* Whether it must come after slots of other queues. */
@@ -140,7 +211,10 @@ hd_result hdi_merge(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_qu
     out->slot_last = HDI_ARENA_ARRAY(arena, uint32_t, hazards->slot_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    find_floors(&w);
+    if (!hazards->step)
+        find_floors(&w);
+    else if (!find_floors_by_steps(&w, arena))
+        return HD_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < synced->submit_count; s++)
         visit_submit(&w, &synced->submit[s]);
     return HD_OK;

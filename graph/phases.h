@@ -191,21 +191,38 @@ enum { HDI_PLACE_NONE, HDI_PLACE_CONSUMER, HDI_PLACE_PRODUCER, HDI_PLACE_TRANSFE
 /* The first two as in HDI_USE_*. */
 enum { HDI_EPOCH_READS = HDI_USE_READS, HDI_EPOCH_WRITES = HDI_USE_WRITES, HDI_EPOCH_FINAL = 4 };
 
+/* What an access asks for, or what several accesses of an epoch do, on an image or on a buffer. */
+typedef struct hdi_kind {
+    uint64_t src_stages, src_access; /* of a barrier behind it */
+    uint64_t dst_stages, dst_access; /* of one before it; all its access */
+    uint64_t stages;                 /* none where there are none, which are waited for with all */
+    uint32_t layout;                 /* UNDEFINED: of buffers */
+    uint32_t keeps;                  /* what remains of the layout before it: all bits; 0: it overwrites the content */
+    uint32_t joins, leaves;          /* it goes on with an epoch that left the first, and leaves the second */
+    uint32_t state;                  /* of an epoch that it begins, but for the queue of several */
+    uint32_t flags;                  /* HDI_EPOCH_* */
+} hdi_kind;
+static inline uint32_t hdi_kind_of(uint32_t access, bool is_buffer)
+{
+    return 2 * access + is_buffer;
+}
+
 /* A run of uses of a segment that need nothing between them: one write, or reads that agree. The step into it from
  * what stood before is synchronized where `place` says. */
 typedef struct hdi_epoch {
-    uint64_t stages, access; /* of all its uses */
-    uint32_t use, more;      /* its first use, and the newest of its further entries; HDI_NONE: none */
-    uint32_t first, last;    /* slots; none for a final state */
+    uint32_t use;         /* its first */
+    uint32_t kind;        /* of all its uses; of a final state: the layout */
+    uint32_t first, last; /* slots; none for a final state */
+    uint32_t before;      /* the epoch before it of its segment, HDI_NONE */
+    uint32_t more;        /* the newest of its further entries, HDI_NONE: none */
+    uint32_t extra; /* slot of the barrier-only slot, for HDI_PLACE_EXTRA */
     union {
         struct {
-            uint32_t layout;
             uint16_t queue_mask;
             uint8_t flags, place;
         };
-        uint64_t state; /* all of these */
+        uint32_t state; /* all of these */
     };
-    uint32_t extra; /* slot of the barrier-only slot, for HDI_PLACE_EXTRA */
 } hdi_epoch;
 
 /* A use of an epoch beside its first. */
@@ -213,6 +230,24 @@ typedef struct hdi_entry {
     uint32_t slot, use;
     uint32_t older; /* HDI_NONE: only the first one is older */
 } hdi_entry;
+
+/* Where one worker looks at one queue, epochs are found by slots, and of them only what is asked for is kept. A step:
+ * from what a segment stood in to the epoch that a slot begins. */
+typedef struct hdi_step {
+    uint32_t use, seg; /* of a final state: HDI_NONE */
+    uint32_t slot;
+    uint32_t low;      /* the slot behind the last use of the epoch before; 0: there is none */
+    uint32_t from, to; /* kinds; to: of a final state the layout */
+} hdi_step;
+/* And what a segment is in behind all of them, but for final states. */
+typedef struct hdi_seg_state {
+    uint32_t first, behind; /* its first slot, and the one behind its last one; behind 0: it is not used */
+    uint32_t kind, step_end; /* of its last epoch; and behind its step */
+} hdi_seg_state;
+/* Where steps of a region begin, and how many segments are first used before it. */
+typedef struct hdi_region_steps {
+    uint32_t step, firsts;
+} hdi_region_steps;
 
 /* Slots of the schedule, and extra ones that hold only barriers (slot_pass HDI_NONE), in one numbering. */
 typedef struct hdi_hazards {
@@ -226,6 +261,11 @@ typedef struct hdi_hazards {
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
     uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame */
+    hdi_kind *kind;
+    hdi_step *step;                /* null: epochs tell; those of each slot by uses, final states behind all others */
+    uint32_t step_count;
+    hdi_seg_state *seg_state;
+    hdi_region_steps *region_step; /* region_count + 1 */
     uint32_t *seg_epoch_begin, *seg_epoch_end; /* there are gaps between those of one segment and of the next */
     hdi_epoch *epoch;
     hdi_entry *entry;
@@ -277,6 +317,12 @@ static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_
                             bool alone)
 {
     hdi_raise_want(&want[(size_t)to * queues + hazards->slot_queue[from]], hazards->slot_pos[from] + 1, alone);
+}
+
+/* The layout of an epoch or a final state. */
+static inline uint32_t hdi_epoch_layout(const hdi_hazards *hazards, const hdi_epoch *epoch)
+{
+    return epoch->flags & HDI_EPOCH_FINAL ? epoch->kind : hazards->kind[epoch->kind].layout;
 }
 
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, const hdi_schedule *schedule,

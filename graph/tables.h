@@ -126,6 +126,7 @@ typedef struct hdi_decl {
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const uint32_t *range_res; /* follows from the uses: each range is of one */
     const hdi_access_info *access;
+    bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree */
     bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content
                               */
     /* Reads of versions that were ended by an earlier pass: use late_use[i] (ascending) comes before pass late_end[i]

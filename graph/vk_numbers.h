@@ -43,6 +43,13 @@ static inline uint64_t hdi_stages_or_all(uint64_t stages)
 #define HDI_ACCESS_SHADER_STORAGE_READ UINT64_C(0x200000000)
 #define HDI_ACCESS_SHADER_STORAGE_WRITE UINT64_C(0x400000000)
 
+/* Access bits that write. */
+#define HDI_WRITE_BITS                                                                                                 \
+    (UINT64_C(0x40) | HDI_ACCESS_COLOR_WRITE | HDI_ACCESS_DEPTH_STENCIL_WRITE | HDI_ACCESS_TRANSFER_WRITE |            \
+     HDI_ACCESS_HOST_WRITE | UINT64_C(0x10000) | UINT64_C(0x40000) | UINT64_C(0x400000) | UINT64_C(0x2000000) |        \
+     UINT64_C(0x8000000) | HDI_ACCESS_SHADER_STORAGE_WRITE | UINT64_C(0x1000000000) | UINT64_C(0x4000000000) |         \
+     UINT64_C(0x80000000000) | UINT64_C(0x200000000000))
+
 #define HDI_LAYOUT_UNDEFINED 0u
 #define HDI_LAYOUT_GENERAL 1u
 #define HDI_LAYOUT_COLOR_ATTACHMENT 2u
