@@ -80,19 +80,20 @@ static HDI_APART void find_levels(work *w)
         size_t p = rank_pass[rank], begin = pred_begin[p], end = pred_begin[p + 1];
         uint32_t level = 0;
         for (size_t e = begin; e < end; e++) {
-            if (HDI_UNLIKELY(pred[e] < pass_begin))
+            uint32_t before = pred[e], behind;
+            if (HDI_UNLIKELY(before < pass_begin))
                 continue;
-            uint32_t behind = pass_level[pred[e]] + 1;
+            behind = pass_level[before] + 1;
             level = behind > level ? behind : level;
         }
         pass_level[p] = level;
         depth = level > depth ? level : depth;
         first[p - pass_begin] = HDI_NONE;
         for (size_t e = begin; e < end; e++) { /* who is before it has a consumer at that level */
+            uint32_t before = pred[e] - pass_begin;
             if (HDI_UNLIKELY(pred[e] < pass_begin))
                 continue;
-            uint32_t *of = &first[pred[e] - pass_begin];
-            *of = level < *of ? level : *of;
+            first[before] = level < first[before] ? level : first[before];
         }
     }
     for (size_t rank = 0; rank < kept; rank++) {
@@ -215,6 +216,7 @@ static HDI_APART void fill_group(work *w)
     const hdi_ask *ask = w->ask;
     uint64_t *ready = w->ready;
     size_t end = w->end;
+    bool refused = false;
     for (size_t word = w->oldest / 64; word * 64 < end; word++) {
         uint64_t left = ready[word];
         for (uint64_t bits = left; bits; bits &= bits - 1) {
@@ -230,7 +232,7 @@ static HDI_APART void fill_group(work *w)
                 opens += more;
             }
             if (opens && !fits(w, rank, opens, at->due)) {
-                w->refused = true;
+                refused = true;
                 continue;
             }
             left ^= bits & -bits;
@@ -239,6 +241,7 @@ static HDI_APART void fill_group(work *w)
         }
         ready[word] = left;
     }
+    w->refused = refused;
 }
 
 static void sort_many(work *w, uint32_t *pass, int64_t *net, uint32_t count)
@@ -252,12 +255,28 @@ static void sort_many(work *w, uint32_t *pass, int64_t *net, uint32_t count)
 
 enum { FEW_PASSES = 24, INDEX_BITS = 5, NET_BITS = 64 - INDEX_BITS - 2 };
 
-/* Each goes behind those whose keys are less, which is counted without branches: how they come nobody could predict.
- * False: the numbers are too large for it. */
+/* Each goes behind those whose keys are less. most: not less than count; keys behind that are larger than all. */
+static HDI_INLINE void put_in_order(const uint64_t *key, const uint32_t *from, size_t count, size_t most,
+                                    uint32_t *pass, int64_t *net)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t own = key[i];
+        size_t to = 0;
+        for (size_t k = 0; k < most; k++)
+            to += key[k] < own;
+        pass[to] = from[i];
+        net[to] = (int64_t)((UINT64_C(1) << NET_BITS) - (own >> INDEX_BITS));
+    }
+}
+
+/* By counting, in loops of one length: how they come, and how many they are, nobody could predict. False: the numbers
+ * are too large for it. */
 static bool sort_few(uint32_t *pass, int64_t *net, size_t count)
 {
+    enum { FOUR = 4, EIGHT = 8, SIXTEEN = 16 };
     uint64_t key[FEW_PASSES], large = 0;
     uint32_t from[FEW_PASSES];
+    memset(key, 0xff, sizeof(key));
     for (size_t i = 0; i < count; i++) {
         int64_t own = net[i];
         large |= (uint64_t)(own ^ own >> 63) >> NET_BITS;
@@ -266,14 +285,14 @@ static bool sort_few(uint32_t *pass, int64_t *net, size_t count)
     }
     if (large)
         return false;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t own = key[i];
-        size_t to = 0;
-        for (size_t k = 0; k < count; k++)
-            to += key[k] < own;
-        pass[to] = from[i];
-        net[to] = (int64_t)((UINT64_C(1) << NET_BITS) - (own >> INDEX_BITS));
-    }
+    if (count <= FOUR)
+        put_in_order(key, from, count, FOUR, pass, net);
+    else if (count <= EIGHT)
+        put_in_order(key, from, count, EIGHT, pass, net);
+    else if (count <= SIXTEEN)
+        put_in_order(key, from, count, SIXTEEN, pass, net);
+    else
+        put_in_order(key, from, count, FEW_PASSES, pass, net);
     return true;
 }
 
@@ -409,21 +428,24 @@ static HDI_INLINE int64_t free_closed(work *w)
     return closed;
 }
 
-static HDI_APART void end_group(work *w)
+static HDI_APART void end_lone(work *w)
 {
     int64_t closed = free_closed(w);
-    size_t count = w->slots - w->group_begin;
-    w->ready_count -= (uint32_t)count;
-    if (count == 1) {
-        make_one_ready(w, w->refused && !w->rules.in_order ? closed : 0);
-    } else {
-        if (w->rules.wait_in_float)
-            make_many_ready(w, true);
-        else
-            make_many_ready(w, false);
-        if (!w->rules.in_order)
-            sort_group(w);
-    }
+    w->ready_count--;
+    make_one_ready(w, w->refused && !w->rules.in_order ? closed : 0);
+    w->group++;
+}
+
+static HDI_APART void end_group(work *w)
+{
+    free_closed(w);
+    w->ready_count -= (uint32_t)(w->slots - w->group_begin);
+    if (w->rules.wait_in_float)
+        make_many_ready(w, true);
+    else
+        make_many_ready(w, false);
+    if (!w->rules.in_order)
+        sort_group(w);
     w->group++;
 }
 
@@ -508,7 +530,6 @@ static bool run(work *w)
             continue;
         }
         w->group_begin = w->slots;
-        w->refused = false;
         if (w->follower != HDI_NONE)
             follow(w);
         fill_group(w);
@@ -516,7 +537,10 @@ static bool run(work *w)
             w->group_live[w->group] = w->live;
             w->full += w->live > near_cap;
         }
-        end_group(w);
+        if (w->slots - w->group_begin == 1)
+            end_lone(w);
+        else
+            end_group(w);
     }
     w->out->slot_count = (uint32_t)w->slots;
     w->out->group_count = w->group;

@@ -83,12 +83,18 @@ static HDI_INLINE bool fits(work *w, size_t rank, int64_t bytes, uint32_t due)
         return rank == w->oldest && w->slots == w->group_begin;
     if (rank == w->oldest)
         return true;
-    return w->group >= due && ((w->scan.at >= rank && w->scan.least >= bytes) || has_room(w, rank, bytes));
+    return bytes <= w->room && w->group >= due &&
+           ((w->scan.at >= rank && w->scan.least >= bytes) || has_room(w, rank, bytes));
 }
 
 static inline hdi_note *note_of(const work *w, const hdi_special *x, uint32_t i)
 {
     return &w->special.note[x->at + (i < x->cols ? i : i / x->cols * x->stride + i % x->cols)];
+}
+
+static inline bool is_other(const work *w, const hdi_special *x, const hdi_note *newest)
+{
+    return newest->group == w->group && newest->layout != x->layout;
 }
 
 /* Bytes that a pass would open beside what is known; REFUSED: readers of one content in this group want another
@@ -99,9 +105,10 @@ static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
     for (; x->at != HDI_NONE; x++) {
         if (x->count == 0)
             bytes += w->res[x->at].open ? 0 : (int64_t)w->res[x->at].bytes;
-        for (uint32_t i = 0; i < x->count; i++) {
-            const hdi_note *newest = note_of(w, x, i);
-            if (newest->group == w->group && newest->layout != x->layout)
+        else if (is_other(w, x, &w->special.note[x->at]))
+            return REFUSED;
+        for (uint32_t i = 1; i < x->count; i++) {
+            if (is_other(w, x, note_of(w, x, i)))
                 return REFUSED;
         }
     }
