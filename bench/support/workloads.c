@@ -209,72 +209,58 @@ uint32_t hdb_workload_use_count(const hdb_workload *w)
 enum { IMPORTED = 1 << 30 }; /* handles that the stub driver does not give out */
 enum { LAYOUT_GENERAL = 1 }; /* of externals at the frame's start */
 
-/* The descriptions that an engine fills, time and again: what it does not say stays zero. */
-typedef struct descriptions {
-    hd_image_desc image;
-    hd_buffer_desc buffer;
-    hd_import_desc import;
-    hd_pass_desc pass;
-} descriptions;
-
-static hd_resource declare_import(const hdb_workload *w, hd_graph *graph, const hdb_resource *r, hd_import_desc *desc)
-{
-    const hdb_resource *first = w->resource.items;
-    desc->image = w->record ? (void *)(uintptr_t)(IMPORTED + (r - first)) : NULL;
-    desc->width = r->width;
-    desc->height = r->height;
-    desc->format = r->format;
-    desc->mips = r->mips;
-    desc->layers = r->layers;
-    desc->initial_layout = LAYOUT_GENERAL;
-    desc->serial = 1;
-    return hd_graph_import(graph, desc);
-}
-
-static hd_resource declare_resource(const hdb_workload *w, hd_graph *graph, const hdb_resource *r, descriptions *d)
+static hd_resource declare_resource(const hdb_workload *w, hd_graph *graph, const hdb_resource *r)
 {
     if (r->kind == HDB_HISTORY)
         return hd_graph_history(graph, w->handle[r->width]);
-    if (r->kind == HDB_BUFFER) {
-        d->buffer.bytes = r->bytes;
-        return hd_graph_buffer(graph, &d->buffer);
-    }
+    if (r->kind == HDB_BUFFER)
+        return hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = r->bytes});
     if (r->external)
-        return declare_import(w, graph, r, &d->import);
-    d->image.width = r->width;
-    d->image.height = r->height;
-    d->image.format = r->format;
-    d->image.mips = r->mips;
-    d->image.layers = r->layers;
-    return hd_graph_image(graph, &d->image);
+        return hd_graph_import(
+            graph,
+            &(hd_import_desc){
+                .image =
+                    w->record ? (void *)(uintptr_t)(IMPORTED + (r - (const hdb_resource *)w->resource.items)) : NULL,
+                .width = r->width,
+                .height = r->height,
+                .format = r->format,
+                .mips = r->mips,
+                .layers = r->layers,
+                .initial_layout = LAYOUT_GENERAL,
+                .serial = 1});
+    return hd_graph_image(
+        graph, &(hd_image_desc){
+                   .width = r->width, .height = r->height, .format = r->format, .mips = r->mips, .layers = r->layers});
 }
 
 void hdb_workload_declare(hdb_workload *w, hd_graph *graph)
 {
     const hdb_resource *resource = w->resource.items;
-    const hdb_pass *pass = w->pass.items, *end = pass + w->pass.count;
+    const hdb_pass *pass = w->pass.items;
     const hdb_use *use = w->use.items;
     const hd_range *range = w->range.items;
-    hd_resource *const handle = w->handle;
-    hd_use *const scratch = w->scratch; /* all but what is written below stays zero */
-    descriptions d = {.pass = {.uses = scratch, .record = w->record}};
+    hd_use *scratch = w->scratch; /* all but what is written below stays zero */
+    uint32_t r = 0, u = 0;
 
     hd_graph_begin(graph);
-    for (uint32_t r = 0, u = 0; pass != end; pass++) {
-        for (; r < pass->resource_end; r++)
-            handle[r] = declare_resource(w, graph, &resource[r], &d);
-        d.pass.use_count = pass->use_end - u;
-        u = pass->use_end;
-        for (hd_use *to = scratch, *to_end = to + d.pass.use_count; to != to_end; use++, to++) {
-            to->resource = handle[use->resource];
-            to->access = (hd_access)use->access;
-            to->range = range[use->range];
+    for (uint32_t p = 0; p < w->pass.count; p++) {
+        for (; r < pass[p].resource_end; r++)
+            w->handle[r] = declare_resource(w, graph, &resource[r]);
+        uint32_t count = pass[p].use_end - u;
+        for (uint32_t i = 0; i < count; i++) {
+            const hdb_use *from = &use[u + i];
+            scratch[i].resource = w->handle[from->resource];
+            scratch[i].access = (hd_access)from->access;
+            scratch[i].range = range[from->range];
         }
-        d.pass.type = (hd_pass_type)pass->type;
-        d.pass.pin = (hd_pin)pass->pin;
-        d.pass.root = pass->root;
-        d.pass.cost_us = pass->cost_us;
-        hd_graph_pass(graph, &d.pass);
+        u += count;
+        hd_graph_pass(graph, &(hd_pass_desc){.type = (hd_pass_type)pass[p].type,
+                                             .pin = (hd_pin)pass[p].pin,
+                                             .root = pass[p].root,
+                                             .cost_us = pass[p].cost_us,
+                                             .uses = scratch,
+                                             .use_count = count,
+                                             .record = w->record});
     }
 }
 
