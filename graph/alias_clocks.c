@@ -48,10 +48,12 @@ void hdi_pack_find_lanes(hdi_pack *pack)
         uint32_t word = lanes->words - 1;
         uint64_t guard = (uint64_t)1 << (at + bits - 1);
         lanes->word[q] = (uint8_t)word;
-        lanes->shift[q] = (uint8_t)at;
+        lanes->one[q] = (uint64_t)1 << at;
+        lanes->clips |= lanes->base[q] || pack->slot_end < pack->hazards->slot_count;
         lanes->guards[word] |= guard | guard << 32;
-        lanes->nothing[word] |= (guard - ((uint64_t)1 << at)) << 32;
+        lanes->nothing[word] |= (guard - lanes->one[q]) << 32;
     }
+    lanes->clips |= lanes->words > 1;
 }
 
 static HDI_INLINE void put(const hdi_pack_lanes *lanes, uint64_t *clock, uint32_t queue, uint32_t known,
@@ -61,30 +63,28 @@ static HDI_INLINE void put(const hdi_pack_lanes *lanes, uint64_t *clock, uint32_
     known = known > base ? known - base : 0; /* no stay closes before it */
     closed = closed > base ? closed - base : 0;
     closed = closed > most ? most + 1 : closed; /* nobody knows of more */
-    clock[lanes->word[queue]] += ((uint64_t)closed << lanes->shift[queue]) -
-                                 ((uint64_t)known << lanes->shift[queue] << 32);
-}
-
-static HDI_INLINE void read_alone(const hdi_pack *pack, uint32_t queues, uint32_t res, uint32_t own, uint64_t *clock)
-{
-    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + own];
-    const uint32_t *knows = &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * queues];
-    for (uint32_t q = 0; q < queues; q++)
-        put(&pack->lanes, clock, q, q == own ? stay->first : knows[q], q == own ? stay->close + 1 : 0);
+    clock[lanes->word[queue]] += (closed - ((uint64_t)known << 32)) * lanes->one[queue];
 }
 
 /* On its own queue a resource is over where its stay closes; each of its queues has to know of the others. */
-static HDI_INLINE void read_several(const hdi_pack *pack, uint32_t queues, uint32_t res, uint64_t *clock)
+static HDI_INLINE void read_clock(const hdi_pack *pack, uint32_t queues, uint32_t res, uint64_t *clock)
 {
     const hdi_hazards *hazards = pack->hazards;
     const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues];
-    uint32_t known[HD_MAX_QUEUES];
+    const uint32_t *slot_clock = pack->synced->slot_clock, *knows;
+    uint32_t mask = hazards->res_queues[res], own = (uint32_t)__builtin_ctz(mask), known[HD_MAX_QUEUES];
+    if (is_alone(pack, mask)) {
+        knows = &slot_clock[(size_t)pack->lifetimes->res_first[res] * queues];
+        for (uint32_t q = 0; q < queues; q++)
+            put(&pack->lanes, clock, q, q == own ? stay[own].first : knows[q], q == own ? stay[own].close + 1 : 0);
+        return;
+    }
     for (uint32_t q = 0; q < queues; q++)
         known[q] = UINT32_MAX;
     for (uint32_t k = 0; k < queues; k++) {
         if (stay[k].first == HDI_NONE)
             continue;
-        const uint32_t *knows = &pack->synced->slot_clock[(size_t)hdi_slot_at(hazards, k, stay[k].first) * queues];
+        knows = &slot_clock[(size_t)hdi_slot_at(hazards, k, stay[k].first) * queues];
         for (uint32_t q = 0; q < queues; q++) {
             uint32_t before = q == k ? stay[k].first : knows[q];
             known[q] = before < known[q] ? before : known[q];
@@ -94,16 +94,20 @@ static HDI_INLINE void read_several(const hdi_pack *pack, uint32_t queues, uint3
         put(&pack->lanes, clock, q, known[q], stay[q].first == HDI_NONE ? 0 : stay[q].close + 1);
 }
 
-static HDI_INLINE void read_clock(const hdi_pack *pack, uint32_t queues, uint32_t res, uint64_t *clock)
+/* The same in a whole frame, which counts from its first place, for one word and whoever lives on one queue. */
+static HDI_INLINE uint64_t read_one(const hdi_pack *pack, uint32_t queues, uint32_t res, uint32_t own)
 {
-    uint32_t mask = pack->hazards->res_queues[res];
-    if (is_alone(pack, mask))
-        read_alone(pack, queues, res, (uint32_t)__builtin_ctz(mask), clock);
-    else
-        read_several(pack, queues, res, clock);
+    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + own];
+    const uint32_t *knows = &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * queues];
+    const uint64_t *one = pack->lanes.one;
+    uint64_t known = 0;
+    for (uint32_t q = 0; q < queues; q++)
+        known += knows[q] * one[q];
+    known += ((uint64_t)stay->first - knows[own]) * one[own];
+    return pack->lanes.nothing[0] - (known << 32) + (stay->close + UINT64_C(1)) * one[own];
 }
 
-void hdi_pack_read_clock(const hdi_pack *pack, uint32_t res, uint64_t *clock)
+static HDI_APART void read_any(const hdi_pack *pack, uint32_t res, uint64_t *clock)
 {
     for (uint32_t k = 0; k < pack->lanes.words; k++)
         clock[k] = pack->lanes.nothing[k];
@@ -113,4 +117,13 @@ void hdi_pack_read_clock(const hdi_pack *pack, uint32_t res, uint64_t *clock)
         read_clock(pack, 3, res, clock);
     else
         read_clock(pack, pack->queues, res, clock);
+}
+
+void hdi_pack_read_clock(const hdi_pack *pack, uint32_t res, uint64_t *clock)
+{
+    uint32_t mask = pack->by_clocks ? pack->hazards->res_queues[res] : 0;
+    if (pack->queues == 3 && !pack->lanes.clips && is_alone(pack, mask))
+        *clock = read_one(pack, 3, res, (uint32_t)__builtin_ctz(mask));
+    else
+        read_any(pack, res, clock);
 }

@@ -1,26 +1,30 @@
 #include "alias_pack.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Packers. In order: greedy by a given order (size first, as in greedy-by-size arena planning), first fit by offset.
  * Those that may be in the way are found over time: slots are cut into buckets, and each keeps what was placed in it by
  * offset. O(resources * (placed in a bucket) * buckets of a life). In time: first fit over free ranges, O(resources *
  * free ranges). */
 
-enum { BUCKET_SLOTS = 48, FIRST_ITEMS = 32 };
+enum { BUCKET_SLOTS = 32, FIRST_ITEMS = 32, BLOCK = 16, MOST_UNITS = INT32_MAX };
 
 /* Small, as most of the time goes into looking at them. Offsets in units of 256 bytes, the coarsest that all alignments
- * of the .fgt format have in common; a finer end is rounded up. */
+ * of the .fgt format have in common; a finer end is rounded up. Below 2^31. */
 typedef struct item {
-    uint32_t offset, end;
+    uint32_t end, offset;
     uint64_t clock[]; /* as many words as the lanes have */
 } item;
 
-/* By offset; the last one is above everything, and in everybody's way. */
+/* By offset; the last one is above everything, and in everybody's way. There is room for a multiple of BLOCK. */
 struct hdi_pack_bucket {
     char *item; /* of item_bytes each */
     uint32_t count, capacity;
-    uint32_t cursor; /* of the search that is going on: bytes */
+    uint32_t left;    /* of the search that is going on: who of a block of items is in the way, */
+    const char *next; /* and the block behind it */
 };
 
 static inline size_t item_bytes(uint32_t words)
@@ -60,13 +64,13 @@ static HDI_APART bool enlarge(hdi_arena *arena, struct hdi_pack_bucket *bucket, 
     return true;
 }
 
-/* Behind the cursor nobody lies lower. */
-static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *bucket, uint32_t offset, const newcomer *n,
-                              uint32_t words)
+/* From so many bytes on nobody lies lower. */
+static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *bucket, size_t at, uint32_t offset,
+                              const newcomer *n, uint32_t words)
 {
     if (HDI_UNLIKELY(bucket->count == bucket->capacity) && !enlarge(arena, bucket, words))
         return false;
-    size_t bytes = item_bytes(words), used = bucket->count++ * bytes, at = bucket->cursor;
+    size_t bytes = item_bytes(words), used = bucket->count++ * bytes;
     while (at && ((const item *)(bucket->item + at - bytes))->offset > offset)
         at -= bytes;
     item *place = (item *)(bucket->item + at);
@@ -78,23 +82,62 @@ static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *bucket, 
     return true;
 }
 
-/* Goes on in one bucket from an offset to the lowest that is free there. What the cursor has passed lies below for
- * good: offsets only grow. */
+/* A bit for each item of a block that is in his way and ends above an offset. Who is, is anybody's guess: there is no
+ * branch. Behind the last item bits mean nothing. */
+static HDI_INLINE uint32_t find_in_way(const hdi_pack_lanes *lanes, const char *items, uint32_t above,
+                                       const newcomer *n, uint32_t words)
+{
+    uint32_t bits = 0;
+#ifdef __SSE2__
+    if (words == 1) { /* sums of four items at a time; who has one that is 0 is not in his way */
+        const __m128i *at = (const __m128i *)(const void *)items, none = _mm_setzero_si128(),
+                      own = _mm_set_epi64x((int64_t)n->turned[0], MOST_UNITS - above),
+                      guards = _mm_set_epi64x((int64_t)lanes->guards[0], MOST_UNITS + UINT64_C(1)),
+                      all = _mm_set1_epi32(0xff00); /* what stands for the offset is 0 */
+        for (uint32_t k = 0; k < BLOCK; k += 4, at += 4) {
+            __m128i sum[4];
+            for (uint32_t i = 0; i < 4; i++)
+                sum[i] = _mm_and_si128(_mm_add_epi32(_mm_loadu_si128(at + i), own), guards);
+            /* What is not 0 stays so, as it is saturated. */
+            __m128i bytes = _mm_packs_epi16(_mm_packs_epi32(sum[0], sum[1]), _mm_packs_epi32(sum[2], sum[3])),
+                    zero = _mm_cmpeq_epi32(_mm_cmpeq_epi8(bytes, none), all);
+            bits |= (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(zero)) << k;
+        }
+        return bits;
+    }
+#endif
+    for (uint32_t k = 0; k < BLOCK; k++, items += item_bytes(words)) {
+        const item *i = (const item *)items;
+        bits |= (uint32_t)(hdi_pack_conflict(lanes, i->clock, n->turned, words) & (i->end > above)) << k;
+    }
+    return bits;
+}
+
+static HDI_INLINE const item *first_in_way(const struct hdi_pack_bucket *bucket, uint32_t words)
+{
+    return (const item *)(bucket->next - (BLOCK - (uint32_t)__builtin_ctz(bucket->left)) * item_bytes(words));
+}
+
+/* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
+ * offsets only grow. */
 static HDI_INLINE uint32_t lowest_in_bucket(const hdi_pack_lanes *lanes, struct hdi_pack_bucket *bucket, uint32_t at,
                                             const newcomer *n, uint32_t words)
 {
-    uint32_t units = n->units, mask = n->alignment - 1, top = at + units;
-    const char *next = bucket->item + bucket->cursor;
-    for (;; next += item_bytes(words)) {
-        const item *i = (const item *)next;
-        if (i->end <= at || !hdi_pack_conflict(lanes, i->clock, n->turned, words))
-            continue;
-        if (i->offset >= top)
+    uint32_t units = n->units, mask = n->alignment - 1;
+    struct hdi_pack_bucket b = *bucket;
+    for (;; b.left &= b.left - 1) {
+        while (!b.left) {
+            b.left = find_in_way(lanes, b.next, at, n, words);
+            b.next += BLOCK * item_bytes(words);
+        }
+        const item *i = first_in_way(&b, words);
+        if (i->offset >= at + units)
             break;
-        at = (i->end + mask) & ~mask;
-        top = at + units;
+        uint32_t above = (i->end + mask) & ~mask;
+        at = above > at ? above : at;
     }
-    bucket->cursor = (uint32_t)(next - bucket->item);
+    bucket->left = b.left;
+    bucket->next = b.next;
     return at;
 }
 
@@ -103,8 +146,10 @@ static HDI_INLINE uint32_t lowest_in_buckets(const hdi_pack_lanes *lanes, struct
                                              struct hdi_pack_bucket *to, const newcomer *n, uint32_t words)
 {
     uint32_t at = 0;
-    for (struct hdi_pack_bucket *b = from; b <= to; b++)
-        b->cursor = 0;
+    for (struct hdi_pack_bucket *b = from; b <= to; b++) {
+        b->next = b->item;
+        b->left = 0;
+    }
     struct hdi_pack_bucket *b = from, *mover = from;
     do {
         uint32_t before = at;
@@ -113,6 +158,19 @@ static HDI_INLINE uint32_t lowest_in_buckets(const hdi_pack_lanes *lanes, struct
         b = b < to ? b + 1 : from;
     } while (b != mover);
     return at;
+}
+
+/* Apart, as it has no register to spare. */
+static HDI_APART uint32_t lowest_by_words(const hdi_pack_lanes *lanes, struct hdi_pack_bucket *from,
+                                          struct hdi_pack_bucket *to, const newcomer *n)
+{
+    return lanes->words == 2 ? lowest_in_buckets(lanes, from, to, n, 2)
+                             : lowest_in_buckets(lanes, from, to, n, lanes->words);
+}
+static HDI_APART uint32_t lowest_by_word(const hdi_pack_lanes *lanes, struct hdi_pack_bucket *from,
+                                         struct hdi_pack_bucket *to, const newcomer *n)
+{
+    return lowest_in_buckets(lanes, from, to, n, 1);
 }
 
 /* *end: the highest of them. */
@@ -127,8 +185,8 @@ static HDI_INLINE bool insert_placed(hdi_pack *pack, uint64_t *end, uint32_t wor
         uint32_t to = hdi_pack_slot(pack, pack->end[res]) / BUCKET_SLOTS;
         *end = at + units > *end ? at + units : *end;
         for (uint32_t b = hdi_pack_slot(pack, pack->lifetimes->res_first[res]) / BUCKET_SLOTS; b <= to; b++) {
-            pack->bucket[b].cursor = (uint32_t)((pack->bucket[b].count - 1) * item_bytes(words));
-            if (!insert(pack->arena, &pack->bucket[b], (uint32_t)at, &n, words))
+            struct hdi_pack_bucket *bucket = &pack->bucket[b];
+            if (!insert(pack->arena, bucket, (bucket->count - 1) * item_bytes(words), (uint32_t)at, &n, words))
                 return false;
         }
     }
@@ -151,7 +209,7 @@ static bool set_up_buckets(hdi_pack *pack)
     }
     for (uint32_t b = 0; b < pack->bucket_count; b++) {
         item *last = (item *)pack->bucket[b].item;
-        last->offset = last->end = UINT32_MAX;
+        last->offset = last->end = MOST_UNITS;
         memcpy(last->clock, pack->lanes.guards, pack->lanes.words * sizeof(*last->clock));
         pack->bucket[b].count = 1;
     }
@@ -180,9 +238,10 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
         n.alignment = alignment > 1 ? (uint32_t)alignment : 1;
         struct hdi_pack_bucket *from = &buckets[(res_first[res] - begin) / BUCKET_SLOTS],
                                *to = &buckets[(res_close[res] - begin) / BUCKET_SLOTS];
-        uint32_t at = lowest_in_buckets(&pack->lanes, from, to, &n, words);
+        uint32_t at = words == 1 ? lowest_by_word(&pack->lanes, from, to, &n)
+                                 : lowest_by_words(&pack->lanes, from, to, &n);
         for (struct hdi_pack_bucket *b = from; b <= to; b++) {
-            if (!insert(pack->arena, b, at, &n, words))
+            if (!insert(pack->arena, b, (size_t)((const char *)first_in_way(b, words) - b->item), at, &n, words))
                 return false;
         }
         offset[res] = (uint64_t)at * HDI_PACK_UNIT;

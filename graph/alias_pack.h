@@ -12,7 +12,9 @@ enum { HDI_PACK_UNIT = 256 };
  * same one in the upper half. The topmost bit of a lane is a guard. */
 typedef struct hdi_pack_lanes {
     uint32_t words;
-    uint8_t word[HD_MAX_QUEUES], shift[HD_MAX_QUEUES];      /* of each queue */
+    bool clips; /* there are several words, or places that are counted from others than the first of a queue */
+    uint8_t word[HD_MAX_QUEUES];
+    uint64_t one[HD_MAX_QUEUES];                            /* the lowest bit of the lane of each queue */
     uint32_t base[HD_MAX_QUEUES], most[HD_MAX_QUEUES];      /* places are counted from base; no clock knows of more */
     uint64_t nothing[HD_MAX_QUEUES], guards[HD_MAX_QUEUES]; /* words of who is on no queue and knows of none; guards */
 } hdi_pack_lanes;
