@@ -6,7 +6,7 @@
 #include "alloc.h"
 
 /* Bump allocation. A full block stays where it is (what was handed out never moves) and a new one, at least twice as
- * large, goes in front of it, or a quarter of what there is once that is much: O(log bytes) blocks on the way up. Reset
+ * large, goes in front of it, or a sixteenth of what there is once that is much: O(log bytes) blocks on the way. Reset
  * replaces a chain by one block of the chain's whole capacity. Capacity and not bytes used: the next frame may spend
  * its bytes in another order, and what fitted into the chain with any gaps at block ends then fits into the one block
  * too, as all pieces are multiples of 64 bytes. The join happens in reset and not at the next allocation, so that a
@@ -59,7 +59,7 @@ static void *grow_and_take(hdi_arena *arena, size_t bytes)
     size_t capacity = FIRST_BLOCK_BYTES, all = chain_bytes(arena);
 
     if (all >= LARGE_BYTES)
-        capacity = all / 4;
+        capacity = all / 16;
     else if (arena->block)
         capacity = arena->block->capacity * 2;
     if (capacity < bytes)
@@ -170,6 +170,39 @@ void hdi_arena_reserve(hdi_arena *arena, size_t bytes)
 {
     if (!arena->block && bytes > FIRST_BLOCK_BYTES)
         arena->block = make_block(arena, bytes); /* without it the arena grows as it is used */
+}
+
+void hdi_arena_lend(hdi_arena *arena, const hd_allocator *allocator, void *memory, size_t bytes)
+{
+    hdi_arena_init(arena, allocator);
+    if (bytes <= sizeof(hdi_arena_block))
+        return;
+    arena->block = memory;
+    *arena->block = (hdi_arena_block){.capacity = bytes - sizeof(hdi_arena_block)};
+}
+
+void hdi_arena_widen(hdi_arena *arena, size_t bytes)
+{
+    enum { MOST_SPARE = 1 << 16 };
+    if (arena->total || hdi_arena_room(arena) >= bytes)
+        return;
+    free_chain(arena, arena->block);
+    arena->block = make_block(arena, bytes + (bytes / 4 < MOST_SPARE ? bytes / 4 : MOST_SPARE));
+}
+
+void *hdi_arena_return(hdi_arena *arena, size_t *bytes)
+{
+    hdi_arena_block *block = arena->block;
+    *bytes = block ? sizeof(*block) + block->capacity : 0;
+    if (block)
+        free_chain(arena, block->older);
+    arena->block = NULL;
+    return block;
+}
+
+size_t hdi_arena_room(const hdi_arena *arena)
+{
+    return arena->block ? arena->block->capacity - arena->used : 0;
 }
 
 hdi_arena_mark hdi_arena_here(const hdi_arena *arena)

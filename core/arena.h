@@ -45,6 +45,15 @@ static inline bool hdi_arena_grow(hdi_arena *arena, void *array, uint32_t *capac
 /* One block of at least so many bytes, where the arena has none yet. */
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes);
 
+/* An arena in memory of somebody else, from hdi_alloc and aligned to 64 bytes, or null. It can be widened while nothing
+ * is handed out; else it is not to grow: who takes from it asks for room first. The memory goes back by
+ * hdi_arena_return, which leaves no arena. Widened, it has some bytes to spare, as frames differ by a little. */
+void hdi_arena_lend(hdi_arena *arena, const hd_allocator *allocator, void *memory, size_t bytes);
+void hdi_arena_widen(hdi_arena *arena, size_t bytes);
+void *hdi_arena_return(hdi_arena *arena, size_t *bytes);
+/* Bytes that the newest block still has, up to which allocations, each rounded up to 64, need no other. */
+size_t hdi_arena_room(const hdi_arena *arena);
+
 /* What was handed out since a mark is given back, but for arrays that are kept: they slide down to the mark, in the
  * order of their allocation, and their pointers with them. Where the arena has grown since the mark, nothing moves; nor
  * does an array that would win little by it. */

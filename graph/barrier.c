@@ -35,15 +35,35 @@ static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t e
     }
 }
 
+/* Whether writes of those whose bytes a resource takes over may have to be flushed before its first use. */
+static bool may_flush(const work *w, uint32_t res, const hdi_epoch *first)
+{
+    if (first->place != HDI_PLACE_CONSUMER || w->res_flags[res] & HDI_RES_BUFFER)
+        return false;
+    uint32_t queue = (uint32_t)__builtin_ctz(first->queue_mask);
+    uint64_t writes = 0;
+    for (uint32_t t = w->res_tenants[res].begin; t < w->res_tenants[res].end; t++) {
+        uint32_t tenant = w->tenant[t];
+        if (w->res_queues[tenant] >> queue & 1)
+            writes |= w->stay[(size_t)tenant * w->queue_count + queue].tail_writes;
+    }
+    return (writes & HDI_WRITE_BITS) != 0;
+}
+
 /* The most requests that segments may make. */
 static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
 {
+    const uint8_t of_place[] = {[HDI_PLACE_NONE] = 0,
+                                [HDI_PLACE_CONSUMER] = 1,
+                                [HDI_PLACE_PRODUCER] = w->queues->host == HDI_NONE ? 1 : 2, /* the host's own */
+                                [HDI_PLACE_TRANSFER] = 2,
+                                [HDI_PLACE_EXTRA] = 1};
     uint32_t most = 0;
     for (uint32_t seg = begin; seg < end; seg++) {
-        hdi_tenants tenants = w->res_tenants[w->frozen->seg_res[seg]];
-        most += tenants.begin != tenants.end; /* a flush at the first use */
-        for (uint32_t e = w->hazards->seg_epoch_begin[seg]; e < w->hazards->seg_epoch_end[seg]; e++)
-            most += w->epochs[e].place == HDI_PLACE_CONSUMER ? 1 : 2;
+        uint32_t first = w->hazards->seg_epoch_begin[seg], last = w->hazards->seg_epoch_end[seg];
+        most += first < last && may_flush(w, w->frozen->seg_res[seg], &w->epochs[first]);
+        for (uint32_t e = first; e < last; e++)
+            most += of_place[w->epochs[e].place];
     }
     return most;
 }
@@ -88,11 +108,26 @@ static uint32_t number_lists(hdi_requests *requests)
     return sum;
 }
 
+static uint32_t count_requests(const hdi_requests *requests)
+{
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < requests->list_count; k++)
+        count += requests->list[k].count;
+    return count;
+}
+
+/* What lies behind the last one. */
+static size_t requests_end(const hdi_requests *requests)
+{
+    const hdi_request_list *last = &requests->list[requests->list_count - 1];
+    return (size_t)last->begin + last->count;
+}
+
 /* Room for what each queue knows. */
-static bool make_known(work *w, hdi_arena *arena)
+static bool make_known(work *w, const hdi_crew *crew, hdi_arena *arena)
 {
     uint32_t slots = w->hazards->slot_count;
-    uint32_t *known = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * w->queues->count);
+    uint32_t *known = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots * w->queues->count);
     for (uint32_t q = 0; known && q < w->queues->count; q++)
         w->known[q] = known + (size_t)q * slots;
     return known != NULL;
@@ -110,26 +145,30 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     bool apart = aside != arena;
-    if ((apart && !make_known(w, aside)) || arena->failed)
+    if ((apart && !make_known(w, crew, aside)) || arena->failed)
         return HD_OUT_OF_MEMORY;
     w->slot_wait_stages = out->slot_wait_stages;
     hdi_crew_ranges(crew, segs, GRAIN, apart ? count_and_prepare : count, w);
     uint32_t most = number_lists(requests);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
-    out->order = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)most + HDI_ORDER_SLACK);
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, most);
+    requests->item = HDI_EARLY_ARRAY(crew, aside, hdi_request, most);
+    requests->order = HDI_EARLY_ARRAY(crew, aside, uint32_t, most);
+    if (!apart && !make_known(w, crew, arena))
+        return HD_OUT_OF_MEMORY;
     hdi_arena_mark mark = hdi_arena_here(arena);
-    requests->item = HDI_ARENA_ARRAY(aside, hdi_request, most);
-    requests->order = HDI_ARENA_ARRAY(aside, uint32_t, most);
-    if ((!apart && !make_known(w, arena)) || arena->failed || aside->failed)
+    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
+    if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     if (!apart)
         prepare(0, segs, 0, w);
     hdi_crew_ranges(crew, segs, GRAIN, hdi_visit_steps, w);
-    hd_result result =
-        hdi_place_barriers(w->decl, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
-    hdi_arena_keep(arena, mark, NULL, 0);
-    return result;
+    uint32_t count = count_requests(requests);
+    hdi_arena_kept asked = {&out->barrier, requests_end(requests) * sizeof(*out->barrier)};
+    hdi_arena_keep(arena, mark, &asked, 1); /* fewer than there was room for */
+    out->order = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + HDI_ORDER_SLACK);
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, count);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    return hdi_place_barriers(w->decl, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
 }
 
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,

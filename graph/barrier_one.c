@@ -31,6 +31,15 @@ static uint32_t region_of(const work *w, uint32_t slot, uint32_t k)
     return k;
 }
 
+/* Whether writes of those whose bytes a resource takes over have to be flushed before its first use. */
+static bool flushes(const work *w, uint32_t res)
+{
+    uint64_t writes = 0;
+    for (uint32_t t = w->res_tenants[res].begin; t < w->res_tenants[res].end; t++)
+        writes |= w->stay[w->tenant[t]].tail_writes;
+    return (writes & HDI_WRITE_BITS) != 0;
+}
+
 static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
@@ -59,7 +68,7 @@ static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
         for (uint32_t k = near, first = e; regions > 1 && e < last; e++) {
             k = region_of(w, epoch[e].first, k);
             if (e == first) {
-                f.most[k]++; /* and a flush */
+                f.most[k] += flushes(w, seg_res[seg]);
                 near = k;
             }
             f.most[k]++;
@@ -192,8 +201,8 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     out->barrier =
         HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers); /* little is in front of it, so it need not move */
     out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
-    w.point = HDI_ARENA_ARRAY(aside, hdi_one_point, batches);
-    w.barrier_point = HDI_ARENA_ARRAY(aside, uint32_t, barriers);
+    w.point = HDI_EARLY_ARRAY(crew, aside, hdi_one_point, batches);
+    w.barrier_point = HDI_EARLY_ARRAY(crew, aside, uint32_t, barriers);
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, regions, hdi_walk_region, &w);

@@ -22,8 +22,8 @@
  * The entry that was used last is compared with the declaration's columns where they stand: one pass over memory, no
  * copy and no hash, which is all that a steady frame costs. Only where that fails the key is gathered into one block
  * and hashed; entries of the same hash are compared in full, because a hash is never a proof. A miss swaps the gathered
- * block with that of the least recently used entry, so that nothing is copied twice and a steady rotation allocates
- * nothing. */
+ * block, and that of the new plan, with those of the least recently used entry, so that nothing is copied twice and a
+ * steady rotation allocates nothing. */
 
 enum { DEFAULT_PLANS = 4, MOST_PLANS = 1024 };
 
@@ -36,12 +36,10 @@ hd_result hdi_block_need(hdi_block *block, const hd_allocator *allocator, size_t
     if (bytes <= block->bytes)
         return HD_OK;
     size_t capacity = bytes + (bytes / 4 < MOST_SPARE ? bytes / 4 : MOST_SPARE); /* frames differ by a little */
-    void *fresh = hdi_alloc(allocator, capacity, 64);
-    if (!fresh)
-        return HD_OUT_OF_MEMORY;
-    hdi_free(allocator, block->data, block->bytes);
-    *block = (hdi_block){fresh, capacity};
-    return HD_OK;
+    hdi_block_free(block, allocator); /* first: both together would be the more */
+    block->data = hdi_alloc(allocator, capacity, 64);
+    block->bytes = block->data ? capacity : 0;
+    return block->data ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 void hdi_block_free(hdi_block *block, const hd_allocator *allocator)
@@ -293,7 +291,8 @@ hdi_cache_entry *hdi_cache_find(hdi_cache *cache, const hd_allocator *allocator,
     return NULL;
 }
 
-hdi_cache_entry *hdi_cache_make_room(hdi_cache *cache)
+/* The entry that a new plan takes; null: plans are not kept, or this one has no key. */
+static hdi_cache_entry *make_room(hdi_cache *cache)
 {
     if (cache->count == 0 || cache->key_bytes == 0)
         return NULL;
@@ -306,12 +305,21 @@ hdi_cache_entry *hdi_cache_make_room(hdi_cache *cache)
     return oldest;
 }
 
-void hdi_cache_keep(hdi_cache *cache, hdi_cache_entry *entry)
+static void swap_blocks(hdi_block *a, hdi_block *b)
 {
+    hdi_block block = *a;
+    *a = *b;
+    *b = block;
+}
+
+void hdi_cache_keep(hdi_cache *cache, hdi_block *plan)
+{
+    hdi_cache_entry *entry = make_room(cache);
+    if (!entry)
+        return;
     cache->stats.dropped += entry->kept;
-    hdi_block key = entry->key;
-    entry->key = cache->key;
-    cache->key = key;
+    swap_blocks(&entry->key, &cache->key);
+    swap_blocks(&entry->plan, plan);
     entry->key_bytes = cache->key_bytes;
     entry->hash = cache->hash;
     entry->last_use = ++cache->clock;

@@ -10,7 +10,7 @@ typedef struct hdi_block {
     void *data;
     size_t bytes; /* capacity */
 } hdi_block;
-/* HD_OK or HD_OUT_OF_MEMORY; then nothing changed. */
+/* HD_OK, or HD_OUT_OF_MEMORY: then it is empty. */
 hd_result hdi_block_need(hdi_block *block, const hd_allocator *allocator, size_t bytes);
 void hdi_block_free(hdi_block *block, const hd_allocator *allocator);
 
@@ -40,10 +40,8 @@ void hdi_cache_free(hdi_cache *cache, const hd_allocator *allocator);
 /* The entry of this declaration, queue set and options, or null; then the key stands ready for hdi_cache_keep. */
 hdi_cache_entry *hdi_cache_find(hdi_cache *cache, const hd_allocator *allocator, const hdi_decl *decl,
                                 const hdi_queues *queues, const hd_compile_desc *desc);
-/* After hdi_cache_find has found nothing: the entry into whose plan block this declaration's plan goes. Null: not kept.
- * Once the block has been written, hdi_cache_keep gives the entry its new key; a compile that fails before leaves the
- * entry as it was. */
-hdi_cache_entry *hdi_cache_make_room(hdi_cache *cache);
-void hdi_cache_keep(hdi_cache *cache, hdi_cache_entry *entry);
+/* After hdi_cache_find has found nothing: keeps this declaration's plan, in place of the one that was used least
+ * recently. *plan becomes a block that nobody needs. */
+void hdi_cache_keep(hdi_cache *cache, hdi_block *plan);
 
 #endif

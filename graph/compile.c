@@ -217,6 +217,16 @@ static void forget_front(hd_graph *graph, hdi_tables *t)
     t->depends = (hdi_depends){0};
 }
 
+/* About what the plan will take, from what is known before the barriers. */
+static size_t plan_bytes(const hdi_tables *t)
+{
+    const hdi_decl *decl = t->decl;
+    bool several = t->queues.count > 1;
+    size_t all = decl->res_count * sizeof(hd_plan_resource) + decl->use_count * (several ? 60 : 50) +
+                 decl->pass_count * (several ? 60 : 40);
+    return decl->pass_count ? (size_t)((double)all * t->kept.kept_count / decl->pass_count) : 0;
+}
+
 static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t)
 {
     const hdi_decl *decl = t->decl;
@@ -224,6 +234,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE, *want = NULL;
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
+    hdi_arena_reset(crew->early); /* what another goal left there */
     hd_result result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->sizes, &t->queues, goal, crew,
                                            arena, &t->schedule, &bad);
     if (result == HD_NO_QUEUE)
@@ -231,6 +242,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK && !desc->memory_budget)
         forget_front(graph, t);
     lap(desc, HD_PHASE_SCHEDULE, &since);
+    hdi_arena_widen(crew->early, plan_bytes(t));
     if (result == HD_OK)
         result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, crew, arena, &t->hazards);
     if (result == HD_OK)
@@ -267,13 +279,15 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     return result;
 }
 
-static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_tables *t, hdi_block *block,
-                      const hd_plan **out)
+/* The plan's memory is lent to phases before, whose tables are of no use any more. */
+static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_tables *t, const hd_plan **out)
 {
+    hdi_block *block = &graph->plan;
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hdi_plan_counts counts;
     uint32_t resource_begin[HDI_MOST_PARTS];
     hdi_plan_count(t, &counts, resource_begin);
+    block->data = hdi_arena_return(t->crew.early, &block->bytes);
     if (hdi_block_need(block, &graph->allocator, hdi_plan_size(&counts)) != HD_OK)
         return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
     hd_plan *plan = hdi_plan_begin(block->data, &counts);
@@ -333,15 +347,15 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
     return hdi_graph_fail(graph, HD_OVER_BUDGET, HD_NONE, HD_NONE, HD_NONE, detail);
 }
 
-/* About what the phases of a first compile take at their most, so that the arena is one block from the start. In a cut
- * frame the barriers take it: those who work alone give back what they need for a region before the next one, and of
- * several most of what the schedule needs lies in the arenas of the parts. */
+/* About what the phases of a first compile take at their most beside the plan's memory, so that the arena is one block
+ * from the start. The barriers take it: those who work alone give back what they need for a region before the next one,
+ * and of several most of what the schedule needs lies in the arenas of the parts. */
 static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, const hdi_crew *crew)
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
     if (crew->cuts && crew->workers == 1)
-        return 65536 + passes * (queue_count > 1 ? 350 + 50 * queue_count : 420) +
-               uses * (queue_count > 1 ? 128 : 76) + ranges * (queue_count > 1 ? 90 : 60);
+        return 32768 + passes * (queue_count > 1 ? 220 + 30 * queue_count : 250) +
+               uses * (queue_count > 1 ? 48 : 40) + ranges * 60;
     size_t pass = crew->cuts ? 310 + 20 * queue_count : 80 + 40 * queue_count;
     size_t use = crew->cuts ? 145 : 320, res = crew->cuts ? 90 + 30 * queue_count : 80 + 60 * queue_count;
     return 16384 + passes * pass + uses * use + ranges * 200 + decl->res_count * res;
@@ -353,15 +367,18 @@ static hdi_crew crew_of(hd_graph *graph, const hd_compile_desc *desc, uint32_t p
     bool several = pass_count >= graph->parallel_passes;
     hd_jobs *jobs = several ? desc->jobs : NULL;
     return (hdi_crew){
-        jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX, false};
+        jobs, hd_jobs_worker_count(jobs), several, graph->part, several ? graph->region_passes : UINT32_MAX, false,
+        NULL};
 }
 
-/* Runs the phases and packs their tables into block. */
-static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *t, hdi_block *block,
-                         const hd_plan **out)
+/* Runs the phases and packs their tables into the graph's plan. */
+static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *t, const hd_plan **out)
 {
+    hdi_arena early;
     hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
     t->crew = crew_of(graph, desc, t->decl->pass_count);
+    t->crew.early = &early;
+    hdi_arena_lend(&early, &graph->allocator, graph->plan.data, graph->plan.bytes);
     if (t->crew.workers > 1)
         hd_jobs_warm(t->crew.jobs); /* while the caller does what comes before the first ranges */
     hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, &t->crew));
@@ -371,7 +388,9 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
     else if (result == HD_OK)
         result = run_back(graph, desc, &goal, t);
     if (result == HD_OK)
-        result = pack(graph, desc, t, block, out);
+        result = pack(graph, desc, t, out);
+    else
+        graph->plan.data = hdi_arena_return(&early, &graph->plan.bytes);
     /* Joins their blocks now, so that a second frame that is the same allocates nothing. */
     hdi_arena_reset(&graph->scratch);
     for (int i = 0; t->crew.cuts && i < HDI_MOST_PARTS; i++)
@@ -384,7 +403,7 @@ static hd_result check(hd_graph *graph, const hd_compile_desc *desc, hdi_tables 
                        const hd_plan **out)
 {
     const hd_plan *fresh = NULL;
-    hd_result result = compile(graph, desc, t, &graph->plan, &fresh);
+    hd_result result = compile(graph, desc, t, &fresh);
     if (result != HD_OK)
         return result;
     graph->cache.stats.checks++;
@@ -413,7 +432,7 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
     if (result != HD_OK)
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "the queue set");
     if (desc->cache == HD_CACHE_OFF)
-        return compile(graph, desc, &tables, &graph->plan, out);
+        return compile(graph, desc, &tables, out);
     hdi_cache_entry *entry = hdi_cache_find(&graph->cache, &graph->allocator, &decl, &tables.queues, desc);
     if (entry && desc->cache == HD_CACHE_CHECK)
         return check(graph, desc, &tables, entry->plan.data, out);
@@ -421,9 +440,8 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
         *out = entry->plan.data;
         return HD_OK;
     }
-    entry = hdi_cache_make_room(&graph->cache);
-    result = compile(graph, desc, &tables, entry ? &entry->plan : &graph->plan, out);
-    if (result == HD_OK && entry)
-        hdi_cache_keep(&graph->cache, entry);
+    result = compile(graph, desc, &tables, out);
+    if (result == HD_OK)
+        hdi_cache_keep(&graph->cache, &graph->plan);
     return result;
 }

@@ -20,6 +20,7 @@ typedef struct hdi_crew {
     /* A frame of four times as many, or more, is cut into regions of about so many (schedule.c) */
     uint32_t region_passes;
     bool aside; /* this one's work is a job, beside the caller's */
+    hdi_arena *early; /* null, or where the plan will be */
 } hdi_crew;
 
 /* Calls fn once for each part, count of them; returns when all are done. */
@@ -41,6 +42,21 @@ static inline hdi_arena *hdi_crew_arena(const hdi_crew *crew, uint32_t part, hdi
 {
     return crew->workers > 1 ? &crew->arena[part] : own;
 }
+
+/* Tables that are of no use to those who pack the plan lie in the plan's own memory, as long as there is room: so a
+ * compile takes less at its most. For the caller alone. */
+static inline hdi_arena *hdi_crew_early(const hdi_crew *crew, size_t bytes, hdi_arena *own)
+{
+    return crew->early && hdi_arena_room(crew->early) >= bytes ? crew->early : own;
+}
+static inline void *hdi_crew_early_array(const hdi_crew *crew, hdi_arena *own, size_t count, size_t element_bytes)
+{
+    enum { APART = 64 };
+    size_t bytes = count <= (SIZE_MAX - APART) / element_bytes ? count * element_bytes + APART : SIZE_MAX;
+    return hdi_arena_array(hdi_crew_early(crew, bytes, own), count, element_bytes);
+}
+#define HDI_EARLY_ARRAY(crew, own, type, count)                                                                        \
+    ((type *)hdi_crew_early_array((crew), (own), (count), sizeof(type)))
 
 /* Of several workers nothing moves down: one would take tables that the others have just written out of their caches.
  */

@@ -112,11 +112,19 @@ static uint32_t add_counts(uint32_t *count, uint32_t first, uint32_t end)
     return sum;
 }
 
-static bool reserve(work *w, uint32_t entries)
+/* Room for all epochs that there may be; returns where, or null. *mark: before it. */
+static hdi_arena *reserve(const work *w, uint32_t entries, hdi_arena_mark *mark)
 {
-    w->out->epoch = HDI_ARENA_ARRAY(w->arena, hdi_epoch, (size_t)entries + w->frozen->seg_count);
-    w->out->entry = HDI_ARENA_ARRAY(w->arena, hdi_entry, entries);
-    return !w->arena->failed;
+    enum { BOTH_APART = 128 };
+    size_t epochs = (size_t)entries + w->frozen->seg_count,
+           bytes = epochs * sizeof(hdi_epoch) + entries * sizeof(hdi_entry) + BOTH_APART;
+    if (w->crew->early)
+        hdi_arena_widen(w->crew->early, bytes);
+    hdi_arena *arena = hdi_crew_early(w->crew, bytes, w->arena);
+    *mark = hdi_arena_here(arena);
+    w->out->epoch = HDI_ARENA_ARRAY(arena, hdi_epoch, epochs);
+    w->out->entry = HDI_ARENA_ARRAY(arena, hdi_entry, entries);
+    return arena->failed ? NULL : arena;
 }
 
 /* Where epochs are found by segments. kinds: how many may come up beside those of accesses. */
@@ -149,9 +157,11 @@ static bool build_alone(work *w, uint32_t *keepers)
     clear(w, 0, w->decl->use_count, 0, w->decl->res_count);
     count_kept(w, at);
     uint32_t entries = add_counts(at, 0, seg_count);
-    hdi_arena_mark mark = hdi_arena_here(w->arena);
-    if (!reserve(w, entries))
+    hdi_arena_mark mark;
+    hdi_arena *arena = reserve(w, entries, &mark);
+    if (!arena)
         return false;
+    hdi_arena_mark own = hdi_arena_here(w->arena);
     hdi_record *record = HDI_ARENA_ARRAY(w->arena, hdi_record, (size_t)entries + 1);
     if (!record)
         return false;
@@ -171,7 +181,10 @@ static bool build_alone(work *w, uint32_t *keepers)
     const hdi_arena_kept out_arrays[] = {{&out->epoch, built.epochs * sizeof(*out->epoch)},
                                          {&out->entry, built.entries * sizeof(*out->entry)},
                                          {&out->kind, w->kinds.count * sizeof(*out->kind)}};
-    hdi_arena_keep(w->arena, mark, out_arrays, few == out->kind ? 2 : 3);
+    uint32_t more = few != out->kind; /* they are where they grew to */
+    hdi_arena_keep(arena, mark, out_arrays, arena == w->arena ? 2 + more : 2);
+    if (arena != w->arena)
+        hdi_arena_keep(w->arena, own, &out_arrays[2], more);
     return true;
 }
 
@@ -322,7 +335,8 @@ static bool build_sorted(work *w, uint32_t *keepers)
     hdi_begin_queues(w, s.on_queue, s.ranges);
     s.record = HDI_ARENA_ARRAY(aside, hdi_record, s.record_begin[BUCKETS]);
     s.sorted = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)s.entry_begin[BUCKETS] + BUCKETS);
-    if (aside->failed || !begin(w, s.entry_begin[BUCKETS]) || !reserve(w, s.entry_begin[BUCKETS]))
+    hdi_arena_mark of_epochs;
+    if (aside->failed || !begin(w, s.entry_begin[BUCKETS]) || !reserve(w, s.entry_begin[BUCKETS], &of_epochs))
         return false;
     w->out->kind = w->kinds.kind;
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, fill_range, &s);

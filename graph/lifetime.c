@@ -68,7 +68,7 @@ static uint32_t *find_group_ends(const hdi_hazards *hazards, bool alone, const h
     uint32_t slots = hazards->slot_count, first = next_on_gpu(hazards, 0);
     /* They stand in order. */
     group_work w = {.hazards = hazards, .count = slots ? hazards->slot_group[slots - 1] + 2 : 1};
-    w.end = HDI_ARENA_ARRAY(arena, uint32_t, w.count);
+    w.end = HDI_EARLY_ARRAY(crew, arena, uint32_t, w.count);
     if (!w.end)
         return NULL;
     for (uint32_t g = 0, behind = first < slots ? hazards->slot_group[first] : w.count; g < behind; g++)
@@ -373,10 +373,10 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
                        hdi_lifetimes *out)
 {
     uint32_t count = queues->count;
-    out->stay = HDI_ARENA_ARRAY(arena, hdi_stay, (size_t)decl->res_count * count);
-    out->res_first = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    out->res_last = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
-    out->res_close = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
+    out->stay = HDI_EARLY_ARRAY(crew, arena, hdi_stay, (size_t)decl->res_count * count);
+    out->res_first = HDI_EARLY_ARRAY(crew, arena, uint32_t, decl->res_count);
+    out->res_last = HDI_EARLY_ARRAY(crew, arena, uint32_t, decl->res_count);
+    out->res_close = HDI_EARLY_ARRAY(crew, arena, uint32_t, decl->res_count);
     const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, count == 1, crew, arena) : NULL;
     const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, crew, arena) : NULL;
     if (arena->failed)

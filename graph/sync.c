@@ -166,9 +166,9 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
         return HD_OK;
     }
     if (!out->slot_clock) { /* else nobody looks at those of before any more */
-        out->slot_clock = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)slots * count);
-        out->slot_round = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-        out->slot_waits = HDI_ARENA_ARRAY(arena, uint16_t, slots);
+        out->slot_clock = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots * count);
+        out->slot_round = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
+        out->slot_waits = HDI_EARLY_ARRAY(crew, arena, uint16_t, slots);
     }
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -370,7 +370,7 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     work w = {.hazards = hazards, .queues = queues->count, .out = out};
     w.ends = HDI_ARENA_ZEROED(arena, uint8_t, slots);
     w.signals = HDI_ARENA_ZEROED(arena, uint8_t, slots);
-    w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    w.slot_wait_begin = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
     out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;

@@ -207,6 +207,39 @@ Test(arena, arrays_that_grow_keep_what_they_hold)
     }
 }
 
+Test(arena, memory_that_is_lent_goes_back)
+{
+    hdt_limited limited = {0};
+    hd_allocator allocator = hdt_limited_allocator(&limited);
+    hdi_arena arena;
+    size_t bytes = 0;
+    void *memory = NULL;
+
+    hdi_arena_lend(&arena, &allocator, memory, bytes);
+    cr_assert_eq(hdi_arena_room(&arena), 0u);
+    cr_assert_null(hdi_arena_return(&arena, &bytes));
+    for (int frame = 0; frame < 3; frame++) {
+        hdi_arena_lend(&arena, &allocator, memory, bytes);
+        hdi_arena_widen(&arena, 5000);
+        cr_assert_geq(hdi_arena_room(&arena), 5000u);
+        size_t room = hdi_arena_room(&arena);
+        unsigned char *taken = hdi_arena_alloc(&arena, 4000);
+        memset(taken, frame, 4000);
+        hdi_arena_widen(&arena, 100000);
+        cr_assert_eq(hdi_arena_room(&arena), room - 4032, "not while something is handed out");
+        hdi_arena_reset(&arena);
+        cr_assert_eq(hdi_arena_room(&arena), room);
+        memory = hdi_arena_return(&arena, &bytes);
+        cr_assert(memory && bytes > room && limited.made == 1 && limited.out == 1);
+    }
+    hdi_arena_lend(&arena, &allocator, memory, bytes);
+    limited.fail_at = 2;
+    hdi_arena_widen(&arena, 100000);
+    cr_assert(hdi_arena_room(&arena) == 0 && limited.out == 0, "there is no more memory than that");
+    cr_assert_null(hdi_arena_return(&arena, &bytes));
+    cr_assert_eq(limited.wrong, 0u);
+}
+
 Test(arena, odd_sizes)
 {
     hdi_arena arena;
