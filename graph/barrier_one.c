@@ -79,6 +79,20 @@ static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
     w->found[part].leave_end = f.leave_end;
 }
 
+/* With steps: in a long frame they are counted, as each has room for a barrier; in a short one any first use may have
+ * one. */
+static void count_flushes(const work *w, hdi_one_found *f)
+{
+    const hdi_seg_state *state = w->hazards->seg_state;
+    uint32_t segs = w->frozen->seg_count, k = 0;
+    for (uint32_t seg = 0; seg < segs; seg++) {
+        if (!state[seg].behind || !flushes(w, w->frozen->seg_res[seg]))
+            continue;
+        k = region_of(w, state[seg].first, k);
+        f->most[k]++;
+    }
+}
+
 /* The same of steps. */
 static void find_steps(const work *w)
 {
@@ -90,12 +104,16 @@ static void find_steps(const work *w)
     for (uint32_t k = 0; k < w->region_count; k++) {
         hdi_region_steps from = at;
         at = hazards->region_step[k + 1];
-        for (; at.step < end->step && hazards->step[at.step].slot < w->region[k].slot_end; at.step++)
-            at.firsts += !hazards->step[at.step].low; /* of a scope that is shared across its end */
+        while (at.step < end->step && hazards->step[at.step].slot < w->region[k].slot_end)
+            at.step++; /* of a scope that is shared across its end */
         w->region[k].step_begin = from.step;
         w->region[k].step_end = at.step;
-        f->most[k] = at.step - from.step + at.firsts - from.firsts;
+        f->most[k] = at.step - from.step;
     }
+    if (w->region_count > 1)
+        count_flushes(w, f);
+    else
+        f->most[0] += end->firsts;
     f->most[w->last_region] += hazards->step_count - end->step;
     f->leave_begin = end->step;
     f->leave_end = hazards->step_count;

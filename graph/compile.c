@@ -354,8 +354,8 @@ static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, cons
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
     if (crew->cuts && crew->workers == 1)
-        return 32768 + passes * (queue_count > 1 ? 220 + 30 * queue_count : 250) +
-               uses * (queue_count > 1 ? 48 : 40) + ranges * 60;
+        return 32768 + passes * (queue_count > 1 ? 175 + 30 * queue_count : 210) +
+               uses * (queue_count > 1 ? 50 : 40) + ranges * 70;
     size_t pass = crew->cuts ? 310 + 20 * queue_count : 80 + 40 * queue_count;
     size_t use = crew->cuts ? 145 : 320, res = crew->cuts ? 90 + 30 * queue_count : 80 + 60 * queue_count;
     return 16384 + passes * pass + uses * use + ranges * 200 + decl->res_count * res;

@@ -32,9 +32,10 @@ static hd_result grow(hd_graph *graph, const column *columns, uint32_t column_co
 {
     if (need > HDI_INDEX_MASK)
         return HD_TOO_LARGE;
+    enum { LARGE = 1 << 14 }; /* from there on by a quarter: half of many columns would lie there for nothing */
     uint32_t grown = *capacity ? *capacity : 64;
     while (grown < need)
-        grown *= 2;
+        grown += grown < LARGE ? grown : grown / 4;
     void *fresh[MOST_COLUMNS];
     for (uint32_t i = 0; i < column_count; i++) {
         fresh[i] = hdi_alloc(&graph->allocator, bytes_of(&columns[i], grown), 64);

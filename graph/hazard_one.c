@@ -130,17 +130,29 @@ static bool find_first_kinds(work *w, uint32_t keepers)
     return w->first_kind != NULL;
 }
 
-/* The tables of a walk; steps stand behind all that is kept as it is. */
-static bool begin(work *w, uint32_t finals, walk *k, hdi_arena_mark *mark)
+/* Where steps stand, behind all that is kept as it is: from the mark on. */
+typedef struct steps_place {
+    hdi_arena *arena;
+    hdi_arena_mark mark;
+} steps_place;
+
+/* The tables of a walk. */
+static bool begin(work *w, uint32_t finals, walk *k, steps_place *place)
 {
+    enum { BOTH_APART = 128 };
     const hdi_decl *decl = w->decl;
     hdi_hazards *out = w->out;
+    size_t steps = 2 + (size_t)w->frozen->visit_count + finals, segs = w->frozen->seg_count,
+           bytes = steps * sizeof(hdi_step) + segs * sizeof(hdi_seg_state) + BOTH_APART;
+    if (w->crew->early)
+        hdi_arena_widen(w->crew->early, bytes);
+    place->arena = hdi_crew_early(w->crew, bytes, w->arena);
     out->region_step = HDI_ARENA_ARRAY(w->arena, hdi_region_steps, (size_t)out->region_count + 1);
-    out->seg_state = HDI_ARENA_ZEROED(w->arena, hdi_seg_state, w->frozen->seg_count);
+    out->seg_state = HDI_ARENA_ZEROED(place->arena, hdi_seg_state, segs);
     bool found = hdi_find_kinds(w, HDI_MIXES);
-    *mark = hdi_arena_here(w->arena);
-    hdi_step *room = HDI_ARENA_ARRAY(w->arena, hdi_step, 2 + (size_t)w->frozen->visit_count + finals);
-    if (!found || w->arena->failed)
+    place->mark = hdi_arena_here(place->arena);
+    hdi_step *room = HDI_ARENA_ARRAY(place->arena, hdi_step, steps);
+    if (!found || place->arena->failed || w->arena->failed)
         return false;
     room->use = 0; /* any one */
     memset(out->use_kept, 0, decl->use_count);
@@ -159,10 +171,10 @@ bool hdi_find_steps(hdi_hazard_work *w, uint32_t *keepers)
 {
     hdi_hazards *out = w->out;
     uint32_t on_queue[HD_MAX_QUEUES] = {0}, finals, count = find_keepers(w, &finals);
-    hdi_arena_mark mark;
+    steps_place place;
     odds o = {.kinds = &w->kinds};
     walk k;
-    if (!begin(w, finals, &k, &mark))
+    if (!begin(w, finals, &k, &place))
         return false;
     const hdi_kind *few = w->kinds.kind;
     for (uint32_t r = 0; r < out->region_count; r++) {
@@ -177,7 +189,8 @@ bool hdi_find_steps(hdi_hazard_work *w, uint32_t *keepers)
     out->kind = w->kinds.kind;
     const hdi_arena_kept out_arrays[] = {{&room, (1 + (size_t)out->step_count + finals) * sizeof(*room)},
                                          {&out->kind, w->kinds.count * sizeof(*out->kind)}};
-    hdi_arena_keep(w->arena, mark, out_arrays, few == out->kind ? 1 : 2);
+    bool together = place.arena == w->arena && few != out->kind;
+    hdi_arena_keep(place.arena, place.mark, out_arrays, together ? 2 : 1);
     out->step = room + 1;
     hdi_begin_queues(w, &on_queue, 1);
     hdi_place_slots(w, 0, out->slot_count, on_queue);
