@@ -115,50 +115,54 @@ static HDI_APART hdi_stay stay_of_several(const hdi_hazards *hazards, uint32_t s
     return stay;
 }
 
-/* Most have one segment, and no state that they are to be left in. */
-static HDI_INLINE hdi_stay stay_of(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
+/* Most have one segment, and no state that they are to be left in. Written number by number: put together elsewhere and
+ * copied in two pieces, it would be read there before it has arrived. */
+static HDI_INLINE void find_stay(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
 {
     if (HDI_LIKELY(seg_end - seg == 1)) {
         uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_end[seg];
         const hdi_epoch *first = &hazards->epoch[begin], *last = &hazards->epoch[end - 1];
-        if (HDI_LIKELY(begin < end && !(last->flags & HDI_EPOCH_FINAL)))
-            return (hdi_stay){.first = first->first,
-                              .last = last->last,
-                              .tail_stages = hazards->kind[last->kind].src_stages,
-                              .tail_writes = last->flags & HDI_EPOCH_WRITES ? hazards->kind[last->kind].dst_access : 0};
+        if (HDI_LIKELY(begin < end && !(last->flags & HDI_EPOCH_FINAL))) {
+            const hdi_kind *kind = &hazards->kind[last->kind];
+            stay->first = first->first;
+            stay->last = last->last;
+            stay->tail_stages = kind->src_stages;
+            stay->tail_writes = last->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
+            return;
+        }
     }
-    return stay_of_several(hazards, seg, seg_end);
+    *stay = stay_of_several(hazards, seg, seg_end);
 }
 
-/* The same of what a segment is in behind all steps. */
-static HDI_INLINE hdi_stay stay_of_state(const hdi_hazards *hazards, uint32_t seg)
-{
-    const hdi_seg_state *state = &hazards->seg_state[seg];
-    const hdi_kind *kind = &hazards->kind[state->kind];
-    return (hdi_stay){.first = state->behind ? state->first : HDI_NONE,
-                      .last = state->behind - 1,
-                      .tail_stages = kind->src_stages,
-                      .tail_writes = kind->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0};
-}
-
+/* The same of what segments are in behind all steps. */
 static HDI_APART hdi_stay stay_of_states(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
 {
     hdi_stay stay = {.first = HDI_NONE};
     for (; seg < seg_end; seg++) {
-        hdi_stay more = stay_of_state(hazards, seg);
-        if (more.first == HDI_NONE)
+        const hdi_seg_state *state = &hazards->seg_state[seg];
+        const hdi_kind *kind = &hazards->kind[state->kind];
+        if (state->behind == 0)
             continue;
-        stay.first = more.first < stay.first ? more.first : stay.first;
-        stay.last = more.last > stay.last ? more.last : stay.last;
-        stay.tail_stages |= more.tail_stages;
-        stay.tail_writes |= more.tail_writes;
+        stay.first = state->first < stay.first ? state->first : stay.first;
+        stay.last = state->behind - 1 > stay.last ? state->behind - 1 : stay.last;
+        stay.tail_stages |= kind->src_stages;
+        stay.tail_writes |= kind->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
     }
     return stay;
 }
 
-static HDI_INLINE hdi_stay stay_of_steps(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
+static HDI_INLINE void find_stay_by_steps(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
 {
-    return HDI_LIKELY(seg_end - seg == 1) ? stay_of_state(hazards, seg) : stay_of_states(hazards, seg, seg_end);
+    if (HDI_LIKELY(seg_end - seg == 1)) {
+        const hdi_seg_state *state = &hazards->seg_state[seg];
+        const hdi_kind *kind = &hazards->kind[state->kind];
+        stay->first = state->behind ? state->first : HDI_NONE;
+        stay->last = state->behind - 1;
+        stay->tail_stages = kind->src_stages;
+        stay->tail_writes = kind->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
+    } else {
+        *stay = stay_of_states(hazards, seg, seg_end);
+    }
 }
 
 /* Nothing but one GPU queue: slots are places, and there are groups. */
@@ -170,17 +174,21 @@ static HDI_INLINE void visit_resources(const work *w, uint32_t begin, uint32_t r
     hdi_stay *res_stay = w->out->stay;
     uint32_t *res_first = w->out->res_first, *res_last = w->out->res_last, *res_close = w->out->res_close;
     for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < range_end; seg = seg_end[r++]) {
-        hdi_stay stay = steps ? stay_of_steps(&hazards, seg, seg_end[r]) : stay_of(&hazards, seg, seg_end[r]);
-        if (HDI_LIKELY(stay.first != HDI_NONE)) {
-            stay.close = group_end[slot_group[stay.last] + (stay.tail_writes != 0)];
-            res_last[r] = stay.last;
-            res_close[r] = stay.close;
+        hdi_stay *stay = &res_stay[r];
+        if (steps)
+            find_stay_by_steps(&hazards, seg, seg_end[r], stay);
+        else
+            find_stay(&hazards, seg, seg_end[r], stay);
+        uint32_t last = stay->last, close = HDI_NONE;
+        res_first[r] = stay->first;
+        if (HDI_LIKELY(stay->first != HDI_NONE)) {
+            close = group_end[slot_group[last] + (stay->tail_writes != 0)];
+            res_last[r] = last;
+            res_close[r] = close;
         } else {
-            stay.last = stay.close = HDI_NONE;
             res_last[r] = res_close[r] = 0;
         }
-        res_first[r] = stay.first;
-        res_stay[r] = stay;
+        stay->close = close;
     }
 }
 
@@ -347,7 +355,7 @@ static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
         life all = {HDI_NONE, 0, 0};
         if (!(mask & (mask - 1)) && mask & gpu_mask) {
             uint32_t q = (uint32_t)__builtin_ctz(mask);
-            stay[q] = stay_of(hazards, seg, seg_end[r]);
+            find_stay(hazards, seg, seg_end[r], &stay[q]);
             all = settle(w, hazards, q, &stay[q]);
         } else if (mask) {
             for (uint32_t q = 0; q < count; q++)
