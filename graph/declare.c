@@ -167,7 +167,7 @@ uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id)
         id = hdi_list_alias(graph, id);
     uint32_t version = hdi_handle_version(graph, id), res = handle_index(graph, id, graph->res_count);
     uint32_t next = version != HDI_NONE ? graph->version_next[version]
-                    : res != HD_NONE    ? graph->res_next[res]
+                    : res != HD_NONE    ? graph->res_state[res].next - 1
                                         : HDI_NONE;
     return next != HDI_NONE ? hdi_version_handle(graph, next) : 0;
 }

@@ -76,8 +76,7 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     }
 #define RES_COLUMNS                                                                                                    \
     {                                                                                                                  \
-        COLUMN(res_flags), COLUMN(res_state), COLUMN(res_info), COLUMN_OF(res_pair, 0, 0xff),                          \
-            COLUMN_OF(res_next, 0, 0xff)                                                                               \
+        COLUMN(res_flags), COLUMN(res_state), COLUMN(res_info), COLUMN_OF(res_pair, 0, 0xff)                           \
     }
 #define USE_COLUMNS                                                                                                    \
     {                                                                                                                  \
@@ -189,8 +188,6 @@ void hdi_reset_columns(hd_graph *graph)
         memset(graph->use_range, 0xff, uses * sizeof(*graph->use_range));
     if (graph->unusual & HDI_UNUSUAL_PAIRS)
         memset(graph->res_pair, 0xff, resources * sizeof(*graph->res_pair));
-    if (graph->version_count)
-        memset(graph->res_next, 0xff, resources * sizeof(*graph->res_next));
     graph->unusual = 0;
 }
 

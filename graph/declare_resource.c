@@ -41,9 +41,8 @@ static inline hd_resource add_resource(hd_graph *graph, uint32_t flags)
 {
     uint32_t index = graph->res_count;
     graph->res_flags[index] = (uint8_t)flags;
-    graph->res_state[index].word =
-        (uint64_t)(flags & HDI_RES_KIND) << HDI_RES_KIND_SHIFT | (flags & HDI_RES_CONTENT ? HDI_RES_FULL : 0);
-    graph->res_state[index].newest = 0;
+    graph->res_state[index] = (hdi_res_state){.word = (uint64_t)(flags & HDI_RES_KIND) << HDI_RES_KIND_SHIFT |
+                                                      (flags & HDI_RES_CONTENT ? HDI_RES_FULL : 0)};
     graph->res_count = index + 1;
     return (hd_resource){graph->first_handle + index};
 }

@@ -5,9 +5,10 @@
  * of a resource stand in declaration order: only reads of ended versions ("late" ones) can ask for another order, and a
  * list of these is all that later phases need to know of versions. O(1) a use. */
 
-static uint32_t *next_of(hd_graph *graph, uint32_t version, uint32_t res)
+/* The one after a version, HDI_NONE: there is none. */
+static uint32_t next_of(const hd_graph *graph, uint32_t version, uint32_t res)
 {
-    return version != HDI_NONE ? &graph->version_next[version] : &graph->res_next[res];
+    return version != HDI_NONE ? graph->version_next[version] : graph->res_state[res].next - 1;
 }
 
 static hd_result add_late(hd_graph *graph, uint32_t use, uint32_t end)
@@ -32,14 +33,17 @@ static hd_result add_version(hd_graph *graph, uint32_t after, uint32_t res, uint
     graph->version_count = fresh + 1;
     graph->ties = true;
     hdi_set_rooms(graph);
-    *next_of(graph, after, res) = fresh;
+    if (after != HDI_NONE)
+        graph->version_next[after] = fresh;
+    else
+        graph->res_state[res].next = fresh + 1;
     return HD_OK;
 }
 
 static hd_result use_version(hd_graph *graph, const hd_use *use, uint32_t at)
 {
     uint32_t version = hdi_handle_version(graph, use->resource.id), pass = graph->pass_count - 1;
-    uint32_t res = graph->use_res[at], next = *next_of(graph, version, res);
+    uint32_t res = graph->use_res[at], next = next_of(graph, version, res);
     bool writes = graph->access[graph->use_access[at]].writes;
     if (next != HDI_NONE && graph->version_made[next] != pass) { /* ended by another pass */
         hd_result result = writes ? HD_VERSION_FORKED : add_late(graph, at, graph->version_made[next]);

@@ -90,7 +90,6 @@ struct hd_graph {
 
     /* Versions beyond the first of each resource, in the order in which they were made. */
     uint32_t late_count;
-    uint32_t *res_next;                              /* the version after the first one of each resource, or HDI_NONE */
     uint32_t *version_res, *version_made, *version_next; /* its resource, the pass that made it, the one after it */
     uint32_t *late_use, *late_end;
 

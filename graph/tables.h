@@ -49,7 +49,8 @@ typedef struct hdi_res_info {
  * the usage that the uses imply; above it HDI_RES_FULL, and on top the kind: HDI_RES_KIND. */
 typedef struct hdi_res_state {
     uint64_t word;
-    uint32_t newest, spare; /* 1 + its newest use, 0: none; to find double uses within a pass */
+    uint32_t newest; /* 1 + its newest use, 0: none; to find double uses within a pass */
+    uint32_t next;   /* 1 + the version after the first one, 0: none */
 } hdi_res_state;
 /* It holds content as a whole: some use wrote all of it, or it does from the frame's start. */
 #define HDI_RES_FULL (UINT64_C(1) << 32)

@@ -28,7 +28,8 @@ static bool same_accesses(const hdi_decl *a, const hdi_decl *b)
     for (uint32_t i = HDI_ACCESS_CUSTOM_FIRST; i < a->access_count; i++) {
         const hdi_access_info *x = &a->access[i], *y = &b->access[i];
         if (x->stages != y->stages || x->access != y->access || x->layout != y->layout || x->reads != y->reads ||
-            x->writes != y->writes || x->attachment != y->attachment)
+            x->writes != y->writes || x->attachment != y->attachment || x->image_usage != y->image_usage ||
+            x->buffer_usage != y->buffer_usage)
             return false;
     }
     return true;
