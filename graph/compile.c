@@ -47,7 +47,7 @@ static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc,
 
 static hd_result fail_use(hd_graph *graph, const hdi_tables *t, hd_result result, uint32_t use)
 {
-    uint32_t pass = hdi_pass_of_use(t->decl, use);
+    uint32_t pass = t->decl->use_pass[use];
     return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, pass), t->decl->use_res[use],
                           use - t->decl->pass_use_begin[pass], NULL);
 }

@@ -118,7 +118,7 @@ void hd_graph_begin(hd_graph *graph)
     graph->pass_count = graph->res_count = graph->use_count = graph->range_count = 0;
     graph->version_count = graph->late_count = 0;
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
-    graph->unwritten_reads = graph->ties = graph->mixed_layouts = false;
+    graph->has_empty_passes = graph->unwritten_reads = graph->ties = graph->mixed_layouts = false;
     graph->pass_use_begin[0] = 0;
     hdi_set_rooms(graph);
     hdi_lists_forget(graph);
@@ -220,6 +220,7 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .res_info = graph->res_info,
         .res_state = graph->res_state,
         .use_res = graph->use_res,
+        .use_pass = graph->use_pass,
         .use_access = graph->use_access,
         .use_flags = graph->use_flags,
         .use_range = graph->use_range,
@@ -228,6 +229,7 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .range = graph->range,
         .range_res = graph->range_res,
         .access = graph->access,
+        .has_empty_passes = graph->has_empty_passes,
         .may_read_unwritten = graph->unwritten_reads,
         .mixed_layouts = graph->mixed_layouts,
         .late_count = graph->late_count,

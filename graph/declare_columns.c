@@ -19,7 +19,7 @@ typedef struct column {
     int usual;      /* the bytes of the usual value */
 } column;
 
-enum { MOST_COLUMNS = 6 };
+enum { MOST_COLUMNS = 7 };
 
 static size_t bytes_of(const column *of, uint32_t capacity)
 {
@@ -80,7 +80,7 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     }
 #define USE_COLUMNS                                                                                                    \
     {                                                                                                                  \
-        COLUMN(use_res), COLUMN(use_access), COLUMN_OF(use_flags, HDI_USE_FLAGS_SLACK, UNUSUAL),                       \
+        COLUMN(use_res), COLUMN(use_pass), COLUMN(use_access), COLUMN_OF(use_flags, HDI_USE_FLAGS_SLACK, UNUSUAL),     \
             COLUMN_OF(use_range, 0, 0xff), COLUMN_OF(use_exec, 0, 0), COLUMN(use_clear)                                \
     }
 #define RANGE_COLUMNS                                                                                                  \

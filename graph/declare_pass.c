@@ -175,10 +175,11 @@ _Static_assert(HD_LOAD_CLEAR == 0 && HD_LOAD_DONT_CARE == 1, "made from a compar
 /* Writes the columns of a use that is right, but for those that have a usual value. Each store counts: of a long frame
  * they, and not the instructions, are what declaring waits for. Clear values are only taken where there is something to
  * clear. */
-static HDI_INLINE void put_use(hd_graph *graph, const hd_use *use, size_t at, uint32_t res, size_t access,
-                               uint32_t flags)
+static HDI_INLINE void put_use(hd_graph *graph, const hd_use *use, size_t at, uint32_t pass, uint32_t res,
+                               size_t access, uint32_t flags)
 {
     graph->use_res[at] = res;
+    graph->use_pass[at] = pass;
     graph->use_access[at] = (uint16_t)access;
     graph->use_flags[at] = (uint8_t)flags;
     if (flags & HDI_USE_ATTACHMENT)
@@ -264,7 +265,7 @@ static HDI_INLINE bool is_plain_use(const hd_use *use)
 /* Appends a use that only has what nearly all have, unless it is the second one of its resource in the pass, or is
  * wrong: that is for add_use. flags_of: the rules of the pass's type. *full loses HDI_RES_FULL where a read finds less.
  */
-static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_t first, size_t at,
+static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_t pass, uint32_t first, size_t at,
                                      const uint8_t *flags_of, uint64_t *full)
 {
     uint32_t res = use->resource.id - graph->first_handle;
@@ -280,7 +281,7 @@ static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_
     *full &= word | graph->rules.fits[rule];
     state->word = word | graph->rules.adds[rule];
     state->newest = (uint32_t)at + 1;
-    put_use(graph, use, at, res, access, flags);
+    put_use(graph, use, at, pass, res, access, flags);
     return true;
 }
 
@@ -319,7 +320,7 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_pass_desc *desc, u
     }
     graph->unwritten_reads |= !((state->word | graph->rules.fits[rule]) & HDI_RES_FULL);
     graph->ties |= (use->resolve_of.id | (uintptr_t)use->next | (use->access == HD_RESOLVE_WRITE)) != 0;
-    put_use(graph, use, at, res, access, flags);
+    put_use(graph, use, at, graph->pass_count - 1, res, access, flags);
     state->word |= adds;
     bool twice = state->newest > first;
     state->newest = at + 1;
@@ -385,6 +386,7 @@ HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
     if (!pin_fits(desc))
         warn_pin(graph, desc);
     mark_pass(graph, desc, graph->pass_count);
+    graph->has_empty_passes |= desc->use_count == 0;
     put_pass(graph, desc, graph->pass_count, desc->cost_us > 0.0f ? desc->cost_us : default_cost);
     return finish_pass(graph, desc, 0);
 }
@@ -395,7 +397,7 @@ static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost)
 {
     const uint32_t infinity = 0x7f800000;
     return (uint32_t)desc->type < HD_PASS_HOST && desc->pin == HD_PIN_NONE && !desc->root && !desc->no_rendering &&
-           cost < infinity && desc->splits <= HD_MAX_SPLITS && desc->uses;
+           cost < infinity && desc->splits <= HD_MAX_SPLITS && desc->uses && desc->use_count;
 }
 
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
@@ -411,8 +413,8 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
     const hd_use *use = desc->uses;
     uint64_t full = HDI_RES_FULL;
     size_t at = first, end = at + desc->use_count;
-    while (at < end && add_plain_use(graph, use, first, at, flags_of, &full))
-        at++, use++;
+    while (add_plain_use(graph, use, pass, first, at, flags_of, &full) && ++at < end)
+        use++;
     if (HDI_UNLIKELY(full == 0))
         graph->unwritten_reads = true;
     if (HDI_UNLIKELY(at < end || graph->ties))

@@ -21,10 +21,10 @@ enum {
 typedef struct part {
     _Alignas(HDI_LINE_PAIR) hdi_arena_mark mark;
     hdi_arena *arena;
-    uint32_t *pred; /* its edges */
-    uint32_t count, capacity;
-    uint32_t
-        *stamp; /* per pass: 1 + the newest pass of the part that already follows it; of numbers that are none: more */
+    uint32_t *pred;     /* its edges */
+    uint32_t *follower; /* of each edge: the pass that it leads to */
+    uint32_t count, capacity, follower_capacity;
+    int32_t *stamp;   /* per pass: the newest pass of the part that follows it already, or -1; of no pass: beyond all */
     uint32_t *follow; /* per pass: how many of the part follow it; then where the next one is to stand */
     uint32_t *edges;  /* by block: sums of `follow`; not with one part */
     uint32_t slack;   /* room for edges that there always is at the start of a pass */
@@ -38,34 +38,39 @@ typedef struct work {
     hdi_depends *out;
     const hdi_crew *crew;
     hdi_arena *arena;
+    bool all_kept;
     uint32_t parts, blocks;
     uint32_t first_edge[HDI_FEW_PARTS + 1]; /* of the passes of a part */
     part part[HDI_FEW_PARTS];
 } work;
 
-/* The edge from a pass to that whose stamp is given, unless it is there or leads from none: stamps rise. Returns the
- * count of edges. */
-static HDI_INLINE size_t add_edge(uint32_t *pred, uint32_t *stamps, uint32_t *follow, size_t from, uint32_t stamp,
-                                  size_t count)
+/* The edge from one pass to another, a kept one, unless it is there or leads from none: stamps rise. Returns the count
+ * of edges. */
+static HDI_INLINE size_t add_edge(const part *own, size_t from, uint32_t to, uint32_t kept, size_t count)
 {
-    uint32_t before = stamps[from], is_new = before < stamp;
-    pred[count] = (uint32_t)from; /* no edge is written, too, behind them */
-    stamps[from] = is_new ? stamp : before;
-    follow[from] += is_new;
+    int32_t before = own->stamp[from], newest = (int32_t)to;
+    size_t is_new = (before < newest) & kept;
+    own->pred[count] = (uint32_t)from; /* no edge is written, too, behind them */
+    own->follower[count] = to;
+    own->stamp[from] = before < newest ? newest : before;
+    own->follow[from] += (uint32_t)is_new;
     return count + is_new;
 }
 
 /* Room for an edge and the slack. Without memory the edges are written over: the arena tells. */
 static uint32_t have_room(part *own, uint32_t count)
 {
-    return hdi_arena_grow(own->arena, &own->pred, &own->capacity, count, count + 1 + own->slack, sizeof(*own->pred))
+    uint32_t need = count + 1 + own->slack;
+    return hdi_arena_grow(own->arena, &own->pred, &own->capacity, count, need, sizeof(*own->pred)) &&
+                   hdi_arena_grow(own->arena, &own->follower, &own->follower_capacity, count, need,
+                                  sizeof(*own->follower))
                ? count
                : 0;
 }
 
 /* A write of what was visited before: the visits of its segment from the newest on. In a pass that writes it nothing
  * else visits it, so the writer's visit is known by its pass. */
-static uint32_t add_late(const work *w, part *own, uint32_t id, uint32_t stamp, uint32_t count)
+static uint32_t add_late(const work *w, part *own, uint32_t id, uint32_t to, uint32_t count)
 {
     hdi_visit visit = w->flow->visit[id];
     uint32_t writer = hdi_visit_found(visit) & ~HDI_FOUND_LATE;
@@ -74,7 +79,7 @@ static uint32_t add_late(const work *w, part *own, uint32_t id, uint32_t stamp, 
         uint32_t pass = w->flow->pass[before & ~HDI_VISITED];
         bool kept = w->pass_kept[pass], writes = pass == writer;
         if (kept && !(writes && read))
-            count = (uint32_t)add_edge(own->pred, own->stamp, own->follow, pass, stamp, have_room(own, count));
+            count = (uint32_t)add_edge(own, pass, to, 1, have_room(own, count));
         if (kept && writes)
             break;
         visit = w->flow->visit[before & ~HDI_VISITED];
@@ -85,61 +90,67 @@ static uint32_t add_late(const work *w, part *own, uint32_t id, uint32_t stamp, 
 }
 
 /* Of a use that does not just find what one pass wrote. */
-static HDI_APART uint32_t add_others(const work *w, part *own, uint32_t use, uint32_t stamp, uint32_t count)
+static HDI_APART uint32_t add_others(const work *w, part *own, uint32_t use, uint32_t count)
 {
+    uint32_t to = w->decl->use_pass[use];
+    if (!w->pass_kept[to])
+        return count;
     if (hdi_visit_found(w->flow->visit[use]) & HDI_FOUND_LATE)
-        return add_late(w, own, use, stamp, count);
+        return add_late(w, own, use, to, count);
     hdi_span span = hdi_use_span(w->decl, w->frozen, use);
     uint32_t first = hdi_visit_found(w->flow->visit[use]) & ~HDI_FOUND_SEVERAL, end = first + span.rows * span.cols;
     for (uint32_t id = first; id < end; id++) {
         uint32_t found = hdi_visit_found(w->flow->visit[id]);
         if (found & HDI_FOUND_LATE)
-            count = add_late(w, own, id, stamp, count);
+            count = add_late(w, own, id, to, count);
         else
-            count = (uint32_t)add_edge(own->pred, own->stamp, own->follow, found, stamp, have_room(own, count));
+            count = (uint32_t)add_edge(own, found, to, 1, have_room(own, count));
     }
     return count;
 }
 
-/* Edges to what the passes of a part follow. Where those of each pass end is counted from the part's first. */
-static void find_edges(const work *w, part *own, uint32_t begin, uint32_t end)
+/* Where the edges of passes without uses end. */
+static void end_empty(const work *w, uint32_t begin, uint32_t end)
 {
-    const hdi_decl *decl = w->decl;
+    const uint32_t *const use_begin = w->decl->pass_use_begin;
+    uint32_t *const pred_end = w->out->pred_begin + 1;
+    for (uint32_t p = begin; p < end; p++) {
+        if (use_begin[p] == use_begin[p + 1])
+            pred_end[p] = p > begin ? pred_end[p - 1] : 0;
+    }
+}
+
+/* Edges to what the passes of a part follow, over uses, and not over passes and their uses: how many a pass has nobody
+ * can foresee. Where those of each pass end is counted from the part's first. */
+static HDI_INLINE void find_edges(const work *w, part *own, size_t first, size_t end, bool all_kept)
+{
     const hdi_visit *const visits = w->flow->visit;
     const uint8_t *const pass_kept = w->pass_kept;
-    const uint32_t *const use_begin = decl->pass_use_begin;
-    uint32_t *const pred_end = w->out->pred_begin + 1, *const stamps = own->stamp, *const follow = own->follow;
-    uint32_t *pred = own->pred;
-    size_t count = 0; /* this and the counters of the loops are as wide as addresses: nothing is to be extended */
-    for (size_t p = begin, u = use_begin[begin]; p < end; p++) {
-        const size_t behind = use_begin[p + 1];
-        const uint32_t stamp = (uint32_t)p + 1;
-        if (HDI_UNLIKELY(!pass_kept[p]))
-            u = behind;
-        for (; u < behind; u++) {
-            uint32_t from = hdi_visit_found(visits[u]);
-            if (HDI_LIKELY(from < HDI_FOUND_SEVERAL)) {
-                count = add_edge(pred, stamps, follow, from, stamp, count);
-                continue;
-            }
-            count = add_others(w, own, (uint32_t)u, stamp, (uint32_t)count);
-            pred = own->pred;
+    const uint32_t *const use_pass = w->decl->use_pass;
+    uint32_t *const pred_end = w->out->pred_begin + 1;
+    part at = *own; /* in registers */
+    size_t count = 0; /* this and the counter of the loop are as wide as addresses: nothing is to be extended */
+    for (size_t u = first; u < end; u++) {
+        uint32_t from = hdi_visit_found(visits[u]), to = use_pass[u];
+        if (HDI_LIKELY(from < HDI_FOUND_SEVERAL)) {
+            count = add_edge(&at, from, to, all_kept ? 1 : pass_kept[to], count);
+        } else {
+            count = add_others(w, own, (uint32_t)u, (uint32_t)count);
+            at.pred = own->pred;
+            at.follower = own->follower;
         }
-        pred_end[p] = (uint32_t)count;
+        pred_end[to] = (uint32_t)count;
     }
     own->count = (uint32_t)count;
 }
 
 /* The edges of a part the other way round: from the last on, as `follow` now says where those of each pass end. */
-static void turn(const work *w, const part *own, uint32_t begin, uint32_t end)
+static void turn(const work *w, const part *own)
 {
     uint32_t *const follow = own->follow, *const succ = w->out->succ;
-    const uint32_t *const pred_begin = w->out->pred_begin, *at = own->pred + own->count;
-    for (uint32_t p = end; p-- > begin;) {
-        const uint32_t *const first = own->pred + (p == begin ? 0 : pred_begin[p]);
-        while (at != first)
-            succ[--follow[*--at]] = p;
-    }
+    const uint32_t *const pred = own->pred, *const follower = own->follower;
+    for (size_t e = own->count; e-- > 0;)
+        succ[--follow[pred[e]]] = follower[e];
 }
 
 /* Of the passes of a block. Returns what stands behind them. */
@@ -182,15 +193,17 @@ static bool start_part(work *w, uint32_t k, uint32_t begin, uint32_t end)
     hdi_arena *arena = own->arena = hdi_crew_arena(w->crew, k, w->arena);
     own->mark = hdi_arena_here(arena);
     own->slack = use_begin[end] - use_begin[begin];
-    own->stamp = HDI_ARENA_ARRAY(arena, uint32_t, pass_count + none);
+    own->stamp = HDI_ARENA_ARRAY(arena, int32_t, pass_count + none);
     own->follow = HDI_ARENA_ARRAY(arena, uint32_t, pass_count + none);
-    if (arena->failed ||
-        !hdi_arena_grow(arena, &own->pred, &own->capacity, 0, 2 * own->slack + BLOCK, sizeof(*own->pred)))
+    own->pred = HDI_ARENA_ARRAY(arena, uint32_t, 2 * own->slack + BLOCK);
+    own->follower = HDI_ARENA_ARRAY(arena, uint32_t, 2 * own->slack + BLOCK);
+    if (arena->failed)
         return false;
+    own->capacity = own->follower_capacity = 2 * own->slack + BLOCK;
     /* Nobody of the part follows those behind it. */
     uint32_t last_block = (end + BLOCK - 1) / BLOCK * BLOCK, most = last_block < pass_count ? last_block : pass_count;
-    memset(own->stamp, 0, end * sizeof(*own->stamp));
-    memset(own->stamp + pass_count, 0xff, none * sizeof(*own->stamp));
+    memset(own->stamp, 0xff, end * sizeof(*own->stamp));
+    memset(own->stamp + pass_count, 0x7f, none * sizeof(*own->stamp));
     memset(own->follow, 0, most * sizeof(*own->follow));
     memset(own->follow + pass_count, 0, none * sizeof(*own->follow));
     return true;
@@ -204,7 +217,13 @@ static void find_part(uint32_t k, void *user)
     if (!start_part(w, k, begin, end))
         return;
     part *own = &w->part[k];
-    find_edges(w, own, begin, end);
+    const uint32_t *use_begin = w->decl->pass_use_begin;
+    if (w->all_kept)
+        find_edges(w, own, use_begin[begin], use_begin[end], true);
+    else
+        find_edges(w, own, use_begin[begin], use_begin[end], false);
+    if (HDI_UNLIKELY(w->decl->has_empty_passes))
+        end_empty(w, begin, end);
     if (w->parts == 1)
         return;
     own->edges = HDI_ARENA_ZEROED(own->arena, uint32_t, w->blocks);
@@ -222,7 +241,7 @@ static void place_part(uint32_t k, void *user)
     const part *own = &w->part[k];
     uint32_t pass_count = w->decl->pass_count, first = w->first_edge[k];
     uint32_t begin = hdi_range_begin(pass_count, w->parts, k), end = hdi_range_begin(pass_count, w->parts, k + 1);
-    turn(w, own, begin, end);
+    turn(w, own);
     memcpy(w->out->pred + first, own->pred, own->count * sizeof(*own->pred));
     for (uint32_t p = begin; p < end; p++)
         w->out->pred_begin[p + 1] += first;
@@ -257,7 +276,7 @@ static bool depend_at_once(work *w)
         return false;
     find_places(0, w);
     out->pred = own->pred;
-    turn(w, own, 0, w->decl->pass_count);
+    turn(w, own);
     const hdi_arena_kept kept[] = {{&out->pred, own->count * sizeof(uint32_t)},
                                    {&out->succ, own->count * sizeof(uint32_t)}};
     hdi_arena_keep(w->arena, own->mark, kept, 2);
@@ -274,6 +293,7 @@ hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_f
               out,
               crew,
               arena,
+              .all_kept = kept->kept_count == decl->pass_count,
               .parts = hdi_crew_part_count(crew),
               .blocks = (decl->pass_count + BLOCK - 1) / BLOCK};
     out->pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);

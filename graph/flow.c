@@ -35,6 +35,7 @@ typedef struct work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
     hdi_flow *out;
+    uint32_t *visit_pass; /* null where visits are uses: the declaration tells */
     const hdi_crew *crew;
     hdi_arena *arena;
     uint32_t parts;
@@ -68,14 +69,21 @@ static HDI_INLINE uint32_t newest_of(state s)
     return (uint32_t)(s >> 32);
 }
 
-/* What visit `id` leaves of a segment, and in *out what it finds there. */
-static HDI_INLINE state visit(state before, hdi_visit *out, uint32_t *pass_reads, uint32_t id, uint32_t pass,
+/* The upper half of a state. */
+static HDI_INLINE state newest(uint32_t id)
+{
+    return (state)(id | HDI_VISITED) << 32;
+}
+
+/* What a visit leaves of a segment, and in *out what it finds there. own: newest of the visit. */
+static HDI_INLINE state visit(state before, hdi_visit *out, uint32_t *pass_reads, state own, uint32_t pass,
                               uint32_t flags)
 {
-    uint32_t late = newest_of(before) & flags << 30; /* HDI_FOUND_LATE is where HDI_USE_WRITES goes */
+    uint32_t writer = writer_of(before), late = newest_of(before) & flags << 30; /* where HDI_USE_WRITES goes */
+    uint32_t writes = 0 - (flags / HDI_USE_WRITES & 1); /* all bits or none: who writes nobody can foresee */
     *out = before | late;
-    pass_reads[writer_of(before)] += flags & HDI_USE_READS;
-    return (flags & HDI_USE_WRITES ? pass : writer_of(before)) | (state)(id | HDI_VISITED) << 32;
+    pass_reads[writer] += flags & HDI_USE_READS;
+    return (writer ^ ((writer ^ pass) & writes)) | own;
 }
 
 /* A part makes the states of a block that it comes to first. */
@@ -103,8 +111,8 @@ static HDI_APART void visit_several(const work *w, part *own, uint32_t use, uint
     }
     for (uint32_t row = 0; row < span.rows; row++) {
         for (state *s = own->state + span.base + row * span.stride, *end = s + span.cols; s < end; s++, id++) {
-            out->pass[id] = pass;
-            *s = visit(*s, &out->visit[id], out->pass_reads, id, pass, flags);
+            w->visit_pass[id] = pass;
+            *s = visit(*s, &out->visit[id], out->pass_reads, newest(id), pass, flags);
         }
     }
     out->visit[use] = first | HDI_FOUND_SEVERAL;
@@ -138,35 +146,45 @@ static bool start_part(work *w, uint32_t k)
     return !arena->failed;
 }
 
+/* Over uses, and not over passes and their uses: how many a pass has nobody can foresee. several: parts. */
+static HDI_INLINE void walk_uses(work *w, uint32_t k, size_t first, size_t end, bool several, bool ranges)
+{
+    const hdi_decl *const decl = w->decl;
+    const uint32_t *const use_seg = w->frozen->use_seg, *const use_pass = decl->use_pass;
+    const uint8_t *const use_flags = decl->use_flags;
+    hdi_visit *const visits = w->out->visit;
+    uint32_t *const pass_reads = w->out->pass_reads, *const visit_pass = w->visit_pass;
+    part *const own = &w->part[k];
+    state *const states = own->state, mark = newest((uint32_t)first);
+    const uint8_t *const touched = own->touched;
+    for (size_t u = first; u < end; u++, mark += UINT64_C(1) << 32) {
+        uint32_t seg = use_seg[u], p = use_pass[u];
+        if (ranges && HDI_UNLIKELY(seg == HDI_NONE)) {
+            visit_several(w, own, (uint32_t)u, p);
+            continue;
+        }
+        if (several && HDI_UNLIKELY(!touched[seg / BLOCK]))
+            come_to(w, own, seg / BLOCK);
+        if (ranges)
+            visit_pass[u] = p;
+        states[seg] = visit(states[seg], &visits[u], pass_reads, mark, p, use_flags[u]);
+    }
+}
+
 static HDI_INLINE void walk(work *w, uint32_t k, bool several)
 {
     const hdi_decl *const decl = w->decl;
-    const uint32_t *const use_seg = w->frozen->use_seg, *const use_begin = decl->pass_use_begin;
-    const uint8_t *const use_flags = decl->use_flags;
-    hdi_visit *const visits = w->out->visit;
-    uint32_t *const pass_of = w->out->pass, *const pass_reads = w->out->pass_reads;
+    uint32_t *const pass_reads = w->out->pass_reads;
     uint32_t p = hdi_range_begin(decl->pass_count, w->parts, k);
-    const uint32_t end = hdi_range_begin(decl->pass_count, w->parts, k + 1);
-    part *const own = &w->part[k];
+    uint32_t end = hdi_range_begin(decl->pass_count, w->parts, k + 1);
     if (!start_part(w, k))
         return;
-    state *const states = own->state;
-    const uint8_t *const touched = own->touched;
     memset(pass_reads + p, 0, (end - p) * sizeof(*pass_reads));
-    pass_reads[own->nobody] = 0;
-    for (size_t u = use_begin[p]; p < end; p++) {
-        for (const size_t behind = use_begin[p + 1]; u < behind; u++) {
-            uint32_t seg = use_seg[u];
-            if (HDI_UNLIKELY(seg == HDI_NONE)) {
-                visit_several(w, own, (uint32_t)u, p);
-                continue;
-            }
-            if (several && HDI_UNLIKELY(!touched[seg / BLOCK]))
-                come_to(w, own, seg / BLOCK);
-            pass_of[u] = p;
-            states[seg] = visit(states[seg], &visits[u], pass_reads, (uint32_t)u, p, use_flags[u]);
-        }
-    }
+    pass_reads[w->part[k].nobody] = 0;
+    if (w->visit_pass)
+        walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end], several, true);
+    else
+        walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end], several, false);
 }
 
 static void walk_part(uint32_t k, void *user)
@@ -349,7 +367,10 @@ hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hd
     work w = {.decl = decl, .frozen = frozen, .out = out, .crew = crew, .arena = arena};
     w.parts = hdi_crew_part_count(crew);
     out->visit = HDI_ARENA_ARRAY(arena, hdi_visit, frozen->visit_count);
-    out->pass = HDI_ARENA_ARRAY(arena, uint32_t, frozen->visit_count);
+    if (frozen->use_seg != decl->use_res)
+        out->pass = w.visit_pass = HDI_ARENA_ARRAY(arena, uint32_t, frozen->visit_count);
+    else
+        out->pass = decl->use_pass;
     out->pass_reads = HDI_ARENA_ARRAY(arena, uint32_t, hdi_flow_end(decl, crew));
     if (arena->failed)
         return HD_OUT_OF_MEMORY;

@@ -4,9 +4,9 @@
  * are given per texel rounded up, an upper bound), and the aspects of the depth-stencil formats. Only the default sizes
  * depend on it; a device's own sizes come through the size callback. */
 
-/* Texel bytes by VkFormat, up to the first block-compressed one; from there on 1. */
-enum { FIRST_COMPRESSED = 131, LAST_COMPRESSED = 184 };
-static const uint8_t texel_bytes[FIRST_COMPRESSED] = {
+/* From the first block-compressed format on: 1. */
+enum { LAST_COMPRESSED = 184 };
+const uint8_t hdi_texel_bytes[HDI_FIRST_COMPRESSED] = {
     0, 1, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2,
     2, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4,
     4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4,
@@ -17,7 +17,7 @@ static const uint8_t texel_bytes[FIRST_COMPRESSED] = {
 
 uint32_t hdi_format_bytes(uint32_t format)
 {
-    return format < FIRST_COMPRESSED ? texel_bytes[format] : format <= LAST_COMPRESSED;
+    return format < HDI_FIRST_COMPRESSED ? hdi_texel_bytes[format] : format <= LAST_COMPRESSED;
 }
 
 bool hdi_format_has_depth(uint32_t format)

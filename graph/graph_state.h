@@ -56,6 +56,7 @@ struct hd_graph {
     uint32_t version_count;       /* beyond the first of each resource */
     uint32_t unusual;             /* HDI_UNUSUAL_* */
     hdi_capacity capacity;
+    bool has_empty_passes;
     bool ties; /* there are versions, or the pass at hand has uses that are tied to others */
     bool mixed_layouts;   /* a pass reads a piece of an image in two layouts, which agree */
     bool unwritten_reads; /* a use reads what no use of the whole resource wrote before */
@@ -63,7 +64,7 @@ struct hd_graph {
     hdi_res_state *res_state;
     uint8_t *res_flags;
     hdi_res_info *res_info;
-    uint32_t *use_res;
+    uint32_t *use_res, *use_pass;
     uint16_t *use_access;
     uint8_t *use_flags;
     hd_clear *use_clear;

@@ -1,12 +1,14 @@
 #include "phases.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "hints.h"
 
 /* Size: what each resource that kept passes use needs in memory, by the size callback or the rules of the .fgt format.
- * Before the schedule, which weighs passes by the bytes that they open and close. O(uses of kept passes + resources).
- * By ranges of uses, then of resources; an engine's callback is asked by the caller alone. */
+ * Before the schedule, which weighs passes by the bytes that they open and close. Where all passes are kept, the
+ * declaration knows who is used. O(uses of kept passes + resources). By ranges of uses, then of resources; an engine's
+ * callback is asked by the caller alone. */
 
 enum { GRAIN = 512 }; /* so that there are some for each of 16 workers */
 
@@ -17,6 +19,7 @@ typedef struct work {
     hdi_sizes *out;
     hd_result result;
     uint32_t bad_res;
+    bool all_kept; /* every use is one of a kept pass */
 } work;
 
 static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t res, hd_memory_need *need)
@@ -48,36 +51,79 @@ static void find_used(uint32_t begin, uint32_t end, uint32_t part, void *user)
     }
 }
 
+static inline uint64_t align_up(uint64_t bytes, uint64_t alignment)
+{
+    return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+/* By the rules, most resources at once: images of one mip and of a format without blocks. */
+static inline uint64_t bytes_of(const hdi_res_info *info, bool is_buffer)
+{
+    if (is_buffer)
+        return align_up(info->bytes, HDI_BUFFER_ALIGNMENT);
+    if (HDI_UNLIKELY(info->mips != 1 || info->format >= HDI_FIRST_COMPRESSED))
+        return hdi_default_bytes(info);
+    uint64_t texels = (uint64_t)info->width * info->height * info->depth * info->layers * info->samples;
+    return align_up(texels * hdi_texel_bytes[info->format], HDI_IMAGE_ALIGNMENT);
+}
+
+static inline hd_memory_need need_of(const hdi_res_info *info, uint32_t flags)
+{
+    bool is_buffer = flags & HDI_RES_BUFFER;
+    return (hd_memory_need){bytes_of(info, is_buffer), is_buffer ? HDI_BUFFER_ALIGNMENT : HDI_IMAGE_ALIGNMENT,
+                            (flags & HDI_RES_HOST) != 0};
+}
+
+enum {
+    TAKES_TURNS = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY,
+    ASKED = 1 << 8, /* beside the flags of a resource: an engine tells its need */
+    ODD = TAKES_TURNS | HDI_RES_EXTERNAL | ASKED
+};
+
+/* Of a resource that has little to do with the frame's memory, or whose need an engine tells. */
+static HDI_APART hd_result find_odd_need(const work *w, uint32_t res, bool used)
+{
+    const hdi_decl *decl = w->decl;
+    uint32_t flags = decl->res_flags[res];
+    if (flags & TAKES_TURNS) {
+        /* They take turns: where one is used, both have memory, and each must do for both. */
+        uint32_t pair = decl->res_pair[res];
+        used |= w->all_kept ? decl->res_state[pair].newest != 0 : w->out->res_used[pair];
+        flags |= decl->res_flags[pair] & HDI_RES_HOST;
+    }
+    if (!used || flags & HDI_RES_EXTERNAL)
+        w->out->need[res] = (hd_memory_need){0};
+    else if (w->desc->size)
+        return ask(decl, w->desc, res, &w->out->need[res]);
+    else
+        w->out->need[res] = need_of(&decl->res_info[res], flags);
+    return HD_OK;
+}
+
 static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    enum { TAKES_TURNS = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
     work *w = user;
-    const hdi_decl *decl = w->decl;
-    const uint8_t *const res_used = w->out->res_used, *const res_flags = decl->res_flags;
-    uint8_t *const res_persistent = w->out->res_persistent;
+    const uint8_t *const res_flags = w->decl->res_flags;
+    const hdi_res_state *const states = w->decl->res_state;
+    const hdi_res_info *const infos = w->decl->res_info;
+    uint8_t *const res_persistent = w->out->res_persistent, *const res_used = w->out->res_used;
     hd_memory_need *const needs = w->out->need;
-    const bool by_rules = !w->desc->size;
+    const bool all_kept = w->all_kept;
+    const uint32_t asked = w->desc->size ? ASKED : 0;
     (void)part;
-    for (uint32_t r = begin; r < end; r++) {
-        uint32_t flags = res_flags[r], used = res_used[r];
+    for (size_t r = begin; r < end; r++) {
+        uint32_t flags = res_flags[r] | asked;
+        if (all_kept)
+            res_used[r] = states[r].newest != 0;
         res_persistent[r] = (flags & TAKES_TURNS) != 0;
-        if (HDI_UNLIKELY(flags & TAKES_TURNS)) {
-            /* They take turns: where one is used, both have memory, and each must do for both. */
-            used |= res_used[decl->res_pair[r]];
-            flags |= res_flags[decl->res_pair[r]] & HDI_RES_HOST;
+        if (HDI_LIKELY(!(flags & ODD) && res_used[r])) {
+            needs[r] = need_of(&infos[r], flags);
+            continue;
         }
-        if (flags & HDI_RES_EXTERNAL || !used) {
-            needs[r] = (hd_memory_need){0};
-        } else if (by_rules) {
-            needs[r].bytes = hdi_default_bytes(&decl->res_info[r]);
-            needs[r].alignment = flags & HDI_RES_BUFFER ? HDI_BUFFER_ALIGNMENT : HDI_IMAGE_ALIGNMENT;
-            needs[r].heap = (flags & HDI_RES_HOST) != 0;
-        } else {
-            hd_result result = ask(decl, w->desc, r, &needs[r]);
-            if (result == HD_OK)
-                continue;
+        hd_result result = find_odd_need(w, (uint32_t)r, res_used[r]);
+        if (result != HD_OK) {
             w->result = result;
-            w->bad_res = r;
+            w->bad_res = (uint32_t)r;
             return;
         }
     }
@@ -86,13 +132,16 @@ static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
 hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, const hdi_crew *crew,
                    hdi_arena *arena, hdi_sizes *out, uint32_t *bad_res)
 {
-    work w = {decl, kept, desc, out, HD_OK, HDI_NONE};
+    work w = {decl, kept, desc, out, HD_OK, HDI_NONE, kept->kept_count == decl->pass_count};
     out->need = HDI_ARENA_ARRAY(arena, hd_memory_need, decl->res_count);
-    out->res_used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
+    out->res_used = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
     out->res_persistent = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(crew, decl->pass_count, GRAIN, find_used, &w);
+    if (!w.all_kept) {
+        memset(out->res_used, 0, decl->res_count);
+        hdi_crew_ranges(crew, decl->pass_count, GRAIN, find_used, &w);
+    }
     if (desc->size)
         find_needs(0, decl->res_count, 0, &w);
     else

@@ -119,6 +119,7 @@ typedef struct hdi_decl {
     const hdi_res_info *res_info;
     const hdi_res_state *res_state; /* for hdi_res_usage */
     const uint32_t *use_res;
+    const uint32_t *use_pass;   /* whose use it is */
     const uint16_t *use_access; /* index in access */
     const uint8_t *use_flags;   /* HDI_USE_*: follow from access and resource */
     const uint32_t *use_range;  /* index in range; HDI_NONE: the whole resource */
@@ -128,6 +129,7 @@ typedef struct hdi_decl {
     const uint32_t *range_res; /* follows from the uses: each range is of one */
     const hdi_access_info *access;
     bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree */
+    bool has_empty_passes;   /* without uses */
     bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content
                               */
     /* Reads of versions that were ended by an earlier pass: use late_use[i] (ascending) comes before pass late_end[i]
@@ -150,17 +152,6 @@ static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)
     return decl->use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
 }
 
-/* The pass of a use. O(log passes) */
-static inline uint32_t hdi_pass_of_use(const hdi_decl *decl, uint32_t use)
-{
-    uint32_t low = 0, high = decl->pass_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(decl->pass_use_begin[middle] <= use ? &low : &high) = middle;
-    }
-    return low;
-}
-
 /* The declaration of the current frame. */
 hdi_decl hdi_graph_decl(const hd_graph *graph);
 
@@ -181,6 +172,9 @@ uint64_t hdi_default_bytes(const hdi_res_info *info);
 void hdi_resource_info(const hdi_decl *decl, uint32_t res, hd_resource_info *out);
 /* Bytes of a texel; 0: not known. Depth, stencil: which aspects a format has. */
 uint32_t hdi_format_bytes(uint32_t format);
+/* The same by VkFormat; not 0 but for UNDEFINED. */
+enum { HDI_FIRST_COMPRESSED = 131 };
+extern const uint8_t hdi_texel_bytes[HDI_FIRST_COMPRESSED];
 bool hdi_format_has_depth(uint32_t format);
 bool hdi_format_has_stencil(uint32_t format);
 bool hdi_format_is_integer(uint32_t format);

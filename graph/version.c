@@ -47,7 +47,7 @@ static bool prepare(work *w)
     if (w->arena->failed)
         return false;
     for (uint32_t i = 0; i < decl->late_count; i++) {
-        uint32_t pass = hdi_pass_of_use(decl, decl->late_use[i]), end = decl->late_end[i];
+        uint32_t pass = decl->use_pass[decl->late_use[i]], end = decl->late_end[i];
         w->reach[end] = pass > w->reach[end] ? pass : w->reach[end];
     }
     uint64_t reads = 0, touched = 0;
@@ -87,7 +87,7 @@ static void add_edge(work *w, uint32_t before, uint32_t after)
 
 static void touch(work *w, uint32_t use)
 {
-    uint32_t pass = hdi_pass_of_use(w->decl, use);
+    uint32_t pass = w->decl->use_pass[use];
     bool writes = w->decl->access[w->decl->use_access[use]].writes;
     hdi_span span = hdi_use_span(w->decl, &w->frozen, use);
     for (uint32_t row = 0; row < span.rows; row++) {
@@ -137,7 +137,7 @@ static uint32_t find_late(const work *w, uint32_t pass, uint32_t ender)
     const hdi_decl *decl = w->decl;
     for (uint32_t i = 0; i < decl->late_count; i++) {
         uint32_t use = decl->late_use[i];
-        if (hdi_pass_of_use(w->decl, use) != pass || decl->late_end[i] > ender)
+        if (w->decl->use_pass[use] != pass || decl->late_end[i] > ender)
             continue;
         for (uint32_t u = decl->pass_use_begin[ender]; u < decl->pass_use_begin[ender + 1]; u++) {
             if (decl->use_res[u] == decl->use_res[use] && decl->access[decl->use_access[u]].writes)
@@ -241,6 +241,7 @@ static hd_result permute_all(work *w, hdi_decl *out)
     const hdi_decl *decl = w->decl;
     const uint32_t *begin = decl->pass_use_begin;
     uint32_t *use_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)decl->pass_count + 1), to = 0;
+    uint32_t *use_pass = HDI_ARENA_ARRAY(w->arena, uint32_t, decl->use_count);
     if (!find_runs(w))
         return HD_OUT_OF_MEMORY;
     out->late_count = 0;
@@ -257,11 +258,13 @@ static hd_result permute_all(work *w, hdi_decl *out)
     out->use_range = permute(w, decl->use_range, sizeof(*decl->use_range), begin);
     out->use_exec = permute(w, decl->use_exec, sizeof(*decl->use_exec), begin);
     out->pass_use_begin = use_begin;
+    out->use_pass = use_pass;
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
     for (uint32_t p = 0; p < decl->pass_count; p++) {
         use_begin[p] = to;
-        to += begin[w->order[p] + 1] - begin[w->order[p]];
+        for (uint32_t count = begin[w->order[p] + 1] - begin[w->order[p]]; count > 0; count--)
+            use_pass[to++] = p;
     }
     use_begin[decl->pass_count] = to;
     return HD_OK;
