@@ -327,8 +327,8 @@ static HDI_APART void visit_span(walker *k, uint32_t slot, uint32_t use, uint32_
     }
 }
 
-/* A state that the frame must leave, behind the last use; or, where low is 0, in the slot that holds only this. */
-static void leave(walker *k, uint32_t seg, uint32_t low, const hdi_kind *from, uint32_t layout, uint32_t extra)
+/* A state that the frame must leave, behind the last use; low 0: anywhere, as there is none. */
+static void leave(walker *k, uint32_t seg, uint32_t low, const hdi_kind *from, uint32_t layout)
 {
     const hdi_frozen *frozen = k->w->frozen;
     uint32_t res = frozen->seg_res[seg];
@@ -338,8 +338,8 @@ static void leave(walker *k, uint32_t seg, uint32_t low, const hdi_kind *from, u
         does.src_stages = from->src_stages;
         does.src_access = from->src_access;
     }
-    keep_image(k, does, low ? behind_slot(k, low - 1, k->slot_last != NULL) : 0,
-               low ? 2 * k->w->hazards->slot_count - 1 : 2 * extra, (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
+    keep_image(k, does, low ? behind_slot(k, low - 1, k->slot_last != NULL) : 0, 2 * k->w->hazards->slot_count - 1,
+               (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
                frozen->res_seg_begin[res + 1] - frozen->res_seg_begin[res] > 1, old_layout, layout);
 }
 
@@ -349,19 +349,17 @@ static void leave_segment(walker *k, uint32_t seg, bool used)
     uint32_t end = hazards->seg_epoch_end[seg];
     if (hazards->seg_epoch_begin[seg] == end || !(k->epoch[end - 1].flags & HDI_EPOCH_FINAL))
         return;
-    const hdi_epoch *final = &k->epoch[end - 1];
-    if ((final->before != HDI_NONE) != used)
-        return;
-    if (used)
-        leave(k, seg, final[-1].last + 1, &k->kind[final[-1].kind], final->kind, HDI_NONE);
-    else
-        leave(k, seg, 0, NULL, final->kind, final->extra);
+    const hdi_epoch *final = &k->epoch[end - 1], *last = final->before != HDI_NONE ? final - 1 : NULL;
+    if (last && used)
+        leave(k, seg, last->last + 1, &k->kind[last->kind], final->kind);
+    else if (!last && !used)
+        leave(k, seg, 0, NULL, final->kind);
 }
 
+/* Those of segments that are not used come first: they take any point that there is. */
 static void leave_all(walker *k)
 {
     const work *w = k->w;
-    /* By their highest points: those of the slot at the end, then those behind it. */
     for (int used = 0; used < 2; used++) {
         for (uint32_t part = 0; part < w->part_count; part++) {
             for (uint32_t seg = w->found[part].leave_begin; seg < w->found[part].leave_end; seg++)
@@ -378,7 +376,7 @@ static void leave_steps(walker *k)
         for (uint32_t i = found->leave_begin; i < found->leave_end; i++) {
             const hdi_step *step = &k->w->hazards->step[i];
             if ((step->low != 0) == used)
-                leave(k, step->seg, step->low, &k->kind[step->from], step->to, step->slot);
+                leave(k, step->seg, step->low, &k->kind[step->from], step->to);
         }
     }
 }

@@ -463,3 +463,34 @@ Test(known_faults, the_cache_compares_what_it_finds)
     hd_graph_destroy(graph);
     hd_graph_destroy(plain);
 }
+
+/* ---- a state to be left, where nothing else needs a barrier ---- */
+
+Test(known_faults, a_level_that_nobody_uses_is_left_in_the_final_layout_without_any_other_barrier)
+{
+    enum { GENERAL = 1, READ_ONLY = 5 };
+    static const uint32_t level_uses[] = {1, 2};
+    for (uint32_t queues = 1; queues <= 3; queues += 2) {
+        for (uint32_t i = 0; i < 2; i++) {
+            hd_graph *graph = new_graph();
+            hd_graph_begin(graph);
+            hd_resource image = hd_graph_import(graph, &(hd_import_desc){.width = 64,
+                                                                         .height = 64,
+                                                                         .format = 37,
+                                                                         .mips = 2,
+                                                                         .initial_layout = GENERAL,
+                                                                         .final_layout = READ_ONLY});
+            hd_use use = {image, HD_STORAGE_WRITE_COMPUTE};
+            use.range.mip_count = (uint16_t)level_uses[i];
+            hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = &use, .use_count = 1});
+            hd_plan_view plan = compiled(graph, &(hd_compile_desc){.queues = three, .queue_count = queues});
+            uint32_t levels = 0;
+            for (uint32_t b = 0; b < plan.barrier_count; b++) {
+                cr_assert_eq(plan.barriers[b].new_layout, READ_ONLY);
+                levels += plan.barriers[b].range.mip_count;
+            }
+            cr_assert_eq(levels, 2, "%u queues: %u levels are left as they should be", queues, levels);
+            hd_graph_destroy(graph);
+        }
+    }
+}
