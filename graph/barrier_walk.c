@@ -28,11 +28,11 @@ typedef struct walker {
     uint32_t dropped; /* how many barriers more there would be if none were joined */
     bool mixed;       /* some barriers do not stand in the order of their points */
     /* The newest global ones, which might stand for others. */
-    uint32_t recent_count;
+    uint32_t recent_count, top_end; /* top_end: none is at this point or a later one */
     struct recent {
         hdi_scopes does;
         uint32_t at, number; /* number: of those that were asked for */
-        uint32_t top;        /* none of the older ones is at a later point than this */
+        uint32_t top_end;    /* of this one and those before it */
     } recent[RECENT];
 } walker;
 
@@ -107,13 +107,13 @@ static HDI_INLINE uint32_t choose_point(walker *k, uint32_t low, uint32_t high, 
 
 /* A point where one of the newest barriers does the work of a global one in its interval, HDI_NONE: none. Of several
  * the first by `number % RECENT`. */
-static uint32_t find_spare(const walker *k, const hdi_scopes *wanted, uint32_t low, uint32_t high)
+static HDI_APART uint32_t find_spare(const walker *k, const hdi_scopes *wanted, uint32_t low, uint32_t high)
 {
     uint32_t spare = HDI_NONE, rank = RECENT, least = k->recent_count < RECENT ? 0 : k->recent_count - RECENT;
     uint32_t count = barrier_count(k), asked = count + k->dropped;
     for (uint32_t i = k->recent_count; i-- > least;) {
         const struct recent *r = &k->recent[i % RECENT];
-        if (r->top < low || r->number + RECENT < asked)
+        if (r->top_end <= low || r->number + RECENT < asked)
             break;
         if (r->at >= low && r->at <= high && r->number % RECENT < rank && hdi_stands_for(&r->does, wanted)) {
             spare = r->at;
@@ -176,14 +176,19 @@ typedef struct cause {
 } cause;
 
 /* Keeps a global barrier. Returns where it, or what stands for it, is. */
-static HDI_APART uint32_t keep_global(walker *k, hdi_scopes does, uint32_t low, uint32_t high, bool early, cause of)
+static HDI_INLINE uint32_t keep_global_here(walker *k, hdi_scopes does, uint32_t low, uint32_t high, bool early,
+                                            cause of)
 {
-    uint32_t spare = find_spare(k, &does, low, high);
-    if (spare != HDI_NONE)
-        return spare;
+    /* Mostly all that could stand for it stands before. */
+    if (k->top_end > low || !(does.src_access | does.dst_access)) {
+        uint32_t spare = find_spare(k, &does, low, high);
+        if (spare != HDI_NONE)
+            return spare;
+    }
     uint32_t p = choose_point(k, low, high, early), at = k->point[p].at, global = k->point[p].global;
-    uint32_t top = k->recent_count ? k->recent[(k->recent_count - 1) % RECENT].top : 0, count = barrier_count(k);
-    k->recent[k->recent_count++ % RECENT] = (struct recent){does, at, count + k->dropped, at > top ? at : top};
+    uint32_t count = barrier_count(k);
+    k->top_end = at + 1 > k->top_end ? at + 1 : k->top_end;
+    k->recent[k->recent_count++ % RECENT] = (struct recent){does, at, count + k->dropped, k->top_end};
     if (global != HDI_NONE) { /* those of a point are one */
         hdi_add_scopes(&k->barrier[global], does);
         k->dropped++;
@@ -198,6 +203,19 @@ static HDI_APART uint32_t keep_global(walker *k, hdi_scopes does, uint32_t low, 
     hdi_write_barrier(b, does, HD_NONE, 0, 0, of.reason, of.pass, of.res);
     b->range = (hd_range){.offset = 0};
     return at;
+}
+
+static HDI_APART uint32_t keep_global_apart(walker *k, hdi_scopes does, uint32_t low, uint32_t high, bool early,
+                                            cause of)
+{
+    return keep_global_here(k, does, low, high, early, of);
+}
+
+/* plain: in the loop that most frames go through. */
+static HDI_INLINE uint32_t keep_global(walker *k, hdi_scopes does, uint32_t low, uint32_t high, bool early, cause of,
+                                       bool plain)
+{
+    return plain ? keep_global_here(k, does, low, high, early, of) : keep_global_apart(k, does, low, high, early, of);
 }
 
 /* Keeps the barrier of an image. several: it is several segments. */
@@ -250,30 +268,33 @@ static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res, bool merges)
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
 static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_kind *to,
-                                 uint32_t pass, uint32_t high, bool merges)
+                                 uint32_t pass, uint32_t high, bool merges, bool plain)
 {
     const work *w = k->w;
     tenants t = tenants_of(k, res, merges);
-    bool is_image = !(w->res_flags[res] & HDI_RES_BUFFER);
-    uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->hazards, res) : 0;
+    uint32_t flags = w->res_flags[res], layout = 0;
+    bool is_image = !(flags & HDI_RES_BUFFER);
+    if (HDI_UNLIKELY(is_image && flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY)))
+        layout = hdi_initial_layout(w->decl, w->hazards, res);
     if (!t.stages && layout == to->layout)
         return;
     cause of = {t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE, pass, res};
     if (is_image && t.writes) { /* the barrier stands behind the flush */
         uint32_t flushed = keep_global(k, (hdi_scopes){t.stages, t.writes, t.stages, 0}, t.flush_low, high - 1, true,
-                                       (cause){HD_REASON_ALIAS, pass, res});
+                                       (cause){HD_REASON_ALIAS, pass, res}, plain);
         t.low = flushed + 1 > t.low ? flushed + 1 : t.low;
     }
     hdi_scopes does = {t.stages, is_image ? 0 : t.writes, to->dst_stages, to->dst_access};
     if (layout != to->layout)
         keep_image(k, does, t.low, high, of, seg, several, layout & to->keeps, to->layout);
     else
-        keep_global(k, does, t.low, high, false, of);
+        keep_global(k, does, t.low, high, false, of, plain);
 }
 
 /* last: slot of the last use of what stood before. */
 static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, uint32_t last,
-                                const hdi_kind *from, const hdi_kind *to, uint32_t pass, uint32_t high, bool merges)
+                                const hdi_kind *from, const hdi_kind *to, uint32_t pass, uint32_t high, bool merges,
+                                bool plain)
 {
     if (merges && 2 * k->slot_first[last] == high)
         return; /* uses of one scope's attachments go on without a barrier (merge.c) */
@@ -283,7 +304,7 @@ static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool seve
     if (from->layout != to->layout)
         keep_image(k, does, low, high, of, seg, several, from->layout & to->keeps, to->layout);
     else
-        keep_global(k, does, low, high, false, of);
+        keep_global(k, does, low, high, false, of, plain);
 }
 
 /* The step into an epoch. */
@@ -292,9 +313,9 @@ static HDI_INLINE void visit_epoch(walker *k, uint32_t res, uint32_t seg, bool s
 {
     const hdi_kind *to = &k->kind[epoch->kind];
     if (epoch->before == HDI_NONE)
-        first_use(k, res, seg, several, to, pass, high, merges);
+        first_use(k, res, seg, several, to, pass, high, merges, false);
     else
-        next_use(k, res, seg, several, epoch[-1].last, &k->kind[epoch[-1].kind], to, pass, high, merges);
+        next_use(k, res, seg, several, epoch[-1].last, &k->kind[epoch[-1].kind], to, pass, high, merges, false);
 }
 
 /* The epoch that a use of several segments begins in one of them, HDI_NONE: none. */
@@ -487,21 +508,21 @@ static HDI_INLINE void walk_slots(walker *k, uint32_t slot, uint32_t slot_end, b
     }
 }
 
-/* Where hazards found steps. */
-static HDI_INLINE void walk_steps(walker *k, uint32_t begin, uint32_t end, bool merges)
+/* Where hazards found steps. whole: each resource is one segment. */
+static HDI_INLINE void walk_steps(walker *k, uint32_t begin, uint32_t end, bool merges, bool whole)
 {
     const work *w = k->w;
     const uint32_t *slot_pass = w->hazards->slot_pass, *use_seg = w->frozen->use_seg;
     const uint32_t *use_res = w->decl->use_res, *use_range = w->decl->use_range;
+    const hdi_kind *kind = k->kind;
     for (const hdi_step *step = w->hazards->step + begin, *last = w->hazards->step + end; step < last; step++) {
-        uint32_t use = step->use, seg = step->seg, res = use_res[use], pass = slot_pass[step->slot];
-        uint32_t high = before_slot(k, step->slot, merges);
-        const hdi_kind *to = &k->kind[step->to];
-        bool several = use_range[use] != HDI_NONE || use_seg[use] == HDI_NONE;
-        if (step->low == 0)
-            first_use(k, res, seg, several, to, pass, high, merges);
+        uint32_t use = step->use, seg = step->seg, slot = step->slot, low = step->low;
+        uint32_t res = whole ? seg : use_res[use], pass = slot_pass[slot], high = before_slot(k, slot, merges);
+        bool several = !whole && (use_range[use] != HDI_NONE || use_seg[use] == HDI_NONE), plain = whole && !merges;
+        if (low == 0)
+            first_use(k, res, seg, several, &kind[step->to], pass, high, merges, plain);
         else
-            next_use(k, res, seg, several, step->low - 1, &k->kind[step->from], to, pass, high, merges);
+            next_use(k, res, seg, several, low - 1, &kind[step->from], &kind[step->to], pass, high, merges, plain);
     }
 }
 
@@ -519,13 +540,15 @@ void hdi_walk_region(uint32_t part, void *user)
     k.barrier = k.next = w->out->barrier + r->barrier_begin;
     k.barrier_point = k.next_point = w->barrier_point + r->barrier_begin;
     k.point = w->point + r->batch_begin;
-    k.point_count = k.recent_count = k.dropped = 0;
+    k.point_count = k.recent_count = k.dropped = k.top_end = 0;
     k.newest = HDI_NONE;
     k.mixed = false;
     if (w->hazards->step && k.slot_first) {
-        walk_steps(&k, r->step_begin, r->step_end, true);
+        walk_steps(&k, r->step_begin, r->step_end, true, false);
+    } else if (w->hazards->step && w->frozen->seg_count == w->decl->res_count) {
+        walk_steps(&k, r->step_begin, r->step_end, false, true);
     } else if (w->hazards->step) {
-        walk_steps(&k, r->step_begin, r->step_end, false);
+        walk_steps(&k, r->step_begin, r->step_end, false, false);
     } else if (k.slot_first) {
         walk_slots(&k, r->slot_begin, r->slot_end, true);
     } else if (w->region_count == 1) {

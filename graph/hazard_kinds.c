@@ -49,13 +49,15 @@ bool hdi_find_kinds(hdi_hazard_work *w, uint32_t more)
 /* Reads that differ in their layout are of one pass, and agree on the read-only depth layout: declare checked it. */
 uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b)
 {
-    struct hdi_mix *mix = &kinds->mix[(a + 3 * b) % HDI_MIXES];
-    if (a == b || (mix->made && mix->a == a && mix->b == b))
-        return a == b ? a : mix->made;
+    struct hdi_mix *mix = &kinds->mix[(a / 2 + 3 * (b / 2)) % HDI_MIXES];
+    if (mix->made && mix->a == a && mix->b == b)
+        return mix->made;
     const hdi_kind *one = &kinds->kind[a], *other = &kinds->kind[b];
     uint64_t stages = one->stages | other->stages, access = one->dst_access | other->dst_access;
-    if (one->layout == other->layout && stages == one->stages && access == one->dst_access)
+    if (one->layout == other->layout && stages == one->stages && access == one->dst_access) {
+        *mix = (struct hdi_mix){a, b, a};
         return a;
+    }
     const hdi_epoch state = {.state = one->state};
     bool is_buffer = one->leaves == HDI_LEFT_READS && one->layout == HDI_LAYOUT_UNDEFINED;
     uint32_t layout = one->layout == other->layout ? one->layout : HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;

@@ -78,14 +78,15 @@ static HDI_APART void add_span(walk *shared, odds *o, uint32_t use, uint32_t slo
     *shared = k;
 }
 
-static HDI_SCALAR walk walk_slots(walk k, odds *o, uint32_t slot, uint32_t slot_end)
+/* whole: each resource is one segment. */
+static HDI_INLINE walk walk_slots(walk k, odds *o, uint32_t slot, uint32_t slot_end, bool whole)
 {
     const uint32_t *slot_pass = k.w->schedule->slot_pass, *use_begin = k.w->decl->pass_use_begin,
                    *use_seg = k.w->frozen->use_seg;
     for (; slot < slot_end; slot++) {
         const uint32_t *of_pass = &use_begin[slot_pass[slot]];
         for (size_t use = of_pass[0], end = of_pass[1]; use < end; use++) {
-            if (HDI_LIKELY(use_seg[use] != HDI_NONE)) {
+            if (whole || HDI_LIKELY(use_seg[use] != HDI_NONE)) {
                 k = add_use(k, o, use_seg[use], use, slot);
             } else {
                 walk own = k;
@@ -95,6 +96,16 @@ static HDI_SCALAR walk walk_slots(walk k, odds *o, uint32_t slot, uint32_t slot_
         }
     }
     return k;
+}
+
+static HDI_SCALAR walk walk_whole(walk k, odds *o, uint32_t slot, uint32_t slot_end)
+{
+    return walk_slots(k, o, slot, slot_end, true);
+}
+
+static HDI_SCALAR walk walk_pieces(walk k, odds *o, uint32_t slot, uint32_t slot_end)
+{
+    return walk_slots(k, o, slot, slot_end, false);
 }
 
 /* Resources that keep their state, ascending. *finals: how many states may have to be left. */
@@ -173,13 +184,14 @@ bool hdi_find_steps(hdi_hazard_work *w, uint32_t *keepers)
     uint32_t on_queue[HD_MAX_QUEUES] = {0}, finals, count = find_keepers(w, &finals);
     steps_place place;
     odds o = {.kinds = &w->kinds};
+    bool whole = w->frozen->seg_count == w->decl->res_count;
     walk k;
     if (!begin(w, finals, &k, &place))
         return false;
     const hdi_kind *few = w->kinds.kind;
     for (uint32_t r = 0; r < out->region_count; r++) {
         out->region_step[r] = (hdi_region_steps){k.next, o.firsts};
-        k = walk_slots(k, &o, out->region_begin[r], out->region_begin[r + 1]);
+        k = (whole ? walk_whole : walk_pieces)(k, &o, out->region_begin[r], out->region_begin[r + 1]);
     }
     out->step_count = k.next;
     out->region_step[out->region_count] = (hdi_region_steps){out->step_count, o.firsts};

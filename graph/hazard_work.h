@@ -20,7 +20,7 @@ typedef struct hdi_extras {
 } hdi_extras;
 
 /* Kinds of accesses, and behind them those of epochs whose uses differ, which are mixed from others. */
-enum { HDI_MIXES = 8 };
+enum { HDI_MIXES = 16 };
 typedef struct hdi_kinds {
     hdi_kind *kind;
     uint32_t count, capacity;
