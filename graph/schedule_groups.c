@@ -65,7 +65,7 @@ static void look_at_ranks(work *w)
         hdi_bit_set(ready, (uint32_t)rank);
         ready_count++;
     }
-    ask[kept] = (hdi_ask){.due = 0};
+    ask[kept] = (hdi_ask){.more = HDI_COUNTED};
     w->ready_first_count = ready_count;
 }
 
@@ -211,10 +211,42 @@ static void follow(work *w)
     }
 }
 
+/* As long as the oldest pass is ready and has no uses to count. Behind the last rank stands one that has some. */
+static HDI_APART void take_oldest(work *w)
+{
+    hdi_ask *ask = w->ask;
+    uint64_t *ready = w->ready;
+    const uint32_t *rank_pass = w->rank_pass;
+    size_t rank = w->oldest, slot = w->slots, kept = w->s->kept_count;
+    int64_t live = w->live, room = w->room, closed = w->closed, cap = (int64_t)w->rules.cap;
+    for (; !ask[rank].more && ready[rank / 64] >> rank % 64 & 1; slot++) {
+        int64_t opens = ask[rank].opens, closes = ask[rank].closes;
+        if (opens > cap - live && slot != w->group_begin)
+            break;
+        live += opens;
+        closed += closes;
+        w->net[slot] = opens - closes;
+        w->slot_pass[slot] = rank_pass[rank];
+        ready[rank / 64] ^= UINT64_C(1) << rank % 64;
+        ask[rank].due = HDI_TAKEN;
+        do
+            room -= ask[++rank].step;
+        while (ask[rank].due == HDI_TAKEN);
+    }
+    w->oldest = rank;
+    w->end = w->rules.window < kept - rank ? rank + w->rules.window : kept;
+    w->slots = slot;
+    w->live = live;
+    w->room = room;
+    w->closed = closed;
+}
+
 static HDI_APART void fill_group(work *w)
 {
     const hdi_ask *ask = w->ask;
     uint64_t *ready = w->ready;
+    if (!ask[w->oldest].more && ask[w->oldest].opens <= (int64_t)w->rules.cap - w->live)
+        take_oldest(w);
     size_t end = w->end;
     bool refused = false;
     for (size_t word = w->oldest / 64; word * 64 < end; word++) {

@@ -106,31 +106,33 @@ static HDI_APART bool are_mixed(const hdi_decl *decl, uint32_t res, uint64_t rea
     return readers >> (MOST_READERS - 1);
 }
 
-/* What can be told of a resource when all its uses are known. */
-static HDI_INLINE void judge(const look_work *w, uint32_t r, look_part *sums)
+/* What can be told of a resource when all its uses are known. Returns its bytes. */
+static HDI_INLINE uint64_t judge(const look_work *w, uint32_t r, look_part *sums)
 {
     const hdi_sched *s = w->s;
     const uint32_t no_bytes = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST;
     hdi_sched_res *res = &s->res[r];
     uint64_t readers = res->readers, counts = res->counts;
-    uint32_t uses = (uint32_t)counts;
-    res->bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* none, too, where nobody uses it */
+    uint32_t uses = (uint32_t)counts, first = res->first, last = res->last;
+    uint64_t bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
+    res->bytes = bytes;
     res->counts = res->left = uses;
-    res->last = res->last > res->first ? res->last : res->first;
+    res->last = last > first ? last : first;
     if (HDI_UNLIKELY(readers & (readers - 1) || readers >> (MOST_READERS - 1)) && are_mixed(s->decl, r, readers)) {
         res->mixed |= HDI_MIXED_LAYOUTS;
         sums->mixed_uses += uses;
     }
-    if (HDI_UNLIKELY(res->bytes == 0)) {
+    if (HDI_UNLIKELY(bytes == 0)) {
         res->first = res->last = HDI_NONE;
         res->left = s->pass_level ? 0 : uses; /* who has several queues counts them all */
     } else if (HDI_UNLIKELY(counts >> 33)) {
         res->mixed |= HDI_WRITTEN_AGAIN;
         if (s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] == 1)
-            return; /* all that use it later follow who used it first */
+            return bytes; /* all that use it later follow who used it first */
         res->mixed |= HDI_MIXED_OPENERS;
         sums->mixed_uses += uses;
     }
+    return bytes;
 }
 
 /* Ranks, and who uses what when. */
@@ -171,8 +173,7 @@ static HDI_INLINE void look_at_resources(look_work *w, bool known)
         hdi_sched_res *res = &s->res[r];
         uint64_t counts = res->counts;
         size_t first = res->first, last = res->last > res->first ? res->last : res->first;
-        judge(w, (uint32_t)r, &sums);
-        uint64_t bytes = res->bytes;
+        uint64_t bytes = judge(w, (uint32_t)r, &sums);
         at[first].opens += bytes;
         at[last + 1].live -= bytes; /* unsigned wrap is undone by the running sum */
         if (!known)
