@@ -70,7 +70,7 @@ typedef struct hdi_list_rules {
     double handoff_us;
     uint64_t cap;
     uint32_t window;
-    double least_rate; /* gives up in the first quarter of the passes, if they do less work in a microsecond; 0: never */
+    double least_rate; /* gives up early where passes do less work in a microsecond; 0: never */
 } hdi_list_rules;
 /* False: gave up, or memory ran out (arena->failed). */
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out);
