@@ -23,13 +23,15 @@ typedef struct newest {
     uint32_t clock[HD_MAX_QUEUES][HD_MAX_QUEUES], round[HD_MAX_QUEUES];
 } newest;
 
-/* A slot of queue `own` learns what those that it wants knew; of those before `begin` nothing but that they are done.
- */
-static HDI_INLINE void catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
-                                uint32_t own, const uint32_t *want, newest *n)
+/* A slot of queue `own` learns what those that it wants knew; of slots before `begin` nothing but that they are done.
+ * Returns the queues of which it did not know what it wants. */
+static HDI_INLINE uint32_t catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
+                                    uint32_t own, const uint32_t *want, newest *n)
 {
-    uint32_t *clock = n->clock[own];
+    uint32_t *clock = n->clock[own], behind = 0;
     const uint32_t *queue_slot = hazards->queue_slot, *queue_begin = hazards->queue_begin;
+    for (uint32_t q = 0; q < queues; q++)
+        behind |= (uint32_t)(want[q] > clock[q]) << q;
     for (uint32_t q = 0; q < queues; q++) {
         uint32_t wanted = want[q];
         if (wanted <= clock[q])
@@ -46,6 +48,7 @@ static HDI_INLINE void catch_up(const hdi_hazards *hazards, const uint32_t *rows
         }
         n->round[own] = round > n->round[own] ? round : n->round[own];
     }
+    return behind;
 }
 
 static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin, uint32_t end)
@@ -62,7 +65,7 @@ static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_sy
         for (uint32_t q = 0; q < queues; q++)
             behind |= want[q] > clock[q];
         if (behind)
-            catch_up(hazards, rows, queues, begin, own, want, &n);
+            behind = catch_up(hazards, rows, queues, begin, own, want, &n);
         for (uint32_t q = 0; q < queues; q++)
             row[q] = clock[q];
         waits[s] = (uint16_t)behind;
@@ -117,7 +120,7 @@ static void raise_queue(const clock_work *w, const uint32_t *entry, uint32_t end
             uint32_t reached = row[q] < entry[q] ? row[q] : entry[q];
             if (q == own)
                 continue;
-            behind |= want[q] > known[q];
+            behind |= (uint32_t)(want[q] > known[q]) << q;
             open |= reached < entry[q];
             if (reached <= joined[q])
                 continue;
@@ -185,12 +188,16 @@ typedef struct sums {
     uint32_t open_pos[HD_MAX_QUEUES], signals[HD_MAX_QUEUES]; /* the place behind the last submit of each queue */
 } sums;
 
+/* Of a slot: a submit ends behind it; some wait is for it. Ranges write to those of others. */
+typedef struct slot_marks {
+    uint8_t ends, signals;
+} slot_marks;
+
 typedef struct work {
     const hdi_hazards *hazards;
     uint32_t queues;
     hdi_synced *out;
-    uint8_t *ends,
-        *signals; /* per slot: a submit ends behind it; some wait is for it. Ranges write to those of others */
+    slot_marks *marks;
     uint32_t *slot_wait_begin; /* of those that wait */
     sums sums[HDI_MOST_PARTS];
 } work;
@@ -200,20 +207,18 @@ static void mark(uint8_t *byte)
     atomic_store_explicit((_Atomic(uint8_t) *)byte, 1, memory_order_relaxed);
 }
 
-/* Which of the slots that it wants a slot waits for: what the one before it on its queue knew is done. */
-static HDI_INLINE uint32_t find_waits(const hdi_hazards *hazards, const hdi_synced *out, uint32_t queues, uint32_t own,
-                                      const uint32_t *want, const uint32_t *known, uint8_t *signals)
+/* Which of the slots that it wants a slot waits for: of those that the one before it on its queue did not know, which
+ * mask says. */
+static HDI_INLINE uint32_t find_waits(const hdi_hazards *hazards, const uint32_t *slot_clock, uint32_t queues,
+                                      uint32_t mask, const uint32_t *want, slot_marks *marks)
 {
-    const uint32_t *slot_clock = out->slot_clock, *queue_slot = hazards->queue_slot,
-                   *queue_begin = hazards->queue_begin;
-    uint32_t mask = 0, from[HD_MAX_QUEUES];
-    for (uint32_t q = 0; q < queues; q++) {
-        if (want[q] <= known[q] || q == own)
-            continue;
-        mask |= 1u << q;
+    const uint32_t *queue_slot = hazards->queue_slot, *queue_begin = hazards->queue_begin;
+    uint32_t from[HD_MAX_QUEUES], several = mask & (mask - 1) ? mask : 0;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(left);
         from[q] = queue_slot[queue_begin[q] + want[q] - 1];
     }
-    for (uint32_t left = mask & (mask - 1) ? mask : 0; left; left &= left - 1) {
+    for (uint32_t left = several; left; left &= left - 1) {
         uint32_t q = (uint32_t)__builtin_ctz(left);
         for (uint32_t others = mask & ~(1u << q); others; others &= others - 1) {
             if (slot_clock[(size_t)from[__builtin_ctz(others)] * queues + q] >= want[q]) {
@@ -223,7 +228,7 @@ static HDI_INLINE uint32_t find_waits(const hdi_hazards *hazards, const hdi_sync
         }
     }
     for (uint32_t left = mask; left; left &= left - 1)
-        mark(&signals[from[__builtin_ctz(left)]]);
+        mark(&marks[from[__builtin_ctz(left)]].signals);
     return mask;
 }
 
@@ -238,26 +243,20 @@ static inline uint32_t count_bits(uint32_t mask)
 
 static void find_cuts(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    static const uint32_t nothing[HD_MAX_QUEUES];
     work *w = user;
     const hdi_hazards *hazards = w->hazards;
     const hdi_synced *out = w->out;
     const uint32_t *slot_pos = hazards->slot_pos, *slot_want = out->slot_want, *slot_clock = out->slot_clock;
     const uint8_t *slot_queue = hazards->slot_queue;
-    uint8_t *ends = w->ends, *signals = w->signals;
     uint16_t *waits = out->slot_waits;
     uint32_t queues = w->queues, count = 0;
     for (uint32_t s = begin; s < end; s++) {
-        if (!waits[s])
+        uint32_t mask = waits[s];
+        if (!mask)
             continue;
-        uint32_t own = slot_queue[s], pos = slot_pos[s];
-        const uint32_t *known = nothing;
-        if (pos) {
-            uint32_t before = hdi_slot_at(hazards, own, pos - 1);
-            known = &slot_clock[(size_t)before * queues];
-            mark(&ends[before]);
-        }
-        uint32_t mask = find_waits(hazards, out, queues, own, &slot_want[(size_t)s * queues], known, signals);
+        if (slot_pos[s])
+            mark(&w->marks[hdi_slot_at(hazards, slot_queue[s], slot_pos[s] - 1)].ends);
+        mask = find_waits(hazards, slot_clock, queues, mask, &slot_want[(size_t)s * queues], w->marks);
         waits[s] = (uint16_t)mask;
         count += count_bits(mask);
     }
@@ -270,8 +269,9 @@ static void fill_waits(uint32_t begin, uint32_t end, uint32_t part, void *user)
     const hdi_hazards *hazards = w->hazards;
     const hdi_synced *out = w->out;
     const uint32_t *slot_want = out->slot_want, *slot_pos = hazards->slot_pos, *slot_pass = hazards->slot_pass;
-    const uint8_t *slot_queue = hazards->slot_queue, *ends = w->ends, *signals = w->signals;
+    const uint8_t *slot_queue = hazards->slot_queue;
     const uint16_t *waits = out->slot_waits;
+    const slot_marks *marks = w->marks;
     uint32_t *slot_wait_begin = w->slot_wait_begin, queues = w->queues;
     hdi_wait *wait = out->wait;
     sums count = {.waits = w->sums[part].waits};
@@ -284,11 +284,11 @@ static void fill_waits(uint32_t begin, uint32_t end, uint32_t part, void *user)
             uint32_t q = (uint32_t)__builtin_ctz(mask), pos = slot_want[(size_t)s * queues + q] - 1;
             wait[at++] = (hdi_wait){.queue = q, .pos = pos, .reason_pass = slot_pass[hdi_slot_at(hazards, q, pos)]};
         }
-        if (ends[s] | signals[s]) {
+        if (marks[s].ends | marks[s].signals) {
             uint32_t q = slot_queue[s];
             count.submits++;
             count.open_pos[q] = slot_pos[s] + 1;
-            count.signals[q] += signals[s];
+            count.signals[q] += marks[s].signals;
         }
     }
     w->sums[part] = count;
@@ -301,26 +301,27 @@ static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user
     const hdi_hazards *hazards = w->hazards;
     const hdi_synced *out = w->out;
     const uint32_t *slot_pos = hazards->slot_pos, *slot_wait_begin = w->slot_wait_begin;
-    const uint8_t *slot_queue = hazards->slot_queue, *ends = w->ends, *signals = w->signals;
+    const uint8_t *slot_queue = hazards->slot_queue;
     const uint16_t *slot_waits = out->slot_waits;
+    const slot_marks *marks = w->marks;
     uint32_t *slot_submit = out->slot_submit, *submit_begin = out->submit_begin;
     sums sum = w->sums[part];
     uint32_t place = 0;
     for (uint32_t q = 0; q < w->queues; q++)
         place += sum.open_pos[q];
     for (uint32_t s = begin; s < end; s++) {
-        if (!(ends[s] | signals[s]))
+        if (!(marks[s].ends | marks[s].signals))
             continue;
         uint32_t q = slot_queue[s], first_pos = sum.open_pos[q], end_pos = slot_pos[s] + 1, number = sum.submits++;
         const uint32_t *queue_slot = &hazards->queue_slot[hazards->queue_begin[q]];
         uint32_t first = queue_slot[first_pos], waits = slot_waits[first];
-        sum.signals[q] += signals[s];
+        sum.signals[q] += marks[s].signals;
         out->submit[number] = (hdi_submit){.queue = q,
                                            .first_pos = first_pos,
                                            .end_pos = end_pos,
                                            .wait_begin = waits ? slot_wait_begin[first] : 0,
                                            .wait_count = count_bits(waits),
-                                           .signal = signals[s] ? sum.signals[q] : 0};
+                                           .signal = marks[s].signals ? sum.signals[q] : 0};
         for (uint32_t pos = first_pos; pos < end_pos; pos++)
             slot_submit[queue_slot[pos]] = number;
         submit_begin[number] = place;
@@ -368,8 +369,7 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     if (queues->count == 1)
         return one_queue(hazards, arena, out);
     work w = {.hazards = hazards, .queues = queues->count, .out = out};
-    w.ends = HDI_ARENA_ZEROED(arena, uint8_t, slots);
-    w.signals = HDI_ARENA_ZEROED(arena, uint8_t, slots);
+    w.marks = HDI_ARENA_ZEROED(arena, slot_marks, slots);
     w.slot_wait_begin = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
     out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
@@ -383,7 +383,7 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     }
     for (uint32_t q = 0; q < w.queues; q++) {
         if (hazards->queue_begin[q] < hazards->queue_begin[q + 1])
-            w.ends[hazards->queue_slot[hazards->queue_begin[q + 1] - 1]] = 1;
+            w.marks[hazards->queue_slot[hazards->queue_begin[q + 1] - 1]].ends = 1;
     }
     out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, out->wait_count);
     if (arena->failed)
