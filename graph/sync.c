@@ -18,12 +18,12 @@ enum { GRAIN = 512 };
 
 /* ---- clocks ---- */
 
-/* What the newest slot of each queue knew, itself counted. */
+/* What the newest slot of each queue knew of the others. */
 typedef struct newest {
     uint32_t clock[HD_MAX_QUEUES][HD_MAX_QUEUES], round[HD_MAX_QUEUES];
 } newest;
 
-/* A slot of queue `own` learns what those that it wants knew; of slots before `begin` nothing but that they are done.
+/* A slot of queue `own` learns what those that it wants knew; of those before `begin` nothing but that they are done.
  * Returns the queues of which it did not know what it wants. */
 static HDI_INLINE uint32_t catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
                                     uint32_t own, const uint32_t *want, newest *n)
@@ -34,43 +34,41 @@ static HDI_INLINE uint32_t catch_up(const hdi_hazards *hazards, const uint32_t *
         behind |= (uint32_t)(want[q] > clock[q]) << q;
     for (uint32_t q = 0; q < queues; q++) {
         uint32_t wanted = want[q];
-        if (wanted <= clock[q])
+        if (wanted <= clock[q] || q == own)
             continue;
-        clock[q] = wanted;
         uint32_t from = queue_slot[queue_begin[q] + wanted - 1];
-        if (from < begin)
+        if (from < begin) {
+            clock[q] = wanted;
             continue;
+        }
         const uint32_t *brings = &rows[(size_t)from * queues];
         uint32_t round = brings[own];
         for (uint32_t k = 0; k < queues; k++) {
-            uint32_t known = brings[k];
+            uint32_t known = k == q ? wanted : k == own ? 0 : brings[k];
             clock[k] = known > clock[k] ? known : clock[k];
         }
         n->round[own] = round > n->round[own] ? round : n->round[own];
     }
-    return behind;
+    return behind & ~(1u << own);
 }
 
 static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin, uint32_t end)
 {
     newest n = {0};
     const uint8_t *slot_queue = hazards->slot_queue;
-    const uint32_t *want = out->slot_want + (size_t)begin * queues;
+    const uint32_t *want = out->slot_want + (size_t)begin * queues, *slot_pos = hazards->slot_pos;
     uint32_t *rows = out->slot_clock, *row = rows + (size_t)begin * queues, *slot_round = out->slot_round;
     uint16_t *waits = out->slot_waits;
-    for (uint32_t q = 0; begin && q < queues; q++)
-        n.clock[q][q] = hdi_pos_from(hazards, q, 0, begin);
     for (uint32_t s = begin; s < end; s++, row += queues, want += queues) {
-        uint32_t own = slot_queue[s], *clock = n.clock[own], behind = 0;
+        uint32_t own = slot_queue[s], pos = slot_pos[s], *clock = n.clock[own], behind = 0;
         for (uint32_t q = 0; q < queues; q++)
             behind |= want[q] > clock[q];
         if (behind)
             behind = catch_up(hazards, rows, queues, begin, own, want, &n);
         for (uint32_t q = 0; q < queues; q++)
-            row[q] = clock[q];
+            row[q] = clock[q] + (q == own ? pos : 0);
         waits[s] = (uint16_t)behind;
         slot_round[s] = n.round[own];
-        clock[own]++;
     }
 }
 
