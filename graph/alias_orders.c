@@ -102,11 +102,12 @@ uint32_t hdi_pack_choose(const work *w, const hdi_pack_mix *mix, uint32_t count,
 
 bool hdi_pack_try(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
-    if (how == SKYLINE || how == SKYLINE_BY_LOAD)
-        return hdi_pack_skyline(&w->pack, by_first, count, how == SKYLINE_BY_LOAD, w->offset, top);
+    bool skyline = how == SKYLINE || how == SKYLINE_BY_LOAD;
     if (how == ORDER_IN_TIME)
         return hdi_pack_in_time(&w->pack, by_first, count, w->offset, top);
-    sort_for(w, how, by_first, count);
+    sort_for(w, skyline ? ORDER_SIZE : how, by_first, count);
+    if (skyline)
+        return hdi_pack_skyline(&w->pack, w->order, count, how == SKYLINE_BY_LOAD, w->offset, top);
     return hdi_pack_in_order(&w->pack, w->order, count, w->offset, top);
 }
 

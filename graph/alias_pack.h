@@ -113,9 +113,9 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
 bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
-/* Whoever fills the lowest stretch of time best; by_load: who lives when the most is alive before others. Finds nothing
- * where hdi_pack_cuts_time does not allow it. */
-bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_first, uint32_t count, bool by_load, uint64_t *offset,
+/* Whoever fills the lowest stretch of time best; by_load: who lives when the most is alive before others. by_size: the
+ * largest first. Finds nothing where hdi_pack_cuts_time does not allow it. */
+bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load, uint64_t *offset,
                       uint64_t *top);
 
 /* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once all queues know. */

@@ -40,7 +40,8 @@ typedef struct run {
 typedef struct work {
     item *item;
     list *list;
-    uint32_t *list_begin;      /* by piece, + 1: those that start there, by their ends */
+    uint32_t *list_begin;      /* by piece: those that start there, by their ends */
+    uint32_t *by_end;          /* resources, as long as they are sorted */
     int64_t *most;             /* by piece: the largest worth of them */
     uint32_t *height, *across; /* the skyline, at the first and last piece of each stretch; the other one of these */
     uint64_t *lowest;          /* a heap-like tree over leaves, by piece: height and piece where a stretch begins */
@@ -48,7 +49,7 @@ typedef struct work {
     uint32_t *above, *hanging_end;   /* by piece: the next one above the skyline */
     uint32_t *ceiling;               /* where that begins, or UINT32_MAX */
     uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
-    uint32_t pieces, leaves;
+    uint32_t pieces, leaves, levels;
 } work;
 
 typedef struct stretch {
@@ -73,36 +74,51 @@ static uint32_t last_of(const item *one)
     return (uint32_t)(one->key >> 32);
 }
 
-/* Resources come by first use, so those that start in one piece stand together. */
-static void make_lists(work *w, const hdi_pack *pack, const uint32_t *by_first, uint32_t count)
+/* Counts that end as where those of each piece begin. */
+static void sum_up(uint32_t *count, uint32_t pieces)
 {
-    uint32_t lists = 0, piece = 0;
-    for (uint32_t first = 0, next; first < count; first = next) {
-        uint32_t start = pack->piece_of[pack->lifetimes->res_first[by_first[first]] - pack->slot_begin];
-        for (next = first; next < count; next++) {
-            uint32_t res = by_first[next], at = next;
-            if (pack->piece_of[pack->lifetimes->res_first[res] - pack->slot_begin] != start)
-                break;
-            item one = item_of(pack, res);
-            for (; at > first && one.key < w->item[at - 1].key; at--)
-                w->item[at] = w->item[at - 1];
-            w->item[at] = one;
-        }
-        while (piece <= start) {
-            w->list[lists].last = UINT32_MAX;
-            w->list_begin[piece++] = ++lists;
-        }
-        for (uint32_t i = first, k; i < next; i = k) {
-            uint32_t last = last_of(&w->item[i]);
-            for (k = i + 1; k < next && last_of(&w->item[k]) == last;)
-                k++;
-            w->list[lists++] = (list){units_of(&w->item[i]) + (int64_t)1, start, last, i, k};
-        }
+    uint32_t sum = 0;
+    for (uint32_t p = 0; p < pieces; p++) {
+        uint32_t here = count[p];
+        count[p] = sum;
+        sum += here;
     }
-    while (piece <= w->pieces) {
+}
+
+/* From the largest to the smallest they are sorted by counting: by where they end, and then by where they start. */
+static void sort_items(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint32_t *starts)
+{
+    const uint32_t *piece_of = pack->piece_of, *res_first = pack->lifetimes->res_first, *res_end = pack->end;
+    uint32_t slot = pack->slot_begin, *ends = w->height, *by_end = w->by_end; /* heights are not used yet */
+    memset(starts, 0, w->pieces * sizeof(*starts));
+    memset(ends, 0, w->pieces * sizeof(*ends));
+    for (uint32_t i = 0; i < count; i++) {
+        starts[piece_of[res_first[by_size[i]] - slot]]++;
+        ends[piece_of[res_end[by_size[i]] - slot]]++;
+    }
+    sum_up(starts, w->pieces);
+    sum_up(ends, w->pieces);
+    for (uint32_t i = 0; i < count; i++)
+        by_end[ends[piece_of[res_end[by_size[i]] - slot]]++] = by_size[i];
+    for (uint32_t i = 0; i < count; i++)
+        w->item[starts[piece_of[res_first[by_end[i]] - slot]]++] = item_of(pack, by_end[i]);
+}
+
+static void make_lists(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count)
+{
+    uint32_t lists = 0, *behind = w->across; /* of those that start in a piece; not used yet either */
+    sort_items(w, pack, by_size, count, behind);
+    for (uint32_t p = 0, i = 0, k; p < w->pieces; p++) {
         w->list[lists].last = UINT32_MAX;
-        w->list_begin[piece++] = ++lists;
+        w->list_begin[p] = ++lists;
+        for (; i < behind[p]; i = k) {
+            uint32_t last = last_of(&w->item[i]);
+            for (k = i + 1; k < behind[p] && last_of(&w->item[k]) == last;)
+                k++;
+            w->list[lists++] = (list){units_of(&w->item[i]) + (int64_t)1, p, last, i, k};
+        }
     }
+    w->list[lists].last = UINT32_MAX;
 }
 
 static void find_most(work *w, uint32_t piece)
@@ -139,18 +155,17 @@ static void find_load(work *w)
     }
 }
 
-/* A tree over leaves of which each is over two: the lowest stretch, of several the first. */
+/* A tree over leaves of which each is over two: the lowest stretch, of several the first. Always up to the top: nobody
+ * could foretell where nothing changes any more. */
 static void set_leaf(work *w, uint32_t piece, uint64_t to)
 {
     uint64_t *tree = w->lowest;
     size_t at = (size_t)w->leaves + piece;
     tree[at] = to;
-    while (at > 1) {
+    for (uint32_t level = w->levels; level > 0; level--) {
         uint64_t beside = tree[at ^ 1];
         at >>= 1;
         to = beside < to ? beside : to;
-        if (tree[at] == to)
-            return; /* nor does anything change further up */
         tree[at] = to;
     }
 }
@@ -356,22 +371,23 @@ static bool are_small(const hdi_pack *pack, const uint32_t *res, uint32_t count,
 }
 
 /* *highest: the top of what is placed already. False: out of memory. */
-static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_first, uint32_t count, bool by_load,
+static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load,
                    uint32_t *highest)
 {
     size_t pieces = w->pieces;
-    for (w->leaves = 1; w->leaves < pieces;)
+    for (w->leaves = 1; w->leaves < pieces; w->levels++)
         w->leaves *= 2;
     w->item = HDI_ARENA_ARRAY(pack->arena, item, count);
     w->list = HDI_ARENA_ARRAY(pack->arena, list, count + pieces + 1);
-    w->list_begin = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces + 1);
+    w->list_begin = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
+    w->by_end = HDI_ARENA_ARRAY(pack->arena, uint32_t, count);
     w->most = HDI_ARENA_ARRAY(pack->arena, int64_t, pieces);
     w->height = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
     w->across = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
     w->lowest = HDI_ARENA_ARRAY(pack->arena, uint64_t, 2 * (size_t)w->leaves);
     if (pack->arena->failed)
         return false;
-    make_lists(w, pack, by_first, count);
+    make_lists(w, pack, by_size, count);
     if (by_load)
         find_load(w);
     for (uint32_t p = 0; p < w->pieces; p++)
@@ -397,17 +413,17 @@ static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_first, uint
     return true;
 }
 
-bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_first, uint32_t count, bool by_load, uint64_t *offset,
+bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load, uint64_t *offset,
                       uint64_t *top)
 {
     uint64_t most = *top / HDI_PACK_UNIT;
     most = most < UINT32_MAX / 2 ? most : UINT32_MAX / 2; /* a terabyte */
     *top = UINT64_MAX;
-    if (!are_small(pack, by_first, count, most) || !hdi_pack_cuts_time(pack, by_first, count))
+    if (!are_small(pack, by_size, count, most) || !hdi_pack_cuts_time(pack, by_size, count))
         return !pack->arena->failed;
     work w = {.pieces = pack->piece_count};
     uint32_t highest = 0, start = 0;
-    if (!set_up(&w, pack, by_first, count, by_load, &highest))
+    if (!set_up(&w, pack, by_size, count, by_load, &highest))
         return false;
     stretch s = find_lowest(&w);
     for (uint32_t left = count; left;) {

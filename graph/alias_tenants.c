@@ -114,7 +114,7 @@ static HDI_INLINE piece *split(skyline *s, piece *old, uint64_t begin, uint64_t 
 /* Somebody comes into [begin, end), where pieces from one to another are. */
 static HDI_INLINE void put(skyline *s, piece *from, piece *to, uint32_t res, uint64_t begin, uint64_t end)
 {
-    bool stays_below = from->offset < begin, stays_above = to->next->offset > end;
+    bool stays_below = from->offset<begin, stays_above = to->next->offset> end;
     piece *left, *right;
     if (from == to && stays_below && stays_above) {
         left = split(s, from, begin, end);
@@ -163,6 +163,13 @@ static HDI_INLINE bool cover(part *p, skyline *s, uint32_t res, uint64_t begin, 
 {
     uint32_t *own = s->tenant + s->tenants, *tenant = own;
     piece *from = find(s, begin), *at = from, *to;
+    if (from->offset == begin && from->next->offset == end && from->owner != HDI_NONE) { /* as most do */
+        *own = from->owner;
+        s->tenants++;
+        from->owner = res;
+        from->has_other = false;
+        return true;
+    }
     do {
         uint64_t low = at->offset, high = at->next->offset;
         if (at->owner != HDI_NONE) {
@@ -176,12 +183,7 @@ static HDI_INLINE bool cover(part *p, skyline *s, uint32_t res, uint64_t begin, 
         at = at->next;
     } while (at->offset < end);
     s->tenants = (uint32_t)(tenant - s->tenant);
-    if (from == to && from->offset == begin && at->offset == end) {
-        from->owner = res;
-        from->has_other = false;
-    } else {
-        put(s, from, to, res, begin, end);
-    }
+    put(s, from, to, res, begin, end);
     return true;
 }
 
@@ -324,8 +326,10 @@ hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint3
         w.heap_base[h] = left ? w.end : UINT64_MAX;
         w.end += left ? out->heap[h].bytes : 0;
     }
-    if (w.end == 0)
-        return HD_OK;
+    if (w.end == 0) { /* nobody is left */
+        out->tenant = before ? out->tenant : HDI_ARENA_ARRAY(arena, uint32_t, 0);
+        return out->tenant ? HD_OK : HD_OUT_OF_MEMORY;
+    }
     w.part = hdi_arena_zeroed(arena, parts, sizeof(*w.part));
     if (!w.part)
         return HD_OUT_OF_MEMORY;
