@@ -11,33 +11,33 @@
  * there is one shows in the newest use of the resource, so that only resources used twice cost more than a look.
  * O(uses). */
 
-/* Makes counts explicit. Returns HD_OK and *whole, or HD_BAD_RANGE. */
-static hd_result resolve_range(const hdi_res_info *info, bool is_buffer, hd_range *range, bool *whole)
+/* A range that is explicit, or what there is to it. */
+typedef enum resolved { RANGE_PART, RANGE_WHOLE, RANGE_BAD } resolved;
+
+static inline resolved resolve_bytes(const hdi_res_info *info, const hd_range *range, hd_range *out)
 {
-    if (is_buffer) {
-        if (range->offset >= info->bytes)
-            return HD_BAD_RANGE;
-        if (range->bytes == 0)
-            range->bytes = info->bytes - range->offset;
-        *whole = range->offset == 0 && range->bytes == info->bytes;
-        return range->bytes <= info->bytes - range->offset ? HD_OK : HD_BAD_RANGE;
-    }
-    if (range->mip_base >= info->mips || range->layer_base >= info->layers)
-        return HD_BAD_RANGE;
-    if (range->aspect) {
-        uint32_t all = hdi_format_aspects(info->format);
-        if (range->aspect & ~all)
-            return HD_BAD_RANGE;
-        range->aspect = range->aspect == all ? 0 : range->aspect;
-    }
-    if (range->mip_count == 0)
-        range->mip_count = (uint16_t)(info->mips - range->mip_base);
-    if (range->layer_count == 0)
-        range->layer_count = info->layers - range->layer_base;
-    if (range->mip_count > info->mips - range->mip_base || range->layer_count > info->layers - range->layer_base)
-        return HD_BAD_RANGE;
-    *whole = range->mip_count == info->mips && range->layer_count == info->layers && range->aspect == 0;
-    return HD_OK;
+    const uint64_t offset = range->offset, most = info->bytes - offset, bytes = range->bytes ? range->bytes : most;
+    if (offset >= info->bytes || bytes > most)
+        return RANGE_BAD;
+    out->offset = offset;
+    out->bytes = bytes;
+    return bytes == info->bytes ? RANGE_WHOLE : RANGE_PART;
+}
+
+static inline resolved resolve_piece(const hdi_res_info *info, const hd_range *range, uint32_t aspect, hd_range *out)
+{
+    const uint32_t mip = range->mip_base, layer = range->layer_base;
+    const uint32_t mips = info->mips - mip, layers = info->layers - layer; /* from the base on, where that is below */
+    const uint32_t mip_count = range->mip_count ? range->mip_count : mips;
+    const uint32_t layer_count = range->layer_count ? range->layer_count : layers;
+    if (mip >= info->mips || layer >= info->layers || mip_count > mips || layer_count > layers)
+        return RANGE_BAD;
+    out->mip_base = (uint16_t)mip;
+    out->mip_count = (uint16_t)mip_count;
+    out->layer_base = layer;
+    out->layer_count = layer_count;
+    out->aspect = aspect;
+    return mip_count == info->mips && layer_count == info->layers && aspect == 0 ? RANGE_WHOLE : RANGE_PART;
 }
 
 static bool ranges_overlap(const hd_graph *graph, uint32_t a, uint32_t b)
@@ -152,22 +152,41 @@ HDI_COLD static hd_result misuse(const hdi_access_info *access, uint32_t res_fla
     return access->pass_types >> pass_type & 1 ? HD_HISTORY_WRITTEN : HD_BAD_PASS_TYPE;
 }
 
-/* HDI_NONE is the whole, and also what stands in *out at first. */
+/* Appends a range, for which there is room. *out: HDI_NONE is the whole. */
+static HDI_INLINE hd_result put_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t aspect, uint32_t *out)
+{
+    const hdi_res_info *info = &graph->res_info[res];
+    uint32_t at = graph->range_count;
+    hd_range *own = &graph->range[at];
+    resolved what = graph->res_flags[res] & HDI_RES_BUFFER ? resolve_bytes(info, &use->range, own)
+                                                           : resolve_piece(info, &use->range, aspect, own);
+    if (HDI_UNLIKELY(what != RANGE_PART)) {
+        *out = HDI_NONE;
+        return what == RANGE_WHOLE ? HD_OK : HD_BAD_RANGE;
+    }
+    graph->range_count = at + 1;
+    graph->range_res[at] = res;
+    *out = at;
+    return HD_OK;
+}
+
+/* A range that names aspects, or finds no room. */
+HDI_COLD static hd_result add_odd_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
+{
+    uint32_t aspect = graph->res_flags[res] & HDI_RES_BUFFER ? 0 : use->range.aspect;
+    uint32_t all = aspect ? hdi_format_aspects(graph->res_info[res].format) : 0;
+    if (aspect & ~all)
+        return HD_BAD_RANGE;
+    hd_result result = hdi_need_ranges(graph, (uint64_t)graph->range_count + 1);
+    return result == HD_OK ? put_range(graph, use, res, aspect == all ? 0 : aspect, out) : result;
+}
+
 HDI_APART static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
 {
-    hd_range range = use->range;
-    bool whole;
-    hd_result result =
-        resolve_range(&graph->res_info[res], (graph->res_flags[res] & HDI_RES_BUFFER) != 0, &range, &whole);
-    if (result != HD_OK || whole)
-        return result;
-    result = hdi_need_ranges(graph, (uint64_t)graph->range_count + 1);
-    if (result != HD_OK)
-        return result;
-    *out = graph->range_count;
-    graph->range_res[graph->range_count] = res;
-    graph->range[graph->range_count++] = range;
-    return HD_OK;
+    bool names_aspects = !(graph->res_flags[res] & HDI_RES_BUFFER) && use->range.aspect;
+    if (HDI_UNLIKELY(graph->range_count >= graph->capacity.range || names_aspects))
+        return add_odd_range(graph, use, res, out);
+    return put_range(graph, use, res, 0, out);
 }
 
 _Static_assert(HD_LOAD_CLEAR == 0 && HD_LOAD_DONT_CARE == 1, "made from a comparison");
@@ -361,15 +380,21 @@ static inline void mark_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t
 
 /* The columns of a pass but for its marks and for what says where its uses end. It counts from here on: errors name it.
  */
-static inline void put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass, float cost)
+static inline void put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass, uint32_t cost)
 {
     graph->pass_type[pass] = (uint8_t)desc->type;
-    graph->pass_cost[pass] = cost;
+    memcpy(&graph->pass_cost[pass], &cost, sizeof(cost));
     graph->pass_exec[pass] = (hdi_pass_exec){desc->name, desc->record, desc->user, desc->splits};
     graph->pass_count = pass + 1;
 }
 
-static const float default_cost = 10.0f;
+/* The bits of a cost; of 10 for 0 of either sign. */
+static inline uint32_t cost_bits(float cost)
+{
+    uint32_t bits;
+    memcpy(&bits, &cost, sizeof(bits));
+    return bits << 1 ? bits : 0x41200000;
+}
 
 /* A pass that is wrong, or finds no room, or is a root, or has a pin or something to do with the host. */
 HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
@@ -387,12 +412,11 @@ HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
         warn_pin(graph, desc);
     mark_pass(graph, desc, graph->pass_count);
     graph->has_empty_passes |= desc->use_count == 0;
-    put_pass(graph, desc, graph->pass_count, desc->cost_us > 0.0f ? desc->cost_us : default_cost);
+    put_pass(graph, desc, graph->pass_count, cost_bits(desc->cost_us));
     return finish_pass(graph, desc, 0);
 }
 
-/* What nearly all passes are. cost: its bits. None that is larger or smaller than all numbers, and 0 only with bits
- * that are all 0. */
+/* What nearly all passes are. cost: its bits; more than those of all numbers from 0 on where it is none of them. */
 static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost)
 {
     const uint32_t infinity = 0x7f800000;
@@ -402,13 +426,13 @@ static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost)
 
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
-    uint32_t pass = graph->pass_count, first = graph->use_count, bits;
+    uint32_t pass = graph->pass_count, first = graph->use_count;
     if (HDI_UNLIKELY(!desc || pass >= graph->pass_room || desc->use_count > graph->capacity.use - first))
         return odd_pass(graph, desc);
-    memcpy(&bits, &desc->cost_us, sizeof(bits));
-    if (HDI_UNLIKELY(!is_plain(desc, bits)))
+    uint32_t cost = cost_bits(desc->cost_us);
+    if (HDI_UNLIKELY(!is_plain(desc, cost)))
         return odd_pass(graph, desc);
-    put_pass(graph, desc, pass, bits ? desc->cost_us : default_cost);
+    put_pass(graph, desc, pass, cost);
     const uint8_t *const flags_of = graph->rules.flags[desc->type];
     const hd_use *use = desc->uses;
     uint64_t full = HDI_RES_FULL;
