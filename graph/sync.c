@@ -72,9 +72,32 @@ static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_sy
     }
 }
 
+/* The queue that has all slots, or HDI_NONE. */
+static uint32_t find_only_queue(const hdi_hazards *hazards, uint32_t queues)
+{
+    for (uint32_t q = 0; q < queues; q++) {
+        if (hazards->queue_begin[q + 1] - hazards->queue_begin[q] == hazards->slot_count)
+            return q;
+    }
+    return HDI_NONE;
+}
+
+/* For that queue: it knows of its own slots, and nobody else asks. */
+static void sweep_only(const hdi_hazards *hazards, uint32_t queues, uint32_t own, hdi_synced *out, uint32_t begin,
+                       uint32_t end)
+{
+    const uint32_t *slot_pos = hazards->slot_pos;
+    uint32_t *row = out->slot_clock + (size_t)begin * queues;
+    memset(row, 0, (size_t)(end - begin) * queues * sizeof(*row));
+    memset(out->slot_round + begin, 0, (end - begin) * sizeof(*out->slot_round));
+    memset(out->slot_waits + begin, 0, (end - begin) * sizeof(*out->slot_waits));
+    for (uint32_t s = begin; s < end; s++, row += queues)
+        row[own] = slot_pos[s];
+}
+
 typedef struct clock_work {
     const hdi_hazards *hazards;
-    uint32_t queues, ranges;
+    uint32_t queues, ranges, only; /* only: the queue that has all slots, or HDI_NONE */
     hdi_synced *out;
 } clock_work;
 
@@ -83,7 +106,9 @@ static void sweep_range(uint32_t part, void *user)
     const clock_work *w = user;
     uint32_t begin = hdi_range_begin(w->hazards->slot_count, w->ranges, part);
     uint32_t end = hdi_range_begin(w->hazards->slot_count, w->ranges, part + 1);
-    if (w->queues == 2)
+    if (w->only != HDI_NONE)
+        sweep_only(w->hazards, w->queues, w->only, w->out, begin, end);
+    else if (w->queues == 2)
         sweep(w->hazards, 2, w->out, begin, end);
     else if (w->queues == 3)
         sweep(w->hazards, 3, w->out, begin, end);
@@ -159,7 +184,7 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
 {
     uint32_t slots = hazards->slot_count, count = queues->count, most = slots / GRAIN,
              parts = hdi_crew_part_count(crew);
-    clock_work w = {hazards, count, most == 0 ? 1 : most < parts ? most : parts, out};
+    clock_work w = {hazards, count, most == 0 ? 1 : most < parts ? most : parts, find_only_queue(hazards, count), out};
     out->slot_want = want;
     if (count == 1) {
         out->slot_clock = hazards->slot_pos;
@@ -174,7 +199,8 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, w.ranges, sweep_range, &w);
-    raise_ranges(&w);
+    if (w.only == HDI_NONE)
+        raise_ranges(&w);
     return HD_OK;
 }
 
@@ -345,17 +371,18 @@ static void add_up(work *w, uint32_t ranges)
 }
 
 /* Nobody waits for anybody: one submit. */
-static hd_result one_queue(const hdi_hazards *hazards, hdi_arena *arena, hdi_synced *out)
+static hd_result one_queue(const hdi_hazards *hazards, uint32_t queue, uint32_t *slot_submit, hdi_arena *arena,
+                           hdi_synced *out)
 {
     out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, 1);
     out->submit_begin = HDI_ARENA_ZEROED(arena, uint32_t, 2);
     out->wait = NULL;
-    out->slot_submit = NULL;
+    out->slot_submit = slot_submit;
     out->submit_count = out->wait_count = 0;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (hazards->slot_count)
-        out->submit[out->submit_count++] = (hdi_submit){.queue = 0, .end_pos = hazards->slot_count};
+        out->submit[out->submit_count++] = (hdi_submit){.queue = queue, .end_pos = hazards->slot_count};
     out->submit_begin[out->submit_count] = hazards->slot_count;
     return HD_OK;
 }
@@ -365,7 +392,10 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
 {
     uint32_t slots = hazards->slot_count, ranges = hdi_range_count(crew, slots, GRAIN);
     if (queues->count == 1)
-        return one_queue(hazards, arena, out);
+        return one_queue(hazards, 0, NULL, arena, out);
+    uint32_t only = find_only_queue(hazards, queues->count);
+    if (only != HDI_NONE)
+        return one_queue(hazards, only, HDI_ARENA_ZEROED(arena, uint32_t, slots), arena, out);
     work w = {.hazards = hazards, .queues = queues->count, .out = out};
     w.marks = HDI_ARENA_ZEROED(arena, slot_marks, slots);
     w.slot_wait_begin = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
