@@ -395,9 +395,9 @@ static void leave_steps(walker *k)
     const hdi_one_found *found = k->w->found;
     for (int used = 0; used < 2; used++) {
         for (uint32_t i = found->leave_begin; i < found->leave_end; i++) {
-            const hdi_step *step = &k->w->hazards->step[i];
+            const hdi_step *steps = k->w->hazards->step, *step = &steps[i];
             if ((step->low != 0) == used)
-                leave(k, step->seg, step->low, &k->kind[step->from], step->to);
+                leave(k, step->seg, step->low, used ? &k->kind[steps[step->before - 1].to] : NULL, step->to);
         }
     }
 }
@@ -515,14 +515,21 @@ static HDI_INLINE void walk_steps(walker *k, uint32_t begin, uint32_t end, bool 
     const uint32_t *slot_pass = w->hazards->slot_pass, *use_seg = w->frozen->use_seg;
     const uint32_t *use_res = w->decl->use_res, *use_range = w->decl->use_range;
     const hdi_kind *kind = k->kind;
-    for (const hdi_step *step = w->hazards->step + begin, *last = w->hazards->step + end; step < last; step++) {
+    const hdi_step *steps = w->hazards->step;
+    uint8_t *use_kept = w->hazards->use_kept;
+    for (const hdi_step *step = steps + begin, *last = steps + end; step < last; step++) {
         uint32_t use = step->use, seg = step->seg, slot = step->slot, low = step->low;
+        const hdi_kind *to = &kind[step->to];
         uint32_t res = whole ? seg : use_res[use], pass = slot_pass[slot], high = before_slot(k, slot, merges);
         bool several = !whole && (use_range[use] != HDI_NONE || use_seg[use] == HDI_NONE), plain = whole && !merges;
-        if (low == 0)
-            first_use(k, res, seg, several, &kind[step->to], pass, high, merges, plain);
-        else
-            next_use(k, res, seg, several, low - 1, &kind[step->from], &kind[step->to], pass, high, merges, plain);
+        if (low == 0) {
+            first_use(k, res, seg, several, to, pass, high, merges, plain);
+            continue;
+        }
+        const hdi_step *before = &steps[step->before - 1];
+        const hdi_kind *from = &kind[before->to];
+        use_kept[before->use] |= (from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS;
+        next_use(k, res, seg, several, low - 1, from, to, pass, high, merges, plain);
     }
 }
 

@@ -18,11 +18,10 @@ typedef struct walk {
     const work *w;
     const uint16_t *use_access;
     const uint8_t *use_flags;
-    uint8_t *use_kept;
     const hdi_kind *kind;
     hdi_seg_state *state;
-    hdi_step *step; /* one stands in front of the first, for segments without any */
-    uint32_t next;  /* behind the last one */
+    hdi_step *step;
+    uint32_t next; /* behind the last one */
 } walk;
 
 /* What is seldom asked for. */
@@ -43,17 +42,16 @@ static HDI_INLINE walk add_use(walk k, odds *o, uint32_t seg, size_t use, uint32
     hdi_seg_state *state = &k.state[seg];
     uint32_t to = hdi_kind_of(k.use_access[use], k.use_flags[use] / HDI_USE_BUFFER), from = state->kind;
     const hdi_kind *does = &k.kind[to];
-    uint32_t left = k.kind[from].leaves, behind = state->behind, end = state->step_end;
-    hdi_step *last = k.step + (ptrdiff_t)end - 1, *fresh = &k.step[k.next];
-    uint32_t begins = left != does->joins, none = behind == 0;
+    uint32_t begins = k.kind[from].leaves != does->joins, behind = state->behind, none = behind == 0,
+             end = state->step_end;
+    hdi_step *fresh = &k.step[k.next];
     HDI_HIDE(begins);
     HDI_HIDE(none);
-    k.use_kept[last->use] |= (uint8_t)((left == HDI_LEFT_WRITE) & does->flags);
     fresh->use = (uint32_t)use;
     fresh->seg = seg;
     fresh->slot = slot;
     fresh->low = behind;
-    fresh->from = from;
+    fresh->before = end;
     fresh->to = to;
     k.next += begins;
     o->firsts += none;
@@ -62,7 +60,7 @@ static HDI_INLINE walk add_use(walk k, odds *o, uint32_t seg, size_t use, uint32
     state->kind = to;
     state->step_end = end + (k.next - end) * begins;
     if (HDI_UNLIKELY(((from ^ to) & (begins - 1)) != 0))
-        k.kind = mix(o, state, last, to);
+        k.kind = mix(o, state, &k.step[end - 1], to);
     return k;
 }
 
@@ -153,7 +151,7 @@ static bool begin(work *w, uint32_t finals, walk *k, steps_place *place)
     enum { BOTH_APART = 128 };
     const hdi_decl *decl = w->decl;
     hdi_hazards *out = w->out;
-    size_t steps = 2 + (size_t)w->frozen->visit_count + finals, segs = w->frozen->seg_count,
+    size_t steps = 1 + (size_t)w->frozen->visit_count + finals, segs = w->frozen->seg_count,
            bytes = steps * sizeof(hdi_step) + segs * sizeof(hdi_seg_state) + BOTH_APART;
     if (w->crew->early)
         hdi_arena_widen(w->crew->early, bytes);
@@ -165,16 +163,14 @@ static bool begin(work *w, uint32_t finals, walk *k, steps_place *place)
     hdi_step *room = HDI_ARENA_ARRAY(place->arena, hdi_step, steps);
     if (!found || place->arena->failed || w->arena->failed)
         return false;
-    room->use = 0; /* any one */
     memset(out->use_kept, 0, decl->use_count);
     memset(out->res_concurrent, 0, decl->res_count);
     *k = (walk){.w = w,
                 .use_access = decl->use_access,
                 .use_flags = decl->use_flags,
-                .use_kept = out->use_kept,
                 .kind = w->kinds.kind,
                 .state = out->seg_state,
-                .step = room + 1};
+                .step = room};
     return true;
 }
 
@@ -197,13 +193,12 @@ bool hdi_find_steps(hdi_hazard_work *w, uint32_t *keepers)
     out->region_step[out->region_count] = (hdi_region_steps){out->step_count, o.firsts};
     if (w->arena->failed)
         return false;
-    hdi_step *room = k.step - 1;
+    out->step = k.step;
     out->kind = w->kinds.kind;
-    const hdi_arena_kept out_arrays[] = {{&room, (1 + (size_t)out->step_count + finals) * sizeof(*room)},
+    const hdi_arena_kept out_arrays[] = {{&out->step, ((size_t)out->step_count + finals) * sizeof(*out->step)},
                                          {&out->kind, w->kinds.count * sizeof(*out->kind)}};
     bool together = place.arena == w->arena && few != out->kind;
     hdi_arena_keep(place.arena, place.mark, out_arrays, together ? 2 : 1);
-    out->step = room + 1;
     hdi_begin_queues(w, &on_queue, 1);
     hdi_place_slots(w, 0, out->slot_count, on_queue);
     if (!find_first_kinds(w, count))

@@ -180,7 +180,7 @@ static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t fin
     if (out->step) {
         const hdi_seg_state *state = &out->seg_state[seg];
         out->step[out->step_count++] =
-            (hdi_step){HDI_NONE, seg, HDI_NONE, state->behind, state->kind, final_layout};
+            (hdi_step){HDI_NONE, seg, HDI_NONE, state->behind, state->step_end, final_layout};
         return;
     }
     uint32_t end = out->seg_epoch_end[seg]++;

@@ -116,7 +116,7 @@ static void visit_use(work *w, steps *s, uint32_t use, uint32_t seg)
     if (!at->before)
         raise_to(w, use, tenants_on(w, w->frozen->seg_res[seg], 0));
     else if (s->shared[at->before - 1] || s->shared[at->step - 1] ||
-             kind[step->from].layout != kind[step->to].layout ||
+             kind[all[at->before - 1].to].layout != kind[step->to].layout ||
              !hdi_is_attachment(w->decl->use_access[all[at->before - 1].use]) ||
              !hdi_is_attachment(w->decl->use_access[step->use]))
         raise_to(w, use, step->low);

@@ -237,7 +237,8 @@ typedef struct hdi_step {
     uint32_t use, seg; /* of a final state: HDI_NONE */
     uint32_t slot;
     uint32_t low;      /* the slot behind the last use of the epoch before; 0: there is none */
-    uint32_t from, to; /* kinds; to: of a final state the layout */
+    uint32_t before;   /* and behind its step */
+    uint32_t to;       /* kind; of a final state the layout */
 } hdi_step;
 /* And what a segment is in behind all of them, but for final states. */
 typedef struct hdi_seg_state {
@@ -260,7 +261,8 @@ typedef struct hdi_hazards {
     uint32_t region_count, *region_begin;    /* those of the schedule, in slots as they are numbered here */
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
-    uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame */
+    uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase says
+                        * what is read */
     hdi_kind *kind;
     hdi_step *step;                /* null: epochs tell; those of each slot by uses, final states behind all others */
     uint32_t step_count;
