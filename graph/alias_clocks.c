@@ -115,6 +115,8 @@ static HDI_APART void read_any(const hdi_pack *pack, uint32_t res, uint64_t *clo
         put(&pack->lanes, clock, 0, pack->lifetimes->res_first[res], pack->end[res] + 1);
     else if (pack->queues == 3) /* the loops are unrolled for what is most common */
         read_clock(pack, 3, res, clock);
+    else if (pack->queues == 4) /* the host's is the fourth */
+        read_clock(pack, 4, res, clock);
     else
         read_clock(pack, pack->queues, res, clock);
 }

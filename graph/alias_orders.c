@@ -197,8 +197,13 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
         least = mix.needed;
     least = least > enough ? least : enough;
     least = quick && w->near > least ? w->near : least;
+    /* In time nobody gets bytes before a life has ended: no fewer are taken than lives overlap in. By clocks others may
+     * have done with less. */
+    uint64_t in_time = w->pack.placed_count == 0 && w->pack.end == w->lifetimes->res_close ? mix.least : 0;
     uint32_t turns = hdi_pack_choose(w, &mix, count, least, how);
     for (uint32_t turn = 0; turn < turns && best > least; turn++) {
+        if (how[turn] == ORDER_IN_TIME && best <= in_time)
+            continue;
         bool late = how[turn] == SKYLINE_BY_LOAD && turn; /* bytes change hands more often: not for a little less */
         if (!try_packer(w, how[turn], by_first, count, late ? best / GOAL : 0, &best))
             return UINT64_MAX;
