@@ -9,7 +9,7 @@
  * drop their members into bins, one for each region; then each bin is sorted by counting. A caller alone has one part
  * and one bin. O(resources + slots). */
 
-enum { GRAIN = 512, KINDS = HDI_MOST_HEAPS };
+enum { GRAIN = 512, KINDS = HDI_MOST_HEAPS, SPECIAL = HDI_RES_HOST | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 _Static_assert((HD_HEAP_HOST | HD_HEAP_PERSISTENT) == 3, "flags are a digit of the kind");
 
 typedef struct part_heaps {
@@ -65,27 +65,71 @@ static HDI_APART uint32_t number_of(part_heaps *p, uint32_t kind, uint32_t res)
     return p->number[kind] - 1u;
 }
 
+static HDI_INLINE void put_nowhere(hdi_placed *out, uint32_t res)
+{
+    out->res_heap[res] = HDI_NONE;
+    out->res_offset[res] = 0;
+    out->res_tenants[res] = (hdi_tenants){0, 0};
+}
+
+/* What the loops over resources have come to. */
+typedef struct progress {
+    uint32_t res, count; /* looked at; members */
+    uint32_t slot;       /* of the last member's first use */
+    bool sorted;
+} progress;
+
+/* Resources that are all like the first of the part are members of its first heap. Goes on to one that is not. */
+static void find_alike(const work *w, part_heaps *p, uint32_t *list, uint32_t end, progress *at)
+{
+    const hd_memory_need *needs = w->pack->sizes->need;
+    const uint8_t *res_flags = w->decl->res_flags;
+    const uint32_t *res_first = w->pack->lifetimes->res_first;
+    uint32_t r = at->res, slot = 0, order = 0, *res_heap = w->out->res_heap, *put = list;
+    for (; r < end && needs[r].bytes == 0; r++)
+        put_nowhere(w->out, r);
+    at->res = r;
+    if (r == end || res_flags[r] & SPECIAL)
+        return;
+    const hd_memory_need *need = &needs[r], like = *need;
+    number_of(p, like.heap * 4, r);
+    for (; r < end; r++, need++) {
+        if (HDI_UNLIKELY(need->bytes != like.bytes || need->alignment != like.alignment || need->heap != like.heap ||
+                         res_flags[r] & SPECIAL)) {
+            if (need->bytes)
+                break;
+            put_nowhere(w->out, r);
+            continue;
+        }
+        uint32_t first = res_first[r]; /* all are used, in slots of less than 31 bits */
+        res_heap[r] = 0;
+        *put++ = r;
+        order |= first - slot;
+        slot = first;
+    }
+    *at = (progress){r, (uint32_t)(put - list), slot, !(order >> 31)};
+}
+
 static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    enum { SPECIAL = HDI_RES_HOST | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
     const work *w = user;
     const hd_memory_need *needs = w->pack->sizes->need, *first = NULL;
     const uint8_t *res_flags = w->decl->res_flags;
     const uint32_t *res_first = w->pack->lifetimes->res_first;
-    hdi_placed *out = w->out;
     part_heaps *p = &w->part[part];
-    uint32_t *list = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, *res_heap = out->res_heap;
-    uint32_t count = 0, kind = KINDS, number = 0, slot = 0;
+    uint32_t *list = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, *res_heap = w->out->res_heap;
+    uint32_t kind = KINDS, number = 0;
     uint64_t bytes = 0, alignment = 0, differs = 0;
-    bool sorted = true;
+    progress at = {.res = begin, .sorted = true};
     p->heap_count = 0;
     memset(p->number, 0, sizeof(p->number));
-    for (uint32_t r = begin; r < end; r++) {
+    find_alike(w, p, list, end, &at);
+    uint32_t count = at.count, slot = at.slot;
+    bool sorted = at.sorted;
+    for (uint32_t r = at.res; r < end; r++) {
         const hd_memory_need *need = &needs[r];
         if (HDI_UNLIKELY(need->bytes == 0)) {
-            res_heap[r] = HDI_NONE;
-            out->res_offset[r] = 0;
-            out->res_tenants[r] = (hdi_tenants){0, 0};
+            put_nowhere(w->out, r);
             continue;
         }
         uint32_t own = need->heap * 4 + (HDI_UNLIKELY(res_flags[r] & SPECIAL) ? special_flags(w, r) : 0);

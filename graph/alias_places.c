@@ -20,19 +20,18 @@ typedef struct places {
     hdi_tenants *res_tenants;
 } places;
 
-/* owner: of the place; the newest, HDI_NONE: nobody yet. */
-static HDI_INLINE void settle(const places *p, uint32_t i, uint32_t res, uint32_t at, uint32_t *owner)
+/* before: who had the place; HDI_NONE: nobody yet. */
+static HDI_INLINE void settle(const places *p, uint32_t i, uint32_t res, uint32_t at, uint32_t before)
 {
-    uint32_t before = *owner;
+    uint32_t own = p->own + i;
     p->tenant[i] = before;
-    p->res_tenants[res] = (hdi_tenants){p->own + i, p->own + i + (before != HDI_NONE)};
+    p->res_tenants[res] = (hdi_tenants){own, own + (before != HDI_NONE)};
     p->res_offset[res] = at * p->stride;
-    *owner = res;
 }
 
 /* Places are the bits of one word. gone: by slot, 0: those that are given up behind it. Returns how many they take; 0:
  * more than there are. */
-static uint32_t take_few(const places *p, const uint32_t *by_first, uint32_t count, uint64_t *gone)
+static HDI_APART uint32_t take_few(const places *p, const uint32_t *by_first, uint32_t count, uint64_t *gone)
 {
     const uint32_t *res_first = p->res_first, *end = p->end;
     uint64_t free = UINT64_MAX, taken = 0;
@@ -49,7 +48,8 @@ static uint32_t take_few(const places *p, const uint32_t *by_first, uint32_t cou
         free ^= bit;
         taken |= bit;
         gone[end[res]] |= bit;
-        settle(p, i, res, at, &owner[at]);
+        settle(p, i, res, at, owner[at]);
+        owner[at] = res;
     }
     return BITS - (uint32_t)__builtin_clzll(taken);
 }
@@ -59,30 +59,60 @@ typedef struct one_place {
     uint32_t next; /* given up behind the same slot */
 } one_place;
 
-/* However many there are. free: all ones. closing: by slot, HDI_NONE: the newest place that is given up behind it,
- * chained. */
-static uint32_t take_many(const places *p, const uint32_t *by_first, uint32_t count, uint64_t *free, uint32_t *closing,
-                          one_place *place)
+/* Places that somebody had: their bits, no word below the lowest has one, how many. */
+typedef struct given_up {
+    uint64_t *free;
+    uint32_t lowest, count;
+} given_up;
+
+/* Those behind one slot. */
+static HDI_APART void give_up(given_up *given, const one_place *place, uint32_t at)
 {
-    uint32_t lowest = 0, most = 0, slot = 0; /* no word below the lowest has a free place */
+    for (; at != HDI_NONE; at = place[at].next) {
+        given->free[at / BITS] |= (uint64_t)1 << at % BITS;
+        given->lowest = at / BITS < given->lowest ? at / BITS : given->lowest;
+        given->count++;
+    }
+}
+
+static HDI_APART uint32_t take_again(given_up *given)
+{
+    while (!given->free[given->lowest])
+        given->lowest++;
+    uint64_t *word = &given->free[given->lowest];
+    uint32_t at = given->lowest * BITS + (uint32_t)__builtin_ctzll(*word);
+    *word &= *word - 1;
+    given->count--;
+    return at;
+}
+
+/* However many there are; those that nobody has had yet come last. free: zeros, bits of the others. closing: by slot,
+ * HDI_NONE: the newest place that is given up behind it, chained. */
+static HDI_APART uint32_t take_many(const places *p, const uint32_t *by_first, uint32_t count, uint64_t *free,
+                                    uint32_t *closing, one_place *place)
+{
+    const uint32_t *res_first = p->res_first, *end = p->end;
+    given_up given = {.free = free};
+    uint32_t taken = 0, slot = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t res = by_first[i], first = p->res_first[res];
-        for (; slot < first; slot++) {
-            for (uint32_t k = closing[slot]; k != HDI_NONE; k = place[k].next) {
-                free[k / BITS] |= (uint64_t)1 << k % BITS;
-                lowest = k / BITS < lowest ? k / BITS : lowest;
-            }
+        uint32_t res = by_first[i], first = res_first[res], at = taken, before = HDI_NONE;
+        while (slot < first) {
+            uint32_t newest = closing[slot++];
+            if (HDI_UNLIKELY(newest != HDI_NONE))
+                give_up(&given, place, newest);
         }
-        while (!free[lowest])
-            lowest++;
-        uint32_t at = lowest * BITS + (uint32_t)__builtin_ctzll(free[lowest]), *close = &closing[p->end[res]];
-        free[lowest] &= free[lowest] - 1;
-        most = at > most ? at : most;
-        settle(p, i, res, at, &place[at].owner);
-        place[at].next = *close;
+        if (given.count) {
+            at = take_again(&given);
+            before = place[at].owner;
+        } else {
+            taken++;
+        }
+        uint32_t *close = &closing[end[res]];
+        settle(p, i, res, at, before);
+        place[at] = (one_place){res, *close};
         *close = at;
     }
-    return most + 1;
+    return taken;
 }
 
 /* 0: out of memory. */
@@ -94,14 +124,12 @@ static uint32_t take_places(const places *p, const hdi_pack *pack, const uint32_
     hdi_arena_keep(pack->arena, mark, NULL, 0);
     if (taken || !gone)
         return taken;
-    uint64_t *free = HDI_ARENA_ARRAY(pack->arena, uint64_t, words);
+    uint64_t *free = HDI_ARENA_ZEROED(pack->arena, uint64_t, words);
     uint32_t *closing = HDI_ARENA_ARRAY(pack->arena, uint32_t, pack->slot_end);
     one_place *place = HDI_ARENA_ARRAY(pack->arena, one_place, count);
     if (pack->arena->failed)
         return 0;
-    memset(free, 0xff, words * sizeof(*free));
     memset(closing, 0xff, pack->slot_end * sizeof(*closing));
-    memset(place, 0xff, count * sizeof(*place));
     return take_many(p, by_first, count, free, closing, place);
 }
 
