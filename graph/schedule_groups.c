@@ -37,7 +37,7 @@ static uint32_t count_own(const uint32_t *pred, size_t e, size_t end, uint32_t p
 }
 
 /* By rank: how many it waits for, whether it uses what somebody has to count, and room. */
-static void look_at_ranks(work *w)
+static HDI_INLINE void look_at_ranks(work *w, bool whole, const hdi_sched_known *known)
 {
     const hdi_sched *s = w->s;
     const uint32_t *pred_begin = s->depends->pred_begin, *use_begin = w->use_begin, *rank_pass = s->rank_pass;
@@ -49,16 +49,15 @@ static void look_at_ranks(work *w)
     for (size_t rank = 0; rank < kept; rank++) {
         size_t p = rank_pass[rank], begin = pred_begin[p], end = pred_begin[p + 1];
         uint32_t count = (uint32_t)(end - begin);
-        if (!s->whole)
+        if (!whole)
             count = count_own(s->depends->pred, begin, end, s->pass_begin);
         left[p] = count;
         ask[rank].opens = (int64_t)by_rank[rank].opens;
+        ask[rank].closes = known ? known[rank].closes : 0;
         ask[rank].step = (int64_t)(by_rank[rank].live - live);
         live = by_rank[rank].live;
-        hdi_sched_known known = s->known ? s->known[rank] : (hdi_sched_known){0};
-        ask[rank].closes = known.closes;
         ask[rank].due = 0;
-        ask[rank].more = known.uses == use_begin[p + 1] - use_begin[p] ? 0 : HDI_COUNTED;
+        ask[rank].more = known && known[rank].uses == use_begin[p + 1] - use_begin[p] ? 0 : HDI_COUNTED;
         if (count)
             continue;
         s->pass_level[p] = 0;
@@ -74,32 +73,20 @@ static HDI_APART void find_levels(work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, *rank_pass = s->rank_pass;
-    uint32_t *pass_level = s->pass_level, *first = w->pass_float, pass_begin = s->pass_begin, depth = 0;
-    size_t kept = s->kept_count;
+    uint32_t *pass_level = s->pass_level, pass_begin = s->pass_begin, depth = 0;
+    size_t kept = s->kept_count, e = pred_begin[pass_begin]; /* those of passes that are not kept are none */
     for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank], begin = pred_begin[p], end = pred_begin[p + 1];
+        size_t p = rank_pass[rank], end = pred_begin[p + 1];
         uint32_t level = 0;
-        for (size_t e = begin; e < end; e++) {
-            uint32_t before = pred[e], behind;
+        for (; e < end; e++) {
+            size_t before = pred[e];
             if (HDI_UNLIKELY(before < pass_begin))
                 continue;
-            behind = pass_level[before] + 1;
+            uint32_t behind = pass_level[before] + 1;
             level = behind > level ? behind : level;
         }
         pass_level[p] = level;
         depth = level > depth ? level : depth;
-        first[p - pass_begin] = HDI_NONE;
-        for (size_t e = begin; e < end; e++) { /* who is before it has a consumer at that level */
-            uint32_t before = pred[e] - pass_begin;
-            if (HDI_UNLIKELY(pred[e] < pass_begin))
-                continue;
-            first[before] = level < first[before] ? level : first[before];
-        }
-    }
-    for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank];
-        uint32_t *of = &first[p - pass_begin];
-        *of = *of == HDI_NONE ? 0 : *of - pass_level[p] - 1;
     }
     w->depth = depth + 1;
     w->levelled = true;
@@ -124,10 +111,14 @@ static bool prepare(work *w)
     w->early = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
     w->next = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
     w->behind = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
-    w->pass_float = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->pass_end - s->pass_begin);
     if (arena->failed)
         return false;
-    look_at_ranks(w);
+    if (!s->whole)
+        look_at_ranks(w, false, s->known);
+    else if (s->known)
+        look_at_ranks(w, true, s->known);
+    else
+        look_at_ranks(w, true, NULL);
     return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
 }
 
@@ -241,7 +232,8 @@ static HDI_APART void take_oldest(work *w)
     w->closed = closed;
 }
 
-static HDI_APART void fill_group(work *w)
+/* apart: where most have nothing to count, and few are taken here, the loop keeps the registers. */
+static HDI_INLINE void fill_by(work *w, bool apart)
 {
     const hdi_ask *ask = w->ask;
     uint64_t *ready = w->ready;
@@ -268,12 +260,25 @@ static HDI_APART void fill_group(work *w)
                 continue;
             }
             left ^= bits & -bits;
-            take_one(w, rank);
+            if (apart)
+                take_one(w, rank);
+            else
+                take(w, rank, rank == w->oldest);
             end = w->end;
         }
         ready[word] = left;
     }
     w->refused = refused;
+}
+
+static HDI_APART void fill_group(work *w)
+{
+    fill_by(w, false);
+}
+
+static HDI_APART void fill_known(work *w)
+{
+    fill_by(w, true);
 }
 
 static void sort_many(work *w, uint32_t *pass, int64_t *net, uint32_t count)
@@ -305,7 +310,7 @@ static HDI_INLINE void put_in_order(const uint64_t *key, const uint32_t *from, s
  * are too large for it. */
 static bool sort_few(uint32_t *pass, int64_t *net, size_t count)
 {
-    enum { FOUR = 4, EIGHT = 8, SIXTEEN = 16 };
+    enum { EIGHT = 8, SIXTEEN = 16 };
     uint64_t key[FEW_PASSES], large = 0;
     uint32_t from[FEW_PASSES];
     memset(key, 0xff, sizeof(key));
@@ -317,9 +322,7 @@ static bool sort_few(uint32_t *pass, int64_t *net, size_t count)
     }
     if (large)
         return false;
-    if (count <= FOUR)
-        put_in_order(key, from, count, FOUR, pass, net);
-    else if (count <= EIGHT)
+    if (count <= EIGHT)
         put_in_order(key, from, count, EIGHT, pass, net);
     else if (count <= SIXTEEN)
         put_in_order(key, from, count, SIXTEEN, pass, net);
@@ -328,55 +331,111 @@ static bool sort_few(uint32_t *pass, int64_t *net, size_t count)
     return true;
 }
 
+static HDI_INLINE void insert(uint32_t *pass, int64_t *net, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        int64_t own = net[i];
+        uint32_t p = pass[i];
+        size_t to = i;
+        for (; to > 0 && net[to - 1] < own; to--) {
+            net[to] = net[to - 1];
+            pass[to] = pass[to - 1];
+        }
+        net[to] = own;
+        pass[to] = p;
+    }
+}
+
 /* Most bytes opened less closed first; as they were taken where that is equal. */
 static HDI_APART void sort_group(work *w)
 {
+    enum { A_FEW = 6 };
     size_t count = w->slots - w->group_begin;
     uint32_t *pass = &w->slot_pass[w->group_begin];
     int64_t *net = &w->net[w->group_begin];
-    if (count > FEW_PASSES || !sort_few(pass, net, count))
+    if (count <= A_FEW)
+        insert(pass, net, count);
+    else if (count > FEW_PASSES || !sort_few(pass, net, count))
         sort_many(w, pass, net, (uint32_t)count);
 }
 
-/* What a pass of the group did was one thing that another waited for. Whether it was the last nobody could predict. */
-static HDI_INLINE uint32_t arrive(work *w, size_t next)
+/* Levels that a pass can wait without its first consumer waiting. */
+static uint32_t find_float(const hdi_sched *s, size_t pass)
 {
-    const hdi_sched *s = w->s;
-    uint32_t rank = s->pass_rank[next] - s->rank_begin, last = --w->left[next] == 0;
-    w->ready[rank / 64] |= (uint64_t)last << rank % 64;
-    w->ready_count += last;
-    return last ? rank : HDI_NONE;
+    const uint32_t *succ = s->depends->succ, *pass_level = s->pass_level;
+    uint32_t first = HDI_NONE;
+    for (size_t e = s->depends->succ_begin[pass], end = s->depends->succ_begin[pass + 1]; e < end; e++) {
+        uint32_t next = succ[e];
+        if (next < s->pass_end && pass_level[next] < first)
+            first = pass_level[next];
+    }
+    return first == HDI_NONE ? 0 : first - pass_level[pass] - 1;
 }
 
-/* Whoever waited for passes of the group alone is ready. These are many: who follows them is put together first, as
- * how many they are nobody could predict. wait: what they open has a time; else the levels may have to be found, and
- * are not more than they are until then. */
-static HDI_INLINE void make_many_ready(work *w, bool wait)
+/* Whoever waited for passes of the group alone is ready. wait: what it opens has a time, by levels; else these may have
+ * to be found, and are not more than they are until then. closed: of a group of one pass, others may follow that open
+ * just so much; 0: none. */
+static HDI_INLINE void make_ready(work *w, bool wait, int64_t closed)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
+    const uint32_t *slot_pass = w->slot_pass;
+    uint32_t *left = w->left, *level = s->pass_level, *slot_group = w->out->slot_group, own = 0;
+    uint32_t group = w->group, rank_begin = s->rank_begin, ready_count = w->ready_count;
+    uint64_t *ready = w->ready;
+    bool levelled = wait || w->levelled;
+    size_t pass_end = s->pass_end;
+    for (size_t i = w->group_begin, slots = w->slots; i < slots; i++) {
+        size_t p = slot_pass[i], end = succ_begin[p + 1];
+        slot_group[i] = group;
+        own = level[p] + 1;
+        for (size_t e = succ_begin[p]; e < end; e++) {
+            size_t next = succ[e];
+            if (HDI_UNLIKELY(next >= pass_end))
+                continue;
+            uint32_t rank = pass_rank[next] - rank_begin, last = --left[next] == 0;
+            ready[rank / 64] |= (uint64_t)last << rank % 64;
+            ready_count += last;
+            if (!levelled)
+                level[next] = own;
+            if (!(wait || closed) || !last)
+                continue;
+            hdi_ask *at = &w->ask[rank];
+            if (closed && at->opens == closed && !(at->more & ~HDI_COUNTED))
+                w->follower = rank;
+            if (wait && (at->opens || at->more & ~HDI_COUNTED))
+                at->due = group + 1 + find_float(s, next);
+        }
+    }
+    w->ready_count = ready_count;
+    w->depth = own > w->depth ? own : w->depth;
+}
+
+/* The same for many passes: who follows them is put together first, as how many they are nobody could predict. */
+static HDI_APART void make_many_ready(work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *slot_pass = w->slot_pass;
-    const uint32_t *pass_float = w->pass_float;
+    const uint32_t *pass_rank = s->pass_rank;
     uint32_t *next = w->next, *behind = w->behind, *level = s->pass_level, *slot_group = w->out->slot_group;
-    uint32_t group = w->group, pass_begin = s->pass_begin, pass_end = s->pass_end, own = 0;
+    uint32_t group = w->group, rank_begin = s->rank_begin, pass_end = s->pass_end, own = 0;
     size_t count = 0, edges = succ_begin[s->decl->pass_count];
     for (size_t i = w->group_begin, slots = w->slots; i < slots; i++) {
         size_t p = slot_pass[i], first = succ_begin[p], some = succ_begin[p + 1] - first;
         slot_group[i] = group;
         own = level[p] + 1;
-        for (size_t k = 0; !wait && k < COPIED; k++)
+        for (size_t k = 0; k < COPIED; k++)
             behind[count + k] = own;
         if (HDI_LIKELY(some <= COPIED && first + COPIED <= edges)) {
             memcpy(next + count, succ + first, COPIED * sizeof(*next));
         } else {
             memcpy(next + count, succ + first, some * sizeof(*next));
-            for (size_t k = COPIED; !wait && k < some; k++)
+            for (size_t k = COPIED; k < some; k++)
                 behind[count + k] = own;
         }
         count += some;
     }
-    hdi_ask *ask = w->ask;
-    const uint32_t *pass_rank = s->pass_rank;
-    uint32_t *left = w->left, rank_begin = s->rank_begin, ready_count = w->ready_count;
+    uint32_t *left = w->left, ready_count = w->ready_count;
     uint64_t *ready = w->ready;
     bool levelled = w->levelled;
     for (size_t e = 0; e < count; e++) {
@@ -386,40 +445,10 @@ static HDI_INLINE void make_many_ready(work *w, bool wait)
         uint32_t rank = pass_rank[to] - rank_begin, last = --left[to] == 0;
         ready[rank / 64] |= (uint64_t)last << rank % 64;
         ready_count += last;
-        if (wait)
-            ask[rank].due = group + 1 + pass_float[to - pass_begin];
-        else if (!levelled)
+        if (!levelled)
             level[to] = behind[e];
     }
     w->ready_count = ready_count;
-    w->depth = own > w->depth ? own : w->depth;
-}
-
-/* The same for a group of one pass. closed: others may follow that open just so much; 0: none. */
-static void make_one_ready(work *w, int64_t closed)
-{
-    const hdi_sched *s = w->s;
-    const uint32_t *succ = s->depends->succ;
-    uint32_t *level = s->pass_level, group = w->group, pass_end = s->pass_end;
-    bool wait = w->rules.wait_in_float, levelled = w->levelled;
-    size_t p = w->slot_pass[w->group_begin], end = s->depends->succ_begin[p + 1];
-    uint32_t own = level[p] + 1;
-    w->out->slot_group[w->group_begin] = group;
-    for (size_t e = s->depends->succ_begin[p]; e < end; e++) {
-        size_t next = succ[e];
-        if (HDI_UNLIKELY(next >= pass_end))
-            continue;
-        if (!levelled)
-            level[next] = own;
-        uint32_t rank = arrive(w, next);
-        if (!(wait || closed) || rank == HDI_NONE)
-            continue;
-        hdi_ask *at = &w->ask[rank];
-        if (wait)
-            at->due = group + 1 + w->pass_float[next - s->pass_begin];
-        if (closed && at->opens == closed && !(at->more & ~HDI_COUNTED))
-            w->follower = rank;
-    }
     w->depth = own > w->depth ? own : w->depth;
 }
 
@@ -460,23 +489,49 @@ static HDI_INLINE int64_t free_closed(work *w)
     return closed;
 }
 
+/* Of one pass. */
 static HDI_APART void end_lone(work *w)
 {
+    const hdi_sched *s = w->s;
+    const uint32_t *succ = s->depends->succ, *pass_rank = s->pass_rank;
     int64_t closed = free_closed(w);
-    w->ready_count--;
-    make_one_ready(w, w->refused && !w->rules.in_order ? closed : 0);
-    w->group++;
+    uint32_t *left = w->left, *level = s->pass_level, pass_end = s->pass_end, rank_begin = s->rank_begin;
+    uint32_t ready_count = w->ready_count - 1;
+    uint64_t *ready = w->ready;
+    bool levelled = w->levelled, alone = w->refused && !w->rules.in_order;
+    size_t p = w->slot_pass[w->group_begin], end = s->depends->succ_begin[p + 1];
+    uint32_t own = level[p] + 1;
+    w->out->slot_group[w->group_begin] = w->group++;
+    for (size_t e = s->depends->succ_begin[p]; e < end; e++) {
+        size_t next = succ[e];
+        if (HDI_UNLIKELY(next >= pass_end))
+            continue;
+        uint32_t rank = pass_rank[next] - rank_begin, last = --left[next] == 0;
+        ready[rank / 64] |= (uint64_t)last << rank % 64;
+        ready_count += last;
+        if (!levelled)
+            level[next] = own;
+        const hdi_ask *at = &w->ask[rank];
+        if (last && alone && closed && at->opens == closed && !(at->more & ~HDI_COUNTED))
+            w->follower = rank;
+    }
+    w->ready_count = ready_count;
+    w->depth = own > w->depth ? own : w->depth;
 }
 
 static HDI_APART void end_group(work *w)
 {
-    free_closed(w);
-    w->ready_count -= (uint32_t)(w->slots - w->group_begin);
+    enum { MANY = 8 };
+    int64_t closed = free_closed(w);
+    size_t count = w->slots - w->group_begin;
+    w->ready_count -= (uint32_t)count;
     if (w->rules.wait_in_float)
-        make_many_ready(w, true);
+        make_ready(w, true, count == 1 && w->refused && !w->rules.in_order ? closed : 0);
+    else if (count < MANY)
+        make_ready(w, false, 0);
     else
-        make_many_ready(w, false);
-    if (!w->rules.in_order)
+        make_many_ready(w);
+    if (count > 1 && !w->rules.in_order)
         sort_group(w);
     w->group++;
 }
@@ -547,7 +602,8 @@ static HDI_APART void run_alone(work *w)
 static bool run(work *w)
 {
     int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
-    bool level = w->rules.level, gives_up = w->rules.gives_up, alone = !w->rules.wait_in_float;
+    bool level = w->rules.level, gives_up = w->rules.gives_up, wait = w->rules.wait_in_float;
+    bool known = w->s->known != NULL;
     size_t kept = w->s->kept_count;
     begin(w);
     while (w->slots < kept) {
@@ -557,19 +613,22 @@ static bool run(work *w)
             if (are_too_many(w, w->group, w->slots, w->depth))
                 return false;
         }
-        if (w->ready_count == 1 && alone && !w->ask[w->oldest].more) {
+        if (w->ready_count == 1 && !wait && !w->ask[w->oldest].more) {
             run_alone(w);
             continue;
         }
         w->group_begin = w->slots;
         if (w->follower != HDI_NONE)
             follow(w);
-        fill_group(w);
+        if (known)
+            fill_known(w);
+        else
+            fill_group(w);
         if (level) {
             w->group_live[w->group] = w->live;
             w->full += w->live > near_cap;
         }
-        if (w->slots - w->group_begin == 1)
+        if (!wait && w->slots - w->group_begin == 1)
             end_lone(w);
         else
             end_group(w);

@@ -135,6 +135,16 @@ static HDI_INLINE uint64_t judge(const look_work *w, uint32_t r, look_part *sums
     return bytes;
 }
 
+/* Those of two uses are told from those that somebody has to count. As all reads stand behind a write of the whole, the
+ * only write is that, and comes first. counts, first, last: before it was judged. */
+static HDI_INLINE uint32_t find_known(hdi_sched_res *res, uint64_t counts, size_t first, size_t last)
+{
+    uint32_t known = (counts == (UINT64_C(1) << 32 | 2)) & (first != last);
+    res->left &= known - 1;
+    res->mixed |= (uint8_t)(known * HDI_CLOSES_LAST);
+    return known;
+}
+
 /* Ranks, and who uses what when. */
 static void look_at_passes(const look_work *w)
 {
@@ -159,8 +169,7 @@ static void look_at_passes(const look_work *w)
     }
 }
 
-/* Then what is alive, as steps from rank to rank. known: those of two uses are told from those that somebody has to
- * count. As all reads stand behind a write of the whole, the only write is that and comes first. */
+/* Then what is alive, as steps from rank to rank. */
 static HDI_INLINE void look_at_resources(look_work *w, bool known)
 {
     const hdi_sched *s = w->s;
@@ -168,6 +177,8 @@ static HDI_INLINE void look_at_resources(look_work *w, bool known)
     look_part sums = {0};
     hdi_sched_rank *at = s->rank;
     size_t count = s->decl->res_count;
+    if (known)
+        memset(by_rank, 0, ((size_t)s->kept_count + 1) * sizeof(*by_rank));
     memset(at, 0, ((size_t)s->kept_count + 2) * sizeof(*at));
     for (size_t r = 0; r < count; r++) {
         hdi_sched_res *res = &s->res[r];
@@ -178,9 +189,7 @@ static HDI_INLINE void look_at_resources(look_work *w, bool known)
         at[last + 1].live -= bytes; /* unsigned wrap is undone by the running sum */
         if (!known)
             continue;
-        uint32_t closes_last = (counts == (UINT64_C(1) << 32 | 2)) & (first != last);
-        res->left &= closes_last - 1;
-        res->mixed |= (uint8_t)(closes_last * HDI_CLOSES_LAST);
+        uint32_t closes_last = find_known(res, counts, first, last);
         by_rank[last].closes += (int64_t)(bytes & -(uint64_t)closes_last);
         by_rank[first].uses += closes_last;
         by_rank[last].uses += closes_last;
@@ -248,8 +257,14 @@ static void look_at_strays(uint32_t part, void *user)
         }
     }
     uint32_t end = hdi_range_begin(s->decl->res_count, w->parts, part + 1);
-    for (uint32_t r = hdi_range_begin(s->decl->res_count, w->parts, part); r < end; r++)
+    for (uint32_t r = hdi_range_begin(s->decl->res_count, w->parts, part); r < end; r++) {
+        hdi_sched_res *res = &s->res[r];
+        uint64_t counts = res->counts;
+        uint32_t first = res->first, last = res->last > first ? res->last : first;
         judge(w, r, &sums);
+        if (s->known)
+            find_known(res, counts, first, last);
+    }
     w->part[part] = sums;
 }
 
@@ -330,8 +345,12 @@ static void sum_part(uint32_t part, void *user)
     for (uint32_t rank = w->cuts->part[part]; rank < w->cuts->part[part + 1]; rank++) {
         uint32_t p = s->rank_pass[rank], first = decl->pass_use_begin[p], last = decl->pass_use_begin[p + 1];
         uint64_t opens = 0, closes = 0;
+        hdi_sched_known known = {0};
         for (uint32_t u = first; u < last; u++) {
             hdi_sched_res *res = &s->res[decl->use_res[u]];
+            bool is_known = res->mixed & HDI_CLOSES_LAST;
+            known.uses += is_known;
+            known.closes += is_known && res->last == rank ? (int64_t)res->bytes : 0;
             if (res->first == rank && counts(res, &res->opened))
                 opens += res->bytes;
             if (res->last == rank && counts(res, &res->closed))
@@ -340,6 +359,8 @@ static void sum_part(uint32_t part, void *user)
         live += (int64_t)opens;
         peak = live > peak ? live : peak;
         s->rank[rank] = (hdi_sched_rank){.live = (uint64_t)live, .opens = opens};
+        if (s->known)
+            s->known[rank] = known;
         live -= (int64_t)closes;
     }
     w->part[part].live = live;
@@ -377,7 +398,7 @@ void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t 
 }
 
 /* Columns that the schedulers need while they run. */
-static void make_columns(hdi_sched *s, const hdi_crew *crew)
+static void make_columns(hdi_sched *s)
 {
     const hdi_decl *decl = s->decl;
     size_t passes = decl->pass_count, clocks = hdi_clock_words(s->queues->count, s->kept_count);
@@ -388,8 +409,8 @@ static void make_columns(hdi_sched *s, const hdi_crew *crew)
     }
     s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     bool few = 2 * (uint64_t)decl->use_count <= 5 * (uint64_t)decl->res_count; /* else hardly anybody has no others */
-    if (few && !decl->may_read_unwritten && crew->workers <= 1)
-        s->known = HDI_ARENA_ZEROED(s->arena, hdi_sched_known, (size_t)s->kept_count + 1);
+    if (few && !decl->may_read_unwritten)
+        s->known = HDI_ARENA_ARRAY(s->arena, hdi_sched_known, (size_t)s->kept_count + 1);
 }
 
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
@@ -402,7 +423,7 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     s->rank = HDI_ARENA_ARRAY(arena, hdi_sched_rank, (size_t)kept->kept_count + 2);
     s->kept_count = kept->kept_count;
     s->res = HDI_ARENA_ARRAY(arena, hdi_sched_res, decl->res_count);
-    make_columns(s, crew);
+    make_columns(s);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hd_result result = check_queues(s, kept, bad_pass);

@@ -36,12 +36,15 @@ static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
     return false;
 }
 
-/* HDI_MIXED_*: what a use may have to be looked at for: a read for layouts, a write for who opens what it is of. */
-static HDI_INLINE uint32_t find_special(const hdi_sched_res *res, uint32_t flags)
+/* HDI_MIXED_*: what a use must be looked at for. */
+static inline uint32_t find_special(const hdi_sched *s, const hdi_sched_res *res, size_t pass, size_t use)
 {
-    _Static_assert((int)HDI_USE_WRITES == (int)HDI_MIXED_OPENERS && HDI_MIXED_LAYOUTS == 1, "found without branches");
-    uint32_t writes = flags & HDI_USE_WRITES;
-    return res->mixed & (writes + !writes);
+    const hdi_decl *decl = s->decl;
+    if (!(decl->use_flags[use] & HDI_USE_WRITES))
+        return res->mixed & HDI_MIXED_LAYOUTS;
+    if (!(res->mixed & HDI_MIXED_OPENERS) || res->first < s->rank_begin)
+        return 0;
+    return is_read(decl, pass, decl->use_res[use]) ? 0 : HDI_MIXED_OPENERS;
 }
 
 static noted *find_noted(const noted_table *t, uint32_t res)
@@ -94,13 +97,11 @@ static void take_apart(work *w, hdi_sched_res *res)
     res->apart = 1;
 }
 
-/* Whether a use must be looked at: also of what earlier regions have opened, if its uses count. first: there are
- * none. */
-static HDI_INLINE bool is_special(const hdi_sched *s, size_t use, bool first)
+/* Whether the uses of a resource must be looked at: also of one that earlier regions have opened, if they count.
+ * first: there are none. */
+static HDI_INLINE bool is_special(const hdi_sched *s, const hdi_sched_res *res, bool first)
 {
-    const hdi_sched_res *res = &s->res[s->decl->use_res[use]];
-    return find_special(res, s->decl->use_flags[use]) ||
-           (!first && res->first < s->rank_begin && !(res->mixed & HDI_CLOSES_LAST));
+    return res->mixed & HDI_MIXED_ALL || (!first && res->first < s->rank_begin && !(res->mixed & HDI_CLOSES_LAST));
 }
 
 /* A use of what earlier regions have opened, by the one that closes it: it counts its own. */
@@ -121,9 +122,9 @@ static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
     for (; use < end; use++) {
         uint32_t r = decl->use_res[use];
         hdi_sched_res *res = &s->res[r];
-        if (!is_special(s, use, false))
+        if (!is_special(s, res, false))
             continue;
-        uint32_t what = find_special(res, decl->use_flags[use]);
+        uint32_t what = find_special(s, res, pass, use);
         if (HDI_UNLIKELY(res->first < s->rank_begin) && hdi_sched_has(s, res->last))
             count_here(res);
         if (what & HDI_MIXED_LAYOUTS) {
@@ -131,7 +132,7 @@ static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
             uint32_t first = find_notes(w, r) + span.base - s->frozen->res_seg_begin[r];
             uint32_t layout = decl->access[decl->use_access[use]].layout;
             *x++ = (hdi_special){first, span.rows * span.cols, span.cols, span.stride, layout};
-        } else if (what & HDI_MIXED_OPENERS && res->first >= s->rank_begin && !is_read(decl, pass, r)) {
+        } else if (what & HDI_MIXED_OPENERS) {
             *x++ = (hdi_special){.at = r};
             take_apart(w, res);
         }
@@ -148,12 +149,12 @@ static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
 static void find_counted(work *w)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
+    const uint32_t *use_res = s->decl->use_res, *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
     for (size_t rank = 0; rank < s->kept_count; rank++) {
         if (!(w->ask[rank].more & HDI_COUNTED))
             continue;
         size_t u = use_begin[rank_pass[rank]], end = use_begin[rank_pass[rank] + 1];
-        while (u < end && !is_special(s, u, false))
+        while (u < end && !is_special(s, &s->res[use_res[u]], false))
             u++;
         if (u < end)
             list_uses(w, rank, u);
@@ -163,10 +164,11 @@ static void find_counted(work *w)
 static HDI_INLINE void find_all(work *w, bool first)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
+    const uint32_t *use_res = s->decl->use_res, *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
+    const hdi_sched_res *res = s->res;
     size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
     for (size_t u = use_begin[rank_pass[0]]; u < end;) {
-        if (HDI_LIKELY(!is_special(s, u, first))) {
+        if (HDI_LIKELY(!is_special(s, &res[use_res[u]], first))) {
             u++;
             continue;
         }

@@ -46,7 +46,6 @@ typedef struct work {
     uint32_t follower;             /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
     hdi_specials special;
     uint32_t *next, *behind;       /* passes that follow those of the group, and a level of each */
-    uint32_t *pass_float;          /* levels that a pass can wait without its first consumer waiting */
     bool levelled;                 /* the levels of passes are known: one behind the deepest that it depends on */
     uint32_t depth;                /* then, passes on the longest chain of dependences; before, not more */
     uint64_t *key, *scratch_key;
