@@ -23,6 +23,7 @@ typedef struct queue {
     double free_at;
     uint64_t guard, keep; /* of its field of a clock */
     uint32_t word, shift, index;
+    uint32_t groups; /* how many it began */
     closings closed;
     uint64_t knows[HDI_CLOCK_WORDS]; /* what has finished before its next pass */
 } queue;
@@ -32,12 +33,15 @@ typedef struct lane_queue {
     double foreign; /* 1: of another kind than the passes are of; else 0 */
 } lane_queue;
 
-/* Passes that could be taken: a ring, as its indices wrap. */
+/* Passes that could be taken: a ring, as its indices wrap. With one queue its first `barred` ones need a barrier behind
+ * the newest group of the queue, if that is the one that is counted here. */
 typedef struct lane {
     uint64_t *key;  /* the best is first */
     lane_queue *on; /* ascending */
     uint32_t queue_count;
+    uint32_t groups;
     uint8_t first, end;
+    uint8_t barred;
 } lane;
 
 typedef struct work {

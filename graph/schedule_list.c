@@ -52,14 +52,16 @@ static HDI_INLINE void insert(work *w, const hdi_list_node *v)
     if (first != end && key > keys[middle]) { /* the shorter half makes room */
         for (at = first--; keys[at] > key; at++)
             keys[(uint8_t)(at - 1)] = keys[at];
-        keys[(uint8_t)(at - 1)] = key;
+        keys[--at] = key;
         l->first = first;
-        return;
+    } else {
+        for (at = end++; at != first && keys[(uint8_t)(at - 1)] < key; at--)
+            keys[at] = keys[(uint8_t)(at - 1)];
+        keys[at] = key;
+        l->end = end;
     }
-    for (at = end++; at != first && keys[(uint8_t)(at - 1)] < key; at--)
-        keys[at] = keys[(uint8_t)(at - 1)];
-    keys[at] = key;
-    l->end = end;
+    uint8_t before = (uint8_t)(at - first);
+    l->barred = before < l->barred ? before : l->barred;
 }
 
 static HDI_INLINE void leave(work *w, uint32_t index, uint8_t at)
@@ -67,6 +69,7 @@ static HDI_INLINE void leave(work *w, uint32_t index, uint8_t at)
     lane *l = &w->lane[index];
     uint64_t *keys = l->key;
     uint8_t first = l->first++;
+    l->barred -= (uint8_t)(at - first) < l->barred;
     for (; at != first; at--)
         keys[at] = keys[(uint8_t)(at - 1)];
     if (l->first == l->end) {
@@ -238,15 +241,14 @@ static HDI_APART place claim_best_place(const work *w, uint32_t words, const lan
     }
 }
 
-/* count: of its queues, a constant where they are few. */
-static HDI_INLINE void look_at_lane(work *w, uint32_t words, const lane *l, uint32_t count, choice *best)
+/* Those of a lane from `begin` to `end`, of whom none starts before `from`. count: of its queues, a constant where they
+ * are few. */
+static HDI_INLINE void look_at_some(work *w, uint32_t words, const lane *l, uint32_t count, uint8_t begin, uint8_t end,
+                                    double from, choice *best)
 {
-    double free_at = l->on[0].queue->free_at;
-    for (uint32_t i = 1; i < count; i++)
-        free_at = l->on[i].queue->free_at < free_at ? l->on[i].queue->free_at : free_at;
-    for (uint8_t i = l->first; i != l->end; i++) {
+    for (uint8_t i = begin; i != end; i++) {
         uint64_t key = l->key[i];
-        if (!comes_first(free_at, key, best))
+        if (!comes_first(from, key, best))
             break; /* and so with all behind it */
         hdi_list_node *v = node_of(w, key);
         if (count > 1 && !comes_first(v->ready[1], key, best))
@@ -272,11 +274,35 @@ static HDI_INLINE void look_at_lane(work *w, uint32_t words, const lane *l, uint
     }
 }
 
+/* Where many stand in a lane of one queue, most of them need a barrier, and go on needing it until a group ends: those
+ * at the front are asked for that once. */
+static HDI_INLINE void look_at_lane(work *w, uint32_t words, lane *l, uint32_t count, choice *best)
+{
+    enum { FEW = 8 };
+    double free_at = l->on[0].queue->free_at;
+    for (uint32_t i = 1; i < count; i++)
+        free_at = l->on[i].queue->free_at < free_at ? l->on[i].queue->free_at : free_at;
+    uint8_t at = l->first, end = l->end;
+    if (words && count == 1 && (uint8_t)(end - at) > FEW) {
+        const queue *q = l->on[0].queue;
+        at += l->groups == q->groups ? l->barred : 0;
+        while (at != end && needs_barrier(w, words, pred_of(w, words, node_of(w, l->key[at])), q))
+            at++;
+        l->groups = q->groups;
+        l->barred = (uint8_t)(at - l->first);
+        look_at_some(w, words, l, 1, at, end, free_at, best);
+        end = at;
+        at = l->first;
+        free_at += HDI_DRAIN_US;
+    }
+    look_at_some(w, words, l, count, at, end, free_at, best);
+}
+
 static HDI_INLINE choice choose(work *w, uint32_t words)
 {
     choice best = {.start = NEVER, .key = UINT64_MAX};
     for (uint32_t open = w->open_lanes; open; open &= open - 1) {
-        const lane *l = &w->lane[words ? (uint32_t)__builtin_ctz(open) : 0];
+        lane *l = &w->lane[words ? (uint32_t)__builtin_ctz(open) : 0];
         if (words == 0 || l->queue_count == 1)
             look_at_lane(w, words, l, 1, &best);
         else if (l->queue_count == 2)
@@ -413,8 +439,10 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     w->out->slot_pass[slot] = pass;
     w->out->slot_queue[slot] = (uint8_t)q->index;
     q->free_at = c->start + (double)v->cost;
-    if (needs_barrier(w, words, pred, q))
+    if (needs_barrier(w, words, pred, q)) {
+        q->groups++;
         w->group[k] = words ? (w->group[k] & q->keep) | (uint64_t)slot << q->shift : slot;
+    }
     learn(w, words, pred, q, q->knows);
     if (v->bytes)
         take_bytes(w, words, q, v->bytes, slot);
