@@ -115,7 +115,8 @@ static HDI_INLINE uint32_t find_in_way(const hdi_pack_lanes *lanes, const char *
 
 static HDI_INLINE const item *first_in_way(const struct hdi_pack_bucket *bucket, uint32_t words)
 {
-    return (const item *)(bucket->next - (BLOCK - (uint32_t)__builtin_ctz(bucket->left)) * item_bytes(words));
+    size_t first = (size_t)__builtin_ctz(bucket->left);
+    return (const item *)(bucket->next - BLOCK * item_bytes(words) + first * item_bytes(words));
 }
 
 /* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
