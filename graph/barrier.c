@@ -151,7 +151,8 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     hdi_crew_ranges(crew, segs, GRAIN, apart ? count_and_prepare : count, w);
     uint32_t most = number_lists(requests);
     requests->item = HDI_EARLY_ARRAY(crew, aside, hdi_request, most);
-    requests->order = HDI_EARLY_ARRAY(crew, aside, uint32_t, most);
+    bool stand = requests->list_count == 1 && hazards->region_count == 1;
+    requests->order = stand ? NULL : HDI_EARLY_ARRAY(crew, aside, uint32_t, most);
     if (!apart && !make_known(w, crew, arena))
         return HD_OUT_OF_MEMORY;
     hdi_arena_mark mark = hdi_arena_here(arena);

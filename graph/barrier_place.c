@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "hints.h"
-#include "hints.h"
 
 /* Chooses the point of each barrier. Each asks for an interval of its queue; the fewest points that meet all intervals
  * are found by taking intervals by their ends and opening a new point, at the end, only where the newest one lies too
@@ -101,7 +100,7 @@ void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count,
         sum += count;
     }
     list->region_begin[region_count] = end;
-    for (uint32_t i = list->begin; i < end; i++)
+    for (uint32_t i = list->begin; order && i < end; i++)
         order[region_count > 1 ? at[item[i].region]++ : i] = i;
 }
 
@@ -150,7 +149,7 @@ typedef struct region {
     const work *w;
     const uint32_t *floor, *end; /* points of each queue */
     const hdi_request *item;
-    const uint32_t *order; /* items of the region, in the order of the lists */
+    const uint32_t *order; /* items of the region, in the order of the lists; null: as they stand */
     uint32_t count;
     uint32_t *begin;  /* of each place, those of all queues one behind another: of those that end there, in by_end */
     uint32_t *by_end; /* indices in order */
@@ -297,16 +296,22 @@ static void fill_points(const region *r, uint32_t queue, written *done)
     done->batch_count = next_batch - r->first;
 }
 
+/* The item that is the i-th of the region. stand: they are in order as they stand. */
+static HDI_INLINE uint32_t item_of(const region *r, uint32_t i, bool stand)
+{
+    return stand ? i : r->order[i];
+}
+
 /* Points of the requests of one queue, which stand in by_end from `begin` up to `end`. */
-static void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t end)
+static HDI_INLINE void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t end, bool stand)
 {
     const hdi_request *item = r->item;
-    const uint32_t *by_end = r->by_end, *order = r->order;
+    const uint32_t *by_end = r->by_end;
     uint32_t *of = r->of, first = r->queue_point[queue], next = first, behind = 0; /* the newest point */
     point *points = r->point;
     for (uint32_t i = begin; i < end; i++) {
         uint32_t index = by_end[i], k;
-        const hdi_request *request = &item[order[index]];
+        const hdi_request *request = &item[item_of(r, index, stand)];
         uint32_t low = request->low, kind = request->kind;
         if (kind & HDI_FOLLOWS && points[of[index - 1]].at + 1 > low)
             low = points[of[index - 1]].at + 1;
@@ -328,10 +333,9 @@ static void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t en
 }
 
 /* Requests by the ends of their intervals, those of one end in their order, and their points. */
-static void sort_and_choose(region *r, uint32_t places)
+static HDI_INLINE void sort_and_choose(region *r, uint32_t places, bool stand)
 {
     const hdi_request *item = r->item;
-    const uint32_t *order = r->order;
     uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->begin,
                                   *by_end = r->by_end, *of = r->of;
     for (uint32_t q = 0; q < queues; q++) {
@@ -340,7 +344,8 @@ static void sort_and_choose(region *r, uint32_t places)
     }
     memset(begin, 0, ((size_t)places + 1) * sizeof(*begin));
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t place = base[item[order[i]].queue] + item[order[i]].high;
+        const hdi_request *request = &item[item_of(r, i, stand)];
+        uint32_t place = base[request->queue] + request->high;
         of[i] = place; /* until it is a point */
         begin[place]++;
     }
@@ -354,13 +359,13 @@ static void sort_and_choose(region *r, uint32_t places)
         by_end[--begin[of[i]]] = i;
     r->queue_point[0] = 0;
     for (uint32_t q = 0; q < queues; q++)
-        choose_points(r, q, begin[base[q] + r->floor[q]], begin[base[q] + r->end[q]]);
+        choose_points(r, q, begin[base[q] + r->floor[q]], begin[base[q] + r->end[q]], stand);
 }
 
 /* Requests by their points, those of a point in their order. */
-static void sort_by_points(region *r)
+static HDI_INLINE void sort_by_points(region *r, bool stand)
 {
-    const uint32_t *of = r->of, *order = r->order;
+    const uint32_t *of = r->of;
     uint32_t points = r->queue_point[r->w->queues->count], count = r->count;
     uint32_t *placed = r->placed;
     point *first = r->point;
@@ -371,7 +376,7 @@ static void sort_by_points(region *r)
     }
     for (uint32_t i = 0; i < count; i++) {
         point *p = &first[of[i]];
-        placed[p->begin + p->count++] = order[i];
+        placed[p->begin + p->count++] = item_of(r, i, stand);
     }
 }
 
@@ -385,7 +390,7 @@ static void collect(region *r, uint32_t part, hdi_arena *arena)
         r->first += begin[0] - all->list[l].begin;
         r->count += begin[1] - begin[0];
     }
-    r->order = all->order + all->list->region_begin[part];
+    r->order = all->order ? all->order + all->list->region_begin[part] : NULL;
     if (all->list_count == 1)
         return;
     uint32_t *order = HDI_ARENA_ARRAY(arena, uint32_t, r->count);
@@ -420,8 +425,13 @@ static void place_region(uint32_t part, void *user)
     done->failed = arena->failed;
     if (done->failed)
         return;
-    sort_and_choose(&r, places);
-    sort_by_points(&r);
+    if (r.order) {
+        sort_and_choose(&r, places, false);
+        sort_by_points(&r, false);
+    } else {
+        sort_and_choose(&r, places, true);
+        sort_by_points(&r, true);
+    }
     for (uint32_t q = 0; q < w->queues->count; q++)
         fill_points(&r, q, &sum);
     *done = sum;

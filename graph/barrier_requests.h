@@ -30,7 +30,7 @@ typedef struct hdi_requests {
     uint32_t list_count;
     hdi_request_list list[HDI_MOST_PARTS];
     hdi_request *item; /* of each barrier */
-    uint32_t *order;
+    uint32_t *order;   /* null: of one list and one region, as they stand */
 } hdi_requests;
 
 /* Points of each queue that lie in a region of the frame. The point behind the last slot of the region before is the

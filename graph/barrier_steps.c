@@ -472,9 +472,12 @@ static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epo
 {
     resource of = {.res = w->frozen->seg_res[seg]};
     const uint32_t *segs = &w->frozen->res_seg_begin[of.res];
-    of.is_image = !(w->res_flags[of.res] & HDI_RES_BUFFER);
+    uint32_t flags = w->res_flags[of.res];
+    of.is_image = !(flags & HDI_RES_BUFFER);
     of.several = segs[1] - segs[0] > 1;
-    of.layout = of.is_image ? hdi_initial_layout(w->decl, w->hazards, of.res) : 0;
+    of.layout = 0;
+    if (HDI_UNLIKELY(of.is_image && flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY)))
+        of.layout = hdi_initial_layout(w->decl, w->hazards, of.res);
     if (epoch->place == HDI_PLACE_CONSUMER)
         first_use(w, &of, seg, epoch, merges);
     else

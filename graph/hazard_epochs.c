@@ -134,9 +134,9 @@ static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *ki
     return (hdi_built){p.at - at, p.entry - entry_begin, keepers};
 }
 
-hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg, uint32_t last_seg,
-                           const hdi_record *record, const uint32_t *record_end, uint32_t epoch_begin,
-                           uint32_t entry_begin, uint32_t *keeper)
+HDI_SCALAR hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
+                                      uint32_t last_seg, const hdi_record *record, const uint32_t *record_end,
+                                      uint32_t epoch_begin, uint32_t entry_begin, uint32_t *keeper)
 {
     if (work->several)
         return build_all(work, kinds, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, keeper, true);
