@@ -12,13 +12,17 @@
  * the first in the lowest. Reads a word of flags at a time, also behind the last (HDI_USE_FLAGS_SLACK). */
 static HDI_INLINE uint64_t hdi_attachments_of(const hdi_decl *decl, uint32_t use, uint32_t end)
 {
-    const uint64_t all = HDI_USE_ATTACHMENT * (~UINT64_C(0) / 0xff);
+    enum { A = HDI_USE_ATTACHMENT };
+    static const uint64_t masks[] = {[1] = UINT64_C(0x1) * A,           [2] = UINT64_C(0x101) * A,
+                                     [3] = UINT64_C(0x10101) * A,       [4] = UINT64_C(0x1010101) * A,
+                                     [5] = UINT64_C(0x101010101) * A,   [6] = UINT64_C(0x10101010101) * A,
+                                     [7] = UINT64_C(0x1010101010101) * A, [8] = UINT64_C(0x101010101010101) * A};
     uint64_t flags;
     memcpy(&flags, decl->use_flags + use, sizeof(flags));
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     flags = __builtin_bswap64(flags);
 #endif
-    return flags & (end - use < 8 ? all >> (64 - 8 * (end - use)) : all);
+    return flags & masks[end - use < 8 ? end - use : 8];
 }
 
 static HDI_INLINE uint32_t hdi_first_attachment(uint64_t attachments)

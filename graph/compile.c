@@ -353,12 +353,13 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
 static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, const hdi_crew *crew)
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
-    if (crew->cuts && crew->workers == 1)
-        return 32768 + passes * (queue_count > 1 ? 175 + 30 * queue_count : 210) +
-               uses * (queue_count > 1 ? 50 : 40) + ranges * 70;
-    size_t pass = crew->cuts ? 310 + 20 * queue_count : 80 + 40 * queue_count;
-    size_t use = crew->cuts ? 145 : 320, res = crew->cuts ? 90 + 30 * queue_count : 80 + 60 * queue_count;
-    return 16384 + passes * pass + uses * use + ranges * 200 + decl->res_count * res;
+    if (crew->workers == 1) {
+        size_t bytes = passes * (queue_count > 1 ? 175 + 30 * queue_count : 210) +
+                       uses * (queue_count > 1 ? 50 : 40) + ranges * 70;
+        return 32768 + bytes + (crew->cuts ? 0 : bytes / 3); /* a short frame is one region */
+    }
+    return 16384 + passes * (310 + 20 * queue_count) + uses * 145 + ranges * 200 +
+           decl->res_count * (90 + 30 * queue_count);
 }
 
 /* Waking others costs more than it brings where there is little to do. */

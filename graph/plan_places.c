@@ -56,22 +56,24 @@ HDI_APART static void join(const writer *w, hd_plan_scope *scope, const hdi_pass
     }
 }
 
-/* Returns how many. */
-static inline uint32_t add_attachments(const writer *w, const hdi_pass_uses *uses, hd_plan_attachment *next)
+static inline void add_attachment(const writer *w, uint32_t use, uint32_t first, hd_plan_attachment *to)
 {
-    const hd_plan_attachment *begin = next;
-    const hdi_decl *decl = w->decl;
+    to->use = use - first;
+    to->load = hdi_load_op(w->decl, use);
+    to->store = store_op(w, use, w->decl->use_flags[use]);
+    to->resolve = resolve_of(w, use, first);
+}
+
+/* Those of a pass, from the attachment at `next` on; returns what comes behind the last one. */
+static inline uint32_t add_attachments(const writer *w, const hdi_pass_uses *uses, uint32_t next)
+{
+    hd_plan_attachment *to = w->to.attachments;
     uint64_t left = uses->attachments;
-    for (uint32_t from = uses->first;; left = hdi_attachments_of(decl, from, uses->end)) {
-        for (; left; left &= left - 1, next++) {
-            uint32_t use = from + hdi_first_attachment(left);
-            *next = (hd_plan_attachment){.use = use - uses->first,
-                                         .load = hdi_load_op(decl, use),
-                                         .store = store_op(w, use, decl->use_flags[use]),
-                                         .resolve = resolve_of(w, use, uses->first)};
-        }
-        if (uses->end - from <= 8)
-            return (uint32_t)(next - begin);
+    for (uint32_t from = uses->first;; left = hdi_attachments_of(w->decl, from, uses->end)) {
+        for (; left; left &= left - 1)
+            add_attachment(w, from + hdi_first_attachment(left), uses->first, &to[next++]);
+        if (HDI_LIKELY(uses->end - from <= 8))
+            return next;
         from += 8;
     }
 }
@@ -88,9 +90,9 @@ static inline uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t las
         join(w, &w->to.scopes[at->scope - 1], &uses);
         return pass;
     }
-    uint32_t count = add_attachments(w, &uses, w->to.attachments + at->attachment);
-    w->to.scopes[at->scope++] = (hd_plan_scope){at->command, 1, at->attachment, count};
-    at->attachment += count;
+    uint32_t end = add_attachments(w, &uses, at->attachment);
+    w->to.scopes[at->scope++] = (hd_plan_scope){at->command, 1, at->attachment, end - at->attachment};
+    at->attachment = end;
     return pass;
 }
 
