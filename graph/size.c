@@ -63,8 +63,8 @@ static inline uint64_t bytes_of(const hdi_res_info *info, bool is_buffer)
         return align_up(info->bytes, HDI_BUFFER_ALIGNMENT);
     if (HDI_UNLIKELY(info->mips != 1 || info->format >= HDI_FIRST_COMPRESSED))
         return hdi_default_bytes(info);
-    uint64_t texels = (uint64_t)info->width * info->height * info->depth * info->layers * info->samples;
-    return align_up(texels * hdi_texel_bytes[info->format], HDI_IMAGE_ALIGNMENT);
+    uint32_t bytes = info->layers * info->samples * hdi_texel_bytes[info->format]; /* less than 2^28 */
+    return align_up((uint64_t)info->width * info->height * info->depth * bytes, HDI_IMAGE_ALIGNMENT);
 }
 
 static inline hd_memory_need need_of(const hdi_res_info *info, uint32_t flags)
@@ -81,15 +81,17 @@ enum {
 };
 
 /* Of a resource that has little to do with the frame's memory, or whose need an engine tells. */
-static HDI_APART hd_result find_odd_need(const work *w, uint32_t res, bool used)
+static HDI_APART hd_result find_odd_need(const work *w, uint32_t res)
 {
     const hdi_decl *decl = w->decl;
     uint32_t flags = decl->res_flags[res];
+    bool used = w->out->res_used[res];
     if (flags & TAKES_TURNS) {
         /* They take turns: where one is used, both have memory, and each must do for both. */
         uint32_t pair = decl->res_pair[res];
         used |= w->all_kept ? decl->res_state[pair].newest != 0 : w->out->res_used[pair];
         flags |= decl->res_flags[pair] & HDI_RES_HOST;
+        w->out->res_persistent[res] = 1;
     }
     if (!used || flags & HDI_RES_EXTERNAL)
         w->out->need[res] = (hd_memory_need){0};
@@ -100,33 +102,41 @@ static HDI_APART hd_result find_odd_need(const work *w, uint32_t res, bool used)
     return HD_OK;
 }
 
-static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static HDI_INLINE void find_needs_of(work *w, size_t begin, size_t end, bool all_kept)
 {
-    work *w = user;
     const uint8_t *const res_flags = w->decl->res_flags;
     const hdi_res_state *const states = w->decl->res_state;
     const hdi_res_info *const infos = w->decl->res_info;
     uint8_t *const res_persistent = w->out->res_persistent, *const res_used = w->out->res_used;
     hd_memory_need *const needs = w->out->need;
-    const bool all_kept = w->all_kept;
     const uint32_t asked = w->desc->size ? ASKED : 0;
-    (void)part;
     for (size_t r = begin; r < end; r++) {
         uint32_t flags = res_flags[r] | asked;
+        bool used = all_kept ? states[r].newest != 0 : res_used[r];
         if (all_kept)
-            res_used[r] = states[r].newest != 0;
-        res_persistent[r] = (flags & TAKES_TURNS) != 0;
-        if (HDI_LIKELY(!(flags & ODD) && res_used[r])) {
+            res_used[r] = used;
+        res_persistent[r] = 0;
+        if (HDI_LIKELY(!(flags & ODD) && used)) {
             needs[r] = need_of(&infos[r], flags);
             continue;
         }
-        hd_result result = find_odd_need(w, (uint32_t)r, res_used[r]);
+        hd_result result = find_odd_need(w, (uint32_t)r);
         if (result != HD_OK) {
             w->result = result;
             w->bad_res = (uint32_t)r;
             return;
         }
     }
+}
+
+static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    work *w = user;
+    (void)part;
+    if (w->all_kept)
+        find_needs_of(w, begin, end, true);
+    else
+        find_needs_of(w, begin, end, false);
 }
 
 hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, const hdi_crew *crew,
