@@ -8,7 +8,8 @@
  * (alias_tenants.c).
  *
  * Of a long frame each region (schedule.c) is packed by itself, side by side, around those that live on into another
- * one: these come first. Where memory is what matters the frame stays whole. */
+ * one: these come first. Where memory is what matters the frame stays whole, and where all have one size, as that is
+ * done sooner than cutting it would be. */
 
 enum { WANT_GRAIN = 256 }; /* resources at a time */
 
@@ -353,8 +354,9 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
                           bool *known)
 {
     bool shared = w->out->heap[heap].flags == 0;
-    bool in_regions = shared && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search;
-    if (in_regions && !has_few_alive(w, members))
+    bool in_regions = shared && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search &&
+                      !has_few_alive(w, members);
+    if (in_regions && members->mixed[heap])
         return pack_regions(w, crew, members, heap);
     const uint32_t *in_heap = w->out->heap_count > 1 ? own : members->by_first;
     uint32_t count = w->out->heap_count > 1 ? 0 : members->count;
