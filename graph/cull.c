@@ -47,7 +47,7 @@ static void find_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
         uint32_t first = word * 64, left = w->decl->pass_count - first, count = left < 64 ? left : 64;
         uint32_t *const reads = w->flow->pass_reads + first;
         const uint8_t *const flags = w->decl->pass_flags + first;
-        uint8_t kept[64]; /* of its own: what is written to it is nothing that is read */
+        uint8_t kept[64] = {0}; /* of its own: what is written to it is nothing that is read */
         for (uint32_t i = 0; i < count; i++) {
             reads[i] += flags[i] & HDI_PASS_ROOT; /* one read more, which nobody takes back */
             kept[i] = reads[i] != 0;
