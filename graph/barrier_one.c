@@ -68,7 +68,7 @@ static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
         for (uint32_t k = near, first = e; regions > 1 && e < last; e++) {
             k = region_of(w, epoch[e].first, k);
             if (e == first) {
-                f.most[k] += flushes(w, seg_res[seg]);
+                f.most[k]++; /* maybe a flush: to look whether would cost several workers more than the room */
                 near = k;
             }
             f.most[k]++;
