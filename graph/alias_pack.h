@@ -43,7 +43,7 @@ typedef struct hdi_pack {
     uint32_t runs;
     uint32_t *piece_of;           /* per slot in which it packs; null: not known yet */
     uint32_t piece_count;
-    uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0 or UINT64_MAX: short enough or too long for pieces */
+    uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0, UINT64_MAX: short enough, too long for pieces */
 } hdi_pack;
 #define HDI_PACK_NOT_KNOWN (UINT64_MAX - 1)
 
@@ -187,8 +187,8 @@ void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
 /* enough: as many bytes are there anyway. Returns how many it takes; UINT64_MAX: out of memory. */
 uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough);
 
-/* All members of a heap, where they have one size and a packing as good as any other is found at once: theirs, and whose
- * bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */
+/* All members of a heap, where they have one size and a packing as good as any other is found at once: theirs, and
+ * whose bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */
 bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes);
 
 /* Whose bytes each resource takes over. known: heaps of which that has been found, before all others. */

@@ -261,8 +261,8 @@ typedef struct hdi_hazards {
     uint32_t region_count, *region_begin;    /* those of the schedule, in slots as they are numbered here */
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
-    uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase says
-                        * what is read */
+    uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase
+                        * says what is read */
     hdi_kind *kind;
     hdi_step *step;                /* null: epochs tell; those of each slot by uses, final states behind all others */
     uint32_t step_count;
