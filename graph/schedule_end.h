@@ -105,6 +105,14 @@ static uint32_t find_float(const hdi_sched *s, size_t pass)
     return first == HDI_NONE ? 0 : first - pass_level[pass] - 1;
 }
 
+/* A pass has one predecessor less to wait for. 1: it was the last one, and the pass is ready; else 0. */
+static HDI_INLINE uint32_t lose_one(uint32_t *left, size_t pass, uint64_t *ready, uint32_t rank)
+{
+    uint32_t last = --left[pass] == 0;
+    ready[rank / 64] |= (uint64_t)last << rank % 64;
+    return last;
+}
+
 /* Whoever waited for passes of the group alone is ready. wait: what it opens has a time, by levels; else these may have
  * to be found, and are not more than they are until then. closed: of a group of one pass, others may follow that open
  * just so much; 0: none. */
@@ -126,8 +134,7 @@ static HDI_INLINE void make_ready(work *w, bool wait, int64_t closed)
             size_t next = succ[e];
             if (HDI_UNLIKELY(next >= pass_end))
                 continue;
-            uint32_t rank = pass_rank[next] - rank_begin, last = --left[next] == 0;
-            ready[rank / 64] |= (uint64_t)last << rank % 64;
+            uint32_t rank = pass_rank[next] - rank_begin, last = lose_one(left, next, ready, rank);
             ready_count += last;
             if (!levelled)
                 level[next] = own;
@@ -175,8 +182,7 @@ static HDI_APART void make_many_ready(work *w)
         size_t to = next[e];
         if (HDI_UNLIKELY(to >= pass_end))
             continue;
-        uint32_t rank = pass_rank[to] - rank_begin, last = --left[to] == 0;
-        ready[rank / 64] |= (uint64_t)last << rank % 64;
+        uint32_t rank = pass_rank[to] - rank_begin, last = lose_one(left, to, ready, rank);
         ready_count += last;
         if (!levelled)
             level[to] = behind[e];
@@ -239,8 +245,7 @@ static HDI_APART void end_lone(work *w)
         size_t next = succ[e];
         if (HDI_UNLIKELY(next >= pass_end))
             continue;
-        uint32_t rank = pass_rank[next] - rank_begin, last = --left[next] == 0;
-        ready[rank / 64] |= (uint64_t)last << rank % 64;
+        uint32_t rank = pass_rank[next] - rank_begin, last = lose_one(left, next, ready, rank);
         ready_count += last;
         if (!levelled)
             level[next] = own;
