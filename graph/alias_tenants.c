@@ -114,7 +114,7 @@ static HDI_INLINE piece *split(skyline *s, piece *old, uint64_t begin, uint64_t 
 /* Somebody comes into [begin, end), where pieces from one to another are. */
 static HDI_INLINE void put(skyline *s, piece *from, piece *to, uint32_t res, uint64_t begin, uint64_t end)
 {
-    bool stays_below = from->offset<begin, stays_above = to->next->offset> end;
+    bool stays_below = from->offset < begin, stays_above = to->next->offset > end;
     piece *left, *right;
     if (from == to && stays_below && stays_above) {
         left = split(s, from, begin, end);
