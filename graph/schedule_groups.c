@@ -126,8 +126,8 @@ static void begin(work *w)
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
     w->ready_count = w->ready_first_count;
     w->follower = HDI_NONE;
-    w->oldest = w->slots = 0;
-    w->end = w->rules.window < s->kept_count ? w->rules.window : s->kept_count;
+    w->slots = 0;
+    set_oldest(w, 0);
     w->live = s->live_bytes;
     w->room = (int64_t)(w->rules.cap - s->rank[0].live);
     w->scan = (scan){.here = w->room, .least = INT64_MAX};
@@ -205,7 +205,7 @@ static HDI_APART void take_oldest(work *w)
     hdi_ask *ask = w->ask;
     uint64_t *ready = w->ready;
     const uint32_t *rank_pass = w->rank_pass;
-    size_t rank = w->oldest, slot = w->slots, kept = w->s->kept_count;
+    size_t rank = w->oldest, slot = w->slots;
     int64_t live = w->live, room = w->room, closed = w->closed, cap = (int64_t)w->rules.cap;
     for (; !ask[rank].more && ready[rank / 64] >> rank % 64 & 1; slot++) {
         int64_t opens = ask[rank].opens, closes = ask[rank].closes;
@@ -221,8 +221,7 @@ static HDI_APART void take_oldest(work *w)
             room -= ask[++rank].step;
         while (ask[rank].due == HDI_TAKEN);
     }
-    w->oldest = rank;
-    w->end = w->rules.window < kept - rank ? rank + w->rules.window : kept;
+    set_oldest(w, rank);
     w->slots = slot;
     w->live = live;
     w->room = room;
@@ -297,7 +296,7 @@ static HDI_APART void run_alone(work *w)
     uint32_t *left = w->left, *level = s->pass_level, pass_end = s->pass_end, group = w->group, depth = w->depth;
     const bool levelled = w->levelled, gives_up = w->rules.gives_up;
     int64_t live = w->live, *group_live = w->rules.level ? w->group_live : NULL;
-    size_t slot = w->slots, rank = w->oldest, kept = s->kept_count, ready_count = 1;
+    size_t slot = w->slots, rank = w->oldest, ready_count = 1;
     do {
         size_t p = w->rank_pass[rank], end = succ_begin[p + 1];
         uint32_t own = level[p] + 1;
@@ -331,8 +330,7 @@ static HDI_APART void run_alone(work *w)
         slot++;
         group++;
     } while (ready_count == 1 && ask[rank].more == 0 && !(gives_up && are_too_many(w, group, slot, depth)));
-    w->oldest = rank;
-    w->end = w->rules.window < kept - rank ? rank + w->rules.window : kept;
+    set_oldest(w, rank);
     w->slots = slot;
     w->live = live;
     w->group = group;

@@ -169,18 +169,25 @@ static HDI_INLINE int64_t count_down(work *w, size_t pass, bool whole)
     return (int64_t)bytes;
 }
 
+/* Candidates are looked for in a window of ranks from the oldest on. */
+static HDI_INLINE void set_oldest(work *w, size_t rank)
+{
+    size_t kept = w->s->kept_count, window = w->rules.window;
+    w->oldest = rank;
+    w->end = window < kept - rank ? rank + window : kept;
+}
+
 /* The oldest pass was taken: on to the next that was not. */
 static HDI_INLINE void move_oldest(work *w)
 {
     const hdi_ask *ask = w->ask;
-    size_t rank = w->oldest, kept = w->s->kept_count, window = w->rules.window;
+    size_t rank = w->oldest;
     int64_t room = w->room;
     do {
         room -= ask[++rank].step;
     } while (ask[rank].due == HDI_TAKEN); /* behind the last there is one that never is */
     w->room = room;
-    w->oldest = rank;
-    w->end = window < kept - rank ? rank + window : kept;
+    set_oldest(w, rank);
 }
 
 static HDI_INLINE void take(work *w, size_t rank, bool oldest)
