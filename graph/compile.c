@@ -33,12 +33,14 @@ static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc,
         if ((uint32_t)queues[q].kind > HD_QUEUE_TRANSFER || queues[q].family == HDI_NONE)
             return HD_INVALID_ARGUMENT;
         out->kind[q] = (uint8_t)queues[q].kind;
+        out->number[q] = (uint8_t)q;
         out->family[q] = queues[q].family;
         out->kinds |= 1u << queues[q].kind;
     }
     if (decl->pass_count && memchr(decl->pass_type, HD_PASS_HOST, decl->pass_count)) {
         out->host = out->count++;
         out->kind[out->host] = HD_QUEUE_HOST;
+        out->number[out->host] = (uint8_t)out->host;
         out->family[out->host] = HDI_NONE;
         out->kinds |= 1u << HD_QUEUE_HOST;
     }
@@ -379,6 +381,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
     hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
     t->crew = crew_of(graph, desc, t->decl->pass_count);
     t->crew.early = &early;
+    hdi_queues_in_use(t->decl, &t->all_queues, &t->queues);
     hdi_arena_lend(&early, &graph->allocator, graph->plan.data, graph->plan.bytes);
     if (t->crew.workers > 1)
         hd_jobs_warm(t->crew.jobs); /* while the caller does what comes before the first ranges */
@@ -429,12 +432,12 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
         memset(desc->phase_ns, 0, HD_PHASE_COUNT * sizeof(*desc->phase_ns));
     hdi_decl decl = hdi_graph_decl(graph);
     hdi_tables tables = {.decl = &decl};
-    hd_result result = build_queues(&decl, desc, &tables.queues);
+    hd_result result = build_queues(&decl, desc, &tables.all_queues);
     if (result != HD_OK)
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "the queue set");
     if (desc->cache == HD_CACHE_OFF)
         return compile(graph, desc, &tables, out);
-    hdi_cache_entry *entry = hdi_cache_find(&graph->cache, &graph->allocator, &decl, &tables.queues, desc);
+    hdi_cache_entry *entry = hdi_cache_find(&graph->cache, &graph->allocator, &decl, &tables.all_queues, desc);
     if (entry && desc->cache == HD_CACHE_CHECK)
         return check(graph, desc, &tables, entry->plan.data, out);
     if (entry) {

@@ -16,8 +16,11 @@ typedef struct hdi_queues {
     uint32_t host; /* index of the host queue, HDI_NONE without */
     uint32_t kinds; /* a bit for each hd_queue_kind that is there */
     uint8_t kind[HD_MAX_QUEUES];
+    uint8_t number[HD_MAX_QUEUES];  /* in the plan */
     uint32_t family[HD_MAX_QUEUES]; /* HDI_NONE for the host */
 } hdi_queues;
+/* Those that passes of the frame's types may run on. In schedule.c. */
+void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out);
 
 /* ---- version ---- */
 
@@ -481,7 +484,7 @@ void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *h
 typedef struct hdi_tables {
     const hdi_decl *decl; /* that of versions */
     hdi_crew crew;
-    hdi_queues queues;
+    hdi_queues all_queues, queues; /* queues: those in use, for the phases */
     hdi_versions versions;
     hdi_frozen frozen;
     /* Where flow and depends are, until there is a schedule: of several workers not where the rest is */

@@ -194,7 +194,7 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource
     *out = (hdi_plan_counts){
         .pass_count = t->decl->pass_count,
         .declared_resource_count = t->decl->res_count,
-        .queue_count = t->queues.count,
+        .queue_count = t->all_queues.count,
         .culled_count = t->decl->pass_count - t->kept.kept_count,
         .heap_count = t->placed.heap_count,
         .resource_count = resources,
@@ -225,8 +225,8 @@ void hdi_plan_fill(const hdi_tables *t, const uint32_t resource_begin[HDI_MOST_P
                      .scopes = (hd_plan_scope *)view.scopes,
                      .attachments = (hd_plan_attachment *)view.attachments}};
     hd_plan_queue *queues = (hd_plan_queue *)view.queues;
-    for (uint32_t q = 0; q < t->queues.count; q++)
-        queues[q] = (hd_plan_queue){t->queues.kind[q], t->queues.family[q]};
+    for (uint32_t q = 0; q < t->all_queues.count; q++)
+        queues[q] = (hd_plan_queue){t->all_queues.kind[q], t->all_queues.family[q]};
     hd_plan_heap *heaps = (hd_plan_heap *)view.heaps;
     for (uint32_t h = 0; h < t->placed.heap_count; h++)
         heaps[h] = t->placed.heap[h];

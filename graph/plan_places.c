@@ -198,7 +198,7 @@ static uint32_t cut_of(const hdi_tables *t, const hdi_submit *submit)
 static void begin_submit(const hdi_tables *t, const hdi_plan_tables *to, uint32_t s, hdi_plan_place *at)
 {
     const hdi_submit *from = &t->synced.submit[s];
-    to->submits[s] = (hd_plan_submit){.queue = from->queue,
+    to->submits[s] = (hd_plan_submit){.queue = t->queues.number[from->queue],
                                       .wait_begin = at->wait,
                                       .wait_count = from->wait_count,
                                       .command_begin = at->command,
@@ -208,7 +208,7 @@ static void begin_submit(const hdi_tables *t, const hdi_plan_tables *to, uint32_
     uint64_t stages = from->wait_count ? wait_stages(t, from) : 0;
     for (uint32_t i = 0; i < from->wait_count; i++) {
         const hdi_wait *wait = &t->synced.wait[from->wait_begin + i];
-        to->waits[at->wait++] = (hd_plan_wait){.queue = wait->queue,
+        to->waits[at->wait++] = (hd_plan_wait){.queue = t->queues.number[wait->queue],
                                                .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
                                                .value = submit_at(t, wait->queue, wait->pos)->signal,
                                                .stages = stages};

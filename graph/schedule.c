@@ -76,6 +76,32 @@ uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint3
     return pinned ? pinned : kinds;
 }
 
+/* Others would only stand in the way: columns of queues are longer for them, and for one queue there are shorter ways. */
+void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out)
+{
+    bool several = all->gpu_count > 1 && decl->pass_count;
+    uint32_t kinds = several ? 1u << HD_QUEUE_HOST : UINT32_MAX;
+    for (uint32_t type = HD_PASS_GFX; several && type < HD_PASS_HOST; type++) {
+        if (memchr(decl->pass_type, (int)type, decl->pass_count))
+            kinds |= hdi_type_kinds(type);
+    }
+    *out = (hdi_queues){.host = HDI_NONE, .kinds = all->kinds & kinds};
+    for (uint32_t q = 0; q < all->count; q++) {
+        uint32_t to = out->count;
+        if (!(kinds >> all->kind[q] & 1))
+            continue;
+        out->kind[to] = all->kind[q];
+        out->number[to] = (uint8_t)q;
+        out->family[to] = all->family[q];
+        out->count++;
+        out->gpu_count += q < all->gpu_count;
+        if (q == all->host)
+            out->host = to;
+    }
+    if (out->gpu_count == 0)
+        *out = *all; /* there is always one */
+}
+
 /* ---- one GPU queue ---- */
 
 static hd_result one_queue(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checked.h"
+#include "random.h"
 #include "random_graph.h"
 #include "tables.h"
 
@@ -375,4 +376,56 @@ Test(compile, a_few_mebibytes_add_no_barriers)
     cr_assert_eq(hdt_compile(graph, NULL, &plan), HD_OK);
     cr_assert_eq(hd_plan_read(plan).batch_count, LAYERS - 1u, "%u batches", hd_plan_read(plan).batch_count);
     hd_graph_destroy(graph);
+}
+
+/* Where all passes have to run on one queue, the other ones change nothing but how the plan numbers it. */
+Test(compile, queues_that_nobody_can_use_change_nothing)
+{
+    static const hd_queue_desc sets[2][3] = {{{HD_QUEUE_GFX, 0}},
+                                             {{HD_QUEUE_TRANSFER, 2}, {HD_QUEUE_TRANSFER, 1}, {HD_QUEUE_GFX, 0}}};
+    static const uint32_t counts[2] = {1, 3};
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        bool host = seed % 2;
+        hd_plan_view view[2];
+        hd_graph *graph[2];
+        for (int set = 0; set < 2; set++) {
+            const hd_plan *plan;
+            uint64_t state = seed;
+            hd_resource made[24];
+            cr_assert_eq(hd_graph_create(NULL, &graph[set]), HD_OK);
+            for (uint32_t i = 0; i < 24; i++) {
+                hd_buffer_desc buffer = {.bytes = 4096, .sharing = (hd_sharing)(seed % 3)};
+                made[i] = hd_graph_buffer(graph[set], &buffer);
+                hd_use uses[3] = {{made[i], HD_STORAGE_WRITE_COMPUTE}};
+                uint32_t count = 1, first = i ? (uint32_t)(hdt_random(&state) % i) : 0;
+                if (i)
+                    uses[count++] = (hd_use){made[first], HD_STORAGE_READ_COMPUTE};
+                if (i > 1 && first != i - 1)
+                    uses[count++] = (hd_use){made[i - 1], HD_STORAGE_READ_COMPUTE};
+                hd_pass_desc pass = {.type = HD_PASS_COMPUTE, .root = i > 20, .uses = uses, .use_count = count};
+                hd_graph_pass(graph[set], &pass);
+            }
+            if (host)
+                hd_graph_pass(graph[set], &(hd_pass_desc){.type = HD_PASS_HOST,
+                                                          .root = true,
+                                                          .uses = HD_USES({made[9], HD_HOST_READ})});
+            hd_compile_desc desc = {.queues = sets[set], .queue_count = counts[set]};
+            cr_assert_eq(hdt_compile(graph[set], &desc, &plan), HD_OK, "seed %llu: %s", (unsigned long long)seed,
+                         hd_graph_error(graph[set])->text);
+            view[set] = hd_plan_read(plan);
+            cr_assert_eq(view[set].queue_count, counts[set] + host);
+        }
+        cr_assert_eq(view[0].submit_count, view[1].submit_count);
+        for (uint32_t s = 0; s < view[0].submit_count; s++)
+            cr_assert_eq(view[0].submits[s].queue + 2, view[1].submits[s].queue);
+        cr_assert_eq(view[0].wait_count, view[1].wait_count);
+        for (uint32_t w = 0; w < view[0].wait_count; w++)
+            cr_assert_eq(view[0].waits[w].queue + 2, view[1].waits[w].queue);
+        cr_assert_eq(view[0].command_count, view[1].command_count);
+        cr_assert_eq(memcmp(view[0].commands, view[1].commands, view[0].command_count * sizeof(*view[0].commands)), 0);
+        cr_assert_eq(view[0].barrier_count, view[1].barrier_count);
+        cr_assert_eq(memcmp(view[0].barriers, view[1].barriers, view[0].barrier_count * sizeof(*view[0].barriers)), 0);
+        hd_graph_destroy(graph[0]);
+        hd_graph_destroy(graph[1]);
+    }
 }
