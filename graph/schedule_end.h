@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "bitset.h"
 #include "schedule_take.h"
 #include "sort.h"
 
@@ -84,8 +85,13 @@ static HDI_APART void sort_group(work *w)
     size_t count = w->slots - w->group_begin;
     uint32_t *pass = &w->slot_pass[w->group_begin];
     int64_t *net = &w->net[w->group_begin];
+    size_t sorted = 1;
+    while (count > FEW_PASSES && sorted < count && net[sorted - 1] >= net[sorted])
+        sorted++;
     if (count <= A_FEW)
         insert(pass, net, count);
+    else if (sorted == count)
+        return;
     else if (count > FEW_PASSES || !sort_few(pass, net, count))
         sort_many(w, pass, net, (uint32_t)count);
 }
@@ -191,6 +197,16 @@ static HDI_APART void make_many_ready(work *w)
     w->depth = own > w->depth ? own : w->depth;
 }
 
+/* One pass is left, the oldest. */
+static HDI_INLINE void make_last_ready(work *w)
+{
+    for (size_t i = w->group_begin; i < w->slots; i++)
+        w->out->slot_group[i] = w->group;
+    hdi_bit_set(w->ready, (uint32_t)w->oldest);
+    w->s->pass_level[w->rank_pass[w->oldest]] = w->depth;
+    w->ready_count = 1;
+}
+
 /* What the group closed is free behind its barrier. Returns how much. */
 static HDI_INLINE int64_t free_closed(work *w)
 {
@@ -257,6 +273,16 @@ static HDI_APART void end_lone(work *w)
     w->depth = own > w->depth ? own : w->depth;
 }
 
+/* Of the last group: nobody follows. */
+static HDI_APART void end_last(work *w)
+{
+    for (size_t i = w->group_begin; i < w->slots; i++)
+        w->out->slot_group[i] = w->group;
+    if (!w->rules.in_order)
+        sort_group(w);
+    w->group++;
+}
+
 static HDI_APART void end_group(work *w)
 {
     enum { MANY = 8 };
@@ -267,8 +293,10 @@ static HDI_APART void end_group(work *w)
         make_ready(w, true, count == 1 && w->refused && !w->rules.in_order ? closed : 0);
     else if (count < MANY)
         make_ready(w, false, 0);
-    else
+    else if (w->s->kept_count - w->slots > 1)
         make_many_ready(w);
+    else
+        make_last_ready(w);
     if (count > 1 && !w->rules.in_order)
         sort_group(w);
     w->group++;

@@ -103,7 +103,7 @@ static bool prepare(work *w)
     w->key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
     w->scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, kept);
     w->scratch = HDI_ARENA_ARRAY(arena, uint32_t, kept);
-    w->group_live = HDI_ARENA_ARRAY(arena, int64_t, w->rules.level ? (size_t)kept + 2 : 0);
+    w->group_live = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 2);
     w->counted = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->use_count + 1);
     w->early = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
     w->next = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
@@ -132,6 +132,7 @@ static void begin(work *w)
     w->room = (int64_t)(w->rules.cap - s->rank[0].live);
     w->scan = (scan){.here = w->room, .least = INT64_MAX};
     w->group = 1;
+    w->rate_group = 0;
     w->full = 0;
     w->closed = w->closed_late = 0;
     w->early_count = w->counted_count = 0;
@@ -203,23 +204,30 @@ static void follow(work *w)
 static HDI_APART void take_oldest(work *w)
 {
     hdi_ask *ask = w->ask;
-    uint64_t *ready = w->ready;
     const uint32_t *rank_pass = w->rank_pass;
-    size_t rank = w->oldest, slot = w->slots;
-    int64_t live = w->live, room = w->room, closed = w->closed, cap = (int64_t)w->rules.cap;
-    for (; !ask[rank].more && ready[rank / 64] >> rank % 64 & 1; slot++) {
-        int64_t opens = ask[rank].opens, closes = ask[rank].closes;
-        if (opens > cap - live && slot != w->group_begin)
-            break;
-        live += opens;
-        closed += closes;
-        w->net[slot] = opens - closes;
-        w->slot_pass[slot] = rank_pass[rank];
-        ready[rank / 64] ^= UINT64_C(1) << rank % 64;
-        ask[rank].due = HDI_TAKEN;
-        do
+    uint32_t *slot_pass = w->slot_pass;
+    size_t rank = w->oldest, slot = w->slots, begin = w->group_begin;
+    int64_t live = w->live, room = w->room, closed = w->closed, cap = (int64_t)w->rules.cap, *net = w->net;
+    bool goes_on = true;
+    while (goes_on) { /* those in a row that are ready */
+        uint64_t *word = &w->ready[rank / 64], others = ~(*word >> rank % 64);
+        size_t first = rank, end = rank + (others ? (size_t)__builtin_ctzll(others) : 64);
+        for (; rank < end && !ask[rank].more; slot++) {
+            int64_t opens = ask[rank].opens, closes = ask[rank].closes;
+            if (opens > cap - live && slot != begin)
+                break;
+            live += opens;
+            closed += closes;
+            net[slot] = opens - closes;
+            slot_pass[slot] = rank_pass[rank];
+            ask[rank].due = HDI_TAKEN;
             room -= ask[++rank].step;
-        while (ask[rank].due == HDI_TAKEN);
+        }
+        goes_on = rank == end && rank > first;
+        if (rank > first)
+            *word &= ~((UINT64_MAX >> (64 - (rank - first))) << first % 64);
+        while (ask[rank].due == HDI_TAKEN)
+            room -= ask[++rank].step;
     }
     set_oldest(w, rank);
     w->slots = slot;
@@ -277,83 +285,100 @@ static HDI_APART void fill_known(work *w)
     fill_by(w, true);
 }
 
-/* A region is short: that it will have too many groups shows soon. */
-static inline bool are_too_many(const work *w, size_t group, size_t slots, size_t depth)
+/* Whether there are more groups than the longest chain of dependences excuses. Or will be: once it is known, their rate
+ * shows that soon. */
+static HDI_INLINE bool are_too_many(work *w)
 {
     enum { FEW = 16 };
-    size_t most = 2 * depth + 8;
-    return w->s->whole ? group > most : group > FEW && (group - FEW) * w->s->kept_count > most * slots;
+    size_t group = w->group, most = 2 * (size_t)w->depth + 8;
+    if (HDI_LIKELY(group < w->rate_group || !w->levelled))
+        return group > most;
+    w->rate_group = w->group + FEW;
+    return group > most || (group > FEW && (group - FEW) * w->s->kept_count > most * w->slots);
 }
 
-/* As long as there is one ready pass, the oldest, which has no uses to count, each is a group; as in a chain. Returns
+static HDI_APART bool gives_up(work *w)
+{
+    if (!w->levelled)
+        find_levels(w);
+    w->rate_group = w->group;
+    return are_too_many(w);
+}
+
+/* Whether the one pass that is ready, the oldest, needs no look at its uses. The last one of all closes what is left. */
+static HDI_INLINE bool is_alone(const work *w)
+{
+    uint32_t more = w->ask[w->oldest].more;
+    return w->ready_count == 1 && !w->closed_late && !w->rules.wait_in_float &&
+           (more == 0 || (more == HDI_COUNTED && w->s->whole && w->slots + 1 == w->s->kept_count));
+}
+
+/* As long as that is so, each is a group; as in a chain, where next comes who is next by rank, and nobody else. Returns
  * with a group to be filled, or none left. */
 static HDI_APART void run_alone(work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
+    const uint32_t *rank_pass = w->rank_pass;
     const int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
     hdi_ask *ask = w->ask;
-    uint32_t *left = w->left, *level = s->pass_level, pass_end = s->pass_end, group = w->group, depth = w->depth;
-    const bool levelled = w->levelled, gives_up = w->rules.gives_up;
-    int64_t live = w->live, *group_live = w->rules.level ? w->group_live : NULL;
-    size_t slot = w->slots, rank = w->oldest, ready_count = 1;
-    do {
-        size_t p = w->rank_pass[rank], end = succ_begin[p + 1];
-        uint32_t own = level[p] + 1;
-        w->slot_pass[slot] = (uint32_t)p;
-        w->out->slot_group[slot] = group;
-        w->net[slot] = ask[rank].opens - ask[rank].closes;
-        live += ask[rank].opens;
-        if (group_live) {
-            group_live[group] = live;
-            w->full += live > near_cap;
-        }
-        live -= ask[rank].closes + w->closed_late;
-        w->closed_late = 0;
-        w->ready[rank / 64] = 0;
+    uint32_t *left = w->left, *level = s->pass_level, *slot_pass = w->slot_pass, *slot_group = w->out->slot_group;
+    uint32_t group = w->group, own, ready_count = 0, full = 0, pass_end = s->pass_end, rank_begin = s->rank_begin;
+    int64_t live = w->live, room = w->room, *net = w->net, *group_live = w->group_live;
+    size_t slot = w->slots, rank = w->oldest, p = rank_pass[rank], e, end;
+    const bool levelled = w->levelled;
+    w->ready[rank / 64] = 0;
+    for (bool next_is_ready = true; next_is_ready;) {
+        e = succ_begin[p];
+        end = succ_begin[p + 1];
+        int64_t opens = ask[rank].opens, closes = ask[rank].closes;
+        own = level[p] + 1;
+        slot_pass[slot] = (uint32_t)p;
+        slot_group[slot] = group;
+        net[slot++] = opens - closes;
+        live += opens;
+        group_live[group++] = live;
+        full += live > near_cap;
+        live -= closes;
         ask[rank].due = HDI_TAKEN;
-        do
-            w->room -= ask[++rank].step;
-        while (ask[rank].due == HDI_TAKEN);
-        ready_count = 0;
-        for (size_t e = succ_begin[p]; e < end; e++) {
-            size_t next = succ[e];
-            if (HDI_UNLIKELY(next >= pass_end))
-                continue;
-            uint32_t at = pass_rank[next] - s->rank_begin, last = --left[next] == 0;
-            if (!levelled)
-                level[next] = own;
-            w->ready[at / 64] |= (uint64_t)last << at % 64;
-            ready_count += last;
+        room -= ask[++rank].step;
+        p = rank_pass[rank];
+        next_is_ready = end - e == 1 && !ask[rank].more && succ[e] == p && left[p] == 1;
+        if (next_is_ready) {
+            left[p] = 0;
+            level[p] = levelled ? level[p] : own;
         }
-        depth = own > depth ? own : depth;
-        slot++;
-        group++;
-    } while (ready_count == 1 && ask[rank].more == 0 && !(gives_up && are_too_many(w, group, slot, depth)));
+    }
+    while (ask[rank].due == HDI_TAKEN)
+        room -= ask[++rank].step;
+    for (; e < end; e++) {
+        size_t next = succ[e];
+        if (HDI_UNLIKELY(next >= pass_end))
+            continue;
+        ready_count += lose_one(left, next, w->ready, pass_rank[next] - rank_begin);
+        level[next] = levelled ? level[next] : own;
+    }
     set_oldest(w, rank);
+    w->depth = own > w->depth ? own : w->depth;
     w->slots = slot;
     w->live = live;
+    w->room = room;
     w->group = group;
-    w->depth = depth;
-    w->ready_count = (uint32_t)ready_count;
+    w->full += full;
+    w->ready_count = ready_count;
     w->follower = HDI_NONE;
 }
 
 static bool run(work *w)
 {
     int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
-    bool level = w->rules.level, gives_up = w->rules.gives_up, wait = w->rules.wait_in_float;
-    bool known = w->s->known != NULL;
+    bool wait = w->rules.wait_in_float, known = w->s->known != NULL;
     size_t kept = w->s->kept_count;
     begin(w);
     while (w->slots < kept) {
-        if (gives_up && HDI_UNLIKELY(are_too_many(w, w->group, w->slots, w->depth))) {
-            if (!w->levelled)
-                find_levels(w);
-            if (are_too_many(w, w->group, w->slots, w->depth))
-                return false;
-        }
-        if (w->ready_count == 1 && !wait && !w->ask[w->oldest].more) {
+        if (w->rules.gives_up && HDI_UNLIKELY(are_too_many(w)) && gives_up(w))
+            return false;
+        if (is_alone(w)) {
             run_alone(w);
             continue;
         }
@@ -364,19 +389,18 @@ static bool run(work *w)
             fill_known(w);
         else
             fill_group(w);
-        if (level) {
-            w->group_live[w->group] = w->live;
-            w->full += w->live > near_cap;
-        }
-        if (!wait && w->slots - w->group_begin == 1)
+        w->group_live[w->group] = w->live;
+        w->full += w->live > near_cap;
+        if (w->slots == kept)
+            end_last(w);
+        else if (!wait && w->slots - w->group_begin == 1)
             end_lone(w);
         else
             end_group(w);
     }
     w->out->slot_count = (uint32_t)w->slots;
     w->out->group_count = w->group;
-    if (level)
-        w->group_live[0] = w->group_live[w->group] = 0;
+    w->group_live[0] = w->group_live[w->group] = 0;
     return true;
 }
 

@@ -206,7 +206,16 @@ static bool join(const work *w, hdi_schedule *out)
 static uint32_t find_last_loose(const work *w)
 {
     const hdi_schedule *out = w->out;
-    uint32_t i = out->slot_count;
+    const uint32_t *succ_begin = w->s->depends->succ_begin, *succ = w->s->depends->succ;
+    uint32_t i = out->slot_count, last = w->group_count - 1;
+    for (; i > 0 && out->slot_group[i - 1] == last; i--)
+        w->group[out->slot_pass[i - 1]] = last;
+    for (; i > 0 && out->slot_group[i - 1] == last - 1; i--) { /* these can move if they have none */
+        uint32_t p = out->slot_pass[i - 1], e = succ_begin[p];
+        w->group[p] = last - 1;
+        if (e == succ_begin[p + 1] || succ[e] >= w->s->pass_end)
+            return i;
+    }
     for (; i > 0; i--) {
         uint32_t p = out->slot_pass[i - 1], group = out->slot_group[i - 1];
         w->group[p] = group;

@@ -33,6 +33,7 @@ typedef struct work {
     /* Of the group. */
     size_t group_begin;
     uint32_t group;
+    uint32_t rate_group; /* where it is asked next how many there will be */
     bool refused;        /* somebody found no room in it */
     int64_t closed;      /* bytes that are closed with its passes in every order */
     int64_t closed_late; /* by the group before: the last use writes, a second barrier hands it on */
@@ -50,7 +51,7 @@ typedef struct work {
     uint32_t depth;                /* then, passes on the longest chain of dependences; before, not more */
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
-    int64_t *group_live; /* bytes alive in each group, for rules.level */
+    int64_t *group_live; /* bytes alive in each group */
     uint32_t full;       /* groups that come near the cap */
 } work;
 
