@@ -79,19 +79,16 @@ HDI_APART static hd_result check_double_use(hd_graph *graph, uint32_t first, uin
 void hdi_make_rules(const hdi_access_info *info, uint32_t access, hdi_use_rules *rules)
 {
     bool attachment = info->attachment == HDI_ATTACHMENT_COLOR || info->attachment == HDI_ATTACHMENT_DEPTH;
-    uint32_t flags = (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) |
+    uint64_t flags = (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) |
                      (attachment ? HDI_USE_ATTACHMENT : 0);
     for (uint32_t kind = 0; kind < HDI_RES_KINDS; kind++) {
         bool is_buffer = kind & HDI_RES_BUFFER, allowed = is_buffer ? info->on_buffer : info->on_image;
         size_t at = hdi_rule_index(access, (uint64_t)kind << HDI_RES_KIND_SHIFT);
-        rules->adds[at] =
-            (is_buffer ? info->buffer_usage : info->image_usage) | (info->writes ? HDI_RES_FULL : 0);
-        rules->fits[at] = info->reads ? 0 : HDI_RES_FULL;
+        uint64_t rule = (is_buffer ? info->buffer_usage : info->image_usage) | (info->reads ? 0 : HDI_RES_FULL) |
+                        (flags | (is_buffer ? HDI_USE_BUFFER : 0)) << HDI_RULE_FLAGS;
         allowed = allowed && !(kind & HDI_RES_HISTORY && info->writes);
         for (uint32_t type = 0; type <= HD_PASS_HOST; type++)
-            rules->flags[type][at] = allowed && info->pass_types >> type & 1
-                                         ? (uint8_t)(flags | (is_buffer ? HDI_USE_BUFFER : 0))
-                                         : 0;
+            rules->of[type][at] = allowed && info->pass_types >> type & 1 ? rule : 0;
     }
 }
 
@@ -282,25 +279,22 @@ static HDI_INLINE bool is_plain_use(const hd_use *use)
 }
 
 /* Appends a use that only has what nearly all have, unless it is the second one of its resource in the pass, or is
- * wrong: that is for add_use. flags_of: the rules of the pass's type. *full loses HDI_RES_FULL where a read finds less.
- */
+ * wrong: that is for add_use. rules: those of the pass's type. *full loses HDI_RES_FULL where a read finds less. */
 static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_t pass, uint32_t first, size_t at,
-                                     const uint8_t *flags_of, uint64_t *full)
+                                     const uint64_t *rules, uint64_t *full)
 {
     uint32_t res = use->resource.id - graph->first_handle;
     size_t access = (uint32_t)use->access;
     if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT || !is_plain_use(use)))
         return false;
     hdi_res_state *state = &graph->res_state[res];
-    uint64_t word = state->word;
-    size_t rule = hdi_rule_index(access, word);
-    uint32_t flags = flags_of[rule];
-    if (HDI_UNLIKELY(flags == 0 || state->newest > first))
+    uint64_t rule = rules[hdi_rule_index(access, state->word)], word = state->word | rule;
+    if (HDI_UNLIKELY(rule == 0 || state->newest > first))
         return false;
-    *full &= word | graph->rules.fits[rule];
-    state->word = word | graph->rules.adds[rule];
+    *full &= word;
+    state->word = word;
     state->newest = (uint32_t)at + 1;
-    put_use(graph, use, at, pass, res, access, flags);
+    put_use(graph, use, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
     return true;
 }
 
@@ -320,10 +314,8 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_pass_desc *desc, u
             return result;
     }
     hdi_res_state *state = &graph->res_state[res];
-    size_t rule = hdi_rule_index(row, state->word);
-    uint64_t adds = graph->rules.adds[rule];
-    uint32_t flags = graph->rules.flags[desc->type][rule];
-    if (HDI_UNLIKELY(!flags))
+    uint64_t rule = graph->rules.of[desc->type][hdi_rule_index(row, state->word)], adds = rule;
+    if (HDI_UNLIKELY(!rule))
         return misuse(&graph->access[access], graph->res_flags[res], (uint32_t)desc->type);
     if (use->range.offset | use->range.bytes) {
         uint32_t range = HDI_NONE;
@@ -337,9 +329,9 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_pass_desc *desc, u
         graph->use_exec[at].load = HD_LOAD_DONT_CARE;
         graph->unusual |= HDI_UNUSUAL_LOADS;
     }
-    graph->unwritten_reads |= !((state->word | graph->rules.fits[rule]) & HDI_RES_FULL);
+    graph->unwritten_reads |= !((state->word | rule) & HDI_RES_FULL);
     graph->ties |= (use->resolve_of.id | (uintptr_t)use->next | (use->access == HD_RESOLVE_WRITE)) != 0;
-    put_use(graph, use, at, graph->pass_count - 1, res, access, flags);
+    put_use(graph, use, at, graph->pass_count - 1, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
     state->word |= adds;
     bool twice = state->newest > first;
     state->newest = at + 1;
@@ -358,8 +350,6 @@ HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, 
             return take_back(graph, desc, first, result, bad, why);
     }
     graph->use_count = graph->pass_use_begin[graph->pass_count] = first + desc->use_count;
-    if (HDI_UNLIKELY(desc->type == HD_PASS_HOST))
-        mark_host(graph, first, graph->use_count);
     if (HDI_UNLIKELY(graph->ties)) {
         result = tie_uses(graph, desc, first, &bad, &why);
         graph->ties = graph->version_count != 0;
@@ -380,7 +370,7 @@ static inline void mark_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t
 
 /* The columns of a pass but for its marks and for what says where its uses end. It counts from here on: errors name it.
  */
-static inline void put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass, uint32_t cost)
+static inline void put_columns(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass, uint32_t cost)
 {
     graph->pass_type[pass] = (uint8_t)desc->type;
     memcpy(&graph->pass_cost[pass], &cost, sizeof(cost));
@@ -396,12 +386,35 @@ static inline uint32_t cost_bits(float cost)
     return bits << 1 ? bits : 0x41200000;
 }
 
-/* A pass that is wrong, or finds no room, or is a root, or has a pin or something to do with the host. */
-HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
+/* Appends a pass that is right, for which there is room. cost: its bits. */
+static HDI_INLINE hd_pass put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t cost)
+{
+    const uint32_t pass = graph->pass_count, first = graph->use_count, count = desc->use_count;
+    const uint64_t *rules = graph->rules.of[desc->type];
+    HDI_HIDE(rules); /* one register */
+    const hd_use *use = desc->uses;
+    uint64_t full = HDI_RES_FULL;
+    size_t at = first, end = at + count;
+    put_columns(graph, desc, pass, cost);
+    do {
+        if (!add_plain_use(graph, use++, pass, first, at, rules, &full))
+            break;
+    } while (++at < end);
+    if (HDI_UNLIKELY(full == 0))
+        graph->unwritten_reads = true;
+    if (HDI_UNLIKELY(at < end || graph->ties))
+        return finish_pass(graph, desc, (uint32_t)at - first);
+    graph->use_count = graph->pass_use_begin[pass + 1] = (uint32_t)end;
+    return (hd_pass){graph->first_handle + pass};
+}
+
+/* A pass that is wrong, or finds no room, or is a root, or has a pin or something to do with the host, or no uses. */
+HDI_APART static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
     if (graph->error.result != HD_OK || !desc)
         return refuse(graph, desc, HD_INVALID_ARGUMENT);
-    hd_result result = make_room(graph, (uint64_t)graph->pass_count + 1, (uint64_t)graph->use_count + desc->use_count);
+    uint32_t first = graph->use_count;
+    hd_result result = make_room(graph, (uint64_t)graph->pass_count + 1, (uint64_t)first + desc->use_count);
     if (result == HD_OK && ((uint32_t)desc->type > HD_PASS_HOST || (uint32_t)desc->pin > HD_PIN_TRANSFER ||
                             !(desc->cost_us >= 0.0f) || desc->splits > HD_MAX_SPLITS ||
                             (!desc->uses && desc->use_count)))
@@ -411,38 +424,32 @@ HDI_COLD static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
     if (!pin_fits(desc))
         warn_pin(graph, desc);
     mark_pass(graph, desc, graph->pass_count);
-    graph->has_empty_passes |= desc->use_count == 0;
-    put_pass(graph, desc, graph->pass_count, cost_bits(desc->cost_us));
-    return finish_pass(graph, desc, 0);
+    if (desc->use_count == 0) {
+        graph->has_empty_passes = true;
+        put_columns(graph, desc, graph->pass_count, cost_bits(desc->cost_us));
+        return finish_pass(graph, desc, 0);
+    }
+    hd_pass made = put_pass(graph, desc, cost_bits(desc->cost_us));
+    if (desc->type == HD_PASS_HOST && made.id)
+        mark_host(graph, first, graph->use_count);
+    return made;
 }
 
-/* What nearly all passes are. cost: its bits; more than those of all numbers from 0 on where it is none of them. */
-static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost)
+/* What nearly all passes are. cost: its bits; more than those of all numbers from 0 on where it is none of them. room:
+ * for so many uses. */
+static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost, uint32_t room)
 {
     const uint32_t infinity = 0x7f800000;
     return (uint32_t)desc->type < HD_PASS_HOST && desc->pin == HD_PIN_NONE && !desc->root && !desc->no_rendering &&
-           cost < infinity && desc->splits <= HD_MAX_SPLITS && desc->uses && desc->use_count;
+           cost < infinity && desc->splits <= HD_MAX_SPLITS && desc->uses && desc->use_count - 1 < room;
 }
 
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
-    uint32_t pass = graph->pass_count, first = graph->use_count;
-    if (HDI_UNLIKELY(!desc || pass >= graph->pass_room || desc->use_count > graph->capacity.use - first))
+    if (HDI_UNLIKELY(!desc || graph->pass_count >= graph->pass_room))
         return odd_pass(graph, desc);
     uint32_t cost = cost_bits(desc->cost_us);
-    if (HDI_UNLIKELY(!is_plain(desc, cost)))
+    if (HDI_UNLIKELY(!is_plain(desc, cost, graph->capacity.use - graph->use_count)))
         return odd_pass(graph, desc);
-    put_pass(graph, desc, pass, cost);
-    const uint8_t *const flags_of = graph->rules.flags[desc->type];
-    const hd_use *use = desc->uses;
-    uint64_t full = HDI_RES_FULL;
-    size_t at = first, end = at + desc->use_count;
-    while (add_plain_use(graph, use, pass, first, at, flags_of, &full) && ++at < end)
-        use++;
-    if (HDI_UNLIKELY(full == 0))
-        graph->unwritten_reads = true;
-    if (HDI_UNLIKELY(at < end || graph->ties))
-        return finish_pass(graph, desc, (uint32_t)at - first);
-    graph->use_count = graph->pass_use_begin[pass + 1] = (uint32_t)at;
-    return (hd_pass){graph->first_handle + pass};
+    return put_pass(graph, desc, cost);
 }

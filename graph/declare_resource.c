@@ -1,6 +1,7 @@
 #include "declare_columns.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "hints.h"
 #include "vk_numbers.h"
@@ -74,48 +75,26 @@ HDI_COLD static const char *image_fault(const image_size *size)
     return NULL;
 }
 
-/* A word of a description. The caller has just written it word by word or nearly so, and a wider load, which compilers
- * like to make of several, would have to wait until all those stores are done. Nor are many to be held at a time: that
- * takes more instructions than to load one again. */
-static inline uint32_t word(const uint32_t *from)
-{
-    return *(const volatile uint32_t *)from;
-}
-
-/* Most images are seen to be right by one comparison. */
-static inline bool is_plain(const hd_image_desc *desc)
-{
-    return (((word(&desc->width) - 1) | (word(&desc->height) - 1)) >> 20 |
-            (word(&desc->depth) | word(&desc->layers)) >> 16 | (word(&desc->mips) | word(&desc->samples)) >> 1) == 0 &&
-           word(&desc->format) != 0;
-}
-
 static inline uint32_t at_least_one(uint32_t count)
 {
     return count + (count == 0);
 }
 
 /* Appends an image that is right, for which there is room. */
-static inline hd_resource put_image(hd_graph *graph, const hd_image_desc *desc)
+static hd_resource put_image(hd_graph *graph, const hd_image_desc *desc)
 {
-    hdi_res_info *info = &graph->res_info[graph->res_count];
-    uint32_t sharing = (uint32_t)desc->sharing;
-    info->width = word(&desc->width);
-    info->height = word(&desc->height);
-    info->depth = at_least_one(word(&desc->depth));
-    info->format = word(&desc->format);
-    info->mips = at_least_one(word(&desc->mips));
-    info->layers = at_least_one(word(&desc->layers));
-    info->samples = at_least_one(word(&desc->samples));
-    info->flags = word(&desc->flags);
-    info->usage = word(&desc->usage);
-    info->initial_layout = info->final_layout = HDI_LAYOUT_UNDEFINED;
-    info->sharing = sharing;
-    info->bytes = 0;
-    info->name = desc->name;
-    info->native = NULL;
-    info->serial = 0;
-    return add_resource(graph, sharing_flag(sharing));
+    graph->res_info[graph->res_count] = (hdi_res_info){.width = desc->width,
+                                                       .height = desc->height,
+                                                       .format = desc->format,
+                                                       .flags = desc->flags,
+                                                       .depth = at_least_one(desc->depth),
+                                                       .mips = at_least_one(desc->mips),
+                                                       .layers = at_least_one(desc->layers),
+                                                       .samples = at_least_one(desc->samples),
+                                                       .usage = desc->usage,
+                                                       .sharing = (uint32_t)desc->sharing,
+                                                       .name = desc->name};
+    return add_resource(graph, sharing_flag((uint32_t)desc->sharing));
 }
 
 /* An image that does not look right at once, or finds no room. */
@@ -129,11 +108,30 @@ HDI_COLD static hd_resource odd_image(hd_graph *graph, const hd_image_desc *desc
     return fault ? bad_resource(graph, HD_BAD_DESC, desc->name, fault) : put_image(graph, desc);
 }
 
-hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
+/* Most images are plain: flat, of one mip, layer and sample, and shared as heddle likes. They are seen to be right by
+ * one comparison, and half of what is kept of them are constants. A description is read word by word: the caller has
+ * just written it so, and a wider load would have to wait until all those stores are done. */
+HDI_SCALAR hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc)
 {
-    if (HDI_UNLIKELY(!have_room(graph, desc) || !is_plain(desc)))
+    static const uint32_t ones[4] = {1, 1, 1, 1}, zeros[4] = {0};
+    if (HDI_UNLIKELY(!have_room(graph, desc)))
         return odd_image(graph, desc);
-    return put_image(graph, desc);
+    const uint32_t width = desc->width, height = desc->height, format = desc->format;
+    const uint32_t counts = desc->depth | desc->mips | desc->layers | desc->samples;
+    if (HDI_UNLIKELY((((width - 1) | (height - 1)) >> 20 | counts >> 1 | (uint32_t)desc->sharing) != 0 || format == 0))
+        return odd_image(graph, desc);
+    hdi_res_info *info = &graph->res_info[graph->res_count];
+    info->width = width;
+    info->height = height;
+    info->format = format;
+    info->flags = desc->flags;
+    memcpy(&info->depth, ones, sizeof(ones));
+    info->usage = desc->usage;
+    info->sharing = HD_SHARING_AUTO;
+    memcpy(&info->initial_layout, zeros, sizeof(zeros)); /* layouts and bytes */
+    info->name = desc->name;
+    memcpy(&info->native, zeros, sizeof(zeros)); /* native and serial */
+    return add_resource(graph, 0);
 }
 
 /* So that sums of sizes cannot overflow. */

@@ -17,12 +17,12 @@ typedef struct hdi_capacity {
 } hdi_capacity;
 
 /* What a use of an access means for a resource of one kind: hdi_rule_index. Made from the access table, for the loops
- * over the uses of a pass. That of HD_ACCESS_CUSTOM: of the newest use whose access is not one of the first. */
-enum { HDI_RULE_COUNT = HDI_ACCESS_CUSTOM_FIRST * HDI_RES_KINDS };
+ * over the uses of a pass. One word by type of pass: below HDI_RULE_FLAGS what the use adds to the state of a resource
+ * (beyond the usage only where it is of the whole), and from there on HDI_USE_*. 0: the use is not allowed. Those of
+ * HD_ACCESS_CUSTOM: of the newest use whose access is not one of the first. */
+enum { HDI_RULE_COUNT = HDI_ACCESS_CUSTOM_FIRST * HDI_RES_KINDS, HDI_RULE_FLAGS = 40 };
 typedef struct hdi_use_rules {
-    uint64_t adds[HDI_RULE_COUNT]; /* to the state; beyond the usage only where the use is of the whole */
-    uint64_t fits[HDI_RULE_COUNT]; /* HDI_RES_FULL unless it reads: the state should have that, too */
-    uint8_t flags[HD_PASS_HOST + 1][HDI_RULE_COUNT]; /* HDI_USE_* by type of pass; 0: the use is not allowed */
+    uint64_t of[HD_PASS_HOST + 1][HDI_RULE_COUNT];
 } hdi_use_rules;
 
 static inline size_t hdi_rule_index(size_t access, uint64_t state)

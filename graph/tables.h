@@ -36,23 +36,26 @@ typedef struct hdi_pass_exec {
 
 /* Cold columns of a resource, together. Up to the name without padding: the plan cache compares that part as words. */
 typedef struct hdi_res_info {
-    uint32_t width, height, depth, format, mips, layers, samples, flags, usage; /* usage: see hdi_res_usage */
-    uint32_t initial_layout, final_layout; /* externals */
+    uint32_t width, height, format, flags;
+    uint32_t depth, mips, layers, samples; /* mostly 1 each, and together for that */
+    uint32_t usage;                        /* see hdi_res_usage */
     uint32_t sharing;                      /* hd_sharing */
+    uint32_t initial_layout, final_layout; /* externals */
     uint64_t bytes;                        /* buffers */
     const char *name;
-    void *native;                          /* VkImage or VkBuffer of an import */
+    void *native; /* VkImage or VkBuffer of an import */
     uint64_t serial;                       /* of imports; 0: the handle may come to mean another image */
 } hdi_res_info;
 
 /* What declaring keeps of a resource, together, as each use of it reads and writes all of it. word: in its lower half
- * the usage that the uses imply; above it HDI_RES_FULL, and on top the kind: HDI_RES_KIND. */
+ * the usage that the uses imply; above it HDI_RES_FULL and what else their rules have there, on top the kind:
+ * HDI_RES_KIND. */
 typedef struct hdi_res_state {
     uint64_t word;
     uint32_t newest; /* 1 + its newest use, 0: none; to find double uses within a pass */
     uint32_t next;   /* 1 + the version after the first one, 0: none */
 } hdi_res_state;
-/* It holds content as a whole: some use wrote all of it, or it does from the frame's start. */
+/* It holds content as a whole: some use overwrote all of it, or it does from the frame's start. */
 #define HDI_RES_FULL (UINT64_C(1) << 32)
 enum { HDI_RES_KIND = HDI_RES_BUFFER | HDI_RES_HISTORY, HDI_RES_KINDS = HDI_RES_KIND + 1, HDI_RES_KIND_SHIFT = 62 };
 
