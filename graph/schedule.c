@@ -170,11 +170,16 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_c
         of->rank_begin = begin[k];
         of->kept_count = begin[k + 1] - begin[k];
         of->rank_pass += begin[k];
-        of->rank += begin[k];
-        of->known += of->known ? begin[k] : 0;
+        if (of->ask) {
+            of->ask += begin[k];
+            of->live += begin[k];
+        } else {
+            of->rank += begin[k];
+        }
         of->pass_begin = of->rank_pass[0];
         of->pass_end = of->rank_pass[of->kept_count - 1] + 1;
-        of->live_bytes = (int64_t)(cuts->base[k] + of->rank[0].live - of->rank[0].opens);
+        uint64_t before = of->ask ? of->live[0] - (uint64_t)of->ask[0].opens : of->rank[0].live - of->rank[0].opens;
+        of->live_bytes = (int64_t)(cuts->base[k] + before);
         of->use_count = decl->pass_use_begin[of->pass_end] - decl->pass_use_begin[of->pass_begin];
     }
 }

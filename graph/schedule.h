@@ -33,16 +33,23 @@ typedef struct hdi_sched_res {
     };
 } hdi_sched_res;
 
+/* By rank, for several queues. */
 typedef struct hdi_sched_rank {
     uint64_t live;  /* bytes alive at this rank when passes run by rank */
     uint64_t opens; /* of resources whose first rank it is */
 } hdi_sched_rank;
 
-/* Of the uses of a rank, those of resources that nobody has to count, as in every order the same pass is the last. */
-typedef struct hdi_sched_known {
-    int64_t closes; /* bytes that are closed with it */
-    uint64_t uses;
-} hdi_sched_known;
+/* By rank, for one queue. */
+typedef struct hdi_ask {
+    int64_t opens;  /* bytes of resources whose first rank it is, but for those that others may open as well */
+    int64_t closes; /* bytes that are closed with it in every order: what HDI_CLOSES_LAST says */
+    int64_t step;   /* room at the rank before it less room there; of the first in a region: anything */
+    uint32_t due;   /* group from which it should be taken, if it opens memory; HDI_TAKEN */
+    uint32_t more;  /* HDI_COUNTED: it has uses that somebody has to count; the rest: the list of its uses that must be
+                     * looked at, 0: none */
+} hdi_ask;
+#define HDI_TAKEN HDI_NONE
+#define HDI_COUNTED (UINT32_C(1) << 31)
 
 /* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes
  * in the order that they fall back to: as declared. A region starts where all of earlier ranks is done, and leaves what
@@ -62,14 +69,17 @@ typedef struct hdi_sched {
     uint32_t use_count;  /* by its passes */
     int64_t live_bytes;  /* that earlier ranks have opened and not closed */
     uint32_t *rank_pass, *pass_rank;
-    hdi_sched_rank *rank;
     hdi_sched_res *res;
     uint64_t peak;         /* most bytes alive at a rank, in all of the frame */
     /* Columns of the schedulers by pass and by resource: regions share them, as each writes what is its own. */
     uint32_t *pass_need;  /* how many of the region it depends on; with one queue what schedule_groups.c makes of it */
-    uint32_t *pass_level; /* with one queue */
-    hdi_sched_known *known; /* by rank, with one queue; null: nothing is known so */
+    /* Of the one for one queue; else null. */
+    uint32_t *pass_level;
+    hdi_ask *ask;   /* by rank, and one behind the last */
+    uint64_t *live; /* by rank: as in hdi_sched_rank */
+    bool known;     /* whether it is told of any resource that it closes last */
     /* Of the one for several queues. */
+    hdi_sched_rank *rank;
     uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
     uint64_t *res_last_slots; /* clocks: the newest slots that used it */
 } hdi_sched;

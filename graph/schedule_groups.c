@@ -33,36 +33,36 @@ static uint32_t count_own(const uint32_t *pred, size_t e, size_t end, uint32_t p
     return count;
 }
 
-/* By rank: how many it waits for, whether it uses what somebody has to count, and room. */
-static HDI_INLINE void look_at_ranks(work *w, bool whole, const hdi_sched_known *known)
+/* How many each waits for. Those that are not kept wait for none. */
+static void find_left(work *w)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *pred_begin = s->depends->pred_begin, *use_begin = w->use_begin, *rank_pass = s->rank_pass;
-    const hdi_sched_rank *by_rank = s->rank;
+    const uint32_t *pred_begin = s->depends->pred_begin, *rank_pass = s->rank_pass;
     uint32_t *left = w->left, ready_count = 0;
-    uint64_t *ready = w->ready_first, live = by_rank[0].live;
-    hdi_ask *ask = w->ask;
-    size_t kept = s->kept_count;
+    size_t kept = s->kept_count, end = s->pass_end;
+    for (size_t p = s->pass_begin; p < end; p++)
+        left[p] = pred_begin[p + 1] - pred_begin[p];
     for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank], begin = pred_begin[p], end = pred_begin[p + 1];
-        uint32_t count = (uint32_t)(end - begin);
-        if (!whole)
-            count = count_own(s->depends->pred, begin, end, s->pass_begin);
-        left[p] = count;
-        ask[rank].opens = (int64_t)by_rank[rank].opens;
-        ask[rank].closes = known ? known[rank].closes : 0;
-        ask[rank].step = (int64_t)(by_rank[rank].live - live);
-        live = by_rank[rank].live;
-        ask[rank].due = 0;
-        ask[rank].more = known && known[rank].uses == use_begin[p + 1] - use_begin[p] ? 0 : HDI_COUNTED;
-        if (count)
+        size_t p = rank_pass[rank];
+        if (HDI_LIKELY(left[p]) && !s->whole)
+            left[p] = count_own(s->depends->pred, pred_begin[p], pred_begin[p + 1], s->pass_begin);
+        if (HDI_LIKELY(left[p]))
             continue;
         s->pass_level[p] = 0;
-        hdi_bit_set(ready, (uint32_t)rank);
+        hdi_bit_set(w->ready_first, (uint32_t)rank);
         ready_count++;
     }
-    ask[kept] = (hdi_ask){.more = HDI_COUNTED};
     w->ready_first_count = ready_count;
+}
+
+/* Of a region, which reaches into what two parts have summed, and has a rank of its own behind its last. */
+static void copy_asks(work *w)
+{
+    const hdi_sched *s = w->s;
+    memcpy(w->ask, s->ask, s->kept_count * sizeof(*w->ask));
+    for (size_t rank = 1; rank < s->kept_count; rank++)
+        w->ask[rank].step = (int64_t)(s->live[rank] - s->live[rank - 1]);
+    w->ask[s->kept_count] = (hdi_ask){.more = HDI_COUNTED};
 }
 
 /* Levels, for who waits in float, and who must know how many groups are too many. */
@@ -95,7 +95,7 @@ static bool prepare(work *w)
     hdi_arena *arena = s->arena;
     uint32_t kept = s->kept_count, words = hdi_bit_words(kept) + 1;
     size_t edges = s->depends->succ_begin[s->pass_end] - s->depends->succ_begin[s->pass_begin];
-    w->ask = HDI_ARENA_ARRAY(arena, hdi_ask, (size_t)kept + 1);
+    w->ask = s->whole ? s->ask : HDI_ARENA_ARRAY(arena, hdi_ask, (size_t)kept + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, words);
     w->ready_first = HDI_ARENA_ZEROED(arena, uint64_t, words);
     w->left = s->pass_need;
@@ -111,11 +111,8 @@ static bool prepare(work *w)
     if (arena->failed)
         return false;
     if (!s->whole)
-        look_at_ranks(w, false, s->known);
-    else if (s->known)
-        look_at_ranks(w, true, s->known);
-    else
-        look_at_ranks(w, true, NULL);
+        copy_asks(w);
+    find_left(w);
     return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
 }
 
@@ -129,7 +126,7 @@ static void begin(work *w)
     w->slots = 0;
     set_oldest(w, 0);
     w->live = s->live_bytes;
-    w->room = (int64_t)(w->rules.cap - s->rank[0].live);
+    w->room = (int64_t)(w->rules.cap - s->live[0]);
     w->scan = (scan){.here = w->room, .least = INT64_MAX};
     w->group = 1;
     w->rate_group = 0;
@@ -144,7 +141,6 @@ static void begin(work *w)
 static void give_back(work *w)
 {
     const hdi_sched *s = w->s;
-    uint64_t live = s->rank[0].live;
     for (uint32_t slot = 0; slot < w->slots; slot++) {
         uint32_t p = w->slot_pass[slot], more = w->ask[s->pass_rank[p] - s->rank_begin].more;
         for (uint32_t u = w->use_begin[p]; more && u < w->use_begin[p + 1]; u++) {
@@ -164,8 +160,7 @@ static void give_back(work *w)
     }
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         w->ask[rank].due = 0;
-        w->ask[rank].step = (int64_t)(s->rank[rank].live - live);
-        live = s->rank[rank].live;
+        w->ask[rank].step = rank ? (int64_t)(s->live[rank] - s->live[rank - 1]) : 0;
     }
     w->ask[s->kept_count].step = 0;
     if (w->special.note_count)
@@ -305,7 +300,7 @@ static HDI_APART bool gives_up(work *w)
     return are_too_many(w);
 }
 
-/* Whether the one pass that is ready, the oldest, needs no look at its uses. The last one of all closes what is left. */
+/* Whether one pass is ready, the oldest, and needs no look at its uses. The last one of all closes what is left. */
 static HDI_INLINE bool is_alone(const work *w)
 {
     uint32_t more = w->ask[w->oldest].more;
@@ -372,7 +367,7 @@ static HDI_APART void run_alone(work *w)
 static bool run(work *w)
 {
     int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
-    bool wait = w->rules.wait_in_float, known = w->s->known != NULL;
+    bool wait = w->rules.wait_in_float, known = w->s->known;
     size_t kept = w->s->kept_count;
     begin(w);
     while (w->slots < kept) {

@@ -4,18 +4,6 @@
 
 #include "schedule.h"
 
-/* What is asked of a rank. */
-typedef struct hdi_ask {
-    int64_t opens;  /* bytes of resources whose first rank it is, but for those that others may open as well */
-    int64_t closes; /* as in hdi_sched_known */
-    int64_t step;   /* room at the rank before it less room there */
-    uint32_t due;   /* group from which it should be taken, if it opens memory; HDI_TAKEN */
-    uint32_t more;  /* HDI_COUNTED: it has uses that somebody has to count; the rest: the list of its uses that must be
-                     * looked at, 0: none */
-} hdi_ask;
-#define HDI_TAKEN HDI_NONE
-#define HDI_COUNTED (UINT32_C(1) << 31)
-
 /* The newest group that reads a segment of an image in one of several layouts, and which. Those of an image stand
  * together. */
 typedef struct hdi_note {

@@ -167,7 +167,7 @@ static uint32_t find_peak(const hdi_sched *s, const int64_t *slot_net, const hdi
     int64_t live = 0, most = 0;
     bool here = false;
     for (uint32_t i = 0; i < out->slot_count; i++) {
-        here |= s->rank[i].live == s->peak;
+        here |= s->live[i] == s->peak;
         live += slot_net[i];
         if (live > most) {
             most = live;

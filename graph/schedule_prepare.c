@@ -50,7 +50,8 @@ typedef struct look_work {
     look_part part[HDI_MOST_PARTS];
 } look_work;
 
-enum { MOST_READERS = 64 };
+enum { MOST_READERS = 64, NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
+#define WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts */
 
 /* False: memory ran out. */
 static bool find_accesses(look_work *w)
@@ -110,11 +111,10 @@ static HDI_APART bool are_mixed(const hdi_decl *decl, uint32_t res, uint64_t rea
 static HDI_INLINE uint64_t judge(const look_work *w, uint32_t r, look_part *sums)
 {
     const hdi_sched *s = w->s;
-    const uint32_t no_bytes = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST;
     hdi_sched_res *res = &s->res[r];
     uint64_t readers = res->readers, counts = res->counts;
     uint32_t uses = (uint32_t)counts, first = res->first, last = res->last;
-    uint64_t bytes = s->decl->res_flags[r] & no_bytes ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
+    uint64_t bytes = s->decl->res_flags[r] & NO_BYTES ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
     res->bytes = bytes;
     res->counts = res->left = uses;
     res->last = last > first ? last : first;
@@ -139,7 +139,7 @@ static HDI_INLINE uint64_t judge(const look_work *w, uint32_t r, look_part *sums
  * only write is that, and comes first. counts, first, last: before it was judged. */
 static HDI_INLINE uint32_t find_known(hdi_sched_res *res, uint64_t counts, size_t first, size_t last)
 {
-    uint32_t known = (counts == (UINT64_C(1) << 32 | 2)) & (first != last);
+    uint32_t known = (counts == WRITE_AND_READ) & (first != last);
     res->left &= known - 1;
     res->mixed |= (uint8_t)(known * HDI_CLOSES_LAST);
     return known;
@@ -170,29 +170,63 @@ static void look_at_passes(const look_work *w)
 }
 
 /* Then what is alive, as steps from rank to rank. */
-static HDI_INLINE void look_at_resources(look_work *w, bool known)
+static void look_at_resources(look_work *w)
 {
     const hdi_sched *s = w->s;
-    hdi_sched_known *by_rank = s->known;
     look_part sums = {0};
     hdi_sched_rank *at = s->rank;
     size_t count = s->decl->res_count;
-    if (known)
-        memset(by_rank, 0, ((size_t)s->kept_count + 1) * sizeof(*by_rank));
     memset(at, 0, ((size_t)s->kept_count + 2) * sizeof(*at));
     for (size_t r = 0; r < count; r++) {
         hdi_sched_res *res = &s->res[r];
-        uint64_t counts = res->counts;
         size_t first = res->first, last = res->last > res->first ? res->last : res->first;
         uint64_t bytes = judge(w, (uint32_t)r, &sums);
         at[first].opens += bytes;
         at[last + 1].live -= bytes; /* unsigned wrap is undone by the running sum */
+    }
+    w->part[0] = sums;
+}
+
+/* For one queue. more: how many uses of a rank nobody has to count. */
+static HDI_INLINE void look_for_one(look_work *w, bool known)
+{
+    const hdi_sched *s = w->s;
+    const hd_memory_need *need = w->sizes->need;
+    const uint8_t *flags = s->decl->res_flags;
+    hdi_sched_res *all = s->res;
+    look_part sums = {0};
+    hdi_ask *ask = s->ask;
+    size_t count = s->decl->res_count;
+    memset(ask, 0, ((size_t)s->kept_count + 1) * sizeof(*ask));
+    for (size_t r = 0; r < count; r++) {
+        hdi_sched_res *res = &all[r];
+        uint64_t counts = res->counts, bytes;
+        size_t first = res->first, last = res->last;
+        if (known && HDI_LIKELY(counts == WRITE_AND_READ && first != last && !(flags[r] & NO_BYTES))) {
+            bytes = need[r].bytes;
+            if (HDI_LIKELY(bytes)) {
+                res->bytes = bytes;
+                res->left = 0;
+                res->mixed = HDI_CLOSES_LAST;
+                res->counts = 2;
+                ask[first].opens += (int64_t)bytes;
+                ask[first].more++;
+                ask[last].closes += (int64_t)bytes;
+                ask[last].more++;
+                ask[last + 1].step -= (int64_t)bytes;
+                continue;
+            }
+        }
+        last = last > first ? last : first;
+        bytes = judge(w, (uint32_t)r, &sums);
+        ask[first].opens += (int64_t)bytes;
+        ask[last + 1].step -= (int64_t)bytes;
         if (!known)
             continue;
         uint32_t closes_last = find_known(res, counts, first, last);
-        by_rank[last].closes += (int64_t)(bytes & -(uint64_t)closes_last);
-        by_rank[first].uses += closes_last;
-        by_rank[last].uses += closes_last;
+        ask[last].closes += (int64_t)(bytes & -(uint64_t)closes_last);
+        ask[first].more += closes_last;
+        ask[last].more += closes_last;
     }
     w->part[0] = sums;
 }
@@ -200,10 +234,12 @@ static HDI_INLINE void look_at_resources(look_work *w, bool known)
 static void look_at_all(look_work *w)
 {
     look_at_passes(w);
-    if (w->s->known)
-        look_at_resources(w, true);
+    if (w->s->rank)
+        look_at_resources(w);
+    else if (w->s->known)
+        look_for_one(w, true);
     else
-        look_at_resources(w, false);
+        look_for_one(w, false);
 }
 
 /* The same in two steps, by parts of the passes and of the resources: as resources are declared about where they are
@@ -300,18 +336,24 @@ static uint32_t find_reach(uint32_t kept, uint32_t count)
     return kept / count / 8;
 }
 
+/* Bytes alive at a rank, but for what was before its part. */
+static inline uint64_t live_at(const hdi_sched *s, uint32_t rank)
+{
+    return s->rank ? s->rank[rank].live : s->live[rank];
+}
+
 /* The first rank of a region: where the least is alive. */
 static uint32_t find_cut(const hdi_sched *s, uint32_t count, uint32_t region)
 {
     uint32_t middle = hdi_range_begin(s->kept_count, count, region), best = middle;
     uint32_t reach = find_reach(s->kept_count, count);
     for (uint32_t rank = middle - reach; rank < middle + reach; rank++)
-        best = (int64_t)(s->rank[rank].live - s->rank[best].live) < 0 ? rank : best;
+        best = (int64_t)(live_at(s, rank) - live_at(s, best)) < 0 ? rank : best;
     return best;
 }
 
-/* How much is alive when passes run by rank. */
-static void find_live(hdi_sched *s, hdi_sched_cuts *cuts)
+/* How much is alive when passes run by rank. Returns the most. */
+static uint64_t find_live(const hdi_sched *s)
 {
     hdi_sched_rank *at = s->rank;
     uint64_t live = 0, peak = 0;
@@ -320,7 +362,31 @@ static void find_live(hdi_sched *s, hdi_sched_cuts *cuts)
         at[rank].live = live;
         peak = live > peak ? live : peak;
     }
-    s->peak = peak;
+    return peak;
+}
+
+/* The same for one queue, and who has uses to count. */
+static uint64_t find_live_for_one(const hdi_sched *s)
+{
+    const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
+    hdi_ask *ask = s->ask;
+    uint64_t *at = s->live, live = 0, peak = 0;
+    size_t kept = s->kept_count;
+    for (size_t rank = 0; rank < kept; rank++) {
+        size_t p = rank_pass[rank];
+        ask[rank].step += ask[rank].opens;
+        ask[rank].more = use_begin[p + 1] - use_begin[p] == ask[rank].more ? 0 : HDI_COUNTED;
+        live += (uint64_t)ask[rank].step;
+        at[rank] = live;
+        peak = live > peak ? live : peak;
+    }
+    ask[kept].more = HDI_COUNTED;
+    return peak;
+}
+
+static void find_live_at_once(hdi_sched *s, hdi_sched_cuts *cuts)
+{
+    s->peak = s->rank ? find_live(s) : find_live_for_one(s);
     for (uint32_t k = 1; k < cuts->count; k++)
         cuts->begin[k] = find_cut(s, cuts->count, k);
 }
@@ -341,16 +407,16 @@ static void sum_part(uint32_t part, void *user)
     look_work *w = user;
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
-    int64_t live = 0, peak = INT64_MIN;
+    int64_t live = 0, before = 0, peak = INT64_MIN;
     for (uint32_t rank = w->cuts->part[part]; rank < w->cuts->part[part + 1]; rank++) {
         uint32_t p = s->rank_pass[rank], first = decl->pass_use_begin[p], last = decl->pass_use_begin[p + 1];
         uint64_t opens = 0, closes = 0;
-        hdi_sched_known known = {0};
+        hdi_ask ask = {0};
         for (uint32_t u = first; u < last; u++) {
             hdi_sched_res *res = &s->res[decl->use_res[u]];
             bool is_known = res->mixed & HDI_CLOSES_LAST;
-            known.uses += is_known;
-            known.closes += is_known && res->last == rank ? (int64_t)res->bytes : 0;
+            ask.more += is_known;
+            ask.closes += is_known && res->last == rank ? (int64_t)res->bytes : 0;
             if (res->first == rank && counts(res, &res->opened))
                 opens += res->bytes;
             if (res->last == rank && counts(res, &res->closed))
@@ -358,9 +424,16 @@ static void sum_part(uint32_t part, void *user)
         }
         live += (int64_t)opens;
         peak = live > peak ? live : peak;
-        s->rank[rank] = (hdi_sched_rank){.live = (uint64_t)live, .opens = opens};
-        if (s->known)
-            s->known[rank] = known;
+        if (s->rank) {
+            s->rank[rank] = (hdi_sched_rank){.live = (uint64_t)live, .opens = opens};
+        } else {
+            ask.opens = (int64_t)opens;
+            ask.step = live - before;
+            ask.more = ask.more == last - first ? 0 : HDI_COUNTED;
+            s->ask[rank] = ask;
+            s->live[rank] = (uint64_t)live;
+        }
+        before = live;
         live -= (int64_t)closes;
     }
     w->part[part].live = live;
@@ -390,11 +463,8 @@ static void find_live_in_parts(hdi_sched *s, const hdi_crew *crew, look_work *w)
 void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t region)
 {
     uint32_t end = cuts->in_parts ? of->kept_count : 0, mine = cuts->part[region + 1] - of->rank_begin;
-    mine = mine < end ? mine : end;
-    for (uint32_t i = 0; i < mine; i++)
-        of->rank[i].live += cuts->base[region];
-    for (uint32_t i = mine; i < end; i++)
-        of->rank[i].live += cuts->base[region + 1];
+    for (uint32_t i = 0; i < end; i++)
+        *(of->rank ? &of->rank[i].live : &of->live[i]) += cuts->base[i < mine ? region : region + 1];
 }
 
 /* Columns that the schedulers need while they run. */
@@ -404,13 +474,15 @@ static void make_columns(hdi_sched *s)
     size_t passes = decl->pass_count, clocks = hdi_clock_words(s->queues->count, s->kept_count);
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     if (s->queues->gpu_count > 1) {
+        s->rank = HDI_ARENA_ARRAY(s->arena, hdi_sched_rank, (size_t)s->kept_count + 2);
         s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, decl->res_count * clocks);
         return;
     }
     s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
+    s->ask = HDI_ARENA_ARRAY(s->arena, hdi_ask, (size_t)s->kept_count + 1);
+    s->live = HDI_ARENA_ARRAY(s->arena, uint64_t, s->kept_count);
     bool few = 2 * (uint64_t)decl->use_count <= 5 * (uint64_t)decl->res_count; /* else hardly anybody has no others */
-    if (few && !decl->may_read_unwritten)
-        s->known = HDI_ARENA_ARRAY(s->arena, hdi_sched_known, (size_t)s->kept_count + 1);
+    s->known = few && !decl->may_read_unwritten;
 }
 
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
@@ -420,7 +492,6 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     hdi_arena *arena = s->arena;
     s->rank_pass = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept->kept_count + 1);
     s->pass_rank = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
-    s->rank = HDI_ARENA_ARRAY(arena, hdi_sched_rank, (size_t)kept->kept_count + 2);
     s->kept_count = kept->kept_count;
     s->res = HDI_ARENA_ARRAY(arena, hdi_sched_res, decl->res_count);
     make_columns(s);
@@ -446,6 +517,6 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     if (w.parts > 1)
         find_live_in_parts(s, crew, &w);
     else
-        find_live(s, cuts);
+        find_live_at_once(s, cuts);
     return HD_OK;
 }
