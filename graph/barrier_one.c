@@ -13,14 +13,6 @@
 
 typedef hdi_one_work work;
 
-static void clear(const work *w, uint32_t part)
-{
-    uint32_t parts = w->part_count, slot = hdi_range_begin(w->hazards->slot_count, parts, part),
-             slot_end = hdi_range_begin(w->hazards->slot_count, parts, part + 1);
-    memset(w->out->slot_pre + slot, 0xff, (slot_end - slot) * sizeof(*w->out->slot_pre));
-    memset(w->out->slot_post + slot, 0xff, (slot_end - slot) * sizeof(*w->out->slot_post));
-}
-
 /* Where a slot lies, from about there on. */
 static uint32_t region_of(const work *w, uint32_t slot, uint32_t k)
 {
@@ -40,48 +32,8 @@ static bool flushes(const work *w, uint32_t res)
     return (writes & HDI_WRITE_BITS) != 0;
 }
 
-static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    const hdi_epoch *epoch = w->hazards->epoch;
-    const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
-    const uint32_t *seg_res = w->frozen->seg_res;
-    uint32_t regions = w->region_count, near = w->last_region;
-    hdi_one_found f; /* its own until the end: it stands on a line with those of other parts */
-    clear(w, part);
-    f.leave_begin = end;
-    f.leave_end = begin;
-    memset(f.most, 0, regions * sizeof(*f.most));
-    for (uint32_t seg = begin; seg < end; seg++) {
-        bool stays = (w->res_flags[seg_res[seg]] & HDI_KEEPS_STATE) != 0;
-        if (regions == 1 && !stays)
-            continue;
-        uint32_t e = epoch_begin[seg], last = epoch_end[seg];
-        if (e == last)
-            continue;
-        if (stays && epoch[last - 1].flags & HDI_EPOCH_FINAL) {
-            f.leave_begin = seg < f.leave_begin ? seg : f.leave_begin;
-            f.leave_end = seg + 1;
-            f.most[w->last_region]++;
-            last--;
-        }
-        for (uint32_t k = near, first = e; regions > 1 && e < last; e++) {
-            k = region_of(w, epoch[e].first, k);
-            if (e == first) {
-                f.most[k]++; /* maybe a flush: to look whether would cost several workers more than the room */
-                near = k;
-            }
-            f.most[k]++;
-        }
-    }
-    memcpy(w->found[part].most, f.most, regions * sizeof(*f.most));
-    w->found[part].leave_begin = f.leave_begin;
-    w->found[part].leave_end = f.leave_end;
-}
-
-/* With steps: in a long frame they are counted, as each has room for a barrier; in a short one any first use may have
- * one. */
-static void count_flushes(const work *w, hdi_one_found *f)
+/* In a long frame they are counted, as each has room for a barrier; in a short one any first use may have one. */
+static void count_flushes(const work *w)
 {
     const hdi_seg_state *state = w->hazards->seg_state;
     uint32_t segs = w->frozen->seg_count, k = 0;
@@ -89,34 +41,67 @@ static void count_flushes(const work *w, hdi_one_found *f)
         if (!state[seg].behind || !flushes(w, w->frozen->seg_res[seg]))
             continue;
         k = region_of(w, state[seg].first, k);
-        f->most[k]++;
+        w->region[k].most++;
     }
 }
 
-/* The same of steps. */
+/* What a region may need at most, of steps that stand in order. */
 static void find_steps(const work *w)
 {
     const hdi_hazards *hazards = w->hazards;
-    const hdi_region_steps *end = &hazards->region_step[w->region_count];
-    hdi_one_found *f = w->found;
-    hdi_region_steps at = {0};
-    clear(w, 0);
+    uint32_t at = 0, step_end = hazards->step_count;
     for (uint32_t k = 0; k < w->region_count; k++) {
-        hdi_region_steps from = at;
-        at = hazards->region_step[k + 1];
-        while (at.step < end->step && hazards->step[at.step].slot < w->region[k].slot_end)
-            at.step++; /* of a scope that is shared across its end */
-        w->region[k].step_begin = from.step;
-        w->region[k].step_end = at.step;
-        f->most[k] = at.step - from.step;
+        hdi_one_region *r = &w->region[k];
+        r->step_begin = at;
+        at = hazards->region_step[k + 1].step;
+        while (at < step_end && hazards->step[at].slot < r->slot_end)
+            at++; /* of a scope that is shared across its end */
+        r->step_end = at;
+        r->most = at - r->step_begin;
     }
     if (w->region_count > 1)
-        count_flushes(w, f);
+        count_flushes(w);
     else
-        f->most[0] += end->firsts;
-    f->most[w->last_region] += hazards->step_count - end->step;
-    f->leave_begin = end->step;
-    f->leave_end = hazards->step_count;
+        w->region[0].most += w->frozen->seg_count;
+}
+
+/* The steps of the uses of some slots, or more. */
+static uint32_t most_steps(const work *w, uint32_t slot, uint32_t end)
+{
+    uint32_t most = 0;
+    for (; slot < end; slot++) {
+        const uint32_t *of_pass = &w->decl->pass_use_begin[w->hazards->slot_pass[slot]];
+        for (uint32_t u = of_pass[0]; u < of_pass[1]; u++) {
+            hdi_span span = hdi_use_span(w->decl, w->frozen, u);
+            most += span.rows * span.cols;
+        }
+    }
+    return most;
+}
+
+/* Of steps that stand at their uses. To look whether a first use needs a flush would cost several workers more than the
+ * room. */
+static void count_steps(const work *w)
+{
+    const hdi_region_steps *step = w->hazards->region_step;
+    for (uint32_t k = 0; k < w->region_count; k++) {
+        hdi_one_region *r = &w->region[k];
+        r->most = step[k + 1].step - step[k].step + step[k + 1].firsts - step[k].firsts;
+        if (w->merged->slot_first) /* of a scope that is shared across its end */
+            r->most += 2 * most_steps(w, w->hazards->region_begin[k + 1], r->slot_end);
+    }
+}
+
+/* What the frame must leave in another layout. */
+static uint32_t count_left(const work *w)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->hazards->keeper_count; i++) {
+        uint32_t res = w->hazards->keeper[i];
+        for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++)
+            count += hdi_is_left(w, res, seg);
+    }
+    return count;
 }
 
 /* One region after another; a scope that is shared across its begin belongs to the one before. */
@@ -144,9 +129,7 @@ static void share_room(const work *w, size_t *barriers, size_t *batches)
     uint32_t barrier = 0, batch = 0;
     for (uint32_t k = 0; k < w->region_count; k++) {
         hdi_one_region *r = &w->region[k];
-        uint32_t most = 0, points = 2 * (r->slot_end - r->slot_begin) + 1;
-        for (uint32_t part = 0; part < w->part_count; part++)
-            most += w->found[part].most[k];
+        uint32_t most = r->most, points = 2 * (r->slot_end - r->slot_begin) + 1;
         r->barrier_begin = barrier;
         r->batch_begin = batch;
         barrier += most;
@@ -154,8 +137,6 @@ static void share_room(const work *w, size_t *barriers, size_t *batches)
     }
     *barriers = barrier;
     *batches = batch;
-    if (w->region_count == 1 && !w->hazards->step) /* they were not counted: at the first use, a barrier and a flush */
-        *barriers = *batches = (size_t)w->hazards->epoch_count + w->frozen->seg_count;
 }
 
 static void count_all(const work *w)
@@ -184,9 +165,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
                                 const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
-    enum { GRAIN = 512 };
-    uint32_t slots = hazards->slot_count, regions = hazards->region_count,
-             parts = hazards->step ? 1 : hdi_range_count(crew, frozen->seg_count, GRAIN);
+    uint32_t slots = hazards->slot_count, regions = hazards->region_count;
     size_t barriers, batches;
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
@@ -200,21 +179,20 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
               .res_flags = decl->res_flags,
               .res_info = decl->res_info,
               .out = out,
-              .region_count = regions,
-              .part_count = parts};
+              .region_count = regions};
     out->slot_wait_stages = NULL;
     out->order = NULL;
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, regions);
-    w.found = HDI_ARENA_ARRAY(aside, hdi_one_found, parts);
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);
-    if (hazards->step)
-        find_steps(&w);
+    if (hazards->at_uses)
+        count_steps(&w);
     else
-        hdi_crew_ranges(crew, frozen->seg_count, GRAIN, find, &w);
+        find_steps(&w);
+    w.region[w.last_region].most += count_left(&w);
     share_room(&w, &barriers, &batches);
     out->barrier =
         HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers); /* little is in front of it, so it need not move */

@@ -234,21 +234,22 @@ typedef struct hdi_entry {
     uint32_t older; /* HDI_NONE: only the first one is older */
 } hdi_entry;
 
-/* Where one worker looks at one queue, epochs are found by slots, and of them only what is asked for is kept. A step:
- * from what a segment stood in to the epoch that a slot begins. */
+/* Of one queue, epochs are found by slots, and of them only what is asked for is kept. A step: from what a segment
+ * stood in to the epoch that a slot begins. */
 typedef struct hdi_step {
-    uint32_t use, seg; /* of a final state: HDI_NONE */
+    uint32_t use, seg;
     uint32_t slot;
     uint32_t low;      /* the slot behind the last use of the epoch before; 0: there is none */
     uint32_t before;   /* and behind its step */
-    uint32_t to;       /* kind; of a final state the layout */
+    uint32_t to;       /* kind */
 } hdi_step;
-/* And what a segment is in behind all of them, but for final states. */
+/* And what a segment is in behind all of them. */
 typedef struct hdi_seg_state {
     uint32_t first, behind; /* its first slot, and the one behind its last one; behind 0: it is not used */
     uint32_t kind, step_end; /* of its last epoch; and behind its step */
 } hdi_seg_state;
-/* Where steps of a region begin, and how many segments are first used before it. */
+/* Where steps of a region begin. By several workers: how many there are before it, and how many are the first of their
+ * segments. */
 typedef struct hdi_region_steps {
     uint32_t step, firsts;
 } hdi_region_steps;
@@ -267,15 +268,17 @@ typedef struct hdi_hazards {
     uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase
                         * says what is read */
     hdi_kind *kind;
-    hdi_step *step;                /* null: epochs tell; those of each slot by uses, final states behind all others */
+    /* Of one queue, else null: those of each slot by uses. Or at_uses: at the place of each use of one segment, `to`
+     * HDI_NONE where it is no step; at those of others `low` and `before` tell which steps they are. */
+    hdi_step *step;
     uint32_t step_count;
+    bool at_uses;
+    uint32_t *keeper, keeper_count; /* resources that keep their state, ascending */
     hdi_seg_state *seg_state;
     hdi_region_steps *region_step; /* region_count + 1 */
     uint32_t *seg_epoch_begin, *seg_epoch_end; /* there are gaps between those of one segment and of the next */
     hdi_epoch *epoch;
     hdi_entry *entry;
-    uint32_t *use_epoch; /* 2 * the epoch that a use of one segment begins, 1 more for the first of its segment;
-                          * HDI_NONE: none. Only of kept passes; null with several queues */
     uint32_t *slot_want; /* [slot * queues + q]: how many slots of queue q must have finished before it; null with one
                           * queue */
     hdi_edge *memory_edge;       /* those of the schedule */
