@@ -11,17 +11,7 @@
  * earlier region stands at one of its own, as most of it must anyway. Each writes where there is room for the most that
  * it can need, and nothing moves up to the one before: what the plan reads may have gaps. */
 
-enum { GRAIN = 512 };
-
 typedef hdi_one_work work;
-
-static void clear(const work *w, uint32_t part)
-{
-    uint32_t parts = w->part_count, slot = hdi_range_begin(w->hazards->slot_count, parts, part),
-             slot_end = hdi_range_begin(w->hazards->slot_count, parts, part + 1);
-    memset(w->out->slot_pre + slot, 0xff, (slot_end - slot) * sizeof(*w->out->slot_pre));
-    memset(w->out->slot_post + slot, 0xff, (slot_end - slot) * sizeof(*w->out->slot_post));
-}
 
 /* Where a slot lies, from about there on. */
 static uint32_t region_of(const work *w, uint32_t slot, uint32_t k)
@@ -33,60 +23,85 @@ static uint32_t region_of(const work *w, uint32_t slot, uint32_t k)
     return k;
 }
 
-static void find(uint32_t begin, uint32_t end, uint32_t part, void *user)
+/* Whether writes of those whose bytes a resource takes over have to be flushed before its first use. */
+static bool flushes(const work *w, uint32_t res)
 {
-    const work *w = user;
-    const hdi_epoch *epoch = w->hazards->epoch;
-    const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
-    const uint32_t *seg_res = w->frozen->seg_res;
-    uint32_t regions = w->region_count, near = w->last_region;
-    hdi_one_found f; /* its own until the end: it stands on a line with those of other parts */
-    clear(w, part);
-    f.leave_begin = end;
-    f.leave_end = begin;
-    memset(f.most, 0, regions * sizeof(*f.most));
-    for (uint32_t seg = begin; seg < end; seg++) {
-        bool stays = (w->res_flags[seg_res[seg]] & HDI_KEEPS_STATE) != 0;
-        if (regions == 1 && !stays)
-            continue;
-        uint32_t e = epoch_begin[seg], last = epoch_end[seg];
-        if (e == last)
-            continue;
-        if (stays && epoch[last - 1].flags & HDI_EPOCH_FINAL) {
-            f.leave_begin = seg < f.leave_begin ? seg : f.leave_begin;
-            f.leave_end = seg + 1;
-            f.most[w->last_region]++;
-            last--;
-        }
-        for (uint32_t k = near, first = e; regions > 1 && e < last; e++) {
-            k = region_of(w, epoch[e].first, k);
-            if (e == first) {
-                f.most[k]++; /* maybe a flush: to look whether would cost several workers more than the room */
-                near = k;
-            }
-            f.most[k]++;
-        }
-    }
-    memcpy(w->found[part].most, f.most, regions * sizeof(*f.most));
-    w->found[part].leave_begin = f.leave_begin;
-    w->found[part].leave_end = f.leave_end;
+    uint64_t writes = 0;
+    for (uint32_t t = w->res_tenants[res].begin; t < w->res_tenants[res].end; t++)
+        writes |= w->stay[w->tenant[t]].tail_writes;
+    return (writes & HDI_WRITE_BITS) != 0;
 }
 
-/* Which steps are whose. */
+/* In a long frame they are counted, as each has room for a barrier; in a short one any first use may have one. */
+static void count_flushes(const work *w)
+{
+    const hdi_seg_state *state = w->hazards->seg_state;
+    uint32_t segs = w->frozen->seg_count, k = 0;
+    for (uint32_t seg = 0; seg < segs; seg++) {
+        if (!state[seg].behind || !flushes(w, w->frozen->seg_res[seg]))
+            continue;
+        k = region_of(w, state[seg].first, k);
+        w->region[k].most++;
+    }
+}
+
+/* What a region may need at most, of steps that stand in order. */
 static void find_steps(const work *w)
 {
     const hdi_hazards *hazards = w->hazards;
-    const hdi_region_steps *end = &hazards->region_step[w->region_count];
-    uint32_t step = 0;
+    uint32_t at = 0, step_end = hazards->step_count;
     for (uint32_t k = 0; k < w->region_count; k++) {
-        w->region[k].step_begin = step;
-        step = hazards->region_step[k + 1].step;
-        while (step < end->step && hazards->step[step].slot < w->region[k].slot_end)
-            step++; /* of a scope that is shared across its end */
-        w->region[k].step_end = step;
+        hdi_one_region *r = &w->region[k];
+        r->step_begin = at;
+        at = hazards->region_step[k + 1].step;
+        while (at < step_end && hazards->step[at].slot < r->slot_end)
+            at++; /* of a scope that is shared across its end */
+        r->step_end = at;
+        r->most = at - r->step_begin;
     }
-    w->found->leave_begin = end->step;
-    w->found->leave_end = hazards->step_count;
+    if (w->region_count > 1)
+        count_flushes(w);
+    else
+        w->region[0].most += w->frozen->seg_count;
+}
+
+/* The steps of the uses of some slots, or more. */
+static uint32_t most_steps(const work *w, uint32_t slot, uint32_t end)
+{
+    uint32_t most = 0;
+    for (; slot < end; slot++) {
+        const uint32_t *of_pass = &w->decl->pass_use_begin[w->hazards->slot_pass[slot]];
+        for (uint32_t u = of_pass[0]; u < of_pass[1]; u++) {
+            hdi_span span = hdi_use_span(w->decl, w->frozen, u);
+            most += span.rows * span.cols;
+        }
+    }
+    return most;
+}
+
+/* Of steps that stand at their uses. To look whether a first use needs a flush would cost several workers more than the
+ * room. */
+static void count_steps(const work *w)
+{
+    const hdi_region_steps *step = w->hazards->region_step;
+    for (uint32_t k = 0; k < w->region_count; k++) {
+        hdi_one_region *r = &w->region[k];
+        r->most = step[k + 1].step - step[k].step + step[k + 1].firsts - step[k].firsts;
+        if (w->merged->slot_first) /* of a scope that is shared across its end */
+            r->most += 2 * most_steps(w, w->hazards->region_begin[k + 1], r->slot_end);
+    }
+}
+
+/* What the frame must leave in another layout. */
+static uint32_t count_left(const work *w)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->hazards->keeper_count; i++) {
+        uint32_t res = w->hazards->keeper[i];
+        for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++)
+            count += hdi_is_left(w, res, seg);
+    }
+    return count;
 }
 
 /* One region after another; a scope that is shared across its begin belongs to the one before. */
@@ -114,9 +129,7 @@ static void share_room(const work *w, size_t *barriers, size_t *batches)
     uint32_t barrier = 0, batch = 0;
     for (uint32_t k = 0; k < w->region_count; k++) {
         hdi_one_region *r = &w->region[k];
-        uint32_t most = 0, points = 2 * (r->slot_end - r->slot_begin) + 1;
-        for (uint32_t part = 0; part < w->part_count; part++)
-            most += w->found[part].most[k];
+        uint32_t most = r->most, points = 2 * (r->slot_end - r->slot_begin) + 1;
         r->barrier_begin = barrier;
         r->batch_begin = batch;
         barrier += most;
@@ -124,8 +137,6 @@ static void share_room(const work *w, size_t *barriers, size_t *batches)
     }
     *barriers = barrier;
     *batches = batch;
-    if (w->region_count == 1) /* they were not counted: at the first use, a barrier and a flush */
-        *barriers = *batches = (size_t)w->hazards->epoch_count + w->frozen->seg_count;
 }
 
 static void count_all(const work *w)
@@ -145,97 +156,17 @@ static void keep(const work *w, hdi_arena *arena, hdi_arena_mark mark)
            batches = last->batch_begin + last->batch_count;
     const hdi_arena_kept out_arrays[] = {{&out->slot_pre, slots * sizeof(*out->slot_pre)},
                                          {&out->slot_post, slots * sizeof(*out->slot_post)},
-                                         {&out->batch, batches * sizeof(*out->batch)},
-                                         {&out->barrier, barriers * sizeof(*out->barrier)}};
-    hdi_arena_keep(arena, mark, out_arrays, out->in_plan ? 3 : 4);
-}
-
-/* By epochs: each region has room of its own. */
-static hd_result walk_regions(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
-{
-    size_t barriers, batches;
-    hdi_crew_ranges(crew, w->frozen->seg_count, GRAIN, find, w);
-    share_room(w, &barriers, &batches);
-    w->out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
-    w->out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
-    w->point = HDI_EARLY_ARRAY(crew, aside, hdi_one_point, batches);
-    w->barrier_point = HDI_EARLY_ARRAY(crew, aside, uint32_t, barriers);
-    if (arena->failed || aside->failed)
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_parts(crew, w->region_count, hdi_walk_region, w);
-    count_all(w);
-    return HD_OK;
-}
-
-/* Behind what is still read: steps, and stays behind them. */
-static size_t begin_in_plan(const work *w, const hdi_plan_room *room, const hdi_arena *early)
-{
-    size_t behind_stays = hdi_arena_offset(early, w->stay + w->decl->res_count),
-           behind_steps = hdi_arena_offset(early, w->hazards->step + w->hazards->step_count),
-           behind = behind_stays > behind_steps ? behind_stays : behind_steps;
-    return behind > room->front ? behind : room->front;
-}
-
-HDI_COLD void hdi_leave_plan(hdi_one_work *w, size_t barrier_count)
-{
-    hd_plan_barrier *to = HDI_ARENA_ARRAY(w->arena, hd_plan_barrier, w->most);
-    w->failed = !to;
-    if (!to)
-        return;
-    memcpy(to, w->out->barrier, barrier_count * sizeof(*to));
-    w->out->barrier = to;
-    w->out->in_plan = false;
-    w->barrier_end = to + w->most;
-}
-
-/* By steps: barriers are written where the plan has them, if its memory has room: it will begin so far in front of them
- * as its other tables ask for. What lies there now is read up to the last barrier, and then no more. */
-static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena)
-{
-    const hdi_hazards *hazards = w->hazards;
-    hdi_barriers *out = w->out;
-    size_t most = (size_t)hazards->step_count + hazards->region_step[w->region_count].firsts, bytes,
-           points = 2 * (size_t)hazards->slot_count;
-    clear(w, 0);
-    find_steps(w);
-    points = most < points ? most : points;
-    w->arena = arena;
-    w->most = most + HDI_ONE_SPARE;
-    size_t begin = room ? begin_in_plan(w, room, crew->early) : 0;
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, points);
-    out->barrier = begin ? hdi_arena_rest(crew->early, begin, &bytes) : NULL;
-    out->in_plan = out->barrier && bytes > room->behind;
-    if (out->in_plan)
-        w->barrier_end = out->barrier + (bytes - room->behind) / sizeof(*out->barrier);
-    else if ((out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, w->most)) != NULL)
-        w->barrier_end = out->barrier + w->most;
-    w->point = HDI_ARENA_ARRAY(arena, hdi_one_point, points);
-    w->barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, w->most);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    out->batch_count = out->barrier_count = 0;
-    for (uint32_t k = 0; k < w->region_count && !w->failed; k++) {
-        hdi_one_region *r = &w->region[k];
-        r->barrier_begin = out->barrier_count;
-        r->batch_begin = out->batch_count;
-        hdi_walk_region(k, w);
-        out->barrier_count += r->barrier_count;
-        out->batch_count += r->batch_count;
-    }
-    if (out->in_plan && out->batch_count > room->batches)
-        hdi_leave_plan(w, out->barrier_count);
-    if (begin)
-        out->plan_bytes = begin + HDI_ARENA_ALIGNMENT + room->behind +
-                          ((size_t)out->barrier_count + HDI_ONE_SPARE) * sizeof(*out->barrier);
-    return w->failed ? HD_OUT_OF_MEMORY : HD_OK;
+                                         {&out->barrier, barriers * sizeof(*out->barrier)},
+                                         {&out->batch, batches * sizeof(*out->batch)}};
+    hdi_arena_keep(arena, mark, out_arrays, 4);
 }
 
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
-                                const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
+                                const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
-    uint32_t slots = hazards->slot_count, regions = hazards->region_count,
-             parts = hazards->step ? 1 : hdi_range_count(crew, frozen->seg_count, GRAIN);
+    uint32_t slots = hazards->slot_count, regions = hazards->region_count;
+    size_t barriers, batches;
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
     work w = {.decl = decl,
@@ -248,20 +179,30 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
               .res_flags = decl->res_flags,
               .res_info = decl->res_info,
               .out = out,
-              .region_count = regions,
-              .part_count = parts};
+              .region_count = regions};
     out->slot_wait_stages = NULL;
     out->order = NULL;
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, regions);
-    w.found = HDI_ARENA_ARRAY(aside, hdi_one_found, parts);
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);
-    hd_result result = hazards->step ? walk_alone(&w, room, crew, arena) : walk_regions(&w, crew, arena, aside);
-    if (result != HD_OK)
-        return result;
+    if (hazards->at_uses)
+        count_steps(&w);
+    else
+        find_steps(&w);
+    w.region[w.last_region].most += count_left(&w);
+    share_room(&w, &barriers, &batches);
+    out->barrier =
+        HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers); /* little is in front of it, so it need not move */
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
+    w.point = HDI_EARLY_ARRAY(crew, aside, hdi_one_point, batches);
+    w.barrier_point = HDI_EARLY_ARRAY(crew, aside, uint32_t, barriers);
+    if (arena->failed || aside->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_parts(crew, regions, hdi_walk_region, &w);
+    count_all(&w);
     if (aside != arena) /* nothing lies behind what is kept */
         hdi_arena_keep(aside, aside_mark, NULL, 0);
     else

@@ -14,14 +14,9 @@ typedef struct hdi_one_point {
 /* A part of the frame, and where its barriers stand, and its batches, which are its points. */
 typedef struct hdi_one_region {
     uint32_t slot_begin, slot_end, barrier_begin, barrier_count, batch_begin, batch_count;
-    uint32_t step_begin, step_end; /* where there are steps */
+    uint32_t step_begin, step_end; /* where they stand in order */
+    uint32_t most;                 /* barriers that may be needed */
 } hdi_one_region;
-
-/* What is to be found out of all segments first, a part of them at a time. */
-typedef struct hdi_one_found {
-    uint32_t most[HDI_MOST_PARTS];   /* barriers that may be needed in each region */
-    uint32_t leave_begin, leave_end; /* segments with states that the frame must leave lie between them; or steps */
-} hdi_one_found;
 
 typedef struct hdi_one_work {
     const hdi_decl *decl;
@@ -37,23 +32,23 @@ typedef struct hdi_one_work {
     hdi_barriers *out;
     hdi_one_region *region;
     uint32_t region_count, last_region; /* last: of the regions with slots */
-    hdi_one_found *found;               /* of each part */
-    uint32_t part_count;
     hdi_one_point *point;    /* like out->batch */
     uint32_t *barrier_point; /* like out->barrier: the point of each */
-    /* With steps one region is walked after another, and each writes behind the one before. */
-    hdi_arena *arena;
-    hd_plan_barrier *barrier_end; /* there is room up to here */
-    size_t most;                  /* barriers that there may be, and room to spare */
-    bool failed;                  /* there is no memory */
 } hdi_one_work;
 
-/* With steps: so many at a time, each with at most two barriers. */
-enum { HDI_ONE_PIECE = HDI_ONE_SPARE / 2 };
+/* The layout that the last use of a segment leaves, or it is in where nothing uses it. */
+static inline uint32_t hdi_last_layout(const hdi_one_work *w, uint32_t res, uint32_t seg)
+{
+    const hdi_seg_state *state = &w->hazards->seg_state[seg];
+    return state->behind ? w->hazards->kind[state->kind].layout : hdi_initial_layout(w->decl, w->hazards, res);
+}
 
-/* The plan's memory has too little room: there is enough in a place of their own, which barriers are copied from. So
- * many are there. Where there is no memory either, they stay. */
-void hdi_leave_plan(hdi_one_work *w, size_t barrier_count);
+/* Whether the frame leaves a segment of what keeps its state in another layout. */
+static inline bool hdi_is_left(const hdi_one_work *w, uint32_t res, uint32_t seg)
+{
+    return !(w->res_flags[res] & HDI_RES_BUFFER) && hdi_last_layout(w, res, seg) != w->hazards->res_final_layout[res];
+}
+
 /* The barriers and batches of one region. */
 void hdi_walk_region(uint32_t region, void *one_work);
 

@@ -16,9 +16,8 @@ typedef hdi_one_point point;
 
 /* Where a region is on its way. */
 typedef struct walker {
-    work *w;
+    const work *w;
     const uint32_t *slot_first, *slot_last; /* of the tables */
-    const hdi_epoch *epoch;
     const hdi_kind *kind;
     hd_plan_barrier *barrier, *next; /* next: behind the newest one */
     uint32_t *barrier_point, *next_point;
@@ -238,19 +237,6 @@ static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint
     b->range.aspect = 0;
 }
 
-/* Room for so many more barriers; false: there is no memory. */
-static HDI_INLINE bool has_room(walker *k, ptrdiff_t count)
-{
-    work *w = k->w;
-    if (HDI_UNLIKELY(w->barrier_end - k->next < count)) {
-        ptrdiff_t before = k->barrier - w->out->barrier, all = before + (ptrdiff_t)barrier_count(k);
-        hdi_leave_plan(w, (size_t)all);
-        k->barrier = w->out->barrier + before;
-        k->next = w->out->barrier + all;
-    }
-    return !w->failed;
-}
-
 /* ---- steps ---- */
 
 /* Who had the memory before. */
@@ -320,98 +306,42 @@ static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool seve
         keep_global(k, does, low, high, false, of, plain);
 }
 
-/* The step into an epoch. */
-static HDI_INLINE void visit_epoch(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_epoch *epoch,
-                                   uint32_t pass, uint32_t high, bool merges)
-{
-    const hdi_kind *to = &k->kind[epoch->kind];
-    if (epoch->before == HDI_NONE)
-        first_use(k, res, seg, several, to, pass, high, merges, false);
-    else
-        next_use(k, res, seg, several, epoch[-1].last, &k->kind[epoch[-1].kind], to, pass, high, merges, false);
-}
-
-/* The epoch that a use of several segments begins in one of them, HDI_NONE: none. */
-static uint32_t find_epoch(const work *w, uint32_t seg, uint32_t slot, uint32_t use)
-{
-    const hdi_hazards *hazards = w->hazards;
-    uint32_t low = hazards->seg_epoch_begin[seg], high = hazards->seg_epoch_end[seg];
-    if (low < high && hazards->epoch[high - 1].flags & HDI_EPOCH_FINAL)
-        high--;
-    while (low < high && high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(hazards->epoch[middle].first <= slot ? &low : &high) = middle;
-    }
-    return low < high && hazards->epoch[low].first == slot && hazards->epoch[low].use == use ? low : HDI_NONE;
-}
-
-/* A use of several segments. */
-static HDI_APART void visit_span(walker *k, uint32_t slot, uint32_t use, uint32_t pass, uint32_t high, bool merges)
+/* A state that the frame must leave, behind the last use, if there is one. */
+static void leave(walker *k, uint32_t res, uint32_t seg)
 {
     const work *w = k->w;
-    uint32_t res = w->decl->use_res[use];
-    hdi_span span = hdi_use_span(w->decl, w->frozen, use);
-    for (uint32_t row = 0; row < span.rows; row++) {
-        uint32_t first = span.base + row * span.stride;
-        for (uint32_t seg = first; seg < first + span.cols; seg++) {
-            uint32_t e = find_epoch(w, seg, slot, use);
-            if (e != HDI_NONE)
-                visit_epoch(k, res, seg, true, &k->epoch[e], pass, high, merges);
-        }
-    }
-}
-
-/* A state that the frame must leave, behind the last use; low 0: anywhere, as there is none. */
-static void leave(walker *k, uint32_t seg, uint32_t low, const hdi_kind *from, uint32_t layout)
-{
-    const hdi_frozen *frozen = k->w->frozen;
-    uint32_t res = frozen->seg_res[seg];
-    uint32_t old_layout = low ? from->layout : hdi_initial_layout(k->w->decl, k->w->hazards, res);
+    const hdi_seg_state *state = &w->hazards->seg_state[seg];
+    uint32_t low = 0;
     hdi_scopes does = {.src_stages = HDI_STAGE_ALL_COMMANDS, .dst_stages = HDI_STAGE_ALL_COMMANDS};
-    if (low) {
-        does.src_stages = from->src_stages;
-        does.src_access = from->src_access;
+    if (state->behind) {
+        does.src_stages = k->kind[state->kind].src_stages;
+        does.src_access = k->kind[state->kind].src_access;
+        low = behind_slot(k, state->behind - 1, k->slot_last != NULL);
     }
-    keep_image(k, does, low ? behind_slot(k, low - 1, k->slot_last != NULL) : 0, 2 * k->w->hazards->slot_count - 1,
-               (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
-               frozen->res_seg_begin[res + 1] - frozen->res_seg_begin[res] > 1, old_layout, layout);
+    keep_image(k, does, low, 2 * w->hazards->slot_count - 1, (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
+               w->frozen->res_seg_begin[res + 1] - w->frozen->res_seg_begin[res] > 1, hdi_last_layout(w, res, seg),
+               w->hazards->res_final_layout[res]);
 }
 
-static void leave_segment(walker *k, uint32_t seg, bool used)
+static void leave_resource(walker *k, uint32_t res, bool used)
 {
-    const hdi_hazards *hazards = k->w->hazards;
-    uint32_t end = hazards->seg_epoch_end[seg];
-    if (hazards->seg_epoch_begin[seg] == end || !(k->epoch[end - 1].flags & HDI_EPOCH_FINAL))
-        return;
-    const hdi_epoch *final = &k->epoch[end - 1], *last = final->before != HDI_NONE ? final - 1 : NULL;
-    if (last && used)
-        leave(k, seg, last->last + 1, &k->kind[last->kind], final->kind);
-    else if (!last && !used)
-        leave(k, seg, 0, NULL, final->kind);
+    const hdi_seg_state *state = k->w->hazards->seg_state;
+    uint32_t first = k->w->frozen->res_seg_begin[res], end = k->w->frozen->res_seg_begin[res + 1], any = 0;
+    for (uint32_t seg = first; seg < end; seg++)
+        any |= state[seg].behind;
+    for (uint32_t seg = first; any && seg < end; seg++) {
+        if ((state[seg].behind != 0) == used && hdi_is_left(k->w, res, seg))
+            leave(k, res, seg);
+    }
 }
 
-/* Those of segments that are not used come first: they take any point that there is. */
+/* Segments that are not used come first: they take any point that there is. */
 static void leave_all(walker *k)
 {
-    const work *w = k->w;
+    const hdi_hazards *hazards = k->w->hazards;
     for (int used = 0; used < 2; used++) {
-        for (uint32_t part = 0; part < w->part_count; part++) {
-            for (uint32_t seg = w->found[part].leave_begin; seg < w->found[part].leave_end; seg++)
-                leave_segment(k, seg, used == 1);
-        }
-    }
-}
-
-/* The same of steps. */
-static void leave_steps(walker *k)
-{
-    const hdi_one_found *found = k->w->found;
-    for (int used = 0; used < 2; used++) {
-        for (uint32_t i = found->leave_begin; i < found->leave_end; i++) {
-            const hdi_step *steps = k->w->hazards->step, *step = &steps[i];
-            if ((step->low != 0) == used && has_room(k, 1))
-                leave(k, step->seg, step->low, used ? &k->kind[steps[step->before - 1].to] : NULL, step->to);
-        }
+        for (uint32_t i = 0; i < hazards->keeper_count; i++)
+            leave_resource(k, hazards->keeper[i], used == 1);
     }
 }
 
@@ -478,51 +408,30 @@ static void write_batches(const walker *k, uint32_t begin, uint32_t barrier_begi
     }
 }
 
-/* What the uses of some slots are going to look at, all over the tables of a long frame: nothing in between waits. */
-static void fetch(const work *w, uint32_t slot, uint32_t end)
+/* Those of the region: before its slots, and behind the slot before. */
+static void clear_batches(const work *w, uint32_t region)
 {
-    const uint32_t *slot_pass = w->hazards->slot_pass, *pass_use_begin = w->decl->pass_use_begin;
-    const uint32_t *use_epoch = w->hazards->use_epoch, *use_seg = w->frozen->use_seg, *use_res = w->decl->use_res;
-    for (; slot < end; slot++) {
-        uint32_t pass = slot_pass[slot], last = pass == HDI_NONE ? 0 : pass_use_begin[pass + 1];
-        for (uint32_t u = pass == HDI_NONE ? 0 : pass_use_begin[pass]; u < last; u++) {
-            uint32_t e = use_epoch[u];
-            if (use_seg[u] == HDI_NONE || e == HDI_NONE)
-                continue;
-            HDI_FETCH(&w->hazards->epoch[e / 2]);
-            HDI_FETCH((const char *)&w->hazards->epoch[e / 2] - sizeof(hdi_epoch));
-            HDI_FETCH(&w->res_info[use_res[u]].mips);
-            hdi_tenants of = w->res_tenants[use_res[u]];
-            if (e & 1 && of.begin != of.end)
-                HDI_FETCH(&w->stay[w->tenant[of.begin]]);
-        }
-    }
+    const hdi_one_region *r = &w->region[region];
+    uint32_t begin = r->slot_begin ? r->slot_begin - 1 : 0, end = r->slot_end ? r->slot_end - 1 : 0;
+    if (region == w->last_region)
+        end = w->hazards->slot_count;
+    memset(w->out->slot_pre + r->slot_begin, 0xff, (r->slot_end - r->slot_begin) * sizeof(*w->out->slot_pre));
+    memset(w->out->slot_post + begin, 0xff, (end - begin) * sizeof(*w->out->slot_post));
 }
 
-static HDI_INLINE void walk_slots(walker *k, uint32_t slot, uint32_t slot_end, bool merges)
+/* Somebody reads what a use leaves. alone: nobody else says anything of it now. */
+static HDI_INLINE void note_read(uint8_t *use_kept, uint32_t use, uint32_t reads, bool alone)
 {
-    const work *w = k->w;
-    const uint32_t *slot_pass = w->hazards->slot_pass, *pass_use_begin = w->decl->pass_use_begin;
-    const uint32_t *use_epoch = w->hazards->use_epoch, *use_seg = w->frozen->use_seg;
-    const uint32_t *use_res = w->decl->use_res, *use_range = w->decl->use_range;
-    for (; slot < slot_end; slot++) {
-        uint32_t pass = slot_pass[slot], high = before_slot(k, slot, merges);
-        if (pass == HDI_NONE)
-            continue;
-        for (uint32_t u = pass_use_begin[pass], end = pass_use_begin[pass + 1]; u < end; u++) {
-            uint32_t e = use_epoch[u], seg = use_seg[u];
-            if (seg == HDI_NONE)
-                visit_span(k, slot, u, pass, high, merges);
-            else if (e == HDI_NONE)
-                continue;
-            else
-                visit_epoch(k, use_res[u], seg, use_range[u] != HDI_NONE, &k->epoch[e / 2], pass, high, merges);
-        }
-    }
+    uint8_t unused = 0;
+    if (alone)
+        use_kept[use] |= (uint8_t)reads;
+    else
+        atomic_store_explicit((_Atomic(uint8_t) *)(reads ? &use_kept[use] : &unused), 1, memory_order_relaxed);
 }
 
-/* Where hazards found steps. whole: each resource is one segment. */
-static HDI_INLINE void walk_steps(walker *k, uint32_t begin, uint32_t end, bool merges, bool whole)
+/* whole: each resource is one segment. alone: by one worker. */
+static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_step *end, bool merges, bool whole,
+                                  bool alone)
 {
     const work *w = k->w;
     const uint32_t *slot_pass = w->hazards->slot_pass, *use_seg = w->frozen->use_seg;
@@ -530,7 +439,7 @@ static HDI_INLINE void walk_steps(walker *k, uint32_t begin, uint32_t end, bool 
     const hdi_kind *kind = k->kind;
     const hdi_step *steps = w->hazards->step;
     uint8_t *use_kept = w->hazards->use_kept;
-    for (const hdi_step *step = steps + begin, *last = steps + end; step < last; step++) {
+    for (; step < end; step++) {
         uint32_t use = step->use, seg = step->seg, slot = step->slot, low = step->low;
         const hdi_kind *to = &kind[step->to];
         uint32_t res = whole ? seg : use_res[use], pass = slot_pass[slot], high = before_slot(k, slot, merges);
@@ -541,30 +450,86 @@ static HDI_INLINE void walk_steps(walker *k, uint32_t begin, uint32_t end, bool 
         }
         const hdi_step *before = &steps[step->before - 1];
         const hdi_kind *from = &kind[before->to];
-        use_kept[before->use] |= (from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS;
+        note_read(use_kept, before->use,
+                  (from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS, alone);
         next_use(k, res, seg, several, low - 1, from, to, pass, high, merges, plain);
     }
 }
 
-static HDI_INLINE void walk_pieces(walker *k, uint32_t begin, uint32_t end, bool merges, bool whole)
+/* ---- where steps stand at their uses ---- */
+
+static HDI_APART void walk_whole(walker *k, const hdi_step *step, const hdi_step *end)
 {
-    while (begin < end && has_room(k, HDI_ONE_SPARE)) {
-        uint32_t next = end - begin < HDI_ONE_PIECE ? end : begin + HDI_ONE_PIECE;
-        walk_steps(k, begin, next, merges, whole);
-        begin = next;
+    walk_steps(k, step, end, false, true, false);
+}
+
+static HDI_APART void walk_pieces(walker *k, const hdi_step *step, const hdi_step *end)
+{
+    walk_steps(k, step, end, false, false, false);
+}
+
+static HDI_APART void walk_merged(walker *k, const hdi_step *step, const hdi_step *end)
+{
+    walk_steps(k, step, end, true, false, false);
+}
+
+/* What they are going to look at, all over the tables of a long frame: nothing in between waits. */
+static void fetch(const work *w, const hdi_step *step, const hdi_step *end)
+{
+    for (; step < end; step++) {
+        uint32_t res = w->frozen->seg_res[step->seg];
+        HDI_FETCH(&w->res_info[res].mips);
+        if (step->low) {
+            HDI_FETCH(&w->hazards->step[step->before - 1]);
+            continue;
+        }
+        hdi_tenants of = w->res_tenants[res];
+        if (of.begin != of.end)
+            HDI_FETCH(&w->stay[w->tenant[of.begin]]);
     }
+}
+
+/* Steps are put into a list, a few at a time. */
+static void walk_uses(walker *k, uint32_t slot, uint32_t slot_end)
+{
+    enum { LIST = 48 };
+    const work *w = k->w;
+    const uint32_t *slot_pass = w->hazards->slot_pass, *pass_use_begin = w->decl->pass_use_begin,
+                   *use_seg = w->frozen->use_seg;
+    const hdi_step *steps = w->hazards->step;
+    bool whole = w->frozen->seg_count == w->decl->res_count;
+    void (*walk)(walker *, const hdi_step *, const hdi_step *) =
+        k->slot_first ? walk_merged : whole ? walk_whole : walk_pieces;
+    hdi_step list[LIST + 1], *next = list;
+    for (; slot < slot_end; slot++) {
+        uint32_t pass = slot_pass[slot];
+        for (uint32_t u = pass_use_begin[pass], end = pass_use_begin[pass + 1]; u < end; u++) {
+            const hdi_step *step = &steps[u];
+            bool several = use_seg[u] == HDI_NONE;
+            *next = *step;
+            next += !several && step->to != HDI_NONE;
+            if (HDI_UNLIKELY(several || next == list + LIST)) {
+                fetch(w, list, next);
+                walk(k, list, next);
+                next = list;
+            }
+            if (HDI_UNLIKELY(several))
+                walk(k, steps + step->low, steps + step->before);
+        }
+    }
+    fetch(w, list, next);
+    walk(k, list, next);
 }
 
 void hdi_walk_region(uint32_t part, void *user)
 {
-    enum { AHEAD = 16 };
-    work *w = user;
+    const work *w = user;
     hdi_one_region *r = &w->region[part];
+    const hdi_step *step = w->hazards->step + r->step_begin, *end = w->hazards->step + r->step_end;
     walker k;
     k.w = w;
     k.slot_first = w->merged->slot_first;
     k.slot_last = w->merged->slot_last;
-    k.epoch = w->hazards->epoch;
     k.kind = w->hazards->kind;
     k.barrier = k.next = w->out->barrier + r->barrier_begin;
     k.barrier_point = k.next_point = w->barrier_point + r->barrier_begin;
@@ -572,25 +537,17 @@ void hdi_walk_region(uint32_t part, void *user)
     k.point_count = k.recent_count = k.dropped = k.top_end = 0;
     k.newest = HDI_NONE;
     k.mixed = false;
-    if (w->hazards->step && k.slot_first) {
-        walk_pieces(&k, r->step_begin, r->step_end, true, false);
-    } else if (w->hazards->step && w->frozen->seg_count == w->decl->res_count) {
-        walk_pieces(&k, r->step_begin, r->step_end, false, true);
-    } else if (w->hazards->step) {
-        walk_pieces(&k, r->step_begin, r->step_end, false, false);
-    } else if (k.slot_first) {
-        walk_slots(&k, r->slot_begin, r->slot_end, true);
-    } else if (w->region_count == 1) {
-        walk_slots(&k, r->slot_begin, r->slot_end, false);
-    } else {
-        for (uint32_t slot = r->slot_begin, end; slot < r->slot_end; slot = end) {
-            end = r->slot_end - slot < AHEAD ? r->slot_end : slot + AHEAD;
-            fetch(w, slot, end);
-            walk_slots(&k, slot, end, false);
-        }
-    }
+    clear_batches(w, part);
+    if (w->hazards->at_uses)
+        walk_uses(&k, r->slot_begin, r->slot_end);
+    else if (k.slot_first)
+        walk_steps(&k, step, end, true, false, true);
+    else if (w->frozen->seg_count == w->decl->res_count)
+        walk_steps(&k, step, end, false, true, true);
+    else
+        walk_steps(&k, step, end, false, false, true);
     if (part == w->last_region)
-        (w->hazards->step ? leave_steps : leave_all)(&k);
+        leave_all(&k);
     if (k.mixed)
         put_all_in_order(&k);
     write_batches(&k, r->batch_begin, r->barrier_begin);

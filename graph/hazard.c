@@ -81,8 +81,8 @@ static HDI_INLINE void fill_use(const work *w, const uint32_t *use_seg, uint32_t
         fill_span(w, slot, (uint32_t)use, at, record);
 }
 
-/* And who uses which resource, of several queues. */
-static HDI_INLINE void fill_records(const work *w, uint32_t *at, hdi_record *record, bool several)
+/* And who uses which resource. */
+static void fill_records(const work *w, uint32_t *at, hdi_record *record)
 {
     const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
                    *use_seg = w->frozen->use_seg, *use_res = w->decl->use_res;
@@ -91,11 +91,10 @@ static HDI_INLINE void fill_records(const work *w, uint32_t *at, hdi_record *rec
     uint32_t slots = w->schedule->slot_count;
     for (uint32_t s = 0; s < slots; s++) {
         const uint32_t *of_pass = &use_begin[slot_pass[s]];
-        uint16_t queue = several ? (uint16_t)(1u << slot_queue[s]) : 0;
+        uint16_t queue = (uint16_t)(1u << slot_queue[s]);
         for (size_t u = of_pass[0], end = of_pass[1]; u < end; u++) {
             fill_use(w, use_seg, s, u, at, record);
-            if (several)
-                res_queues[use_res[u]] |= queue;
+            res_queues[use_res[u]] |= queue;
         }
     }
 }
@@ -132,7 +131,6 @@ static bool begin(work *w, uint32_t kinds)
 {
     w->out->seg_epoch_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen->seg_count);
     w->out->seg_epoch_end = HDI_ARENA_ARRAY(w->arena, uint32_t, w->frozen->seg_count);
-    w->out->use_epoch = w->several ? NULL : HDI_ARENA_ARRAY(w->arena, uint32_t, w->decl->use_count);
     return hdi_find_kinds(w, kinds) && !w->arena->failed;
 }
 
@@ -146,7 +144,7 @@ static void clear(const work *w, uint32_t first_use, uint32_t end_use, uint32_t 
         memset(out->res_queues + first_res, 0, (end_res - first_res) * sizeof(*out->res_queues));
 }
 
-static bool build_alone(work *w, uint32_t *keepers)
+static bool build_alone(work *w)
 {
     hdi_hazards *out = w->out;
     uint32_t seg_count = w->frozen->seg_count, slots = w->schedule->slot_count, on_queue[HD_MAX_QUEUES] = {0};
@@ -169,15 +167,13 @@ static bool build_alone(work *w, uint32_t *keepers)
     hdi_count_slots(w, 0, slots, on_queue);
     hdi_begin_queues(w, &on_queue, 1);
     hdi_place_slots(w, 0, slots, on_queue);
-    if (w->several)
-        fill_records(w, at, record, true);
-    else
-        fill_records(w, at, record, false);
+    fill_records(w, at, record);
     const hdi_kind *few = w->kinds.kind;
     hdi_built built = hdi_build_epochs(w, &w->kinds, 0, seg_count, record, at, 0, 0, w->keeper);
     out->epoch_count = built.epochs;
     out->kind = w->kinds.kind;
-    *keepers = hdi_settle_range(w, 0, w->decl->res_count, w->keeper, built.keepers);
+    w->keepers = built.keepers;
+    w->pairs = hdi_settle_range(w, 0, w->decl->res_count, w->keeper, built.keepers);
     const hdi_arena_kept out_arrays[] = {{&out->epoch, built.epochs * sizeof(*out->epoch)},
                                          {&out->entry, built.entries * sizeof(*out->entry)},
                                          {&out->kind, w->kinds.count * sizeof(*out->kind)}};
@@ -190,7 +186,7 @@ static bool build_alone(work *w, uint32_t *keepers)
 
 /* ---- by several ---- */
 
-/* What a range of slots holds, then where it goes. */
+/* What a range of slots holds, then where it goes. Entries: of one queue only what uses of several segments take. */
 typedef struct range {
     uint32_t record[BUCKETS], entry[BUCKETS];
 } range;
@@ -202,8 +198,9 @@ typedef struct sort {
     range *range;
     uint32_t (*on_queue)[HD_MAX_QUEUES]; /* of each range */
     uint32_t record_begin[BUCKETS + 1], entry_begin[BUCKETS + 1];
-    hdi_record *record, *sorted; /* by bucket; by segment */
+    hdi_record *record, *sorted; /* by bucket, each with one more, behind all; by segment */
     hdi_built *built;            /* of each bucket */
+    hdi_region_steps *found;     /* in each region of it, and those before it; of one queue */
 } sort;
 
 static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -220,11 +217,11 @@ static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
             count.record[bucket]++;
             if (HDI_UNLIKELY(use_seg[u] == HDI_NONE)) {
                 hdi_span span = hdi_use_span(w->decl, w->frozen, u);
-                count.entry[bucket] += span.rows * span.cols - 1;
+                count.entry[bucket] += span.rows * span.cols - w->several;
             }
         }
     }
-    for (uint32_t b = 0; b < BUCKETS; b++)
+    for (uint32_t b = 0; w->several && b < BUCKETS; b++)
         count.entry[b] += count.record[b];
     s->range[part] = count;
     hdi_count_slots(w, begin, end, s->on_queue[part]);
@@ -260,7 +257,7 @@ static void fill_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
                    *use_res = w->decl->use_res;
     uint32_t at[BUCKETS];
     for (uint32_t b = 0; b < BUCKETS; b++)
-        at[b] = s->record_begin[b] + s->range[part].record[b];
+        at[b] = s->record_begin[b] + b + s->range[part].record[b];
     for (uint32_t slot = begin; slot < end; slot++) {
         uint32_t last = use_begin[slot_pass[slot] + 1];
         for (uint32_t u = use_begin[slot_pass[slot]]; u < last; u++)
@@ -269,23 +266,40 @@ static void fill_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
     hdi_place_slots(w, begin, end, s->on_queue[part]);
 }
 
+/* Of its resources and their segments. */
+typedef struct bucket_part {
+    uint32_t first_res, last_res, first_seg, last_seg;
+    const hdi_record *begin, *end;
+} bucket_part;
+
+static bucket_part part_of(const sort *s, uint32_t bucket)
+{
+    const work *w = s->w;
+    uint32_t count = w->decl->res_count, first = bucket << s->shift, last = (bucket + 1) << s->shift;
+    last = last < count ? last : count;
+    return (bucket_part){first,
+                         last,
+                         w->frozen->res_seg_begin[first],
+                         w->frozen->res_seg_begin[last],
+                         s->record + s->record_begin[bucket] + bucket,
+                         s->record + s->record_begin[bucket + 1] + bucket};
+}
+
+/* Of several queues. */
 static void build_bucket(uint32_t bucket, void *user)
 {
     const sort *s = user;
     const work *w = s->w;
     const hdi_hazards *out = w->out;
-    uint32_t res_count = w->decl->res_count, first_res = bucket << s->shift, last_res = (bucket + 1) << s->shift;
-    uint32_t first_seg = w->frozen->res_seg_begin[first_res],
-             last_seg = w->frozen->res_seg_begin[last_res < res_count ? last_res : res_count];
-    uint32_t *at = out->seg_epoch_end;
+    bucket_part part = part_of(s, bucket);
+    uint32_t first_seg = part.first_seg, last_seg = part.last_seg, *at = out->seg_epoch_end;
     const uint32_t *use_seg = w->frozen->use_seg;
-    const hdi_record *begin = s->record + s->record_begin[bucket], *end = s->record + s->record_begin[bucket + 1];
+    const hdi_record *begin = part.begin, *end = part.end;
     hdi_record *sorted = s->sorted + s->entry_begin[bucket] + bucket; /* each has one more, that it may read */
     memset(at + first_seg, 0, (last_seg - first_seg) * sizeof(*at));
     for (const hdi_record *r = begin; r < end; r++) {
         count_uses(w, r->use, r->use + 1, at);
-        if (w->several)
-            out->res_queues[w->decl->use_res[r->use]] |= (uint16_t)(1u << w->schedule->slot_queue[r->slot]);
+        out->res_queues[w->decl->use_res[r->use]] |= (uint16_t)(1u << w->schedule->slot_queue[r->slot]);
     }
     add_counts(at, first_seg, last_seg);
     for (const hdi_record *r = begin; r < end; r++)
@@ -293,29 +307,81 @@ static void build_bucket(uint32_t bucket, void *user)
     sorted[s->entry_begin[bucket + 1] - s->entry_begin[bucket]].slot = HDI_NONE;
     hdi_kinds kinds = w->kinds; /* with room of its own: one for each entry */
     kinds.count += s->entry_begin[bucket];
-    hdi_built built =
-        hdi_build_epochs(w, &kinds, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg,
-                         s->entry_begin[bucket], w->keeper + first_res);
-    built.keepers = hdi_settle_range(w, first_res, last_res < res_count ? last_res : res_count, w->keeper + first_res,
-                                     built.keepers); /* while all is near */
+    hdi_built built = hdi_build_epochs(w, &kinds, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg,
+                                       s->entry_begin[bucket], w->keeper + part.first_res);
+    built.pairs = hdi_settle_range(w, part.first_res, part.last_res, w->keeper + part.first_res,
+                                   built.keepers); /* while all is near */
     s->built[bucket] = built;
 }
 
-/* What all buckets have, together. Returns how many are left that keep their state. */
-static uint32_t gather(const sort *s, uint32_t buckets)
+/* Of one queue. */
+static void walk_bucket(uint32_t bucket, void *user)
 {
+    const sort *s = user;
     const work *w = s->w;
-    uint32_t keepers = 0;
-    w->out->epoch_count = 0;
-    for (uint32_t b = 0; b < buckets; b++) {
-        memmove(w->keeper + keepers, w->keeper + ((size_t)b << s->shift), s->built[b].keepers * sizeof(*w->keeper));
-        keepers += s->built[b].keepers;
-        w->out->epoch_count += s->built[b].epochs;
+    const uint8_t *res_flags = w->decl->res_flags;
+    bucket_part part = part_of(s, bucket);
+    s->record[s->record_begin[bucket + 1] + bucket].slot = HDI_NONE;
+    hdi_kinds kinds = w->kinds;
+    kinds.count += s->record_begin[bucket] + s->entry_begin[bucket];
+    hdi_find_steps_of(w, &kinds, part.begin, part.first_seg, part.last_seg,
+                      (size_t)w->decl->use_count + s->entry_begin[bucket] + bucket,
+                      s->found + (size_t)bucket * w->out->region_count);
+    uint32_t *keeper = w->keeper + part.first_res, keepers = 0;
+    for (uint32_t res = part.first_res; res < part.last_res; res++) {
+        if (res_flags[res] & HDI_KEEPS_STATE)
+            keeper[keepers++] = res;
     }
-    return keepers;
+    s->built[bucket] = (hdi_built){.keepers = keepers, .pairs = hdi_settle_range(w, 0, 0, keeper, keepers)};
 }
 
-static bool build_sorted(work *w, uint32_t *keepers)
+/* What all buckets have, together. */
+static void gather(const sort *s, work *w, uint32_t buckets)
+{
+    hdi_hazards *out = w->out;
+    uint32_t regions = out->region_count;
+    w->keepers = w->pairs = out->epoch_count = 0;
+    for (uint32_t b = 0; b < buckets; b++) {
+        memmove(w->keeper + w->keepers, w->keeper + ((size_t)b << s->shift),
+                s->built[b].keepers * sizeof(*w->keeper));
+        w->keepers += s->built[b].keepers;
+        w->pairs += s->built[b].pairs;
+        out->epoch_count += s->built[b].epochs;
+    }
+    if (w->several)
+        return;
+    memset(out->region_step, 0, ((size_t)regions + 1) * sizeof(*out->region_step));
+    for (uint32_t b = 0; b < buckets; b++) {
+        const hdi_region_steps *found = s->found + (size_t)b * regions;
+        for (uint32_t r = 0; r < regions; r++) {
+            out->region_step[r + 1].step += found[r].step;
+            out->region_step[r + 1].firsts += found[r].firsts;
+        }
+    }
+    out->step_count = out->region_step[regions].step;
+}
+
+/* What buckets write to. */
+static bool make_room(work *w, sort *s, hdi_arena *aside, uint32_t buckets)
+{
+    hdi_hazards *out = w->out;
+    uint32_t records = s->record_begin[BUCKETS], entries = s->entry_begin[BUCKETS], segs = w->frozen->seg_count;
+    hdi_arena_mark unused;
+    s->record = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)records + BUCKETS);
+    if (w->several) {
+        s->sorted = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)entries + BUCKETS);
+        return !aside->failed && begin(w, entries) && reserve(w, entries, &unused);
+    }
+    s->found = HDI_ARENA_ARRAY(aside, hdi_region_steps, (size_t)buckets * out->region_count);
+    w->seg_due = w->decl->mixed_layouts ? HDI_ARENA_ARRAY(aside, hdi_due, segs) : NULL;
+    out->region_step = HDI_ARENA_ARRAY(w->arena, hdi_region_steps, (size_t)out->region_count + 1);
+    out->seg_state = HDI_ARENA_ARRAY(w->arena, hdi_seg_state, segs);
+    out->step = HDI_ARENA_ARRAY(w->arena, hdi_step, (size_t)w->decl->use_count + entries + BUCKETS);
+    out->at_uses = true;
+    return !aside->failed && hdi_find_kinds(w, records + entries) && !w->arena->failed;
+}
+
+static bool build_sorted(work *w)
 {
     const hdi_crew *crew = w->crew;
     uint32_t slots = w->schedule->slot_count, res_count = w->decl->res_count;
@@ -333,15 +399,12 @@ static bool build_sorted(work *w, uint32_t *keepers)
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, count_range, &s);
     add_up(&s);
     hdi_begin_queues(w, s.on_queue, s.ranges);
-    s.record = HDI_ARENA_ARRAY(aside, hdi_record, s.record_begin[BUCKETS]);
-    s.sorted = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)s.entry_begin[BUCKETS] + BUCKETS);
-    hdi_arena_mark of_epochs;
-    if (aside->failed || !begin(w, s.entry_begin[BUCKETS]) || !reserve(w, s.entry_begin[BUCKETS], &of_epochs))
+    if (!make_room(w, &s, aside, buckets))
         return false;
     w->out->kind = w->kinds.kind;
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, fill_range, &s);
-    hdi_crew_parts(crew, buckets, build_bucket, &s);
-    *keepers = gather(&s, buckets);
+    hdi_crew_parts(crew, buckets, w->several ? build_bucket : walk_bucket, &s);
+    gather(&s, w, buckets);
     hdi_arena_keep(aside, mark, NULL, 0);
     return true;
 }
@@ -350,7 +413,6 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
                      const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out)
 {
     _Atomic(uint32_t) left_count = 0;
-    uint32_t keepers = 0;
     work w = {.decl = decl, .frozen = frozen, .schedule = schedule, .queues = queues, .crew = crew, .arena = arena};
     w.kept = kept;
     w.out = out;
@@ -383,14 +445,14 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
     out->use_kept = HDI_ARENA_ARRAY(arena, uint8_t, decl->use_count);
     out->step = NULL;
-    out->use_epoch = NULL;
+    out->at_uses = false;
     w.keeper = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w.left = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count) : NULL;
-    bool (*find)(work *, uint32_t *) = w.alone ? build_alone : build_sorted;
-    if (w.alone && !w.several && !decl->mixed_layouts)
-        find = hdi_find_steps;
-    if (arena->failed || !find(&w, &keepers))
+    bool (*find)(work *) = !w.alone ? build_sorted : w.several ? build_alone : hdi_find_steps;
+    if (arena->failed || !find(&w))
         return HD_OUT_OF_MEMORY;
-    hd_result result = hdi_settle(&w, keepers);
+    out->keeper = w.keeper;
+    out->keeper_count = w.keepers;
+    hd_result result = hdi_settle(&w);
     return result == HD_OK && w.extras.count ? hdi_add_extra_slots(&w) : result;
 }

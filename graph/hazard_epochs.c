@@ -17,7 +17,6 @@ typedef struct walk {
     hdi_kinds *kinds;
     hdi_entry *entry;
     uint8_t *use_kept;
-    uint32_t *use_epoch;
 } walk;
 
 /* How far it has come, and of the segment the last epoch. */
@@ -35,22 +34,19 @@ static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
 
 /* One use of a segment, or several of one pass that are as one. */
 static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_record *record, uint32_t kind,
-                                bool is_first, bool several)
+                                bool is_first)
 {
     const hdi_kind *k = &w->kinds->kind[kind];
     uint32_t use = record->use, slot = record->slot;
-    uint32_t queue = several ? one_queue.state << w->slot_queue[slot] : 0;
-    if (!is_first && k->joins == p.left && (!several || p.last_state & queue || !is_handed_over(w->work, seg))) {
+    uint32_t queue = one_queue.state << w->slot_queue[slot];
+    if (!is_first && k->joins == p.left && (p.last_state & queue || !is_handed_over(w->work, seg))) {
         hdi_epoch *last = p.next - 1;
         if (last->kind != kind)
             last->kind = hdi_mix_kinds(w->kinds, last->kind, kind);
         last->last = slot;
-        if (several)
-            last->state = p.last_state |= queue;
+        last->state = p.last_state |= queue;
         w->entry[p.entry] = (hdi_entry){slot, use, last->more};
         last->more = p.entry++;
-        if (!several)
-            w->use_epoch[use] = HDI_NONE;
         return p;
     }
     if (!is_first && p.left == HDI_LEFT_WRITE)
@@ -66,62 +62,58 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
     p.next->extra = HDI_NONE;
     p.next->state = p.last_state;
     p.next++;
-    if (!several)
-        w->use_epoch[use] = 2 * p.at + is_first;
     p.at++;
     return p;
 }
 
 /* Several uses of one pass: an epoch lists them all. */
 static HDI_COLD point add_uses(const walk *w, point p, uint32_t seg, const hdi_record *record, const hdi_record *behind,
-                               bool is_buffer, bool is_first, bool several)
+                               bool is_buffer, bool is_first)
 {
     uint32_t kind = hdi_kind_of(w->use_access[record->use], is_buffer);
     for (const hdi_record *r = record + 1; r < behind; r++)
         kind = hdi_mix_kinds(w->kinds, kind, hdi_kind_of(w->use_access[r->use], is_buffer));
-    p = add_use(w, p, seg, record, kind, is_first, several);
+    p = add_use(w, p, seg, record, kind, is_first);
     for (const hdi_record *r = record + 1; r < behind; r++) {
         w->entry[p.entry] = (hdi_entry){r->slot, r->use, p.next[-1].more};
         p.next[-1].more = p.entry++;
-        if (!several)
-            w->use_epoch[r->use] = HDI_NONE;
     }
     return p;
 }
 
 /* The uses of a segment. */
 static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_record *record, const hdi_record *end,
-                              bool is_buffer, bool several)
+                              bool is_buffer)
 {
     for (bool is_first = true; record < end; is_first = false) {
         const hdi_record *behind = record + 1;
         if (HDI_UNLIKELY(behind->slot == record->slot && behind < end)) {
             while (behind < end && behind->slot == record->slot)
                 behind++;
-            p = add_uses(w, p, seg, record, behind, is_buffer, is_first, several);
+            p = add_uses(w, p, seg, record, behind, is_buffer, is_first);
         } else {
-            p = add_use(w, p, seg, record, hdi_kind_of(w->use_access[record->use], is_buffer), is_first, several);
+            p = add_use(w, p, seg, record, hdi_kind_of(w->use_access[record->use], is_buffer), is_first);
         }
         record = behind;
     }
     return p;
 }
 
-static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
+HDI_SCALAR hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
                                       uint32_t last_seg, const hdi_record *record, const uint32_t *record_end,
-                                      uint32_t at, uint32_t entry_begin, uint32_t *keeper, bool several)
+                                      uint32_t epoch_begin, uint32_t entry_begin, uint32_t *keeper)
 {
     const hdi_decl *decl = work->decl;
     hdi_hazards *out = work->out;
     const uint32_t *seg_res = work->frozen->seg_res;
     const uint8_t *res_flags = decl->res_flags;
     uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, from = 0, keepers = 0;
-    walk w = {work, decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept, out->use_epoch};
-    point p = {.next = &out->epoch[at], .at = at, .entry = entry_begin};
+    walk w = {work, decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept};
+    point p = {.next = &out->epoch[epoch_begin], .at = epoch_begin, .entry = entry_begin};
     for (uint32_t seg = first_seg; seg < last_seg; seg++) {
         uint32_t to = record_end[seg], res = seg_res[seg], flags = res_flags[res];
         begin[seg] = p.at;
-        p = build(&w, p, seg, record + from, record + to, (flags & HDI_RES_BUFFER) != 0, several);
+        p = build(&w, p, seg, record + from, record + to, (flags & HDI_RES_BUFFER) != 0);
         end[seg] = p.at;
         if (flags & HDI_KEEPS_STATE) { /* room for a state that is to be left */
             p.at++;
@@ -131,14 +123,5 @@ static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *ki
         }
         from = to;
     }
-    return (hdi_built){p.at - at, p.entry - entry_begin, keepers};
-}
-
-HDI_SCALAR hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
-                                      uint32_t last_seg, const hdi_record *record, const uint32_t *record_end,
-                                      uint32_t epoch_begin, uint32_t entry_begin, uint32_t *keeper)
-{
-    if (work->several)
-        return build_all(work, kinds, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, keeper, true);
-    return build_all(work, kinds, first_seg, last_seg, record, record_end, epoch_begin, entry_begin, keeper, false);
+    return (hdi_built){p.at - epoch_begin, p.entry - entry_begin, keepers, 0};
 }

@@ -94,7 +94,7 @@ static void number_wants(const hdi_hazard_work *w, const hdi_hazards *old, const
 {
     hdi_hazards *out = w->out;
     uint32_t queues = w->queues->count;
-    for (uint32_t s = 0; w->several && s < old->slot_count; s++) {
+    for (uint32_t s = 0; s < old->slot_count; s++) {
         for (uint32_t q = 0; q < queues; q++) {
             uint32_t count = old->slot_want[(size_t)s * queues + q];
             if (count)
@@ -119,8 +119,8 @@ hd_result hdi_add_extra_slots(const hdi_hazard_work *w)
     out->memory_edge = HDI_ARENA_ARRAY(w->arena, hdi_edge, schedule->edge_count);
     out->region_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)schedule->region_count + 1);
     out->slot_pos = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
-    out->queue_slot = w->several ? HDI_ARENA_ARRAY(w->arena, uint32_t, total) : out->slot_pos;
-    out->slot_want = w->several ? HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)total * w->queues->count) : NULL;
+    out->queue_slot = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
+    out->slot_want = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)total * w->queues->count);
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
     out->region_begin[0] = 0;

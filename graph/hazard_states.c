@@ -97,7 +97,12 @@ static uint32_t last_layout(const work *w, uint32_t res)
 static const hdi_kind *first_kind(const work *w, uint32_t seg)
 {
     const hdi_hazards *out = w->out;
-    return &out->kind[out->step ? w->first_kind[seg] : out->epoch[out->seg_epoch_begin[seg]].kind];
+    if (!out->step)
+        return &out->kind[out->epoch[out->seg_epoch_begin[seg]].kind];
+    const hdi_step *step = &out->step[out->seg_state[seg].step_end - 1];
+    while (step->low)
+        step = &out->step[step->before - 1];
+    return &out->kind[step->to];
 }
 
 static uint32_t choose_final_layout(const work *w, uint32_t res)
@@ -125,7 +130,7 @@ static void choose_layouts(uint32_t begin, uint32_t end, uint32_t part, void *us
     (void)part;
     for (uint32_t i = begin; i < end; i++) {
         uint32_t res = w->keeper[i];
-        if (!(w->decl->res_flags[res] & (HDI_RES_BUFFER | HDI_RES_HISTORY)))
+        if (w->decl->res_pair[res] != HDI_NONE && !(w->decl->res_flags[res] & (HDI_RES_BUFFER | HDI_RES_HISTORY)))
             w->out->res_final_layout[res] = choose_final_layout(w, res);
     }
 }
@@ -175,14 +180,8 @@ static void find_owners(const work *w, uint32_t res)
 static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t final_layout)
 {
     hdi_hazards *out = w->out;
-    if (layout == final_layout)
+    if (layout == final_layout || out->step) /* there the barrier phase finds it out */
         return;
-    if (out->step) {
-        const hdi_seg_state *state = &out->seg_state[seg];
-        out->step[out->step_count++] =
-            (hdi_step){HDI_NONE, seg, HDI_NONE, state->behind, state->step_end, final_layout};
-        return;
-    }
     uint32_t end = out->seg_epoch_end[seg]++;
     out->epoch[end] = (hdi_epoch){.use = HDI_NONE,
                                   .kind = final_layout,
@@ -255,7 +254,7 @@ static void settle_keeper(work *w, uint32_t res)
         settle(w, res);
 }
 
-uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, uint32_t *keeper,
+uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, const uint32_t *keeper,
                           uint32_t keepers)
 {
     work w = *shared; /* several parts go by the same one */
@@ -265,14 +264,14 @@ uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_
     for (uint32_t i = 0; i < keepers; i++) {
         uint32_t res = keeper[i];
         if (w.decl->res_pair[res] != HDI_NONE) {
-            keeper[pairs++] = res;
+            pairs++;
             continue;
         }
         if (!(res_flags[res] & HDI_RES_BUFFER))
             w.out->res_final_layout[res] = choose_final_layout(&w, res);
         settle_keeper(&w, res);
     }
-    for (uint32_t res = first; w.several && res < last; res++) {
+    for (uint32_t res = first; res < last; res++) {
         uint32_t queues = res_queues[res];
         if ((queues & (queues - 1) || queues & ~w.gpu_mask) && !(res_flags[res] & HDI_KEEPS_STATE))
             settle(&w, res);
@@ -284,8 +283,10 @@ static void settle_pairs(uint32_t begin, uint32_t end, uint32_t part, void *user
 {
     work w = *(const work *)user;
     (void)part;
-    for (uint32_t i = begin; i < end; i++)
-        settle_keeper(&w, w.keeper[i]);
+    for (uint32_t i = begin; i < end; i++) {
+        if (w.decl->res_pair[w.keeper[i]] != HDI_NONE)
+            settle_keeper(&w, w.keeper[i]);
+    }
 }
 
 /* In their order, so that extra slots are numbered the same way however they were found. */
@@ -302,11 +303,11 @@ static bool sort_left(const work *w, uint32_t count)
     return true;
 }
 
-hd_result hdi_settle(hdi_hazard_work *w, uint32_t keepers)
+hd_result hdi_settle(hdi_hazard_work *w)
 {
-    if (keepers > 0) {
-        hdi_crew_ranges(w->crew, keepers, GRAIN, choose_layouts, w);
-        hdi_crew_ranges(w->crew, keepers, GRAIN, settle_pairs, w);
+    if (w->pairs > 0) {
+        hdi_crew_ranges(w->crew, w->keepers, GRAIN, choose_layouts, w);
+        hdi_crew_ranges(w->crew, w->keepers, GRAIN, settle_pairs, w);
     }
     uint32_t left = atomic_load_explicit(w->left_count, memory_order_relaxed);
     if (left > 1 && !sort_left(w, left))

@@ -30,6 +30,11 @@ typedef struct hdi_kinds {
     } mix[HDI_MIXES]; /* some of the newest */
 } hdi_kinds;
 
+/* What a pass does to a segment, where it may do so by several uses: behind its slot, and the kind of them all. */
+typedef struct hdi_due {
+    uint32_t behind, kind;
+} hdi_due;
+
 typedef struct hdi_hazard_work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -45,8 +50,9 @@ typedef struct hdi_hazard_work {
     bool several_families;
     hdi_kinds kinds;
     uint16_t family_bit[HD_MAX_QUEUES]; /* of each queue: the first one of its family; 0: the host */
-    uint32_t *keeper;   /* resources that keep their state, ascending; in the end those with a partner */
-    uint32_t *first_kind; /* of segments, where epochs are found by slots and histories are looked at */
+    uint32_t *keeper;   /* resources that keep their state, ascending */
+    uint32_t keepers, pairs; /* pairs: how many of these have a partner */
+    hdi_due *seg_due;   /* of segments of one queue, where a pass reads in two layouts */
     uint32_t *left;     /* segments that need extra slots, in any order */
     _Atomic(uint32_t) *left_count;
     /* Extra slots, and edges from or to them: slots of the schedule, and extra slots counted on behind them. */
@@ -70,7 +76,7 @@ uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b);
 
 /* How many: epochs with room for states to be left, entries, and resources that keep their state. */
 typedef struct hdi_built {
-    uint32_t epochs, entries, keepers;
+    uint32_t epochs, entries, keepers, pairs;
 } hdi_built;
 /* Turns uses into epochs, which are numbered from epoch_begin on, and entries from entry_begin on, and lists the
  * resources that keep their state. kinds: of whoever works on this, for those that are mixed. Records stand by segment,
@@ -79,19 +85,22 @@ hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32
                            const hdi_record *record, const uint32_t *record_end, uint32_t epoch_begin,
                            uint32_t entry_begin, uint32_t *keeper);
 
-/* In hazard_one.c. Steps of one queue, found by one worker, and how many resources keep their state, which are listed
- * and all left to hdi_settle: so final states come in the order of segments. False: no memory. Not where a pass reads
- * in two layouts, which are one if all of its uses are seen at once. */
-bool hdi_find_steps(hdi_hazard_work *work, uint32_t *keepers);
+/* In hazard_one.c. Steps of one queue, found by one worker. False: no memory. */
+bool hdi_find_steps(hdi_hazard_work *work);
+/* Those of some segments, found by one of several. Records are all of them in the order of the schedule, and one behind
+ * them that stands behind all slots. pieces: where steps of uses of several segments begin, and there is room for one
+ * more. found: in each region and those before it. */
+void hdi_find_steps_of(const hdi_hazard_work *work, hdi_kinds *kinds, const hdi_record *record, uint32_t first_seg,
+                       uint32_t last_seg, size_t pieces, hdi_region_steps *found);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
 /* What is left to do for resources, first to last, of which those listed keep their state. Returns how many of these
- * have a partner that must be done first or later, and lists them. */
-uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, uint32_t *keeper,
+ * have a partner, and are left. */
+uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, const uint32_t *keeper,
                           uint32_t keepers);
-/* And then for those of all ranges, and for segments that need extra slots. */
-hd_result hdi_settle(hdi_hazard_work *work, uint32_t keepers);
+/* And then for those, and for segments that need extra slots. */
+hd_result hdi_settle(hdi_hazard_work *work);
 
 /* In hazard_steps.c: places the steps of a segment, with the edges that they need. False: they need an extra slot, and
  * may_add says that none is to be added now. */

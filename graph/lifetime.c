@@ -166,19 +166,18 @@ static HDI_INLINE void find_stay_by_steps(const hdi_hazards *hazards, uint32_t s
 }
 
 /* Nothing but one GPU queue: slots are places, and there are groups. */
-static HDI_INLINE void visit_resources(const work *w, uint32_t begin, uint32_t range_end, bool steps)
+static void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    const work *w = user;
     const hdi_hazards hazards = *w->hazards;
     const uint32_t *slot_group = hazards.slot_group, *group_end = w->group_end,
                    *seg_end = w->frozen->res_seg_begin + 1;
     hdi_stay *res_stay = w->out->stay;
     uint32_t *res_first = w->out->res_first, *res_last = w->out->res_last, *res_close = w->out->res_close;
-    for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < range_end; seg = seg_end[r++]) {
+    (void)part;
+    for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < end; seg = seg_end[r++]) {
         hdi_stay *stay = &res_stay[r];
-        if (steps)
-            find_stay_by_steps(&hazards, seg, seg_end[r], stay);
-        else
-            find_stay(&hazards, seg, seg_end[r], stay);
+        find_stay_by_steps(&hazards, seg, seg_end[r], stay);
         uint32_t last = stay->last, close = HDI_NONE;
         res_first[r] = stay->first;
         if (HDI_LIKELY(stay->first != HDI_NONE)) {
@@ -190,16 +189,6 @@ static HDI_INLINE void visit_resources(const work *w, uint32_t begin, uint32_t r
         }
         stay->close = close;
     }
-}
-
-static void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    (void)part;
-    if (w->hazards->step)
-        visit_resources(w, begin, end, true);
-    else
-        visit_resources(w, begin, end, false);
 }
 
 /* Places of queue k from `known` on, up to `now`, have finished at the latest behind slot `before` of another queue. */

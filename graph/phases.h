@@ -234,21 +234,22 @@ typedef struct hdi_entry {
     uint32_t older; /* HDI_NONE: only the first one is older */
 } hdi_entry;
 
-/* Where one worker looks at one queue, epochs are found by slots, and of them only what is asked for is kept. A step:
- * from what a segment stood in to the epoch that a slot begins. */
+/* Of one queue, epochs are found by slots, and of them only what is asked for is kept. A step: from what a segment
+ * stood in to the epoch that a slot begins. */
 typedef struct hdi_step {
-    uint32_t use, seg; /* of a final state: HDI_NONE */
+    uint32_t use, seg;
     uint32_t slot;
     uint32_t low;      /* the slot behind the last use of the epoch before; 0: there is none */
     uint32_t before;   /* and behind its step */
-    uint32_t to;       /* kind; of a final state the layout */
+    uint32_t to;       /* kind */
 } hdi_step;
-/* And what a segment is in behind all of them, but for final states. */
+/* And what a segment is in behind all of them. */
 typedef struct hdi_seg_state {
     uint32_t first, behind; /* its first slot, and the one behind its last one; behind 0: it is not used */
     uint32_t kind, step_end; /* of its last epoch; and behind its step */
 } hdi_seg_state;
-/* Where steps of a region begin, and how many segments are first used before it. */
+/* Where steps of a region begin. By several workers: how many there are before it, and how many are the first of their
+ * segments. */
 typedef struct hdi_region_steps {
     uint32_t step, firsts;
 } hdi_region_steps;
@@ -267,15 +268,17 @@ typedef struct hdi_hazards {
     uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase
                         * says what is read */
     hdi_kind *kind;
-    hdi_step *step;                /* null: epochs tell; those of each slot by uses, final states behind all others */
+    /* Of one queue, else null: those of each slot by uses. Or at_uses: at the place of each use of one segment, `to`
+     * HDI_NONE where it is no step; at those of others `low` and `before` tell which steps they are. */
+    hdi_step *step;
     uint32_t step_count;
+    bool at_uses;
+    uint32_t *keeper, keeper_count; /* resources that keep their state, ascending */
     hdi_seg_state *seg_state;
     hdi_region_steps *region_step; /* region_count + 1 */
     uint32_t *seg_epoch_begin, *seg_epoch_end; /* there are gaps between those of one segment and of the next */
     hdi_epoch *epoch;
     hdi_entry *entry;
-    uint32_t *use_epoch; /* 2 * the epoch that a use of one segment begins, 1 more for the first of its segment;
-                          * HDI_NONE: none. Only of kept passes; null with several queues */
     uint32_t *slot_want; /* [slot * queues + q]: how many slots of queue q must have finished before it; null with one
                           * queue */
     hdi_edge *memory_edge;       /* those of the schedule */
@@ -453,24 +456,15 @@ enum { HDI_ORDER_SLACK = 12 }; /* words behind the last one of the order that ma
 typedef struct hdi_barriers {
     uint32_t batch_count, barrier_count;
     hd_plan_batch *batch;
-    hd_plan_barrier *barrier; /* there are gaps between those of one batch and of the next, unless they are in_plan */
-    bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
-    size_t plan_bytes;        /* that memory would have to be so large for it; 0: they never are */
+    hd_plan_barrier *barrier; /* there are gaps between those of one batch and of the next */
     uint32_t *order;          /* barriers, those of a batch one behind another; null: so they stand as they are */
     uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
     uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;
-/* Bytes of a plan in front of its barriers, if it has no more than so many batches, and behind them. */
-typedef struct hdi_plan_room {
-    size_t front, behind;
-    uint32_t batches;
-} hdi_plan_room;
-enum { HDI_ONE_SPARE = 32 }; /* barriers that it has to have room for beyond those that there are */
-/* room: null: barriers are not to stand in the plan's memory. */
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
                       const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
-                      const hdi_placed *placed, const hdi_merged *merged, const hdi_plan_room *room,
-                      const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
+                      const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
+                      hdi_barriers *out);
 
 /* ---- attach ---- */
 
@@ -485,8 +479,6 @@ typedef struct hdi_attached {
     uint32_t ranges, range_begin[HDI_MOST_PARTS + 1];
     hdi_plan_place range_at[HDI_MOST_PARTS];
 } hdi_attached;
-/* How many scopes and attachments there are at most; for the caller alone that is all that hdi_attach takes. */
-void hdi_attach_most(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *out);
 void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *hazards, const hdi_synced *synced,
                 const hdi_barriers *barriers, const hdi_crew *crew, hdi_attached *out);
 
@@ -515,8 +507,6 @@ typedef struct hdi_tables {
     hdi_attached attached;
 } hdi_tables;
 
-/* Before barriers are known. */
-hdi_plan_room hdi_plan_most(const hdi_tables *tables);
 /* resource_begin: how many resources stand in a plan before each range of them. */
 void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS]);
 void hdi_plan_fill(const hdi_tables *tables, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan);

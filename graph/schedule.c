@@ -76,7 +76,7 @@ uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint3
     return pinned ? pinned : kinds;
 }
 
-/* Others would only stand in the way: columns of queues are longer for them, and for one queue there are shorter ways. */
+/* Others would only stand in the way: columns of queues are longer for them, and for one there are shorter ways. */
 void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out)
 {
     bool several = all->gpu_count > 1 && decl->pass_count;

@@ -303,6 +303,35 @@ static bool run(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *
     return hdi_schedule_list(s, list, rules, out);
 }
 
+/* Whether passes by rank, each as soon as it can on the queue that is free first, come near a rate: of the first ones,
+ * and nothing else counts. Where they are far from it, what runs side by side stands far apart, and so it takes memory
+ * for both: without that a run would be given up. O(their edges) */
+static bool is_near(const hdi_sched *s, const hdi_list *list, double rate)
+{
+    enum { FEW = 32, PART = 8 };
+    const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred;
+    double free_at[HD_MAX_QUEUES] = {0.0}, *finish = list->finish, work_us = 0.0, last = 0.0;
+    uint32_t kept = s->kept_count, part = kept / PART, count = part > FEW ? part : FEW < kept ? FEW : kept;
+    for (uint32_t rank = 0; rank < count; rank++) {
+        uint32_t p = s->rank_pass[rank];
+        const hdi_list_node *v = &list->node[p - s->pass_begin];
+        uint32_t mask = list->lane[v->lane].queues, best = (uint32_t)__builtin_ctz(mask);
+        for (mask &= mask - 1; mask; mask &= mask - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(mask);
+            best = free_at[q] < free_at[best] ? q : best;
+        }
+        double start = free_at[best];
+        for (uint32_t e = pred_begin[p]; e < pred_begin[p + 1]; e++) {
+            double done = pred[e] < s->pass_begin ? 0.0 : finish[s->pass_rank[pred[e]] - s->rank_begin];
+            start = done > start ? done : start;
+        }
+        free_at[best] = finish[rank] = start + (double)v->cost;
+        last = finish[rank] > last ? finish[rank] : last;
+        work_us += (double)v->cost;
+    }
+    return work_us >= 0.8 * rate * last;
+}
+
 hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
 {
     hdi_list list;
@@ -327,14 +356,15 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
     if (goal->cap || goal->order != HD_ORDER_OVERLAP)
         return run(s, &list, &rules, false, out) ? HD_OK : HD_OUT_OF_MEMORY;
     rules.least_rate = limit.rate / 1.1;
-    bool done = run(s, &list, &rules, false, out);
+    bool lean = limit.rate <= 0.0 || is_near(s, &list, limit.rate);
+    bool done = lean && run(s, &list, &rules, false, out);
     if (s->arena->failed || (done && out->makespan_us <= 1.1 * limit.least_us))
         return s->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
-    hdi_schedule lean = *out;
+    hdi_schedule of_lean = *out;
     rules = (hdi_list_rules){.handoff_us = goal->handoff_us, .cap = 3 * s->peak, .window = WIDE_WINDOW};
-    if (!run(s, &list, &rules, true, out))
+    if (!run(s, &list, &rules, lean, out))
         return HD_OUT_OF_MEMORY;
-    if (done && out->makespan_us > 0.97 * lean.makespan_us)
-        *out = lean;
+    if (done && out->makespan_us > 0.97 * of_lean.makespan_us)
+        *out = of_lean;
     return HD_OK;
 }
