@@ -421,11 +421,9 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     w.several = queues->count > 1;
     w.gpu_mask = (1u << queues->gpu_count) - 1;
     for (uint32_t q = 0; q < queues->gpu_count; q++) {
-        uint32_t first = 0;
-        while (queues->family[first] != queues->family[q])
-            first++;
-        w.family_bit[q] = (uint16_t)(1u << first);
-        w.several_families |= first != 0;
+        for (uint32_t other = 0; other < queues->gpu_count; other++)
+            w.family_mask[q] |= (uint16_t)((queues->family[other] == queues->family[q]) << other);
+        w.several_families |= w.family_mask[q] != w.gpu_mask;
     }
     out->slot_count = schedule->slot_count;
     out->slot_pass = schedule->slot_pass;

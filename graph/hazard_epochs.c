@@ -24,7 +24,8 @@ typedef struct point {
     hdi_epoch *next; /* behind the last one */
     uint32_t at;     /* its number */
     uint32_t entry, last_use;
-    uint32_t left, last_state;
+    uint32_t left, last_state; /* left NOTHING: of no epoch yet */
+    uint32_t before;           /* the number of the last one, HDI_NONE: none */
 } point;
 
 static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
@@ -33,13 +34,11 @@ static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
 }
 
 /* One use of a segment, or several of one pass that are as one. */
-static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_record *record, uint32_t kind,
-                                bool is_first)
+static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_record *record, uint32_t kind)
 {
     const hdi_kind *k = &w->kinds->kind[kind];
-    uint32_t use = record->use, slot = record->slot;
-    uint32_t queue = one_queue.state << w->slot_queue[slot];
-    if (!is_first && k->joins == p.left && (p.last_state & queue || !is_handed_over(w->work, seg))) {
+    uint32_t use = record->use, slot = record->slot, queue = one_queue.state << w->slot_queue[slot];
+    if (k->joins == p.left && (p.last_state & queue || !is_handed_over(w->work, seg))) {
         hdi_epoch *last = p.next - 1;
         if (last->kind != kind)
             last->kind = hdi_mix_kinds(w->kinds, last->kind, kind);
@@ -49,7 +48,7 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
         last->more = p.entry++;
         return p;
     }
-    if (!is_first && p.left == HDI_LEFT_WRITE)
+    if (p.left == HDI_LEFT_WRITE)
         w->use_kept[p.last_use] |= (uint8_t)(k->flags & HDI_EPOCH_READS);
     p.left = k->leaves;
     p.last_state = k->state | queue;
@@ -57,23 +56,23 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
     p.next->use = use;
     p.next->kind = kind;
     p.next->first = p.next->last = slot;
-    p.next->before = is_first ? HDI_NONE : p.at - 1;
+    p.next->before = p.before;
     p.next->more = HDI_NONE;
     p.next->extra = HDI_NONE;
     p.next->state = p.last_state;
     p.next++;
-    p.at++;
+    p.before = p.at++;
     return p;
 }
 
 /* Several uses of one pass: an epoch lists them all. */
-static HDI_COLD point add_uses(const walk *w, point p, uint32_t seg, const hdi_record *record, const hdi_record *behind,
-                               bool is_buffer, bool is_first)
+static HDI_APART point add_uses(const walk *w, point p, uint32_t seg, const hdi_record *record,
+                                const hdi_record *behind, bool is_buffer)
 {
     uint32_t kind = hdi_kind_of(w->use_access[record->use], is_buffer);
     for (const hdi_record *r = record + 1; r < behind; r++)
         kind = hdi_mix_kinds(w->kinds, kind, hdi_kind_of(w->use_access[r->use], is_buffer));
-    p = add_use(w, p, seg, record, kind, is_first);
+    p = add_use(w, p, seg, record, kind);
     for (const hdi_record *r = record + 1; r < behind; r++) {
         w->entry[p.entry] = (hdi_entry){r->slot, r->use, p.next[-1].more};
         p.next[-1].more = p.entry++;
@@ -85,14 +84,16 @@ static HDI_COLD point add_uses(const walk *w, point p, uint32_t seg, const hdi_r
 static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_record *record, const hdi_record *end,
                               bool is_buffer)
 {
-    for (bool is_first = true; record < end; is_first = false) {
+    p.left = HDI_LEFT_NOTHING;
+    p.before = HDI_NONE;
+    while (record < end) {
         const hdi_record *behind = record + 1;
         if (HDI_UNLIKELY(behind->slot == record->slot && behind < end)) {
             while (behind < end && behind->slot == record->slot)
                 behind++;
-            p = add_uses(w, p, seg, record, behind, is_buffer, is_first);
+            p = add_uses(w, p, seg, record, behind, is_buffer);
         } else {
-            p = add_use(w, p, seg, record, hdi_kind_of(w->use_access[record->use], is_buffer), is_first);
+            p = add_use(w, p, seg, record, hdi_kind_of(w->use_access[record->use], is_buffer));
         }
         record = behind;
     }

@@ -1,5 +1,6 @@
 #include "hazard_work.h"
 
+#include "hints.h"
 #include "sort.h"
 #include "vk_numbers.h"
 
@@ -15,13 +16,11 @@ typedef hdi_hazard_work work;
 
 /* ---- who shares a resource ---- */
 
-/* GPU families that use a resource: a bit for each, at the first queue of that family. */
-static uint32_t families_of(const work *w, uint32_t res)
+/* Whether GPU queues of several families are among some. */
+static inline bool are_several_families(const work *w, uint32_t queues)
 {
-    uint32_t families = 0;
-    for (uint32_t mask = w->out->res_queues[res]; mask; mask &= mask - 1)
-        families |= w->family_bit[__builtin_ctz(mask)];
-    return families;
+    queues &= w->gpu_mask;
+    return queues && queues & ~w->family_mask[__builtin_ctz(queues)];
 }
 
 /* BY_QUEUE: it is exclusive, and several families use it. BY_READERS: concurrent where reads of several queues meet. */
@@ -31,13 +30,10 @@ static sharing sharing_of(const work *w, uint32_t res)
 {
     const hdi_decl *decl = w->decl;
     uint32_t pair = decl->res_pair[res], flags = decl->res_flags[res];
-    uint32_t families = families_of(w, res);
-    if (pair != HDI_NONE) {
-        /* Two physical resources take turns and both must do for both roles: nothing is handed from frame to frame. */
-        families |= families_of(w, pair);
-        return families & (families - 1) ? CONCURRENT : ONE_FAMILY;
-    }
-    if (!(families & (families - 1)))
+    const uint16_t *res_queues = w->out->res_queues;
+    if (pair != HDI_NONE) /* two take turns and both must do for both roles: nothing is handed from frame to frame */
+        return are_several_families(w, res_queues[res] | res_queues[pair]) ? CONCURRENT : ONE_FAMILY;
+    if (!are_several_families(w, res_queues[res]))
         return ONE_FAMILY;
     uint32_t wanted = flags & HDI_RES_SHARING ? decl->res_info[res].sharing : (uint32_t)HD_SHARING_AUTO;
     if (wanted == HD_SHARING_CONCURRENT || flags & HDI_RES_HOST)
@@ -218,32 +214,47 @@ static void keep_state(const work *w, uint32_t res)
     }
 }
 
-/* Whether steps of a segment are not just before the first use of the epoch behind; *meet: readers of several queues
- * do. */
-static bool is_crossing(const work *w, uint32_t seg, bool *meet)
+/* The queues that a segment is used on; *meet: readers of several do. */
+static HDI_INLINE uint32_t queues_of(const hdi_hazards *out, uint32_t seg, bool *meet)
 {
-    const hdi_hazards *out = w->out;
-    uint32_t queues = 0, begin = out->seg_epoch_begin[seg], end = out->seg_epoch_end[seg];
-    for (uint32_t e = begin; e < end; e++) {
+    uint32_t queues = 0, several = 0;
+    for (uint32_t e = out->seg_epoch_begin[seg], end = out->seg_epoch_end[seg]; e < end; e++) {
         uint32_t mask = out->epoch[e].queue_mask;
-        *meet |= (mask & (mask - 1)) != 0;
+        several |= mask & (mask - 1);
         queues |= mask;
     }
-    return begin != end && (queues & (queues - 1) || !(queues & w->gpu_mask));
+    *meet |= several != 0;
+    return queues;
 }
 
-static void settle(work *w, uint32_t res)
+/* Whether steps of a segment are not just before the first use of the epoch behind. */
+static inline bool is_crossing(const work *w, uint32_t seg, uint32_t queues)
+{
+    return w->out->seg_epoch_begin[seg] != w->out->seg_epoch_end[seg] &&
+           (queues & (queues - 1) || !(queues & w->gpu_mask));
+}
+
+static void place(work *w, uint32_t seg)
+{
+    if (!hdi_place_segment(w, seg, false))
+        w->left[atomic_fetch_add_explicit(w->left_count, 1, memory_order_relaxed)] = seg;
+}
+
+static HDI_INLINE void settle(work *w, uint32_t res)
 {
     hdi_hazards *out = w->out;
     uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
     sharing shared = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
-    bool meet = false, crossing = false;
-    for (uint32_t seg = first; seg < end; seg++)
-        crossing |= is_crossing(w, seg, &meet);
+    bool meet = false;
+    uint32_t queues = queues_of(out, first, &meet);
+    for (uint32_t seg = first + 1; seg < end; seg++)
+        queues_of(out, seg, &meet);
     out->res_concurrent[res] = shared == CONCURRENT || (shared == BY_READERS && meet);
-    for (uint32_t seg = first; crossing && seg < end; seg++) {
-        if ((end - first == 1 || is_crossing(w, seg, &meet)) && !hdi_place_segment(w, seg, false))
-            w->left[atomic_fetch_add_explicit(w->left_count, 1, memory_order_relaxed)] = seg;
+    if (is_crossing(w, first, queues))
+        place(w, first);
+    for (uint32_t seg = first + 1; seg < end; seg++) {
+        if (is_crossing(w, seg, queues_of(out, seg, &meet)))
+            place(w, seg);
     }
 }
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "hints.h"
+
 /* Where each step between two epochs stands, for segments that more than one queue or the host uses, and which slots
  * must wait for slots of other queues.
  *
@@ -116,16 +118,6 @@ static uint32_t first_gpu_queue(const work *w, uint32_t res)
     return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
 }
 
-/* Ownership must move between two epochs of an exclusive resource, unless the content is thrown away. */
-static bool moves(const work *w, uint32_t res, const hdi_epoch *before, const hdi_epoch *behind)
-{
-    if (!before || w->out->res_concurrent[res] || !(before->queue_mask & w->gpu_mask) ||
-        !(behind->queue_mask & w->gpu_mask) || !(behind->flags & HDI_EPOCH_READS))
-        return false;
-    return w->queues->family[lowest(before->queue_mask & w->gpu_mask)] !=
-           w->queues->family[lowest(behind->queue_mask & w->gpu_mask)];
-}
-
 static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind)
 {
     uint32_t gpu = behind->queue_mask & w->gpu_mask;
@@ -141,24 +133,18 @@ static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoc
         edges_to(w, behind->extra, queue, behind);
 }
 
-/* False: it needs an extra slot, and may_add forbids it. */
-static bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool layout_changes,
-                       bool may_add)
+/* Into an epoch on several queues, or the host's. False: it needs an extra slot, and may_add forbids it. */
+static HDI_APART bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool may_add)
 {
     uint32_t to = behind->queue_mask, from = before ? before->queue_mask : 0;
-    if (is_single(to) && (to & w->gpu_mask)) {
-        behind->place = moves(w, res, before, behind) ? HDI_PLACE_TRANSFER : HDI_PLACE_CONSUMER;
-        if (from & ~to)
-            edges_from(w, before, lowest(to), behind->first);
-        return true;
-    }
     if (is_single(from) && (from & w->gpu_mask)) {
         behind->place = HDI_PLACE_PRODUCER;
         if (to & ~from)
             edges_to(w, before->last, lowest(from), behind);
         return true;
     }
-    if (layout_changes) {
+    uint32_t layout = before ? hdi_epoch_layout(w->out, before) : hdi_initial_layout(w->decl, w->out, res);
+    if (!(w->decl->res_flags[res] & HDI_RES_BUFFER) && layout != hdi_epoch_layout(w->out, behind)) {
         if (may_add)
             place_extra(w, res, before, behind);
         return may_add;
@@ -172,6 +158,20 @@ static bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch
     for (uint32_t mask = to; mask; mask &= mask - 1)
         edges_from(w, before, lowest(mask), first[lowest(mask)]);
     return true;
+}
+
+/* Into an epoch on one GPU queue, which others were on before. Ownership of what is exclusive moves between families,
+ * unless the content is thrown away. */
+static HDI_INLINE void take_over(work *w, bool exclusive, const hdi_epoch *before, hdi_epoch *behind)
+{
+    uint32_t from = before->queue_mask, gpus = from & w->gpu_mask, to = lowest(behind->queue_mask);
+    if (exclusive && gpus && behind->flags & HDI_EPOCH_READS && !(w->family_mask[to] >> lowest(gpus) & 1))
+        behind->place = HDI_PLACE_TRANSFER;
+    if (is_single(from))
+        hdi_raise_want(&w->out->slot_want[(size_t)behind->first * w->queues->count + lowest(from)],
+                       w->out->slot_pos[before->last] + 1, w->alone);
+    else
+        edges_from(w, before, to, behind->first);
 }
 
 static bool place_final(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *final, bool may_add)
@@ -188,18 +188,22 @@ static bool place_final(work *w, uint32_t res, const hdi_epoch *before, hdi_epoc
 bool hdi_place_segment(hdi_hazard_work *w, uint32_t seg, bool may_add)
 {
     const hdi_hazards *out = w->out;
-    uint32_t res = w->frozen->seg_res[seg];
-    bool is_image = !(w->decl->res_flags[res] & HDI_RES_BUFFER), placed = true;
-    uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->out, res) : 0;
-    hdi_epoch *before = NULL;
-    for (uint32_t e = out->seg_epoch_begin[seg]; placed && e < out->seg_epoch_end[seg]; e++) {
-        hdi_epoch *behind = &out->epoch[e];
-        if (behind->flags & HDI_EPOCH_FINAL)
+    uint32_t res = w->frozen->seg_res[seg], from = 0;
+    bool exclusive = !out->res_concurrent[res], placed = true;
+    hdi_epoch *before = NULL, *behind = &out->epoch[out->seg_epoch_begin[seg]],
+              *end = &out->epoch[out->seg_epoch_end[seg]];
+    for (; placed && behind < end; before = behind++) {
+        uint32_t to = behind->queue_mask;
+        if (HDI_LIKELY(is_single(to) && (to & w->gpu_mask))) {
+            behind->place = HDI_PLACE_CONSUMER;
+            if (from & ~to)
+                take_over(w, exclusive, before, behind);
+        } else if (behind->flags & HDI_EPOCH_FINAL) {
             placed = place_final(w, res, before, behind, may_add);
-        else
-            placed = place_step(w, res, before, behind, is_image && layout != hdi_epoch_layout(out, behind), may_add);
-        layout = hdi_epoch_layout(out, behind);
-        before = behind;
+        } else {
+            placed = place_step(w, res, before, behind, may_add);
+        }
+        from = to;
     }
     return placed;
 }

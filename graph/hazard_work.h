@@ -49,7 +49,7 @@ typedef struct hdi_hazard_work {
     uint32_t gpu_mask;
     bool several_families;
     hdi_kinds kinds;
-    uint16_t family_bit[HD_MAX_QUEUES]; /* of each queue: the first one of its family; 0: the host */
+    uint16_t family_mask[HD_MAX_QUEUES]; /* of each GPU queue: those of its family */
     uint32_t *keeper;   /* resources that keep their state, ascending */
     uint32_t keepers, pairs; /* pairs: how many of these have a partner */
     hdi_due *seg_due;   /* of segments of one queue, where a pass reads in two layouts */
