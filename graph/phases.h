@@ -142,6 +142,9 @@ typedef struct hdi_depends {
 } hdi_depends;
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
                      const hdi_crew *crew, hdi_arena *arena, hdi_depends *out);
+/* Flow, cull and depend at once, of frames for which this is enough; *done: it was. */
+hd_result hdi_depend_simple(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_kept *kept,
+                            hdi_depends *out, bool *done);
 
 /* ---- size ---- */
 

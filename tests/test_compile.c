@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "checked.h"
+#include "graph_state.h"
 #include "random.h"
 #include "random_graph.h"
 #include "tables.h"
@@ -428,4 +429,66 @@ Test(compile, queues_that_nobody_can_use_change_nothing)
         hd_graph_destroy(graph[0]);
         hd_graph_destroy(graph[1]);
     }
+}
+
+/* A frame in which few resources are written twice or before they are read, and few passes are of no use. */
+static void declare_plain(hd_graph *graph, uint64_t seed)
+{
+    uint64_t state = seed;
+    hd_resource made[40];
+    uint32_t odd = 1 + (uint32_t)(hdt_random(&state) % 200), count = 0;
+    hd_graph_begin(graph);
+    for (uint32_t p = 0; p < 40; p++) {
+        bool twice = hdt_random(&state) % odd == 1, unread = hdt_random(&state) % odd == 1, outside = p % 7 == 6;
+        hd_use uses[5];
+        uint32_t use_count = 0, reads = count ? (uint32_t)(hdt_random(&state) % 4) : 0;
+        for (uint32_t r = 0; r < reads; r++) {
+            uint32_t back = (uint32_t)(hdt_random(&state) % 6) + 1;
+            uses[use_count++] = (hd_use){made[back < count ? count - back : 0], HD_STORAGE_READ_COMPUTE};
+        }
+        if (twice && count > 8)
+            uses[use_count++] = (hd_use){made[count - 8], HD_STORAGE_RW_COMPUTE};
+        if (!unread && count && reads == 0)
+            uses[use_count++] = (hd_use){made[count - 1], HD_STORAGE_READ_COMPUTE};
+        hd_buffer_desc buffer = {.bytes = 256 << (p % 5)};
+        hd_import_desc import = {.bytes = 1024};
+        made[count] = outside ? hd_graph_import(graph, &import) : hd_graph_buffer(graph, &buffer);
+        if (p % 11 == 10) /* holds something from the start */
+            uses[use_count++] = (hd_use){hd_graph_import(graph, &import), HD_STORAGE_READ_COMPUTE};
+        else
+            uses[use_count++] = (hd_use){made[count++], HD_STORAGE_WRITE_COMPUTE};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                             .root = p == 39 || hdt_random(&state) % odd != 1,
+                                             .uses = uses,
+                                             .use_count = use_count});
+    }
+}
+
+/* Frames that are simple enough for one walk get the plan that flow, cull and depend would make. */
+Test(compile, simple_frames_have_the_plan_of_all_phases)
+{
+    uint32_t simple = 0, frames = 400;
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.plans = HD_NONE}, &graph), HD_OK);
+    for (uint64_t seed = 1; seed <= frames; seed++) {
+        hd_compile_desc desc = {.queues = queue_sets[seed % 3], .queue_count = queue_counts[seed % 3]};
+        const hd_plan *plan;
+        size_t bytes, other_bytes;
+        declare_plain(graph, seed);
+        graph->not_simple = 1;
+        hd_result result = hdt_compile(graph, &desc, &plan);
+        cr_assert_eq(result, HD_OK, "seed %llu: %s", (unsigned long long)seed, hd_graph_error(graph)->text);
+        const void *data = hd_plan_data(plan, &bytes);
+        void *kept = malloc(bytes);
+        cr_assert(kept);
+        memcpy(kept, data, bytes);
+        graph->not_simple = 0;
+        cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
+        simple += graph->not_simple == 0;
+        data = hd_plan_data(plan, &other_bytes);
+        cr_assert(bytes == other_bytes && memcmp(kept, data, bytes) == 0, "seed %llu", (unsigned long long)seed);
+        free(kept);
+    }
+    hd_graph_destroy(graph);
+    cr_assert(simple > frames / 10 && simple < frames - frames / 10, "%u of %u are simple", simple, frames);
 }

@@ -1,0 +1,48 @@
+/* Edges between passes as they are found, each once. */
+#ifndef HDI_DEPEND_EDGES_H
+#define HDI_DEPEND_EDGES_H
+
+#include "arena.h"
+#include "phases.h"
+
+/* One word an edge: in its lower half the pass that it leads from, in the upper one 1 + the pass that it leads to. */
+typedef uint64_t hdi_pass_edge;
+static inline uint32_t hdi_edge_from(hdi_pass_edge edge)
+{
+    return (uint32_t)edge;
+}
+static inline uint32_t hdi_edge_to(hdi_pass_edge edge)
+{
+    return (uint32_t)(edge >> 32) - 1;
+}
+
+typedef struct hdi_edges {
+    _Alignas(HDI_LINE_PAIR) hdi_arena_mark mark;
+    hdi_arena *arena;
+    hdi_pass_edge *edge; /* grouped by the pass that they lead to */
+    uint32_t count, capacity;
+    uint32_t slack;     /* room for edges that there always is at the start of a pass */
+    uint32_t *pred_end; /* per pass: where its edges end, from the first one of the part on */
+    /* Per pass: in the upper half 1 + the newest pass that follows it already, of no pass all bits; in the lower one how
+     * many follow it. Then where the next of these is to stand. */
+    uint64_t *follow;
+    uint32_t *blocks; /* by block: how many follow its passes; not with one part */
+} hdi_edges;
+
+/* None yet, of the whole frame; pred_end[-1] is there and 0. False: no memory. */
+bool hdi_edges_start(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_edges *out);
+
+/* The edge from one pass to another unless it is there or leads from none. Returns the count of edges; behind them no
+ * edge may be written, too. */
+static HDI_INLINE size_t hdi_edges_add(uint64_t *follow, hdi_pass_edge *edge, size_t from, uint32_t to, size_t count)
+{
+    const uint64_t mark = ((uint64_t)to + 1) << 32, before = follow[from], after = mark + (uint32_t)before + 1;
+    edge[count] = mark | from;
+    follow[from] = before < mark ? after : before;
+    return count + (before < mark);
+}
+
+/* To where they belong, also the other way round. */
+void hdi_edges_turn(const hdi_edges *own, uint32_t *pred, uint32_t *succ);
+
+#endif
