@@ -15,7 +15,7 @@
  * An array that grows is copied, and its old place is not used again: doubling bounds that waste. What was handed out
  * last could grow in its place, but two arrays that grow in turn, which is what there mostly is, would never do so. */
 
-enum { ALIGNMENT = 64, FIRST_BLOCK_BYTES = 16384, LARGE_BYTES = 1 << 20, FIRST_GROWN_BYTES = 2048 };
+enum { ALIGNMENT = HDI_ARENA_ALIGNMENT, FIRST_BLOCK_BYTES = 16384, LARGE_BYTES = 1 << 20, FIRST_GROWN_BYTES = 2048 };
 
 struct hdi_arena_block {
     hdi_arena_block *older;
@@ -198,6 +198,25 @@ void *hdi_arena_return(hdi_arena *arena, size_t *bytes)
         free_chain(arena, block->older);
     arena->block = NULL;
     return block;
+}
+
+size_t hdi_arena_offset(const hdi_arena *arena, const void *at)
+{
+    const hdi_arena_block *block = arena->block;
+    uintptr_t begin = (uintptr_t)block, address = (uintptr_t)at;
+    return block && address > begin && address - begin <= sizeof(*block) + block->capacity ? address - begin : 0;
+}
+
+void *hdi_arena_rest(hdi_arena *arena, size_t begin, size_t *bytes)
+{
+    hdi_arena_block *block = arena->block;
+    size_t end = block ? sizeof(*block) + block->capacity : 0;
+    begin = (begin + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    if (begin < sizeof(*block) || begin >= end)
+        return NULL;
+    *bytes = end - begin;
+    arena->used = block->capacity;
+    return (unsigned char *)block + begin;
 }
 
 size_t hdi_arena_room(const hdi_arena *arena)

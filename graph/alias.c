@@ -399,16 +399,16 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     out->res_tenants = HDI_ARENA_ARRAY(arena, hdi_tenants, n);
     out->tenant = NULL;
     out->tenant_count = 0;
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    w.offset = HDI_ARENA_ARRAY(arena, uint64_t, n);
-    w.key = HDI_ARENA_ARRAY(arena, uint64_t, n);
-    w.scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, n);
-    w.order = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    w.scratch = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    w.end = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    hdi_arena_mark mark = hdi_arena_here(arena), early_mark = hdi_arena_here(crew->early);
+    w.offset = HDI_EARLY_ARRAY(crew, arena, uint64_t, n);
+    w.key = HDI_EARLY_ARRAY(crew, arena, uint64_t, n);
+    w.scratch_key = HDI_EARLY_ARRAY(crew, arena, uint64_t, n);
+    w.order = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
+    w.scratch = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
+    w.end = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
     w.pack.scratch = w.scratch;
-    w.sizes_of = HDI_ARENA_ARRAY(arena, uint8_t, n);
-    uint32_t *in_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    w.sizes_of = HDI_EARLY_ARRAY(crew, arena, uint8_t, n);
+    uint32_t *in_heap = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
     bool known[HDI_MOST_HEAPS] = {false};
     hdi_members members;
     if (arena->failed || !hdi_find_members(&w.pack, decl, crew, out, &members))
@@ -429,6 +429,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
         return result;
     const hdi_arena_kept out_array = {&out->tenant, out->tenant_count * sizeof(*out->tenant)};
     hdi_crew_keep(crew, arena, mark, &out_array, 1);
+    hdi_arena_keep(crew->early, early_mark, NULL, 0);
     return HD_OK;
 }
 

@@ -263,10 +263,10 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
              parts = hdi_range_count(crew, n, grain);
     work w = {.pack = pack, .decl = decl, .out = out, .members = members};
     w.bins = parts > 1 ? hazards->region_count + 1 : 1;
-    *members = (hdi_members){.by_first = HDI_ARENA_ARRAY(arena, uint32_t, n)};
+    *members = (hdi_members){.by_first = HDI_EARLY_ARRAY(crew, arena, uint32_t, n)};
     members->region_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hazards->region_count + 2);
-    w.list = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    w.at = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)hazards->slot_count + 1);
+    w.list = HDI_EARLY_ARRAY(crew, arena, uint32_t, n);
+    w.at = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)hazards->slot_count + 1);
     w.part = HDI_ARENA_ARRAY(arena, part_heaps, parts);
     w.bin_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)parts * w.bins);
     w.binned = w.bins > 1 ? HDI_ARENA_ARRAY(arena, uint32_t, n) : w.list;

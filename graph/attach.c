@@ -158,8 +158,8 @@ static void add_up(const work *w)
     w->out->attachment_count = sum.attachment;
 }
 
-/* How many scopes and attachments there are at most: passes that may render, and all attachments. */
-static void bound(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *out)
+/* Passes that may render, and all attachments. */
+void hdi_attach_most(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *out)
 {
     const uint8_t *pass_type = decl->pass_type, *pass_kept = kept->pass_kept, *use_flags = decl->use_flags;
     uint32_t scopes = 0, attachments = 0;
@@ -170,7 +170,6 @@ static void bound(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *out)
     attachments /= HDI_USE_ATTACHMENT;
     out->scope_count = scopes < attachments ? scopes : attachments;
     out->attachment_count = attachments;
-    out->range_at[0] = (hdi_plan_place){0};
 }
 
 void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *hazards, const hdi_synced *synced,
@@ -179,7 +178,9 @@ void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *h
     work w = {.decl = decl, .hazards = hazards, .barriers = barriers, .out = out};
     uint32_t places = hazards->slot_count, ranges = hdi_range_count(crew, places, GRAIN);
     out->ranges = places ? ranges : 0;
-    out->scope_count = out->attachment_count = 0;
+    out->range_at[0] = (hdi_plan_place){0};
+    if (crew->workers > 1)
+        out->scope_count = out->attachment_count = 0;
     if (places == 0)
         return;
     w.submit = synced->submit;
@@ -187,10 +188,10 @@ void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *h
     w.submit_begin = synced->submit_begin;
     for (uint32_t part = 0; part <= ranges; part++)
         out->range_begin[part] = begin_at(&w, hdi_range_begin(places, ranges, part));
-    if (ranges == 1) {
-        bound(decl, kept, out);
+    if (ranges == 1 && crew->workers > 1)
+        hdi_attach_most(decl, kept, out);
+    if (ranges == 1)
         return;
-    }
     hdi_crew_parts(crew, ranges, count_range, &w);
     add_up(&w);
 }

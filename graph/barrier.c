@@ -174,11 +174,13 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
 
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
                       const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
-                      const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
-                      hdi_barriers *out)
+                      const hdi_placed *placed, const hdi_merged *merged, const hdi_plan_room *room,
+                      const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
+    out->in_plan = false;
+    out->plan_bytes = 0;
     if (queues->count == 1)
-        return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, crew, arena, out);
+        return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, room, crew, arena, out);
     hdi_barrier_region region[HDI_MOST_PARTS];
     hdi_requests requests;
     requests.list_count = hdi_range_count(crew, frozen->seg_count, GRAIN);

@@ -13,39 +13,7 @@
 
 typedef hdi_one_work work;
 
-/* Where a slot lies, from about there on. */
-static uint32_t region_of(const work *w, uint32_t slot, uint32_t k)
-{
-    while (w->region[k].slot_begin > slot)
-        k--;
-    while (w->region[k].slot_end <= slot)
-        k++;
-    return k;
-}
-
-/* Whether writes of those whose bytes a resource takes over have to be flushed before its first use. */
-static bool flushes(const work *w, uint32_t res)
-{
-    uint64_t writes = 0;
-    for (uint32_t t = w->res_tenants[res].begin; t < w->res_tenants[res].end; t++)
-        writes |= w->stay[w->tenant[t]].tail_writes;
-    return (writes & HDI_WRITE_BITS) != 0;
-}
-
-/* In a long frame they are counted, as each has room for a barrier; in a short one any first use may have one. */
-static void count_flushes(const work *w)
-{
-    const hdi_seg_state *state = w->hazards->seg_state;
-    uint32_t segs = w->frozen->seg_count, k = 0;
-    for (uint32_t seg = 0; seg < segs; seg++) {
-        if (!state[seg].behind || !flushes(w, w->frozen->seg_res[seg]))
-            continue;
-        k = region_of(w, state[seg].first, k);
-        w->region[k].most++;
-    }
-}
-
-/* What a region may need at most, of steps that stand in order. */
+/* Which steps are whose, where they stand in order. */
 static void find_steps(const work *w)
 {
     const hdi_hazards *hazards = w->hazards;
@@ -57,12 +25,7 @@ static void find_steps(const work *w)
         while (at < step_end && hazards->step[at].slot < r->slot_end)
             at++; /* of a scope that is shared across its end */
         r->step_end = at;
-        r->most = at - r->step_begin;
     }
-    if (w->region_count > 1)
-        count_flushes(w);
-    else
-        w->region[0].most += w->frozen->seg_count;
 }
 
 /* The steps of the uses of some slots, or more. */
@@ -156,17 +119,97 @@ static void keep(const work *w, hdi_arena *arena, hdi_arena_mark mark)
            batches = last->batch_begin + last->batch_count;
     const hdi_arena_kept out_arrays[] = {{&out->slot_pre, slots * sizeof(*out->slot_pre)},
                                          {&out->slot_post, slots * sizeof(*out->slot_post)},
-                                         {&out->barrier, barriers * sizeof(*out->barrier)},
-                                         {&out->batch, batches * sizeof(*out->batch)}};
-    hdi_arena_keep(arena, mark, out_arrays, 4);
+                                         {&out->batch, batches * sizeof(*out->batch)},
+                                         {&out->barrier, barriers * sizeof(*out->barrier)}};
+    hdi_arena_keep(arena, mark, out_arrays, out->in_plan ? 3 : 4);
+}
+
+/* Steps at their uses, by several workers: each region has room of its own. */
+static hd_result walk_regions(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
+{
+    size_t barriers, batches;
+    count_steps(w);
+    w->region[w->last_region].most += count_left(w);
+    share_room(w, &barriers, &batches);
+    w->out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
+    w->out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
+    w->point = HDI_EARLY_ARRAY(crew, aside, hdi_one_point, batches);
+    w->barrier_point = HDI_EARLY_ARRAY(crew, aside, uint32_t, barriers);
+    if (arena->failed || aside->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_crew_parts(crew, w->region_count, hdi_walk_region, w);
+    count_all(w);
+    return HD_OK;
+}
+
+/* Behind what is still read: states and steps of segments, and stays behind them. */
+static size_t begin_in_plan(const work *w, const hdi_plan_room *room, const hdi_arena *early)
+{
+    size_t behind_stays = hdi_arena_offset(early, w->stay + w->decl->res_count),
+           behind_steps = hdi_arena_offset(early, w->hazards->step + w->hazards->step_count),
+           behind = behind_stays > behind_steps ? behind_stays : behind_steps;
+    return behind > room->front ? behind : room->front;
+}
+
+HDI_COLD void hdi_leave_plan(hdi_one_work *w, size_t barrier_count)
+{
+    hd_plan_barrier *to = HDI_ARENA_ARRAY(w->arena, hd_plan_barrier, w->most);
+    w->failed = !to;
+    if (!to)
+        return;
+    memcpy(to, w->out->barrier, barrier_count * sizeof(*to));
+    w->out->barrier = to;
+    w->out->in_plan = false;
+    w->barrier_end = to + w->most;
+}
+
+/* Steps in their order: barriers are written where the plan has them, if its memory has room: it will begin so far in
+ * front of them as its other tables ask for. What lies there now is read up to the last barrier, and then no more. */
+static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena)
+{
+    const hdi_hazards *hazards = w->hazards;
+    hdi_barriers *out = w->out;
+    w->left = count_left(w);
+    size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left, bytes,
+           points = 2 * (size_t)hazards->slot_count;
+    find_steps(w);
+    points = most < points ? most : points;
+    w->arena = arena;
+    w->most = most + HDI_ONE_SPARE;
+    size_t begin = room ? begin_in_plan(w, room, crew->early) : 0;
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, points);
+    out->barrier = begin ? hdi_arena_rest(crew->early, begin, &bytes) : NULL;
+    out->in_plan = out->barrier && bytes > room->behind;
+    if (out->in_plan)
+        w->barrier_end = out->barrier + (bytes - room->behind) / sizeof(*out->barrier);
+    else if ((out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, w->most)) != NULL)
+        w->barrier_end = out->barrier + w->most;
+    w->point = HDI_ARENA_ARRAY(arena, hdi_one_point, points);
+    w->barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, w->most);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    out->batch_count = out->barrier_count = 0;
+    for (uint32_t k = 0; k < w->region_count && !w->failed; k++) {
+        hdi_one_region *r = &w->region[k];
+        r->barrier_begin = out->barrier_count;
+        r->batch_begin = out->batch_count;
+        hdi_walk_region(k, w);
+        out->barrier_count += r->barrier_count;
+        out->batch_count += r->batch_count;
+    }
+    if (out->in_plan && out->batch_count > room->batches)
+        hdi_leave_plan(w, out->barrier_count);
+    if (begin)
+        out->plan_bytes = begin + HDI_ARENA_ALIGNMENT + room->behind +
+                          ((size_t)out->barrier_count + w->left + HDI_ONE_SPARE) * sizeof(*out->barrier);
+    return w->failed ? HD_OUT_OF_MEMORY : HD_OK;
 }
 
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
-                                const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
+                                const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
     uint32_t slots = hazards->slot_count, regions = hazards->region_count;
-    size_t barriers, batches;
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
     work w = {.decl = decl,
@@ -188,21 +231,10 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);
-    if (hazards->at_uses)
-        count_steps(&w);
-    else
-        find_steps(&w);
-    w.region[w.last_region].most += count_left(&w);
-    share_room(&w, &barriers, &batches);
-    out->barrier =
-        HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers); /* little is in front of it, so it need not move */
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
-    w.point = HDI_EARLY_ARRAY(crew, aside, hdi_one_point, batches);
-    w.barrier_point = HDI_EARLY_ARRAY(crew, aside, uint32_t, barriers);
-    if (arena->failed || aside->failed)
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_parts(crew, regions, hdi_walk_region, &w);
-    count_all(&w);
+    hd_result result =
+        hazards->at_uses ? walk_regions(&w, crew, arena, aside) : walk_alone(&w, room, crew, arena);
+    if (result != HD_OK)
+        return result;
     if (aside != arena) /* nothing lies behind what is kept */
         hdi_arena_keep(aside, aside_mark, NULL, 0);
     else

@@ -34,7 +34,16 @@ typedef struct hdi_one_work {
     uint32_t region_count, last_region; /* last: of the regions with slots */
     hdi_one_point *point;    /* like out->batch */
     uint32_t *barrier_point; /* like out->barrier: the point of each */
+    /* Of steps that stand in order, one region is walked after another, and each writes behind the one before. */
+    hdi_arena *arena;
+    hd_plan_barrier *barrier_end; /* there is room up to here */
+    uint32_t left;                /* barriers for what the frame must leave in another layout, at most */
+    size_t most;                  /* barriers that there may be, and room to spare */
+    bool failed;                  /* there is no memory */
 } hdi_one_work;
+
+/* So many steps at a time, each with at most two barriers. */
+enum { HDI_ONE_PIECE = HDI_ONE_SPARE / 2 };
 
 /* The layout that the last use of a segment leaves, or it is in where nothing uses it. */
 static inline uint32_t hdi_last_layout(const hdi_one_work *w, uint32_t res, uint32_t seg)
@@ -49,6 +58,9 @@ static inline bool hdi_is_left(const hdi_one_work *w, uint32_t res, uint32_t seg
     return !(w->res_flags[res] & HDI_RES_BUFFER) && hdi_last_layout(w, res, seg) != w->hazards->res_final_layout[res];
 }
 
+/* The plan's memory has too little room: there is enough in a place of their own, which barriers are copied from. So
+ * many are there. Where there is no memory either, they stay. */
+void hdi_leave_plan(hdi_one_work *w, size_t barrier_count);
 /* The barriers and batches of one region. */
 void hdi_walk_region(uint32_t region, void *one_work);
 

@@ -64,7 +64,7 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_queues *queues, con
 /* With one queue and no host: places them on the way. */
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
-                                const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
+                                const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
 
 /* What a barrier orders and makes visible. */
 typedef struct hdi_scopes {

@@ -16,7 +16,7 @@ typedef hdi_one_point point;
 
 /* Where a region is on its way. */
 typedef struct walker {
-    const work *w;
+    work *w;
     const uint32_t *slot_first, *slot_last; /* of the tables */
     const hdi_kind *kind;
     hd_plan_barrier *barrier, *next; /* next: behind the newest one */
@@ -419,6 +419,19 @@ static void clear_batches(const work *w, uint32_t region)
     memset(w->out->slot_post + begin, 0xff, (end - begin) * sizeof(*w->out->slot_post));
 }
 
+/* Room for so many more; false: there is no memory. */
+static HDI_INLINE bool has_room(walker *k, uint32_t count)
+{
+    work *w = k->w;
+    if (HDI_UNLIKELY(w->barrier_end - k->next < (ptrdiff_t)count)) {
+        ptrdiff_t before = k->barrier - w->out->barrier, all = before + (ptrdiff_t)barrier_count(k);
+        hdi_leave_plan(w, (size_t)all);
+        k->barrier = w->out->barrier + before;
+        k->next = w->out->barrier + all;
+    }
+    return !w->failed;
+}
+
 /* Somebody reads what a use leaves. alone: nobody else says anything of it now. */
 static HDI_INLINE void note_read(uint8_t *use_kept, uint32_t use, uint32_t reads, bool alone)
 {
@@ -453,6 +466,16 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
         note_read(use_kept, before->use,
                   (from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS, alone);
         next_use(k, res, seg, several, low - 1, from, to, pass, high, merges, plain);
+    }
+}
+
+/* Those that stand in order. */
+static HDI_INLINE void walk_alone(walker *k, const hdi_step *step, const hdi_step *end, bool merges, bool whole)
+{
+    while (step < end && has_room(k, HDI_ONE_SPARE)) {
+        const hdi_step *next = end - step < HDI_ONE_PIECE ? end : step + HDI_ONE_PIECE;
+        walk_steps(k, step, next, merges, whole, true);
+        step = next;
     }
 }
 
@@ -523,7 +546,7 @@ static void walk_uses(walker *k, uint32_t slot, uint32_t slot_end)
 
 void hdi_walk_region(uint32_t part, void *user)
 {
-    const work *w = user;
+    work *w = user;
     hdi_one_region *r = &w->region[part];
     const hdi_step *step = w->hazards->step + r->step_begin, *end = w->hazards->step + r->step_end;
     walker k;
@@ -541,12 +564,12 @@ void hdi_walk_region(uint32_t part, void *user)
     if (w->hazards->at_uses)
         walk_uses(&k, r->slot_begin, r->slot_end);
     else if (k.slot_first)
-        walk_steps(&k, step, end, true, false, true);
+        walk_alone(&k, step, end, true, false);
     else if (w->frozen->seg_count == w->decl->res_count)
-        walk_steps(&k, step, end, false, true, true);
+        walk_alone(&k, step, end, false, true);
     else
-        walk_steps(&k, step, end, false, false, true);
-    if (part == w->last_region)
+        walk_alone(&k, step, end, false, false);
+    if (part == w->last_region && (w->hazards->at_uses || has_room(&k, w->left)))
         leave_all(&k);
     if (k.mixed)
         put_all_in_order(&k);

@@ -227,14 +227,22 @@ static void forget_front(hd_graph *graph, hdi_tables *t)
     t->depends = (hdi_depends){0};
 }
 
-/* About what the plan will take, from what is known before the barriers. */
+/* About what the plan's memory will have to hold, from what is known before the barriers. */
 static size_t plan_bytes(const hdi_tables *t)
 {
     const hdi_decl *decl = t->decl;
-    bool several = t->queues.count > 1;
-    size_t all = decl->res_count * sizeof(hd_plan_resource) + decl->use_count * (several ? 60 : 50) +
-                 decl->pass_count * (several ? 60 : 40);
-    return decl->pass_count ? (size_t)((double)all * t->kept.kept_count / decl->pass_count) : 0;
+    size_t passes = decl->pass_count, resources = decl->res_count, uses = decl->use_count, segs = t->frozen.seg_count;
+    if (t->queues.count == 1 && t->crew.workers == 1) {
+        /* Barriers where they stay, behind tables that they are found from. As a rule each resource is made ready for a
+         * use that writes all of it, and once for those that read that, and each pass writes something. */
+        size_t steps = segs + passes < uses ? segs + passes : uses, front = passes * 32 + resources * 56,
+               tables = steps * 24 + segs * 16 + resources * 32;
+        return (front > tables ? front : tables) + steps * sizeof(hd_plan_barrier) +
+               t->attached.scope_count * sizeof(hd_plan_scope) +
+               t->attached.attachment_count * sizeof(hd_plan_attachment) + HDI_ONE_SPARE * sizeof(hd_plan_barrier);
+    }
+    size_t all = resources * sizeof(hd_plan_resource) + uses * 60 + passes * 60;
+    return passes ? (size_t)((double)all * t->kept.kept_count / (double)passes) : 0;
 }
 
 static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t)
@@ -252,6 +260,8 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK && !desc->memory_budget)
         forget_front(graph, t);
     lap(desc, HD_PHASE_SCHEDULE, &since);
+    if (crew->workers == 1)
+        hdi_attach_most(decl, &t->kept, &t->attached);
     hdi_arena_widen(crew->early, plan_bytes(t));
     if (result == HD_OK)
         result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, crew, arena, &t->hazards);
@@ -277,9 +287,11 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK && desc->merge_rendering)
         result = hdi_merge(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,
                            &t->merged);
-    if (result == HD_OK)
+    if (result == HD_OK) {
+        hdi_plan_room room = hdi_plan_most(t);
         result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed,
-                             &t->merged, crew, arena, &t->barriers);
+                             &t->merged, desc->memory_budget ? NULL : &room, crew, arena, &t->barriers);
+    }
     lap(desc, HD_PHASE_BARRIER, &since);
     if (result == HD_OK)
         hdi_attach(decl, &t->kept, &t->hazards, &t->synced, &t->barriers, crew, &t->attached);
@@ -298,9 +310,16 @@ static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_ta
     uint32_t resource_begin[HDI_MOST_PARTS];
     hdi_plan_count(t, &counts, resource_begin);
     block->data = hdi_arena_return(t->crew.early, &block->bytes);
-    if (hdi_block_need(block, &graph->allocator, hdi_plan_size(&counts)) != HD_OK)
-        return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
-    hd_plan *plan = hdi_plan_begin(block->data, &counts);
+    if (t->barriers.in_plan) {
+        block->begin = (size_t)((unsigned char *)t->barriers.barrier - (unsigned char *)block->data) -
+                       hdi_plan_front(&counts);
+    } else {
+        size_t bytes = hdi_plan_size(&counts);
+        bytes = bytes > t->barriers.plan_bytes ? bytes : t->barriers.plan_bytes; /* so that the next frame has them */
+        if (hdi_block_need(block, &graph->allocator, bytes) != HD_OK)
+            return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
+    }
+    hd_plan *plan = hdi_plan_begin(hdi_block_content(block), &counts);
     hdi_plan_fill(t, resource_begin, plan);
     lap(desc, HD_PHASE_PLAN, &since);
     *out = plan;
@@ -364,8 +383,8 @@ static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, cons
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
     if (crew->workers == 1) {
-        size_t bytes = passes * (queue_count > 1 ? 175 + 30 * queue_count : 212) +
-                       uses * (queue_count > 1 ? 50 : 35) + ranges * 70;
+        size_t bytes = passes * (queue_count > 1 ? 175 + 30 * queue_count : 226) + uses * (queue_count > 1 ? 50 : 3) +
+                       ranges * 70;
         return 32768 + bytes + (crew->cuts ? 0 : bytes / 3); /* a short frame is one region */
     }
     return 16384 + passes * (310 + 20 * queue_count) + uses * 145 + ranges * 200 +
@@ -447,9 +466,9 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
         return compile(graph, desc, &tables, out);
     hdi_cache_entry *entry = hdi_cache_find(&graph->cache, &graph->allocator, &decl, &tables.all_queues, desc);
     if (entry && desc->cache == HD_CACHE_CHECK)
-        return check(graph, desc, &tables, entry->plan.data, out);
+        return check(graph, desc, &tables, hdi_block_content(&entry->plan), out);
     if (entry) {
-        *out = entry->plan.data;
+        *out = hdi_block_content(&entry->plan);
         return HD_OK;
     }
     result = compile(graph, desc, &tables, out);

@@ -459,15 +459,24 @@ enum { HDI_ORDER_SLACK = 12 }; /* words behind the last one of the order that ma
 typedef struct hdi_barriers {
     uint32_t batch_count, barrier_count;
     hd_plan_batch *batch;
-    hd_plan_barrier *barrier; /* there are gaps between those of one batch and of the next */
+    hd_plan_barrier *barrier; /* there are gaps between those of one batch and of the next, unless they are in_plan */
+    bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
+    size_t plan_bytes;        /* that memory would have to be so large for it; 0: they never are */
     uint32_t *order;          /* barriers, those of a batch one behind another; null: so they stand as they are */
     uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
     uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;
+/* Bytes of a plan in front of its barriers, if it has no more than so many batches, and behind them. */
+typedef struct hdi_plan_room {
+    size_t front, behind;
+    uint32_t batches;
+} hdi_plan_room;
+enum { HDI_ONE_SPARE = 32 }; /* barriers that it has to have room for beyond those that there are */
+/* room: null: barriers are not to stand in the plan's memory. */
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
                       const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
-                      const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
-                      hdi_barriers *out);
+                      const hdi_placed *placed, const hdi_merged *merged, const hdi_plan_room *room,
+                      const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
 
 /* ---- attach ---- */
 
@@ -482,6 +491,8 @@ typedef struct hdi_attached {
     uint32_t ranges, range_begin[HDI_MOST_PARTS + 1];
     hdi_plan_place range_at[HDI_MOST_PARTS];
 } hdi_attached;
+/* How many scopes and attachments there are at most; for the caller alone that is all that hdi_attach takes. */
+void hdi_attach_most(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *out);
 void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *hazards, const hdi_synced *synced,
                 const hdi_barriers *barriers, const hdi_crew *crew, hdi_attached *out);
 
@@ -510,6 +521,8 @@ typedef struct hdi_tables {
     hdi_attached attached;
 } hdi_tables;
 
+/* Before barriers are known. */
+hdi_plan_room hdi_plan_most(const hdi_tables *tables);
 /* resource_begin: how many resources stand in a plan before each range of them. */
 void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS]);
 void hdi_plan_fill(const hdi_tables *tables, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan);

@@ -181,6 +181,26 @@ static void count_range(uint32_t part, void *user)
         count_resources(w->t, hdi_range_begin(count, w->ranges, part), hdi_range_begin(count, w->ranges, part + 1));
 }
 
+/* Up to one batch a slot, of twice as many that there may be. */
+hdi_plan_room hdi_plan_most(const hdi_tables *t)
+{
+    uint32_t points = t->hazards.slot_count;
+    hdi_plan_counts most = {
+        .queue_count = t->all_queues.count,
+        .culled_count = t->decl->pass_count - t->kept.kept_count,
+        .heap_count = t->placed.heap_count,
+        .resource_count = t->decl->res_count,
+        .submit_count = t->synced.submit_count,
+        .wait_count = t->synced.wait_count,
+        .command_count = t->kept.kept_count + points,
+        .batch_count = points,
+        .scope_count = t->attached.scope_count,
+        .attachment_count = t->attached.attachment_count,
+    };
+    size_t front = hdi_plan_front(&most);
+    return (hdi_plan_room){front, hdi_plan_size(&most) - front, points};
+}
+
 void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS])
 {
     count_work w = {t, cut(t).resources, resource_begin};

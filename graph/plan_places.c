@@ -100,7 +100,7 @@ static inline uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t las
 
 static inline void copy_run(const writer *w, const run *r)
 {
-    if (r->begin < r->end)
+    if (r->begin < r->end && w->to.barriers != w->barrier)
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
 }
 
