@@ -42,13 +42,12 @@ static void find_left(work *w)
     size_t kept = s->kept_count, end = s->pass_end;
     for (size_t p = s->pass_begin; p < end; p++)
         left[p] = pred_begin[p + 1] - pred_begin[p];
+    for (size_t p = s->pass_begin; !s->whole && p < end; p++)
+        left[p] = count_own(s->depends->pred, pred_begin[p], pred_begin[p + 1], s->pass_begin);
     for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank];
-        if (HDI_LIKELY(left[p]) && !s->whole)
-            left[p] = count_own(s->depends->pred, pred_begin[p], pred_begin[p + 1], s->pass_begin);
-        if (HDI_LIKELY(left[p]))
+        if (HDI_LIKELY(left[rank_pass[rank]]))
             continue;
-        s->pass_level[p] = 0;
+        s->pass_level[rank_pass[rank]] = 0;
         hdi_bit_set(w->ready_first, (uint32_t)rank);
         ready_count++;
     }
@@ -137,6 +136,14 @@ static void begin(work *w)
         find_levels(w);
 }
 
+static void close_again(work *w, const hdi_special *x)
+{
+    for (; x->at != HDI_NONE; x++) {
+        if (x->count == 0)
+            w->res[x->at].open = 0;
+    }
+}
+
 /* Undoes what a run did that gave up. */
 static void give_back(work *w)
 {
@@ -152,15 +159,17 @@ static void give_back(work *w)
             if (s->depends->succ[e] < s->pass_end)
                 w->left[s->depends->succ[e]]++;
         }
-        uint32_t list = more & ~HDI_COUNTED;
-        for (const hdi_special *x = &w->special.list[list]; list && x->at != HDI_NONE; x++) {
-            if (x->count == 0)
-                w->res[x->at].open = 0;
-        }
+        uint32_t what = more & ~HDI_COUNTED;
+        if (what & HDI_OPENER)
+            w->res[what & ~HDI_OPENER].open = 0;
+        else if (what)
+            close_again(w, &w->special.list[what]);
     }
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+    uint64_t before = 0;
+    for (size_t rank = 0, kept = s->kept_count; rank < kept; rank++) {
         w->ask[rank].due = 0;
-        w->ask[rank].step = rank ? (int64_t)(s->live[rank] - s->live[rank - 1]) : 0;
+        w->ask[rank].step = (int64_t)(s->live[rank] - before);
+        before = s->live[rank];
     }
     w->ask[s->kept_count].step = 0;
     if (w->special.note_count)
@@ -249,7 +258,7 @@ static HDI_INLINE void fill_by(work *w, bool apart)
             const hdi_ask *at = &ask[rank];
             int64_t opens = at->opens;
             if (HDI_UNLIKELY(at->more & ~HDI_COUNTED)) {
-                int64_t more = look_at_specials(w, &w->special.list[at->more & ~HDI_COUNTED]);
+                int64_t more = look_at_more(w, at->more);
                 if (more == REFUSED)
                     continue;
                 opens += more;

@@ -8,9 +8,9 @@
  * several overwrite it. Those few, and readers of images that are read in several layouts, are looked at each time that
  * their pass is. O(uses). */
 
-/* Where the notes of an image begin: by the lowest bits of its number, the next free place where others have those too.
- * It grows with what a region holds: a table for all that the frame holds would cost each region more than its passes
- * do. */
+/* Where the notes of an image begin: in a whole frame, where its segments do. Of a region, by the lowest bits of its
+ * number, the next free place where others have those too: it grows with what a region holds, as a table for all that
+ * the frame holds would cost each region more than its passes do. */
 typedef struct noted {
     uint32_t res, begin; /* res HDI_NONE: free */
 } noted;
@@ -36,15 +36,17 @@ static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
     return false;
 }
 
-/* HDI_MIXED_*: what a use must be looked at for. */
+/* HDI_MIXED_*: what uses may have to be looked at for, by HDI_USE_READS and HDI_USE_WRITES. */
+static const uint8_t asked_for[4] = {HDI_MIXED_LAYOUTS, HDI_MIXED_LAYOUTS, HDI_MIXED_OPENERS, 0};
+
+/* What one must be. */
 static inline uint32_t find_special(const hdi_sched *s, const hdi_sched_res *res, size_t pass, size_t use)
 {
     const hdi_decl *decl = s->decl;
-    if (!(decl->use_flags[use] & HDI_USE_WRITES))
-        return res->mixed & HDI_MIXED_LAYOUTS;
-    if (!(res->mixed & HDI_MIXED_OPENERS) || res->first < s->rank_begin)
+    uint32_t what = res->mixed & asked_for[decl->use_flags[use] & 3];
+    if (what & HDI_MIXED_OPENERS && (res->first < s->rank_begin || is_read(decl, pass, decl->use_res[use])))
         return 0;
-    return is_read(decl, pass, decl->use_res[use]) ? 0 : HDI_MIXED_OPENERS;
+    return what;
 }
 
 static noted *find_noted(const noted_table *t, uint32_t res)
@@ -78,6 +80,10 @@ static uint32_t find_notes(work *w, uint32_t res)
 {
     noted_table *t = &w->table;
     const uint32_t *begin = w->s->frozen->res_seg_begin;
+    if (w->s->whole) {
+        w->out->note_count = w->s->frozen->seg_count;
+        return begin[res];
+    }
     if (2 * t->count >= t->places && !grow(t, w->s->arena))
         return 0;
     noted *of = find_noted(t, res);
@@ -97,11 +103,12 @@ static void take_apart(work *w, hdi_sched_res *res)
     res->apart = 1;
 }
 
-/* Whether the uses of a resource must be looked at: also of one that earlier regions have opened, if they count.
- * first: there are none. */
-static HDI_INLINE bool is_special(const hdi_sched *s, const hdi_sched_res *res, bool first)
+/* Whether a use may have to be looked at: also one of what earlier regions have opened, if it counts. first: there are
+ * none. */
+static HDI_INLINE bool is_special(const hdi_sched *s, const hdi_sched_res *res, size_t use, bool first)
 {
-    return res->mixed & HDI_MIXED_ALL || (!first && res->first < s->rank_begin && !(res->mixed & HDI_CLOSES_LAST));
+    return res->mixed & asked_for[s->decl->use_flags[use] & 3] ||
+           (!first && res->first < s->rank_begin && !(res->mixed & HDI_CLOSES_LAST));
 }
 
 /* A use of what earlier regions have opened, by the one that closes it: it counts its own. */
@@ -122,7 +129,7 @@ static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
     for (; use < end; use++) {
         uint32_t r = decl->use_res[use];
         hdi_sched_res *res = &s->res[r];
-        if (!is_special(s, res, false))
+        if (!is_special(s, res, use, false))
             continue;
         uint32_t what = find_special(s, res, pass, use);
         if (HDI_UNLIKELY(res->first < s->rank_begin) && hdi_sched_has(s, res->last))
@@ -139,6 +146,10 @@ static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
     }
     if (x == begin)
         return end;
+    if (x == begin + 1 && x[-1].count == 0 && x[-1].at < HDI_OPENER) {
+        w->ask[rank].more |= HDI_OPENER | x[-1].at;
+        return end;
+    }
     w->ask[rank].more |= w->out->count;
     *x++ = (hdi_special){.at = HDI_NONE};
     w->out->count += (uint32_t)(x - begin);
@@ -154,11 +165,18 @@ static void find_counted(work *w)
         if (!(w->ask[rank].more & HDI_COUNTED))
             continue;
         size_t u = use_begin[rank_pass[rank]], end = use_begin[rank_pass[rank] + 1];
-        while (u < end && !is_special(s, &s->res[use_res[u]], false))
+        while (u < end && !is_special(s, &s->res[use_res[u]], u, false))
             u++;
         if (u < end)
             list_uses(w, rank, u);
     }
+}
+
+/* Whether a use is of what the one before it reads, in the same pass: then it is no overwrite. */
+static HDI_INLINE bool goes_on(const hdi_decl *decl, size_t use)
+{
+    return use > 0 && decl->use_res[use - 1] == decl->use_res[use] && decl->use_flags[use - 1] & HDI_USE_READS &&
+           decl->use_flags[use] & HDI_USE_WRITES && decl->use_pass[use - 1] == decl->use_pass[use];
 }
 
 static HDI_INLINE void find_all(work *w, bool first)
@@ -168,7 +186,7 @@ static HDI_INLINE void find_all(work *w, bool first)
     const hdi_sched_res *res = s->res;
     size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
     for (size_t u = use_begin[rank_pass[0]]; u < end;) {
-        if (HDI_LIKELY(!is_special(s, &res[use_res[u]], first))) {
+        if (HDI_LIKELY(!is_special(s, &res[use_res[u]], u, first)) || (first && goes_on(s->decl, u))) {
             u++;
             continue;
         }

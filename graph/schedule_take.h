@@ -115,6 +115,16 @@ static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
     return bytes;
 }
 
+/* more: as in hdi_ask. */
+static HDI_INLINE int64_t look_at_more(const work *w, uint32_t more)
+{
+    uint32_t what = more & ~HDI_COUNTED;
+    if (HDI_UNLIKELY(!(what & HDI_OPENER)))
+        return look_at_specials(w, &w->special.list[what]);
+    const hdi_sched_res *res = &w->res[what & ~HDI_OPENER];
+    return (int64_t)(res->bytes & ((uint64_t)res->open - 1));
+}
+
 /* ---- taking ---- */
 
 /* Before its turn. first: the first rank of what is opened. */
@@ -128,23 +138,36 @@ static inline void open_early(work *w, size_t first, int64_t bytes)
     w->scan.stale |= first < w->scan.at;
 }
 
-/* Opens what nobody opened yet, and notes layouts. Returns how many bytes. */
+/* Opens what nobody opened yet. Returns how many bytes. */
+static HDI_INLINE int64_t open_shared(work *w, hdi_sched_res *res)
+{
+    if (res->open)
+        return 0;
+    res->open = 1;
+    size_t first = res->first - w->s->rank_begin;
+    if (first > w->oldest)
+        open_early(w, first, (int64_t)res->bytes);
+    return (int64_t)res->bytes;
+}
+
+/* The same for all, and notes layouts. */
 static HDI_APART int64_t take_specials(work *w, const hdi_special *x)
 {
     int64_t opened = 0;
     for (; x->at != HDI_NONE; x++) {
         for (uint32_t i = 0; i < x->count; i++)
             *note_of(w, x, i) = (hdi_note){w->group, x->layout};
-        hdi_sched_res *res = &w->res[x->at];
-        if (x->count || res->open)
-            continue;
-        res->open = 1;
-        size_t first = res->first - w->s->rank_begin;
-        opened += (int64_t)res->bytes;
-        if (first > w->oldest)
-            open_early(w, first, (int64_t)res->bytes);
+        opened += x->count ? 0 : open_shared(w, &w->res[x->at]);
     }
     return opened;
+}
+
+static HDI_INLINE int64_t take_more(work *w, uint32_t more)
+{
+    uint32_t what = more & ~HDI_COUNTED;
+    if (HDI_LIKELY(what & HDI_OPENER))
+        return open_shared(w, &w->res[what & ~HDI_OPENER]);
+    return what ? take_specials(w, &w->special.list[what]) : 0;
 }
 
 /* Counts down the uses of what a pass uses; returns the bytes of what it uses last. Which that is nobody could predict,
@@ -207,8 +230,7 @@ static HDI_INLINE void take(work *w, size_t rank, bool oldest)
             w->early[w->early_count++] = (uint32_t)rank;
     }
     if (more) {
-        if (more != HDI_COUNTED)
-            opens += take_specials(w, &w->special.list[more & ~HDI_COUNTED]);
+        opens += take_more(w, more);
         closes += w->s->whole ? count_down(w, pass, true) : count_down(w, pass, false);
     }
     w->live += opens;
