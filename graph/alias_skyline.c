@@ -1,78 +1,95 @@
 #include "alias_pack.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-/* The packer for heaps that are full most of the time: a skyline over pieces of time (alias_runs.c). Its lowest stretch
- * gets somebody who lives within it: of those who are alive when the most is, who reaches from one end to the other,
- * else who stands at one end, and of these the largest. Where nobody fits, the stretch rises to the lower of its
- * neighbours and is lost. So the times at which nothing may be lost are filled first and without gaps, and resources
- * lie side by side in time before anything lies on top of them, where an order by size leaves gaps that nobody else has
- * the life for. The idea is the best fit of Burke, Kendall and Whitwell for cutting strips; that the load comes before
- * the fit brought random frames from 3 % above the least to 1 %. What is placed already hangs over the skyline; whoever
- * does not fit below it comes above it.
+/* The packer for heaps that are full most of the time: a skyline over pieces of time (alias_runs.c). A stretch of it
+ * that is lower than both its neighbours gets somebody who lives within it: of those who are alive when the most is,
+ * who reaches from one end to the other, else who stands at one end, and of these the largest. Where nobody fits, the
+ * stretch rises to the lower of its neighbours and is lost. So the times at which nothing may be lost are filled first
+ * and without gaps, and resources lie side by side in time before anything lies on top of them, where an order by size
+ * leaves gaps that nobody else has the life for. The idea is the best fit of Burke, Kendall and Whitwell for cutting
+ * strips; that the load comes before the fit brought random frames from 3 % above the least to 1 %. What is placed
+ * already hangs over the skyline; whoever does not fit below it comes above it.
  *
- * Stretches are known by their first and their last piece, and the lowest one is the winner of a tournament between
- * all. How well somebody fills a stretch is one number: the load, then the ends that it stands at, then the size.
- * O(resources * (lists in a stretch + log(pieces))). */
+ * Valleys have nothing to do with one another, as who fits into one fits into no other: so they are filled one by one,
+ * each up to its rim, and nobody looks for the lowest of all. Those that live in the same pieces are a list, the
+ * largest first, and small ones of it lie on one another for good, as a block. How well a list fills a stretch is a
+ * number of 16 bits, load, ends and size, each as coarse as it may be; numbers of all lists that start in a stretch
+ * stand in a row and are compared eight at a time, without a branch that nobody could foretell. O(members + blocks *
+ * lists that start in a stretch). */
 
-enum { ENDS_BIT = 31, LOAD_BIT = 33 }; /* of worth: below, units + 1 */
-#define AN_END ((int64_t)1 << ENDS_BIT)
-#define MOST_LOAD (((uint32_t)1 << 30) - 1)
+enum { LEVEL_BIT = 8, END_BIT = 6 };           /* of worth: the load, two ends; below, the size */
+enum { NOBODY = INT16_MIN / 2 };               /* worth of an empty list, negative with two ends too */
+enum { MOST_PIECES = INT16_MAX };              /* their numbers are of 16 bits, and lists behind all have the last */
+enum { LANES = 8, MANY_LISTS = 1 << 14 };      /* that are compared at once; before lanes count too far */
+enum { LEVELS = 126, SIZES = 48, SMALL = 32 }; /* blocks have parts of the most that is alive; by trial of frames */
 
+/* A member, and then a block. */
 typedef struct item {
-    uint64_t key; /* the last piece of time, and UINT32_MAX less units: by it the earlier end first, then the larger */
-    uint32_t alignment, res;
+    uint32_t id; /* the resource; which block it is */
+    uint32_t units, alignment;
+    uint16_t first, last; /* pieces of time */
 } item;
 
-/* Those that start in one piece and end in another, and are not placed: the largest first. Behind those that start in
- * one piece stands one that ends behind all pieces. */
-typedef struct list {
-    int64_t
-        worth; /* the most that is alive meanwhile, or 0; no ends; the size of the first. Negative: nobody is left */
-    uint32_t first, last; /* pieces */
-    uint32_t next, end;   /* in item */
-} list;
+/* Where a member lies: in its block, above so many units. */
+typedef struct part {
+    uint32_t res, block, below;
+} part;
+
+typedef struct edge {
+    uint32_t height, other; /* of a stretch, at its first and last piece: the other one of these */
+} edge;
 
 typedef struct run {
     uint32_t begin, end; /* HDI_PACK_UNITs */
 } run;
 
 typedef struct work {
-    item *item;
-    list *list;
-    uint32_t *list_begin;      /* by piece: those that start there, by their ends */
-    uint32_t *by_end;          /* resources, as long as they are sorted */
-    int64_t *most;             /* by piece: the largest worth of them */
-    uint32_t *height, *across; /* the skyline, at the first and last piece of each stretch; the other one of these */
-    uint64_t *lowest;          /* a heap-like tree over leaves, by piece: height and piece where a stretch begins */
-    run *hanging;              /* by piece and offset: what is placed already; null: nothing */
+    part *part;
+    item *item;   /* members, then blocks by lists */
+    uint32_t *at; /* by block: where it lies */
+    /* By list, in the order of first and last pieces. No worth is below 0 where somebody is left. */
+    int16_t *worth, *base, *first, *last;
+    uint32_t *next, *end; /* in item */
+    uint32_t *list_begin; /* by piece: those that start there */
+    uint32_t *live;       /* by piece: units */
+    edge *edge;           /* by piece; before the first and behind the last one stands another, above everything */
+    run *hanging;         /* by piece and offset: what is placed already; null: nothing */
     uint32_t *above, *hanging_end;   /* by piece: the next one above the skyline */
     uint32_t *ceiling;               /* where that begins, or UINT32_MAX */
     uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
-    uint32_t pieces, leaves, levels;
+    uint32_t pieces, blocks, most_live;
+    int32_t least_log; /* of sizes that can be told from smaller ones */
 } work;
 
+/* Pieces from one to another of the same height; what of it lies in memory may be older. */
 typedef struct stretch {
     uint32_t begin, last, height, ceiling;
 } stretch;
 
-static item item_of(const hdi_pack *pack, uint32_t res)
+static inline uint64_t align_units(uint64_t value, uint32_t alignment)
 {
-    const hd_memory_need *need = &pack->sizes->need[res];
-    uint32_t alignment = need->alignment > HDI_PACK_UNIT ? (uint32_t)(need->alignment / HDI_PACK_UNIT) : 1;
-    uint64_t last = pack->piece_of[pack->end[res] - pack->slot_begin];
-    return (item){last << 32 | (UINT32_MAX - (uint32_t)hdi_pack_units(need->bytes)), alignment, res};
+    return (value + alignment - 1) & ~((uint64_t)alignment - 1);
 }
 
-static uint32_t units_of(const item *one)
+/* A logarithm, in eighths. */
+static inline int32_t log_of(uint32_t units)
 {
-    return UINT32_MAX - (uint32_t)one->key;
+    uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
+    return (int32_t)(log << 3 | ((uint64_t)units << 3 >> log & 7));
 }
 
-static uint32_t last_of(const item *one)
+/* A size in 6 bits: how many eighths of a logarithm there are to the largest. */
+static inline int16_t size_of(const work *w, uint32_t units)
 {
-    return (uint32_t)(one->key >> 32);
+    int32_t size = log_of(units) - w->least_log;
+    return (int16_t)(size > 0 ? size : 0);
 }
+
+/* ---- members become lists of blocks ---- */
 
 /* Counts that end as where those of each piece begin. */
 static void sum_up(uint32_t *count, uint32_t pieces)
@@ -85,129 +102,241 @@ static void sum_up(uint32_t *count, uint32_t pieces)
     }
 }
 
-/* From the largest to the smallest they are sorted by counting: by where they end, and then by where they start. */
-static void sort_items(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint32_t *starts)
+/* Those from the largest to the smallest, and how much is alive. False: some have no room in 32 bits, or are too many
+ * for less than `most`. */
+static bool read_members(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t most,
+                         uint32_t *starts, uint32_t *ends)
 {
     const uint32_t *piece_of = pack->piece_of, *res_first = pack->lifetimes->res_first, *res_end = pack->end;
-    uint32_t slot = pack->slot_begin, *ends = w->height, *by_end = w->by_end; /* heights are not used yet */
-    memset(starts, 0, w->pieces * sizeof(*starts));
-    memset(ends, 0, w->pieces * sizeof(*ends));
+    const hd_memory_need *needs = pack->sizes->need;
+    uint32_t slot = pack->slot_begin, *live = w->live, sum = 0;
+    uint64_t largest = 0;
     for (uint32_t i = 0; i < count; i++) {
-        starts[piece_of[res_first[by_size[i]] - slot]]++;
-        ends[piece_of[res_end[by_size[i]] - slot]]++;
+        uint32_t res = by_size[i], first = piece_of[res_first[res] - slot], last = piece_of[res_end[res] - slot];
+        uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
+        largest = units + alignment > largest ? units + alignment : largest;
+        alignment += alignment == 0;
+        w->item[i] = (item){res, (uint32_t)units, (uint32_t)alignment, (uint16_t)first, (uint16_t)last};
+        starts[first]++;
+        ends[last]++;
+        live[first] += (uint32_t)units;
+        live[last + 1] -= (uint32_t)units; /* it may wrap, which the sum undoes */
     }
+    for (uint32_t p = 0; p < w->pieces; p++) {
+        live[p] = sum += live[p];
+        w->most_live = sum > w->most_live ? sum : w->most_live;
+    }
+    w->least_log = log_of((uint32_t)largest) - SIZES + 1;
+    return largest < most;
+}
+
+/* Sorted by where they end, and then by where they start. */
+static void sort_members(work *w, uint32_t count, uint32_t *starts, uint32_t *ends, item *by_end)
+{
+    item *items = w->item;
     sum_up(starts, w->pieces);
     sum_up(ends, w->pieces);
     for (uint32_t i = 0; i < count; i++)
-        by_end[ends[piece_of[res_end[by_size[i]] - slot]]++] = by_size[i];
+        by_end[ends[items[i].last]++] = items[i];
     for (uint32_t i = 0; i < count; i++)
-        w->item[starts[piece_of[res_first[by_end[i]] - slot]]++] = item_of(pack, by_end[i]);
+        items[starts[by_end[i].first]++] = by_end[i];
 }
 
-static void make_lists(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count)
+/* Where a list or a block begins is anybody's guess: each is written as if this member were its last. */
+static void make_blocks(work *w, uint32_t count)
 {
-    uint32_t lists = 0, *behind = w->across; /* of those that start in a piece; not used yet either */
-    sort_items(w, pack, by_size, count, behind);
-    for (uint32_t p = 0, i = 0, k; p < w->pieces; p++) {
-        w->list[lists].last = UINT32_MAX;
-        w->list_begin[p] = ++lists;
-        for (; i < behind[p]; i = k) {
-            uint32_t last = last_of(&w->item[i]);
-            for (k = i + 1; k < behind[p] && last_of(&w->item[k]) == last;)
-                k++;
-            w->list[lists++] = (list){units_of(&w->item[i]) + (int64_t)1, p, last, i, k};
+    uint32_t small = w->most_live / SMALL, lists = 0, blocks = 0, first = UINT32_MAX, last = UINT32_MAX;
+    item block = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        item member = w->item[i];
+        bool same = (member.first == first) & (member.last == last);
+        uint32_t below = (uint32_t)align_units(block.units, member.alignment);
+        bool joins = same & (below + member.units <= small);
+        below = joins ? below : 0;
+        blocks += !joins;
+        lists += !same;
+        first = member.first;
+        last = member.last;
+        w->part[i] = (part){member.id, blocks - 1, below};
+        member.alignment = joins && block.alignment > member.alignment ? block.alignment : member.alignment;
+        member.units += below;
+        member.id = blocks - 1;
+        w->item[blocks - 1] = block = member;
+        w->first[lists - 1] = (int16_t)first;
+        w->last[lists - 1] = (int16_t)last;
+        w->end[lists - 1] = blocks;
+        w->list_begin[first + 1] = lists;
+    }
+    for (uint32_t k = lists; k < lists + LANES; k++) {
+        w->worth[k] = NOBODY;
+        w->first[k] = w->last[k] = INT16_MAX;
+    }
+    w->blocks = blocks;
+}
+
+/* By load, a list is worth as much as the most that is alive meanwhile; only the most of all is of the top level. */
+static void find_worth(work *w, bool by_load)
+{
+    uint64_t scale = by_load ? (((uint64_t)(LEVELS - 1) << 32) + w->most_live - 1) / w->most_live : 0;
+    for (uint32_t p = 0, k = 0, block = 0; p < w->pieces; p++) {
+        uint32_t most = 0, upto = p, end = w->list_begin[p + 1];
+        for (; k < end; k++) {
+            for (; upto <= (uint32_t)w->last[k]; upto++)
+                most = w->live[upto] > most ? w->live[upto] : most;
+            w->base[k] = (int16_t)((most * scale >> 32) << LEVEL_BIT);
+            w->worth[k] = (int16_t)(w->base[k] + size_of(w, w->item[block].units));
+            w->next[k] = block;
+            block = w->end[k];
         }
-    }
-    w->list[lists].last = UINT32_MAX;
-}
-
-static void find_most(work *w, uint32_t piece)
-{
-    int64_t most = 0;
-    for (const list *of = &w->list[w->list_begin[piece]]; of->last != UINT32_MAX; of++)
-        most = of->worth > most ? of->worth : most;
-    w->most[piece] = most;
-}
-
-static void find_load(work *w)
-{
-    uint32_t *live = w->height, sum = 0; /* not used yet */
-    memset(live, 0, w->pieces * sizeof(*live));
-    for (uint32_t p = 0; p < w->pieces; p++) {
-        for (uint32_t k = w->list_begin[p]; w->list[k].last != UINT32_MAX; k++) {
-            uint32_t units = 0;
-            for (uint32_t i = w->list[k].next; i < w->list[k].end; i++)
-                units += units_of(&w->item[i]);
-            live[p] += units;
-            if (w->list[k].last + 1 < w->pieces)
-                live[w->list[k].last + 1] -= units; /* unsigned wrap is undone by the running sum */
-        }
-    }
-    for (uint32_t p = 0; p < w->pieces; p++)
-        live[p] = sum += live[p];
-    for (uint32_t p = 0; p < w->pieces; p++) {
-        uint32_t most = 0, upto = p;
-        for (uint32_t k = w->list_begin[p]; w->list[k].last != UINT32_MAX; k++) {
-            for (; upto <= w->list[k].last; upto++)
-                most = live[upto] > most ? live[upto] : most;
-            w->list[k].worth += (int64_t)(most < MOST_LOAD ? most : MOST_LOAD) << LOAD_BIT;
-        }
+        w->list_begin[p + 1] = k;
     }
 }
 
-/* A tree over leaves of which each is over two: the lowest stretch, of several the first. Always up to the top: nobody
- * could foretell where nothing changes any more. */
-static void set_leaf(work *w, uint32_t piece, uint64_t to)
+/* ---- who fills a stretch ---- */
+
+typedef struct choice {
+    int32_t worth; /* below 0: nobody */
+    uint32_t list;
+} choice;
+
+/* Of lists in [from, to), few enough for 16 bits, and behind them only of those that end later. The most worth of each
+ * lane and which row it was in, then of the lanes; of equal ones the first. */
+static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, uint32_t to, const stretch *s)
 {
-    uint64_t *tree = w->lowest;
-    size_t at = (size_t)w->leaves + piece;
-    tree[at] = to;
-    for (uint32_t level = w->levels; level > 0; level--) {
-        uint64_t beside = tree[at ^ 1];
-        at >>= 1;
-        to = beside < to ? beside : to;
-        tree[at] = to;
+#ifdef __SSE2__
+    const __m128i first = _mm_set1_epi16((int16_t)s->begin), last = _mm_set1_epi16((int16_t)s->last),
+                  one = _mm_set1_epi16(1);
+    __m128i best = _mm_set1_epi16(-1), where = _mm_setzero_si128(), row = where;
+    for (uint32_t k = from; k < to; k += LANES, row = _mm_add_epi16(row, one)) {
+        __m128i worth = _mm_loadu_si128((const __m128i *)(const void *)&w->worth[k]),
+                begins = _mm_loadu_si128((const __m128i *)(const void *)&w->first[k]),
+                ends = _mm_loadu_si128((const __m128i *)(const void *)&w->last[k]);
+        __m128i at_ends = _mm_add_epi16(_mm_cmpeq_epi16(begins, first), _mm_cmpeq_epi16(ends, last)); /* less than 0 */
+        worth = _mm_sub_epi16(worth, _mm_slli_epi16(at_ends, END_BIT));
+        worth = _mm_or_si128(worth, _mm_cmpgt_epi16(ends, last));
+        __m128i better = _mm_cmpgt_epi16(worth, best);
+        best = _mm_max_epi16(worth, best);
+        where = _mm_or_si128(_mm_and_si128(better, row), _mm_andnot_si128(better, where));
+    }
+    __m128i most = _mm_max_epi16(best, _mm_shuffle_epi32(best, 0x4e));
+    most = _mm_max_epi16(most, _mm_shuffle_epi32(most, 0xb1));
+    most = _mm_max_epi16(most, _mm_or_si128(_mm_slli_epi32(most, 16), _mm_srli_epi32(most, 16)));
+    __m128i at = _mm_add_epi16(_mm_slli_epi16(where, 3), _mm_set_epi16(7, 6, 5, 4, 3, 2, 1, 0));
+    at = _mm_or_si128(at, _mm_andnot_si128(_mm_cmpeq_epi16(best, most), _mm_set1_epi16(INT16_MAX)));
+    at = _mm_min_epi16(at, _mm_shuffle_epi32(at, 0x4e));
+    at = _mm_min_epi16(at, _mm_shuffle_epi32(at, 0xb1));
+    at = _mm_min_epi16(at, _mm_or_si128(_mm_slli_epi32(at, 16), _mm_srli_epi32(at, 16)));
+    return (choice){(int16_t)_mm_extract_epi16(most, 0), from + (uint32_t)_mm_extract_epi16(at, 0)};
+#else
+    choice best = {-1, from};
+    for (uint32_t k = from; k < to; k++) {
+        int32_t worth =
+            w->worth[k] + (((w->first[k] == (int32_t)s->begin) + (w->last[k] == (int32_t)s->last)) << END_BIT);
+        bool better = (worth > best.worth) & (w->last[k] <= (int32_t)s->last);
+        best = better ? (choice){worth, k} : best;
+    }
+    return best;
+#endif
+}
+
+static HDI_INLINE choice best_of_stretch(const work *w, const stretch *s)
+{
+    uint32_t from = w->list_begin[s->begin], to = w->list_begin[s->last + 1];
+    choice best = best_of_lists(w, from, HDI_LIKELY(to - from < MANY_LISTS) ? to : from + MANY_LISTS, s);
+    while (HDI_UNLIKELY(to - from > MANY_LISTS)) {
+        from += MANY_LISTS;
+        choice other = best_of_lists(w, from, to - from < MANY_LISTS ? to : from + MANY_LISTS, s);
+        best = other.worth > best.worth ? other : best;
+    }
+    return best;
+}
+
+static bool fits_below(const item *one, const stretch *s)
+{
+    return align_units(s->height, one->alignment) + one->units <= s->ceiling;
+}
+
+/* The same below a ceiling, where the first of a list may be too large. *at: which block. */
+static HDI_APART choice best_below(const work *w, const stretch *s, uint32_t *at)
+{
+    choice best = {-1, 0};
+    for (uint32_t k = w->list_begin[s->begin]; k < w->list_begin[s->last + 1]; k++) {
+        int32_t ends = ((w->first[k] == (int32_t)s->begin) + (w->last[k] == (int32_t)s->last)) << END_BIT;
+        if (w->last[k] > (int32_t)s->last || w->worth[k] + ends <= best.worth)
+            continue;
+        uint32_t i = w->next[k];
+        while (i < w->end[k] && !fits_below(&w->item[i], s))
+            i++;
+        int32_t worth = i < w->end[k] ? w->base[k] + ends + size_of(w, w->item[i].units) : -1;
+        if (worth <= best.worth)
+            continue;
+        best = (choice){worth, k};
+        *at = i;
+    }
+    return best;
+}
+
+/* One of a list is gone, who need not be the first. */
+static HDI_INLINE item take_off(work *w, uint32_t list, uint32_t at, bool hangs)
+{
+    item one = w->item[at], *next = &w->item[++w->next[list]];
+    for (item *i = &w->item[at]; hangs && i >= next; i--)
+        i[0] = i[-1];
+    int16_t worth = (int16_t)(w->base[list] + size_of(w, next->units));
+    w->worth[list] = w->next[list] < w->end[list] ? worth : NOBODY;
+    return one;
+}
+
+/* ---- the skyline ---- */
+
+static HDI_INLINE void set_edges(work *w, uint32_t begin, uint32_t last, uint32_t height)
+{
+    w->edge[begin + 1] = (edge){height, last};
+    w->edge[last + 1] = (edge){height, begin};
+}
+
+/* Goes on to a stretch that is lower than both its neighbours: with those of the same height it is one, to a lower one
+ * it moves. */
+static HDI_INLINE void settle(work *w, stretch *s)
+{
+    for (;;) {
+        edge left = w->edge[s->begin], right = w->edge[s->last + 2];
+        bool to_left = left.height <= right.height;
+        edge to = to_left ? left : right;
+        if (to.height > s->height)
+            return;
+        bool same = to.height == s->height;
+        set_edges(w, s->begin, s->last, s->height);
+        uint32_t begin = to_left ? to.other
+                         : same  ? s->begin
+                                 : s->last + 1,
+                 last = !to_left ? to.other
+                        : same   ? s->last
+                                 : s->begin - 1;
+        *s = (stretch){begin, last, to.height, s->ceiling};
     }
 }
 
-static inline void set_ends(work *w, uint32_t begin, uint32_t last, uint32_t height)
+/* Pieces of the stretch are filled up to a height: goes on to the rest, which is the lowest still. */
+static HDI_INLINE void fill(work *w, stretch *s, uint32_t begin, uint32_t last, uint32_t height)
 {
-    w->height[begin] = w->height[last] = height;
-    w->across[begin] = last;
-    w->across[last] = begin;
-}
-
-static void set_stretch(work *w, uint32_t begin, uint32_t last, uint32_t height)
-{
-    set_ends(w, begin, last, height);
-    set_leaf(w, begin, (uint64_t)height << 32 | begin);
-}
-
-/* Pieces of a stretch get another height, the rest of it stays. Neighbours of the same height become one stretch. */
-static void set_height(work *w, const stretch *s, uint32_t begin, uint32_t last, uint32_t height)
-{
-    if (height == s->height)
+    bool before = begin > s->begin, behind = last < s->last;
+    if (!(before | behind)) {
+        s->height = height;
+        settle(w, s);
         return;
-    if (last < s->last) {
-        set_stretch(w, last + 1, s->last, s->height);
-    } else if (last + 1 < w->pieces && w->height[last + 1] == height) {
-        set_leaf(w, last + 1, UINT64_MAX);
-        last = w->across[last + 1];
     }
-    if (begin > s->begin) {
-        set_ends(w, s->begin, begin - 1, s->height);
-    } else if (begin && w->height[begin - 1] == height) {
-        set_leaf(w, begin, UINT64_MAX);
-        set_ends(w, w->across[begin - 1], last, height);
-        return;
-    }
-    set_stretch(w, begin, last, height);
+    set_edges(w, begin, last, height);
+    uint32_t spare = w->pieces + 1, next = behind ? last + 1 : spare, end = behind ? s->last : spare;
+    set_edges(w, next, end, s->height);
+    s->begin = before ? s->begin : last + 1;
+    s->last = before ? begin - 1 : s->last;
 }
 
 static void find_ceiling(const work *w, stretch *s)
 {
     uint32_t ceiling = UINT32_MAX;
-    for (uint32_t p = s->begin; w->hanging && p <= s->last; p++) {
+    for (uint32_t p = s->begin; p <= s->last; p++) {
         if (p >= w->clear_begin && p < w->clear_end)
             p = w->clear_end;
         if (p <= s->last)
@@ -216,115 +345,66 @@ static void find_ceiling(const work *w, stretch *s)
     s->ceiling = ceiling;
 }
 
-static stretch find_lowest(const work *w)
+/* Up to the top of what hangs lowest, where that hangs. */
+static HDI_APART void rise_through(work *w, stretch *s)
 {
-    uint32_t begin = (uint32_t)w->lowest[1];
-    stretch s = {begin, w->across[begin], (uint32_t)(w->lowest[1] >> 32), UINT32_MAX};
-    find_ceiling(w, &s);
-    return s;
-}
-
-static bool fits_below(const item *one, const stretch *s)
-{
-    uint64_t at = (s->height + (uint64_t)one->alignment - 1) & ~((uint64_t)one->alignment - 1);
-    return at + units_of(one) <= s->ceiling;
-}
-
-/* The first of a list that fits below what hangs there; its end: nobody. */
-static uint32_t first_below(const work *w, const stretch *s, const list *of)
-{
-    uint32_t i = of->next;
-    while (i < of->end && !fits_below(&w->item[i], s))
-        i++;
-    return i;
-}
-
-/* One of a list is gone. */
-static void take_off(work *w, list *of, uint32_t i)
-{
-    int64_t before = of->worth;
-    for (; i > of->next; i--)
-        w->item[i] = w->item[i - 1];
-    of->worth =
-        ++of->next < of->end ? (before & -((int64_t)1 << LOAD_BIT)) + units_of(&w->item[of->next]) + 1 : INT64_MIN / 2;
-    if (w->most[of->first] == before)
-        find_most(w, of->first);
-}
-
-/* The list with whom fills the stretch best; null: nobody. `most` is what has been found so far. Lists with a negative
- * worth never win. */
-static list *best_of_piece(const work *w, const stretch *s, uint32_t piece, int64_t ends, list *best, int64_t *most)
-{
-    int64_t found = *most;
-    for (list *of = &w->list[w->list_begin[piece]]; of->last <= s->last; of++) {
-        int64_t worth = of->worth + ends + (of->last == s->last ? AN_END : 0);
-        best = worth > found ? of : best;
-        found = worth > found ? worth : found;
-    }
-    *most = found;
-    return best;
-}
-
-/* The same below a ceiling. */
-static list *best_below(const work *w, const stretch *s, uint32_t piece, int64_t ends, list *best, int64_t *most,
-                        uint32_t *best_item)
-{
-    for (list *of = &w->list[w->list_begin[piece]]; of->last <= s->last; of++) {
-        int64_t worth = of->worth + ends + (of->last == s->last ? AN_END : 0);
-        uint32_t i = worth > *most ? first_below(w, s, of) : of->end;
-        if (i == of->end)
+    stretch left = {.last = UINT32_MAX}; /* what stays */
+    for (uint32_t p = s->begin, begin = p; p <= s->last; p++) {
+        if (w->ceiling[p] != s->ceiling) {
+            set_edges(w, begin, p, s->height);
+            left = (stretch){begin, p, s->height, 0};
             continue;
-        worth -= units_of(&w->item[of->next]) - units_of(&w->item[i]);
-        if (worth <= *most)
-            continue;
-        *most = worth;
-        *best_item = i;
-        best = of;
-    }
-    return best;
-}
-
-/* Takes who fills the stretch best off its list. *start: where it begins. */
-static bool choose(work *w, const stretch *s, item *out, uint32_t *start)
-{
-    list *best = NULL;
-    uint32_t i = 0;
-    int64_t most = 0, ends = AN_END, bar = 0; /* bar: no piece with so little can have somebody better */
-    bool below = s->ceiling != UINT32_MAX;
-    for (uint32_t p = s->begin; p <= s->last; p++, ends = 0) {
-        if (w->most[p] <= bar)
-            continue;
-        best = below ? best_below(w, s, p, ends, best, &most, &i) : best_of_piece(w, s, p, ends, best, &most);
-        bar = most > AN_END ? most - AN_END : 0;
-    }
-    if (!best)
-        return false;
-    i = below ? i : best->next;
-    *out = w->item[i];
-    *start = best->first;
-    take_off(w, best, i);
-    return true;
-}
-
-/* What nobody fits into is lost: up to the lower neighbour, or to the top of what hangs lowest. */
-static void rise(work *w, const stretch *s)
-{
-    uint32_t before = s->begin ? w->height[s->begin - 1] : UINT32_MAX;
-    uint32_t behind = s->last + 1 < w->pieces ? w->height[s->last + 1] : UINT32_MAX;
-    uint32_t to = before < behind ? before : behind;
-    if (to < s->ceiling) {
-        set_height(w, s, s->begin, s->last, to);
-        return;
-    }
-    stretch left = *s;
-    for (uint32_t p = s->begin; p <= s->last; p++) {
-        if (w->ceiling[p] != s->ceiling)
-            continue;
+        }
         uint32_t height = w->hanging[w->above[p]++].end;
         w->ceiling[p] = w->above[p] < w->hanging_end[p] ? w->hanging[w->above[p]].begin : UINT32_MAX;
-        set_height(w, &left, p, p, height);
-        left.begin = height == s->height ? left.begin : p + 1;
+        set_edges(w, p, p, height);
+        begin = p + 1;
+        left = left.last == UINT32_MAX ? (stretch){p, p, height, 0} : left;
     }
+    *s = left;
+    settle(w, s);
+}
+
+/* What nobody fits into is lost: up to the lower neighbour. */
+static HDI_INLINE void rise(work *w, stretch *s, bool hangs)
+{
+    uint32_t before = w->edge[s->begin].height, behind = w->edge[s->last + 2].height,
+             to = before < behind ? before : behind;
+    if (hangs && to >= s->ceiling) {
+        rise_through(w, s);
+        return;
+    }
+    s->height = to;
+    settle(w, s);
+}
+
+/* False: it takes `most` or more. */
+static HDI_INLINE bool fill_all(work *w, uint64_t most, bool hangs, uint32_t *highest)
+{
+    stretch s = {0, w->pieces - 1, 0, UINT32_MAX};
+    for (uint32_t left = w->blocks; left;) {
+        if (hangs)
+            find_ceiling(w, &s);
+        choice best = best_of_stretch(w, &s);
+        if (best.worth < 0) {
+            rise(w, &s, hangs);
+            continue;
+        }
+        uint32_t at = w->next[best.list];
+        if (hangs && !fits_below(&w->item[at], &s) && (best = best_below(w, &s, &at)).worth < 0) {
+            rise(w, &s, hangs);
+            continue;
+        }
+        item one = take_off(w, best.list, at, hangs);
+        uint64_t begin = align_units(s.height, one.alignment), end = begin + one.units;
+        if (end >= most)
+            return false;
+        w->at[one.id] = (uint32_t)begin;
+        *highest = end > *highest ? (uint32_t)end : *highest;
+        fill(w, &s, (uint32_t)w->first[best.list], (uint32_t)w->last[best.list], (uint32_t)end);
+        left--;
+    }
+    return true;
 }
 
 /* What is placed, by the pieces in which it is alive. Returns the top of it; HDI_NONE: out of memory. */
@@ -359,46 +439,11 @@ static uint32_t hang(work *w, const hdi_pack *pack)
     return top;
 }
 
-/* Whether numbers of 32 bits hold them, and what may come out. */
-static bool are_small(const hdi_pack *pack, const uint32_t *res, uint32_t count, uint64_t most)
+static bool hang_all(work *w, const hdi_pack *pack, uint32_t *highest)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (hdi_pack_units(pack->sizes->need[res[i]].bytes) + pack->sizes->need[res[i]].alignment / HDI_PACK_UNIT >=
-            most)
-            return false;
-    }
-    return true;
-}
-
-/* *highest: the top of what is placed already. False: out of memory. */
-static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load,
-                   uint32_t *highest)
-{
-    size_t pieces = w->pieces;
-    for (w->leaves = 1; w->leaves < pieces; w->levels++)
-        w->leaves *= 2;
-    w->item = HDI_ARENA_ARRAY(pack->arena, item, count);
-    w->list = HDI_ARENA_ARRAY(pack->arena, list, count + pieces + 1);
-    w->list_begin = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
-    w->by_end = HDI_ARENA_ARRAY(pack->arena, uint32_t, count);
-    w->most = HDI_ARENA_ARRAY(pack->arena, int64_t, pieces);
-    w->height = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
-    w->across = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
-    w->lowest = HDI_ARENA_ARRAY(pack->arena, uint64_t, 2 * (size_t)w->leaves);
-    if (pack->arena->failed)
-        return false;
-    make_lists(w, pack, by_size, count);
-    if (by_load)
-        find_load(w);
-    for (uint32_t p = 0; p < w->pieces; p++)
-        find_most(w, p);
-    memset(w->lowest, 0xff, 2 * (size_t)w->leaves * sizeof(*w->lowest));
-    set_stretch(w, 0, w->pieces - 1, 0);
-    if (!pack->placed_count)
-        return true;
-    w->above = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
-    w->hanging_end = HDI_ARENA_ZEROED(pack->arena, uint32_t, pieces);
-    w->ceiling = HDI_ARENA_ARRAY(pack->arena, uint32_t, pieces);
+    w->above = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->pieces);
+    w->hanging_end = HDI_ARENA_ZEROED(pack->arena, uint32_t, w->pieces);
+    w->ceiling = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->pieces);
     if (pack->arena->failed || (*highest = hang(w, pack)) == HDI_NONE)
         return false;
     for (uint32_t p = 0, begin = 0; p < w->pieces; p++) {
@@ -413,49 +458,73 @@ static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_size, uint3
     return true;
 }
 
+/* Arrays of numbers for each piece, and one more: they are 0. */
+static bool set_up_pieces(work *w, hdi_arena *arena)
+{
+    size_t pieces = w->pieces;
+    w->live = HDI_ARENA_ZEROED(arena, uint32_t, pieces + 1);
+    w->list_begin = HDI_ARENA_ZEROED(arena, uint32_t, pieces + 1);
+    w->edge = HDI_ARENA_ARRAY(arena, edge, pieces + 3);
+    if (arena->failed)
+        return false;
+    w->edge[0] = w->edge[pieces + 1] = (edge){UINT32_MAX, 0};
+    return true;
+}
+
+static bool set_up_lists(work *w, hdi_arena *arena, uint32_t count)
+{
+    w->part = HDI_ARENA_ARRAY(arena, part, count);
+    w->at = HDI_ARENA_ARRAY(arena, uint32_t, count);
+    w->next = HDI_ARENA_ARRAY(arena, uint32_t, count);
+    w->end = HDI_ARENA_ARRAY(arena, uint32_t, count);
+    w->worth = HDI_ARENA_ARRAY(arena, int16_t, count + LANES);
+    w->base = HDI_ARENA_ARRAY(arena, int16_t, count);
+    w->first = HDI_ARENA_ARRAY(arena, int16_t, count + LANES);
+    w->last = HDI_ARENA_ARRAY(arena, int16_t, count + LANES);
+    return !arena->failed;
+}
+
+/* False: out of memory, or they are too large: then nothing is left to fill. */
+static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load, uint64_t most)
+{
+    hdi_arena *arena = pack->arena;
+    w->item = HDI_ARENA_ARRAY(arena, item, (size_t)count + 1);
+    if (!w->item || !set_up_pieces(w, arena))
+        return false;
+    w->item[count] = (item){0};
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    item *by_end = HDI_ARENA_ARRAY(arena, item, count);
+    uint32_t *starts = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces),
+             *ends = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces);
+    if (arena->failed || !read_members(w, pack, by_size, count, most, starts, ends))
+        return false;
+    sort_members(w, count, starts, ends, by_end);
+    hdi_arena_keep(arena, mark, NULL, 0);
+    if (!set_up_lists(w, arena, count))
+        return false;
+    make_blocks(w, count);
+    find_worth(w, by_load);
+    return true;
+}
+
 bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load, uint64_t *offset,
                       uint64_t *top)
 {
     uint64_t most = *top / HDI_PACK_UNIT;
     most = most < UINT32_MAX / 2 ? most : UINT32_MAX / 2; /* a terabyte */
     *top = UINT64_MAX;
-    if (!are_small(pack, by_size, count, most) || !hdi_pack_cuts_time(pack, by_size, count))
+    if (!hdi_pack_cuts_time(pack, by_size, count) || pack->piece_count > MOST_PIECES)
         return !pack->arena->failed;
     work w = {.pieces = pack->piece_count};
-    uint32_t highest = 0, start = 0;
-    if (!set_up(&w, pack, by_size, count, by_load, &highest))
+    uint32_t highest = 0;
+    if (!set_up(&w, pack, by_size, count, by_load, most))
+        return !pack->arena->failed;
+    if (pack->placed_count && !hang_all(&w, pack, &highest))
         return false;
-    stretch s = find_lowest(&w);
-    for (uint32_t left = count; left;) {
-        item one;
-        if (!choose(&w, &s, &one, &start)) {
-            rise(&w, &s);
-            s = find_lowest(&w);
-            continue;
-        }
-        uint64_t at = (s.height + (uint64_t)one.alignment - 1) & ~((uint64_t)one.alignment - 1),
-                 above = at + units_of(&one);
-        uint32_t last = last_of(&one);
-        if (above >= most) /* no better than what there is */
-            return true;
-        offset[one.res] = at * HDI_PACK_UNIT;
-        set_height(&w, &s, start, last, (uint32_t)above);
-        highest = above > highest ? (uint32_t)above : highest;
-        left--;
-        /* What is left of the stretch is the lowest still. */
-        if (above == s.height)
-            continue;
-        if (start == s.begin && last == s.last) {
-            s = find_lowest(&w);
-            continue;
-        }
-        if (start > s.begin)
-            s.last = start - 1;
-        else
-            s.begin = last + 1;
-        if (s.ceiling != UINT32_MAX)
-            find_ceiling(&w, &s);
-    }
+    if (!(pack->placed_count ? fill_all(&w, most, true, &highest) : fill_all(&w, most, false, &highest)))
+        return true;
+    for (uint32_t i = 0; i < count; i++)
+        offset[w.part[i].res] = (uint64_t)(w.at[w.part[i].block] + w.part[i].below) * HDI_PACK_UNIT;
     *top = (uint64_t)highest * HDI_PACK_UNIT;
     return true;
 }
