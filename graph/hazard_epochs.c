@@ -25,7 +25,6 @@ typedef struct point {
     uint32_t at;     /* its number */
     uint32_t entry, last_use;
     uint32_t left, last_state; /* left NOTHING: of no epoch yet */
-    uint32_t before;           /* the number of the last one, HDI_NONE: none */
 } point;
 
 static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
@@ -56,12 +55,11 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
     p.next->use = use;
     p.next->kind = kind;
     p.next->first = p.next->last = slot;
-    p.next->before = p.before;
     p.next->more = HDI_NONE;
     p.next->extra = HDI_NONE;
     p.next->state = p.last_state;
     p.next++;
-    p.before = p.at++;
+    p.at++;
     return p;
 }
 
@@ -85,7 +83,6 @@ static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_re
                               bool is_buffer)
 {
     p.left = HDI_LEFT_NOTHING;
-    p.before = HDI_NONE;
     while (record < end) {
         const hdi_record *behind = record + 1;
         if (HDI_UNLIKELY(behind->slot == record->slot && behind < end)) {

@@ -181,7 +181,6 @@ static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t fin
     uint32_t end = out->seg_epoch_end[seg]++;
     out->epoch[end] = (hdi_epoch){.use = HDI_NONE,
                                   .kind = final_layout,
-                                  .before = end == out->seg_epoch_begin[seg] ? HDI_NONE : end - 1,
                                   .more = HDI_NONE,
                                   .flags = HDI_EPOCH_FINAL,
                                   .place = HDI_PLACE_PRODUCER,

@@ -219,7 +219,6 @@ typedef struct hdi_epoch {
     uint32_t use;         /* its first */
     uint32_t kind;        /* of all its uses; of a final state: the layout */
     uint32_t first, last; /* slots; none for a final state */
-    uint32_t before;      /* the epoch before it of its segment, HDI_NONE */
     uint32_t more;        /* the newest of its further entries, HDI_NONE: none */
     uint32_t extra; /* slot of the barrier-only slot, for HDI_PLACE_EXTRA */
     union {

@@ -72,6 +72,97 @@ static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_sy
     }
 }
 
+/* The same of two to four queues: what a slot knows is four words side by side. Rows are read and written as such, too,
+ * with words of the row behind them, which is written later and is of no queue here; but for the last one. */
+typedef uint32_t lanes __attribute__((vector_size(16)));
+typedef int32_t signed_lanes __attribute__((vector_size(16)));
+typedef uint64_t lane_pairs __attribute__((vector_size(16)));
+enum { FEW = 4 };
+
+typedef struct few {
+    lanes clock;       /* of the newest slot of a queue, without its own place */
+    lanes own, others; /* all bits of the lane of the queue, of those of the other ones */
+    lanes bits;        /* and there the bit of each queue */
+    uint32_t round;
+} few;
+
+static HDI_INLINE lanes load_lanes(const uint32_t *row)
+{
+    lanes out;
+    memcpy(&out, row, sizeof(out));
+    return out;
+}
+
+/* More than the other: counts are far below half of all numbers. */
+static HDI_INLINE lanes are_more(lanes a, lanes b)
+{
+    return (lanes)((signed_lanes)a > (signed_lanes)b);
+}
+
+/* behind: the queues of which a slot of queue `own` did not know what it wants. */
+static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
+                                    uint32_t own, const uint32_t *want, uint32_t behind, few all[FEW])
+{
+    few *f = &all[own];
+    lanes clock = f->clock;
+    uint32_t round = f->round;
+    for (; behind; behind &= behind - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(behind), wanted = want[q];
+        if (wanted <= ((const uint32_t *)&f->clock)[q])
+            continue;
+        uint32_t from = hdi_slot_at(hazards, q, wanted - 1);
+        lanes known = (lanes){wanted, wanted, wanted, wanted} & all[q].own;
+        if (from >= begin) {
+            const uint32_t *brings = &rows[(size_t)from * queues];
+            known |= load_lanes(brings) & f->others & ~all[q].own;
+            round = brings[own] > round ? brings[own] : round;
+        }
+        lanes more = are_more(known, clock);
+        f->clock = clock = (known & more) | (clock & ~more);
+    }
+    f->round = round;
+}
+
+/* A slot; of the last one of a range no word behind its own is touched. */
+static HDI_INLINE void sweep_slot(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin,
+                                  uint32_t s, bool is_last, few all[FEW])
+{
+    const uint32_t *want = out->slot_want + (size_t)s * queues;
+    uint32_t *row = out->slot_clock + (size_t)s * queues, last_want[FEW] = {0};
+    uint32_t own = hazards->slot_queue[s], pos = hazards->slot_pos[s];
+    const few *f = &all[own];
+    if (is_last)
+        want = memcpy(last_want, want, queues * sizeof(*want));
+    lane_pairs wants = (lane_pairs)(are_more(load_lanes(want), f->clock) & f->bits);
+    uint64_t both = wants[0] | wants[1];
+    uint32_t behind = (uint32_t)(both | both >> 32);
+    if (behind)
+        catch_up_few(hazards, out->slot_clock, queues, begin, own, want, behind, all);
+    lanes knows = f->clock | ((lanes){pos, pos, pos, pos} & f->own);
+    memcpy(row, &knows, is_last ? queues * sizeof(*row) : sizeof(knows));
+    out->slot_waits[s] = (uint16_t)behind;
+    out->slot_round[s] = f->round;
+}
+
+static HDI_INLINE void sweep_few(const hdi_hazards *shared, uint32_t queues, const hdi_synced *synced, uint32_t begin,
+                                 uint32_t end)
+{
+    const hdi_hazards hazards = *shared; /* of its own: nothing that is written here changes them */
+    hdi_synced out = *synced;
+    few all[FEW] = {0};
+    for (uint32_t q = 0; q < queues; q++) {
+        all[q].own[q] = UINT32_MAX;
+        for (uint32_t other = 0; other < queues; other++) {
+            all[q].others[other] = other == q ? 0 : UINT32_MAX;
+            all[q].bits[other] = other == q ? 0 : 1u << other;
+        }
+    }
+    for (uint32_t s = begin; s + 1 < end; s++)
+        sweep_slot(&hazards, queues, &out, begin, s, false, all);
+    if (begin < end)
+        sweep_slot(&hazards, queues, &out, begin, end - 1, true, all);
+}
+
 /* The queue that has all slots, or HDI_NONE. */
 static uint32_t find_only_queue(const hdi_hazards *hazards, uint32_t queues)
 {
@@ -109,11 +200,11 @@ static void sweep_range(uint32_t part, void *user)
     if (w->only != HDI_NONE)
         sweep_only(w->hazards, w->queues, w->only, w->out, begin, end);
     else if (w->queues == 2)
-        sweep(w->hazards, 2, w->out, begin, end);
+        sweep_few(w->hazards, 2, w->out, begin, end);
     else if (w->queues == 3)
-        sweep(w->hazards, 3, w->out, begin, end);
+        sweep_few(w->hazards, 3, w->out, begin, end);
     else if (w->queues == 4) /* the host's with three */
-        sweep(w->hazards, 4, w->out, begin, end);
+        sweep_few(w->hazards, 4, w->out, begin, end);
     else
         sweep(w->hazards, w->queues, w->out, begin, end);
 }
