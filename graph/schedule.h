@@ -10,7 +10,7 @@
 typedef struct hdi_sched_res {
     union {
         uint64_t bytes;   /* of a transient resource in use; else 0 */
-        uint64_t readers; /* until all is judged: a bit for each access by which it is read */
+        uint64_t readers; /* until all is judged: a bit for each layout in which it is read */
     };
     union {
         struct {

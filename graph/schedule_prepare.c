@@ -50,17 +50,30 @@ typedef struct look_work {
     look_part part[HDI_MOST_PARTS];
 } look_work;
 
-enum { MOST_READERS = 64, NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
+enum { NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
 #define WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts */
+/* Readers have a bit for each layout: its number, or one of those behind, in the order that they come. Where these are
+ * all taken they share the last. */
+enum { FIRST_LARGE = 48, LAST_READER = 63 };
 
 /* False: memory ran out. */
 static bool find_accesses(look_work *w)
 {
     const hdi_decl *decl = w->s->decl;
+    uint32_t large[LAST_READER - FIRST_LARGE], large_count = 0;
     w->access = HDI_ARENA_ARRAY(w->s->arena, look_access, decl->access_count);
     for (uint32_t i = 0; w->access && i < decl->access_count; i++) {
         uint64_t writes = decl->access[i].writes != 0, reader = 1 - writes;
-        w->access[i] = (look_access){reader << (i < MOST_READERS ? i : MOST_READERS - 1), writes << 32 | 1};
+        uint32_t bit = decl->access[i].layout;
+        if (bit >= FIRST_LARGE) {
+            uint32_t k = 0;
+            while (k < large_count && large[k] != bit)
+                k++;
+            if (k == large_count && k < LAST_READER - FIRST_LARGE)
+                large[large_count++] = bit;
+            bit = FIRST_LARGE + k;
+        }
+        w->access[i] = (look_access){reader << bit, writes << 32 | 1};
     }
     return w->access != NULL;
 }
@@ -94,31 +107,19 @@ static inline void look_whether_twice(hdi_sched_res *res, uint32_t rank)
     res->mixed |= again ? HDI_USED_TWICE : 0;
 }
 
-/* Whether readers by several accesses want several layouts; of the last bit nobody knows. */
-static HDI_APART bool are_mixed(const hdi_decl *decl, uint32_t res, uint64_t readers)
-{
-    if (decl->res_flags[res] & HDI_RES_BUFFER)
-        return false;
-    uint32_t layout = decl->access[__builtin_ctzll(readers)].layout;
-    for (uint64_t left = readers & (readers - 1); left; left &= left - 1) {
-        if (decl->access[__builtin_ctzll(left)].layout != layout)
-            return true;
-    }
-    return readers >> (MOST_READERS - 1);
-}
-
-/* What can be told of a resource when all its uses are known. Returns its bytes. */
+/* What can be told of a resource when all its uses are known. Returns its bytes. Which have none, and which are read in
+ * several ways, nobody could predict. */
 static HDI_INLINE uint64_t judge(const look_work *w, uint32_t r, look_part *sums)
 {
     const hdi_sched *s = w->s;
     hdi_sched_res *res = &s->res[r];
     uint64_t readers = res->readers, counts = res->counts;
-    uint32_t uses = (uint32_t)counts, first = res->first, last = res->last;
-    uint64_t bytes = s->decl->res_flags[r] & NO_BYTES ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
+    uint32_t uses = (uint32_t)counts, first = res->first, last = res->last, flags = s->decl->res_flags[r];
+    uint64_t bytes = flags & NO_BYTES ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
     res->bytes = bytes;
     res->counts = res->left = uses;
     res->last = last > first ? last : first;
-    if (HDI_UNLIKELY(readers & (readers - 1) || readers >> (MOST_READERS - 1)) && are_mixed(s->decl, r, readers)) {
+    if (HDI_UNLIKELY(readers & (readers - 1) || readers >> LAST_READER) && !(flags & HDI_RES_BUFFER)) {
         res->mixed |= HDI_MIXED_LAYOUTS;
         sums->mixed_uses += uses;
     }
@@ -146,7 +147,7 @@ static HDI_INLINE uint32_t find_known(hdi_sched_res *res, uint64_t counts, size_
 }
 
 /* Ranks, and who uses what when. */
-static void look_at_passes(const look_work *w)
+static void look_at_kept(const look_work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *use_begin = s->decl->pass_use_begin, *use_res = s->decl->use_res;
@@ -156,7 +157,6 @@ static void look_at_passes(const look_work *w)
     hdi_sched_res *all = s->res;
     uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank;
     size_t passes = s->decl->pass_count, rank = 0;
-    memset(all, 0, s->decl->res_count * sizeof(*all));
     for (size_t p = 0, u = 0; p < passes; p++) {
         size_t end = use_begin[p + 1], kept = pass_kept[p];
         rank_pass[rank] = (uint32_t)p; /* the next kept one takes the place of one that is not */
@@ -167,6 +167,26 @@ static void look_at_passes(const look_work *w)
             look_at_use(&all[use_res[u]], &access[use_access[u]], (uint32_t)rank);
         rank += kept;
     }
+}
+
+/* The same where all are kept: ranks are passes. */
+static void look_at_passes(const look_work *w)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    const uint32_t *use_res = decl->use_res, *use_pass = decl->use_pass;
+    const uint16_t *use_access = decl->use_access;
+    const look_access *access = w->access;
+    hdi_sched_res *all = s->res;
+    memset(all, 0, decl->res_count * sizeof(*all));
+    if (s->kept_count < decl->pass_count) {
+        look_at_kept(w);
+        return;
+    }
+    for (uint32_t p = 0, passes = decl->pass_count; p < passes; p++)
+        s->rank_pass[p] = s->pass_rank[p] = p;
+    for (size_t u = 0, uses = decl->use_count; u < uses; u++)
+        look_at_use(&all[use_res[u]], &access[use_access[u]], use_pass[u]);
 }
 
 /* Then what is alive, as steps from rank to rank. */
