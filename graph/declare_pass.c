@@ -178,9 +178,9 @@ HDI_COLD static hd_result add_odd_range(hd_graph *graph, const hd_use *use, uint
     return result == HD_OK ? put_range(graph, use, res, aspect == all ? 0 : aspect, out) : result;
 }
 
-HDI_APART static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
+static HDI_INLINE hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
 {
-    bool names_aspects = !(graph->res_flags[res] & HDI_RES_BUFFER) && use->range.aspect;
+    bool names_aspects = use->range.aspect && !(graph->res_flags[res] & HDI_RES_BUFFER);
     if (HDI_UNLIKELY(graph->range_count >= graph->capacity.range || names_aspects))
         return add_odd_range(graph, use, res, out);
     return put_range(graph, use, res, 0, out);
@@ -298,10 +298,10 @@ static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_
     return true;
 }
 
-/* Appends any use. */
-static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t at)
+/* Appends any use. rules: those of the pass's type. */
+static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t type, uint32_t pass, uint32_t first,
+                                    uint32_t at, const uint64_t *rules)
 {
-    const hd_use *use = &desc->uses[at - first];
     uint32_t res = use->resource.id - graph->first_handle, access = (uint32_t)use->access, row = access;
     if (HDI_UNLIKELY(res >= graph->res_count))
         res = hd_graph_resource_index(graph, use->resource);
@@ -309,29 +309,31 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_pass_desc *desc, u
         return HD_BAD_HANDLE;
     if (HDI_UNLIKELY(access - 1 >= HD_ACCESS_COUNT - 1)) {
         row = HD_ACCESS_CUSTOM;
-        hd_result result = special_access(graph, use, res, (uint32_t)desc->type, &access);
+        hd_result result = special_access(graph, use, res, type, &access);
         if (result != HD_OK)
             return result;
     }
     hdi_res_state *state = &graph->res_state[res];
-    uint64_t rule = graph->rules.of[desc->type][hdi_rule_index(row, state->word)], adds = rule;
+    uint64_t rule = rules[hdi_rule_index(row, state->word)], adds = rule;
     if (HDI_UNLIKELY(!rule))
-        return misuse(&graph->access[access], graph->res_flags[res], (uint32_t)desc->type);
+        return misuse(&graph->access[access], graph->res_flags[res], type);
     if (use->range.offset | use->range.bytes) {
-        uint32_t range = HDI_NONE;
+        uint32_t range;
         hd_result result = add_range(graph, use, res, &range);
-        if (result != HD_OK)
+        if (HDI_UNLIKELY(result != HD_OK))
             return result;
         graph->use_range[at] = range;
         adds = range == HDI_NONE ? adds : (uint32_t)adds;
     }
-    if (use->load != HD_LOAD_CLEAR) {
+    if (HDI_UNLIKELY(use->load != HD_LOAD_CLEAR)) {
         graph->use_exec[at].load = HD_LOAD_DONT_CARE;
         graph->unusual |= HDI_UNUSUAL_LOADS;
     }
-    graph->unwritten_reads |= !((state->word | rule) & HDI_RES_FULL);
-    graph->ties |= (use->resolve_of.id | (uintptr_t)use->next | (use->access == HD_RESOLVE_WRITE)) != 0;
-    put_use(graph, use, at, graph->pass_count - 1, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
+    if (!((state->word | rule) & HDI_RES_FULL))
+        graph->unwritten_reads = true;
+    if (HDI_UNLIKELY(use->resolve_of.id | (uintptr_t)use->next || use->access == HD_RESOLVE_WRITE))
+        graph->ties = true;
+    put_use(graph, use, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
     state->word |= adds;
     bool twice = state->newest > first;
     state->newest = at + 1;
@@ -341,22 +343,25 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_pass_desc *desc, u
 /* The rest of a pass that is in its columns with `done` of its uses. */
 HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t done)
 {
-    uint32_t first = graph->use_count, bad = done;
+    const uint32_t pass = graph->pass_count - 1, first = graph->use_count, end = first + desc->use_count;
+    const uint64_t *rules = graph->rules.of[desc->type];
+    const hd_use *use = desc->uses + done;
     const char *why = NULL;
-    hd_result result = HD_OK;
-    for (; bad < desc->use_count; bad++) {
-        result = add_use(graph, desc, first, first + bad);
+    uint32_t at = first + done;
+    for (; at < end; at++) {
+        hd_result result = add_use(graph, use++, (uint32_t)desc->type, pass, first, at, rules);
         if (HDI_UNLIKELY(result != HD_OK))
-            return take_back(graph, desc, first, result, bad, why);
+            return take_back(graph, desc, first, result, at - first, why);
     }
-    graph->use_count = graph->pass_use_begin[graph->pass_count] = first + desc->use_count;
+    graph->use_count = graph->pass_use_begin[pass + 1] = end;
     if (HDI_UNLIKELY(graph->ties)) {
-        result = tie_uses(graph, desc, first, &bad, &why);
+        uint32_t bad = desc->use_count;
+        hd_result result = tie_uses(graph, desc, first, &bad, &why);
         graph->ties = graph->version_count != 0;
         if (result != HD_OK)
             return take_back(graph, desc, first, result, bad, why);
     }
-    return (hd_pass){graph->first_handle + graph->pass_count - 1};
+    return (hd_pass){graph->first_handle + pass};
 }
 
 /* The flags and the pin of a pass, which few have. */
@@ -427,7 +432,8 @@ HDI_APART static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
     if (desc->use_count == 0) {
         graph->has_empty_passes = true;
         put_columns(graph, desc, graph->pass_count, cost_bits(desc->cost_us));
-        return finish_pass(graph, desc, 0);
+        graph->pass_use_begin[graph->pass_count] = first;
+        return (hd_pass){graph->first_handle + graph->pass_count - 1};
     }
     hd_pass made = put_pass(graph, desc, cost_bits(desc->cost_us));
     if (desc->type == HD_PASS_HOST && made.id)

@@ -23,8 +23,8 @@ typedef struct hdi_edges {
     uint32_t count, capacity;
     uint32_t slack;     /* room for edges that there always is at the start of a pass */
     uint32_t *pred_end; /* per pass: where its edges end, from the first one of the part on */
-    /* Per pass: in the upper half 1 + the newest pass that follows it already, of no pass all bits; in the lower one how
-     * many follow it. Then where the next of these is to stand. */
+    /* Per pass: in the upper half 1 + the newest pass that follows it already, of no pass all bits; in the lower one
+     * how many follow it. Then where the next of these is to stand. */
     uint64_t *follow;
     uint32_t *blocks; /* by block: how many follow its passes; not with one part */
 } hdi_edges;

@@ -17,7 +17,7 @@
  * In parallel ranges are marked in any order, which does not matter to the pieces. By ranges of resources pieces of
  * each are counted, then numbered behind those before; then uses look up theirs. */
 
-enum { GRAIN = 512, FEW = 62 };
+enum { GRAIN = 512, FEW = 62, FEW_RANGES = 16 };
 
 /* Beside the bits of the mips, of which there are at most 33. */
 #define MIP_BITS ((UINT64_C(1) << 33) - 1)
@@ -143,7 +143,7 @@ static uint32_t count_pieces(const work *w, uint32_t res)
 }
 
 /* The segments of a range, from the first one of its resource on. */
-static hdi_span span_of_bits(uint64_t mip, uint64_t layer, const hd_range *range)
+static HDI_APART hdi_span span_of_bits(uint64_t mip, uint64_t layer, const hd_range *range)
 {
     uint32_t aspects = mip & ASPECTS ? 2 : 1, columns = mip >> COLUMNS & 63;
     uint32_t row = count_bits(mip & bits_below(range->mip_base));
@@ -181,41 +181,73 @@ static inline side side_of(const hd_range *range, bool is_buffer, int which)
     return (side){range->mip_base, (uint64_t)range->mip_base + range->mip_count};
 }
 
-/* Sorted unique boundaries, kept in the arena; a count of 0: no memory. first: of the chain, as in marks. */
-static cuts find_cuts(const work *w, hdi_arena *arena, uint32_t res, uint32_t first, int which, uint64_t extent)
+/* Puts a boundary to those before it, of which the last one is none below it. They mostly come from the last on. */
+static inline void add_cut(uint64_t *at, uint32_t *count, uint64_t value)
 {
-    bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0;
-    uint32_t n = 0, most = 2;
-    for (uint32_t r = first; r; r = w->range_next[r - 1])
-        most += 2;
-    uint64_t *keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
+    uint32_t i = 0, n = *count;
+    while (at[i] < value)
+        i++;
+    if (at[i] == value)
+        return;
+    memmove(&at[i + 1], &at[i], (n - i) * sizeof(*at));
+    at[i] = value;
+    *count = n + 1;
+}
+
+/* Sorts boundaries, of which some are there several times. False: no memory. */
+static HDI_APART bool sort_cuts(hdi_arena *arena, uint64_t *keys, uint32_t *count)
+{
     hdi_arena_mark mark = hdi_arena_here(arena);
-    uint64_t *scratch_keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
-    uint32_t *values = HDI_ARENA_ZEROED(arena, uint32_t, most);
-    uint32_t *scratch_values = HDI_ARENA_ARRAY(arena, uint32_t, most);
+    uint32_t n = *count, unique = 1;
+    uint64_t *scratch_keys = HDI_ARENA_ARRAY(arena, uint64_t, n);
+    uint32_t *values = HDI_ARENA_ZEROED(arena, uint32_t, n);
+    uint32_t *scratch_values = HDI_ARENA_ARRAY(arena, uint32_t, n);
     if (arena->failed)
-        return (cuts){0};
-    keys[n++] = 0;
-    keys[n++] = extent;
-    for (uint32_t r = first; r; r = w->range_next[r - 1]) {
-        side s = side_of(&w->decl->range[r - 1], is_buffer, which);
-        keys[n++] = s.begin;
-        keys[n++] = s.end;
-    }
+        return false;
     hdi_sort_u64(keys, values, scratch_keys, scratch_values, n);
-    uint32_t unique = 1;
     for (uint32_t i = 1; i < n; i++) {
         if (keys[i] != keys[unique - 1])
             keys[unique++] = keys[i];
     }
+    *count = unique;
     hdi_arena_keep(arena, mark, NULL, 0);
-    return (cuts){unique, keys};
+    return true;
+}
+
+/* Sorted unique boundaries, kept in the arena; a count of 0: no memory. first: of the chain, as in marks, of so many
+ * ranges. */
+static cuts find_cuts(const work *w, hdi_arena *arena, uint32_t res, uint32_t first, uint32_t ranges, int which,
+                      uint64_t extent)
+{
+    bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0, few = ranges <= FEW_RANGES;
+    uint32_t n = 2;
+    uint64_t *keys = HDI_ARENA_ARRAY(arena, uint64_t, 2 * (size_t)ranges + 2);
+    if (arena->failed)
+        return (cuts){0};
+    keys[0] = 0;
+    keys[1] = extent;
+    for (uint32_t r = first; r; r = w->range_next[r - 1]) {
+        side s = side_of(&w->decl->range[r - 1], is_buffer, which);
+        if (few) {
+            add_cut(keys, &n, s.end);
+            add_cut(keys, &n, s.begin);
+        } else {
+            keys[n++] = s.begin;
+            keys[n++] = s.end;
+        }
+    }
+    return few || sort_cuts(arena, keys, &n) ? (cuts){n, keys} : (cuts){0};
 }
 
 /* Index of a boundary that is known to be there. */
 static uint32_t find(const cuts *c, uint64_t value)
 {
     uint32_t low = 0, high = c->count - 1;
+    if (high <= FEW_RANGES) { /* no branch: which it is nobody can foresee */
+        for (uint32_t i = 0; i < high; i++)
+            low += c->at[i] < value;
+        return low;
+    }
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         if (c->at[middle] < value)
@@ -232,13 +264,15 @@ static HDI_APART uint32_t split(const work *w, hdi_arena *arena, uint32_t res)
     const hdi_decl *decl = w->decl;
     const hdi_res_info *info = &decl->res_info[res];
     bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
-    uint32_t chain = (uint32_t)w->marks[res].mip;
+    uint32_t chain = (uint32_t)w->marks[res].mip, ranges = 0;
+    for (uint32_t r = chain; r; r = w->range_next[r - 1])
+        ranges++;
     grid *g = HDI_ARENA_ARRAY(arena, grid, 1);
     if (!g)
         return 0;
     g->aspects = 1;
-    g->mip = find_cuts(w, arena, res, chain, 0, is_buffer ? info->bytes : info->mips);
-    g->layer = is_buffer ? (cuts){2, NULL} : find_cuts(w, arena, res, chain, 1, info->layers); /* one column */
+    g->mip = find_cuts(w, arena, res, chain, ranges, 0, is_buffer ? info->bytes : info->mips);
+    g->layer = is_buffer ? (cuts){2, NULL} : find_cuts(w, arena, res, chain, ranges, 1, info->layers); /* one column */
     if (arena->failed)
         return 0;
     for (uint32_t r = chain; r && !is_buffer; r = w->range_next[r - 1])
@@ -358,7 +392,7 @@ static hd_result freeze_whole(const hdi_decl *decl, hdi_arena *arena, hdi_frozen
 }
 
 /* The segment of a use of a range, HDI_NONE: it has several. */
-static HDI_APART uint32_t find_of_range(const work *w, uint32_t res, uint32_t range)
+static HDI_APART HDI_SCALAR uint32_t find_of_range(const work *w, uint32_t res, uint32_t range)
 {
     const marks *m = &w->marks[res];
     hdi_span *span = &w->out->range_span[range];
