@@ -24,7 +24,7 @@
 enum { LEVEL_BIT = 8, END_BIT = 6 };           /* of worth: the load, two ends; below, the size */
 enum { NOBODY = INT16_MIN / 2 };               /* worth of an empty list, negative with two ends too */
 enum { MOST_PIECES = INT16_MAX };              /* their numbers are of 16 bits, and lists behind all have the last */
-enum { LANES = 8, MANY_LISTS = 1 << 14 };      /* that are compared at once; before lanes count too far */
+enum { LANES = 8, MANY_LISTS = 1 << 14 };      /* of a row; lists that are few enough for lanes to count */
 enum { LEVELS = 126, SIZES = 48, SMALL = 32 }; /* blocks have parts of the most that is alive; by trial of frames */
 
 /* A member, and then a block. */
@@ -152,7 +152,7 @@ static void make_blocks(work *w, uint32_t count)
         bool same = (member.first == first) & (member.last == last);
         uint32_t below = (uint32_t)align_units(block.units, member.alignment);
         bool joins = same & (below + member.units <= small);
-        below = joins ? below : 0;
+        below &= -(uint32_t)joins;
         blocks += !joins;
         lists += !same;
         first = member.first;
@@ -167,7 +167,7 @@ static void make_blocks(work *w, uint32_t count)
         w->end[lists - 1] = blocks;
         w->list_begin[first + 1] = lists;
     }
-    for (uint32_t k = lists; k < lists + LANES; k++) {
+    for (uint32_t k = lists; k < lists + 2 * LANES; k++) {
         w->worth[k] = NOBODY;
         w->first[k] = w->last[k] = INT16_MAX;
     }
@@ -199,24 +199,35 @@ typedef struct choice {
     uint32_t list;
 } choice;
 
+#ifdef __SSE2__
+/* What the lists of a row are worth, below 0: nothing; first and last of the stretch in each lane. */
+static HDI_INLINE __m128i worth_of_row(const work *w, uint32_t k, __m128i first, __m128i last)
+{
+    __m128i worth = _mm_loadu_si128((const __m128i *)(const void *)&w->worth[k]),
+            begins = _mm_loadu_si128((const __m128i *)(const void *)&w->first[k]),
+            ends = _mm_loadu_si128((const __m128i *)(const void *)&w->last[k]);
+    __m128i at_ends = _mm_add_epi16(_mm_cmpeq_epi16(begins, first), _mm_cmpeq_epi16(ends, last)); /* less than 0 */
+    worth = _mm_sub_epi16(worth, _mm_slli_epi16(at_ends, END_BIT));
+    return _mm_or_si128(worth, _mm_cmpgt_epi16(ends, last));
+}
+#endif
+
 /* Of lists in [from, to), few enough for 16 bits, and behind them only of those that end later. The most worth of each
- * lane and which row it was in, then of the lanes; of equal ones the first. */
+ * lane and which row it was in, then of the lanes; of equal ones the first. Two rows at a time, as how many there are
+ * cannot be foretold. */
 static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, uint32_t to, const stretch *s)
 {
 #ifdef __SSE2__
     const __m128i first = _mm_set1_epi16((int16_t)s->begin), last = _mm_set1_epi16((int16_t)s->last),
-                  one = _mm_set1_epi16(1);
+                  two = _mm_set1_epi16(2);
     __m128i best = _mm_set1_epi16(-1), where = _mm_setzero_si128(), row = where;
-    for (uint32_t k = from; k < to; k += LANES, row = _mm_add_epi16(row, one)) {
-        __m128i worth = _mm_loadu_si128((const __m128i *)(const void *)&w->worth[k]),
-                begins = _mm_loadu_si128((const __m128i *)(const void *)&w->first[k]),
-                ends = _mm_loadu_si128((const __m128i *)(const void *)&w->last[k]);
-        __m128i at_ends = _mm_add_epi16(_mm_cmpeq_epi16(begins, first), _mm_cmpeq_epi16(ends, last)); /* less than 0 */
-        worth = _mm_sub_epi16(worth, _mm_slli_epi16(at_ends, END_BIT));
-        worth = _mm_or_si128(worth, _mm_cmpgt_epi16(ends, last));
+    for (uint32_t k = from; k < to; k += 2 * LANES, row = _mm_add_epi16(row, two)) {
+        __m128i worth = worth_of_row(w, k, first, last), second = worth_of_row(w, k + LANES, first, last);
+        __m128i at = _mm_sub_epi16(row, _mm_cmpgt_epi16(second, worth));
+        worth = _mm_max_epi16(worth, second);
         __m128i better = _mm_cmpgt_epi16(worth, best);
         best = _mm_max_epi16(worth, best);
-        where = _mm_or_si128(_mm_and_si128(better, row), _mm_andnot_si128(better, where));
+        where = _mm_or_si128(_mm_and_si128(better, at), _mm_andnot_si128(better, where));
     }
     __m128i most = _mm_max_epi16(best, _mm_shuffle_epi32(best, 0x4e));
     most = _mm_max_epi16(most, _mm_shuffle_epi32(most, 0xb1));
@@ -283,7 +294,8 @@ static HDI_INLINE item take_off(work *w, uint32_t list, uint32_t at, bool hangs)
     for (item *i = &w->item[at]; hangs && i >= next; i--)
         i[0] = i[-1];
     int16_t worth = (int16_t)(w->base[list] + size_of(w, next->units));
-    w->worth[list] = w->next[list] < w->end[list] ? worth : NOBODY;
+    int16_t left = (int16_t) - (w->next[list] < w->end[list]);
+    w->worth[list] = (int16_t)((worth & left) | (NOBODY & ~left));
     return one;
 }
 
@@ -305,15 +317,10 @@ static HDI_INLINE void settle(work *w, stretch *s)
         edge to = to_left ? left : right;
         if (to.height > s->height)
             return;
-        bool same = to.height == s->height;
         set_edges(w, s->begin, s->last, s->height);
-        uint32_t begin = to_left ? to.other
-                         : same  ? s->begin
-                                 : s->last + 1,
-                 last = !to_left ? to.other
-                        : same   ? s->last
-                                 : s->begin - 1;
-        *s = (stretch){begin, last, to.height, s->ceiling};
+        uint32_t same = -(uint32_t)(to.height == s->height); /* as a mask: nobody could foretell a branch */
+        uint32_t own = (s->last + 1 - s->begin) & same, begin = s->last + 1 - own, last = s->begin - 1 + own;
+        *s = (stretch){to_left ? to.other : begin, to_left ? last : to.other, to.height, s->ceiling};
     }
 }
 
@@ -477,10 +484,10 @@ static bool set_up_lists(work *w, hdi_arena *arena, uint32_t count)
     w->at = HDI_ARENA_ARRAY(arena, uint32_t, count);
     w->next = HDI_ARENA_ARRAY(arena, uint32_t, count);
     w->end = HDI_ARENA_ARRAY(arena, uint32_t, count);
-    w->worth = HDI_ARENA_ARRAY(arena, int16_t, count + LANES);
+    w->worth = HDI_ARENA_ARRAY(arena, int16_t, count + 2 * LANES);
     w->base = HDI_ARENA_ARRAY(arena, int16_t, count);
-    w->first = HDI_ARENA_ARRAY(arena, int16_t, count + LANES);
-    w->last = HDI_ARENA_ARRAY(arena, int16_t, count + LANES);
+    w->first = HDI_ARENA_ARRAY(arena, int16_t, count + 2 * LANES);
+    w->last = HDI_ARENA_ARRAY(arena, int16_t, count + 2 * LANES);
     return !arena->failed;
 }
 
