@@ -11,8 +11,8 @@
 enum { LONG_LIFE = 512 }; /* slots */
 /* Parts of what is needed that a heap may be larger: to be left alone, to be searched for. */
 enum { NEAR = 56, GOAL = 64 };
-enum { MANY_ALIVE = 16 };  /* on average: fewer are packed well in time */
-enum { FEW_LOOKS = 8192 }; /* more on one queue, of the few members that are searched for at all */
+enum { MANY_ALIVE = 16, MANY_IN_PART = 24 }; /* on average: fewer are packed well in time */
+enum { FEW_LOOKS = 8192 };                   /* more on one queue, of the few members that are searched for at all */
 enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */
 enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_BY_LOAD = ORDER_COUNT, SKYLINE };
 
@@ -85,7 +85,10 @@ uint32_t hdi_pack_choose(const work *w, const hdi_pack_mix *mix, uint32_t count,
         return n;
     }
     bool skyline = several_sizes && least && !w->pack.by_clocks;
-    bool is_full = skyline && mix->area / slots > least / HDI_PACK_UNIT / 3 * 2 && lives / slots >= MANY_ALIVE;
+    /* Of a part it is not known how high the others will be. */
+    bool is_full =
+        skyline && (w->is_part ? mix->area / slots > mix->least / HDI_PACK_UNIT / 2 && lives / slots >= MANY_IN_PART
+                               : mix->area / slots > least / HDI_PACK_UNIT / 3 * 2 && lives / slots >= MANY_ALIVE);
     if (is_full && !w->how->thorough) {
         how[n++] = SKYLINE_BY_LOAD;
         how[n++] = SKYLINE;

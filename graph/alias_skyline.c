@@ -142,10 +142,11 @@ static void sort_members(work *w, uint32_t count, uint32_t *starts, uint32_t *en
         items[starts[by_end[i].first]++] = by_end[i];
 }
 
-/* Where a list or a block begins is anybody's guess: each is written as if this member were its last. */
-static void make_blocks(work *w, uint32_t count)
+/* Where a list or a block begins is anybody's guess: each is written as if this member were its last. Below what hangs
+ * nothing may be larger than it must: there members stay alone. */
+static void make_blocks(work *w, uint32_t count, bool hangs)
 {
-    uint32_t small = w->most_live / SMALL, lists = 0, blocks = 0, first = UINT32_MAX, last = UINT32_MAX;
+    uint32_t small = hangs ? 0 : w->most_live / SMALL, lists = 0, blocks = 0, first = UINT32_MAX, last = UINT32_MAX;
     item block = {0};
     for (uint32_t i = 0; i < count; i++) {
         item member = w->item[i];
@@ -509,7 +510,7 @@ static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_size, uint3
     hdi_arena_keep(arena, mark, NULL, 0);
     if (!set_up_lists(w, arena, count))
         return false;
-    make_blocks(w, count);
+    make_blocks(w, count, pack->placed_count != 0);
     find_worth(w, by_load);
     return true;
 }
