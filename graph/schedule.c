@@ -162,6 +162,7 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_c
             r[k].out.slot_group = out->slot_group + begin[k];
         }
         of->whole = count == 1;
+        of->alone = crew->workers == 1;
         of->use_count = decl->use_count;
         of->clock_words = hdi_clock_words(s->queues->count, most);
         if (count == 1)

@@ -66,6 +66,7 @@ typedef struct hdi_sched {
     uint32_t rank_begin; /* of its first; ranks in pass_rank and of resources are of the frame */
     uint32_t pass_begin, pass_end; /* its passes are the kept ones of these */
     bool whole;          /* it is all of the frame */
+    bool alone;          /* one worker schedules all regions, one after another */
     uint32_t mixed_uses; /* uses of mixed resources: of the frame */
     uint32_t use_count;  /* by its passes */
     int64_t live_bytes;  /* that earlier ranks have opened and not closed */

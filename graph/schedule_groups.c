@@ -54,14 +54,25 @@ static void find_left(work *w)
     w->ready_first_count = ready_count;
 }
 
-/* Of a region, which reaches into what two parts have summed, and has a rank of its own behind its last. */
-static void copy_asks(work *w)
+/* Where several work, regions have asks of their own: they reach into what two parts have summed, and behind the last
+ * rank of one stands the first of another. The caller alone works on those of the frame, one region after another.
+ * Behind the last stands one that is never taken. */
+static bool take_asks(work *w)
 {
     const hdi_sched *s = w->s;
-    memcpy(w->ask, s->ask, s->kept_count * sizeof(*w->ask));
-    for (size_t rank = 1; rank < s->kept_count; rank++)
-        w->ask[rank].step = (int64_t)(s->live[rank] - s->live[rank - 1]);
-    w->ask[s->kept_count] = (hdi_ask){.more = HDI_COUNTED};
+    size_t kept = s->kept_count;
+    w->ask = s->ask;
+    if (!s->whole && !s->alone) {
+        w->ask = HDI_ARENA_ARRAY(s->arena, hdi_ask, kept + 1);
+        if (!w->ask)
+            return false;
+        memcpy(w->ask, s->ask, kept * sizeof(*w->ask));
+        for (size_t rank = 1; rank < kept; rank++)
+            w->ask[rank].step = (int64_t)(s->live[rank] - s->live[rank - 1]);
+    }
+    w->behind_last = w->ask[kept];
+    w->ask[kept] = (hdi_ask){.more = HDI_COUNTED};
+    return true;
 }
 
 /* Levels, for who waits in float, and who must know how many groups are too many. */
@@ -94,7 +105,6 @@ static bool prepare(work *w)
     hdi_arena *arena = s->arena;
     uint32_t kept = s->kept_count, words = hdi_bit_words(kept) + 1;
     size_t edges = s->depends->succ_begin[s->pass_end] - s->depends->succ_begin[s->pass_begin];
-    w->ask = s->whole ? s->ask : HDI_ARENA_ARRAY(arena, hdi_ask, (size_t)kept + 1);
     w->ready = HDI_ARENA_ARRAY(arena, uint64_t, words);
     w->ready_first = HDI_ARENA_ZEROED(arena, uint64_t, words);
     w->left = s->pass_need;
@@ -107,10 +117,8 @@ static bool prepare(work *w)
     w->early = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
     w->next = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
     w->behind = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
-    if (arena->failed)
+    if (arena->failed || !take_asks(w))
         return false;
-    if (!s->whole)
-        copy_asks(w);
     find_left(w);
     return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
 }
@@ -290,12 +298,12 @@ static HDI_APART void fill_known(work *w)
 }
 
 /* Whether there are more groups than the longest chain of dependences excuses. Or will be: once it is known, their rate
- * shows that soon. */
+ * shows that soon; in a region, which is short, it is asked for sooner. */
 static HDI_INLINE bool are_too_many(work *w)
 {
     enum { FEW = 16 };
     size_t group = w->group, most = 2 * (size_t)w->depth + 8;
-    if (HDI_LIKELY(group < w->rate_group || !w->levelled))
+    if (HDI_LIKELY(group < w->rate_group || (w->s->whole && !w->levelled)))
         return group > most;
     w->rate_group = w->group + FEW;
     return group > most || (group > FEW && (group - FEW) * w->s->kept_count > most * w->slots);
@@ -545,6 +553,7 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
         give_back(&w);
         w.rules = rules[i];
     }
+    w.ask[s->kept_count] = w.behind_last;
     if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.net, w.group_live, out))
         return false;
     memset(out->slot_queue, 0, s->kept_count);

@@ -400,7 +400,6 @@ static uint64_t find_live_for_one(const hdi_sched *s)
         at[rank] = live;
         peak = live > peak ? live : peak;
     }
-    ask[kept].more = HDI_COUNTED;
     return peak;
 }
 

@@ -186,7 +186,8 @@ static HDI_INLINE void find_all(work *w, bool first)
     const hdi_sched_res *res = s->res;
     size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
     for (size_t u = use_begin[rank_pass[0]]; u < end;) {
-        if (HDI_LIKELY(!is_special(s, &res[use_res[u]], u, first)) || (first && goes_on(s->decl, u))) {
+        if (HDI_LIKELY(!is_special(s, &res[use_res[u]], u, first)) ||
+            ((first || res[use_res[u]].first >= s->rank_begin) && goes_on(s->decl, u))) {
             u++;
             continue;
         }

@@ -24,6 +24,7 @@ typedef struct work {
     const uint8_t *use_flags;
     hdi_sched_res *res;
     hdi_ask *ask; /* by rank */
+    hdi_ask behind_last; /* what stood there */
     uint32_t *slot_pass;
     int64_t *net; /* per slot: bytes that it opens less those that it closes */
     /* Of the window, and what is alive. */
