@@ -50,7 +50,7 @@ static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, 
 {
     hdi_seg_state *state = &k.state[seg];
     uint32_t from = state->kind, begins = k.kind[from].leaves != k.kind[to].joins, behind = state->behind,
-             first = state->first, end = state->step_end, at = by == BY_SEVERAL_AT_USE ? (uint32_t)use : k.next;
+             first = state->first, end = state->step_end;
     hdi_step *fresh = by == BY_SEVERAL_AT_USE ? &o->step[use] : k.fresh;
     HDI_HIDE(begins);
     fresh->use = (uint32_t)use;
@@ -70,7 +70,7 @@ static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, 
     state->first = behind ? first : slot;
     state->behind = slot + 1;
     state->kind = to;
-    state->step_end = end + (at + 1 - end) * begins;
+    state->step_end = begins ? by == BY_SEVERAL_AT_USE ? (uint32_t)use + 1 : k.next : end;
     if (HDI_UNLIKELY(((from ^ to) & (begins - 1)) != 0))
         k.kind = mix(o, state, &o->step[end - 1], to);
     return k;
@@ -78,7 +78,8 @@ static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, 
 
 static HDI_INLINE uint32_t kind_of(const walk *k, size_t use)
 {
-    return hdi_kind_of(k->use_access[use], k->use_flags[use] / HDI_USE_BUFFER);
+    uint32_t flags = k->use_flags[use];
+    return 2u * k->use_access[use] + flags / HDI_USE_BUFFER; /* hdi_kind_of: that is the highest flag */
 }
 
 /* One of several segments, or what may be one of several uses of a pass: the first of them stands for all. */
