@@ -381,6 +381,8 @@ static inline uint32_t hdi_submit_of(const hdi_synced *synced, uint32_t place)
 /* want: what slots wait for, as in the hazards, and maybe more. */
 hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
                           const hdi_crew *crew, hdi_arena *arena, hdi_synced *out);
+/* The queue that has all slots, or HDI_NONE. */
+uint32_t hdi_find_only_queue(const hdi_hazards *hazards, uint32_t queues);
 /* Waits and submits, once the clocks are what they will be. */
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
                    hdi_synced *out);

@@ -6,296 +6,12 @@
 
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
  * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One
- * sweep in slot order finds them; all else follows from them slot by slot, so it goes by ranges of slots. What the slot
- * before already knew needs no wait; of the waits that are left, one is dropped when another brings it along. A submit
- * ends behind a slot that is waited for and before a slot that waits, and nowhere else. O(slots * queues).
- *
- * In parallel each range is swept as if those before it knew nothing, then what they knew is brought to its slots,
- * range after range. That is little: soon each queue has waited inside the range for who knew it all. There are no more
- * ranges than workers, as each has a little of it. */
+ * sweep in slot order finds them (sync_clocks.c); all else follows from them slot by slot, so it goes by ranges of
+ * slots. What the slot before already knew needs no wait; of the waits that are left, one is dropped when another brings
+ * it along. A submit ends behind a slot that is waited for and before a slot that waits, and nowhere else.
+ * O(slots * queues). */
 
 enum { GRAIN = 512 };
-
-/* ---- clocks ---- */
-
-/* What the newest slot of each queue knew of the others. */
-typedef struct newest {
-    uint32_t clock[HD_MAX_QUEUES][HD_MAX_QUEUES], round[HD_MAX_QUEUES];
-} newest;
-
-/* A slot of queue `own` learns what those that it wants knew; of those before `begin` nothing but that they are done.
- * Returns the queues of which it did not know what it wants. */
-static HDI_INLINE uint32_t catch_up(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
-                                    uint32_t own, const uint32_t *want, newest *n)
-{
-    uint32_t *clock = n->clock[own], behind = 0;
-    const uint32_t *queue_slot = hazards->queue_slot, *queue_begin = hazards->queue_begin;
-    for (uint32_t q = 0; q < queues; q++)
-        behind |= (uint32_t)(want[q] > clock[q]) << q;
-    for (uint32_t q = 0; q < queues; q++) {
-        uint32_t wanted = want[q];
-        if (wanted <= clock[q] || q == own)
-            continue;
-        uint32_t from = queue_slot[queue_begin[q] + wanted - 1];
-        if (from < begin) {
-            clock[q] = wanted;
-            continue;
-        }
-        const uint32_t *brings = &rows[(size_t)from * queues];
-        uint32_t round = brings[own];
-        for (uint32_t k = 0; k < queues; k++) {
-            uint32_t known = k == q ? wanted : k == own ? 0 : brings[k];
-            clock[k] = known > clock[k] ? known : clock[k];
-        }
-        n->round[own] = round > n->round[own] ? round : n->round[own];
-    }
-    return behind & ~(1u << own);
-}
-
-static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin, uint32_t end)
-{
-    newest n = {0};
-    const uint8_t *slot_queue = hazards->slot_queue;
-    const uint32_t *want = out->slot_want + (size_t)begin * queues, *slot_pos = hazards->slot_pos;
-    uint32_t *rows = out->slot_clock, *row = rows + (size_t)begin * queues, *slot_round = out->slot_round;
-    uint16_t *waits = out->slot_waits;
-    for (uint32_t s = begin; s < end; s++, row += queues, want += queues) {
-        uint32_t own = slot_queue[s], pos = slot_pos[s], *clock = n.clock[own], behind = 0;
-        for (uint32_t q = 0; q < queues; q++)
-            behind |= want[q] > clock[q];
-        if (behind)
-            behind = catch_up(hazards, rows, queues, begin, own, want, &n);
-        for (uint32_t q = 0; q < queues; q++)
-            row[q] = clock[q] + (q == own ? pos : 0);
-        waits[s] = (uint16_t)behind;
-        slot_round[s] = n.round[own];
-    }
-}
-
-/* The same of two to four queues: what a slot knows is four words side by side. Rows are read and written as such, too,
- * with words of the row behind them, which is written later and is of no queue here; but for the last one. */
-typedef uint32_t lanes __attribute__((vector_size(16)));
-typedef int32_t signed_lanes __attribute__((vector_size(16)));
-typedef uint64_t lane_pairs __attribute__((vector_size(16)));
-enum { FEW = 4 };
-
-typedef struct few {
-    lanes clock;       /* of the newest slot of a queue, without its own place */
-    lanes own, others; /* all bits of the lane of the queue, of those of the other ones */
-    lanes bits;        /* and there the bit of each queue */
-    uint32_t round;
-} few;
-
-static HDI_INLINE lanes load_lanes(const uint32_t *row)
-{
-    lanes out;
-    memcpy(&out, row, sizeof(out));
-    return out;
-}
-
-/* More than the other: counts are far below half of all numbers. */
-static HDI_INLINE lanes are_more(lanes a, lanes b)
-{
-    return (lanes)((signed_lanes)a > (signed_lanes)b);
-}
-
-/* behind: the queues of which a slot of queue `own` did not know what it wants. */
-static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
-                                    uint32_t own, const uint32_t *want, uint32_t behind, few all[FEW])
-{
-    few *f = &all[own];
-    lanes clock = f->clock;
-    uint32_t round = f->round;
-    for (; behind; behind &= behind - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(behind), wanted = want[q];
-        if (wanted <= ((const uint32_t *)&f->clock)[q])
-            continue;
-        uint32_t from = hdi_slot_at(hazards, q, wanted - 1);
-        lanes known = (lanes){wanted, wanted, wanted, wanted} & all[q].own;
-        if (from >= begin) {
-            const uint32_t *brings = &rows[(size_t)from * queues];
-            known |= load_lanes(brings) & f->others & ~all[q].own;
-            round = brings[own] > round ? brings[own] : round;
-        }
-        lanes more = are_more(known, clock);
-        f->clock = clock = (known & more) | (clock & ~more);
-    }
-    f->round = round;
-}
-
-/* A slot; of the last one of a range no word behind its own is touched. */
-static HDI_INLINE void sweep_slot(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin,
-                                  uint32_t s, bool is_last, few all[FEW])
-{
-    const uint32_t *want = out->slot_want + (size_t)s * queues;
-    uint32_t *row = out->slot_clock + (size_t)s * queues, last_want[FEW] = {0};
-    uint32_t own = hazards->slot_queue[s], pos = hazards->slot_pos[s];
-    const few *f = &all[own];
-    if (is_last)
-        want = memcpy(last_want, want, queues * sizeof(*want));
-    lane_pairs wants = (lane_pairs)(are_more(load_lanes(want), f->clock) & f->bits);
-    uint64_t both = wants[0] | wants[1];
-    uint32_t behind = (uint32_t)(both | both >> 32);
-    if (behind)
-        catch_up_few(hazards, out->slot_clock, queues, begin, own, want, behind, all);
-    lanes knows = f->clock | ((lanes){pos, pos, pos, pos} & f->own);
-    memcpy(row, &knows, is_last ? queues * sizeof(*row) : sizeof(knows));
-    out->slot_waits[s] = (uint16_t)behind;
-    out->slot_round[s] = f->round;
-}
-
-static HDI_INLINE void sweep_few(const hdi_hazards *shared, uint32_t queues, const hdi_synced *synced, uint32_t begin,
-                                 uint32_t end)
-{
-    const hdi_hazards hazards = *shared; /* of its own: nothing that is written here changes them */
-    hdi_synced out = *synced;
-    few all[FEW] = {0};
-    for (uint32_t q = 0; q < queues; q++) {
-        all[q].own[q] = UINT32_MAX;
-        for (uint32_t other = 0; other < queues; other++) {
-            all[q].others[other] = other == q ? 0 : UINT32_MAX;
-            all[q].bits[other] = other == q ? 0 : 1u << other;
-        }
-    }
-    for (uint32_t s = begin; s + 1 < end; s++)
-        sweep_slot(&hazards, queues, &out, begin, s, false, all);
-    if (begin < end)
-        sweep_slot(&hazards, queues, &out, begin, end - 1, true, all);
-}
-
-/* The queue that has all slots, or HDI_NONE. */
-static uint32_t find_only_queue(const hdi_hazards *hazards, uint32_t queues)
-{
-    for (uint32_t q = 0; q < queues; q++) {
-        if (hazards->queue_begin[q + 1] - hazards->queue_begin[q] == hazards->slot_count)
-            return q;
-    }
-    return HDI_NONE;
-}
-
-/* For that queue: it knows of its own slots, and nobody else asks. */
-static void sweep_only(const hdi_hazards *hazards, uint32_t queues, uint32_t own, hdi_synced *out, uint32_t begin,
-                       uint32_t end)
-{
-    const uint32_t *slot_pos = hazards->slot_pos;
-    uint32_t *row = out->slot_clock + (size_t)begin * queues;
-    memset(row, 0, (size_t)(end - begin) * queues * sizeof(*row));
-    memset(out->slot_round + begin, 0, (end - begin) * sizeof(*out->slot_round));
-    memset(out->slot_waits + begin, 0, (end - begin) * sizeof(*out->slot_waits));
-    for (uint32_t s = begin; s < end; s++, row += queues)
-        row[own] = slot_pos[s];
-}
-
-typedef struct clock_work {
-    const hdi_hazards *hazards;
-    uint32_t queues, ranges, only; /* only: the queue that has all slots, or HDI_NONE */
-    hdi_synced *out;
-} clock_work;
-
-static void sweep_range(uint32_t part, void *user)
-{
-    const clock_work *w = user;
-    uint32_t begin = hdi_range_begin(w->hazards->slot_count, w->ranges, part);
-    uint32_t end = hdi_range_begin(w->hazards->slot_count, w->ranges, part + 1);
-    if (w->only != HDI_NONE)
-        sweep_only(w->hazards, w->queues, w->only, w->out, begin, end);
-    else if (w->queues == 2)
-        sweep_few(w->hazards, 2, w->out, begin, end);
-    else if (w->queues == 3)
-        sweep_few(w->hazards, 3, w->out, begin, end);
-    else if (w->queues == 4) /* the host's with three */
-        sweep_few(w->hazards, 4, w->out, begin, end);
-    else
-        sweep(w->hazards, w->queues, w->out, begin, end);
-}
-
-/* What the slots before a range bring to those of queue `own` in it. entry: how many slots of each queue stand before
- * the range. Of those of queue q a slot knows as many as its clock says, or all if that is in the range; and the newest
- * of them knew all that the others did. Ends where all that comes knows at least as much without it. */
-static void raise_queue(const clock_work *w, const uint32_t *entry, uint32_t end, uint32_t own)
-{
-    const hdi_hazards *hazards = w->hazards;
-    uint32_t queues = w->queues, *rows = w->out->slot_clock, *slot_round = w->out->slot_round;
-    uint32_t brought[HD_MAX_QUEUES] = {0}, joined[HD_MAX_QUEUES] = {0}, round = 0;
-    uint32_t known[HD_MAX_QUEUES] = {0}; /* to the slot before */
-    uint16_t *waits = w->out->slot_waits;
-    uint32_t count = hazards->queue_begin[own + 1] - hazards->queue_begin[own];
-    if (entry[own]) {
-        uint32_t before = hdi_slot_at(hazards, own, entry[own] - 1);
-        round = slot_round[before];
-        memcpy(brought, &rows[(size_t)before * queues], queues * sizeof(*brought));
-        memcpy(known, brought, sizeof(known));
-    }
-    for (uint32_t pos = entry[own]; pos < count && hdi_slot_at(hazards, own, pos) < end; pos++) {
-        uint32_t s = hdi_slot_at(hazards, own, pos), *row = &rows[(size_t)s * queues], behind = 0;
-        const uint32_t *want = &w->out->slot_want[(size_t)s * queues];
-        bool open = false;
-        for (uint32_t q = 0; q < queues; q++) {
-            uint32_t reached = row[q] < entry[q] ? row[q] : entry[q];
-            if (q == own)
-                continue;
-            behind |= (uint32_t)(want[q] > known[q]) << q;
-            open |= reached < entry[q];
-            if (reached <= joined[q])
-                continue;
-            const uint32_t *brings = &rows[(size_t)hdi_slot_at(hazards, q, reached - 1) * queues];
-            joined[q] = reached;
-            round = brings[own] > round ? brings[own] : round;
-            for (uint32_t k = 0; k < queues; k++)
-                brought[k] = brings[k] > brought[k] ? brings[k] : brought[k];
-        }
-        waits[s] = (uint16_t)behind;
-        for (uint32_t k = 0; k < queues; k++) {
-            open |= row[k] < brought[k];
-            known[k] = row[k] = row[k] > brought[k] ? row[k] : brought[k];
-        }
-        open |= slot_round[s] < round;
-        slot_round[s] = slot_round[s] > round ? slot_round[s] : round;
-        if (!open)
-            break;
-    }
-}
-
-/* Range after range, so that what stands before each is what it will be. */
-static void raise_ranges(const clock_work *w)
-{
-    const hdi_hazards *hazards = w->hazards;
-    for (uint32_t r = 1; r < w->ranges; r++) {
-        uint32_t begin = hdi_range_begin(hazards->slot_count, w->ranges, r), entry[HD_MAX_QUEUES];
-        uint32_t end = hdi_range_begin(hazards->slot_count, w->ranges, r + 1);
-        for (uint32_t q = 0; q < w->queues; q++)
-            entry[q] = hdi_pos_from(hazards, q, 0, begin);
-        for (uint32_t q = 0; q < w->queues; q++)
-            raise_queue(w, entry, end, q);
-    }
-}
-
-hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
-                          const hdi_crew *crew, hdi_arena *arena, hdi_synced *out)
-{
-    uint32_t slots = hazards->slot_count, count = queues->count, most = slots / GRAIN,
-             parts = hdi_crew_part_count(crew);
-    clock_work w = {hazards, count, most == 0 ? 1 : most < parts ? most : parts, find_only_queue(hazards, count), out};
-    out->slot_want = want;
-    if (count == 1) {
-        out->slot_clock = hazards->slot_pos;
-        out->slot_round = NULL;
-        return HD_OK;
-    }
-    if (!out->slot_clock) { /* else nobody looks at those of before any more */
-        out->slot_clock = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots * count);
-        out->slot_round = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
-        out->slot_waits = HDI_EARLY_ARRAY(crew, arena, uint16_t, slots);
-    }
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    hdi_crew_parts(crew, w.ranges, sweep_range, &w);
-    if (w.only == HDI_NONE)
-        raise_ranges(&w);
-    return HD_OK;
-}
-
-/* ---- waits and submits ---- */
 
 /* What a range of slots holds, then what stands before it. */
 typedef struct sums {
@@ -445,6 +161,85 @@ static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user
     }
 }
 
+/* ---- the same, by the caller alone ---- */
+
+/* What a slot waits for. */
+typedef struct slot_wait {
+    uint32_t begin, count;
+} slot_wait;
+
+/* Finds waits and writes them down at once; returns how many. */
+static uint32_t wait_alone(const work *w, slot_wait *slot_waits)
+{
+    const hdi_hazards *hazards = w->hazards;
+    const hdi_synced *out = w->out;
+    const uint32_t *slot_pos = hazards->slot_pos, *slot_pass = hazards->slot_pass;
+    uint32_t queues = w->queues, at = 0;
+    for (uint32_t s = 0, slots = hazards->slot_count; s < slots; s++) {
+        uint32_t mask = out->slot_waits[s], begin = at;
+        if (!mask)
+            continue;
+        const uint32_t *want = &out->slot_want[(size_t)s * queues];
+        if (slot_pos[s])
+            w->marks[hdi_slot_at(hazards, hazards->slot_queue[s], slot_pos[s] - 1)].ends = 1;
+        mask = find_waits(hazards, out->slot_clock, queues, mask, want, w->marks);
+        out->slot_waits[s] = (uint16_t)mask;
+        for (; mask; mask &= mask - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(mask), pos = want[q] - 1;
+            uint32_t reason = slot_pass[hdi_slot_at(hazards, q, pos)];
+            out->wait[at++] = (hdi_wait){.queue = q, .pos = pos, .reason_pass = reason};
+        }
+        slot_waits[s] = (slot_wait){begin, at - begin};
+    }
+    return at;
+}
+
+/* The slots that submits end with; returns how many. Whether one does cannot be foreseen: each is written down, and
+ * counts only where it is one. */
+static uint32_t list_ends(const work *w, uint32_t *list)
+{
+    uint32_t count = 0;
+    for (uint32_t s = 0, slots = w->hazards->slot_count; s < slots; s++) {
+        list[count] = s;
+        count += w->marks[s].ends | w->marks[s].signals;
+    }
+    return count;
+}
+
+/* From the last slot to the first: those of a queue before the end of a submit are of that one. */
+static void number_slots(const work *w, uint32_t number)
+{
+    const uint8_t *slot_queue = w->hazards->slot_queue;
+    uint32_t *slot_submit = w->out->slot_submit, now[HD_MAX_QUEUES] = {0};
+    for (uint32_t s = w->hazards->slot_count; s-- > 0;) {
+        uint32_t q = slot_queue[s], ends = w->marks[s].ends | w->marks[s].signals, of = now[q];
+        number -= ends;
+        slot_submit[s] = now[q] = ends ? number : of;
+    }
+}
+
+static void submit_alone(const work *w, const uint32_t *list, uint32_t count, const slot_wait *slot_waits)
+{
+    const hdi_hazards *hazards = w->hazards;
+    const hdi_synced *out = w->out;
+    uint32_t open_pos[HD_MAX_QUEUES] = {0}, signals[HD_MAX_QUEUES] = {0}, place = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t s = list[i], q = hazards->slot_queue[s], first = open_pos[q], end = hazards->slot_pos[s] + 1;
+        uint32_t signal = w->marks[s].signals;
+        slot_wait waits = slot_waits[hdi_slot_at(hazards, q, first)];
+        signals[q] += signal;
+        out->submit[i] = (hdi_submit){.queue = q,
+                                      .first_pos = first,
+                                      .end_pos = end,
+                                      .wait_begin = waits.begin,
+                                      .wait_count = waits.count,
+                                      .signal = signals[q] & (0 - signal)};
+        out->submit_begin[i] = place;
+        place += end - first;
+        open_pos[q] = end;
+    }
+}
+
 /* From what each range holds to what stands before it. */
 static void add_up(work *w, uint32_t ranges)
 {
@@ -478,19 +273,75 @@ static hd_result one_queue(const hdi_hazards *hazards, uint32_t queue, uint32_t 
     return HD_OK;
 }
 
+/* The last slot of each queue ends a submit. */
+static void end_queues(const work *w)
+{
+    const hdi_hazards *hazards = w->hazards;
+    for (uint32_t q = 0; q < w->queues; q++) {
+        if (hazards->queue_begin[q] < hazards->queue_begin[q + 1])
+            w->marks[hazards->queue_slot[hazards->queue_begin[q + 1] - 1]].ends = 1;
+    }
+}
+
+static bool make_submits(hdi_synced *out, uint32_t slots, hdi_arena *arena)
+{
+    out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, out->submit_count);
+    out->submit_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)out->submit_count + 1);
+    if (arena->failed)
+        return false;
+    out->submit_begin[out->submit_count] = slots;
+    return true;
+}
+
+/* How many waits there are at most. */
+static size_t count_most(const hdi_synced *out, uint32_t slots)
+{
+    size_t count = 0;
+    for (uint32_t s = 0; s < slots; s++)
+        count += out->slot_waits[s] != 0;
+    return count;
+}
+
+static hd_result sync_alone(work *w, const hdi_crew *crew, hdi_arena *arena)
+{
+    hdi_synced *out = w->out;
+    uint32_t slots = w->hazards->slot_count;
+    slot_wait *slot_waits = HDI_EARLY_ARRAY(crew, arena, slot_wait, slots);
+    uint32_t *list = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots + 1);
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, count_most(out, slots) * (w->queues - 1));
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    memset(slot_waits, 0, slots * sizeof(*slot_waits));
+    out->wait_count = wait_alone(w, slot_waits);
+    const hdi_arena_kept kept = {&out->wait, out->wait_count * sizeof(*out->wait)};
+    hdi_arena_keep(arena, mark, &kept, 1);
+    end_queues(w);
+    out->submit_count = list_ends(w, list);
+    if (!make_submits(out, slots, arena))
+        return HD_OUT_OF_MEMORY;
+    number_slots(w, out->submit_count);
+    submit_alone(w, list, out->submit_count, slot_waits);
+    return HD_OK;
+}
+
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
                    hdi_synced *out)
 {
     uint32_t slots = hazards->slot_count, ranges = hdi_range_count(crew, slots, GRAIN);
     if (queues->count == 1)
         return one_queue(hazards, 0, NULL, arena, out);
-    uint32_t only = find_only_queue(hazards, queues->count);
+    uint32_t only = hdi_find_only_queue(hazards, queues->count);
     if (only != HDI_NONE)
         return one_queue(hazards, only, HDI_ARENA_ZEROED(arena, uint32_t, slots), arena, out);
     work w = {.hazards = hazards, .queues = queues->count, .out = out};
     w.marks = HDI_ARENA_ZEROED(arena, slot_marks, slots);
-    w.slot_wait_begin = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
     out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    if (crew->workers == 1)
+        return sync_alone(&w, crew, arena);
+    w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_ranges(crew, slots, GRAIN, find_cuts, &w);
@@ -500,20 +351,14 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
         w.sums[r].waits = out->wait_count;
         out->wait_count += count;
     }
-    for (uint32_t q = 0; q < w.queues; q++) {
-        if (hazards->queue_begin[q] < hazards->queue_begin[q + 1])
-            w.marks[hazards->queue_slot[hazards->queue_begin[q + 1] - 1]].ends = 1;
-    }
+    end_queues(&w);
     out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, out->wait_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_ranges(crew, slots, GRAIN, fill_waits, &w);
     add_up(&w, ranges);
-    out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, out->submit_count);
-    out->submit_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)out->submit_count + 1);
-    if (arena->failed)
+    if (!make_submits(out, slots, arena))
         return HD_OUT_OF_MEMORY;
-    out->submit_begin[out->submit_count] = slots; /* the last slot of each queue ends a submit */
     hdi_crew_ranges(crew, slots, GRAIN, fill_submits, &w);
     return HD_OK;
 }
