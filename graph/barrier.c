@@ -177,6 +177,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
                       const hdi_placed *placed, const hdi_merged *merged, const hdi_plan_room *room,
                       const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
+    out->point = NULL;
     out->in_plan = false;
     out->plan_bytes = 0;
     if (queues->count == 1)

@@ -111,19 +111,6 @@ static void count_all(const work *w)
     }
 }
 
-static void keep(const work *w, hdi_arena *arena, hdi_arena_mark mark)
-{
-    hdi_barriers *out = w->out;
-    const hdi_one_region *last = &w->region[w->region_count - 1];
-    size_t slots = w->hazards->slot_count, barriers = last->barrier_begin + last->barrier_count,
-           batches = last->batch_begin + last->batch_count;
-    const hdi_arena_kept out_arrays[] = {{&out->slot_pre, slots * sizeof(*out->slot_pre)},
-                                         {&out->slot_post, slots * sizeof(*out->slot_post)},
-                                         {&out->batch, batches * sizeof(*out->batch)},
-                                         {&out->barrier, barriers * sizeof(*out->barrier)}};
-    hdi_arena_keep(arena, mark, out_arrays, out->in_plan ? 3 : 4);
-}
-
 /* Steps at their uses, by several workers: each region has room of its own. */
 static hd_result walk_regions(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
 {
@@ -131,9 +118,12 @@ static hd_result walk_regions(work *w, const hdi_crew *crew, hdi_arena *arena, h
     count_steps(w);
     w->region[w->last_region].most += count_left(w);
     share_room(w, &barriers, &batches);
+    uint32_t slots = w->hazards->slot_count;
+    w->out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    w->out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     w->out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
     w->out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
-    w->point = HDI_EARLY_ARRAY(crew, aside, hdi_one_point, batches);
+    w->point = HDI_EARLY_ARRAY(crew, aside, hdi_point, batches);
     w->barrier_point = HDI_EARLY_ARRAY(crew, aside, uint32_t, barriers);
     if (arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
@@ -173,18 +163,17 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
     size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left, bytes,
            points = 2 * (size_t)hazards->slot_count;
     find_steps(w);
-    points = most < points ? most : points;
+    points = (most < points ? most : points) + 1;
     w->arena = arena;
     w->most = most + HDI_ONE_SPARE;
     size_t begin = room ? begin_in_plan(w, room, crew->early) : 0;
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, points);
+    w->point = HDI_ARENA_ARRAY(arena, hdi_point, points);
     out->barrier = begin ? hdi_arena_rest(crew->early, begin, &bytes) : NULL;
     out->in_plan = out->barrier && bytes > room->behind;
     if (out->in_plan)
         w->barrier_end = out->barrier + (bytes - room->behind) / sizeof(*out->barrier);
     else if ((out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, w->most)) != NULL)
         w->barrier_end = out->barrier + w->most;
-    w->point = HDI_ARENA_ARRAY(arena, hdi_one_point, points);
     w->barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, w->most);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -197,6 +186,8 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
         out->barrier_count += r->barrier_count;
         out->batch_count += r->batch_count;
     }
+    out->point = w->point;
+    out->point[out->batch_count] = (hdi_point){.at = HDI_NONE, .begin = out->barrier_count};
     if (out->in_plan && out->batch_count > room->batches)
         hdi_leave_plan(w, out->barrier_count);
     if (begin)
@@ -209,7 +200,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
                                 const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
-    uint32_t slots = hazards->slot_count, regions = hazards->region_count;
+    uint32_t regions = hazards->region_count;
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
     work w = {.decl = decl,
@@ -225,19 +216,18 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
               .region_count = regions};
     out->slot_wait_stages = NULL;
     out->order = NULL;
-    out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, regions);
-    if (arena->failed || aside->failed)
+    if (aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);
     hd_result result =
         hazards->at_uses ? walk_regions(&w, crew, arena, aside) : walk_alone(&w, room, crew, arena);
-    if (result != HD_OK)
-        return result;
-    if (aside != arena) /* nothing lies behind what is kept */
+    if (result == HD_OK && aside != arena) { /* nothing lies behind what is kept */
         hdi_arena_keep(aside, aside_mark, NULL, 0);
-    else
-        keep(&w, arena, mark);
-    return HD_OK;
+    } else if (result == HD_OK && !room) { /* other attempts come behind this one */
+        const hdi_arena_kept kept[] = {{&out->point, ((size_t)out->batch_count + 1) * sizeof(*out->point)},
+                                       {&out->barrier, out->barrier_count * sizeof(*out->barrier)}};
+        hdi_arena_keep(arena, mark, kept, 2);
+    }
+    return result;
 }

@@ -4,13 +4,6 @@
 
 #include "phases.h"
 
-typedef struct hdi_one_point {
-    uint32_t at;     /* 2 * slot before, 2 * slot + 1 behind */
-    uint32_t global; /* its global barrier, HDI_NONE */
-    uint32_t begin;  /* the barrier that was next when it was opened */
-    uint32_t mixed; /* barriers of the points from here up to that at `mixed` do not stand in their order; 0: they do */
-} hdi_one_point;
-
 /* A part of the frame, and where its barriers stand, and its batches, which are its points. */
 typedef struct hdi_one_region {
     uint32_t slot_begin, slot_end, barrier_begin, barrier_count, batch_begin, batch_count;
@@ -32,7 +25,7 @@ typedef struct hdi_one_work {
     hdi_barriers *out;
     hdi_one_region *region;
     uint32_t region_count, last_region; /* last: of the regions with slots */
-    hdi_one_point *point;    /* like out->batch */
+    hdi_point *point;        /* of each batch */
     uint32_t *barrier_point; /* like out->barrier: the point of each */
     /* Of steps that stand in order, one region is walked after another, and each writes behind the one before. */
     hdi_arena *arena;

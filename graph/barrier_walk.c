@@ -1,4 +1,4 @@
-#include "barrier_one.h"
+#include "barrier_walk.h"
 
 #include <string.h>
 
@@ -9,36 +9,10 @@
  * is written down where it stays. What is only looked at where something else is found is kept out of the loop.
  * O(uses). */
 
-enum { RECENT = 16 };
-
 typedef hdi_one_work work;
-typedef hdi_one_point point;
-
-/* Where a region is on its way. */
-typedef struct walker {
-    work *w;
-    const uint32_t *slot_first, *slot_last; /* of the tables */
-    const hdi_kind *kind;
-    hd_plan_barrier *barrier, *next; /* next: behind the newest one */
-    uint32_t *barrier_point, *next_point;
-    point *point;
-    uint32_t point_count;
-    uint32_t newest;  /* where the newest point is */
-    uint32_t dropped; /* how many barriers more there would be if none were joined */
-    bool mixed;       /* some barriers do not stand in the order of their points */
-    /* The newest global ones, which might stand for others. */
-    uint32_t recent_count, top_end; /* top_end: none is at this point or a later one */
-    struct recent {
-        hdi_scopes does;
-        uint32_t at, number; /* number: of those that were asked for */
-        uint32_t top_end;    /* of this one and those before it */
-    } recent[RECENT];
-} walker;
-
-static HDI_INLINE uint32_t barrier_count(const walker *k)
-{
-    return (uint32_t)(k->next_point - k->barrier_point);
-}
+typedef hdi_point point;
+typedef hdi_walker walker;
+enum { RECENT = HDI_RECENT };
 
 static HDI_INLINE uint32_t before_slot(const walker *k, uint32_t slot, bool merges)
 {
@@ -55,7 +29,7 @@ static HDI_INLINE uint32_t behind_slot(const walker *k, uint32_t slot, bool merg
 /* A point in front of the newest ones, whose barriers were added behind the first of them. */
 static void insert_point(walker *k, uint32_t p, uint32_t at)
 {
-    uint32_t begin = UINT32_MAX, count = barrier_count(k);
+    uint32_t begin = UINT32_MAX, count = hdi_walked(k);
     for (uint32_t i = p; i < k->point_count; i++)
         begin = k->point[i].begin < begin ? k->point[i].begin : begin;
     for (uint32_t b = begin; b < count; b++)
@@ -68,7 +42,7 @@ static void insert_point(walker *k, uint32_t p, uint32_t at)
 
 static HDI_INLINE uint32_t add_point(walker *k, uint32_t at)
 {
-    k->point[k->point_count] = (point){.at = at, .global = HDI_NONE, .begin = barrier_count(k)};
+    k->point[k->point_count] = (point){.at = at, .global = HDI_NONE, .begin = hdi_walked(k)};
     k->newest = at;
     return k->point_count++;
 }
@@ -109,9 +83,9 @@ static HDI_INLINE uint32_t choose_point(walker *k, uint32_t low, uint32_t high, 
 static HDI_APART uint32_t find_spare(const walker *k, const hdi_scopes *wanted, uint32_t low, uint32_t high)
 {
     uint32_t spare = HDI_NONE, rank = RECENT, least = k->recent_count < RECENT ? 0 : k->recent_count - RECENT;
-    uint32_t count = barrier_count(k), asked = count + k->dropped;
+    uint32_t count = hdi_walked(k), asked = count + k->dropped;
     for (uint32_t i = k->recent_count; i-- > least;) {
-        const struct recent *r = &k->recent[i % RECENT];
+        const struct hdi_recent *r = &k->recent[i % RECENT];
         if (r->top_end <= low || r->number + RECENT < asked)
             break;
         if (r->at >= low && r->at <= high && r->number % RECENT < rank && hdi_stands_for(&r->does, wanted)) {
@@ -185,9 +159,9 @@ static HDI_INLINE uint32_t keep_global_here(walker *k, hdi_scopes does, uint32_t
             return spare;
     }
     uint32_t p = choose_point(k, low, high, early), at = k->point[p].at, global = k->point[p].global;
-    uint32_t count = barrier_count(k);
+    uint32_t count = hdi_walked(k);
     k->top_end = at + 1 > k->top_end ? at + 1 : k->top_end;
-    k->recent[k->recent_count++ % RECENT] = (struct recent){does, at, count + k->dropped, k->top_end};
+    k->recent[k->recent_count++ % RECENT] = (struct hdi_recent){does, at, count + k->dropped, k->top_end};
     if (global != HDI_NONE) { /* those of a point are one */
         hdi_add_scopes(&k->barrier[global], does);
         k->dropped++;
@@ -306,6 +280,17 @@ static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool seve
         keep_global(k, does, low, high, false, of, plain);
 }
 
+void hdi_first_use(walker *k, uint32_t res, const hdi_kind *to, uint32_t pass, uint32_t high)
+{
+    first_use(k, res, res, false, to, pass, high, false, false);
+}
+
+void hdi_next_use(walker *k, uint32_t res, uint32_t last, const hdi_kind *from, const hdi_kind *to, uint32_t pass,
+                  uint32_t high)
+{
+    next_use(k, res, res, false, last, from, to, pass, high, false, false);
+}
+
 /* A state that the frame must leave, behind the last use, if there is one. */
 static void leave(walker *k, uint32_t res, uint32_t seg)
 {
@@ -375,7 +360,7 @@ static HDI_APART void put_in_order(walker *k, uint32_t first, uint32_t end, uint
 /* Those of the points whose barriers do not stand in their order, one run after another. */
 static HDI_APART void put_all_in_order(walker *k)
 {
-    uint32_t points = k->point_count, count = barrier_count(k), sum = 0;
+    uint32_t points = k->point_count, count = hdi_walked(k), sum = 0;
     for (uint32_t p = 0; p < points; p++)
         k->point[p].begin = 0;
     for (uint32_t b = 0; b < count; b++)
@@ -398,7 +383,7 @@ static HDI_APART void put_all_in_order(walker *k)
 static void write_batches(const walker *k, uint32_t begin, uint32_t barrier_begin)
 {
     hdi_barriers *out = k->w->out;
-    uint32_t *slot_pre = out->slot_pre, *slot_post = out->slot_post, end = barrier_count(k);
+    uint32_t *slot_pre = out->slot_pre, *slot_post = out->slot_post, end = hdi_walked(k);
     hd_plan_batch *batch = out->batch + begin;
     for (uint32_t p = k->point_count; p-- > 0;) {
         uint32_t at = k->point[p].at, first = k->point[p].begin;
@@ -406,6 +391,13 @@ static void write_batches(const walker *k, uint32_t begin, uint32_t barrier_begi
         end = first;
         (at & 1 ? slot_post : slot_pre)[at / 2] = begin + p;
     }
+}
+
+/* Points of a region tell which barriers of the frame are theirs. */
+static void count_from(const walker *k, uint32_t barrier_begin)
+{
+    for (uint32_t p = 0; barrier_begin && p < k->point_count; p++)
+        k->point[p].begin += barrier_begin;
 }
 
 /* Those of the region: before its slots, and behind the slot before. */
@@ -424,7 +416,7 @@ static HDI_INLINE bool has_room(walker *k, uint32_t count)
 {
     work *w = k->w;
     if (HDI_UNLIKELY(w->barrier_end - k->next < (ptrdiff_t)count)) {
-        ptrdiff_t before = k->barrier - w->out->barrier, all = before + (ptrdiff_t)barrier_count(k);
+        ptrdiff_t before = k->barrier - w->out->barrier, all = before + (ptrdiff_t)hdi_walked(k);
         hdi_leave_plan(w, (size_t)all);
         k->barrier = w->out->barrier + before;
         k->next = w->out->barrier + all;
@@ -469,12 +461,18 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
     }
 }
 
-/* Those that stand in order. */
+/* Those that stand in order. Where images are whole, plainly, until too many are odd for that. */
 static HDI_INLINE void walk_alone(walker *k, const hdi_step *step, const hdi_step *end, bool merges, bool whole)
 {
-    while (step < end && has_room(k, HDI_ONE_SPARE)) {
+    enum { FEW = 8, SHARE = 4 };
+    for (ptrdiff_t odd = 0, seen = 0; step < end && has_room(k, HDI_ONE_SPARE);) {
         const hdi_step *next = end - step < HDI_ONE_PIECE ? end : step + HDI_ONE_PIECE;
-        walk_steps(k, step, next, merges, whole, true);
+        if (whole && odd <= FEW + seen / SHARE) {
+            odd += hdi_walk_plain(k, step, next);
+            seen += next - step;
+        } else {
+            walk_steps(k, step, next, merges, whole, true);
+        }
         step = next;
     }
 }
@@ -560,7 +558,6 @@ void hdi_walk_region(uint32_t part, void *user)
     k.point_count = k.recent_count = k.dropped = k.top_end = 0;
     k.newest = HDI_NONE;
     k.mixed = false;
-    clear_batches(w, part);
     if (w->hazards->at_uses)
         walk_uses(&k, r->slot_begin, r->slot_end);
     else if (k.slot_first)
@@ -573,7 +570,12 @@ void hdi_walk_region(uint32_t part, void *user)
         leave_all(&k);
     if (k.mixed)
         put_all_in_order(&k);
-    write_batches(&k, r->batch_begin, r->barrier_begin);
-    r->barrier_count = barrier_count(&k);
+    if (w->hazards->at_uses) {
+        clear_batches(w, part);
+        write_batches(&k, r->batch_begin, r->barrier_begin);
+    } else {
+        count_from(&k, r->barrier_begin);
+    }
+    r->barrier_count = hdi_walked(&k);
     r->batch_count = k.point_count;
 }

@@ -457,9 +457,18 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass);
 /* ---- barrier ---- */
 
 enum { HDI_ORDER_SLACK = 12 }; /* words behind the last one of the order that may be read with it */
+/* A batch, and where it stands. */
+typedef struct hdi_point {
+    uint32_t at;     /* 2 * slot before, 2 * slot + 1 behind */
+    uint32_t begin;  /* its first barrier: the one that was next when it was opened */
+    uint32_t global; /* its global barrier, HDI_NONE */
+    uint32_t mixed; /* barriers of the points from here up to that at `mixed` do not stand in their order; 0: they do */
+} hdi_point;
 typedef struct hdi_barriers {
     uint32_t batch_count, barrier_count;
-    hd_plan_batch *batch;
+    /* Of one queue by one worker: in order, up to that of the next, and one behind the last which is at HDI_NONE. */
+    hdi_point *point;
+    hd_plan_batch *batch; /* else */
     hd_plan_barrier *barrier; /* there are gaps between those of one batch and of the next, unless they are in_plan */
     bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
     size_t plan_bytes;        /* that memory would have to be so large for it; 0: they never are */

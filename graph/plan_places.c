@@ -100,7 +100,7 @@ static inline uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t las
 
 static inline void copy_run(const writer *w, const run *r)
 {
-    if (r->begin < r->end && w->to.barriers != w->barrier)
+    if (r->begin < r->end)
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
 }
 
@@ -125,6 +125,14 @@ static inline void add_batch(const writer *w, uint32_t from, hdi_plan_place *at,
         r->end += batch.barrier_count;
     }
     at->barrier += batch.barrier_count;
+}
+
+/* Returns where the one behind it stands. */
+static HDI_INLINE uint32_t add_point(const writer *w, const hdi_point *point, hdi_plan_place *at)
+{
+    w->to.commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
+    w->to.batches[at->batch++] = (hd_plan_batch){point[0].begin, point[1].begin - point[0].begin};
+    return point[1].at;
 }
 
 static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slots, uint32_t count,
@@ -153,6 +161,30 @@ static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slot
     }
     *place = at;
     *barriers = r;
+}
+
+/* Of one queue by one worker, whose places are its slots, each of a pass. */
+static void add_line(const hdi_tables *t, const writer *w, uint32_t slot, uint32_t end, hdi_plan_place *place)
+{
+    const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
+    const hdi_point *point = t->barriers.point + place->batch;
+    hdi_plan_place at = *place;
+    uint32_t last = HDI_NONE, next = point->at; /* last: as in add_slots */
+    for (; slot < end; slot++) {
+        uint32_t pass = slot_pass[slot];
+        if (next == 2 * slot) {
+            next = add_point(w, point++, &at);
+            last = HDI_NONE;
+        }
+        last = add_to_scope(w, pass, last, &at);
+        uint32_t declared = pass_declared ? pass_declared[pass] : pass;
+        w->to.commands[at.command++] = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
+        if (next == 2 * slot + 1) {
+            next = add_point(w, point++, &at);
+            last = HDI_NONE;
+        }
+    }
+    *place = at;
 }
 
 /* ---- submits ---- */
@@ -239,7 +271,10 @@ void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32
         bool begins = place == base;
         if (begins)
             begin_submit(t, to, s, at);
-        add_slots(t, &w, slots_of(t, &t->synced.submit[s]) + (place - base), last - place, at, &barriers);
+        if (t->barriers.point)
+            add_line(t, &w, place, last, at);
+        else
+            add_slots(t, &w, slots_of(t, &t->synced.submit[s]) + (place - base), last - place, at, &barriers);
         place = last;
         if (last < submit_begin[s + 1])
             break;
@@ -248,6 +283,12 @@ void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32
         else
             *over = at->command;
     }
-    copy_run(&w, &barriers);
+    if (!t->barriers.point) {
+        copy_run(&w, &barriers);
+    } else {
+        at->barrier = t->barriers.barrier_count;
+        if (!t->barriers.in_plan)
+            memcpy(to->barriers, t->barriers.barrier, at->barrier * sizeof(*to->barriers));
+    }
     name_reasons(t, to->barriers, first_barrier, at->barrier);
 }
