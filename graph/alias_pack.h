@@ -35,13 +35,13 @@ typedef struct hdi_pack {
     const uint32_t *placed;
     uint32_t placed_count;
     const uint64_t *placed_offset; /* by resource */
-    uint32_t *scratch; /* as many as resources; of hdi_pack_cut */
+    uint32_t *scratch;             /* as many as resources; of hdi_pack_cut */
     hdi_arena *arena;
-    struct hdi_pack_bucket *bucket; /* of hdi_pack_in_order, kept from order to order */
-    uint32_t bucket_count;
-    struct hdi_pack_run *run; /* of hdi_pack_in_runs, likewise: so many for each piece of time */
+    struct hdi_pack_bucket *bucket;      /* of hdi_pack_in_order, kept from order to order */
+    uint32_t bucket_count, bucket_shift; /* from a slot to its bucket */
+    struct hdi_pack_run *run;            /* of hdi_pack_in_runs, likewise: so many for each piece of time */
     uint32_t runs;
-    uint32_t *piece_of;           /* per slot in which it packs; null: not known yet */
+    uint32_t *piece_of; /* per slot in which it packs; null: not known yet */
     uint32_t piece_count;
     uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0, UINT64_MAX: short enough, too long for pieces */
 } hdi_pack;
@@ -50,7 +50,9 @@ typedef struct hdi_pack {
 /* A slot, counted from where it packs; one outside counts as the nearest inside. */
 static inline uint32_t hdi_pack_slot(const hdi_pack *pack, uint32_t slot)
 {
-    return (slot < pack->slot_begin ? pack->slot_begin : slot < pack->slot_end ? slot : pack->slot_end - 1) -
+    return (slot < pack->slot_begin ? pack->slot_begin
+            : slot < pack->slot_end ? slot
+                                    : pack->slot_end - 1) -
            pack->slot_begin;
 }
 static inline uint64_t hdi_pack_units(uint64_t bytes)
@@ -98,7 +100,7 @@ static inline uint32_t hdi_region_of(const hdi_hazards *hazards, uint32_t slot)
 enum { HDI_MOST_HEAPS = 64 * 4 }; /* kinds of memory, flags */
 typedef struct hdi_members {
     uint32_t count, *by_first;
-    uint32_t *region_begin; /* of each region; then those that nobody uses; then the count */
+    uint32_t *region_begin;     /* of each region; then those that nobody uses; then the count */
     bool mixed[HDI_MOST_HEAPS]; /* members of the heap differ in size or alignment */
 } hdi_members;
 /* out->heap has room for HDI_MOST_HEAPS, out->res_heap for all resources. False: out of memory. */

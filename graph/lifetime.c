@@ -10,14 +10,14 @@
  * of a segment stand in order: the first and the last one tell all. O(segments + resources * queues + slots * queues),
  * and entries of what several queues use. By ranges of resources. */
 
-enum { GRAIN = 384, BLIND_GRAIN = 512 };
+enum { GRAIN = 384, UNAWARE_GRAIN = 512 };
 
 typedef struct work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
     const hdi_hazards *hazards;
     const hdi_queues *queues;
-    const uint32_t *group_end, *blind;
+    const uint32_t *group_end;
     hdi_lifetimes *out;
 } work;
 
@@ -191,29 +191,28 @@ static void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
     }
 }
 
-/* Places of queue k from `known` on, up to `now`, have finished at the latest behind slot `before` of another queue. */
-static inline void know(uint32_t *blind, uint32_t *known, uint32_t now, uint32_t before)
+/* Of queue k: its slots, one after another, know more and more of the other queues. Clocks of one queue only rise, and
+ * only where slots wait. Each range writes to places of its own, as what a slot knows begins where the slot before it
+ * ends; the last one also to those that nobody on the queue knows of. */
+typedef struct unaware_work {
+    const hdi_hazards *hazards;
+    const hdi_synced *synced;
+    uint32_t queues, queue, *unaware;
+} unaware_work;
+
+/* Places from `known` on, up to `now`: the slot before `behind` was the last that did not know of them. */
+static inline void know(uint32_t *unaware, uint32_t queues, uint32_t *known, uint32_t now, uint32_t behind)
 {
-    for (uint32_t pos = before == HDI_NONE ? now : *known; pos < now; pos++)
-        blind[pos] = blind[pos] > before ? blind[pos] : before;
+    for (uint32_t pos = *known; pos < now; pos++)
+        unaware[(size_t)pos * queues] = behind;
     *known = now;
 }
 
-/* By places, queue after queue as in queue_slot: the last slot of another queue that does not know that the slot there
- * has finished; 0: none, or the first one. Clocks of one queue only rise, and only where slots wait. One queue's slots
- * after another's, each by ranges: these write to places of their own, as what a slot knows begins where the slot
- * before it ends. */
-typedef struct blind_work {
-    const hdi_hazards *hazards;
-    const hdi_synced *synced;
-    uint32_t queues, queue, *blind;
-} blind_work;
-
-static void find_unknown(uint32_t first, uint32_t end, uint32_t part, void *user)
+static void find_unaware(uint32_t first, uint32_t end, uint32_t part, void *user)
 {
-    const blind_work *w = user;
+    const unaware_work *w = user;
     const uint32_t *begin = w->hazards->queue_begin, *slots = w->hazards->queue_slot + begin[w->queue];
-    uint32_t known[HD_MAX_QUEUES] = {0}, queues = w->queues;
+    uint32_t known[HD_MAX_QUEUES] = {0}, queues = w->queues, count = begin[w->queue + 1] - begin[w->queue];
     (void)part;
     if (first > 0)
         memcpy(known, &w->synced->slot_clock[(size_t)slots[first - 1] * queues], queues * sizeof(*known));
@@ -223,31 +222,27 @@ static void find_unknown(uint32_t first, uint32_t end, uint32_t part, void *user
         const uint32_t *clock = &w->synced->slot_clock[(size_t)slots[i] * queues];
         for (uint32_t q = 0; q < queues; q++) {
             if (q != w->queue && known[q] < clock[q])
-                know(w->blind + begin[q], &known[q], clock[q], i > 0 ? slots[i - 1] : HDI_NONE);
+                know(w->unaware + (size_t)begin[q] * queues, queues, &known[q], clock[q], i > 0 ? slots[i - 1] + 1 : 0);
         }
+    }
+    for (uint32_t q = 0; q < queues && end == count; q++) {
+        if (q != w->queue)
+            know(w->unaware + (size_t)begin[q] * queues, queues, &known[q], begin[q + 1] - begin[q],
+                 slots[count - 1] + 1);
     }
 }
 
-static uint32_t *find_blind(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, const hdi_crew *crew,
-                            hdi_arena *arena)
+static uint32_t *find_all_unaware(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues,
+                                  const hdi_crew *crew, hdi_arena *arena)
 {
     const uint32_t *begin = hazards->queue_begin;
-    blind_work w = {hazards, synced, queues, 0, HDI_ARENA_ZEROED(arena, uint32_t, hazards->slot_count)};
-    for (uint32_t k = 0; w.blind && k < queues; k++) {
-        w.queue = k;
-        hdi_crew_ranges(crew, begin[k + 1] - begin[k], BLIND_GRAIN, find_unknown, &w);
+    uint32_t *unaware = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hazards->slot_count * queues);
+    for (uint32_t k = 0; unaware && k < queues; k++) {
+        unaware_work w = {hazards, synced, queues, k, unaware + k};
+        if (begin[k] < begin[k + 1])
+            hdi_crew_ranges(crew, begin[k + 1] - begin[k], UNAWARE_GRAIN, find_unaware, &w);
     }
-    for (uint32_t k = 0; w.blind && k < queues; k++) {
-        if (begin[k] == begin[k + 1])
-            continue;
-        uint32_t last = hazards->queue_slot[begin[k + 1] - 1];
-        for (uint32_t q = 0; q < queues; q++) {
-            uint32_t known = synced->slot_clock[(size_t)last * queues + q];
-            if (q != k)
-                know(w.blind + begin[q], &known, begin[q + 1] - begin[q], last);
-        }
-    }
-    return w.blind;
+    return unaware;
 }
 
 /* Places of a stay are slots yet, which rise with them. */
@@ -283,8 +278,7 @@ static inline void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, co
 }
 
 /* All slots of what several queues use, or the host, and what its segments end with. */
-static inline void find_slots(const work *w, const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end,
-                              hdi_stay *stay)
+static inline void find_slots(const work *w, const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
 {
     for (; seg < seg_end; seg++) {
         const hdi_epoch *epoch = hazards->epoch + hazards->seg_epoch_begin[seg];
@@ -316,28 +310,29 @@ typedef struct life {
 
 /* Slots of a stay become places. On each queue, what comes before the last slot that may not take over its bytes is
  * known there. */
-static HDI_INLINE life settle(const work *w, const hdi_hazards *hazards, uint32_t queue, hdi_stay *stay)
+static HDI_INLINE life settle(const work *w, const hdi_hazards *hazards, uint32_t queues, uint32_t queue,
+                              hdi_stay *stay)
 {
     life l = {stay->first, stay->last, 0};
     stay->first = hazards->slot_pos[l.first];
     stay->last = hazards->slot_pos[l.last];
     stay->close = close_of(hazards, w->group_end, queue, stay);
-    uint32_t own = w->group_end ? hdi_slot_at(hazards, queue, stay->close) : l.last,
-             other = w->blind[hazards->queue_begin[queue] + stay->last];
-    l.close = own > other ? own : other;
+    uint32_t behind = (w->group_end ? hdi_slot_at(hazards, queue, stay->close) : l.last) + 1;
+    const uint32_t *unaware = &w->out->place_unaware[(hazards->queue_begin[queue] + stay->last) * (size_t)queues];
+    for (uint32_t k = 0; k < queues; k++)
+        behind = unaware[k] > behind ? unaware[k] : behind;
+    l.close = behind - 1;
     return l;
 }
 
 /* Stays on queues that nothing of a resource is on have only a first place, and none at all where it lives on one GPU
  * queue: that one's is what there is. */
-static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static HDI_INLINE void visit_on_queues(const work *w, uint32_t begin, uint32_t end, uint32_t count)
 {
-    const work *w = user;
     const hdi_hazards *hazards = w->hazards;
     const uint32_t *seg_end = w->frozen->res_seg_begin + 1;
     hdi_lifetimes *out = w->out;
-    uint32_t count = w->queues->count, gpu_mask = (1u << w->queues->gpu_count) - 1;
-    (void)part;
+    uint32_t gpu_mask = (1u << w->queues->gpu_count) - 1;
     for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < end; seg = seg_end[r++]) {
         hdi_stay *stay = &out->stay[(size_t)r * count];
         uint32_t mask = hazards->res_queues[r];
@@ -345,7 +340,7 @@ static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
         if (!(mask & (mask - 1)) && mask & gpu_mask) {
             uint32_t q = (uint32_t)__builtin_ctz(mask);
             find_stay(hazards, seg, seg_end[r], &stay[q]);
-            all = settle(w, hazards, q, &stay[q]);
+            all = settle(w, hazards, count, q, &stay[q]);
         } else if (mask) {
             for (uint32_t q = 0; q < count; q++)
                 stay[q] = (hdi_stay){.first = HDI_NONE};
@@ -353,7 +348,7 @@ static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
             for (uint32_t q = 0; q < count; q++) {
                 if (stay[q].first == HDI_NONE)
                     continue;
-                life on = settle(w, hazards, q, &stay[q]);
+                life on = settle(w, hazards, count, q, &stay[q]);
                 all.first = on.first < all.first ? on.first : all.first;
                 all.last = on.last > all.last ? on.last : all.last;
                 all.close = on.close > all.close ? on.close : all.close;
@@ -363,6 +358,19 @@ static void all_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
         out->res_last[r] = all.last;
         out->res_close[r] = all.close;
     }
+}
+
+/* The loops are unrolled for what is most common. */
+static void several_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    if (w->queues->count == 2)
+        visit_on_queues(w, begin, end, 2);
+    else if (w->queues->count == 3)
+        visit_on_queues(w, begin, end, 3);
+    else
+        visit_on_queues(w, begin, end, w->queues->count);
 }
 
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
@@ -375,10 +383,10 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
     out->res_last = HDI_EARLY_ARRAY(crew, arena, uint32_t, decl->res_count);
     out->res_close = HDI_EARLY_ARRAY(crew, arena, uint32_t, decl->res_count);
     const uint32_t *group_end = hazards->slot_group ? find_group_ends(hazards, count == 1, crew, arena) : NULL;
-    const uint32_t *blind = count > 1 ? find_blind(hazards, synced, count, crew, arena) : NULL;
+    out->place_unaware = count > 1 ? find_all_unaware(hazards, synced, count, crew, arena) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    work w = {decl, frozen, hazards, queues, group_end, blind, out};
-    hdi_crew_ranges(crew, decl->res_count, GRAIN, count == 1 ? one_queue : all_queues, &w);
+    work w = {decl, frozen, hazards, queues, group_end, out};
+    hdi_crew_ranges(crew, decl->res_count, GRAIN, count == 1 ? one_queue : several_queues, &w);
     return HD_OK;
 }

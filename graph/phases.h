@@ -400,6 +400,9 @@ typedef struct hdi_lifetimes {
     hdi_stay *stay; /* [res * queues + q]; of what one GPU queue alone uses only that one's is filled: hdi_stay_on */
     uint32_t *res_first, *res_last;    /* slots; first > last: unused */
     uint32_t *res_close;               /* slot: whoever starts behind it, on any queue, may take over its bytes */
+    uint32_t *place_unaware; /* [place * queues + k], places as in queue_slot: one more than the last slot of another
+                              * queue k that starts before it knows that what is there has finished; 0: none. Null with
+                              * one queue */
 } hdi_lifetimes;
 /* What a resource that somebody uses does on a queue; null: nothing. */
 static inline const hdi_stay *hdi_stay_on(const hdi_lifetimes *lifetimes, const hdi_hazards *hazards,

@@ -1,0 +1,510 @@
+#include "alias_pack.h"
+
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* In a given order: greedy (size first, as in greedy-by-size arena planning), first fit by offset. Those that may be in
+ * the way are found over time: slots are cut into buckets, and each keeps what was placed in it by offset. Who of a
+ * bucket is in the way of a newcomer is anybody's guess, so that it is found without a branch, of many at once: by the
+ * places on the newcomer's queues from which and up to which nobody may share with an item, which stand in arrays of
+ * their own. They are counted from where the bucket begins, in 16 bits, which hold what is too far away by what is as
+ * far as that: then two are in each other's way that need not be. O(resources * (placed in a bucket) * buckets of a
+ * life). */
+
+enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, CHUNK = 64, SLACK = 8, LANES = 4, MOST_UNITS = INT32_MAX };
+
+/* Items by offset; the last one is above everything, and in everybody's way. Offsets in units of 256 bytes, the
+ * coarsest that all alignments of the .fgt format have in common; a finer end is rounded up. Below 2^31. There is room
+ * for whole chunks, SLACK of it for what is moved along with the last items. */
+struct hdi_pack_bucket {
+    uint32_t *offset, *end;
+    int16_t *time; /* by queue: what items know when they start; then, likewise, who does not know that they are over */
+    const int32_t *base;
+    uint32_t count, capacity;
+    uint32_t next; /* of the search that is going on: the chunk behind those */
+    uint64_t left; /* in the way */
+};
+
+/* Who is placed. By queue how many places have finished before he starts, and the last one that does not know that he
+ * is over; the first and the last one of his own, on his own queues. */
+typedef struct newcomer {
+    uint32_t units, alignment, queues;
+    int32_t known[HD_MAX_QUEUES], unaware[HD_MAX_QUEUES], first[HD_MAX_QUEUES], last[HD_MAX_QUEUES];
+} newcomer;
+
+#ifdef __SSE2__
+static HDI_INLINE __m128i load(const void *from)
+{
+    return _mm_loadu_si128((const __m128i *)from);
+}
+
+static HDI_INLINE void store(void *to, __m128i value)
+{
+    _mm_storeu_si128((__m128i *)to, value);
+}
+#endif
+
+static int16_t narrow(int32_t value)
+{
+    return (int16_t)(value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value);
+}
+
+/* As many of two tables, counted from a third. */
+static HDI_INLINE void narrow_lanes(const int32_t *one, const int32_t *other, const int32_t *base, int16_t *lane)
+{
+#ifdef __SSE2__
+    __m128i from = load(base), low = _mm_sub_epi32(load(one), from), high = _mm_sub_epi32(load(other), from);
+    store(lane, _mm_packs_epi32(low, high));
+#else
+    for (uint32_t k = 0; k < LANES; k++) {
+        lane[k] = narrow(one[k] - base[k]);
+        lane[LANES + k] = narrow(other[k] - base[k]);
+    }
+#endif
+}
+
+/* ---- buckets ---- */
+
+static HDI_APART bool enlarge(hdi_arena *arena, struct hdi_pack_bucket *b, uint32_t queues)
+{
+    size_t capacity = b->capacity * (size_t)2;
+    uint32_t *offset = HDI_ARENA_ARRAY(arena, uint32_t, capacity * (2 + queues));
+    if (!offset)
+        return false;
+    uint32_t *end = offset + capacity;
+    int16_t *time = (int16_t *)(void *)(end + capacity);
+    memcpy(offset, b->offset, b->count * sizeof(*offset));
+    memcpy(end, b->end, b->count * sizeof(*end));
+    for (uint32_t k = 0; k < 2 * queues; k++)
+        memcpy(time + k * capacity, b->time + k * (size_t)b->capacity, b->count * sizeof(*time));
+    b->offset = offset;
+    b->end = end;
+    b->time = time;
+    b->capacity = (uint32_t)capacity;
+    return true;
+}
+
+/* Items from `at` on move up by one, and maybe some of what lies behind them. */
+static HDI_INLINE void make_room(struct hdi_pack_bucket *b, uint32_t at, uint32_t queues)
+{
+    size_t stride = b->capacity;
+#ifdef __SSE2__
+    uint32_t *offset = b->offset + at, *end = b->end + at;
+    int16_t *time = b->time + at;
+    for (size_t from = (b->count - 1 - at) / 8 * (size_t)8;; from -= 8) {
+        __m128i low = load(offset + from), high = load(offset + from + 4), low_end = load(end + from),
+                high_end = load(end + from + 4);
+        store(offset + from + 1, low);
+        store(offset + from + 5, high);
+        store(end + from + 1, low_end);
+        store(end + from + 5, high_end);
+        for (uint32_t k = 0; k < queues; k++) {
+            int16_t *known = time + k * stride + from, *unaware = time + (queues + k) * stride + from;
+            __m128i one = load(known), other = load(unaware);
+            store(known + 1, one);
+            store(unaware + 1, other);
+        }
+        if (!from)
+            break;
+    }
+#else
+    size_t count = b->count - at;
+    memmove(b->offset + at + 1, b->offset + at, count * sizeof(*b->offset));
+    memmove(b->end + at + 1, b->end + at, count * sizeof(*b->end));
+    for (uint32_t k = 0; k < 2 * queues; k++)
+        memmove(b->time + k * stride + at + 1, b->time + k * stride + at, count * sizeof(*b->time));
+#endif
+}
+
+/* From the item `at` on nobody lies lower. */
+static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *b, uint32_t at, uint32_t offset,
+                              const newcomer *n, uint32_t queues)
+{
+    if (HDI_UNLIKELY(b->count + SLACK == b->capacity) && !enlarge(arena, b, queues))
+        return false;
+    while (at && b->offset[at - 1] > offset)
+        at--;
+    make_room(b, at, queues);
+    b->count++;
+    b->offset[at] = offset;
+    b->end[at] = offset + n->units;
+    int16_t *known = b->time + at, *unaware = known + queues * (size_t)b->capacity;
+    for (uint32_t q = 0; q < queues; q += LANES) {
+        int16_t lane[2 * LANES];
+        narrow_lanes(n->known + q, n->unaware + q, b->base + q, lane);
+        for (uint32_t k = 0; k < LANES && q + k < queues; k++, known += b->capacity, unaware += b->capacity) {
+            *known = lane[k];
+            *unaware = lane[LANES + k];
+        }
+    }
+    return true;
+}
+
+/* Empty ones. Who lives long is in fewer of them where they are longer, but looks at more who are gone. */
+static bool set_up_buckets(hdi_pack *pack, uint32_t count)
+{
+    uint32_t queues = pack->by_clocks ? pack->queues : 1;
+    if (!pack->bucket) {
+        pack->bucket_shift = pack->lives <= (uint64_t)count * SHORT_LIFE ? SHORT_SHIFT : LONG_SHIFT;
+        uint32_t buckets = pack->bucket_count = ((pack->slot_end - pack->slot_begin) >> pack->bucket_shift) + 1;
+        pack->bucket = HDI_ARENA_ARRAY(pack->arena, struct hdi_pack_bucket, buckets);
+        uint32_t lanes = (queues + LANES - 1) / LANES * LANES;
+        int32_t *base = HDI_ARENA_ZEROED(pack->arena, int32_t, (size_t)buckets * lanes);
+        uint32_t *first = HDI_ARENA_ARRAY(pack->arena, uint32_t, (size_t)buckets * CHUNK * (2 + queues));
+        if (pack->arena->failed)
+            return false;
+        for (uint32_t b = 0; b < buckets; b++, base += lanes, first += CHUNK * (2 + queues)) {
+            uint32_t slot = pack->slot_begin + (b << pack->bucket_shift);
+            pack->bucket[b] = (struct hdi_pack_bucket){.offset = first,
+                                                       .end = first + CHUNK,
+                                                       .time = (int16_t *)(void *)(first + 2 * CHUNK),
+                                                       .base = base,
+                                                       .capacity = CHUNK};
+            base[0] = (int32_t)slot;
+            for (uint32_t q = 0; q < queues && pack->by_clocks; q++)
+                base[q] =
+                    (int32_t)hdi_pos_from(pack->hazards, q, b ? (uint32_t)base[(int32_t)q - (int32_t)lanes] : 0, slot);
+        }
+    }
+    for (uint32_t i = 0; i < pack->bucket_count; i++) {
+        struct hdi_pack_bucket *b = &pack->bucket[i];
+        b->count = 1;
+        b->offset[0] = b->end[0] = MOST_UNITS;
+        for (uint32_t q = 0; q < queues; q++) {
+            b->time[q * (size_t)b->capacity] = INT16_MIN;
+            b->time[(queues + q) * (size_t)b->capacity] = INT16_MAX;
+        }
+    }
+    return true;
+}
+
+/* ---- who is in the way ---- */
+
+#ifdef __SSE2__
+
+/* How many items of the next chunk are looked at: there are about as many in all buckets, so that it is foreseen. */
+static HDI_INLINE uint32_t chunk_items(const struct hdi_pack_bucket *b)
+{
+    return b->count - b->next > CHUNK / 2 ? CHUNK : CHUNK / 2;
+}
+
+/* Of 16 items: which are over before, and which start behind, all that he does on one queue. */
+typedef struct sides {
+    __m128i before[2], behind[2];
+} sides;
+
+/* One of his queues, in a bucket. */
+typedef struct view {
+    const int16_t *known, *unaware;
+    __m128i first, last;
+} view;
+
+static HDI_INLINE view view_of(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues, uint32_t q)
+{
+    const int16_t *known = b->time + q * (size_t)b->capacity + b->next;
+    return (view){known, known + queues * (size_t)b->capacity, _mm_set1_epi16(narrow(n->first[q] - b->base[q])),
+                  _mm_set1_epi16(narrow(n->last[q] - b->base[q]))};
+}
+
+static HDI_INLINE sides look_at(const view *v, uint32_t from)
+{
+    sides s;
+    for (uint32_t k = 0; k < 2; k++, from += 8) {
+        s.behind[k] = _mm_cmpgt_epi16(load(v->known + from), v->last);
+        s.before[k] = _mm_cmpgt_epi16(v->first, load(v->unaware + from));
+    }
+    return s;
+}
+
+static HDI_INLINE void narrow_down(sides *s, const sides *other)
+{
+    for (uint32_t k = 0; k < 2; k++) {
+        s->before[k] = _mm_and_si128(s->before[k], other->before[k]);
+        s->behind[k] = _mm_and_si128(s->behind[k], other->behind[k]);
+    }
+}
+
+static HDI_INLINE uint64_t bits_of(const sides *s)
+{
+    return (uint32_t)_mm_movemask_epi8(
+        _mm_packs_epi16(_mm_or_si128(s->before[0], s->behind[0]), _mm_or_si128(s->before[1], s->behind[1])));
+}
+
+static HDI_INLINE uint64_t find_on_one(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+{
+    view v = view_of(b, n, queues, (uint32_t)__builtin_ctz(n->queues));
+    uint64_t aside = 0;
+    for (uint32_t k = 0, items = chunk_items(b); k < items; k += 16) {
+        sides s = look_at(&v, k);
+        aside |= bits_of(&s) << k;
+    }
+    return ~aside;
+}
+
+static HDI_INLINE uint64_t find_on_two(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+{
+    view one = view_of(b, n, queues, (uint32_t)__builtin_ctz(n->queues)),
+         two = view_of(b, n, queues, (uint32_t)__builtin_ctz(n->queues & (n->queues - 1)));
+    uint64_t aside = 0;
+    for (uint32_t k = 0, items = chunk_items(b); k < items; k += 16) {
+        sides s = look_at(&one, k), other = look_at(&two, k);
+        narrow_down(&s, &other);
+        aside |= bits_of(&s) << k;
+    }
+    return ~aside;
+}
+
+static HDI_APART uint64_t find_on_more(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+{
+    uint64_t aside = 0;
+    for (uint32_t k = 0, items = chunk_items(b); k < items; k += 16) {
+        view v = view_of(b, n, queues, (uint32_t)__builtin_ctz(n->queues));
+        sides s = look_at(&v, k);
+        for (uint32_t left = n->queues & (n->queues - 1); left; left &= left - 1) {
+            v = view_of(b, n, queues, (uint32_t)__builtin_ctz(left));
+            sides other = look_at(&v, k);
+            narrow_down(&s, &other);
+        }
+        aside |= bits_of(&s) << k;
+    }
+    return ~aside;
+}
+
+/* A bit for each item of the next chunk that ends above an offset. */
+static HDI_INLINE uint64_t find_above(const struct hdi_pack_bucket *b, uint32_t above)
+{
+    const uint32_t *end = b->end + b->next;
+    __m128i than = _mm_set1_epi32((int32_t)above);
+    uint64_t bits = 0;
+    for (uint32_t k = 0, items = chunk_items(b); k < items; k += 16, end += 16) {
+        __m128i part[4];
+        for (uint32_t i = 0; i < 4; i++)
+            part[i] = _mm_cmpgt_epi32(load(end + 4 * i), than);
+        __m128i bytes = _mm_packs_epi16(_mm_packs_epi32(part[0], part[1]), _mm_packs_epi32(part[2], part[3]));
+        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << k;
+    }
+    return bits;
+}
+
+/* A bit for each item of the next chunk that is in his way. Behind the last one bits mean nothing. */
+static HDI_INLINE uint64_t find_in_way(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+{
+    uint32_t others = n->queues & (n->queues - 1);
+    return !others                 ? find_on_one(b, n, queues)
+           : others & (others - 1) ? find_on_more(b, n, queues)
+                                   : find_on_two(b, n, queues);
+}
+
+#else
+
+static uint64_t find_in_way(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+{
+    uint64_t bits = 0;
+    for (uint32_t k = 0; k < CHUNK; k++) {
+        bool before = true, behind = true;
+        for (uint32_t left = n->queues; left; left &= left - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(left);
+            const int16_t *known = b->time + q * (size_t)b->capacity + b->next + k;
+            before &= narrow(n->first[q] - b->base[q]) > known[queues * (size_t)b->capacity];
+            behind &= *known > narrow(n->last[q] - b->base[q]);
+        }
+        bits |= (uint64_t)(!before && !behind) << k;
+    }
+    return bits;
+}
+
+static uint64_t find_above(const struct hdi_pack_bucket *b, uint32_t above)
+{
+    uint64_t bits = 0;
+    for (uint32_t k = 0; k < CHUNK; k++)
+        bits |= (uint64_t)(b->end[b->next + k] > above) << k;
+    return bits;
+}
+
+#endif
+
+static HDI_INLINE uint32_t first_in_way(const struct hdi_pack_bucket *b)
+{
+    return b->next - CHUNK + (uint32_t)__builtin_ctzll(b->left);
+}
+
+/* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
+ * offsets only grow. high: much of the bucket lies below. */
+static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t at, const newcomer *n, uint32_t queues,
+                                            bool high)
+{
+    uint32_t units = n->units, mask = n->alignment - 1;
+    uint64_t left = b->left;
+    for (;;) {
+        const uint32_t *offset = b->offset + b->next - CHUNK, *end = b->end + b->next - CHUNK;
+        for (; left; left &= left - 1) {
+            uint32_t i = (uint32_t)__builtin_ctzll(left), above = (end[i] + mask) & ~mask;
+            if (offset[i] >= at + units) {
+                b->left = left;
+                return at;
+            }
+            at = above > at ? above : at;
+        }
+        left = find_in_way(b, n, queues);
+        if (high)
+            left &= find_above(b, at);
+        b->next += CHUNK;
+    }
+}
+
+/* The same over several: in turn, until it is back at the one that moved it last. */
+static HDI_APART uint32_t lowest_in_buckets(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const newcomer *n,
+                                            uint32_t queues)
+{
+    for (struct hdi_pack_bucket *b = from; b <= to; b++) {
+        b->next = 0;
+        b->left = 0;
+    }
+    uint32_t at = lowest_in_bucket(from, 0, n, queues, false);
+    if (from == to)
+        return at;
+    struct hdi_pack_bucket *b = from + 1, *mover = from;
+    do {
+        uint32_t before = at;
+        at = lowest_in_bucket(b, at, n, queues, true);
+        mover = at == before ? mover : b;
+        b = b < to ? b + 1 : from;
+    } while (b != mover);
+    return at;
+}
+
+/* ---- who is placed ---- */
+
+/* Who lives on one queue. */
+static HDI_INLINE void read_alone(const hdi_pack *pack, uint32_t res, uint32_t own, newcomer *n, uint32_t queues)
+{
+    const hdi_hazards *hazards = pack->hazards;
+    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + own];
+    const uint32_t *knows = &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * queues],
+                   *unaware =
+                       &pack->lifetimes->place_unaware[(hazards->queue_begin[own] + stay->close) * (size_t)queues];
+    uint32_t first = stay->first, close = stay->close;
+    for (uint32_t q = 0; q < queues; q++) {
+        uint32_t behind = unaware[q];
+        n->known[q] = (int32_t)knows[q];
+        n->unaware[q] = (int32_t)hazards->slot_pos[behind - (behind != 0)] | -(int32_t)(behind == 0);
+    }
+    n->known[own] = n->first[own] = (int32_t)first;
+    n->unaware[own] = n->last[own] = (int32_t)close;
+    n->queues = 1u << own;
+}
+
+/* Each of its queues has to know of those before it, and those behind it of all its queues. */
+static HDI_APART void read_several(const hdi_pack *pack, uint32_t res, newcomer *n, uint32_t queues)
+{
+    const hdi_hazards *hazards = pack->hazards;
+    n->queues = 0;
+    for (uint32_t q = 0; q < queues; q++) {
+        n->known[q] = INT32_MAX;
+        n->unaware[q] = -1;
+    }
+    for (uint32_t k = 0; k < queues; k++) {
+        const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + k];
+        if (stay->first == HDI_NONE)
+            continue;
+        const uint32_t *knows = &pack->synced->slot_clock[(size_t)hdi_slot_at(hazards, k, stay->first) * queues],
+                       *unaware =
+                           &pack->lifetimes->place_unaware[(hazards->queue_begin[k] + stay->close) * (size_t)queues];
+        for (uint32_t q = 0; q < queues; q++) {
+            int32_t known = (int32_t)(q == k ? stay->first : knows[q]),
+                    other = (int32_t)hazards->slot_pos[unaware[q] - (unaware[q] != 0)] | -(int32_t)(unaware[q] == 0),
+                    last = q == k ? (int32_t)stay->close : other;
+            n->known[q] = known < n->known[q] ? known : n->known[q];
+            n->unaware[q] = last > n->unaware[q] ? last : n->unaware[q];
+        }
+        n->first[k] = (int32_t)stay->first;
+        n->last[k] = (int32_t)stay->close;
+        n->queues |= 1u << k;
+    }
+}
+
+static HDI_INLINE void read_newcomer(const hdi_pack *pack, uint32_t res, newcomer *n, uint32_t queues)
+{
+    if (queues == 1 && !pack->by_clocks) { /* places are slots */
+        n->known[0] = n->first[0] = (int32_t)pack->lifetimes->res_first[res];
+        n->unaware[0] = n->last[0] = (int32_t)pack->end[res];
+        n->queues = 1;
+        return;
+    }
+    uint32_t mask = pack->hazards->res_queues[res];
+    if (!(mask & (mask - 1)) && mask & pack->gpu_mask)
+        read_alone(pack, res, (uint32_t)__builtin_ctz(mask), n, queues);
+    else
+        read_several(pack, res, n, queues);
+}
+
+/* *end: the highest of them. */
+static HDI_INLINE bool insert_placed(hdi_pack *pack, uint64_t *end, uint32_t queues)
+{
+    for (uint32_t i = 0; i < pack->placed_count; i++) {
+        uint32_t res = pack->placed[i];
+        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT, units = hdi_pack_units(pack->sizes->need[res].bytes);
+        newcomer n = {.units = (uint32_t)units};
+        read_newcomer(pack, res, &n, queues);
+        uint32_t to = hdi_pack_slot(pack, pack->end[res]) >> pack->bucket_shift;
+        *end = at + units > *end ? at + units : *end;
+        for (uint32_t b = hdi_pack_slot(pack, pack->lifetimes->res_first[res]) >> pack->bucket_shift; b <= to; b++) {
+            struct hdi_pack_bucket *bucket = &pack->bucket[b];
+            if (!insert(pack->arena, bucket, bucket->count - 1, (uint32_t)at, &n, queues))
+                return false;
+        }
+    }
+    return true;
+}
+
+static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
+                                       uint64_t *top, uint32_t queues)
+{
+    const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
+    const hd_memory_need *needs = pack->sizes->need;
+    struct hdi_pack_bucket *buckets = pack->bucket;
+    uint32_t begin = pack->slot_begin, shift = pack->bucket_shift;
+    uint64_t most = *top, end = 0;
+    newcomer n = {.queues = 0};
+    *top = UINT64_MAX;
+    if (!insert_placed(pack, &end, queues))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = order[i];
+        uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
+        if (end + units + alignment > UINT32_MAX / 2) /* a terabyte */
+            return true;
+        read_newcomer(pack, res, &n, queues);
+        n.units = (uint32_t)units;
+        n.alignment = alignment > 1 ? (uint32_t)alignment : 1;
+        struct hdi_pack_bucket *from = &buckets[(res_first[res] - begin) >> shift],
+                               *to = &buckets[(res_close[res] - begin) >> shift];
+        uint32_t at = lowest_in_buckets(from, to, &n, queues);
+        for (struct hdi_pack_bucket *b = from; b <= to; b++) {
+            if (!insert(pack->arena, b, first_in_way(b), at, &n, queues))
+                return false;
+        }
+        offset[res] = (uint64_t)at * HDI_PACK_UNIT;
+        end = at + units > end ? at + units : end;
+        if (end * HDI_PACK_UNIT >= most) /* no better than what there is */
+            return true;
+    }
+    *top = end * HDI_PACK_UNIT;
+    return true;
+}
+
+bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+{
+    if (hdi_pack_cuts_time(pack, order, count))
+        return hdi_pack_in_runs(pack, order, count, offset, top);
+    if (!set_up_buckets(pack, count)) {
+        *top = UINT64_MAX;
+        return false;
+    }
+    uint32_t queues = pack->by_clocks ? pack->queues : 1;
+    return queues == 2   ? pack_in_buckets(pack, order, count, offset, top, 2)
+           : queues == 3 ? pack_in_buckets(pack, order, count, offset, top, 3)
+                         : pack_in_buckets(pack, order, count, offset, top, queues);
+}
