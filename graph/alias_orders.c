@@ -14,6 +14,7 @@ enum { NEAR = 56, GOAL = 64 };
 enum { MANY_ALIVE = 16, MANY_IN_PART = 24 }; /* on average: fewer are packed well in time */
 enum { FEW_LOOKS = 8192 };                   /* more on one queue, of the few members that are searched for at all */
 enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */
+enum { HOST_LOOKS = 3, MORE_HOST_LOOKS = 512 }; /* beside the host there is one queue: more find next to nothing */
 enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_BY_LOAD = ORDER_COUNT, SKYLINE };
 
 typedef hdi_pack_work work;
@@ -156,9 +157,13 @@ static bool try_packer(work *w, int how, const uint32_t *by_first, uint32_t coun
 static bool search_on(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
     static const uint32_t tenths[] = {10, 9, 8, 0};
-    uint64_t looks = w->how->search      ? (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS
-                     : w->pack.by_clocks ? (uint64_t)count * QUICK_LOOKS
-                                         : (uint64_t)count * QUICK_LOOKS + FEW_LOOKS;
+    uint64_t looks = (uint64_t)count * QUICK_LOOKS;
+    if (w->how->search)
+        looks = (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS;
+    else if (!w->pack.by_clocks)
+        looks += FEW_LOOKS;
+    else if (w->pack.gpu_mask == 1)
+        looks = (uint64_t)count * HOST_LOOKS + MORE_HOST_LOOKS;
     for (uint32_t i = 0; i < count; i++)
         w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
     bool done = hdi_pack_search(&w->pack, by_first, count, w->goal, looks, w->offset, top);
