@@ -7,8 +7,8 @@
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
  * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One
  * sweep in slot order finds them (sync_clocks.c); all else follows from them slot by slot, so it goes by ranges of
- * slots. What the slot before already knew needs no wait; of the waits that are left, one is dropped when another brings
- * it along. A submit ends behind a slot that is waited for and before a slot that waits, and nowhere else.
+ * slots. What the slot before already knew needs no wait; of the waits that are left, one is dropped when another
+ * brings it along. A submit ends behind a slot that is waited for and before a slot that waits, and nowhere else.
  * O(slots * queues). */
 
 enum { GRAIN = 512 };
