@@ -305,13 +305,15 @@ static bool run(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *
 
 /* Whether passes by rank, each as soon as it can on the queue that is free first, come near a rate: of the first ones,
  * and nothing else counts. Where they are far from it, what runs side by side stands far apart, and so it takes memory
- * for both: without that a run would be given up. O(their edges) */
+ * for both: without that a run would be given up, of which little is lost in a short frame. O(their edges) */
 static bool is_near(const hdi_sched *s, const hdi_list *list, double rate)
 {
-    enum { FEW = 32, PART = 8 };
+    enum { SHORT = 64, FEW = 32, PART = 8 };
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred;
     double free_at[HD_MAX_QUEUES] = {0.0}, *finish = list->finish, work_us = 0.0, last = 0.0;
-    uint32_t kept = s->kept_count, part = kept / PART, count = part > FEW ? part : FEW < kept ? FEW : kept;
+    uint32_t kept = s->kept_count, count = kept / PART > FEW ? kept / PART : FEW;
+    if (kept < SHORT)
+        return true;
     for (uint32_t rank = 0; rank < count; rank++) {
         uint32_t p = s->rank_pass[rank];
         const hdi_list_node *v = &list->node[p - s->pass_begin];
