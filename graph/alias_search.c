@@ -73,19 +73,18 @@ static bool find_alive(search *s)
     return true;
 }
 
-static HDI_INLINE bool conflict(const search *s, uint32_t i, const uint64_t *turned, uint32_t j)
+/* Whether both are alive in some slot. */
+static HDI_INLINE bool meet(const search *s, uint32_t i, uint32_t j)
 {
-    const hdi_pack *pack = s->pack;
-    uint32_t a = s->res[i], b = s->res[j], words = pack->lanes.words;
-    if (pack->end[a] < pack->lifetimes->res_first[b] || pack->end[b] < pack->lifetimes->res_first[a])
-        return false;
-    return !pack->by_clocks || hdi_pack_conflict(&pack->lanes, &s->clock[(size_t)j * words], turned, words);
+    const uint32_t *first = s->pack->lifetimes->res_first, *end = s->pack->end;
+    uint32_t a = s->res[i], b = s->res[j];
+    return (end[a] >= first[b]) & (end[b] >= first[a]);
 }
 
 /* By where they are, those that wait last. */
 static uint64_t place_key(const search *s, uint32_t i)
 {
-    return (uint64_t)(s->placed[i] ? s->at[i] : UINT32_MAX) << 32 | i;
+    return (uint64_t)(s->at[i] | (0u - !s->placed[i])) << 32 | i;
 }
 
 /* So that there is little left to sort when it is walked over. */
@@ -107,18 +106,20 @@ static void sort_once(uint64_t *key, uint32_t count)
 static bool find_conflicts(search *s, uint32_t i)
 {
     hdi_arena *arena = s->pack->arena;
-    uint32_t first = s->first[i], last = s->last[i], count = 0;
+    uint32_t first = s->first[i], last = s->last[i], count = 0, words = s->pack->by_clocks ? s->pack->lanes.words : 0;
     uint64_t *key = s->low; /* not used yet */
     uint64_t turned[HD_MAX_QUEUES];
     if (s->by_low[i])
         return true;
-    for (uint32_t k = 0; s->pack->by_clocks && k < s->pack->lanes.words; k++)
-        turned[k] = hdi_pack_turned(s->clock[(size_t)i * s->pack->lanes.words + k]);
+    for (uint32_t k = 0; k < words; k++)
+        turned[k] = hdi_pack_turned(s->clock[(size_t)i * words + k]);
     for (uint32_t t = first; t <= last; t++) {
         for (uint32_t k = s->alive_begin[t]; k < s->alive_begin[t + 1]; k++) {
             uint32_t j = s->alive[k], begin = s->first[j];
-            if (j != i && t == (begin > first ? begin : first) && conflict(s, i, turned, j))
-                key[count++] = place_key(s, j);
+            if (!((j != i) & (t == (begin > first ? begin : first)) & meet(s, i, j)))
+                continue;
+            key[count] = place_key(s, j); /* if their clocks say so, which is anybody's guess */
+            count += !words || hdi_pack_conflict(&s->pack->lanes, &s->clock[(size_t)j * words], turned, words);
         }
     }
     sort_once(key, count);
