@@ -27,7 +27,7 @@ typedef struct run {
 
 /* ---- scopes ---- */
 
-static inline uint32_t store_op(const writer *w, uint32_t use, uint32_t flags)
+static HDI_INLINE uint32_t store_op(const writer *w, uint32_t use, uint32_t flags)
 {
     if (!(flags & HDI_USE_WRITES))
         return HDI_STORE_OP_NONE;
@@ -35,7 +35,7 @@ static inline uint32_t store_op(const writer *w, uint32_t use, uint32_t flags)
 }
 
 /* What an attachment of a pass whose uses begin at first is resolved into, where somebody reads that. */
-static inline uint32_t resolve_of(const writer *w, uint32_t use, uint32_t first)
+static HDI_INLINE uint32_t resolve_of(const writer *w, uint32_t use, uint32_t first)
 {
     uint32_t resolve = w->decl->use_exec[use].resolve;
     return resolve && w->use_kept[first + resolve - 1] ? resolve - 1 : HD_NONE;
@@ -56,7 +56,7 @@ HDI_APART static void join(const writer *w, hd_plan_scope *scope, const hdi_pass
     }
 }
 
-static inline void add_attachment(const writer *w, uint32_t use, uint32_t first, hd_plan_attachment *to)
+static HDI_INLINE void add_attachment(const writer *w, uint32_t use, uint32_t first, hd_plan_attachment *to)
 {
     to->use = use - first;
     to->load = hdi_load_op(w->decl, use);
@@ -65,7 +65,7 @@ static inline void add_attachment(const writer *w, uint32_t use, uint32_t first,
 }
 
 /* Those of a pass, from the attachment at `next` on; returns what comes behind the last one. */
-static inline uint32_t add_attachments(const writer *w, const hdi_pass_uses *uses, uint32_t next)
+static HDI_INLINE uint32_t add_attachments(const writer *w, const hdi_pass_uses *uses, uint32_t next)
 {
     hd_plan_attachment *to = w->to.attachments;
     uint64_t left = uses->attachments;
@@ -80,7 +80,7 @@ static inline uint32_t add_attachments(const writer *w, const hdi_pass_uses *use
 
 /* Returns the pass where the newest scope ends with it, so that the next one may go on. last: the one that the newest
  * scope ends with, or none. */
-static inline uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t last, hdi_plan_place *at)
+static HDI_INLINE uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t last, hdi_plan_place *at)
 {
     hdi_pass_uses uses;
     hdi_scope_step step = hdi_step_scope(w->decl, pass, last, &uses);
@@ -164,7 +164,7 @@ static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slot
 }
 
 /* Of one queue by one worker, whose places are its slots, each of a pass. */
-static void add_line(const hdi_tables *t, const writer *w, uint32_t slot, uint32_t end, hdi_plan_place *place)
+static HDI_APART HDI_SCALAR void add_line(const hdi_tables *t, const writer *w, uint32_t slot, uint32_t end, hdi_plan_place *place)
 {
     const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
     const hdi_point *point = t->barriers.point + place->batch;
