@@ -265,6 +265,10 @@ static HDI_INLINE void fill_by(work *w, bool apart)
                 break;
             const hdi_ask *at = &ask[rank];
             int64_t opens = at->opens;
+            if (opens && w->group < at->due && rank != w->oldest) {
+                refused = true; /* however much more it would open */
+                continue;
+            }
             if (HDI_UNLIKELY(at->more & ~HDI_COUNTED)) {
                 int64_t more = look_at_more(w, at->more);
                 if (more == REFUSED)
