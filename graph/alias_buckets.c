@@ -474,7 +474,7 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = order[i];
         uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
-        if (end + units + alignment > UINT32_MAX / 2) /* a terabyte */
+        if (end + units + alignment > UINT32_MAX / 2) /* half a terabyte */
             return true;
         read_newcomer(pack, res, &n, queues);
         n.units = (uint32_t)units;

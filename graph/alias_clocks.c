@@ -37,9 +37,8 @@ void hdi_pack_find_lanes(hdi_pack *pack)
     uint32_t at = 0, bits;
     *lanes = (hdi_pack_lanes){.words = 1};
     for (uint32_t q = 0; q < pack->queues; q++, at += bits) {
-        lanes->base[q] = pack->by_clocks ? find_base(pack, q) : pack->slot_begin;
-        lanes->most[q] = (pack->by_clocks ? hdi_pos_from(pack->hazards, q, 0, pack->slot_end) : pack->slot_end) -
-                         lanes->base[q];
+        lanes->base[q] = find_base(pack, q);
+        lanes->most[q] = hdi_pos_from(pack->hazards, q, 0, pack->slot_end) - lanes->base[q];
         bits = lane_bits(lanes->most[q] + 1);
         if (at + bits > 32) {
             lanes->words++;
@@ -111,9 +110,7 @@ static HDI_APART void read_any(const hdi_pack *pack, uint32_t res, uint64_t *clo
 {
     for (uint32_t k = 0; k < pack->lanes.words; k++)
         clock[k] = pack->lanes.nothing[k];
-    if (!pack->by_clocks)
-        put(&pack->lanes, clock, 0, pack->lifetimes->res_first[res], pack->end[res] + 1);
-    else if (pack->queues == 3) /* the loops are unrolled for what is most common */
+    if (pack->queues == 3) /* the loops are unrolled for what is most common */
         read_clock(pack, 3, res, clock);
     else if (pack->queues == 4) /* the host's is the fourth */
         read_clock(pack, 4, res, clock);
@@ -123,7 +120,7 @@ static HDI_APART void read_any(const hdi_pack *pack, uint32_t res, uint64_t *clo
 
 void hdi_pack_read_clock(const hdi_pack *pack, uint32_t res, uint64_t *clock)
 {
-    uint32_t mask = pack->by_clocks ? pack->hazards->res_queues[res] : 0;
+    uint32_t mask = pack->hazards->res_queues[res];
     if (pack->queues == 3 && !pack->lanes.clips && is_alone(pack, mask))
         *clock = read_one(pack, 3, res, (uint32_t)__builtin_ctz(mask));
     else

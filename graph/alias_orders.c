@@ -196,7 +196,6 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
     if (!hdi_pack_look(&w->pack, by_first, count, w->sizes_of, &mix))
         return UINT64_MAX;
     w->mix = &mix;
-    w->pack.bucket = NULL; /* they know what the members' clocks say */
     if (!w->is_part) {
         least = w->pack.by_clocks ? mix.needed : mix.least;
         hdi_pack_set_goal(w, mix.needed);
@@ -222,6 +221,7 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
             return UINT64_MAX;
     }
     w->pack.end = w->lifetimes->res_close;
+    w->pack.bucket = NULL; /* another heap has regions with buckets of their own, side by side */
     w->mix = NULL;
     forget_pieces(&w->pack);
     return best;

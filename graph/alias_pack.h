@@ -62,7 +62,7 @@ static inline uint64_t hdi_pack_units(uint64_t bytes)
 
 /* ---- clocks: in alias_clocks.c ---- */
 
-/* For who is packed now and whoever is placed already. */
+/* For who is packed and whoever is placed already, on several queues. */
 void hdi_pack_find_lanes(hdi_pack *pack);
 /* What clocks say of a resource: on each queue the first place behind its last use, and, counted down, how many places
  * have finished before its first use. As many words as the lanes have. */

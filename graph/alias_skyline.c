@@ -21,6 +21,7 @@
  * stand in a row and are compared eight at a time, without a branch that nobody could foretell. O(members + blocks *
  * lists that start in a stretch). */
 
+#define MOST_UNITS (UINT32_MAX / 2)            /* half a terabyte: nobody ends there or above */
 enum { LEVEL_BIT = 8, END_BIT = 6 };           /* of worth: the load, two ends; below, the size */
 enum { NOBODY = INT16_MIN / 2 };               /* worth of an empty list, negative with two ends too */
 enum { MOST_PIECES = INT16_MAX };              /* their numbers are of 16 bits, and lists behind all have the last */
@@ -102,8 +103,8 @@ static void sum_up(uint32_t *count, uint32_t pieces)
     }
 }
 
-/* Those from the largest to the smallest, and how much is alive. False: some have no room in 32 bits, or are too many
- * for less than `most`. */
+/* Those from the largest to the smallest, and how much is alive. False: one of them alone does not fit below `most`, or
+ * so much is alive that 32 bits have wrapped to nothing. */
 static bool read_members(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t most,
                          uint32_t *starts, uint32_t *ends)
 {
@@ -127,7 +128,7 @@ static bool read_members(work *w, const hdi_pack *pack, const uint32_t *by_size,
         w->most_live = sum > w->most_live ? sum : w->most_live;
     }
     w->least_log = log_of((uint32_t)largest) - SIZES + 1;
-    return largest < most;
+    return largest < most && w->most_live > 0;
 }
 
 /* Sorted by where they end, and then by where they start. */
@@ -423,8 +424,10 @@ static uint32_t hang(work *w, const hdi_pack *pack)
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t i = 0; i < pack->placed_count; i++) {
             uint32_t res = pack->placed[i], last = pack->piece_of[hdi_pack_slot(pack, pack->end[res])];
-            uint64_t begin = pack->placed_offset[res] / HDI_PACK_UNIT;
-            run one = {(uint32_t)begin, (uint32_t)(begin + hdi_pack_units(pack->sizes->need[res].bytes))};
+            uint64_t begin = pack->placed_offset[res] / HDI_PACK_UNIT,
+                     behind = begin + hdi_pack_units(pack->sizes->need[res].bytes);
+            run one = {(uint32_t)(begin < MOST_UNITS ? begin : MOST_UNITS),
+                       (uint32_t)(behind < MOST_UNITS ? behind : MOST_UNITS)};
             top = one.end > top ? one.end : top;
             for (uint32_t p = pack->piece_of[hdi_pack_slot(pack, pack->lifetimes->res_first[res])]; p <= last; p++) {
                 uint32_t at = end[p]++;
@@ -519,7 +522,7 @@ bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, b
                       uint64_t *top)
 {
     uint64_t most = *top / HDI_PACK_UNIT;
-    most = most < UINT32_MAX / 2 ? most : UINT32_MAX / 2; /* a terabyte */
+    most = most < MOST_UNITS ? most : MOST_UNITS;
     *top = UINT64_MAX;
     if (!hdi_pack_cuts_time(pack, by_size, count) || pack->piece_count > MOST_PIECES)
         return !pack->arena->failed;
