@@ -379,6 +379,29 @@ Test(compile, a_few_mebibytes_add_no_barriers)
     hd_graph_destroy(graph);
 }
 
+/* A terabyte alive at once: in units of 256 bytes as many as 32 bits have. */
+Test(compile, bytes_that_wrap_are_packed)
+{
+    enum { LARGE = 8, COUNT = 24 };
+    const uint64_t large = UINT64_C(1) << 36;
+    hd_graph *graph;
+    const hd_plan *plan;
+    hd_use writes[COUNT], reads[COUNT];
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint64_t bytes = i < LARGE ? large : large / 2;
+        writes[i] = (hd_use){hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = bytes}), HD_STORAGE_WRITE_COMPUTE};
+        reads[i] = (hd_use){writes[i].resource, HD_STORAGE_READ_COMPUTE};
+    }
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = writes, .use_count = COUNT});
+    hd_graph_pass(graph, &(hd_pass_desc){.root = true, .uses = reads, .use_count = COUNT});
+    cr_assert_eq(hdt_compile(graph, NULL, &plan), HD_OK);
+    hd_plan_view view = hd_plan_read(plan);
+    cr_assert_eq(view.heap_count, 1u);
+    cr_assert_eq(view.heaps[0].bytes, 16 * large);
+    hd_graph_destroy(graph);
+}
+
 /* Where all passes have to run on one queue, the other ones change nothing but how the plan numbers it. */
 Test(compile, queues_that_nobody_can_use_change_nothing)
 {
