@@ -8,8 +8,9 @@
  * ends of their intervals when slots are walked in order (barrier_walk.c). No sort, no list of requests. O(uses).
  *
  * Each region of a long frame (schedule.c) is walked by itself, side by side: what could have stood at a point of an
- * earlier region stands at one of its own, as most of it must anyway. Each writes where there is room for the most that
- * it can need, and nothing moves up to the one before: what the plan reads may have gaps. */
+ * earlier region stands at one of its own, as most of it must anyway. By several workers each writes where there is
+ * room for the most that it can need, and nothing moves up to the one before: what the plan reads may have gaps. One
+ * worker writes each behind the one before it, where the plan has them if there is room. */
 
 typedef hdi_one_work work;
 
@@ -220,8 +221,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     if (aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);
-    hd_result result =
-        hazards->at_uses ? walk_regions(&w, crew, arena, aside) : walk_alone(&w, room, crew, arena);
+    hd_result result = hazards->at_uses ? walk_regions(&w, crew, arena, aside) : walk_alone(&w, room, crew, arena);
     if (result == HD_OK && aside != arena) { /* nothing lies behind what is kept */
         hdi_arena_keep(aside, aside_mark, NULL, 0);
     } else if (result == HD_OK && !room) { /* other attempts come behind this one */

@@ -11,8 +11,8 @@
  * before it might not be.
  *
  * Uses are sorted by segment, in the order of the schedule, by counting; then those of each segment become its epochs
- * (hazard_epochs.c). What there is to do beyond that is about the few resources that keep their state or that several
- * queues use (hazard_states.c). O(uses).
+ * (hazard_epochs.c); of one queue only the steps between them are found (hazard_one.c). What there is to do beyond that
+ * is about the few resources that keep their state or that several queues use (hazard_states.c). O(uses).
  *
  * In parallel there are two levels: ranges of slots count their uses by buckets of resources, then put them there; then
  * each bucket goes its way alone. */
@@ -71,8 +71,8 @@ static HDI_APART void fill_span(const work *w, uint32_t slot, uint32_t use, uint
     }
 }
 
-static HDI_INLINE void fill_use(const work *w, const uint32_t *use_seg, uint32_t slot, size_t use,
-                                                           uint32_t *at, hdi_record *record)
+static HDI_INLINE void fill_use(const work *w, const uint32_t *use_seg, uint32_t slot, size_t use, uint32_t *at,
+                                hdi_record *record)
 {
     uint32_t seg = use_seg[use];
     if (HDI_LIKELY(seg != HDI_NONE))

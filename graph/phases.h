@@ -364,7 +364,8 @@ typedef struct hdi_synced {
     uint32_t *submit_begin; /* + 1: places, those of each submit behind those of the one before it */
     uint32_t *slot_submit; /* null with one queue */
     const uint32_t *slot_want; /* what the clocks were made from; null with one queue */
-    uint16_t *slot_waits;      /* whether a slot has to wait; from hdi_sync on a mask of the queues */
+    uint16_t *slot_waits; /* a mask of the queues of which a slot does not know what it wants, and then, from hdi_sync
+                           * on, of those that it waits for */
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
 } hdi_synced;
@@ -472,7 +473,7 @@ typedef struct hdi_barriers {
     /* Of one queue by one worker: in order, up to that of the next, and one behind the last which is at HDI_NONE. */
     hdi_point *point;
     hd_plan_batch *batch; /* else */
-    hd_plan_barrier *barrier; /* there are gaps between those of one batch and of the next, unless they are in_plan */
+    hd_plan_barrier *barrier; /* without points there may be gaps between those of one batch and of the next */
     bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
     size_t plan_bytes;        /* that memory would have to be so large for it; 0: they never are */
     uint32_t *order;          /* barriers, those of a batch one behind another; null: so they stand as they are */

@@ -16,7 +16,7 @@ size_t hdi_plan_size(const hdi_plan_counts *counts);
 hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts); /* block: hdi_plan_size bytes, 8-byte aligned */
 /* There are fewer scopes and attachments than were counted; all of them are written. */
 void hdi_plan_shrink(hd_plan *plan, uint32_t scope_count, uint32_t attachment_count);
-void hdi_plan_finish(hd_plan *plan);                                 /* computes the hash */
-void hdi_plan_finish_by(hd_plan *plan, const hdi_crew *crew);        /* the same one */
+void hdi_plan_finish(hd_plan *plan);                          /* computes the hash */
+void hdi_plan_finish_by(hd_plan *plan, const hdi_crew *crew); /* the same one */
 
 #endif

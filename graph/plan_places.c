@@ -7,8 +7,8 @@
  * batches, barriers, and rendering scopes with how their attachments begin and end. Load ops follow from the access. A
  * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output).
  *
- * With one queue barriers stand as the plan has them, so that long runs of them are copied. */
-
+ * With one queue barriers stand in the order that the plan has: one worker wrote them there already or has one run of
+ * them, several have runs with gaps in between. */
 
 /* What does not change over a range. */
 typedef struct writer {
@@ -164,7 +164,8 @@ static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slot
 }
 
 /* Of one queue by one worker, whose places are its slots, each of a pass. */
-static HDI_APART HDI_SCALAR void add_line(const hdi_tables *t, const writer *w, uint32_t slot, uint32_t end, hdi_plan_place *place)
+static HDI_APART HDI_SCALAR void add_line(const hdi_tables *t, const writer *w, uint32_t slot, uint32_t end,
+                                          hdi_plan_place *place)
 {
     const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
     const hdi_point *point = t->barriers.point + place->batch;
