@@ -197,13 +197,14 @@ static HDI_APART void make_many_ready(work *w)
     w->depth = own > w->depth ? own : w->depth;
 }
 
-/* One pass is left, the oldest. */
+/* One pass is left, the oldest: whom it waited for need not be counted. */
 static HDI_INLINE void make_last_ready(work *w)
 {
     for (size_t i = w->group_begin; i < w->slots; i++)
         w->out->slot_group[i] = w->group;
     hdi_bit_set(w->ready, (uint32_t)w->oldest);
-    w->s->pass_level[w->rank_pass[w->oldest]] = w->depth;
+    if (!w->levelled)
+        w->s->pass_level[w->rank_pass[w->oldest]] = w->depth;
     w->ready_count = 1;
 }
 

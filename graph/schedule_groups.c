@@ -34,16 +34,24 @@ static uint32_t count_own(const uint32_t *pred, size_t e, size_t end, uint32_t p
 }
 
 /* How many each waits for. Those that are not kept wait for none. */
-static void find_left(work *w)
+static void find_left(const work *w)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *pred_begin = s->depends->pred_begin, *rank_pass = s->rank_pass;
-    uint32_t *left = w->left, ready_count = 0;
-    size_t kept = s->kept_count, end = s->pass_end;
+    const uint32_t *pred_begin = s->depends->pred_begin;
+    uint32_t *left = w->left;
+    size_t end = s->pass_end;
     for (size_t p = s->pass_begin; p < end; p++)
         left[p] = pred_begin[p + 1] - pred_begin[p];
     for (size_t p = s->pass_begin; !s->whole && p < end; p++)
         left[p] = count_own(s->depends->pred, pred_begin[p], pred_begin[p + 1], s->pass_begin);
+}
+
+static void find_ready(work *w)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *left = w->left, *rank_pass = s->rank_pass;
+    uint32_t ready_count = 0;
+    size_t kept = s->kept_count;
     for (size_t rank = 0; rank < kept; rank++) {
         if (HDI_LIKELY(left[rank_pass[rank]]))
             continue;
@@ -120,6 +128,7 @@ static bool prepare(work *w)
     if (arena->failed || !take_asks(w))
         return false;
     find_left(w);
+    find_ready(w);
     return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
 }
 
@@ -163,16 +172,13 @@ static void give_back(work *w)
             if (hdi_sched_has(s, res->last) && !(res->mixed & HDI_CLOSES_LAST))
                 res->left++;
         }
-        for (uint32_t e = s->depends->succ_begin[p]; e < s->depends->succ_begin[p + 1]; e++) {
-            if (s->depends->succ[e] < s->pass_end)
-                w->left[s->depends->succ[e]]++;
-        }
         uint32_t what = more & ~HDI_COUNTED;
         if (what & HDI_OPENER)
             w->res[what & ~HDI_OPENER].open = 0;
         else if (what)
             close_again(w, &w->special.list[what]);
     }
+    find_left(w);
     uint64_t before = 0;
     for (size_t rank = 0, kept = s->kept_count; rank < kept; rank++) {
         w->ask[rank].due = 0;

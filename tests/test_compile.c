@@ -515,3 +515,37 @@ Test(compile, simple_frames_have_the_plan_of_all_phases)
     hd_graph_destroy(graph);
     cr_assert(simple > frames / 10 && simple < frames - frames / 10, "%u of %u are simple", simple, frames);
 }
+
+/* A first attempt at the groups may be given up when all passes but one are taken: the second one starts anew. */
+Test(compile, a_late_second_attempt_starts_anew)
+{
+    const uint32_t most = 64u << 20;
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint64_t seed = 3685; seed < 3700; seed++) { /* 3692 is one */
+        uint64_t state = seed;
+        uint32_t passes = 90 + (uint32_t)(hdt_random(&state) % 100), part = 12 + (uint32_t)(hdt_random(&state) % 16);
+        hd_graph_begin(graph);
+        hd_resource last = hd_graph_import(graph, &(hd_import_desc){.bytes = 1024}), open = {0};
+        for (uint32_t p = 0; p <= passes; p++) {
+            uint32_t what = (uint32_t)(hdt_random(&state) % 12), use_count = 1;
+            uint64_t bytes = p == passes ? most : most / part / (1 + what / 6);
+            hd_resource made = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = bytes});
+            hd_use uses[3] = {{made, HD_STORAGE_WRITE_COMPUTE}};
+            if (what == 0 && open.id) {
+                uses[use_count++] = (hd_use){open, HD_STORAGE_READ_COMPUTE};
+                open.id = 0;
+            } else if (what == 1 || !open.id) {
+                open = made;
+            }
+            if (p + 1 >= passes)
+                uses[use_count++] = (hd_use){last, p == passes ? HD_STORAGE_READ_COMPUTE : HD_STORAGE_WRITE_COMPUTE};
+            hd_graph_pass(graph, &(hd_pass_desc){
+                                     .type = HD_PASS_COMPUTE, .root = true, .uses = uses, .use_count = use_count});
+        }
+        hd_compile_desc desc = {.queues = queue_sets[0], .queue_count = 1};
+        const hd_plan *plan;
+        cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK, "seed %llu", (unsigned long long)seed);
+    }
+    hd_graph_destroy(graph);
+}
