@@ -114,7 +114,8 @@ static void check_order(const hdi_decl *decl, const hd_plan_view *view, uint32_t
             hd_plan_command command = view->commands[submit->command_begin + c];
             if (command.kind != HD_COMMAND_PASS)
                 continue;
-            cr_assert_eq(at[command.index], HD_NONE, "seed %llu: pass %u twice", (unsigned long long)seed, command.index);
+            cr_assert_eq(at[command.index], HD_NONE, "seed %llu: pass %u twice", (unsigned long long)seed,
+                         command.index);
             at[command.index] = n++;
         }
     }
@@ -370,7 +371,8 @@ Test(compile, a_few_mebibytes_add_no_barriers)
             if (layer && other != i)
                 uses[count++] = (hd_use){from[other], HD_STORAGE_READ_COMPUTE};
             hd_graph_pass(graph, &(hd_pass_desc){
-                                     .type = HD_PASS_COMPUTE, .root = layer + 1 == LAYERS, .uses = uses, .use_count = count});
+                                     .type = HD_PASS_COMPUTE, .root = layer + 1 == LAYERS, .uses = uses,
+                                     .use_count = count});
             made[layer % 2][i] = out;
         }
     }
