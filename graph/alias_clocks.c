@@ -3,8 +3,7 @@
 /* Clocks: which resource is over before another one starts. It is over where each of its queues is known to have
  * passed its last use, and known to whoever starts: to the first slots of the other, on all of its queues. So each
  * resource is as many numbers as there are queues twice over, and these are lanes of words: one addition compares two
- * resources both ways, where places of all queues together fit into one word. Places are counted from the earliest one
- * that matters to whom is packed, so that regions of a long frame have small ones. O(queues). */
+ * resources both ways, where places of all queues together fit into one word. O(queues). */
 
 /* Bits of a lane for numbers up to most, and its guard. */
 static uint32_t lane_bits(uint32_t most)
@@ -17,29 +16,13 @@ static bool is_alone(const hdi_pack *pack, uint32_t mask)
     return !(mask & (mask - 1)) && mask & pack->gpu_mask;
 }
 
-/* Places from here on: none that anybody's stay closes at is before them. */
-static uint32_t find_base(const hdi_pack *pack, uint32_t queue)
-{
-    uint32_t base = hdi_pos_from(pack->hazards, queue, 0, pack->slot_begin);
-    for (uint32_t i = 0; i < pack->placed_count; i++) {
-        uint32_t res = pack->placed[i], mask = pack->hazards->res_queues[res];
-        const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * pack->queues + queue];
-        if (is_alone(pack, mask) ? mask != 1u << queue : stay->first == HDI_NONE)
-            continue;
-        base = stay->close < base ? stay->close : base;
-    }
-    return base;
-}
-
 void hdi_pack_find_lanes(hdi_pack *pack)
 {
     hdi_pack_lanes *lanes = &pack->lanes;
     uint32_t at = 0, bits;
     *lanes = (hdi_pack_lanes){.words = 1};
     for (uint32_t q = 0; q < pack->queues; q++, at += bits) {
-        lanes->base[q] = find_base(pack, q);
-        lanes->most[q] = hdi_pos_from(pack->hazards, q, 0, pack->slot_end) - lanes->base[q];
-        bits = lane_bits(lanes->most[q] + 1);
+        bits = lane_bits(pack->hazards->queue_begin[q + 1] - pack->hazards->queue_begin[q] + 1);
         if (at + bits > 32) {
             lanes->words++;
             at = 0;
@@ -48,20 +31,14 @@ void hdi_pack_find_lanes(hdi_pack *pack)
         uint64_t guard = (uint64_t)1 << (at + bits - 1);
         lanes->word[q] = (uint8_t)word;
         lanes->one[q] = (uint64_t)1 << at;
-        lanes->clips |= lanes->base[q] || pack->slot_end < pack->hazards->slot_count;
         lanes->guards[word] |= guard | guard << 32;
         lanes->nothing[word] |= (guard - lanes->one[q]) << 32;
     }
-    lanes->clips |= lanes->words > 1;
 }
 
 static HDI_INLINE void put(const hdi_pack_lanes *lanes, uint64_t *clock, uint32_t queue, uint32_t known,
                            uint32_t closed)
 {
-    uint32_t base = lanes->base[queue], most = lanes->most[queue];
-    known = known > base ? known - base : 0; /* no stay closes before it */
-    closed = closed > base ? closed - base : 0;
-    closed = closed > most ? most + 1 : closed; /* nobody knows of more */
     clock[lanes->word[queue]] += (closed - ((uint64_t)known << 32)) * lanes->one[queue];
 }
 
@@ -93,7 +70,7 @@ static HDI_INLINE void read_clock(const hdi_pack *pack, uint32_t queues, uint32_
         put(&pack->lanes, clock, q, known[q], stay[q].first == HDI_NONE ? 0 : stay[q].close + 1);
 }
 
-/* The same in a whole frame, which counts from its first place, for one word and whoever lives on one queue. */
+/* The same for one word and whoever lives on one queue. */
 static HDI_INLINE uint64_t read_one(const hdi_pack *pack, uint32_t queues, uint32_t res, uint32_t own)
 {
     const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + own];
@@ -121,7 +98,7 @@ static HDI_APART void read_any(const hdi_pack *pack, uint32_t res, uint64_t *clo
 void hdi_pack_read_clock(const hdi_pack *pack, uint32_t res, uint64_t *clock)
 {
     uint32_t mask = pack->hazards->res_queues[res];
-    if (pack->queues == 3 && !pack->lanes.clips && is_alone(pack, mask))
+    if (pack->queues == 3 && pack->lanes.words == 1 && is_alone(pack, mask))
         *clock = read_one(pack, 3, res, (uint32_t)__builtin_ctz(mask));
     else
         read_any(pack, res, clock);

@@ -12,10 +12,8 @@ enum { HDI_PACK_UNIT = 256 };
  * same one in the upper half. The topmost bit of a lane is a guard. */
 typedef struct hdi_pack_lanes {
     uint32_t words;
-    bool clips; /* there are several words, or places that are counted from others than the first of a queue */
     uint8_t word[HD_MAX_QUEUES];
     uint64_t one[HD_MAX_QUEUES];                            /* the lowest bit of the lane of each queue */
-    uint32_t base[HD_MAX_QUEUES], most[HD_MAX_QUEUES];      /* places are counted from base; no clock knows of more */
     uint64_t nothing[HD_MAX_QUEUES], guards[HD_MAX_QUEUES]; /* words of who is on no queue and knows of none; guards */
 } hdi_pack_lanes;
 
@@ -62,7 +60,7 @@ static inline uint64_t hdi_pack_units(uint64_t bytes)
 
 /* ---- clocks: in alias_clocks.c ---- */
 
-/* For who is packed and whoever is placed already, on several queues. */
+/* On several queues, for a whole frame. */
 void hdi_pack_find_lanes(hdi_pack *pack);
 /* What clocks say of a resource: on each queue the first place behind its last use, and, counted down, how many places
  * have finished before its first use. As many words as the lanes have. */

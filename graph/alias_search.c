@@ -5,18 +5,18 @@
 /* Search: what sticks out above a cap is put where those in the way weigh the least, these are put elsewhere in turn,
  * and so on until all have a place or the steps are used up. The cap starts below the packing that is there and comes
  * down with each success. An ejection chain with a short memory: who was just placed stays for a few steps, and who is
- * thrown out often grows heavy, so that the few that are hard to place end where they fit. Those that are placed
- * already stay for good. Steps are counted and the dice have a fixed seed: the same declaration always gets the same
- * plan. O(resources) to prepare, a step O(k) where k conflict; who they are is found when they are first asked for, as
- * mostly little is moved. */
+ * thrown out often grows heavy, so that the few that are hard to place end where they fit. Of whole heaps, not of regions
+ * beside others. Steps are counted and the dice have a fixed seed: the same declaration always gets the same plan.
+ * O(resources) to prepare, a step O(k) where k conflict; who they are is found when they are first asked for, as mostly
+ * little is moved. */
 
 enum { MOST_PAIRS = 1 << 20, STEP_LOOKS = 8, MEMBERS = 16 }; /* looks beside those at others; starts in a stretch */
 #define STAYS ((uint64_t)1 << 40)                            /* weight of those that may not be thrown out yet */
 
 typedef struct search {
     const hdi_pack *pack;
-    uint32_t *res; /* those that are placed already come last */
-    uint32_t count, all, cap, step, dice, pairs;
+    uint32_t *res;
+    uint32_t count, cap, step, dice, pairs;
     uint64_t looks;
     uint32_t *alive_begin, *alive; /* members by stretches of slots that they live in */
     /* Of the members, by their place in res. Each list stays as it was last sorted: next time little is out of order.
@@ -48,14 +48,14 @@ static bool find_alive(search *s)
 {
     hdi_arena *arena = s->pack->arena;
     uint32_t slots = s->pack->slot_end - s->pack->slot_begin, shift = 0;
-    while ((uint64_t)slots * MEMBERS > (uint64_t)s->all << shift)
+    while ((uint64_t)slots * MEMBERS > (uint64_t)s->count << shift)
         shift++;
     uint32_t stretches = (slots >> shift) + 1;
     s->alive_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)stretches + 2);
     if (!s->alive_begin)
         return false;
     uint32_t *end = s->alive_begin + 1; /* of each list while it is filled, from its begin on */
-    for (uint32_t i = 0; i < s->all; i++) {
+    for (uint32_t i = 0; i < s->count; i++) {
         s->first[i] = hdi_pack_slot(s->pack, s->pack->lifetimes->res_first[s->res[i]]) >> shift;
         s->last[i] = hdi_pack_slot(s->pack, s->pack->end[s->res[i]]) >> shift;
         for (uint32_t t = s->first[i]; t <= s->last[i]; t++)
@@ -66,7 +66,7 @@ static bool find_alive(search *s)
     s->alive = HDI_ARENA_ARRAY(arena, uint32_t, end[stretches]);
     if (!s->alive)
         return false;
-    for (uint32_t i = 0; i < s->all; i++) {
+    for (uint32_t i = 0; i < s->count; i++) {
         for (uint32_t t = s->first[i]; t <= s->last[i]; t++)
             s->alive[end[t]++] = i;
     }
@@ -139,7 +139,7 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
 {
     const hdi_pack *pack = s->pack;
     hdi_arena *arena = pack->arena;
-    uint32_t n = s->all, words = pack->by_clocks ? pack->lanes.words : 0;
+    uint32_t n = s->count, words = pack->by_clocks ? pack->lanes.words : 0;
     s->res = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->conflicts = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->by_low = HDI_ARENA_ZEROED(arena, uint32_t *, n);
@@ -161,8 +161,8 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
     if (arena->failed)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t res = i < s->count ? by_first[i] : pack->placed[i - s->count];
-        uint64_t where = i < s->count ? offset[res] : pack->placed_offset[res];
+        uint32_t res = by_first[i];
+        uint64_t where = offset[res];
         const hd_memory_need *need = &pack->sizes->need[res];
         uint64_t life = pack->end[res] - pack->lifetimes->res_first[res] + 1;
         s->res[i] = res;
@@ -171,7 +171,6 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
         s->alignment[i] = need->alignment > HDI_PACK_UNIT ? (uint32_t)(need->alignment / HDI_PACK_UNIT) : 1;
         s->worth[i] = s->weight[i] = square_root(s->units[i] * life) + 1;
         s->placed[i] = where % HDI_PACK_UNIT == 0;
-        s->stays[i] = i < s->count ? 0 : UINT32_MAX;
         if (words)
             hdi_pack_read_clock(pack, res, &s->clock[(size_t)i * words]);
         if (!s->placed[i])
@@ -314,9 +313,8 @@ static bool place_one(search *s)
 static uint64_t keep(const search *s, uint64_t *offset)
 {
     uint64_t top = 0;
-    for (uint32_t i = 0; i < s->all; i++) {
-        if (i < s->count)
-            offset[s->res[i]] = (uint64_t)s->at[i] * HDI_PACK_UNIT;
+    for (uint32_t i = 0; i < s->count; i++) {
+        offset[s->res[i]] = (uint64_t)s->at[i] * HDI_PACK_UNIT;
         top = s->at[i] + s->units[i] > top ? s->at[i] + s->units[i] : top;
     }
     return top;
@@ -325,7 +323,7 @@ static uint64_t keep(const search *s, uint64_t *offset)
 bool hdi_pack_search(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
                      uint64_t *offset, uint64_t *top)
 {
-    search s = {.pack = pack, .count = count, .all = count + pack->placed_count, .dice = 1};
+    search s = {.pack = pack, .count = count, .dice = 1};
     hdi_arena_mark mark = hdi_arena_here(pack->arena);
     uint64_t least = goal / HDI_PACK_UNIT, now = *top / HDI_PACK_UNIT;
     if (now > UINT32_MAX / 2 || count < 2)
@@ -335,8 +333,8 @@ bool hdi_pack_search(hdi_pack *pack, const uint32_t *by_first, uint32_t count, u
     bool more = set_up(&s, by_first, offset);
     while (more && now > least) {
         s.cap = (uint32_t)(least + (now - least) / 2);
-        for (uint32_t i = 0; i < s.all; i++) {
-            if (s.units[i] > s.cap || (i >= count && s.at[i] + s.units[i] > s.cap)) /* no lower than these */
+        for (uint32_t i = 0; i < count; i++) {
+            if (s.units[i] > s.cap) /* no lower than these */
                 s.looks = looks;
             else if (s.placed[i] && s.at[i] + s.units[i] > s.cap)
                 take_out(&s, i);
