@@ -87,6 +87,10 @@ static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint
         uint32_t owner = hazards->res_first_family[res] != HDI_NONE || pair == HDI_NONE ? res : pair;
         out.first_family = hazards->res_first_family[owner];
         out.final_family = hazards->res_final_family[owner];
+        /* What only the host uses has its barriers on the first queue in use, which need not be the set's first. */
+        bool given = flags & HDI_RES_EXTERNAL && out.flags & HD_PLAN_IMAGE && out.first_family == HD_NONE;
+        if (given && t->queues.family[0] != t->all_queues.family[0])
+            out.first_family = out.final_family = t->queues.family[0];
     }
     return out;
 }

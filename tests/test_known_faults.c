@@ -494,3 +494,24 @@ Test(known_faults, a_level_that_nobody_uses_is_left_in_the_final_layout_without_
         }
     }
 }
+
+/* Queues that no pass could run on are left out of the compile; the set's first may be one of them. */
+Test(known_faults, an_import_that_only_the_host_uses_belongs_to_the_queue_of_its_barriers)
+{
+    static const hd_queue_desc queues[] = {{HD_QUEUE_TRANSFER, 2}, {HD_QUEUE_GFX, 7}};
+    enum { PRESENTED = 1000001002 };
+    hd_graph *graph = new_graph();
+    hd_graph_begin(graph);
+    hd_resource image = hd_graph_import(
+        graph, &(hd_import_desc){.width = 64, .height = 64, .format = 37, .initial_layout = PRESENTED});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_GFX, .root = true});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){
+                      .type = HD_PASS_HOST, .root = true, .uses = &(hd_use){image, HD_HOST_READ}, .use_count = 1});
+    hd_plan_view plan = compiled(graph, &(hd_compile_desc){.queues = queues, .queue_count = 2});
+    cr_assert_eq(plan.resource_count, 1);
+    cr_assert_eq(plan.barrier_count, 1);
+    cr_assert_eq(plan.resources[0].first_family, 7);
+    cr_assert_eq(plan.resources[0].final_family, 7);
+    hd_graph_destroy(graph);
+}
