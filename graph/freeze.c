@@ -1,10 +1,10 @@
-#include "phases.h"
+#include "freeze_cuts.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
+#include "bitset.h"
 #include "hints.h"
-#include "sort.h"
 
 /* Freeze: splits each resource into segments, the pieces that no use splits: a grid of mips and layers for images (with
  * a row for depth and one for stencil at each mip, where a use names one of them), intervals for buffers. A resource
@@ -14,10 +14,17 @@
  * count of the bits below. Of buffers, and of images of too many layers, ranges are chained, and their boundaries
  * sorted and made unique.
  *
+ * Most resources are used whole only: a bit each tells the others, and all but those are numbered in runs, without a
+ * look at them.
+ *
  * In parallel ranges are marked in any order, which does not matter to the pieces. By ranges of resources pieces of
  * each are counted, then numbered behind those before; then uses look up theirs. */
 
-enum { GRAIN = 512, FEW = 62, FEW_RANGES = 16 };
+enum {
+    GRAIN = 512,
+    WORD_GRAIN = 8, /* words of 64 resources */
+    FEW = 62
+};
 
 /* Beside the bits of the mips, of which there are at most 33. */
 #define MIP_BITS ((UINT64_C(1) << 33) - 1)
@@ -28,31 +35,33 @@ enum { GRAIN = 512, FEW = 62, FEW_RANGES = 16 };
 #define EACH_LAYER (UINT64_C(1) << 59) /* not whole */
 #define COLUMNS 40                     /* from this bit on: how many pieces the layers are cut into */
 
-/* Where a resource is cut along one side. */
-typedef struct cuts {
-    uint32_t count; /* boundaries; pieces + 1 */
-    const uint64_t *at;
-} cuts;
+/* Of SIMPLE resources, in place of `layer`: how many pieces further a mip is, and in the upper half a layer; 0: that
+ * side is whole. */
+static inline uint32_t mip_step(uint64_t steps)
+{
+    return (uint32_t)steps;
+}
 
-/* Of a resource that is cut. */
-typedef struct grid {
-    cuts mip, layer;
-    uint32_t aspects;
-} grid;
+static inline uint32_t layer_step(uint64_t steps)
+{
+    return (uint32_t)(steps >> 32);
+}
 
-/* Boundaries of a resource; all 0: used whole only. Of those that are chained at first 1 + the newest of its ranges. */
+/* Boundaries of a resource that ranges cut. Of those that are chained at first 1 + the newest of its ranges, and how
+ * many there are. */
 typedef struct marks {
     uint64_t mip;
     union {
         uint64_t layer;
-        const grid *cuts;
+        const hdi_grid *cuts;
     };
 } marks;
 
 typedef struct work {
     const hdi_decl *decl;
     hdi_arena *arena;
-    marks *marks;         /* per resource */
+    uint64_t *cut;        /* a bit a resource: ranges cut it */
+    marks *marks;         /* per resource; of those only */
     uint32_t *range_next; /* of those that are chained: 1 + the next range of the resource, or 0 */
     uint32_t *piece;      /* per resource: its segment where it is just one, else HDI_NONE */
     uint32_t *use_seg;
@@ -88,31 +97,61 @@ static inline void set_bits(uint64_t *word, uint64_t bits, bool alone)
         atomic_fetch_or_explicit(shared, bits, memory_order_relaxed);
 }
 
-static void mark_ranges(uint32_t begin, uint32_t end, uint32_t part, void *user)
+/* A resource is found to be cut. Alone its marks begin here: most resources have none. */
+static inline void mark_cut(const work *w, uint32_t res, bool alone)
 {
-    const work *w = user;
+    uint64_t *word = &w->cut[res / 64], bit = UINT64_C(1) << res % 64;
+    if (alone && !(*word & bit))
+        w->marks[res] = (marks){0};
+    set_bits(word, bit, alone);
+}
+
+static void chain_range(const work *w, marks *m, uint32_t range, bool alone)
+{
+    if (alone) {
+        w->range_next[range] = (uint32_t)m->mip;
+        m->mip = range + 1;
+        m->layer++;
+        return;
+    }
+    _Atomic(uint64_t) *newest = (_Atomic(uint64_t) *)&m->mip, *count = (_Atomic(uint64_t) *)&m->layer;
+    w->range_next[range] = (uint32_t)atomic_exchange_explicit(newest, range + 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
+/* Ranges of one resource mostly stand together. */
+static HDI_INLINE void mark_some(const work *w, uint32_t begin, uint32_t end, bool alone)
+{
     const hdi_decl *decl = w->decl;
-    const bool alone = w->crew->workers == 1;
-    (void)part;
+    uint32_t last = HDI_NONE;
+    bool bits = false;
     for (uint32_t r = begin; r < end; r++) {
         const hd_range *range = &decl->range[r];
         uint32_t res = decl->range_res[r];
         marks *m = &w->marks[res];
-        if (HDI_UNLIKELY(!has_bits(decl, res))) {
-            w->range_next[r] =
-                (uint32_t)(alone ? m->mip
-                                 : atomic_exchange_explicit((_Atomic(uint64_t) *)&m->mip, r + 1, memory_order_relaxed));
-            if (alone)
-                m->mip = r + 1;
+        if (res != last) {
+            bits = has_bits(decl, res);
+            mark_cut(w, res, alone);
+            last = res;
+        }
+        if (!bits) {
+            chain_range(w, m, r, alone);
             continue;
         }
-        set_bits(&m->mip,
-                 UINT64_C(1) << range->mip_base | UINT64_C(1) << (range->mip_base + range->mip_count) |
-                     (range->aspect ? ASPECTS : 0),
+        set_bits(&m->mip, (1 | UINT64_C(1) << range->mip_count) << range->mip_base | (range->aspect ? ASPECTS : 0),
                  alone);
-        set_bits(&m->layer, UINT64_C(1) << range->layer_base | UINT64_C(1) << (range->layer_base + range->layer_count),
-                 alone);
+        set_bits(&m->layer, (1 | UINT64_C(1) << range->layer_count) << range->layer_base, alone);
     }
+}
+
+static void mark_ranges(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    if (w->crew->workers == 1)
+        mark_some(w, begin, end, true);
+    else
+        mark_some(w, begin, end, false);
 }
 
 /* Whether one side of a resource is whole, or cut at each number up to its extent; both come to it mostly. */
@@ -136,8 +175,10 @@ static uint32_t count_pieces(const work *w, uint32_t res)
     bool whole_mips = is_whole(mip, mips), whole_layers = is_whole(layer, layers);
     uint32_t rows = whole_mips ? 1 : is_even(mip, mips) ? mips : count_bits(mip) - 1;
     uint32_t columns = whole_layers ? 1 : is_even(layer, layers) ? layers : count_bits(layer) - 1;
-    if (!notes && (whole_mips || rows == mips) && (whole_layers || columns == layers))
+    if (!notes && (whole_mips || rows == mips) && (whole_layers || columns == layers)) {
         notes = SIMPLE | (whole_mips ? 0 : EACH_MIP) | (whole_layers ? 0 : EACH_LAYER);
+        layer = (whole_mips ? 0 : columns) | (uint64_t)!whole_layers << 32;
+    }
     *m = (marks){.mip = mip | notes | (uint64_t)columns << COLUMNS, .layer = layer};
     return rows * (notes & ASPECTS ? 2 : 1) * columns;
 }
@@ -159,223 +200,141 @@ static inline hdi_span span_of(uint64_t mip, uint64_t layer, const hd_range *ran
 {
     if (HDI_UNLIKELY(!(mip & SIMPLE)))
         return span_of_bits(mip, layer, range);
-    uint32_t columns = mip >> COLUMNS & 63, row = mip & EACH_MIP ? range->mip_base : 0;
-    uint32_t column = mip & EACH_LAYER ? range->layer_base : 0;
-    return (hdi_span){row * columns + column, mip & EACH_MIP ? range->mip_count : 1,
-                      mip & EACH_LAYER ? range->layer_count : 1, columns};
+    return (hdi_span){range->mip_base * mip_step(layer) + range->layer_base * layer_step(layer),
+                      mip & EACH_MIP ? range->mip_count : 1, mip & EACH_LAYER ? range->layer_count : 1,
+                      mip >> COLUMNS & 63};
 }
 
-/* ---- boundaries that are sorted ---- */
-
-/* One side of a range, in the numbers of its resource. */
-typedef struct side {
-    uint64_t begin, end;
-} side;
-
-static inline side side_of(const hd_range *range, bool is_buffer, int which)
+/* Whether a range of a SIMPLE resource is one piece. */
+static inline bool is_piece(uint64_t steps, const hd_range *range)
 {
-    if (is_buffer)
-        return (side){range->offset, range->offset + range->bytes};
-    if (which)
-        return (side){range->layer_base, (uint64_t)range->layer_base + range->layer_count};
-    return (side){range->mip_base, (uint64_t)range->mip_base + range->mip_count};
-}
-
-/* Puts a boundary to those before it, of which the last one is none below it. They mostly come from the last on. */
-static inline void add_cut(uint64_t *at, uint32_t *count, uint64_t value)
-{
-    uint32_t i = 0, n = *count;
-    while (at[i] < value)
-        i++;
-    if (at[i] == value)
-        return;
-    memmove(&at[i + 1], &at[i], (n - i) * sizeof(*at));
-    at[i] = value;
-    *count = n + 1;
-}
-
-/* Sorts boundaries, of which some are there several times. False: no memory. */
-static HDI_APART bool sort_cuts(hdi_arena *arena, uint64_t *keys, uint32_t *count)
-{
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    uint32_t n = *count, unique = 1;
-    uint64_t *scratch_keys = HDI_ARENA_ARRAY(arena, uint64_t, n);
-    uint32_t *values = HDI_ARENA_ZEROED(arena, uint32_t, n);
-    uint32_t *scratch_values = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    if (arena->failed)
-        return false;
-    hdi_sort_u64(keys, values, scratch_keys, scratch_values, n);
-    for (uint32_t i = 1; i < n; i++) {
-        if (keys[i] != keys[unique - 1])
-            keys[unique++] = keys[i];
-    }
-    *count = unique;
-    hdi_arena_keep(arena, mark, NULL, 0);
-    return true;
-}
-
-/* Sorted unique boundaries, kept in the arena; a count of 0: no memory. first: of the chain, as in marks, of so many
- * ranges. */
-static cuts find_cuts(const work *w, hdi_arena *arena, uint32_t res, uint32_t first, uint32_t ranges, int which,
-                      uint64_t extent)
-{
-    bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0, few = ranges <= FEW_RANGES;
-    uint32_t n = 2;
-    uint64_t *keys = HDI_ARENA_ARRAY(arena, uint64_t, 2 * (size_t)ranges + 2);
-    if (arena->failed)
-        return (cuts){0};
-    keys[0] = 0;
-    keys[1] = extent;
-    for (uint32_t r = first; r; r = w->range_next[r - 1]) {
-        side s = side_of(&w->decl->range[r - 1], is_buffer, which);
-        if (few) {
-            add_cut(keys, &n, s.end);
-            add_cut(keys, &n, s.begin);
-        } else {
-            keys[n++] = s.begin;
-            keys[n++] = s.end;
-        }
-    }
-    return few || sort_cuts(arena, keys, &n) ? (cuts){n, keys} : (cuts){0};
-}
-
-/* Index of a boundary that is known to be there. */
-static uint32_t find(const cuts *c, uint64_t value)
-{
-    uint32_t low = 0, high = c->count - 1;
-    if (high <= FEW_RANGES) { /* no branch: which it is nobody can foresee */
-        for (uint32_t i = 0; i < high; i++)
-            low += c->at[i] < value;
-        return low;
-    }
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (c->at[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Ranges of a resource get their spans, from its first segment on; returns its number of segments, 0: no memory. */
-static HDI_APART uint32_t split(const work *w, hdi_arena *arena, uint32_t res)
-{
-    const hdi_decl *decl = w->decl;
-    const hdi_res_info *info = &decl->res_info[res];
-    bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
-    uint32_t chain = (uint32_t)w->marks[res].mip, ranges = 0;
-    for (uint32_t r = chain; r; r = w->range_next[r - 1])
-        ranges++;
-    grid *g = HDI_ARENA_ARRAY(arena, grid, 1);
-    if (!g)
-        return 0;
-    g->aspects = 1;
-    g->mip = find_cuts(w, arena, res, chain, ranges, 0, is_buffer ? info->bytes : info->mips);
-    g->layer = is_buffer ? (cuts){2, NULL} : find_cuts(w, arena, res, chain, ranges, 1, info->layers); /* one column */
-    if (arena->failed)
-        return 0;
-    for (uint32_t r = chain; r && !is_buffer; r = w->range_next[r - 1])
-        g->aspects = decl->range[r - 1].aspect ? 2 : g->aspects;
-    uint32_t columns = g->layer.count - 1;
-    for (uint32_t r = chain; r; r = w->range_next[r - 1]) {
-        const hd_range *range = &decl->range[r - 1];
-        side mip = side_of(range, is_buffer, 0), layer = side_of(range, false, 1);
-        uint32_t first = find(&g->mip, mip.begin), count = find(&g->mip, mip.end) - first;
-        if (is_buffer) {
-            w->out->range_span[r - 1] = (hdi_span){first, 1, count, 0};
-            continue;
-        }
-        uint32_t column = find(&g->layer, layer.begin), layers = find(&g->layer, layer.end) - column;
-        uint32_t row = first * g->aspects + (range->aspect == HD_ASPECT_STENCIL);
-        w->out->range_span[r - 1] = range->aspect
-                                        ? (hdi_span){row * columns + column, count, layers, g->aspects * columns}
-                                        : (hdi_span){row * columns + column, count * g->aspects, layers, columns};
-    }
-    w->marks[res] = (marks){.mip = CHAINED, .cuts = g};
-    return (g->mip.count - 1) * g->aspects * columns;
+    return ((range->mip_count - 1) * mip_step(steps) | (range->layer_count - 1) * layer_step(steps)) == 0;
 }
 
 /* ---- segments ---- */
 
-/* Pieces of each resource, in place of its first segment. */
+/* The same of a resource whose ranges are chained, which get their spans. 0: no memory. */
+static HDI_APART uint32_t count_chained(const work *w, hdi_arena *arena, uint32_t res)
+{
+    marks *m = &w->marks[res];
+    const hdi_chain chain = {(uint32_t)m->mip, (uint32_t)m->layer, w->range_next};
+    *m = (marks){.mip = CHAINED, .cuts = hdi_cut_chained(w->decl, res, &chain, arena, w->out->range_span)};
+    return m->cuts ? hdi_grid_pieces(m->cuts) : 0;
+}
+
+/* Pieces of each resource that is cut, in place of its first segment; by words of their bits. */
 static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work *w = user;
     hdi_arena *arena = hdi_crew_arena(w->crew, part, w->arena);
-    uint32_t *const res_pieces = w->out->res_seg_begin;
-    const marks *const marked = w->marks;
-    uint64_t sum = 0;
+    uint32_t *const res_pieces = w->out->res_seg_begin, behind = end * 64, last = w->decl->res_count;
+    uint64_t sum = (behind < last ? behind : last) - begin * 64;
     w->part_segs[part] = 0;
-    for (uint32_t r = begin; r < end; r++) {
-        uint32_t pieces = 1;
-        if (HDI_UNLIKELY(marked[r].mip != 0))
-            pieces = has_bits(w->decl, r) ? count_pieces(w, r) : split(w, arena, r);
-        if (pieces == 0)
-            return;
-        res_pieces[r] = pieces;
-        sum += pieces;
+    for (uint32_t word = begin; word < end; word++) {
+        for (uint64_t left = w->cut[word]; left; left &= left - 1) {
+            uint32_t r = word * 64 + (uint32_t)__builtin_ctzll(left);
+            uint32_t pieces = has_bits(w->decl, r) ? count_pieces(w, r) : count_chained(w, arena, r);
+            if (pieces == 0)
+                return;
+            res_pieces[r] = pieces;
+            sum += pieces - 1;
+        }
     }
     w->part_segs[part] = sum;
 }
 
-static cuts list_bits(uint64_t bits, uint64_t listed[FEW + 1])
+static hdi_cuts list_bits(uint64_t bits, uint64_t listed[FEW + 1])
 {
     uint32_t count = 0;
     for (uint64_t rest = bits; rest; rest &= rest - 1)
         listed[count++] = (uint64_t)__builtin_ctzll(rest);
-    return (cuts){count, listed};
+    return (hdi_cuts){count, listed};
+}
+
+/* Each side whole, or cut at each number. */
+static void fill_simple(const work *w, uint32_t res, hd_range *piece)
+{
+    const hdi_res_info *info = &w->decl->res_info[res];
+    const uint64_t mip = w->marks[res].mip;
+    const uint32_t rows = mip & EACH_MIP ? info->mips : 1, columns = mip & EACH_LAYER ? info->layers : 1;
+    const uint16_t mips = (uint16_t)(mip & EACH_MIP ? 1 : info->mips);
+    const uint32_t layers = mip & EACH_LAYER ? 1 : info->layers;
+    for (uint32_t row = 0; row < rows; row++) {
+        for (uint32_t column = 0; column < columns; column++)
+            *piece++ =
+                (hd_range){.mip_base = (uint16_t)row, .mip_count = mips, .layer_base = column, .layer_count = layers};
+    }
 }
 
 /* What the segments of a resource are. */
 static HDI_APART void fill_pieces(const work *w, uint32_t res, uint32_t seg)
 {
     const marks *m = &w->marks[res];
+    hd_range *piece = w->out->seg_range + seg;
     uint64_t listed[2][FEW + 1];
-    grid g;
+    hdi_grid g;
+    if (m->mip & SIMPLE) {
+        fill_simple(w, res, piece);
+        return;
+    }
     if (m->mip & CHAINED)
         g = *m->cuts;
     else
-        g = (grid){list_bits(m->mip & MIP_BITS, listed[0]), list_bits(m->layer, listed[1]), m->mip & ASPECTS ? 2 : 1};
+        g = (hdi_grid){list_bits(m->mip & MIP_BITS, listed[0]), list_bits(m->layer, listed[1]),
+                       m->mip & ASPECTS ? 2 : 1};
     const uint64_t *row = g.mip.at, *column = g.layer.at;
     bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0;
     for (uint32_t i = 0; i + 1 < g.mip.count; i++) {
         if (is_buffer) {
-            w->out->seg_range[seg++] = (hd_range){.offset = row[i], .bytes = row[i + 1] - row[i]};
+            *piece++ = (hd_range){.offset = row[i], .bytes = row[i + 1] - row[i]};
             continue;
         }
         for (uint32_t aspect = 0; aspect < g.aspects; aspect++) {
             for (uint32_t k = 0; k + 1 < g.layer.count; k++)
-                w->out->seg_range[seg++] = (hd_range){.mip_base = (uint16_t)row[i],
-                                                      .mip_count = (uint16_t)(row[i + 1] - row[i]),
-                                                      .aspect = g.aspects == 1 ? 0
-                                                                : aspect       ? HD_ASPECT_STENCIL
-                                                                               : HD_ASPECT_DEPTH,
-                                                      .layer_base = (uint32_t)column[k],
-                                                      .layer_count = (uint32_t)(column[k + 1] - column[k])};
+                *piece++ = (hd_range){.mip_base = (uint16_t)row[i],
+                                      .mip_count = (uint16_t)(row[i + 1] - row[i]),
+                                      .aspect = g.aspects == 1 ? 0
+                                                : aspect       ? HD_ASPECT_STENCIL
+                                                               : HD_ASPECT_DEPTH,
+                                      .layer_base = (uint32_t)column[k],
+                                      .layer_count = (uint32_t)(column[k + 1] - column[k])};
         }
     }
 }
 
+/* Resources of one segment, whose number is `apart` more than theirs. */
+static inline void number_run(const work *w, uint32_t begin, uint32_t end, uint32_t apart)
+{
+    uint32_t *restrict res_seg_begin = w->out->res_seg_begin, *restrict seg_res = w->out->seg_res + apart,
+                       *restrict piece = w->piece;
+    for (uint32_t r = begin; r < end; r++) {
+        res_seg_begin[r] = piece[r] = r + apart;
+        seg_res[r] = r;
+    }
+}
+
 /* Numbers the segments of the resources behind those of the parts before. */
-static void fill_range(uint32_t range_begin, uint32_t range_end, uint32_t part, void *user)
+static void fill_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
     const hdi_frozen *out = w->out;
-    uint32_t *const res_seg_begin = out->res_seg_begin, *const seg_res = out->seg_res, *const piece = w->piece, seg = 0;
-    const marks *const marked = w->marks;
+    uint32_t behind = end * 64 < w->decl->res_count ? end * 64 : w->decl->res_count, next = begin * 64, seg = 0;
     for (uint32_t k = 0; k < part; k++)
         seg += (uint32_t)w->part_segs[k];
-    for (uint32_t r = range_begin; r < range_end; r++) {
-        uint32_t pieces = res_seg_begin[r];
-        res_seg_begin[r] = seg;
-        piece[r] = pieces == 1 ? seg : HDI_NONE;
-        if (HDI_UNLIKELY(marked[r].mip != 0))
+    for (uint32_t word = begin; word < end; word++) {
+        for (uint64_t left = w->cut[word]; left; left &= left - 1) {
+            uint32_t r = word * 64 + (uint32_t)__builtin_ctzll(left), pieces = out->res_seg_begin[r];
+            number_run(w, next, r, seg - next);
+            seg += r - next;
+            out->res_seg_begin[r] = seg;
+            w->piece[r] = HDI_NONE;
             fill_pieces(w, r, seg);
-        seg_res[seg++] = r;
-        for (; pieces > 1; pieces--)
-            seg_res[seg++] = r;
+            for (; pieces > 0; pieces--)
+                out->seg_res[seg++] = r;
+            next = r + 1;
+        }
     }
+    number_run(w, next, behind, seg - next);
 }
 
 /* Without ranges, segments are resources: two counting columns, and the column of the uses as it stands. */
@@ -391,17 +350,34 @@ static hd_result freeze_whole(const hdi_decl *decl, hdi_arena *arena, hdi_frozen
     return HD_OK;
 }
 
-/* The segment of a use of a range, HDI_NONE: it has several. */
-static HDI_APART HDI_SCALAR uint32_t find_of_range(const work *w, uint32_t res, uint32_t range)
+/* The segment of a use of a resource that is cut, HDI_NONE: it has several, which count. Only then its range needs a
+ * span. */
+static HDI_APART uint32_t find_of_range(const work *w, uint32_t range, uint32_t res, uint64_t *visits)
 {
     const marks *m = &w->marks[res];
+    const uint32_t *begin = &w->out->res_seg_begin[res];
+    if (range == HDI_NONE) {
+        *visits += begin[1] - begin[0];
+        return HDI_NONE;
+    }
     hdi_span *span = &w->out->range_span[range];
-    hdi_span found = *span;
-    if (!(m->mip & CHAINED))
-        found = span_of(m->mip, m->layer, &w->decl->range[range]);
-    found.base += w->out->res_seg_begin[res];
+    hdi_span found = m->mip & CHAINED ? *span : span_of(m->mip, m->layer, &w->decl->range[range]);
+    found.base += begin[0];
+    if (found.rows * found.cols == 1)
+        return found.base;
     *span = found;
-    return found.rows * found.cols == 1 ? found.base : HDI_NONE;
+    *visits += (uint64_t)found.rows * found.cols;
+    return HDI_NONE;
+}
+
+/* Most are one piece of a simple resource. */
+static HDI_INLINE uint32_t find_of_cut(const work *w, uint32_t range, uint32_t res, uint64_t *visits)
+{
+    const marks *m = &w->marks[res];
+    const hd_range *of = &w->decl->range[range];
+    if (range == HDI_NONE || !(m->mip & SIMPLE) || !is_piece(m->layer, of))
+        return find_of_range(w, range, res, visits);
+    return w->out->res_seg_begin[res] + of->mip_base * mip_step(m->layer) + of->layer_base * layer_step(m->layer);
 }
 
 /* Of the uses of a part of the passes, as flow cuts them. */
@@ -412,18 +388,14 @@ static void find_segments(uint32_t part, void *user)
     uint32_t parts = hdi_crew_part_count(w->crew);
     uint32_t first = decl->pass_use_begin[hdi_range_begin(decl->pass_count, parts, part)];
     uint32_t end = decl->pass_use_begin[hdi_range_begin(decl->pass_count, parts, part + 1)];
-    const uint32_t *const use_range = decl->use_range, *const use_res = decl->use_res;
-    const uint32_t *const piece = w->piece;
+    const uint32_t *const use_res = decl->use_res, *const use_range = decl->use_range, *const piece = w->piece;
     uint32_t *const use_seg = w->use_seg;
     uint64_t visits = 0;
-    for (uint32_t u = first; u < end; u++) {
-        uint32_t range = use_range[u], res = use_res[u];
-        uint32_t seg = HDI_LIKELY(range == HDI_NONE) ? piece[res] : find_of_range(w, res, range);
+    for (size_t u = first; u < end; u++) {
+        uint32_t res = use_res[u], seg = piece[res];
+        if (HDI_UNLIKELY(seg == HDI_NONE))
+            seg = find_of_cut(w, use_range[u], res, &visits);
         use_seg[u] = seg;
-        if (HDI_UNLIKELY(seg == HDI_NONE)) {
-            hdi_span span = hdi_use_span(decl, w->out, u);
-            visits += (uint64_t)span.rows * span.cols;
-        }
     }
     w->part_visits[part] = visits;
 }
@@ -445,6 +417,7 @@ static bool prepare(work *w, hdi_frozen *out)
     w->piece = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w->range_next = HDI_ARENA_ARRAY(arena, uint32_t, decl->range_count);
     w->marks = HDI_ARENA_ARRAY(arena, marks, decl->res_count);
+    w->cut = HDI_ARENA_ZEROED(arena, uint64_t, hdi_bit_words(decl->res_count));
     return !arena->failed;
 }
 
@@ -452,7 +425,8 @@ static bool prepare(work *w, hdi_frozen *out)
 static hd_result make_segments(work *w, hdi_frozen *out)
 {
     uint64_t seg_count = 0;
-    for (uint32_t k = 0, parts = hdi_range_count(w->crew, w->decl->res_count, GRAIN); k < parts; k++) {
+    uint32_t words = hdi_bit_words(w->decl->res_count);
+    for (uint32_t k = 0, parts = hdi_range_count(w->crew, words, WORD_GRAIN); k < parts; k++) {
         if (w->part_segs[k] == 0)
             return HD_OUT_OF_MEMORY;
         seg_count += w->part_segs[k];
@@ -473,13 +447,14 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
     uint64_t visits = decl->use_count;
     if (!prepare(&w, out))
         return HD_OUT_OF_MEMORY;
-    hdi_crew_ranges(crew, decl->res_count, GRAIN, clear_marks, &w);
+    if (crew->workers > 1)
+        hdi_crew_ranges(crew, decl->res_count, GRAIN, clear_marks, &w);
     hdi_crew_ranges(crew, decl->range_count, GRAIN, mark_ranges, &w);
-    hdi_crew_ranges(crew, decl->res_count, GRAIN, count_range, &w);
+    hdi_crew_ranges(crew, hdi_bit_words(decl->res_count), WORD_GRAIN, count_range, &w);
     hd_result result = make_segments(&w, out);
     if (result != HD_OK)
         return result;
-    hdi_crew_ranges(crew, decl->res_count, GRAIN, fill_range, &w);
+    hdi_crew_ranges(crew, hdi_bit_words(decl->res_count), WORD_GRAIN, fill_range, &w);
     hdi_crew_parts(crew, hdi_crew_part_count(crew), find_segments, &w);
     for (uint32_t k = 0; k < hdi_crew_part_count(crew); k++) {
         out->part_visit[k] = (uint32_t)visits;

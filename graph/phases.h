@@ -54,13 +54,15 @@ typedef struct hdi_frozen {
     uint32_t *seg_res;
     const uint32_t *use_seg; /* the segment of a use that has just one, else HDI_NONE: hdi_use_span tells */
     hd_range *seg_range;  /* explicit; only filled for resources of several segments */
-    hdi_span *range_span; /* of each range of the declaration */
+    hdi_span *range_span; /* of each range of the declaration that has several segments */
     uint32_t part_visit[HDI_FEW_PARTS]; /* number of the first visit behind all uses, of each part of the passes */
 } hdi_frozen;
 
 static inline hdi_span hdi_use_span(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t use)
 {
-    uint32_t range = decl->use_range[use];
+    uint32_t seg = frozen->use_seg[use], range = decl->use_range[use];
+    if (seg != HDI_NONE)
+        return (hdi_span){seg, 1, 1, 0};
     if (range != HDI_NONE)
         return frozen->range_span[range];
     uint32_t begin = frozen->res_seg_begin[decl->use_res[use]];
