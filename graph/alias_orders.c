@@ -13,7 +13,9 @@ enum { LONG_LIFE = 512 }; /* slots */
 enum { NEAR = 56, GOAL = 64 };
 enum { MANY_ALIVE = 16, MANY_IN_PART = 24 }; /* on average: fewer are packed well in time */
 enum { FEW_LOOKS = 8192 };                   /* more on one queue, of the few members that are searched for at all */
-enum { FEW = 256, QUICK_LOOKS = 16, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 }; /* of a search, for each resource */
+enum { CROWDED = 12 }; /* alive on average: by clocks a search finds nothing among so many, as each step looks at all */
+/* Of a search, for each resource: what later looks find is hardly ever worth them. */
+enum { FEW = 256, QUICK_LOOKS = 8, MORE_QUICK_LOOKS = 320, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 };
 enum { HOST_LOOKS = 3, MORE_HOST_LOOKS = 512 }; /* beside the host there is one queue: more find next to nothing */
 enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_BY_LOAD = ORDER_COUNT, SKYLINE };
 
@@ -157,7 +159,7 @@ static bool try_packer(work *w, int how, const uint32_t *by_first, uint32_t coun
 static bool search_on(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
     static const uint32_t tenths[] = {10, 9, 8, 0};
-    uint64_t looks = (uint64_t)count * QUICK_LOOKS;
+    uint64_t looks = (uint64_t)count * QUICK_LOOKS + MORE_QUICK_LOOKS;
     if (w->how->search)
         looks = (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS;
     else if (!w->pack.by_clocks)
@@ -187,6 +189,13 @@ static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint
     return true;
 }
 
+/* Behind a skyline that found something, packing in time has not been seen to be better, nor by size unless there are
+ * few. */
+static bool is_hopeless(const uint8_t *how, uint32_t turn, uint32_t count)
+{
+    return how[0] == SKYLINE_BY_LOAD && (how[turn] == ORDER_IN_TIME || (how[turn] == ORDER_SIZE && count > FEW));
+}
+
 uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
 {
     uint64_t least = enough, best = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
@@ -209,13 +218,14 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
     uint64_t in_time = w->pack.placed_count == 0 && w->pack.end == w->lifetimes->res_close ? mix.least : 0;
     uint32_t turns = hdi_pack_choose(w, &mix, count, least, how);
     for (uint32_t turn = 0; turn < turns && best > least; turn++) {
-        if (how[turn] == ORDER_IN_TIME && best <= in_time)
+        if ((how[turn] == ORDER_IN_TIME && best <= in_time) || (best != UINT64_MAX && is_hopeless(how, turn, count)))
             continue;
         bool late = how[turn] == SKYLINE_BY_LOAD && turn; /* bytes change hands more often: not for a little less */
         if (!try_packer(w, how[turn], by_first, count, late ? best / GOAL : 0, &best))
             return UINT64_MAX;
     }
-    if (best > w->near && !w->is_part && (w->how->search || count <= FEW)) {
+    bool crowded = w->pack.by_clocks && mix.lives >= (uint64_t)CROWDED * (w->pack.slot_end - w->pack.slot_begin);
+    if (best > w->near && !w->is_part && (w->how->search || (count <= FEW && !crowded))) {
         if ((quick && best > HDI_SMALL_BYTES && !pack_by_cuts(w, by_first, count, &best)) ||
             (best > w->near && !search_on(w, by_first, count, &best)))
             return UINT64_MAX;
