@@ -39,9 +39,10 @@ static uint64_t key_of(const work *w, uint32_t res, int how)
 /* needed: bytes that are alive at once, if lives end with the last use. */
 void hdi_pack_set_goal(work *w, uint64_t needed)
 {
+    uint64_t units = hdi_pack_units(needed) * HDI_PACK_UNIT; /* fewer no packer makes of it */
     w->needed = needed;
-    w->goal = needed + needed / GOAL;
-    w->near = needed + needed / NEAR;
+    w->goal = needed + needed / GOAL > units ? needed + needed / GOAL : units;
+    w->near = needed + needed / NEAR > units ? needed + needed / NEAR : units;
     if (w->enough > w->near)
         w->goal = w->near = w->enough;
 }

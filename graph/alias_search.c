@@ -334,10 +334,10 @@ bool hdi_pack_search(hdi_pack *pack, const uint32_t *by_first, uint32_t count, u
     while (more && now > least) {
         s.cap = (uint32_t)(least + (now - least) / 2);
         for (uint32_t i = 0; i < count; i++) {
-            if (s.units[i] > s.cap) /* no lower than these */
-                s.looks = looks;
-            else if (s.placed[i] && s.at[i] + s.units[i] > s.cap)
+            if (s.placed[i] && s.at[i] + s.units[i] > s.cap)
                 take_out(&s, i);
+            if (s.units[i] > s.cap) /* no lower than these, so that one waits for ever */
+                s.looks = looks;
         }
         while (more && s.waiting_count && s.looks < looks)
             more = place_one(&s);

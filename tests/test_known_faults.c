@@ -515,3 +515,28 @@ Test(known_faults, an_import_that_only_the_host_uses_belongs_to_the_queue_of_its
     cr_assert_eq(plan.resources[0].final_family, 7);
     hd_graph_destroy(graph);
 }
+
+static hd_result bytes_as_they_are(const hd_resource_info *info, hd_memory_need *need, void *user)
+{
+    (void)user;
+    *need = (hd_memory_need){.bytes = info->bytes, .alignment = 256};
+    return HD_OK;
+}
+
+/* The largest alone stands out of a cap below its size in units: a search for a lower packing ends. */
+Test(known_faults, sizes_that_are_no_multiples_of_their_alignment_are_packed, .timeout = 30)
+{
+    hd_graph *graph = new_graph();
+    hd_graph_begin(graph);
+    hd_resource large = buffer(graph, 726), small = buffer(graph, 555);
+    hd_graph_pass(graph, &(hd_pass_desc){
+                             .type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({small, HD_STORAGE_WRITE_COMPUTE})});
+    hd_graph_pass(graph, &(hd_pass_desc){
+                             .type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({large, HD_STORAGE_WRITE_COMPUTE})});
+    const hd_plan *plan;
+    const hd_compile_desc desc = {.size = bytes_as_they_are, .order = HD_ORDER_DECLARED};
+    cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+    cr_assert_eq(hd_plan_verify(graph, plan, &(hd_verify_desc){.size = bytes_as_they_are}), HD_OK);
+    cr_assert_leq(hd_plan_read(plan).heaps[0].bytes, 768);
+    hd_graph_destroy(graph);
+}
