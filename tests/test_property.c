@@ -100,11 +100,11 @@ static uint32_t many_passes(uint64_t seed)
 Test(property, small_frames_by_the_plain_graph)
 {
     run r = {0};
-    try_frames(&r, 1, 1500, few_passes);
+    try_frames(&r, 1, 1150, few_passes);
 }
 
 Test(property, frames_by_the_models)
 {
     run r = {0};
-    try_frames(&r, 1, 1500, many_passes);
+    try_frames(&r, 1, 1150, many_passes);
 }

@@ -12,9 +12,9 @@ void hdt_seeds(uint64_t *first, uint64_t *count)
     if (seed) {
         *first = strtoull(seed, NULL, 0);
         *count = 1;
-    } else if (seeds) {
-        *count = strtoull(seeds, NULL, 0);
     }
+    if (seeds)
+        *count = strtoull(seeds, NULL, 0);
 }
 
 enum { MAX_RES = 96, CELLS = 16, MAX_USES = 6 };

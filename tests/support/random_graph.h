@@ -7,7 +7,7 @@
 #include <heddle/graph.h>
 
 /* Seeds of a property test: [*first, *first + *count). HEDDLE_SEED=n in the environment replays one, HEDDLE_SEEDS=n
- * runs n of them. */
+ * runs n of them; both: n of them from that one on. */
 void hdt_seeds(uint64_t *first, uint64_t *count);
 
 /* Begins a frame in graph and declares pass_count passes. */

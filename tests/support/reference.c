@@ -132,14 +132,15 @@ static uint64_t bytes_of(const model *m, uint32_t res, uint64_t *alignment)
     case 97: /* rgba16f */
         texel = 8;
         break;
-    default: /* rgba8, bgra8, rg16f, r32f, d32f */
+    default: /* rgba8, bgra8, rg16f, r32f, d32f, d24s8 */
         texel = 4;
     }
     for (uint32_t mip = 0; mip < (x->mips ? x->mips : 1); mip++) {
         uint64_t w = x->width >> mip, h = x->height >> mip;
         sum += (w ? w : 1) * (h ? h : 1) * texel;
     }
-    sum = *alignment == 256 ? x->bytes : sum * (x->layers ? x->layers : 1);
+    sum *= (x->layers ? x->layers : 1) * (x->samples ? x->samples : 1);
+    sum = *alignment == 256 ? x->bytes : sum;
     return (sum + *alignment - 1) / *alignment * *alignment;
 }
 
