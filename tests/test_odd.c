@@ -87,7 +87,8 @@ static void check_plan(run *r, const hd_plan *plan, const char *what)
 }
 
 /* Compiles in the old graph: the result and the bytes are those that the fresh one gave. */
-static void same(run *r, const hd_compile_desc *desc, hd_result result, const void *data, size_t bytes, const char *what)
+static void same(run *r, const hd_compile_desc *desc, hd_result result, const void *data, size_t bytes,
+                 const char *what)
 {
     const hd_plan *plan;
     size_t count = 0;

@@ -208,6 +208,17 @@ static void finish(hdt_plain *b)
     }
 }
 
+/* Whether two uses are of one attachment: the same piece of the same image. */
+static bool same_attachment(const hdt_plain *b, uint32_t u, uint32_t v)
+{
+    const hdi_decl *d = &b->c.d;
+    uint32_t x = d->use_range[u], y = d->use_range[v];
+    bool attachments = d->use_access[u] <= HD_DEPTH_READ && d->use_access[v] <= HD_DEPTH_READ;
+    if (!attachments || d->use_res[u] != d->use_res[v] || (x == HDI_NONE) != (y == HDI_NONE))
+        return false;
+    return x == HDI_NONE || memcmp(&d->range[x], &d->range[y], sizeof(d->range[x])) == 0;
+}
+
 static void set_scopes(hdt_plain *b)
 {
     for (uint32_t s = 0; s < b->p.scope_count; s++) {
@@ -216,11 +227,11 @@ static void set_scopes(hdt_plain *b)
             b->pass_scope[b->p.commands[x->command_begin + i].index] = s;
         uint32_t first = b->p.commands[x->command_begin].index;
         for (uint32_t a = x->attachment_begin; a < x->attachment_begin + x->attachment_count; a++) {
-            uint32_t res = b->c.d.use_res[b->c.d.pass_use_begin[first] + b->p.attachments[a].use], last = HDT_NOBODY;
+            uint32_t use = b->c.d.pass_use_begin[first] + b->p.attachments[a].use, last = HDT_NOBODY;
             for (uint32_t i = 0; i < x->command_count; i++) {
                 uint32_t p = b->p.commands[x->command_begin + i].index;
                 for (uint32_t u = b->c.d.pass_use_begin[p]; u < b->c.d.pass_use_begin[p + 1]; u++)
-                    if (b->c.d.use_res[u] == res && hdt_use_row(&b->c, u)->writes)
+                    if (same_attachment(b, use, u) && hdt_use_row(&b->c, u)->writes)
                         last = u;
             }
             if (b->p.attachments[a].store == 1 && last != HDT_NOBODY) /* DONT_CARE */

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph_state.h"
+#include "odd_frame.h"
+
 void hdt_fuzz_fault(const char *format, ...)
 {
     va_list arguments;
@@ -67,10 +70,10 @@ char *hdt_write_text(hdt_plan_writer write, const hd_graph *graph, const hd_plan
     return text;
 }
 
-static void check_plan(const hd_graph *graph, const hd_plan *plan, uint64_t pick)
+static void check_plan(const hd_graph *graph, const hd_plan *plan, hd_size_fn size, uint64_t pick)
 {
     hd_plan_stats stats;
-    hd_result result = hd_plan_verify(graph, plan, &(hd_verify_desc){.message = print});
+    hd_result result = hd_plan_verify(graph, plan, &(hd_verify_desc){.message = print, .size = size});
     if (result != HD_OK) { /* for whoever looks into it */
         hd_graph_write_fgt(graph, stderr);
         hd_plan_write_json(graph, plan, stderr);
@@ -98,6 +101,15 @@ static void check_plan(const hd_graph *graph, const hd_plan *plan, uint64_t pick
     free(hdt_write_text(hd_plan_write_html, graph, plan, &bytes));
 }
 
+/* For all inputs. */
+static hd_jobs *workers(void)
+{
+    static hd_jobs *jobs;
+    if (!jobs && hd_jobs_create(&(hd_jobs_desc){.worker_count = 3}, &jobs) != HD_OK)
+        hdt_fuzz_fault("no workers");
+    return jobs;
+}
+
 hd_result hdt_fuzz_compile(hd_graph *graph, uint64_t pick)
 {
     static const hd_queue_desc sets[][5] = {
@@ -120,6 +132,14 @@ hd_result hdt_fuzz_compile(hd_graph *graph, uint64_t pick)
         .merge_rendering = pick >> 7 & 1,
         .memory_budget = (pick >> 8 & 7) == 7 ? UINT64_C(1) << (pick >> 11 & 31) : 0,
     };
+    hdt_odd_setting odd;
+    if ((pick >> 16 & 3) == 3) { /* a set that no device has */
+        hdt_odd_setting_make(pick, &odd);
+        odd.desc.memory_budget = desc.memory_budget;
+        desc = odd.desc;
+        graph->region_passes = odd.region_passes;
+        graph->parallel_passes = odd.parallel_passes;
+    }
     const hd_plan *plan;
     hd_result earlier = hd_graph_error(graph)->result, result = hd_graph_compile(graph, &desc, &plan);
     HDT_FUZZ_CHECK((result == HD_OK) == (plan != NULL), "a plan and a result that disagree");
@@ -133,8 +153,9 @@ hd_result hdt_fuzz_compile(hd_graph *graph, uint64_t pick)
         return result;
     }
     HDT_FUZZ_CHECK(earlier == HD_OK, "an error was forgotten");
-    check_plan(graph, plan, pick >> 20);
+    check_plan(graph, plan, desc.size, pick >> 20);
     desc.cache = HD_CACHE_CHECK;
+    desc.jobs = pick >> 18 & 1 ? workers() : NULL;
     result = hd_graph_compile(graph, &desc, &plan);
     HDT_FUZZ_CHECK(result == HD_OK, "a second compile gave %s", hd_result_name(result));
     return HD_OK;

@@ -147,9 +147,8 @@ static void add_resource(maker *m)
         r.bytes = UINT64_C(8) * (1 + below(m, chance(m, o->tiny) ? 2 : 1 << 16));
         r.all = 0xff;
         r.written = r.external ? r.all : 0;
-        r.handle = r.external
-                       ? hd_graph_import(m->graph, &(hd_import_desc){.bytes = r.bytes, .sharing = sharing})
-                       : hd_graph_buffer(m->graph, &(hd_buffer_desc){.bytes = r.bytes, .sharing = sharing});
+        r.handle = r.external ? hd_graph_import(m->graph, &(hd_import_desc){.bytes = r.bytes, .sharing = sharing})
+                              : hd_graph_buffer(m->graph, &(hd_buffer_desc){.bytes = r.bytes, .sharing = sharing});
     } else {
         r.side = chance(m, o->tiny) ? 1u << below(m, 4) : 16u << below(m, 6);
         r.mips = 1 + below(m, r.side < 8 ? 1 : 4);
@@ -246,7 +245,7 @@ static bool agrees(maker *m, const pick *picks, uint32_t count, const pick *p)
             continue;
         uint32_t low = q->layout < p->layout ? q->layout : p->layout, high = q->layout + p->layout - low;
         bool layouts = r->is_buffer || low == high || (low == 4 && high == 5);
-        if ((q->attachment && p->attachment) || m->res[q->at].old || r->old)
+        if (m->res[q->at].old || r->old)
             return false;
         if (q->cells & p->cells ? q->writes || p->writes || !layouts : !chance(m, m->m.twice))
             return false;
@@ -304,7 +303,9 @@ static bool pick_again(maker *m, uint32_t i, const pick *picks, uint32_t count, 
     if (out->range.offset | out->range.bytes || (r->written & p->cells) != p->cells)
         return false;
     out->resource = r->handle;
-    out->access = r->read_only || (is_depth(r) && chance(m, 40)) ? HD_DEPTH_READ : is_depth(r) ? HD_DEPTH_RW : HD_COLOR_RW;
+    out->access = r->read_only || (is_depth(r) && chance(m, 40)) ? HD_DEPTH_READ
+                  : is_depth(r)                                  ? HD_DEPTH_RW
+                                                                 : HD_COLOR_RW;
     p->writes = out->access != HD_DEPTH_READ;
     p->layout = out->access == HD_DEPTH_READ ? 4 : is_depth(r) ? 3 : 2;
     return !r->old && agrees(m, picks, count, p);
@@ -315,13 +316,15 @@ static bool pick_resolve(maker *m, const hd_use *source, const pick *of, const p
                          pick *p)
 {
     const res *from = &m->res[of->at];
-    if (!of->attachment || from->samples == 1 || !chance(m, m->m.resolves) || source->range.offset | source->range.bytes)
+    if (!of->attachment || from->samples == 1 || !chance(m, m->m.resolves) ||
+        source->range.offset | source->range.bytes)
         return false;
     for (uint32_t i = 0; i < m->res_count; i++) {
         const res *to = &m->res[i];
         *p = (pick){.at = i, .cells = to->all, .writes = true, .attachment = true, .layout = is_depth(to) ? 3 : 2};
-        if (to->is_buffer || to->read_only || to->samples != 1 || to->format != from->format || to->side != from->side ||
-            to->layers != from->layers || to->mips != 1 || !(to->types & 1) || !agrees(m, picks, count, p))
+        if (to->is_buffer || to->read_only || to->samples != 1 || to->format != from->format ||
+            to->side != from->side || to->layers != from->layers || to->mips != 1 || !(to->types & 1) ||
+            !agrees(m, picks, count, p))
             continue;
         *out = (hd_use){.resource = to->handle, .access = HD_RESOLVE_WRITE, .resolve_of = source->resource};
         m->plain = false;
@@ -397,13 +400,14 @@ static void add_pass(maker *m)
     }
     for (uint32_t u = 0; u < count; u++)
         uses[u].next = chance(m, m->m.versions) ? &picks[u].next : NULL;
-    hd_pass pass = hd_graph_pass(m->graph, &(hd_pass_desc){.type = (hd_pass_type)type,
-                                                           .pin = chance(m, m->m.pins) ? (hd_pin)below(m, 4) : HD_PIN_NONE,
-                                                           .root = chance(m, m->m.roots),
-                                                           .no_rendering = chance(m, 5),
-                                                           .cost_us = pick_cost(m),
-                                                           .uses = uses,
-                                                           .use_count = count});
+    hd_pass pass =
+        hd_graph_pass(m->graph, &(hd_pass_desc){.type = (hd_pass_type)type,
+                                                .pin = chance(m, m->m.pins) ? (hd_pin)below(m, 4) : HD_PIN_NONE,
+                                                .root = chance(m, m->m.roots),
+                                                .no_rendering = chance(m, 5),
+                                                .cost_us = pick_cost(m),
+                                                .uses = uses,
+                                                .use_count = count});
     if (pass.id)
         apply(m, uses, picks, count);
 }
