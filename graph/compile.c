@@ -93,7 +93,7 @@ typedef struct sides {
     hd_result sized, depended;
     uint32_t bad_res;
     uint64_t *since;
-    bool simple; /* depended already */
+    bool alone; /* depended already */
 } sides;
 
 /* The callback is for the caller's thread alone. */
@@ -108,7 +108,7 @@ static void find_depends(const hdi_crew *crew, void *user)
 {
     sides *s = user;
     hdi_tables *t = s->t;
-    if (!s->simple)
+    if (!s->alone)
         s->depended = hdi_depend(t->decl, &t->frozen, &t->flow, &t->kept, crew, t->aside, &t->depends);
 }
 
@@ -133,16 +133,19 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     if (result == HD_OK && try_simple)
         result = hdi_depend_simple(decl, crew, t->aside, &t->kept, &t->depends, &simple);
     graph->not_simple = simple ? 0 : try_simple ? NOT_SIMPLE : graph->not_simple - 1;
-    if (result == HD_OK && !simple)
+    const bool alone = hdi_crew_part_count(crew) == 1;
+    if (result == HD_OK && !simple && alone)
+        result = hdi_depend_alone(decl, &t->frozen, crew, t->aside, &t->flow, &t->kept, &t->depends, &bad);
+    else if (result == HD_OK && !simple)
         result = hdi_flow_find(decl, &t->frozen, crew, t->aside, &t->flow, &bad);
     if (result == HD_UNWRITTEN_READ)
         return fail_use(graph, t, result, bad);
     lap(desc, HD_PHASE_DEPEND, &since);
-    if (result == HD_OK && !simple)
+    if (result == HD_OK && !alone)
         result = hdi_cull(decl, &t->frozen, &t->flow, crew, arena, &t->kept);
     lap(desc, HD_PHASE_CULL, &since);
     if (result == HD_OK) {
-        sides s = {.desc = desc, .arena = arena, .t = t, .bad_res = HDI_NONE, .since = &since, .simple = simple};
+        sides s = {.desc = desc, .arena = arena, .t = t, .bad_res = HDI_NONE, .since = &since, .alone = alone};
         hdi_crew_both(crew, find_sizes, find_depends, &s);
         lap(desc, HD_PHASE_DEPEND, &since);
         result = s.sized != HD_OK ? s.sized : s.depended;

@@ -14,9 +14,7 @@
  * them, in both tables, it puts them there. Most edges are short, so counts are joined block by block, of the parts
  * that follow somebody in it. */
 
-enum {
-    BLOCK = 256, /* passes */
-};
+enum { BLOCK = HDI_EDGES_BLOCK };
 
 typedef struct work {
     const hdi_decl *decl;
@@ -32,21 +30,6 @@ typedef struct work {
     hdi_edges part[HDI_FEW_PARTS];
 } work;
 
-/* Room for an edge and the slack. Without memory the edges are written over: the arena tells. */
-static uint32_t have_room(hdi_edges *own, uint32_t count)
-{
-    return hdi_arena_grow(own->arena, &own->edge, &own->capacity, count, count + 1 + own->slack, sizeof(*own->edge))
-               ? count
-               : 0;
-}
-
-/* One of those for which there may be no room. */
-static uint32_t add_edge(hdi_edges *own, uint32_t from, uint32_t to, uint32_t count)
-{
-    count = have_room(own, count);
-    return (uint32_t)hdi_edges_add(own->follow, own->edge, from, to, count);
-}
-
 /* A write of what was visited before: the visits of its segment from the newest on. In a pass that writes it nothing
  * else visits it, so the writer's visit is known by its pass. */
 static uint32_t add_late(const work *w, hdi_edges *own, uint32_t id, uint32_t to, uint32_t count)
@@ -58,7 +41,7 @@ static uint32_t add_late(const work *w, hdi_edges *own, uint32_t id, uint32_t to
         uint32_t pass = w->flow->pass[before & ~HDI_VISITED];
         bool kept = w->pass_kept[pass], writes = pass == writer;
         if (kept && !(writes && read))
-            count = add_edge(own, pass, to, count);
+            count = hdi_edges_add_more(own, pass, to, count);
         if (kept && writes)
             break;
         visit = w->flow->visit[before & ~HDI_VISITED];
@@ -83,19 +66,9 @@ static HDI_APART uint32_t add_others(const work *w, hdi_edges *own, uint32_t use
         if (found & HDI_FOUND_LATE)
             count = add_late(w, own, id, to, count);
         else
-            count = add_edge(own, found, to, count);
+            count = hdi_edges_add_more(own, found, to, count);
     }
     return count;
-}
-
-/* Where the edges of passes without uses end. */
-static void end_empty(const work *w, const hdi_edges *own, uint32_t begin, uint32_t end)
-{
-    const uint32_t *const use_begin = w->decl->pass_use_begin;
-    for (uint32_t p = begin; p < end; p++) {
-        if (use_begin[p] == use_begin[p + 1])
-            own->pred_end[p] = p > begin ? own->pred_end[p - 1] : 0;
-    }
 }
 
 /* Edges to what the passes of a part follow, over uses, and not over passes and their uses: how many a pass has nobody
@@ -121,18 +94,6 @@ static HDI_INLINE void find_edges(const work *w, hdi_edges *own, size_t first, s
         pred_end[to] = (uint32_t)count;
     }
     own->count = (uint32_t)count;
-}
-
-/* From the last on, as `follow` now says where those of each pass end. */
-void hdi_edges_turn(const hdi_edges *own, uint32_t *pred, uint32_t *succ)
-{
-    uint64_t *const follow = own->follow;
-    const hdi_pass_edge *const edge = own->edge;
-    for (size_t e = own->count; e-- > 0;) {
-        uint32_t from = hdi_edge_from(edge[e]);
-        pred[e] = from;
-        succ[--follow[from]] = hdi_edge_to(edge[e]);
-    }
 }
 
 /* Of the passes of a block. Returns what stands behind them. */
@@ -168,36 +129,6 @@ static void find_places(uint32_t k, void *user)
         sum = find_places_of(w, block, sum);
 }
 
-/* Room for the edges of a part, none of them yet. */
-static bool start_part(const hdi_decl *decl, const hdi_crew *crew, uint32_t begin, uint32_t end, hdi_edges *own)
-{
-    uint32_t pass_count = decl->pass_count, none = hdi_flow_end(decl, crew) - pass_count;
-    hdi_arena *arena = own->arena;
-    own->slack = decl->pass_use_begin[end] - decl->pass_use_begin[begin];
-    own->follow = HDI_ARENA_ARRAY(arena, uint64_t, pass_count + none);
-    own->edge = HDI_ARENA_ARRAY(arena, hdi_pass_edge, 2 * own->slack + BLOCK);
-    if (arena->failed)
-        return false;
-    own->capacity = 2 * own->slack + BLOCK;
-    /* Nobody of the part follows those behind it. */
-    uint32_t last_block = (end + BLOCK - 1) / BLOCK * BLOCK, most = last_block < pass_count ? last_block : pass_count;
-    memset(own->follow, 0, most * sizeof(*own->follow));
-    memset(own->follow + pass_count, 0xff, none * sizeof(*own->follow));
-    return true;
-}
-
-bool hdi_edges_start(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_edges *own)
-{
-    *own = (hdi_edges){.arena = arena};
-    uint32_t *pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
-    own->mark = hdi_arena_here(arena);
-    if (arena->failed)
-        return false;
-    own->pred_end = pred_begin + 1;
-    pred_begin[0] = 0;
-    return start_part(decl, crew, 0, decl->pass_count, own);
-}
-
 static void find_all(const work *w, hdi_edges *own, uint32_t begin, uint32_t end)
 {
     const uint32_t *use_begin = w->decl->pass_use_begin;
@@ -206,7 +137,7 @@ static void find_all(const work *w, hdi_edges *own, uint32_t begin, uint32_t end
     else
         find_edges(w, own, use_begin[begin], use_begin[end], false);
     if (HDI_UNLIKELY(w->decl->has_empty_passes))
-        end_empty(w, own, begin, end);
+        hdi_edges_end_empty(w->decl, own, begin, end);
 }
 
 static void find_part(uint32_t k, void *user)
@@ -219,7 +150,7 @@ static void find_part(uint32_t k, void *user)
     own->mark = hdi_arena_here(arena);
     own->pred_end = w->out->pred_begin + 1;
     own->blocks = HDI_ARENA_ZEROED(arena, uint32_t, w->blocks);
-    if (arena->failed || !start_part(w->decl, w->crew, begin, end, own))
+    if (arena->failed || !hdi_edges_start_part(w->decl, w->crew, begin, end, own))
         return;
     find_all(w, own, begin, end);
     for (uint32_t block = 0; block * BLOCK < end; block++) {
@@ -266,32 +197,13 @@ static hd_result depend_by_parts(work *w)
     return HD_OK;
 }
 
-/* The edges of the only part are those of the frame, in its own arena, where they slide down at last. */
 static hd_result depend_at_once(work *w)
 {
-    hdi_depends *out = w->out;
     hdi_edges *own = &w->part[0];
-    const uint32_t passes = w->decl->pass_count;
-    if (hdi_edges_start(w->decl, w->crew, w->arena, own))
-        find_all(w, own, 0, passes);
-    out->pred_begin = own->pred_end - 1;
-    out->succ_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)passes + 1);
-    out->pred = HDI_ARENA_ARRAY(w->arena, uint32_t, own->count);
-    out->succ = HDI_ARENA_ARRAY(w->arena, uint32_t, own->count);
-    if (w->arena->failed)
+    if (!hdi_edges_start(w->decl, w->crew, w->arena, own))
         return HD_OUT_OF_MEMORY;
-    uint32_t sum = 0;
-    for (size_t p = 0; p < passes; p++) {
-        out->succ_begin[p] = sum;
-        own->follow[p] = sum += (uint32_t)own->follow[p];
-    }
-    out->succ_begin[passes] = sum;
-    hdi_edges_turn(own, out->pred, out->succ);
-    const hdi_arena_kept kept[] = {{&out->succ_begin, ((size_t)passes + 1) * sizeof(uint32_t)},
-                                   {&out->pred, own->count * sizeof(uint32_t)},
-                                   {&out->succ, own->count * sizeof(uint32_t)}};
-    hdi_arena_keep(w->arena, own->mark, kept, sizeof(kept) / sizeof(kept[0]));
-    return HD_OK;
+    find_all(w, own, 0, w->decl->pass_count);
+    return hdi_edges_finish(own, w->decl->pass_count, NULL, w->out) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,

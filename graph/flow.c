@@ -5,11 +5,11 @@
 
 #include "hints.h"
 
-/* Flow: whose content each use finds, before anything is culled. One walk over all uses with a state for each segment:
+/* Flow: whose content each use finds, before anything is culled. A walk over all uses with a state for each segment:
  * who wrote it last, and its newest visit. Each visit is tied to the one before it of the same segment; passes learn
- * how often somebody reads what they wrote. O(visits + segments).
+ * how often somebody reads what they wrote. O(visits + segments). Of the caller alone depend_alone.c does it.
  *
- * In parallel each part walks passes of its own with states of its own, all untouched at first. Passes that stand
+ * Each part walks passes of its own with states of its own, all untouched at first. Passes that stand
  * together mostly use what was declared together, so states are made block by block as a part comes to them. When all
  * have walked, each part looks for what its uses find that found no write of its own in the states of the parts before
  * it that came to the same block. */
@@ -21,12 +21,12 @@ enum {
 
 /* What a visit finds and the one before it, as in hdi_visit, in one word: the last pass that writes the segment in the
  * lower half, and in the upper one its newest visit. */
-typedef uint64_t state;
+typedef hdi_flow_state state;
 
 typedef struct part {
     _Alignas(HDI_LINE_PAIR) hdi_arena_mark mark;
     state *state;        /* per segment */
-    uint8_t *touched;    /* blocks that have states; null with one part: all have */
+    uint8_t *touched;    /* blocks that have states */
     uint32_t nobody;     /* in place of a writer where this part has none */
     uint32_t next_visit; /* of uses of several segments */
 } part;
@@ -39,22 +39,65 @@ typedef struct work {
     const hdi_crew *crew;
     hdi_arena *arena;
     uint32_t parts;
-    _Atomic(uint32_t) *block_parts; /* of several parts: a bit for each one that comes to a block */
+    _Atomic(uint32_t) *block_parts; /* a bit for each part that comes to a block */
     part part[HDI_FEW_PARTS];
 } work;
 
-/* Each of several parts has a number of its own for `nobody` while it walks, and counts on a line of its own who finds
- * that. */
+/* Each part has a number of its own for `nobody` while it walks, and counts on a line of its own who finds that. */
 static uint32_t nobody_of(const work *w, uint32_t k)
 {
-    const uint32_t apart = HDI_LINE_PAIR / sizeof(uint32_t);
-    return w->parts > 1 ? hdi_flow_end(w->decl, w->crew) - (k + 1) * apart : hdi_flow_nobody(w->decl);
+    return hdi_flow_end(w->decl, w->crew) - (k + 1) * (uint32_t)(HDI_LINE_PAIR / sizeof(uint32_t));
 }
 
 /* What the frame holds from its start is told from what nobody wrote in it, where it matters. */
 static bool from_start(const hdi_decl *decl, uint32_t res)
 {
     return decl->may_read_unwritten && decl->res_flags[res] & HDI_RES_CONTENT;
+}
+
+/* ---- what the caller alone needs, too ---- */
+
+uint32_t hdi_flow_next_lasting(const hdi_decl *decl, uint32_t res, uint32_t end)
+{
+    const uint8_t *const res_flags = decl->res_flags;
+    for (uint64_t eight; end - res >= sizeof(eight); res += (uint32_t)sizeof(eight)) { /* at a time, as few do */
+        memcpy(&eight, res_flags + res, sizeof(eight));
+        if (eight & OUTLIVES * UINT64_C(0x0101010101010101))
+            break;
+    }
+    while (res < end && !(res_flags[res] & OUTLIVES))
+        res++;
+    return res;
+}
+
+void hdi_flow_start_states(const hdi_decl *decl, const hdi_frozen *frozen, uint64_t *states)
+{
+    const uint32_t *seg_begin = frozen->res_seg_begin;
+    for (uint32_t s = 0; s < frozen->seg_count; s++)
+        states[s] = hdi_flow_nobody(decl);
+    for (uint32_t r = 0; decl->may_read_unwritten && r < decl->res_count; r++) {
+        for (uint32_t s = seg_begin[r]; from_start(decl, r) && s < seg_begin[r + 1]; s++)
+            states[s] = hdi_flow_start(decl);
+    }
+}
+
+uint32_t hdi_flow_find_bad(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_visit *visits)
+{
+    for (uint32_t u = 0; u < decl->use_count; u++) {
+        uint32_t first = u, count = 1;
+        if (!(decl->use_flags[u] & HDI_USE_READS))
+            continue;
+        if (frozen->use_seg[u] == HDI_NONE) {
+            hdi_span span = hdi_use_span(decl, frozen, u);
+            first = hdi_visit_found(visits[u]) & ~HDI_FOUND_SEVERAL;
+            count = span.rows * span.cols;
+        }
+        for (uint32_t id = first; id < first + count; id++) {
+            if ((hdi_visit_found(visits[id]) & ~HDI_FOUND_LATE) == hdi_flow_nobody(decl))
+                return u;
+        }
+    }
+    return HDI_NONE;
 }
 
 /* ---- the walk ---- */
@@ -105,7 +148,7 @@ static HDI_APART void visit_several(const work *w, part *own, uint32_t use, uint
     uint32_t flags = w->decl->use_flags[use], last = span.base + (span.rows - 1) * span.stride + span.cols - 1;
     uint32_t first = own->next_visit, id = first;
     own->next_visit += span.rows * span.cols;
-    for (uint32_t block = span.base / BLOCK; own->touched && block <= last / BLOCK; block++) {
+    for (uint32_t block = span.base / BLOCK; block <= last / BLOCK; block++) {
         if (!own->touched[block])
             come_to(w, own, block);
     }
@@ -118,36 +161,20 @@ static HDI_APART void visit_several(const work *w, part *own, uint32_t use, uint
     out->visit[use] = first | HDI_FOUND_SEVERAL;
 }
 
-/* As the frame finds them. */
-static void start_states(const work *w, state *states)
-{
-    const hdi_decl *decl = w->decl;
-    const uint32_t *seg_begin = w->frozen->res_seg_begin;
-    for (uint32_t s = 0; s < w->frozen->seg_count; s++)
-        states[s] = hdi_flow_nobody(decl);
-    for (uint32_t r = 0; decl->may_read_unwritten && r < decl->res_count; r++) {
-        for (uint32_t s = seg_begin[r]; from_start(decl, r) && s < seg_begin[r + 1]; s++)
-            states[s] = hdi_flow_start(decl);
-    }
-}
-
 static bool start_part(work *w, uint32_t k)
 {
-    hdi_arena *arena = hdi_crew_arena(w->crew, k, w->arena);
+    hdi_arena *arena = &w->crew->arena[k];
     part *own = &w->part[k];
     own->mark = hdi_arena_here(arena);
     own->state = HDI_ARENA_ARRAY(arena, state, w->frozen->seg_count);
     own->nobody = nobody_of(w, k);
-    own->next_visit = w->parts > 1 ? w->frozen->part_visit[k] : w->decl->use_count;
-    if (w->parts > 1)
-        own->touched = HDI_ARENA_ZEROED(arena, uint8_t, w->frozen->seg_count / BLOCK + 1);
-    else if (own->state)
-        start_states(w, own->state);
+    own->next_visit = w->frozen->part_visit[k];
+    own->touched = HDI_ARENA_ZEROED(arena, uint8_t, w->frozen->seg_count / BLOCK + 1);
     return !arena->failed;
 }
 
-/* Over uses, and not over passes and their uses: how many a pass has nobody can foresee. several: parts. */
-static HDI_INLINE void walk_uses(work *w, uint32_t k, size_t first, size_t end, bool several, bool ranges)
+/* Over uses, and not over passes and their uses: how many a pass has nobody can foresee. */
+static HDI_INLINE void walk_uses(work *w, uint32_t k, size_t first, size_t end, bool ranges)
 {
     const hdi_decl *const decl = w->decl;
     const uint32_t *const use_seg = w->frozen->use_seg, *const use_pass = decl->use_pass;
@@ -163,7 +190,7 @@ static HDI_INLINE void walk_uses(work *w, uint32_t k, size_t first, size_t end, 
             visit_several(w, own, (uint32_t)u, p);
             continue;
         }
-        if (several && HDI_UNLIKELY(!touched[seg / BLOCK]))
+        if (HDI_UNLIKELY(!touched[seg / BLOCK]))
             come_to(w, own, seg / BLOCK);
         if (ranges)
             visit_pass[u] = p;
@@ -171,8 +198,9 @@ static HDI_INLINE void walk_uses(work *w, uint32_t k, size_t first, size_t end, 
     }
 }
 
-static HDI_INLINE void walk(work *w, uint32_t k, bool several)
+static void walk_part(uint32_t k, void *user)
 {
+    work *w = user;
     const hdi_decl *const decl = w->decl;
     uint32_t *const pass_reads = w->out->pass_reads;
     uint32_t p = hdi_range_begin(decl->pass_count, w->parts, k);
@@ -182,25 +210,16 @@ static HDI_INLINE void walk(work *w, uint32_t k, bool several)
     memset(pass_reads + p, 0, (end - p) * sizeof(*pass_reads));
     pass_reads[w->part[k].nobody] = 0;
     if (w->visit_pass)
-        walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end], several, true);
+        walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end], true);
     else
-        walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end], several, false);
-}
-
-static void walk_part(uint32_t k, void *user)
-{
-    walk(user, k, true);
+        walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end], false);
 }
 
 /* ---- what parts find of one another ---- */
 
 static void count_read(const work *w, uint32_t writer)
 {
-    _Atomic(uint32_t) *reads = (_Atomic(uint32_t) *)&w->out->pass_reads[writer];
-    if (w->parts > 1)
-        atomic_fetch_add_explicit(reads, 1, memory_order_relaxed);
-    else
-        w->out->pass_reads[writer]++;
+    atomic_fetch_add_explicit((_Atomic(uint32_t) *)&w->out->pass_reads[writer], 1, memory_order_relaxed);
 }
 
 /* What a segment holds when those parts are over that came to its block: a bit for each. */
@@ -265,28 +284,16 @@ static HDI_APART void visit_several_again(const work *w, uint32_t k, uint32_t us
     }
 }
 
-static void read_last(const work *w, uint32_t begin, uint32_t end)
-{
-    for (uint32_t seg = begin; seg < end; seg++) {
-        uint32_t writer =
-            writer_of(w->parts > 1 ? look_back(w, seg, came_to(w, seg, w->parts)) : w->part[0].state[seg]);
-        if (writer < w->decl->pass_count)
-            count_read(w, writer);
-    }
-}
-
 /* The last writes of what outlives the frame are read when it is over. */
 static void read_what_stays(const work *w, uint32_t begin, uint32_t end)
 {
-    const uint8_t *const res_flags = w->decl->res_flags;
-    for (uint32_t r = begin; r < end; r++) {
-        uint64_t eight = OUTLIVES; /* resources at a time, as few of them do */
-        if (end - r >= sizeof(eight))
-            memcpy(&eight, res_flags + r, sizeof(eight));
-        if (!(eight & OUTLIVES * UINT64_C(0x0101010101010101)))
-            r += (uint32_t)sizeof(eight) - 1;
-        else if (res_flags[r] & OUTLIVES)
-            read_last(w, w->frozen->res_seg_begin[r], w->frozen->res_seg_begin[r + 1]);
+    const uint32_t *const seg_begin = w->frozen->res_seg_begin;
+    for (uint32_t r = begin; (r = hdi_flow_next_lasting(w->decl, r, end)) < end; r++) {
+        for (uint32_t seg = seg_begin[r]; seg < seg_begin[r + 1]; seg++) {
+            uint32_t writer = writer_of(look_back(w, seg, came_to(w, seg, w->parts)));
+            if (writer < w->decl->pass_count)
+                count_read(w, writer);
+        }
     }
 }
 
@@ -315,28 +322,6 @@ static void close_part(uint32_t k, void *user)
                     hdi_range_begin(decl->res_count, w->parts, k + 1));
 }
 
-/* The first use that reads what nobody wrote. */
-static uint32_t find_bad(const work *w)
-{
-    const hdi_decl *decl = w->decl;
-    const hdi_visit *visits = w->out->visit;
-    for (uint32_t u = 0; u < decl->use_count; u++) {
-        uint32_t first = u, count = 1;
-        if (!(decl->use_flags[u] & HDI_USE_READS))
-            continue;
-        if (w->frozen->use_seg[u] == HDI_NONE) {
-            hdi_span span = hdi_use_span(decl, w->frozen, u);
-            first = hdi_visit_found(visits[u]) & ~HDI_FOUND_SEVERAL;
-            count = span.rows * span.cols;
-        }
-        for (uint32_t id = first; id < first + count; id++) {
-            if ((hdi_visit_found(visits[id]) & ~HDI_FOUND_LATE) == hdi_flow_nobody(decl))
-                return u;
-        }
-    }
-    return HDI_NONE;
-}
-
 static bool flow_by_parts(work *w)
 {
     w->block_parts = hdi_arena_zeroed(w->arena, w->frozen->seg_count / BLOCK + 1, sizeof(*w->block_parts));
@@ -349,15 +334,6 @@ static bool flow_by_parts(work *w)
     }
     w->out->pass_reads[hdi_flow_nobody(w->decl)] = 0; /* from here on of what no part wrote */
     hdi_crew_parts(w->crew, w->parts, close_part, w);
-    return true;
-}
-
-static bool flow_at_once(work *w)
-{
-    walk(w, 0, false);
-    if (w->arena->failed)
-        return false;
-    read_what_stays(w, 0, w->decl->res_count);
     return true;
 }
 
@@ -375,12 +351,12 @@ hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hd
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_arena_mark mark = hdi_arena_here(arena);
-    if (!(w.parts > 1 ? flow_by_parts(&w) : flow_at_once(&w)))
+    if (!flow_by_parts(&w))
         return HD_OUT_OF_MEMORY;
-    for (uint32_t k = 0; w.parts > 1 && k < w.parts; k++)
+    for (uint32_t k = 0; k < w.parts; k++)
         hdi_arena_keep(&crew->arena[k], w.part[k].mark, NULL, 0);
     hdi_arena_keep(arena, mark, NULL, 0);
     if (decl->may_read_unwritten && out->pass_reads[hdi_flow_nobody(decl)])
-        *bad_use = find_bad(&w);
+        *bad_use = hdi_flow_find_bad(decl, frozen, out->visit);
     return *bad_use == HDI_NONE ? HD_OK : HD_UNWRITTEN_READ;
 }

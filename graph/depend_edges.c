@@ -1,0 +1,119 @@
+#include "depend_edges.h"
+
+#include <string.h>
+
+#include "hints.h"
+
+/* Edges from where they are found to where they belong: grouped by the pass that follows they come, the other way round
+ * they are put in order by the counts of that walk. O(passes + edges) */
+
+bool hdi_edges_start_part(const hdi_decl *decl, const hdi_crew *crew, uint32_t begin, uint32_t end, hdi_edges *own)
+{
+    uint32_t pass_count = decl->pass_count, none = hdi_flow_end(decl, crew) - pass_count;
+    hdi_arena *arena = own->arena;
+    own->slack = decl->pass_use_begin[end] - decl->pass_use_begin[begin];
+    own->follow = HDI_ARENA_ARRAY(arena, uint64_t, pass_count + none);
+    own->edge = HDI_ARENA_ARRAY(arena, hdi_pass_edge, 2 * own->slack + HDI_EDGES_BLOCK);
+    if (arena->failed)
+        return false;
+    own->capacity = 2 * own->slack + HDI_EDGES_BLOCK;
+    /* Nobody of the part follows those behind it. */
+    uint32_t last_block = (end + HDI_EDGES_BLOCK - 1) / HDI_EDGES_BLOCK * HDI_EDGES_BLOCK,
+             most = last_block < pass_count ? last_block : pass_count;
+    memset(own->follow, 0, most * sizeof(*own->follow));
+    memset(own->follow + pass_count, 0xff, none * sizeof(*own->follow));
+    return true;
+}
+
+bool hdi_edges_start(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_edges *own)
+{
+    *own = (hdi_edges){.arena = arena};
+    uint32_t *pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
+    own->mark = hdi_arena_here(arena);
+    if (arena->failed)
+        return false;
+    own->pred_end = pred_begin + 1;
+    pred_begin[0] = 0;
+    return hdi_edges_start_part(decl, crew, 0, decl->pass_count, own);
+}
+
+void hdi_edges_end_empty(const hdi_decl *decl, const hdi_edges *own, uint32_t begin, uint32_t end)
+{
+    const uint32_t *const use_begin = decl->pass_use_begin;
+    for (uint32_t p = begin; p < end; p++) {
+        if (use_begin[p] == use_begin[p + 1])
+            own->pred_end[p] = p > begin ? own->pred_end[p - 1] : 0;
+    }
+}
+
+/* The first pass from `pass` on that is not kept. */
+static uint32_t find_dead(const uint8_t *pass_kept, uint32_t pass, uint32_t pass_count)
+{
+    const uint8_t *dead = pass < pass_count ? memchr(pass_kept + pass, 0, pass_count - pass) : NULL;
+    return dead ? (uint32_t)(dead - pass_kept) : pass_count;
+}
+
+/* Edges of the passes between one that is dropped and the next one stay together. */
+bool hdi_edges_drop(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_count)
+{
+    uint32_t *const pred_end = own->pred_end, *const pred_begin = pred_end - 1, followed = 0;
+    const uint32_t first = find_dead(pass_kept, 0, pass_count);
+    for (uint32_t p = first; p < pass_count; p = find_dead(pass_kept, p + 1, pass_count)) {
+        for (uint32_t e = pred_begin[p]; e < pred_end[p]; e++)
+            own->follow[hdi_edge_from(own->edge[e])]--;
+    }
+    uint32_t count = pred_begin[first];
+    for (uint32_t p = first; p < pass_count;) {
+        uint32_t next = find_dead(pass_kept, p + 1, pass_count), begin = pred_end[p], end = pred_begin[next];
+        uint32_t less = begin - count;
+        followed |= (uint32_t)own->follow[p];
+        memmove(own->edge + count, own->edge + begin, (end - begin) * sizeof(*own->edge));
+        for (; p < next; p++)
+            pred_end[p] -= less;
+        count += end - begin;
+    }
+    own->count = count;
+    return followed == 0;
+}
+
+void hdi_edges_place(const hdi_edges *own, uint32_t pass_count, uint32_t *succ_begin)
+{
+    uint64_t *const follow = own->follow;
+    uint32_t sum = 0;
+    for (size_t p = 0; p < pass_count; p++) {
+        succ_begin[p] = sum;
+        follow[p] = sum += (uint32_t)follow[p];
+    }
+    succ_begin[pass_count] = sum;
+}
+
+/* From the last on, as `follow` now says where those of each pass end. */
+void hdi_edges_turn(const hdi_edges *own, uint32_t *pred, uint32_t *succ)
+{
+    uint64_t *const follow = own->follow;
+    const hdi_pass_edge *const edge = own->edge;
+    for (size_t e = own->count; e-- > 0;) {
+        uint32_t from = hdi_edge_from(edge[e]);
+        pred[e] = from;
+        succ[--follow[from]] = hdi_edge_to(edge[e]);
+    }
+}
+
+bool hdi_edges_finish(hdi_edges *own, uint32_t pass_count, uint8_t **pass_kept, hdi_depends *out)
+{
+    hdi_arena *arena = own->arena;
+    out->pred_begin = own->pred_end - 1;
+    out->succ_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)pass_count + 1);
+    out->pred = HDI_ARENA_ARRAY(arena, uint32_t, own->count);
+    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, own->count);
+    if (arena->failed)
+        return false;
+    hdi_edges_place(own, pass_count, out->succ_begin);
+    hdi_edges_turn(own, out->pred, out->succ);
+    const hdi_arena_kept kept[] = {{pass_kept, pass_count * sizeof(**pass_kept)},
+                                   {&out->succ_begin, ((size_t)pass_count + 1) * sizeof(uint32_t)},
+                                   {&out->pred, own->count * sizeof(uint32_t)},
+                                   {&out->succ, own->count * sizeof(uint32_t)}};
+    hdi_arena_keep(arena, own->mark, pass_kept ? kept : kept + 1, pass_kept ? 4 : 3);
+    return true;
+}
