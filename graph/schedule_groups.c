@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "bitset.h"
-#include "schedule_end.h"
+#include "schedule_lone.h"
 
 /* Groups: the order for one GPU queue. Passes are taken in groups that need no barrier inside; a pass joins a group
  * once all that it depends on stands in earlier ones. Taking every ready pass gives the fewest groups and keeps the
@@ -139,6 +139,7 @@ static void begin(work *w)
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
     w->ready_count = w->ready_first_count;
     w->follower = HDI_NONE;
+    w->lone = false;
     w->slots = 0;
     set_oldest(w, 0);
     w->live = s->live_bytes;
@@ -146,7 +147,6 @@ static void begin(work *w)
     w->scan = (scan){.here = w->room, .least = INT64_MAX};
     w->group = 1;
     w->rate_group = 0;
-    w->full = 0;
     w->closed = w->closed_late = 0;
     w->early_count = w->counted_count = 0;
     if (w->rules.wait_in_float && !w->levelled)
@@ -191,18 +191,6 @@ static void give_back(work *w)
 }
 
 /* ---- groups ---- */
-
-/* Bytes of resources that no other pass uses any more. */
-static int64_t closes(const work *w, size_t rank)
-{
-    int64_t bytes = w->ask[rank].closes;
-    size_t pass = w->rank_pass[rank];
-    for (size_t u = w->use_begin[pass]; w->ask[rank].more && u < w->use_begin[pass + 1]; u++) {
-        const hdi_sched_res *res = &w->res[w->use_res[u]];
-        bytes += hdi_sched_has(w->s, res->last) && res->left == 1 ? (int64_t)res->bytes : 0;
-    }
-    return bytes;
-}
 
 /* Where there was room for one pass alone, and another can open just the bytes that it closed: that one first. A strand
  * that goes on takes over its own bytes again and again; taking turns with others, it would leave holes that fit
@@ -342,10 +330,9 @@ static HDI_APART void run_alone(work *w)
     const hdi_sched *s = w->s;
     const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
     const uint32_t *rank_pass = w->rank_pass;
-    const int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
     hdi_ask *ask = w->ask;
     uint32_t *left = w->left, *level = s->pass_level, *slot_pass = w->slot_pass, *slot_group = w->out->slot_group;
-    uint32_t group = w->group, own, ready_count = 0, full = 0, pass_end = s->pass_end, rank_begin = s->rank_begin;
+    uint32_t group = w->group, own, ready_count = 0, pass_end = s->pass_end, rank_begin = s->rank_begin;
     int64_t live = w->live, room = w->room, *net = w->net, *group_live = w->group_live;
     size_t slot = w->slots, rank = w->oldest, p = rank_pass[rank], e, end;
     const bool levelled = w->levelled;
@@ -360,7 +347,6 @@ static HDI_APART void run_alone(work *w)
         net[slot++] = opens - closes;
         live += opens;
         group_live[group++] = live;
-        full += live > near_cap;
         live -= closes;
         ask[rank].due = HDI_TAKEN;
         room -= ask[++rank].step;
@@ -386,124 +372,12 @@ static HDI_APART void run_alone(work *w)
     w->live = live;
     w->room = room;
     w->group = group;
-    w->full += full;
     w->ready_count = ready_count;
     w->follower = HDI_NONE;
 }
 
-/* Who could stand beside the follower in its group: the least that any of them would open; INT64_MAX: there is none.
- * Those behind a rank that leaves too little room for all of them cannot. */
-typedef struct rivals {
-    size_t block;      /* that rank; HDI_NONE: there is none */
-    int64_t near, far; /* of those up to it, and behind it */
-} rivals;
-
-/* Adds those who are ready, from a rank on and before another. */
-static HDI_INLINE void find_rivals(const work *w, size_t follower, size_t from, size_t end, rivals *r)
-{
-    for (size_t word = from / 64; word * 64 < end; word++) {
-        uint64_t bits = w->ready[word];
-        for (bits &= word == from / 64 ? UINT64_MAX << from % 64 : UINT64_MAX; bits; bits &= bits - 1) {
-            size_t rank = word * 64 + (size_t)__builtin_ctzll(bits);
-            int64_t opens = w->ask[rank].more & ~HDI_COUNTED ? 0 : w->ask[rank].opens;
-            int64_t *least = rank > r->block ? &r->far : &r->near;
-            if (rank != follower && rank < end)
-                *least = opens < *least ? opens : *least;
-        }
-    }
-}
-
-/* Whether there are any, and none finds room. rest: what the cap leaves beside the follower. */
-static HDI_INLINE bool are_refused(const rivals *r, int64_t rest)
-{
-    return r->near > rest && (r->near & r->far) != INT64_MAX;
-}
-
-/* Who there is when it is about to be taken. */
-static bool meet_rivals(const work *w, size_t follower, int64_t rest, rivals *r)
-{
-    *r = (rivals){HDI_NONE, INT64_MAX, INT64_MAX};
-    find_rivals(w, follower, w->oldest, w->end, r);
-    if (r->near > rest)
-        return r->near != INT64_MAX;
-    int64_t least = r->near, room = w->room;
-    size_t rank = w->oldest;
-    while (room >= least && rank < w->end)
-        room -= w->ask[++rank].step;
-    if (rank == w->end)
-        return false;
-    *r = (rivals){rank, INT64_MAX, INT64_MAX};
-    find_rivals(w, follower, w->oldest, w->end, r);
-    return are_refused(r, rest);
-}
-
-/* As long as that is so, a group is who follows the one before it. As it opens what it closes, there is more room at
- * its own rank then, and nowhere else. Returns whether there was any. */
-static HDI_APART bool run_strand(work *w)
-{
-    const hdi_sched *s = w->s;
-    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
-    const int64_t cap = (int64_t)w->rules.cap, near_cap = (int64_t)(w->rules.cap / 8 * 7);
-    const bool levelled = w->levelled;
-    hdi_ask *ask = w->ask;
-    uint32_t *left = w->left, *level = s->pass_level, group = w->group, depth = w->depth, ready_count = 1;
-    uint32_t most = levelled ? w->rate_group : HDI_NONE;
-    int64_t live = w->live;
-    size_t slot = w->slots, rank = w->follower;
-    rivals r;
-    while (ready_count == 1 && rank < w->end && !ask[rank].more && group < most && group <= 2 * depth + 8) {
-        int64_t opens = ask[rank].opens, rest = cap - live - opens;
-        if (rest < 0 || ask[rank].closes != opens)
-            break;
-        if (!(slot == w->slots ? meet_rivals(w, rank, rest, &r) : are_refused(&r, rest)))
-            break;
-        size_t p = w->rank_pass[rank];
-        uint32_t own = level[p] + 1;
-        w->slot_pass[slot] = (uint32_t)p;
-        w->out->slot_group[slot] = group;
-        w->net[slot++] = 0;
-        w->group_live[group++] = live + opens;
-        w->full += live + opens > near_cap;
-        hdi_bit_clear(w->ready, (uint32_t)rank);
-        ask[rank].due = HDI_TAKEN;
-        if (rank == w->oldest) {
-            size_t end = w->end;
-            move_oldest(w);
-            find_rivals(w, rank, end, w->end, &r);
-        } else {
-            ask[rank].step -= opens;
-            ask[rank + 1].step += opens;
-        }
-        if (r.block == rank || r.block < w->oldest)
-            r.near = r.far < r.near ? r.far : r.near;
-        rank = HDI_NONE;
-        ready_count = 0;
-        for (size_t e = succ_begin[p], end = succ_begin[p + 1]; e < end; e++) {
-            size_t next = succ[e];
-            if (HDI_UNLIKELY(next >= s->pass_end))
-                continue;
-            uint32_t at = pass_rank[next] - s->rank_begin, last = lose_one(left, next, w->ready, at);
-            ready_count += last;
-            level[next] = levelled ? level[next] : own;
-            if (last && ask[at].opens == opens && !(ask[at].more & ~HDI_COUNTED))
-                rank = at;
-        }
-        w->ready_count += ready_count - 1;
-        depth = own > depth ? own : depth;
-    }
-    if (slot == w->slots)
-        return false;
-    w->slots = slot;
-    w->group = group;
-    w->depth = depth;
-    w->follower = (uint32_t)rank;
-    w->scan = (scan){.stale = true};
-    return true;
-}
-
 static bool run(work *w)
 {
-    int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
     bool wait = w->rules.wait_in_float, known = w->s->known;
     size_t kept = w->s->kept_count;
     begin(w);
@@ -514,17 +388,20 @@ static bool run(work *w)
             run_alone(w);
             continue;
         }
-        if (w->follower != HDI_NONE && !w->closed_late && !wait && run_strand(w))
+        size_t slots = w->slots;
+        bool begun = known && w->lone && !w->closed_late && run_lone(w);
+        if (!begun && w->slots != slots)
             continue;
-        w->group_begin = w->slots;
-        if (w->follower != HDI_NONE)
-            follow(w);
+        if (!begun) {
+            w->group_begin = slots;
+            if (w->follower != HDI_NONE)
+                follow(w);
+        }
         if (known)
             fill_known(w);
         else
             fill_group(w);
         w->group_live[w->group] = w->live;
-        w->full += w->live > near_cap;
         if (w->slots == kept)
             end_last(w);
         else if (!wait && w->slots - w->group_begin == 1)
@@ -542,7 +419,13 @@ static bool run(work *w)
 static bool is_full(const work *w)
 {
     enum { PASSES = 4 };
-    return w->full >= w->group / 4 && w->slots >= PASSES * w->group;
+    const int64_t near_cap = (int64_t)(w->rules.cap / 8 * 7);
+    uint32_t full = 0;
+    if (w->slots < PASSES * (size_t)w->group)
+        return false;
+    for (size_t group = 1; group < w->group; group++)
+        full += w->group_live[group] > near_cap;
+    return full >= w->group / 4;
 }
 
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out)

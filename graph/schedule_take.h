@@ -36,6 +36,7 @@ typedef struct work {
     uint32_t group;
     uint32_t rate_group; /* where it is asked next how many there will be */
     bool refused;        /* somebody found no room in it */
+    bool lone;           /* so it was in the group before, of one pass */
     int64_t closed;      /* bytes that are closed with its passes in every order */
     int64_t closed_late; /* by the group before: the last use writes, a second barrier hands it on */
     uint32_t *early;     /* its ranks that close so, and were not the oldest */
@@ -53,7 +54,6 @@ typedef struct work {
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
     int64_t *group_live; /* bytes alive in each group */
-    uint32_t full;       /* groups that come near the cap */
 } work;
 
 /* ---- may a pass join? ---- */
@@ -127,6 +127,20 @@ static HDI_INLINE int64_t look_at_more(const work *w, uint32_t more)
 }
 
 /* ---- taking ---- */
+
+/* Bytes of resources that no other pass uses any more. */
+static inline int64_t closes(const work *w, size_t rank)
+{
+    int64_t bytes = w->ask[rank].closes;
+    if (HDI_LIKELY(!w->ask[rank].more))
+        return bytes;
+    size_t pass = w->rank_pass[rank];
+    for (size_t u = w->use_begin[pass]; u < w->use_begin[pass + 1]; u++) {
+        const hdi_sched_res *res = &w->res[w->use_res[u]];
+        bytes += hdi_sched_has(w->s, res->last) && res->left == 1 ? (int64_t)res->bytes : 0;
+    }
+    return bytes;
+}
 
 /* Before its turn. first: the first rank of what is opened. */
 static inline void open_early(work *w, size_t first, int64_t bytes)
