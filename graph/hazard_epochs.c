@@ -16,14 +16,15 @@ typedef struct walk {
     const uint8_t *slot_queue;
     hdi_kinds *kinds;
     hdi_entry *entry;
-    uint8_t *use_kept;
+    uint8_t *use_kept, *of_none; /* of no use */
 } walk;
 
 /* How far it has come, and of the segment the last epoch. */
 typedef struct point {
     hdi_epoch *next; /* behind the last one */
     uint32_t at;     /* its number */
-    uint32_t entry, last_use;
+    uint32_t entry;
+    uint8_t *kept; /* whether somebody reads what its first use left */
     uint32_t left, last_state; /* left NOTHING: of no epoch yet */
 } point;
 
@@ -47,11 +48,10 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
         last->more = p.entry++;
         return p;
     }
-    if (p.left == HDI_LEFT_WRITE)
-        w->use_kept[p.last_use] |= (uint8_t)(k->flags & HDI_EPOCH_READS);
+    *p.kept |= (uint8_t)(k->flags & HDI_EPOCH_READS); /* of a use that reads nobody asks for it */
     p.left = k->leaves;
     p.last_state = k->state | queue;
-    p.last_use = use;
+    p.kept = &w->use_kept[use];
     p.next->use = use;
     p.next->kind = kind;
     p.next->first = p.next->last = slot;
@@ -83,6 +83,7 @@ static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_re
                               bool is_buffer)
 {
     p.left = HDI_LEFT_NOTHING;
+    p.kept = w->of_none;
     while (record < end) {
         const hdi_record *behind = record + 1;
         if (HDI_UNLIKELY(behind->slot == record->slot && behind < end)) {
@@ -106,7 +107,8 @@ HDI_SCALAR hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *ki
     const uint32_t *seg_res = work->frozen->seg_res;
     const uint8_t *res_flags = decl->res_flags;
     uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, from = 0, keepers = 0;
-    walk w = {work, decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept};
+    uint8_t of_none = 0;
+    walk w = {work, decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
     point p = {.next = &out->epoch[epoch_begin], .at = epoch_begin, .entry = entry_begin};
     for (uint32_t seg = first_seg; seg < last_seg; seg++) {
         uint32_t to = record_end[seg], res = seg_res[seg], flags = res_flags[res];

@@ -213,24 +213,25 @@ static void keep_state(const work *w, uint32_t res)
     }
 }
 
-/* The queues that a segment is used on; *meet: readers of several do. */
-static HDI_INLINE uint32_t queues_of(const hdi_hazards *out, uint32_t seg, bool *meet)
+/* Whether queues read a resource together. */
+static bool do_meet(const hdi_hazards *out, uint32_t seg, uint32_t end)
 {
-    uint32_t queues = 0, several = 0;
-    for (uint32_t e = out->seg_epoch_begin[seg], end = out->seg_epoch_end[seg]; e < end; e++) {
-        uint32_t mask = out->epoch[e].queue_mask;
-        several |= mask & (mask - 1);
-        queues |= mask;
+    uint32_t several = 0;
+    for (; seg < end; seg++) {
+        for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_end[seg]; e++)
+            several |= out->epoch[e].queue_mask & (out->epoch[e].queue_mask - 1);
     }
-    *meet |= several != 0;
-    return queues;
+    return several != 0;
 }
 
 /* Whether steps of a segment are not just before the first use of the epoch behind. */
-static inline bool is_crossing(const work *w, uint32_t seg, uint32_t queues)
+static bool is_crossing(const work *w, uint32_t seg)
 {
-    return w->out->seg_epoch_begin[seg] != w->out->seg_epoch_end[seg] &&
-           (queues & (queues - 1) || !(queues & w->gpu_mask));
+    const hdi_hazards *out = w->out;
+    uint32_t queues = 0, begin = out->seg_epoch_begin[seg], end = out->seg_epoch_end[seg];
+    for (uint32_t e = begin; e < end; e++)
+        queues |= out->epoch[e].queue_mask;
+    return begin != end && (queues & (queues - 1) || !(queues & w->gpu_mask));
 }
 
 static void place(work *w, uint32_t seg)
@@ -239,20 +240,19 @@ static void place(work *w, uint32_t seg)
         w->left[atomic_fetch_add_explicit(w->left_count, 1, memory_order_relaxed)] = seg;
 }
 
-static HDI_INLINE void settle(work *w, uint32_t res)
+/* shared: several queues use it, or the host. */
+static HDI_INLINE void settle(work *w, uint32_t res, bool shared)
 {
     hdi_hazards *out = w->out;
     uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
-    sharing shared = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
-    bool meet = false;
-    uint32_t queues = queues_of(out, first, &meet);
-    for (uint32_t seg = first + 1; seg < end; seg++)
-        queues_of(out, seg, &meet);
-    out->res_concurrent[res] = shared == CONCURRENT || (shared == BY_READERS && meet);
-    if (is_crossing(w, first, queues))
+    sharing by = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
+    out->res_concurrent[res] = by == CONCURRENT || (by == BY_READERS && do_meet(out, first, end));
+    if (HDI_LIKELY(shared && end - first == 1)) {
         place(w, first);
-    for (uint32_t seg = first + 1; seg < end; seg++) {
-        if (is_crossing(w, seg, queues_of(out, seg, &meet)))
+        return;
+    }
+    for (uint32_t seg = first; seg < end; seg++) {
+        if (is_crossing(w, seg))
             place(w, seg);
     }
 }
@@ -261,7 +261,7 @@ static void settle_keeper(work *w, uint32_t res)
 {
     keep_state(w, res);
     if (w->several)
-        settle(w, res);
+        settle(w, res, false);
 }
 
 uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, const uint32_t *keeper,
@@ -284,7 +284,7 @@ uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_
     for (uint32_t res = first; res < last; res++) {
         uint32_t queues = res_queues[res];
         if ((queues & (queues - 1) || queues & ~w.gpu_mask) && !(res_flags[res] & HDI_KEEPS_STATE))
-            settle(&w, res);
+            settle(&w, res, true);
     }
     return pairs;
 }

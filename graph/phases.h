@@ -380,6 +380,7 @@ typedef struct hdi_synced {
     const uint32_t *slot_want; /* what the clocks were made from; null with one queue */
     uint16_t *slot_waits; /* a mask of the queues of which a slot does not know what it wants, and then, from hdi_sync
                            * on, of those that it waits for */
+    uint32_t *waiting, waiting_count; /* slots that do not know all they want; null: not found, by several workers */
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
 } hdi_synced;

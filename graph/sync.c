@@ -168,51 +168,52 @@ typedef struct slot_wait {
     uint32_t begin, count;
 } slot_wait;
 
-/* Finds waits and writes them down at once; returns how many. */
+/* Finds waits and writes them down at once; returns how many. As a rule a slot waits for one queue. */
 static uint32_t wait_alone(const work *w, slot_wait *slot_waits)
 {
     const hdi_hazards *hazards = w->hazards;
     const hdi_synced *out = w->out;
     const uint32_t *slot_pos = hazards->slot_pos, *slot_pass = hazards->slot_pass;
     uint32_t queues = w->queues, at = 0;
-    for (uint32_t s = 0, slots = hazards->slot_count; s < slots; s++) {
-        uint32_t mask = out->slot_waits[s], begin = at;
-        if (!mask)
-            continue;
+    for (uint32_t i = 0; i < out->waiting_count; i++) {
+        uint32_t s = out->waiting[i], mask = out->slot_waits[s], begin = at;
         const uint32_t *want = &out->slot_want[(size_t)s * queues];
         if (slot_pos[s])
             w->marks[hdi_slot_at(hazards, hazards->slot_queue[s], slot_pos[s] - 1)].ends = 1;
-        mask = find_waits(hazards, out->slot_clock, queues, mask, want, w->marks);
-        out->slot_waits[s] = (uint16_t)mask;
-        for (; mask; mask &= mask - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(mask), pos = want[q] - 1;
-            uint32_t reason = slot_pass[hdi_slot_at(hazards, q, pos)];
-            out->wait[at++] = (hdi_wait){.queue = q, .pos = pos, .reason_pass = reason};
+        if (mask & (mask - 1)) {
+            mask = find_waits(hazards, out->slot_clock, queues, mask, want, w->marks);
+            out->slot_waits[s] = (uint16_t)mask;
         }
+        do {
+            uint32_t q = (uint32_t)__builtin_ctz(mask), pos = want[q] - 1, from = hdi_slot_at(hazards, q, pos);
+            w->marks[from].signals = 1;
+            out->wait[at++] = (hdi_wait){.queue = q, .pos = pos, .reason_pass = slot_pass[from]};
+            mask &= mask - 1;
+        } while (mask);
         slot_waits[s] = (slot_wait){begin, at - begin};
     }
     return at;
 }
 
-/* The slots that submits end with; returns how many. Whether one does cannot be foreseen: each is written down, and
- * counts only where it is one. */
-static uint32_t list_ends(const work *w, uint32_t *list)
+static uint32_t count_ends(const slot_marks *marks, uint32_t slots)
 {
     uint32_t count = 0;
-    for (uint32_t s = 0, slots = w->hazards->slot_count; s < slots; s++) {
-        list[count] = s;
-        count += w->marks[s].ends | w->marks[s].signals;
-    }
+    for (uint32_t s = 0; s < slots; s++)
+        count += marks[s].ends | marks[s].signals;
     return count;
 }
 
-/* From the last slot to the first: those of a queue before the end of a submit are of that one. */
-static void number_slots(const work *w, uint32_t number)
+/* From the last slot to the first: those of a queue before the end of a submit are of that one. Lists the ends behind
+ * the first number: whether a slot is one cannot be foreseen, and the place before the last end found is written until
+ * one is there. */
+static void number_slots(const work *w, uint32_t number, uint32_t *list)
 {
     const uint8_t *slot_queue = w->hazards->slot_queue;
+    const slot_marks *marks = w->marks;
     uint32_t *slot_submit = w->out->slot_submit, now[HD_MAX_QUEUES] = {0};
     for (uint32_t s = w->hazards->slot_count; s-- > 0;) {
-        uint32_t q = slot_queue[s], ends = w->marks[s].ends | w->marks[s].signals, of = now[q];
+        uint32_t q = slot_queue[s], ends = marks[s].ends | marks[s].signals, of = now[q];
+        list[number] = s;
         number -= ends;
         slot_submit[s] = now[q] = ends ? number : of;
     }
@@ -293,15 +294,6 @@ static bool make_submits(hdi_synced *out, uint32_t slots, hdi_arena *arena)
     return true;
 }
 
-/* How many waits there are at most. */
-static size_t count_most(const hdi_synced *out, uint32_t slots)
-{
-    size_t count = 0;
-    for (uint32_t s = 0; s < slots; s++)
-        count += out->slot_waits[s] != 0;
-    return count;
-}
-
 static hd_result sync_alone(work *w, const hdi_crew *crew, hdi_arena *arena)
 {
     hdi_synced *out = w->out;
@@ -309,7 +301,7 @@ static hd_result sync_alone(work *w, const hdi_crew *crew, hdi_arena *arena)
     slot_wait *slot_waits = HDI_EARLY_ARRAY(crew, arena, slot_wait, slots);
     uint32_t *list = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots + 1);
     hdi_arena_mark mark = hdi_arena_here(arena);
-    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, count_most(out, slots) * (w->queues - 1));
+    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, (size_t)out->waiting_count * (w->queues - 1));
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     memset(slot_waits, 0, slots * sizeof(*slot_waits));
@@ -317,11 +309,11 @@ static hd_result sync_alone(work *w, const hdi_crew *crew, hdi_arena *arena)
     const hdi_arena_kept kept = {&out->wait, out->wait_count * sizeof(*out->wait)};
     hdi_arena_keep(arena, mark, &kept, 1);
     end_queues(w);
-    out->submit_count = list_ends(w, list);
+    out->submit_count = count_ends(w->marks, slots);
     if (!make_submits(out, slots, arena))
         return HD_OUT_OF_MEMORY;
-    number_slots(w, out->submit_count);
-    submit_alone(w, list, out->submit_count, slot_waits);
+    number_slots(w, out->submit_count, list);
+    submit_alone(w, list + 1, out->submit_count, slot_waits);
     return HD_OK;
 }
 
@@ -339,7 +331,7 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    if (crew->workers == 1)
+    if (out->waiting)
         return sync_alone(&w, crew, arena);
     w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)

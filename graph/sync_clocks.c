@@ -63,6 +63,8 @@ static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_sy
             row[q] = clock[q] + (q == own ? pos : 0);
         waits[s] = (uint16_t)behind;
         slot_round[s] = n.round[own];
+        if (behind && out->waiting)
+            out->waiting[out->waiting_count++] = s;
     }
 }
 
@@ -119,7 +121,7 @@ static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *
 
 /* A slot; of the last one of a range no word behind its own is touched. */
 static HDI_INLINE void sweep_slot(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin,
-                                  uint32_t s, bool is_last, few all[FEW])
+                                  uint32_t s, bool is_last, bool lists, few all[FEW])
 {
     const uint32_t *want = out->slot_want + (size_t)s * queues;
     uint32_t *row = out->slot_clock + (size_t)s * queues, last_want[FEW] = {0};
@@ -130,15 +132,18 @@ static HDI_INLINE void sweep_slot(const hdi_hazards *hazards, uint32_t queues, h
     lane_pairs wants = (lane_pairs)(are_more(load_lanes(want), f->clock) & f->bits);
     uint64_t both = wants[0] | wants[1];
     uint32_t behind = (uint32_t)(both | both >> 32);
-    if (behind)
+    if (behind) {
         catch_up_few(hazards, out->slot_clock, queues, begin, own, want, behind, all);
+        if (lists)
+            out->waiting[out->waiting_count++] = s;
+    }
     lanes knows = f->clock | ((lanes){pos, pos, pos, pos} & f->own);
     memcpy(row, &knows, is_last ? queues * sizeof(*row) : sizeof(knows));
     out->slot_waits[s] = (uint16_t)behind;
     out->slot_round[s] = f->round;
 }
 
-static HDI_INLINE void sweep_few(const hdi_hazards *shared, uint32_t queues, const hdi_synced *synced, uint32_t begin,
+static HDI_INLINE void sweep_few(const hdi_hazards *shared, uint32_t queues, hdi_synced *synced, uint32_t begin,
                                  uint32_t end)
 {
     const hdi_hazards hazards = *shared; /* of its own: nothing that is written here changes them */
@@ -151,10 +156,13 @@ static HDI_INLINE void sweep_few(const hdi_hazards *shared, uint32_t queues, con
             all[q].bits[other] = other == q ? 0 : 1u << other;
         }
     }
+    bool lists = synced->waiting != NULL;
     for (uint32_t s = begin; s + 1 < end; s++)
-        sweep_slot(&hazards, queues, &out, begin, s, false, all);
+        sweep_slot(&hazards, queues, &out, begin, s, false, lists, all);
     if (begin < end)
-        sweep_slot(&hazards, queues, &out, begin, end - 1, true, all);
+        sweep_slot(&hazards, queues, &out, begin, end - 1, true, lists, all);
+    if (lists) /* else others write there, too */
+        synced->waiting_count = out.waiting_count;
 }
 
 uint32_t hdi_find_only_queue(const hdi_hazards *hazards, uint32_t queues)
@@ -281,6 +289,9 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
         out->slot_round = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
         out->slot_waits = HDI_EARLY_ARRAY(crew, arena, uint16_t, slots);
     }
+    if (!out->waiting && crew->workers == 1 && ranges == 1)
+        out->waiting = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
+    out->waiting_count = 0;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, w.ranges, sweep_range, &w);
