@@ -498,7 +498,8 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     if (hdi_pack_cuts_time(pack, order, count))
-        return hdi_pack_in_runs(pack, order, count, offset, top);
+        return hdi_pack_in_atoms(pack, order, count, offset, top) ||
+               hdi_pack_in_runs(pack, order, count, offset, top);
     if (!set_up_buckets(pack, count)) {
         *top = UINT64_MAX;
         return false;

@@ -143,6 +143,7 @@ bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uin
     look(pack, by_first, count, &f, sizes, mix);
     sweep(pack, &f, mix);
     pack->lives = mix->lives;
+    pack->size_count = mix->has_many_sizes ? 0 : mix->sizes;
     hdi_arena_keep(pack->arena, mark, NULL, 0);
     return true;
 }

@@ -41,6 +41,7 @@ typedef struct hdi_pack {
     uint32_t runs;
     uint32_t *piece_of; /* per slot in which it packs; null: not known yet */
     uint32_t piece_count;
+    uint32_t size_count; /* sizes of the members; 0: many, or not known */
     uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0, UINT64_MAX: short enough, too long for pieces */
 } hdi_pack;
 #define HDI_PACK_NOT_KNOWN (UINT64_MAX - 1)
@@ -112,6 +113,9 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
 /* The same, where lives end at few places: where hdi_pack_cuts_time, which finds those, says so. */
 bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
+
+/* The same, where they have few sizes, too. False: they have not, or lie at too many offsets; or it is out of memory. */
+bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
 /* Whoever fills the lowest stretch of time best; by_load: who lives when the most is alive before others. by_size: the
  * largest first. Finds nothing where hdi_pack_cuts_time does not allow it. */
