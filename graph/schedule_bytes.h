@@ -12,7 +12,11 @@
 /* How many closed resources of a queue are looked at, from the oldest whose bytes are not all taken. */
 enum { LOOK = 32 };
 #define NEVER 1e300
+#define GONE 1e301 /* later: of whoever is not looked at */
 #define ANY_ROOM (INT64_MAX / 2) /* what is given back may be added */
+
+/* A time, as bits, and behind it a key. */
+__extension__ typedef unsigned __int128 start_key;
 
 /* Resources closed on one queue, in the order of the schedule; before `begin`, all bytes are taken. */
 typedef struct closings {
@@ -23,7 +27,6 @@ typedef struct queue {
     double free_at;
     uint64_t guard, keep; /* of its field of a clock */
     uint32_t word, shift, index;
-    uint32_t groups; /* how many it began */
     closings closed;
     uint64_t knows[HDI_CLOCK_WORDS]; /* what has finished before its next pass */
 } queue;
@@ -33,15 +36,12 @@ typedef struct lane_queue {
     double foreign; /* 1: of another kind than the passes are of; else 0 */
 } lane_queue;
 
-/* Passes that could be taken: a ring, as its indices wrap. With one queue its first `barred` ones need a barrier behind
- * the newest group of the queue, if that is the one that is counted here. */
+/* Passes that could be taken, in no order. */
 typedef struct lane {
-    uint64_t *key;  /* the best is first */
+    uint64_t *key, *pred; /* pred and ready: seen from the first queue */
+    double *ready;
     lane_queue *on; /* ascending */
-    uint32_t queue_count;
-    uint32_t groups;
-    uint8_t first, end;
-    uint8_t barred;
+    uint32_t queue_count, count;
 } lane;
 
 typedef struct work {
@@ -61,7 +61,7 @@ typedef struct work {
     uint32_t room_end, full_rank;
     int64_t most, room_alive, full_alive;
     uint32_t oldest, waiting_count, opener_count, edge_capacity;
-    uint32_t open_lanes; /* a bit for each that is not empty */
+    uint32_t lane_count, open_lanes; /* open_lanes: a bit for each that is not empty */
 } work;
 
 /* What a queue learns in front of a pass that depends on `pred`. */

@@ -1,12 +1,11 @@
-#include "schedule_bytes.h"
+#include "schedule_lanes.h"
 
 /* List: order and queue of each pass for several GPU queues, by list scheduling (Graham) in a window of ranks over a
  * simulated time: the pass and queue with the earliest start; ties go to the longest path to the end. A pass that needs
  * a barrier behind the newest group of its queue starts later by the time that draining the queue costs, so that passes
  * gather into groups.
  *
- * Passes that could be taken stand in lanes, longest path first, one for each set of queues that passes may run on.
- * Behind a pass that starts as soon as a queue of its lane is free nobody can come before it, so a choice looks at few.
+ * Passes that could be taken stand in lanes, one for each set of queues that passes may run on (schedule_lanes.h).
  * Of all that a pass depends on, what counts of each queue is the newest: that finished last there, and knows all that
  * those before it knew. So an edge costs a store, and times and clocks are found once for each pass.
  *
@@ -16,17 +15,11 @@
  * passes that all run on one queue: it knows all, so there are no clocks and no times but when it is free. */
 
 typedef struct choice {
+    hdi_list_node *node; /* null: none */
+    queue *queue;
     double start;
-    uint64_t key;
-    queue *queue; /* null: none */
-    uint8_t at;   /* where in its lane */
-    bool waits;   /* it is in none */
 } choice;
 
-static HDI_INLINE hdi_list_node *node_of(const work *w, uint64_t key)
-{
-    return &w->l.node[~(uint32_t)key];
-}
 static HDI_INLINE hdi_list_node *node_at(const work *w, uint32_t rank)
 {
     return &w->l.node[w->s->rank_pass[rank] - w->s->pass_begin];
@@ -35,48 +28,7 @@ static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
 {
     return (uint32_t)(v - w->l.node) + w->s->pass_begin;
 }
-static HDI_INLINE uint64_t *pred_of(const work *w, uint32_t words, hdi_list_node *v)
-{
-    return words <= 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
-}
-
 /* ---- candidates ---- */
-
-static HDI_INLINE void insert(work *w, const hdi_list_node *v)
-{
-    lane *l = &w->lane[v->lane];
-    uint64_t *keys = l->key, key = v->key;
-    uint8_t first = l->first, end = l->end, middle = (uint8_t)(first + (uint8_t)(end - first) / 2);
-    uint8_t at;
-    w->open_lanes |= 1u << v->lane;
-    if (first != end && key > keys[middle]) { /* the shorter half makes room */
-        for (at = first--; keys[at] > key; at++)
-            keys[(uint8_t)(at - 1)] = keys[at];
-        keys[--at] = key;
-        l->first = first;
-    } else {
-        for (at = end++; at != first && keys[(uint8_t)(at - 1)] < key; at--)
-            keys[at] = keys[(uint8_t)(at - 1)];
-        keys[at] = key;
-        l->end = end;
-    }
-    uint8_t before = (uint8_t)(at - first);
-    l->barred = before < l->barred ? before : l->barred;
-}
-
-static HDI_INLINE void leave(work *w, uint32_t index, uint8_t at)
-{
-    lane *l = &w->lane[index];
-    uint64_t *keys = l->key;
-    uint8_t first = l->first++;
-    l->barred -= (uint8_t)(at - first) < l->barred;
-    for (; at != first; at--)
-        keys[at] = keys[(uint8_t)(at - 1)];
-    if (l->first == l->end) {
-        l->first = l->end = 0; /* where the keys are still near */
-        w->open_lanes &= ~(1u << index);
-    }
-}
 
 /* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
 static HDI_INLINE bool is_due(const work *w, const hdi_list_node *v)
@@ -85,15 +37,15 @@ static HDI_INLINE bool is_due(const work *w, const hdi_list_node *v)
     return distance < w->window && (distance <= w->window / 4 || !(v->flags & HDI_NODE_PATIENT) || v->bytes == 0);
 }
 
-static HDI_INLINE void admit(work *w, uint32_t rank)
+static HDI_INLINE void admit(work *w, uint32_t words, uint32_t rank)
 {
     if (HDI_LIKELY(w->l.state[rank] != HDI_RANK_WAITS))
         return;
-    const hdi_list_node *v = node_at(w, rank);
+    hdi_list_node *v = node_at(w, rank);
     if (is_due(w, v)) {
         w->l.state[rank] = HDI_RANK_LEFT;
         w->waiting_count--;
-        insert(w, v);
+        insert(w, words, v);
     }
 }
 
@@ -163,7 +115,7 @@ static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
             w->l.opener[w->opener_count++] = (hdi_list_opener){(uint32_t)(v - w->l.node), res};
     }
     if (is_due(w, v)) {
-        insert(w, v);
+        insert(w, words, v);
     } else {
         w->l.state[v->rank] = HDI_RANK_WAITS;
         w->waiting_count++;
@@ -172,62 +124,19 @@ static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
 
 /* ---- choosing ---- */
 
-static HDI_INLINE bool comes_first(double start, uint64_t key, const choice *best)
-{
-    return start < best->start || (start <= best->start && key > best->key);
-}
-
-/* Whether a pass needs a barrier on a queue. */
-static HDI_INLINE bool needs_barrier(const work *w, uint32_t words, const uint64_t *pred, const queue *q)
-{
-    if (words == 0)
-        return *pred > w->group[0];
-    uint32_t k = words == 1 ? 0 : q->word;
-    return (((w->group[k] | hdi_clock_guards(words)) - pred[k]) & q->guard) == 0;
-}
-
-typedef struct place {
-    double start;
-    queue *queue;
-} place;
-
-/* When a pass can start on a queue, but for what it opens. */
-static HDI_INLINE double start_on(const work *w, uint32_t words, const hdi_list_node *v, const uint64_t *pred,
-                                  const queue *q)
-{
-    static const double barrier_us[] = {0.0, HDI_DRAIN_US};
-    double start = words ? v->ready[q->index == v->home] : q->free_at;
-    start = start > q->free_at ? start : q->free_at;
-    return start + barrier_us[needs_barrier(w, words, pred, q)];
-}
-
-/* Another kind's queue has its own to do: there a pass must start clearly earlier. */
-static HDI_INLINE place best_place(const work *w, uint32_t words, const lane *l, uint32_t count, hdi_list_node *v)
-{
-    const uint64_t *pred = pred_of(w, words, v);
-    const lane_queue *on = l->on;
-    place best = {start_on(w, words, v, pred, on->queue), on->queue};
-    double least = best.start + v->bias * on->foreign;
-    for (uint32_t i = 1; i < count; i++) {
-        place p = {start_on(w, words, v, pred, on[i].queue), on[i].queue};
-        double biased = p.start + v->bias * on[i].foreign;
-        if (biased < least) {
-            least = biased;
-            best = p;
-        }
-    }
-    return best;
-}
-
-/* The same for a pass that needs more than is fresh: the first queue counts, once it has what it needs. */
-static HDI_APART place claim_best_place(const work *w, uint32_t words, const lane *l, hdi_list_node *v)
+/* For a pass that gets what it needs later than it could start: the first queue counts, once it has that. p: one of
+ * them, when it has. */
+static HDI_APART place claim_best_place(const work *w, uint32_t words, const lane *l, hdi_list_node *v, place p)
 {
     const uint64_t *pred = pred_of(w, words, v);
     double start[HD_MAX_QUEUES], biased[HD_MAX_QUEUES];
     uint32_t count = l->queue_count, claimed = 0;
     for (uint32_t i = 0; i < count; i++) {
-        start[i] = start_on(w, words, v, pred, l->on[i].queue);
-        biased[i] = start[i] + v->bias * l->on[i].foreign;
+        const lane_queue *on = &l->on[i];
+        bool known = on->queue == p.queue;
+        start[i] = known ? p.start : start_on(w, words, v, pred, on->queue);
+        biased[i] = start[i] + v->bias * on->foreign;
+        claimed |= (uint32_t)known << i;
     }
     for (;;) {
         uint32_t best = 0;
@@ -241,98 +150,101 @@ static HDI_APART place claim_best_place(const work *w, uint32_t words, const lan
     }
 }
 
-/* Those of a lane from `begin` to `end`, of whom none starts before `from`. count: of its queues, a constant where they
- * are few. */
-static HDI_INLINE void look_at_some(work *w, uint32_t words, const lane *l, uint32_t count, uint8_t begin, uint8_t end,
-                                    double from, choice *best)
+/* Where a pass goes, and when, with the memory that it needs; NEVER: it finds no room. p: when without. */
+static HDI_INLINE place place_first(work *w, uint32_t words, const lane *l, hdi_list_node *v, place p)
 {
-    for (uint8_t i = begin; i != end; i++) {
-        uint64_t key = l->key[i];
-        if (!comes_first(from, key, best))
-            break; /* and so with all behind it */
-        hdi_list_node *v = node_of(w, key);
-        if (count > 1 && !comes_first(v->ready[1], key, best))
-            continue;
-        int64_t bytes = v->bytes;
-        place p = {0};
-        if (count == 1 || HDI_LIKELY(bytes <= w->fresh)) {
-            p = best_place(w, words, l, count, v);
-            if (!comes_first(p.start, key, best))
-                continue;
-        }
-        if (bytes && v->rank != w->oldest && !has_room(w, v->rank, bytes))
-            continue;
-        if (bytes > w->fresh) {
-            if (count == 1)
-                p.start = claim(w, words, pred_of(w, words, v), p.queue, bytes, p.start);
-            else
-                p = claim_best_place(w, words, l, v);
-            if (!comes_first(p.start, key, best))
-                continue;
-        }
-        *best = (choice){.start = p.start, .key = key, .queue = p.queue, .at = i};
-    }
+    int64_t bytes = v->bytes;
+    if (bytes == 0)
+        return p;
+    if (v->rank != w->oldest && !has_room(w, v->rank, bytes))
+        return (place){NEVER, NULL};
+    if (bytes <= w->fresh)
+        return p;
+    double start = claim(w, words, pred_of(w, words, v), p.queue, bytes, p.start);
+    if (start > p.start && words && l->queue_count > 1)
+        return claim_best_place(w, words, l, v, (place){start, p.queue});
+    p.start = start;
+    return p;
 }
 
-/* Where many stand in a lane of one queue, most of them need a barrier, and go on needing it until a group ends: those
- * at the front are asked for that once. */
-static HDI_INLINE void look_at_lane(work *w, uint32_t words, lane *l, uint32_t count, choice *best)
+/* Who is not looked at for as long as a choice is made. */
+typedef struct late {
+    hdi_list_node *node;
+    double ready[2], ready_there; /* in its lane */
+} late;
+
+static HDI_INLINE void hide(lane *l, hdi_list_node *v, late *out)
 {
-    enum { FEW = 8 };
-    double free_at = l->on[0].queue->free_at;
-    for (uint32_t i = 1; i < count; i++)
-        free_at = l->on[i].queue->free_at < free_at ? l->on[i].queue->free_at : free_at;
-    uint8_t at = l->first, end = l->end;
-    if (words && count == 1 && (uint8_t)(end - at) > FEW) {
-        const queue *q = l->on[0].queue;
-        at += l->groups == q->groups ? l->barred : 0;
-        while (at != end && needs_barrier(w, words, pred_of(w, words, node_of(w, l->key[at])), q))
-            at++;
-        l->groups = q->groups;
-        l->barred = (uint8_t)(at - l->first);
-        look_at_some(w, words, l, 1, at, end, free_at, best);
-        end = at;
-        at = l->first;
-        free_at += HDI_DRAIN_US;
-    }
-    look_at_some(w, words, l, count, at, end, free_at, best);
+    *out = (late){v, {v->ready[0], v->ready[1]}, l->ready[v->at]};
+    v->ready[0] = v->ready[1] = l->ready[v->at] = GONE;
+}
+
+static HDI_INLINE void show_again(const work *w, uint32_t words, const late *of)
+{
+    hdi_list_node *v = of->node;
+    lane *l = &w->lane[words ? v->lane : 0];
+    v->ready[0] = of->ready[0];
+    v->ready[1] = of->ready[1];
+    l->ready[v->at] = of->ready_there;
+}
+
+/* The one that seemed to be first has its place later, or none: whoever may come before it is placed. */
+static HDI_APART choice choose_later(work *w, uint32_t words, pick seemed, place p)
+{
+    late all[HDI_MOST_LIST_WINDOW];
+    uint32_t count = 0;
+    start_key best = NOBODY;
+    choice out = {.node = NULL};
+    do {
+        hdi_list_node *v = node_of(w, (uint64_t)seemed.at);
+        lane *l = &w->lane[words ? v->lane : 0];
+        if (count)
+            p = place_first(w, words, l, v, (place){time_of(seemed.at), seemed.queue});
+        start_key placed = start_of(p.start, v->key);
+        if (placed < best) {
+            best = placed;
+            out = (choice){v, p.queue, p.start};
+        }
+        if (placed <= seemed.at)
+            break;
+        hide(l, v, &all[count++]);
+        seemed = find_first(w, words);
+    } while (seemed.at < best);
+    while (count)
+        show_again(w, words, &all[--count]);
+    return out;
 }
 
 static HDI_INLINE choice choose(work *w, uint32_t words)
 {
-    choice best = {.start = NEVER, .key = UINT64_MAX};
-    for (uint32_t open = w->open_lanes; open; open &= open - 1) {
-        lane *l = &w->lane[words ? (uint32_t)__builtin_ctz(open) : 0];
-        if (words == 0 || l->queue_count == 1)
-            look_at_lane(w, words, l, 1, &best);
-        else if (l->queue_count == 2)
-            look_at_lane(w, words, l, 2, &best);
-        else
-            look_at_lane(w, words, l, l->queue_count, &best);
-    }
-    return best;
+    pick seemed = find_first(w, words);
+    if (HDI_UNLIKELY(!seemed.queue))
+        return (choice){.node = NULL};
+    hdi_list_node *v = node_of(w, (uint64_t)seemed.at);
+    place p = {time_of(seemed.at), seemed.queue};
+    p = place_first(w, words, &w->lane[words ? v->lane : 0], v, p);
+    if (start_of(p.start, v->key) <= seemed.at)
+        return (choice){v, p.queue, p.start};
+    return choose_later(w, words, seemed, p);
 }
 
 /* Nothing fits: the oldest goes on all the same. */
-static HDI_APART choice force(const work *w, uint32_t words)
+static HDI_APART choice force(work *w, uint32_t words)
 {
     hdi_list_node *v = node_at(w, w->oldest);
-    const lane *l = &w->lane[v->lane];
-    place p = best_place(w, words, l, l->queue_count, v);
-    choice c = {.start = p.start, .key = v->key, .queue = p.queue, .waits = true};
-    for (uint8_t i = l->first; i != l->end; i++) {
-        if (l->key[i] == v->key) {
-            c.at = i;
-            c.waits = false;
-        }
+    const lane *l = &w->lane[words ? v->lane : 0];
+    if (w->l.state[w->oldest] == HDI_RANK_WAITS) {
+        insert(w, words, v);
+        w->waiting_count--;
     }
-    return c;
+    place p = best_place(w, words, l, l->queue_count, v);
+    return (choice){v, p.queue, p.start};
 }
 
 /* ---- taking ---- */
 
 /* Of resources that several might open; whoever waits to do so opens less now. */
-static HDI_APART void open_shared(work *w, const hdi_list_node *taken)
+static HDI_APART void open_shared(work *w, uint32_t words, const hdi_list_node *taken)
 {
     const hdi_sched *s = w->s;
     const uint32_t *use = &s->decl->pass_use_begin[pass_of(w, taken)];
@@ -353,7 +265,7 @@ static HDI_APART void open_shared(work *w, const hdi_list_node *taken)
             continue;
         if (o.res == HDI_NONE || s->res[o.res].open) {
             o.res = look_at_shared(w, v);
-            admit(w, v->rank);
+            admit(w, words, v->rank);
         }
         opener[kept] = o;
         kept += (v->flags & HDI_NODE_OPENS) != 0;
@@ -387,7 +299,7 @@ static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue 
 }
 
 /* The oldest was taken: past all that were. */
-static HDI_INLINE void move_on(work *w)
+static HDI_INLINE void move_on(work *w, uint32_t words)
 {
     uint32_t window = w->window, oldest = w->oldest;
     int64_t alive = w->alive;
@@ -395,8 +307,8 @@ static HDI_INLINE void move_on(work *w)
         alive += w->l.alive_step[++oldest];
         if (w->waiting_count) {
             w->oldest = oldest;
-            admit(w, oldest + window - 1);
-            admit(w, oldest + window / 4);
+            admit(w, words, oldest + window - 1);
+            admit(w, words, oldest + window / 4);
         }
     } while (w->l.state[oldest] == HDI_RANK_TAKEN);
     w->oldest = oldest;
@@ -431,7 +343,7 @@ static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const que
 
 static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
 {
-    hdi_list_node *v = node_of(w, c->key);
+    hdi_list_node *v = c->node;
     queue *q = c->queue;
     const uint64_t *pred = pred_of(w, words, v);
     uint32_t pass = pass_of(w, v), slot = w->out->slot_count++, rank = v->rank, k = words <= 1 ? 0 : q->word;
@@ -439,10 +351,8 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     w->out->slot_pass[slot] = pass;
     w->out->slot_queue[slot] = (uint8_t)q->index;
     q->free_at = c->start + (double)v->cost;
-    if (needs_barrier(w, words, pred, q)) {
-        q->groups++;
+    if (needs_barrier(w, words, pred, q))
         w->group[k] = words ? (w->group[k] & q->keep) | (uint64_t)slot << q->shift : slot;
-    }
     learn(w, words, pred, q, q->knows);
     if (v->bytes)
         take_bytes(w, words, q, v->bytes, slot);
@@ -453,19 +363,16 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     for (uint32_t i = 0; i < words; i++)
         w->l.clock[(size_t)(slot + 1) * words + i] = q->knows[i];
     w->l.state[rank] = HDI_RANK_TAKEN;
-    if (HDI_LIKELY(!c->waits))
-        leave(w, v->lane, c->at);
-    else
-        w->waiting_count--;
+    leave(w, words, v);
     if (v->flags & HDI_NODE_OPENS) {
         v->bytes = w->l.alone[v - w->l.node];
-        open_shared(w, v);
+        open_shared(w, words, v);
     }
     if (v->bytes && rank > w->oldest)
         add_alive(w, rank, v->bytes);
     close_uses(w, words, pass, q, now);
     if (rank == w->oldest)
-        move_on(w);
+        move_on(w, words);
     release(w, words, pass, q, now);
 }
 
@@ -499,12 +406,12 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
         make_ready(w, words, &w->l.node[w->l.root[i]]);
     while (w->out->slot_count < kept) {
         choice c = choose(w, words);
-        if (HDI_UNLIKELY(!c.queue))
+        if (HDI_UNLIKELY(!c.node))
             c = force(w, words);
         take(w, words, &c);
         if (check == HDI_NONE)
             continue;
-        work_us += (double)node_of(w, c.key)->cost;
+        work_us += (double)c.node->cost;
         if (w->out->slot_count == check) {
             double aim = 0.8 + 0.2 * (part - FIRST_PART) / (LAST_PART - FIRST_PART);
             if (work_us < aim * least_rate * makespan(w))
@@ -529,13 +436,15 @@ static void begin_queues(const hdi_list *list, uint32_t words, uint32_t count, q
     }
 }
 
-static void begin_lanes(const hdi_list *list, queue *all, lane *lanes, lane_queue *on)
+static void begin_lanes(work *w, queue *queues, lane_queue *on)
 {
-    for (uint32_t k = 0; k < list->lane_count; k++, on += HD_MAX_QUEUES) {
-        lanes[k] = (lane){.key = list->lane[k].key, .on = on};
-        for (uint32_t mask = list->lane[k].queues; mask; mask &= mask - 1) {
+    for (uint32_t k = 0; k < w->lane_count; k++, on += HD_MAX_QUEUES) {
+        const hdi_list_lane *of = &w->l.lane[k];
+        lane *l = &w->lane[k];
+        *l = (lane){.key = of->key, .pred = of->pred, .ready = of->ready, .on = on};
+        for (uint32_t mask = of->queues; mask; mask &= mask - 1) {
             uint32_t q = (uint32_t)__builtin_ctz(mask);
-            on[lanes[k].queue_count++] = (lane_queue){&all[q], list->lane[k].foreign >> q & 1 ? 1.0 : 0.0};
+            on[l->queue_count++] = (lane_queue){&queues[q], of->foreign >> q & 1 ? 1.0 : 0.0};
         }
     }
 }
@@ -555,6 +464,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
               .queue_count = s->queues->count,
               .queue = queues,
               .lane = lanes,
+              .lane_count = list->lane_count,
               .alive = list->alive_step[0],
               .room_alive = list->alive_step[0],
               .most = -ANY_ROOM,
@@ -567,7 +477,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     w.l.finish[0] = -NEVER;
     memset(w.l.clock, 0, words * sizeof(*w.l.clock));
     begin_queues(list, words, w.queue_count, queues);
-    begin_lanes(list, queues, lanes, on);
+    begin_lanes(&w, queues, on);
     if (list->lane_count == 1 && lanes[0].queue_count == 1)
         return run(&w, 0, rules->least_rate);
     return words == 1 ? run(&w, 1, rules->least_rate) : run(&w, words, rules->least_rate);

@@ -8,7 +8,7 @@
 /* A pass, of those from the region's first to its last. On one line: whoever looks at one looks at most of it. */
 typedef struct hdi_list_node {
     uint64_t pred;   /* a short clock: the newest slots that it depends on */
-    uint64_t key;    /* microseconds to the end, as bits of a float; its place backwards: the highest comes first */
+    uint64_t key;    /* microseconds to the end, as bits of a float, inverted; its place: the lowest comes first */
     int64_t bytes;   /* that it opens */
     double bias;     /* what a queue of another kind than its own costs it */
     double ready[2]; /* when what it depends on is done: [1] seen from queue `home`, [0] from all others */
@@ -18,6 +18,7 @@ typedef struct hdi_list_node {
     uint8_t home;    /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
     uint8_t lane;
     uint8_t flags;   /* HDI_NODE_* */
+    uint8_t at;      /* where in its lane, while it could be taken */
 } hdi_list_node;
 enum { HDI_LIST_NOWHERE = 0xff };
 enum {
@@ -30,11 +31,13 @@ _Static_assert(sizeof(hdi_list_node) == 64, "a line");
 /* Passes that may run on the same queues. */
 typedef struct hdi_list_lane {
     uint64_t *key;    /* of those that could be taken, for the run */
+    uint64_t *pred;
+    double *ready;
     uint16_t queues;  /* a bit each */
     uint16_t foreign; /* those of another kind than the passes are of; none, where there is no choice */
 } hdi_list_lane;
 enum { HDI_MOST_LANES = 16 }; /* for each type of passes, the kinds that it may run on, or one of them */
-enum { HDI_LANE_KEYS = 256, HDI_MOST_LIST_WINDOW = 80 };
+enum { HDI_MOST_LIST_WINDOW = 80 };
 
 /* A resource that was closed, and of its bytes those that nobody took over. */
 typedef struct hdi_list_closing {

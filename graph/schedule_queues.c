@@ -28,8 +28,10 @@ static uint8_t find_lane(const hdi_sched *s, hdi_list *list, uint32_t type, uint
     while (k < list->lane_count && (list->lane[k].queues != mask || list->lane[k].foreign != foreign))
         k++;
     if (k == list->lane_count) {
-        uint64_t *key = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_LANE_KEYS);
-        list->lane[list->lane_count++] = (hdi_list_lane){.key = key, .queues = mask, .foreign = foreign};
+        uint64_t *key = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_MOST_LIST_WINDOW);
+        uint64_t *pred = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_MOST_LIST_WINDOW);
+        double *ready = HDI_ARENA_ARRAY(s->arena, double, HDI_MOST_LIST_WINDOW);
+        list->lane[list->lane_count++] = (hdi_list_lane){key, pred, ready, mask, foreign};
     }
     return (uint8_t)k;
 }
@@ -214,7 +216,7 @@ static bounds find_paths(const hdi_sched *s, const hdi_list *list, chain *of_pla
         own->drained = drained + (float)HDI_DRAIN_US;
         memcpy(&bits, &path, sizeof(bits)); /* not negative: they order as it does */
         hdi_list_node *node = &list->node[place];
-        node->key = (uint64_t)bits << 32 | (uint32_t)~place;
+        node->key = (uint64_t)~bits << 32 | (uint32_t)place;
         if (consumer != HDI_NONE && consumer - own->level > PATIENCE)
             node->flags |= HDI_NODE_PATIENT;
     }
