@@ -157,7 +157,8 @@ static void run_random(hd_graph *graph, const hdt_limited *limited)
         hdt_odd_setting odd;
         hdt_odd_setting_make(seed, &odd);
         odd.desc.memory_budget = desc.memory_budget;
-        hdt_odd_frame(graph, seed, 20 + hdt_below(&state, 180));
+        bool is_long = seed % 5 == 0; /* several ranges of what is cut by grains */
+        hdt_odd_frame(graph, seed, is_long ? 1200 + hdt_below(&state, 1600) : 20 + hdt_below(&state, 180));
         snprintf(frame, sizeof(frame), "HEDDLE_SEED=%" PRIu64 ", odd", seed);
         try_pools(graph, limited, odd.desc, frame);
     }

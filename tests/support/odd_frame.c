@@ -6,7 +6,7 @@
 /* A read is of what was written before it in declaration order, so that each frame compiles wherever there are queues
  * for its passes. O(passes * resources). */
 
-enum { MAX_RES = 64, MAX_USES = 12, TRIES = 8 };
+enum { MAX_RES = 1024, MAX_USES = 12, TRIES = 8, NEAR = 24 }; /* NEAR: of the newest, used more than others */
 
 /* Per cent, but for what says otherwise. */
 typedef struct mood {
@@ -259,7 +259,8 @@ static bool pick_use(maker *m, uint32_t type, pick *picks, uint32_t count, hd_us
 {
     for (uint32_t try = 0; try < TRIES && m->res_count; try++) {
         pick *p = &picks[count];
-        *p = (pick){.at = below(m, m->res_count)};
+        uint32_t from = m->res_count > NEAR && chance(m, 80) ? m->res_count - NEAR : 0;
+        *p = (pick){.at = from + below(m, m->res_count - from)};
         const res *r = &m->res[p->at];
         if (!(r->types >> type & 1))
             continue;
