@@ -169,7 +169,7 @@ static bool build_alone(work *w)
     hdi_place_slots(w, 0, slots, on_queue);
     fill_records(w, at, record);
     const hdi_kind *few = w->kinds.kind;
-    hdi_built built = hdi_build_epochs(w, &w->kinds, 0, seg_count, record, at, 0, 0, w->keeper);
+    hdi_built built = hdi_build_epochs(w, &w->kinds, 0, seg_count, record, at, (hdi_built){0}, w->keeper);
     out->epoch_count = built.epochs;
     out->kind = w->kinds.kind;
     w->keepers = built.keepers;
@@ -307,8 +307,10 @@ static void build_bucket(uint32_t bucket, void *user)
     sorted[s->entry_begin[bucket + 1] - s->entry_begin[bucket]].slot = HDI_NONE;
     hdi_kinds kinds = w->kinds; /* with room of its own: one for each entry */
     kinds.count += s->entry_begin[bucket];
-    hdi_built built = hdi_build_epochs(w, &kinds, first_seg, last_seg, sorted, at, s->entry_begin[bucket] + first_seg,
-                                       s->entry_begin[bucket], w->keeper + part.first_res);
+    hdi_built built = hdi_build_epochs(
+        w, &kinds, first_seg, last_seg, sorted, at,
+        (hdi_built){.epochs = s->entry_begin[bucket] + first_seg, .entries = s->entry_begin[bucket]},
+        w->keeper + part.first_res);
     built.pairs = hdi_settle_range(w, part.first_res, part.last_res, w->keeper + part.first_res,
                                    built.keepers); /* while all is near */
     s->built[bucket] = built;

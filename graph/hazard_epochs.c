@@ -28,9 +28,12 @@ typedef struct point {
     uint32_t left, last_state; /* left NOTHING: of no epoch yet */
 } point;
 
+/* Only of what the frame says more than what it is. */
 static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
 {
-    return work->several_families && hdi_is_handed_over(work, work->frozen->seg_res[seg]);
+    uint32_t res = work->frozen->seg_res[seg];
+    return work->several_families && work->decl->res_flags[res] & (HDI_RES_EXTERNAL | HDI_RES_SHARING) &&
+           hdi_is_handed_over(work, res);
 }
 
 /* One use of a segment, or several of one pass that are as one. */
@@ -78,15 +81,15 @@ static HDI_APART point add_uses(const walk *w, point p, uint32_t seg, const hdi_
     return p;
 }
 
-/* The uses of a segment. */
+/* The uses of a segment. mixed: those of one pass may differ, and count together. */
 static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_record *record, const hdi_record *end,
-                              bool is_buffer)
+                              bool is_buffer, bool mixed)
 {
     p.left = HDI_LEFT_NOTHING;
     p.kept = w->of_none;
     while (record < end) {
         const hdi_record *behind = record + 1;
-        if (HDI_UNLIKELY(behind->slot == record->slot && behind < end)) {
+        if (mixed && HDI_UNLIKELY(behind->slot == record->slot && behind < end)) {
             while (behind < end && behind->slot == record->slot)
                 behind++;
             p = add_uses(w, p, seg, record, behind, is_buffer);
@@ -98,9 +101,9 @@ static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_re
     return p;
 }
 
-HDI_SCALAR hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
+static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
                                       uint32_t last_seg, const hdi_record *record, const uint32_t *record_end,
-                                      uint32_t epoch_begin, uint32_t entry_begin, uint32_t *keeper)
+                                      hdi_built before, uint32_t *keeper, bool mixed)
 {
     const hdi_decl *decl = work->decl;
     hdi_hazards *out = work->out;
@@ -109,11 +112,11 @@ HDI_SCALAR hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *ki
     uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, from = 0, keepers = 0;
     uint8_t of_none = 0;
     walk w = {work, decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
-    point p = {.next = &out->epoch[epoch_begin], .at = epoch_begin, .entry = entry_begin};
+    point p = {.next = &out->epoch[before.epochs], .at = before.epochs, .entry = before.entries};
     for (uint32_t seg = first_seg; seg < last_seg; seg++) {
         uint32_t to = record_end[seg], res = seg_res[seg], flags = res_flags[res];
         begin[seg] = p.at;
-        p = build(&w, p, seg, record + from, record + to, (flags & HDI_RES_BUFFER) != 0);
+        p = build(&w, p, seg, record + from, record + to, (flags & HDI_RES_BUFFER) != 0, mixed);
         end[seg] = p.at;
         if (flags & HDI_KEEPS_STATE) { /* room for a state that is to be left */
             p.at++;
@@ -123,5 +126,26 @@ HDI_SCALAR hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *ki
         }
         from = to;
     }
-    return (hdi_built){p.at - epoch_begin, p.entry - entry_begin, keepers, 0};
+    return (hdi_built){p.at - before.epochs, p.entry - before.entries, keepers, 0};
+}
+
+static HDI_SCALAR hdi_built build_mixed(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
+                                        uint32_t last_seg, const hdi_record *record, const uint32_t *record_end,
+                                        hdi_built before, uint32_t *keeper)
+{
+    return build_all(work, kinds, first_seg, last_seg, record, record_end, before, keeper, true);
+}
+
+static HDI_SCALAR hdi_built build_plain(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
+                                        uint32_t last_seg, const hdi_record *record, const uint32_t *record_end,
+                                        hdi_built before, uint32_t *keeper)
+{
+    return build_all(work, kinds, first_seg, last_seg, record, record_end, before, keeper, false);
+}
+
+hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg, uint32_t last_seg,
+                           const hdi_record *record, const uint32_t *record_end, hdi_built before, uint32_t *keeper)
+{
+    return (work->decl->mixed_layouts ? build_mixed : build_plain)(work, kinds, first_seg, last_seg, record, record_end,
+                                                                   before, keeper);
 }
