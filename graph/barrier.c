@@ -10,12 +10,22 @@ enum { GRAIN = 256 };
 
 typedef hdi_step_work work;
 
+/* Of the rest nobody ever knows. */
+static void tell_rest(const work *w, uint32_t queue, const uint32_t *told)
+{
+    const uint32_t *queue_begin = w->hazards->queue_begin;
+    for (uint32_t q = 0; q < w->queues->count; q++) {
+        uint32_t *known = w->known[queue] + w->known_begin[q];
+        for (uint32_t pos = told[q]; q != queue && pos < queue_begin[q + 1] - queue_begin[q]; pos++)
+            known[pos] = HDI_NONE;
+    }
+}
+
 /* Places of a queue from begin up to end tell of those of others that they are the first to know of: those that have to
  * wait for others. */
 static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t end, bool last)
 {
-    const uint32_t *queue_begin = w->hazards->queue_begin, *slots = w->hazards->queue_slot + queue_begin[queue];
-    const uint32_t *slot_clock = w->synced->slot_clock;
+    const uint32_t *slots = w->slots[queue], *slot_clock = w->synced->slot_clock;
     const uint16_t *slot_waits = w->synced->slot_waits;
     uint32_t queues = w->queues->count, told[HD_MAX_QUEUES] = {0};
     if (begin > 0)
@@ -26,13 +36,34 @@ static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t e
         const uint32_t *clock = slot_clock + (size_t)slots[pos] * queues;
         for (uint32_t q = 0; q < queues; q++) {
             for (; q != queue && told[q] < clock[q]; told[q]++)
-                w->known[queue][queue_begin[q] + told[q]] = pos;
+                w->known[queue][w->known_begin[q] + told[q]] = pos;
         }
     }
-    for (uint32_t q = 0; q < queues && last; q++) { /* never */
-        for (uint32_t other = queue_begin[q] + told[q]; q != queue && other < queue_begin[q + 1]; other++)
-            w->known[queue][other] = HDI_NONE;
+    if (last)
+        tell_rest(w, queue, told);
+}
+
+/* The same of all places, by the caller alone: only where submits begin somebody waits. How many there are to be told
+ * of can not be foreseen: it is said of some more, of which others will say it again. */
+static void find_all_known(const work *w)
+{
+    uint32_t queues = w->queues->count, told[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}};
+    const hdi_submit *submit = w->synced->submit, *end = submit + w->synced->submit_count;
+    for (; w->synced->wait_count && submit < end; submit++) { /* without waits there are no clocks */
+        uint32_t queue = submit->queue, pos = submit->first_pos;
+        const uint32_t *clock = w->synced->slot_clock + (size_t)w->slots[queue][pos] * queues;
+        for (uint32_t q = 0; q < queues; q++) {
+            uint32_t at = told[queue][q], until = q == queue ? at : clock[q];
+            uint32_t *known = w->known[queue] + w->known_begin[q];
+            for (int i = 0; i < HDI_KNOWN_SPARE; i++)
+                known[at + i] = pos;
+            for (at += HDI_KNOWN_SPARE; HDI_UNLIKELY(at < until); at++)
+                known[at] = pos;
+            told[queue][q] = until;
+        }
     }
+    for (uint32_t q = 0; q < queues; q++)
+        tell_rest(w, q, told[q]);
 }
 
 /* Whether writes of those whose bytes a resource takes over may have to be flushed before its first use. */
@@ -84,6 +115,10 @@ static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
     memset(w->out->slot_wait_stages + slot, 0, count * sizeof(*w->out->slot_wait_stages));
     memset(w->out->slot_pre + slot, 0xff, count * sizeof(*w->out->slot_pre));
     memset(w->out->slot_post + slot, 0xff, count * sizeof(*w->out->slot_post));
+    if (w->alone) {
+        find_all_known(w);
+        return;
+    }
     for (uint32_t q = 0; q < w->queues->count; q++) {
         uint32_t places = w->hazards->queue_begin[q + 1] - w->hazards->queue_begin[q];
         find_known(w, q, hdi_range_begin(places, w->ranges, part), hdi_range_begin(places, w->ranges, part + 1),
@@ -126,11 +161,40 @@ static size_t requests_end(const hdi_requests *requests)
 /* Room for what each queue knows. */
 static bool make_known(work *w, const hdi_crew *crew, hdi_arena *arena)
 {
-    uint32_t slots = w->hazards->slot_count;
-    uint32_t *known = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots * w->queues->count);
-    for (uint32_t q = 0; known && q < w->queues->count; q++)
-        w->known[q] = known + (size_t)q * slots;
+    uint32_t queues = w->queues->count;
+    size_t places = w->hazards->slot_count + (size_t)queues * HDI_KNOWN_SPARE;
+    uint32_t *known = HDI_EARLY_ARRAY(crew, arena, uint32_t, places * queues);
+    for (uint32_t q = 0; known && q < queues; q++) {
+        w->known[q] = known + q * places;
+        w->known_begin[q] = w->hazards->queue_begin[q] + q * HDI_KNOWN_SPARE;
+    }
     return known != NULL;
+}
+
+/* Finds them; most: how many there may be. Should the scopes that are no kinds be too many, once more with room for
+ * them. */
+static bool find_requests(work *w, const hdi_crew *crew, uint32_t most, hdi_arena *arena)
+{
+    enum { SCOPES = 64 };
+    hdi_requests *requests = w->requests;
+    hdi_barriers *out = w->out;
+    const hdi_arena_mark begin = hdi_arena_here(arena);
+    bool full = true;
+    for (w->made_slots = SCOPES; full; w->made_slots *= 4) {
+        hdi_arena_keep(arena, begin, NULL, 0);
+        out->made = w->made = HDI_ARENA_ARRAY(arena, hdi_kind, (size_t)w->made_slots * requests->list_count);
+        hdi_arena_mark mark = hdi_arena_here(arena);
+        out->asked = HDI_ARENA_ARRAY(arena, hdi_asked, most);
+        if (arena->failed)
+            return false;
+        hdi_crew_ranges(crew, w->frozen->seg_count, GRAIN, hdi_visit_steps, w);
+        full = false;
+        for (uint32_t k = 0; k < requests->list_count; k++)
+            full |= requests->list[k].full;
+        hdi_arena_kept asked = {&out->asked, requests_end(requests) * sizeof(*out->asked)};
+        hdi_arena_keep(arena, mark, &asked, 1); /* fewer than there was room for */
+    }
+    return true;
 }
 
 /* Finds requests and places them. aside: of several workers, where what is only looked at here does not stand in front
@@ -155,21 +219,16 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     requests->order = stand ? NULL : HDI_EARLY_ARRAY(crew, aside, uint32_t, most);
     if (!apart && !make_known(w, crew, arena))
         return HD_OUT_OF_MEMORY;
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
-    if (arena->failed || aside->failed)
-        return HD_OUT_OF_MEMORY;
     if (!apart)
         prepare(0, segs, 0, w);
-    hdi_crew_ranges(crew, segs, GRAIN, hdi_visit_steps, w);
-    uint32_t count = count_requests(requests);
-    hdi_arena_kept asked = {&out->barrier, requests_end(requests) * sizeof(*out->barrier)};
-    hdi_arena_keep(arena, mark, &asked, 1); /* fewer than there was room for */
-    out->order = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)count + HDI_ORDER_SLACK);
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, count);
+    if (arena->failed || aside->failed || !find_requests(w, crew, most, arena))
+        return HD_OUT_OF_MEMORY;
+    size_t count = count_requests(requests), points = 2 * (size_t)slots;
+    out->order = HDI_ARENA_ARRAY(arena, uint32_t, count + HDI_ORDER_SLACK);
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, hazards->region_count > 1 || points < count ? points : count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    return hdi_place_barriers(w->decl, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
+    return hdi_place_barriers(w->decl, w->frozen, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
 }
 
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
@@ -178,6 +237,8 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
                       const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
     out->point = NULL;
+    out->asked = NULL;
+    out->barrier = NULL;
     out->in_plan = false;
     out->plan_bytes = 0;
     if (queues->count == 1)
@@ -200,9 +261,9 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .kinds = hazards->kind,
               .slot_pos = hazards->slot_pos,
               .slot_pass = hazards->slot_pass,
+              .slot_queue = hazards->slot_queue,
               .res_tenants = placed->res_tenants,
               .tenant = placed->tenant,
-              .queue_begin = hazards->queue_begin,
               .slot_first = merged->slot_first ? merged->slot_first : hazards->slot_pos,
               .slot_last = merged->slot_last ? merged->slot_last : hazards->slot_pos,
               .res_flags = decl->res_flags,

@@ -128,6 +128,8 @@ typedef struct written {
 
 typedef struct work {
     const hdi_decl *decl;
+    const hdi_frozen *frozen;
+    const hdi_kind *kinds, *made;
     const hdi_queues *queues;
     const hdi_hazards *hazards;
     const hdi_synced *synced;
@@ -157,19 +159,27 @@ typedef struct region {
     point *point;
     uint32_t *placed; /* items of the points, one point behind another: what the plan finds there in the end */
     uint32_t queue_point[HD_MAX_QUEUES + 1]; /* the first point of each queue */
-    uint32_t first;                          /* batch and barrier in the frame */
+    uint32_t first, first_batch;             /* in the frame; there are no more batches than places */
 } region;
+
+static HDI_INLINE hdi_scopes scopes_of(const work *w, const hdi_asked *asked)
+{
+    const hdi_kind *from = hdi_asked_side(w->kinds, w->made, asked->from),
+                   *to = hdi_asked_side(w->kinds, w->made, asked->to);
+    return hdi_step_scopes(from, to);
+}
 
 /* Whether an image's barrier brings the order that is asked for, and nothing else is: one of the newest of the points
  * of a queue, first .. last, from the lowest point on that will do. */
 static bool is_ordered(const region *r, const point *first, const point *last, uint32_t low, const hdi_scopes *wanted)
 {
-    const hd_plan_barrier *barrier = r->w->out->barrier;
+    const hdi_asked *asked = r->w->out->asked;
     for (uint32_t looked = 0; last >= first && last->at >= low; last--) {
         for (uint32_t i = last->begin + last->count; i-- > last->begin;) {
             if (r->item[r->placed[i]].kind & (HDI_GLOBAL | HDI_MOVES))
                 continue;
-            if (hdi_orders(&barrier[r->placed[i]], wanted))
+            hdi_scopes does = scopes_of(r->w, &asked[r->placed[i]]);
+            if (hdi_orders(&does, wanted))
                 return true;
             if (++looked == RECENT)
                 return false;
@@ -217,7 +227,7 @@ static bool came_round(const work *w, const hdi_request *r, const hdi_scopes *wa
  * dropped. first: point of the queue. */
 static HDI_APART void drop_spared(const region *r, const point *first, point *p, recent *seen)
 {
-    hd_plan_barrier *barrier = r->w->out->barrier, *global = NULL;
+    hdi_asked *asked = r->w->out->asked, *global = NULL;
     uint32_t *placed = r->placed + p->begin, count = p->count, kept = 0, globals = 0;
     for (uint32_t i = 0; i < count; i++)
         globals += (r->item[placed[i]].kind & HDI_GLOBAL) != 0;
@@ -228,7 +238,7 @@ static HDI_APART void drop_spared(const region *r, const point *first, point *p,
             placed[kept++] = placed[i];
             continue;
         }
-        hdi_scopes wanted = hdi_scopes_of(&barrier[placed[i]]);
+        hdi_scopes wanted = scopes_of(r->w, &asked[placed[i]]);
         bool ordered = !(wanted.src_access | wanted.dst_access);
         if (wanted.src_stages &&
             (is_spared(seen, request, &wanted) || (ordered && is_ordered(r, first, p, request->low, &wanted))))
@@ -240,28 +250,59 @@ static HDI_APART void drop_spared(const region *r, const point *first, point *p,
         seen->global[k].at = p->at;
         seen->global[k].number = seen->passed++;
         if (global) {
-            hdi_add_scopes(global, wanted);
+            asked[placed[i]].extent = global->extent;
+            global->extent = placed[i] + 1;
+            global->word |= HDI_LOOK;
         } else {
-            global = &barrier[placed[i]];
+            global = &asked[placed[i]];
             placed[kept++] = placed[i];
         }
     }
     p->count = kept;
 }
 
+/* The next one of a part of the same resource becomes one with another, if they say the same. Transfers of ownership
+ * are never joined: release and acquire must name the same range. */
+static bool join_asked(const work *w, hdi_asked *a, const hdi_asked *b)
+{
+    const uint32_t *seg_res = w->frozen->seg_res;
+    bool corners = hdi_has_corners(a);
+    uint32_t res = corners ? seg_res[a->what] : a->what;
+    if (hdi_has_corners(b) != corners || (corners ? seg_res[b->what] : b->what) != res ||
+        (a->word | b->word) & HDI_MOVES)
+        return false;
+    hdi_scopes one = scopes_of(w, a), other = scopes_of(w, b);
+    hdi_layouts before = hdi_asked_layouts(w->kinds, w->made, a), behind = hdi_asked_layouts(w->kinds, w->made, b);
+    if (memcmp(&one, &other, sizeof(one)) != 0 || before.old != behind.old || before.new != behind.new)
+        return false;
+    if (!corners) {
+        hd_range range, next;
+        hdi_open_box(a->extent, &range);
+        hdi_open_box(b->extent, &next);
+        if (!join_ranges(&range, &next, false))
+            return false;
+        a->extent = hdi_box(range.mip_base, range.mip_count, range.layer_base, range.layer_count);
+        return true;
+    }
+    bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0;
+    hd_range range = hdi_corners_range(w->frozen, a, is_buffer), next = hdi_corners_range(w->frozen, b, is_buffer);
+    if (!join_ranges(&range, &next, is_buffer))
+        return false;
+    a->extent = b->extent;
+    return true;
+}
+
 /* Those of parts of a resource that stand side by side. */
 static HDI_APART uint32_t join_parts(const region *r, const point *p)
 {
-    hd_plan_barrier *barrier = r->w->out->barrier;
-    const uint8_t *res_flags = r->w->decl->res_flags;
+    hdi_asked *asked = r->w->out->asked;
     uint32_t *placed = r->placed + p->begin, kept = 0;
     for (uint32_t i = 0; i < p->count; i++) {
-        const hd_plan_barrier *next = &barrier[placed[i]];
         placed[kept++] = placed[i];
-        for (; kept > 1 && next->resource != HD_NONE; kept--, next = &barrier[placed[kept - 1]]) {
-            hd_plan_barrier *one = &barrier[placed[kept - 2]];
-            if (one->resource != next->resource ||
-                !hdi_join_barriers(one, next, (res_flags[next->resource] & HDI_RES_BUFFER) != 0))
+        for (; kept > 1; kept--) {
+            hdi_asked *one = &asked[placed[kept - 2]];
+            const hdi_asked *next = &asked[placed[kept - 1]];
+            if (!(one->word & next->word & HDI_SEVERAL) || !join_asked(r->w, one, next))
                 break;
         }
     }
@@ -275,7 +316,7 @@ static void fill_points(const region *r, uint32_t queue, written *done)
     const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[queue]];
     uint32_t *slot_pre = w->out->slot_pre, *slot_post = w->out->slot_post;
     hd_plan_batch *batch = w->out->batch;
-    uint32_t next_batch = r->first + done->batch_count;
+    uint32_t next_batch = r->first_batch + done->batch_count;
     point *first = r->point + r->queue_point[queue], *end = r->point + r->queue_point[queue + 1];
     recent seen;
     seen.count = seen.passed = 0;
@@ -293,7 +334,7 @@ static void fill_points(const region *r, uint32_t queue, written *done)
         (p->at & 1 ? slot_post : slot_pre)[slots[p->at / 2]] = next_batch++;
         done->barrier_count += count;
     }
-    done->batch_count = next_batch - r->first;
+    done->batch_count = next_batch - r->first_batch;
 }
 
 /* The item that is the i-th of the region. stand: they are in order as they stand. */
@@ -320,12 +361,10 @@ static HDI_INLINE void choose_points(region *r, uint32_t queue, uint32_t begin, 
             behind = request->high + 1;
         }
         k = next - 1;
-        if (kind) {
-            while (kind & HDI_EARLY && k > first && points[k - 1].at >= low)
-                k--;
-            points[k].kinds |= kind;
-            points[k].moving += kind / HDI_MOVES;
-        }
+        while (kind & HDI_EARLY && k > first && points[k - 1].at >= low)
+            k--;
+        points[k].kinds |= kind;
+        points[k].moving += kind / HDI_MOVES;
         of[index] = k;
         points[k].count++;
     }
@@ -413,8 +452,11 @@ static void place_region(uint32_t part, void *user)
     r.w = w;
     r.floor = w->region[part].floor;
     r.end = w->region[part].end;
-    for (uint32_t q = 0; q < w->queues->count; q++)
+    r.first_batch = 0;
+    for (uint32_t q = 0; q < w->queues->count; q++) {
         places += r.end[q] - r.floor[q];
+        r.first_batch += r.floor[q];
+    }
     r.item = w->requests->item;
     collect(&r, part, arena);
     r.begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)places + 1);
@@ -438,12 +480,13 @@ static void place_region(uint32_t part, void *user)
     hdi_arena_keep(arena, mark, NULL, 0);
 }
 
-hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_queues *queues, const hdi_hazards *hazards,
-                             const hdi_synced *synced, const hdi_barrier_region *regions, const hdi_requests *requests,
-                             const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
+hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
+                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_barrier_region *regions,
+                             const hdi_requests *requests, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
     written done[HDI_MOST_PARTS];
-    work w = {decl, queues, hazards, synced, regions, requests, crew, arena, done, out};
+    work w = {decl,   frozen,  hazards->kind, out->made, queues, hazards,
+              synced, regions, requests,      crew,      arena,  done,    out};
     hdi_crew_parts(crew, hazards->region_count, place_region, &w);
     out->batch_count = out->barrier_count = 0;
     for (uint32_t k = 0; k < hazards->region_count; k++) {

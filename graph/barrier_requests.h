@@ -4,8 +4,7 @@
 
 #include <stdatomic.h>
 
-#include "hints.h"
-#include "phases.h"
+#include "barrier_asked.h"
 #include "vk_numbers.h"
 
 /* Where a barrier must stand: at some point low .. high of a queue. */
@@ -14,22 +13,17 @@ typedef struct hdi_request {
     uint8_t queue, region, kind;
 } hdi_request;
 
-/* What the kind of a request says. EARLY: takes the earliest of the points that there are, not the newest, as another
- * comes after it. FOLLOWS: must stand at a later point than the request before it, whose highest point is before this
- * one's. GLOBAL: of all memory. SEVERAL: of a part of a resource, maybe to be joined with another. MOVES: to or from
- * another family. */
-enum { HDI_EARLY = 1, HDI_FOLLOWS = 2, HDI_GLOBAL = 4, HDI_SEVERAL = 8, HDI_MOVES = 16 };
-
 /* Requests of a range of segments: they begin at `begin` of the barriers, of the items, and of their order, which is
  * that of the regions that their highest points lie in. */
 typedef struct hdi_request_list {
     uint32_t begin, count, region_begin[HDI_MOST_PARTS + 1];
+    bool full; /* there was no room for all scopes: it does not count */
 } hdi_request_list;
 
 typedef struct hdi_requests {
     uint32_t list_count;
     hdi_request_list list[HDI_MOST_PARTS];
-    hdi_request *item; /* of each barrier */
+    hdi_request *item; /* of each barrier that is asked for */
     uint32_t *order;   /* null: of one list and one region, as they stand */
 } hdi_requests;
 
@@ -57,9 +51,9 @@ void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, cons
 void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *item, uint32_t *order,
                        hdi_request_list *list);
 /* Chooses points for the requests of all lists, one list after another. */
-hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_queues *queues, const hdi_hazards *hazards,
-                             const hdi_synced *synced, const hdi_barrier_region *regions, const hdi_requests *requests,
-                             const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
+hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
+                             const hdi_hazards *hazards, const hdi_synced *synced, const hdi_barrier_region *regions,
+                             const hdi_requests *requests, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
 
 /* With one queue and no host: places them on the way. */
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
@@ -130,7 +124,7 @@ static inline bool hdi_stands_for(const hdi_scopes *a, const hdi_scopes *b)
 }
 
 /* Whether any barrier orders what another one is to order. An image's makes only that image visible. */
-static inline bool hdi_orders(const hd_plan_barrier *a, const hdi_scopes *b)
+static inline bool hdi_orders(const hdi_scopes *a, const hdi_scopes *b)
 {
     return !(b->src_stages & ~a->src_stages) && !(b->dst_stages & ~a->dst_stages);
 }

@@ -1,54 +1,15 @@
 #include "barrier_steps.h"
 
-#include "hints.h"
+#include <string.h>
 
 /* Which barriers the steps of a range of segments need, and between which two points of its queue each must stand.
  * Nearly all steps stand before the first use of one queue; what else there is stays out of their way. O(entries). */
 
 typedef hdi_step_work work;
 
-/* What an epoch does on one queue. first > last: nothing. */
-typedef struct side {
-    uint64_t stages, access;
-    uint32_t first, last; /* places on the queue */
-} side;
-
-static void add_to_side(const work *w, uint32_t slot, uint32_t use, uint32_t queue, side *s)
-{
-    const hdi_access_info *access = &w->decl->access[w->decl->use_access[use]];
-    uint32_t pos = w->hazards->slot_pos[slot];
-    if (w->hazards->slot_queue[slot] != queue)
-        return;
-    s->stages |= access->stages;
-    s->access |= access->access;
-    s->last = s->first == HDI_NONE || pos > s->last ? pos : s->last;
-    s->first = pos < s->first ? pos : s->first;
-}
-
-static HDI_APART side side_of_shared(const work *w, const hdi_epoch *epoch, uint32_t queue)
-{
-    const hdi_hazards *hazards = w->hazards;
-    side s = {.first = HDI_NONE};
-    if (!(epoch->queue_mask >> queue & 1))
-        return s;
-    add_to_side(w, epoch->first, epoch->use, queue, &s);
-    for (uint32_t i = epoch->more; i != HDI_NONE; i = hazards->entry[i].older)
-        add_to_side(w, hazards->entry[i].slot, hazards->entry[i].use, queue, &s);
-    s.stages = hdi_stages_or_all(s.stages);
-    return s;
-}
-
 static HDI_INLINE const hdi_kind *kind_of(const work *w, const hdi_epoch *epoch)
 {
     return &w->kinds[epoch->kind];
-}
-
-static HDI_INLINE side side_of(const work *w, const hdi_epoch *epoch, uint32_t queue)
-{
-    if (epoch->queue_mask != 1u << queue)
-        return side_of_shared(w, epoch, queue);
-    const hdi_kind *kind = kind_of(w, epoch);
-    return (side){kind->dst_stages, kind->dst_access, w->slot_pos[epoch->first], w->slot_pos[epoch->last]};
 }
 
 static HDI_INLINE uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
@@ -87,21 +48,19 @@ static uint32_t submit_end(const work *w, uint32_t slot)
 static HDI_INLINE uint32_t rely(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit,
                                 uint64_t stages)
 {
-    uint32_t known = w->known[queue][w->queue_begin[other] + pos];
+    uint32_t known = w->known[queue][w->known_begin[other] + pos];
     known = known < limit ? known : limit;
     hdi_count_on(&w->slot_wait_stages[slot_at(w, queue, known)], stages, w->alone);
     return 2 * known;
 }
 
 /* Everything of the epoch before that is on other queues is known from some point on; stages count on that. */
-static HDI_APART uint32_t after_others(const work *w, const hdi_epoch *before, uint32_t queue, uint32_t limit,
-                                       uint32_t low, uint64_t stages)
+static HDI_INLINE uint32_t after_others(const work *w, const hdi_side *before, uint32_t mask, uint32_t queue,
+                                        uint32_t limit, uint32_t low, uint64_t stages)
 {
-    for (uint32_t mask = before->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
+    for (mask &= ~(1u << queue); mask; mask &= mask - 1) {
         uint32_t other = (uint32_t)__builtin_ctz(mask);
-        uint32_t last =
-            before->queue_mask == 1u << other ? w->slot_pos[before->last] : side_of_shared(w, before, other).last;
-        uint32_t point = rely(w, queue, other, last, limit, stages);
+        uint32_t point = rely(w, queue, other, before[other].last, limit, stages);
         low = point > low ? point : low;
     }
     return low;
@@ -116,7 +75,7 @@ typedef struct resource {
 /* One step of one segment. */
 typedef struct step {
     const resource *of;
-    uint32_t seg, old_layout;
+    uint32_t seg, layout, keeps;      /* layout: before it; keeps: all bits; 0: the content is overwritten */
     const hdi_epoch *before, *behind; /* before: null at the first use */
     bool needs_layout;
 } step;
@@ -138,54 +97,92 @@ typedef struct interval {
     uint32_t queue, low, high;
 } interval;
 
-static HDI_INLINE void request(work *w, interval at, uint32_t kind)
+/* A scope that is no kind: one of equal ones of the range. keeps: as of a kind that comes behind. */
+static HDI_INLINE uint32_t made(work *w, uint64_t stages, uint64_t access, uint32_t layout, uint32_t keeps)
 {
-    hdi_request *r = w->next++;
+    const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t at = (uint32_t)((stages + access * 3 + layout * 5) * spread >> 40) & (w->made_slots - 1);
+    const hdi_kind *kind = &w->made[at];
+    uint64_t differs = (kind->src_stages ^ stages) | (kind->src_access ^ access) | (kind->layout ^ layout) |
+                       (kind->keeps ^ keeps);
+    if (HDI_LIKELY(!differs))
+        return (w->made_begin + at) | HDI_ASKED_MADE;
+    return hdi_make_scope(w, at, stages, access, layout, keeps);
+}
+
+/* From one scope to another. */
+typedef struct scopes {
+    uint32_t from, to;
+} scopes;
+
+static HDI_INLINE uint32_t word_of(uint32_t kind, uint32_t reason)
+{
+    return kind | reason << HDI_ASKED_REASON | (uint32_t)HD_MAX_QUEUES << HDI_ASKED_SOURCE |
+           (uint32_t)HD_MAX_QUEUES << HDI_ASKED_TARGET;
+}
+
+static HDI_INLINE void request(work *w, interval at, uint32_t kind, const hdi_asked *asked)
+{
+    uint32_t i = w->next++;
+    hdi_request *r = &w->item[i];
+    hdi_asked *to = &w->asked[i];
     r->low = at.low;
     r->high = at.high;
     r->queue = (uint8_t)at.queue;
     r->kind = (uint8_t)kind;
+    to->what = asked->what;
+    to->extent = asked->extent;
+    to->pass = asked->pass;
+    to->from = asked->from;
+    to->to = asked->to;
+    to->word = asked->word;
 }
 
 /* Asks for a global barrier. */
-static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t kind, hdi_scopes does, uint32_t reason,
+static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t kind, scopes does, uint32_t reason,
                                   uint32_t pass)
 {
-    hd_plan_barrier *b = w->next_barrier++;
-    request(w, at, kind | HDI_GLOBAL);
-    hdi_write_barrier(b, does, HD_NONE, 0, 0, reason, pass, res);
-    b->range = (hd_range){.offset = 0};
+    hdi_asked asked = {res, 0, pass, does.from, does.to, word_of(kind | HDI_GLOBAL, reason)};
+    request(w, at, kind | HDI_GLOBAL, &asked);
 }
 
-/* Asks for one of an image's segment. */
-static HDI_INLINE void ask_image(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, hdi_scopes does,
-                                 uint32_t old_layout, uint32_t new_layout, uint32_t reason, uint32_t pass)
+/* Asks for one of a segment. An image is what changes its layout. */
+static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
+                                uint32_t word, uint32_t pass, bool is_image)
 {
-    hd_plan_barrier *b = w->next_barrier++;
-    request(w, at, kind | (of->several ? HDI_SEVERAL : 0));
-    hdi_write_barrier(b, does, of->res, old_layout, new_layout, reason, pass, of->res);
-    if (of->several) {
-        b->range = w->frozen->seg_range[seg];
-        return;
-    }
     const hdi_res_info *info = &w->res_info[of->res];
-    b->range.mip_base = 0;
-    b->range.mip_count = (uint16_t)info->mips;
-    b->range.layer_base = 0;
-    b->range.layer_count = info->layers;
-    b->range.aspect = 0;
+    bool fits = is_image && info->mips <= HDI_BOX_MIPS && info->layers <= HDI_BOX_LAYERS;
+    hdi_asked asked = {of->res, hdi_box(0, info->mips, 0, info->layers), pass, does.from, does.to, word};
+    if (HDI_UNLIKELY(of->several)) {
+        const hd_range *range = &w->frozen->seg_range[seg];
+        kind |= HDI_SEVERAL;
+        asked.word |= HDI_SEVERAL;
+        fits = fits && range->aspect == 0;
+        asked.extent = fits ? hdi_box(range->mip_base, range->mip_count, range->layer_base, range->layer_count) : seg;
+        asked.what = fits ? of->res : seg;
+    }
+    if (HDI_UNLIKELY(!fits))
+        asked.word |= HDI_LOOK;
+    request(w, at, kind, &asked);
 }
 
-/* Asks for one of the segment, with a layout or an owner that changes. */
-static hd_plan_barrier *ask(work *w, const step *s, interval at, uint32_t kind, hdi_scopes does, uint32_t reason,
-                            uint32_t pass)
+static HDI_INLINE void ask_image(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
+                                 uint32_t reason, uint32_t pass)
 {
-    hd_plan_barrier *b = w->next_barrier++;
-    request(w, at, kind | (s->of->several ? HDI_SEVERAL : 0));
-    hdi_write_barrier(b, does, s->of->res, s->old_layout, hdi_epoch_layout(w->hazards, s->behind), reason, pass,
-                      s->of->res);
-    b->range = hdi_seg_range(w->decl, w->frozen, s->seg);
-    return b;
+    ask_part(w, of, seg, at, kind, does, word_of(kind, reason), pass, true);
+}
+
+static HDI_INLINE void ask(work *w, const resource *of, uint32_t seg, interval at, scopes does, uint32_t reason,
+                           uint32_t pass)
+{
+    ask_part(w, of, seg, at, 0, does, word_of(0, reason), pass, of->is_image);
+}
+
+/* Asks for one that hands it over between the families of two queues. */
+static HDI_INLINE void ask_move(work *w, const resource *of, uint32_t seg, interval at, uint32_t families, scopes does,
+                                uint32_t reason, uint32_t pass)
+{
+    ask_part(w, of, seg, at, HDI_MOVES, does, HDI_MOVES | reason << HDI_ASKED_REASON | families, pass, of->is_image);
 }
 
 /* ---- memory that changes hands ---- */
@@ -197,41 +194,79 @@ typedef struct handover {
     bool others; /* some were on other queues */
 } handover;
 
-/* Of tenants on other queues: what the barrier chains with counts on semaphores as well. */
-static HDI_APART uint32_t after_other_tenants(const work *w, uint32_t res, uint32_t queue, uint32_t limit,
-                                              uint64_t stages, uint32_t low)
+/* Where some of them were last, on other queues. */
+enum { ELSEWHERE = 32 };
+typedef struct elsewhere {
+    uint32_t count; /* beyond ELSEWHERE: not all of them are here */
+    struct {
+        uint32_t queue, last;
+    } at[ELSEWHERE];
+} elsewhere;
+
+/* One that was on one other GPU queue, or on several. */
+static HDI_INLINE void add_elsewhere(const hdi_stay *stays, uint32_t mask, elsewhere *were)
 {
-    uint32_t own = 1u << queue, all = (1u << w->queue_count) - 1;
-    for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
-        uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
-        const hdi_stay *stay = &w->stay[(size_t)tenant * w->queue_count];
-        if (mask == own)
-            continue;
-        if (mask & (mask - 1) || !(mask & w->gpu_mask)) /* it may have an extra slot on any */
-            mask = all & ~own;
-        for (; mask; mask &= mask - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(mask);
-            if (stay[q].first == HDI_NONE)
-                continue;
-            uint32_t known = rely(w, queue, q, stay[q].last, limit, stages);
-            low = known > low ? known : low;
-        }
+    for (; mask; mask &= mask - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(mask), i = were->count < ELSEWHERE ? were->count : ELSEWHERE - 1;
+        were->at[i].queue = q;
+        were->at[i].last = stays[q].last;
+        were->count += stays[q].first != HDI_NONE;
+    }
+}
+
+/* What the barrier chains with counts on semaphores as well. */
+static HDI_INLINE uint32_t after_elsewhere(const work *w, const elsewhere *were, uint32_t queue, uint32_t limit,
+                                           uint64_t stages, uint32_t low)
+{
+    for (uint32_t i = 0; i < were->count; i++) {
+        uint32_t known = rely(w, queue, were->at[i].queue, were->at[i].last, limit, stages);
+        low = known > low ? known : low;
     }
     return low;
 }
+
+/* Whether a tenant was on one GPU queue and did nothing on any other. Else it may have an extra slot on any. */
+static HDI_INLINE bool is_alone(const work *w, uint32_t mask)
+{
+    return !(mask & (mask - 1)) && mask & w->gpu_mask;
+}
+
+/* Of more tenants than can be noted. */
+static HDI_COLD uint32_t after_many(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages,
+                                    uint32_t low)
+{
+    uint32_t others = ((1u << w->queue_count) - 1) & ~(1u << queue);
+    for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
+        uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
+        elsewhere were = {.count = 0};
+        if (mask == 1u << queue)
+            continue;
+        add_elsewhere(&w->stay[(size_t)tenant * w->queue_count], is_alone(w, mask) ? mask : others, &were);
+        low = after_elsewhere(w, &were, queue, limit, stages, low);
+    }
+    return low;
+}
+_Static_assert(ELSEWHERE >= HD_MAX_QUEUES, "those of one tenant can be noted");
 
 /* stages: of who comes now, from `slot` on. Who is on one other GPU queue alone does nothing on this one. */
 static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages,
                                       bool merges)
 {
     handover h = {0};
-    uint32_t own = 1u << queue;
+    elsewhere were;
+    uint32_t own = 1u << queue, all = (1u << w->queue_count) - 1, limit = w->slot_pos[slot];
+    were.count = 0;
     for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
         uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
-        const hdi_stay *stay = &w->stay[(size_t)tenant * w->queue_count + queue];
+        const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count], *stay = &stays[queue];
         if (mask != own) {
             h.others = true;
-            if ((!(mask & (mask - 1)) && mask & w->gpu_mask) || stay->first == HDI_NONE)
+            if (is_alone(w, mask)) {
+                add_elsewhere(stays, mask, &were);
+                continue;
+            }
+            add_elsewhere(stays, all & ~own, &were);
+            if (stay->first == HDI_NONE)
                 continue;
         }
         uint32_t low = 2 * (merges ? w->slot_last[slot_at(w, queue, stay->last)] : stay->last) + 1;
@@ -242,9 +277,17 @@ static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queu
             h.flush_low = low > h.flush_low ? low : h.flush_low;
     }
     h.writes &= HDI_WRITE_BITS;
-    if (h.others)
-        h.low = after_other_tenants(w, res, queue, w->slot_pos[slot], stages | h.stages, h.low);
+    if (HDI_LIKELY(were.count < ELSEWHERE))
+        h.low = after_elsewhere(w, &were, queue, limit, stages | h.stages, h.low);
+    else
+        h.low = after_many(w, res, queue, limit, stages | h.stages, h.low);
     return h;
+}
+
+static HDI_APART void ask_flush(work *w, uint32_t res, interval at, const handover *h, uint32_t pass)
+{
+    scopes does = {made(w, h->stages, h->writes, 0, 0), made(w, h->stages, 0, 0, 0)};
+    ask_global(w, res, at, HDI_EARLY, does, HD_REASON_ALIAS, pass);
 }
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
@@ -261,16 +304,15 @@ static HDI_INLINE void first_use(work *w, const resource *of, uint32_t seg, cons
     if ((!taken && !needs_layout) || (!of->is_image && !h.stages))
         return;
     if (of->is_image && h.writes) {
-        interval flush = {queue, h.flush_low, at.high - 1};
-        ask_global(w, of->res, flush, HDI_EARLY, (hdi_scopes){h.stages, h.writes, h.stages, 0}, HD_REASON_ALIAS, pass);
+        ask_flush(w, of->res, (interval){queue, h.flush_low, at.high - 1}, &h, pass);
         kind = HDI_FOLLOWS;
     }
     if (h.others && !h.stages)
         h.stages = stages; /* chains with the semaphore wait */
-    hdi_scopes does = {h.stages, of->is_image ? 0 : h.writes, stages, to->dst_access};
+    scopes does = {made(w, h.stages, of->is_image ? 0 : h.writes, of->layout, 0), behind->kind};
     uint32_t reason = taken ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
     if (needs_layout)
-        ask_image(w, of, seg, at, kind, does, of->layout & to->keeps, to->layout, reason, pass);
+        ask_image(w, of, seg, at, kind, does, reason, pass);
     else
         ask_global(w, of->res, at, kind, does, reason, pass);
 }
@@ -285,11 +327,11 @@ static HDI_INLINE void next_use(work *w, const resource *of, uint32_t seg, const
     uint32_t reason = hdi_step_reason(from->flags, to->flags), pass = w->slot_pass[behind->first];
     interval at = {(uint32_t)__builtin_ctz(behind->queue_mask), behind_slot(w, before->last),
                    before_slot(w, behind->first)};
-    hdi_scopes does = hdi_step_scopes(from, to);
+    scopes does = {before->kind, behind->kind};
     if (from->layout == to->layout)
         ask_global(w, of->res, at, 0, does, reason, pass);
     else
-        ask_image(w, of, seg, at, 0, does, from->layout & to->keeps, to->layout, reason, pass);
+        ask_image(w, of, seg, at, 0, does, reason, pass);
 }
 
 /* Of what another queue has used before, alone or with this one. */
@@ -298,140 +340,144 @@ static HDI_APART void after_several(work *w, const step *s)
     const hdi_epoch *behind = s->behind;
     uint32_t queue = (uint32_t)__builtin_ctz(behind->queue_mask), slot = behind->first;
     uint64_t stages = kind_of(w, behind)->dst_stages;
-    side from = {.first = HDI_NONE};
-    if (s->before->queue_mask >> queue & 1)
-        from = side_of_shared(w, s->before, queue);
+    hdi_side sides[HD_MAX_QUEUES];
+    hdi_find_sides(w, s->before, sides);
+    hdi_side from = sides[queue];
     uint32_t low = from.first == HDI_NONE ? 0 : behind_pos(w, queue, from.last);
-    interval at = {queue, after_others(w, s->before, queue, w->slot_pos[slot], low, stages | from.stages),
+    interval at = {queue,
+                   after_others(w, sides, s->before->queue_mask, queue, w->slot_pos[slot], low, stages | from.stages),
                    before_slot(w, slot)};
     if (from.first == HDI_NONE) {
         if (!s->needs_layout) /* from other queues alone: the semaphore has done it */
             return;
         from.stages = stages; /* chains with the semaphore wait */
     }
-    hdi_scopes does = {from.stages, from.access & HDI_WRITE_BITS, stages, kind_of(w, behind)->dst_access};
+    uint32_t reason = hdi_step_reason(s->before->flags, behind->flags), pass = w->slot_pass[slot];
+    scopes does = {made(w, from.stages, from.access & HDI_WRITE_BITS, s->layout, 0), behind->kind};
     if (s->needs_layout)
-        ask(w, s, at, 0, does, hdi_step_reason(s->before->flags, behind->flags), w->slot_pass[slot]);
+        ask(w, s->of, s->seg, at, does, reason, pass);
     else
-        ask_global(w, s->of->res, at, 0, does, hdi_step_reason(s->before->flags, behind->flags), w->slot_pass[slot]);
+        ask_global(w, s->of->res, at, 0, does, reason, pass);
 }
 
-/* Stages and accesses of everybody who comes next, as one queue's barrier can name them: the others stand behind the
- * semaphore, which ALL_COMMANDS reaches; the host has a stage of its own. */
-static void everybody(const work *w, const step *s, uint32_t queue, hdi_scopes *does)
+/* Stages and accesses of everybody who comes next, as one queue's barrier can name them, and the layout that is theirs:
+ * the others stand behind the semaphore, which ALL_COMMANDS reaches; the host has a stage of its own. */
+static uint32_t everybody(work *w, const step *s, uint32_t queue, const hdi_side *behind)
 {
-    side own = side_of(w, s->behind, queue);
-    does->dst_stages = own.stages;
-    does->dst_access = own.access;
-    uint32_t others = s->behind->queue_mask & ~(1u << queue);
-    uint32_t host = w->queues->host;
+    uint64_t stages = behind[queue].stages, access = behind[queue].access;
+    uint32_t others = s->behind->queue_mask & ~(1u << queue), host = w->queues->host;
     if (host != HDI_NONE && others >> host & 1 && s->behind->flags & HDI_EPOCH_READS) { /* a host write only waits */
-        side to = side_of(w, s->behind, host);
-        does->dst_stages |= to.stages;
-        does->dst_access |= to.access;
+        stages |= behind[host].stages;
+        access |= behind[host].access;
         others &= ~(1u << host);
     }
     if (others || s->behind->flags & HDI_EPOCH_FINAL)
-        does->dst_stages |= HDI_STAGE_ALL_COMMANDS;
+        stages |= HDI_STAGE_ALL_COMMANDS;
+    return made(w, stages, access, hdi_epoch_layout(w->hazards, s->behind), s->keeps);
 }
 
 /* The users behind a step on other queues count on semaphores for what was done on one. */
-static void others_rely(const work *w, const hdi_epoch *behind, uint32_t queue, uint32_t pos)
+static HDI_INLINE void others_rely(const work *w, const hdi_side *behind, uint32_t mask, uint32_t queue, uint32_t pos)
 {
-    for (uint32_t mask = behind->queue_mask & ~(1u << queue); mask; mask &= mask - 1) {
+    for (mask &= ~(1u << queue); mask; mask &= mask - 1) {
         uint32_t k = (uint32_t)__builtin_ctz(mask);
-        side to = side_of(w, behind, k);
-        rely(w, k, queue, pos, to.first, to.stages);
+        rely(w, k, queue, pos, behind[k].first, behind[k].stages);
     }
 }
 
 static void at_producer(work *w, const step *s)
 {
     uint32_t queue = (uint32_t)__builtin_ctz(s->before->queue_mask), host = w->queues->host;
-    uint32_t slot = s->before->last;
-    side own = side_of(w, s->behind, queue);
+    uint32_t slot = s->before->last, mask = s->behind->queue_mask;
+    hdi_side behind[HD_MAX_QUEUES];
+    hdi_find_sides(w, s->behind, behind);
+    const hdi_side *own = &behind[queue];
     interval at = {queue, behind_slot(w, slot), submit_end(w, slot)};
     const hdi_kind *from = kind_of(w, s->before);
-    hdi_scopes does = {.src_stages = from->src_stages, .src_access = from->src_access};
-    others_rely(w, s->behind, queue, w->slot_pos[slot]);
+    others_rely(w, behind, mask, queue, w->slot_pos[slot]);
     if (s->needs_layout) {
-        uint32_t high = own.first == HDI_NONE ? at.high : before_pos(w, queue, own.first);
-        everybody(w, s, queue, &does);
+        uint32_t high = own->first == HDI_NONE ? at.high : before_pos(w, queue, own->first);
         at.high = high < at.high ? high : at.high;
-        ask(w, s, at, 0, does, reason_of(s), pass_of(w, s->behind));
+        ask(w, s->of, s->seg, at, (scopes){s->before->kind, everybody(w, s, queue, behind)}, reason_of(s),
+            pass_of(w, s->behind));
         return;
     }
-    if (own.first != HDI_NONE) {
-        does.dst_stages = own.stages;
-        does.dst_access = own.access;
-        ask_global(w, s->of->res, (interval){queue, at.low, before_pos(w, queue, own.first)}, 0, does, reason_of(s),
-                   w->slot_pass[slot_at(w, queue, own.first)]);
+    if (own->first != HDI_NONE) {
+        scopes does = {s->before->kind, made(w, own->stages, own->access, 0, 0)};
+        ask_global(w, s->of->res, (interval){queue, at.low, before_pos(w, queue, own->first)}, 0, does, reason_of(s),
+                   w->slot_pass[slot_at(w, queue, own->first)]);
     }
     /* A host write only waits. */
-    if (host != HDI_NONE && s->behind->queue_mask >> host & 1 && does.src_access &&
-        s->behind->flags & HDI_EPOCH_READS) {
-        side to = side_of(w, s->behind, host);
-        does.dst_stages = to.stages;
-        does.dst_access = to.access;
-        ask_global(w, s->of->res, at, 0, does, reason_of(s), w->slot_pass[slot_at(w, host, to.first)]);
+    if (host != HDI_NONE && mask >> host & 1 && from->src_access && s->behind->flags & HDI_EPOCH_READS) {
+        scopes does = {s->before->kind, made(w, behind[host].stages, behind[host].access, 0, 0)};
+        ask_global(w, s->of->res, at, 0, does, reason_of(s), w->slot_pass[slot_at(w, host, behind[host].first)]);
     }
 }
 
-static void transfer(work *w, const step *s)
+/* Release and acquire. Who comes reads: the layout before counts. */
+static HDI_INLINE void transfer(work *w, const step *s)
 {
-    uint32_t source = (uint32_t)__builtin_ctz(s->before->queue_mask);
-    uint32_t target = (uint32_t)__builtin_ctz(s->behind->queue_mask);
-    uint32_t first = s->behind->first, pass = w->slot_pass[first];
-    uint64_t stages = kind_of(w, s->behind)->dst_stages, all = HDI_STAGE_ALL_COMMANDS;
-    side from = side_of(w, s->before, source);
-    hdi_scopes gives = {from.stages, from.access & HDI_WRITE_BITS, all, 0};
-    hdi_scopes takes = {stages, 0, stages, kind_of(w, s->behind)->dst_access};
-    interval at = {source, behind_pos(w, source, from.last), submit_end(w, slot_at(w, source, from.last))};
-    hd_plan_barrier *release = ask(w, s, at, HDI_MOVES, gives, HD_REASON_RELEASE, pass);
-    at = (interval){target, after_others(w, s->before, target, w->slot_pos[first], 0, all), before_slot(w, first)};
-    hd_plan_barrier *acquire = ask(w, s, at, HDI_MOVES, takes, HD_REASON_ACQUIRE, pass);
-    release->src_family = acquire->src_family = w->queues->family[source];
-    release->dst_family = acquire->dst_family = w->queues->family[target];
+    const hdi_epoch *before = s->before, *behind = s->behind;
+    uint32_t mask = before->queue_mask, source = (uint32_t)__builtin_ctz(mask);
+    uint32_t target = (uint32_t)__builtin_ctz(behind->queue_mask), first = behind->first, low;
+    const hdi_kind *to = kind_of(w, behind);
+    const uint64_t all = HDI_STAGE_ALL_COMMANDS;
+    scopes gives = {before->kind, made(w, all, 0, to->layout, UINT32_MAX)},
+           takes = {made(w, to->dst_stages, 0, s->layout, 0), behind->kind};
+    uint32_t families = source << HDI_ASKED_SOURCE | target << HDI_ASKED_TARGET, limit = w->slot_pos[first];
+    interval give = {source, 0, 0};
+    if (HDI_LIKELY(!(mask & (mask - 1)))) {
+        give.low = behind_slot(w, before->last);
+        give.high = submit_end(w, before->last);
+        low = rely(w, target, source, w->slot_pos[before->last], limit, all);
+    } else {
+        hdi_side sides[HD_MAX_QUEUES];
+        hdi_find_sides(w, before, sides);
+        gives.from = made(w, sides[source].stages, sides[source].access & HDI_WRITE_BITS, s->layout, 0);
+        give.low = behind_pos(w, source, sides[source].last);
+        give.high = submit_end(w, slot_at(w, source, sides[source].last));
+        low = after_others(w, sides, mask, target, limit, 0, all);
+    }
+    ask_move(w, s->of, s->seg, give, families, gives, HD_REASON_RELEASE, w->slot_pass[first]);
+    ask_move(w, s->of, s->seg, (interval){target, low, before_slot(w, first)}, families, takes, HD_REASON_ACQUIRE,
+             w->slot_pass[first]);
 }
 
 static void at_extra(work *w, const step *s)
 {
-    uint32_t slot = s->behind->extra, queue = w->hazards->slot_queue[slot], pos = w->slot_pos[slot], low = 0;
-    hdi_scopes does = {.src_stages = 0};
-    everybody(w, s, queue, &does);
-    others_rely(w, s->behind, queue, pos);
+    uint32_t slot = s->behind->extra, queue = w->slot_queue[slot], pos = w->slot_pos[slot], low = 0, from;
+    hdi_side behind[HD_MAX_QUEUES];
+    hdi_find_sides(w, s->behind, behind);
+    uint32_t to = everybody(w, s, queue, behind);
+    others_rely(w, behind, s->behind->queue_mask, queue, pos);
     if (s->before) {
-        side from = side_of(w, s->before, queue);
-        does.src_stages = from.stages;
-        does.src_access = from.access & HDI_WRITE_BITS;
-        if (from.first != HDI_NONE)
-            low = behind_pos(w, queue, from.last);
-        low = after_others(w, s->before, queue, pos, low, HDI_STAGE_ALL_COMMANDS);
-        if (from.first == HDI_NONE)
-            does.src_stages = does.dst_stages & ~HDI_STAGE_HOST;
+        hdi_side sides[HD_MAX_QUEUES];
+        hdi_find_sides(w, s->before, sides);
+        const hdi_side *own = &sides[queue];
+        uint64_t stages = own->stages;
+        if (own->first != HDI_NONE)
+            low = behind_pos(w, queue, own->last);
+        else
+            stages = hdi_asked_side(w->kinds, w->out->made, to)->dst_stages & ~HDI_STAGE_HOST;
+        low = after_others(w, sides, s->before->queue_mask, queue, pos, low, HDI_STAGE_ALL_COMMANDS);
+        from = made(w, stages, own->access & HDI_WRITE_BITS, s->layout, 0);
+    } else {
+        from = made(w, 0, 0, s->layout, 0);
     }
-    ask(w, s, (interval){queue, low, 2 * pos}, 0, does, reason_of(s), pass_of(w, s->behind));
+    ask(w, s->of, s->seg, (interval){queue, low, 2 * pos}, (scopes){from, to}, reason_of(s), pass_of(w, s->behind));
 }
 
-/* Wherever it is but before the first use of one queue. */
-static void at_another(work *w, const step *s)
+/* Semaphores do it all. */
+static void at_none(work *w, const step *s)
 {
-    switch (s->behind->place) {
-    case HDI_PLACE_PRODUCER:
-        at_producer(w, s);
-        break;
-    case HDI_PLACE_TRANSFER:
-        transfer(w, s);
-        break;
-    case HDI_PLACE_EXTRA:
-        at_extra(w, s);
-        break;
-    default: /* semaphores do it all */
-        for (uint32_t mask = s->before ? s->before->queue_mask : 0; mask; mask &= mask - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(mask);
-            others_rely(w, s->behind, q, side_of(w, s->before, q).last);
-        }
-        break;
+    hdi_side before[HD_MAX_QUEUES], behind[HD_MAX_QUEUES];
+    if (!s->before)
+        return;
+    hdi_find_sides(w, s->before, before);
+    hdi_find_sides(w, s->behind, behind);
+    for (uint32_t mask = s->before->queue_mask; mask; mask &= mask - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(mask);
+        others_rely(w, behind, s->behind->queue_mask, q, before[q].last);
     }
 }
 
@@ -451,21 +497,34 @@ static HDI_APART void other_step(work *w, const resource *of, uint32_t seg, cons
                                  const hdi_epoch *behind)
 {
     uint32_t layout = before ? kind_of(w, before)->layout : of->layout; /* a buffer has none */
-    step s = {of,     seg,    behind->flags == HDI_EPOCH_WRITES ? HDI_LAYOUT_UNDEFINED : layout,
+    step s = {of,     seg,    layout, behind->flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
               before, behind, layout != hdi_epoch_layout(w->hazards, behind)};
     if (!s.needs_layout && before && before->queue_mask != behind->queue_mask)
         s.needs_layout = discards_for_family(w, &s);
-    if (behind->place == HDI_PLACE_CONSUMER)
+    switch (behind->place) {
+    case HDI_PLACE_CONSUMER:
         after_several(w, &s);
-    else
-        at_another(w, &s);
+        break;
+    case HDI_PLACE_PRODUCER:
+        at_producer(w, &s);
+        break;
+    case HDI_PLACE_TRANSFER:
+        transfer(w, &s);
+        break;
+    case HDI_PLACE_EXTRA:
+        at_extra(w, &s);
+        break;
+    default:
+        at_none(w, &s);
+        break;
+    }
 }
 
 /* Both are attachments of one rendering scope, whose accesses are in order as they are. */
 static HDI_INLINE bool in_one_scope(const work *w, const hdi_epoch *before, const hdi_epoch *behind)
 {
     uint32_t a = before->first, b = behind->first;
-    return w->hazards->slot_queue[a] == w->hazards->slot_queue[b] && w->slot_first[a] == w->slot_first[b];
+    return w->slot_queue[a] == w->slot_queue[b] && w->slot_first[a] == w->slot_first[b];
 }
 
 static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epoch, const hdi_epoch *end, bool merges)
@@ -521,13 +580,17 @@ void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work w = *(const work *)user;
     hdi_request_list *list = &w.requests->list[part];
-    hdi_request *first = w.requests->item + list->begin;
-    w.next = first;
-    w.next_barrier = w.out->barrier + list->begin;
+    w.item = w.requests->item;
+    w.asked = w.out->asked;
+    w.next = list->begin;
+    w.made_begin = part * w.made_slots;
+    w.made += w.made_begin;
+    memset(w.made, 0xff, w.made_slots * sizeof(*w.made));
     if (w.merges)
         visit_segments(&w, begin, end, true);
     else
         visit_segments(&w, begin, end, false);
-    list->count = (uint32_t)(w.next - first);
+    list->count = w.next - list->begin;
+    list->full = w.full;
     hdi_sort_requests(w.region, w.hazards->region_count, w.requests->item, w.requests->order, list);
 }

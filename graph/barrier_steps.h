@@ -5,6 +5,7 @@
 
 #include "barrier_requests.h"
 
+enum { HDI_KNOWN_SPARE = 4 };
 /* Where a range of segments is on its way. */
 typedef struct hdi_step_work {
     const hdi_decl *decl;
@@ -18,25 +19,45 @@ typedef struct hdi_step_work {
     hdi_barriers *out;
     const hdi_barrier_region *region;
     hdi_requests *requests;
-    uint32_t *known[HD_MAX_QUEUES]; /* of each queue, by places of all queues one behind another, as in queue_slot: the
-                                     * first place of it where that one of another queue is known to have finished */
+    uint32_t *known[HD_MAX_QUEUES]; /* of each queue, by places of all queues: the first place of it where that one of
+                                     * another queue is known to have finished */
+    uint32_t known_begin[HD_MAX_QUEUES]; /* places of each queue there, with KNOWN_SPARE behind the last one */
     /* Of the tables: */
     const hdi_epoch *epochs;
     const hdi_kind *kinds;
     const hdi_tenants *res_tenants;
-    const uint32_t *slot_pos, *slot_pass, *slots[HD_MAX_QUEUES], *tenant, *queue_begin;
+    const uint32_t *slot_pos, *slot_pass, *slots[HD_MAX_QUEUES], *tenant;
     const uint32_t *slot_first, *slot_last; /* slot_pos where no scopes are shared */
-    const uint8_t *res_flags;
+    const uint8_t *slot_queue, *res_flags;
     const hdi_res_info *res_info;
     const uint16_t *res_queues;
     const hdi_stay *stay;
     uint64_t *slot_wait_stages;
     uint32_t queue_count, gpu_mask;
     bool merges; /* scopes are shared */
+    uint32_t made_slots; /* for scopes of each range, a power of 2 */
     /* Where the range goes on: */
-    hdi_request *next;
-    hd_plan_barrier *next_barrier;
+    uint32_t next;
+    hdi_request *item;
+    hdi_asked *asked;
+    hdi_kind *made; /* scopes of the range: a table by hash values */
+    uint32_t made_begin, made_count;
+    bool full; /* there was no slot left for a scope */
 } hdi_step_work;
+
+/* What an epoch does on one queue. first > last: nothing. */
+typedef struct hdi_side {
+    uint64_t stages, access;
+    uint32_t first, last; /* places on the queue */
+} hdi_side;
+
+/* In barrier_sides.c. Of an epoch on all queues. */
+void hdi_find_sides(const hdi_step_work *work, const hdi_epoch *epoch, hdi_side *sides);
+/* No scope has all stages that there could be: a slot of the table of scopes that is free. */
+#define HDI_FREE_SCOPE UINT64_MAX
+/* The scope in the slot at `at`, or in one behind it, or a new one. */
+uint32_t hdi_make_scope(hdi_step_work *work, uint32_t at, uint64_t stages, uint64_t access, uint32_t layout,
+                        uint32_t keeps);
 
 /* The requests of a range of segments; its number is that of its list. */
 void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t range, void *step_work);

@@ -99,7 +99,8 @@ static HDI_APART uint32_t find_spare(const walker *k, const hdi_scopes *wanted, 
     least = count < RECENT ? 0 : count - RECENT;
     for (uint32_t i = count; spare == HDI_NONE && i-- > least;) {
         uint32_t at = k->point[k->barrier_point[i]].at;
-        if (at >= low && at <= high && hdi_orders(&k->barrier[i], wanted))
+        hdi_scopes does = hdi_scopes_of(&k->barrier[i]);
+        if (at >= low && at <= high && hdi_orders(&does, wanted))
             spare = at;
     }
     return spare;

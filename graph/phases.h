@@ -483,15 +483,26 @@ typedef struct hdi_point {
     uint32_t global; /* its global barrier, HDI_NONE */
     uint32_t mixed; /* barriers of the points from here up to that at `mixed` do not stand in their order; 0: they do */
 } hdi_point;
+/* A barrier of several queues before it stands in the plan (barrier_asked.h). */
+typedef struct hdi_asked {
+    uint32_t what;     /* resource; of a part of it that is no box: the first segment */
+    uint32_t extent;   /* a box, or the last segment; of a global one: 1 + the next of those that are joined with it, 0:
+                        * none */
+    uint32_t pass;     /* that needs it */
+    uint32_t from, to; /* what it orders: kinds, or scopes that were made */
+    uint32_t word;     /* what kind of a barrier, why, and between which queues it moves */
+} hdi_asked;
 typedef struct hdi_barriers {
     uint32_t batch_count, barrier_count;
     /* Of one queue by one worker: in order, up to that of the next, and one behind the last which is at HDI_NONE. */
     hdi_point *point;
     hd_plan_batch *batch; /* else */
-    hd_plan_barrier *barrier; /* without points there may be gaps between those of one batch and of the next */
+    hd_plan_barrier *barrier; /* of one queue; without points there may be gaps between those of two batches */
+    hdi_asked *asked;         /* of several; null: of one */
+    const hdi_kind *made;
     bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
     size_t plan_bytes;        /* that memory would have to be so large for it; 0: they never are */
-    uint32_t *order;          /* barriers, those of a batch one behind another; null: so they stand as they are */
+    uint32_t *order;          /* of those asked for: those of a batch one behind another */
     uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
     uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;

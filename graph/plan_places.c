@@ -1,6 +1,7 @@
 #include "plan_places.h"
 
 #include "attach_uses.h"
+#include "barrier_asked.h"
 #include "vk_numbers.h"
 
 /* The part of a plan that follows the places of the slots, in one walk over them: submits with their waits, commands,
@@ -17,7 +18,13 @@ typedef struct writer {
     const uint8_t *use_kept;
     const hd_plan_batch *batch;
     const hd_plan_barrier *barrier;
+    /* Of several queues: */
     const uint32_t *order;
+    const hdi_asked *asked;
+    const hdi_kind *kinds, *made;
+    const hdi_frozen *frozen;
+    bool fetch;
+    uint32_t family[HD_MAX_QUEUES + 1]; /* the last one: none */
 } writer;
 
 /* Barriers that stand side by side and are yet to be copied, to behind those that were. */
@@ -98,9 +105,74 @@ static HDI_INLINE uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t
 
 /* ---- commands ---- */
 
-static inline void copy_run(const writer *w, const run *r)
+/* What global ones ask for that are joined with it. */
+static void add_joined(const writer *w, uint32_t joined, hd_plan_barrier *b)
 {
-    if (r->begin < r->end)
+    for (; joined; joined = w->asked[joined - 1].extent) {
+        const hdi_asked *asked = &w->asked[joined - 1];
+        const hdi_kind *from = hdi_asked_side(w->kinds, w->made, asked->from),
+                       *to = hdi_asked_side(w->kinds, w->made, asked->to);
+        b->src_stages |= from->src_stages;
+        b->src_access |= from->src_access;
+        b->dst_stages |= to->dst_stages;
+        b->dst_access |= to->dst_access;
+    }
+}
+
+/* What stands elsewhere: the range of a part, or what the resource tells, or those that a global one is joined with. */
+static HDI_APART void write_rest(const writer *w, const hdi_asked *asked, hd_plan_barrier *b)
+{
+    if (asked->word & HDI_GLOBAL) {
+        add_joined(w, asked->extent, b);
+        return;
+    }
+    uint32_t res = hdi_has_corners(asked) ? w->frozen->seg_res[asked->what] : asked->what;
+    b->resource = b->reason_resource = res;
+    if (hdi_has_corners(asked))
+        b->range = hdi_corners_range(w->frozen, asked, (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0);
+    else
+        b->range = hdi_seg_range(w->decl, w->frozen, w->frozen->res_seg_begin[res]);
+}
+
+static HDI_INLINE void write_barrier(const writer *w, const hdi_asked *asked, hd_plan_barrier *b)
+{
+    const hdi_kind *from = hdi_asked_side(w->kinds, w->made, asked->from),
+                   *to = hdi_asked_side(w->kinds, w->made, asked->to);
+    uint32_t word = asked->word, what = asked->what, image = (word / HDI_GLOBAL & 1) - 1; /* all bits; 0: global */
+    uint32_t extent = asked->extent & image;
+    memcpy(&b->src_stages, &from->src_stages, 2 * sizeof(b->src_stages));
+    memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
+    b->resource = what | ~image;
+    b->old_layout = from->layout & to->keeps & image;
+    b->new_layout = to->layout & image;
+    b->src_family = w->family[word >> HDI_ASKED_SOURCE & 0xff];
+    b->dst_family = w->family[word >> HDI_ASKED_TARGET];
+    b->reason = word >> HDI_ASKED_REASON & 0xff;
+    b->reason_pass = asked->pass;
+    b->reason_resource = what;
+    hdi_open_box(extent, &b->range);
+    if (HDI_UNLIKELY(word & HDI_LOOK))
+        write_rest(w, asked, b);
+}
+
+/* Of a long frame they stand all over a table that is long, too. */
+static HDI_SCALAR void write_run(const writer *w, const run *r)
+{
+    const uint32_t *order = w->order + r->begin, *end = w->order + r->end;
+    hd_plan_barrier *to = w->to.barriers + r->to;
+    for (; !w->fetch && order < end; order++)
+        write_barrier(w, &w->asked[*order], to++);
+    for (; order < end; order++) {
+        HDI_FETCH(&w->asked[order[HDI_ORDER_SLACK]]);
+        write_barrier(w, &w->asked[*order], to++);
+    }
+}
+
+static inline void end_run(const writer *w, const run *r)
+{
+    if (w->order)
+        write_run(w, r);
+    else if (r->begin < r->end)
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
 }
 
@@ -109,17 +181,8 @@ static inline void add_batch(const writer *w, uint32_t from, hdi_plan_place *at,
     const hd_plan_batch batch = w->batch[from];
     w->to.commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
     w->to.batches[at->batch++] = (hd_plan_batch){at->barrier, batch.barrier_count};
-    if (w->order) {
-        const uint32_t *order = w->order + batch.barrier_begin;
-        hd_plan_barrier *to = w->to.barriers + at->barrier;
-        for (uint32_t b = 0; b < batch.barrier_count; b++) {
-            const hd_plan_barrier *soon = &w->barrier[order[b + HDI_ORDER_SLACK]];
-            HDI_FETCH(soon);
-            HDI_FETCH(&soon->range);
-            to[b] = w->barrier[order[b]];
-        }
-    } else if (batch.barrier_begin != r->end) {
-        copy_run(w, r);
+    if (batch.barrier_begin != r->end) {
+        end_run(w, r);
         *r = (run){batch.barrier_begin, batch.barrier_begin + batch.barrier_count, at->barrier};
     } else {
         r->end += batch.barrier_count;
@@ -260,7 +323,11 @@ static void name_reasons(const hdi_tables *t, hd_plan_barrier *barrier, uint32_t
 void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32_t part, hdi_plan_place *at,
                           uint32_t *over)
 {
-    const writer w = {*to, t->decl, t->hazards.use_kept, t->barriers.batch, t->barriers.barrier, t->barriers.order};
+    const hdi_barriers *from = &t->barriers;
+    writer w = {*to,         t->decl,     t->hazards.use_kept, from->batch, from->barrier,
+                from->order, from->asked, t->hazards.kind,     from->made,  &t->frozen,    t->crew.cuts, {0}};
+    memcpy(w.family, t->queues.family, sizeof(t->queues.family));
+    w.family[HD_MAX_QUEUES] = HD_NONE;
     const uint32_t *submit_begin = t->synced.submit_begin;
     uint32_t place = t->attached.range_begin[part], end = t->attached.range_begin[part + 1], first_barrier;
     run barriers = {0};
@@ -285,7 +352,7 @@ void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32
             *over = at->command;
     }
     if (!t->barriers.point) {
-        copy_run(&w, &barriers);
+        end_run(&w, &barriers);
     } else {
         at->barrier = t->barriers.barrier_count;
         if (!t->barriers.in_plan)
