@@ -114,6 +114,6 @@ hd_result hdi_depend_simple(const hdi_decl *decl, const hdi_crew *crew, hdi_aren
     const hdi_arena_kept arrays[] = {{&out->pred, w.edges.count * sizeof(uint32_t)},
                                      {&out->succ, w.edges.count * sizeof(uint32_t)}};
     hdi_arena_keep(arena, w.edges.mark, arrays, 2);
-    *done = true;
+    *done = out->simple = true;
     return HD_OK;
 }

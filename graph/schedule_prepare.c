@@ -251,8 +251,43 @@ static HDI_INLINE void look_for_one(look_work *w, bool known)
     w->part[0] = sums;
 }
 
+/* How much is alive when passes run by rank. Returns the most. */
+static uint64_t find_live(const hdi_sched *s)
+{
+    hdi_sched_rank *at = s->rank;
+    uint64_t live = 0, peak = 0;
+    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+        live += at[rank].live + at[rank].opens;
+        at[rank].live = live;
+        peak = live > peak ? live : peak;
+    }
+    return peak;
+}
+
+/* The same for one queue, and who has uses to count. */
+static uint64_t find_live_for_one(const hdi_sched *s)
+{
+    const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
+    hdi_ask *ask = s->ask;
+    uint64_t *at = s->live, live = 0, peak = 0;
+    size_t kept = s->kept_count;
+    for (size_t rank = 0; rank < kept; rank++) {
+        size_t p = rank_pass[rank];
+        ask[rank].step += ask[rank].opens;
+        ask[rank].more = use_begin[p + 1] - use_begin[p] == ask[rank].more ? 0 : HDI_COUNTED;
+        live += (uint64_t)ask[rank].step;
+        at[rank] = live;
+        peak = live > peak ? live : peak;
+    }
+    return peak;
+}
+
 static void look_at_all(look_work *w)
 {
+    if (w->s->known && w->s->depends->simple) {
+        hdi_sched_look_simple(w->s, w->sizes);
+        return;
+    }
     look_at_passes(w);
     if (w->s->rank)
         look_at_resources(w);
@@ -260,6 +295,7 @@ static void look_at_all(look_work *w)
         look_for_one(w, true);
     else
         look_for_one(w, false);
+    w->s->peak = w->s->rank ? find_live(w->s) : find_live_for_one(w->s);
 }
 
 /* The same in two steps, by parts of the passes and of the resources: as resources are declared about where they are
@@ -372,40 +408,8 @@ static uint32_t find_cut(const hdi_sched *s, uint32_t count, uint32_t region)
     return best;
 }
 
-/* How much is alive when passes run by rank. Returns the most. */
-static uint64_t find_live(const hdi_sched *s)
+static void find_cuts(const hdi_sched *s, hdi_sched_cuts *cuts)
 {
-    hdi_sched_rank *at = s->rank;
-    uint64_t live = 0, peak = 0;
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        live += at[rank].live + at[rank].opens;
-        at[rank].live = live;
-        peak = live > peak ? live : peak;
-    }
-    return peak;
-}
-
-/* The same for one queue, and who has uses to count. */
-static uint64_t find_live_for_one(const hdi_sched *s)
-{
-    const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
-    hdi_ask *ask = s->ask;
-    uint64_t *at = s->live, live = 0, peak = 0;
-    size_t kept = s->kept_count;
-    for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank];
-        ask[rank].step += ask[rank].opens;
-        ask[rank].more = use_begin[p + 1] - use_begin[p] == ask[rank].more ? 0 : HDI_COUNTED;
-        live += (uint64_t)ask[rank].step;
-        at[rank] = live;
-        peak = live > peak ? live : peak;
-    }
-    return peak;
-}
-
-static void find_live_at_once(hdi_sched *s, hdi_sched_cuts *cuts)
-{
-    s->peak = s->rank ? find_live(s) : find_live_for_one(s);
     for (uint32_t k = 1; k < cuts->count; k++)
         cuts->begin[k] = find_cut(s, cuts->count, k);
 }
@@ -536,6 +540,6 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     if (w.parts > 1)
         find_live_in_parts(s, crew, &w);
     else
-        find_live_at_once(s, cuts);
+        find_cuts(s, cuts);
     return HD_OK;
 }
