@@ -198,7 +198,7 @@ static bool find_requests(work *w, const hdi_crew *crew, uint32_t most, hdi_aren
 }
 
 /* Finds requests and places them. aside: of several workers, where what is only looked at here does not stand in front
- * of what is kept; of one it stands behind. */
+ * of what is kept; of one it lies in the plan's memory, if that has room. */
 static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
 {
     const hdi_hazards *hazards = w->hazards;

@@ -13,11 +13,10 @@
  * point it has; lower ones before its begin are left out. It writes where there is room for all of its requests, and
  * nothing moves up to the one before: what the plan reads may have gaps. */
 
-/* Transfers of ownership are never joined: release and acquire must name the same range. */
+/* Of one queue, where nothing moves between families. */
 static bool same_kind(const hd_plan_barrier *a, const hd_plan_barrier *b)
 {
-    return a->src_family == HD_NONE && a->resource == b->resource && a->old_layout == b->old_layout &&
-           a->new_layout == b->new_layout && a->src_family == b->src_family && a->dst_family == b->dst_family &&
+    return a->resource == b->resource && a->old_layout == b->old_layout && a->new_layout == b->new_layout &&
            a->src_stages == b->src_stages && a->src_access == b->src_access && a->dst_stages == b->dst_stages &&
            a->dst_access == b->dst_access;
 }
@@ -48,9 +47,9 @@ static bool join_ranges(hd_range *a, const hd_range *b, bool is_buffer)
     return false;
 }
 
-bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buffer)
+bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b)
 {
-    return same_kind(a, b) && join_ranges(&a->range, &b->range, is_buffer);
+    return same_kind(a, b) && join_ranges(&a->range, &b->range, false);
 }
 
 /* ---- regions ---- */
@@ -272,8 +271,8 @@ static bool join_asked(const work *w, hdi_asked *a, const hdi_asked *b)
         (a->word | b->word) & HDI_MOVES)
         return false;
     hdi_scopes one = scopes_of(w, a), other = scopes_of(w, b);
-    hdi_layouts before = hdi_asked_layouts(w->kinds, w->made, a), behind = hdi_asked_layouts(w->kinds, w->made, b);
-    if (memcmp(&one, &other, sizeof(one)) != 0 || before.old != behind.old || before.new != behind.new)
+    hdi_layouts of_one = hdi_asked_layouts(w->kinds, w->made, a), of_other = hdi_asked_layouts(w->kinds, w->made, b);
+    if (memcmp(&one, &other, sizeof(one)) != 0 || of_one.old != of_other.old || of_one.new != of_other.new)
         return false;
     if (!corners) {
         hd_range range, next;

@@ -129,7 +129,7 @@ static inline bool hdi_orders(const hdi_scopes *a, const hdi_scopes *b)
     return !(b->src_stages & ~a->src_stages) && !(b->dst_stages & ~a->dst_stages);
 }
 
-/* Makes one barrier of two neighbouring ones of an image or buffer that say the same; false: they do not. */
-bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b, bool is_buffer);
+/* With one queue: makes one barrier of two of neighbouring parts of an image that say the same; false: they do not. */
+bool hdi_join_barriers(hd_plan_barrier *a, const hd_plan_barrier *b);
 
 #endif

@@ -46,8 +46,8 @@ uint32_t hdi_make_scope(hdi_step_work *w, uint32_t at, uint64_t stages, uint64_t
             return (w->made_begin + at) | HDI_ASKED_MADE;
     }
     if (w->made_count == mask) {
-        w->full = true;
-        return HDI_ASKED_MADE;
+        w->full = true; /* one of its own all the same: who asks may look at it */
+        return w->made_begin | HDI_ASKED_MADE;
     }
     w->made_count++;
     kind->src_stages = kind->dst_stages = stages;

@@ -124,7 +124,7 @@ static const hd_plan_barrier *find_join(const walker *k, uint32_t p)
     for (hd_plan_barrier *b = last; b-- > end;) {
         if (*--of != p)
             return NULL;
-        if (b->resource == last->resource && hdi_join_barriers(b, last, false))
+        if (hdi_join_barriers(b, last))
             return b;
     }
     return NULL;

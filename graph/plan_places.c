@@ -9,7 +9,8 @@
  * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output).
  *
  * With one queue barriers stand in the order that the plan has: one worker wrote them there already or has one run of
- * them, several have runs with gaps in between. */
+ * them, several have runs with gaps in between. Of several queues they are written here, from what was asked for: the
+ * order has them in such runs. */
 
 /* What does not change over a range. */
 typedef struct writer {
@@ -27,7 +28,8 @@ typedef struct writer {
     uint32_t family[HD_MAX_QUEUES + 1]; /* the last one: none */
 } writer;
 
-/* Barriers that stand side by side and are yet to be copied, to behind those that were. */
+/* Barriers, or of several queues what the order says of them, that stand side by side and are yet to be written, to
+ * behind those that were. */
 typedef struct run {
     uint32_t begin, end, to;
 } run;
@@ -330,10 +332,10 @@ void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32
     w.family[HD_MAX_QUEUES] = HD_NONE;
     const uint32_t *submit_begin = t->synced.submit_begin;
     uint32_t place = t->attached.range_begin[part], end = t->attached.range_begin[part + 1], first_barrier;
-    run barriers = {0};
     *at = t->attached.range_at[part];
     *over = HDI_NONE;
     first_barrier = at->barrier;
+    run barriers = {.to = first_barrier}; /* goes on with those that stand first, wherever the frame has them */
     for (uint32_t s = hdi_submit_of(&t->synced, place); place < end; s++) {
         uint32_t base = submit_begin[s], last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
         bool begins = place == base;

@@ -198,6 +198,35 @@ static void run_halves(hd_graph *graph, const hdt_limited *limited)
     }
 }
 
+/* A range of places begins with passes that need no barriers, and its first barriers are those of the set's first
+ * queue, which begins late. */
+static void run_late(hd_graph *graph, const hdt_limited *limited)
+{
+    enum { PASSES = 1300, WRITTEN = 300, LATE = 800 };
+    static const hd_queue_desc queues[] = {{HD_QUEUE_COMPUTE, 1}, {HD_QUEUE_GFX, 0}};
+    hd_resource last = {0};
+    hd_graph_begin(graph);
+    for (uint32_t p = 0; p < PASSES; p++) {
+        bool is_late = p >= LATE, writes = is_late || p < WRITTEN;
+        hd_use use[2] = {{last, is_late ? HD_SAMPLED_COMPUTE : HD_SAMPLED_GRAPHICS}};
+        uint32_t count = p > 0;
+        if (writes) {
+            last = hd_graph_image(graph, &(hd_image_desc){.name = "late", .width = 64, .height = 64, .format = 37});
+            use[count++] = (hd_use){last, is_late ? HD_STORAGE_WRITE_COMPUTE : HD_COLOR_WRITE};
+        }
+        hd_graph_pass(graph, &(hd_pass_desc){.name = "late",
+                                             .type = is_late ? HD_PASS_COMPUTE : HD_PASS_GFX,
+                                             .pin = is_late ? HD_PIN_COMPUTE : HD_PIN_NONE,
+                                             .cost_us = writes ? 10 : 1,
+                                             .uses = use,
+                                             .use_count = count,
+                                             .root = !writes || p + 1 == PASSES});
+    }
+    graph->region_passes = HDI_REGION_PASSES;
+    graph->parallel_passes = 0;
+    try_pools(graph, limited, (hd_compile_desc){.queues = queues, .queue_count = 2}, "late");
+}
+
 /* Each allocation of a first compile fails once, alone or with all that come behind. */
 static void run_failures(void)
 {
@@ -256,6 +285,7 @@ int main(void)
     if (!getenv("HEDDLE_SEED")) {
         run_families(graph, &limited);
         run_halves(graph, &limited);
+        run_late(graph, &limited);
         run_failures();
     }
     run_random(graph, &limited);
