@@ -33,6 +33,9 @@ typedef struct hdi_sched_res {
     };
 } hdi_sched_res;
 
+/* Flags of resources that have no bytes of the frame's. */
+enum { HDI_NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
+
 /* By rank, for several queues. */
 typedef struct hdi_sched_rank {
     uint64_t live;  /* bytes alive at this rank when passes run by rank */

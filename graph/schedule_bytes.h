@@ -61,7 +61,7 @@ typedef struct work {
     uint32_t room_end, full_rank;
     int64_t most, room_alive, full_alive;
     uint32_t oldest, waiting_count, opener_count, edge_capacity;
-    uint32_t lane_count, open_lanes; /* open_lanes: a bit for each that is not empty */
+    uint32_t open_lanes; /* a bit for each that is not empty */
 } work;
 
 /* What a queue learns in front of a pass that depends on `pred`. */

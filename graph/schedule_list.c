@@ -28,6 +28,7 @@ static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
 {
     return (uint32_t)(v - w->l.node) + w->s->pass_begin;
 }
+
 /* ---- candidates ---- */
 
 /* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
@@ -438,7 +439,7 @@ static void begin_queues(const hdi_list *list, uint32_t words, uint32_t count, q
 
 static void begin_lanes(work *w, queue *queues, lane_queue *on)
 {
-    for (uint32_t k = 0; k < w->lane_count; k++, on += HD_MAX_QUEUES) {
+    for (uint32_t k = 0; k < w->l.lane_count; k++, on += HD_MAX_QUEUES) {
         const hdi_list_lane *of = &w->l.lane[k];
         lane *l = &w->lane[k];
         *l = (lane){.key = of->key, .pred = of->pred, .ready = of->ready, .on = on};
@@ -464,7 +465,6 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
               .queue_count = s->queues->count,
               .queue = queues,
               .lane = lanes,
-              .lane_count = list->lane_count,
               .alive = list->alive_step[0],
               .room_alive = list->alive_step[0],
               .most = -ANY_ROOM,

@@ -127,9 +127,12 @@ typedef struct lone {
     int64_t live;         /* in each group of a strand; else behind the newest */
 } lone;
 
-/* Nobody is ready among the ranks, not many, that the window comes to. Behind the last word of them is another. */
+/* Nobody is ready among the ranks, not many, that the window comes to, if any. Behind the last word of ranks is one
+ * more. */
 static HDI_INLINE bool is_idle(const uint64_t *ready, size_t from, size_t end)
 {
+    if (from == end)
+        return true;
     size_t word = from / 64, at = from % 64;
     uint64_t bits = ready[word] >> at | ready[word + 1] << 1 << (63 - at);
     return end - from < 64 && !(bits & ((UINT64_C(1) << (end - from)) - 1));
@@ -184,22 +187,61 @@ static HDI_APART size_t run_strand(work *w, lone *l, size_t pass, int64_t bytes)
     return pass;
 }
 
+/* A pass is taken before its turn, and what it closes is free behind it. */
+static HDI_INLINE void take_before(hdi_ask *ask, size_t rank, view *v, rivals *r)
+{
+    int64_t opens = ask[rank].opens, closed = ask[rank].closes;
+    ask[rank].step -= opens;
+    ask[rank + 1].step += closed;
+    v->room += closed - opens;
+    r->room += rank < r->block ? 0 : rank == r->block ? closed : closed - opens;
+}
+
+/* Who waited for a pass alone is ready, in its window a rival, or follows it. own: levels behind it. Returns how many
+ * there are. */
+static HDI_INLINE uint32_t release(const work *w, size_t pass, uint32_t own, int64_t closed, size_t window_end,
+                                   rivals *r, size_t *follower)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *succ = s->depends->succ, *pass_rank = s->pass_rank;
+    const hdi_ask *ask = w->ask;
+    const bool levelled = w->levelled;
+    uint32_t *left = w->left, *level = s->pass_level, rank_begin = s->rank_begin, count = 0;
+    size_t pass_end = s->pass_end, e = s->depends->succ_begin[pass], end = s->depends->succ_begin[pass + 1];
+    for (; e < end; e++) {
+        size_t next = succ[e];
+        if (HDI_UNLIKELY(next >= pass_end))
+            continue;
+        uint32_t at = pass_rank[next] - rank_begin, last = lose_one(left, next, w->ready, at);
+        level[next] = levelled ? level[next] : own;
+        if (!last)
+            continue;
+        count++;
+        if (closed && ask[at].opens == closed && !(ask[at].more & ~HDI_COUNTED)) {
+            uint32_t other = (uint32_t)*follower;
+            *follower = at;
+            at = other;
+        }
+        if (at < window_end)
+            add_rival(r, &ask[at], at);
+    }
+    return count;
+}
+
 /* As long as that is so. A pass beside which there may be others is put into a group that it leaves to be filled:
  * returns whether there is one. */
 static HDI_APART bool run_lone(work *w)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
     const uint32_t *rank_pass = w->rank_pass;
     const int64_t cap = (int64_t)w->rules.cap;
-    const bool levelled = w->levelled;
     hdi_ask *ask = w->ask;
     uint64_t *ready = w->ready;
-    uint32_t *left = w->left, *level = s->pass_level, *slot_pass = w->slot_pass, *slot_group = w->out->slot_group;
-    uint32_t group = w->group, depth = w->depth, ready_count = w->ready_count, rank_begin = s->rank_begin;
-    uint32_t most = levelled || !s->whole ? w->rate_group : HDI_NONE;
+    uint32_t *level = s->pass_level, *slot_pass = w->slot_pass, *slot_group = w->out->slot_group;
+    uint32_t group = w->group, depth = w->depth, ready_count = w->ready_count;
+    uint32_t most = w->levelled || !s->whole ? w->rate_group : HDI_NONE;
     int64_t live = w->live, *net = w->net, *group_live = w->group_live;
-    size_t slot = w->slots, rank = HDI_NONE, follower = w->follower, pass_end = s->pass_end;
+    size_t slot = w->slots, rank = HDI_NONE, follower = w->follower;
     view v = {w->oldest, w->end, w->room};
     rivals r = {.near = INT64_MIN};
     while (group < most && group <= 2 * depth + 8) {
@@ -235,12 +277,8 @@ static HDI_APART bool run_lone(work *w)
         size_t p = rank_pass[rank];
         hdi_bit_clear(ready, (uint32_t)rank);
         ask[rank].due = HDI_TAKEN;
-        if (early) {
-            ask[rank].step -= opens;
-            ask[rank + 1].step += closed;
-            v.room += closed - opens;
-            r.room += rank < r.block ? 0 : rank == r.block ? closed : closed - opens;
-        }
+        if (early)
+            take_before(ask, rank, &v, &r);
         group_live[group] = live + opens;
         if (HDI_UNLIKELY(ask[rank].more)) {
             view counted = v;
@@ -263,26 +301,8 @@ static HDI_APART bool run_lone(work *w)
             group = l.group;
         }
         live += opens - closed;
-        ready_count--;
         uint32_t own = level[p] + 1;
-        size_t e = succ_begin[p], end = succ_begin[p + 1];
-        for (; e < end; e++) {
-            size_t next = succ[e];
-            if (HDI_UNLIKELY(next >= pass_end))
-                continue;
-            uint32_t at = pass_rank[next] - rank_begin, last = lose_one(left, next, ready, at);
-            level[next] = levelled ? level[next] : own;
-            if (!last)
-                continue;
-            ready_count++;
-            if (closed && ask[at].opens == closed && !(ask[at].more & ~HDI_COUNTED)) {
-                uint32_t other = (uint32_t)follower;
-                follower = at;
-                at = other;
-            }
-            if (at < v.end)
-                add_rival(&r, &ask[at], at);
-        }
+        ready_count += release(w, p, own, closed, v.end, &r, &follower) - 1;
         depth = own > depth ? own : depth;
         rank = HDI_NONE;
     }

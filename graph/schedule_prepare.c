@@ -50,7 +50,6 @@ typedef struct look_work {
     look_part part[HDI_MOST_PARTS];
 } look_work;
 
-enum { NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
 #define WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts */
 /* Readers have a bit for each layout: its number, or one of those behind, in the order that they come. Where these are
  * all taken they share the last. */
@@ -115,7 +114,7 @@ static HDI_INLINE uint64_t judge(const look_work *w, uint32_t r, look_part *sums
     hdi_sched_res *res = &s->res[r];
     uint64_t readers = res->readers, counts = res->counts;
     uint32_t uses = (uint32_t)counts, first = res->first, last = res->last, flags = s->decl->res_flags[r];
-    uint64_t bytes = flags & NO_BYTES ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
+    uint64_t bytes = flags & HDI_NO_BYTES ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
     res->bytes = bytes;
     res->counts = res->left = uses;
     res->last = last > first ? last : first;
@@ -222,7 +221,7 @@ static HDI_INLINE void look_for_one(look_work *w, bool known)
         hdi_sched_res *res = &all[r];
         uint64_t counts = res->counts, bytes;
         size_t first = res->first, last = res->last;
-        if (known && HDI_LIKELY(counts == WRITE_AND_READ && first != last && !(flags[r] & NO_BYTES))) {
+        if (known && HDI_LIKELY(counts == WRITE_AND_READ && first != last && !(flags[r] & HDI_NO_BYTES))) {
             bytes = need[r].bytes;
             if (HDI_LIKELY(bytes)) {
                 res->bytes = bytes;

@@ -9,8 +9,6 @@
  * knows. So one walk over the uses tells all, and what a rank opens and closes is written once. Most resources have one
  * reader: of these nobody has to count the uses. O(uses). */
 
-enum { NO_BYTES = HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST };
-
 /* What is read without being written in the frame has no bytes; its readers find it as nobody saw it. */
 static void clear_content(const hdi_sched *s)
 {
@@ -74,7 +72,7 @@ void hdi_sched_look_simple(hdi_sched *s, const hdi_sizes *sizes)
             hdi_sched_res *res = &all[r];
             bool last = state[r].newest == (uint32_t)u + 1;
             if (use_flags[u] & HDI_USE_WRITES) {
-                uint64_t bytes = res_flags[r] & NO_BYTES ? 0 : need[r].bytes;
+                uint64_t bytes = res_flags[r] & HDI_NO_BYTES ? 0 : need[r].bytes;
                 uint32_t own = HDI_LIKELY(bytes) ? p : HDI_NONE, unread = last & (bytes != 0);
                 *res = (hdi_sched_res){.bytes = bytes, .first = own, .last = own, .left = unread, .uses = 1};
                 opens += bytes;
