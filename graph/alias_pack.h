@@ -114,7 +114,8 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
 bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
-/* The same, where they have few sizes, too. False: they have not, or lie at too many offsets; or it is out of memory. */
+/* The same, where they have few sizes, too. False: they have not, or lie at too many offsets, or it is out of
+ * memory. */
 bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
 /* Whoever fills the lowest stretch of time best; by_load: who lives when the most is alive before others. by_size: the

@@ -5,8 +5,8 @@
 /* Search: what sticks out above a cap is put where those in the way weigh the least, these are put elsewhere in turn,
  * and so on until all have a place or the steps are used up. The cap starts below the packing that is there and comes
  * down with each success. An ejection chain with a short memory: who was just placed stays for a few steps, and who is
- * thrown out often grows heavy, so that the few that are hard to place end where they fit. Of whole heaps, not of regions
- * beside others. Steps are counted and the dice have a fixed seed: the same declaration always gets the same plan.
+ * thrown out often grows heavy, so that the few that are hard to place end where they fit. Of whole heaps, not of
+ * regions beside others. Steps are counted and the dice have a fixed seed: the same declaration always gets the same plan.
  * O(resources) to prepare, a step O(k) where k conflict; who they are is found when they are first asked for, as mostly
  * little is moved. */
 
