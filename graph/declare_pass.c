@@ -59,8 +59,12 @@ static bool uses_agree(hd_graph *graph, uint32_t a, uint32_t b)
     const hdi_access_info *x = &graph->access[graph->use_access[a]], *y = &graph->access[graph->use_access[b]];
     if (x->writes || y->writes)
         return false;
-    if (graph->res_flags[graph->use_res[a]] & HDI_RES_BUFFER || x->layout == y->layout)
+    if (graph->res_flags[graph->use_res[a]] & HDI_RES_BUFFER)
         return true;
+    if (x->layout == y->layout) {
+        graph->mixed_layouts |= x->layout > INT32_MAX; /* no read goes on with that */
+        return true;
+    }
     uint32_t low = x->layout < y->layout ? x->layout : y->layout, high = x->layout + y->layout - low;
     graph->mixed_layouts = true;
     return low == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY && high == HDI_LAYOUT_SHADER_READ_ONLY;

@@ -58,7 +58,7 @@ struct hd_graph {
     hdi_capacity capacity;
     bool has_empty_passes;
     bool ties; /* there are versions, or the pass at hand has uses that are tied to others */
-    bool mixed_layouts;   /* a pass reads a piece of an image in two layouts, which agree */
+    bool mixed_layouts;   /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool unwritten_reads; /* a use reads what no use of the whole resource wrote before */
 
     hdi_res_state *res_state;

@@ -131,7 +131,7 @@ typedef struct hdi_decl {
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const uint32_t *range_res; /* follows from the uses: each range is of one */
     const hdi_access_info *access;
-    bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree */
+    bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool has_empty_passes;   /* without uses */
     bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content
                               */

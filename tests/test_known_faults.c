@@ -529,14 +529,37 @@ Test(known_faults, sizes_that_are_no_multiples_of_their_alignment_are_packed, .t
     hd_graph *graph = new_graph();
     hd_graph_begin(graph);
     hd_resource large = buffer(graph, 726), small = buffer(graph, 555);
-    hd_graph_pass(graph, &(hd_pass_desc){
-                             .type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({small, HD_STORAGE_WRITE_COMPUTE})});
-    hd_graph_pass(graph, &(hd_pass_desc){
-                             .type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({large, HD_STORAGE_WRITE_COMPUTE})});
+    const hd_use uses[] = {{small, HD_STORAGE_WRITE_COMPUTE}, {large, HD_STORAGE_WRITE_COMPUTE}};
+    for (uint32_t p = 0; p < 2; p++)
+        hd_graph_pass(graph,
+                      &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = &uses[p], .use_count = 1});
     const hd_plan *plan;
     const hd_compile_desc desc = {.size = bytes_as_they_are, .order = HD_ORDER_DECLARED};
     cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
     cr_assert_eq(hd_plan_verify(graph, plan, &(hd_verify_desc){.size = bytes_as_they_are}), HD_OK);
     cr_assert_leq(hd_plan_read(plan).heaps[0].bytes, 768);
+    hd_graph_destroy(graph);
+}
+
+/* Reads of one pass in a number that no layout has stand in one barrier, on one queue and on several. */
+Test(known_faults, a_pass_that_reads_twice_in_an_unknown_layout_is_made_ready_for_both)
+{
+    static const hd_queue_desc queues[] = {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 1}};
+    const hd_custom_access first = {.stages = 0x80, .access = 0x20, .layout = UINT32_C(1) << 31, .reads = true};
+    const hd_custom_access second = {.stages = 8, .access = 0x20, .layout = UINT32_C(1) << 31, .reads = true};
+    hd_graph *graph = new_graph();
+    hd_graph_begin(graph);
+    hd_resource image = hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({image, HD_STORAGE_WRITE_COMPUTE})});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_GFX,
+                                         .root = true,
+                                         .uses = HD_USES({image, HD_ACCESS_CUSTOM, .custom = &first},
+                                                         {image, HD_ACCESS_CUSTOM, .custom = &second})});
+    for (uint32_t count = 1; count <= 2; count++) {
+        const hd_plan *plan;
+        const hd_compile_desc desc = {.queues = queues, .queue_count = count};
+        cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+        cr_assert_eq(hd_plan_verify(graph, plan, NULL), HD_OK, "%u queues", count);
+    }
     hd_graph_destroy(graph);
 }
