@@ -374,9 +374,9 @@ static HDI_APART uint32_t find_of_range(const work *w, uint32_t range, uint32_t 
 static HDI_INLINE uint32_t find_of_cut(const work *w, uint32_t range, uint32_t res, uint64_t *visits)
 {
     const marks *m = &w->marks[res];
-    const hd_range *of = &w->decl->range[range];
-    if (range == HDI_NONE || !(m->mip & SIMPLE) || !is_piece(m->layer, of))
+    if (range == HDI_NONE || !(m->mip & SIMPLE) || !is_piece(m->layer, &w->decl->range[range]))
         return find_of_range(w, range, res, visits);
+    const hd_range *of = &w->decl->range[range];
     return w->out->res_seg_begin[res] + of->mip_base * mip_step(m->layer) + of->layer_base * layer_step(m->layer);
 }
 

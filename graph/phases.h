@@ -103,7 +103,7 @@ static inline uint32_t hdi_visit_before(hdi_visit visit)
 }
 typedef struct hdi_flow {
     hdi_visit *visit;
-    const uint32_t *pass; /* per visit */
+    const uint32_t *pass; /* per visit; for depend */
     uint32_t *pass_reads; /* visits that read what the pass wrote, and one more for each piece that the frame leaves */
 } hdi_flow;
 /* In place of a pass: nobody wrote it, or it is there from the frame's start. Where the difference does not matter it

@@ -289,7 +289,7 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
         out->slot_round = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
         out->slot_waits = HDI_EARLY_ARRAY(crew, arena, uint16_t, slots);
     }
-    if (!out->waiting && crew->workers == 1 && ranges == 1)
+    if (!out->waiting && crew->workers == 1)
         out->waiting = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
     out->waiting_count = 0;
     if (arena->failed)
