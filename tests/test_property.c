@@ -75,6 +75,7 @@ static void try_frames(run *r, uint64_t first, uint64_t count, uint32_t (*passes
     hdt_seeds(&first, &count);
     cr_assert_eq(hd_graph_create(NULL, &r->graph), HD_OK);
     for (r->seed = first; r->seed < first + count; r->seed++) {
+        hdt_try_seed(r->seed);
         hdt_random_frame(r->graph, r->seed, passes(r->seed));
         for (r->set = 0; r->set < SETS; r->set++)
             for (int order = 0; order < ORDERS; order++) {

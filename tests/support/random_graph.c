@@ -1,10 +1,51 @@
 #include "random_graph.h"
 
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "random.h"
 #include "tables.h"
+
+/* What a crash has to say, and who else wants to hear of it. */
+static char crash[64];
+static struct sigaction segv_before, abort_before;
+
+static void say_crash(void)
+{
+    if (write(STDERR_FILENO, crash, strlen(crash)) < 0)
+        return;
+}
+
+/* What is wrong goes wrong once more behind this, and meets those of before. */
+static void on_signal(int signal)
+{
+    say_crash();
+    sigaction(signal, signal == SIGSEGV ? &segv_before : &abort_before, NULL);
+    if (signal == SIGABRT)
+        abort();
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+void __sanitizer_set_death_callback(void (*callback)(void));
+#endif
+
+void hdt_try_seed(uint64_t seed)
+{
+    const struct sigaction own = {.sa_handler = on_signal};
+    bool first = !crash[0];
+    snprintf(crash, sizeof(crash), "HEDDLE_SEED=%" PRIu64 ": a crash\n", seed);
+    if (!first)
+        return;
+    sigaction(SIGSEGV, &own, &segv_before);
+    sigaction(SIGABRT, &own, &abort_before);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_set_death_callback(say_crash);
+#endif
+}
 
 void hdt_seeds(uint64_t *first, uint64_t *count)
 {

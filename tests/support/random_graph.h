@@ -9,6 +9,8 @@
 /* Seeds of a property test: [*first, *first + *count). HEDDLE_SEED=n in the environment replays one, HEDDLE_SEEDS=n
  * runs n of them; both: n of them from that one on. */
 void hdt_seeds(uint64_t *first, uint64_t *count);
+/* Comes to a seed: a crash names it from then on. */
+void hdt_try_seed(uint64_t seed);
 
 /* Begins a frame in graph and declares pass_count passes. */
 void hdt_random_graph(hd_graph *graph, uint64_t seed, uint32_t pass_count);
