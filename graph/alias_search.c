@@ -6,9 +6,9 @@
  * and so on until all have a place or the steps are used up. The cap starts below the packing that is there and comes
  * down with each success. An ejection chain with a short memory: who was just placed stays for a few steps, and who is
  * thrown out often grows heavy, so that the few that are hard to place end where they fit. Of whole heaps, not of
- * regions beside others. Steps are counted and the dice have a fixed seed: the same declaration always gets the same plan.
- * O(resources) to prepare, a step O(k) where k conflict; who they are is found when they are first asked for, as mostly
- * little is moved. */
+ * regions beside others. Steps are counted and the dice have a fixed seed: the same declaration always gets the same
+ * plan. O(resources) to prepare, a step O(k) where k conflict; who they are is found when they are first asked for, as
+ * mostly little is moved. */
 
 enum { MOST_PAIRS = 1 << 20, STEP_LOOKS = 8, MEMBERS = 16 }; /* looks beside those at others; starts in a stretch */
 #define STAYS ((uint64_t)1 << 40)                            /* weight of those that may not be thrown out yet */

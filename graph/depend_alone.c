@@ -120,8 +120,10 @@ static HDI_APART uint32_t visit_several(work *w, uint32_t use, uint32_t count)
 }
 
 /* Over uses, and not over passes and their uses: how many a pass has nobody can foresee. In frames with ranges those
- * that are the first of their segment can be foreseen, mostly, and they lead to no edge. */
-static void walk(work *w)
+ * that are the first of their segment can be foreseen, mostly, and they lead to no edge. In others nobody can, and there
+ * is no choice but for writes of what was visited before: who is first finds a writer that is none, from whom no edge
+ * leads. */
+static HDI_INLINE void walk(work *w, bool ranges)
 {
     const uint32_t *const use_seg = w->frozen->use_seg, *const use_pass = w->decl->use_pass;
     const uint8_t *const use_flags = w->decl->use_flags;
@@ -134,58 +136,28 @@ static void walk(work *w)
     size_t count = 0;
     for (size_t u = 0, end = w->decl->use_count; u < end; u++, own += UINT64_C(1) << 32) {
         const uint32_t seg = use_seg[u], pass = use_pass[u], flags = use_flags[u];
-        if (HDI_UNLIKELY(seg == HDI_NONE)) {
+        if (ranges && HDI_UNLIKELY(seg == HDI_NONE)) {
             count = visit_several(w, (uint32_t)u, (uint32_t)count);
             edge = w->edges.edge;
             pred_end[pass] = (uint32_t)count;
             continue;
         }
         const state before = states[seg];
-        if (is_untouched(before)) {
-            visits[u] = before;
-            pass_reads[writer_of(before)] += flags & HDI_USE_READS;
-            states[seg] = own | (flags & HDI_USE_WRITES ? pass : writer_of(before));
-        } else if (HDI_LIKELY(!(flags & HDI_USE_WRITES))) {
-            visits[u] = before;
-            pass_reads[writer_of(before)]++;
-            states[seg] = own | writer_of(before);
-            count = hdi_edges_add(follow, edge, writer_of(before), pass, count);
-        } else {
-            count = write_late(w, (uint32_t)u, seg, (uint32_t)u, (uint32_t)count);
-            edge = w->edges.edge;
-        }
-        pred_end[pass] = (uint32_t)count;
-    }
-    w->edges.count = (uint32_t)count;
-}
-
-/* The same without ranges, where nobody can foresee which uses come first: no choice but for writes of what was visited
- * before. Who is first finds a writer that is none, from whom no edge leads. */
-static void walk_whole(work *w)
-{
-    const uint32_t *const use_seg = w->frozen->use_seg, *const use_pass = w->decl->use_pass;
-    const uint8_t *const use_flags = w->decl->use_flags;
-    hdi_visit *const visits = w->flow->visit;
-    state *const states = w->state;
-    uint32_t *const pass_reads = w->flow->pass_reads, *const pred_end = w->edges.pred_end;
-    uint64_t *const follow = w->edges.follow;
-    hdi_pass_edge *edge = w->edges.edge;
-    state own = newest(0);
-    size_t count = 0;
-    for (size_t u = 0, end = w->decl->use_count; u < end; u++, own += UINT64_C(1) << 32) {
-        const uint32_t seg = use_seg[u], pass = use_pass[u], flags = use_flags[u];
-        const state before = states[seg];
         const uint32_t writer = writer_of(before);
         uint32_t writes = 0u - (flags / HDI_USE_WRITES & 1);
-        if (HDI_UNLIKELY((uint32_t)(before >> 32) & writes)) {
-            count = write_late(w, (uint32_t)u, seg, (uint32_t)u, (uint32_t)count);
-            edge = w->edges.edge;
-        } else {
+        if (ranges && is_untouched(before)) {
+            visits[u] = before;
+            pass_reads[writer] += flags & HDI_USE_READS;
+            states[seg] = own | (writes ? pass : writer);
+        } else if (HDI_LIKELY(!((uint32_t)(before >> 32) & writes))) {
             HDI_HIDE(writes); /* else it becomes a branch */
             visits[u] = before;
             pass_reads[writer] += flags & HDI_USE_READS;
-            states[seg] = own | (writer ^ ((writer ^ pass) & writes));
+            states[seg] = own | (ranges ? writer : writer ^ ((writer ^ pass) & writes));
             count = hdi_edges_add(follow, edge, writer, pass, count);
+        } else {
+            count = write_late(w, (uint32_t)u, seg, (uint32_t)u, (uint32_t)count);
+            edge = w->edges.edge;
         }
         pred_end[pass] = (uint32_t)count;
     }
@@ -238,9 +210,9 @@ hd_result hdi_depend_alone(const hdi_decl *decl, const hdi_frozen *frozen, const
     if (!start(&w, crew, arena))
         return HD_OUT_OF_MEMORY;
     if (w.visit_pass)
-        walk(&w);
+        walk(&w, true);
     else
-        walk_whole(&w);
+        walk(&w, false);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (HDI_UNLIKELY(decl->has_empty_passes))
