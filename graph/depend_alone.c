@@ -186,7 +186,7 @@ static bool start(work *w, const hdi_crew *crew, hdi_arena *arena)
 static void read_what_stays(const work *w)
 {
     const uint32_t *const begin = w->frozen->res_seg_begin, end = w->decl->res_count;
-    for (uint32_t r = 0; (r = hdi_flow_next_lasting(w->decl, r, end)) < end; r++) {
+    for (uint32_t r = 0; (r = hdi_next_flagged(w->decl, r, end, HDI_RES_OUTLIVES)) < end; r++) {
         for (uint32_t seg = begin[r]; seg < begin[r + 1]; seg++)
             w->flow->pass_reads[writer_of(w->state[seg])]++;
     }

@@ -14,10 +14,7 @@
  * have walked, each part looks for what its uses find that found no write of its own in the states of the parts before
  * it that came to the same block. */
 
-enum {
-    BLOCK = 256, /* segments */
-    OUTLIVES = HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY
-};
+enum { BLOCK = 256 }; /* segments */
 
 /* What a visit finds and the one before it, as in hdi_visit, in one word: the last pass that writes the segment in the
  * lower half, and in the upper one its newest visit. */
@@ -57,15 +54,15 @@ static bool from_start(const hdi_decl *decl, uint32_t res)
 
 /* ---- what the caller alone needs, too ---- */
 
-uint32_t hdi_flow_next_lasting(const hdi_decl *decl, uint32_t res, uint32_t end)
+uint32_t hdi_next_flagged(const hdi_decl *decl, uint32_t res, uint32_t end, uint8_t flags)
 {
     const uint8_t *const res_flags = decl->res_flags;
-    for (uint64_t eight; end - res >= sizeof(eight); res += (uint32_t)sizeof(eight)) { /* at a time, as few do */
+    for (uint64_t eight; end - res >= sizeof(eight); res += (uint32_t)sizeof(eight)) { /* at a time */
         memcpy(&eight, res_flags + res, sizeof(eight));
-        if (eight & OUTLIVES * UINT64_C(0x0101010101010101))
+        if (eight & flags * UINT64_C(0x0101010101010101))
             break;
     }
-    while (res < end && !(res_flags[res] & OUTLIVES))
+    while (res < end && !(res_flags[res] & flags))
         res++;
     return res;
 }
@@ -288,7 +285,7 @@ static HDI_APART void visit_several_again(const work *w, uint32_t k, uint32_t us
 static void read_what_stays(const work *w, uint32_t begin, uint32_t end)
 {
     const uint32_t *const seg_begin = w->frozen->res_seg_begin;
-    for (uint32_t r = begin; (r = hdi_flow_next_lasting(w->decl, r, end)) < end; r++) {
+    for (uint32_t r = begin; (r = hdi_next_flagged(w->decl, r, end, HDI_RES_OUTLIVES)) < end; r++) {
         for (uint32_t seg = seg_begin[r]; seg < seg_begin[r + 1]; seg++) {
             uint32_t writer = writer_of(look_back(w, seg, came_to(w, seg, w->parts)));
             if (writer < w->decl->pass_count)

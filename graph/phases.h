@@ -127,8 +127,9 @@ static inline uint32_t hdi_flow_end(const hdi_decl *decl, const hdi_crew *crew)
 typedef uint64_t hdi_flow_state;
 /* Those of all segments as the frame finds them. */
 void hdi_flow_start_states(const hdi_decl *decl, const hdi_frozen *frozen, hdi_flow_state *states);
-/* The first resource from `res` on, below `end`, that outlives the frame; end: none. */
-uint32_t hdi_flow_next_lasting(const hdi_decl *decl, uint32_t res, uint32_t end);
+/* The first resource from `res` on, below `end`, that has any of these flags, as few do; end: none. */
+uint32_t hdi_next_flagged(const hdi_decl *decl, uint32_t res, uint32_t end, uint8_t flags);
+enum { HDI_RES_OUTLIVES = HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY }; /* the frame */
 /* The first use that reads what nobody wrote, HDI_NONE: there is none. */
 uint32_t hdi_flow_find_bad(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_visit *visits);
 /* For several workers. A read of what nobody wrote is found here: *bad_use, first HDI_NONE, is its index. */

@@ -1,7 +1,5 @@
 #include "schedule.h"
 
-#include <string.h>
-
 #include "hints.h"
 
 /* What schedule_prepare.c finds, for one queue and a simple frame, as hdi_depends says of it: each resource is written
@@ -12,23 +10,9 @@
 /* What is read without being written in the frame has no bytes; its readers find it as nobody saw it. */
 static void clear_content(const hdi_sched *s)
 {
-    enum { CONTENT = HDI_RES_CONTENT | HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY, EIGHT = 8 };
-    const uint8_t *flags = s->decl->res_flags;
-    const uint64_t some = UINT64_C(0x0101010101010101) * CONTENT;
-    for (size_t r = 0, count = s->decl->res_count; r < count;) {
-        uint64_t word = 0;
-        size_t end = r + EIGHT < count ? r + EIGHT : count;
-        if (end - r == EIGHT)
-            memcpy(&word, &flags[r], EIGHT);
-        if (end - r == EIGHT && !(word & some)) { /* mostly */
-            r = end;
-            continue;
-        }
-        for (; r < end; r++) {
-            if (flags[r] & CONTENT)
-                s->res[r] = (hdi_sched_res){.first = HDI_NONE, .last = HDI_NONE};
-        }
-    }
+    const uint8_t content = HDI_RES_CONTENT | HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY;
+    for (uint32_t r = 0, end = s->decl->res_count; (r = hdi_next_flagged(s->decl, r, end, content)) < end; r++)
+        s->res[r] = (hdi_sched_res){.first = HDI_NONE, .last = HDI_NONE};
 }
 
 /* One of several readers, or one of what nobody wrote. While there may be others, left is the use of the first one, and
