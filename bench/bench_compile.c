@@ -24,8 +24,8 @@
  *
  * usage: bench_compile [--family NAME,...] [--passes N,...] [--queues 1|3,...] [--order overlap|memory|declared]
  *                      [--repeat N] [--seconds S] [--seed N] [--cost] [--csv] [--scaling]
- * --scaling: instead, what 1 to 16 workers make of it (bench/support/scaling.h), of deferred and layered unless others are
- * named. Without --repeat a row is repeated for --seconds (default 0.3), at least 3 times. */
+ * --scaling: instead, what 1 to 16 workers make of it (bench/support/scaling.h), of deferred and layered unless others
+ * are named. Without --repeat a row is repeated for --seconds (default 0.3), at least 3 times. */
 
 enum { MOST_SIZES = 16, LEAST_REPEATS = 3 };
 
@@ -180,7 +180,8 @@ static bool parse(int argc, char **argv, options *o)
     }
     if (memcmp(o->family, none, sizeof(none)) == 0) {
         for (uint32_t family = 0; family < HDB_FAMILY_COUNT; family++)
-            o->family[family] = !o->scaling || family == hdb_family_index("deferred") || family == hdb_family_index("layered");
+            o->family[family] =
+                !o->scaling || family == hdb_family_index("deferred") || family == hdb_family_index("layered");
     }
     if (memcmp(o->queue_set, none, sizeof(o->queue_set)) == 0)
         memset(o->queue_set, true, sizeof(o->queue_set));

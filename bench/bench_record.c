@@ -9,7 +9,8 @@
 #include "draw_vert.h"
 
 /* CPU time of recording on a real driver: passes of many draws each (push constants and a draw), by 1 worker and by
- * more; with splits each pass is recorded in so many parts. The GPU's time does not count: hd_vk_wait stands between the frames.
+ * more; with splits each pass is recorded in so many parts. The GPU's time does not count: hd_vk_wait stands between
+ * the frames.
  *
  * usage: bench_record [passes [draws [frames [splits [device]]]]]    default: 64 2000 40 1 0 */
 

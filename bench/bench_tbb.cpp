@@ -100,8 +100,8 @@ void compare(hd_jobs *jobs, uint32_t count, uint32_t steps, const char *what)
         own.push_back(d - c);
     }
     double s = (double)middle(serial) / count, t = (double)middle(tbb) / count, h = (double)middle(own) / count;
-    std::printf("%-10s %6u nodes, ns a node: serial %8.1f, oneTBB %8.1f (%5.2fx), heddle %8.1f (%5.2fx)\n", what, count, s,
-                t, s / t, h, s / h);
+    std::printf("%-10s %6u nodes, ns a node: serial %8.1f, oneTBB %8.1f (%5.2fx), heddle %8.1f (%5.2fx)\n", what, count,
+                s, t, s / t, h, s / h);
 }
 
 } // namespace

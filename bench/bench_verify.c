@@ -6,9 +6,9 @@
 #include "quality_rows.h"
 #include "workloads.h"
 
-/* What it costs to verify a plan, on one thread: the six families of frames, on one and on three queues, in every order.
- * ms: median of hd_plan_verify on a compiled plan, which is right; marked where it is over 50 ms, the aim for 1000
- * passes. KiB: the most memory that it holds.
+/* What it costs to verify a plan, on one thread: the six families of frames, on one and on three queues, in every
+ * order. ms: median of hd_plan_verify on a compiled plan, which is right; marked where it is over 50 ms, the aim for
+ * 1000 passes. KiB: the most memory that it holds.
  *
  * usage: bench_verify [PASSES [REPEAT [FAMILY]]]        default: 1000 passes, 9 times, all families */
 

@@ -7,10 +7,10 @@
 #include "jobs_stress.h"
 #include "steps.h"
 
-/* The job pool with random delays at every atomic step: the files of jobs/ built with HDI_CHAOS, which calls hdi_step before
- * each of them. What takes a few nanoseconds then takes now and then as long as a sleep, and threads meet in orders that
- * they otherwise meet in once a month. Delays are drawn from the seed and the number of the thread; how often they come
- * is drawn anew every so many steps, as long calm stretches make other orders than steady noise. */
+/* The job pool with random delays at every atomic step: the files of jobs/ built with HDI_CHAOS, which calls hdi_step
+ * before each of them. What takes a few nanoseconds then takes now and then as long as a sleep, and threads meet in
+ * orders that they otherwise meet in once a month. Delays are drawn from the seed and the number of the thread; how
+ * often they come is drawn anew every so many steps, as long calm stretches make other orders than steady noise. */
 
 static _Atomic(uint64_t) base;
 static _Atomic(uint32_t) threads;

@@ -1,5 +1,6 @@
-/* Copies into boxes of an image, in random streams without a device: the verifier of streams against the plain graph, for
- * races, and against a bit a texel, for content. HEDDLE_SEED replays one stream, HEDDLE_SEEDS sets how many there are. */
+/* Copies into boxes of an image, in random streams without a device: the verifier of streams against the plain graph,
+ * for races, and against a bit a texel, for content. HEDDLE_SEED replays one stream, HEDDLE_SEEDS sets how many there
+ * are. */
 #include <criterion/criterion.h>
 
 #include <heddle/capture.h>
@@ -77,7 +78,9 @@ static note verify(const hd_stream *s)
 #define BARRIER                                                                                                        \
     "{\"kind\": \"barrier\", \"name\": \"barrier\", \"list\": [{\"src_stages\": 4294967296, \"src_access\": 4096, "    \
     "\"dst_stages\": 4294967296, \"dst_access\": 6144}]}"
-#define WEAK "{\"kind\": \"barrier\", \"name\": \"barrier\", \"list\": [{\"src_stages\": 1, \"src_access\": 0, \"dst_stages\": 1, \"dst_access\": 0}]}"
+#define WEAK                                                                                                           \
+    "{\"kind\": \"barrier\", \"name\": \"barrier\", \"list\": [{\"src_stages\": 1, \"src_access\": 0, "                \
+    "\"dst_stages\": 1, \"dst_access\": 0}]}"
 #define ALIAS(access)                                                                                                  \
     "{\"kind\": \"access\", \"name\": \"alias\", \"list\": [{\"resource\": 1, \"stages\": 4294967296, \"access\": "   \
     access ", \"range\": [0, 4096]}]}"
@@ -91,14 +94,15 @@ static void expect(const char *what, const char *text, unsigned races, unsigned 
     cr_expect_eq(n.races, races, "%s: %u races: %s", what, n.races, n.said);
     cr_expect_eq(n.content, content, "%s: %u of content: %s", what, n.content, n.said);
     cr_expect(n.others == 0 && n.twice == 0, "%s: %s", what, n.said);
-    cr_expect_eq(hdt_stream_brute(s, NULL, why, sizeof(why)), races ? HDT_STREAM_RACES : HDT_STREAM_HOLDS, "%s: %s", what,
-                 why);
+    cr_expect_eq(hdt_stream_brute(s, NULL, why, sizeof(why)), races ? HDT_STREAM_RACES : HDT_STREAM_HOLDS, "%s: %s",
+                 what, why);
     hd_stream_free(s);
 }
 
 Test(capture_boxes, fixed)
 {
-    expect("side by side", HEAD WRITE("0, 0, 0, 4, 2, 1") "," WRITE("0, 2, 0, 4, 2, 1") "," WRITE("4, 0, 0, 4, 4, 1") TAIL, 0, 0);
+    expect("side by side",
+           HEAD WRITE("0, 0, 0, 4, 2, 1") "," WRITE("0, 2, 0, 4, 2, 1") "," WRITE("4, 0, 0, 4, 4, 1") TAIL, 0, 0);
     expect("a texel shared", HEAD WRITE("0, 0, 0, 4, 2, 1") "," WRITE("3, 1, 0, 1, 1, 1") TAIL, 1, 0);
     expect("other slices", HEAD WRITE("0, 0, 0, 4, 2, 1") "," WRITE("0, 0, 1, 4, 2, 1") TAIL, 0, 0);
     expect("a box and all texels", HEAD WRITE("0, 0, 0, 4, 2, 1") "," COPY("4096", "") TAIL, 1, 0);
@@ -110,13 +114,15 @@ Test(capture_boxes, fixed)
            HEAD WRITE("0, 0, 0, 2, 1, 1") "," WRITE("2, 0, 0, 2, 1, 1") "," WRITE("0, 0, 0, 1, 1, 1") TAIL, 1, 0);
     expect("both parts of what is read", HEAD WRITE("0, 0, 0, 2, 1, 1") "," WRITE("2, 0, 0, 2, 1, 1") "," BARRIER ","
            READ("0, 0, 0, 4, 1, 1") TAIL, 0, 0);
-    expect("half of it is not written", HEAD WRITE("0, 0, 0, 2, 1, 1") "," BARRIER "," READ("1, 0, 0, 2, 1, 1") TAIL, 0, 1);
+    expect("half of it is not written", HEAD WRITE("0, 0, 0, 2, 1, 1") "," BARRIER "," READ("1, 0, 0, 2, 1, 1") TAIL, 0,
+           1);
     expect("all of it, who knows which", HEAD WRITE("0, 0, 0, 2, 1, 1") "," BARRIER "," COPY("2048", "") TAIL, 0, 0);
     expect("both behind the reads of an alias",
            HEAD ALIAS("2048") "," BARRIER "," WRITE("0, 0, 0, 2, 1, 1") "," WRITE("2, 0, 0, 2, 1, 1") TAIL, 0, 0);
     expect("one of them not", /* nor behind the other part, which is */
            HEAD ALIAS("2048") "," BARRIER "," WRITE("0, 0, 0, 2, 1, 1") "," CLEAR("2, 0, 0, 2, 1, 1") TAIL, 1, 0);
-    expect("neither", HEAD ALIAS("2048") "," WRITE("0, 0, 0, 2, 1, 1") "," WEAK "," WRITE("2, 0, 0, 2, 1, 1") TAIL, 2, 0);
+    expect("neither", HEAD ALIAS("2048") "," WRITE("0, 0, 0, 2, 1, 1") "," WEAK "," WRITE("2, 0, 0, 2, 1, 1") TAIL, 2,
+           0);
 }
 
 /* Dozens of regions, one pair of commands. */
@@ -125,7 +131,8 @@ Test(capture_boxes, said_once)
     char text[8192];
     size_t n = (size_t)snprintf(text, sizeof(text), "%s", HEAD);
     for (int c = 0; c < 2; c++) {
-        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s{\"kind\": \"access\", \"name\": \"copy\", \"list\": [", c ? "," : "");
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s{\"kind\": \"access\", \"name\": \"copy\", \"list\": [",
+                              c ? "," : "");
         for (int i = 0; i < 16; i++)
             n += (size_t)snprintf(text + n, sizeof(text) - n,
                                   "%s{\"resource\": 0, \"stages\": 4294967296, \"access\": 4096, \"layout\": 1, "
@@ -146,8 +153,10 @@ Test(capture_boxes, bad_boxes_are_refused)
         {HEAD WRITE("0, 0, 0, 1, 0, 1") TAIL, "'box' is empty"},
         {HEAD WRITE("0, 0, 0, 1, 4294967295, 1") TAIL, "'box' is larger than"},
         {HEAD WRITE("0, -1, 0, 1, 1, 1") TAIL, "'box' is no natural number"},
-        {HEAD "{\"kind\": \"access\", \"name\": \"copy\", \"list\": [{\"resource\": 1, \"stages\": 4294967296, \"access\": "
-              "4096, \"range\": [0, 4], \"box\": [0, 0, 0, 1, 1, 1]}]}" TAIL, "'box' of a buffer"},
+        {HEAD
+         "{\"kind\": \"access\", \"name\": \"copy\", \"list\": [{\"resource\": 1, \"stages\": 4294967296, \"access\": "
+         "4096, \"range\": [0, 4], \"box\": [0, 0, 0, 1, 1, 1]}]}" TAIL,
+         "'box' of a buffer"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char error[256] = "";
@@ -165,14 +174,16 @@ static void say_nothing(const char *text, void *user)
 
 Test(capture_boxes, no_memory)
 {
-    hd_stream *s = read_stream(HEAD WRITE("0, 0, 0, 2, 1, 1") "," WRITE("1, 0, 0, 2, 1, 1") "," READ("8, 0, 0, 2, 1, 1") TAIL);
+    hd_stream *s =
+        read_stream(HEAD WRITE("0, 0, 0, 2, 1, 1") "," WRITE("1, 0, 0, 2, 1, 1") "," READ("8, 0, 0, 2, 1, 1") TAIL);
     hd_result result = HD_OUT_OF_MEMORY;
     for (uint64_t fail = 1; result != HD_PLAN_INVALID; fail++) {
         hdt_limited limit = {.fail_at = fail};
         hd_verify_desc desc = {.allocator = hdt_limited_allocator(&limit), .message = say_nothing};
         result = hd_stream_verify(s, &desc);
         cr_expect(limit.out == 0 && limit.wrong == 0);
-        cr_assert(result == HD_OUT_OF_MEMORY || result == HD_PLAN_INVALID, "%s at %u", hd_result_name(result), (unsigned)fail);
+        cr_assert(result == HD_OUT_OF_MEMORY || result == HD_PLAN_INVALID, "%s at %u", hd_result_name(result),
+                  (unsigned)fail);
     }
     hd_stream_free(s);
 }
@@ -212,8 +223,9 @@ static void add_copy(sketch *s, uint64_t *random)
             }
     /* of all texels: undefined only where none is */
     s->unread[s->commands] = reads && (whole ? blank == WIDE * HIGH * DEEP : blank != 0);
-    add(s, "{\"kind\": \"access\", \"name\": \"copy\", \"list\": [{\"resource\": 0, \"stages\": 4294967296, \"access\": %u, "
-           "\"layout\": 1, \"range\": [%u, 1, 0, 1]",
+    add(s,
+        "{\"kind\": \"access\", \"name\": \"copy\", \"list\": [{\"resource\": 0, \"stages\": 4294967296, \"access\": "
+        "%u, \"layout\": 1, \"range\": [%u, 1, 0, 1]",
         reads ? 2048u : 4096u, mip);
     if (!whole)
         add(s, ", \"box\": [%u, %u, %u, %u, %u, %u]", at[0], at[1], at[2], size[0], size[1], size[2]);
@@ -249,10 +261,10 @@ Test(capture_boxes, random, .timeout = 300)
         hd_stream *stream = read_stream(s->text);
         note n = verify(stream);
         hdt_stream_verdict verdict = hdt_stream_brute(stream, NULL, why, sizeof(why));
-        cr_expect_eq(verdict, n.races ? HDT_STREAM_RACES : HDT_STREAM_HOLDS, "HEDDLE_SEED=%llu: graph: %s, verifier: %s",
-                     (unsigned long long)seed, why, n.first);
-        cr_expect_arr_eq(n.unread, s->unread, sizeof(n.unread), "HEDDLE_SEED=%llu content: %s", (unsigned long long)seed,
-                         n.said);
+        cr_expect_eq(verdict, n.races ? HDT_STREAM_RACES : HDT_STREAM_HOLDS,
+                     "HEDDLE_SEED=%llu: graph: %s, verifier: %s", (unsigned long long)seed, why, n.first);
+        cr_expect_arr_eq(n.unread, s->unread, sizeof(n.unread), "HEDDLE_SEED=%llu content: %s",
+                         (unsigned long long)seed, n.said);
         cr_expect(n.others == 0 && n.twice == 0, "HEDDLE_SEED=%llu: %s", (unsigned long long)seed, n.said);
         holds += n.races == 0;
         content += n.content != 0;

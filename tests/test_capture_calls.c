@@ -243,8 +243,12 @@ Test(capture_calls, transfers)
                                         .dstOffsets = {{0, 0, 0}, {2, 2, 1}}},
                          VK_FILTER_LINEAR);
     CALL(vkCmdResolveImage2)
-    (COMMANDS, &(VkResolveImageInfo2){.srcImage = color, .srcImageLayout = SRC, .dstImage = color, .dstImageLayout = DST,
-                                      .regionCount = 1, .pRegions = &(VkImageResolve2){.srcSubresource = level}});
+    (COMMANDS, &(VkResolveImageInfo2){.srcImage = color,
+                                      .srcImageLayout = SRC,
+                                      .dstImage = color,
+                                      .dstImageLayout = DST,
+                                      .regionCount = 1,
+                                      .pRegions = &(VkImageResolve2){.srcSubresource = level}});
     CALL(vkCmdCopyBufferToImage2)
     (COMMANDS, &(VkCopyBufferToImageInfo2){
                    .srcBuffer = a, .dstImage = depth, .dstImageLayout = DST, .regionCount = 1,
@@ -304,13 +308,15 @@ Test(capture_calls, draws)
     CALL(vkCmdBeginRenderPass)(COMMANDS, &(VkRenderPassBeginInfo){0}, VK_SUBPASS_CONTENTS_INLINE);
     hd_stream *stream;
     char *text = close_fake(&stream);
-    expect_text(text, "vkCmdDrawIndirect: b0 0+48 2/1\n"
-                      "vkCmdDispatchIndirect: b1 256+12 2/1\n"
-                      "vkCmdDraw: b0 0+64 2000000000/4 b1 128+32 2000000000/4\n"
-                      "vkCmdDrawIndexed label: b0 0+4096 2000000000/4 b1 532+12 1000000000/2\n"
-                      "vkCmdDrawIndexedIndirect label: b0 0+4096 2000000000/4 b1 0+20 2/1 b1 512+3584 1000000000/2\n"
-                      "vkCmdDrawIndirectCount: b0 0+4096 2000000000/4 b0 4+4 2/1\n"
-                      "vkCmdDrawIndexedIndirectCount: b0 0+4096 2000000000/4 b1 0+40 2/1 b1 512+3584 1000000000/2 b0 4+4 2/1\n");
+    expect_text(
+        text,
+        "vkCmdDrawIndirect: b0 0+48 2/1\n"
+        "vkCmdDispatchIndirect: b1 256+12 2/1\n"
+        "vkCmdDraw: b0 0+64 2000000000/4 b1 128+32 2000000000/4\n"
+        "vkCmdDrawIndexed label: b0 0+4096 2000000000/4 b1 532+12 1000000000/2\n"
+        "vkCmdDrawIndexedIndirect label: b0 0+4096 2000000000/4 b1 0+20 2/1 b1 512+3584 1000000000/2\n"
+        "vkCmdDrawIndirectCount: b0 0+4096 2000000000/4 b0 4+4 2/1\n"
+        "vkCmdDrawIndexedIndirectCount: b0 0+4096 2000000000/4 b1 0+40 2/1 b1 512+3584 1000000000/2 b0 4+4 2/1\n");
     cr_expect_eq(stream->unseen, 1);
     hd_stream_free(stream);
     free(text);

@@ -7,8 +7,8 @@
 #include "limited.h"
 #include "vk_fixture.h"
 
-/* An engine's own commands under the capture: no pass of heddle's, only what the Vulkan calls tell. Each case is recorded
- * and submitted for real, once as it should be and once with something left out. */
+/* An engine's own commands under the capture: no pass of heddle's, only what the Vulkan calls tell. Each case is
+ * recorded and submitted for real, once as it should be and once with something left out. */
 
 enum { BYTES = 256 };
 
@@ -85,7 +85,8 @@ static void make_resources(void)
     cr_assert_eq(e.vkCreateImage(e.device, &image, NULL, &e.image), VK_SUCCESS);
     VkMemoryRequirements need;
     e.vkGetImageMemoryRequirements(e.device, e.image, &need);
-    VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = need.size + 65536};
+    VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                   .allocationSize = need.size + 65536};
     cr_assert_eq(e.vkAllocateMemory(e.device, &memory, NULL, &e.memory), VK_SUCCESS);
     VkBindBufferMemoryInfo places[2] = {
         {VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO, NULL, e.a, e.memory, 0},
@@ -101,7 +102,9 @@ static void open_engine(void)
 {
     memset(&e, 0, sizeof(e));
     hdt_vk_keep_libraries();
-    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.allocator = hdt_limited_allocator(&e.limited), .order_by_time = by_time}), HD_OK);
+    cr_assert_eq(
+        hd_capture_open(&(hd_capture_desc){.allocator = hdt_limited_allocator(&e.limited), .order_by_time = by_time}),
+        HD_OK);
     cr_assert_eq(hd_capture_open(NULL), HD_INVALID_ARGUMENT, "one at a time");
     static const hd_queue_kind one[] = {HD_QUEUE_GFX};
     hd_result result = hd_vk_create(&(hd_vk_desc){.get_instance_proc = hd_capture_get_instance_proc,
@@ -238,7 +241,16 @@ Test(capture_own, barriers)
     one_submit(false);
 }
 
-typedef enum between { NOTHING, FENCE, POLLED, QUEUE_IDLE, DEVICE_IDLE, SEMAPHORE, OTHER_THREAD, OTHER_THREAD_BY_TIME } between;
+typedef enum between {
+    NOTHING,
+    FENCE,
+    POLLED,
+    QUEUE_IDLE,
+    DEVICE_IDLE,
+    SEMAPHORE,
+    OTHER_THREAD,
+    OTHER_THREAD_BY_TIME
+} between;
 
 static void *idle(void *user)
 {
@@ -334,7 +346,8 @@ Test(capture_own, secondary_and_told)
 static void picture(VkImageLayout from, const char *sentence)
 {
     open_engine();
-    VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS};
+    VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
+                                     VK_REMAINING_ARRAY_LAYERS};
     VkImageMemoryBarrier opens = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
                                   .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
                                   .newLayout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
@@ -350,8 +363,8 @@ static void picture(VkImageLayout from, const char *sentence)
     const VkPipelineStageFlags transfer = VK_PIPELINE_STAGE_TRANSFER_BIT;
     begin(e.first);
     e.vkCmdPipelineBarrier(e.first, transfer, transfer, 0, 0, NULL, 0, NULL, 1, &opens);
-    e.vkCmdClearColorImage(e.first, e.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &(VkClearColorValue){{1, 0, 0, 1}}, 1,
-                           &whole);
+    e.vkCmdClearColorImage(e.first, e.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &(VkClearColorValue){{1, 0, 0, 1}},
+                           1, &whole);
     e.vkCmdPipelineBarrier(e.first, transfer, transfer, 0, 0, NULL, 0, NULL, 1, &turns);
     VkBufferImageCopy2 region = {.sType = VK_STRUCTURE_TYPE_BUFFER_IMAGE_COPY_2,
                                  .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},

@@ -26,7 +26,7 @@ static int graphics_index(uint64_t stage)
     return -1;
 }
 
-/* Whether the scope that names mask holds a stage: first scopes hold logically earlier stages too, second ones later. */
+/* Whether the scope that names mask holds a stage: first ones hold logically earlier stages too, second ones later. */
 static bool holds(uint64_t mask, uint64_t stage, bool first)
 {
     if (stage == 0x4000)
@@ -69,8 +69,15 @@ static void add_barriers(const hd_plan_view *p, uint32_t s, uint32_t c, bool hos
     for (uint32_t b = batch->barrier_begin; b < batch->barrier_begin + batch->barrier_count; b++) {
         const hd_plan_barrier *x = &p->barriers[b];
         bool moves = x->src_family != x->dst_family;
-        step one = {HD_LINK_BARRIER, b, p->submits[s].queue, s, (uint64_t)s << 32 | (1 + c), x->src_stages, x->dst_stages,
-                    x->resource != HD_NONE && (moves || x->old_layout != x->new_layout) ? x->resource : HD_NONE, host};
+        step one = {HD_LINK_BARRIER,
+                    b,
+                    p->submits[s].queue,
+                    s,
+                    (uint64_t)s << 32 | (1 + c),
+                    x->src_stages,
+                    x->dst_stages,
+                    x->resource != HD_NONE && (moves || x->old_layout != x->new_layout) ? x->resource : HD_NONE,
+                    host};
         if (moves && family == x->src_family)
             one.dst = 0;
         if (moves && family == x->dst_family)

@@ -296,8 +296,8 @@ Test(command, explain_says_what_orders_two_passes)
 
 Test(command, run_executes_and_checks)
 {
-    /* What a driver keeps cannot be named once its library is unloaded: the sanitizer's look at leaks is for programs that
-     * call the library themselves. */
+    /* What a driver keeps cannot be named once its library is unloaded: the sanitizer's look at leaks is for programs
+     * that call the library themselves. */
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
     put("in.fgt", FRAME);
     cr_assert_eq(run("run none.fgt"), 2);

@@ -85,8 +85,10 @@ Test(declare, ranges)
         {.mip_base = 4, .mip_count = 1},   {.mip_count = 5},  {.mip_base = 3, .mip_count = 2},
         {.layer_base = 3, .layer_count = 1}, {.layer_count = 4}, {.layer_base = UINT32_MAX, .layer_count = 2},
     };
-    static const hd_range bad_buffers[] = {
-        {.offset = 4096, .bytes = 1}, {.bytes = 4097}, {.offset = 1, .bytes = UINT64_MAX}, {.offset = UINT64_MAX, .bytes = 2}};
+    static const hd_range bad_buffers[] = {{.offset = 4096, .bytes = 1},
+                                           {.bytes = 4097},
+                                           {.offset = 1, .bytes = UINT64_MAX},
+                                           {.offset = UINT64_MAX, .bytes = 2}};
     for (size_t i = 0; i < sizeof(bad_images) / sizeof(bad_images[0]); i++) {
         hd_resource a = image();
         hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_COLOR_WRITE, .range = bad_images[i]})});
@@ -138,8 +140,9 @@ Test(declare, double_uses)
     /* Other subresources, and reads that agree, are fine. */
     a = image();
     hd_resource d = hd_graph_image(graph, &(hd_image_desc){.width = 8, .height = 8, .format = 126});
-    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({a, HD_COLOR_WRITE, .range = {.mip_count = 1, .layer_count = 1}},
-                                                         {d, HD_DEPTH_WRITE})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.uses = HD_USES({a, HD_COLOR_WRITE, .range = {.mip_count = 1, .layer_count = 1}},
+                                                  {d, HD_DEPTH_WRITE})});
     hd_graph_pass(graph, &(hd_pass_desc){
                              .uses = HD_USES({a, HD_SAMPLED_GRAPHICS, .range = {.mip_count = 1, .layer_count = 1}},
                                              {a, HD_COLOR_WRITE, .range = {.mip_base = 1, .mip_count = 1}},
@@ -176,16 +179,18 @@ Test(declare, resolves)
                                                                 .format = bad[i].to_format,
                                                                 .samples = bad[i].to_samples});
         hd_graph_pass(graph, &(hd_pass_desc){
-                                 .uses = HD_USES({from, bad[i].from_access},
-                                                 {to, bad[i].to_access, .resolve_of = from, .resolve_mode = bad[i].mode})});
+                                 .uses = HD_USES({from, bad[i].from_access}, {to, bad[i].to_access, .resolve_of = from,
+                                                                              .resolve_mode = bad[i].mode})});
         cr_assert(strstr(hd_graph_error(graph)->text, bad[i].why), "case %zu: %s", i, hd_graph_error(graph)->text);
         expect(HD_BAD_RESOLVE, 0, 1, 1);
     }
     const hd_image_desc many = {.width = 16, .height = 16, .format = RGBA8, .samples = 4};
     const hd_image_desc one = {.width = 16, .height = 16, .format = RGBA8};
-    hd_resource from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one), too = hd_graph_image(graph, &one);
-    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({to, HD_RESOLVE_WRITE, .resolve_of = from}, {from, HD_COLOR_WRITE},
-                                                         {too, HD_RESOLVE_WRITE, .resolve_of = from})});
+    hd_resource from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one),
+                too = hd_graph_image(graph, &one);
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.uses = HD_USES({to, HD_RESOLVE_WRITE, .resolve_of = from}, {from, HD_COLOR_WRITE},
+                                                  {too, HD_RESOLVE_WRITE, .resolve_of = from})});
     cr_assert(strstr(hd_graph_error(graph)->text, "resolved twice"));
     expect(HD_BAD_RESOLVE, 0, 2, 2);
     from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one);
@@ -194,13 +199,16 @@ Test(declare, resolves)
     expect(HD_BAD_RESOLVE, 0, 1, 1);
     hd_resource b = buffer();
     from = hd_graph_image(graph, &many);
-    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({from, HD_COLOR_WRITE}, {b, HD_RESOLVE_WRITE, .resolve_of = from})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.uses = HD_USES({from, HD_COLOR_WRITE}, {b, HD_RESOLVE_WRITE, .resolve_of = from})});
     expect(HD_BAD_ACCESS, 0, 0, 1);
     from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one);
-    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({to, HD_RESOLVE_WRITE, .resolve_of = from})});
+    hd_graph_pass(
+        graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({to, HD_RESOLVE_WRITE, .resolve_of = from})});
     expect(HD_BAD_PASS_TYPE, 0, 1, 0);
     from = hd_graph_image(graph, &many), to = hd_graph_image(graph, &one);
-    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({from, HD_COLOR_WRITE}, {to, HD_RESOLVE_WRITE, .resolve_of = from})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.uses = HD_USES({from, HD_COLOR_WRITE}, {to, HD_RESOLVE_WRITE, .resolve_of = from})});
     expect(HD_OK, HD_NONE, HD_NONE, HD_NONE);
 }
 

@@ -88,7 +88,8 @@ Test(fgt, errors_name_their_line)
         hd_result result = hd_graph_read_fgt(graph, bad->text, strlen(bad->text), "f.fgt", error, sizeof(error));
         snprintf(where, sizeof(where), "f.fgt:%u: ", bad->line);
         cr_assert_neq(result, HD_OK, "text %zu was read", i);
-        cr_assert_eq(strncmp(error, where, strlen(where)), 0, "text %zu: '%s' does not start with '%s'", i, error, where);
+        cr_assert_eq(strncmp(error, where, strlen(where)), 0, "text %zu: '%s' does not start with '%s'", i, error,
+                     where);
         cr_assert_not_null(strstr(error, bad->says), "text %zu: '%s' does not say '%s'", i, error, bad->says);
         cr_assert_eq(hd_graph_pass_count(graph), 0u);
         cr_assert_eq(hd_graph_resource_count(graph), 0u);

@@ -63,8 +63,9 @@ Test(list, handles_are_good_after_the_join_and_in_later_lists)
     hd_graph *g = make_graph();
     hd_list *later = hd_graph_list(g, 9), *first = hd_graph_list(g, 3);
     hd_resource next, third, image = hd_list_image(first, &small);
-    hd_pass pass = hd_list_pass(first, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
-                                                       .uses = HD_USES({image, HD_STORAGE_WRITE_COMPUTE, .next = &next})});
+    hd_pass pass =
+        hd_list_pass(first, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                            .uses = HD_USES({image, HD_STORAGE_WRITE_COMPUTE, .next = &next})});
     cr_assert(image.id && next.id && pass.id);
     cr_assert(hd_graph_resource_index(g, image) == HD_NONE && hd_graph_pass_index(g, pass) == HD_NONE);
     hd_list_pass(later, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
@@ -76,9 +77,11 @@ Test(list, handles_are_good_after_the_join_and_in_later_lists)
     cr_assert(hd_graph_resource_index(g, image) == 1 && hd_graph_resource_index(g, next) == 1);
     cr_assert(hd_graph_resource_index(g, third) == 1 && hd_graph_pass_index(g, pass) == 0);
     /* The second version was ended by the later list's pass: this reads it before that. */
-    hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({next, HD_SAMPLED_COMPUTE})});
+    hd_graph_pass(g,
+                  &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({next, HD_SAMPLED_COMPUTE})});
     hd_list *again = hd_graph_list(g, 3); /* keys of joined lists are free again */
-    hd_list_pass(again, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({third, HD_SAMPLED_COMPUTE})});
+    hd_list_pass(again,
+                 &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({third, HD_SAMPLED_COMPUTE})});
     const hd_plan *plan;
     cr_assert(hd_graph_compile(g, NULL, &plan) == HD_OK, "%s", hd_graph_error(g)->text);
     cr_assert(hd_plan_verify(g, plan, NULL) == HD_OK);
@@ -93,7 +96,9 @@ Test(list, a_handle_of_a_later_list_is_none)
     hd_graph *g = make_graph();
     hd_list *first = hd_graph_list(g, 1), *later = hd_graph_list(g, 2);
     hd_resource image = hd_list_image(later, &small);
-    hd_list_pass(first, &(hd_pass_desc){.name = "early", .type = HD_PASS_COMPUTE, .uses = HD_USES({image, HD_STORAGE_WRITE_COMPUTE})});
+    hd_list_pass(
+        first,
+        &(hd_pass_desc){.name = "early", .type = HD_PASS_COMPUTE, .uses = HD_USES({image, HD_STORAGE_WRITE_COMPUTE})});
     cr_assert(hd_graph_join(g) == HD_BAD_HANDLE);
     cr_assert_not_null(strstr(hd_graph_error(g)->text, "early"));
     hd_graph_destroy(g);

@@ -1,5 +1,5 @@
-/* What the compiler emits for nothing: each wait and each barrier record of a plan is taken out, alone, and the verifier
- * asked. HEDDLE_MINIMAL=1 prints each record that may go. */
+/* What the compiler emits for nothing: each wait and each barrier record of a plan is taken out, alone, and the
+ * verifier asked. HEDDLE_MINIMAL=1 prints each record that may go. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -34,8 +34,8 @@ static void note(const hd_plan_view *view, bool is_wait, uint32_t index, void *u
     listing *l = user;
     if (is_wait) {
         const hd_plan_wait *w = &view->waits[index];
-        printf("%s: wait %u on queue %u for %llu, stages 0x%llx, pass %d\n", hdb_family_names[l->family], index, w->queue,
-               (unsigned long long)w->value, (unsigned long long)w->stages, (int)w->reason_pass);
+        printf("%s: wait %u on queue %u for %llu, stages 0x%llx, pass %d\n", hdb_family_names[l->family], index,
+               w->queue, (unsigned long long)w->value, (unsigned long long)w->stages, (int)w->reason_pass);
         return;
     }
     const hd_plan_barrier *b = &view->barriers[index];

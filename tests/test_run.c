@@ -9,8 +9,8 @@
 #include "vk_fixture.h"
 #include "workloads.h"
 
-/* Graphs executed for real: every pass writes, and checks what it reads. On one queue, and on the test device with three
- * families that takes submits in any order that the semaphores allow. Plans that are broken on purpose are in
+/* Graphs executed for real: every pass writes, and checks what it reads. On one queue, and on the test device with
+ * three families that takes submits in any order that the semaphores allow. Plans that are broken on purpose are in
  * test_mutants.c. HEDDLE_SEED replays a random graph. */
 
 static char first_wrong[400];

@@ -179,8 +179,8 @@ static void overwrite(uint32_t frames_in_flight, uint32_t copies)
         hd_resource words = hd_graph_buffer(w.graph, &(hd_buffer_desc){.name = "words", .bytes = 1024});
         add_pass(&w, HD_PASS_COMPUTE, (hd_use[]){{words, HD_STORAGE_WRITE_COMPUTE}}, 1);
         run(&w);
-        cr_expect_eq(barriers_of_frame(frame), frame >= copies && copies < frames_in_flight, "frame %u, %u copies", frame,
-                     copies);
+        cr_expect_eq(barriers_of_frame(frame), frame >= copies && copies < frames_in_flight, "frame %u, %u copies",
+                     frame, copies);
     }
     expect_ordered(0, "overwrite", copies);
     close_world(&w);

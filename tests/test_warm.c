@@ -157,8 +157,8 @@ static void nothing_job(void *user, uint32_t worker)
     (void)worker;
 }
 
-/* No thundering herd. A submit wakes one; a searcher that finds a job wakes one; a counter's end wakes who waits for it:
- * that is a bound for any schedule. In fact few wake-ups feed a long batch, as woken workers stay awake for it. */
+/* No thundering herd. A submit wakes one; a searcher that finds a job wakes one; a counter's end wakes who waits for
+ * it: that is a bound for any schedule. In fact few wake-ups feed a long batch, as woken workers stay awake for it. */
 Test(warm, a_ceiling_on_wakes)
 {
     enum { WORKERS = 8, JOBS = 1000, ROUNDS = 20 };

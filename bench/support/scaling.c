@@ -114,8 +114,8 @@ hd_result hdb_scaling(const hdb_scaling_options *options)
     table t = {.options = options};
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     hd_result result = HD_OK;
-    printf("order %s, seed %llu, %ld processors; least us of a compile with so many workers, and how many times as fast as "
-           "one\n\nfamily    passes  q |",
+    printf("order %s, seed %llu, %ld processors; least us of a compile with so many workers, and how many times as "
+           "fast as one\n\nfamily    passes  q |",
            hdb_order_names[options->order], (unsigned long long)options->seed, processors);
     for (uint32_t p = 0; p < POOLS && result == HD_OK && (p < 2 || worker_counts[p] <= 2 * processors); p++) {
         result = hd_jobs_create(&(hd_jobs_desc){.worker_count = worker_counts[p]}, &t.pools[p]);

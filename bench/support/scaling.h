@@ -1,5 +1,5 @@
-/* What workers make of a compile: the same frames with pools of several sizes, in turn, so that a machine that slows down
- * slows all. */
+/* What workers make of a compile: the same frames with pools of several sizes, in turn, so that a machine that slows
+ * down slows all. */
 #ifndef HDB_SCALING_H
 #define HDB_SCALING_H
 
@@ -18,8 +18,8 @@ typedef struct hdb_scaling_options {
     bool cost;
 } hdb_scaling_options;
 
-/* Prints a table: the least microseconds with 1, 2, 4, 8 and 16 workers, how many times as fast as one, and with most of
- * them what each phase takes. Pools have no more workers than twice the processors. */
+/* Prints a table: the least microseconds with 1, 2, 4, 8 and 16 workers, how many times as fast as one, and with most
+ * of them what each phase takes. Pools have no more workers than twice the processors. */
 hd_result hdb_scaling(const hdb_scaling_options *options);
 
 #endif

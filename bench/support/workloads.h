@@ -30,7 +30,7 @@ uint32_t hdb_workload_use_count(const hdb_workload *workload);
  * pass's uses are put together right before its call. Allocates nothing itself. */
 void hdb_workload_declare(hdb_workload *workload, hd_graph *graph);
 
-/* From now on every pass has this callback, and imports have handles: the workload can be executed by the stub driver. */
+/* From now on every pass has this callback, and imports have handles: the stub driver can execute the workload. */
 void hdb_workload_record(hdb_workload *workload, hd_record_fn record);
 
 /* The least that any compiler of this workload has to do: reads what was declared once, as compact as it can be, and

@@ -196,8 +196,8 @@ static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
     }
 }
 
-/* On the compute queue too: a queue runs in order, so a last pass on the graphics queue would keep the next frame's first
- * ones from running beside the light of this one. */
+/* On the compute queue too: a queue runs in order, so a last pass on the graphics queue would keep the next frame's
+ * first ones from running beside the light of this one. */
 static void declare_picture(hd_graph *g, struct frame *f)
 {
     hd_range largest = {.mip_base = 0, .mip_count = 1};
@@ -236,7 +236,8 @@ void frame_declare(struct app *app, struct frame *frame, uint32_t number)
     frame->app = app;
     frame->number = number;
     frame->read_back = !app->bench || number + 1 == app->frame_count;
-    frame->write_png = !app->bench && (number + 1 == app->frame_count || (app->every && (number + 1) % app->every == 0));
+    frame->write_png =
+        !app->bench && (number + 1 == app->frame_count || (app->every && (number + 1) % app->every == 0));
     for (uint32_t i = 0; i < app->bloom_level_count; i++) {
         uint32_t width = (app->width + 1) / 2 >> i, height = (app->height + 1) / 2 >> i;
         frame->bloom_levels[i] = (struct bloom_level){frame, i, width ? width : 1, height ? height : 1};

@@ -36,7 +36,7 @@ char *read_whole_file(const char *path, size_t *bytes);
 /* A graph from a .fgt file, or null after a complaint; *status says how to exit. */
 hd_graph *read_graph(const char *path, int *status);
 
-/* Files that appear all together or not at all: written beside their places, renamed at the end. "-": standard output. */
+/* Files that appear all together or not at all: written beside their places, then renamed. "-": standard output. */
 enum { MAX_OUTPUTS = 4 };
 typedef struct output {
     const char *path;

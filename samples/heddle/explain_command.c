@@ -40,7 +40,8 @@ static void print_why(const hd_why *why)
 static void print_barrier(const explained *e, const hd_link *link)
 {
     const hd_plan_barrier *b = &e->plan.barriers[link->index];
-    printf("  barrier %u (queue %u %s, submit %u): ", link->index, link->queue, kind_name(e, link->queue), link->submit);
+    printf("  barrier %u (queue %u %s, submit %u): ", link->index, link->queue, kind_name(e, link->queue),
+           link->submit);
     print_stages(b->src_stages);
     printf(" [");
     print_accesses(b->src_access);
@@ -66,8 +67,8 @@ static void print_link(const explained *e, const hd_link *link)
         print_barrier(e, link);
         return;
     case HD_LINK_SIGNAL:
-        printf("  signal (queue %u %s, submit %u): value %llu, of ", link->queue, kind_name(e, link->queue), link->submit,
-               (unsigned long long)e->plan.submits[link->index].signal_value);
+        printf("  signal (queue %u %s, submit %u): value %llu, of ", link->queue, kind_name(e, link->queue),
+               link->submit, (unsigned long long)e->plan.submits[link->index].signal_value);
         print_stages(e->plan.submits[link->index].signal_stages);
         printf("\n");
         return;
@@ -80,7 +81,8 @@ static void print_link(const explained *e, const hd_link *link)
         printf("\n");
         return;
     default:
-        printf("  pass %u (queue %u %s, submit %u): ", link->index, link->queue, kind_name(e, link->queue), link->submit);
+        printf("  pass %u (queue %u %s, submit %u): ", link->index, link->queue, kind_name(e, link->queue),
+               link->submit);
         print_stages(link->from);
         printf("\n");
     }
@@ -102,9 +104,10 @@ static void print_none(const explained *e, const hd_chain *chain)
         printf("pass %u starts without waiting for anything: no barrier and no wait before it holds back ",
                all->other_pass);
     else
-        printf("%u barriers and signals wait for pass %u and pass %u waits for %u, but no way leads from those to these "
-               "between ",
-               chain->leave, all->pass, all->other_pass, chain->arrive);
+        printf(
+            "%u barriers and signals wait for pass %u and pass %u waits for %u, but no way leads from those to these "
+            "between ",
+            chain->leave, all->pass, all->other_pass, chain->arrive);
     print_stages(chain->leave == 0 || chain->arrive ? chain->stages : chain->other_stages);
     if (chain->leave && chain->arrive) {
         printf(" and ");

@@ -62,7 +62,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(int, char **);
-    } commands[] = {{"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command}, {"run", run_command}};
+    } commands[] = {
+        {"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command}, {"run", run_command}};
     if (argc < 2) {
         fputs(usage, stderr);
         return EXIT_COMMAND_LINE;

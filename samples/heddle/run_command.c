@@ -172,7 +172,8 @@ int run_command(int argc, char **argv)
     if (result == HD_OK)
         result = run_graph(&desc, &report, error, sizeof(error));
     if (result != HD_OK) {
-        status = complain(result == HD_PLAN_INVALID ? EXIT_PROOF : EXIT_INPUT, "%s: %s", path, error[0] ? error : hd_result_text(result));
+        status = complain(result == HD_PLAN_INVALID ? EXIT_PROOF : EXIT_INPUT, "%s: %s", path,
+                          error[0] ? error : hd_result_text(result));
     } else {
         print_report(&o, &report);
         status = report.wrong ? EXIT_PROOF : EXIT_DONE;

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* The frame as it is executed: the declaration that was read, its sizes divided, with passes that record. Every gfx pass
- * does its own rendering, because it may also dispatch and copy. A division must leave every range and level non-empty;
- * where it would not, the resource is divided by less. Ranges that meet still meet: their ends are divided, not their
- * sizes. */
+/* The frame as it is executed: the declaration that was read, its sizes divided, with passes that record. Every gfx
+ * pass does its own rendering, because it may also dispatch and copy. A division must leave every range and level
+ * non-empty; where it would not, the resource is divided by less. Ranges that meet still meet: their ends are divided,
+ * not their sizes. */
 
 static uint64_t divided(uint64_t at, uint32_t scale)
 {

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The command's own Vulkan objects: functions, and for each frame in flight counters (two words an operation: wrong, and
- * seen), staging memory and descriptor sets. Counters and staging memory are no resources of the graph: atomics need no
- * order among themselves, and the host looks at them when the frame has finished. */
+/* The command's own Vulkan objects: functions, and for each frame in flight counters (two words an operation: wrong,
+ * and seen), staging memory and descriptor sets. Counters and staging memory are no resources of the graph: atomics
+ * need no order among themselves, and the host looks at them when the frame has finished. */
 
 static hd_result load_functions(run *r)
 {
@@ -92,7 +92,8 @@ hd_result run_make_gpu(run *r)
     VkDescriptorSetLayoutBinding bindings[5];
     for (uint32_t b = 0; b < 5; b++)
         bindings[b] = (VkDescriptorSetLayoutBinding){
-            b, types[b], 1, VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_COMPUTE_BIT, NULL};
+            b, types[b], 1, VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT | VK_SHADER_STAGE_COMPUTE_BIT,
+            NULL};
     VkDescriptorSetLayoutCreateInfo set = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 5, .pBindings = bindings};
     VkPushConstantRange push = {bindings[0].stageFlags, 0, sizeof(run_push)};
@@ -209,7 +210,8 @@ static hd_result make_sets(run *r, run_slot *slot, uint32_t count)
                                         .descriptorSetCount = 1,
                                         .pSetLayouts = &r->set_layout};
     for (uint32_t o = 0; o < slot->op_count; o++) {
-        if (needs_set(&slot->ops[o]) && r->AllocateDescriptorSets(r->info.device, &info, &slot->ops[o].set) != VK_SUCCESS)
+        if (needs_set(&slot->ops[o]) &&
+            r->AllocateDescriptorSets(r->info.device, &info, &slot->ops[o].set) != VK_SUCCESS)
             return run_fail(r, HD_OUT_OF_DEVICE_MEMORY, "no descriptor set");
     }
     return HD_OK;

@@ -48,7 +48,8 @@ static hd_result make_buffer(run *r, const run_res *res, run_import *out)
     bool shared = r->family_count > 1;
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .size = res->bytes,
-                               .usage = res->usage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                               .usage =
+                                   res->usage | VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
                                .sharingMode = shared ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
                                .queueFamilyIndexCount = shared ? r->family_count : 0,
                                .pQueueFamilyIndices = r->families};

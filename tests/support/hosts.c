@@ -162,8 +162,8 @@ void hdt_host_describe(hdt_host *host, hd_jobs_desc *desc)
 
 const char *hdt_host_name(hdt_host_kind kind)
 {
-    static const char *const names[HDT_HOST_KINDS] = {"inline",  "inline with handle", "never", "at finish", "after finish",
-                                                      "threads", "reversed",           "slow",  "crowd"};
+    static const char *const names[HDT_HOST_KINDS] = {
+        "inline", "inline with handle", "never", "at finish", "after finish", "threads", "reversed", "slow", "crowd"};
 
     return names[kind];
 }

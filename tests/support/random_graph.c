@@ -201,7 +201,8 @@ static void add_pass(maker *m)
     static const uint8_t types[] = {HD_PASS_GFX,      HD_PASS_GFX,      HD_PASS_GFX,
                                     HD_PASS_COMPUTE,  HD_PASS_COMPUTE,  HD_PASS_COMPUTE,
                                     HD_PASS_TRANSFER, HD_PASS_TRANSFER, HD_PASS_HOST};
-    uint32_t type = types[hdt_below(&m->rng, sizeof(types) - m->no_host)], count = 0, want = 1 + hdt_below(&m->rng, MAX_USES - 1);
+    uint32_t type = types[hdt_below(&m->rng, sizeof(types) - m->no_host)], count = 0,
+             want = 1 + hdt_below(&m->rng, MAX_USES - 1);
     hd_use uses[MAX_USES + 1];
     uint32_t wrote[MAX_USES + 1] = {0};
     res_state *touched[MAX_USES + 1];

@@ -1,5 +1,5 @@
-/* A frame that reaches most of vk/: an upload, a pass with attachments, a history, copies, host passes; and what it must
- * compute. For tests that let parts of it fail. */
+/* A frame that reaches most of vk/: an upload, a pass with attachments, a history, copies, host passes; and what it
+ * must compute. For tests that let parts of it fail. */
 #ifndef HDT_VK_BUSY_H
 #define HDT_VK_BUSY_H
 

@@ -1,5 +1,5 @@
-/* Between heddle and the loader: lets the k-th Vulkan call that may fail do so, and counts what lives. Process-wide; any
- * thread. */
+/* Between heddle and the loader: lets the k-th Vulkan call that may fail do so, and counts what lives. Process-wide;
+ * any thread. */
 #ifndef HDT_VK_FAULTS_H
 #define HDT_VK_FAULTS_H
 

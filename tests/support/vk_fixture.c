@@ -10,10 +10,11 @@
 
 #define LAYER "VK_LAYER_KHRONOS_validation"
 
-/* Khronos' layer follows timeline semaphores from one submit to another, and knows that what is resolved at the end of a
- * rendering is ordered behind it, from this version on; its issues 7600 and 7441. Those from 1.3.240 on check submits all
- * the same, unless told not to. */
-static const uint32_t layer_follows = VK_MAKE_API_VERSION(0, 1, 3, 297), layer_checks = VK_MAKE_API_VERSION(0, 1, 3, 240);
+/* Khronos' layer follows timeline semaphores from one submit to another, and knows that what is resolved at the end of
+ * a rendering is ordered behind it, from this version on; its issues 7600 and 7441. Those from 1.3.240 on check submits
+ * all the same, unless told not to. */
+static const uint32_t layer_follows = VK_MAKE_API_VERSION(0, 1, 3, 297),
+                      layer_checks = VK_MAKE_API_VERSION(0, 1, 3, 240);
 
 static bool is_fault_of_layer(uint32_t layer, const char *text)
 {

@@ -1,6 +1,6 @@
-/* A window system made of function pointers, between heddle and the loader: surfaces and swapchains whose images are real
- * images of the driver, acquired and presented by real submits. Any of its calls can be told to fail. It counts what lives
- * and what a real one would not bear. Process-wide; one thread. */
+/* A window system made of function pointers, between heddle and the loader: surfaces and swapchains whose images are
+ * real images of the driver, acquired and presented by real submits. Any of its calls can be told to fail. It counts
+ * what lives and what a real one would not bear. Process-wide; one thread. */
 #ifndef HDT_VK_WINDOW_H
 #define HDT_VK_WINDOW_H
 
