@@ -164,6 +164,8 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
     size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left, bytes,
            points = 2 * (size_t)hazards->slot_count;
     find_steps(w);
+    if (crew->cuts && hazards->step_count > HDI_ONE_AHEAD + HDI_ONE_PIECE)
+        w->fetch_end = hazards->step + hazards->step_count - HDI_ONE_AHEAD - HDI_ONE_PIECE;
     points = (most < points ? most : points) + 1;
     w->arena = arena;
     w->most = most + HDI_ONE_SPARE;

@@ -2,6 +2,7 @@
 #ifndef HDI_BARRIER_ONE_H
 #define HDI_BARRIER_ONE_H
 
+#include "hints.h"
 #include "phases.h"
 
 /* A part of the frame, and where its barriers stand, and its batches, which are its points. */
@@ -27,6 +28,7 @@ typedef struct hdi_one_work {
     uint32_t region_count, last_region; /* last: of the regions with slots */
     hdi_point *point;        /* of each batch */
     uint32_t *barrier_point; /* like out->barrier: the point of each */
+    const hdi_step *fetch_end; /* up to here there is a step so far ahead to fetch for; null: of a short frame */
     /* Of steps that stand in order, one region is walked after another, and each writes behind the one before. */
     hdi_arena *arena;
     hd_plan_barrier *barrier_end; /* there is room up to here */
@@ -35,8 +37,8 @@ typedef struct hdi_one_work {
     bool failed;                  /* there is no memory */
 } hdi_one_work;
 
-/* So many steps at a time, each with at most two barriers. */
-enum { HDI_ONE_PIECE = HDI_ONE_SPARE / 2 };
+/* So many steps at a time, each with at most two barriers. AHEAD: 12 and 32 do as well, 64 does not. */
+enum { HDI_ONE_PIECE = HDI_ONE_SPARE / 2, HDI_ONE_AHEAD = 20 };
 
 /* The layout that the last use of a segment leaves, or it is in where nothing uses it. */
 static inline uint32_t hdi_last_layout(const hdi_one_work *w, uint32_t res, uint32_t seg)
@@ -49,6 +51,17 @@ static inline uint32_t hdi_last_layout(const hdi_one_work *w, uint32_t res, uint
 static inline bool hdi_is_left(const hdi_one_work *w, uint32_t res, uint32_t seg)
 {
     return !(w->res_flags[res] & HDI_RES_BUFFER) && hdi_last_layout(w, res, seg) != w->hazards->res_final_layout[res];
+}
+
+/* All of an image. Most have one mip and layer, and nothing is to be looked up. */
+static HDI_INLINE hd_range hdi_image_range(const hdi_one_work *w, uint32_t res)
+{
+    hd_range range = {.mip_count = 1, .layer_count = 1};
+    if (HDI_UNLIKELY(w->res_flags[res] & HDI_RES_LEVELS)) {
+        range.mip_count = (uint16_t)w->res_info[res].mips;
+        range.layer_count = w->res_info[res].layers;
+    }
+    return range;
 }
 
 /* The plan's memory has too little room: there is enough in a place of their own, which barriers are copied from. So

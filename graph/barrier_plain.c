@@ -53,7 +53,7 @@ static HDI_INLINE tenants tenants_of(const hdi_one_work *w, uint32_t res)
     return t;
 }
 
-HDI_SCALAR uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_INLINE uint32_t walk(hdi_walker *k, const hdi_step *step, const hdi_step *end, bool fetches)
 {
     enum { ODD = HDI_RES_BUFFER | HDI_RES_EXTERNAL | HDI_RES_HISTORY };
     const hdi_one_work *w = k->w;
@@ -68,6 +68,8 @@ HDI_SCALAR uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hd
         const hdi_kind *to = &kind[step->to];
         uint32_t res = step->seg, low = step->low, high = 2 * step->slot, pass = slot_pass[step->slot], old, reason;
         hd_plan_barrier *b = at.next;
+        if (fetches)
+            hdi_fetch_for(w, step + HDI_ONE_AHEAD);
         if (low) {
             const hdi_step *before = &steps[step->before - 1];
             const hdi_kind *from = &kind[before->to];
@@ -109,7 +111,6 @@ HDI_SCALAR uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hd
             at.newest = high;
         }
         *at.next_point++ = at.point_count - 1;
-        const hdi_res_info *info = &w->res_info[res];
         memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
         b->resource = res;
         b->old_layout = old;
@@ -118,11 +119,24 @@ HDI_SCALAR uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hd
         b->reason = reason;
         b->reason_pass = pass;
         b->reason_resource = res;
-        b->range = (hd_range){.offset = 0};
-        b->range.mip_count = (uint16_t)info->mips;
-        b->range.layer_count = info->layers;
+        b->range = hdi_image_range(w, res);
         at.next++;
     }
     give(k, &at);
     return odd;
+}
+
+static HDI_SCALAR HDI_APART uint32_t walk_long(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+{
+    return walk(k, step, end, true);
+}
+
+static HDI_SCALAR HDI_APART uint32_t walk_short(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+{
+    return walk(k, step, end, false);
+}
+
+uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+{
+    return step < k->w->fetch_end ? walk_long(k, step, end) : walk_short(k, step, end);
 }

@@ -204,12 +204,7 @@ static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint
         join(k, p);
         return;
     }
-    const hdi_res_info *info = &k->w->res_info[of.res];
-    b->range.mip_base = 0;
-    b->range.mip_count = (uint16_t)info->mips;
-    b->range.layer_base = 0;
-    b->range.layer_count = info->layers;
-    b->range.aspect = 0;
+    b->range = hdi_image_range(k->w, of.res);
 }
 
 /* ---- steps ---- */
@@ -440,6 +435,7 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
                                   bool alone)
 {
     const work *w = k->w;
+    const bool fetches = alone && step < w->fetch_end;
     const uint32_t *slot_pass = w->hazards->slot_pass, *use_seg = w->frozen->use_seg;
     const uint32_t *use_res = w->decl->use_res, *use_range = w->decl->use_range;
     const hdi_kind *kind = k->kind;
@@ -450,6 +446,8 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
         const hdi_kind *to = &kind[step->to];
         uint32_t res = whole ? seg : use_res[use], pass = slot_pass[slot], high = before_slot(k, slot, merges);
         bool several = !whole && (use_range[use] != HDI_NONE || use_seg[use] == HDI_NONE), plain = whole && !merges;
+        if (fetches)
+            hdi_fetch_for(w, step + HDI_ONE_AHEAD);
         if (low == 0) {
             first_use(k, res, seg, several, to, pass, high, merges, plain);
             continue;
@@ -495,20 +493,11 @@ static HDI_APART void walk_merged(walker *k, const hdi_step *step, const hdi_ste
     walk_steps(k, step, end, true, false, false);
 }
 
-/* What they are going to look at, all over the tables of a long frame: nothing in between waits. */
+/* Nothing in between waits. */
 static void fetch(const work *w, const hdi_step *step, const hdi_step *end)
 {
-    for (; step < end; step++) {
-        uint32_t res = w->frozen->seg_res[step->seg];
-        HDI_FETCH(&w->res_info[res].mips);
-        if (step->low) {
-            HDI_FETCH(&w->hazards->step[step->before - 1]);
-            continue;
-        }
-        hdi_tenants of = w->res_tenants[res];
-        if (of.begin != of.end)
-            HDI_FETCH(&w->stay[w->tenant[of.begin]]);
-    }
+    for (; step < end; step++)
+        hdi_fetch_for(w, step);
 }
 
 /* Steps are put into a list, a few at a time. */

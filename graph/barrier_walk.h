@@ -35,6 +35,18 @@ static HDI_INLINE uint32_t hdi_walked(const hdi_walker *k)
     return (uint32_t)(k->next_point - k->barrier_point);
 }
 
+/* What a step will look at, all over the tables of a long frame. What leads there stands close together. */
+static HDI_INLINE void hdi_fetch_for(const hdi_one_work *w, const hdi_step *step)
+{
+    if (step->low) {
+        HDI_FETCH(&w->hazards->step[step->before - 1]);
+        return;
+    }
+    hdi_tenants of = w->res_tenants[w->frozen->seg_res[step->seg]];
+    for (uint32_t t = of.begin; t < of.end; t++)
+        HDI_FETCH(&w->stay[w->tenant[t]]);
+}
+
 /* The barriers of a step of a whole resource, where no scopes are shared. */
 void hdi_first_use(hdi_walker *k, uint32_t res, const hdi_kind *to, uint32_t pass, uint32_t high);
 void hdi_next_use(hdi_walker *k, uint32_t res, uint32_t last, const hdi_kind *from, const hdi_kind *to, uint32_t pass,

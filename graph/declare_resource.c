@@ -53,6 +53,12 @@ static inline uint32_t sharing_flag(uint32_t sharing)
     return sharing ? HDI_RES_SHARING : 0;
 }
 
+/* Of an image whose numbers are at least 1. */
+static inline uint32_t levels_flag(const hdi_res_info *info)
+{
+    return info->mips > 1 || info->layers > 1 ? HDI_RES_LEVELS : 0;
+}
+
 /* What is checked of an image. */
 typedef struct image_size {
     uint32_t width, height, depth, format, mips, layers, samples;
@@ -83,18 +89,19 @@ static inline uint32_t at_least_one(uint32_t count)
 /* Appends an image that is right, for which there is room. */
 static hd_resource put_image(hd_graph *graph, const hd_image_desc *desc)
 {
-    graph->res_info[graph->res_count] = (hdi_res_info){.width = desc->width,
-                                                       .height = desc->height,
-                                                       .format = desc->format,
-                                                       .flags = desc->flags,
-                                                       .depth = at_least_one(desc->depth),
-                                                       .mips = at_least_one(desc->mips),
-                                                       .layers = at_least_one(desc->layers),
-                                                       .samples = at_least_one(desc->samples),
-                                                       .usage = desc->usage,
-                                                       .sharing = (uint32_t)desc->sharing,
-                                                       .name = desc->name};
-    return add_resource(graph, sharing_flag((uint32_t)desc->sharing));
+    hdi_res_info *info = &graph->res_info[graph->res_count];
+    *info = (hdi_res_info){.width = desc->width,
+                           .height = desc->height,
+                           .format = desc->format,
+                           .flags = desc->flags,
+                           .depth = at_least_one(desc->depth),
+                           .mips = at_least_one(desc->mips),
+                           .layers = at_least_one(desc->layers),
+                           .samples = at_least_one(desc->samples),
+                           .usage = desc->usage,
+                           .sharing = (uint32_t)desc->sharing,
+                           .name = desc->name};
+    return add_resource(graph, levels_flag(info) | sharing_flag((uint32_t)desc->sharing));
 }
 
 /* An image that does not look right at once, or finds no room. */
@@ -185,7 +192,7 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
     info->name = desc->name;
     info->native = desc->bytes ? desc->buffer : desc->image;
     info->serial = desc->serial;
-    return add_resource(graph, flags);
+    return add_resource(graph, flags | (flags & HDI_RES_BUFFER ? 0 : levels_flag(info)));
 }
 
 hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
@@ -206,5 +213,5 @@ hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
     graph->res_pair[base] = own;
     graph->res_pair[own] = base;
     graph->unusual |= HDI_UNUSUAL_PAIRS;
-    return add_resource(graph, (flags & HDI_RES_BUFFER) | HDI_RES_HISTORY | HDI_RES_CONTENT);
+    return add_resource(graph, (flags & (HDI_RES_BUFFER | HDI_RES_LEVELS)) | HDI_RES_HISTORY | HDI_RES_CONTENT);
 }
