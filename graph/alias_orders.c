@@ -17,7 +17,7 @@ enum { CROWDED = 12 }; /* alive on average: by clocks a search finds nothing amo
 /* Of a search, for each resource: what later looks find is hardly ever worth them. */
 enum { FEW = 256, QUICK_LOOKS = 8, MORE_QUICK_LOOKS = 320, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 };
 enum { HOST_LOOKS = 3, MORE_HOST_LOOKS = 512 }; /* beside the host there is one queue: more find next to nothing */
-enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_BY_LOAD = ORDER_COUNT, SKYLINE };
+enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_BY_LOAD = ORDER_COUNT, SKYLINE_BOTH };
 
 typedef hdi_pack_work work;
 
@@ -93,10 +93,8 @@ uint32_t hdi_pack_choose(const work *w, const hdi_pack_mix *mix, uint32_t count,
     bool is_full =
         skyline && (w->is_part ? mix->area / slots > mix->least / HDI_PACK_UNIT / 2 && lives / slots >= MANY_IN_PART
                                : mix->area / slots > least / HDI_PACK_UNIT / 3 * 2 && lives / slots >= MANY_ALIVE);
-    if (is_full && !w->how->thorough) {
-        how[n++] = SKYLINE_BY_LOAD;
-        how[n++] = SKYLINE;
-    }
+    if (is_full && !w->how->thorough)
+        how[n++] = SKYLINE_BOTH;
     how[n++] = several_sizes ? ORDER_SIZE : ORDER_IN_TIME;
     how[n++] = several_sizes ? ORDER_IN_TIME : ORDER_SIZE;
     bool all = w->how->thorough || (skyline && count <= FEW);
@@ -109,12 +107,12 @@ uint32_t hdi_pack_choose(const work *w, const hdi_pack_mix *mix, uint32_t count,
 
 bool hdi_pack_try(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
-    bool skyline = how == SKYLINE || how == SKYLINE_BY_LOAD;
+    bool skyline = how == SKYLINE_BOTH || how == SKYLINE_BY_LOAD;
     if (how == ORDER_IN_TIME)
         return hdi_pack_in_time(&w->pack, by_first, count, w->offset, top);
     sort_for(w, skyline ? ORDER_SIZE : how, by_first, count);
     if (skyline)
-        return hdi_pack_skyline(&w->pack, w->order, count, how == SKYLINE_BY_LOAD, w->offset, top);
+        return hdi_pack_skyline(&w->pack, w->order, count, how == SKYLINE_BOTH ? w->least : UINT64_MAX, w->offset, top);
     return hdi_pack_in_order(&w->pack, w->order, count, w->offset, top);
 }
 
@@ -181,10 +179,10 @@ static bool search_on(work *w, const uint32_t *by_first, uint32_t count, uint64_
 /* A frame so short that each barrier more is worth its trouble. */
 static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
+    w->least = 0;
     for (uint32_t tenth = 10; tenth >= 8 && *top > w->near; tenth--) {
         if (cut_lives(w, by_first, count, w->needed / 10 * tenth) &&
-            (!try_packer(w, SKYLINE_BY_LOAD, by_first, count, 0, top) ||
-             !try_packer(w, SKYLINE, by_first, count, 0, top)))
+            !try_packer(w, SKYLINE_BOTH, by_first, count, 0, top))
             return false;
     }
     return true;
@@ -194,7 +192,7 @@ static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint
  * few. */
 static bool is_hopeless(const uint8_t *how, uint32_t turn, uint32_t count)
 {
-    return how[0] == SKYLINE_BY_LOAD && (how[turn] == ORDER_IN_TIME || (how[turn] == ORDER_SIZE && count > FEW));
+    return how[0] == SKYLINE_BOTH && (how[turn] == ORDER_IN_TIME || (how[turn] == ORDER_SIZE && count > FEW));
 }
 
 uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
@@ -213,7 +211,7 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
     if (quick && !w->is_part && least > w->near && least > HDI_SMALL_BYTES && cut_lives(w, by_first, count, w->goal))
         least = mix.needed;
     least = least > enough ? least : enough;
-    least = quick && w->near > least ? w->near : least;
+    w->least = least = quick && w->near > least ? w->near : least;
     /* In time nobody gets bytes before a life has ended: no fewer are taken than lives overlap in. By clocks others may
      * have done with less. */
     uint64_t in_time = w->pack.placed_count == 0 && w->pack.end == w->lifetimes->res_close ? mix.least : 0;

@@ -118,9 +118,10 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
  * memory. */
 bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
-/* Whoever fills the lowest stretch of time best; by_load: who lives when the most is alive before others. by_size: the
- * largest first. Finds nothing where hdi_pack_cuts_time does not allow it. */
-bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load, uint64_t *offset,
+/* Whoever fills the lowest stretch of time best, and who lives when the most is alive before others; where that takes
+ * more than `enough`, tried in another way without these, too. by_size: the largest first. Finds nothing where
+ * hdi_pack_cuts_time does not allow it. */
+bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t enough, uint64_t *offset,
                       uint64_t *top);
 
 /* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once all queues know. */
@@ -178,6 +179,7 @@ typedef struct hdi_pack_work {
     const hdi_packing *how;
     uint64_t enough;             /* bytes that a heap may take before anything is done about it */
     uint64_t needed, near, goal; /* bytes: no packing has less, that are good enough, that a search aims at */
+    uint64_t least;              /* bytes: where one packer gets along with them, no other is tried */
     bool is_part;                /* there are others in the heap, whom it does not move */
 } hdi_pack_work;
 

@@ -1,4 +1,4 @@
-#include "alias_pack.h"
+#include "alias_skyline.h"
 
 #include <string.h>
 #ifdef __SSE2__
@@ -21,24 +21,13 @@
  * stand in a row and are compared eight at a time, without a branch that nobody could foretell. O(members + blocks *
  * lists that start in a stretch). */
 
-#define MOST_UNITS (UINT32_MAX / 2)            /* half a terabyte: nobody ends there or above */
-enum { LEVEL_BIT = 8, END_BIT = 6 };           /* of worth: the load, two ends; below, the size */
-enum { NOBODY = INT16_MIN / 2 };               /* worth of an empty list, negative with two ends too */
-enum { MOST_PIECES = INT16_MAX };              /* their numbers are of 16 bits, and lists behind all have the last */
-enum { LANES = 8, MANY_LISTS = 1 << 14 };      /* of a row; lists that are few enough for lanes to count */
-enum { LEVELS = 126, SIZES = 48, SMALL = 32 }; /* blocks have parts of the most that is alive; by trial of frames */
+enum { LEVEL_BIT = 8, END_BIT = 6, LEVELS = 126 }; /* of worth: the load, two ends; below, the size */
+enum { NOBODY = INT16_MIN / 2 };                   /* worth of an empty list, negative with two ends too */
+enum { MOST_PIECES = INT16_MAX }; /* their numbers are of 16 bits, and lists behind all have the last */
+enum { LANES = HDI_SKYLINE_LANES, MANY_LISTS = 1 << 14 }; /* lists that are few enough for lanes to count */
+enum { TURNS = 64 }; /* so often it is asked whether a packing can be good enough */
 
-/* A member, and then a block. */
-typedef struct item {
-    uint32_t id; /* the resource; which block it is */
-    uint32_t units, alignment;
-    uint16_t first, last; /* pieces of time */
-} item;
-
-/* Where a member lies: in its block, above so many units. */
-typedef struct part {
-    uint32_t res, block, below;
-} part;
+typedef hdi_block item;
 
 typedef struct edge {
     uint32_t height, other; /* of a stretch, at its first and last piece: the other one of these */
@@ -48,150 +37,56 @@ typedef struct run {
     uint32_t begin, end; /* HDI_PACK_UNITs */
 } run;
 
-typedef struct work {
-    part *part;
-    item *item;   /* members, then blocks by lists */
-    uint32_t *at; /* by block: where it lies */
-    /* By list, in the order of first and last pieces. No worth is below 0 where somebody is left. */
-    int16_t *worth, *base, *first, *last;
-    uint32_t *next, *end; /* in item */
-    uint32_t *list_begin; /* by piece: those that start there */
-    uint32_t *live;       /* by piece: units */
-    edge *edge;           /* by piece; before the first and behind the last one stands another, above everything */
-    run *hanging;         /* by piece and offset: what is placed already; null: nothing */
-    uint32_t *above, *hanging_end;   /* by piece: the next one above the skyline */
-    uint32_t *ceiling;               /* where that begins, or UINT32_MAX */
-    uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
-    uint32_t pieces, blocks, most_live;
-    int32_t least_log; /* of sizes that can be told from smaller ones */
-} work;
+/* How much more is lost or filled from a piece on than before it; it may wrap, which sums undo. */
+typedef struct change {
+    uint32_t lost, filled;
+} change;
 
 /* Pieces from one to another of the same height; what of it lies in memory may be older. */
 typedef struct stretch {
     uint32_t begin, last, height, ceiling;
 } stretch;
 
-static inline uint64_t align_units(uint64_t value, uint32_t alignment)
-{
-    return (value + alignment - 1) & ~((uint64_t)alignment - 1);
-}
-
-/* A logarithm, in eighths. */
-static inline int32_t log_of(uint32_t units)
-{
-    uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
-    return (int32_t)(log << 3 | ((uint64_t)units << 3 >> log & 7));
-}
+/* How far a packing has come, with one way to tell who is worth the most. */
+typedef struct work {
+    hdi_blocks b;
+    int16_t *worth, *base; /* by list; no worth is below 0 where somebody is left */
+    uint32_t *next;        /* by list: in b.item */
+    uint32_t *at;          /* by block: where it lies */
+    edge *edge;            /* by piece; before the first and behind the last one stands another, above everything */
+    change *change;        /* by piece */
+    stretch stretch;       /* the one to be filled */
+    uint32_t left, highest;
+    run *hanging;                    /* by piece and offset: what is placed already; null: nothing */
+    uint32_t *above, *hanging_end;   /* by piece: the next one above the skyline */
+    uint32_t *ceiling;               /* where that begins, or UINT32_MAX */
+    uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
+} work;
 
 /* A size in 6 bits: how many eighths of a logarithm there are to the largest. */
 static inline int16_t size_of(const work *w, uint32_t units)
 {
-    int32_t size = log_of(units) - w->least_log;
+    int32_t size = hdi_log_of(units) - w->b.least_log;
     return (int16_t)(size > 0 ? size : 0);
-}
-
-/* ---- members become lists of blocks ---- */
-
-/* Counts that end as where those of each piece begin. */
-static void sum_up(uint32_t *count, uint32_t pieces)
-{
-    uint32_t sum = 0;
-    for (uint32_t p = 0; p < pieces; p++) {
-        uint32_t here = count[p];
-        count[p] = sum;
-        sum += here;
-    }
-}
-
-/* Those from the largest to the smallest, and how much is alive. False: one of them alone does not fit below `most`, or
- * so much is alive that 32 bits have wrapped to nothing. */
-static bool read_members(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t most,
-                         uint32_t *starts, uint32_t *ends)
-{
-    const uint32_t *piece_of = pack->piece_of, *res_first = pack->lifetimes->res_first, *res_end = pack->end;
-    const hd_memory_need *needs = pack->sizes->need;
-    uint32_t slot = pack->slot_begin, *live = w->live, sum = 0;
-    uint64_t largest = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t res = by_size[i], first = piece_of[res_first[res] - slot], last = piece_of[res_end[res] - slot];
-        uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
-        largest = units + alignment > largest ? units + alignment : largest;
-        alignment += alignment == 0;
-        w->item[i] = (item){res, (uint32_t)units, (uint32_t)alignment, (uint16_t)first, (uint16_t)last};
-        starts[first]++;
-        ends[last]++;
-        live[first] += (uint32_t)units;
-        live[last + 1] -= (uint32_t)units; /* it may wrap, which the sum undoes */
-    }
-    for (uint32_t p = 0; p < w->pieces; p++) {
-        live[p] = sum += live[p];
-        w->most_live = sum > w->most_live ? sum : w->most_live;
-    }
-    w->least_log = log_of((uint32_t)largest) - SIZES + 1;
-    return largest < most && w->most_live > 0;
-}
-
-/* Sorted by where they end, and then by where they start. */
-static void sort_members(work *w, uint32_t count, uint32_t *starts, uint32_t *ends, item *by_end)
-{
-    item *items = w->item;
-    sum_up(starts, w->pieces);
-    sum_up(ends, w->pieces);
-    for (uint32_t i = 0; i < count; i++)
-        by_end[ends[items[i].last]++] = items[i];
-    for (uint32_t i = 0; i < count; i++)
-        items[starts[by_end[i].first]++] = by_end[i];
-}
-
-/* Where a list or a block begins is anybody's guess: each is written as if this member were its last. Below what hangs
- * nothing may be larger than it must: there members stay alone. */
-static void make_blocks(work *w, uint32_t count, bool hangs)
-{
-    uint32_t small = hangs ? 0 : w->most_live / SMALL, lists = 0, blocks = 0, first = UINT32_MAX, last = UINT32_MAX;
-    item block = {0};
-    for (uint32_t i = 0; i < count; i++) {
-        item member = w->item[i];
-        bool same = (member.first == first) & (member.last == last);
-        uint32_t below = (uint32_t)align_units(block.units, member.alignment);
-        bool joins = same & (below + member.units <= small);
-        below &= -(uint32_t)joins;
-        blocks += !joins;
-        lists += !same;
-        first = member.first;
-        last = member.last;
-        w->part[i] = (part){member.id, blocks - 1, below};
-        member.alignment = joins && block.alignment > member.alignment ? block.alignment : member.alignment;
-        member.units += below;
-        member.id = blocks - 1;
-        w->item[blocks - 1] = block = member;
-        w->first[lists - 1] = (int16_t)first;
-        w->last[lists - 1] = (int16_t)last;
-        w->end[lists - 1] = blocks;
-        w->list_begin[first + 1] = lists;
-    }
-    for (uint32_t k = lists; k < lists + 2 * LANES; k++) {
-        w->worth[k] = NOBODY;
-        w->first[k] = w->last[k] = INT16_MAX;
-    }
-    w->blocks = blocks;
 }
 
 /* By load, a list is worth as much as the most that is alive meanwhile; only the most of all is of the top level. */
 static void find_worth(work *w, bool by_load)
 {
-    uint64_t scale = by_load ? (((uint64_t)(LEVELS - 1) << 32) + w->most_live - 1) / w->most_live : 0;
-    for (uint32_t p = 0, k = 0, block = 0; p < w->pieces; p++) {
-        uint32_t most = 0, upto = p, end = w->list_begin[p + 1];
+    uint64_t scale = by_load ? (((uint64_t)(LEVELS - 1) << 32) + w->b.most_live - 1) / w->b.most_live : 0;
+    for (uint32_t p = 0, k = 0, block = 0; p < w->b.pieces; p++) {
+        uint32_t most = 0, upto = p, end = w->b.list_begin[p + 1];
         for (; k < end; k++) {
-            for (; upto <= (uint32_t)w->last[k]; upto++)
-                most = w->live[upto] > most ? w->live[upto] : most;
+            for (; upto <= (uint32_t)w->b.last[k]; upto++)
+                most = w->b.live[upto] > most ? w->b.live[upto] : most;
             w->base[k] = (int16_t)((most * scale >> 32) << LEVEL_BIT);
-            w->worth[k] = (int16_t)(w->base[k] + size_of(w, w->item[block].units));
+            w->worth[k] = (int16_t)(w->base[k] + size_of(w, w->b.item[block].units));
             w->next[k] = block;
-            block = w->end[k];
+            block = w->b.end[k];
         }
-        w->list_begin[p + 1] = k;
     }
+    for (uint32_t k = w->b.lists; k < w->b.lists + 2 * LANES; k++)
+        w->worth[k] = NOBODY;
 }
 
 /* ---- who fills a stretch ---- */
@@ -206,8 +101,8 @@ typedef struct choice {
 static HDI_INLINE __m128i worth_of_row(const work *w, uint32_t k, __m128i first, __m128i last)
 {
     __m128i worth = _mm_loadu_si128((const __m128i *)(const void *)&w->worth[k]),
-            begins = _mm_loadu_si128((const __m128i *)(const void *)&w->first[k]),
-            ends = _mm_loadu_si128((const __m128i *)(const void *)&w->last[k]);
+            begins = _mm_loadu_si128((const __m128i *)(const void *)&w->b.first[k]),
+            ends = _mm_loadu_si128((const __m128i *)(const void *)&w->b.last[k]);
     __m128i at_ends = _mm_add_epi16(_mm_cmpeq_epi16(begins, first), _mm_cmpeq_epi16(ends, last)); /* less than 0 */
     worth = _mm_sub_epi16(worth, _mm_slli_epi16(at_ends, END_BIT));
     return _mm_or_si128(worth, _mm_cmpgt_epi16(ends, last));
@@ -244,8 +139,8 @@ static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, uint32_t to
     choice best = {-1, from};
     for (uint32_t k = from; k < to; k++) {
         int32_t worth =
-            w->worth[k] + (((w->first[k] == (int32_t)s->begin) + (w->last[k] == (int32_t)s->last)) << END_BIT);
-        bool better = (worth > best.worth) & (w->last[k] <= (int32_t)s->last);
+            w->worth[k] + (((w->b.first[k] == (int32_t)s->begin) + (w->b.last[k] == (int32_t)s->last)) << END_BIT);
+        bool better = (worth > best.worth) & (w->b.last[k] <= (int32_t)s->last);
         best = better ? (choice){worth, k} : best;
     }
     return best;
@@ -254,7 +149,7 @@ static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, uint32_t to
 
 static HDI_INLINE choice best_of_stretch(const work *w, const stretch *s)
 {
-    uint32_t from = w->list_begin[s->begin], to = w->list_begin[s->last + 1];
+    uint32_t from = w->b.list_begin[s->begin], to = w->b.list_begin[s->last + 1];
     choice best = best_of_lists(w, from, HDI_LIKELY(to - from < MANY_LISTS) ? to : from + MANY_LISTS, s);
     while (HDI_UNLIKELY(to - from > MANY_LISTS)) {
         from += MANY_LISTS;
@@ -266,21 +161,21 @@ static HDI_INLINE choice best_of_stretch(const work *w, const stretch *s)
 
 static bool fits_below(const item *one, const stretch *s)
 {
-    return align_units(s->height, one->alignment) + one->units <= s->ceiling;
+    return hdi_align_units(s->height, one->alignment) + one->units <= s->ceiling;
 }
 
 /* The same below a ceiling, where the first of a list may be too large. *at: which block. */
 static HDI_APART choice best_below(const work *w, const stretch *s, uint32_t *at)
 {
     choice best = {-1, 0};
-    for (uint32_t k = w->list_begin[s->begin]; k < w->list_begin[s->last + 1]; k++) {
-        int32_t ends = ((w->first[k] == (int32_t)s->begin) + (w->last[k] == (int32_t)s->last)) << END_BIT;
-        if (w->last[k] > (int32_t)s->last || w->worth[k] + ends <= best.worth)
+    for (uint32_t k = w->b.list_begin[s->begin]; k < w->b.list_begin[s->last + 1]; k++) {
+        int32_t ends = ((w->b.first[k] == (int32_t)s->begin) + (w->b.last[k] == (int32_t)s->last)) << END_BIT;
+        if (w->b.last[k] > (int32_t)s->last || w->worth[k] + ends <= best.worth)
             continue;
         uint32_t i = w->next[k];
-        while (i < w->end[k] && !fits_below(&w->item[i], s))
+        while (i < w->b.end[k] && !fits_below(&w->b.item[i], s))
             i++;
-        int32_t worth = i < w->end[k] ? w->base[k] + ends + size_of(w, w->item[i].units) : -1;
+        int32_t worth = i < w->b.end[k] ? w->base[k] + ends + size_of(w, w->b.item[i].units) : -1;
         if (worth <= best.worth)
             continue;
         best = (choice){worth, k};
@@ -292,11 +187,11 @@ static HDI_APART choice best_below(const work *w, const stretch *s, uint32_t *at
 /* One of a list is gone, who need not be the first. */
 static HDI_INLINE item take_off(work *w, uint32_t list, uint32_t at, bool hangs)
 {
-    item one = w->item[at], *next = &w->item[++w->next[list]];
-    for (item *i = &w->item[at]; hangs && i >= next; i--)
+    item one = w->b.item[at], *next = &w->b.item[++w->next[list]];
+    for (item *i = &w->b.item[at]; hangs && i >= next; i--)
         i[0] = i[-1];
     int16_t worth = (int16_t)(w->base[list] + size_of(w, next->units));
-    int16_t left = (int16_t) - (w->next[list] < w->end[list]);
+    int16_t left = (int16_t) - (w->next[list] < w->b.end[list]);
     w->worth[list] = (int16_t)((worth & left) | (NOBODY & ~left));
     return one;
 }
@@ -336,7 +231,7 @@ static HDI_INLINE void fill(work *w, stretch *s, uint32_t begin, uint32_t last, 
         return;
     }
     set_edges(w, begin, last, height);
-    uint32_t spare = w->pieces + 1, next = behind ? last + 1 : spare, end = behind ? s->last : spare;
+    uint32_t spare = w->b.pieces + 1, next = behind ? last + 1 : spare, end = behind ? s->last : spare;
     set_edges(w, next, end, s->height);
     s->begin = before ? s->begin : last + 1;
     s->last = before ? begin - 1 : s->last;
@@ -383,15 +278,36 @@ static HDI_INLINE void rise(work *w, stretch *s, bool hangs)
         rise_through(w, s);
         return;
     }
+    w->change[s->begin].lost += to - s->height;
+    w->change[s->last + 1].lost -= to - s->height;
     s->height = to;
     settle(w, s);
 }
 
-/* False: it takes `most` or more. */
-static HDI_INLINE bool fill_all(work *w, uint64_t most, bool hangs, uint32_t *highest)
+/* Whether it will take more than `limit`: what is alive in a piece that is not full yet and what is lost there. */
+static HDI_APART bool is_beyond(const change *changes, const uint32_t *live, uint32_t pieces, uint32_t limit)
 {
-    stretch s = {0, w->pieces - 1, 0, UINT32_MAX};
-    for (uint32_t left = w->blocks; left;) {
+    uint32_t lost = 0, filled = 0, beyond = 0;
+    for (uint32_t p = 0; p < pieces; p++) {
+        lost += changes[p].lost;
+        filled += changes[p].filled;
+        beyond |= (uint32_t)(live[p] > limit - (lost < limit ? lost : limit)) & (uint32_t)(live[p] != filled);
+    }
+    return beyond;
+}
+
+enum { FILLED, TOO_HIGH, STOPPED };
+
+/* TOO_HIGH: it takes `most` or more. STOPPED: it will take more than `limit`, and may go on. */
+static HDI_INLINE int fill_all(work *w, uint64_t most, uint32_t limit, bool hangs)
+{
+    stretch s = w->stretch;
+    for (uint32_t turn = 1; w->left; turn++) {
+        if (HDI_UNLIKELY(turn % TURNS == 0) && limit != UINT32_MAX &&
+            is_beyond(w->change, w->b.live, w->b.pieces, limit)) {
+            w->stretch = s;
+            return STOPPED;
+        }
         if (hangs)
             find_ceiling(w, &s);
         choice best = best_of_stretch(w, &s);
@@ -400,20 +316,23 @@ static HDI_INLINE bool fill_all(work *w, uint64_t most, bool hangs, uint32_t *hi
             continue;
         }
         uint32_t at = w->next[best.list];
-        if (hangs && !fits_below(&w->item[at], &s) && (best = best_below(w, &s, &at)).worth < 0) {
+        if (hangs && !fits_below(&w->b.item[at], &s) && (best = best_below(w, &s, &at)).worth < 0) {
             rise(w, &s, hangs);
             continue;
         }
+        uint32_t first = (uint32_t)w->b.first[best.list], last = (uint32_t)w->b.last[best.list];
         item one = take_off(w, best.list, at, hangs);
-        uint64_t begin = align_units(s.height, one.alignment), end = begin + one.units;
+        uint64_t begin = hdi_align_units(s.height, one.alignment), end = begin + one.units;
         if (end >= most)
-            return false;
+            return TOO_HIGH;
         w->at[one.id] = (uint32_t)begin;
-        *highest = end > *highest ? (uint32_t)end : *highest;
-        fill(w, &s, (uint32_t)w->first[best.list], (uint32_t)w->last[best.list], (uint32_t)end);
-        left--;
+        w->highest = end > w->highest ? (uint32_t)end : w->highest;
+        w->change[first].filled += one.units;
+        w->change[last + 1].filled -= one.units;
+        fill(w, &s, first, last, (uint32_t)end);
+        w->left--;
     }
-    return true;
+    return FILLED;
 }
 
 /* What is placed, by the pieces in which it is alive. Returns the top of it; HDI_NONE: out of memory. */
@@ -426,8 +345,8 @@ static uint32_t hang(work *w, const hdi_pack *pack)
             uint32_t res = pack->placed[i], last = pack->piece_of[hdi_pack_slot(pack, pack->end[res])];
             uint64_t begin = pack->placed_offset[res] / HDI_PACK_UNIT,
                      behind = begin + hdi_pack_units(pack->sizes->need[res].bytes);
-            run one = {(uint32_t)(begin < MOST_UNITS ? begin : MOST_UNITS),
-                       (uint32_t)(behind < MOST_UNITS ? behind : MOST_UNITS)};
+            run one = {(uint32_t)(begin < HDI_SKYLINE_MOST_UNITS ? begin : HDI_SKYLINE_MOST_UNITS),
+                       (uint32_t)(behind < HDI_SKYLINE_MOST_UNITS ? behind : HDI_SKYLINE_MOST_UNITS)};
             top = one.end > top ? one.end : top;
             for (uint32_t p = pack->piece_of[hdi_pack_slot(pack, pack->lifetimes->res_first[res])]; p <= last; p++) {
                 uint32_t at = end[p]++;
@@ -437,7 +356,7 @@ static uint32_t hang(work *w, const hdi_pack *pack)
                     w->hanging[at] = one;
             }
         }
-        for (uint32_t p = 0; !fill && p < w->pieces; p++) {
+        for (uint32_t p = 0; !fill && p < w->b.pieces; p++) {
             uint32_t count = end[p];
             w->above[p] = end[p] = (uint32_t)total;
             total += count;
@@ -450,14 +369,14 @@ static uint32_t hang(work *w, const hdi_pack *pack)
     return top;
 }
 
-static bool hang_all(work *w, const hdi_pack *pack, uint32_t *highest)
+static bool hang_all(work *w, const hdi_pack *pack)
 {
-    w->above = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->pieces);
-    w->hanging_end = HDI_ARENA_ZEROED(pack->arena, uint32_t, w->pieces);
-    w->ceiling = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->pieces);
-    if (pack->arena->failed || (*highest = hang(w, pack)) == HDI_NONE)
+    w->above = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->b.pieces);
+    w->hanging_end = HDI_ARENA_ZEROED(pack->arena, uint32_t, w->b.pieces);
+    w->ceiling = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->b.pieces);
+    if (pack->arena->failed || (w->highest = hang(w, pack)) == HDI_NONE)
         return false;
-    for (uint32_t p = 0, begin = 0; p < w->pieces; p++) {
+    for (uint32_t p = 0, begin = 0; p < w->b.pieces; p++) {
         bool clear = w->above[p] == w->hanging_end[p];
         w->ceiling[p] = clear ? UINT32_MAX : w->hanging[w->above[p]].begin;
         begin = clear ? begin : p + 1;
@@ -469,73 +388,91 @@ static bool hang_all(work *w, const hdi_pack *pack, uint32_t *highest)
     return true;
 }
 
-/* Arrays of numbers for each piece, and one more: they are 0. */
-static bool set_up_pieces(work *w, hdi_arena *arena)
+/* From the ground; what there is to be packed stays as it is. False: out of memory. */
+static bool start(work *w, const hdi_pack *pack, bool by_load)
 {
-    size_t pieces = w->pieces;
-    w->live = HDI_ARENA_ZEROED(arena, uint32_t, pieces + 1);
-    w->list_begin = HDI_ARENA_ZEROED(arena, uint32_t, pieces + 1);
+    hdi_arena *arena = pack->arena;
+    size_t pieces = w->b.pieces, lists = w->b.lists;
+    w->at = HDI_ARENA_ARRAY(arena, uint32_t, w->b.blocks);
+    w->next = HDI_ARENA_ARRAY(arena, uint32_t, lists);
+    w->worth = HDI_ARENA_ARRAY(arena, int16_t, lists + 2 * LANES);
+    w->base = HDI_ARENA_ARRAY(arena, int16_t, lists);
     w->edge = HDI_ARENA_ARRAY(arena, edge, pieces + 3);
+    w->change = HDI_ARENA_ZEROED(arena, change, pieces + 1);
     if (arena->failed)
         return false;
     w->edge[0] = w->edge[pieces + 1] = (edge){UINT32_MAX, 0};
-    return true;
-}
-
-static bool set_up_lists(work *w, hdi_arena *arena, uint32_t count)
-{
-    w->part = HDI_ARENA_ARRAY(arena, part, count);
-    w->at = HDI_ARENA_ARRAY(arena, uint32_t, count);
-    w->next = HDI_ARENA_ARRAY(arena, uint32_t, count);
-    w->end = HDI_ARENA_ARRAY(arena, uint32_t, count);
-    w->worth = HDI_ARENA_ARRAY(arena, int16_t, count + 2 * LANES);
-    w->base = HDI_ARENA_ARRAY(arena, int16_t, count);
-    w->first = HDI_ARENA_ARRAY(arena, int16_t, count + 2 * LANES);
-    w->last = HDI_ARENA_ARRAY(arena, int16_t, count + 2 * LANES);
-    return !arena->failed;
-}
-
-/* False: out of memory, or they are too large: then nothing is left to fill. */
-static bool set_up(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load, uint64_t most)
-{
-    hdi_arena *arena = pack->arena;
-    w->item = HDI_ARENA_ARRAY(arena, item, (size_t)count + 1);
-    if (!w->item || !set_up_pieces(w, arena))
-        return false;
-    w->item[count] = (item){0};
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    item *by_end = HDI_ARENA_ARRAY(arena, item, count);
-    uint32_t *starts = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces),
-             *ends = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces);
-    if (arena->failed || !read_members(w, pack, by_size, count, most, starts, ends))
-        return false;
-    sort_members(w, count, starts, ends, by_end);
-    hdi_arena_keep(arena, mark, NULL, 0);
-    if (!set_up_lists(w, arena, count))
-        return false;
-    make_blocks(w, count, pack->placed_count != 0);
+    w->stretch = (stretch){0, w->b.pieces - 1, 0, UINT32_MAX};
+    w->left = w->b.blocks;
+    w->highest = 0;
     find_worth(w, by_load);
+    if (!pack->placed_count)
+        return true;
+    const item *blocks = w->b.item; /* they move below what hangs */
+    w->b.item = HDI_ARENA_ARRAY(arena, item, (size_t)w->b.blocks + 1);
+    if (!w->b.item)
+        return false;
+    memcpy(w->b.item, blocks, ((size_t)w->b.blocks + 1) * sizeof(*blocks));
+    return hang_all(w, pack);
+}
+
+static int go_on(work *w, uint64_t most, uint32_t limit)
+{
+    if (w->hanging)
+        return fill_all(w, most, limit, true);
+    work own = *w; /* whose address nobody knows: what is in it need not be read again and again */
+    int done = fill_all(&own, most, limit, false);
+    *w = own;
+    return done;
+}
+
+/* By load, and where that takes more than `enough`, in the other way too: what is seen to take more waits for what
+ * becomes of the other one. *best: null: nothing is below `most`. False: out of memory. */
+static bool fill_both(work *by_load, work *other, const hdi_pack *pack, uint64_t most, uint32_t enough,
+                      const work **best)
+{
+    *other = *by_load;
+    *best = NULL;
+    if (!start(by_load, pack, true))
+        return false;
+    int done = go_on(by_load, most, by_load->b.largest <= enough ? enough : UINT32_MAX);
+    if (done == FILLED) {
+        most = by_load->highest;
+        *best = by_load;
+    }
+    if (enough == UINT32_MAX || (done == FILLED && most <= enough))
+        return true;
+    if (!start(other, pack, false))
+        return false;
+    if (other->b.largest < most && go_on(other, most, UINT32_MAX) == FILLED) {
+        most = (uint64_t)other->highest + 1;
+        *best = other;
+    }
+    if (done == STOPPED && (!*best || other->highest > enough) && go_on(by_load, most, UINT32_MAX) == FILLED)
+        *best = by_load;
     return true;
 }
 
-bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, bool by_load, uint64_t *offset,
+bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t enough, uint64_t *offset,
                       uint64_t *top)
 {
     uint64_t most = *top / HDI_PACK_UNIT;
-    most = most < MOST_UNITS ? most : MOST_UNITS;
+    most = most < HDI_SKYLINE_MOST_UNITS ? most : HDI_SKYLINE_MOST_UNITS;
+    enough /= HDI_PACK_UNIT;
     *top = UINT64_MAX;
     if (!hdi_pack_cuts_time(pack, by_size, count) || pack->piece_count > MOST_PIECES)
         return !pack->arena->failed;
-    work w = {.pieces = pack->piece_count};
-    uint32_t highest = 0;
-    if (!set_up(&w, pack, by_size, count, by_load, most))
+    work by_load = {.hanging = NULL}, other;
+    const work *best;
+    if (!hdi_make_blocks(pack, by_size, count, most, &by_load.b))
         return !pack->arena->failed;
-    if (pack->placed_count && !hang_all(&w, pack, &highest))
+    if (!fill_both(&by_load, &other, pack, most, enough < UINT32_MAX ? (uint32_t)enough : UINT32_MAX, &best))
         return false;
-    if (!(pack->placed_count ? fill_all(&w, most, true, &highest) : fill_all(&w, most, false, &highest)))
+    if (!best)
         return true;
     for (uint32_t i = 0; i < count; i++)
-        offset[w.part[i].res] = (uint64_t)(w.at[w.part[i].block] + w.part[i].below) * HDI_PACK_UNIT;
-    *top = (uint64_t)highest * HDI_PACK_UNIT;
+        offset[best->b.part[i].res] =
+            (uint64_t)(best->at[best->b.part[i].block] + best->b.part[i].below) * HDI_PACK_UNIT;
+    *top = (uint64_t)best->highest * HDI_PACK_UNIT;
     return true;
 }
