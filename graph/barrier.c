@@ -66,22 +66,8 @@ static void find_all_known(const work *w)
         tell_rest(w, q, told[q]);
 }
 
-/* Whether writes of those whose bytes a resource takes over may have to be flushed before its first use. */
-static bool may_flush(const work *w, uint32_t res, const hdi_epoch *first)
-{
-    if (first->place != HDI_PLACE_CONSUMER || w->res_flags[res] & HDI_RES_BUFFER)
-        return false;
-    uint32_t queue = (uint32_t)__builtin_ctz(first->queue_mask);
-    uint64_t writes = 0;
-    for (uint32_t t = w->res_tenants[res].begin; t < w->res_tenants[res].end; t++) {
-        uint32_t tenant = w->tenant[t];
-        if (w->res_queues[tenant] >> queue & 1)
-            writes |= w->stay[(size_t)tenant * w->queue_count + queue].tail_writes;
-    }
-    return (writes & HDI_WRITE_BITS) != 0;
-}
-
-/* The most requests that segments may make. */
+/* The most requests that segments may make. Whether a first use has to flush what former tenants wrote is not looked
+ * at: they stand all over a table that is long in a long frame. */
 static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
 {
     const uint8_t of_place[] = {[HDI_PLACE_NONE] = 0,
@@ -92,7 +78,8 @@ static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
     uint32_t most = 0;
     for (uint32_t seg = begin; seg < end; seg++) {
         uint32_t first = w->hazards->seg_epoch_begin[seg], last = w->hazards->seg_epoch_end[seg];
-        most += first < last && may_flush(w, w->frozen->seg_res[seg], &w->epochs[first]);
+        hdi_tenants tenants = w->res_tenants[w->frozen->seg_res[seg]];
+        most += first < last && tenants.begin < tenants.end;
         for (uint32_t e = first; e < last; e++)
             most += of_place[w->epochs[e].place];
     }
@@ -271,6 +258,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .res_queues = hazards->res_queues,
               .stay = lifetimes->stay,
               .queue_count = queues->count,
+              .queue_mask = (1u << queues->count) - 1,
               .gpu_mask = (1u << queues->gpu_count) - 1,
               .merges = merged->slot_first != NULL};
     for (uint32_t q = 0; q < queues->count; q++)

@@ -224,7 +224,7 @@ static bool came_round(const work *w, const hdi_request *r, const hdi_scopes *wa
 
 /* Joins the global ones of a point that nothing stands for, and drops the others. Images count first: they are never
  * dropped. first: point of the queue. */
-static HDI_APART void drop_spared(const region *r, const point *first, point *p, recent *seen)
+static HDI_APART HDI_SCALAR void drop_spared(const region *r, const point *first, point *p, recent *seen)
 {
     hdi_asked *asked = r->w->out->asked, *global = NULL;
     uint32_t *placed = r->placed + p->begin, count = p->count, kept = 0, globals = 0;

@@ -235,7 +235,7 @@ static HDI_INLINE bool is_alone(const work *w, uint32_t mask)
 static HDI_COLD uint32_t after_many(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages,
                                     uint32_t low)
 {
-    uint32_t others = ((1u << w->queue_count) - 1) & ~(1u << queue);
+    uint32_t others = w->queue_mask & ~(1u << queue);
     for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
         uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
         elsewhere were = {.count = 0};
@@ -252,41 +252,41 @@ _Static_assert(ELSEWHERE >= HD_MAX_QUEUES, "those of one tenant can be noted");
 static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages,
                                       bool merges)
 {
-    handover h = {0};
+    uint64_t left = 0, writes = 0;
+    uint32_t own = 1u << queue, low = 0, flush_low = 0;
+    bool others = false;
     elsewhere were;
-    uint32_t own = 1u << queue, all = (1u << w->queue_count) - 1, limit = w->slot_pos[slot];
     were.count = 0;
-    for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
-        uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
+    for (const uint32_t *t = w->tenant + w->res_tenants[res].begin, *end = w->tenant + w->res_tenants[res].end; t < end;
+         t++) {
+        uint32_t tenant = *t, mask = w->res_queues[tenant];
         const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count], *stay = &stays[queue];
         if (mask != own) {
-            h.others = true;
+            others = true;
             if (is_alone(w, mask)) {
                 add_elsewhere(stays, mask, &were);
                 continue;
             }
-            add_elsewhere(stays, all & ~own, &were);
+            add_elsewhere(stays, w->queue_mask & ~own, &were);
             if (stay->first == HDI_NONE)
                 continue;
         }
-        uint32_t low = 2 * (merges ? w->slot_last[slot_at(w, queue, stay->last)] : stay->last) + 1;
-        h.low = low > h.low ? low : h.low;
-        h.stages |= stay->tail_stages;
-        h.writes |= stay->tail_writes;
-        if (stay->tail_writes)
-            h.flush_low = low > h.flush_low ? low : h.flush_low;
+        uint32_t behind = 2 * (merges ? w->slot_last[slot_at(w, queue, stay->last)] : stay->last) + 1;
+        low = behind > low ? behind : low;
+        left |= stay->tail_stages;
+        writes |= stay->tail_writes;
+        flush_low = stay->tail_writes && behind > flush_low ? behind : flush_low;
     }
-    h.writes &= HDI_WRITE_BITS;
-    if (HDI_LIKELY(were.count < ELSEWHERE))
-        h.low = after_elsewhere(w, &were, queue, limit, stages | h.stages, h.low);
-    else
-        h.low = after_many(w, res, queue, limit, stages | h.stages, h.low);
-    return h;
+    if (others && were.count < ELSEWHERE)
+        low = after_elsewhere(w, &were, queue, w->slot_pos[slot], stages | left, low);
+    else if (others)
+        low = after_many(w, res, queue, w->slot_pos[slot], stages | left, low);
+    return (handover){left, writes & HDI_WRITE_BITS, low, flush_low, others};
 }
 
-static HDI_APART void ask_flush(work *w, uint32_t res, interval at, const handover *h, uint32_t pass)
+static HDI_APART void ask_flush(work *w, uint32_t res, interval at, uint64_t stages, uint64_t writes, uint32_t pass)
 {
-    scopes does = {made(w, h->stages, h->writes, 0, 0), made(w, h->stages, 0, 0, 0)};
+    scopes does = {made(w, stages, writes, 0, 0), made(w, stages, 0, 0, 0)};
     ask_global(w, res, at, HDI_EARLY, does, HD_REASON_ALIAS, pass);
 }
 
@@ -304,7 +304,7 @@ static HDI_INLINE void first_use(work *w, const resource *of, uint32_t seg, cons
     if ((!taken && !needs_layout) || (!of->is_image && !h.stages))
         return;
     if (of->is_image && h.writes) {
-        ask_flush(w, of->res, (interval){queue, h.flush_low, at.high - 1}, &h, pass);
+        ask_flush(w, of->res, (interval){queue, h.flush_low, at.high - 1}, h.stages, h.writes, pass);
         kind = HDI_FOLLOWS;
     }
     if (h.others && !h.stages)
@@ -554,13 +554,17 @@ static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epo
 
 /* ---- a range ---- */
 
-/* What the first use of a segment looks at, all over a table that is long in a long frame. */
+/* What the first use of a segment looks at, all over a table that is long in a long frame: where former tenants of its
+ * memory were first among the queues, and last. */
 static HDI_INLINE void fetch_tenants(const work *w, uint32_t seg)
 {
     hdi_tenants of = w->res_tenants[w->frozen->seg_res[seg]];
     for (uint32_t t = of.begin; t < of.end; t++) {
         uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
-        HDI_FETCH(&w->stay[(size_t)tenant * w->queue_count + (uint32_t)__builtin_ctz(mask | 1u << 15)]);
+        const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count];
+        HDI_FETCH(stays + __builtin_ctz(mask | 1u << 15));
+        if (mask & (mask - 1))
+            HDI_FETCH(stays + w->queue_count - 1);
     }
 }
 
@@ -576,7 +580,7 @@ static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, boo
     }
 }
 
-void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t part, void *user)
+HDI_SCALAR void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work w = *(const work *)user;
     hdi_request_list *list = &w.requests->list[part];

@@ -33,7 +33,7 @@ typedef struct hdi_step_work {
     const uint16_t *res_queues;
     const hdi_stay *stay;
     uint64_t *slot_wait_stages;
-    uint32_t queue_count, gpu_mask;
+    uint32_t queue_count, queue_mask, gpu_mask; /* masks: of all queues, and of those of the GPU */
     bool merges; /* scopes are shared */
     uint32_t made_slots; /* for scopes of each range, a power of 2 */
     /* Where the range goes on: */

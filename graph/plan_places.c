@@ -200,6 +200,16 @@ static HDI_INLINE uint32_t add_point(const writer *w, const hdi_point *point, hd
     return point[1].at;
 }
 
+/* What comes soon, of a long frame: passes are declared in another order. */
+enum { AHEAD = 6 };
+static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
+{
+    uint32_t use = w->decl->pass_use_begin[pass != HDI_NONE ? pass : 0];
+    HDI_FETCH(&w->decl->use_exec[use]);
+    HDI_FETCH(&w->decl->use_flags[use]);
+    HDI_FETCH(&w->use_kept[use]);
+}
+
 static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slots, uint32_t count,
                       hdi_plan_place *place, run *barriers)
 {
@@ -208,7 +218,10 @@ static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slot
     hdi_plan_place at = *place;
     run r = *barriers;
     uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
+    const uint32_t *slots_end = t->hazards.queue_slot + t->hazards.slot_count; /* of all queues */
     for (uint32_t i = 0; i < count; i++) {
+        if (w->fetch && slots_end - &slots[i] > AHEAD)
+            fetch_uses(w, slot_pass[slots[i + AHEAD]]);
         uint32_t slot = slots[i], pass = slot_pass[slot], pre = slot_pre[slot], post = slot_post[slot];
         if (pre != HDI_NONE) {
             add_batch(w, pre, &at, &r);
@@ -322,7 +335,7 @@ static void name_reasons(const hdi_tables *t, hd_plan_barrier *barrier, uint32_t
         barrier[b].reason_pass = hdi_declared_pass(&t->versions, barrier[b].reason_pass);
 }
 
-void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32_t part, hdi_plan_place *at,
+HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32_t part, hdi_plan_place *at,
                           uint32_t *over)
 {
     const hdi_barriers *from = &t->barriers;

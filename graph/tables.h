@@ -151,9 +151,8 @@ static inline uint32_t hdi_res_usage(const hdi_decl *decl, uint32_t res)
 /* What a use starts from, as a VkAttachmentLoadOp. */
 static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)
 {
-    if (decl->use_flags[use] & HDI_USE_READS)
-        return HDI_LOAD_OP_LOAD;
-    return decl->use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
+    uint32_t undone = decl->use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
+    return decl->use_flags[use] & HDI_USE_READS ? HDI_LOAD_OP_LOAD : undone; /* it cannot be foreseen which */
 }
 
 /* The declaration of the current frame. */
