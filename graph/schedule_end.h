@@ -24,15 +24,16 @@ static void sort_many(work *w, uint32_t *pass, int64_t *net, uint32_t count)
 
 enum { FEW_PASSES = 24, INDEX_BITS = 5, NET_BITS = 64 - INDEX_BITS - 2 };
 
-/* Each goes behind those whose keys are less. most: not less than count; keys behind that are larger than all. */
+/* Each goes behind those whose keys are less. most: not less than count, of fours; keys behind that are larger than
+ * all. */
 static HDI_INLINE void put_in_order(const uint64_t *key, const uint32_t *from, size_t count, size_t most,
                                     uint32_t *pass, int64_t *net)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t own = key[i];
         size_t to = 0;
-        for (size_t k = 0; k < most; k++)
-            to += key[k] < own;
+        for (const uint64_t *other = key, *end = key + most; other < end; other += 4)
+            to += (size_t)(other[0] < own) + (other[1] < own) + (other[2] < own) + (other[3] < own);
         pass[to] = from[i];
         net[to] = (int64_t)((UINT64_C(1) << NET_BITS) - (own >> INDEX_BITS));
     }

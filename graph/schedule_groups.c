@@ -25,25 +25,22 @@
 
 /* ---- preparation ---- */
 
-static uint32_t count_own(const uint32_t *pred, size_t e, size_t end, uint32_t pass_begin)
-{
-    uint32_t count = 0;
-    for (; e < end; e++)
-        count += pred[e] >= pass_begin;
-    return count;
-}
-
-/* How many each waits for. Those that are not kept wait for none. */
+/* How many each waits for. Those that are not kept wait for none, and few for somebody of an earlier region. */
 static void find_left(const work *w)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *pred_begin = s->depends->pred_begin;
-    uint32_t *left = w->left;
-    size_t end = s->pass_end;
-    for (size_t p = s->pass_begin; p < end; p++)
-        left[p] = pred_begin[p + 1] - pred_begin[p];
-    for (size_t p = s->pass_begin; !s->whole && p < end; p++)
-        left[p] = count_own(s->depends->pred, pred_begin[p], pred_begin[p + 1], s->pass_begin);
+    const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred;
+    uint32_t *left = w->left, begin = s->pass_begin;
+    size_t end = s->pass_end, p = begin;
+    for (size_t of = begin; of < end; of++)
+        left[of] = pred_begin[of + 1] - pred_begin[of];
+    for (size_t e = pred_begin[begin]; begin && e < pred_begin[end]; e++) {
+        if (HDI_LIKELY(pred[e] >= begin))
+            continue;
+        while (pred_begin[p + 1] <= e)
+            p++;
+        left[p]--;
+    }
 }
 
 static void find_ready(work *w)
@@ -129,7 +126,7 @@ static bool prepare(work *w)
         return false;
     find_left(w);
     find_ready(w);
-    return !(s->mixed_uses || s->live_bytes) || hdi_find_specials(s, w->ask, &w->special);
+    return !(s->mixed_uses || (s->live_bytes && !s->alone)) || hdi_find_specials(s, w->ask, &w->special);
 }
 
 /* As nothing was taken. */
@@ -169,8 +166,8 @@ static void give_back(work *w)
         uint32_t p = w->slot_pass[slot], more = w->ask[s->pass_rank[p] - s->rank_begin].more;
         for (uint32_t u = w->use_begin[p]; more && u < w->use_begin[p + 1]; u++) {
             hdi_sched_res *res = &w->res[w->use_res[u]];
-            if (hdi_sched_has(s, res->last) && !(res->mixed & HDI_CLOSES_LAST))
-                res->left++;
+            bool counts = w->counts_all ? res->last != HDI_NONE : hdi_sched_has(s, res->last);
+            res->left += counts && !(res->mixed & HDI_CLOSES_LAST);
         }
         uint32_t what = more & ~HDI_COUNTED;
         if (what & HDI_OPENER)
@@ -180,12 +177,12 @@ static void give_back(work *w)
     }
     find_left(w);
     uint64_t before = 0;
-    for (size_t rank = 0, kept = s->kept_count; rank < kept; rank++) {
+    for (size_t rank = 0; rank < w->end; rank++) { /* of who gives up nobody has a time to come */
         w->ask[rank].due = 0;
         w->ask[rank].step = (int64_t)(s->live[rank] - before);
         before = s->live[rank];
     }
-    w->ask[s->kept_count].step = 0;
+    w->ask[w->end].step = w->end < s->kept_count ? (int64_t)(s->live[w->end] - before) : 0;
     if (w->special.note_count)
         memset(w->special.note, 0, w->special.note_count * sizeof(*w->special.note));
 }
@@ -438,6 +435,7 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
               .use_res = s->decl->use_res,
               .use_flags = s->decl->use_flags,
               .res = s->res,
+              .counts_all = s->whole || s->alone,
               .depth = 1,
               .slot_pass = out->slot_pass};
     if (!prepare(&w))

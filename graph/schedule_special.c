@@ -75,15 +75,11 @@ static bool grow(noted_table *t, hdi_arena *arena)
     return true;
 }
 
-/* The first note of an image; any, where memory ran out. */
-static uint32_t find_notes(work *w, uint32_t res)
+/* In a region; any, where memory ran out. */
+static uint32_t find_own_notes(work *w, uint32_t res)
 {
     noted_table *t = &w->table;
     const uint32_t *begin = w->s->frozen->res_seg_begin;
-    if (w->s->whole) {
-        w->out->note_count = w->s->frozen->seg_count;
-        return begin[res];
-    }
     if (2 * t->count >= t->places && !grow(t, w->s->arena))
         return 0;
     noted *of = find_noted(t, res);
@@ -95,6 +91,15 @@ static uint32_t find_notes(work *w, uint32_t res)
     return of->begin;
 }
 
+/* The first note of an image. */
+static HDI_INLINE uint32_t find_notes(work *w, uint32_t res)
+{
+    if (!w->s->whole)
+        return find_own_notes(w, res);
+    w->out->note_count = w->s->frozen->seg_count;
+    return w->s->frozen->res_seg_begin[res];
+}
+
 /* Any of several may open it: not the first by rank for certain. */
 static void take_apart(work *w, hdi_sched_res *res)
 {
@@ -103,12 +108,22 @@ static void take_apart(work *w, hdi_sched_res *res)
     res->apart = 1;
 }
 
-/* Whether a use may have to be looked at: also one of what earlier regions have opened, if it counts. first: there are
- * none. */
-static HDI_INLINE bool is_special(const hdi_sched *s, const hdi_sched_res *res, size_t use, bool first)
+/* Whether a use may have to be looked at: also one of what earlier regions have opened, if it counts. all: of these
+ * those regions counted the uses. */
+static HDI_INLINE bool is_special(const hdi_sched_res *res, uint32_t flags, uint32_t rank_begin, bool all)
 {
-    return res->mixed & asked_for[s->decl->use_flags[use] & 3] ||
-           (!first && res->first < s->rank_begin && !(res->mixed & HDI_CLOSES_LAST));
+    return res->mixed & asked_for[flags & 3] || (!all && res->first < rank_begin && !(res->mixed & HDI_CLOSES_LAST));
+}
+
+/* The first use of these that is. */
+static HDI_INLINE size_t find_next(const hdi_sched *s, size_t use, size_t end, bool all)
+{
+    const uint32_t *use_res = s->decl->use_res, rank_begin = s->rank_begin;
+    const uint8_t *use_flags = s->decl->use_flags;
+    const hdi_sched_res *res = s->res;
+    while (use < end && HDI_LIKELY(!is_special(&res[use_res[use]], use_flags[use], rank_begin, all)))
+        use++;
+    return use;
 }
 
 /* A use of what earlier regions have opened, by the one that closes it: it counts its own. */
@@ -120,19 +135,18 @@ static void count_here(hdi_sched_res *res)
 }
 
 /* Those of a pass, from a use on; returns where the next pass's begin. */
-static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
+static HDI_INLINE size_t list_uses(work *w, size_t rank, size_t pass, size_t use, bool all)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
-    size_t pass = s->rank_pass[rank], end = decl->pass_use_begin[pass + 1];
+    size_t end = decl->pass_use_begin[pass + 1];
     hdi_special *begin = &w->out->list[w->out->count], *x = begin;
-    for (; use < end; use++) {
+    uint32_t opener = HDI_NONE;
+    for (; use < end; use = find_next(s, use + 1, end, all)) {
         uint32_t r = decl->use_res[use];
         hdi_sched_res *res = &s->res[r];
-        if (!is_special(s, res, use, false))
-            continue;
         uint32_t what = find_special(s, res, pass, use);
-        if (HDI_UNLIKELY(res->first < s->rank_begin) && hdi_sched_has(s, res->last))
+        if (!all && res->first < s->rank_begin && hdi_sched_has(s, res->last))
             count_here(res);
         if (what & HDI_MIXED_LAYOUTS) {
             hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)use);
@@ -140,35 +154,34 @@ static HDI_APART size_t list_uses(work *w, size_t rank, size_t use)
             uint32_t layout = decl->access[decl->use_access[use]].layout;
             *x++ = (hdi_special){first, span.rows * span.cols, span.cols, span.stride, layout};
         } else if (what & HDI_MIXED_OPENERS) {
-            *x++ = (hdi_special){.at = r};
+            x->at = opener = r;
+            x++->count = 0;
             take_apart(w, res);
         }
     }
     if (x == begin)
         return end;
-    if (x == begin + 1 && x[-1].count == 0 && x[-1].at < HDI_OPENER) {
-        w->ask[rank].more |= HDI_OPENER | x[-1].at;
+    if (x == begin + 1 && opener < HDI_OPENER) {
+        w->ask[rank].more |= HDI_OPENER | opener;
         return end;
     }
     w->ask[rank].more |= w->out->count;
-    *x++ = (hdi_special){.at = HDI_NONE};
+    x++->at = HDI_NONE;
     w->out->count += (uint32_t)(x - begin);
     return end;
 }
 
 /* Where most passes have none that must be counted, and so none of these. */
-static void find_counted(work *w)
+static HDI_INLINE void find_counted(work *w, bool all)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use_res = s->decl->use_res, *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
+    const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
     for (size_t rank = 0; rank < s->kept_count; rank++) {
         if (!(w->ask[rank].more & HDI_COUNTED))
             continue;
-        size_t u = use_begin[rank_pass[rank]], end = use_begin[rank_pass[rank] + 1];
-        while (u < end && !is_special(s, &s->res[use_res[u]], u, false))
-            u++;
+        size_t end = use_begin[rank_pass[rank] + 1], u = find_next(s, use_begin[rank_pass[rank]], end, all);
         if (u < end)
-            list_uses(w, rank, u);
+            list_uses(w, rank, rank_pass[rank], u, all);
     }
 }
 
@@ -179,22 +192,32 @@ static HDI_INLINE bool goes_on(const hdi_decl *decl, size_t use)
            decl->use_flags[use] & HDI_USE_WRITES && decl->use_pass[use - 1] == decl->use_pass[use];
 }
 
-static HDI_INLINE void find_all(work *w, bool first)
+static HDI_INLINE void find_all(work *w, bool all)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use_res = s->decl->use_res, *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
-    const hdi_sched_res *res = s->res;
-    size_t rank = 0, end = use_begin[rank_pass[s->kept_count - 1] + 1];
-    for (size_t u = use_begin[rank_pass[0]]; u < end;) {
-        if (HDI_LIKELY(!is_special(s, &res[use_res[u]], u, first)) ||
-            ((first || res[use_res[u]].first >= s->rank_begin) && goes_on(s->decl, u))) {
-            u++;
-            continue;
-        }
-        while (use_begin[rank_pass[rank] + 1] <= u)
-            rank++;
-        u = u < use_begin[rank_pass[rank]] ? u + 1 : list_uses(w, rank, u); /* its pass may be culled */
+    const hdi_decl *decl = s->decl;
+    size_t end = decl->pass_use_begin[s->rank_pass[s->kept_count - 1] + 1], u = decl->pass_use_begin[s->pass_begin];
+    while ((u = find_next(s, u, end, all)) < end) {
+        size_t pass = decl->use_pass[u], rank = s->pass_rank[pass] - s->rank_begin;
+        bool goes = (all || s->res[decl->use_res[u]].first >= s->rank_begin) && goes_on(decl, u);
+        u = goes || s->rank_pass[rank] != pass ? u + 1 : list_uses(w, rank, pass, u, all);
     }
+}
+
+static HDI_APART void find_when_alone(work *w)
+{
+    if (w->s->known)
+        find_counted(w, true);
+    else
+        find_all(w, true);
+}
+
+static HDI_APART void find_beside_others(work *w)
+{
+    if (w->s->known)
+        find_counted(w, false);
+    else
+        find_all(w, false);
 }
 
 bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
@@ -205,13 +228,10 @@ bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
     out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what ends that of a pass */
     if (s->arena->failed)
         return false;
-    if (s->known) {
-        find_counted(&w);
-    } else if (s->rank_begin == 0) {
-        find_all(&w, true);
-    } else {
-        find_all(&w, false);
-    }
+    if (s->alone || s->rank_begin == 0)
+        find_when_alone(&w);
+    else
+        find_beside_others(&w);
     out->note = HDI_ARENA_ZEROED(s->arena, hdi_note, out->note_count);
     return !s->arena->failed;
 }

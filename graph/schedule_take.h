@@ -23,7 +23,8 @@ typedef struct work {
     const uint32_t *rank_pass, *use_begin, *use_res; /* of the above, as each pass asks for them */
     const uint8_t *use_flags;
     hdi_sched_res *res;
-    hdi_ask *ask; /* by rank */
+    bool counts_all;     /* of earlier regions all uses were counted down */
+    hdi_ask *ask;        /* by rank */
     hdi_ask behind_last; /* what stood there */
     uint32_t *slot_pass;
     int64_t *net; /* per slot: bytes that it opens less those that it closes */
@@ -45,12 +46,12 @@ typedef struct work {
     /* Who may be in it. */
     uint64_t *ready, *ready_first; /* ranks whose predecessors stand in earlier groups; those that have none */
     uint32_t ready_count, ready_first_count;
-    uint32_t *left;                /* per pass: predecessors not in earlier groups */
-    uint32_t follower;             /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
+    uint32_t *left;    /* per pass: predecessors not in earlier groups */
+    uint32_t follower; /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
     hdi_specials special;
-    uint32_t *next, *behind;       /* passes that follow those of the group, and a level of each */
-    bool levelled;                 /* the levels of passes are known: one behind the deepest that it depends on */
-    uint32_t depth;                /* then, passes on the longest chain of dependences; before, not more */
+    uint32_t *next, *behind; /* passes that follow those of the group, and a level of each */
+    bool levelled;           /* the levels of passes are known: one behind the deepest that it depends on */
+    uint32_t depth;          /* then, passes on the longest chain of dependences; before, not more */
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
     int64_t *group_live; /* bytes alive in each group */
@@ -186,8 +187,8 @@ static HDI_INLINE int64_t take_more(work *w, uint32_t more)
 }
 
 /* Counts down the uses of what a pass uses; returns the bytes of what it uses last. Which that is nobody could predict,
- * so it is found without a branch. */
-static HDI_INLINE int64_t count_down(work *w, size_t pass, bool whole)
+ * so it is found without a branch. all: else only of what the region closes, as others run at the same time. */
+static HDI_INLINE int64_t count_down_of(work *w, size_t pass, bool all)
 {
     const uint32_t *use_res = w->use_res;
     hdi_sched_res *res = w->res;
@@ -195,7 +196,7 @@ static HDI_INLINE int64_t count_down(work *w, size_t pass, bool whole)
     uint64_t bytes = 0;
     for (size_t u = w->use_begin[pass], end = w->use_begin[pass + 1]; u < end; u++) {
         hdi_sched_res *of = &res[use_res[u]];
-        if (!whole && HDI_UNLIKELY(of->last - rank_begin >= kept)) /* later, or it has no bytes */
+        if (!all && HDI_UNLIKELY(of->last - rank_begin >= kept)) /* later, or it has no bytes */
             continue;
         uint32_t left = of->left;
         uint64_t last = left == 1;
@@ -206,6 +207,11 @@ static HDI_INLINE int64_t count_down(work *w, size_t pass, bool whole)
     }
     w->counted_count = (size_t)(counted - w->counted);
     return (int64_t)bytes;
+}
+
+static HDI_INLINE int64_t count_down(work *w, size_t pass)
+{
+    return HDI_LIKELY(w->counts_all) ? count_down_of(w, pass, true) : count_down_of(w, pass, false);
 }
 
 /* Candidates are looked for in a window of ranks from the oldest on. */
@@ -246,7 +252,7 @@ static HDI_INLINE void take(work *w, size_t rank, bool oldest)
     }
     if (more) {
         opens += take_more(w, more);
-        closes += w->s->whole ? count_down(w, pass, true) : count_down(w, pass, false);
+        closes += count_down(w, pass);
     }
     w->live += opens;
     w->net[slot] = opens - closes;
