@@ -119,10 +119,12 @@ static HDI_APART uint32_t visit_several(work *w, uint32_t use, uint32_t count)
     return count;
 }
 
+_Static_assert(HDI_VISITED >> 30 == HDI_USE_WRITES, "a write of what was visited is seen by one AND");
+
 /* Over uses, and not over passes and their uses: how many a pass has nobody can foresee. In frames with ranges those
- * that are the first of their segment can be foreseen, mostly, and they lead to no edge. In others nobody can, and there
- * is no choice but for writes of what was visited before: who is first finds a writer that is none, from whom no edge
- * leads. */
+ * that are the first of their segment can be foreseen, mostly, and they lead to no edge. In others nobody can, and
+ * there is no choice but for writes of what was visited before: who is first finds a writer that is none, from whom no
+ * edge leads. */
 static HDI_INLINE void walk(work *w, bool ranges)
 {
     const uint32_t *const use_seg = w->frozen->use_seg, *const use_pass = w->decl->use_pass;
@@ -132,10 +134,10 @@ static HDI_INLINE void walk(work *w, bool ranges)
     uint32_t *const pass_reads = w->flow->pass_reads, *const pred_end = w->edges.pred_end;
     uint64_t *const follow = w->edges.follow;
     hdi_pass_edge *edge = w->edges.edge;
-    state own = newest(0);
     size_t count = 0;
-    for (size_t u = 0, end = w->decl->use_count; u < end; u++, own += UINT64_C(1) << 32) {
-        const uint32_t seg = use_seg[u], pass = use_pass[u], flags = use_flags[u];
+    for (size_t u = 0, end = w->decl->use_count; u < end; u++) {
+        const size_t pass = use_pass[u];
+        const uint32_t seg = use_seg[u], flags = use_flags[u];
         if (ranges && HDI_UNLIKELY(seg == HDI_NONE)) {
             count = visit_several(w, (uint32_t)u, (uint32_t)count);
             edge = w->edges.edge;
@@ -143,25 +145,37 @@ static HDI_INLINE void walk(work *w, bool ranges)
             continue;
         }
         const state before = states[seg];
-        const uint32_t writer = writer_of(before);
-        uint32_t writes = 0u - (flags / HDI_USE_WRITES & 1);
-        if (ranges && is_untouched(before)) {
-            visits[u] = before;
-            pass_reads[writer] += flags & HDI_USE_READS;
-            states[seg] = own | (writes ? pass : writer);
-        } else if (HDI_LIKELY(!((uint32_t)(before >> 32) & writes))) {
-            HDI_HIDE(writes); /* else it becomes a branch */
-            visits[u] = before;
-            pass_reads[writer] += flags & HDI_USE_READS;
-            states[seg] = own | (ranges ? writer : writer ^ ((writer ^ pass) & writes));
-            count = hdi_edges_add(follow, edge, writer, pass, count);
-        } else {
+        if (HDI_UNLIKELY((uint32_t)(before >> 62) & flags & HDI_USE_WRITES)) {
             count = write_late(w, (uint32_t)u, seg, (uint32_t)u, (uint32_t)count);
             edge = w->edges.edge;
+            pred_end[pass] = (uint32_t)count;
+            continue;
+        }
+        const size_t writer = writer_of(before), last = flags & HDI_USE_WRITES ? pass : writer;
+        uint64_t own = u + HDI_VISITED;
+        HDI_HIDE(own); /* else the shifted constant takes one more register */
+        visits[u] = before;
+        pass_reads[writer] += flags & HDI_USE_READS;
+        if (ranges && is_untouched(before)) {
+            states[seg] = own << 32 | last;
+        } else {
+            states[seg] = own << 32 | (ranges ? writer : last);
+            count = hdi_edges_add(follow, edge, writer, (uint32_t)pass, count);
         }
         pred_end[pass] = (uint32_t)count;
     }
     w->edges.count = (uint32_t)count;
+}
+
+/* Apart, so that they have the registers. */
+static HDI_APART void depend_ranges(work *w)
+{
+    walk(w, true);
+}
+
+static HDI_APART void depend_whole(work *w)
+{
+    walk(w, false);
 }
 
 static bool start(work *w, const hdi_crew *crew, hdi_arena *arena)
@@ -210,9 +224,9 @@ hd_result hdi_depend_alone(const hdi_decl *decl, const hdi_frozen *frozen, const
     if (!start(&w, crew, arena))
         return HD_OUT_OF_MEMORY;
     if (w.visit_pass)
-        walk(&w, true);
+        depend_ranges(&w);
     else
-        walk(&w, false);
+        depend_whole(&w);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (HDI_UNLIKELY(decl->has_empty_passes))
@@ -225,7 +239,7 @@ hd_result hdi_depend_alone(const hdi_decl *decl, const hdi_frozen *frozen, const
     hd_result result = hdi_cull(decl, frozen, flow, crew, arena, kept);
     if (result != HD_OK)
         return result;
-    if (kept->kept_count != passes && !hdi_edges_drop(&w.edges, kept->pass_kept, passes))
+    if (kept->kept_count != passes && !hdi_edges_drop(&w.edges, kept, passes))
         return depend_again(&w, kept, crew, arena, out);
     return hdi_edges_finish(&w.edges, passes, &kept->pass_kept, out) ? HD_OK : HD_OUT_OF_MEMORY;
 }

@@ -53,8 +53,8 @@ static uint32_t find_dead(const uint8_t *pass_kept, uint32_t pass, uint32_t pass
     return dead ? (uint32_t)(dead - pass_kept) : pass_count;
 }
 
-/* Edges of the passes between one that is dropped and the next one stay together. */
-bool hdi_edges_drop(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_count)
+/* Few go: edges of the passes between one of them and the next stay together. Returns whether kept ones follow them. */
+static bool drop_few(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_count)
 {
     uint32_t *const pred_end = own->pred_end, *const pred_begin = pred_end - 1, followed = 0;
     const uint32_t first = find_dead(pass_kept, 0, pass_count);
@@ -73,7 +73,38 @@ bool hdi_edges_drop(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_coun
         count += end - begin;
     }
     own->count = count;
-    return followed == 0;
+    return followed != 0;
+}
+
+/* Many go: which ones nobody can foresee, so that each edge is looked at, and there is no branch. */
+static bool drop_many(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_count)
+{
+    uint64_t *const follow = own->follow;
+    hdi_pass_edge *const edges = own->edge;
+    uint32_t *const pred_end = own->pred_end, followed = 0, before = 0, less = 0;
+    size_t count = 0;
+    for (size_t e = 0, end = own->count; e < end; e++) {
+        const hdi_pass_edge edge = edges[e];
+        const uint32_t kept = pass_kept[hdi_edge_to(edge)];
+        follow[hdi_edge_from(edge)] -= 1 - kept;
+        edges[count] = edge;
+        count += kept;
+    }
+    for (size_t p = 0; p < pass_count; p++) {
+        const uint32_t end = pred_end[p], dead = pass_kept[p] - 1u;
+        less += (end - before) & dead;
+        followed |= (uint32_t)follow[p] & dead;
+        pred_end[p] = end - less;
+        before = end;
+    }
+    own->count = (uint32_t)count;
+    return followed != 0;
+}
+
+bool hdi_edges_drop(hdi_edges *own, const hdi_kept *kept, uint32_t pass_count)
+{
+    const bool few = pass_count - kept->kept_count < pass_count / 10;
+    return !(few ? drop_few : drop_many)(own, kept->pass_kept, pass_count);
 }
 
 void hdi_edges_place(const hdi_edges *own, uint32_t pass_count, uint32_t *succ_begin)
