@@ -13,7 +13,8 @@
  * far as that: then two are in each other's way that need not be. O(resources * (placed in a bucket) * buckets of a
  * life). */
 
-enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, CHUNK = 64, SLACK = 8, LANES = 4, MOST_UNITS = INT32_MAX };
+enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, CHUNK = 64, SLACK = 8, LANES = 4, AHEAD = 8 };
+enum { MOST_UNITS = INT32_MAX };
 
 /* Items by offset; the last one is above everything, and in everybody's way. Offsets in units of 256 bytes, the
  * coarsest that all alignments of the .fgt format have in common; a finer end is rounded up. Below 2^31. There is room
@@ -377,6 +378,14 @@ static HDI_APART uint32_t lowest_in_buckets(struct hdi_pack_bucket *from, struct
 
 /* ---- who is placed ---- */
 
+/* In order of size those of a long frame lie far apart. */
+static HDI_INLINE void fetch_stay(const hdi_pack *pack, uint32_t res, uint32_t queues)
+{
+    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues];
+    HDI_FETCH(stay);
+    HDI_FETCH(stay + queues - 1);
+}
+
 /* Who lives on one queue. */
 static HDI_INLINE void read_alone(const hdi_pack *pack, uint32_t res, uint32_t own, newcomer *n, uint32_t queues)
 {
@@ -473,6 +482,8 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = order[i];
+        if (pack->by_clocks && i + AHEAD < count)
+            fetch_stay(pack, order[i + AHEAD], queues);
         uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
         if (end + units + alignment > UINT32_MAX / 2) /* half a terabyte */
             return true;
