@@ -86,7 +86,7 @@ static void make_blocks(work *w, uint32_t count, bool hangs)
         w->end[lists - 1] = blocks;
         w->list_begin[first + 1] = lists;
     }
-    for (uint32_t k = lists; k < lists + 2 * HDI_SKYLINE_LANES; k++)
+    for (uint32_t k = lists; k < lists + HDI_SKYLINE_LANES; k++)
         w->first[k] = w->last[k] = INT16_MAX;
     w->blocks = blocks;
     w->lists = lists;
@@ -98,8 +98,8 @@ static bool set_up_lists(work *w, hdi_arena *arena, uint32_t count)
 {
     w->part = HDI_ARENA_ARRAY(arena, hdi_block_part, count);
     w->end = HDI_ARENA_ARRAY(arena, uint32_t, count);
-    w->first = HDI_ARENA_ARRAY(arena, int16_t, count + 2 * HDI_SKYLINE_LANES);
-    w->last = HDI_ARENA_ARRAY(arena, int16_t, count + 2 * HDI_SKYLINE_LANES);
+    w->first = HDI_ARENA_ARRAY(arena, int16_t, count + HDI_SKYLINE_LANES);
+    w->last = HDI_ARENA_ARRAY(arena, int16_t, count + HDI_SKYLINE_LANES);
     return !arena->failed;
 }
 

@@ -24,7 +24,7 @@
 enum { LEVEL_BIT = 8, END_BIT = 6, LEVELS = 126 }; /* of worth: the load, two ends; below, the size */
 enum { NOBODY = INT16_MIN / 2 };                   /* worth of an empty list, negative with two ends too */
 enum { MOST_PIECES = INT16_MAX }; /* their numbers are of 16 bits, and lists behind all have the last */
-enum { LANES = HDI_SKYLINE_LANES, MANY_LISTS = 1 << 14 }; /* lists that are few enough for lanes to count */
+enum { LANES = HDI_SKYLINE_LANES };
 enum { TURNS = 64 }; /* so often it is asked whether a packing can be good enough */
 
 typedef hdi_block item;
@@ -85,7 +85,7 @@ static void find_worth(work *w, bool by_load)
             block = w->b.end[k];
         }
     }
-    for (uint32_t k = w->b.lists; k < w->b.lists + 2 * LANES; k++)
+    for (uint32_t k = w->b.lists; k < w->b.lists + LANES; k++)
         w->worth[k] = NOBODY;
 }
 
@@ -96,51 +96,40 @@ typedef struct choice {
     uint32_t list;
 } choice;
 
-#ifdef __SSE2__
-/* What the lists of a row are worth, below 0: nothing; first and last of the stretch in each lane. */
-static HDI_INLINE __m128i worth_of_row(const work *w, uint32_t k, __m128i first, __m128i last)
-{
-    __m128i worth = _mm_loadu_si128((const __m128i *)(const void *)&w->worth[k]),
-            begins = _mm_loadu_si128((const __m128i *)(const void *)&w->b.first[k]),
-            ends = _mm_loadu_si128((const __m128i *)(const void *)&w->b.last[k]);
-    __m128i at_ends = _mm_add_epi16(_mm_cmpeq_epi16(begins, first), _mm_cmpeq_epi16(ends, last)); /* less than 0 */
-    worth = _mm_sub_epi16(worth, _mm_slli_epi16(at_ends, END_BIT));
-    return _mm_or_si128(worth, _mm_cmpgt_epi16(ends, last));
-}
-#endif
-
-/* Of lists in [from, to), few enough for 16 bits, and behind them only of those that end later. The most worth of each
- * lane and which row it was in, then of the lanes; of equal ones the first. Two rows at a time, as how many there are
- * cannot be foretold. */
-static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, uint32_t to, const stretch *s)
+/* Of LANES lists from one on, and behind those of the stretch only of some that end later: who is worth the most, of
+ * equal ones the first. As many at a time as most stretches have, since how many there are cannot be foretold. */
+static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, const stretch *s)
 {
 #ifdef __SSE2__
-    const __m128i first = _mm_set1_epi16((int16_t)s->begin), last = _mm_set1_epi16((int16_t)s->last),
-                  two = _mm_set1_epi16(2);
-    __m128i best = _mm_set1_epi16(-1), where = _mm_setzero_si128(), row = where;
-    for (uint32_t k = from; k < to; k += 2 * LANES, row = _mm_add_epi16(row, two)) {
-        __m128i worth = worth_of_row(w, k, first, last), second = worth_of_row(w, k + LANES, first, last);
-        __m128i at = _mm_sub_epi16(row, _mm_cmpgt_epi16(second, worth));
-        worth = _mm_max_epi16(worth, second);
-        __m128i better = _mm_cmpgt_epi16(worth, best);
-        best = _mm_max_epi16(worth, best);
-        where = _mm_or_si128(_mm_and_si128(better, at), _mm_andnot_si128(better, where));
+    enum { ROWS = LANES / 8 };
+    const __m128i first = _mm_set1_epi16((int16_t)s->begin), last = _mm_set1_epi16((int16_t)s->last);
+    __m128i worth[ROWS], most = _mm_set1_epi16(INT16_MIN);
+    for (uint32_t k = 0; k < ROWS; k++) {
+        __m128i begins = _mm_loadu_si128((const __m128i *)(const void *)&w->b.first[from + 8 * k]),
+                ends = _mm_loadu_si128((const __m128i *)(const void *)&w->b.last[from + 8 * k]);
+        __m128i at_ends = _mm_add_epi16(_mm_cmpeq_epi16(begins, first), _mm_cmpeq_epi16(ends, last)); /* below 0 */
+        worth[k] = _mm_loadu_si128((const __m128i *)(const void *)&w->worth[from + 8 * k]);
+        worth[k] = _mm_sub_epi16(worth[k], _mm_slli_epi16(at_ends, END_BIT));
+        __m128i outside = _mm_or_si128(_mm_cmpgt_epi16(first, begins), _mm_cmpgt_epi16(ends, last));
+        worth[k] = _mm_or_si128(worth[k], outside); /* below 0, too */
+        most = _mm_max_epi16(most, worth[k]);
     }
-    __m128i most = _mm_max_epi16(best, _mm_shuffle_epi32(best, 0x4e));
+    most = _mm_max_epi16(most, _mm_shuffle_epi32(most, 0x4e));
     most = _mm_max_epi16(most, _mm_shuffle_epi32(most, 0xb1));
     most = _mm_max_epi16(most, _mm_or_si128(_mm_slli_epi32(most, 16), _mm_srli_epi32(most, 16)));
-    __m128i at = _mm_add_epi16(_mm_slli_epi16(where, 3), _mm_set_epi16(7, 6, 5, 4, 3, 2, 1, 0));
-    at = _mm_or_si128(at, _mm_andnot_si128(_mm_cmpeq_epi16(best, most), _mm_set1_epi16(INT16_MAX)));
-    at = _mm_min_epi16(at, _mm_shuffle_epi32(at, 0x4e));
-    at = _mm_min_epi16(at, _mm_shuffle_epi32(at, 0xb1));
-    at = _mm_min_epi16(at, _mm_or_si128(_mm_slli_epi32(at, 16), _mm_srli_epi32(at, 16)));
-    return (choice){(int16_t)_mm_extract_epi16(most, 0), from + (uint32_t)_mm_extract_epi16(at, 0)};
+    uint32_t where = 0;
+    for (uint32_t k = 0; k < ROWS; k += 2) {
+        __m128i low = _mm_cmpeq_epi16(worth[k], most), high = _mm_cmpeq_epi16(worth[k + 1], most);
+        where |= (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) << (8 * k);
+    }
+    return (choice){(int16_t)_mm_extract_epi16(most, 0), from + (uint32_t)__builtin_ctz(where)};
 #else
     choice best = {-1, from};
-    for (uint32_t k = from; k < to; k++) {
+    for (uint32_t k = from; k < from + LANES; k++) {
         int32_t worth =
             w->worth[k] + (((w->b.first[k] == (int32_t)s->begin) + (w->b.last[k] == (int32_t)s->last)) << END_BIT);
-        bool better = (worth > best.worth) & (w->b.last[k] <= (int32_t)s->last);
+        bool within = (w->b.first[k] >= (int32_t)s->begin) & (w->b.last[k] <= (int32_t)s->last);
+        bool better = (worth > best.worth) & within;
         best = better ? (choice){worth, k} : best;
     }
     return best;
@@ -149,11 +138,10 @@ static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, uint32_t to
 
 static HDI_INLINE choice best_of_stretch(const work *w, const stretch *s)
 {
-    uint32_t from = w->b.list_begin[s->begin], to = w->b.list_begin[s->last + 1];
-    choice best = best_of_lists(w, from, HDI_LIKELY(to - from < MANY_LISTS) ? to : from + MANY_LISTS, s);
-    while (HDI_UNLIKELY(to - from > MANY_LISTS)) {
-        from += MANY_LISTS;
-        choice other = best_of_lists(w, from, to - from < MANY_LISTS ? to : from + MANY_LISTS, s);
+    uint32_t from = w->b.list_begin[s->begin] & ~7u, to = w->b.list_begin[s->last + 1];
+    choice best = best_of_lists(w, from, s);
+    while (HDI_UNLIKELY((from += LANES) < to)) {
+        choice other = best_of_lists(w, from, s);
         best = other.worth > best.worth ? other : best;
     }
     return best;
@@ -184,6 +172,19 @@ static HDI_APART choice best_below(const work *w, const stretch *s, uint32_t *at
     return best;
 }
 
+/* As much at a time as is read next: what has just been written could not be read in wider pieces. */
+static HDI_INLINE void set_worth(work *w, uint32_t list, int16_t worth)
+{
+#ifdef __SSE2__
+    static const int16_t only[15] = {[7] = -1};
+    __m128i *row = (__m128i *)(void *)&w->worth[list & ~7u],
+            one = _mm_loadu_si128((const __m128i *)(const void *)&only[7 - list % 8]), old = _mm_loadu_si128(row);
+    _mm_storeu_si128(row, _mm_or_si128(_mm_andnot_si128(one, old), _mm_and_si128(one, _mm_set1_epi16(worth))));
+#else
+    w->worth[list] = worth;
+#endif
+}
+
 /* One of a list is gone, who need not be the first. */
 static HDI_INLINE item take_off(work *w, uint32_t list, uint32_t at, bool hangs)
 {
@@ -192,7 +193,7 @@ static HDI_INLINE item take_off(work *w, uint32_t list, uint32_t at, bool hangs)
         i[0] = i[-1];
     int16_t worth = (int16_t)(w->base[list] + size_of(w, next->units));
     int16_t left = (int16_t) - (w->next[list] < w->b.end[list]);
-    w->worth[list] = (int16_t)((worth & left) | (NOBODY & ~left));
+    set_worth(w, list, (int16_t)((worth & left) | (NOBODY & ~left)));
     return one;
 }
 
@@ -395,7 +396,7 @@ static bool start(work *w, const hdi_pack *pack, bool by_load)
     size_t pieces = w->b.pieces, lists = w->b.lists;
     w->at = HDI_ARENA_ARRAY(arena, uint32_t, w->b.blocks);
     w->next = HDI_ARENA_ARRAY(arena, uint32_t, lists);
-    w->worth = HDI_ARENA_ARRAY(arena, int16_t, lists + 2 * LANES);
+    w->worth = HDI_ARENA_ARRAY(arena, int16_t, lists + LANES);
     w->base = HDI_ARENA_ARRAY(arena, int16_t, lists);
     w->edge = HDI_ARENA_ARRAY(arena, edge, pieces + 3);
     w->change = HDI_ARENA_ZEROED(arena, change, pieces + 1);

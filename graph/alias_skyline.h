@@ -4,8 +4,8 @@
 
 #include "alias_pack.h"
 
-#define HDI_SKYLINE_MOST_UNITS (UINT32_MAX / 2)         /* half a terabyte: nobody ends there or above */
-enum { HDI_SKYLINE_LANES = 8, HDI_SKYLINE_SIZES = 48 }; /* lists that are compared at once; sizes of worth */
+#define HDI_SKYLINE_MOST_UNITS (UINT32_MAX / 2)          /* half a terabyte: nobody ends there or above */
+enum { HDI_SKYLINE_LANES = 32, HDI_SKYLINE_SIZES = 48 }; /* lists that are compared at once; sizes of worth */
 
 /* A member, and then a block. */
 typedef struct hdi_block {
