@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hints.h"
+#include "vk_numbers.h"
 
 /* Steps of one queue, found in one walk over the uses as they are scheduled: each use goes on with the last epoch of
  * its segment or is a step into the next one, with all that the barrier phase asks for: it need look neither at uses
@@ -160,15 +161,34 @@ static HDI_SCALAR walk walk_pieces(walk k, const odds *o, uint32_t slot, uint32_
     return walk_slots(k, o, slot, slot_end, false);
 }
 
-/* Where a pass reads in two layouts. */
-static walk walk_dues(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
+/* Whether a pass may read a segment in two layouts, which agree on the read-only depth layout, or twice in one that no
+ * read goes on with (declare_pass.c). */
+static HDI_INLINE bool may_mix(const walk *k, uint32_t use, uint32_t end)
+{
+    bool may = false;
+    for (; use < end; use++) {
+        uint32_t layout = k->kind[kind_of(k, use)].layout;
+        may |= (layout == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY) | (layout > INT32_MAX);
+    }
+    return may;
+}
+
+/* Where some passes do. */
+static HDI_SCALAR walk walk_dues(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
 {
     const uint32_t *slot_pass = o->w->schedule->slot_pass, *use_begin = o->w->decl->pass_use_begin;
+    const odds plain = {o->w, o->kinds, o->step, NULL};
     for (; slot < slot_end; slot++) {
         uint32_t begin = use_begin[slot_pass[slot]], end = use_begin[slot_pass[slot] + 1];
-        k.kind = see_pass(&k, o, begin, end, slot);
+        if (HDI_LIKELY(!may_mix(&k, begin, end))) {
+            k = walk_slots(k, &plain, slot, slot + 1, false);
+            continue;
+        }
+        walk own = k;
+        own.kind = see_pass(&own, o, begin, end, slot);
         for (uint32_t use = begin; use < end; use++)
-            add_span(&k, o, use, slot, BY_ONE);
+            add_span(&own, o, use, slot, BY_ONE);
+        k = own;
     }
     return k;
 }
