@@ -38,14 +38,20 @@ typedef struct lane_queue {
 
 /* Passes that could be taken, in no order. */
 typedef struct lane {
-    uint64_t *key, *pred; /* pred and ready: seen from the first queue */
-    double *ready;
-    lane_queue *on; /* ascending */
     uint32_t queue_count, count;
+    lane_queue on[HD_MAX_QUEUES]; /* ascending */
+    uint64_t key[HDI_MOST_LIST_WINDOW];
+    uint64_t pred[HDI_MOST_LIST_WINDOW]; /* this and ready: seen from the first queue */
+    double ready[HDI_MOST_LIST_WINDOW];
 } lane;
 
 typedef struct work {
     const hdi_sched *s;
+    /* What each pass asks for, of s and what that points to. */
+    const uint32_t *use_res, *pass_use_begin, *succ, *succ_begin, *rank_pass;
+    hdi_sched_res *res;
+    uint64_t *res_last_slots;
+    uint32_t pass_begin, pass_count, rank_begin, kept_count;
     hdi_list l;
     hdi_schedule *out;
     double handoff_us;
@@ -76,16 +82,22 @@ static HDI_INLINE void learn(const work *w, uint32_t words, const uint64_t *pred
     }
 }
 
-static HDI_INLINE bool is_known(const work *w, uint32_t words, uint32_t res, const uint64_t *clock)
+/* The newest slots that used what was closed. */
+static HDI_INLINE const uint64_t *users_of(const work *w, uint32_t words, const hdi_list_closing *c)
 {
-    return hdi_clock_covers(words, clock, &w->s->res_last_slots[(size_t)res * words]);
+    return words == 1 ? &c->slots : &w->res_last_slots[(size_t)c->slots * words];
 }
 
-/* When everybody on other queues has finished with a resource, seen from a queue. */
-static HDI_INLINE double free_time(const work *w, uint32_t words, uint32_t res, uint32_t seen_from)
+static HDI_INLINE bool is_known(const work *w, uint32_t words, const hdi_list_closing *c, const uint64_t *clock)
+{
+    return hdi_clock_covers(words, clock, users_of(w, words, c));
+}
+
+/* When everybody on other queues has finished with what was closed, seen from a queue. */
+static HDI_INLINE double free_time(const work *w, uint32_t words, const hdi_list_closing *c, uint32_t seen_from)
 {
     double time = 0.0;
-    const uint64_t *last = &w->s->res_last_slots[(size_t)res * words];
+    const uint64_t *last = users_of(w, words, c);
     for (uint32_t k = 0; k < words; k++) {
         uint32_t q = 2 * k;
         for (uint64_t slots = last[k]; slots; slots >>= hdi_clock_bits(words), q++) {
@@ -96,7 +108,7 @@ static HDI_INLINE double free_time(const work *w, uint32_t words, uint32_t res, 
     return time;
 }
 
-/* Of what was closed on one queue: what is free and known to a clock goes off `rest`, which is not less than 0 then. */
+/* Of what was closed on one queue: what is free and known to a clock goes off `rest`, down to 0. */
 static HDI_INLINE int64_t claim_of(const work *w, uint32_t words, closings *c, int64_t rest, const uint64_t *clock,
                                    bool take)
 {
@@ -107,7 +119,7 @@ static HDI_INLINE int64_t claim_of(const work *w, uint32_t words, closings *c, i
     end = end - at < LOOK ? end : at + LOOK;
     for (; at != end; at++) {
         int64_t left = at->left;
-        if (left == 0 || !is_known(w, words, at->res, clock))
+        if (left == 0 || !is_known(w, words, at, clock))
             continue;
         if (take)
             at->left = left > rest ? left - rest : 0;
@@ -141,11 +153,11 @@ static HDI_INLINE hdi_list_closing *find_free(const work *w, uint32_t words, uin
     for (uint32_t q = 0; q < w->queue_count; q++) {
         hdi_list_closing *at = w->queue[q].closed.begin, *end = w->queue[q].closed.end;
         end = end - at < LOOK ? end : at + LOOK;
-        while (at != end && (at->left == 0 || is_known(w, words, at->res, clock)))
+        while (at != end && (at->left == 0 || is_known(w, words, at, clock)))
             at++;
         if (at == end)
             continue;
-        double free_at = free_time(w, words, at->res, seen_from);
+        double free_at = free_time(w, words, at, seen_from);
         if (!best || free_at < first) {
             best = at;
             first = free_at;
@@ -165,7 +177,7 @@ static HDI_APART double wait_for_bytes(const work *w, uint32_t words, uint32_t s
         hdi_list_closing *c = find_free(w, words, seen_from, clock, &time);
         if (!c)
             return NEVER;
-        hdi_clock_raise(words, clock, &w->s->res_last_slots[(size_t)c->res * words]);
+        hdi_clock_raise(words, clock, users_of(w, words, c));
         start = time > start ? time : start;
         int64_t part = c->left < bytes ? c->left : bytes;
         c->left -= take ? part : 0;
@@ -178,7 +190,7 @@ static HDI_APART double wait_for_bytes(const work *w, uint32_t words, uint32_t s
 static HDI_INLINE bool oldest_serves(const work *w, uint32_t words, const queue *q, int64_t bytes)
 {
     const hdi_list_closing *c = q->closed.begin;
-    return c != q->closed.end && c->left >= bytes && is_known(w, words, c->res, q->knows);
+    return c != q->closed.end && c->left >= bytes && is_known(w, words, c, q->knows);
 }
 
 static HDI_APART double claim_more(const work *w, uint32_t words, const uint64_t *pred, queue *q, int64_t bytes,

@@ -22,11 +22,11 @@ typedef struct choice {
 
 static HDI_INLINE hdi_list_node *node_at(const work *w, uint32_t rank)
 {
-    return &w->l.node[w->s->rank_pass[rank] - w->s->pass_begin];
+    return &w->l.node[w->rank_pass[rank] - w->pass_begin];
 }
 static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
 {
-    return (uint32_t)(v - w->l.node) + w->s->pass_begin;
+    return (uint32_t)v->key + w->pass_begin;
 }
 
 /* ---- candidates ---- */
@@ -50,7 +50,8 @@ static HDI_INLINE void admit(work *w, uint32_t words, uint32_t rank)
     }
 }
 
-/* When a pass could start, on each queue that it may run on. */
+/* When a pass could start, on each queue that it may run on. Of queues that it depends on nobody on costs less than
+ * asking whether it does. */
 static HDI_INLINE void find_start(const work *w, uint32_t words, hdi_list_node *v)
 {
     if (words == 0)
@@ -61,8 +62,10 @@ static HDI_INLINE void find_start(const work *w, uint32_t words, hdi_list_node *
     uint32_t home = 0;
     for (uint32_t k = 0; k < words; k++) {
         uint32_t q = 2 * k;
-        for (uint64_t slots = pred[k]; slots; slots >>= hdi_clock_bits(words), q++) {
-            double done = finish[slots & hdi_clock_mask(words)], earlier = done < first ? done : first;
+        for (uint32_t shift = 0; shift < 64; shift += hdi_clock_bits(words), q++) {
+            if (words == 1 && q == HDI_SHORT_QUEUES - 1 && w->queue_count <= q)
+                break; /* most often there are three */
+            double done = finish[pred[k] >> shift & hdi_clock_mask(words)], earlier = done < first ? done : first;
             second = earlier > second ? earlier : second;
             home = done > first ? q : home;
             first = done > first ? done : first;
@@ -276,11 +279,10 @@ static HDI_APART void open_shared(work *w, uint32_t words, const hdi_list_node *
 
 static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue *q, uint64_t now)
 {
-    const hdi_sched *s = w->s;
-    const uint32_t *use_res = s->decl->use_res, *use = &s->decl->pass_use_begin[pass];
-    hdi_sched_res *all = s->res;
-    uint64_t *last_slots = s->res_last_slots;
-    uint32_t rank_begin = s->rank_begin, kept = s->kept_count;
+    const uint32_t *use_res = w->use_res, *use = &w->pass_use_begin[pass];
+    hdi_sched_res *all = w->res;
+    uint64_t *last_slots = w->res_last_slots;
+    uint32_t rank_begin = w->rank_begin, kept = w->kept_count;
     for (size_t u = use[0], end = use[1]; u < end; u++) {
         uint32_t r = use_res[u];
         hdi_sched_res *res = &all[r];
@@ -294,7 +296,7 @@ static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue 
         if (--res->left)
             continue;
         int64_t bytes = (int64_t)res->bytes;
-        *q->closed.end++ = (hdi_list_closing){bytes, r};
+        *q->closed.end++ = (hdi_list_closing){bytes, words == 1 ? last_slots[r] : r};
         add_alive(w, last + 1, -bytes);
     }
 }
@@ -326,9 +328,8 @@ static HDI_INLINE void move_on(work *w, uint32_t words)
 /* Who depends on a pass that was taken. */
 static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const queue *q, uint64_t now)
 {
-    const hdi_sched *s = w->s;
-    const uint32_t *succ = s->depends->succ, *begin = &s->depends->succ_begin[pass];
-    uint32_t pass_begin = s->pass_begin, count = s->pass_end - pass_begin;
+    const uint32_t *succ = w->succ, *begin = &w->succ_begin[pass];
+    uint32_t pass_begin = w->pass_begin, count = w->pass_count;
     hdi_list_node *all = w->l.node;
     for (size_t e = begin[0], end = begin[1]; e < end; e++) {
         size_t next = succ[e] - pass_begin;
@@ -437,15 +438,15 @@ static void begin_queues(const hdi_list *list, uint32_t words, uint32_t count, q
     }
 }
 
-static void begin_lanes(work *w, queue *queues, lane_queue *on)
+static void begin_lanes(work *w, queue *queues)
 {
-    for (uint32_t k = 0; k < w->l.lane_count; k++, on += HD_MAX_QUEUES) {
+    for (uint32_t k = 0; k < w->l.lane_count; k++) {
         const hdi_list_lane *of = &w->l.lane[k];
         lane *l = &w->lane[k];
-        *l = (lane){.key = of->key, .pred = of->pred, .ready = of->ready, .on = on};
+        l->count = l->queue_count = 0;
         for (uint32_t mask = of->queues; mask; mask &= mask - 1) {
             uint32_t q = (uint32_t)__builtin_ctz(mask);
-            on[l->queue_count++] = (lane_queue){&queues[q], of->foreign >> q & 1 ? 1.0 : 0.0};
+            l->on[l->queue_count++] = (lane_queue){&queues[q], of->foreign >> q & 1 ? 1.0 : 0.0};
         }
     }
 }
@@ -455,8 +456,18 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     uint32_t words = s->clock_words;
     queue queues[HD_MAX_QUEUES];
     lane lanes[HDI_MOST_LANES];
-    lane_queue on[HDI_MOST_LANES * HD_MAX_QUEUES];
     work w = {.s = s,
+              .use_res = s->decl->use_res,
+              .pass_use_begin = s->decl->pass_use_begin,
+              .succ = s->depends->succ,
+              .succ_begin = s->depends->succ_begin,
+              .rank_pass = s->rank_pass,
+              .res = s->res,
+              .res_last_slots = s->res_last_slots,
+              .pass_begin = s->pass_begin,
+              .pass_count = s->pass_end - s->pass_begin,
+              .rank_begin = s->rank_begin,
+              .kept_count = s->kept_count,
               .l = *list,
               .out = out,
               .handoff_us = rules->handoff_us,
@@ -477,7 +488,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     w.l.finish[0] = -NEVER;
     memset(w.l.clock, 0, words * sizeof(*w.l.clock));
     begin_queues(list, words, w.queue_count, queues);
-    begin_lanes(&w, queues, on);
+    begin_lanes(&w, queues);
     if (list->lane_count == 1 && lanes[0].queue_count == 1)
         return run(&w, 0, rules->least_rate);
     return words == 1 ? run(&w, 1, rules->least_rate) : run(&w, words, rules->least_rate);

@@ -30,9 +30,6 @@ _Static_assert(sizeof(hdi_list_node) == 64, "a line");
 
 /* Passes that may run on the same queues. */
 typedef struct hdi_list_lane {
-    uint64_t *key;    /* of those that could be taken, for the run */
-    uint64_t *pred;
-    double *ready;
     uint16_t queues;  /* a bit each */
     uint16_t foreign; /* those of another kind than the passes are of; none, where there is no choice */
 } hdi_list_lane;
@@ -42,7 +39,7 @@ enum { HDI_MOST_LIST_WINDOW = 80 };
 /* A resource that was closed, and of its bytes those that nobody took over. */
 typedef struct hdi_list_closing {
     int64_t left;
-    uint32_t res;
+    uint64_t slots; /* the newest that used it, where clocks are short; else the resource */
 } hdi_list_closing;
 
 /* A pass that is ready and may open what it shares. */

@@ -27,12 +27,8 @@ static uint8_t find_lane(const hdi_sched *s, hdi_list *list, uint32_t type, uint
     uint32_t k = 0;
     while (k < list->lane_count && (list->lane[k].queues != mask || list->lane[k].foreign != foreign))
         k++;
-    if (k == list->lane_count) {
-        uint64_t *key = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_MOST_LIST_WINDOW);
-        uint64_t *pred = HDI_ARENA_ARRAY(s->arena, uint64_t, HDI_MOST_LIST_WINDOW);
-        double *ready = HDI_ARENA_ARRAY(s->arena, double, HDI_MOST_LIST_WINDOW);
-        list->lane[list->lane_count++] = (hdi_list_lane){key, pred, ready, mask, foreign};
-    }
+    if (k == list->lane_count)
+        list->lane[list->lane_count++] = (hdi_list_lane){mask, foreign};
     return (uint8_t)k;
 }
 
