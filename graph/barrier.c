@@ -158,8 +158,22 @@ static bool make_known(work *w, const hdi_crew *crew, hdi_arena *arena)
     return known != NULL;
 }
 
-/* Finds them; most: how many there may be. Should the scopes that are no kinds be too many, once more with room for
- * them. */
+/* Finds those of a short frame, with their barriers; most: how many there may be. */
+static bool find_whole(work *w, uint32_t most, hdi_arena *arena)
+{
+    hdi_barriers *out = w->out;
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
+    if (arena->failed)
+        return false;
+    hdi_visit_steps_whole(0, w->frozen->seg_count, 0, w);
+    hdi_arena_kept barriers = {&out->barrier, requests_end(w->requests) * sizeof(*out->barrier)};
+    hdi_arena_keep(arena, mark, &barriers, 1);
+    return true;
+}
+
+/* Finds those of a long frame, and what they are about. Should the scopes that are no kinds be too many, once more with
+ * room for them. */
 static bool find_requests(work *w, const hdi_crew *crew, uint32_t most, hdi_arena *arena)
 {
     enum { SCOPES = 64 };
@@ -208,7 +222,8 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
         return HD_OUT_OF_MEMORY;
     if (!apart)
         prepare(0, segs, 0, w);
-    if (arena->failed || aside->failed || !find_requests(w, crew, most, arena))
+    if (arena->failed || aside->failed ||
+        !(w->cuts ? find_requests(w, crew, most, arena) : find_whole(w, most, arena)))
         return HD_OUT_OF_MEMORY;
     size_t count = count_requests(requests), points = 2 * (size_t)slots;
     out->order = HDI_ARENA_ARRAY(arena, uint32_t, count + HDI_ORDER_SLACK);

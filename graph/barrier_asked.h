@@ -1,5 +1,5 @@
-/* What barriers of several queues are until they stand in the plan: for barrier_steps.c, which asks for them,
- * barrier_place.c, which joins them, and plan_places.c, which writes them where they stay. */
+/* What barriers of several queues are in a long frame until they stand in the plan: for barrier_ask.h, which asks for
+ * them, barrier_place.c, which joins them, and plan_places.c, which writes them where they stay. */
 #ifndef HDI_BARRIER_ASKED_H
 #define HDI_BARRIER_ASKED_H
 

@@ -161,8 +161,12 @@ typedef struct region {
     uint32_t first, first_batch;             /* in the frame; there are no more batches than places */
 } region;
 
-static HDI_INLINE hdi_scopes scopes_of(const work *w, const hdi_asked *asked)
+/* Of an item. */
+static HDI_INLINE hdi_scopes scopes_of(const work *w, uint32_t item)
 {
+    if (w->out->barrier)
+        return hdi_scopes_of(&w->out->barrier[item]);
+    const hdi_asked *asked = &w->out->asked[item];
     const hdi_kind *from = hdi_asked_side(w->kinds, w->made, asked->from),
                    *to = hdi_asked_side(w->kinds, w->made, asked->to);
     return hdi_step_scopes(from, to);
@@ -172,12 +176,11 @@ static HDI_INLINE hdi_scopes scopes_of(const work *w, const hdi_asked *asked)
  * of a queue, first .. last, from the lowest point on that will do. */
 static bool is_ordered(const region *r, const point *first, const point *last, uint32_t low, const hdi_scopes *wanted)
 {
-    const hdi_asked *asked = r->w->out->asked;
     for (uint32_t looked = 0; last >= first && last->at >= low; last--) {
         for (uint32_t i = last->begin + last->count; i-- > last->begin;) {
             if (r->item[r->placed[i]].kind & (HDI_GLOBAL | HDI_MOVES))
                 continue;
-            hdi_scopes does = scopes_of(r->w, &asked[r->placed[i]]);
+            hdi_scopes does = scopes_of(r->w, r->placed[i]);
             if (hdi_orders(&does, wanted))
                 return true;
             if (++looked == RECENT)
@@ -222,12 +225,23 @@ static bool came_round(const work *w, const hdi_request *r, const hdi_scopes *wa
     return true;
 }
 
+/* Two global ones of a point become one: the first. */
+static HDI_INLINE void join_global(const hdi_barriers *out, uint32_t first, uint32_t other, hdi_scopes does)
+{
+    if (out->barrier) {
+        hdi_add_scopes(&out->barrier[first], does);
+        return;
+    }
+    out->asked[other].extent = out->asked[first].extent;
+    out->asked[first].extent = other + 1;
+    out->asked[first].word |= HDI_LOOK;
+}
+
 /* Joins the global ones of a point that nothing stands for, and drops the others. Images count first: they are never
  * dropped. first: point of the queue. */
 static HDI_APART HDI_SCALAR void drop_spared(const region *r, const point *first, point *p, recent *seen)
 {
-    hdi_asked *asked = r->w->out->asked, *global = NULL;
-    uint32_t *placed = r->placed + p->begin, count = p->count, kept = 0, globals = 0;
+    uint32_t *placed = r->placed + p->begin, count = p->count, kept = 0, globals = 0, global = HDI_NONE;
     for (uint32_t i = 0; i < count; i++)
         globals += (r->item[placed[i]].kind & HDI_GLOBAL) != 0;
     seen->passed += count - globals - p->moving;
@@ -237,7 +251,7 @@ static HDI_APART HDI_SCALAR void drop_spared(const region *r, const point *first
             placed[kept++] = placed[i];
             continue;
         }
-        hdi_scopes wanted = scopes_of(r->w, &asked[placed[i]]);
+        hdi_scopes wanted = scopes_of(r->w, placed[i]);
         bool ordered = !(wanted.src_access | wanted.dst_access);
         if (wanted.src_stages &&
             (is_spared(seen, request, &wanted) || (ordered && is_ordered(r, first, p, request->low, &wanted))))
@@ -248,31 +262,32 @@ static HDI_APART HDI_SCALAR void drop_spared(const region *r, const point *first
         seen->global[k].does = wanted;
         seen->global[k].at = p->at;
         seen->global[k].number = seen->passed++;
-        if (global) {
-            asked[placed[i]].extent = global->extent;
-            global->extent = placed[i] + 1;
-            global->word |= HDI_LOOK;
+        if (global != HDI_NONE) {
+            join_global(r->w->out, global, placed[i], wanted);
         } else {
-            global = &asked[placed[i]];
+            global = placed[i];
             placed[kept++] = placed[i];
         }
     }
     p->count = kept;
 }
 
-/* The next one of a part of the same resource becomes one with another, if they say the same. Transfers of ownership
- * are never joined: release and acquire must name the same range. */
-static bool join_asked(const work *w, hdi_asked *a, const hdi_asked *b)
+/* The next one of a part of the same resource becomes one with another, if they say the same. */
+static bool join_items(const work *w, uint32_t first, uint32_t other)
 {
+    if (w->out->barrier) {
+        hd_plan_barrier *a = &w->out->barrier[first], *b = &w->out->barrier[other];
+        return same_kind(a, b) && join_ranges(&a->range, &b->range, w->decl->res_flags[a->resource] & HDI_RES_BUFFER);
+    }
+    hdi_asked *a = &w->out->asked[first], *b = &w->out->asked[other];
     const uint32_t *seg_res = w->frozen->seg_res;
     bool corners = hdi_has_corners(a);
     uint32_t res = corners ? seg_res[a->what] : a->what;
-    if (hdi_has_corners(b) != corners || (corners ? seg_res[b->what] : b->what) != res ||
-        (a->word | b->word) & HDI_MOVES)
+    if (hdi_has_corners(b) != corners || (corners ? seg_res[b->what] : b->what) != res)
         return false;
-    hdi_scopes one = scopes_of(w, a), other = scopes_of(w, b);
+    hdi_scopes does = scopes_of(w, first), next_does = scopes_of(w, other);
     hdi_layouts of_one = hdi_asked_layouts(w->kinds, w->made, a), of_other = hdi_asked_layouts(w->kinds, w->made, b);
-    if (memcmp(&one, &other, sizeof(one)) != 0 || of_one.old != of_other.old || of_one.new != of_other.new)
+    if (memcmp(&does, &next_does, sizeof(does)) != 0 || of_one.old != of_other.old || of_one.new != of_other.new)
         return false;
     if (!corners) {
         hd_range range, next;
@@ -291,17 +306,18 @@ static bool join_asked(const work *w, hdi_asked *a, const hdi_asked *b)
     return true;
 }
 
-/* Those of parts of a resource that stand side by side. */
+/* Those of parts of a resource that stand side by side. Transfers of ownership are never joined: release and acquire
+ * must name the same range. */
 static HDI_APART uint32_t join_parts(const region *r, const point *p)
 {
-    hdi_asked *asked = r->w->out->asked;
+    const hdi_request *item = r->item;
     uint32_t *placed = r->placed + p->begin, kept = 0;
     for (uint32_t i = 0; i < p->count; i++) {
         placed[kept++] = placed[i];
         for (; kept > 1; kept--) {
-            hdi_asked *one = &asked[placed[kept - 2]];
-            const hdi_asked *next = &asked[placed[kept - 1]];
-            if (!(one->word & next->word & HDI_SEVERAL) || !join_asked(r->w, one, next))
+            uint32_t first = placed[kept - 2], other = placed[kept - 1];
+            uint32_t one = item[first].kind, next = item[other].kind;
+            if (!(one & next & HDI_SEVERAL) || (one | next) & HDI_MOVES || !join_items(r->w, first, other))
                 break;
         }
     }

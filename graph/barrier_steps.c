@@ -1,16 +1,10 @@
-#include "barrier_steps.h"
+#include "barrier_ask.h"
 
 #include <string.h>
 
 /* Which barriers the steps of a range of segments need, and between which two points of its queue each must stand.
- * Nearly all steps stand before the first use of one queue; what else there is stays out of their way. O(entries). */
-
-typedef hdi_step_work work;
-
-static HDI_INLINE const hdi_kind *kind_of(const work *w, const hdi_epoch *epoch)
-{
-    return &w->kinds[epoch->kind];
-}
+ * Nearly all steps stand before the first use of one queue; what else there is stays out of their way. O(entries).
+ * Compiled twice, as barrier_ask.h says. */
 
 static HDI_INLINE uint32_t slot_at(const work *w, uint32_t queue, uint32_t pos)
 {
@@ -66,12 +60,6 @@ static HDI_INLINE uint32_t after_others(const work *w, const hdi_side *before, u
     return low;
 }
 
-/* What the steps of a segment have in common. */
-typedef struct resource {
-    uint32_t res, layout;   /* layout: at the frame's start */
-    bool is_image, several; /* several segments */
-} resource;
-
 /* One step of one segment. */
 typedef struct step {
     const resource *of;
@@ -87,102 +75,10 @@ static HDI_INLINE uint32_t reason_of(const step *s)
     return s->before ? hdi_step_reason(s->before->flags, s->behind->flags) : HD_REASON_FIRST_USE;
 }
 
-static HDI_INLINE uint32_t pass_of(const work *w, const hdi_epoch *epoch)
+static HDI_INLINE cause cause_of(const work *w, const step *s)
 {
-    return epoch->flags & HDI_EPOCH_FINAL ? HDI_NONE : w->slot_pass[epoch->first];
-}
-
-/* Where a barrier must stand. */
-typedef struct interval {
-    uint32_t queue, low, high;
-} interval;
-
-/* A scope that is no kind: one of equal ones of the range. keeps: as of a kind that comes behind. */
-static HDI_INLINE uint32_t made(work *w, uint64_t stages, uint64_t access, uint32_t layout, uint32_t keeps)
-{
-    const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
-    uint32_t at = (uint32_t)((stages + access * 3 + layout * 5) * spread >> 40) & (w->made_slots - 1);
-    const hdi_kind *kind = &w->made[at];
-    uint64_t differs = (kind->src_stages ^ stages) | (kind->src_access ^ access) | (kind->layout ^ layout) |
-                       (kind->keeps ^ keeps);
-    if (HDI_LIKELY(!differs))
-        return (w->made_begin + at) | HDI_ASKED_MADE;
-    return hdi_make_scope(w, at, stages, access, layout, keeps);
-}
-
-/* From one scope to another. */
-typedef struct scopes {
-    uint32_t from, to;
-} scopes;
-
-static HDI_INLINE uint32_t word_of(uint32_t kind, uint32_t reason)
-{
-    return kind | reason << HDI_ASKED_REASON | (uint32_t)HD_MAX_QUEUES << HDI_ASKED_SOURCE |
-           (uint32_t)HD_MAX_QUEUES << HDI_ASKED_TARGET;
-}
-
-static HDI_INLINE void request(work *w, interval at, uint32_t kind, const hdi_asked *asked)
-{
-    uint32_t i = w->next++;
-    hdi_request *r = &w->item[i];
-    hdi_asked *to = &w->asked[i];
-    r->low = at.low;
-    r->high = at.high;
-    r->queue = (uint8_t)at.queue;
-    r->kind = (uint8_t)kind;
-    to->what = asked->what;
-    to->extent = asked->extent;
-    to->pass = asked->pass;
-    to->from = asked->from;
-    to->to = asked->to;
-    to->word = asked->word;
-}
-
-/* Asks for a global barrier. */
-static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t kind, scopes does, uint32_t reason,
-                                  uint32_t pass)
-{
-    hdi_asked asked = {res, 0, pass, does.from, does.to, word_of(kind | HDI_GLOBAL, reason)};
-    request(w, at, kind | HDI_GLOBAL, &asked);
-}
-
-/* Asks for one of a segment. An image is what changes its layout. */
-static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
-                                uint32_t word, uint32_t pass, bool is_image)
-{
-    const hdi_res_info *info = &w->res_info[of->res];
-    bool fits = is_image && info->mips <= HDI_BOX_MIPS && info->layers <= HDI_BOX_LAYERS;
-    hdi_asked asked = {of->res, hdi_box(0, info->mips, 0, info->layers), pass, does.from, does.to, word};
-    if (HDI_UNLIKELY(of->several)) {
-        const hd_range *range = &w->frozen->seg_range[seg];
-        kind |= HDI_SEVERAL;
-        asked.word |= HDI_SEVERAL;
-        fits = fits && range->aspect == 0;
-        asked.extent = fits ? hdi_box(range->mip_base, range->mip_count, range->layer_base, range->layer_count) : seg;
-        asked.what = fits ? of->res : seg;
-    }
-    if (HDI_UNLIKELY(!fits))
-        asked.word |= HDI_LOOK;
-    request(w, at, kind, &asked);
-}
-
-static HDI_INLINE void ask_image(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
-                                 uint32_t reason, uint32_t pass)
-{
-    ask_part(w, of, seg, at, kind, does, word_of(kind, reason), pass, true);
-}
-
-static HDI_INLINE void ask(work *w, const resource *of, uint32_t seg, interval at, scopes does, uint32_t reason,
-                           uint32_t pass)
-{
-    ask_part(w, of, seg, at, 0, does, word_of(0, reason), pass, of->is_image);
-}
-
-/* Asks for one that hands it over between the families of two queues. */
-static HDI_INLINE void ask_move(work *w, const resource *of, uint32_t seg, interval at, uint32_t families, scopes does,
-                                uint32_t reason, uint32_t pass)
-{
-    ask_part(w, of, seg, at, HDI_MOVES, does, HDI_MOVES | reason << HDI_ASKED_REASON | families, pass, of->is_image);
+    bool is_final = s->behind->flags & HDI_EPOCH_FINAL;
+    return (cause){reason_of(s), is_final ? HDI_NONE : w->slot_pass[s->behind->first]};
 }
 
 /* ---- memory that changes hands ---- */
@@ -287,7 +183,7 @@ static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queu
 static HDI_APART void ask_flush(work *w, uint32_t res, interval at, uint64_t stages, uint64_t writes, uint32_t pass)
 {
     scopes does = {made(w, stages, writes, 0, 0), made(w, stages, 0, 0, 0)};
-    ask_global(w, res, at, HDI_EARLY, does, HD_REASON_ALIAS, pass);
+    ask_global(w, res, at, HDI_EARLY, does, (cause){HD_REASON_ALIAS, pass});
 }
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
@@ -309,12 +205,12 @@ static HDI_INLINE void first_use(work *w, const resource *of, uint32_t seg, cons
     }
     if (h.others && !h.stages)
         h.stages = stages; /* chains with the semaphore wait */
-    scopes does = {made(w, h.stages, of->is_image ? 0 : h.writes, of->layout, 0), behind->kind};
-    uint32_t reason = taken ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
+    scopes does = {made(w, h.stages, of->is_image ? 0 : h.writes, of->layout, 0), wanted_by(w, behind)};
+    cause why = {taken ? HD_REASON_ALIAS : HD_REASON_FIRST_USE, pass};
     if (needs_layout)
-        ask_image(w, of, seg, at, kind, does, reason, pass);
+        ask_image(w, of, seg, at, kind, does, why);
     else
-        ask_global(w, of->res, at, kind, does, reason, pass);
+        ask_global(w, of->res, at, kind, does, why);
 }
 
 /* ---- one function a place ---- */
@@ -324,14 +220,14 @@ static HDI_INLINE void next_use(work *w, const resource *of, uint32_t seg, const
 {
     const hdi_epoch *before = behind - 1;
     const hdi_kind *from = kind_of(w, before), *to = kind_of(w, behind);
-    uint32_t reason = hdi_step_reason(from->flags, to->flags), pass = w->slot_pass[behind->first];
+    cause why = {hdi_step_reason(from->flags, to->flags), w->slot_pass[behind->first]};
     interval at = {(uint32_t)__builtin_ctz(behind->queue_mask), behind_slot(w, before->last),
                    before_slot(w, behind->first)};
-    scopes does = {before->kind, behind->kind};
+    scopes does = {left_by(w, before), wanted_by(w, behind)};
     if (from->layout == to->layout)
-        ask_global(w, of->res, at, 0, does, reason, pass);
+        ask_global(w, of->res, at, 0, does, why);
     else
-        ask_image(w, of, seg, at, 0, does, reason, pass);
+        ask_image(w, of, seg, at, 0, does, why);
 }
 
 /* Of what another queue has used before, alone or with this one. */
@@ -352,17 +248,17 @@ static HDI_APART void after_several(work *w, const step *s)
             return;
         from.stages = stages; /* chains with the semaphore wait */
     }
-    uint32_t reason = hdi_step_reason(s->before->flags, behind->flags), pass = w->slot_pass[slot];
-    scopes does = {made(w, from.stages, from.access & HDI_WRITE_BITS, s->layout, 0), behind->kind};
+    cause why = {hdi_step_reason(s->before->flags, behind->flags), w->slot_pass[slot]};
+    scopes does = {made(w, from.stages, from.access & HDI_WRITE_BITS, s->layout, 0), wanted_by(w, behind)};
     if (s->needs_layout)
-        ask(w, s->of, s->seg, at, does, reason, pass);
+        ask(w, s->of, s->seg, at, does, why);
     else
-        ask_global(w, s->of->res, at, 0, does, reason, pass);
+        ask_global(w, s->of->res, at, 0, does, why);
 }
 
 /* Stages and accesses of everybody who comes next, as one queue's barrier can name them, and the layout that is theirs:
  * the others stand behind the semaphore, which ALL_COMMANDS reaches; the host has a stage of its own. */
-static uint32_t everybody(work *w, const step *s, uint32_t queue, const hdi_side *behind)
+static HDI_INLINE scope everybody(work *w, const step *s, uint32_t queue, const hdi_side *behind)
 {
     uint64_t stages = behind[queue].stages, access = behind[queue].access;
     uint32_t others = s->behind->queue_mask & ~(1u << queue), host = w->queues->host;
@@ -398,19 +294,19 @@ static void at_producer(work *w, const step *s)
     if (s->needs_layout) {
         uint32_t high = own->first == HDI_NONE ? at.high : before_pos(w, queue, own->first);
         at.high = high < at.high ? high : at.high;
-        ask(w, s->of, s->seg, at, (scopes){s->before->kind, everybody(w, s, queue, behind)}, reason_of(s),
-            pass_of(w, s->behind));
+        ask(w, s->of, s->seg, at, (scopes){left_by(w, s->before), everybody(w, s, queue, behind)}, cause_of(w, s));
         return;
     }
     if (own->first != HDI_NONE) {
-        scopes does = {s->before->kind, made(w, own->stages, own->access, 0, 0)};
-        ask_global(w, s->of->res, (interval){queue, at.low, before_pos(w, queue, own->first)}, 0, does, reason_of(s),
-                   w->slot_pass[slot_at(w, queue, own->first)]);
+        scopes does = {left_by(w, s->before), made(w, own->stages, own->access, 0, 0)};
+        ask_global(w, s->of->res, (interval){queue, at.low, before_pos(w, queue, own->first)}, 0, does,
+                   (cause){reason_of(s), w->slot_pass[slot_at(w, queue, own->first)]});
     }
     /* A host write only waits. */
     if (host != HDI_NONE && mask >> host & 1 && from->src_access && s->behind->flags & HDI_EPOCH_READS) {
-        scopes does = {s->before->kind, made(w, behind[host].stages, behind[host].access, 0, 0)};
-        ask_global(w, s->of->res, at, 0, does, reason_of(s), w->slot_pass[slot_at(w, host, behind[host].first)]);
+        scopes does = {left_by(w, s->before), made(w, behind[host].stages, behind[host].access, 0, 0)};
+        ask_global(w, s->of->res, at, 0, does,
+                   (cause){reason_of(s), w->slot_pass[slot_at(w, host, behind[host].first)]});
     }
 }
 
@@ -422,9 +318,10 @@ static HDI_INLINE void transfer(work *w, const step *s)
     uint32_t target = (uint32_t)__builtin_ctz(behind->queue_mask), first = behind->first, low;
     const hdi_kind *to = kind_of(w, behind);
     const uint64_t all = HDI_STAGE_ALL_COMMANDS;
-    scopes gives = {before->kind, made(w, all, 0, to->layout, UINT32_MAX)},
-           takes = {made(w, to->dst_stages, 0, s->layout, 0), behind->kind};
-    uint32_t families = source << HDI_ASKED_SOURCE | target << HDI_ASKED_TARGET, limit = w->slot_pos[first];
+    scopes gives = {left_by(w, before), made(w, all, 0, to->layout, UINT32_MAX)},
+           takes = {made(w, to->dst_stages, 0, s->layout, 0), wanted_by(w, behind)};
+    move by = {source, target};
+    uint32_t limit = w->slot_pos[first], pass = w->slot_pass[first];
     interval give = {source, 0, 0};
     if (HDI_LIKELY(!(mask & (mask - 1)))) {
         give.low = behind_slot(w, before->last);
@@ -438,17 +335,17 @@ static HDI_INLINE void transfer(work *w, const step *s)
         give.high = submit_end(w, slot_at(w, source, sides[source].last));
         low = after_others(w, sides, mask, target, limit, 0, all);
     }
-    ask_move(w, s->of, s->seg, give, families, gives, HD_REASON_RELEASE, w->slot_pass[first]);
-    ask_move(w, s->of, s->seg, (interval){target, low, before_slot(w, first)}, families, takes, HD_REASON_ACQUIRE,
-             w->slot_pass[first]);
+    ask_move(w, s->of, s->seg, give, by, gives, (cause){HD_REASON_RELEASE, pass});
+    ask_move(w, s->of, s->seg, (interval){target, low, before_slot(w, first)}, by, takes,
+             (cause){HD_REASON_ACQUIRE, pass});
 }
 
 static void at_extra(work *w, const step *s)
 {
-    uint32_t slot = s->behind->extra, queue = w->slot_queue[slot], pos = w->slot_pos[slot], low = 0, from;
+    uint32_t slot = s->behind->extra, queue = w->slot_queue[slot], pos = w->slot_pos[slot], low = 0;
     hdi_side behind[HD_MAX_QUEUES];
     hdi_find_sides(w, s->behind, behind);
-    uint32_t to = everybody(w, s, queue, behind);
+    scope from, to = everybody(w, s, queue, behind);
     others_rely(w, behind, s->behind->queue_mask, queue, pos);
     if (s->before) {
         hdi_side sides[HD_MAX_QUEUES];
@@ -458,13 +355,13 @@ static void at_extra(work *w, const step *s)
         if (own->first != HDI_NONE)
             low = behind_pos(w, queue, own->last);
         else
-            stages = hdi_asked_side(w->kinds, w->out->made, to)->dst_stages & ~HDI_STAGE_HOST;
+            stages = to.stages & ~HDI_STAGE_HOST;
         low = after_others(w, sides, s->before->queue_mask, queue, pos, low, HDI_STAGE_ALL_COMMANDS);
         from = made(w, stages, own->access & HDI_WRITE_BITS, s->layout, 0);
     } else {
         from = made(w, 0, 0, s->layout, 0);
     }
-    ask(w, s->of, s->seg, (interval){queue, low, 2 * pos}, (scopes){from, to}, reason_of(s), pass_of(w, s->behind));
+    ask(w, s->of, s->seg, (interval){queue, low, 2 * pos}, (scopes){from, to}, cause_of(w, s));
 }
 
 /* Semaphores do it all. */
@@ -580,16 +477,24 @@ static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, boo
     }
 }
 
-HDI_SCALAR void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t part, void *user)
+#ifdef HDI_STEPS_WHOLE
+#define VISIT_STEPS hdi_visit_steps_whole
+#else
+#define VISIT_STEPS hdi_visit_steps
+#endif
+HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work w = *(const work *)user;
     hdi_request_list *list = &w.requests->list[part];
     w.item = w.requests->item;
     w.asked = w.out->asked;
+    w.barrier = w.out->barrier;
     w.next = list->begin;
-    w.made_begin = part * w.made_slots;
-    w.made += w.made_begin;
-    memset(w.made, 0xff, w.made_slots * sizeof(*w.made));
+    if (!WHOLE) {
+        w.made_begin = part * w.made_slots;
+        w.made += w.made_begin;
+        memset(w.made, 0xff, w.made_slots * sizeof(*w.made));
+    }
     if (w.merges)
         visit_segments(&w, begin, end, true);
     else

@@ -40,6 +40,7 @@ typedef struct hdi_step_work {
     uint32_t next;
     hdi_request *item;
     hdi_asked *asked;
+    hd_plan_barrier *barrier; /* or these */
     hdi_kind *made; /* scopes of the range: a table by hash values */
     uint32_t made_begin, made_count;
     bool full; /* there was no slot left for a scope */
@@ -59,7 +60,8 @@ void hdi_find_sides(const hdi_step_work *work, const hdi_epoch *epoch, hdi_side 
 uint32_t hdi_make_scope(hdi_step_work *work, uint32_t at, uint64_t stages, uint64_t access, uint32_t layout,
                         uint32_t keeps);
 
-/* The requests of a range of segments; its number is that of its list. */
+/* The requests of a range of segments; its number is that of its list. whole: with barriers as the plan has them. */
 void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
+void hdi_visit_steps_whole(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
 
 #endif

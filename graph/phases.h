@@ -499,12 +499,13 @@ typedef struct hdi_barriers {
     /* Of one queue by one worker: in order, up to that of the next, and one behind the last which is at HDI_NONE. */
     hdi_point *point;
     hd_plan_batch *batch; /* else */
-    hd_plan_barrier *barrier; /* of one queue; without points there may be gaps between those of two batches */
-    hdi_asked *asked;         /* of several; null: of one */
+    hd_plan_barrier *barrier; /* of one queue; without points there may be gaps between those of two batches; of several
+                               * queues those of a short frame */
+    hdi_asked *asked;         /* of several queues, else; null: there are barriers */
     const hdi_kind *made;
     bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
     size_t plan_bytes;        /* that memory would have to be so large for it; 0: they never are */
-    uint32_t *order;          /* of those asked for: those of a batch one behind another */
+    uint32_t *order;          /* of several queues: those of a batch one behind another */
     uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
     uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;

@@ -9,8 +9,8 @@
  * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output).
  *
  * With one queue barriers stand in the order that the plan has: one worker wrote them there already or has one run of
- * them, several have runs with gaps in between. Of several queues they are written here, from what was asked for: the
- * order has them in such runs. */
+ * them, several have runs with gaps in between. Of several queues the order has them in such runs, and those of a long
+ * frame are written here, from what was asked for. */
 
 /* What does not change over a range. */
 typedef struct writer {
@@ -172,8 +172,11 @@ static HDI_SCALAR void write_run(const writer *w, const run *r)
 
 static inline void end_run(const writer *w, const run *r)
 {
-    if (w->order)
+    if (w->asked)
         write_run(w, r);
+    else if (w->order)
+        for (uint32_t i = r->begin; i < r->end; i++)
+            w->to.barriers[r->to + i - r->begin] = w->barrier[w->order[i]];
     else if (r->begin < r->end)
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
 }

@@ -1,0 +1,176 @@
+/* For barrier_steps.c alone: what it asks for, and how that is written down. In a long frame a request notes its scopes
+ * by number and its range as a box, in 24 bytes (barrier_asked.h), and the plan writes the barrier. In a short one,
+ * where memory is no question, the barrier is written at once as the plan has it, and neither the table of scopes nor
+ * the plan has to ask what was meant: HDI_STEPS_WHOLE, in barrier_steps_whole.c. */
+#ifndef HDI_BARRIER_ASK_H
+#define HDI_BARRIER_ASK_H
+
+#include "barrier_steps.h"
+
+#include "hints.h"
+
+#ifdef HDI_STEPS_WHOLE
+enum { WHOLE = 1 };
+#else
+enum { WHOLE = 0 };
+#endif
+
+typedef hdi_step_work work;
+
+static HDI_INLINE const hdi_kind *kind_of(const work *w, const hdi_epoch *epoch)
+{
+    return &w->kinds[epoch->kind];
+}
+
+/* What the steps of a segment have in common. */
+typedef struct resource {
+    uint32_t res, layout;   /* layout: at the frame's start */
+    bool is_image, several; /* several segments */
+} resource;
+
+/* Where a barrier must stand. */
+typedef struct interval {
+    uint32_t queue, low, high;
+} interval;
+
+/* One side of a barrier. number: of a kind, or of a scope that was made; it stands for the rest, where that is not
+ * written at once. */
+typedef struct scope {
+    uint32_t number, layout, keeps;
+    uint64_t stages, access;
+} scope;
+typedef struct scopes {
+    scope from, to;
+} scopes;
+
+static HDI_INLINE scope left_by(const work *w, const hdi_epoch *epoch)
+{
+    const hdi_kind *kind = kind_of(w, epoch);
+    return (scope){epoch->kind, kind->layout, kind->keeps, kind->src_stages, kind->src_access};
+}
+
+static HDI_INLINE scope wanted_by(const work *w, const hdi_epoch *epoch)
+{
+    const hdi_kind *kind = kind_of(w, epoch);
+    return (scope){epoch->kind, kind->layout, kind->keeps, kind->dst_stages, kind->dst_access};
+}
+
+/* A scope that is no kind: one of equal ones of the range. keeps: as of a kind that comes behind. */
+static HDI_INLINE scope made(work *w, uint64_t stages, uint64_t access, uint32_t layout, uint32_t keeps)
+{
+    const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
+    scope out = {0, layout, keeps, stages, access};
+    if (WHOLE)
+        return out;
+    uint32_t at = (uint32_t)((stages + access * 3 + layout * 5) * spread >> 40) & (w->made_slots - 1);
+    const hdi_kind *kind = &w->made[at];
+    uint64_t differs = (kind->src_stages ^ stages) | (kind->src_access ^ access) | (kind->layout ^ layout) |
+                       (kind->keeps ^ keeps);
+    if (HDI_LIKELY(!differs))
+        out.number = (w->made_begin + at) | HDI_ASKED_MADE;
+    else
+        out.number = hdi_make_scope(w, at, stages, access, layout, keeps);
+    return out;
+}
+
+/* What a barrier is for. */
+typedef struct cause {
+    uint32_t reason, pass;
+} cause;
+
+/* Between whose families it moves: two queues, or HD_MAX_QUEUES twice. */
+typedef struct move {
+    uint32_t source, target;
+} move;
+static const move no_move = {HD_MAX_QUEUES, HD_MAX_QUEUES};
+
+static HDI_INLINE uint32_t request(work *w, interval at, uint32_t kind)
+{
+    uint32_t i = w->next++;
+    hdi_request *r = &w->item[i];
+    r->low = at.low;
+    r->high = at.high;
+    r->queue = (uint8_t)at.queue;
+    r->kind = (uint8_t)kind;
+    return i;
+}
+
+static HDI_INLINE void note(work *w, uint32_t i, uint32_t what, uint32_t extent, scopes does, uint32_t kind, cause why,
+                            move by)
+{
+    hdi_asked *asked = &w->asked[i];
+    asked->what = what;
+    asked->extent = extent;
+    asked->pass = why.pass;
+    asked->from = does.from.number;
+    asked->to = does.to.number;
+    asked->word = kind | why.reason << HDI_ASKED_REASON | by.source << HDI_ASKED_SOURCE | by.target << HDI_ASKED_TARGET;
+}
+
+static HDI_INLINE hd_plan_barrier *write(work *w, uint32_t i, bool global, scopes does, cause why, uint32_t res)
+{
+    hd_plan_barrier *b = &w->barrier[i];
+    hdi_scopes both = {does.from.stages, does.from.access, does.to.stages, does.to.access};
+    hdi_write_barrier(b, both, global ? HD_NONE : res, global ? 0 : does.from.layout & does.to.keeps,
+                      global ? 0 : does.to.layout, why.reason, why.pass, res);
+    return b;
+}
+
+/* Asks for a global barrier. */
+static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t kind, scopes does, cause why)
+{
+    uint32_t i = request(w, at, kind | HDI_GLOBAL);
+    if (WHOLE)
+        write(w, i, true, does, why, res)->range = (hd_range){.offset = 0};
+    else
+        note(w, i, res, 0, does, kind | HDI_GLOBAL, why, no_move);
+}
+
+/* Asks for one of a segment. An image is what changes its layout. */
+static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
+                                cause why, move by, bool is_image)
+{
+    const hdi_res_info *info = &w->res_info[of->res];
+    kind |= HDI_UNLIKELY(of->several) ? HDI_SEVERAL : 0;
+    uint32_t i = request(w, at, kind);
+    if (WHOLE) {
+        hd_plan_barrier *b = write(w, i, false, does, why, of->res);
+        if (is_image && !of->several)
+            b->range = (hd_range){.mip_count = (uint16_t)info->mips, .layer_count = info->layers};
+        else
+            b->range = hdi_seg_range(w->decl, w->frozen, seg);
+        if (by.source != HD_MAX_QUEUES) {
+            b->src_family = w->queues->family[by.source];
+            b->dst_family = w->queues->family[by.target];
+        }
+        return;
+    }
+    bool fits = is_image && info->mips <= HDI_BOX_MIPS && info->layers <= HDI_BOX_LAYERS;
+    uint32_t what = of->res, extent = hdi_box(0, info->mips, 0, info->layers);
+    if (HDI_UNLIKELY(of->several)) {
+        const hd_range *range = &w->frozen->seg_range[seg];
+        fits = fits && range->aspect == 0;
+        extent = fits ? hdi_box(range->mip_base, range->mip_count, range->layer_base, range->layer_count) : seg;
+        what = fits ? what : seg;
+    }
+    note(w, i, what, extent, does, kind | (HDI_UNLIKELY(!fits) ? HDI_LOOK : 0), why, by);
+}
+
+static HDI_INLINE void ask_image(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
+                                 cause why)
+{
+    ask_part(w, of, seg, at, kind, does, why, no_move, true);
+}
+
+static HDI_INLINE void ask(work *w, const resource *of, uint32_t seg, interval at, scopes does, cause why)
+{
+    ask_part(w, of, seg, at, 0, does, why, no_move, of->is_image);
+}
+
+/* Asks for one that hands it over between the families of two queues. */
+static HDI_INLINE void ask_move(work *w, const resource *of, uint32_t seg, interval at, move by, scopes does, cause why)
+{
+    ask_part(w, of, seg, at, HDI_MOVES, does, why, by, of->is_image);
+}
+
+#endif
