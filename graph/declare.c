@@ -115,7 +115,7 @@ void hd_graph_begin(hd_graph *graph)
     graph->tag++;
     graph->first_handle = (graph->tag & HDI_TAG_MASK) << HDI_INDEX_BITS | 1;
     graph->error = (hd_error){.result = HD_OK, .pass = HD_NONE, .resource = HD_NONE, .use = HD_NONE};
-    graph->pass_count = graph->res_count = graph->use_count = graph->range_count = 0;
+    graph->pass_count = graph->res_count = graph->use_count = graph->range_count = graph->clear_count = 0;
     graph->version_count = graph->late_count = 0;
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
     graph->has_empty_passes = graph->unwritten_reads = graph->ties = graph->mixed_layouts = false;
@@ -208,6 +208,7 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .res_count = graph->res_count,
         .use_count = graph->use_count,
         .range_count = graph->range_count,
+        .clear_count = graph->clear_count,
         .access_count = graph->access_count,
         .pass_type = graph->pass_type,
         .pass_flags = graph->pass_flags,
@@ -225,9 +226,10 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .use_flags = graph->use_flags,
         .use_range = graph->use_range,
         .use_exec = graph->use_exec,
-        .use_clear = graph->use_clear,
         .range = graph->range,
         .range_res = graph->range_res,
+        .clear_use = graph->clear_use,
+        .clear = graph->clear,
         .access = graph->access,
         .has_empty_passes = graph->has_empty_passes,
         .may_read_unwritten = graph->unwritten_reads,
@@ -236,6 +238,19 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .late_use = graph->late_use,
         .late_end = graph->late_end,
     };
+}
+
+hd_clear hdi_use_clear(const hdi_decl *decl, uint32_t use)
+{
+    uint32_t low = 0, high = decl->clear_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (decl->clear_use[middle] < use)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < decl->clear_count && decl->clear_use[low] == use ? decl->clear[low] : (hd_clear){0};
 }
 
 hdi_fgt_lines *hdi_graph_fgt_lines(hd_graph *graph)

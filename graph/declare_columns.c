@@ -19,7 +19,7 @@ typedef struct column {
     int usual;      /* the bytes of the usual value */
 } column;
 
-enum { MOST_COLUMNS = 7 };
+enum { MOST_COLUMNS = 6 };
 
 static size_t bytes_of(const column *of, uint32_t capacity)
 {
@@ -81,11 +81,15 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
 #define USE_COLUMNS                                                                                                    \
     {                                                                                                                  \
         COLUMN(use_res), COLUMN(use_pass), COLUMN(use_access), COLUMN_OF(use_flags, HDI_USE_FLAGS_SLACK, UNUSUAL),     \
-            COLUMN_OF(use_range, 0, 0xff), COLUMN_OF(use_exec, 0, 0), COLUMN(use_clear)                                \
+            COLUMN_OF(use_range, 0, 0xff), COLUMN_OF(use_exec, 0, 0)                                                   \
     }
 #define RANGE_COLUMNS                                                                                                  \
     {                                                                                                                  \
         COLUMN(range), COLUMN(range_res)                                                                               \
+    }
+#define CLEAR_COLUMNS                                                                                                  \
+    {                                                                                                                  \
+        COLUMN(clear_use), COLUMN(clear)                                                                               \
     }
 #define ACCESS_COLUMNS                                                                                                 \
     {                                                                                                                  \
@@ -149,6 +153,14 @@ hd_result hdi_need_ranges(hd_graph *graph, uint64_t need)
     return grow(graph, columns, COUNT(columns), &graph->capacity.range, need);
 }
 
+hd_result hdi_need_clears(hd_graph *graph, uint64_t need)
+{
+    if (need <= graph->capacity.clear)
+        return HD_OK;
+    const column columns[] = CLEAR_COLUMNS;
+    return grow(graph, columns, COUNT(columns), &graph->capacity.clear, need);
+}
+
 hd_result hdi_need_accesses(hd_graph *graph, uint64_t need)
 {
     if (need <= graph->capacity.access)
@@ -202,11 +214,13 @@ void hdi_reset_pass(hd_graph *graph, uint32_t pass, uint32_t first, uint32_t end
 void hdi_free_columns(hd_graph *graph)
 {
     const column passes[] = PASS_COLUMNS, resources[] = RES_COLUMNS, uses[] = USE_COLUMNS, ranges[] = RANGE_COLUMNS,
-                 accesses[] = ACCESS_COLUMNS, versions[] = VERSION_COLUMNS, late[] = LATE_COLUMNS;
+                 clears[] = CLEAR_COLUMNS, accesses[] = ACCESS_COLUMNS, versions[] = VERSION_COLUMNS,
+                 late[] = LATE_COLUMNS;
     free_columns(graph, passes, COUNT(passes), graph->capacity.pass);
     free_columns(graph, resources, COUNT(resources), graph->capacity.res);
     free_columns(graph, uses, COUNT(uses), graph->capacity.use);
     free_columns(graph, ranges, COUNT(ranges), graph->capacity.range);
+    free_columns(graph, clears, COUNT(clears), graph->capacity.clear);
     free_columns(graph, accesses, COUNT(accesses), graph->capacity.access);
     free_columns(graph, versions, COUNT(versions), graph->capacity.version);
     free_columns(graph, late, COUNT(late), graph->capacity.late);

@@ -27,6 +27,7 @@ hd_result hdi_need_passes(hd_graph *graph, uint64_t need);
 hd_result hdi_need_resources(hd_graph *graph, uint64_t need);
 hd_result hdi_need_uses(hd_graph *graph, uint64_t need);
 hd_result hdi_need_ranges(hd_graph *graph, uint64_t need);
+hd_result hdi_need_clears(hd_graph *graph, uint64_t need);
 hd_result hdi_need_accesses(hd_graph *graph, uint64_t need);
 hd_result hdi_need_versions(hd_graph *graph, uint64_t need);
 hd_result hdi_need_late(hd_graph *graph, uint64_t need);

@@ -137,6 +137,7 @@ HDI_COLD static hd_result special_access(hd_graph *graph, const hd_use *use, uin
             return result;
     } else if (use->access == HD_RESOLVE_WRITE) {
         bool depth = hdi_format_has_depth(format) || hdi_format_has_stencil(format);
+        graph->ties = true;
         *access = depth ? HDI_DEPTH_RESOLVE : HD_RESOLVE_WRITE;
     } else {
         return HD_BAD_ACCESS;
@@ -192,18 +193,56 @@ static HDI_INLINE hd_result add_range(hd_graph *graph, const hd_use *use, uint32
 
 _Static_assert(HD_LOAD_CLEAR == 0 && HD_LOAD_DONT_CARE == 1, "made from a comparison");
 
+/* The bits of a clear value, of which most have none. */
+static inline uint64_t clear_bits(const hd_use *use)
+{
+    uint64_t halves[2];
+    memcpy(halves, &use->clear, sizeof(halves));
+    return halves[0] | halves[1];
+}
+
+static HDI_APART hd_result add_clear(hd_graph *graph, const hd_use *use, uint32_t at)
+{
+    uint32_t count = graph->clear_count;
+    hd_result result = count == graph->capacity.clear ? hdi_need_clears(graph, (uint64_t)count + 1) : HD_OK;
+    if (result != HD_OK)
+        return result;
+    graph->clear_use[count] = at;
+    graph->clear[count] = use->clear;
+    graph->clear_count = count + 1;
+    return HD_OK;
+}
+
+static inline uint64_t range_bits(const hd_use *use)
+{
+    return use->range.offset | use->range.bytes;
+}
+
+/* Of a load op, and of ties. */
+static inline uint64_t rest_bits(const hd_use *use)
+{
+    return use->load | (uintptr_t)use->next | use->resolve_of.id;
+}
+
+/* What few uses have. */
+static HDI_APART hd_result add_rest(hd_graph *graph, const hd_use *use, uint32_t at)
+{
+    graph->ties |= use->resolve_of.id || use->next;
+    if (use->load != HD_LOAD_CLEAR) {
+        graph->use_exec[at].load = HD_LOAD_DONT_CARE;
+        graph->unusual |= HDI_UNUSUAL_LOADS;
+    }
+    return clear_bits(use) ? add_clear(graph, use, at) : HD_OK;
+}
+
 /* Writes the columns of a use that is right, but for those that have a usual value. Each store counts: of a long frame
- * they, and not the instructions, are what declaring waits for. Clear values are only taken where there is something to
- * clear. */
-static HDI_INLINE void put_use(hd_graph *graph, const hd_use *use, size_t at, uint32_t pass, uint32_t res,
-                               size_t access, uint32_t flags)
+ * they, and not the instructions, are what declaring waits for. */
+static HDI_INLINE void put_use(hd_graph *graph, size_t at, uint32_t pass, uint32_t res, size_t access, uint32_t flags)
 {
     graph->use_res[at] = res;
     graph->use_pass[at] = pass;
     graph->use_access[at] = (uint16_t)access;
     graph->use_flags[at] = (uint8_t)flags;
-    if (flags & HDI_USE_ATTACHMENT)
-        graph->use_clear[at] = use->clear;
 }
 
 static inline bool pin_fits(const hd_pass_desc *desc)
@@ -257,6 +296,8 @@ HDI_COLD static hd_pass take_back(hd_graph *graph, const hd_pass_desc *desc, uin
                                   uint32_t bad, const char *why)
 {
     hdi_reset_pass(graph, graph->pass_count - 1, first, first + desc->use_count);
+    while (graph->clear_count && graph->clear_use[graph->clear_count - 1] >= first)
+        graph->clear_count--;
     graph->use_count = first;
     hdi_graph_fail(graph, result, graph->pass_count - 1, hd_graph_resource_index(graph, desc->uses[bad].resource), bad,
                    why);
@@ -277,34 +318,33 @@ HDI_COLD static void mark_host(hd_graph *graph, uint32_t first, uint32_t end)
         graph->res_flags[graph->use_res[u]] |= HDI_RES_HOST;
 }
 
-static HDI_INLINE bool is_plain_use(const hd_use *use)
-{
-    return (use->range.offset | use->range.bytes | use->load | (uintptr_t)use->next | use->resolve_of.id) == 0;
-}
-
 /* Appends a use that only has what nearly all have, unless it is the second one of its resource in the pass, or is
- * wrong: that is for add_use. rules: those of the pass's type. *full loses HDI_RES_FULL where a read finds less. */
+ * wrong: that is for add_use. rules: those of the pass's type. *full loses HDI_RES_FULL where a read finds less.
+ * clears: it may have a clear value, too. */
 static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_t pass, uint32_t first, size_t at,
-                                     const uint64_t *rules, uint64_t *full)
+                                     const uint64_t *rules, uint64_t *full, bool clears)
 {
     uint32_t res = use->resource.id - graph->first_handle;
     size_t access = (uint32_t)use->access;
-    if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT || !is_plain_use(use)))
+    if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT ||
+                     (range_bits(use) | rest_bits(use) | (clears ? 0 : clear_bits(use)))))
         return false;
     hdi_res_state *state = &graph->res_state[res];
     uint64_t rule = rules[hdi_rule_index(access, state->word)], word = state->word | rule;
     if (HDI_UNLIKELY(rule == 0 || state->newest > first))
         return false;
+    if (clears && clear_bits(use) && add_clear(graph, use, (uint32_t)at) != HD_OK)
+        return false;
     *full &= word;
     state->word = word;
     state->newest = (uint32_t)at + 1;
-    put_use(graph, use, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
+    put_use(graph, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
     return true;
 }
 
-/* Appends any use. rules: those of the pass's type. */
+/* Appends any use. rules: those of the pass's type; full: as above. */
 static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t type, uint32_t pass, uint32_t first,
-                                    uint32_t at, const uint64_t *rules)
+                                    uint32_t at, const uint64_t *rules, uint64_t *full)
 {
     uint32_t res = use->resource.id - graph->first_handle, access = (uint32_t)use->access, row = access;
     if (HDI_UNLIKELY(res >= graph->res_count))
@@ -321,7 +361,7 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t
     uint64_t rule = rules[hdi_rule_index(row, state->word)], adds = rule;
     if (HDI_UNLIKELY(!rule))
         return misuse(&graph->access[access], graph->res_flags[res], type);
-    if (use->range.offset | use->range.bytes) {
+    if (range_bits(use)) {
         uint32_t range;
         hd_result result = add_range(graph, use, res, &range);
         if (HDI_UNLIKELY(result != HD_OK))
@@ -329,15 +369,13 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t
         graph->use_range[at] = range;
         adds = range == HDI_NONE ? adds : (uint32_t)adds;
     }
-    if (HDI_UNLIKELY(use->load != HD_LOAD_CLEAR)) {
-        graph->use_exec[at].load = HD_LOAD_DONT_CARE;
-        graph->unusual |= HDI_UNUSUAL_LOADS;
+    if (HDI_UNLIKELY(rest_bits(use) | clear_bits(use))) {
+        hd_result result = add_rest(graph, use, at);
+        if (result != HD_OK)
+            return result;
     }
-    if (!((state->word | rule) & HDI_RES_FULL))
-        graph->unwritten_reads = true;
-    if (HDI_UNLIKELY(use->resolve_of.id | (uintptr_t)use->next || use->access == HD_RESOLVE_WRITE))
-        graph->ties = true;
-    put_use(graph, use, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
+    *full &= state->word | rule;
+    put_use(graph, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
     state->word |= adds;
     bool twice = state->newest > first;
     state->newest = at + 1;
@@ -351,12 +389,16 @@ HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, 
     const uint64_t *rules = graph->rules.of[desc->type];
     const hd_use *use = desc->uses + done;
     const char *why = NULL;
+    uint64_t full = HDI_RES_FULL;
     uint32_t at = first + done;
-    for (; at < end; at++) {
-        hd_result result = add_use(graph, use++, (uint32_t)desc->type, pass, first, at, rules);
+    for (; at < end; at++, use++) {
+        if (!range_bits(use) && add_plain_use(graph, use, pass, first, at, rules, &full, true))
+            continue;
+        hd_result result = add_use(graph, use, (uint32_t)desc->type, pass, first, at, rules, &full);
         if (HDI_UNLIKELY(result != HD_OK))
             return take_back(graph, desc, first, result, at - first, why);
     }
+    graph->unwritten_reads |= full == 0;
     graph->use_count = graph->pass_use_begin[pass + 1] = end;
     if (HDI_UNLIKELY(graph->ties)) {
         uint32_t bad = desc->use_count;
@@ -406,7 +448,7 @@ static HDI_INLINE hd_pass put_pass(hd_graph *graph, const hd_pass_desc *desc, ui
     size_t at = first, end = at + count;
     put_columns(graph, desc, pass, cost);
     do {
-        if (!add_plain_use(graph, use++, pass, first, at, rules, &full))
+        if (!add_plain_use(graph, use++, pass, first, at, rules, &full, false))
             break;
     } while (++at < end);
     if (HDI_UNLIKELY(full == 0))

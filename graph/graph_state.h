@@ -13,7 +13,7 @@ enum { HDI_REGION_PASSES = 512, HDI_PARALLEL_PASSES = 4 * HDI_REGION_PASSES };
 
 /* Capacity of one group of columns that grow together. */
 typedef struct hdi_capacity {
-    uint32_t pass, res, use, range, access, version, late;
+    uint32_t pass, res, use, range, clear, access, version, late;
 } hdi_capacity;
 
 /* What a use of an access means for a resource of one kind: hdi_rule_index. Made from the access table, for the loops
@@ -67,7 +67,6 @@ struct hd_graph {
     uint32_t *use_res, *use_pass;
     uint16_t *use_access;
     uint8_t *use_flags;
-    hd_clear *use_clear;
     uint8_t *pass_type;
     float *pass_cost;
     uint32_t *pass_use_begin;
@@ -80,13 +79,15 @@ struct hd_graph {
     uint32_t tag; /* in the upper bits of each handle: of this graph and this frame */
     hd_error error;
 
-    uint32_t range_count, access_count;
+    uint32_t range_count, clear_count, access_count;
     uint8_t *pass_flags, *pass_pin;
     uint32_t *res_pair;
     uint32_t *use_range;
     hdi_use_exec *use_exec;
     hd_range *range;
     uint32_t *range_res;
+    uint32_t *clear_use;
+    hd_clear *clear;
     hdi_access_info *access;
 
     /* Versions beyond the first of each resource, in the order in which they were made. */

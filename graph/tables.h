@@ -113,7 +113,7 @@ enum {
 enum { HDI_USE_FLAGS_SLACK = 8 }; /* bytes behind the last use's flags that may be read with them */
 
 typedef struct hdi_decl {
-    uint32_t pass_count, res_count, use_count, range_count, access_count;
+    uint32_t pass_count, res_count, use_count, range_count, clear_count, access_count;
     const uint8_t *pass_type, *pass_flags, *pass_pin;
     const float *pass_cost;
     const uint32_t *pass_use_begin; /* pass_count + 1 */
@@ -128,9 +128,10 @@ typedef struct hdi_decl {
     const uint8_t *use_flags;   /* HDI_USE_*: follow from access and resource */
     const uint32_t *use_range;  /* index in range; HDI_NONE: the whole resource */
     const hdi_use_exec *use_exec;
-    const hd_clear *use_clear; /* for the executor: no phase reads it, and none puts it into another order */
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const uint32_t *range_res; /* follows from the uses: each range is of one */
+    const uint32_t *clear_use; /* ascending; whose clear value has bits: hdi_use_clear */
+    const hd_clear *clear; /* for the executor: no phase reads it, and none puts it into another order */
     const hdi_access_info *access;
     bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool has_empty_passes;   /* without uses */
@@ -147,6 +148,9 @@ static inline uint32_t hdi_res_usage(const hdi_decl *decl, uint32_t res)
 {
     return decl->res_info[res].usage | (uint32_t)decl->res_state[res].word;
 }
+
+/* What a use clears to, as it was declared. O(log of those that have bits) */
+hd_clear hdi_use_clear(const hdi_decl *decl, uint32_t use);
 
 /* What a use starts from, as a VkAttachmentLoadOp. */
 static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)

@@ -51,6 +51,35 @@ static void expect(hd_result result, uint32_t pass, uint32_t res, uint32_t use)
     cr_assert_eq(hd_graph_error(graph)->result, HD_OK);
 }
 
+/* Clear values are found by use, also behind uses that have none, and go with a pass that is refused. */
+Test(declare, clear_values)
+{
+    enum { PASSES = 100 };
+    hd_resource of[PASSES], part = image();
+    for (uint32_t p = 0; p < PASSES; p++) {
+        of[p] = image();
+        const hd_clear clear = {.color = {0, 0, 0, (float)(p % 3)}}, deep = {.depth = (float)(p % 5)};
+        const hd_range range = {.mip_base = 1, .mip_count = 1};
+        hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({of[p], HD_COLOR_WRITE, .clear = clear},
+                                                             {buffer(), HD_VERTEX_READ},
+                                                             {part, HD_COLOR_WRITE, range, .clear = deep})});
+    }
+    cr_assert_eq(hd_graph_error(graph)->result, HD_OK, "%s", hd_graph_error(graph)->text);
+    hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({image(), HD_COLOR_WRITE, .clear.depth = 1},
+                                                         {of[0], HD_COLOR_WRITE}, {of[0], HD_SAMPLED_GRAPHICS})});
+    hdi_decl decl = hdi_graph_decl(graph);
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < PASSES; p++) {
+        count += (p % 3 != 0) + (p % 5 != 0);
+        cr_assert_eq(hdi_use_clear(&decl, 3 * p).color[3], (float)(p % 3));
+        cr_assert_eq(hdi_use_clear(&decl, 3 * p + 1).depth, 0.0f);
+        cr_assert_eq(hdi_use_clear(&decl, 3 * p + 2).depth, (float)(p % 5));
+    }
+    cr_assert_eq(decl.clear_count, count);
+    expect(HD_CONFLICTING_USES, PASSES, hd_graph_resource_index(graph, of[0]), 2);
+    cr_assert_eq(hdi_graph_decl(graph).clear_count, 0u);
+}
+
 Test(declare, handles)
 {
     hd_resource old = image();

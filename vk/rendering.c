@@ -254,11 +254,11 @@ static hd_result fill(hdi_vk_frame *frame, hdi_vk_attached *attached)
         info->resolveImageView = to;
         if (attached->clear_use == HD_NONE)
             continue;
-        const hd_clear *clear = &frame->decl.use_clear[attached->clear_use];
+        const hd_clear clear = hdi_use_clear(&frame->decl, attached->clear_use);
         if (attached->depth)
-            info->clearValue.depthStencil = (VkClearDepthStencilValue){clear->depth, clear->stencil};
+            info->clearValue.depthStencil = (VkClearDepthStencilValue){clear.depth, clear.stencil};
         else
-            memcpy(info->clearValue.color.float32, clear->color, sizeof(clear->color));
+            memcpy(info->clearValue.color.float32, clear.color, sizeof(clear.color));
     }
     return HD_OK;
 }
