@@ -141,16 +141,21 @@ static HDI_INLINE void make_ready(work *w, bool wait, int64_t closed)
             size_t next = succ[e];
             if (HDI_UNLIKELY(next >= pass_end))
                 continue;
-            uint32_t rank = pass_rank[next] - rank_begin, last = lose_one(left, next, ready, rank);
-            ready_count += last;
             if (!levelled)
                 level[next] = own;
-            if (!(wait || closed) || !last)
+            if (!wait) {
+                ready_count += lose_one(left, next, ready, pass_rank[next] - rank_begin);
                 continue;
+            }
+            if (--left[next])
+                continue;
+            uint32_t rank = pass_rank[next] - rank_begin;
+            hdi_bit_set(ready, rank);
+            ready_count++;
             hdi_ask *at = &w->ask[rank];
             if (closed && at->opens == closed && !(at->more & ~HDI_COUNTED))
                 w->follower = rank;
-            if (wait && (at->opens || at->more & ~HDI_COUNTED))
+            if (at->opens || at->more & ~HDI_COUNTED)
                 at->due = group + 1 + find_float(s, next);
         }
     }

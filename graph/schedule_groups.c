@@ -425,6 +425,20 @@ static bool is_full(const work *w)
     return full >= w->group / 4;
 }
 
+/* The GPU's, or that of the host. */
+static void find_queues(const hdi_sched *s, hdi_schedule *out)
+{
+    const uint8_t *pass_type = s->decl->pass_type;
+    const uint32_t *slot_pass = out->slot_pass, host = s->queues->host;
+    uint8_t *slot_queue = out->slot_queue;
+    if (host == HDI_NONE) {
+        memset(slot_queue, 0, s->kept_count);
+        return;
+    }
+    for (size_t slot = 0, kept = s->kept_count; slot < kept; slot++)
+        slot_queue[slot] = (uint8_t)(host & -(uint32_t)(pass_type[slot_pass[slot]] == HD_PASS_HOST));
+}
+
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out)
 {
     work w = {.s = s,
@@ -447,10 +461,6 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
     w.ask[s->kept_count] = w.behind_last;
     if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.net, w.group_live, out))
         return false;
-    memset(out->slot_queue, 0, s->kept_count);
-    for (uint32_t slot = 0; s->queues->host != HDI_NONE && slot < s->kept_count; slot++) {
-        if (s->decl->pass_type[out->slot_pass[slot]] == HD_PASS_HOST)
-            out->slot_queue[slot] = (uint8_t)s->queues->host;
-    }
+    find_queues(s, out);
     return true;
 }

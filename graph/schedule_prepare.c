@@ -44,8 +44,8 @@ typedef struct look_work {
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
     hdi_sched_cuts *cuts;
-    uint32_t parts; /* of the passes, and of the resources */
-    stray *stray;   /* those of a part from its first use on */
+    uint32_t parts;                           /* of the passes, and of the resources */
+    stray *stray;                             /* those of a part from its first use on */
     uint32_t (*newest_stray)[HDI_MOST_PARTS]; /* [of the passes][of the resources] */
     look_part part[HDI_MOST_PARTS];
 } look_work;
@@ -145,26 +145,28 @@ static HDI_INLINE uint32_t find_known(hdi_sched_res *res, uint64_t counts, size_
     return known;
 }
 
-/* Ranks, and who uses what when. */
+/* Ranks, and who uses what when. Uses of kept passes that stand together are walked as one: how many a pass has nobody
+ * could predict. */
 static void look_at_kept(const look_work *w)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use_begin = s->decl->pass_use_begin, *use_res = s->decl->use_res;
+    const uint32_t *use_begin = s->decl->pass_use_begin, *use_res = s->decl->use_res, *use_pass = s->decl->use_pass;
     const uint16_t *use_access = s->decl->use_access;
     const uint8_t *pass_kept = w->pass_kept;
     const look_access *access = w->access;
     hdi_sched_res *all = s->res;
     uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank;
-    size_t passes = s->decl->pass_count, rank = 0;
-    for (size_t p = 0, u = 0; p < passes; p++) {
-        size_t end = use_begin[p + 1], kept = pass_kept[p];
-        rank_pass[rank] = (uint32_t)p; /* the next kept one takes the place of one that is not */
-        pass_rank[p] = (uint32_t)rank;
-        if (!kept)
-            u = end;
-        for (; u < end; u++)
-            look_at_use(&all[use_res[u]], &access[use_access[u]], (uint32_t)rank);
-        rank += kept;
+    uint32_t passes = s->decl->pass_count, rank = 0;
+    for (uint32_t p = 0; p < passes; p++) {
+        uint32_t first = p;
+        for (; p < passes && pass_kept[p]; p++) {
+            rank_pass[rank] = p;
+            pass_rank[p] = rank++;
+        }
+        for (size_t u = use_begin[first], end = use_begin[p]; u < end; u++)
+            look_at_use(&all[use_res[u]], &access[use_access[u]], use_pass[u] - (p - rank));
+        if (p < passes)
+            pass_rank[p] = rank;
     }
 }
 
