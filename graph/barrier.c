@@ -54,11 +54,11 @@ static void find_all_known(const work *w)
         const uint32_t *clock = w->synced->slot_clock + (size_t)w->slots[queue][pos] * queues;
         for (uint32_t q = 0; q < queues; q++) {
             uint32_t at = told[queue][q], until = q == queue ? at : clock[q];
-            uint32_t *known = w->known[queue] + w->known_begin[q];
+            uint32_t *known = w->known[queue] + w->known_begin[q], *next = known + at;
             for (int i = 0; i < HDI_KNOWN_SPARE; i++)
-                known[at + i] = pos;
-            for (at += HDI_KNOWN_SPARE; HDI_UNLIKELY(at < until); at++)
-                known[at] = pos;
+                next[i] = pos;
+            for (next += HDI_KNOWN_SPARE; HDI_UNLIKELY(next < known + until); next++)
+                *next = pos;
             told[queue][q] = until;
         }
     }

@@ -143,7 +143,7 @@ typedef struct work {
 /* A point, and its requests: in `placed` of the region. */
 typedef struct point {
     uint32_t at, begin, count;
-    uint32_t kinds, moving; /* of its requests: what is of any, and how many are transfers of ownership */
+    uint32_t kinds, images; /* of its requests: what is of any; how many are neither global nor transfers of ownership */
 } point;
 
 typedef struct region {
@@ -205,13 +205,12 @@ static bool is_spared(const recent *seen, const hdi_request *request, const hdi_
 
 /* Semaphores brought what happened before the request back to its own queue, by way of another one; for a request that
  * another one comes after, before its point. */
-static bool came_round(const work *w, const hdi_request *r, const hdi_scopes *wanted, uint32_t at)
+static HDI_INLINE bool came_round(const work *w, const uint32_t *slots, const hdi_request *r, const hdi_scopes *wanted,
+                                  uint32_t at)
 {
-    if (wanted->dst_stages & HDI_STAGE_HOST)
-        return false;
-    const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[r->queue]], *round = w->synced->slot_round;
+    const uint32_t *round = w->synced->slot_round;
     uint32_t last = (r->kind & HDI_EARLY ? at : r->high) / 2;
-    if (2 * round[slots[last]] <= r->low)
+    if (2 * round[slots[last]] <= r->low || wanted->dst_stages & HDI_STAGE_HOST)
         return false;
     uint32_t low = 0, high = last; /* the wait that brought it */
     while (low < high) {
@@ -238,13 +237,11 @@ static HDI_INLINE void join_global(const hdi_barriers *out, uint32_t first, uint
 }
 
 /* Joins the global ones of a point that nothing stands for, and drops the others. Images count first: they are never
- * dropped. first: point of the queue. */
-static HDI_APART HDI_SCALAR void drop_spared(const region *r, const point *first, point *p, recent *seen)
+ * dropped. slots, first: of the queue, the first point. */
+static HDI_APART HDI_SCALAR void drop_spared(const region *r, const uint32_t *slots, const point *first, point *p,
+                                             recent *seen)
 {
-    uint32_t *placed = r->placed + p->begin, count = p->count, kept = 0, globals = 0, global = HDI_NONE;
-    for (uint32_t i = 0; i < count; i++)
-        globals += (r->item[placed[i]].kind & HDI_GLOBAL) != 0;
-    seen->passed += count - globals - p->moving;
+    uint32_t *placed = r->placed + p->begin, count = p->count, kept = 0, global = HDI_NONE;
     for (uint32_t i = 0; i < count; i++) {
         const hdi_request *request = &r->item[placed[i]];
         if (!(request->kind & HDI_GLOBAL)) {
@@ -256,7 +253,7 @@ static HDI_APART HDI_SCALAR void drop_spared(const region *r, const point *first
         if (wanted.src_stages &&
             (is_spared(seen, request, &wanted) || (ordered && is_ordered(r, first, p, request->low, &wanted))))
             continue;
-        if (came_round(r->w, request, &wanted, p->at))
+        if (came_round(r->w, slots, request, &wanted, p->at))
             continue;
         uint32_t k = seen->count++ % RECENT;
         seen->global[k].does = wanted;
@@ -336,10 +333,9 @@ static void fill_points(const region *r, uint32_t queue, written *done)
     recent seen;
     seen.count = seen.passed = 0;
     for (point *p = first; p < end; p++) {
+        seen.passed += p->images;
         if (p->kinds & HDI_GLOBAL)
-            drop_spared(r, first, p, &seen);
-        else
-            seen.passed += p->count - p->moving;
+            drop_spared(r, slots, first, p, &seen);
     }
     for (const point *p = first; p < end; p++) {
         uint32_t count = p->kinds & HDI_SEVERAL ? join_parts(r, p) : p->count;
@@ -376,10 +372,12 @@ static HDI_INLINE void choose_points(region *r, uint32_t queue, uint32_t begin, 
             behind = request->high + 1;
         }
         k = next - 1;
-        while (kind & HDI_EARLY && k > first && points[k - 1].at >= low)
-            k--;
+        if (HDI_UNLIKELY(kind & HDI_EARLY)) {
+            while (k > first && points[k - 1].at >= low)
+                k--;
+        }
         points[k].kinds |= kind;
-        points[k].moving += kind / HDI_MOVES;
+        points[k].images += !(kind & (HDI_GLOBAL | HDI_MOVES));
         of[index] = k;
         points[k].count++;
     }
@@ -423,15 +421,10 @@ static HDI_INLINE void sort_by_points(region *r, bool stand)
     uint32_t points = r->queue_point[r->w->queues->count], count = r->count;
     uint32_t *placed = r->placed;
     point *first = r->point;
-    for (uint32_t k = 0, sum = 0; k < points; k++) {
-        first[k].begin = sum;
-        sum += first[k].count;
-        first[k].count = 0;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        point *p = &first[of[i]];
-        placed[p->begin + p->count++] = item_of(r, i, stand);
-    }
+    for (uint32_t k = 0, sum = 0; k < points; k++)
+        first[k].begin = sum += first[k].count;
+    for (uint32_t i = count; i-- > 0;)
+        placed[--first[of[i]].begin] = item_of(r, i, stand);
 }
 
 /* The requests of a region, of all lists. */

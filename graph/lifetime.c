@@ -127,7 +127,7 @@ static HDI_INLINE void find_stay(const hdi_hazards *hazards, uint32_t seg, uint3
             stay->first = first->first;
             stay->last = last->last;
             stay->tail_stages = kind->src_stages;
-            stay->tail_writes = last->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
+            stay->tail_writes = kind->dst_access & (0 - (uint64_t)(last->flags / HDI_EPOCH_WRITES & 1));
             return;
         }
     }
@@ -369,6 +369,8 @@ static void several_queues(uint32_t begin, uint32_t end, uint32_t part, void *us
         visit_on_queues(w, begin, end, 2);
     else if (w->queues->count == 3)
         visit_on_queues(w, begin, end, 3);
+    else if (w->queues->count == 4) /* the host's with three */
+        visit_on_queues(w, begin, end, 4);
     else
         visit_on_queues(w, begin, end, w->queues->count);
 }

@@ -121,10 +121,10 @@ static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *
 
 /* A slot; of the last one of a range no word behind its own is touched. */
 static HDI_INLINE void sweep_slot(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin,
-                                  uint32_t s, bool is_last, bool lists, few all[FEW])
+                                  uint32_t s, const uint32_t *want, uint32_t *row, bool is_last, bool lists,
+                                  few all[FEW])
 {
-    const uint32_t *want = out->slot_want + (size_t)s * queues;
-    uint32_t *row = out->slot_clock + (size_t)s * queues, last_want[FEW] = {0};
+    uint32_t last_want[FEW] = {0};
     uint32_t own = hazards->slot_queue[s], pos = hazards->slot_pos[s];
     const few *f = &all[own];
     if (is_last)
@@ -157,10 +157,12 @@ static HDI_INLINE void sweep_few(const hdi_hazards *shared, uint32_t queues, hdi
         }
     }
     bool lists = synced->waiting != NULL;
-    for (uint32_t s = begin; s + 1 < end; s++)
-        sweep_slot(&hazards, queues, &out, begin, s, false, lists, all);
+    const uint32_t *want = out.slot_want + (size_t)begin * queues;
+    uint32_t *row = out.slot_clock + (size_t)begin * queues;
+    for (uint32_t s = begin; s + 1 < end; s++, want += queues, row += queues)
+        sweep_slot(&hazards, queues, &out, begin, s, want, row, false, lists, all);
     if (begin < end)
-        sweep_slot(&hazards, queues, &out, begin, end - 1, true, lists, all);
+        sweep_slot(&hazards, queues, &out, begin, end - 1, want, row, true, lists, all);
     if (lists) /* else others write there, too */
         synced->waiting_count = out.waiting_count;
 }
