@@ -7,25 +7,26 @@
 
 /* In a given order: greedy (size first, as in greedy-by-size arena planning), first fit by offset. Those that may be in
  * the way are found over time: slots are cut into buckets, and each keeps what was placed in it by offset. Who of a
- * bucket is in the way of a newcomer is anybody's guess, so that it is found without a branch, of many at once: by the
- * places on the newcomer's queues from which and up to which nobody may share with an item, which stand in arrays of
- * their own. They are counted from where the bucket begins, in 16 bits, which hold what is too far away by what is as
- * far as that: then two are in each other's way that need not be. O(resources * (placed in a bucket) * buckets of a
- * life). */
+ * bucket is in the way of a newcomer, and whether he fits below, is anybody's guess, so that it is found without a
+ * branch, of eight at once: by the places on the newcomer's queues from which and up to which nobody may share with an
+ * item, which stand in arrays of their own, and by the highest end of all in the way that begin lower. Places are
+ * counted from where the bucket begins, in 16 bits, which hold what is too far away by what is as far as that: then two
+ * are in each other's way that need not be. O(resources * (placed in a bucket) * buckets of a life). */
 
-enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, CHUNK = 64, SLACK = 8, LANES = 4, AHEAD = 8 };
-enum { MOST_UNITS = INT32_MAX };
+enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, FIRST_ITEMS = 64, BLOCK = 8, LANES = 4, AHEAD = 8 };
+/* SSE2 finds the larger of two floats, and not of two integers: positive ones are in the same order as the floats that
+ * have their bits. Offsets are counted from BOTTOM, so that these are ordinary numbers in every mode of a processor. */
+enum { BOTTOM = 1 << 23, TOP = 0x7f7f7f7f, MOST_UNITS = 0x7e000000 };
 
-/* Items by offset; the last one is above everything, and in everybody's way. Offsets in units of 256 bytes, the
- * coarsest that all alignments of the .fgt format have in common; a finer end is rounded up. Below 2^31. There is room
- * for whole chunks, SLACK of it for what is moved along with the last items. */
+/* Items by offset; the last one is above everything. Offsets in units of 256 bytes, the coarsest that all alignments of
+ * the .fgt format have in common; a finer end is rounded up. There is room for whole blocks, one of it for what is
+ * moved along with the last items. */
 struct hdi_pack_bucket {
     uint32_t *offset, *end;
     int16_t *time; /* by queue: what items know when they start; then, likewise, who does not know that they are over */
     const int32_t *base;
     uint32_t count, capacity;
-    uint32_t next; /* of the search that is going on: the chunk behind those */
-    uint64_t left; /* in the way */
+    uint32_t next, above; /* of the search that is going on: the block to go on with, the item that he fits below */
 };
 
 /* Who is placed. By queue how many places have finished before he starts, and the last one that does not know that he
@@ -45,12 +46,12 @@ static HDI_INLINE void store(void *to, __m128i value)
 {
     _mm_storeu_si128((__m128i *)to, value);
 }
-#endif
-
+#else
 static int16_t narrow(int32_t value)
 {
     return (int16_t)(value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value);
 }
+#endif
 
 /* As many of two tables, counted from a third. */
 static HDI_INLINE void narrow_lanes(const int32_t *one, const int32_t *other, const int32_t *base, int16_t *lane)
@@ -68,6 +69,12 @@ static HDI_INLINE void narrow_lanes(const int32_t *one, const int32_t *other, co
 
 /* ---- buckets ---- */
 
+/* What lies behind the last item is looked at, too. */
+static inline void fill_up(uint32_t *offset, size_t capacity)
+{
+    memset(offset, TOP & 0xff, 2 * capacity * sizeof(*offset)); /* their ends stand behind them */
+}
+
 static HDI_APART bool enlarge(hdi_arena *arena, struct hdi_pack_bucket *b, uint32_t queues)
 {
     size_t capacity = b->capacity * (size_t)2;
@@ -76,6 +83,7 @@ static HDI_APART bool enlarge(hdi_arena *arena, struct hdi_pack_bucket *b, uint3
         return false;
     uint32_t *end = offset + capacity;
     int16_t *time = (int16_t *)(void *)(end + capacity);
+    fill_up(offset, capacity);
     memcpy(offset, b->offset, b->count * sizeof(*offset));
     memcpy(end, b->end, b->count * sizeof(*end));
     for (uint32_t k = 0; k < 2 * queues; k++)
@@ -123,7 +131,7 @@ static HDI_INLINE void make_room(struct hdi_pack_bucket *b, uint32_t at, uint32_
 static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *b, uint32_t at, uint32_t offset,
                               const newcomer *n, uint32_t queues)
 {
-    if (HDI_UNLIKELY(b->count + SLACK == b->capacity) && !enlarge(arena, b, queues))
+    if (HDI_UNLIKELY(b->count + BLOCK == b->capacity) && !enlarge(arena, b, queues))
         return false;
     while (at && b->offset[at - 1] > offset)
         at--;
@@ -153,16 +161,16 @@ static bool set_up_buckets(hdi_pack *pack, uint32_t count)
         pack->bucket = HDI_ARENA_ARRAY(pack->arena, struct hdi_pack_bucket, buckets);
         uint32_t lanes = (queues + LANES - 1) / LANES * LANES;
         int32_t *base = HDI_ARENA_ZEROED(pack->arena, int32_t, (size_t)buckets * lanes);
-        uint32_t *first = HDI_ARENA_ARRAY(pack->arena, uint32_t, (size_t)buckets * CHUNK * (2 + queues));
+        uint32_t *first = HDI_ARENA_ARRAY(pack->arena, uint32_t, (size_t)buckets * FIRST_ITEMS * (2 + queues));
         if (pack->arena->failed)
             return false;
-        for (uint32_t b = 0; b < buckets; b++, base += lanes, first += CHUNK * (2 + queues)) {
+        for (uint32_t b = 0; b < buckets; b++, base += lanes, first += FIRST_ITEMS * (2 + queues)) {
             uint32_t slot = pack->slot_begin + (b << pack->bucket_shift);
             pack->bucket[b] = (struct hdi_pack_bucket){.offset = first,
-                                                       .end = first + CHUNK,
-                                                       .time = (int16_t *)(void *)(first + 2 * CHUNK),
+                                                       .end = first + FIRST_ITEMS,
+                                                       .time = (int16_t *)(void *)(first + 2 * FIRST_ITEMS),
                                                        .base = base,
-                                                       .capacity = CHUNK};
+                                                       .capacity = FIRST_ITEMS};
             base[0] = (int32_t)slot;
             for (uint32_t q = 0; q < queues && pack->by_clocks; q++)
                 base[q] =
@@ -172,29 +180,19 @@ static bool set_up_buckets(hdi_pack *pack, uint32_t count)
     for (uint32_t i = 0; i < pack->bucket_count; i++) {
         struct hdi_pack_bucket *b = &pack->bucket[i];
         b->count = 1;
-        b->offset[0] = b->end[0] = MOST_UNITS;
-        for (uint32_t q = 0; q < queues; q++) {
-            b->time[q * (size_t)b->capacity] = INT16_MIN;
-            b->time[(queues + q) * (size_t)b->capacity] = INT16_MAX;
-        }
+        fill_up(b->offset, b->capacity);
     }
     return true;
 }
 
 /* ---- who is in the way ---- */
 
-#ifdef __SSE2__
-
-/* How many items of the next chunk are looked at: there are about as many in all buckets, so that it is foreseen. */
-static HDI_INLINE uint32_t chunk_items(const struct hdi_pack_bucket *b)
+static HDI_INLINE uint32_t aligned(uint32_t at, const newcomer *n)
 {
-    return b->count - b->next > CHUNK / 2 ? CHUNK : CHUNK / 2;
+    return (at + n->alignment - 1) & ~(n->alignment - 1);
 }
 
-/* Of 16 items: which are over before, and which start behind, all that he does on one queue. */
-typedef struct sides {
-    __m128i before[2], behind[2];
-} sides;
+#ifdef __SSE2__
 
 /* One of his queues, in a bucket. */
 typedef struct view {
@@ -202,178 +200,169 @@ typedef struct view {
     __m128i first, last;
 } view;
 
+/* Eight times. */
+static HDI_INLINE __m128i narrow_all(int32_t value, int32_t base)
+{
+    __m128i one = _mm_sub_epi32(_mm_cvtsi32_si128(value), _mm_cvtsi32_si128(base));
+    return _mm_shuffle_epi32(_mm_shufflelo_epi16(_mm_packs_epi32(one, one), 0), 0);
+}
+
 static HDI_INLINE view view_of(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues, uint32_t q)
 {
-    const int16_t *known = b->time + q * (size_t)b->capacity + b->next;
-    return (view){known, known + queues * (size_t)b->capacity, _mm_set1_epi16(narrow(n->first[q] - b->base[q])),
-                  _mm_set1_epi16(narrow(n->last[q] - b->base[q]))};
+    const int16_t *known = b->time + q * (size_t)b->capacity;
+    return (view){known, known + queues * (size_t)b->capacity, narrow_all(n->first[q], b->base[q]),
+                  narrow_all(n->last[q], b->base[q])};
 }
 
-static HDI_INLINE sides look_at(const view *v, uint32_t from)
+/* Of 8 items: which are over before, or start behind, all that he does. */
+static HDI_INLINE __m128i find_aside(const view *v, uint32_t views, uint32_t from)
 {
-    sides s;
-    for (uint32_t k = 0; k < 2; k++, from += 8) {
-        s.behind[k] = _mm_cmpgt_epi16(load(v->known + from), v->last);
-        s.before[k] = _mm_cmpgt_epi16(v->first, load(v->unaware + from));
+    __m128i before = _mm_cmpgt_epi16(v->first, load(v->unaware + from)),
+            behind = _mm_cmpgt_epi16(load(v->known + from), v->last);
+    for (uint32_t k = 1; k < views; k++) {
+        before = _mm_and_si128(before, _mm_cmpgt_epi16(v[k].first, load(v[k].unaware + from)));
+        behind = _mm_and_si128(behind, _mm_cmpgt_epi16(load(v[k].known + from), v[k].last));
     }
-    return s;
+    return _mm_or_si128(before, behind);
 }
 
-static HDI_INLINE void narrow_down(sides *s, const sides *other)
+/* Every other one of two fours. */
+static HDI_INLINE __m128 every_other(__m128 low, __m128 high, bool odd)
 {
-    for (uint32_t k = 0; k < 2; k++) {
-        s->before[k] = _mm_and_si128(s->before[k], other->before[k]);
-        s->behind[k] = _mm_and_si128(s->behind[k], other->behind[k]);
-    }
+    return odd ? _mm_shuffle_ps(low, high, 0xdd) : _mm_shuffle_ps(low, high, 0x88);
 }
 
-static HDI_INLINE uint64_t bits_of(const sides *s)
+static HDI_INLINE __m128 max_of(__m128i one, __m128 other)
 {
-    return (uint32_t)_mm_movemask_epi8(
-        _mm_packs_epi16(_mm_or_si128(s->before[0], s->behind[0]), _mm_or_si128(s->before[1], s->behind[1])));
+    return _mm_max_ps(_mm_castsi128_ps(one), other);
 }
 
-static HDI_INLINE uint64_t find_on_one(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+/* Of 4: the highest of those before each. */
+static HDI_INLINE __m128 highest_before(__m128 ends)
 {
-    view v = view_of(b, n, queues, (uint32_t)__builtin_ctz(n->queues));
-    uint64_t aside = 0;
-    for (uint32_t k = 0, items = chunk_items(b); k < items; k += 16) {
-        sides s = look_at(&v, k);
-        aside |= bits_of(&s) << k;
-    }
-    return ~aside;
+    __m128i bits = _mm_castps_si128(ends);
+    return max_of(_mm_slli_si128(bits, 12), max_of(_mm_slli_si128(bits, 8), _mm_castsi128_ps(_mm_slli_si128(bits, 4))));
 }
 
-static HDI_INLINE uint64_t find_on_two(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+/* Those that begin so far above that there is room below. */
+static HDI_INLINE __m128i find_room(const uint32_t *offset, __m128 below, __m128i room)
 {
-    view one = view_of(b, n, queues, (uint32_t)__builtin_ctz(n->queues)),
-         two = view_of(b, n, queues, (uint32_t)__builtin_ctz(n->queues & (n->queues - 1)));
-    uint64_t aside = 0;
-    for (uint32_t k = 0, items = chunk_items(b); k < items; k += 16) {
-        sides s = look_at(&one, k), other = look_at(&two, k);
-        narrow_down(&s, &other);
-        aside |= bits_of(&s) << k;
-    }
-    return ~aside;
+    return _mm_cmpgt_epi32(_mm_sub_epi32(load(offset), room), _mm_castps_si128(below));
 }
 
-static HDI_APART uint64_t find_on_more(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+/* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
+ * offsets only grow. */
+static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const newcomer *n,
+                                           const view *v, uint32_t views)
 {
-    uint64_t aside = 0;
-    for (uint32_t k = 0, items = chunk_items(b); k < items; k += 16) {
-        view v = view_of(b, n, queues, (uint32_t)__builtin_ctz(n->queues));
-        sides s = look_at(&v, k);
-        for (uint32_t left = n->queues & (n->queues - 1); left; left &= left - 1) {
-            v = view_of(b, n, queues, (uint32_t)__builtin_ctz(left));
-            sides other = look_at(&v, k);
-            narrow_down(&s, &other);
+    const uint32_t *offset = b->offset;
+    __m128 below = _mm_castsi128_ps(_mm_set1_epi32((int32_t)at));
+    __m128i room = _mm_set1_epi32((int32_t)n->units - 1);
+    for (uint32_t k = from;; k += BLOCK) {
+        __m128i aside = find_aside(v, views, k);
+        __m128 low = _mm_andnot_ps(_mm_castsi128_ps(_mm_unpacklo_epi16(aside, aside)),
+                                   _mm_castsi128_ps(load(b->end + k))),
+               high = _mm_andnot_ps(_mm_castsi128_ps(_mm_unpackhi_epi16(aside, aside)),
+                                    _mm_castsi128_ps(load(b->end + k + 4)));
+        __m128 even = every_other(low, high, false), odd = every_other(low, high, true), pairs = _mm_max_ps(even, odd),
+               before = highest_before(pairs), all = _mm_max_ps(before, pairs);
+        __m128 below_even = _mm_max_ps(before, below), below_odd = _mm_max_ps(below_even, even);
+        below = _mm_max_ps(below, _mm_shuffle_ps(all, all, 0xff));
+        __m128 before_low = _mm_unpacklo_ps(below_even, below_odd),
+               before_high = _mm_unpackhi_ps(below_even, below_odd);
+        __m128i found =
+            _mm_packs_epi32(find_room(offset + k, before_low, room), find_room(offset + k + 4, before_high, room));
+        uint32_t bits = (uint32_t)_mm_movemask_epi8(found);
+        if (HDI_LIKELY(!bits))
+            continue;
+        uint32_t ends[BLOCK];
+        store(ends, _mm_castps_si128(before_low));
+        store(ends + 4, _mm_castps_si128(before_high));
+        for (; bits; bits &= bits - 1) {
+            uint32_t i = (uint32_t)__builtin_ctz(bits) / 2, lowest = aligned(ends[i], n);
+            if (HDI_LIKELY(offset[k + i] >= lowest + n->units)) {
+                b->next = k;
+                b->above = k + i;
+                return lowest;
+            }
         }
-        aside |= bits_of(&s) << k;
     }
-    return ~aside;
 }
 
-/* A bit for each item of the next chunk that ends above an offset. */
-static HDI_INLINE uint64_t find_above(const struct hdi_pack_bucket *b, uint32_t above)
+static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const newcomer *n,
+                                            uint32_t queues, uint32_t own)
 {
-    const uint32_t *end = b->end + b->next;
-    __m128i than = _mm_set1_epi32((int32_t)above);
-    uint64_t bits = 0;
-    for (uint32_t k = 0, items = chunk_items(b); k < items; k += 16, end += 16) {
-        __m128i part[4];
-        for (uint32_t i = 0; i < 4; i++)
-            part[i] = _mm_cmpgt_epi32(load(end + 4 * i), than);
-        __m128i bytes = _mm_packs_epi16(_mm_packs_epi32(part[0], part[1]), _mm_packs_epi32(part[2], part[3]));
-        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << k;
-    }
-    return bits;
-}
-
-/* A bit for each item of the next chunk that is in his way. Behind the last one bits mean nothing. */
-static HDI_INLINE uint64_t find_in_way(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
-{
-    uint32_t others = n->queues & (n->queues - 1);
-    return !others                 ? find_on_one(b, n, queues)
-           : others & (others - 1) ? find_on_more(b, n, queues)
-                                   : find_on_two(b, n, queues);
+    view v[HD_MAX_QUEUES];
+    uint32_t left = n->queues;
+    for (uint32_t k = 0; k < own; k++, left &= left - 1)
+        v[k] = view_of(b, n, queues, (uint32_t)__builtin_ctz(left));
+    return lowest_in_views(b, from, at, n, v, own);
 }
 
 #else
 
-static uint64_t find_in_way(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues)
+static bool is_in_way(const struct hdi_pack_bucket *b, uint32_t item, const newcomer *n, uint32_t queues)
 {
-    uint64_t bits = 0;
-    for (uint32_t k = 0; k < CHUNK; k++) {
-        bool before = true, behind = true;
-        for (uint32_t left = n->queues; left; left &= left - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(left);
-            const int16_t *known = b->time + q * (size_t)b->capacity + b->next + k;
-            before &= narrow(n->first[q] - b->base[q]) > known[queues * (size_t)b->capacity];
-            behind &= *known > narrow(n->last[q] - b->base[q]);
-        }
-        bits |= (uint64_t)(!before && !behind) << k;
+    bool before = true, behind = true;
+    for (uint32_t left = n->queues; left; left &= left - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(left);
+        const int16_t *known = b->time + q * (size_t)b->capacity + item;
+        before &= narrow(n->first[q] - b->base[q]) > known[queues * (size_t)b->capacity];
+        behind &= *known > narrow(n->last[q] - b->base[q]);
     }
-    return bits;
+    return !before && !behind;
 }
 
-static uint64_t find_above(const struct hdi_pack_bucket *b, uint32_t above)
+static uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const newcomer *n,
+                                 uint32_t queues, uint32_t own)
 {
-    uint64_t bits = 0;
-    for (uint32_t k = 0; k < CHUNK; k++)
-        bits |= (uint64_t)(b->end[b->next + k] > above) << k;
-    return bits;
+    uint32_t k = from;
+    (void)own;
+    for (; b->offset[k] < at + n->units; k++) {
+        uint32_t end = aligned(b->end[k], n);
+        at = end > at && is_in_way(b, k, n, queues) ? end : at;
+    }
+    b->next = b->above = k;
+    return at;
 }
 
 #endif
 
-static HDI_INLINE uint32_t first_in_way(const struct hdi_pack_bucket *b)
+/* The same over several: in turn, until it is back at the one that moved it last. own: his queues. */
+static HDI_INLINE uint32_t lowest_in_buckets(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to,
+                                             const newcomer *n, uint32_t queues, uint32_t own)
 {
-    return b->next - CHUNK + (uint32_t)__builtin_ctzll(b->left);
-}
-
-/* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
- * offsets only grow. high: much of the bucket lies below. */
-static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t at, const newcomer *n, uint32_t queues,
-                                            bool high)
-{
-    uint32_t units = n->units, mask = n->alignment - 1;
-    uint64_t left = b->left;
-    for (;;) {
-        const uint32_t *offset = b->offset + b->next - CHUNK, *end = b->end + b->next - CHUNK;
-        for (; left; left &= left - 1) {
-            uint32_t i = (uint32_t)__builtin_ctzll(left), above = (end[i] + mask) & ~mask;
-            if (offset[i] >= at + units) {
-                b->left = left;
-                return at;
-            }
-            at = above > at ? above : at;
-        }
-        left = find_in_way(b, n, queues);
-        if (high)
-            left &= find_above(b, at);
-        b->next += CHUNK;
-    }
-}
-
-/* The same over several: in turn, until it is back at the one that moved it last. */
-static HDI_APART uint32_t lowest_in_buckets(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const newcomer *n,
-                                            uint32_t queues)
-{
-    for (struct hdi_pack_bucket *b = from; b <= to; b++) {
-        b->next = 0;
-        b->left = 0;
-    }
-    uint32_t at = lowest_in_bucket(from, 0, n, queues, false);
+    uint32_t at = lowest_in_bucket(from, 0, BOTTOM, n, queues, own);
     if (from == to)
         return at;
+    for (struct hdi_pack_bucket *b = from + 1; b <= to; b++)
+        b->next = 0;
     struct hdi_pack_bucket *b = from + 1, *mover = from;
     do {
         uint32_t before = at;
-        at = lowest_in_bucket(b, at, n, queues, true);
+        at = lowest_in_bucket(b, b->next, at, n, queues, own);
         mover = at == before ? mover : b;
         b = b < to ? b + 1 : from;
     } while (b != mover);
     return at;
+}
+
+static HDI_APART uint32_t lowest_on_one(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const newcomer *n,
+                                        uint32_t queues)
+{
+    return lowest_in_buckets(from, to, n, queues, 1);
+}
+
+static HDI_APART uint32_t lowest_on_two(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const newcomer *n,
+                                        uint32_t queues)
+{
+    return lowest_in_buckets(from, to, n, queues, 2);
+}
+
+static HDI_APART uint32_t lowest_on_more(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const newcomer *n,
+                                         uint32_t queues)
+{
+    return lowest_in_buckets(from, to, n, queues, (uint32_t)__builtin_popcount(n->queues));
 }
 
 /* ---- who is placed ---- */
@@ -461,7 +450,7 @@ static HDI_INLINE bool insert_placed(hdi_pack *pack, uint64_t *end, uint32_t que
         *end = at + units > *end ? at + units : *end;
         for (uint32_t b = hdi_pack_slot(pack, pack->lifetimes->res_first[res]) >> pack->bucket_shift; b <= to; b++) {
             struct hdi_pack_bucket *bucket = &pack->bucket[b];
-            if (!insert(pack->arena, bucket, bucket->count - 1, (uint32_t)at, &n, queues))
+            if (!insert(pack->arena, bucket, bucket->count - 1, BOTTOM + (uint32_t)at, &n, queues))
                 return false;
         }
     }
@@ -485,18 +474,22 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
         if (pack->by_clocks && i + AHEAD < count)
             fetch_stay(pack, order[i + AHEAD], queues);
         uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
-        if (end + units + alignment > UINT32_MAX / 2) /* half a terabyte */
+        if (end + units + alignment > MOST_UNITS || alignment > BOTTOM) /* half a terabyte, 2 GiB */
             return true;
         read_newcomer(pack, res, &n, queues);
         n.units = (uint32_t)units;
         n.alignment = alignment > 1 ? (uint32_t)alignment : 1;
         struct hdi_pack_bucket *from = &buckets[(res_first[res] - begin) >> shift],
                                *to = &buckets[(res_close[res] - begin) >> shift];
-        uint32_t at = lowest_in_buckets(from, to, &n, queues);
+        uint32_t others = n.queues & (n.queues - 1);
+        uint32_t at = !others                 ? lowest_on_one(from, to, &n, queues)
+                      : others & (others - 1) ? lowest_on_more(from, to, &n, queues)
+                                              : lowest_on_two(from, to, &n, queues);
         for (struct hdi_pack_bucket *b = from; b <= to; b++) {
-            if (!insert(pack->arena, b, first_in_way(b), at, &n, queues))
+            if (!insert(pack->arena, b, b->above, at, &n, queues))
                 return false;
         }
+        at -= BOTTOM;
         offset[res] = (uint64_t)at * HDI_PACK_UNIT;
         end = at + units > end ? at + units : end;
         if (end * HDI_PACK_UNIT >= most) /* no better than what there is */
@@ -509,8 +502,7 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     if (hdi_pack_cuts_time(pack, order, count))
-        return hdi_pack_in_atoms(pack, order, count, offset, top) ||
-               hdi_pack_in_runs(pack, order, count, offset, top);
+        return hdi_pack_in_atoms(pack, order, count, offset, top) || hdi_pack_in_runs(pack, order, count, offset, top);
     if (!set_up_buckets(pack, count)) {
         *top = UINT64_MAX;
         return false;
