@@ -10,8 +10,8 @@
  * where a list of the resources themselves would be walked again and again. The offsets are the same. O(pieces of all
  * lives * runs of a piece). */
 
-#define MOST_UNITS (UINT32_MAX / 2)      /* half a terabyte */
-enum { FIRST_RUNS = 8, LONG_LIFE = 24 }; /* pieces of time, on average: from there on buckets of slots are quicker */
+#define MOST_UNITS (UINT32_MAX / 2)       /* half a terabyte */
+enum { FIRST_RUNS = 16, LONG_LIFE = 24 }; /* pieces of time, on average: from there on buckets of slots are quicker */
 
 typedef struct hdi_pack_run {
     uint32_t begin, end; /* HDI_PACK_UNITs */
@@ -59,7 +59,7 @@ bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
 }
 
 /* All empty. The runs of a piece are by offset; between two there is something free. The first begins at 0; behind the
- * last there is at least one above everything. */
+ * last there is one above everything. */
 static bool set_up(hdi_pack *pack)
 {
     if (!pack->run) {
@@ -68,9 +68,10 @@ static bool set_up(hdi_pack *pack)
         if (!pack->run)
             return false;
     }
-    memset(pack->run, 0xff, (size_t)pack->piece_count * pack->runs * sizeof(run));
-    for (uint32_t p = 0; p < pack->piece_count; p++)
+    for (uint32_t p = 0; p < pack->piece_count; p++) {
         pack->run[(size_t)p * pack->runs] = (run){0, 0};
+        pack->run[(size_t)p * pack->runs + 1] = (run){UINT32_MAX, UINT32_MAX};
+    }
     return true;
 }
 
@@ -81,7 +82,6 @@ static HDI_COLD bool grow(hdi_pack *pack)
     run *fresh = HDI_ARENA_ARRAY(pack->arena, run, 2 * runs * pack->piece_count);
     if (!fresh)
         return false;
-    memset(fresh, 0xff, 2 * runs * pack->piece_count * sizeof(run));
     for (size_t p = 0; p < pack->piece_count; p++)
         memcpy(fresh + 2 * p * runs, pack->run + p * runs, runs * sizeof(run));
     pack->run = fresh;
@@ -98,6 +98,7 @@ static HDI_APART void insert(run *at, run one, const run *past, bool *full)
         *at++ = one;
         one = next;
     } while (next.begin != UINT32_MAX);
+    *at = next;
     *full |= at == past;
 }
 

@@ -156,14 +156,17 @@ static bool fits_below(const item *one, const stretch *s)
 static HDI_APART choice best_below(const work *w, const stretch *s, uint32_t *at)
 {
     choice best = {-1, 0};
+    uint32_t room = s->ceiling - s->height;
     for (uint32_t k = w->b.list_begin[s->begin]; k < w->b.list_begin[s->last + 1]; k++) {
         int32_t ends = ((w->b.first[k] == (int32_t)s->begin) + (w->b.last[k] == (int32_t)s->last)) << END_BIT;
         if (w->b.last[k] > (int32_t)s->last || w->worth[k] + ends <= best.worth)
             continue;
-        uint32_t i = w->next[k];
-        while (i < w->b.end[k] && !fits_below(&w->b.item[i], s))
+        uint32_t i = w->next[k], end = w->b.end[k];
+        if (w->b.item[end - 1].units > room) /* the smallest */
+            continue;
+        while (i < end && !fits_below(&w->b.item[i], s))
             i++;
-        int32_t worth = i < w->b.end[k] ? w->base[k] + ends + size_of(w, w->b.item[i].units) : -1;
+        int32_t worth = i < end ? w->base[k] + ends + size_of(w, w->b.item[i].units) : -1;
         if (worth <= best.worth)
             continue;
         best = (choice){worth, k};
@@ -205,37 +208,47 @@ static HDI_INLINE void set_edges(work *w, uint32_t begin, uint32_t last, uint32_
     w->edge[last + 1] = (edge){height, begin};
 }
 
+/* Of two numbers, by a mask: which one it is nobody could foretell, as a branch. */
+static HDI_INLINE uint32_t choose(uint32_t mask, uint32_t one, uint32_t other)
+{
+    return other ^ ((one ^ other) & mask);
+}
+
 /* Goes on to a stretch that is lower than both its neighbours: with those of the same height it is one, to a lower one
  * it moves. */
 static HDI_INLINE void settle(work *w, stretch *s)
 {
     for (;;) {
         edge left = w->edge[s->begin], right = w->edge[s->last + 2];
-        bool to_left = left.height <= right.height;
-        edge to = to_left ? left : right;
-        if (to.height > s->height)
+        uint32_t is_left = -(uint32_t)(left.height <= right.height);
+        HDI_HIDE(is_left);
+        uint32_t height = choose(is_left, left.height, right.height), end = choose(is_left, left.other, right.other);
+        if (height > s->height)
             return;
         set_edges(w, s->begin, s->last, s->height);
-        uint32_t same = -(uint32_t)(to.height == s->height); /* as a mask: nobody could foretell a branch */
+        uint32_t same = -(uint32_t)(height == s->height);
         uint32_t own = (s->last + 1 - s->begin) & same, begin = s->last + 1 - own, last = s->begin - 1 + own;
-        *s = (stretch){to_left ? to.other : begin, to_left ? last : to.other, to.height, s->ceiling};
+        *s = (stretch){choose(is_left, end, begin), choose(is_left, last, end), height, s->ceiling};
     }
 }
 
 /* Pieces of the stretch are filled up to a height: goes on to the rest, which is the lowest still. */
 static HDI_INLINE void fill(work *w, stretch *s, uint32_t begin, uint32_t last, uint32_t height)
 {
-    bool before = begin > s->begin, behind = last < s->last;
-    if (!(before | behind)) {
+    uint32_t before = -(uint32_t)(begin > s->begin), behind = -(uint32_t)(last < s->last), rest = before | behind;
+    HDI_HIDE(rest);
+    if (!rest) {
         s->height = height;
         settle(w, s);
         return;
     }
     set_edges(w, begin, last, height);
-    uint32_t spare = w->b.pieces + 1, next = behind ? last + 1 : spare, end = behind ? s->last : spare;
-    set_edges(w, next, end, s->height);
-    s->begin = before ? s->begin : last + 1;
-    s->last = before ? begin - 1 : s->last;
+    uint32_t spare = w->b.pieces + 1;
+    HDI_HIDE(before);
+    HDI_HIDE(behind);
+    set_edges(w, choose(behind, last + 1, spare), choose(behind, s->last, spare), s->height);
+    s->begin = choose(before, s->begin, last + 1);
+    s->last = choose(before, begin - 1, s->last);
 }
 
 static void find_ceiling(const work *w, stretch *s)
