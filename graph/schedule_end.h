@@ -214,9 +214,29 @@ static HDI_INLINE void make_last_ready(work *w)
     w->ready_count = 1;
 }
 
+/* Counts down the uses of all passes of the group, which nobody asks for before it ends: so the loop has what it reads
+ * in registers. */
+static HDI_INLINE void count_group_of(work *w, bool all)
+{
+    uint32_t *counted = w->counted;
+    for (size_t i = w->group_begin, slots = w->slots; i < slots; i++)
+        w->net[i] -= count_down_of(w, w->slot_pass[i], &counted, all);
+    w->counted_count = (size_t)(counted - w->counted);
+}
+
+static HDI_APART void count_group(work *w)
+{
+    if (HDI_LIKELY(w->counts_all))
+        count_group_of(w, true);
+    else
+        count_group_of(w, false);
+}
+
 /* What the group closed is free behind its barrier. Returns how much. */
 static HDI_INLINE int64_t free_closed(work *w)
 {
+    if (!w->s->known)
+        count_group(w);
     const hdi_sched_res *res = w->res;
     uint32_t rank_begin = w->s->rank_begin;
     hdi_ask *ask = w->ask;
@@ -286,6 +306,8 @@ static HDI_APART void end_last(work *w)
 {
     for (size_t i = w->group_begin; i < w->slots; i++)
         w->out->slot_group[i] = w->group;
+    if (!w->s->known)
+        count_group(w);
     if (!w->rules.in_order)
         sort_group(w);
     w->group++;

@@ -199,7 +199,10 @@ static void follow(work *w)
     w->follower = HDI_NONE;
     if (rank < w->end && w->live + opens <= (int64_t)w->rules.cap && closes(w, rank) >= opens) {
         hdi_bit_clear(w->ready, (uint32_t)rank);
-        take_one(w, rank);
+        if (w->s->known)
+            take_one(w, rank);
+        else
+            take(w, rank, rank == w->oldest, false);
     }
 }
 
@@ -239,8 +242,8 @@ static HDI_APART void take_oldest(work *w)
     w->closed = closed;
 }
 
-/* apart: where most have nothing to count, and few are taken here, the loop keeps the registers. */
-static HDI_INLINE void fill_by(work *w, bool apart)
+/* known: most have nothing to count, and few are taken here; so the loop keeps the registers. */
+static HDI_INLINE void fill_by(work *w, bool known)
 {
     const hdi_ask *ask = w->ask;
     uint64_t *ready = w->ready;
@@ -271,10 +274,10 @@ static HDI_INLINE void fill_by(work *w, bool apart)
                 continue;
             }
             left ^= bits & -bits;
-            if (apart)
+            if (known)
                 take_one(w, rank);
             else
-                take(w, rank, rank == w->oldest);
+                take(w, rank, rank == w->oldest, false);
             end = w->end;
         }
         ready[word] = left;

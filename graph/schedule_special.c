@@ -39,16 +39,6 @@ static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
 /* HDI_MIXED_*: what uses may have to be looked at for, by HDI_USE_READS and HDI_USE_WRITES. */
 static const uint8_t asked_for[4] = {HDI_MIXED_LAYOUTS, HDI_MIXED_LAYOUTS, HDI_MIXED_OPENERS, 0};
 
-/* What one must be. */
-static inline uint32_t find_special(const hdi_sched *s, const hdi_sched_res *res, size_t pass, size_t use)
-{
-    const hdi_decl *decl = s->decl;
-    uint32_t what = res->mixed & asked_for[decl->use_flags[use] & 3];
-    if (what & HDI_MIXED_OPENERS && (res->first < s->rank_begin || is_read(decl, pass, decl->use_res[use])))
-        return 0;
-    return what;
-}
-
 static noted *find_noted(const noted_table *t, uint32_t res)
 {
     uint32_t at = res & (t->places - 1);
@@ -134,19 +124,63 @@ static void count_here(hdi_sched_res *res)
     res->closed = COUNTS;
 }
 
-/* Those of a pass, from a use on; returns where the next pass's begin. */
-static HDI_INLINE size_t list_uses(work *w, size_t rank, size_t pass, size_t use, bool all)
+/* Whether a use is of what the one before it reads, in the same pass: then it is no overwrite. */
+static HDI_INLINE bool goes_on(const hdi_decl *decl, size_t use)
+{
+    return use > 0 && decl->use_res[use - 1] == decl->use_res[use] && decl->use_flags[use - 1] & HDI_USE_READS &&
+           decl->use_pass[use - 1] == decl->use_pass[use];
+}
+
+/* What one must be. */
+static HDI_INLINE uint32_t find_special(const hdi_sched *s, const hdi_sched_res *res, size_t use)
+{
+    const hdi_decl *decl = s->decl;
+    uint32_t what = res->mixed & asked_for[decl->use_flags[use] & 3];
+    if (what & HDI_MIXED_OPENERS &&
+        (res->first < s->rank_begin || goes_on(decl, use) || is_read(decl, decl->use_pass[use], decl->use_res[use])))
+        return 0;
+    return what;
+}
+
+/* Those of a rank, from begin on. opener: where that is the resource of the only one, an overwrite. */
+static HDI_INLINE void end_list(work *w, size_t rank, const hdi_special *begin, hdi_special *end, uint32_t opener)
+{
+    if (begin == end)
+        return;
+    if (end == begin + 1 && opener < HDI_OPENER) {
+        w->ask[rank].more |= HDI_OPENER | opener;
+        return;
+    }
+    w->ask[rank].more |= w->out->count;
+    end->at = HDI_NONE;
+    w->out->count += (uint32_t)(end - begin) + 1;
+}
+
+/* Those of some uses: of one pass, or of all that stand between the first and the last. */
+static HDI_INLINE void list_uses(work *w, size_t use, size_t end, bool all)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
-    size_t end = decl->pass_use_begin[pass + 1];
-    hdi_special *begin = &w->out->list[w->out->count], *x = begin;
-    uint32_t opener = HDI_NONE;
-    for (; use < end; use = find_next(s, use + 1, end, all)) {
+    hdi_special *begin = NULL, *x = NULL;
+    uint32_t pass = HDI_NONE, opener = HDI_NONE;
+    size_t rank = 0;
+    for (use = find_next(s, use, end, all); use < end; use = find_next(s, use + 1, end, all)) {
         uint32_t r = decl->use_res[use];
         hdi_sched_res *res = &s->res[r];
-        uint32_t what = find_special(s, res, pass, use);
-        if (!all && res->first < s->rank_begin && hdi_sched_has(s, res->last))
+        uint32_t what = find_special(s, res, use);
+        bool counts = !all && res->first < s->rank_begin && hdi_sched_has(s, res->last);
+        if (!what && !counts)
+            continue;
+        if (decl->use_pass[use] != pass) {
+            end_list(w, rank, begin, x, opener);
+            pass = decl->use_pass[use];
+            rank = s->pass_rank[pass] - s->rank_begin;
+            begin = x = &w->out->list[w->out->count];
+            opener = HDI_NONE;
+        }
+        if (s->rank_pass[rank] != pass) /* it is culled */
+            continue;
+        if (counts)
             count_here(res);
         if (what & HDI_MIXED_LAYOUTS) {
             hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)use);
@@ -159,16 +193,7 @@ static HDI_INLINE size_t list_uses(work *w, size_t rank, size_t pass, size_t use
             take_apart(w, res);
         }
     }
-    if (x == begin)
-        return end;
-    if (x == begin + 1 && opener < HDI_OPENER) {
-        w->ask[rank].more |= HDI_OPENER | opener;
-        return end;
-    }
-    w->ask[rank].more |= w->out->count;
-    x++->at = HDI_NONE;
-    w->out->count += (uint32_t)(x - begin);
-    return end;
+    end_list(w, rank, begin, x, opener);
 }
 
 /* Where most passes have none that must be counted, and so none of these. */
@@ -177,31 +202,16 @@ static HDI_INLINE void find_counted(work *w, bool all)
     const hdi_sched *s = w->s;
     const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
     for (size_t rank = 0; rank < s->kept_count; rank++) {
-        if (!(w->ask[rank].more & HDI_COUNTED))
-            continue;
-        size_t end = use_begin[rank_pass[rank] + 1], u = find_next(s, use_begin[rank_pass[rank]], end, all);
-        if (u < end)
-            list_uses(w, rank, rank_pass[rank], u, all);
+        if (w->ask[rank].more & HDI_COUNTED)
+            list_uses(w, use_begin[rank_pass[rank]], use_begin[rank_pass[rank] + 1], all);
     }
-}
-
-/* Whether a use is of what the one before it reads, in the same pass: then it is no overwrite. */
-static HDI_INLINE bool goes_on(const hdi_decl *decl, size_t use)
-{
-    return use > 0 && decl->use_res[use - 1] == decl->use_res[use] && decl->use_flags[use - 1] & HDI_USE_READS &&
-           decl->use_flags[use] & HDI_USE_WRITES && decl->use_pass[use - 1] == decl->use_pass[use];
 }
 
 static HDI_INLINE void find_all(work *w, bool all)
 {
     const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    size_t end = decl->pass_use_begin[s->rank_pass[s->kept_count - 1] + 1], u = decl->pass_use_begin[s->pass_begin];
-    while ((u = find_next(s, u, end, all)) < end) {
-        size_t pass = decl->use_pass[u], rank = s->pass_rank[pass] - s->rank_begin;
-        bool goes = (all || s->res[decl->use_res[u]].first >= s->rank_begin) && goes_on(decl, u);
-        u = goes || s->rank_pass[rank] != pass ? u + 1 : list_uses(w, rank, pass, u, all);
-    }
+    const uint32_t *use_begin = s->decl->pass_use_begin;
+    list_uses(w, use_begin[s->pass_begin], use_begin[s->rank_pass[s->kept_count - 1] + 1], all);
 }
 
 static HDI_APART void find_when_alone(work *w)

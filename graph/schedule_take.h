@@ -186,13 +186,14 @@ static HDI_INLINE int64_t take_more(work *w, uint32_t more)
     return what ? take_specials(w, &w->special.list[what]) : 0;
 }
 
-/* Counts down the uses of what a pass uses; returns the bytes of what it uses last. Which that is nobody could predict,
- * so it is found without a branch. all: else only of what the region closes, as others run at the same time. */
-static HDI_INLINE int64_t count_down_of(work *w, size_t pass, bool all)
+/* Counts down the uses of what a pass uses, from where the uses stand that were the last; returns the bytes of those.
+ * Which that is nobody could predict, so it is found without a branch. all: else only of what the region closes, as
+ * others run at the same time. */
+static HDI_INLINE int64_t count_down_of(work *w, size_t pass, uint32_t **counted, bool all)
 {
     const uint32_t *use_res = w->use_res;
     hdi_sched_res *res = w->res;
-    uint32_t *counted = w->counted + w->counted_count, rank_begin = w->s->rank_begin, kept = w->s->kept_count;
+    uint32_t *at = *counted, rank_begin = w->s->rank_begin, kept = w->s->kept_count;
     uint64_t bytes = 0;
     for (size_t u = w->use_begin[pass], end = w->use_begin[pass + 1]; u < end; u++) {
         hdi_sched_res *of = &res[use_res[u]];
@@ -201,17 +202,21 @@ static HDI_INLINE int64_t count_down_of(work *w, size_t pass, bool all)
         uint32_t left = of->left;
         uint64_t last = left == 1;
         of->left = left - (left != 0);
-        *counted = (uint32_t)u;
-        counted += last;
+        *at = (uint32_t)u;
+        at += last;
         bytes += of->bytes & -last;
     }
-    w->counted_count = (size_t)(counted - w->counted);
+    *counted = at;
     return (int64_t)bytes;
 }
 
 static HDI_INLINE int64_t count_down(work *w, size_t pass)
 {
-    return HDI_LIKELY(w->counts_all) ? count_down_of(w, pass, true) : count_down_of(w, pass, false);
+    uint32_t *counted = w->counted + w->counted_count;
+    bool all = w->counts_all;
+    int64_t bytes = all ? count_down_of(w, pass, &counted, true) : count_down_of(w, pass, &counted, false);
+    w->counted_count = (size_t)(counted - w->counted);
+    return bytes;
 }
 
 /* Candidates are looked for in a window of ranks from the oldest on. */
@@ -235,12 +240,13 @@ static HDI_INLINE void move_oldest(work *w)
     set_oldest(w, rank);
 }
 
-static HDI_INLINE void take(work *w, size_t rank, bool oldest)
+/* known: of what it closes; else that is found when the group ends, as all passes have uses to count. */
+static HDI_INLINE void take(work *w, size_t rank, bool oldest, bool known)
 {
     hdi_ask *at = &w->ask[rank];
     size_t pass = w->rank_pass[rank], slot = w->slots++;
-    int64_t opens = at->opens, closes = at->closes;
-    uint32_t more = at->more;
+    int64_t opens = at->opens, closes = known ? at->closes : 0;
+    uint32_t more = known ? at->more : at->more & ~HDI_COUNTED;
     at->due = HDI_TAKEN;
     w->slot_pass[slot] = (uint32_t)pass;
     w->closed += closes;
@@ -252,7 +258,7 @@ static HDI_INLINE void take(work *w, size_t rank, bool oldest)
     }
     if (more) {
         opens += take_more(w, more);
-        closes += count_down(w, pass);
+        closes += known ? count_down(w, pass) : 0;
     }
     w->live += opens;
     w->net[slot] = opens - closes;
@@ -263,7 +269,7 @@ static HDI_INLINE void take(work *w, size_t rank, bool oldest)
 /* Out of the loops over candidates, which then have the registers. */
 static HDI_APART void take_one(work *w, size_t rank)
 {
-    take(w, rank, rank == w->oldest);
+    take(w, rank, rank == w->oldest, true);
 }
 
 #endif
