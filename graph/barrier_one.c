@@ -154,6 +154,23 @@ HDI_COLD void hdi_leave_plan(hdi_one_work *w, size_t barrier_count)
     w->barrier_end = to + w->most;
 }
 
+/* Whether stays of former tenants are more than a cache holds, and are not asked for one after another as they stand: by
+ * some neighbours. Where one of it is not so, fetching them is more work than it saves. */
+static bool are_scattered(const work *w)
+{
+    enum { MANY = 16384, SOME = 32, NEAR = 16 };
+    uint32_t resources = w->decl->res_count, apart = 0, pairs = 0;
+    for (uint32_t i = 0; resources > MANY && i < SOME; i++) {
+        const hdi_tenants *of = &w->res_tenants[hdi_range_begin(resources, SOME, i)];
+        if (of[0].begin == of[0].end || of[1].begin == of[1].end)
+            continue;
+        uint32_t a = w->tenant[of[0].begin], b = w->tenant[of[1].begin];
+        apart += (a > b ? a - b : b - a) > NEAR;
+        pairs++;
+    }
+    return 2 * apart > pairs;
+}
+
 /* Steps in their order: barriers are written where the plan has them, if its memory has room: it will begin so far in
  * front of them as its other tables ask for. What lies there now is read up to the last barrier, and then no more. */
 static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena)
@@ -164,8 +181,8 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
     size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left, bytes,
            points = 2 * (size_t)hazards->slot_count;
     find_steps(w);
-    if (crew->cuts && hazards->step_count > HDI_ONE_AHEAD + HDI_ONE_PIECE)
-        w->fetch_end = hazards->step + hazards->step_count - HDI_ONE_AHEAD - HDI_ONE_PIECE;
+    if (hazards->step_count > 3 * HDI_ONE_PIECE && are_scattered(w))
+        w->fetch_end = hazards->step + hazards->step_count - 3 * HDI_ONE_PIECE;
     points = (most < points ? most : points) + 1;
     w->arena = arena;
     w->most = most + HDI_ONE_SPARE;
@@ -212,6 +229,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
               .merged = merged,
               .res_tenants = placed->res_tenants,
               .tenant = placed->tenant,
+              .has_tenants = placed->tenant_count > 0,
               .stay = lifetimes->stay,
               .res_flags = decl->res_flags,
               .res_info = decl->res_info,

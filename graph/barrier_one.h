@@ -20,6 +20,7 @@ typedef struct hdi_one_work {
     /* Of the tables: */
     const hdi_tenants *res_tenants;
     const uint32_t *tenant;
+    bool has_tenants; /* at all */
     const hdi_stay *stay;
     const uint8_t *res_flags;
     const hdi_res_info *res_info;
@@ -28,7 +29,7 @@ typedef struct hdi_one_work {
     uint32_t region_count, last_region; /* last: of the regions with slots */
     hdi_point *point;        /* of each batch */
     uint32_t *barrier_point; /* like out->barrier: the point of each */
-    const hdi_step *fetch_end; /* up to here there is a step so far ahead to fetch for; null: of a short frame */
+    const hdi_step *fetch_end; /* up to here it is fetched for the steps of a piece ahead; null: never */
     /* Of steps that stand in order, one region is walked after another, and each writes behind the one before. */
     hdi_arena *arena;
     hd_plan_barrier *barrier_end; /* there is room up to here */
@@ -37,8 +38,8 @@ typedef struct hdi_one_work {
     bool failed;                  /* there is no memory */
 } hdi_one_work;
 
-/* So many steps at a time, each with at most two barriers. AHEAD: 12 and 32 do as well, 64 does not. */
-enum { HDI_ONE_PIECE = HDI_ONE_SPARE / 2, HDI_ONE_AHEAD = 20 };
+/* So many steps at a time, each with at most two barriers. */
+enum { HDI_ONE_PIECE = HDI_ONE_SPARE / 2 };
 
 /* The layout that the last use of a segment leaves, or it is in where nothing uses it. */
 static inline uint32_t hdi_last_layout(const hdi_one_work *w, uint32_t res, uint32_t seg)

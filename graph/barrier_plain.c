@@ -69,7 +69,7 @@ static HDI_INLINE uint32_t walk(hdi_walker *k, const hdi_step *step, const hdi_s
         uint32_t res = step->seg, low = step->low, high = 2 * step->slot, pass = slot_pass[step->slot], old, reason;
         hd_plan_barrier *b = at.next;
         if (fetches)
-            hdi_fetch_for(w, step + HDI_ONE_AHEAD);
+            hdi_fetch_for(w, step + HDI_ONE_PIECE);
         if (low) {
             const hdi_step *before = &steps[step->before - 1];
             const hdi_kind *from = &kind[before->to];
@@ -126,17 +126,17 @@ static HDI_INLINE uint32_t walk(hdi_walker *k, const hdi_step *step, const hdi_s
     return odd;
 }
 
-static HDI_SCALAR HDI_APART uint32_t walk_long(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_SCALAR HDI_APART uint32_t walk_far(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
     return walk(k, step, end, true);
 }
 
-static HDI_SCALAR HDI_APART uint32_t walk_short(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_SCALAR HDI_APART uint32_t walk_near(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
     return walk(k, step, end, false);
 }
 
 uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    return step < k->w->fetch_end ? walk_long(k, step, end) : walk_short(k, step, end);
+    return (step < k->w->fetch_end ? walk_far : walk_near)(k, step, end);
 }

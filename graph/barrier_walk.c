@@ -435,7 +435,6 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
                                   bool alone)
 {
     const work *w = k->w;
-    const bool fetches = alone && step < w->fetch_end;
     const uint32_t *slot_pass = w->hazards->slot_pass, *use_seg = w->frozen->use_seg;
     const uint32_t *use_res = w->decl->use_res, *use_range = w->decl->use_range;
     const hdi_kind *kind = k->kind;
@@ -446,8 +445,6 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
         const hdi_kind *to = &kind[step->to];
         uint32_t res = whole ? seg : use_res[use], pass = slot_pass[slot], high = before_slot(k, slot, merges);
         bool several = !whole && (use_range[use] != HDI_NONE || use_seg[use] == HDI_NONE), plain = whole && !merges;
-        if (fetches)
-            hdi_fetch_for(w, step + HDI_ONE_AHEAD);
         if (low == 0) {
             first_use(k, res, seg, several, to, pass, high, merges, plain);
             continue;
@@ -496,7 +493,7 @@ static HDI_APART void walk_merged(walker *k, const hdi_step *step, const hdi_ste
 /* Nothing in between waits. */
 static void fetch(const work *w, const hdi_step *step, const hdi_step *end)
 {
-    for (; step < end; step++)
+    for (; w->has_tenants && step < end; step++)
         hdi_fetch_for(w, step);
 }
 

@@ -35,16 +35,19 @@ static HDI_INLINE uint32_t hdi_walked(const hdi_walker *k)
     return (uint32_t)(k->next_point - k->barrier_point);
 }
 
-/* What a step will look at, all over the tables of a long frame. What leads there stands close together. */
+/* What a step will look at, all over the tables of a long frame: the step before it, or the first and the last of the
+ * former tenants, as a rule all. What leads there stands close together. Which it is cannot be foreseen, and a branch
+ * costs more than is won. There are tenants in the frame. */
 static HDI_INLINE void hdi_fetch_for(const hdi_one_work *w, const hdi_step *step)
 {
-    if (step->low) {
-        HDI_FETCH(&w->hazards->step[step->before - 1]);
-        return;
-    }
-    hdi_tenants of = w->res_tenants[w->frozen->seg_res[step->seg]];
-    for (uint32_t t = of.begin; t < of.end; t++)
-        HDI_FETCH(&w->stay[w->tenant[t]]);
+    const hdi_tenants of = w->res_tenants[w->frozen->seg_res[step->seg]];
+    uintptr_t some = 0 - (uintptr_t)(of.begin < of.end), is_first = 0 - (uintptr_t)(step->low == 0);
+    HDI_HIDE(some);
+    HDI_HIDE(is_first);
+    uintptr_t stay = (uintptr_t)&w->stay[w->tenant[of.begin & some]],
+              before = (uintptr_t)w->hazards->step + (uintptr_t)(step->before - 1) * sizeof(*step);
+    HDI_FETCH((const void *)((stay & is_first) | (before & ~is_first)));
+    HDI_FETCH(&w->stay[w->tenant[(of.end - 1) & some]]);
 }
 
 /* The barriers of a step of a whole resource, where no scopes are shared. */
