@@ -219,6 +219,7 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .res_flags = graph->res_flags,
         .res_pair = graph->res_pair,
         .res_info = graph->res_info,
+        .res_import = graph->res_import,
         .res_state = graph->res_state,
         .use_res = graph->use_res,
         .use_pass = graph->use_pass,

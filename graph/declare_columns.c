@@ -76,7 +76,7 @@ static void free_columns(hd_graph *graph, const column *columns, uint32_t column
     }
 #define RES_COLUMNS                                                                                                    \
     {                                                                                                                  \
-        COLUMN(res_flags), COLUMN(res_state), COLUMN(res_info), COLUMN_OF(res_pair, 0, 0xff)                           \
+        COLUMN(res_flags), COLUMN(res_state), COLUMN(res_info), COLUMN(res_import), COLUMN_OF(res_pair, 0, 0xff)       \
     }
 #define USE_COLUMNS                                                                                                    \
     {                                                                                                                  \

@@ -137,7 +137,6 @@ HDI_SCALAR hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc
     info->sharing = HD_SHARING_AUTO;
     memcpy(&info->initial_layout, zeros, sizeof(zeros)); /* layouts and bytes */
     info->name = desc->name;
-    memcpy(&info->native, zeros, sizeof(zeros)); /* native and serial */
     return add_resource(graph, 0);
 }
 
@@ -190,8 +189,8 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
     info->sharing = (uint32_t)desc->sharing;
     info->bytes = desc->bytes;
     info->name = desc->name;
-    info->native = desc->bytes ? desc->buffer : desc->image;
-    info->serial = desc->serial;
+    graph->res_import[graph->res_count] =
+        (hdi_res_import){desc->bytes ? desc->buffer : desc->image, desc->serial};
     return add_resource(graph, flags | (flags & HDI_RES_BUFFER ? 0 : levels_flag(info)));
 }
 

@@ -72,8 +72,9 @@ void hdi_flow_start_states(const hdi_decl *decl, const hdi_frozen *frozen, uint6
     const uint32_t *seg_begin = frozen->res_seg_begin;
     for (uint32_t s = 0; s < frozen->seg_count; s++)
         states[s] = hdi_flow_nobody(decl);
-    for (uint32_t r = 0; decl->may_read_unwritten && r < decl->res_count; r++) {
-        for (uint32_t s = seg_begin[r]; from_start(decl, r) && s < seg_begin[r + 1]; s++)
+    const uint32_t end = decl->may_read_unwritten ? decl->res_count : 0;
+    for (uint32_t r = 0; (r = hdi_next_flagged(decl, r, end, HDI_RES_CONTENT)) < end; r++) {
+        for (uint32_t s = seg_begin[r]; s < seg_begin[r + 1]; s++)
             states[s] = hdi_flow_start(decl);
     }
 }

@@ -64,6 +64,7 @@ struct hd_graph {
     hdi_res_state *res_state;
     uint8_t *res_flags;
     hdi_res_info *res_info;
+    hdi_res_import *res_import;
     uint32_t *use_res, *use_pass;
     uint16_t *use_access;
     uint8_t *use_flags;

@@ -35,7 +35,8 @@ typedef struct hdi_pass_exec {
     uint32_t splits; /* 0: one call, like 1 */
 } hdi_pass_exec;
 
-/* Cold columns of a resource, together. Up to the name without padding: the plan cache compares that part as words. */
+/* Cold columns of a resource, together, in one line. Up to the name without padding: the plan cache compares that part
+ * as words. */
 typedef struct hdi_res_info {
     uint32_t width, height, format, flags;
     uint32_t depth, mips, layers, samples; /* mostly 1 each, and together for that */
@@ -44,9 +45,14 @@ typedef struct hdi_res_info {
     uint32_t initial_layout, final_layout; /* externals */
     uint64_t bytes;                        /* buffers */
     const char *name;
-    void *native; /* VkImage or VkBuffer of an import */
-    uint64_t serial;                       /* of imports; 0: the handle may come to mean another image */
 } hdi_res_info;
+_Static_assert(sizeof(hdi_res_info) == 64, "a line");
+
+/* Of imports only. */
+typedef struct hdi_res_import {
+    void *native;    /* VkImage or VkBuffer */
+    uint64_t serial; /* 0: the handle may come to mean another image */
+} hdi_res_import;
 
 /* What declaring keeps of a resource, together, as each use of it reads and writes all of it. word: in its lower half
  * the usage that the uses imply; above it HDI_RES_FULL and what else their rules have there, on top the kind:
@@ -121,6 +127,7 @@ typedef struct hdi_decl {
     const uint8_t *res_flags;
     const uint32_t *res_pair; /* history <-> what it is of, else HDI_NONE */
     const hdi_res_info *res_info;
+    const hdi_res_import *res_import; /* of externals; for the executor */
     const hdi_res_state *res_state; /* for hdi_res_usage */
     const uint32_t *use_res;
     const uint32_t *use_pass;   /* whose use it is */

@@ -260,7 +260,7 @@ static hd_result join_import(joining *j, uint32_t index)
     hdi_vk_frame *frame = j->frame;
     hd_vk *vk = frame->vk;
     const hdi_vk_touch *row = &j->kept->touches[(size_t)index * j->queues];
-    const void *native = frame->decl.res_info[frame->plan.resources[index].id].native;
+    const void *native = frame->decl.res_import[frame->plan.resources[index].id].native;
     hd_result result = grow_imports(vk, 1);
     if (result != HD_OK)
         return result;

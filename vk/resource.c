@@ -303,23 +303,23 @@ void hdi_vk_commit_pairs(hdi_vk_frame *frame)
 /* ---- entry ---- */
 
 /* An import that the engine tells apart from all others: it is cached for the sake of its views. */
-static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_info *info, hdi_vk_object **out)
+static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_import *from, hdi_vk_object **out)
 {
-    uint64_t handle = (uint64_t)(uintptr_t)info->native;
+    uint64_t handle = (uint64_t)(uintptr_t)from->native;
     hd_result result = grow_buckets(vk);
     if (result != HD_OK)
         return result;
-    uint32_t bucket = bucket_of(key, info->serial, handle, vk->bucket_count);
-    hdi_vk_object *object = find_object(vk, key, info->serial, handle, bucket);
+    uint32_t bucket = bucket_of(key, from->serial, handle, vk->bucket_count);
+    hdi_vk_object *object = find_object(vk, key, from->serial, handle, bucket);
     if (!object) {
         object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
         if (!object)
             return HD_OUT_OF_MEMORY;
         *object = (hdi_vk_object){.key = *key,
                                   .serial = ++vk->object_serial,
-                                  .heap_serial = info->serial,
+                                  .heap_serial = from->serial,
                                   .offset = handle,
-                                  .image = (VkImage)info->native};
+                                  .image = (VkImage)from->native};
         add_object(vk, object, bucket);
     }
     object->last_frame = vk->frame;
@@ -329,25 +329,26 @@ static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_inf
 
 static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
 {
-    const hdi_res_info *info = &frame->decl.res_info[plan->id];
+    const hdi_res_import *from = &frame->decl.res_import[plan->id];
+    const char *name = frame->decl.res_info[plan->id].name;
     bool buffer = frame->decl.res_flags[plan->id] & HDI_RES_BUFFER;
-    if (!info->native) {
+    if (!from->native) {
         hdi_log(&frame->vk->log, HD_LOG_ERROR, "resource %u '%s' is imported without a %s and cannot be executed",
-                plan->id, info->name ? info->name : "", buffer ? "VkBuffer" : "VkImage");
+                plan->id, name ? name : "", buffer ? "VkBuffer" : "VkImage");
         return HD_INVALID_ARGUMENT;
     }
     const hdi_vk_key *described = key_in_plan(frame, plan);
-    if (!buffer && info->serial) {
+    if (!buffer && from->serial) {
         hdi_vk_key key = *described;
         key.bits |= HDI_VK_KEY_IMPORT;
-        return keep_import(frame->vk, &key, info, &frame->bound[plan->id]);
+        return keep_import(frame->vk, &key, from, &frame->bound[plan->id]);
     }
     hdi_vk_object *object = &frame->slot->imports[frame->slot->import_count++];
     *object = (hdi_vk_object){.key = *described, .serial = ++frame->vk->object_serial};
     if (buffer)
-        object->buffer = (VkBuffer)info->native;
+        object->buffer = (VkBuffer)from->native;
     else
-        object->image = (VkImage)info->native;
+        object->image = (VkImage)from->native;
     frame->bound[plan->id] = object;
     return HD_OK;
 }
