@@ -85,22 +85,14 @@ static HDI_INLINE void find_start(const work *w, uint32_t words, hdi_list_node *
     v->ready[0] = (double)(float)far;
 }
 
-static HDI_INLINE bool is_unopened(const hdi_sched *s, const hdi_sched_res *res)
+static HDI_APART uint32_t look_at_all_shared(const work *w, hdi_list_node *v)
 {
-    return res->mixed & HDI_MIXED_OPENERS && hdi_sched_has(s, res->first) && !res->open;
-}
-
-/* What a pass that shares resources with others would open. Who finds all of them open never opens any. Returns the one
- * that it would open; HDI_NONE: several, or none. */
-static HDI_APART uint32_t look_at_shared(const work *w, hdi_list_node *v)
-{
-    const hdi_sched *s = w->s;
-    const uint32_t *use_res = s->decl->use_res, *use = &s->decl->pass_use_begin[pass_of(w, v)];
+    const uint32_t *use_res = w->use_res, *use = &w->pass_use_begin[pass_of(w, v)];
     uint32_t count = 0, only = HDI_NONE;
-    int64_t bytes = w->l.alone[v - w->l.node];
+    int64_t bytes = w->l.alone[(uint32_t)v->key].bytes;
     for (uint32_t u = use[0], end = use[1]; u < end; u++) {
-        const hdi_sched_res *res = &s->res[use_res[u]];
-        if (!is_unopened(s, res))
+        const hdi_sched_res *res = &w->res[use_res[u]];
+        if (!hdi_list_shares(w->s, res) || res->open)
             continue;
         bytes += (int64_t)res->bytes;
         only = count++ ? HDI_NONE : use_res[u];
@@ -110,13 +102,27 @@ static HDI_APART uint32_t look_at_shared(const work *w, hdi_list_node *v)
     return only;
 }
 
+/* What a pass that shares resources with others would open. Who finds all of them open never opens any. Returns the one
+ * that it would open; HDI_NONE: several, or none. */
+static HDI_INLINE uint32_t look_at_shared(const work *w, hdi_list_node *v)
+{
+    const hdi_list_alone *alone = &w->l.alone[(uint32_t)v->key];
+    if (alone->res == HDI_NONE)
+        return look_at_all_shared(w, v);
+    const hdi_sched_res *res = &w->res[alone->res];
+    bool opens = !res->open;
+    v->bytes = alone->bytes + (opens ? (int64_t)res->bytes * alone->uses : 0);
+    v->flags = (uint8_t)((v->flags & ~HDI_NODE_OPENS) | (opens ? HDI_NODE_OPENS : 0));
+    return opens ? alone->res : HDI_NONE;
+}
+
 static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
 {
     find_start(w, words, v);
     if (v->flags & HDI_NODE_SHARED) {
         uint32_t res = look_at_shared(w, v);
         if (v->flags & HDI_NODE_OPENS)
-            w->l.opener[w->opener_count++] = (hdi_list_opener){(uint32_t)(v - w->l.node), res};
+            w->l.opener[w->opener_count++] = (hdi_list_opener){(uint32_t)v->key, res};
     }
     if (is_due(w, v)) {
         insert(w, words, v);
@@ -256,7 +262,7 @@ static HDI_APART void open_shared(work *w, uint32_t words, const hdi_list_node *
     uint32_t kept = 0;
     for (uint32_t u = use[0]; u < use[1]; u++) {
         hdi_sched_res *res = &s->res[s->decl->use_res[u]];
-        if (!is_unopened(s, res))
+        if (!hdi_list_shares(s, res) || res->open)
             continue;
         if (res->first - s->rank_begin > w->oldest)
             add_alive(w, res->first - s->rank_begin, (int64_t)res->bytes);
@@ -367,7 +373,7 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     w->l.state[rank] = HDI_RANK_TAKEN;
     leave(w, words, v);
     if (v->flags & HDI_NODE_OPENS) {
-        v->bytes = w->l.alone[v - w->l.node];
+        v->bytes = w->l.alone[(uint32_t)v->key].bytes;
         open_shared(w, words, v);
     }
     if (v->bytes && rank > w->oldest)

@@ -42,6 +42,13 @@ typedef struct hdi_list_closing {
     uint64_t slots; /* the newest that used it, where clocks are short; else the resource */
 } hdi_list_closing;
 
+/* Of a pass that shares resources: what it opens and nobody else may, and the one that others may open, with how many
+ * uses it has of it; HDI_NONE: several. */
+typedef struct hdi_list_alone {
+    int64_t bytes;
+    uint32_t res, uses;
+} hdi_list_alone;
+
 /* A pass that is ready and may open what it shares. */
 typedef struct hdi_list_opener {
     uint32_t place;
@@ -54,7 +61,7 @@ enum { HDI_RANK_LEFT, HDI_RANK_WAITS, HDI_RANK_TAKEN }; /* waits: is ready, and 
 typedef struct hdi_list {
     hdi_list_node *node;
     uint32_t *root;      /* passes that depend on nobody */
-    int64_t *alone;      /* by pass that is shared: what it opens and nobody else may */
+    hdi_list_alone *alone; /* by pass that shares */
     hdi_list_lane lane[HDI_MOST_LANES];
     uint32_t lane_count, root_count;
     uint64_t *pred;      /* by pass, where clocks are long */
@@ -65,6 +72,12 @@ typedef struct hdi_list {
     int64_t *alive_step; /* by rank: how much more bytes are alive there than at the one before, going on by rank */
     hdi_list_closing *closing[HD_MAX_QUEUES];
 } hdi_list;
+
+/* Whether several passes may open a resource. */
+static inline bool hdi_list_shares(const hdi_sched *s, const hdi_sched_res *res)
+{
+    return res->mixed & HDI_MIXED_OPENERS && hdi_sched_has(s, res->first);
+}
 
 typedef struct hdi_list_rules {
     double handoff_us;

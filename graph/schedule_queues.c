@@ -53,18 +53,26 @@ static bool is_first(const hdi_decl *decl, uint32_t begin, uint32_t use)
     return begin == use;
 }
 
-/* What it opens for certain. */
-static HDI_APART int64_t opens_alone(const hdi_sched *s, uint32_t pass, uint32_t rank)
+/* What it opens for certain, and what others might open before it. False: nothing. */
+static HDI_APART bool look_alone(const hdi_sched *s, uint32_t pass, uint32_t rank, hdi_list_alone *out)
 {
     const hdi_decl *decl = s->decl;
-    uint32_t begin = decl->pass_use_begin[pass];
+    const uint32_t *use_res = decl->use_res;
+    uint32_t begin = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1];
+    uint32_t count = 0, first = 0, others = 0;
     int64_t bytes = (int64_t)s->rank[rank].opens;
-    for (uint32_t u = begin; u < decl->pass_use_begin[pass + 1]; u++) {
-        const hdi_sched_res *res = &s->res[decl->use_res[u]];
-        if (res->mixed & HDI_MIXED_OPENERS && res->first == s->rank_begin + rank && is_first(decl, begin, u))
+    for (uint32_t u = begin; u < end; u++) {
+        uint32_t r = use_res[u];
+        const hdi_sched_res *res = &s->res[r];
+        if (!hdi_list_shares(s, res))
+            continue;
+        first = count++ ? first : r;
+        others |= r ^ first;
+        if (res->first == s->rank_begin + rank && is_first(decl, begin, u))
             bytes -= (int64_t)res->bytes;
     }
-    return bytes;
+    *out = (hdi_list_alone){bytes, others ? HDI_NONE : first, count};
+    return count != 0;
 }
 
 /* By type of pass and where it is pinned: the lane of such passes, or one of these. */
@@ -173,8 +181,8 @@ static void make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, ch
         node->lane = lane_of(s, list, &l, (uint32_t)p);
         node->flags = 0;
         if (mixed && is_shared(s, p)) {
-            node->flags = HDI_NODE_SHARED;
-            list->alone[place] = opens_alone(s, (uint32_t)p, (uint32_t)rank);
+            bool shares = look_alone(s, (uint32_t)p, (uint32_t)rank, &list->alone[place]);
+            node->flags = shares ? HDI_NODE_SHARED : 0;
         }
     }
     list->alive_step[kept] = -before;
@@ -228,7 +236,7 @@ static bool prepare(const hdi_sched *s, hdi_list *list)
     list->node = HDI_ARENA_ARRAY(arena, hdi_list_node, passes);
     list->pred = HDI_ARENA_ARRAY(arena, uint64_t, words > 1 ? (size_t)passes * words : 0);
     list->root = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
-    list->alone = HDI_ARENA_ARRAY(arena, int64_t, s->mixed_uses ? passes : 0);
+    list->alone = HDI_ARENA_ARRAY(arena, hdi_list_alone, s->mixed_uses ? passes : 0);
     list->state = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)kept + HDI_MOST_LIST_WINDOW);
     list->opener = HDI_ARENA_ARRAY(arena, hdi_list_opener, kept);
     list->clock = HDI_ARENA_ARRAY(arena, uint64_t, ((size_t)kept + 1) * words);
