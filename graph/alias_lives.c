@@ -7,6 +7,8 @@
 /* Lives as the packers see them. They end with a group of the schedule, as inside of one there are no barriers; where
  * that keeps too much alive, they are cut short, and each cut is a barrier more. O(resources + slots). */
 
+enum { AHEAD = 16 }; /* members, whose needs are fetched so much earlier: those of a long frame are far away */
+
 /* Bytes that come with a slot, and that go before it where lives end with the last use, or as the packer has it. */
 typedef struct change {
     uint64_t come, unused, gone;
@@ -113,6 +115,7 @@ static void look(const hdi_pack *pack, const uint32_t *by_first, uint32_t count,
     uint64_t lives = 0, area = 0, *come = f->come, *unused = f->unused, *gone = f->gone;
     uint32_t begin = pack->slot_begin;
     for (uint32_t i = 0; i < count; i++) {
+        HDI_FETCH(&need[by_first[i + AHEAD < count ? i + AHEAD : i]]);
         uint32_t res = by_first[i], first = res_first[res], end = res_end[res];
         uint64_t bytes = need[res].bytes, life = end - first + 1;
         come[first - begin] += bytes;
