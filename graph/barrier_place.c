@@ -143,7 +143,7 @@ typedef struct work {
 /* A point, and its requests: in `placed` of the region. */
 typedef struct point {
     uint32_t at, begin, count;
-    uint32_t kinds, images; /* of its requests: what is of any; how many are neither global nor transfers of ownership */
+    uint32_t kinds, images; /* of its requests: of any; how many are neither global nor transfers of ownership */
 } point;
 
 typedef struct region {

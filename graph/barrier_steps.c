@@ -451,18 +451,23 @@ static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epo
 
 /* ---- a range ---- */
 
-/* What the first use of a segment looks at, all over a table that is long in a long frame: where former tenants of its
- * memory were first among the queues, and last. */
+/* What the first use of a segment looks at, all over a table that is long in a long frame: stays of the first and of
+ * the last of its former tenants, on their first queue and on the last one. A loop over them, or a look at how many
+ * queues they were on, is a branch that cannot be foreseen and costs as much as is won. */
+static HDI_INLINE void fetch_tenant(const work *w, uint32_t tenant)
+{
+    const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count];
+    HDI_FETCH(stays + __builtin_ctz(w->res_queues[tenant] | 1u << (HD_MAX_QUEUES - 1)));
+    HDI_FETCH(stays + w->queue_count - 1);
+}
+
 static HDI_INLINE void fetch_tenants(const work *w, uint32_t seg)
 {
     hdi_tenants of = w->res_tenants[w->frozen->seg_res[seg]];
-    for (uint32_t t = of.begin; t < of.end; t++) {
-        uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
-        const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count];
-        HDI_FETCH(stays + __builtin_ctz(mask | 1u << 15));
-        if (mask & (mask - 1))
-            HDI_FETCH(stays + w->queue_count - 1);
-    }
+    if (of.begin == of.end)
+        return;
+    fetch_tenant(w, w->tenant[of.begin]);
+    fetch_tenant(w, w->tenant[of.end - 1]);
 }
 
 static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, bool merges)
@@ -470,8 +475,8 @@ static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, boo
     enum { AHEAD = 8 };
     const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
     for (uint32_t seg = begin; seg < end; seg++) {
-        if (w->cuts && seg + AHEAD < end)
-            fetch_tenants(w, seg + AHEAD);
+        if (w->cuts)
+            fetch_tenants(w, seg + AHEAD < end ? seg + AHEAD : seg);
         if (epoch_begin[seg] < epoch_end[seg])
             visit_segment(w, seg, w->epochs + epoch_begin[seg], w->epochs + epoch_end[seg], merges);
     }

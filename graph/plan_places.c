@@ -24,7 +24,7 @@ typedef struct writer {
     const hdi_asked *asked;
     const hdi_kind *kinds, *made;
     const hdi_frozen *frozen;
-    bool fetch;
+    bool fetch, copies; /* of a long frame; of a short one barriers stand as the order says */
     uint32_t family[HD_MAX_QUEUES + 1]; /* the last one: none */
 } writer;
 
@@ -157,13 +157,11 @@ static HDI_INLINE void write_barrier(const writer *w, const hdi_asked *asked, hd
         write_rest(w, asked, b);
 }
 
-/* Of a long frame they stand all over a table that is long, too. */
+/* They stand all over a table that is long. */
 static HDI_SCALAR void write_run(const writer *w, const run *r)
 {
     const uint32_t *order = w->order + r->begin, *end = w->order + r->end;
     hd_plan_barrier *to = w->to.barriers + r->to;
-    for (; !w->fetch && order < end; order++)
-        write_barrier(w, &w->asked[*order], to++);
     for (; order < end; order++) {
         HDI_FETCH(&w->asked[order[HDI_ORDER_SLACK]]);
         write_barrier(w, &w->asked[*order], to++);
@@ -174,9 +172,6 @@ static inline void end_run(const writer *w, const run *r)
 {
     if (w->asked)
         write_run(w, r);
-    else if (w->order)
-        for (uint32_t i = r->begin; i < r->end; i++)
-            w->to.barriers[r->to + i - r->begin] = w->barrier[w->order[i]];
     else if (r->begin < r->end)
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
 }
@@ -186,7 +181,11 @@ static inline void add_batch(const writer *w, uint32_t from, hdi_plan_place *at,
     const hd_plan_batch batch = w->batch[from];
     w->to.commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
     w->to.batches[at->batch++] = (hd_plan_batch){at->barrier, batch.barrier_count};
-    if (batch.barrier_begin != r->end) {
+    if (w->copies) {
+        const uint32_t *order = w->order + batch.barrier_begin, *end = order + batch.barrier_count;
+        for (hd_plan_barrier *to = w->to.barriers + at->barrier; order < end; order++)
+            *to++ = w->barrier[*order];
+    } else if (batch.barrier_begin != r->end) {
         end_run(w, r);
         *r = (run){batch.barrier_begin, batch.barrier_begin + batch.barrier_count, at->barrier};
     } else {
@@ -342,8 +341,18 @@ HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables 
                           uint32_t *over)
 {
     const hdi_barriers *from = &t->barriers;
-    writer w = {*to,         t->decl,     t->hazards.use_kept, from->batch, from->barrier,
-                from->order, from->asked, t->hazards.kind,     from->made,  &t->frozen,    t->crew.cuts, {0}};
+    writer w = {.to = *to,
+                .decl = t->decl,
+                .use_kept = t->hazards.use_kept,
+                .batch = from->batch,
+                .barrier = from->barrier,
+                .order = from->order,
+                .asked = from->asked,
+                .kinds = t->hazards.kind,
+                .made = from->made,
+                .frozen = &t->frozen,
+                .fetch = t->crew.cuts,
+                .copies = from->order && !from->asked};
     memcpy(w.family, t->queues.family, sizeof(t->queues.family));
     w.family[HD_MAX_QUEUES] = HD_NONE;
     const uint32_t *submit_begin = t->synced.submit_begin;
