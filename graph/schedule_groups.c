@@ -167,7 +167,8 @@ static void give_back(work *w)
         for (uint32_t u = w->use_begin[p]; more && u < w->use_begin[p + 1]; u++) {
             hdi_sched_res *res = &w->res[w->use_res[u]];
             bool counts = w->counts_all ? res->last != HDI_NONE : hdi_sched_has(s, res->last);
-            res->left += counts && !(res->mixed & HDI_CLOSES_LAST);
+            if (counts && !(res->mixed & HDI_CLOSES_LAST)) /* what is another region's is not even written as it is */
+                res->left++;
         }
         uint32_t what = more & ~HDI_COUNTED;
         if (what & HDI_OPENER)
