@@ -119,7 +119,7 @@ static HDI_APART uint32_t visit_several(work *w, uint32_t use, uint32_t count)
     return count;
 }
 
-_Static_assert(HDI_VISITED >> 30 == HDI_USE_WRITES, "a write of what was visited is seen by one AND");
+_Static_assert(HDI_VISITED >> 30 == HDI_USE_WRITES, "a write of what was visited is a sign");
 
 /* Over uses, and not over passes and their uses: how many a pass has nobody can foresee. In frames with ranges those
  * that are the first of their segment can be foreseen, mostly, and they lead to no edge. In others nobody can, and
@@ -145,7 +145,7 @@ static HDI_INLINE void walk(work *w, bool ranges)
             continue;
         }
         const state before = states[seg];
-        if (HDI_UNLIKELY((uint32_t)(before >> 62) & flags & HDI_USE_WRITES)) {
+        if (HDI_UNLIKELY((int64_t)(before & (uint64_t)flags << 62) < 0)) { /* it writes what was visited */
             count = write_late(w, (uint32_t)u, seg, (uint32_t)u, (uint32_t)count);
             edge = w->edges.edge;
             pred_end[pass] = (uint32_t)count;
