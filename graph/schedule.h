@@ -18,7 +18,8 @@ typedef struct hdi_sched_res {
         };
         uint32_t at[2]; /* until all is judged: first, and the newest of the later ones */
     };
-    uint32_t left;        /* uses; then those not taken yet, in the region that closes it; 0: nobody counts them */
+    uint32_t left;        /* uses; then those not taken yet, of several workers' in the region that closes it alone;
+                           * 0: nobody counts them */
     uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_USED_TWICE, HDI_CLOSES_LAST */
     uint8_t opened, closed; /* whether its bytes are summed; bytes, as two parts may write them. closed: then of
                              * schedule_special.c */

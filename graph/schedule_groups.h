@@ -24,8 +24,8 @@ typedef struct hdi_specials {
     uint32_t count, note_count;
 } hdi_specials;
 
-/* Lists of special uses, for who has any, in ask; there, opens loses what others may open. Where earlier regions have
- * opened what this one closes, it counts the uses that are left. False: memory ran out. */
+/* Lists of special uses, for who has any, in ask; there, opens loses what others may open. Where regions run side by
+ * side, each counts the uses that are left of what earlier ones have opened and it closes. False: memory ran out. */
 bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out);
 
 #endif
