@@ -336,7 +336,7 @@ static HDI_APART void run_alone(work *w)
     uint32_t group = w->group, own, ready_count = 0, pass_end = s->pass_end, rank_begin = s->rank_begin;
     int64_t live = w->live, room = w->room, *net = w->net, *group_live = w->group_live;
     size_t slot = w->slots, rank = w->oldest, p = rank_pass[rank], e, end;
-    const bool levelled = w->levelled;
+    const bool levelled = w->levelled, counts = ask[rank].more; /* then it is the last one of all */
     w->ready[rank / 64] = 0;
     for (bool next_is_ready = true; next_is_ready;) {
         e = succ_begin[p];
@@ -375,6 +375,10 @@ static HDI_APART void run_alone(work *w)
     w->group = group;
     w->ready_count = ready_count;
     w->follower = HDI_NONE;
+    if (HDI_UNLIKELY(counts)) { /* levelling begins with nothing left */
+        w->group_begin = slot - 1;
+        count_group(w);
+    }
 }
 
 static bool run(work *w)
