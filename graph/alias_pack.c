@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* In time: first fit over free ranges. O(resources * free ranges). */
+/* In time: first fit over free ranges. All begin at whole units: others may be packed around them, and look no closer.
+ * O(resources * free ranges). */
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
 {
@@ -125,7 +126,8 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
             for (uint32_t k = closing[slot]; k != HDI_NONE; k = next[k])
                 give_back(&list, offset[by_first[k]], offset[by_first[k]] + need[by_first[k]].bytes);
         }
-        uint64_t at = take_lowest(&list, need[res].bytes, need[res].alignment), end = at + need[res].bytes;
+        uint64_t alignment = need[res].alignment > HDI_PACK_UNIT ? need[res].alignment : HDI_PACK_UNIT;
+        uint64_t at = take_lowest(&list, need[res].bytes, alignment), end = at + need[res].bytes;
         offset[res] = at;
         most = end > most ? end : most;
         if (most >= *top) {

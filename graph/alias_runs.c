@@ -189,6 +189,8 @@ static bool take_placed(hdi_pack *pack, uint64_t *end)
         uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
                  above = at + hdi_pack_units(pack->sizes->need[res].bytes);
         *end = above > *end ? above : *end;
+        if (above > MOST_UNITS) /* nobody is packed around that */
+            continue;
         run *begin = pack->run + (size_t)first * pack->runs, *behind = pack->run + (size_t)last * pack->runs;
         bool full = false;
         take_all(begin, behind, pack->runs, (uint32_t)at, (uint32_t)above, &full);

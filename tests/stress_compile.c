@@ -219,6 +219,53 @@ static void run_halves(hd_graph *graph, const hdt_limited *limited)
     }
 }
 
+/* Of any bytes, and alignments from none to more than packers can count. */
+static hd_result any_need(const hd_resource_info *info, hd_memory_need *need, void *user)
+{
+    uint64_t drawn = info->bytes;
+    (void)user;
+    hdt_random(&drawn);
+    need->bytes = info->bytes + hdt_below(&drawn, 300);
+    need->alignment = UINT64_C(1) << hdt_below(&drawn, hdt_below(&drawn, 8) == 0 ? 44 : 12);
+    need->heap = 0;
+    return HD_OK;
+}
+
+/* Buffers as large as any may be, and at the limits of what packers count in 32 bits, among small ones: short lives,
+ * and some over many regions. */
+static void run_huge(hd_graph *graph, const hdt_limited *limited)
+{
+    enum { PASSES = 200, FRAMES = SLOW ? 24 : 160 };
+    static const uint64_t sizes[] = {UINT64_C(1) << 44, (UINT64_C(1) << 40) - 256, UINT64_C(1) << 40,
+                                     (UINT64_C(1) << 39) - 256, (UINT64_C(1) << 39) - 512, UINT64_C(1) << 38};
+    enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
+    for (uint64_t frame = 0; frame < FRAMES; frame++) {
+        uint64_t state = frame;
+        uint32_t huge_in = 2 + hdt_below(&state, 60), longest = 1 + hdt_below(&state, 60);
+        hd_resource last[PASSES];
+        hd_graph_begin(graph);
+        for (uint32_t p = 0; p < PASSES; p++) {
+            bool is_huge = hdt_below(&state, huge_in) == 0;
+            uint32_t back = hdt_below(&state, is_huge || hdt_below(&state, 8) == 0 ? longest : 4);
+            uint64_t small = 256 * (uint64_t)(1 + hdt_below(&state, frame % 2 ? 4 : 4000));
+            last[p] = hd_graph_buffer(
+                graph, &(hd_buffer_desc){.name = "huge", .bytes = is_huge ? sizes[hdt_below(&state, SIZES)] : small});
+            hd_use use[2] = {{last[p], HD_STORAGE_WRITE_COMPUTE}};
+            uint32_t count = 1;
+            if (back && back <= p)
+                use[count++] = (hd_use){last[p - back], HD_STORAGE_READ_COMPUTE};
+            hd_graph_pass(graph, &(hd_pass_desc){
+                                     .type = HD_PASS_COMPUTE, .uses = use, .use_count = count, .root = true});
+        }
+        graph->region_passes = 16;
+        graph->parallel_passes = 0;
+        const hdb_queue_set *set = &hdb_queue_sets[frame / 2 % HDB_QUEUE_SET_COUNT];
+        hd_size_fn size = frame / 2 / HDB_QUEUE_SET_COUNT % 2 ? any_need : NULL;
+        try_pools(graph, limited,
+                  (hd_compile_desc){.queues = set->queues, .queue_count = set->count, .size = size}, "huge", false);
+    }
+}
+
 /* A range of places begins with passes that need no barriers, and its first barriers are those of the set's first
  * queue, which begins late. */
 static void run_late(hd_graph *graph, const hdt_limited *limited)
@@ -307,6 +354,7 @@ int main(void)
     if (!getenv("HEDDLE_SEED")) {
         run_families(graph, &limited);
         run_halves(graph, &limited);
+        run_huge(graph, &limited);
         run_late(graph, &limited);
         run_failures();
     }
