@@ -44,6 +44,7 @@ static HDI_INLINE uint32_t add_point(walker *k, uint32_t at)
 {
     k->point[k->point_count] = (point){.at = at, .global = HDI_NONE, .begin = hdi_walked(k)};
     k->newest = at;
+    k->said = 0;
     return k->point_count++;
 }
 
@@ -185,14 +186,25 @@ static HDI_APART uint32_t keep_global_apart(walker *k, hdi_scopes does, uint32_t
     return keep_global_here(k, does, low, high, early, of);
 }
 
-/* plain: in the loop that most frames go through. */
+/* plain: in the loops that most frames go through. */
 static HDI_INLINE uint32_t keep_global(walker *k, hdi_scopes does, uint32_t low, uint32_t high, bool early, cause of,
                                        bool plain)
 {
     return plain ? keep_global_here(k, does, low, high, early, of) : keep_global_apart(k, does, low, high, early, of);
 }
 
-/* Keeps the barrier of an image. several: it is several segments. */
+static HDI_INLINE bool has_several(const uint32_t *res_seg_begin, uint32_t res)
+{
+    return res_seg_begin[res + 1] - res_seg_begin[res] > 1;
+}
+
+/* What the barrier of a part of an image says: those that may be joined have the same bit, most others another one. */
+static HDI_INLINE uint64_t sign_of(uint32_t res, uint32_t old_layout, uint32_t new_layout)
+{
+    return UINT64_C(1) << ((res + 8 * new_layout + 24 * old_layout) & 63);
+}
+
+/* Keeps the barrier of an image. several: it has several segments. */
 static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint32_t high, cause of, uint32_t seg,
                                   bool several, uint32_t old_layout, uint32_t new_layout)
 {
@@ -200,8 +212,11 @@ static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint
     hd_plan_barrier *b = add_barrier(k, p);
     hdi_write_barrier(b, does, of.res, old_layout, new_layout, of.reason, of.pass, of.res);
     if (several) {
+        uint64_t sign = sign_of(of.res, old_layout, new_layout), said = k->said;
         b->range = k->w->frozen->seg_range[seg];
-        join(k, p);
+        k->said = said | sign;
+        if (said & sign) /* seldom, and the look back is long */
+            join(k, p);
         return;
     }
     b->range = hdi_image_range(k->w, of.res);
@@ -215,7 +230,8 @@ typedef struct tenants {
     uint32_t low, flush_low;
 } tenants;
 
-static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res, bool merges)
+/* flushes: what they wrote will be asked for, and behind what it stands. */
+static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res, bool merges, bool flushes)
 {
     const work *w = k->w;
     const uint32_t *tenant = w->tenant + w->res_tenants[res].begin, *end = w->tenant + w->res_tenants[res].end;
@@ -224,14 +240,20 @@ static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res, bool merges)
     for (; tenant < end; tenant++) {
         const hdi_stay *stay = &stays[*tenant];
         uint32_t behind = behind_slot(k, stay->last, merges);
+        HDI_HIDE(behind); /* there are few: one after another */
         t.low = behind > t.low ? behind : t.low;
         t.stages |= stay->tail_stages;
         t.writes |= stay->tail_writes;
-        if (stay->tail_writes)
+        if (flushes && stay->tail_writes)
             t.flush_low = behind > t.flush_low ? behind : t.flush_low;
     }
     t.writes &= HDI_WRITE_BITS;
     return t;
+}
+
+static HDI_APART uint32_t flush_low(const walker *k, uint32_t res, bool merges)
+{
+    return tenants_of(k, res, merges, true).flush_low;
 }
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
@@ -240,7 +262,7 @@ static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool sev
                                  uint32_t pass, uint32_t high, bool merges, bool plain)
 {
     const work *w = k->w;
-    tenants t = tenants_of(k, res, merges);
+    tenants t = tenants_of(k, res, merges, !plain);
     uint32_t flags = w->res_flags[res], layout = 0;
     bool is_image = !(flags & HDI_RES_BUFFER);
     if (HDI_UNLIKELY(is_image && flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY)))
@@ -249,7 +271,8 @@ static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool sev
         return;
     cause of = {t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE, pass, res};
     if (is_image && t.writes) { /* the barrier stands behind the flush */
-        uint32_t flushed = keep_global(k, (hdi_scopes){t.stages, t.writes, t.stages, 0}, t.flush_low, high - 1, true,
+        uint32_t low = plain ? flush_low(k, res, merges) : t.flush_low;
+        uint32_t flushed = keep_global(k, (hdi_scopes){t.stages, t.writes, t.stages, 0}, low, high - 1, true,
                                        (cause){HD_REASON_ALIAS, pass, res}, plain);
         t.low = flushed + 1 > t.low ? flushed + 1 : t.low;
     }
@@ -300,7 +323,7 @@ static void leave(walker *k, uint32_t res, uint32_t seg)
         low = behind_slot(k, state->behind - 1, k->slot_last != NULL);
     }
     keep_image(k, does, low, 2 * w->hazards->slot_count - 1, (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
-               w->frozen->res_seg_begin[res + 1] - w->frozen->res_seg_begin[res] > 1, hdi_last_layout(w, res, seg),
+               has_several(w->frozen->res_seg_begin, res), hdi_last_layout(w, res, seg),
                w->hazards->res_final_layout[res]);
 }
 
@@ -435,16 +458,16 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
                                   bool alone)
 {
     const work *w = k->w;
-    const uint32_t *slot_pass = w->hazards->slot_pass, *use_seg = w->frozen->use_seg;
-    const uint32_t *use_res = w->decl->use_res, *use_range = w->decl->use_range;
+    const uint32_t *slot_pass = w->hazards->slot_pass, *seg_res = w->frozen->seg_res,
+                   *seg_begin = w->frozen->res_seg_begin;
     const hdi_kind *kind = k->kind;
     const hdi_step *steps = w->hazards->step;
     uint8_t *use_kept = w->hazards->use_kept;
     for (; step < end; step++) {
-        uint32_t use = step->use, seg = step->seg, slot = step->slot, low = step->low;
+        uint32_t seg = step->seg, slot = step->slot, low = step->low;
         const hdi_kind *to = &kind[step->to];
-        uint32_t res = whole ? seg : use_res[use], pass = slot_pass[slot], high = before_slot(k, slot, merges);
-        bool several = !whole && (use_range[use] != HDI_NONE || use_seg[use] == HDI_NONE), plain = whole && !merges;
+        uint32_t res = whole ? seg : seg_res[seg], pass = slot_pass[slot], high = before_slot(k, slot, merges);
+        bool several = !whole && has_several(seg_begin, res), plain = !merges;
         if (low == 0) {
             first_use(k, res, seg, several, to, pass, high, merges, plain);
             continue;
@@ -544,6 +567,7 @@ void hdi_walk_region(uint32_t part, void *user)
     k.point = w->point + r->batch_begin;
     k.point_count = k.recent_count = k.dropped = k.top_end = 0;
     k.newest = HDI_NONE;
+    k.said = 0;
     k.mixed = false;
     if (w->hazards->at_uses)
         walk_uses(&k, r->slot_begin, r->slot_end);

@@ -20,6 +20,8 @@ typedef struct hdi_walker {
     uint32_t newest;  /* where the newest point is */
     uint32_t dropped; /* how many barriers more there would be if none were joined */
     bool mixed;       /* some barriers do not stand in the order of their points */
+    uint64_t said;    /* signs of barriers of parts of images, since the newest point was opened: with what has none of
+                       * them there is nothing to be joined, as what is joined stands side by side */
     /* The newest global ones, which might stand for others. */
     uint32_t recent_count, top_end; /* top_end: none is at this point or a later one */
     struct hdi_recent {
