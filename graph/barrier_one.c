@@ -154,8 +154,8 @@ HDI_COLD void hdi_leave_plan(hdi_one_work *w, size_t barrier_count)
     w->barrier_end = to + w->most;
 }
 
-/* Whether stays of former tenants are more than a cache holds, and are not asked for one after another as they stand: by
- * some neighbours. Where one of it is not so, fetching them is more work than it saves. */
+/* Whether stays of former tenants are more than a cache holds, and are not asked for one after another as they stand:
+ * by some neighbours. Where one of it is not so, fetching them is more work than it saves. */
 static bool are_scattered(const work *w)
 {
     enum { MANY = 16384, SOME = 32, NEAR = 16 };

@@ -485,7 +485,7 @@ typedef struct hdi_point {
     uint32_t global; /* its global barrier, HDI_NONE */
     uint32_t mixed; /* barriers of the points from here up to that at `mixed` do not stand in their order; 0: they do */
 } hdi_point;
-/* A barrier of several queues before it stands in the plan (barrier_asked.h). */
+/* A barrier of several queues in a long frame until it stands in the plan (barrier_asked.h). */
 typedef struct hdi_asked {
     uint32_t what;     /* resource; of a part of it that is no box: the first segment */
     uint32_t extent;   /* a box, or the last segment; of a global one: 1 + the next of those that are joined with it, 0:

@@ -1,6 +1,6 @@
 /* Frames of odd_frame.h on odd queue sets: every way through the compiler leads to the same sound plan. One graph that
- * has made all frames before, a fresh one, workers, the cache, a budget. HEDDLE_SEED=n replays one frame,
- * HEDDLE_SEEDS=n tries n of them (both: from that one on). */
+ * has made all frames before, a fresh one, workers, the cache, a budget, and what is done for short frames alone or for
+ * long ones. HEDDLE_SEED=n replays one frame, HEDDLE_SEEDS=n tries n of them (both: from that one on). */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -15,7 +15,9 @@
 #include "random_graph.h"
 #include "reference.h"
 
-enum { FEW_CELLS = 60 };
+enum { FEW_CELLS = 60, MOST_PASSES = 60 };
+
+typedef bool (*declare_fn)(hd_graph *graph, uint64_t seed, uint32_t pass_count); /* like hdt_odd_frame */
 
 typedef struct run {
     hd_graph *old, *fresh;
@@ -102,6 +104,18 @@ static void same(run *r, const hd_compile_desc *desc, hd_result result, const vo
     }
 }
 
+/* Of one region a short frame and a long one have the same plan. */
+static void same_cut(run *r, hd_compile_desc desc, hd_result result, const void *data, size_t bytes)
+{
+    if (r->setting.region_passes <= MOST_PASSES)
+        return;
+    desc.jobs = r->seed % 4 < 2 ? r->jobs : NULL;
+    desc.cache = HD_CACHE_OFF;
+    r->old->parallel_passes = r->setting.parallel_passes ? 0 : UINT32_MAX;
+    same(r, &desc, result, data, bytes, r->setting.parallel_passes ? "cut" : "not cut");
+    r->old->parallel_passes = r->setting.parallel_passes;
+}
+
 /* One compile of the fresh graph, and all the ways of the old one. Returns the bytes of its heaps. */
 static uint64_t try_ways(run *r, uint64_t budget)
 {
@@ -127,15 +141,16 @@ static uint64_t try_ways(run *r, uint64_t budget)
     desc.jobs = r->seed % 2 ? NULL : r->jobs;
     desc.cache = HD_CACHE_CHECK;
     same(r, &desc, result, data, bytes, "found and checked");
+    same_cut(r, desc, result, data, bytes);
     return sum;
 }
 
-static void try_frame(run *r, uint32_t passes)
+static void try_frame(run *r, declare_fn declare, uint32_t passes)
 {
     uint64_t rng = r->seed;
     cr_assert_eq(hd_graph_create(NULL, &r->fresh), HD_OK);
-    r->plain = hdt_odd_frame(r->fresh, r->seed, passes);
-    hdt_odd_frame(r->old, r->seed, passes);
+    r->plain = declare(r->fresh, r->seed, passes);
+    declare(r->old, r->seed, passes);
     hdt_odd_setting_make(r->seed, &r->setting);
     r->fresh->region_passes = r->old->region_passes = r->setting.region_passes;
     r->fresh->parallel_passes = r->old->parallel_passes = r->setting.parallel_passes;
@@ -153,7 +168,7 @@ static void try_frame(run *r, uint32_t passes)
     hd_graph_destroy(r->fresh);
 }
 
-static void try_frames(uint64_t count, uint32_t most)
+static void try_frames(declare_fn declare, uint64_t count, uint32_t most)
 {
     run r = {0};
     uint64_t first = 1;
@@ -165,7 +180,7 @@ static void try_frames(uint64_t count, uint32_t most)
     cr_assert_eq(hd_jobs_create(&(hd_jobs_desc){.worker_count = 3}, &r.jobs), HD_OK);
     for (r.seed = first; r.seed < first + count; r.seed++) {
         hdt_try_seed(r.seed);
-        try_frame(&r, (uint32_t)(r.seed % (most + 1)));
+        try_frame(&r, declare, (uint32_t)(r.seed % (most + 1)));
     }
     printf("%llu plans, %llu small enough for the plain graph, %llu refused, %llu over budget, %llu cycles\n",
            (unsigned long long)r.plans, (unsigned long long)r.brutes, (unsigned long long)r.refused,
@@ -175,12 +190,111 @@ static void try_frames(uint64_t count, uint32_t most)
     cr_assert_eq(r.failures, 0, "%llu failures", (unsigned long long)r.failures);
 }
 
+/* ---- images of more mips and layers than what is asked of barriers notes in a word ---- */
+
+enum { IMAGES = 4, SIDE = 1 << 15 };
+
+typedef struct deep_image {
+    hd_resource handle, history; /* history: none is 0 */
+    uint32_t mips, layers;
+    bool depth;
+} deep_image;
+
+static deep_image add_deep_image(hd_graph *graph, uint64_t *rng)
+{
+    static const uint32_t mips[] = {1, 2, 15, 16}, layers[] = {1, 6, 2047, 2048, 4096};
+    deep_image image = {.mips = mips[hdt_below(rng, 4)], .layers = layers[hdt_below(rng, 5)]};
+    image.depth = hdt_below(rng, 3) == 0;
+    uint32_t format = image.depth ? 129 : 37, kind = hdt_below(rng, 4);
+    if (kind == 0) {
+        image.handle = hd_graph_import(graph, &(hd_import_desc){.width = SIDE,
+                                                                .height = SIDE,
+                                                                .format = format,
+                                                                .mips = image.mips,
+                                                                .layers = image.layers,
+                                                                .initial_layout = hdt_below(rng, 2) ? 1 : 5,
+                                                                .final_layout = hdt_below(rng, 2) ? 5 : 0});
+        return image;
+    }
+    image.handle = hd_graph_image(
+        graph,
+        &(hd_image_desc){.width = SIDE, .height = SIDE, .format = format, .mips = image.mips, .layers = image.layers});
+    if (kind == 1)
+        image.history = hd_graph_history(graph, image.handle);
+    return image;
+}
+
+/* Some of its mips and layers, often all of these or of those, at times of one aspect. */
+static hd_range pick_box(const deep_image *image, uint64_t *rng)
+{
+    hd_range range = {.mip_count = (uint16_t)image->mips, .layer_count = image->layers};
+    if (hdt_below(rng, 2)) {
+        range.mip_base = (uint16_t)hdt_below(rng, image->mips);
+        range.mip_count = (uint16_t)(1 + hdt_below(rng, image->mips - range.mip_base));
+    }
+    if (hdt_below(rng, 2)) {
+        range.layer_base = hdt_below(rng, image->layers);
+        range.layer_count = 1 + hdt_below(rng, image->layers - range.layer_base);
+    }
+    if (image->depth && hdt_below(rng, 2))
+        range.aspect = hdt_below(rng, 2) ? HD_ASPECT_DEPTH : HD_ASPECT_STENCIL;
+    return range;
+}
+
+static hd_access pick_deep_access(const deep_image *image, hd_pass_type type, bool writes)
+{
+    if (type == HD_PASS_TRANSFER)
+        return writes ? HD_TRANSFER_DST : HD_TRANSFER_SRC;
+    if (type == HD_PASS_COMPUTE)
+        return writes && !image->depth ? HD_STORAGE_WRITE_COMPUTE : HD_SAMPLED_COMPUTE;
+    if (image->depth)
+        return writes ? HD_DEPTH_WRITE : HD_DEPTH_READ;
+    return writes ? HD_COLOR_WRITE : HD_SAMPLED_GRAPHICS;
+}
+
+static bool deep_frame(hd_graph *graph, uint64_t seed, uint32_t pass_count)
+{
+    uint64_t rng = seed;
+    deep_image images[IMAGES];
+    hd_graph_begin(graph);
+    for (uint32_t i = 0; i < IMAGES; i++)
+        images[i] = add_deep_image(graph, &rng);
+    for (uint32_t p = 0; p < pass_count + IMAGES; p++) {
+        hd_pass_type type = p < IMAGES ? HD_PASS_TRANSFER : (hd_pass_type)hdt_below(&rng, HD_PASS_HOST);
+        hd_use uses[2 * IMAGES];
+        uint32_t count = 0;
+        for (uint32_t i = 0; i < IMAGES; i++) {
+            const deep_image *image = &images[i];
+            bool first = p < IMAGES;
+            if (first ? i != p : hdt_below(&rng, 2) == 0) /* first each is written as a whole */
+                continue;
+            uses[count] = (hd_use){.resource = image->handle,
+                                   .access = pick_deep_access(image, type, first || hdt_below(&rng, 2) == 0)};
+            if (!first)
+                uses[count].range = pick_box(image, &rng);
+            count++;
+            if (image->history.id && hdt_below(&rng, 3) == 0)
+                uses[count++] = (hd_use){.resource = image->history,
+                                         .access = pick_deep_access(image, type, false),
+                                         .range = pick_box(image, &rng)};
+        }
+        hd_graph_pass(graph,
+                      &(hd_pass_desc){.type = type, .uses = uses, .use_count = count, .root = hdt_below(&rng, 4) > 0});
+    }
+    return false; /* there are too many cells for the models */
+}
+
+Test(odd, deep_images)
+{
+    try_frames(deep_frame, 1500, 16);
+}
+
 Test(odd, small_frames)
 {
-    try_frames(8000, 8);
+    try_frames(hdt_odd_frame, 8000, 8);
 }
 
 Test(odd, frames)
 {
-    try_frames(3500, 60);
+    try_frames(hdt_odd_frame, 3500, MOST_PASSES);
 }
