@@ -266,6 +266,43 @@ static void run_huge(hd_graph *graph, const hdt_limited *limited)
     }
 }
 
+/* Pairs that leave no room beside them, so that regions begin anew with more memory (schedule_groups.c). By then they
+ * have counted uses of what is small, which earlier ones opened and later ones close. */
+static void run_tight(hd_graph *graph, const hdt_limited *limited)
+{
+    enum { PASSES = 480, LARGE = 8 << 20, SMALL = 4096, FAR = 20 };
+    hd_resource large = {0}, small[PASSES / 2];
+    for (uint32_t more = 0; more < 2; more++) { /* readers of what is small: most uses are counted, or all */
+        hd_graph_begin(graph);
+        for (uint32_t p = 0; p < PASSES; p++) {
+            uint32_t pair = p / 2, count = 0;
+            hd_use use[4];
+            if (p % 2 == 0) {
+                large = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "large", .bytes = LARGE});
+                small[pair] = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "small", .bytes = SMALL});
+                use[count++] = (hd_use){large, HD_STORAGE_WRITE_COMPUTE};
+                use[count++] = (hd_use){small[pair], HD_STORAGE_WRITE_COMPUTE};
+            } else {
+                use[count++] = (hd_use){large, HD_STORAGE_READ_COMPUTE};
+                use[count++] = (hd_use){small[pair], HD_STORAGE_READ_COMPUTE};
+                for (uint32_t back = FAR; back <= pair && back <= (uint32_t)FAR << more; back *= 2)
+                    use[count++] = (hd_use){small[pair - back], HD_STORAGE_READ_COMPUTE};
+            }
+            hd_graph_pass(graph, &(hd_pass_desc){.name = "tight",
+                                                 .type = HD_PASS_COMPUTE,
+                                                 .uses = use,
+                                                 .use_count = count,
+                                                 .root = p % 2});
+        }
+        graph->region_passes = 48;
+        graph->parallel_passes = 0;
+        for (uint32_t q = 0; q < HDB_QUEUE_SET_COUNT; q++) {
+            const hd_compile_desc desc = {.queues = hdb_queue_sets[q].queues, .queue_count = hdb_queue_sets[q].count};
+            try_pools(graph, limited, desc, "tight", false);
+        }
+    }
+}
+
 /* A range of places begins with passes that need no barriers, and its first barriers are those of the set's first
  * queue, which begins late. */
 static void run_late(hd_graph *graph, const hdt_limited *limited)
@@ -355,6 +392,7 @@ int main(void)
         run_families(graph, &limited);
         run_halves(graph, &limited);
         run_huge(graph, &limited);
+        run_tight(graph, &limited);
         run_late(graph, &limited);
         run_failures();
     }
