@@ -45,21 +45,24 @@ typedef struct change {
 /* Pieces from one to another of the same height; what of it lies in memory may be older. */
 typedef struct stretch {
     uint32_t begin, last, height, ceiling;
+    int16_t room; /* the fine size of what is left below the ceiling: who is of a larger one does not fit */
 } stretch;
 
 /* How far a packing has come, with one way to tell who is worth the most. */
 typedef struct work {
     hdi_blocks b;
     int16_t *worth, *base; /* by list; no worth is below 0 where somebody is left */
+    int16_t *least;        /* by list, where anything hangs: the fine size of the smallest at first */
     uint32_t *next;        /* by list: in b.item */
     uint32_t *at;          /* by block: where it lies */
     edge *edge;            /* by piece; before the first and behind the last one stands another, above everything */
     change *change;        /* by piece */
     stretch stretch;       /* the one to be filled */
     uint32_t left, highest;
-    run *hanging;                    /* by piece and offset: what is placed already; null: nothing */
+    run *hanging;                    /* by piece and offset: what is placed already */
     uint32_t *above, *hanging_end;   /* by piece: the next one above the skyline */
     uint32_t *ceiling;               /* where that begins, or UINT32_MAX */
+    uint32_t ceilings;               /* pieces above whose skyline something hangs */
     uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
 } work;
 
@@ -68,6 +71,13 @@ static inline int16_t size_of(const work *w, uint32_t units)
 {
     int32_t size = hdi_log_of(units) - w->b.least_log;
     return (int16_t)(size > 0 ? size : 0);
+}
+
+/* To the thousandth of a logarithm, in 16 bits. */
+static inline int16_t fine_size_of(uint32_t units)
+{
+    uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
+    return (int16_t)(log << 10 | ((uint64_t)units << 10 >> log & 1023));
 }
 
 /* By load, a list is worth as much as the most that is alive meanwhile; only the most of all is of the top level. */
@@ -98,11 +108,12 @@ typedef struct choice {
 
 /* Of LANES lists from one on, and behind those of the stretch only of some that end later: who is worth the most, of
  * equal ones the first. As many at a time as most stretches have, since how many there are cannot be foretold. */
-static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, const stretch *s)
+static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, const stretch *s, bool hangs)
 {
 #ifdef __SSE2__
     enum { ROWS = LANES / 8 };
-    const __m128i first = _mm_set1_epi16((int16_t)s->begin), last = _mm_set1_epi16((int16_t)s->last);
+    const __m128i first = _mm_set1_epi16((int16_t)s->begin), last = _mm_set1_epi16((int16_t)s->last),
+                  room = _mm_set1_epi16(hangs ? s->room : 0);
     __m128i worth[ROWS], most = _mm_set1_epi16(INT16_MIN);
     for (uint32_t k = 0; k < ROWS; k++) {
         __m128i begins = _mm_loadu_si128((const __m128i *)(const void *)&w->b.first[from + 8 * k]),
@@ -112,6 +123,10 @@ static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, const stret
         worth[k] = _mm_sub_epi16(worth[k], _mm_slli_epi16(at_ends, END_BIT));
         __m128i outside = _mm_or_si128(_mm_cmpgt_epi16(first, begins), _mm_cmpgt_epi16(ends, last));
         worth[k] = _mm_or_si128(worth[k], outside); /* below 0, too */
+        if (hangs)
+            worth[k] = _mm_or_si128(
+                worth[k],
+                _mm_cmpgt_epi16(_mm_loadu_si128((const __m128i *)(const void *)&w->least[from + 8 * k]), room));
         most = _mm_max_epi16(most, worth[k]);
     }
     most = _mm_max_epi16(most, _mm_shuffle_epi32(most, 0x4e));
@@ -128,7 +143,8 @@ static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, const stret
     for (uint32_t k = from; k < from + LANES; k++) {
         int32_t worth =
             w->worth[k] + (((w->b.first[k] == (int32_t)s->begin) + (w->b.last[k] == (int32_t)s->last)) << END_BIT);
-        bool within = (w->b.first[k] >= (int32_t)s->begin) & (w->b.last[k] <= (int32_t)s->last);
+        bool within = (w->b.first[k] >= (int32_t)s->begin) & (w->b.last[k] <= (int32_t)s->last) &
+                      !(hangs && w->least[k] > s->room);
         bool better = (worth > best.worth) & within;
         best = better ? (choice){worth, k} : best;
     }
@@ -136,12 +152,12 @@ static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, const stret
 #endif
 }
 
-static HDI_INLINE choice best_of_stretch(const work *w, const stretch *s)
+static HDI_INLINE choice best_of_stretch(const work *w, const stretch *s, bool hangs)
 {
     uint32_t from = w->b.list_begin[s->begin] & ~7u, to = w->b.list_begin[s->last + 1];
-    choice best = best_of_lists(w, from, s);
+    choice best = best_of_lists(w, from, s, hangs);
     while (HDI_UNLIKELY((from += LANES) < to)) {
-        choice other = best_of_lists(w, from, s);
+        choice other = best_of_lists(w, from, s, hangs);
         best = other.worth > best.worth ? other : best;
     }
     return best;
@@ -228,7 +244,7 @@ static HDI_INLINE void settle(work *w, stretch *s)
         set_edges(w, s->begin, s->last, s->height);
         uint32_t same = -(uint32_t)(height == s->height);
         uint32_t own = (s->last + 1 - s->begin) & same, begin = s->last + 1 - own, last = s->begin - 1 + own;
-        *s = (stretch){choose(is_left, end, begin), choose(is_left, last, end), height, s->ceiling};
+        *s = (stretch){choose(is_left, end, begin), choose(is_left, last, end), height, s->ceiling, 0};
     }
 }
 
@@ -254,6 +270,11 @@ static HDI_INLINE void fill(work *w, stretch *s, uint32_t begin, uint32_t last, 
 static void find_ceiling(const work *w, stretch *s)
 {
     uint32_t ceiling = UINT32_MAX;
+    if (s->begin >= w->clear_begin && s->last < w->clear_end) {
+        s->ceiling = ceiling;
+        s->room = INT16_MAX;
+        return;
+    }
     for (uint32_t p = s->begin; p <= s->last; p++) {
         if (p >= w->clear_begin && p < w->clear_end)
             p = w->clear_end;
@@ -261,6 +282,7 @@ static void find_ceiling(const work *w, stretch *s)
             ceiling = w->ceiling[p] < ceiling ? w->ceiling[p] : ceiling;
     }
     s->ceiling = ceiling;
+    s->room = fine_size_of(ceiling - s->height);
 }
 
 /* Up to the top of what hangs lowest, where that hangs. */
@@ -270,14 +292,15 @@ static HDI_APART void rise_through(work *w, stretch *s)
     for (uint32_t p = s->begin, begin = p; p <= s->last; p++) {
         if (w->ceiling[p] != s->ceiling) {
             set_edges(w, begin, p, s->height);
-            left = (stretch){begin, p, s->height, 0};
+            left = (stretch){begin, p, s->height, 0, 0};
             continue;
         }
         uint32_t height = w->hanging[w->above[p]++].end;
         w->ceiling[p] = w->above[p] < w->hanging_end[p] ? w->hanging[w->above[p]].begin : UINT32_MAX;
+        w->ceilings -= w->ceiling[p] == UINT32_MAX;
         set_edges(w, p, p, height);
         begin = p + 1;
-        left = left.last == UINT32_MAX ? (stretch){p, p, height, 0} : left;
+        left = left.last == UINT32_MAX ? (stretch){p, p, height, 0, 0} : left;
     }
     *s = left;
     settle(w, s);
@@ -310,9 +333,10 @@ static HDI_APART bool is_beyond(const change *changes, const uint32_t *live, uin
     return beyond;
 }
 
-enum { FILLED, TOO_HIGH, STOPPED };
+enum { FILLED, TOO_HIGH, STOPPED, CLEAR };
 
-/* TOO_HIGH: it takes `most` or more. STOPPED: it will take more than `limit`, and may go on. */
+/* TOO_HIGH: it takes `most` or more. STOPPED: it will take more than `limit`, and may go on. CLEAR: nothing hangs above
+ * the skyline any more. */
 static HDI_INLINE int fill_all(work *w, uint64_t most, uint32_t limit, bool hangs)
 {
     stretch s = w->stretch;
@@ -322,9 +346,13 @@ static HDI_INLINE int fill_all(work *w, uint64_t most, uint32_t limit, bool hang
             w->stretch = s;
             return STOPPED;
         }
+        if (hangs && !w->ceilings) {
+            w->stretch = s;
+            return CLEAR;
+        }
         if (hangs)
             find_ceiling(w, &s);
-        choice best = best_of_stretch(w, &s);
+        choice best = best_of_stretch(w, &s, hangs);
         if (best.worth < 0) {
             rise(w, &s, hangs);
             continue;
@@ -393,6 +421,7 @@ static bool hang_all(work *w, const hdi_pack *pack)
     for (uint32_t p = 0, begin = 0; p < w->b.pieces; p++) {
         bool clear = w->above[p] == w->hanging_end[p];
         w->ceiling[p] = clear ? UINT32_MAX : w->hanging[w->above[p]].begin;
+        w->ceilings += !clear;
         begin = clear ? begin : p + 1;
         if (p + 1 - begin > w->clear_end - w->clear_begin) {
             w->clear_begin = begin;
@@ -416,7 +445,7 @@ static bool start(work *w, const hdi_pack *pack, bool by_load)
     if (arena->failed)
         return false;
     w->edge[0] = w->edge[pieces + 1] = (edge){UINT32_MAX, 0};
-    w->stretch = (stretch){0, w->b.pieces - 1, 0, UINT32_MAX};
+    w->stretch = (stretch){0, w->b.pieces - 1, 0, UINT32_MAX, 0};
     w->left = w->b.blocks;
     w->highest = 0;
     find_worth(w, by_load);
@@ -427,15 +456,21 @@ static bool start(work *w, const hdi_pack *pack, bool by_load)
     if (!w->b.item)
         return false;
     memcpy(w->b.item, blocks, ((size_t)w->b.blocks + 1) * sizeof(*blocks));
+    w->least = HDI_ARENA_ARRAY(arena, int16_t, lists + LANES);
+    if (!w->least)
+        return false;
+    for (size_t k = 0; k < lists + LANES; k++)
+        w->least[k] = k < lists ? fine_size_of(w->b.item[w->b.end[k] - 1].units) : 0;
     return hang_all(w, pack);
 }
 
 static int go_on(work *w, uint64_t most, uint32_t limit)
 {
-    if (w->hanging)
-        return fill_all(w, most, limit, true);
+    int done = w->ceilings ? fill_all(w, most, limit, true) : CLEAR;
+    if (done != CLEAR)
+        return done;
     work own = *w; /* whose address nobody knows: what is in it need not be read again and again */
-    int done = fill_all(&own, most, limit, false);
+    done = fill_all(&own, most, limit, false);
     *w = own;
     return done;
 }
@@ -458,11 +493,12 @@ static bool fill_both(work *by_load, work *other, const hdi_pack *pack, uint64_t
         return true;
     if (!start(other, pack, false))
         return false;
-    if (other->b.largest < most && go_on(other, most, UINT32_MAX) == FILLED) {
+    if (other->b.largest < most && go_on(other, most, done == FILLED ? (uint32_t)most - 1 : UINT32_MAX) == FILLED) {
         most = (uint64_t)other->highest + 1;
         *best = other;
     }
-    if (done == STOPPED && (!*best || other->highest > enough) && go_on(by_load, most, UINT32_MAX) == FILLED)
+    if (done == STOPPED && (!*best || other->highest > enough) &&
+        go_on(by_load, most, *best ? (uint32_t)most - 1 : UINT32_MAX) == FILLED)
         *best = by_load;
     return true;
 }
@@ -476,7 +512,7 @@ bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, u
     *top = UINT64_MAX;
     if (!hdi_pack_cuts_time(pack, by_size, count) || pack->piece_count > MOST_PIECES)
         return !pack->arena->failed;
-    work by_load = {.hanging = NULL}, other;
+    work by_load = {.ceilings = 0}, other;
     const work *best;
     if (!hdi_make_blocks(pack, by_size, count, most, &by_load.b))
         return !pack->arena->failed;
