@@ -13,7 +13,7 @@
  * point it has; lower ones before its begin are left out. It writes where there is room for all of its requests, and
  * nothing moves up to the one before: what the plan reads may have gaps. */
 
-/* Of one queue, where nothing moves between families. */
+/* Of barriers that move nothing between families. */
 static bool same_kind(const hd_plan_barrier *a, const hd_plan_barrier *b)
 {
     return a->resource == b->resource && a->old_layout == b->old_layout && a->new_layout == b->new_layout &&

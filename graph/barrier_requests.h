@@ -65,19 +65,18 @@ typedef struct hdi_scopes {
     uint64_t src_stages, src_access, dst_stages, dst_access;
 } hdi_scopes;
 
-/* An hd_reason, for the step from one epoch into the next, which is no final state, by their flags. */
+/* An hd_reason, for the step from one epoch into the next, by their flags; neither is a final state. */
 static HDI_INLINE uint32_t hdi_step_reason(uint32_t before, uint32_t behind)
 {
-    enum { R = HDI_EPOCH_READS, W = HDI_EPOCH_WRITES, AFTER_WRITE = 4 };
-    static const uint8_t reason[2 * AFTER_WRITE] = {[0] = HD_REASON_LAYOUT,
-                                                    [R] = HD_REASON_LAYOUT,
-                                                    [W] = HD_REASON_WRITE_AFTER_READ,
-                                                    [R | W] = HD_REASON_WRITE_AFTER_READ,
-                                                    [AFTER_WRITE] = HD_REASON_WRITE_AFTER_WRITE,
-                                                    [AFTER_WRITE | R] = HD_REASON_READ_AFTER_WRITE,
-                                                    [AFTER_WRITE | W] = HD_REASON_WRITE_AFTER_WRITE,
-                                                    [AFTER_WRITE | R | W] = HD_REASON_READ_AFTER_WRITE};
-    return reason[(behind & (R | W)) | (before & W) * (AFTER_WRITE / W)];
+    enum {
+        L = HD_REASON_LAYOUT,
+        WAR = HD_REASON_WRITE_AFTER_READ,
+        WAW = HD_REASON_WRITE_AFTER_WRITE,
+        RAW = HD_REASON_READ_AFTER_WRITE
+    };
+    static const uint8_t reason[][4] = {{L, L, WAR, WAR}, {L, L, WAR, WAR}, {WAW, RAW, WAW, RAW}, {WAW, RAW, WAW, RAW}};
+    _Static_assert(HDI_EPOCH_READS == 1 && HDI_EPOCH_WRITES == 2, "they count the reasons");
+    return reason[before][behind];
 }
 
 /* Between two epochs. */

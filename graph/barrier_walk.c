@@ -193,26 +193,26 @@ static HDI_INLINE uint32_t keep_global(walker *k, hdi_scopes does, uint32_t low,
     return plain ? keep_global_here(k, does, low, high, early, of) : keep_global_apart(k, does, low, high, early, of);
 }
 
-static HDI_INLINE bool has_several(const uint32_t *res_seg_begin, uint32_t res)
+static HDI_INLINE bool has_several(const hdi_frozen *frozen, uint32_t res)
 {
-    return res_seg_begin[res + 1] - res_seg_begin[res] > 1;
+    return frozen->res_seg_begin[res + 1] - frozen->res_seg_begin[res] > 1;
 }
 
 /* What the barrier of a part of an image says: those that may be joined have the same bit, most others another one. */
-static HDI_INLINE uint64_t sign_of(uint32_t res, uint32_t old_layout, uint32_t new_layout)
+static HDI_INLINE uint64_t sign_of(uint32_t res, uint32_t new_layout)
 {
-    return UINT64_C(1) << ((res + 8 * new_layout + 24 * old_layout) & 63);
+    return UINT64_C(1) << ((res + 8 * new_layout) & 63);
 }
 
-/* Keeps the barrier of an image. several: it has several segments. */
+/* Keeps the barrier of an image. whole: each is one segment. */
 static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint32_t high, cause of, uint32_t seg,
-                                  bool several, uint32_t old_layout, uint32_t new_layout)
+                                  bool whole, uint32_t old_layout, uint32_t new_layout)
 {
     uint32_t p = choose_point(k, low, high, false);
     hd_plan_barrier *b = add_barrier(k, p);
     hdi_write_barrier(b, does, of.res, old_layout, new_layout, of.reason, of.pass, of.res);
-    if (several) {
-        uint64_t sign = sign_of(of.res, old_layout, new_layout), said = k->said;
+    if (!whole && has_several(k->w->frozen, of.res)) {
+        uint64_t sign = sign_of(of.res, new_layout), said = k->said;
         b->range = k->w->frozen->seg_range[seg];
         k->said = said | sign;
         if (said & sign) /* seldom, and the look back is long */
@@ -258,7 +258,7 @@ static HDI_APART uint32_t flush_low(const walker *k, uint32_t res, bool merges)
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
-static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool several, const hdi_kind *to,
+static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool whole, const hdi_kind *to,
                                  uint32_t pass, uint32_t high, bool merges, bool plain)
 {
     const work *w = k->w;
@@ -278,13 +278,13 @@ static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool sev
     }
     hdi_scopes does = {t.stages, is_image ? 0 : t.writes, to->dst_stages, to->dst_access};
     if (layout != to->layout)
-        keep_image(k, does, t.low, high, of, seg, several, layout & to->keeps, to->layout);
+        keep_image(k, does, t.low, high, of, seg, whole, layout & to->keeps, to->layout);
     else
         keep_global(k, does, t.low, high, false, of, plain);
 }
 
 /* last: slot of the last use of what stood before. */
-static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool several, uint32_t last,
+static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool whole, uint32_t last,
                                 const hdi_kind *from, const hdi_kind *to, uint32_t pass, uint32_t high, bool merges,
                                 bool plain)
 {
@@ -294,20 +294,20 @@ static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool seve
     hdi_scopes does = hdi_step_scopes(from, to);
     cause of = {hdi_step_reason(from->flags, to->flags), pass, res};
     if (from->layout != to->layout)
-        keep_image(k, does, low, high, of, seg, several, from->layout & to->keeps, to->layout);
+        keep_image(k, does, low, high, of, seg, whole, from->layout & to->keeps, to->layout);
     else
         keep_global(k, does, low, high, false, of, plain);
 }
 
 void hdi_first_use(walker *k, uint32_t res, const hdi_kind *to, uint32_t pass, uint32_t high)
 {
-    first_use(k, res, res, false, to, pass, high, false, false);
+    first_use(k, res, res, true, to, pass, high, false, false);
 }
 
 void hdi_next_use(walker *k, uint32_t res, uint32_t last, const hdi_kind *from, const hdi_kind *to, uint32_t pass,
                   uint32_t high)
 {
-    next_use(k, res, res, false, last, from, to, pass, high, false, false);
+    next_use(k, res, res, true, last, from, to, pass, high, false, false);
 }
 
 /* A state that the frame must leave, behind the last use, if there is one. */
@@ -323,8 +323,7 @@ static void leave(walker *k, uint32_t res, uint32_t seg)
         low = behind_slot(k, state->behind - 1, k->slot_last != NULL);
     }
     keep_image(k, does, low, 2 * w->hazards->slot_count - 1, (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
-               has_several(w->frozen->res_seg_begin, res), hdi_last_layout(w, res, seg),
-               w->hazards->res_final_layout[res]);
+               false, hdi_last_layout(w, res, seg), w->hazards->res_final_layout[res]);
 }
 
 static void leave_resource(walker *k, uint32_t res, bool used)
@@ -458,8 +457,7 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
                                   bool alone)
 {
     const work *w = k->w;
-    const uint32_t *slot_pass = w->hazards->slot_pass, *seg_res = w->frozen->seg_res,
-                   *seg_begin = w->frozen->res_seg_begin;
+    const uint32_t *slot_pass = w->hazards->slot_pass, *seg_res = w->frozen->seg_res;
     const hdi_kind *kind = k->kind;
     const hdi_step *steps = w->hazards->step;
     uint8_t *use_kept = w->hazards->use_kept;
@@ -467,16 +465,16 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
         uint32_t seg = step->seg, slot = step->slot, low = step->low;
         const hdi_kind *to = &kind[step->to];
         uint32_t res = whole ? seg : seg_res[seg], pass = slot_pass[slot], high = before_slot(k, slot, merges);
-        bool several = !whole && has_several(seg_begin, res), plain = !merges;
+        bool plain = !merges;
         if (low == 0) {
-            first_use(k, res, seg, several, to, pass, high, merges, plain);
+            first_use(k, res, seg, whole, to, pass, high, merges, plain);
             continue;
         }
         const hdi_step *before = &steps[step->before - 1];
         const hdi_kind *from = &kind[before->to];
         note_read(use_kept, before->use,
                   (from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS, alone);
-        next_use(k, res, seg, several, low - 1, from, to, pass, high, merges, plain);
+        next_use(k, res, seg, whole, low - 1, from, to, pass, high, merges, plain);
     }
 }
 

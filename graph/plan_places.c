@@ -338,7 +338,7 @@ static void name_reasons(const hdi_tables *t, hd_plan_barrier *barrier, uint32_t
 }
 
 HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32_t part, hdi_plan_place *at,
-                          uint32_t *over)
+                                     uint32_t *over)
 {
     const hdi_barriers *from = &t->barriers;
     writer w = {.to = *to,
