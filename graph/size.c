@@ -11,6 +11,8 @@
  * callback is asked by the caller alone. */
 
 enum { GRAIN = 512 }; /* so that there are some for each of 16 workers */
+/* Of a callback, and alignments too: more than any device has, and so few that sums cannot overflow. */
+#define MOST_BYTES (UINT64_C(1) << 45)
 
 typedef struct work {
     const hdi_decl *decl;
@@ -27,7 +29,8 @@ static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t
     hd_resource_info info;
     hdi_resource_info(decl, res, &info);
     hd_result result = desc->size(&info, need, desc->size_user);
-    if (result == HD_OK && (need->heap >= 64 || need->alignment == 0 || (need->alignment & (need->alignment - 1))))
+    if (result == HD_OK && (need->bytes - 1 >= MOST_BYTES || need->alignment - 1 >= MOST_BYTES ||
+                            (need->alignment & (need->alignment - 1)) || need->heap >= 64))
         return HD_INVALID_ARGUMENT;
     return result;
 }

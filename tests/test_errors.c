@@ -239,18 +239,37 @@ static hd_result size_callback_refuses(void)
     return compile(&(hd_compile_desc){.size = refuse});
 }
 
-static hd_result odd_alignment(const hd_resource_info *info, hd_memory_need *need, void *user)
+static hd_result odd_need(const hd_resource_info *info, hd_memory_need *need, void *user)
 {
-    (void)user;
-    *need = (hd_memory_need){.bytes = 1, .alignment = info->is_buffer ? 3 : 1};
+    *need = info->is_buffer ? *(hd_memory_need *)user : (hd_memory_need){.bytes = 1, .alignment = 1};
     return HD_OK;
 }
 
-static hd_result size_callback_is_wrong(void)
+static hd_result compile_with_need(hd_memory_need need)
 {
     one_good_pass();
     PASS(.type = HD_PASS_TRANSFER, .root = true, .uses = HD_USES({buffer("victim"), HD_TRANSFER_DST}));
-    return compile(&(hd_compile_desc){.size = odd_alignment});
+    return compile(&(hd_compile_desc){.size = odd_need, .size_user = &need});
+}
+
+static hd_result size_callback_aligns_oddly(void)
+{
+    return compile_with_need((hd_memory_need){.bytes = 1, .alignment = 3});
+}
+
+static hd_result size_callback_aligns_too_far(void)
+{
+    return compile_with_need((hd_memory_need){.bytes = 1, .alignment = UINT64_C(1) << 63});
+}
+
+static hd_result size_callback_wants_nothing(void)
+{
+    return compile_with_need((hd_memory_need){.bytes = 0, .alignment = 1});
+}
+
+static hd_result size_callback_wants_too_much(void)
+{
+    return compile_with_need((hd_memory_need){.bytes = UINT64_MAX, .alignment = 1});
 }
 
 /* More accesses of their own than an index of 16 bits can tell apart. */
@@ -275,7 +294,10 @@ static const mistake mistakes[] = {
     {HD_INVALID_ARGUMENT, null_description, 1, NONE, NONE, {"pass 1"}},
     {HD_INVALID_ARGUMENT, wrong_pass_type, 1, NONE, NONE, {"pass 1", "culprit"}},
     {HD_INVALID_ARGUMENT, no_queues, NONE, NONE, NONE, {"queue set"}},
-    {HD_INVALID_ARGUMENT, size_callback_is_wrong, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
+    {HD_INVALID_ARGUMENT, size_callback_aligns_oddly, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
+    {HD_INVALID_ARGUMENT, size_callback_aligns_too_far, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
+    {HD_INVALID_ARGUMENT, size_callback_wants_nothing, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
+    {HD_INVALID_ARGUMENT, size_callback_wants_too_much, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
     {HD_BAD_HANDLE, stale_handle, 1, NONE, 1, {"pass 1", "culprit"}},
     {HD_BAD_DESC, bad_image, NONE, 1, NONE, {"resource 1", "victim", "mips"}},
     {HD_BAD_DESC, bad_buffer, NONE, 1, NONE, {"resource 1", "victim", "bytes"}},

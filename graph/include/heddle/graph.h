@@ -291,8 +291,8 @@ typedef enum hd_order {
 /* What a resource needs in memory. heap: a small number chosen by the callback, resources of different numbers never
  * share a heap; below 64. host_visible: some host pass uses it. */
 typedef struct hd_memory_need {
-    uint64_t bytes;
-    uint64_t alignment; /* a power of two */
+    uint64_t bytes;     /* from 1 to 32 tebibytes */
+    uint64_t alignment; /* a power of two, likewise */
     uint32_t heap;
 } hd_memory_need;
 typedef struct hd_resource_info {
