@@ -11,8 +11,6 @@
  * one: these come first. Where memory is what matters the frame stays whole, and where all have one size, as that is
  * done sooner than cutting it would be. */
 
-enum { WANT_GRAIN = 256 }; /* resources at a time */
-
 typedef hdi_pack_work work;
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
@@ -431,63 +429,4 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
     hdi_crew_keep(crew, arena, mark, &out_array, 1);
     hdi_arena_keep(crew->early, early_mark, NULL, 0);
     return HD_OK;
-}
-
-typedef struct want_work {
-    const hdi_hazards *hazards;
-    const hdi_lifetimes *lifetimes;
-    const hdi_placed *placed;
-    uint32_t queues;
-    uint32_t *want;
-    bool alone;
-} want_work;
-
-/* A resource waits, on each of its queues, for the last places of its tenants on the others. */
-static void want_tenants(const want_work *w, uint32_t res)
-{
-    const hdi_hazards *hazards = w->hazards;
-    const uint16_t *res_queues = hazards->res_queues;
-    const uint32_t *tenant = w->placed->tenant;
-    const hdi_stay *stay = w->lifetimes->stay;
-    hdi_tenants tenants = w->placed->res_tenants[res];
-    uint32_t n = w->queues, own = res_queues[res], most[HD_MAX_QUEUES], all = 0;
-    for (uint32_t t = tenants.begin; t < tenants.end; t++) {
-        uint32_t queues = res_queues[tenant[t]];
-        if (queues == own && !(queues & (queues - 1)))
-            continue;
-        for (uint32_t left = queues; left; left &= left - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(left), count = stay[(size_t)tenant[t] * n + q].last + 1;
-            most[q] = !(all >> q & 1) || count > most[q] ? count : most[q];
-        }
-        all |= queues;
-    }
-    for (uint32_t left = all ? own : 0; left; left &= left - 1) {
-        uint32_t k = (uint32_t)__builtin_ctz(left), first = stay[(size_t)res * n + k].first;
-        uint32_t *want = &w->want[(size_t)hazards->queue_slot[hazards->queue_begin[k] + first] * n];
-        for (uint32_t others = all & ~(1u << k); others; others &= others - 1) {
-            uint32_t q = (uint32_t)__builtin_ctz(others);
-            hdi_raise_want(&want[q], most[q], w->alone);
-        }
-    }
-}
-
-/* Most tenants lived on the one queue that who comes after lives on, which extra slots do not change: they stand on
- * queues that use the resource. */
-static void want_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const want_work *w = user;
-    const hdi_tenants *res_tenants = w->placed->res_tenants;
-    (void)part;
-    for (uint32_t r = begin; r < end; r++) {
-        if (res_tenants[r].begin < res_tenants[r].end)
-            want_tenants(w, r);
-    }
-}
-
-void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
-                      const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want)
-{
-    want_work w = {hazards, lifetimes, placed, queues->count, want, crew->workers == 1};
-    if (queues->count > 1)
-        hdi_crew_ranges(crew, decl->res_count, WANT_GRAIN, want_range, &w);
 }

@@ -176,7 +176,7 @@ static bool find_whole(work *w, uint32_t most, hdi_arena *arena)
  * room for them. */
 static bool find_requests(work *w, const hdi_crew *crew, uint32_t most, hdi_arena *arena)
 {
-    enum { SCOPES = 64 };
+    enum { SCOPES = 256 }; /* of 64, a quarter of the looks met another one */
     hdi_requests *requests = w->requests;
     hdi_barriers *out = w->out;
     const hdi_arena_mark begin = hdi_arena_here(arena);
@@ -266,6 +266,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .slot_queue = hazards->slot_queue,
               .res_tenants = placed->res_tenants,
               .tenant = placed->tenant,
+              .has_tenants = placed->tenant_count > 0,
               .slot_first = merged->slot_first ? merged->slot_first : hazards->slot_pos,
               .slot_last = merged->slot_last ? merged->slot_last : hazards->slot_pos,
               .res_flags = decl->res_flags,

@@ -367,10 +367,10 @@ static HDI_INLINE void choose_points(region *r, uint32_t queue, uint32_t begin, 
         uint32_t low = request->low, kind = request->kind;
         if (kind & HDI_FOLLOWS && points[of[index - 1]].at + 1 > low)
             low = points[of[index - 1]].at + 1;
-        if (behind <= low) {
-            points[next++] = (point){.at = request->high};
-            behind = request->high + 1;
-        }
+        bool is_new = behind <= low; /* which cannot be foreseen: it is written where the next one will stand */
+        points[next] = (point){.at = request->high};
+        next += is_new;
+        behind = is_new ? request->high + 1 : behind;
         k = next - 1;
         if (HDI_UNLIKELY(kind & HDI_EARLY)) {
             while (k > first && points[k - 1].at >= low)

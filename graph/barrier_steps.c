@@ -464,18 +464,18 @@ static HDI_INLINE void fetch_tenant(const work *w, uint32_t tenant)
 static HDI_INLINE void fetch_tenants(const work *w, uint32_t seg)
 {
     hdi_tenants of = w->res_tenants[w->frozen->seg_res[seg]];
-    if (of.begin == of.end)
-        return;
-    fetch_tenant(w, w->tenant[of.begin]);
-    fetch_tenant(w, w->tenant[of.end - 1]);
+    uint32_t any = 0 - (uint32_t)(of.begin != of.end); /* else resource 0 is asked for: lists may have gaps */
+    fetch_tenant(w, w->tenant[of.begin & any] & any);
+    fetch_tenant(w, w->tenant[(of.end - 1) & any] & any);
 }
 
 static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, bool merges)
 {
     enum { AHEAD = 8 };
     const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
+    bool fetches = w->cuts && w->has_tenants;
     for (uint32_t seg = begin; seg < end; seg++) {
-        if (w->cuts)
+        if (fetches)
             fetch_tenants(w, seg + AHEAD < end ? seg + AHEAD : seg);
         if (epoch_begin[seg] < epoch_end[seg])
             visit_segment(w, seg, w->epochs + epoch_begin[seg], w->epochs + epoch_end[seg], merges);

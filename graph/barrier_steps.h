@@ -16,6 +16,7 @@ typedef struct hdi_step_work {
     uint32_t ranges;
     bool cuts;  /* a long frame; a short one has room for more requests than there can be */
     bool alone; /* one worker */
+    bool has_tenants; /* of anybody */
     hdi_barriers *out;
     const hdi_barrier_region *region;
     hdi_requests *requests;

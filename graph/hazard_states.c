@@ -281,10 +281,16 @@ uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_
             w.out->res_final_layout[res] = choose_final_layout(&w, res);
         settle_keeper(&w, res);
     }
-    for (uint32_t res = first; res < last; res++) {
-        uint32_t queues = res_queues[res];
-        if ((queues & (queues - 1) || queues & ~w.gpu_mask) && !(res_flags[res] & HDI_KEEPS_STATE))
-            settle(&w, res, true);
+    while (first < last) { /* which ones several queues use cannot be foreseen: they are listed, some at a time */
+        enum { CHUNK = 128 };
+        uint32_t several[CHUNK], count = 0, behind = last - first < CHUNK ? last : first + CHUNK;
+        for (; first < behind; first++) {
+            uint32_t queues = res_queues[first];
+            several[count] = first;
+            count += (((queues & (queues - 1)) | (queues & ~w.gpu_mask)) != 0) & !(res_flags[first] & HDI_KEEPS_STATE);
+        }
+        for (uint32_t i = 0; i < count; i++)
+            settle(&w, several[i], true);
     }
     return pairs;
 }

@@ -455,7 +455,7 @@ typedef struct hdi_packing {
     bool thorough, search;
     uint64_t enough;
 } hdi_packing;
-/* Between queues: who takes bytes over wants the last uses of its tenants. */
+/* In sync_tenants.c. Between queues: who takes bytes over wants the last uses of its tenants. */
 void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
                       const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
