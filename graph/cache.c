@@ -11,9 +11,10 @@
  *   uses        resource, access, range, load op and resolve (attach); late reads and what ends their version
  *   ranges      freeze, and whoever asks it for segments
  *   resources   flags (kind, external, history, host use, content at start), pair, and of hdi_res_info all up to the
- * name: sizes and usage (lifetime, through the size callback), layouts and sharing (hazard) accesses    the graph's
- * custom ones (the named ones are constants) queue set   with the host queue that build_queues added options     order,
- * budget, hand-off price, merging of rendering, size callback and its user pointer
+ *               name: sizes and usage (lifetime, through the size callback), layouts and sharing (hazard)
+ *   accesses    the graph's custom ones (the named ones are constants)
+ *   queue set   with the host queue that build_queues added
+ *   options     order, budget, hand-off price, merging of rendering, size callback and its user pointer
  *
  * Left out is what no phase reads: names, record functions and user pointers (pass_exec), clear values, native handles,
  * the job pool (a parallel compile gives the same bytes), the graph's own name and tag, line numbers of .fgt text. A

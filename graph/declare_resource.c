@@ -59,10 +59,18 @@ static inline uint32_t levels_flag(const hdi_res_info *info)
     return info->mips > 1 || info->layers > 1 ? HDI_RES_LEVELS : 0;
 }
 
+static inline uint32_t at_least_one(uint32_t count)
+{
+    return count + (count == 0);
+}
+
 /* What is checked of an image. */
 typedef struct image_size {
     uint32_t width, height, depth, format, mips, layers, samples;
 } image_size;
+
+/* In all layers and samples: so that sums of bytes cannot overflow. */
+#define MAX_TEXELS (UINT64_C(1) << 42)
 
 /* Null, or what is wrong with an image. */
 HDI_COLD static const char *image_fault(const image_size *size)
@@ -78,12 +86,11 @@ HDI_COLD static const char *image_fault(const image_size *size)
     uint32_t sides = size->width | size->height | size->depth; /* as many bits as the longest */
     if (size->mips > 1 && (size->mips > 32 || sides >> (size->mips - 1) == 0))
         return "more mips than its size has";
+    uint64_t area = (uint64_t)size->width * size->height, /* at most 2^40, as often as 2^38 times */
+        times = (uint64_t)at_least_one(size->depth) * at_least_one(size->layers) * at_least_one(size->samples);
+    if (area > MAX_TEXELS / times)
+        return "more texels than any device has memory for";
     return NULL;
-}
-
-static inline uint32_t at_least_one(uint32_t count)
-{
-    return count + (count == 0);
 }
 
 /* Appends an image that is right, for which there is room. */

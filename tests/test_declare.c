@@ -270,11 +270,18 @@ Test(declare, descriptions)
         {.width = 4, .height = 4, .format = 37, .mips = 4},
         {.width = 4, .height = 4, .format = 37, .samples = 3},
         {.width = 1u << 21, .height = 4, .format = 37},
+        {.width = 1u << 20, .height = 1u << 20, .format = 37, .layers = 8},
+        {.width = 1u << 20, .height = 1u << 20, .format = 37, .depth = 1u << 16, .layers = 1u << 16, .samples = 64},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         cr_assert_eq(hd_graph_image(graph, &bad[i]).id, 0u);
         expect(HD_BAD_DESC, HD_NONE, 0, HD_NONE);
     }
+    const hd_image_desc large = {.width = 1u << 20, .height = 1u << 20, .format = 37, .layers = 4};
+    cr_assert_neq(hd_graph_image(graph, &large).id, 0u);
+    hd_graph_begin(graph);
+    hd_graph_import(graph, &(hd_import_desc){.width = 1u << 20, .height = 1u << 20, .format = 37, .samples = 8});
+    expect(HD_BAD_DESC, HD_NONE, 0, HD_NONE);
     hd_graph_image(graph, NULL);
     expect(HD_INVALID_ARGUMENT, HD_NONE, 0, HD_NONE);
     hd_graph_buffer(graph, NULL);
