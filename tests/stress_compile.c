@@ -219,14 +219,15 @@ static void run_halves(hd_graph *graph, const hdt_limited *limited)
     }
 }
 
-/* Of any bytes, and alignments from none to more than packers can count. */
+/* Of any bytes up to the most that may be asked for, and alignments from none to that. */
 static hd_result any_need(const hd_resource_info *info, hd_memory_need *need, void *user)
 {
     uint64_t drawn = info->bytes;
     (void)user;
     hdt_random(&drawn);
-    need->bytes = info->bytes + hdt_below(&drawn, 300);
-    need->alignment = UINT64_C(1) << hdt_below(&drawn, hdt_below(&drawn, 8) == 0 ? 44 : 12);
+    bool is_most = hdt_below(&drawn, 8) == 0;
+    need->bytes = is_most ? (UINT64_C(1) << 45) - hdt_below(&drawn, 2) * 1000 : info->bytes + hdt_below(&drawn, 300);
+    need->alignment = UINT64_C(1) << hdt_below(&drawn, hdt_below(&drawn, 8) == 0 ? 46 : 12);
     need->heap = 0;
     return HD_OK;
 }
