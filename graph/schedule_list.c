@@ -461,7 +461,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
 {
     uint32_t words = s->clock_words;
     queue queues[HD_MAX_QUEUES];
-    lane lanes[HDI_MOST_LANES];
+    lane *lanes = HDI_ARENA_ARRAY(s->arena, lane, list->lane_count); /* 2 KiB each: much for the stack of a fiber */
     work w = {.s = s,
               .use_res = s->decl->use_res,
               .pass_use_begin = s->decl->pass_use_begin,
