@@ -360,7 +360,10 @@ static uint32_t pick_type(maker *m)
 /* What the pass has done to what it used; new versions take the places of those that it has ended. */
 static void apply(maker *m, hd_use *uses, const pick *picks, uint32_t count)
 {
+    uint64_t before[MAX_USES + 1];
     m->last_count = 0;
+    for (uint32_t u = 0; u < count; u++)
+        before[u] = m->res[picks[u].at].written;
     for (uint32_t u = 0; u < count; u++) {
         res *r = &m->res[picks[u].at];
         if (picks[u].attachment && uses[u].access != HD_RESOLVE_WRITE) {
@@ -372,6 +375,7 @@ static void apply(maker *m, hd_use *uses, const pick *picks, uint32_t count)
             continue;
         res ended = *r;
         ended.read_only = ended.old = true;
+        ended.written = before[u]; /* what other uses of the pass write is of the next version, too */
         r->written |= picks[u].cells;
         if (!uses[u].next || picks[u].next.id == r->handle.id)
             continue;
