@@ -44,7 +44,7 @@ static bool read_members(work *w, const hdi_pack *pack, const uint32_t *by_size,
         w->most_live = sum > w->most_live ? sum : w->most_live;
     }
     w->largest = (uint32_t)largest;
-    w->least_log = hdi_log_of((uint32_t)largest) - HDI_SKYLINE_SIZES + 1;
+    w->least_log = hdi_log_of((uint32_t)largest, HDI_SKYLINE_LOG_BITS) - HDI_SKYLINE_SIZES + 1;
     return largest < most && w->most_live > 0;
 }
 

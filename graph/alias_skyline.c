@@ -69,15 +69,14 @@ typedef struct work {
 /* A size in 6 bits: how many eighths of a logarithm there are to the largest. */
 static inline int16_t size_of(const work *w, uint32_t units)
 {
-    int32_t size = hdi_log_of(units) - w->b.least_log;
+    int32_t size = hdi_log_of(units, HDI_SKYLINE_LOG_BITS) - w->b.least_log;
     return (int16_t)(size > 0 ? size : 0);
 }
 
 /* To the thousandth of a logarithm, in 16 bits. */
 static inline int16_t fine_size_of(uint32_t units)
 {
-    uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
-    return (int16_t)(log << 10 | ((uint64_t)units << 10 >> log & 1023));
+    return (int16_t)hdi_log_of(units, 10);
 }
 
 /* By load, a list is worth as much as the most that is alive meanwhile; only the most of all is of the top level. */
@@ -270,11 +269,6 @@ static HDI_INLINE void fill(work *w, stretch *s, uint32_t begin, uint32_t last, 
 static void find_ceiling(const work *w, stretch *s)
 {
     uint32_t ceiling = UINT32_MAX;
-    if (s->begin >= w->clear_begin && s->last < w->clear_end) {
-        s->ceiling = ceiling;
-        s->room = INT16_MAX;
-        return;
-    }
     for (uint32_t p = s->begin; p <= s->last; p++) {
         if (p >= w->clear_begin && p < w->clear_end)
             p = w->clear_end;

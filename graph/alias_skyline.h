@@ -4,8 +4,9 @@
 
 #include "alias_pack.h"
 
-#define HDI_SKYLINE_MOST_UNITS (UINT32_MAX / 2)          /* half a terabyte: nobody ends there or above */
-enum { HDI_SKYLINE_LANES = 32, HDI_SKYLINE_SIZES = 48 }; /* lists that are compared at once; sizes of worth */
+#define HDI_SKYLINE_MOST_UNITS (UINT32_MAX / 2) /* half a terabyte: nobody ends there or above */
+/* Lists that are compared at once; sizes of worth, in eighths of a logarithm. */
+enum { HDI_SKYLINE_LANES = 32, HDI_SKYLINE_SIZES = 48, HDI_SKYLINE_LOG_BITS = 3 };
 
 /* A member, and then a block. */
 typedef struct hdi_block {
@@ -37,11 +38,11 @@ static inline uint64_t hdi_align_units(uint64_t value, uint32_t alignment)
     return (value + alignment - 1) & ~((uint64_t)alignment - 1);
 }
 
-/* A logarithm, in eighths. */
-static inline int32_t hdi_log_of(uint32_t units)
+/* A logarithm, with so many bits behind the point. */
+static inline int32_t hdi_log_of(uint32_t units, uint32_t bits)
 {
     uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
-    return (int32_t)(log << 3 | ((uint64_t)units << 3 >> log & 7));
+    return (int32_t)(log << bits | ((uint64_t)units << bits >> log & ((1u << bits) - 1)));
 }
 
 /* by_size: the largest first. False: out of memory, or they are too large for less than `most` units. */

@@ -130,13 +130,12 @@ static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t k
 static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
                                 cause why, move by, bool is_image)
 {
-    const hdi_res_info *info = &w->res_info[of->res];
     kind |= HDI_UNLIKELY(of->several) ? HDI_SEVERAL : 0;
     uint32_t i = request(w, at, kind);
     if (WHOLE) {
         hd_plan_barrier *b = write(w, i, false, does, why, of->res);
         if (is_image && !of->several)
-            b->range = (hd_range){.mip_count = (uint16_t)info->mips, .layer_count = info->layers};
+            b->range = hdi_image_range(w->res_flags, w->res_info, of->res);
         else
             b->range = hdi_seg_range(w->decl, w->frozen, seg);
         if (by.source != HD_MAX_QUEUES) {
@@ -145,6 +144,7 @@ static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, inter
         }
         return;
     }
+    const hdi_res_info *info = &w->res_info[of->res];
     bool fits = is_image && info->mips <= HDI_BOX_MIPS && info->layers <= HDI_BOX_LAYERS;
     uint32_t what = of->res, extent = hdi_box(0, info->mips, 0, info->layers);
     if (HDI_UNLIKELY(of->several)) {

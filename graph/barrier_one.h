@@ -54,17 +54,6 @@ static inline bool hdi_is_left(const hdi_one_work *w, uint32_t res, uint32_t seg
     return !(w->res_flags[res] & HDI_RES_BUFFER) && hdi_last_layout(w, res, seg) != w->hazards->res_final_layout[res];
 }
 
-/* All of an image. Most have one mip and layer, and nothing is to be looked up. */
-static HDI_INLINE hd_range hdi_image_range(const hdi_one_work *w, uint32_t res)
-{
-    hd_range range = {.mip_count = 1, .layer_count = 1};
-    if (HDI_UNLIKELY(w->res_flags[res] & HDI_RES_LEVELS)) {
-        range.mip_count = (uint16_t)w->res_info[res].mips;
-        range.layer_count = w->res_info[res].layers;
-    }
-    return range;
-}
-
 /* The plan's memory has too little room: there is enough in a place of their own, which barriers are copied from. So
  * many are there. Where there is no memory either, they stay. */
 void hdi_leave_plan(hdi_one_work *w, size_t barrier_count);

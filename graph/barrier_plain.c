@@ -119,7 +119,7 @@ static HDI_INLINE uint32_t walk(hdi_walker *k, const hdi_step *step, const hdi_s
         b->reason = reason;
         b->reason_pass = pass;
         b->reason_resource = res;
-        b->range = hdi_image_range(w, res);
+        b->range = hdi_image_range(w->res_flags, w->res_info, res);
         at.next++;
     }
     give(k, &at);

@@ -193,11 +193,6 @@ static HDI_INLINE uint32_t keep_global(walker *k, hdi_scopes does, uint32_t low,
     return plain ? keep_global_here(k, does, low, high, early, of) : keep_global_apart(k, does, low, high, early, of);
 }
 
-static HDI_INLINE bool has_several(const hdi_frozen *frozen, uint32_t res)
-{
-    return frozen->res_seg_begin[res + 1] - frozen->res_seg_begin[res] > 1;
-}
-
 /* What the barrier of a part of an image says: those that may be joined have the same bit, most others another one. */
 static HDI_INLINE uint64_t sign_of(uint32_t res, uint32_t new_layout)
 {
@@ -211,7 +206,7 @@ static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint
     uint32_t p = choose_point(k, low, high, false);
     hd_plan_barrier *b = add_barrier(k, p);
     hdi_write_barrier(b, does, of.res, old_layout, new_layout, of.reason, of.pass, of.res);
-    if (!whole && has_several(k->w->frozen, of.res)) {
+    if (!whole && hdi_has_several(k->w->frozen, of.res)) {
         uint64_t sign = sign_of(of.res, new_layout), said = k->said;
         b->range = k->w->frozen->seg_range[seg];
         k->said = said | sign;
@@ -219,7 +214,7 @@ static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint
             join(k, p);
         return;
     }
-    b->range = hdi_image_range(k->w, of.res);
+    b->range = hdi_image_range(k->w->res_flags, k->w->res_info, of.res);
 }
 
 /* ---- steps ---- */

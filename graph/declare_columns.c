@@ -216,6 +216,11 @@ void hdi_free_columns(hd_graph *graph)
     const column passes[] = PASS_COLUMNS, resources[] = RES_COLUMNS, uses[] = USE_COLUMNS, ranges[] = RANGE_COLUMNS,
                  clears[] = CLEAR_COLUMNS, accesses[] = ACCESS_COLUMNS, versions[] = VERSION_COLUMNS,
                  late[] = LATE_COLUMNS;
+    _Static_assert(COUNT(passes) <= MOST_COLUMNS && COUNT(resources) <= MOST_COLUMNS && COUNT(uses) <= MOST_COLUMNS &&
+                       COUNT(ranges) <= MOST_COLUMNS && COUNT(clears) <= MOST_COLUMNS &&
+                       COUNT(accesses) <= MOST_COLUMNS && COUNT(versions) <= MOST_COLUMNS &&
+                       COUNT(late) <= MOST_COLUMNS,
+                   "they grow together");
     free_columns(graph, passes, COUNT(passes), graph->capacity.pass);
     free_columns(graph, resources, COUNT(resources), graph->capacity.res);
     free_columns(graph, uses, COUNT(uses), graph->capacity.use);

@@ -392,6 +392,7 @@ HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, 
     uint64_t full = HDI_RES_FULL;
     uint32_t at = first + done;
     for (; at < end; at++, use++) {
+        /* Ranges are asked for twice: here they are no exception, and in there it pays to take them for one. */
         if (!range_bits(use) && add_plain_use(graph, use, pass, first, at, rules, &full, true))
             continue;
         hd_result result = add_use(graph, use, (uint32_t)desc->type, pass, first, at, rules, &full);

@@ -43,7 +43,7 @@ static sharing sharing_of(const work *w, uint32_t res)
     /* An import has one owner at the frame's start and end; pieces that went different ways would have to be gathered.
      */
     if (flags & HDI_RES_EXTERNAL)
-        return w->frozen->res_seg_begin[res + 1] - w->frozen->res_seg_begin[res] > 1 ? CONCURRENT : BY_QUEUE;
+        return hdi_has_several(w->frozen, res) ? CONCURRENT : BY_QUEUE;
     return wanted == HD_SHARING_EXCLUSIVE ? BY_QUEUE : BY_READERS;
 }
 

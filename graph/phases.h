@@ -70,15 +70,32 @@ static inline hdi_span hdi_use_span(const hdi_decl *decl, const hdi_frozen *froz
     return (hdi_span){begin, 1, end - begin, 0};
 }
 
+/* Whether a resource is several segments. */
+static inline bool hdi_has_several(const hdi_frozen *frozen, uint32_t res)
+{
+    return frozen->res_seg_begin[res + 1] - frozen->res_seg_begin[res] > 1;
+}
+
+/* All of an image. Most have one mip and layer, and nothing is to be looked up. */
+static HDI_INLINE hd_range hdi_image_range(const uint8_t *res_flags, const hdi_res_info *res_info, uint32_t res)
+{
+    hd_range range = {.mip_count = 1, .layer_count = 1};
+    if (HDI_UNLIKELY(res_flags[res] & HDI_RES_LEVELS)) {
+        range.mip_count = (uint16_t)res_info[res].mips;
+        range.layer_count = res_info[res].layers;
+    }
+    return range;
+}
+
 /* The range of a segment, with explicit counts. */
 static inline hd_range hdi_seg_range(const hdi_decl *decl, const hdi_frozen *frozen, uint32_t seg)
 {
     uint32_t res = frozen->seg_res[seg];
-    if (frozen->res_seg_begin[res + 1] - frozen->res_seg_begin[res] > 1)
+    if (hdi_has_several(frozen, res))
         return frozen->seg_range[seg];
     if (decl->res_flags[res] & HDI_RES_BUFFER)
         return (hd_range){.offset = 0, .bytes = decl->res_info[res].bytes};
-    return (hd_range){.mip_count = decl->res_info[res].mips, .layer_count = decl->res_info[res].layers};
+    return hdi_image_range(decl->res_flags, decl->res_info, res);
 }
 
 hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_frozen *out);

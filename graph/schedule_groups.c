@@ -200,10 +200,7 @@ static void follow(work *w)
     w->follower = HDI_NONE;
     if (rank < w->end && w->live + opens <= (int64_t)w->rules.cap && closes(w, rank) >= opens) {
         hdi_bit_clear(w->ready, (uint32_t)rank);
-        if (w->s->known)
-            take_one(w, rank);
-        else
-            take(w, rank, rank == w->oldest, false);
+        take_by(w, rank, w->s->known);
     }
 }
 
@@ -275,10 +272,7 @@ static HDI_INLINE void fill_by(work *w, bool known)
                 continue;
             }
             left ^= bits & -bits;
-            if (known)
-                take_one(w, rank);
-            else
-                take(w, rank, rank == w->oldest, false);
+            take_by(w, rank, known);
             end = w->end;
         }
         ready[word] = left;

@@ -272,4 +272,12 @@ static HDI_APART void take_one(work *w, size_t rank)
     take(w, rank, rank == w->oldest, true);
 }
 
+static HDI_INLINE void take_by(work *w, size_t rank, bool known)
+{
+    if (known)
+        take_one(w, rank);
+    else
+        take(w, rank, rank == w->oldest, false);
+}
+
 #endif
