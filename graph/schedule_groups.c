@@ -132,6 +132,7 @@ static bool prepare(work *w)
 /* As nothing was taken. */
 static void begin(work *w)
 {
+    enum { FIRST_FULL = 8 };
     const hdi_sched *s = w->s;
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
     w->ready_count = w->ready_first_count;
@@ -143,7 +144,8 @@ static void begin(work *w)
     w->room = (int64_t)(w->rules.cap - s->live[0]);
     w->scan = (scan){.here = w->room, .least = INT64_MAX};
     w->group = 1;
-    w->rate_group = 0;
+    w->full = 0;
+    w->full_next = s->known ? HDI_NONE : FIRST_FULL; /* where strands are likely they have many full groups */
     w->closed = w->closed_late = 0;
     w->early_count = w->counted_count = 0;
     if (w->rules.wait_in_float && !w->levelled)
@@ -278,6 +280,7 @@ static HDI_INLINE void fill_by(work *w, bool known)
         ready[word] = left;
     }
     w->refused = refused;
+    w->full += refused;
 }
 
 static HDI_APART void fill_group(work *w)
@@ -290,24 +293,31 @@ static HDI_APART void fill_known(work *w)
     fill_by(w, true);
 }
 
-/* Whether there are more groups than the longest chain of dependences excuses. Or will be: once it is known, their rate
- * shows that soon; in a region, which is short, it is asked for sooner. */
-static HDI_INLINE bool are_too_many(work *w)
+/* Groups that the longest chain of dependences excuses. */
+static HDI_INLINE size_t most_groups(const work *w)
 {
-    enum { FEW = 16 };
-    size_t group = w->group, most = 2 * (size_t)w->depth + 8;
-    if (HDI_LIKELY(group < w->rate_group || (w->s->whole && !w->levelled)))
-        return group > most;
-    w->rate_group = w->group + FEW;
-    return group > most || (group > FEW && (group - FEW) * w->s->kept_count > most * w->slots);
+    return 2 * (size_t)w->depth + 8;
 }
 
+/* Whether there are more by what is known, or it is time to ask whether there will be. */
+static HDI_INLINE bool are_too_many(const work *w)
+{
+    return w->group > most_groups(w) || w->full >= w->full_next;
+}
+
+/* The longest chain must be known now, and groups without room for somebody are what more memory could spare: so their
+ * rate shows soon that there will be too many. Not that of all groups, as a frame may begin with a chain. Where groups
+ * are large chains need not be looked for yet. */
 static HDI_APART bool gives_up(work *w)
 {
+    enum { FEW = 4, NEXT = 4, LARGE = 4 };
+    w->full_next = w->full + NEXT;
+    if (w->group <= most_groups(w) && w->slots >= LARGE * (size_t)w->group)
+        return false;
     if (!w->levelled)
         find_levels(w);
-    w->rate_group = w->group;
-    return are_too_many(w);
+    size_t most = most_groups(w), full = w->full > FEW ? w->full - FEW : 0;
+    return w->group > most || full * w->s->kept_count > most * w->slots;
 }
 
 /* Whether one pass is ready, the oldest, and needs no look at its uses. The last one of all closes what is left. */

@@ -239,7 +239,7 @@ static HDI_APART bool run_lone(work *w)
     uint64_t *ready = w->ready;
     uint32_t *level = s->pass_level, *slot_pass = w->slot_pass, *slot_group = w->out->slot_group;
     uint32_t group = w->group, depth = w->depth, ready_count = w->ready_count;
-    uint32_t most = w->levelled || !s->whole ? w->rate_group : HDI_NONE;
+    uint32_t most = w->levelled ? group + w->full_next - w->full : HDI_NONE;
     int64_t live = w->live, *net = w->net, *group_live = w->group_live;
     size_t slot = w->slots, rank = HDI_NONE, follower = w->follower;
     view v = {w->oldest, w->end, w->room};
@@ -311,6 +311,7 @@ static HDI_APART bool run_lone(work *w)
     w->room = v.room;
     w->slots = w->group_begin = slot;
     w->live = live;
+    w->full += group - w->group;
     w->group = group;
     w->depth = depth;
     w->ready_count = ready_count;

@@ -35,7 +35,8 @@ typedef struct work {
     /* Of the group. */
     size_t group_begin;
     uint32_t group;
-    uint32_t rate_group; /* where it is asked next how many there will be */
+    uint32_t full;       /* how many there are in which somebody found no room */
+    uint32_t full_next;  /* then it is asked how many groups there will be */
     bool refused;        /* somebody found no room in it */
     bool lone;           /* so it was in the group before, of one pass */
     int64_t closed;      /* bytes that are closed with its passes in every order */
