@@ -47,7 +47,7 @@ typedef struct look_work {
     uint32_t parts;                           /* of the passes, and of the resources */
     stray *stray;                             /* those of a part from its first use on */
     uint32_t (*newest_stray)[HDI_MOST_PARTS]; /* [of the passes][of the resources] */
-    look_part part[HDI_MOST_PARTS];
+    look_part *part;
 } look_work;
 
 #define WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts */
@@ -55,7 +55,6 @@ typedef struct look_work {
  * all taken they share the last. */
 enum { FIRST_LARGE = 48, LAST_READER = 63 };
 
-/* False: memory ran out. */
 static bool find_accesses(look_work *w)
 {
     const hdi_decl *decl = w->s->decl;
@@ -283,12 +282,15 @@ static uint64_t find_live_for_one(const hdi_sched *s)
     return peak;
 }
 
-static void look_at_all(look_work *w)
+/* False, as of the next: memory ran out. */
+static bool look_at_all(look_work *w)
 {
     if (w->s->known && w->s->depends->simple) {
         hdi_sched_look_simple(w->s, w->sizes);
-        return;
+        return true;
     }
+    if (!find_accesses(w))
+        return false;
     look_at_passes(w);
     if (w->s->rank)
         look_at_resources(w);
@@ -297,6 +299,7 @@ static void look_at_all(look_work *w)
     else
         look_for_one(w, false);
     w->s->peak = w->s->rank ? find_live(w->s) : find_live_for_one(w->s);
+    return true;
 }
 
 /* The same in two steps, by parts of the passes and of the resources: as resources are declared about where they are
@@ -367,7 +370,7 @@ static bool look_in_parts(look_work *w, const hdi_crew *crew)
     hdi_arena_mark mark = hdi_arena_here(arena);
     w->stray = HDI_ARENA_ARRAY(arena, stray, w->s->decl->use_count);
     w->newest_stray = hdi_arena_array(arena, w->parts, sizeof(*w->newest_stray));
-    if (arena->failed)
+    if (arena->failed || !find_accesses(w))
         return false;
     hdi_crew_parts(crew, w->parts, look_at_own, w);
     hdi_crew_parts(crew, w->parts, look_at_strays, w);
@@ -385,6 +388,17 @@ static uint32_t count_regions(uint32_t kept, uint32_t region_passes)
         return count;
     uint32_t even = (count + WORKERS / 4) / WORKERS * WORKERS;
     return even <= kept ? even : even - WORKERS;
+}
+
+static void start_cuts(hdi_sched_cuts *cuts, uint32_t kept, const hdi_crew *crew)
+{
+    cuts->count = count_regions(kept, crew->region_passes);
+    cuts->in_parts = crew->workers > 1;
+    for (uint32_t k = 0; k < cuts->count; k++) {
+        cuts->begin[k] = cuts->part[k] = 0;
+        cuts->base[k] = 0;
+    }
+    cuts->begin[cuts->count] = cuts->part[cuts->count] = kept;
 }
 
 /* Regions are about as long as one another; how far from there one may begin, to either side. */
@@ -525,16 +539,13 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     if (result != HD_OK)
         return result;
     s->pass_end = decl->pass_count;
-    *cuts = (hdi_sched_cuts){.count = count_regions(s->kept_count, crew->region_passes), .in_parts = crew->workers > 1};
-    cuts->begin[cuts->count] = cuts->part[cuts->count] = s->kept_count;
-    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts, .parts = 1};
+    start_cuts(cuts, s->kept_count, crew);
+    look_part parts[HDI_MOST_PARTS];
+    look_work w = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts, .parts = 1, .part = parts};
+    parts[0] = (look_part){0};
     if (cuts->in_parts)
         w.parts = crew->workers < HDI_MOST_PARTS ? crew->workers : HDI_MOST_PARTS;
-    if (!find_accesses(&w))
-        return HD_OUT_OF_MEMORY;
-    if (w.parts == 1)
-        look_at_all(&w);
-    else if (!look_in_parts(&w, crew))
+    if (w.parts > 1 ? !look_in_parts(&w, crew) : !look_at_all(&w))
         return HD_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < w.parts; k++)
         s->mixed_uses += w.part[k].mixed_uses;
