@@ -73,7 +73,8 @@ static hd_result fail_cycle(hd_graph *graph, const hdi_versions *versions)
                           use - graph->pass_use_begin[cycle[0]], detail);
 }
 
-/* Ends a phase: its time goes where the caller wants it. */
+/* Ends a phase: its time goes where the caller wants it. To read the clock may take longer than a small phase does, so
+ * that the time of what is next to nothing goes to the next one. */
 static void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
 {
     if (!desc->phase_ns)
@@ -113,12 +114,12 @@ static void find_depends(const hdi_crew *crew, void *user)
 }
 
 /* Up to what the schedule starts from: the same whatever it aims at. */
-static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *declared, hdi_tables *t)
+static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const hdi_decl *declared, hdi_tables *t,
+                           uint64_t *since)
 {
     const hdi_crew *crew = &t->crew;
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE;
-    uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hd_result result = hdi_version(declared, crew, arena, &t->versions);
     if (result == HD_VERSION_CYCLE)
         return fail_cycle(graph, &t->versions);
@@ -128,7 +129,7 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     result = hdi_freeze(decl, crew, arena, &t->frozen);
     t->aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     t->front = hdi_arena_here(t->aside);
-    lap(desc, HD_PHASE_FREEZE, &since);
+    lap(desc, HD_PHASE_FREEZE, since);
     bool simple = false, try_simple = graph->not_simple == 0;
     if (result == HD_OK && try_simple)
         result = hdi_depend_simple(decl, crew, t->aside, &t->kept, &t->depends, &simple);
@@ -140,14 +141,16 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
         result = hdi_flow_find(decl, &t->frozen, crew, t->aside, &t->flow, &bad);
     if (result == HD_UNWRITTEN_READ)
         return fail_use(graph, t, result, bad);
-    lap(desc, HD_PHASE_DEPEND, &since);
-    if (result == HD_OK && !alone)
+    lap(desc, HD_PHASE_DEPEND, since);
+    if (result == HD_OK && !alone) {
         result = hdi_cull(decl, &t->frozen, &t->flow, crew, arena, &t->kept);
-    lap(desc, HD_PHASE_CULL, &since);
+        lap(desc, HD_PHASE_CULL, since);
+    }
     if (result == HD_OK) {
-        sides s = {.desc = desc, .arena = arena, .t = t, .bad_res = HDI_NONE, .since = &since, .alone = alone};
+        sides s = {.desc = desc, .arena = arena, .t = t, .bad_res = HDI_NONE, .since = since, .alone = alone};
         hdi_crew_both(crew, find_sizes, find_depends, &s);
-        lap(desc, HD_PHASE_DEPEND, &since);
+        if (!alone)
+            lap(desc, HD_PHASE_DEPEND, since);
         result = s.sized != HD_OK ? s.sized : s.depended;
         if (s.sized != HD_OK && s.bad_res != HDI_NONE)
             return hdi_graph_fail(graph, result, HD_NONE, s.bad_res, HD_NONE, "from the size callback");
@@ -248,13 +251,13 @@ static size_t plan_bytes(const hdi_tables *t)
     return passes ? (size_t)((double)all * t->kept.kept_count / (double)passes) : 0;
 }
 
-static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t)
+static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *goal, hdi_tables *t,
+                          uint64_t *since)
 {
     const hdi_decl *decl = t->decl;
     const hdi_crew *crew = &t->crew;
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE, *want = NULL;
-    uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hdi_arena_reset(crew->early); /* what another goal left there */
     hd_result result = hdi_schedule_passes(decl, &t->frozen, &t->kept, &t->depends, &t->sizes, &t->queues, goal, crew,
                                            arena, &t->schedule, &bad);
@@ -262,7 +265,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         return hdi_graph_fail(graph, result, hdi_declared_pass(&t->versions, bad), HD_NONE, HD_NONE, NULL);
     if (result == HD_OK && !desc->memory_budget)
         forget_front(graph, t);
-    lap(desc, HD_PHASE_SCHEDULE, &since);
+    lap(desc, HD_PHASE_SCHEDULE, since);
     if (crew->workers == 1)
         hdi_attach_most(decl, &t->kept, &t->attached);
     hdi_arena_widen(crew->early, plan_bytes(t));
@@ -270,22 +273,23 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, crew, arena, &t->hazards);
     if (result == HD_OK)
         result = sync_promised(t, arena, &want);
-    lap(desc, HD_PHASE_SYNC, &since);
+    lap(desc, HD_PHASE_SYNC, since);
     if (result == HD_OK)
         result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, crew, arena, &t->lifetimes);
-    lap(desc, HD_PHASE_LIFETIME, &since);
+    lap(desc, HD_PHASE_LIFETIME, since);
     hdi_packing packing = {.thorough = goal->cap || goal->order != HD_ORDER_OVERLAP,
                            .search = goal->cap ? goal->window == 1 : goal->order != HD_ORDER_OVERLAP,
                            .enough = desc->memory_budget};
     if (result == HD_OK)
         result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, crew, arena,
                            &t->placed);
-    lap(desc, HD_PHASE_ALIAS, &since);
+    lap(desc, HD_PHASE_ALIAS, since);
     if (result == HD_OK && want)
         result = sync_again(t, arena, want);
     if (result == HD_OK)
         result = hdi_sync(&t->hazards, &t->queues, crew, arena, &t->synced);
-    lap(desc, HD_PHASE_SYNC, &since);
+    if (t->queues.count > 1)
+        lap(desc, HD_PHASE_SYNC, since);
     t->merged = (hdi_merged){0};
     if (result == HD_OK && desc->merge_rendering)
         result = hdi_merge(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,
@@ -295,20 +299,21 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed,
                              &t->merged, desc->memory_budget ? NULL : &room, crew, arena, &t->barriers);
     }
-    lap(desc, HD_PHASE_BARRIER, &since);
+    lap(desc, HD_PHASE_BARRIER, since);
     if (result == HD_OK)
         hdi_attach(decl, &t->kept, &t->hazards, &t->synced, &t->barriers, crew, &t->attached);
-    lap(desc, HD_PHASE_ATTACH, &since);
+    if (crew->workers > 1)
+        lap(desc, HD_PHASE_ATTACH, since);
     if (result != HD_OK)
         hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
     return result;
 }
 
 /* The plan's memory is lent to phases before, whose tables are of no use any more. */
-static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_tables *t, const hd_plan **out)
+static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_tables *t, uint64_t *since,
+                      const hd_plan **out)
 {
     hdi_block *block = &graph->plan;
-    uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hdi_plan_counts counts;
     uint32_t resource_begin[HDI_MOST_PARTS];
     hdi_plan_count(t, &counts, resource_begin);
@@ -324,7 +329,7 @@ static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_ta
     }
     hd_plan *plan = hdi_plan_begin(hdi_block_content(block), &counts);
     hdi_plan_fill(t, resource_begin, plan);
-    lap(desc, HD_PHASE_PLAN, &since);
+    lap(desc, HD_PHASE_PLAN, since);
     *out = plan;
     return HD_OK;
 }
@@ -339,7 +344,8 @@ static uint64_t heap_bytes(const hdi_tables *t)
 
 /* Within a budget: schedules are tried from the largest window to the smallest, under caps that shrink by as much as
  * the packing was over; of the plans that fit, the one with the fewest batches stays. */
-static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_goal goal, hdi_tables *t)
+static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_goal goal, hdi_tables *t,
+                            uint64_t *since)
 {
     static const uint32_t windows[] = {UINT32_MAX, 256, 64, 1};
     hdi_tables best = {0};
@@ -348,7 +354,7 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
         goal.window = windows[i];
         goal.cap = desc->memory_budget;
         for (int attempt = 0; attempt < 4; attempt++) {
-            hd_result result = run_back(graph, desc, &goal, t);
+            hd_result result = run_back(graph, desc, &goal, t, since);
             if (result != HD_OK)
                 return result;
             uint64_t bytes = heap_bytes(t);
@@ -369,7 +375,7 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
     }
     goal.cap = 0; /* as order `memory` does it */
     goal.order = HD_ORDER_MEMORY;
-    hd_result result = run_back(graph, desc, &goal, t);
+    hd_result result = run_back(graph, desc, &goal, t, since);
     if (result != HD_OK || heap_bytes(t) <= desc->memory_budget)
         return result;
     least = heap_bytes(t) < least ? heap_bytes(t) : least;
@@ -417,13 +423,14 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
     if (t->crew.workers > 1)
         hd_jobs_warm(t->crew.jobs); /* while the caller does what comes before the first ranges */
     hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, &t->crew));
-    hd_result result = run_front(graph, desc, t->decl, t);
+    uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
+    hd_result result = run_front(graph, desc, t->decl, t, &since);
     if (result == HD_OK && desc->memory_budget)
-        result = fit_budget(graph, desc, goal, t);
+        result = fit_budget(graph, desc, goal, t, &since);
     else if (result == HD_OK)
-        result = run_back(graph, desc, &goal, t);
+        result = run_back(graph, desc, &goal, t, &since);
     if (result == HD_OK)
-        result = pack(graph, desc, t, out);
+        result = pack(graph, desc, t, &since, out);
     else
         graph->plan.data = hdi_arena_return(&early, &graph->plan.bytes);
     /* Joins their blocks now, so that a second frame that is the same allocates nothing. */

@@ -83,6 +83,7 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     }
     memset(graph->access, 0, HDI_ACCESS_CUSTOM_FIRST * sizeof(*graph->access));
     memcpy(graph->access, hdi_access_table, sizeof(hdi_access_table));
+    hdi_make_kinds(hdi_access_table, HDI_ACCESS_CUSTOM_FIRST, graph->first_kind);
     for (uint32_t a = 0; a < HD_ACCESS_COUNT; a++)
         hdi_make_rules(&graph->access[a], a, &graph->rules);
     /* Where the graph lies is as good a tag as any to tell graphs apart: it never reaches a plan. */
@@ -232,6 +233,7 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .clear_use = graph->clear_use,
         .clear = graph->clear,
         .access = graph->access,
+        .first_kind = graph->first_kind,
         .has_empty_passes = graph->has_empty_passes,
         .may_read_unwritten = graph->unwritten_reads,
         .mixed_layouts = graph->mixed_layouts,

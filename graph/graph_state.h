@@ -90,6 +90,8 @@ struct hd_graph {
     uint32_t *clear_use;
     hd_clear *clear;
     hdi_access_info *access;
+    /* Made with the graph: in each frame it took as long as some passes do. Each lies on one line. */
+    _Alignas(HDI_ARENA_ALIGNMENT) hdi_kind first_kind[HDI_FIRST_KINDS];
 
     /* Versions beyond the first of each resource, in the order in which they were made. */
     uint32_t late_count;

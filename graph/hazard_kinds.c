@@ -1,17 +1,19 @@
 #include "hazard_work.h"
 
+#include <string.h>
+
 #include "vk_numbers.h"
 
 /* What accesses ask for, on images and on buffers, as barriers say it, and what they do to the epoch before them. Few
  * kinds are in use at a time, so that an epoch names its kind and those are at hand. Where uses of an epoch differ, a
  * kind of both is mixed; frames mix the same few again and again, and the newest mixtures are found without a search.
- * O(accesses + mixtures). */
+ * Kinds of the table's accesses are made with the graph; who works alone takes them as they are, and copies them where
+ * the first is mixed. O(custom accesses + mixtures). */
 
-static hdi_kind make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t flags, uint32_t queue_mask,
-                     bool is_buffer)
+/* flags 0: of what is not used yet, which is HD_ACCESS_NONE. */
+static hdi_kind make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t flags, bool is_buffer)
 {
-    const hdi_epoch state = {
-        .queue_mask = (uint16_t)queue_mask, .flags = (uint8_t)flags, .place = HDI_PLACE_CONSUMER};
+    const hdi_epoch state = {.flags = (uint8_t)flags, .place = HDI_PLACE_CONSUMER};
     uint32_t reads = is_buffer ? HDI_LEFT_READS : HDI_LEFT_READS + layout;
     bool writes = (flags & HDI_EPOCH_WRITES) != 0, alone = writes || layout > INT32_MAX; /* no layout that there is */
     return (hdi_kind){.src_stages = hdi_stages_or_all(stages),
@@ -22,28 +24,48 @@ static hdi_kind make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t
                       .layout = is_buffer ? HDI_LAYOUT_UNDEFINED : layout,
                       .keeps = flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
                       .joins = alone ? HDI_LEFT_NEVER : reads,
-                      .leaves = writes ? HDI_LEFT_WRITE : alone ? HDI_LEFT_OTHER : reads,
+                      .leaves = !flags ? HDI_LEFT_NOTHING : writes ? HDI_LEFT_WRITE : alone ? HDI_LEFT_OTHER : reads,
                       .state = state.state,
                       .flags = flags};
+}
+
+void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind)
+{
+    for (uint32_t i = 0; i < access_count; i++, access++) {
+        uint32_t flags = (access->reads ? HDI_EPOCH_READS : 0) | (access->writes ? HDI_EPOCH_WRITES : 0);
+        *kind++ = make(access->stages, access->access, access->layout, flags, false);
+        *kind++ = make(access->stages, access->access, access->layout, flags, true);
+    }
+}
+
+/* Room for so many, in which there are those that were there. */
+static bool move_kinds(hdi_kinds *kinds, uint32_t capacity, hdi_arena *arena)
+{
+    hdi_kind *own = HDI_ARENA_ARRAY(arena, hdi_kind, capacity);
+    if (!own)
+        return false;
+    memcpy(own, kinds->kind, kinds->count * sizeof(*own));
+    kinds->kind = kinds->own = own;
+    kinds->capacity = capacity;
+    return true;
 }
 
 bool hdi_find_kinds(hdi_hazard_work *w, uint32_t more)
 {
     const hdi_decl *decl = w->decl;
-    uint32_t queue_mask = w->several ? 0 : 1;
-    w->kinds = (hdi_kinds){.count = hdi_kind_of(decl->access_count, false), .arena = w->alone ? w->arena : NULL};
-    w->kinds.capacity = w->kinds.count + more;
-    w->kinds.kind = HDI_ARENA_ARRAY(w->arena, hdi_kind, w->kinds.capacity);
-    for (uint32_t i = 0; w->kinds.kind && i < decl->access_count; i++) {
-        const hdi_access_info *access = &decl->access[i];
-        uint32_t flags = (access->reads ? HDI_EPOCH_READS : 0) | (access->writes ? HDI_EPOCH_WRITES : 0);
-        for (uint32_t is_buffer = 0; is_buffer < 2; is_buffer++)
-            w->kinds.kind[hdi_kind_of(i, is_buffer)] =
-                make(access->stages, access->access, access->layout, flags, queue_mask, is_buffer);
-    }
-    if (w->kinds.kind) /* HD_ACCESS_NONE: of what is not used yet */
-        w->kinds.kind[0].leaves = HDI_LEFT_NOTHING;
-    return w->kinds.kind != NULL;
+    uint32_t custom = decl->access_count - HDI_ACCESS_CUSTOM_FIRST;
+    hdi_kinds *kinds = &w->kinds;
+    *kinds = (hdi_kinds){.kind = decl->first_kind,
+                         .count = HDI_FIRST_KINDS,
+                         .capacity = HDI_FIRST_KINDS,
+                         .arena = w->alone ? w->arena : NULL};
+    if (w->alone && !custom)
+        return true;
+    if (!move_kinds(kinds, HDI_FIRST_KINDS + hdi_kind_of(custom, false) + more, w->arena))
+        return false;
+    hdi_make_kinds(decl->access + HDI_ACCESS_CUSTOM_FIRST, custom, kinds->own + kinds->count);
+    kinds->count += hdi_kind_of(custom, false);
+    return true;
 }
 
 /* Reads that differ in their layout are of one pass, and agree on the read-only depth layout: declare checked it. */
@@ -58,15 +80,13 @@ uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b)
         *mix = (struct hdi_mix){a, b, a};
         return a;
     }
-    const hdi_epoch state = {.state = one->state};
     bool is_buffer = one->leaves == HDI_LEFT_READS && one->layout == HDI_LAYOUT_UNDEFINED;
     uint32_t layout = one->layout == other->layout ? one->layout : HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
-    hdi_kind both = make(stages, access, layout, one->flags | other->flags, state.queue_mask, is_buffer);
+    hdi_kind both = make(stages, access, layout, one->flags | other->flags, is_buffer);
     if (kinds->count == kinds->capacity &&
-        (!kinds->arena || !hdi_arena_grow(kinds->arena, &kinds->kind, &kinds->capacity, kinds->count, kinds->count + 1,
-                                          sizeof(*kinds->kind))))
+        (!kinds->arena || !move_kinds(kinds, kinds->count + kinds->count / 2, kinds->arena)))
         return a;
-    kinds->kind[kinds->count] = both;
+    kinds->own[kinds->count] = both;
     *mix = (struct hdi_mix){a, b, kinds->count};
     return kinds->count++;
 }

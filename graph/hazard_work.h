@@ -22,7 +22,8 @@ typedef struct hdi_extras {
 /* Kinds of accesses, and behind them those of epochs whose uses differ, which are mixed from others. */
 enum { HDI_MIXES = 16 };
 typedef struct hdi_kinds {
-    hdi_kind *kind;
+    const hdi_kind *kind;
+    hdi_kind *own; /* the same; null: they are the graph's, and those that are mixed have no place yet */
     uint32_t count, capacity;
     hdi_arena *arena; /* null: it does not grow */
     struct hdi_mix {

@@ -230,22 +230,6 @@ enum { HDI_PLACE_NONE, HDI_PLACE_CONSUMER, HDI_PLACE_PRODUCER, HDI_PLACE_TRANSFE
 /* The first two as in HDI_USE_*. */
 enum { HDI_EPOCH_READS = HDI_USE_READS, HDI_EPOCH_WRITES = HDI_USE_WRITES, HDI_EPOCH_FINAL = 4 };
 
-/* What an access asks for, or what several accesses of an epoch do, on an image or on a buffer. */
-typedef struct hdi_kind {
-    uint64_t src_stages, src_access; /* of a barrier behind it */
-    uint64_t dst_stages, dst_access; /* of one before it; all its access */
-    uint64_t stages;                 /* none where there are none, which are waited for with all */
-    uint32_t layout;                 /* UNDEFINED: of buffers */
-    uint32_t keeps;                  /* what remains of the layout before it: all bits; 0: it overwrites the content */
-    uint32_t joins, leaves;          /* it goes on with an epoch that left the first, and leaves the second */
-    uint32_t state;                  /* of an epoch that it begins, but for the queue of several */
-    uint32_t flags;                  /* HDI_EPOCH_* */
-} hdi_kind;
-static inline uint32_t hdi_kind_of(uint32_t access, bool is_buffer)
-{
-    return 2 * access + is_buffer;
-}
-
 /* A run of uses of a segment that need nothing between them: one write, or reads that agree. The step into it from
  * what stood before is synchronized where `place` says. */
 typedef struct hdi_epoch {
@@ -302,7 +286,7 @@ typedef struct hdi_hazards {
     uint32_t *queue_slot;
     uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase
                         * says what is read */
-    hdi_kind *kind;
+    const hdi_kind *kind;
     /* Of one queue, else null: those of each slot by uses. Or at_uses: at the place of each use of one segment, `to`
      * HDI_NONE where it is no step; at those of others `low` and `before` tell which steps they are. */
     hdi_step *step;
