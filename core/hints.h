@@ -3,7 +3,8 @@
  * called too often to be compiled for size. An inline one is so in every build, where its caller is several loops in
  * one by constants. FETCH: what is at an address, even at none, will be read soon. A scalar one stores small fields
  * side by side as they are: gcc takes more instructions to gather them in vector registers than it saves. HIDE: what a
- * variable may be is not followed, so that arithmetic with a condition stays what it is and is no branch. */
+ * variable may be is not followed, so that arithmetic with a condition stays what it is and is no branch. One that begins
+ * on a line is as fast whatever stands before it: its loop took up to a third longer elsewhere. */
 #ifndef HDI_HINTS_H
 #define HDI_HINTS_H
 
@@ -13,6 +14,7 @@
 #define HDI_INLINE inline __attribute__((always_inline))
 #define HDI_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define HDI_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define HDI_ON_LINE __attribute__((aligned(64)))
 #define HDI_FETCH(address) __builtin_prefetch(address)
 #define HDI_HIDE(variable) __asm__("" : "+r"(variable))
 #else
@@ -21,6 +23,7 @@
 #define HDI_INLINE inline
 #define HDI_LIKELY(condition) (condition)
 #define HDI_UNLIKELY(condition) (condition)
+#define HDI_ON_LINE
 #define HDI_FETCH(address) ((void)(address))
 #define HDI_HIDE(variable) ((void)(variable))
 #endif

@@ -129,7 +129,7 @@ static bool pack_members(work *w, const uint32_t *order, uint32_t count, uint64_
     return true;
 }
 
-bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+HDI_ON_LINE bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     if (pack->size_count == 0 || pack->size_count > MOST_SIZES)
         return false;

@@ -166,7 +166,7 @@ static HDI_INLINE void find_stay_by_steps(const hdi_hazards *hazards, uint32_t s
 }
 
 /* Nothing but one GPU queue: slots are places, and there are groups. */
-static void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static HDI_ON_LINE void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
     const hdi_hazards hazards = *w->hazards;
