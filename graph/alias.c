@@ -213,7 +213,7 @@ static void pack_component(uint32_t k, void *user)
     const region_work *w = user;
     component *c = &w->component[k];
     c->top = w->best;
-    if (!hdi_pack_try(&c->part, w->order, w->crossing + c->begin, c->count, &c->top))
+    if (!hdi_pack_try(&c->part, w->order, w->crossing + c->begin, c->count, c->part.offset, &c->top))
         c->top = UINT64_MAX;
 }
 
@@ -306,7 +306,7 @@ static void pack_region(uint32_t k, void *user)
     work part = work_of_region(w, k);
     hdi_arena_mark mark = hdi_arena_here(part.pack.arena);
     uint32_t count = r->inner_end - r->inner_begin;
-    r->bytes = count ? hdi_pack_members(&part, w->inner + r->inner_begin, count, w->enough) : 0;
+    r->bytes = count ? hdi_pack_members(&part, w->inner + r->inner_begin, count, w->enough, NULL) : 0;
     hdi_arena_keep(part.pack.arena, mark, NULL, 0);
 }
 
@@ -370,7 +370,7 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
     *known = bytes != UINT64_MAX;
     if (*known)
         return bytes;
-    return hdi_pack_members(w, in_heap, count, 0);
+    return hdi_pack_members(w, in_heap, count, 0, known);
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,

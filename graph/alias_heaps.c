@@ -19,7 +19,7 @@ typedef struct part_heaps {
     uint16_t number[KINDS]; /* of each kind, in the part: 1 and up */
     uint8_t kind[KINDS];
     uint8_t heap[KINDS]; /* what the numbers of the part become */
-    bool sorted;         /* members are in order of first use */
+    bool sorted, used;   /* members are in order of first use; all are used */
 } part_heaps;
 
 typedef struct work {
@@ -76,7 +76,7 @@ static HDI_INLINE void put_nowhere(hdi_placed *out, uint32_t res)
 typedef struct progress {
     uint32_t res, count; /* looked at; members */
     uint32_t slot;       /* of the last member's first use */
-    bool sorted;
+    uint32_t order;      /* its topmost bit: that some come before others, or are not used */
 } progress;
 
 /* Resources that are all like the first of the part are members of its first heap. Goes on to one that is not. */
@@ -101,13 +101,13 @@ static void find_alike(const work *w, part_heaps *p, uint32_t *list, uint32_t en
             put_nowhere(w->out, r);
             continue;
         }
-        uint32_t first = res_first[r]; /* all are used, in slots of less than 31 bits */
+        uint32_t first = res_first[r]; /* all are used */
         res_heap[r] = 0;
         *put++ = r;
         order |= first - slot;
         slot = first;
     }
-    *at = (progress){r, (uint32_t)(put - list), slot, !(order >> 31)};
+    *at = (progress){r, (uint32_t)(put - list), slot, order};
 }
 
 static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -120,12 +120,11 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
     uint32_t *list = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, *res_heap = w->out->res_heap;
     uint32_t kind = KINDS, number = 0;
     uint64_t bytes = 0, alignment = 0, differs = 0;
-    progress at = {.res = begin, .sorted = true};
+    progress at = {.res = begin};
     p->heap_count = 0;
     memset(p->number, 0, sizeof(p->number));
     find_alike(w, p, list, end, &at);
-    uint32_t count = at.count, slot = at.slot;
-    bool sorted = at.sorted;
+    uint32_t count = at.count, slot = at.slot, order = at.order, all = 0;
     for (uint32_t r = at.res; r < end; r++) {
         const hd_memory_need *need = &needs[r];
         if (HDI_UNLIKELY(need->bytes == 0)) {
@@ -143,15 +142,18 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
             alignment = first->alignment;
             differs = 0;
         }
-        differs |= (need->bytes ^ bytes) | (need->alignment ^ alignment);
+        if (!differs)
+            differs = (need->bytes ^ bytes) | (need->alignment ^ alignment);
         res_heap[r] = number;
         list[count++] = r;
-        sorted &= res_first[r] >= slot;
+        order |= res_first[r] - slot;
         slot = res_first[r];
+        all |= slot;
     }
     if (first)
         p->mixed[number] |= differs != 0;
-    p->sorted = sorted;
+    p->sorted = !(order >> 31);
+    p->used = !(all >> 31); /* slots have less than 31 bits */
     p->member_count = count;
     if (w->bins == 1)
         return;
@@ -210,21 +212,31 @@ static void fill_bins(uint32_t begin, uint32_t end, uint32_t part, void *user)
     }
 }
 
-/* Members that are first used in [slot_begin, slot_end), by first use. */
-static void sort_members(const work *w, const uint32_t *list, uint32_t count, uint32_t slot_begin, uint32_t slot_end,
-                         uint32_t *by_first)
+/* Members that are first used in [slot_begin, slot_end), by first use. used: all of them are. */
+static HDI_INLINE void sort_by_slot(const work *w, const uint32_t *list, uint32_t count, uint32_t slot_begin,
+                                    uint32_t slot_end, uint32_t *by_first, bool used)
 {
+    const uint32_t *first = w->pack->lifetimes->res_first;
     uint32_t *at = w->at, sum = 0;
     memset(at + slot_begin, 0, (slot_end - slot_begin) * sizeof(*at));
     for (uint32_t i = 0; i < count; i++)
-        at[first_slot(w, list[i])]++;
+        at[used ? first[list[i]] : first_slot(w, list[i])]++;
     for (uint32_t s = slot_begin; s < slot_end; s++) {
         uint32_t here = at[s];
         at[s] = sum;
         sum += here;
     }
     for (uint32_t i = 0; i < count; i++)
-        by_first[at[first_slot(w, list[i])]++] = list[i];
+        by_first[at[used ? first[list[i]] : first_slot(w, list[i])]++] = list[i];
+}
+
+static void sort_members(const work *w, const uint32_t *list, uint32_t count, uint32_t slot_begin, uint32_t slot_end,
+                         uint32_t *by_first, bool used)
+{
+    if (used)
+        sort_by_slot(w, list, count, slot_begin, slot_end, by_first, true);
+    else
+        sort_by_slot(w, list, count, slot_begin, slot_end, by_first, false);
 }
 
 /* Where those of each region begin, if they are in order. */
@@ -251,7 +263,8 @@ static void sort_bin(uint32_t bin, void *user)
     const hdi_hazards *hazards = w->pack->hazards;
     uint32_t begin = w->members->region_begin[bin], end = w->members->region_begin[bin + 1],
              slot_end = bin < hazards->region_count ? hazards->region_begin[bin + 1] : hazards->slot_count + 1;
-    sort_members(w, w->binned + begin, end - begin, hazards->region_begin[bin], slot_end, w->members->by_first + begin);
+    sort_members(w, w->binned + begin, end - begin, hazards->region_begin[bin], slot_end, w->members->by_first + begin,
+                 bin < hazards->region_count);
 }
 
 bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew *crew, hdi_placed *out,
@@ -284,7 +297,7 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
         find_regions(&w);
         return true;
     }
-    sort_members(&w, w.list, members->count, 0, hazards->slot_count + 1, members->by_first);
+    sort_members(&w, w.list, members->count, 0, hazards->slot_count + 1, members->by_first, w.part->used);
     for (uint32_t k = 1; k <= hazards->region_count; k++) /* behind all that are first used in the slot before */
         members->region_begin[k] = hazards->region_begin[k] ? w.at[hazards->region_begin[k] - 1] : 0;
     return true;

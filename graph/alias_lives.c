@@ -7,7 +7,8 @@
 /* Lives as the packers see them. They end with a group of the schedule, as inside of one there are no barriers; where
  * that keeps too much alive, they are cut short, and each cut is a barrier more. O(resources + slots). */
 
-enum { AHEAD = 16 }; /* members, whose needs are fetched so much earlier: those of a long frame are far away */
+/* Of a long frame, the needs of members are far away, and fetched so many earlier. */
+enum { LONG = 4096, AHEAD = 16 };
 
 /* Bytes that come with a slot, and that go before it where lives end with the last use, or as the packer has it. */
 typedef struct change {
@@ -59,23 +60,25 @@ static HDI_APART uint8_t add_size(hdi_pack_mix *mix, uint64_t bytes, uint32_t sl
         mix->has_many_sizes = true;
         return 0;
     }
+    mix->slot_size[slot] = (uint8_t)++mix->sizes;
     mix->bytes[mix->sizes] = bytes;
     mix->members[mix->sizes] = 0;
-    mix->slot_size[slot] = (uint8_t)++mix->sizes;
     return mix->slot_size[slot];
 }
 
-/* Which size, from 0, of those that have come up. */
+/* Which size, of those that have come up. */
 static HDI_INLINE uint8_t size_of(hdi_pack_mix *mix, uint64_t bytes)
 {
     uint32_t slot = (uint32_t)((bytes * 0x9e3779b97f4a7c15u) >> 56);
     uint8_t size = mix->slot_size[slot];
-    while (size && mix->bytes[size - 1] != bytes) {
+    while (HDI_UNLIKELY(mix->bytes[size] != bytes)) {
+        if (!size) {
+            size = add_size(mix, bytes, slot);
+            break;
+        }
         slot = (slot + 1) & 255;
         size = mix->slot_size[slot];
     }
-    size = HDI_LIKELY(size) ? size : add_size(mix, bytes, slot);
-    size -= size != 0;
     mix->members[size]++;
     return size;
 }
@@ -88,7 +91,7 @@ typedef struct flow {
 /* The most that is alive at once, and the pieces of time. */
 static void sweep(hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
 {
-    uint64_t used = 0, live = 0, most_used = 0, most_live = 0;
+    uint64_t used = 0, live = 0, most_used = 0, most_live = 0, area = 0;
     uint32_t slots = pack->slot_end - pack->slot_begin, pieces = 0, *piece_of = pack->piece_of;
     *piece_of = 0;
     for (uint32_t s = 0; s < slots; s++) {
@@ -96,6 +99,7 @@ static void sweep(hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
         live += f->come[s];
         most_used = used > most_used ? used : most_used;
         most_live = live > most_live ? live : most_live;
+        area += live;
         used -= f->unused[s];
         live -= f->gone[s];
         pieces += f->gone[s] != 0;
@@ -104,29 +108,29 @@ static void sweep(hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
     pack->piece_count = pieces + 1;
     mix->needed = most_used;
     mix->least = most_live;
+    mix->area = area / HDI_PACK_UNIT;
 }
 
-/* Each member once. */
-static void look(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f, uint8_t *sizes,
-                 hdi_pack_mix *mix)
+/* Each member once. is_long: there may be as many behind them. */
+static HDI_INLINE void look_at(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f,
+                               uint8_t *sizes, hdi_pack_mix *mix, bool is_long)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_last = pack->lifetimes->res_last, *res_end = pack->end;
     const hd_memory_need *need = pack->sizes->need;
-    uint64_t lives = 0, area = 0, *come = f->come, *unused = f->unused, *gone = f->gone;
+    uint64_t lives = count, *come = f->come, *unused = f->unused, *gone = f->gone;
     uint32_t begin = pack->slot_begin;
     for (uint32_t i = 0; i < count; i++) {
-        HDI_FETCH(&need[by_first[i + AHEAD < count ? i + AHEAD : i]]);
+        if (is_long)
+            HDI_FETCH(&need[by_first[i + AHEAD < count ? i + AHEAD : i]]);
         uint32_t res = by_first[i], first = res_first[res], end = res_end[res];
-        uint64_t bytes = need[res].bytes, life = end - first + 1;
+        uint64_t bytes = need[res].bytes;
         come[first - begin] += bytes;
         unused[res_last[res] - begin] += bytes;
         gone[end - begin] += bytes;
-        lives += life;
-        area += bytes / HDI_PACK_UNIT * life;
+        lives += end - first;
         sizes[i] = size_of(mix, bytes);
     }
     mix->lives = lives;
-    mix->area = area;
 }
 
 bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix)
@@ -140,10 +144,14 @@ bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uin
     flow f = {bytes, bytes + slots, bytes + 2 * slots};
     mix->sizes = 0;
     mix->has_many_sizes = false;
+    mix->bytes[0] = 0; /* nobody's */
     memset(mix->slot_size, 0, sizeof(mix->slot_size));
     for (uint32_t i = 0; i < pack->placed_count; i++) /* time is cut there, too */
         f.gone[hdi_pack_slot(pack, pack->end[pack->placed[i]])]++;
-    look(pack, by_first, count, &f, sizes, mix);
+    if (pack->res_count >= LONG)
+        look_at(pack, by_first, count, &f, sizes, mix, true);
+    else
+        look_at(pack, by_first, count, &f, sizes, mix, false);
     sweep(pack, &f, mix);
     pack->lives = mix->lives;
     pack->size_count = mix->has_many_sizes ? 0 : mix->sizes;

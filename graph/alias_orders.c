@@ -51,12 +51,12 @@ void hdi_pack_set_goal(work *w, uint64_t needed)
 static bool sort_by_size(work *w, const uint32_t *by_first, uint32_t count)
 {
     const hdi_pack_mix *mix = w->mix;
-    uint32_t begin[HDI_PACK_SIZES];
+    uint32_t begin[HDI_PACK_SIZES + 1];
     if (!mix || mix->has_many_sizes)
         return false;
-    for (uint32_t k = 0; k < mix->sizes; k++) {
+    for (uint32_t k = 1; k <= mix->sizes; k++) {
         begin[k] = 0;
-        for (uint32_t j = 0; j < mix->sizes; j++)
+        for (uint32_t j = 1; j <= mix->sizes; j++)
             begin[k] += mix->bytes[j] > mix->bytes[k] ? mix->members[j] : 0;
     }
     uint32_t *order = w->order;
@@ -105,15 +105,16 @@ uint32_t hdi_pack_choose(const work *w, const hdi_pack_mix *mix, uint32_t count,
     return n;
 }
 
-bool hdi_pack_try(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top)
+bool hdi_pack_try(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     bool skyline = how == SKYLINE_BOTH || how == SKYLINE_BY_LOAD;
+    w->pack.atoms = NULL;
     if (how == ORDER_IN_TIME)
-        return hdi_pack_in_time(&w->pack, by_first, count, w->offset, top);
+        return hdi_pack_in_time(&w->pack, by_first, count, offset, top);
     sort_for(w, skyline ? ORDER_SIZE : how, by_first, count);
     if (skyline)
-        return hdi_pack_skyline(&w->pack, w->order, count, how == SKYLINE_BOTH ? w->least : UINT64_MAX, w->offset, top);
-    return hdi_pack_in_order(&w->pack, w->order, count, w->offset, top);
+        return hdi_pack_skyline(&w->pack, w->order, count, how == SKYLINE_BOTH ? w->least : UINT64_MAX, offset, top);
+    return hdi_pack_in_order(&w->pack, w->order, count, offset, top);
 }
 
 void hdi_pack_keep(const work *w, const uint32_t *res, uint32_t count)
@@ -143,13 +144,31 @@ static bool cut_lives(work *w, const uint32_t *by_first, uint32_t count, uint64_
 /* Tries a packer and keeps what it finds where that is better than *top by more than `gain`. */
 static bool try_packer(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t gain, uint64_t *top)
 {
-    uint64_t found = *top - gain;
-    if (!hdi_pack_try(w, how, by_first, count, &found))
+    uint64_t found = *top - gain, *offset = *top == UINT64_MAX ? w->out->res_offset : w->offset;
+    if (!hdi_pack_try(w, how, by_first, count, offset, &found))
         return false;
     if (found != UINT64_MAX) {
         *top = found;
-        hdi_pack_keep(w, by_first, count);
+        if (offset == w->offset)
+            hdi_pack_keep(w, by_first, count);
     }
+    return true;
+}
+
+/* Where members lie at few offsets, tenants are found sooner than a skyline would. *known: whether that has been done.
+ * False: out of memory. */
+static bool find_tenants(work *w, const uint32_t *by_first, uint32_t count, bool *known)
+{
+    hdi_placed *out = w->out;
+    for (uint32_t k = 1; k <= w->mix->sizes; k++) {
+        if (w->mix->bytes[k] % HDI_PACK_UNIT)
+            return true;
+    }
+    if (!hdi_pack_tenant_room(&w->pack, out))
+        return false;
+    out->tenant_count =
+        hdi_pack_tenants(&w->pack, by_first, count, out->res_offset, out->res_tenants, out->tenant, out->tenant_count);
+    *known = true;
     return true;
 }
 
@@ -195,7 +214,7 @@ static bool is_hopeless(const uint8_t *how, uint32_t turn, uint32_t count)
     return how[0] == SKYLINE_BOTH && (how[turn] == ORDER_IN_TIME || (how[turn] == ORDER_SIZE && count > FEW));
 }
 
-uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
+uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known)
 {
     uint64_t least = enough, best = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
     uint8_t how[HDI_PACK_TURNS];
@@ -228,7 +247,10 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
         if ((quick && best > HDI_SMALL_BYTES && !pack_by_cuts(w, by_first, count, &best)) ||
             (best > w->near && !search_on(w, by_first, count, &best)))
             return UINT64_MAX;
+        w->pack.atoms = NULL;
     }
+    if (known && best <= least && w->pack.atoms && !find_tenants(w, by_first, count, known))
+        return UINT64_MAX;
     w->pack.end = w->lifetimes->res_close;
     w->pack.bucket = NULL; /* another heap has regions with buckets of their own, side by side */
     w->mix = NULL;

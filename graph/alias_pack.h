@@ -39,7 +39,8 @@ typedef struct hdi_pack {
     uint32_t bucket_count, bucket_shift; /* from a slot to its bucket */
     struct hdi_pack_run *run;            /* of hdi_pack_in_runs, likewise: so many for each piece of time */
     uint32_t runs;
-    uint32_t *piece_of; /* per slot in which it packs; null: not known yet */
+    const struct hdi_pack_atoms *atoms; /* of hdi_pack_in_atoms, if it packed last */
+    uint32_t *piece_of;                 /* per slot in which it packs; null: not known yet */
     uint32_t piece_count;
     uint32_t size_count; /* sizes of the members; 0: many, or not known */
     uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0, UINT64_MAX: short enough, too long for pieces */
@@ -95,6 +96,9 @@ static inline uint32_t hdi_region_of(const hdi_hazards *hazards, uint32_t slot)
     return region;
 }
 
+/* On average: as tenants each has those whom he covers whole, who come into two pieces each at most, and two others. */
+enum { HDI_MOST_TENANTS = 4 };
+
 /* Resources with memory, by first use. */
 enum { HDI_MOST_HEAPS = 64 * 4 }; /* kinds of memory, flags */
 typedef struct hdi_members {
@@ -117,6 +121,11 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
 /* The same, where they have few sizes, too. False: they have not, or lie at too many offsets, or it is out of
  * memory. */
 bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
+/* Of whole units: whose bytes each of them takes over, behind so many tenants that are known. Returns how many then
+ * are.
+ */
+uint32_t hdi_pack_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const uint64_t *offset,
+                          hdi_tenants *res_tenants, uint32_t *tenant, uint32_t tenants);
 
 /* Whoever fills the lowest stretch of time best, and who lives when the most is alive before others; where that takes
  * more than `enough`, tried in another way without these, too. by_size: the largest first. Finds nothing where
@@ -152,10 +161,10 @@ typedef struct hdi_pack_mix {
     uint64_t needed, least; /* as above, where nobody else is placed already */
     uint64_t lives, area;   /* in slots; and times units */
     uint32_t sizes;
-    bool has_many_sizes; /* that not all have numbers */
-    uint64_t bytes[HDI_PACK_SIZES];
-    uint32_t members[HDI_PACK_SIZES];
-    uint8_t slot_size[256]; /* by hash: which size, from 1 */
+    bool has_many_sizes;                /* that not all have numbers */
+    uint64_t bytes[HDI_PACK_SIZES + 1]; /* from 1; 0: of all who have no number */
+    uint32_t members[HDI_PACK_SIZES + 1];
+    uint8_t slot_size[256]; /* by hash: which size */
 } hdi_pack_mix;
 /* One look at each, which finds the pieces of time too. sizes: the number of the size of each. */
 bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix);
@@ -186,13 +195,22 @@ typedef struct hdi_pack_work {
 enum { HDI_PACK_TURNS = 6 };
 /* Which packers are to be tried, by turns. least: bytes that are alive at once, 0: by orders only. Returns how many. */
 uint32_t hdi_pack_choose(const hdi_pack_work *w, const hdi_pack_mix *mix, uint32_t count, uint64_t least, uint8_t *how);
-/* Into offset. False: out of memory. *top as for the packers. */
-bool hdi_pack_try(hdi_pack_work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *top);
+/* False: out of memory. *top as for the packers. */
+bool hdi_pack_try(hdi_pack_work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
 /* Offsets become those of the plan. */
 void hdi_pack_keep(const hdi_pack_work *w, const uint32_t *res, uint32_t count);
 void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
-/* enough: as many bytes are there anyway. Returns how many it takes; UINT64_MAX: out of memory. */
-uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough);
+/* enough: as many bytes are there anyway. *known: set where they are all of a heap, and whose bytes each takes over was
+ * found on the way; null for a part. Returns how many bytes it takes; UINT64_MAX: out of memory. */
+uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known);
+
+/* Room for all tenants that heaps may have, of which those that are known come first. */
+static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
+{
+    if (!out->tenant)
+        out->tenant = HDI_ARENA_ARRAY(pack->arena, uint32_t, (size_t)pack->res_count * HDI_MOST_TENANTS);
+    return out->tenant;
+}
 
 /* All members of a heap, where they have one size and a packing as good as any other is found at once: theirs, and
  * whose bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */

@@ -149,9 +149,7 @@ bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count,
     const hd_memory_need *alike = &pack->sizes->need[by_first[0]];
     uint64_t needed, least;
     hdi_placed *out = w->out;
-    if (!out->tenant) /* room for all heaps */
-        out->tenant = HDI_ARENA_ARRAY(pack->arena, uint32_t, pack->res_count);
-    if (!out->tenant)
+    if (!hdi_pack_tenant_room(pack, out))
         return false;
     places p = {.res_first = pack->lifetimes->res_first,
                 .end = pack->end,
