@@ -14,21 +14,6 @@
 
 typedef hdi_one_work work;
 
-/* Which steps are whose, where they stand in order. */
-static void find_steps(const work *w)
-{
-    const hdi_hazards *hazards = w->hazards;
-    uint32_t at = 0, step_end = hazards->step_count;
-    for (uint32_t k = 0; k < w->region_count; k++) {
-        hdi_one_region *r = &w->region[k];
-        r->step_begin = at;
-        at = hazards->region_step[k + 1].step;
-        while (at < step_end && hazards->step[at].slot < r->slot_end)
-            at++; /* of a scope that is shared across its end */
-        r->step_end = at;
-    }
-}
-
 /* The steps of the uses of some slots, or more. */
 static uint32_t most_steps(const work *w, uint32_t slot, uint32_t end)
 {
@@ -43,14 +28,13 @@ static uint32_t most_steps(const work *w, uint32_t slot, uint32_t end)
     return most;
 }
 
-/* Of steps that stand at their uses. To look whether a first use needs a flush would cost several workers more than the
- * room. */
+/* By several workers. To look whether a first use needs a flush would cost them more than the room. */
 static void count_steps(const work *w)
 {
-    const hdi_region_steps *step = w->hazards->region_step;
     for (uint32_t k = 0; k < w->region_count; k++) {
         hdi_one_region *r = &w->region[k];
-        r->most = step[k + 1].step - step[k].step + step[k + 1].firsts - step[k].firsts;
+        const hdi_region_steps *steps = &w->hazards->region_step[k];
+        r->most = steps->end - steps->begin + steps->firsts;
         if (w->merged->slot_first) /* of a scope that is shared across its end */
             r->most += 2 * most_steps(w, w->hazards->region_begin[k + 1], r->slot_end);
     }
@@ -112,7 +96,7 @@ static void count_all(const work *w)
     }
 }
 
-/* Steps at their uses, by several workers: each region has room of its own. */
+/* By several workers: each region has room of its own. */
 static hd_result walk_regions(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
 {
     size_t barriers, batches;
@@ -171,7 +155,7 @@ static bool are_scattered(const work *w)
     return 2 * apart > pairs;
 }
 
-/* Steps in their order: barriers are written where the plan has them, if its memory has room: it will begin so far in
+/* By one worker: barriers are written where the plan has them, if its memory has room: it will begin so far in
  * front of them as its other tables ask for. What lies there now is read up to the last barrier, and then no more. */
 static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena)
 {
@@ -180,7 +164,6 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
     w->left = count_left(w);
     size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left, bytes,
            points = 2 * (size_t)hazards->slot_count;
-    find_steps(w);
     if (hazards->step_count > 3 * HDI_ONE_PIECE && are_scattered(w))
         w->fetch_end = hazards->step + hazards->step_count - 3 * HDI_ONE_PIECE;
     points = (most < points ? most : points) + 1;
@@ -241,7 +224,8 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
     if (aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);
-    hd_result result = hazards->at_uses ? walk_regions(&w, crew, arena, aside) : walk_alone(&w, room, crew, arena);
+    w.alone = crew->workers == 1;
+    hd_result result = w.alone ? walk_alone(&w, room, crew, arena) : walk_regions(&w, crew, arena, aside);
     if (result == HD_OK && aside != arena) { /* nothing lies behind what is kept */
         hdi_arena_keep(aside, aside_mark, NULL, 0);
     } else if (result == HD_OK && !room) { /* other attempts come behind this one */

@@ -8,8 +8,7 @@
 /* A part of the frame, and where its barriers stand, and its batches, which are its points. */
 typedef struct hdi_one_region {
     uint32_t slot_begin, slot_end, barrier_begin, barrier_count, batch_begin, batch_count;
-    uint32_t step_begin, step_end; /* where they stand in order */
-    uint32_t most;                 /* barriers that may be needed */
+    uint32_t most; /* barriers that may be needed; by several workers */
 } hdi_one_region;
 
 typedef struct hdi_one_work {
@@ -30,7 +29,8 @@ typedef struct hdi_one_work {
     hdi_point *point;        /* of each batch */
     uint32_t *barrier_point; /* like out->barrier: the point of each */
     const hdi_step *fetch_end; /* up to here it is fetched for the steps of a piece ahead; null: never */
-    /* Of steps that stand in order, one region is walked after another, and each writes behind the one before. */
+    /* By one worker one region is walked after another, and each writes behind the one before. */
+    bool alone;
     hdi_arena *arena;
     hd_plan_barrier *barrier_end; /* there is room up to here */
     uint32_t left;                /* barriers for what the frame must leave in another layout, at most */

@@ -473,7 +473,7 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
     }
 }
 
-/* Those that stand in order. Where images are whole, plainly, until too many are odd for that. */
+/* Where images are whole, plainly, until too many are odd for that. */
 static HDI_INLINE void walk_alone(walker *k, const hdi_step *step, const hdi_step *end, bool merges, bool whole)
 {
     enum { FEW = 8, SHARE = 4 };
@@ -489,67 +489,61 @@ static HDI_INLINE void walk_alone(walker *k, const hdi_step *step, const hdi_ste
     }
 }
 
-/* ---- where steps stand at their uses ---- */
-
-static HDI_APART void walk_whole(walker *k, const hdi_step *step, const hdi_step *end)
+/* By one of several workers: up to the next gap at a time. What is whole has one step behind each, so nobody else says
+ * anything of its use. */
+static HDI_INLINE void walk_gaps(walker *k, const hdi_step *step, const hdi_step *end, bool merges, bool whole)
 {
-    walk_steps(k, step, end, false, true, false);
-}
-
-static HDI_APART void walk_pieces(walker *k, const hdi_step *step, const hdi_step *end)
-{
-    walk_steps(k, step, end, false, false, false);
-}
-
-static HDI_APART void walk_merged(walker *k, const hdi_step *step, const hdi_step *end)
-{
-    walk_steps(k, step, end, true, false, false);
-}
-
-/* Nothing in between waits. */
-static void fetch(const work *w, const hdi_step *step, const hdi_step *end)
-{
-    for (; w->has_tenants && step < end; step++)
-        hdi_fetch_for(w, step);
-}
-
-/* Steps are put into a list, a few at a time. */
-static void walk_uses(walker *k, uint32_t slot, uint32_t slot_end)
-{
-    enum { LIST = 48 };
-    const work *w = k->w;
-    const uint32_t *slot_pass = w->hazards->slot_pass, *pass_use_begin = w->decl->pass_use_begin,
-                   *use_seg = w->frozen->use_seg;
-    const hdi_step *steps = w->hazards->step;
-    bool whole = w->frozen->seg_count == w->decl->res_count;
-    void (*walk)(walker *, const hdi_step *, const hdi_step *) =
-        k->slot_first ? walk_merged : whole ? walk_whole : walk_pieces;
-    hdi_step list[LIST + 1], *next = list;
-    for (; slot < slot_end; slot++) {
-        uint32_t pass = slot_pass[slot];
-        for (uint32_t u = pass_use_begin[pass], end = pass_use_begin[pass + 1]; u < end; u++) {
-            const hdi_step *step = &steps[u];
-            bool several = use_seg[u] == HDI_NONE;
-            *next = *step;
-            next += !several && step->to != HDI_NONE;
-            if (HDI_UNLIKELY(several || next == list + LIST)) {
-                fetch(w, list, next);
-                walk(k, list, next);
-                next = list;
-            }
-            if (HDI_UNLIKELY(several))
-                walk(k, steps + step->low, steps + step->before);
+    enum { FEW = 8, SHARE = 4 };
+    for (ptrdiff_t odd = 0, seen = 0; step < end;) {
+        const hdi_step *next = step, *piece = end - step < HDI_ONE_PIECE ? end : step + HDI_ONE_PIECE;
+        while (next < piece && next->to != HDI_NONE)
+            next++;
+        if (whole && odd <= FEW + seen / SHARE) {
+            odd += hdi_walk_plain(k, step, next);
+            seen += next - step;
+        } else {
+            walk_steps(k, step, next, merges, whole, whole);
         }
+        step = next + (next < piece);
     }
-    fetch(w, list, next);
-    walk(k, list, next);
+}
+
+static HDI_APART void walk_list(walker *k, const hdi_step *step, const hdi_step *end)
+{
+    bool whole = k->w->frozen->seg_count == k->w->decl->res_count;
+    if (k->w->alone && k->slot_first)
+        walk_alone(k, step, end, true, false);
+    else if (k->w->alone && whole)
+        walk_alone(k, step, end, false, true);
+    else if (k->w->alone)
+        walk_alone(k, step, end, false, false);
+    else if (k->slot_first)
+        walk_gaps(k, step, end, true, false);
+    else if (whole)
+        walk_gaps(k, step, end, false, true);
+    else
+        walk_gaps(k, step, end, false, false);
+}
+
+/* Steps of a region: of its slots, some of which may be those of the next ones, where a scope is shared. */
+static void walk_slots(walker *k, uint32_t region, uint32_t slot, uint32_t slot_end)
+{
+    const hdi_hazards *hazards = k->w->hazards;
+    for (; region < hazards->region_count && hazards->region_begin[region] < slot_end; region++) {
+        const hdi_step *step = hazards->step + hazards->region_step[region].begin,
+                       *end = hazards->step + hazards->region_step[region].end;
+        while (step < end && step->slot < slot)
+            step++;
+        while (step < end && end[-1].slot >= slot_end)
+            end--;
+        walk_list(k, step, end);
+    }
 }
 
 void hdi_walk_region(uint32_t part, void *user)
 {
     work *w = user;
     hdi_one_region *r = &w->region[part];
-    const hdi_step *step = w->hazards->step + r->step_begin, *end = w->hazards->step + r->step_end;
     walker k;
     k.w = w;
     k.slot_first = w->merged->slot_first;
@@ -562,19 +556,12 @@ void hdi_walk_region(uint32_t part, void *user)
     k.newest = HDI_NONE;
     k.said = 0;
     k.mixed = false;
-    if (w->hazards->at_uses)
-        walk_uses(&k, r->slot_begin, r->slot_end);
-    else if (k.slot_first)
-        walk_alone(&k, step, end, true, false);
-    else if (w->frozen->seg_count == w->decl->res_count)
-        walk_alone(&k, step, end, false, true);
-    else
-        walk_alone(&k, step, end, false, false);
-    if (part == w->last_region && (w->hazards->at_uses || has_room(&k, w->left)))
+    walk_slots(&k, part, r->slot_begin, r->slot_end);
+    if (part == w->last_region && (!w->alone || has_room(&k, w->left)))
         leave_all(&k);
     if (k.mixed)
         put_all_in_order(&k);
-    if (w->hazards->at_uses) {
+    if (!w->alone) {
         clear_batches(w, part);
         write_batches(&k, r->batch_begin, r->barrier_begin);
     } else {

@@ -11,8 +11,9 @@
  * before it might not be.
  *
  * Uses are sorted by segment, in the order of the schedule, by counting; then those of each segment become its epochs
- * (hazard_epochs.c); of one queue only the steps between them are found (hazard_one.c). What there is to do beyond that
- * is about the few resources that keep their state or that several queues use (hazard_states.c). O(uses).
+ * (hazard_epochs.c). Of one queue only the steps between them are found (hazard_one.c, hazard_regions.c). What there is
+ * to do beyond that is about the few resources that keep their state or that several queues use (hazard_states.c).
+ * O(uses).
  *
  * In parallel there are two levels: ranges of slots count their uses by buckets of resources, then put them there; then
  * each bucket goes its way alone. */
@@ -140,8 +141,7 @@ static void clear(const work *w, uint32_t first_use, uint32_t end_use, uint32_t 
     const hdi_hazards *out = w->out;
     memset(out->use_kept + first_use, 0, end_use - first_use);
     memset(out->res_concurrent + first_res, 0, end_res - first_res);
-    if (w->several)
-        memset(out->res_queues + first_res, 0, (end_res - first_res) * sizeof(*out->res_queues));
+    memset(out->res_queues + first_res, 0, (end_res - first_res) * sizeof(*out->res_queues));
 }
 
 static bool build_alone(work *w)
@@ -184,9 +184,9 @@ static bool build_alone(work *w)
     return true;
 }
 
-/* ---- by several ---- */
+/* ---- by several workers ---- */
 
-/* What a range of slots holds, then where it goes. Entries: of one queue only what uses of several segments take. */
+/* What a range of slots holds, then where it goes. */
 typedef struct range {
     uint32_t record[BUCKETS], entry[BUCKETS];
 } range;
@@ -200,7 +200,6 @@ typedef struct sort {
     uint32_t record_begin[BUCKETS + 1], entry_begin[BUCKETS + 1];
     hdi_record *record, *sorted; /* by bucket, each with one more, behind all; by segment */
     hdi_built *built;            /* of each bucket */
-    hdi_region_steps *found;     /* in each region of it, and those before it; of one queue */
 } sort;
 
 static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -217,11 +216,11 @@ static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
             count.record[bucket]++;
             if (HDI_UNLIKELY(use_seg[u] == HDI_NONE)) {
                 hdi_span span = hdi_use_span(w->decl, w->frozen, u);
-                count.entry[bucket] += span.rows * span.cols - w->several;
+                count.entry[bucket] += span.rows * span.cols - 1;
             }
         }
     }
-    for (uint32_t b = 0; w->several && b < BUCKETS; b++)
+    for (uint32_t b = 0; b < BUCKETS; b++)
         count.entry[b] += count.record[b];
     s->range[part] = count;
     hdi_count_slots(w, begin, end, s->on_queue[part]);
@@ -285,7 +284,6 @@ static bucket_part part_of(const sort *s, uint32_t bucket)
                          s->record + s->record_begin[bucket + 1] + bucket};
 }
 
-/* Of several queues. */
 static void build_bucket(uint32_t bucket, void *user)
 {
     const sort *s = user;
@@ -316,32 +314,10 @@ static void build_bucket(uint32_t bucket, void *user)
     s->built[bucket] = built;
 }
 
-/* Of one queue. */
-static void walk_bucket(uint32_t bucket, void *user)
-{
-    const sort *s = user;
-    const work *w = s->w;
-    const uint8_t *res_flags = w->decl->res_flags;
-    bucket_part part = part_of(s, bucket);
-    s->record[s->record_begin[bucket + 1] + bucket].slot = HDI_NONE;
-    hdi_kinds kinds = w->kinds;
-    kinds.count += s->record_begin[bucket] + s->entry_begin[bucket];
-    hdi_find_steps_of(w, &kinds, part.begin, part.first_seg, part.last_seg,
-                      (size_t)w->decl->use_count + s->entry_begin[bucket] + bucket,
-                      s->found + (size_t)bucket * w->out->region_count);
-    uint32_t *keeper = w->keeper + part.first_res, keepers = 0;
-    for (uint32_t res = part.first_res; res < part.last_res; res++) {
-        if (res_flags[res] & HDI_KEEPS_STATE)
-            keeper[keepers++] = res;
-    }
-    s->built[bucket] = (hdi_built){.keepers = keepers, .pairs = hdi_settle_range(w, 0, 0, keeper, keepers)};
-}
-
 /* What all buckets have, together. */
 static void gather(const sort *s, work *w, uint32_t buckets)
 {
     hdi_hazards *out = w->out;
-    uint32_t regions = out->region_count;
     w->keepers = w->pairs = out->epoch_count = 0;
     for (uint32_t b = 0; b < buckets; b++) {
         memmove(w->keeper + w->keepers, w->keeper + ((size_t)b << s->shift),
@@ -350,37 +326,16 @@ static void gather(const sort *s, work *w, uint32_t buckets)
         w->pairs += s->built[b].pairs;
         out->epoch_count += s->built[b].epochs;
     }
-    if (w->several)
-        return;
-    memset(out->region_step, 0, ((size_t)regions + 1) * sizeof(*out->region_step));
-    for (uint32_t b = 0; b < buckets; b++) {
-        const hdi_region_steps *found = s->found + (size_t)b * regions;
-        for (uint32_t r = 0; r < regions; r++) {
-            out->region_step[r + 1].step += found[r].step;
-            out->region_step[r + 1].firsts += found[r].firsts;
-        }
-    }
-    out->step_count = out->region_step[regions].step;
 }
 
 /* What buckets write to. */
-static bool make_room(work *w, sort *s, hdi_arena *aside, uint32_t buckets)
+static bool make_room(work *w, sort *s, hdi_arena *aside)
 {
-    hdi_hazards *out = w->out;
-    uint32_t records = s->record_begin[BUCKETS], entries = s->entry_begin[BUCKETS], segs = w->frozen->seg_count;
+    uint32_t records = s->record_begin[BUCKETS], entries = s->entry_begin[BUCKETS];
     hdi_arena_mark unused;
     s->record = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)records + BUCKETS);
-    if (w->several) {
-        s->sorted = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)entries + BUCKETS);
-        return !aside->failed && begin(w, entries) && reserve(w, entries, &unused);
-    }
-    s->found = HDI_ARENA_ARRAY(aside, hdi_region_steps, (size_t)buckets * out->region_count);
-    w->seg_due = w->decl->mixed_layouts ? HDI_ARENA_ARRAY(aside, hdi_due, segs) : NULL;
-    out->region_step = HDI_ARENA_ARRAY(w->arena, hdi_region_steps, (size_t)out->region_count + 1);
-    out->seg_state = HDI_ARENA_ARRAY(w->arena, hdi_seg_state, segs);
-    out->step = HDI_ARENA_ARRAY(w->arena, hdi_step, (size_t)w->decl->use_count + entries + BUCKETS);
-    out->at_uses = true;
-    return !aside->failed && hdi_find_kinds(w, records + entries) && !w->arena->failed;
+    s->sorted = HDI_ARENA_ARRAY(aside, hdi_record, (size_t)entries + BUCKETS);
+    return !aside->failed && begin(w, entries) && reserve(w, entries, &unused);
 }
 
 static bool build_sorted(work *w)
@@ -401,11 +356,11 @@ static bool build_sorted(work *w)
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, count_range, &s);
     add_up(&s);
     hdi_begin_queues(w, s.on_queue, s.ranges);
-    if (!make_room(w, &s, aside, buckets))
+    if (!make_room(w, &s, aside))
         return false;
     w->out->kind = w->kinds.kind;
     hdi_crew_ranges(crew, slots, SLOT_GRAIN, fill_range, &s);
-    hdi_crew_parts(crew, buckets, w->several ? build_bucket : walk_bucket, &s);
+    hdi_crew_parts(crew, buckets, build_bucket, &s);
     gather(&s, w, buckets);
     hdi_arena_keep(aside, mark, NULL, 0);
     return true;
@@ -445,10 +400,12 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
     out->use_kept = HDI_ARENA_ARRAY(arena, uint8_t, decl->use_count);
     out->step = NULL;
-    out->at_uses = false;
+    out->has_gaps = false;
     w.keeper = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w.left = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count) : NULL;
-    bool (*find)(work *) = !w.alone ? build_sorted : w.several ? build_alone : hdi_find_steps;
+    bool (*find)(work *) = w.alone ? build_alone : build_sorted;
+    if (!w.several)
+        find = w.alone ? hdi_find_steps : hdi_find_steps_by_regions;
     if (arena->failed || !find(&w))
         return HD_OUT_OF_MEMORY;
     out->keeper = w.keeper;

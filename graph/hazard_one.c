@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bitset.h"
 #include "hints.h"
 #include "vk_numbers.h"
 
@@ -12,9 +13,8 @@
  * Whether a use goes on cannot be foreseen, and a wrong guess costs more than all else here. So the next step is always
  * written down, and counts only where it is one.
  *
- * One worker writes steps in the order of the schedule. Several share the resources: hazard.c puts uses into buckets
- * that each one walks, and each step stands at the place of its use, whether it is one or not; those of a use of
- * several segments stand behind all uses. */
+ * One worker walks the whole frame. Several walk a region of the schedule each (hazard_regions.c), where what other
+ * regions use as well is put off: room is left for its steps, which are found once all before them are. */
 
 typedef hdi_hazard_work work;
 
@@ -26,8 +26,14 @@ typedef struct walk {
     hdi_seg_state *state;
     hdi_step *fresh; /* behind the last one */
     uint32_t next;   /* its number */
-    hdi_region_steps found; /* by one of several workers */
+    uint32_t firsts; /* steps that are the first of their segments; counted in regions alone */
 } walk;
+
+/* What a region puts off, by whose it is. */
+typedef struct lists {
+    const hdi_shared *shared;
+    uint32_t next, first[HDI_STRAY_BUCKETS], last[HDI_STRAY_BUCKETS];
+} lists;
 
 /* What is seldom asked for. */
 typedef struct odds {
@@ -35,6 +41,7 @@ typedef struct odds {
     hdi_kinds *kinds;
     hdi_step *step;
     hdi_due *due; /* of segments, where a pass reads in two layouts */
+    lists *lists; /* of a region, else null */
 } odds;
 
 /* A use goes on with an epoch of another kind. */
@@ -44,34 +51,28 @@ static HDI_APART const hdi_kind *mix(const odds *o, hdi_seg_state *state, hdi_st
     return o->kinds->kind;
 }
 
-/* Where a step goes: behind the last one, and it counts where it is one; or to its use. */
-typedef enum order { BY_ONE, BY_SEVERAL, BY_SEVERAL_AT_USE } order;
-
-static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, uint32_t slot, uint32_t to, order by)
+static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, uint32_t slot, uint32_t to,
+                               bool regional)
 {
     hdi_seg_state *state = &k.state[seg];
     uint32_t from = state->kind, begins = k.kind[from].leaves != k.kind[to].joins, behind = state->behind,
              first = state->first, end = state->step_end;
-    hdi_step *fresh = by == BY_SEVERAL_AT_USE ? &o->step[use] : k.fresh;
+    hdi_step *fresh = k.fresh;
     HDI_HIDE(begins);
     fresh->use = (uint32_t)use;
     fresh->seg = seg;
     fresh->slot = slot;
     fresh->low = behind;
     fresh->before = end;
-    fresh->to = by == BY_SEVERAL_AT_USE ? to | (begins - 1) : to;
-    if (by != BY_SEVERAL_AT_USE) {
-        k.next += begins;
-        k.fresh += begins;
-    }
-    if (by != BY_ONE) {
-        k.found.step += begins;
-        k.found.firsts += behind == 0;
-    }
+    fresh->to = to;
+    k.next += begins;
+    k.fresh += begins;
+    if (regional)
+        k.firsts += behind == 0;
     state->first = behind ? first : slot;
     state->behind = slot + 1;
     state->kind = to;
-    state->step_end = begins ? by == BY_SEVERAL_AT_USE ? (uint32_t)use + 1 : k.next : end;
+    state->step_end = begins ? k.next : end;
     if (HDI_UNLIKELY(((from ^ to) & (begins - 1)) != 0))
         k.kind = mix(o, state, &o->step[end - 1], to);
     return k;
@@ -84,30 +85,52 @@ static HDI_INLINE uint32_t kind_of(const walk *k, size_t use)
 }
 
 /* One of several segments, or what may be one of several uses of a pass: the first of them stands for all. */
-static HDI_INLINE walk add_piece(walk k, const odds *o, uint32_t seg, size_t use, uint32_t slot, order by)
+static HDI_INLINE walk add_piece(walk k, const odds *o, uint32_t seg, size_t use, uint32_t slot, bool regional)
 {
     if (!o->due)
-        return add_use(k, o, seg, use, slot, kind_of(&k, use), by);
-    if (k.state[seg].behind != slot + 1)
-        return add_use(k, o, seg, use, slot, o->due[seg].kind, by);
-    if (by == BY_SEVERAL_AT_USE)
-        o->step[use].to = HDI_NONE;
-    return k;
+        return add_use(k, o, seg, use, slot, kind_of(&k, use), regional);
+    return k.state[seg].behind == slot + 1 ? k : add_use(k, o, seg, use, slot, o->due[seg].kind, regional);
 }
 
 /* A use of several segments. */
-static HDI_APART void add_span(walk *shared, const odds *o, uint32_t use, uint32_t slot, order by)
+static HDI_APART void add_span(walk *shared, const odds *o, uint32_t use, uint32_t slot, bool regional)
 {
     walk k = *shared;
     hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
-    uint32_t begin = k.next;
     for (uint32_t row = 0; row < span.rows; row++) {
         for (uint32_t c = 0; c < span.cols; c++)
-            k = add_piece(k, o, span.base + row * span.stride + c, use, slot, by);
+            k = add_piece(k, o, span.base + row * span.stride + c, use, slot, regional);
     }
-    if (by != BY_ONE)
-        o->step[use] = (hdi_step){.use = use, .low = begin, .before = k.next};
     *shared = k;
+}
+
+/* Whether a region leaves a resource to those who look at what several regions use. */
+static HDI_INLINE bool is_put_off(const odds *o, uint32_t res)
+{
+    return hdi_bit_get(o->lists->shared->res, res);
+}
+
+/* Leaves room for as many steps as there may be. */
+static HDI_INLINE walk put_off(walk k, const odds *o, uint32_t use, uint32_t slot, uint32_t seg, uint32_t visits)
+{
+    lists *l = o->lists;
+    hdi_stray *stray = l->shared->stray;
+    uint32_t bucket = o->w->decl->use_res[use] >> l->shared->shift, at = l->next;
+    l->next += visits;
+    stray[at] = (hdi_stray){use, slot, k.next, HDI_NONE};
+    *(l->first[bucket] == HDI_NONE ? &l->first[bucket] : &stray[l->last[bucket]].next) = at;
+    l->last[bucket] = at;
+    for (uint32_t i = 0; i < visits; i++)
+        *k.fresh++ = (hdi_step){.use = use, .seg = seg, .slot = slot, .to = HDI_NONE};
+    k.next += visits;
+    return k;
+}
+
+/* A use of several segments, or any. */
+static HDI_APART void put_span_off(walk *k, const odds *o, uint32_t use, uint32_t slot)
+{
+    hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
+    *k = put_off(*k, o, use, slot, span.base, span.rows * span.cols);
 }
 
 static void see_due(const walk *k, const odds *o, uint32_t use, uint32_t slot)
@@ -126,24 +149,34 @@ static void see_due(const walk *k, const odds *o, uint32_t use, uint32_t slot)
 /* What uses of a pass make of each segment together, before one of them counts. */
 static HDI_APART const hdi_kind *see_pass(const walk *k, const odds *o, uint32_t use, uint32_t end, uint32_t slot)
 {
-    for (; use < end; use++)
-        see_due(k, o, use, slot);
+    for (; use < end; use++) {
+        if (!o->lists || !is_put_off(o, o->w->decl->use_res[use]))
+            see_due(k, o, use, slot);
+    }
     return o->kinds->kind;
 }
 
-/* whole: each resource is one segment, and a pass does nothing twice to one. */
-static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t slot, uint32_t slot_end, bool whole)
+/* whole: each resource is one segment, and a pass does nothing twice to one. regional: of a region. */
+static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t slot, uint32_t slot_end, bool whole, bool regional)
 {
     const uint32_t *slot_pass = o->w->schedule->slot_pass, *use_begin = o->w->decl->pass_use_begin,
-                   *use_seg = o->w->frozen->use_seg;
+                   *use_seg = o->w->frozen->use_seg, *use_res = whole ? use_seg : o->w->decl->use_res;
     for (; slot < slot_end; slot++) {
         const uint32_t *of_pass = &use_begin[slot_pass[slot]];
         for (size_t use = of_pass[0], end = of_pass[1]; use < end; use++) {
-            if (whole || HDI_LIKELY(use_seg[use] != HDI_NONE)) {
-                k = add_use(k, o, use_seg[use], use, slot, kind_of(&k, use), BY_ONE);
+            if (regional && HDI_UNLIKELY(is_put_off(o, use_res[use]))) {
+                if (whole) {
+                    k = put_off(k, o, (uint32_t)use, slot, use_seg[use], 1);
+                    continue;
+                }
+                walk own = k;
+                put_span_off(&own, o, (uint32_t)use, slot);
+                k = own;
+            } else if (whole || HDI_LIKELY(use_seg[use] != HDI_NONE)) {
+                k = add_use(k, o, use_seg[use], use, slot, kind_of(&k, use), regional);
             } else {
                 walk own = k;
-                add_span(&own, o, (uint32_t)use, slot, BY_ONE);
+                add_span(&own, o, (uint32_t)use, slot, regional);
                 k = own;
             }
         }
@@ -153,12 +186,22 @@ static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t slot, uint32_t
 
 static HDI_SCALAR walk walk_whole(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
 {
-    return walk_slots(k, o, slot, slot_end, true);
+    return walk_slots(k, o, slot, slot_end, true, false);
 }
 
 static HDI_SCALAR walk walk_pieces(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
 {
-    return walk_slots(k, o, slot, slot_end, false);
+    return walk_slots(k, o, slot, slot_end, false, false);
+}
+
+static HDI_SCALAR walk walk_whole_region(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
+{
+    return walk_slots(k, o, slot, slot_end, true, true);
+}
+
+static HDI_SCALAR walk walk_region(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
+{
+    return walk_slots(k, o, slot, slot_end, false, true);
 }
 
 /* Whether a pass may read a segment in two layouts, which agree on the read-only depth layout, or twice in one that no
@@ -177,77 +220,103 @@ static HDI_INLINE bool may_mix(const walk *k, uint32_t use, uint32_t end)
 static HDI_SCALAR walk walk_dues(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
 {
     const uint32_t *slot_pass = o->w->schedule->slot_pass, *use_begin = o->w->decl->pass_use_begin;
-    const odds plain = {o->w, o->kinds, o->step, NULL};
+    const odds plain = {o->w, o->kinds, o->step, NULL, o->lists};
     for (; slot < slot_end; slot++) {
         uint32_t begin = use_begin[slot_pass[slot]], end = use_begin[slot_pass[slot] + 1];
         if (HDI_LIKELY(!may_mix(&k, begin, end))) {
-            k = walk_slots(k, &plain, slot, slot + 1, false);
+            k = (o->lists ? walk_region : walk_pieces)(k, &plain, slot, slot + 1);
             continue;
         }
         walk own = k;
         own.kind = see_pass(&own, o, begin, end, slot);
-        for (uint32_t use = begin; use < end; use++)
-            add_span(&own, o, use, slot, BY_ONE);
+        for (uint32_t use = begin; use < end; use++) {
+            if (o->lists && is_put_off(o, o->w->decl->use_res[use]))
+                put_span_off(&own, o, use, slot);
+            else
+                add_span(&own, o, use, slot, true);
+        }
         k = own;
     }
     return k;
 }
 
-static HDI_INLINE walk walk_records(walk k, const odds *o, const hdi_record **at, uint32_t slot_end, bool dues)
-{
-    const uint32_t *use_seg = o->w->frozen->use_seg;
-    const hdi_record *record = *at;
-    for (uint32_t seen = HDI_NONE; record->slot < slot_end; record++) {
-        uint32_t use = record->use, slot = record->slot;
-        for (const hdi_record *r = record; dues && slot != seen && r->slot == slot; r++)
-            k.kind = see_pass(&k, o, r->use, r->use + 1, slot);
-        seen = slot;
-        if (HDI_LIKELY(use_seg[use] != HDI_NONE && !dues)) {
-            k = add_use(k, o, use_seg[use], use, slot, kind_of(&k, use), BY_SEVERAL_AT_USE);
-        } else if (use_seg[use] != HDI_NONE) {
-            k = add_piece(k, o, use_seg[use], use, slot, BY_SEVERAL_AT_USE);
-        } else {
-            walk own = k;
-            add_span(&own, o, use, slot, BY_SEVERAL);
-            k = own;
-        }
-    }
-    *at = record;
-    return k;
-}
-
-static HDI_SCALAR walk walk_bucket(walk k, const odds *o, const hdi_record **at, uint32_t slot_end)
-{
-    return walk_records(k, o, at, slot_end, false);
-}
-
-static walk walk_bucket_dues(walk k, const odds *o, const hdi_record **at, uint32_t slot_end)
-{
-    return walk_records(k, o, at, slot_end, true);
-}
-
-static walk begin_walk(const work *w, const hdi_kinds *kinds, size_t step)
+static walk begin_walk(const work *w, const hdi_kinds *kinds, uint32_t step)
 {
     return (walk){.use_access = w->decl->use_access,
                   .use_flags = w->decl->use_flags,
                   .kind = kinds->kind,
                   .state = w->out->seg_state,
                   .fresh = w->out->step + step,
-                  .next = (uint32_t)step};
+                  .next = step};
 }
 
-void hdi_find_steps_of(const hdi_hazard_work *w, hdi_kinds *kinds, const hdi_record *record, uint32_t first_seg,
-                       uint32_t last_seg, size_t pieces, hdi_region_steps *found)
+hdi_region_steps hdi_find_steps_in(const hdi_hazard_work *w, hdi_kinds *kinds, const hdi_shared *shared,
+                                   uint32_t region)
 {
     const hdi_hazards *out = w->out;
-    odds o = {w, kinds, out->step, w->seg_due};
-    walk k = begin_walk(w, kinds, pieces);
-    memset(out->seg_state + first_seg, 0, (last_seg - first_seg) * sizeof(*out->seg_state));
-    if (o.due)
-        memset(o.due + first_seg, 0, (last_seg - first_seg) * sizeof(*o.due));
-    for (uint32_t r = 0; r < out->region_count; r++) {
-        k = (o.due ? walk_bucket_dues : walk_bucket)(k, &o, &record, out->region_begin[r + 1]);
-        found[r] = k.found;
+    uint32_t begin = shared->begin[region];
+    lists l = {.shared = shared, .next = begin};
+    odds o = {w, kinds, out->step, w->seg_due, &l};
+    memset(l.first, 0xff, sizeof(l.first));
+    walk (*go)(walk, const odds *, uint32_t, uint32_t) = o.due ? walk_dues : walk_region;
+    if (!o.due && w->frozen->seg_count == w->decl->res_count)
+        go = walk_whole_region;
+    walk k = go(begin_walk(w, kinds, begin), &o, out->region_begin[region], out->region_begin[region + 1]);
+    memcpy(shared->first[region], l.first, sizeof(l.first));
+    return (hdi_region_steps){begin, k.next, k.firsts};
+}
+
+/* One of several segments that was put off, or one that a pass may use in two layouts. */
+static HDI_APART void add_stray(walk *k, const odds *o, const hdi_stray *stray, uint32_t visits)
+{
+    add_span(k, o, stray->use, stray->slot, true);
+    for (uint32_t i = k->next; i < stray->step + visits; i++)
+        o->step[i].to = HDI_NONE;
+}
+
+/* What one region has put off, from one on. Steps that are none are gaps. Kinds that are mixed take the last ones of
+ * the region's: each visit has one. */
+static HDI_INLINE walk walk_strays(walk k, const odds *o, const hdi_stray *all, uint32_t at, uint32_t kind_end)
+{
+    const hdi_decl *decl = o->w->decl;
+    const hdi_frozen *frozen = o->w->frozen;
+    for (uint32_t seen = HDI_NONE; at != HDI_NONE; at = all[at].next) {
+        const hdi_stray *stray = &all[at];
+        uint32_t use = stray->use, slot = stray->slot, seg = frozen->use_seg[use];
+        k.next = stray->step;
+        k.fresh = &o->step[k.next];
+        if (HDI_LIKELY(!o->due && seg != HDI_NONE)) {
+            hdi_step *step = k.fresh;
+            o->kinds->count = kind_end - at - 1;
+            k = add_use(k, o, seg, use, slot, kind_of(&k, use), true);
+            step->to |= 0 - (uint32_t)(k.fresh == step);
+            continue;
+        }
+        hdi_span span = hdi_use_span(decl, frozen, use);
+        for (uint32_t i = at; o->due && slot != seen && i != HDI_NONE && all[i].slot == slot; i = all[i].next)
+            k.kind = see_pass(&k, o, all[i].use, all[i].use + 1, slot);
+        seen = slot;
+        if (!o->due)
+            o->kinds->count = kind_end - at - span.rows * span.cols;
+        walk own = k;
+        add_stray(&own, o, stray, span.rows * span.cols);
+        k = own;
+    }
+    return k;
+}
+
+void hdi_find_stray_steps(const hdi_hazard_work *w, hdi_kinds *kinds, const hdi_shared *shared, uint32_t bucket,
+                          uint32_t *firsts)
+{
+    odds o = {w, kinds, w->out->step, w->seg_due, NULL};
+    walk k = begin_walk(w, kinds, 0);
+    for (uint32_t region = 0; region < w->out->region_count; region++) {
+        uint32_t first = shared->first[region][bucket];
+        k.firsts = 0;
+        if (first != HDI_NONE)
+            k = walk_strays(k, &o, shared->stray, first,
+                            w->kinds.count + shared->begin[region + 1] + shared->begin[region]);
+        firsts[region] = k.firsts;
     }
 }
 
@@ -282,7 +351,7 @@ static bool begin(work *w, steps_place *place)
     if (w->crew->early)
         hdi_arena_widen(w->crew->early, bytes);
     place->arena = hdi_crew_early(w->crew, bytes, w->arena);
-    out->region_step = HDI_ARENA_ARRAY(w->arena, hdi_region_steps, (size_t)out->region_count + 1);
+    out->region_step = HDI_ARENA_ARRAY(w->arena, hdi_region_steps, out->region_count);
     out->seg_state = HDI_ARENA_ZEROED(place->arena, hdi_seg_state, segs);
     w->seg_due = decl->mixed_layouts ? HDI_ARENA_ZEROED(w->arena, hdi_due, segs) : NULL;
     bool found = hdi_find_kinds(w, HDI_MIXES);
@@ -302,17 +371,18 @@ bool hdi_find_steps(hdi_hazard_work *w)
     steps_place place;
     if (!begin(w, &place))
         return false;
-    odds o = {w, &w->kinds, out->step, w->seg_due};
+    odds o = {w, &w->kinds, out->step, w->seg_due, NULL};
     walk (*go)(walk, const odds *, uint32_t, uint32_t) = o.due ? walk_dues : walk_pieces;
     if (!o.due && w->frozen->seg_count == w->decl->res_count)
         go = walk_whole;
     walk k = begin_walk(w, &w->kinds, 0);
     const hdi_kind *few = k.kind;
     for (uint32_t r = 0; r < out->region_count; r++) {
-        out->region_step[r].step = k.next;
+        out->region_step[r].begin = k.next;
         k = go(k, &o, out->region_begin[r], out->region_begin[r + 1]);
+        out->region_step[r].end = k.next;
     }
-    out->region_step[out->region_count].step = out->step_count = k.next;
+    out->step_count = k.next;
     if (w->arena->failed)
         return false;
     out->kind = w->kinds.kind;

@@ -1,7 +1,7 @@
 /* Between hazard.c, which counts and cuts, hazard_epochs.c, where uses become epochs, hazard_one.c, where they become
- * steps of one queue, hazard_kinds.c, which says what accesses ask for, hazard_states.c, which looks at
- * resources that several queues use or that keep their state, hazard_steps.c, which places the steps between their
- * epochs, and hazard_slots.c, which numbers the slots. */
+ * steps of one queue, hazard_regions.c, where several workers find these, hazard_kinds.c, which says what accesses ask
+ * for, hazard_states.c, which looks at resources that several queues use or that keep their state, hazard_steps.c,
+ * which places the steps between their epochs, and hazard_slots.c, which numbers the slots. */
 #ifndef HDI_HAZARD_WORK_H
 #define HDI_HAZARD_WORK_H
 
@@ -87,11 +87,28 @@ hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32
 
 /* In hazard_one.c. Steps of one queue, found by one worker. False: no memory. */
 bool hdi_find_steps(hdi_hazard_work *work);
-/* Those of some segments, found by one of several. Records are all of them in the order of the schedule, and one behind
- * them that stands behind all slots. pieces: where steps of uses of several segments begin, and there is room for one
- * more. found: in each region and those before it. */
-void hdi_find_steps_of(const hdi_hazard_work *work, hdi_kinds *kinds, const hdi_record *record, uint32_t first_seg,
-                       uint32_t last_seg, size_t pieces, hdi_region_steps *found);
+/* What several regions use, which none of them looks at. Uses of it, each with the first of the steps that there is
+ * room for, are listed by region and by buckets of resources, in the order of the schedule. */
+enum { HDI_STRAY_BUCKETS = 32 };
+typedef struct hdi_stray {
+    uint32_t use, slot, step, next;
+} hdi_stray;
+typedef struct hdi_shared {
+    uint64_t *res;   /* a bit for each */
+    uint32_t shift;  /* of a resource: its bucket */
+    uint32_t *begin; /* of steps, of strays, and of kinds that are mixed: there is room for those of each region from
+                      * here up to the next */
+    hdi_stray *stray;
+    uint32_t (*first)[HDI_STRAY_BUCKETS]; /* of each region; HDI_NONE: none */
+} hdi_shared;
+/* Steps of a region. Then, when all regions are done, of what they put off of one bucket; firsts: of each region. */
+hdi_region_steps hdi_find_steps_in(const hdi_hazard_work *work, hdi_kinds *kinds, const hdi_shared *shared,
+                                   uint32_t region);
+void hdi_find_stray_steps(const hdi_hazard_work *work, hdi_kinds *kinds, const hdi_shared *shared, uint32_t bucket,
+                          uint32_t *firsts);
+
+/* In hazard_regions.c. Steps of one queue, found by several workers. False: no memory. */
+bool hdi_find_steps_by_regions(hdi_hazard_work *work);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);

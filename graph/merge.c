@@ -94,7 +94,7 @@ typedef struct stage {
 /* The walk finds which steps lead into epochs of several uses first, then the floors. */
 typedef struct steps {
     const hdi_step *all; /* in the order of the uses that they are for */
-    uint32_t next;
+    uint32_t count, next;
     stage *stage;    /* of segments; steps are counted from 1 on */
     uint8_t *shared; /* of steps: whether the epoch has several uses */
     bool floors;
@@ -104,7 +104,7 @@ static void visit_use(work *w, steps *s, uint32_t use, uint32_t seg)
 {
     const hdi_step *all = s->all;
     stage *at = &s->stage[seg];
-    if (s->next < w->hazards->step_count && all[s->next].use == use && all[s->next].seg == seg) {
+    if (s->next < s->count && all[s->next].use == use && all[s->next].seg == seg) {
         at->before = all[s->next].low ? at->step : 0;
         at->step = ++s->next;
     } else {
@@ -139,30 +139,30 @@ static void walk_uses(work *w, steps *s)
     }
 }
 
-/* Those that stand at their uses. */
-static const hdi_step *list_steps(const work *w, hdi_arena *arena)
+/* Without the gaps. */
+static const hdi_step *list_steps(const work *w, hdi_arena *arena, uint32_t *count)
 {
-    const uint32_t *use_begin = w->decl->pass_use_begin;
     const hdi_step *all = w->hazards->step;
     hdi_step *list = HDI_ARENA_ARRAY(arena, hdi_step, w->hazards->step_count), *next = list;
-    for (uint32_t slot = 0; list && slot < w->hazards->slot_count; slot++) {
-        uint32_t pass = w->hazards->slot_pass[slot];
-        for (uint32_t u = use_begin[pass]; u < use_begin[pass + 1]; u++) {
-            bool several = w->frozen->use_seg[u] == HDI_NONE;
-            uint32_t begin = several ? all[u].low : u, end = several ? all[u].before : u + (all[u].to != HDI_NONE);
-            for (; begin < end; begin++)
-                *next++ = all[begin];
+    for (uint32_t k = 0; list && k < w->hazards->region_count; k++) {
+        for (uint32_t i = w->hazards->region_step[k].begin; i < w->hazards->region_step[k].end; i++) {
+            if (all[i].to != HDI_NONE)
+                *next++ = all[i];
         }
     }
+    *count = (uint32_t)(next - list);
     return list;
 }
 
 static bool find_floors_by_steps(work *w, hdi_arena *arena)
 {
     hdi_arena_mark mark = hdi_arena_here(arena);
-    steps s = {.all = w->hazards->at_uses ? list_steps(w, arena) : w->hazards->step,
+    steps s = {.all = w->hazards->step,
+               .count = w->hazards->step_count,
                .stage = HDI_ARENA_ARRAY(arena, stage, w->frozen->seg_count),
                .shared = HDI_ARENA_ZEROED(arena, uint8_t, w->hazards->step_count)};
+    if (w->hazards->has_gaps)
+        s.all = list_steps(w, arena, &s.count);
     if (arena->failed)
         return false;
     walk_uses(w, &s);

@@ -267,10 +267,9 @@ typedef struct hdi_seg_state {
     uint32_t first, behind; /* its first slot, and the one behind its last one; behind 0: it is not used */
     uint32_t kind, step_end; /* of its last epoch; and behind its step */
 } hdi_seg_state;
-/* Where steps of a region begin. By several workers: how many there are before it, and how many are the first of their
- * segments. */
+/* Where steps of a region stand. By several workers, how many are the first of their segments. */
 typedef struct hdi_region_steps {
-    uint32_t step, firsts;
+    uint32_t begin, end, firsts;
 } hdi_region_steps;
 
 /* Slots of the schedule, and extra ones that hold only barriers (slot_pass HDI_NONE), in one numbering. */
@@ -287,14 +286,14 @@ typedef struct hdi_hazards {
     uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase
                         * says what is read */
     const hdi_kind *kind;
-    /* Of one queue, else null: those of each slot by uses. Or at_uses: at the place of each use of one segment, `to`
-     * HDI_NONE where it is no step; at those of others `low` and `before` tell which steps they are. */
+    /* Of one queue, else null: those of each slot by uses. has_gaps: by several workers, those of a region do not stand
+     * right behind those of the one before, and where `to` is HDI_NONE there is none. */
     hdi_step *step;
-    uint32_t step_count;
-    bool at_uses;
+    uint32_t step_count; /* and gaps in regions */
+    bool has_gaps;
     uint32_t *keeper, keeper_count; /* resources that keep their state, ascending */
     hdi_seg_state *seg_state;
-    hdi_region_steps *region_step; /* region_count + 1 */
+    hdi_region_steps *region_step;
     uint32_t *seg_epoch_begin, *seg_epoch_end; /* there are gaps between those of one segment and of the next */
     hdi_epoch *epoch;
     hdi_entry *entry;
