@@ -7,6 +7,8 @@
 
 #include "barrier_steps.h"
 
+#include <string.h>
+
 #include "hints.h"
 
 #ifdef HDI_STEPS_WHOLE
@@ -24,8 +26,8 @@ static HDI_INLINE const hdi_kind *kind_of(const work *w, const hdi_epoch *epoch)
 
 /* What the steps of a segment have in common. */
 typedef struct resource {
-    uint32_t res, layout;   /* layout: at the frame's start */
-    bool is_image, several; /* several segments */
+    uint32_t res, layout;        /* layout: at the frame's start */
+    bool is_image, several, odd; /* several segments; odd: these, levels, or a buffer */
 } resource;
 
 /* Where a barrier must stand. */
@@ -34,9 +36,10 @@ typedef struct interval {
 } interval;
 
 /* One side of a barrier. number: of a kind, or of a scope that was made; it stands for the rest, where that is not
- * written at once. */
+ * written at once. pair: where stages and access stand side by side, or null. */
 typedef struct scope {
     uint32_t number, layout, keeps;
+    const uint64_t *pair;
     uint64_t stages, access;
 } scope;
 typedef struct scopes {
@@ -46,20 +49,20 @@ typedef struct scopes {
 static HDI_INLINE scope left_by(const work *w, const hdi_epoch *epoch)
 {
     const hdi_kind *kind = kind_of(w, epoch);
-    return (scope){epoch->kind, kind->layout, kind->keeps, kind->src_stages, kind->src_access};
+    return (scope){epoch->kind, kind->layout, kind->keeps, &kind->src_stages, kind->src_stages, kind->src_access};
 }
 
 static HDI_INLINE scope wanted_by(const work *w, const hdi_epoch *epoch)
 {
     const hdi_kind *kind = kind_of(w, epoch);
-    return (scope){epoch->kind, kind->layout, kind->keeps, kind->dst_stages, kind->dst_access};
+    return (scope){epoch->kind, kind->layout, kind->keeps, &kind->dst_stages, kind->dst_stages, kind->dst_access};
 }
 
 /* A scope that is no kind: one of equal ones of the range. keeps: as of a kind that comes behind. */
 static HDI_INLINE scope made(work *w, uint64_t stages, uint64_t access, uint32_t layout, uint32_t keeps)
 {
     const uint64_t spread = UINT64_C(0x9e3779b97f4a7c15);
-    scope out = {0, layout, keeps, stages, access};
+    scope out = {0, layout, keeps, NULL, stages, access};
     if (WHOLE)
         return out;
     uint32_t at = (uint32_t)((stages + access * 3 + layout * 5) * spread >> 40) & (w->made_slots - 1);
@@ -84,21 +87,18 @@ typedef struct move {
 } move;
 static const move no_move = {HD_MAX_QUEUES, HD_MAX_QUEUES};
 
-static HDI_INLINE uint32_t request(work *w, interval at, uint32_t kind)
+static HDI_INLINE void request(work *w, interval at, uint32_t kind)
 {
-    uint32_t i = w->next++;
-    hdi_request *r = &w->item[i];
+    hdi_request *r = w->item++;
     r->low = at.low;
     r->high = at.high;
     r->queue = (uint8_t)at.queue;
     r->kind = (uint8_t)kind;
-    return i;
 }
 
-static HDI_INLINE void note(work *w, uint32_t i, uint32_t what, uint32_t extent, scopes does, uint32_t kind, cause why,
-                            move by)
+static HDI_INLINE void note(work *w, uint32_t what, uint32_t extent, scopes does, uint32_t kind, cause why, move by)
 {
-    hdi_asked *asked = &w->asked[i];
+    hdi_asked *asked = w->asked++;
     asked->what = what;
     asked->extent = extent;
     asked->pass = why.pass;
@@ -107,23 +107,41 @@ static HDI_INLINE void note(work *w, uint32_t i, uint32_t what, uint32_t extent,
     asked->word = kind | why.reason << HDI_ASKED_REASON | by.source << HDI_ASKED_SOURCE | by.target << HDI_ASKED_TARGET;
 }
 
-static HDI_INLINE hd_plan_barrier *write(work *w, uint32_t i, bool global, scopes does, cause why, uint32_t res)
+/* Of a pair both in one go: their loads and stores are a good part of a barrier's. */
+static HDI_INLINE void write_side(uint64_t *to, const scope *from)
 {
-    hd_plan_barrier *b = &w->barrier[i];
-    hdi_scopes both = {does.from.stages, does.from.access, does.to.stages, does.to.access};
-    hdi_write_barrier(b, both, global ? HD_NONE : res, global ? 0 : does.from.layout & does.to.keeps,
+    if (from->pair) {
+        memcpy(to, from->pair, 2 * sizeof(*to));
+    } else {
+        to[0] = from->stages;
+        to[1] = from->access;
+    }
+}
+
+static HDI_INLINE hd_plan_barrier *write(work *w, bool global, scopes does, cause why, uint32_t res)
+{
+    hd_plan_barrier *b = w->barrier++;
+    write_side(&b->src_stages, &does.from);
+    write_side(&b->dst_stages, &does.to);
+    hdi_write_cause(b, global ? HD_NONE : res, global ? 0 : does.from.layout & does.to.keeps,
                       global ? 0 : does.to.layout, why.reason, why.pass, res);
     return b;
+}
+
+/* Of what is not an image of one mip and layer. */
+static HDI_APART void write_range(const work *w, uint32_t seg, hd_range *range)
+{
+    *range = hdi_seg_range(w->decl, w->frozen, seg);
 }
 
 /* Asks for a global barrier. */
 static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t kind, scopes does, cause why)
 {
-    uint32_t i = request(w, at, kind | HDI_GLOBAL);
+    request(w, at, kind | HDI_GLOBAL);
     if (WHOLE)
-        write(w, i, true, does, why, res)->range = (hd_range){.offset = 0};
+        write(w, true, does, why, res)->range = (hd_range){.offset = 0};
     else
-        note(w, i, res, 0, does, kind | HDI_GLOBAL, why, no_move);
+        note(w, res, 0, does, kind | HDI_GLOBAL, why, no_move);
 }
 
 /* Asks for one of a segment. An image is what changes its layout. */
@@ -131,13 +149,12 @@ static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, inter
                                 cause why, move by, bool is_image)
 {
     kind |= HDI_UNLIKELY(of->several) ? HDI_SEVERAL : 0;
-    uint32_t i = request(w, at, kind);
+    request(w, at, kind);
     if (WHOLE) {
-        hd_plan_barrier *b = write(w, i, false, does, why, of->res);
-        if (is_image && !of->several)
-            b->range = hdi_image_range(w->res_flags, w->res_info, of->res);
-        else
-            b->range = hdi_seg_range(w->decl, w->frozen, seg);
+        hd_plan_barrier *b = write(w, false, does, why, of->res);
+        b->range = (hd_range){.mip_count = 1, .layer_count = 1};
+        if (HDI_UNLIKELY(of->odd))
+            write_range(w, seg, &b->range);
         if (by.source != HD_MAX_QUEUES) {
             b->src_family = w->queues->family[by.source];
             b->dst_family = w->queues->family[by.target];
@@ -153,7 +170,7 @@ static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, inter
         extent = fits ? hdi_box(range->mip_base, range->mip_count, range->layer_base, range->layer_count) : seg;
         what = fits ? what : seg;
     }
-    note(w, i, what, extent, does, kind | (HDI_UNLIKELY(!fits) ? HDI_LOOK : 0), why, by);
+    note(w, what, extent, does, kind | (HDI_UNLIKELY(!fits) ? HDI_LOOK : 0), why, by);
 }
 
 static HDI_INLINE void ask_image(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,

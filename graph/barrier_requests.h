@@ -98,14 +98,10 @@ static HDI_INLINE void hdi_add_scopes(hd_plan_barrier *b, hdi_scopes does)
     b->dst_access |= does.dst_access;
 }
 
-/* A barrier, but for its range. resource: HD_NONE, of a global one, which has no layouts. */
-static HDI_INLINE void hdi_write_barrier(hd_plan_barrier *b, hdi_scopes does, uint32_t resource, uint32_t old_layout,
-                                         uint32_t new_layout, uint32_t reason, uint32_t pass, uint32_t reason_resource)
+/* A barrier, but for its scopes and its range. resource: HD_NONE, of a global one, which has no layouts. */
+static HDI_INLINE void hdi_write_cause(hd_plan_barrier *b, uint32_t resource, uint32_t old_layout, uint32_t new_layout,
+                                       uint32_t reason, uint32_t pass, uint32_t reason_resource)
 {
-    b->src_stages = does.src_stages;
-    b->src_access = does.src_access;
-    b->dst_stages = does.dst_stages;
-    b->dst_access = does.dst_access;
     b->resource = resource;
     b->old_layout = old_layout;
     b->new_layout = new_layout;
@@ -113,6 +109,17 @@ static HDI_INLINE void hdi_write_barrier(hd_plan_barrier *b, hdi_scopes does, ui
     b->reason = reason;
     b->reason_pass = pass;
     b->reason_resource = reason_resource;
+}
+
+/* The same with its scopes. */
+static HDI_INLINE void hdi_write_barrier(hd_plan_barrier *b, hdi_scopes does, uint32_t resource, uint32_t old_layout,
+                                         uint32_t new_layout, uint32_t reason, uint32_t pass, uint32_t reason_resource)
+{
+    b->src_stages = does.src_stages;
+    b->src_access = does.src_access;
+    b->dst_stages = does.dst_stages;
+    b->dst_access = does.dst_access;
+    hdi_write_cause(b, resource, old_layout, new_layout, reason, pass, reason_resource);
 }
 
 /* Whether a global barrier that stands where another barrier could stand does its work too. */

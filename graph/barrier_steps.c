@@ -44,7 +44,7 @@ static HDI_INLINE uint32_t rely(const work *w, uint32_t queue, uint32_t other, u
 {
     uint32_t known = w->known[queue][w->known_begin[other] + pos];
     known = known < limit ? known : limit;
-    hdi_count_on(&w->slot_wait_stages[slot_at(w, queue, known)], stages, w->alone);
+    hdi_count_on(&w->slot_wait_stages[slot_at(w, queue, known)], stages, WHOLE || w->alone);
     return 2 * known;
 }
 
@@ -121,23 +121,24 @@ static HDI_INLINE uint32_t after_elsewhere(const work *w, const elsewhere *were,
     return low;
 }
 
-/* Whether a tenant was on one GPU queue and did nothing on any other. Else it may have an extra slot on any. */
-static HDI_INLINE bool is_alone(const work *w, uint32_t mask)
+/* The queues where a tenant may have been: those that use it. Where there are extra slots, it may have one on any,
+ * unless it was on one GPU queue alone. */
+static HDI_INLINE uint32_t queues_of(const work *w, uint32_t mask)
 {
-    return !(mask & (mask - 1)) && mask & w->gpu_mask;
+    bool alone = !(mask & (mask - 1)) && mask & w->gpu_mask;
+    return HDI_UNLIKELY(w->hazards->has_extras) && !alone ? w->queue_mask : mask;
 }
 
 /* Of more tenants than can be noted. */
 static HDI_COLD uint32_t after_many(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages,
                                     uint32_t low)
 {
-    uint32_t others = w->queue_mask & ~(1u << queue);
     for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
         uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
         elsewhere were = {.count = 0};
         if (mask == 1u << queue)
             continue;
-        add_elsewhere(&w->stay[(size_t)tenant * w->queue_count], is_alone(w, mask) ? mask : others, &were);
+        add_elsewhere(&w->stay[(size_t)tenant * w->queue_count], queues_of(w, mask) & ~(1u << queue), &were);
         low = after_elsewhere(w, &were, queue, limit, stages, low);
     }
     return low;
@@ -158,13 +159,10 @@ static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queu
         uint32_t tenant = *t, mask = w->res_queues[tenant];
         const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count], *stay = &stays[queue];
         if (mask != own) {
+            uint32_t on = queues_of(w, mask);
             others = true;
-            if (is_alone(w, mask)) {
-                add_elsewhere(stays, mask, &were);
-                continue;
-            }
-            add_elsewhere(stays, w->queue_mask & ~own, &were);
-            if (stay->first == HDI_NONE)
+            add_elsewhere(stays, on & ~own, &were);
+            if (!(on & own) || stay->first == HDI_NONE)
                 continue;
         }
         uint32_t behind = 2 * (merges ? w->slot_last[slot_at(w, queue, stay->last)] : stay->last) + 1;
@@ -431,6 +429,7 @@ static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epo
     uint32_t flags = w->res_flags[of.res];
     of.is_image = !(flags & HDI_RES_BUFFER);
     of.several = segs[1] - segs[0] > 1;
+    of.odd = of.several || flags & (HDI_RES_BUFFER | HDI_RES_LEVELS);
     of.layout = 0;
     if (HDI_UNLIKELY(of.is_image && flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY)))
         of.layout = hdi_initial_layout(w->decl, w->hazards, of.res);
@@ -473,7 +472,7 @@ static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, boo
 {
     enum { AHEAD = 8 };
     const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
-    bool fetches = w->cuts && w->has_tenants;
+    bool fetches = !WHOLE && w->cuts && w->has_tenants;
     for (uint32_t seg = begin; seg < end; seg++) {
         if (fetches)
             fetch_tenants(w, seg + AHEAD < end ? seg + AHEAD : seg);
@@ -491,11 +490,11 @@ HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *u
 {
     work w = *(const work *)user;
     hdi_request_list *list = &w.requests->list[part];
-    w.item = w.requests->item;
-    w.asked = w.out->asked;
-    w.barrier = w.out->barrier;
-    w.next = list->begin;
-    if (!WHOLE) {
+    hdi_request *item = w.item = w.requests->item + list->begin;
+    if (WHOLE) {
+        w.barrier = w.out->barrier + list->begin;
+    } else {
+        w.asked = w.out->asked + list->begin;
         w.made_begin = part * w.made_slots;
         w.made += w.made_begin;
         memset(w.made, 0xff, w.made_slots * sizeof(*w.made));
@@ -504,7 +503,7 @@ HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *u
         visit_segments(&w, begin, end, true);
     else
         visit_segments(&w, begin, end, false);
-    list->count = w.next - list->begin;
+    list->count = (uint32_t)(w.item - item);
     list->full = w.full;
     hdi_sort_requests(w.region, w.hazards->region_count, w.requests->item, w.requests->order, list);
 }

@@ -37,11 +37,10 @@ typedef struct hdi_step_work {
     uint32_t queue_count, queue_mask, gpu_mask; /* masks: of all queues, and of those of the GPU */
     bool merges; /* scopes are shared */
     uint32_t made_slots; /* for scopes of each range, a power of 2 */
-    /* Where the range goes on: */
-    uint32_t next;
+    /* Where the range goes on: behind the last request, with what it asks for, or with its barrier. */
     hdi_request *item;
     hdi_asked *asked;
-    hd_plan_barrier *barrier; /* or these */
+    hd_plan_barrier *barrier;
     hdi_kind *made; /* scopes of the range: a table by hash values */
     uint32_t made_begin, made_count;
     bool full; /* there was no slot left for a scope */

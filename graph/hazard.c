@@ -411,5 +411,6 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     out->keeper = w.keeper;
     out->keeper_count = w.keepers;
     hd_result result = hdi_settle(&w);
+    out->has_extras = w.extras.count > 0;
     return result == HD_OK && w.extras.count ? hdi_add_extra_slots(&w) : result;
 }

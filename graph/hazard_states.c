@@ -26,7 +26,7 @@ static inline bool are_several_families(const work *w, uint32_t queues)
 /* BY_QUEUE: it is exclusive, and several families use it. BY_READERS: concurrent where reads of several queues meet. */
 typedef enum sharing { ONE_FAMILY, CONCURRENT, BY_QUEUE, BY_READERS } sharing;
 
-static sharing sharing_of(const work *w, uint32_t res)
+static HDI_INLINE sharing sharing_of(const work *w, uint32_t res)
 {
     const hdi_decl *decl = w->decl;
     uint32_t pair = decl->res_pair[res], flags = decl->res_flags[res];
@@ -213,13 +213,16 @@ static void keep_state(const work *w, uint32_t res)
     }
 }
 
-/* Whether queues read a resource together. */
-static bool do_meet(const hdi_hazards *out, uint32_t seg, uint32_t end)
+/* Whether queues read a resource together. Its epochs are few: one after another. */
+static HDI_INLINE bool do_meet(const hdi_hazards *out, uint32_t seg, uint32_t end)
 {
     uint32_t several = 0;
     for (; seg < end; seg++) {
-        for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_end[seg]; e++)
-            several |= out->epoch[e].queue_mask & (out->epoch[e].queue_mask - 1);
+        const hdi_epoch *epoch = out->epoch + out->seg_epoch_begin[seg], *last = out->epoch + out->seg_epoch_end[seg];
+        for (; epoch < last; epoch++) {
+            several |= epoch->queue_mask & (epoch->queue_mask - 1u);
+            HDI_HIDE(several);
+        }
     }
     return several != 0;
 }

@@ -21,6 +21,13 @@ typedef struct work {
     hdi_lifetimes *out;
 } work;
 
+/* What a walk over resources of several queues reads, of its own: nothing that is written there changes it. */
+typedef struct several {
+    hdi_hazards hazards;
+    const hdi_decl *decl;
+    const uint32_t *group_end, *unaware;
+} several;
+
 typedef struct group_work {
     const hdi_hazards *hazards;
     uint32_t *end;
@@ -115,23 +122,27 @@ static HDI_APART hdi_stay stay_of_several(const hdi_hazards *hazards, uint32_t s
     return stay;
 }
 
-/* Most have one segment, and no state that they are to be left in. Written number by number: put together elsewhere and
- * copied in two pieces, it would be read there before it has arrived. */
-static HDI_INLINE void find_stay(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
+/* From and to which slot a resource is used, and up to which one nobody may take over its bytes. */
+typedef struct life {
+    uint32_t first, last, close;
+} life;
+
+/* Most have one segment, and no state that they are to be left in. Stays are written number by number: put together
+ * elsewhere and copied in two pieces, one would be read there before it has arrived. */
+static HDI_INLINE life find_stay(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
 {
     if (HDI_LIKELY(seg_end - seg == 1)) {
         uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_end[seg];
         const hdi_epoch *first = &hazards->epoch[begin], *last = &hazards->epoch[end - 1];
         if (HDI_LIKELY(begin < end && !(last->flags & HDI_EPOCH_FINAL))) {
             const hdi_kind *kind = &hazards->kind[last->kind];
-            stay->first = first->first;
-            stay->last = last->last;
             stay->tail_stages = kind->src_stages;
             stay->tail_writes = kind->dst_access & (0 - (uint64_t)(last->flags / HDI_EPOCH_WRITES & 1));
-            return;
+            return (life){first->first, last->last, 0};
         }
     }
     *stay = stay_of_several(hazards, seg, seg_end);
+    return (life){stay->first, stay->last, 0};
 }
 
 /* The same of what segments are in behind all steps. */
@@ -278,8 +289,9 @@ static inline void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, co
 }
 
 /* All slots of what several queues use, or the host, and what its segments end with. */
-static inline void find_slots(const work *w, const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
+static HDI_INLINE void find_slots(const several *w, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
 {
+    const hdi_hazards *hazards = &w->hazards;
     for (; seg < seg_end; seg++) {
         const hdi_epoch *epoch = hazards->epoch + hazards->seg_epoch_begin[seg];
         const hdi_epoch *end = hazards->epoch + hazards->seg_epoch_end[seg];
@@ -303,65 +315,71 @@ static inline void find_slots(const work *w, const hdi_hazards *hazards, uint32_
     }
 }
 
-/* From and to which slot a resource is used, and up to which one nobody may take over its bytes. */
-typedef struct life {
-    uint32_t first, last, close;
-} life;
-
-/* Slots of a stay become places. On each queue, what comes before the last slot that may not take over its bytes is
+/* Places of a stay from its slots. On each queue, what comes before the last slot that may not take over its bytes is
  * known there. */
-static HDI_INLINE life settle(const work *w, const hdi_hazards *hazards, uint32_t queues, uint32_t queue,
-                              hdi_stay *stay)
+static HDI_INLINE life settle(const several *w, uint32_t queues, uint32_t queue, life slots, hdi_stay *stay)
 {
-    life l = {stay->first, stay->last, 0};
-    stay->first = hazards->slot_pos[l.first];
-    stay->last = hazards->slot_pos[l.last];
-    stay->close = close_of(hazards, w->group_end, queue, stay);
-    uint32_t behind = (w->group_end ? hdi_slot_at(hazards, queue, stay->close) : l.last) + 1;
-    const uint32_t *unaware = &w->out->place_unaware[(hazards->queue_begin[queue] + stay->last) * (size_t)queues];
+    const hdi_hazards *hazards = &w->hazards;
+    uint32_t last = hazards->slot_pos[slots.last], behind = slots.last + 1;
+    stay->first = hazards->slot_pos[slots.first];
+    stay->last = stay->close = last;
+    if (HDI_UNLIKELY(w->group_end != NULL)) {
+        stay->close = close_of(hazards, w->group_end, queue, stay);
+        behind = hdi_slot_at(hazards, queue, stay->close) + 1;
+    }
+    const uint32_t *unaware = &w->unaware[(hazards->queue_begin[queue] + last) * (size_t)queues];
     for (uint32_t k = 0; k < queues; k++)
         behind = unaware[k] > behind ? unaware[k] : behind;
-    l.close = behind - 1;
-    return l;
+    slots.close = behind - 1;
+    return slots;
+}
+
+/* Of what several queues use, or the host. */
+static HDI_INLINE life visit_shared(const several *w, uint32_t seg, uint32_t seg_end, uint32_t queues, hdi_stay *stay)
+{
+    life all = {HDI_NONE, 0, 0};
+    for (uint32_t q = 0; q < queues; q++)
+        stay[q] = (hdi_stay){.first = HDI_NONE};
+    find_slots(w, seg, seg_end, stay);
+    for (uint32_t q = 0; q < queues; q++) {
+        if (stay[q].first == HDI_NONE)
+            continue;
+        life l = settle(w, queues, q, (life){stay[q].first, stay[q].last, 0}, &stay[q]);
+        all.first = l.first < all.first ? l.first : all.first;
+        all.last = l.last > all.last ? l.last : all.last;
+        all.close = l.close > all.close ? l.close : all.close;
+    }
+    return all;
 }
 
 /* Stays on queues that nothing of a resource is on have only a first place, and none at all where it lives on one GPU
  * queue: that one's is what there is. */
-static HDI_INLINE void visit_on_queues(const work *w, uint32_t begin, uint32_t end, uint32_t count)
+static HDI_INLINE void visit_on_queues(const work *shared, uint32_t begin, uint32_t end, uint32_t count)
 {
-    const hdi_hazards *hazards = w->hazards;
-    const uint32_t *seg_end = w->frozen->res_seg_begin + 1;
-    hdi_lifetimes *out = w->out;
-    uint32_t gpu_mask = (1u << w->queues->gpu_count) - 1;
-    for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < end; seg = seg_end[r++]) {
-        hdi_stay *stay = &out->stay[(size_t)r * count];
-        uint32_t mask = hazards->res_queues[r];
+    const several w = {*shared->hazards, shared->decl, shared->group_end, shared->out->place_unaware};
+    const uint32_t *seg_end = shared->frozen->res_seg_begin + 1;
+    const uint16_t *res_queues = w.hazards.res_queues;
+    hdi_stay *stay = shared->out->stay + (size_t)begin * count;
+    uint32_t gpu_mask = (1u << shared->queues->gpu_count) - 1, *res_first = shared->out->res_first,
+             *res_last = shared->out->res_last, *res_close = shared->out->res_close;
+    for (uint32_t r = begin, seg = shared->frozen->res_seg_begin[begin]; r < end; seg = seg_end[r++], stay += count) {
+        uint32_t mask = res_queues[r];
         life all = {HDI_NONE, 0, 0};
         if (!(mask & (mask - 1)) && mask & gpu_mask) {
             uint32_t q = (uint32_t)__builtin_ctz(mask);
-            find_stay(hazards, seg, seg_end[r], &stay[q]);
-            all = settle(w, hazards, count, q, &stay[q]);
+            life slots = find_stay(&w.hazards, seg, seg_end[r], &stay[q]);
+            all = settle(&w, count, q, slots, &stay[q]);
         } else if (mask) {
-            for (uint32_t q = 0; q < count; q++)
-                stay[q] = (hdi_stay){.first = HDI_NONE};
-            find_slots(w, hazards, seg, seg_end[r], stay);
-            for (uint32_t q = 0; q < count; q++) {
-                if (stay[q].first == HDI_NONE)
-                    continue;
-                life on = settle(w, hazards, count, q, &stay[q]);
-                all.first = on.first < all.first ? on.first : all.first;
-                all.last = on.last > all.last ? on.last : all.last;
-                all.close = on.close > all.close ? on.close : all.close;
-            }
+            all = visit_shared(&w, seg, seg_end[r], count, stay);
         }
-        out->res_first[r] = all.first;
-        out->res_last[r] = all.last;
-        out->res_close[r] = all.close;
+        res_first[r] = all.first;
+        res_last[r] = all.last;
+        res_close[r] = all.close;
     }
 }
 
 /* The loops are unrolled for what is most common. */
-static void several_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static HDI_SCALAR void several_queues(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
     (void)part;

@@ -276,6 +276,7 @@ typedef struct hdi_region_steps {
 typedef struct hdi_hazards {
     uint32_t slot_count, memory_edge_count;
     uint32_t epoch_count; /* and room for more */
+    bool has_extras; /* there are extra slots */
     uint32_t *slot_pass;
     uint8_t *slot_queue;
     uint32_t *slot_pos;                      /* place on its queue */

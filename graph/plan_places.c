@@ -24,7 +24,7 @@ typedef struct writer {
     const hdi_asked *asked;
     const hdi_kind *kinds, *made;
     const hdi_frozen *frozen;
-    bool fetch, copies; /* of a long frame; of a short one barriers stand as the order says */
+    bool fetch; /* of a long frame; of a short one of several queues barriers stand as the order says */
     uint32_t family[HD_MAX_QUEUES + 1]; /* the last one: none */
 } writer;
 
@@ -96,7 +96,8 @@ static HDI_INLINE uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t
     if (step == HDI_SCOPE_NONE)
         return HDI_NONE;
     if (step == HDI_SCOPE_GOES_ON) {
-        join(w, &w->to.scopes[at->scope - 1], &uses);
+        const hdi_pass_uses own = uses; /* what others look at does not stay in registers */
+        join(w, &w->to.scopes[at->scope - 1], &own);
         return pass;
     }
     uint32_t end = add_attachments(w, &uses, at->attachment);
@@ -176,12 +177,13 @@ static inline void end_run(const writer *w, const run *r)
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
 }
 
-static inline void add_batch(const writer *w, uint32_t from, hdi_plan_place *at, run *r)
+/* copies: of a short frame of several queues. */
+static HDI_INLINE void add_batch(const writer *w, uint32_t from, hdi_plan_place *at, run *r, bool copies)
 {
     const hd_plan_batch batch = w->batch[from];
     w->to.commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
     w->to.batches[at->batch++] = (hd_plan_batch){at->barrier, batch.barrier_count};
-    if (w->copies) {
+    if (copies) {
         const uint32_t *order = w->order + batch.barrier_begin, *end = order + batch.barrier_count;
         for (hd_plan_barrier *to = w->to.barriers + at->barrier; order < end; order++)
             *to++ = w->barrier[*order];
@@ -212,8 +214,8 @@ static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
     HDI_FETCH(&w->use_kept[use]);
 }
 
-static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slots, uint32_t count,
-                      hdi_plan_place *place, run *barriers)
+static HDI_INLINE void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slots, uint32_t count,
+                                 hdi_plan_place *place, run *barriers, bool copies)
 {
     const uint32_t *slot_pre = t->barriers.slot_pre, *slot_post = t->barriers.slot_post,
                    *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
@@ -222,11 +224,11 @@ static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slot
     uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
     const uint32_t *slots_end = t->hazards.queue_slot + t->hazards.slot_count; /* of all queues */
     for (uint32_t i = 0; i < count; i++) {
-        if (w->fetch && slots_end - &slots[i] > AHEAD)
+        if (!copies && w->fetch && slots_end - &slots[i] > AHEAD)
             fetch_uses(w, slot_pass[slots[i + AHEAD]]);
         uint32_t slot = slots[i], pass = slot_pass[slot], pre = slot_pre[slot], post = slot_post[slot];
         if (pre != HDI_NONE) {
-            add_batch(w, pre, &at, &r);
+            add_batch(w, pre, &at, &r, copies);
             last = HDI_NONE;
         }
         if (pass != HDI_NONE) {
@@ -235,7 +237,7 @@ static void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slot
             w->to.commands[at.command++] = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
         }
         if (post != HDI_NONE) {
-            add_batch(w, post, &at, &r);
+            add_batch(w, post, &at, &r, copies);
             last = HDI_NONE;
         }
     }
@@ -351,8 +353,8 @@ HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables 
                 .kinds = t->hazards.kind,
                 .made = from->made,
                 .frozen = &t->frozen,
-                .fetch = t->crew.cuts,
-                .copies = from->order && !from->asked};
+                .fetch = t->crew.cuts};
+    const bool copies = from->order && !from->asked;
     memcpy(w.family, t->queues.family, sizeof(t->queues.family));
     w.family[HD_MAX_QUEUES] = HD_NONE;
     const uint32_t *submit_begin = t->synced.submit_begin;
@@ -368,8 +370,10 @@ HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables 
             begin_submit(t, to, s, at);
         if (t->barriers.point)
             add_line(t, &w, place, last, at);
+        else if (copies)
+            add_slots(t, &w, slots_of(t, &t->synced.submit[s]) + (place - base), last - place, at, &barriers, true);
         else
-            add_slots(t, &w, slots_of(t, &t->synced.submit[s]) + (place - base), last - place, at, &barriers);
+            add_slots(t, &w, slots_of(t, &t->synced.submit[s]) + (place - base), last - place, at, &barriers, false);
         place = last;
         if (last < submit_begin[s + 1])
             break;
