@@ -86,6 +86,7 @@ Test(command, wrong_command_lines_exit_with_1)
         "compile in.fgt --order fastest",
         "compile in.fgt --repeat 0",
         "compile in.fgt --threads x",
+        "compile in.fgt --threads 257", /* HD_MAX_WORKERS is 256 */
         "compile in.fgt --memory-budget -5",
         "verify in.fgt",
         "verify in.fgt a b",
@@ -111,6 +112,10 @@ Test(command, wrong_command_lines_exit_with_1)
         cr_assert_neq(contents("err")[0], 0, "heddle %s", lines[i]);
         expect_no_output();
     }
+    cr_assert_eq(run("compile in.fgt -xyz"), 1);
+    cr_assert_not_null(strstr(contents("err"), "option '-xyz'"), "%s", contents("err"));
+    cr_assert_eq(run("compile in.fgt --verify=3"), 1);
+    cr_assert_not_null(strstr(contents("err"), "option '--verify=3'"), "%s", contents("err"));
 }
 
 Test(command, bad_input_exits_with_2_and_leaves_nothing)
@@ -160,6 +165,57 @@ Test(command, io_failures_exit_with_2)
     cr_assert_eq(run("compile in.fgt --memory-budget 100"), 2);
     cr_assert_not_null(strstr(contents("err"), "65536"));
     expect_no_output();
+}
+
+/* What cannot be written to standard output is an I/O failure, whoever writes; /dev/full takes nothing. */
+Test(command, standard_output_that_fails_exits_with_2)
+{
+    static const char *const lines[] = {
+        "--help",
+        "--version",
+        "compile in.fgt --stats",
+        "compile in.fgt --plan -",
+        "explain in.fgt 0 1",
+        "verify in.fgt p.json",
+    };
+    put("in.fgt", FRAME);
+    cr_assert_eq(run("compile in.fgt --plan p.json"), 0);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char command[256];
+        snprintf(command, sizeof(command), HEDDLE "%s >/dev/full 2>err", lines[i]);
+        int status = system(command);
+        cr_expect_eq(WEXITSTATUS(status), 2, "%s", lines[i]);
+        cr_expect_neq(contents("err")[0], 0, "%s", lines[i]);
+        /* Closed, its number must not go to a file that is made: the command would write there. */
+        snprintf(command, sizeof(command), HEDDLE "%s >&- 2>err", lines[i]);
+        status = system(command);
+        cr_expect_eq(WEXITSTATUS(status), 2, "closed: %s", lines[i]);
+    }
+}
+
+/* Devices, pipes and links are written to; only files are replaced. */
+Test(command, outputs_replace_nothing_but_files)
+{
+    struct stat is;
+    put("in.fgt", FRAME);
+    cr_assert_eq(system("mkfifo pipe && ln -s p.json link && touch p.json && chmod 600 p.json"), 0);
+    cr_assert_eq(system("timeout 10 sh -c 'head -c 9 <pipe >read' & " HEDDLE "compile in.fgt --plan pipe && wait"), 0);
+    cr_assert_eq(lstat("pipe", &is), 0);
+    cr_assert(S_ISFIFO(is.st_mode), "the pipe was replaced");
+    cr_assert_str_eq(contents("read"), "{\"plan\": ");
+    cr_assert_eq(run("compile in.fgt --plan link"), 0, "%s", contents("err"));
+    cr_assert_eq(lstat("link", &is), 0);
+    cr_assert(S_ISLNK(is.st_mode), "the link was replaced");
+    cr_assert_eq(stat("p.json", &is), 0);
+    cr_assert_eq(is.st_mode & 0777, 0600);
+    cr_assert_eq(run("verify in.fgt p.json"), 0, "%s", contents("err"));
+    /* A link of our own to the device: were it replaced, the machine's would be whole. */
+    cr_assert_eq(symlink("/dev/full", "full"), 0);
+    cr_assert_eq(run("compile in.fgt --plan full --dot p.dot"), 2);
+    cr_assert_not_null(strstr(contents("err"), "full: "), "%s", contents("err"));
+    cr_assert(!exists("p.dot"));
+    cr_assert_eq(lstat("full", &is), 0);
+    cr_assert(S_ISLNK(is.st_mode), "the link was replaced");
 }
 
 Test(command, files_and_figures)

@@ -36,12 +36,13 @@ char *read_whole_file(const char *path, size_t *bytes);
 /* A graph from a .fgt file, or null after a complaint; *status says how to exit. */
 hd_graph *read_graph(const char *path, int *status);
 
-/* Files that appear all together or not at all: written beside their places, then renamed. "-": standard output. */
+/* Files that appear all together or not at all: written beside their places, then renamed. What is no file ("-":
+ * standard output; devices, pipes) gets its bytes when all are made. */
 enum { MAX_OUTPUTS = 4 };
 typedef struct output {
     const char *path;
-    char *temporary;
-    FILE *stream;
+    char *temporary, *becomes; /* null without a file */
+    FILE *stream, *target;     /* target: what is no file */
 } output;
 typedef struct outputs {
     output item[MAX_OUTPUTS];

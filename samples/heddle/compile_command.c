@@ -53,7 +53,7 @@ static bool parse_option(int option, const char *value, options *o)
     case 'm':
         return parse_number(value, 1, UINT64_MAX, &o->budget);
     case 't':
-        good = parse_number(value, 1, 1024, &number);
+        good = parse_number(value, 1, HD_MAX_WORKERS, &number);
         o->threads = (uint32_t)number;
         return good;
     case 'r':

@@ -68,38 +68,57 @@ hd_graph *read_graph(const char *path, int *status)
 
 /* ---- outputs ---- */
 
-FILE *open_output(outputs *all, const char *path)
-{
-    output *out = &all->item[all->count];
-    *out = (output){.path = path};
-    if (strcmp(path, "-") == 0) {
-        out->stream = tmpfile();
-    } else {
-        size_t size = strlen(path) + 16;
-        out->temporary = malloc(size);
-        if (out->temporary) {
-            snprintf(out->temporary, size, "%s.XXXXXX", path);
-            int descriptor = mkstemp(out->temporary);
-            out->stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
-        }
-    }
-    if (!out->stream) {
-        complain(0, "%s: %s", path, strerror(errno));
-        free(out->temporary);
-        return NULL;
-    }
-    all->count++;
-    return out->stream;
-}
-
 static void close_output(output *out, bool remove_it)
 {
     if (out->stream)
         fclose(out->stream);
+    if (out->target && out->target != stdout)
+        fclose(out->target);
     if (out->temporary && remove_it)
         unlink(out->temporary);
     free(out->temporary);
+    free(out->becomes);
     *out = (output){0};
+}
+
+/* A new file beside the one that it is to become: of the file behind a link, which stays one. */
+static FILE *open_beside(output *out, const char *path)
+{
+    char *real = realpath(path, NULL); /* null: there is none yet, or what mkstemp complains about */
+    if (real && access(real, W_OK) != 0) {
+        free(real);
+        return NULL;
+    }
+    out->becomes = real ? real : strdup(path);
+    size_t size = out->becomes ? strlen(out->becomes) + 16 : 0;
+    out->temporary = size ? malloc(size) : NULL;
+    if (!out->temporary)
+        return NULL;
+    snprintf(out->temporary, size, "%s.XXXXXX", out->becomes);
+    int descriptor = mkstemp(out->temporary);
+    return descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+}
+
+FILE *open_output(outputs *all, const char *path)
+{
+    output *out = &all->item[all->count];
+    struct stat is;
+    *out = (output){.path = path};
+    if (strcmp(path, "-") == 0)
+        out->target = stdout;
+    else if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) /* a device or a pipe is written to, not replaced */
+        out->target = fopen(path, "wb");
+    else
+        out->stream = open_beside(out, path);
+    if (out->target)
+        out->stream = tmpfile();
+    if (!out->stream) {
+        complain(0, "%s: %s", path, strerror(errno));
+        close_output(out, false);
+        return NULL;
+    }
+    all->count++;
+    return out->stream;
 }
 
 void drop_outputs(outputs *all)
@@ -109,37 +128,40 @@ void drop_outputs(outputs *all)
     all->count = 0;
 }
 
-static bool copy_to_stdout(FILE *from)
+static bool copy(FILE *from, FILE *to)
 {
     char buffer[1 << 14];
     size_t got;
     rewind(from);
     while ((got = fread(buffer, 1, sizeof(buffer), from)) > 0) {
-        if (fwrite(buffer, 1, got, stdout) != got)
+        if (fwrite(buffer, 1, got, to) != got)
             return false;
     }
-    return fflush(stdout) == 0 && !ferror(from);
+    return fflush(to) == 0 && !ferror(from);
+}
+
+/* mkstemp makes files that only their owner reads. */
+static bool give_mode(const output *out)
+{
+    struct stat old;
+    mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(fileno(out->stream), stat(out->becomes, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask) == 0;
 }
 
 bool commit_outputs(outputs *all)
 {
-    mode_t mask = umask(0);
-    umask(mask);
     bool good = true;
     for (int i = 0; good && i < all->count; i++) {
         output *out = &all->item[i];
-        good = fflush(out->stream) == 0;
-        if (good && out->temporary) /* mkstemp makes files that only their owner reads */
-            good = fchmod(fileno(out->stream), 0666 & ~mask) == 0;
-        if (good && !out->temporary)
-            good = copy_to_stdout(out->stream);
+        good = fflush(out->stream) == 0 && (out->target ? copy(out->stream, out->target) : give_mode(out));
         if (!good)
             complain(0, "%s: %s", out->path, strerror(errno));
     }
     int renamed = 0;
     for (; good && renamed < all->count; renamed++) {
         const output *out = &all->item[renamed];
-        if (out->temporary && rename(out->temporary, out->path) != 0) {
+        if (out->temporary && rename(out->temporary, out->becomes) != 0) {
             complain(0, "%s: %s", out->path, strerror(errno));
             good = false;
             break;
@@ -147,7 +169,7 @@ bool commit_outputs(outputs *all)
     }
     for (int i = 0; !good && i < renamed; i++) {
         if (all->item[i].temporary)
-            unlink(all->item[i].path);
+            unlink(all->item[i].becomes);
     }
     for (int i = 0; i < all->count; i++)
         close_output(&all->item[i], !good && i >= renamed);

@@ -1,5 +1,7 @@
 #include "command.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <string.h>
@@ -54,10 +56,23 @@ int complain_option(char **argv, int option)
 {
     if (option == ':')
         return complain(EXIT_COMMAND_LINE, "option '%s' needs a value; see heddle --help", argv[optind - 1]);
-    return complain(EXIT_COMMAND_LINE, "unknown option '%s'; see heddle --help", argv[optind - 1]);
+    /* Of letters in one argument the next one may be due: then that argument is not done with. */
+    const char *next = argv[optind];
+    bool letters = next && next[0] == '-' && next[1] != '-' && optopt && strchr(next, optopt);
+    return complain(EXIT_COMMAND_LINE, "unknown option '%s'; see heddle --help", letters ? next : argv[optind - 1]);
 }
 
-int main(int argc, char **argv)
+/* A standard stream that is closed must not become the number of the next file that is opened. What stands in for it
+ * can be neither read nor written, so whoever tries says so. */
+static void open_standard_streams(void)
+{
+    for (int number = 0; number < 3; number++) {
+        if (fcntl(number, F_GETFD) == -1)
+            open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY); /* the lowest number that is free */
+    }
+}
+
+static int run_command_line(int argc, char **argv)
 {
     static const struct {
         const char *name;
@@ -81,4 +96,15 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 1, argv + 1);
     }
     return complain(EXIT_COMMAND_LINE, "unknown command '%s'; see heddle --help", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    open_standard_streams();
+    int status = run_command_line(argc, argv);
+    bool written = !ferror(stdout);
+    written = fflush(stdout) == 0 && written;
+    if (written || status != EXIT_DONE)
+        return status;
+    return complain(EXIT_INPUT, "standard output: %s", errno ? strerror(errno) : hd_result_text(HD_IO));
 }
