@@ -20,6 +20,22 @@ uint32_t hdi_format_bytes(uint32_t format)
     return format < HDI_FIRST_COMPRESSED ? hdi_texel_bytes[format] : format <= LAST_COMPRESSED;
 }
 
+hdi_texel_block hdi_format_block(uint32_t format)
+{
+    static const uint8_t astc[14][2] = {{4, 4}, {5, 4}, {5, 5}, {6, 5}, {6, 6}, {8, 5}, {8, 6},
+                                        {8, 8}, {10, 5}, {10, 6}, {10, 8}, {10, 10}, {12, 10}, {12, 12}};
+    const uint32_t first_astc = 157;
+    if (format < HDI_FIRST_COMPRESSED || format > LAST_COMPRESSED)
+        return (hdi_texel_block){1, 1, hdi_format_bytes(format)};
+    if (format >= first_astc)
+        return (hdi_texel_block){astc[(format - first_astc) / 2][0], astc[(format - first_astc) / 2][1], 16};
+    bool small = format <= 134 ||                  /* BC1 */
+                 format == 139 || format == 140 || /* BC4 */
+                 (format >= 147 && format <= 150) || /* ETC2 without alpha, or with one bit of it */
+                 format == 153 || format == 154;   /* EAC of one channel */
+    return (hdi_texel_block){4, 4, small ? 8 : 16};
+}
+
 bool hdi_format_has_depth(uint32_t format)
 {
     return format >= 124 && format <= 130 && format != 127;

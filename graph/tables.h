@@ -204,8 +204,17 @@ void hdi_default_need(const hd_resource_info *info, hd_memory_need *need);
 uint64_t hdi_default_bytes(const hdi_res_info *info);
 /* The info that a size callback gets. */
 void hdi_resource_info(const hdi_decl *decl, uint32_t res, hd_resource_info *out);
-/* Bytes of a texel; 0: not known. Depth, stencil: which aspects a format has. */
+/* Bytes of a texel, of blocks rounded up; 0: not known. Depth, stencil: which aspects a format has. */
 uint32_t hdi_format_bytes(uint32_t format);
+/* Texels of a block, which is one where the format has none, and its bytes; 0: not known. */
+typedef struct hdi_texel_block {
+    uint32_t width, height, bytes;
+} hdi_texel_block;
+hdi_texel_block hdi_format_block(uint32_t format);
+static inline uint64_t hdi_texel_blocks(uint32_t texels, uint32_t of)
+{
+    return ((uint64_t)texels + of - 1) / of;
+}
 /* The same by VkFormat; not 0 but for UNDEFINED. */
 enum { HDI_FIRST_COMPRESSED = 131 };
 extern const uint8_t hdi_texel_bytes[HDI_FIRST_COMPRESSED];

@@ -288,6 +288,37 @@ Test(capture_calls, transfers)
     free(text);
 }
 
+/* Of images with blocks of texels the buffer holds whole blocks; a box of one image says nothing of the other where
+ * only one has blocks. */
+Test(capture_calls, blocks)
+{
+    open_fake();
+    VkImage bc1 = make_image(VK_FORMAT_BC1_RGB_UNORM_BLOCK, 4, 1), bc7 = make_image(VK_FORMAT_BC7_UNORM_BLOCK, 4, 2),
+            astc = make_image(VK_FORMAT_ASTC_10x6_UNORM_BLOCK, 1, 1);
+    CALL(vkCmdCopyBufferToImage)
+    (COMMANDS, a, bc1, DST, 1, &(VkBufferImageCopy){.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                                    .imageExtent = {16, 9, 1}});
+    CALL(vkCmdCopyBufferToImage)
+    (COMMANDS, a, bc7, DST, 1, &(VkBufferImageCopy){.bufferOffset = 64, .bufferRowLength = 16,
+                                                    .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 0, 2},
+                                                    .imageExtent = {5, 5, 1}});
+    CALL(vkCmdCopyImageToBuffer)
+    (COMMANDS, astc, SRC, b, 1, &(VkBufferImageCopy){.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                                     .imageExtent = {11, 6, 1}});
+    CALL(vkCmdCopyImage)(COMMANDS, color, SRC, bc7, DST, 1,
+                         &(VkImageCopy){{VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {0, 0, 0},
+                                        {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {0, 0, 0}, {2, 2, 1}});
+    hd_stream *stream;
+    char *text = close_fake(&stream);
+    expect_text(text, "vkCmdCopyBufferToImage: b0 0+96 100000000/800 i1 0+1,0+1,0 100000000/1000@7 box 0,0,0+16,9,1\n"
+                      "vkCmdCopyBufferToImage: b0 64+224 100000000/800 i2 2+1,0+2,0 100000000/1000@7 box 0,0,0+5,5,1\n"
+                      "vkCmdCopyImageToBuffer: b3 0+32 100000000/1000 i4 0+1,0+1,0 100000000/800@6 box 0,0,0+11,6,1\n"
+                      "vkCmdCopyImage: i5 0+1,0+1,0 100000000/800@6 box 0,0,0+2,2,1 "
+                      "i2 0+1,0+1,0 100000000/1000@7\n");
+    hd_stream_free(stream);
+    free(text);
+}
+
 Test(capture_calls, draws)
 {
     const VkDeviceSize offsets[2] = {0, 128}, sizes[2] = {64, 32};

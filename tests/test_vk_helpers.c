@@ -92,6 +92,64 @@ Test(vk_helpers, mips_of_layers)
     close_scene(&s);
 }
 
+/* Texels that come in blocks are packed block by block, and levels smaller than a block have a whole one. */
+Test(vk_helpers, block_compressed)
+{
+    static const struct {
+        VkFormat format;
+        uint32_t bytes;
+    } blocks[] = {{VK_FORMAT_BC1_RGB_UNORM_BLOCK, 8}, {VK_FORMAT_BC7_UNORM_BLOCK, 16}};
+    enum { MIPS = 5 }; /* 20 x 12, 10 x 6, 5 x 3, 2 x 1, 1 x 1 texels */
+    static const uint32_t counts[MIPS] = {5 * 3, 3 * 2, 2 * 1, 1, 1};
+    static uint8_t sent[MIPS][2 * 15 * 16];
+    static readback back[MIPS], through;
+    scene s;
+    open_scene(&s, &(hd_vk_desc){.features = &(VkPhysicalDeviceFeatures){.textureCompressionBC = VK_TRUE}});
+    for (int i = 0; i < 2; i++) {
+        hd_graph_begin(s.graph);
+        hd_resource texture = hd_graph_image(s.graph, &(hd_image_desc){.name = "texture",
+                                                                       .width = 20,
+                                                                       .height = 12,
+                                                                       .mips = MIPS,
+                                                                       .layers = 2,
+                                                                       .format = (uint32_t)blocks[i].format}),
+                    words = buffer(&s, "words", sizeof(sent[0]));
+        for (uint16_t m = 0; m < MIPS; m++) {
+            uint32_t bytes = 2 * counts[m] * blocks[i].bytes;
+            pattern(sent[m], bytes, m);
+            hd_vk_upload(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, sent[m], bytes);
+            hd_vk_readback(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = m}}, keep, &back[m]);
+        }
+        hd_vk_fill(s.f.vk, s.graph, words, NULL, 0);
+        hd_vk_copy(s.f.vk, s.graph, texture, &(hd_range){{.mip_base = 2}}, words, NULL);
+        hd_vk_readback(s.f.vk, s.graph, words, NULL, keep, &through);
+        run(&s);
+        for (uint32_t m = 0; m < MIPS; m++) {
+            cr_expect_eq(back[m].count, 2 * counts[m] * blocks[i].bytes, "level %u", m);
+            cr_expect_eq(memcmp(back[m].bytes, sent[m], back[m].count), 0, "level %u", m);
+        }
+        cr_expect_eq(memcmp(through.bytes, sent[2], back[2].count), 0);
+        cr_expect_eq(through.bytes[back[2].count], 0);
+    }
+    close_scene(&s);
+}
+
+/* Naming both aspects is naming none: of one level depth is meant. */
+Test(vk_helpers, both_aspects_by_name)
+{
+    const hd_range both = {{.aspect = HD_ASPECT_DEPTH | HD_ASPECT_STENCIL}};
+    static readback back;
+    scene s;
+    open_scene(&s, NULL);
+    hd_resource d = image(&s, "d", VK_FORMAT_D32_SFLOAT_S8_UINT);
+    hd_vk_clear(s.f.vk, s.graph, d, &both, &(VkClearValue){.depthStencil = {0.5f, 3}});
+    hd_vk_readback(s.f.vk, s.graph, d, &both, keep, &back);
+    run(&s);
+    cr_expect_eq(back.count, PIXELS * 4);
+    cr_expect_eq(back.bytes[PIXELS * 4 - 1], 0x3f);
+    close_scene(&s);
+}
+
 Test(vk_helpers, clear_copy_blit)
 {
     scene s;
@@ -260,7 +318,9 @@ Test(vk_helpers, mistakes)
             break;
         }
         cr_expect_eq(pass.id, 0, "fault %u", fault);
-        cr_expect_eq(hd_graph_error(s.graph)->result, HD_INVALID_ARGUMENT, "fault %u", fault);
+        const hd_error *error = hd_graph_error(s.graph);
+        cr_expect_eq(error->result, HD_INVALID_ARGUMENT, "fault %u", fault);
+        cr_expect_eq(error->resource == HD_NONE, fault == 2, "fault %u names no resource", fault);
         cr_expect_eq(hd_vk_frame(s.f.vk, s.graph), HD_INVALID_ARGUMENT);
     }
     close_scene(&s);

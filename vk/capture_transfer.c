@@ -165,8 +165,10 @@ static bool same_texels_locked(const images *i)
     const hdi_cap_object *from = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(i->from));
     uint32_t format = from ? from->format : 0; /* the next call may move it */
     const hdi_cap_object *to = hdi_cap_resource_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(i->to));
-    return to && format && to->format &&
-           (format == to->format || (hdi_format_bytes(format) && hdi_format_bytes(to->format)));
+    if (!to || !format || !to->format)
+        return false;
+    hdi_texel_block a = hdi_format_block(format), b = hdi_format_block(to->format);
+    return format == to->format || (a.bytes && a.width == 1 && b.bytes && b.width == 1);
 }
 
 static void images_locked(hd_stream *list, const images *i, const region *r, uint64_t stage)
@@ -286,25 +288,27 @@ static void VKAPI_PTR hook_vkCmdClearDepthStencilImage(VkCommandBuffer commands,
 
 /* ---- images and buffers ---- */
 
-static uint64_t texel_bytes(uint32_t format, VkImageAspectFlags aspect)
+static hdi_texel_block block_of(uint32_t format, VkImageAspectFlags aspect)
 {
     if (aspect == VK_IMAGE_ASPECT_STENCIL_BIT)
-        return 1;
+        return (hdi_texel_block){1, 1, 1};
     if (aspect == VK_IMAGE_ASPECT_DEPTH_BIT)
-        return format == VK_FORMAT_D16_UNORM || format == VK_FORMAT_D16_UNORM_S8_UINT ? 2 : 4;
-    return hdi_format_bytes(format);
+        return (hdi_texel_block){1, 1, format == VK_FORMAT_D16_UNORM || format == VK_FORMAT_D16_UNORM_S8_UINT ? 2 : 4};
+    return hdi_format_block(format);
 }
 
-/* Bytes of the buffer from the first texel of the region to behind its last. */
+/* Bytes of the buffer from the first texel of the region to behind its last, which come in whole blocks. */
 static uint64_t region_bytes(uint32_t format, const VkBufferImageCopy *r)
 {
-    uint64_t texel = texel_bytes(format, r->imageSubresource.aspectMask);
-    uint64_t row = r->bufferRowLength ? r->bufferRowLength : r->imageExtent.width;
-    uint64_t rows = r->bufferImageHeight ? r->bufferImageHeight : r->imageExtent.height;
+    hdi_texel_block block = block_of(format, r->imageSubresource.aspectMask);
+    uint64_t width = hdi_texel_blocks(r->imageExtent.width, block.width),
+             height = hdi_texel_blocks(r->imageExtent.height, block.height);
+    uint64_t row = r->bufferRowLength ? hdi_texel_blocks(r->bufferRowLength, block.width) : width;
+    uint64_t rows = r->bufferImageHeight ? hdi_texel_blocks(r->bufferImageHeight, block.height) : height;
     uint64_t slices = (uint64_t)r->imageExtent.depth * r->imageSubresource.layerCount;
-    if (!texel || !slices || !r->imageExtent.width || !r->imageExtent.height)
-        return texel ? 0 : VK_WHOLE_SIZE;
-    return (((slices - 1) * rows + r->imageExtent.height - 1) * row + r->imageExtent.width) * texel;
+    if (!block.bytes || !slices || !width || !height)
+        return block.bytes ? 0 : VK_WHOLE_SIZE;
+    return (((slices - 1) * rows + height - 1) * row + width) * block.bytes;
 }
 
 static void mixed_locked(hd_stream *list, VkBuffer buffer, VkImage image, VkImageLayout layout, bool to_image,

@@ -27,21 +27,21 @@ typedef struct part {
     hd_range range;
 } part;
 
-static hd_pass fail(hd_graph *graph, hd_result result, const char *why)
+static hd_pass fail(hd_graph *graph, hd_result result, hd_resource resource, const char *why)
 {
     if (graph && hd_graph_error(graph)->result == HD_OK)
-        hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, why);
+        hdi_graph_fail(graph, result, HD_NONE, hd_graph_resource_index(graph, resource), HD_NONE, why);
     return (hd_pass){0};
 }
 
-static hd_pass refuse(hd_graph *graph, const char *why)
+static hd_pass refuse(hd_graph *graph, hd_resource resource, const char *why)
 {
-    return fail(graph, HD_INVALID_ARGUMENT, why);
+    return fail(graph, HD_INVALID_ARGUMENT, resource, why);
 }
 
 static hd_pass no_memory(hd_graph *graph)
 {
-    return fail(graph, HD_OUT_OF_MEMORY, "what a helper keeps");
+    return fail(graph, HD_OUT_OF_MEMORY, (hd_resource){0}, "what a helper keeps");
 }
 
 static bool look_at(const hd_graph *graph, hd_resource resource, const hd_range *range, part *out)
@@ -76,7 +76,8 @@ static void one_level(part *p)
     if (p->buffer)
         return;
     p->range.mip_count = 1;
-    if (hdi_format_has_depth(p->info->format) && hdi_format_has_stencil(p->info->format) && !p->range.aspect)
+    const uint32_t both = HD_ASPECT_DEPTH | HD_ASPECT_STENCIL;
+    if (hdi_format_aspects(p->info->format) == both && (!p->range.aspect || p->range.aspect == both))
         p->range.aspect = HD_ASPECT_DEPTH;
 }
 
@@ -90,10 +91,13 @@ static VkExtent3D extent_of(const hdi_res_info *info, uint32_t mip)
 static uint64_t level_bytes(const part *p)
 {
     VkExtent3D e = extent_of(p->info, p->range.mip_base);
-    uint64_t texel = p->range.aspect == HD_ASPECT_STENCIL ? 1 : hdi_format_bytes(p->info->format);
-    if (p->range.aspect == HD_ASPECT_DEPTH && hdi_format_has_stencil(p->info->format))
-        texel = p->info->format == VK_FORMAT_D16_UNORM_S8_UINT ? 2 : 4;
-    return texel * e.width * e.height * e.depth * p->range.layer_count;
+    hdi_texel_block block = hdi_format_block(p->info->format);
+    if (p->range.aspect == HD_ASPECT_STENCIL)
+        block.bytes = 1;
+    else if (p->range.aspect == HD_ASPECT_DEPTH && hdi_format_has_stencil(p->info->format))
+        block.bytes = p->info->format == VK_FORMAT_D16_UNORM_S8_UINT ? 2 : 4;
+    uint64_t slices = (uint64_t)e.depth * p->range.layer_count;
+    return hdi_texel_blocks(e.width, block.width) * hdi_texel_blocks(e.height, block.height) * slices * block.bytes;
 }
 
 static help *make_help(hd_vk *vk, const help *from)
@@ -243,18 +247,18 @@ hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range 
 {
     part p;
     if (!vk || !data || bytes == 0 || !look_at(graph, to, range, &p))
-        return refuse(graph, "upload: no data, or no such part of a resource");
+        return refuse(graph, to, "upload: no data, or no such part of a resource");
     one_level(&p);
     uint64_t room = p.buffer ? p.range.bytes : level_bytes(&p);
     if (p.buffer ? bytes > room : room && bytes != room)
-        return refuse(graph, "upload: the data has another size than what it goes to");
+        return refuse(graph, to, "upload: the data has another size than what it goes to");
     if (p.buffer)
         p.range.bytes = bytes;
     hdi_vk_chunk *chunk;
     uint64_t offset;
     hd_result result = hdi_vk_stage(vk, bytes, &chunk, &offset);
     if (result != HD_OK)
-        return fail(graph, result, "staging memory of an upload");
+        return fail(graph, result, to, "staging memory of an upload");
     memcpy((unsigned char *)chunk->at.mapped + offset, data, bytes);
     help *h = make_help(
         vk, &(help){.to = to, .to_range = p.range, .staging = chunk->buffer, .offset = offset, .bytes = bytes});
@@ -283,13 +287,13 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
 {
     part a, b;
     if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b))
-        return refuse(graph, "copy: no such part of a resource");
+        return refuse(graph, to, "copy: no such part of a resource");
     if (a.buffer != b.buffer) {
         part *image = a.buffer ? &b : &a, *buffer = a.buffer ? &a : &b;
         one_level(image);
         uint64_t bytes = level_bytes(image);
         if (bytes > buffer->range.bytes)
-            return refuse(graph, "copy: the buffer is smaller than the image's level");
+            return refuse(graph, to, "copy: the buffer is smaller than the image's level");
         if (bytes)
             buffer->range.bytes = bytes;
     } else if (a.buffer) {
@@ -298,7 +302,7 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
         VkExtent3D x = extent_of(a.info, a.range.mip_base), y = extent_of(b.info, b.range.mip_base);
         if (a.range.mip_count != b.range.mip_count || a.range.layer_count != b.range.layer_count ||
             x.width != y.width || x.height != y.height || x.depth != y.depth)
-            return refuse(graph, "copy: the two images have other sizes or counts");
+            return refuse(graph, to, "copy: the two images have other sizes or counts");
     }
     help *h = make_help(vk, &(help){.from = from,
                                     .to = to,
@@ -313,10 +317,10 @@ hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
 {
     part a, b;
     if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b) || a.buffer || b.buffer)
-        return refuse(graph, "blit: no such part of an image");
+        return refuse(graph, to, "blit: no such part of an image");
     a.range.mip_count = b.range.mip_count = 1;
     if (a.range.layer_count != b.range.layer_count)
-        return refuse(graph, "blit: the two images have other counts of layers");
+        return refuse(graph, to, "blit: the two images have other counts of layers");
     help *h =
         make_help(vk, &(help){.from = from, .to = to, .from_range = a.range, .to_range = b.range, .filter = filter});
     return h ? declare_copy(graph, "blit", h, HD_PASS_GFX, record_blit) : no_memory(graph);
@@ -338,18 +342,18 @@ hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ran
 {
     part a, b;
     if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b) || a.buffer || b.buffer)
-        return refuse(graph, "resolve: no such part of an image");
+        return refuse(graph, to, "resolve: no such part of an image");
     a.range.mip_count = b.range.mip_count = 1;
     VkExtent3D x = extent_of(a.info, a.range.mip_base), y = extent_of(b.info, b.range.mip_base);
     if (a.info->samples < 2 || b.info->samples != 1 || a.info->format != b.info->format)
-        return refuse(graph, "resolve: from an image with more than one sample to one of the same format with one");
+        return refuse(graph, to, "resolve: from an image with more than one sample to one of the same format with one");
     if (a.range.layer_count != b.range.layer_count || x.width != y.width || x.height != y.height)
-        return refuse(graph, "resolve: the two images have other sizes or counts of layers");
+        return refuse(graph, to, "resolve: the two images have other sizes or counts of layers");
     help h = {.from = from, .to = to, .from_range = a.range, .to_range = b.range};
     if (!(hdi_vk_aspects(a.info->format) & VK_IMAGE_ASPECT_COLOR_BIT))
         return declare_depth_resolve(graph, &h, mode);
     if (mode != 0)
-        return refuse(graph, "resolve: a mode is of depth");
+        return refuse(graph, to, "resolve: a mode is of depth");
     help *kept = make_help(vk, &h);
     return kept ? declare_copy(graph, "resolve", kept, HD_PASS_GFX, record_resolve) : no_memory(graph);
 }
@@ -358,7 +362,7 @@ hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image)
 {
     part p;
     if (!vk || !look_at(graph, image, NULL, &p) || p.buffer)
-        return refuse(graph, "generate mips: no such image");
+        return refuse(graph, image, "generate mips: no such image");
     hd_pass last = {0};
     uint32_t mips = p.info->mips;
     for (uint16_t m = 1; m < mips; m++) {
@@ -381,7 +385,7 @@ hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_rang
 {
     part p;
     if (!vk || !value || !look_at(graph, image, range, &p) || p.buffer)
-        return refuse(graph, "clear: no value, or no such part of an image");
+        return refuse(graph, image, "clear: no value, or no such part of an image");
     hd_pass_type type = hdi_vk_aspects(p.info->format) & VK_IMAGE_ASPECT_COLOR_BIT ? HD_PASS_COMPUTE : HD_PASS_GFX;
     help *h = make_help(vk, &(help){.to = image, .to_range = p.range, .value = *value});
     return h ? declare_write(graph, "clear", h, type, record_clear) : no_memory(graph);
@@ -391,9 +395,9 @@ hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_rang
 {
     part p;
     if (!vk || !look_at(graph, buffer, range, &p) || !p.buffer)
-        return refuse(graph, "fill: no such part of a buffer");
+        return refuse(graph, buffer, "fill: no such part of a buffer");
     if (p.range.offset % 4 || p.range.bytes % 4)
-        return refuse(graph, "fill: offset and bytes are multiples of 4");
+        return refuse(graph, buffer, "fill: offset and bytes are multiples of 4");
     help *h = make_help(vk, &(help){.to = buffer, .to_range = p.range, .value.color.uint32 = {word}});
     return h ? declare_write(graph, "fill", h, HD_PASS_TRANSFER, record_fill) : no_memory(graph);
 }
@@ -403,11 +407,11 @@ hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ra
 {
     part p;
     if (!vk || !fn || !look_at(graph, from, range, &p))
-        return refuse(graph, "readback: no function, or no such part of a resource");
+        return refuse(graph, from, "readback: no function, or no such part of a resource");
     one_level(&p);
     uint64_t bytes = p.buffer ? p.range.bytes : level_bytes(&p);
     if (bytes == 0)
-        return refuse(graph, "readback: heddle does not know the size of such texels");
+        return refuse(graph, from, "readback: heddle does not know the size of such texels");
     hd_resource words = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "readback", .bytes = bytes});
     hd_vk_copy(vk, graph, from, &p.range, words, NULL);
     help *h = make_help(vk, &(help){.to = words, .bytes = bytes, .fn = fn, .user = user});

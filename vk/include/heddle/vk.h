@@ -221,7 +221,8 @@ void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
  */
 
 /* Copies data at once into staging memory, which is kept for later frames, and in the frame from there on the transfer
- * queue. Buffers: bytes is at most the range's. Images: one mip level, texels packed row by row, layer by layer. */
+ * queue. Buffers: bytes is at most the range's. Images: one mip level, texels (blocks of them where the
+ * format has such) packed row by row, layer by layer. */
 hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range *range, const void *data,
                      uint64_t bytes);
 /* Called on the host queue's thread once the copy has finished; data lives during the call. */
