@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "random_graph.h"
+#include "tables.h"
 
 /* .fgt: every error of the format is found on its line, and what is written reads back the same. */
 
@@ -147,10 +148,37 @@ Test(fgt, what_is_written_reads_back)
     hd_graph_destroy(b);
 }
 
+/* Costs come back as the same numbers, whatever their size; and so does the plan that follows from them. */
+Test(fgt, costs_read_back_exactly)
+{
+    static const float costs[] = {12.3456f,  0.1f, 0.0004f,     1e-9f,     9.99999f,
+                                  10.00001f, 3.0f, 16777215.0f, 123456.7f, 9.99e11f};
+    enum { COUNT = sizeof(costs) / sizeof(costs[0]) };
+    hd_graph *a, *b;
+    char error[512];
+    size_t bytes;
+    cr_assert_eq(hd_graph_create(NULL, &a), HD_OK);
+    cr_assert_eq(hd_graph_create(NULL, &b), HD_OK);
+    for (int i = 0; i < COUNT; i++)
+        hd_graph_pass(a, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .cost_us = costs[i]});
+    char *text = write_text(a, &bytes);
+    cr_assert_eq(hd_graph_read_fgt(b, text, bytes, "x", error, sizeof(error)), HD_OK, "%s", error);
+    hdi_decl decl = hdi_graph_decl(b);
+    for (int i = 0; i < COUNT; i++)
+        cr_expect(memcmp(&decl.pass_cost[i], &costs[i], sizeof(float)) == 0, "%.9g is %.9g", (double)costs[i],
+                  (double)decl.pass_cost[i]);
+    free(text);
+    hd_graph_destroy(a);
+    hd_graph_destroy(b);
+}
+
 Test(fgt, what_the_format_cannot_say_is_an_error)
 {
     hd_graph *graph;
     cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .cost_us = 1e20f});
+    cr_assert_eq(hd_graph_write_fgt(graph, stdout), HD_UNSUPPORTED);
+    hd_graph_begin(graph);
     hd_graph_image(graph, &(hd_image_desc){.width = 4, .height = 4, .format = 38});
     cr_assert_eq(hd_graph_write_fgt(graph, stdout), HD_UNSUPPORTED);
     hd_graph_destroy(graph);

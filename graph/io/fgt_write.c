@@ -10,8 +10,12 @@ const hdi_fgt_format hdi_fgt_formats[HDI_FGT_FORMAT_COUNT] = {
 const char *const hdi_fgt_kinds[4] = {"gfx", "compute", "transfer", "host"};
 
 /* Writes a declaration as .fgt text. What the format has no word for (other formats, depth, samples, custom accesses,
- * reads of older versions, whose place in the file would change what they read)
- * makes it HD_UNSUPPORTED before anything is written. */
+ * reads of older versions, whose place in the file would change what they read, costs without end) makes it
+ * HD_UNSUPPORTED before anything is written. */
+
+/* The largest cost that is read; and as many decimals as tell the smallest one, 1e-9, from its neighbours. */
+static const float MOST_COST = 1e12f;
+enum { MOST_DECIMALS = 18 };
 
 static const char *format_word(uint32_t format)
 {
@@ -32,6 +36,10 @@ static bool can_write(const hdi_decl *decl)
     }
     if (decl->late_count)
         return false;
+    for (uint32_t p = 0; p < decl->pass_count; p++) {
+        if (decl->pass_cost[p] > MOST_COST)
+            return false;
+    }
     for (uint32_t u = 0; u < decl->use_count; u++) {
         bool ranged = decl->use_range[u] != HDI_NONE && !(decl->res_flags[decl->use_res[u]] & HDI_RES_BUFFER);
         if (!decl->access[decl->use_access[u]].name || (ranged && decl->range[decl->use_range[u]].aspect))
@@ -54,11 +62,21 @@ static void write_resource(const hdi_decl *decl, uint32_t res, FILE *stream)
                 info->mips, info->layers, external);
 }
 
-/* Decimal, whatever the locale. */
+/* Decimal, whatever the locale, in the fewest digits that read back as the same number. */
 static void write_cost(float cost, FILE *stream)
 {
-    uint64_t thousandths = (uint64_t)((double)cost * 1000.0 + 0.5);
-    fprintf(stream, " cost=%llu.%03u", (unsigned long long)(thousandths / 1000), (unsigned)(thousandths % 1000));
+    uint64_t scale = 1, value = (uint64_t)((double)cost + 0.5);
+    int decimals = 0;
+    for (; decimals < MOST_DECIMALS; value = (uint64_t)((double)cost * (double)scale + 0.5)) {
+        float back = (float)((double)value / (double)scale);
+        if (!(back < cost) && !(back > cost))
+            break;
+        scale *= 10;
+        decimals++;
+    }
+    fprintf(stream, " cost=%llu", (unsigned long long)(value / scale));
+    if (decimals)
+        fprintf(stream, ".%0*llu", decimals, (unsigned long long)(value % scale));
 }
 
 static void write_pass(const hdi_decl *decl, uint32_t pass, FILE *stream)

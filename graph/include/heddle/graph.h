@@ -101,7 +101,9 @@ typedef struct hd_import_desc {
     uint32_t width, height, depth, format, mips, layers, samples;
     uint32_t flags;          /* VkImageCreateFlags that it was made with */
     uint32_t initial_layout; /* VkImageLayout at the frame's start; UNDEFINED (0): it holds no content */
-    uint32_t final_layout;   /* VkImageLayout to leave it in; UNDEFINED (0): where its last use leaves it */
+    /* VkImageLayout to leave it in; UNDEFINED (0): where its last use leaves it. An image that no pass uses, but for
+     * those that are culled, stays in initial_layout: the plan has no entry for it. */
+    uint32_t final_layout;
     uint64_t bytes;          /* > 0: a buffer */
     hd_sharing sharing;      /* as it was made */
     /* Not 0: a number that this image has as long as it lives and that no later image behind the same handle gets.
@@ -354,7 +356,8 @@ typedef struct hd_compile_desc {
 #define HD_MAX_QUEUES 16
 
 /* Compiles this frame's declaration. desc may be null. The plan belongs to the graph and lives until its next compile
- * or destroy (it survives hd_graph_begin). On a result other than HD_OK *out is null and hd_graph_error says more. */
+ * or destroy (it survives hd_graph_begin). On a result other than HD_OK *out is null and hd_graph_error says more; that
+ * sticks, too: what is tried next (another budget, other queues) begins with hd_graph_begin. */
 hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
 
 typedef struct hd_cache_stats {
