@@ -14,26 +14,31 @@
 /* A range that is explicit, or what there is to it. */
 typedef enum resolved { RANGE_PART, RANGE_WHOLE, RANGE_BAD } resolved;
 
-static inline resolved resolve_bytes(const hdi_res_info *info, const hd_range *range, hd_range *out)
+static HDI_INLINE resolved resolve_bytes(const hdi_res_info *info, const hd_range *range, hd_range *out)
 {
-    const uint64_t offset = range->offset, most = info->bytes - offset, bytes = range->bytes ? range->bytes : most;
-    if (offset >= info->bytes || bytes > most)
+    const uint64_t all = info->bytes, offset = range->offset, most = all - offset;
+    const uint64_t bytes = range->bytes ? range->bytes : most;
+    if (offset >= all || bytes > most)
         return RANGE_BAD;
     out->offset = offset;
     out->bytes = bytes;
-    return bytes == info->bytes ? RANGE_WHOLE : RANGE_PART;
+    return bytes == all ? RANGE_WHOLE : RANGE_PART;
 }
 
-static inline resolved resolve_piece(const hdi_res_info *info, const hd_range *range, uint32_t aspect, hd_range *out)
+/* One side after the other: together they take more registers than there are. */
+static HDI_INLINE resolved resolve_piece(const hdi_res_info *info, const hd_range *range, uint32_t aspect,
+                                         hd_range *out)
 {
-    const uint32_t mip = range->mip_base, layer = range->layer_base;
-    const uint32_t mips = info->mips - mip, layers = info->layers - layer; /* from the base on, where that is below */
+    const uint32_t mip = range->mip_base, mips = info->mips - mip; /* from the base on, where that is below */
     const uint32_t mip_count = range->mip_count ? range->mip_count : mips;
-    const uint32_t layer_count = range->layer_count ? range->layer_count : layers;
-    if (mip >= info->mips || layer >= info->layers || mip_count > mips || layer_count > layers)
+    if (mip >= info->mips || mip_count > mips)
         return RANGE_BAD;
     out->mip_base = (uint16_t)mip;
     out->mip_count = (uint16_t)mip_count;
+    const uint32_t layer = range->layer_base, layers = info->layers - layer;
+    const uint32_t layer_count = range->layer_count ? range->layer_count : layers;
+    if (layer >= info->layers || layer_count > layers)
+        return RANGE_BAD;
     out->layer_base = layer;
     out->layer_count = layer_count;
     out->aspect = aspect;
@@ -154,41 +159,40 @@ HDI_COLD static hd_result misuse(const hdi_access_info *access, uint32_t res_fla
     return access->pass_types >> pass_type & 1 ? HD_HISTORY_WRITTEN : HD_BAD_PASS_TYPE;
 }
 
-/* Appends a range, for which there is room. *out: HDI_NONE is the whole. */
-static HDI_INLINE hd_result put_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t aspect, uint32_t *out)
+/* Makes a range that names no aspects explicit where the next one will stand, for which there is room. */
+static HDI_INLINE resolved resolve_plain(const hd_graph *graph, const hd_use *use, uint32_t res)
 {
     const hdi_res_info *info = &graph->res_info[res];
-    uint32_t at = graph->range_count;
-    hd_range *own = &graph->range[at];
-    resolved what = graph->res_flags[res] & HDI_RES_BUFFER ? resolve_bytes(info, &use->range, own)
-                                                           : resolve_piece(info, &use->range, aspect, own);
-    if (HDI_UNLIKELY(what != RANGE_PART)) {
-        *out = HDI_NONE;
-        return what == RANGE_WHOLE ? HD_OK : HD_BAD_RANGE;
-    }
-    graph->range_count = at + 1;
+    hd_range *own = &graph->range[graph->range_count];
+    if (graph->res_flags[res] & HDI_RES_BUFFER)
+        return resolve_bytes(info, &use->range, own);
+    return use->range.aspect ? RANGE_BAD : resolve_piece(info, &use->range, 0, own);
+}
+
+/* Appends the one that was made explicit. Returns its number. */
+static HDI_INLINE uint32_t put_range(hd_graph *graph, uint32_t res)
+{
+    const uint32_t at = graph->range_count;
     graph->range_res[at] = res;
-    *out = at;
-    return HD_OK;
+    graph->range_count = at + 1;
+    return at;
 }
 
-/* A range that names aspects, or finds no room. */
-HDI_COLD static hd_result add_odd_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
+/* Any range; that of the whole is none. */
+static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
 {
-    uint32_t aspect = graph->res_flags[res] & HDI_RES_BUFFER ? 0 : use->range.aspect;
-    uint32_t all = aspect ? hdi_format_aspects(graph->res_info[res].format) : 0;
-    if (aspect & ~all)
-        return HD_BAD_RANGE;
     hd_result result = hdi_need_ranges(graph, (uint64_t)graph->range_count + 1);
-    return result == HD_OK ? put_range(graph, use, res, aspect == all ? 0 : aspect, out) : result;
-}
-
-static HDI_INLINE hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
-{
-    bool names_aspects = use->range.aspect && !(graph->res_flags[res] & HDI_RES_BUFFER);
-    if (HDI_UNLIKELY(graph->range_count >= graph->capacity.range || names_aspects))
-        return add_odd_range(graph, use, res, out);
-    return put_range(graph, use, res, 0, out);
+    if (result != HD_OK)
+        return result;
+    resolved what = resolve_plain(graph, use, res);
+    if (!(graph->res_flags[res] & HDI_RES_BUFFER) && use->range.aspect) {
+        uint32_t aspect = use->range.aspect, all = hdi_format_aspects(graph->res_info[res].format);
+        what = aspect & ~all ? RANGE_BAD
+                             : resolve_piece(&graph->res_info[res], &use->range, aspect == all ? 0 : aspect,
+                                             &graph->range[graph->range_count]);
+    }
+    *out = what == RANGE_PART ? put_range(graph, res) : HDI_NONE;
+    return what == RANGE_BAD ? HD_BAD_RANGE : HD_OK;
 }
 
 _Static_assert(HD_LOAD_CLEAR == 0 && HD_LOAD_DONT_CARE == 1, "made from a comparison");
@@ -221,7 +225,7 @@ static inline uint64_t range_bits(const hd_use *use)
 /* Of a load op, and of ties. */
 static inline uint64_t rest_bits(const hd_use *use)
 {
-    return use->load | (uintptr_t)use->next | use->resolve_of.id;
+    return ((uint32_t)use->load | use->resolve_of.id) | (uintptr_t)use->next;
 }
 
 /* What few uses have. */
@@ -342,10 +346,34 @@ static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_
     return true;
 }
 
-/* Appends any use. rules: those of the pass's type; full: as above. */
-static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t type, uint32_t pass, uint32_t first,
-                                    uint32_t at, const uint64_t *rules, uint64_t *full)
+/* The same of a use that has a range, too, of a part of its resource, and without aspects. */
+static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint32_t pass, uint32_t first, size_t at,
+                                       const uint64_t *rules, uint64_t *full)
 {
+    uint32_t res = use->resource.id - graph->first_handle;
+    size_t access = (uint32_t)use->access;
+    if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT || (rest_bits(use) | clear_bits(use)) ||
+                     graph->range_count >= graph->capacity.range))
+        return false;
+    if (resolve_plain(graph, use, res) != RANGE_PART)
+        return false;
+    hdi_res_state *state = &graph->res_state[res];
+    uint64_t word = state->word, rule = rules[hdi_rule_index(access, word)];
+    if (HDI_UNLIKELY(rule == 0))
+        return false;
+    graph->use_range[at] = put_range(graph, res);
+    const bool twice = state->newest > first;
+    *full &= word | rule;
+    state->word = word | (uint32_t)rule;
+    state->newest = (uint32_t)at + 1;
+    put_use(graph, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
+    return !twice || check_double_use(graph, first, (uint32_t)at) == HD_OK;
+}
+
+/* Appends any use, at the end of the newest pass. */
+HDI_APART static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t type, uint32_t at)
+{
+    const uint32_t pass = graph->pass_count - 1, first = graph->use_count;
     uint32_t res = use->resource.id - graph->first_handle, access = (uint32_t)use->access, row = access;
     if (HDI_UNLIKELY(res >= graph->res_count))
         res = hd_graph_resource_index(graph, use->resource);
@@ -358,7 +386,7 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t
             return result;
     }
     hdi_res_state *state = &graph->res_state[res];
-    uint64_t rule = rules[hdi_rule_index(row, state->word)], adds = rule;
+    uint64_t rule = graph->rules.of[type][hdi_rule_index(row, state->word)], adds = rule;
     if (HDI_UNLIKELY(!rule))
         return misuse(&graph->access[access], graph->res_flags[res], type);
     if (range_bits(use)) {
@@ -374,7 +402,7 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t
         if (result != HD_OK)
             return result;
     }
-    *full &= state->word | rule;
+    graph->unwritten_reads |= !((state->word | rule) & HDI_RES_FULL);
     put_use(graph, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
     state->word |= adds;
     bool twice = state->newest > first;
@@ -382,26 +410,25 @@ static HDI_INLINE hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t
     return twice ? check_double_use(graph, first, at) : HD_OK;
 }
 
-/* The rest of a pass that is in its columns with `done` of its uses. */
-HDI_APART static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t done)
+/* The rest of a pass that is in its columns with the uses before this one. (Scalar: a caller may have written a range
+ * field by field, and a wider load would have to wait until all those stores are done.) */
+HDI_APART HDI_SCALAR static hd_pass finish_pass(hd_graph *graph, const hd_pass_desc *desc, const hd_use *use,
+                                                const uint64_t *rules, size_t at, size_t end)
 {
-    const uint32_t pass = graph->pass_count - 1, first = graph->use_count, end = first + desc->use_count;
-    const uint64_t *rules = graph->rules.of[desc->type];
-    const hd_use *use = desc->uses + done;
-    const char *why = NULL;
+    const uint32_t pass = graph->pass_count - 1, first = graph->use_count;
     uint64_t full = HDI_RES_FULL;
-    uint32_t at = first + done;
     for (; at < end; at++, use++) {
-        /* Ranges are asked for twice: here they are no exception, and in there it pays to take them for one. */
-        if (!range_bits(use) && add_plain_use(graph, use, pass, first, at, rules, &full, true))
+        if (range_bits(use) ? add_plain_range(graph, use, pass, first, at, rules, &full)
+                            : add_plain_use(graph, use, pass, first, at, rules, &full, true))
             continue;
-        hd_result result = add_use(graph, use, (uint32_t)desc->type, pass, first, at, rules, &full);
+        hd_result result = add_use(graph, use, (uint32_t)desc->type, (uint32_t)at);
         if (HDI_UNLIKELY(result != HD_OK))
-            return take_back(graph, desc, first, result, at - first, why);
+            return take_back(graph, desc, first, result, (uint32_t)at - first, NULL);
     }
     graph->unwritten_reads |= full == 0;
-    graph->use_count = graph->pass_use_begin[pass + 1] = end;
+    graph->use_count = graph->pass_use_begin[graph->pass_count] = (uint32_t)end;
     if (HDI_UNLIKELY(graph->ties)) {
+        const char *why = NULL;
         uint32_t bad = desc->use_count;
         hd_result result = tie_uses(graph, desc, first, &bad, &why);
         graph->ties = graph->version_count != 0;
@@ -441,22 +468,23 @@ static inline uint32_t cost_bits(float cost)
 /* Appends a pass that is right, for which there is room. cost: its bits. */
 static HDI_INLINE hd_pass put_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t cost)
 {
-    const uint32_t pass = graph->pass_count, first = graph->use_count, count = desc->use_count;
+    const uint32_t pass = graph->pass_count, first = graph->use_count;
     const uint64_t *rules = graph->rules.of[desc->type];
-    HDI_HIDE(rules); /* one register */
+    HDI_HIDE(rules); /* one register, as `end` is: the loop has no other left */
     const hd_use *use = desc->uses;
     uint64_t full = HDI_RES_FULL;
-    size_t at = first, end = at + count;
+    size_t at = first, end = at + desc->use_count;
+    HDI_HIDE(end);
     put_columns(graph, desc, pass, cost);
     do {
-        if (!add_plain_use(graph, use++, pass, first, at, rules, &full, false))
+        if (!add_plain_use(graph, use, pass, first, at, rules, &full, false))
             break;
-    } while (++at < end);
+    } while (use++, ++at < end);
     if (HDI_UNLIKELY(full == 0))
         graph->unwritten_reads = true;
     if (HDI_UNLIKELY(at < end || graph->ties))
-        return finish_pass(graph, desc, (uint32_t)at - first);
-    graph->use_count = graph->pass_use_begin[pass + 1] = (uint32_t)end;
+        return finish_pass(graph, desc, use, rules, at, end);
+    graph->use_count = graph->pass_use_begin[graph->pass_count] = (uint32_t)end;
     return (hd_pass){graph->first_handle + pass};
 }
 

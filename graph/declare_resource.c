@@ -56,7 +56,7 @@ static inline uint32_t sharing_flag(uint32_t sharing)
 /* Of an image whose numbers are at least 1. */
 static inline uint32_t levels_flag(const hdi_res_info *info)
 {
-    return info->mips > 1 || info->layers > 1 ? HDI_RES_LEVELS : 0;
+    return (info->mips | info->layers | info->depth | info->samples) > 1 ? HDI_RES_LEVELS : 0;
 }
 
 static inline uint32_t at_least_one(uint32_t count)
@@ -73,7 +73,7 @@ typedef struct image_size {
 #define MAX_TEXELS (UINT64_C(1) << 42)
 
 /* Null, or what is wrong with an image. */
-HDI_COLD static const char *image_fault(const image_size *size)
+static inline const char *image_fault(const image_size *size)
 {
     if (size->width == 0 || size->height == 0)
         return "width or height is 0";
@@ -86,11 +86,13 @@ HDI_COLD static const char *image_fault(const image_size *size)
     uint32_t sides = size->width | size->height | size->depth; /* as many bits as the longest */
     if (size->mips > 1 && (size->mips > 32 || sides >> (size->mips - 1) == 0))
         return "more mips than its size has";
-    uint64_t area = (uint64_t)size->width * size->height, /* at most 2^40, as often as 2^38 times */
-        times = (uint64_t)at_least_one(size->depth) * at_least_one(size->layers) * at_least_one(size->samples);
-    if (area > MAX_TEXELS / times)
-        return "more texels than any device has memory for";
-    return NULL;
+    /* Step by step, none of which is by more than 2^16: a product that is too large does not overflow. */
+    uint64_t texels = (uint64_t)size->width * size->height * at_least_one(size->depth);
+    if (texels <= MAX_TEXELS)
+        texels *= at_least_one(size->layers);
+    if (texels <= MAX_TEXELS)
+        texels *= at_least_one(size->samples);
+    return texels > MAX_TEXELS ? "more texels than any device has memory for" : NULL;
 }
 
 /* Appends an image that is right, for which there is room. */
@@ -112,7 +114,7 @@ static hd_resource put_image(hd_graph *graph, const hd_image_desc *desc)
 }
 
 /* An image that does not look right at once, or finds no room. */
-HDI_COLD static hd_resource odd_image(hd_graph *graph, const hd_image_desc *desc)
+HDI_APART HDI_SCALAR static hd_resource odd_image(hd_graph *graph, const hd_image_desc *desc)
 {
     if (!have_room(graph, desc) && !more_resources(graph, desc))
         return (hd_resource){0};

@@ -36,22 +36,55 @@ static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t
 }
 
 /* Several ranges may find one resource used: the same byte is written, and by nobody read. */
+static inline void set_used(_Atomic(uint8_t) *res_used, size_t res)
+{
+    atomic_store_explicit(&res_used[res], 1, memory_order_relaxed);
+}
+
+/* By runs of kept passes, whose uses stand together. */
+static void use_runs(const work *w, uint32_t begin, uint32_t end)
+{
+    const uint32_t *const use_begin = w->decl->pass_use_begin, *const use_res = w->decl->use_res;
+    const uint8_t *const pass_kept = w->kept->pass_kept;
+    _Atomic(uint8_t) *const used = (_Atomic(uint8_t) *)w->out->res_used;
+    for (uint32_t p = begin; p < end; p++) {
+        const uint8_t *dead = memchr(pass_kept + p, 0, end - p);
+        const uint32_t *res = use_res + use_begin[p];
+        p = dead ? (uint32_t)(dead - pass_kept) : end;
+        const uint32_t *const last = use_res + use_begin[p];
+        for (; last - res >= 4; res += 4) {
+            set_used(used, res[0]);
+            set_used(used, res[1]);
+            set_used(used, res[2]);
+            set_used(used, res[3]);
+        }
+        for (; res < last; res++)
+            set_used(used, *res);
+    }
+}
+
+/* Where many passes go, which ones nobody can foresee, and there is no branch: what they use is noted behind all
+ * resources. */
+static void use_each(const work *w, uint32_t begin, uint32_t end)
+{
+    const uint32_t *const use_res = w->decl->use_res, *const use_pass = w->decl->use_pass;
+    const uint8_t *const pass_kept = w->kept->pass_kept;
+    _Atomic(uint8_t) *const used = (_Atomic(uint8_t) *)w->out->res_used;
+    const size_t nobody = w->decl->res_count;
+    for (size_t u = w->decl->pass_use_begin[begin], last = w->decl->pass_use_begin[end]; u < last; u++) {
+        const size_t kept = pass_kept[use_pass[u]], res = use_res[u];
+        set_used(used, nobody + (res - nobody) * kept);
+    }
+}
+
 static void find_used(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
-    const uint32_t *const use_begin = w->decl->pass_use_begin, *const use_res = w->decl->use_res;
-    const uint8_t *const pass_kept = w->kept->pass_kept;
-    _Atomic(uint8_t) *const res_used = (_Atomic(uint8_t) *)w->out->res_used;
     (void)part;
-    for (uint32_t p = begin; p < end;) {
-        uint32_t first = p++;
-        if (!pass_kept[first])
-            continue;
-        while (p < end && pass_kept[p]) /* their uses stand together */
-            p++;
-        for (const uint32_t *res = use_res + use_begin[first], *last = use_res + use_begin[p]; res < last; res++)
-            atomic_store_explicit(&res_used[*res], 1, memory_order_relaxed);
-    }
+    if (w->decl->pass_count - w->kept->kept_count < w->decl->pass_count / 10)
+        use_runs(w, begin, end);
+    else
+        use_each(w, begin, end);
 }
 
 static inline uint64_t align_up(uint64_t bytes, uint64_t alignment)
@@ -59,22 +92,20 @@ static inline uint64_t align_up(uint64_t bytes, uint64_t alignment)
     return (bytes + alignment - 1) & ~(alignment - 1);
 }
 
-/* By the rules, most resources at once: images of one mip and of a format without blocks. */
-static inline uint64_t bytes_of(const hdi_res_info *info, bool is_buffer)
+static inline uint64_t bytes_of_image(const hdi_res_info *info, uint32_t flags)
 {
-    if (is_buffer)
-        return align_up(info->bytes, HDI_BUFFER_ALIGNMENT);
-    if (HDI_UNLIKELY(info->mips != 1 || info->format >= HDI_FIRST_COMPRESSED))
+    if (HDI_UNLIKELY(flags & HDI_RES_LEVELS || info->format >= HDI_FIRST_COMPRESSED))
         return hdi_default_bytes(info);
-    uint32_t bytes = info->layers * info->samples * hdi_texel_bytes[info->format]; /* less than 2^28 */
-    return align_up((uint64_t)info->width * info->height * info->depth * bytes, HDI_IMAGE_ALIGNMENT);
+    return align_up((uint64_t)info->width * info->height * hdi_texel_bytes[info->format], HDI_IMAGE_ALIGNMENT);
 }
 
+/* By the rules. */
 static inline hd_memory_need need_of(const hdi_res_info *info, uint32_t flags)
 {
-    bool is_buffer = flags & HDI_RES_BUFFER;
-    return (hd_memory_need){bytes_of(info, is_buffer), is_buffer ? HDI_BUFFER_ALIGNMENT : HDI_IMAGE_ALIGNMENT,
-                            (flags & HDI_RES_HOST) != 0};
+    const uint32_t heap = (flags & HDI_RES_HOST) != 0;
+    if (flags & HDI_RES_BUFFER)
+        return (hd_memory_need){align_up(info->bytes, HDI_BUFFER_ALIGNMENT), HDI_BUFFER_ALIGNMENT, heap};
+    return (hd_memory_need){bytes_of_image(info, flags), HDI_IMAGE_ALIGNMENT, heap};
 }
 
 enum {
@@ -110,7 +141,7 @@ static HDI_INLINE void find_needs_of(work *w, size_t begin, size_t end, bool all
     const uint8_t *const res_flags = w->decl->res_flags;
     const hdi_res_state *const states = w->decl->res_state;
     const hdi_res_info *const infos = w->decl->res_info;
-    uint8_t *const res_persistent = w->out->res_persistent, *const res_used = w->out->res_used;
+    uint8_t *const res_used = w->out->res_used;
     hd_memory_need *const needs = w->out->need;
     const uint32_t asked = w->desc->size ? ASKED : 0;
     for (size_t r = begin; r < end; r++) {
@@ -118,7 +149,6 @@ static HDI_INLINE void find_needs_of(work *w, size_t begin, size_t end, bool all
         bool used = all_kept ? states[r].newest != 0 : res_used[r];
         if (all_kept)
             res_used[r] = used;
-        res_persistent[r] = 0;
         if (HDI_LIKELY(!(flags & ODD) && used)) {
             needs[r] = need_of(&infos[r], flags);
             continue;
@@ -147,8 +177,8 @@ hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_
 {
     work w = {decl, kept, desc, out, HD_OK, HDI_NONE, kept->kept_count == decl->pass_count};
     out->need = HDI_ARENA_ARRAY(arena, hd_memory_need, decl->res_count);
-    out->res_used = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
-    out->res_persistent = HDI_ARENA_ARRAY(arena, uint8_t, decl->res_count);
+    out->res_used = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)decl->res_count + 1);
+    out->res_persistent = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (!w.all_kept) {

@@ -23,7 +23,7 @@ enum {
     HDI_RES_HOST = 16,       /* some host pass uses it */
     HDI_RES_CONTENT = 32,    /* holds content at the frame's start: history, or external with a known layout */
     HDI_RES_SHARING = 64,    /* res_info says who may share it: something else than HD_SHARING_AUTO */
-    HDI_RES_LEVELS = 128,    /* an image of more than one mip or layer: res_info says how many */
+    HDI_RES_LEVELS = 128,    /* an image of more than one mip, layer, slice or sample: res_info says how many */
     /* Of what holds the same after the frame as before it, or hands it to the next one: */
     HDI_KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY,
 };
