@@ -120,10 +120,8 @@ static HDI_INLINE uint32_t lose_one(uint32_t *left, size_t pass, uint64_t *ready
     return last;
 }
 
-/* Whoever waited for passes of the group alone is ready. wait: what it opens has a time, by levels; else these may have
- * to be found, and are not more than they are until then. closed: of a group of one pass, others may follow that open
- * just so much; 0: none. */
-static HDI_INLINE void make_ready(work *w, bool wait, int64_t closed)
+/* Whoever waited for passes of the group alone is ready. */
+static HDI_INLINE void make_ready(work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
@@ -131,7 +129,7 @@ static HDI_INLINE void make_ready(work *w, bool wait, int64_t closed)
     uint32_t *left = w->left, *level = s->pass_level, *slot_group = w->out->slot_group, own = 0;
     uint32_t group = w->group, rank_begin = s->rank_begin, ready_count = w->ready_count;
     uint64_t *ready = w->ready;
-    bool levelled = wait || w->levelled;
+    bool levelled = w->levelled;
     size_t pass_end = s->pass_end;
     for (size_t i = w->group_begin, slots = w->slots; i < slots; i++) {
         size_t p = slot_pass[i], end = succ_begin[p + 1];
@@ -143,24 +141,53 @@ static HDI_INLINE void make_ready(work *w, bool wait, int64_t closed)
                 continue;
             if (!levelled)
                 level[next] = own;
-            if (!wait) {
-                ready_count += lose_one(left, next, ready, pass_rank[next] - rank_begin);
-                continue;
-            }
-            if (--left[next])
-                continue;
-            uint32_t rank = pass_rank[next] - rank_begin;
-            hdi_bit_set(ready, rank);
-            ready_count++;
-            hdi_ask *at = &w->ask[rank];
-            if (closed && at->opens == closed && !(at->more & ~HDI_COUNTED))
-                w->follower = rank;
-            if (at->opens || at->more & ~HDI_COUNTED)
-                at->due = group + 1 + find_float(s, next);
+            ready_count += lose_one(left, next, ready, pass_rank[next] - rank_begin);
         }
     }
     w->ready_count = ready_count;
     w->depth = own > w->depth ? own : w->depth;
+}
+
+/* The same where what a pass opens has a time, by levels, which are known. */
+static HDI_INLINE void make_ready_in_time(work *w)
+{
+    const hdi_sched *s = w->s;
+    const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
+    const uint32_t *slot_pass = w->slot_pass;
+    uint32_t *left = w->left, *slot_group = w->out->slot_group;
+    uint32_t group = w->group, rank_begin = s->rank_begin, ready_count = w->ready_count;
+    uint64_t *ready = w->ready;
+    hdi_ask *ask = w->ask;
+    size_t pass_end = s->pass_end;
+    for (size_t i = w->group_begin, slots = w->slots; i < slots; i++) {
+        size_t p = slot_pass[i], end = succ_begin[p + 1];
+        slot_group[i] = group;
+        for (size_t e = succ_begin[p]; e < end; e++) {
+            size_t next = succ[e];
+            if (HDI_UNLIKELY(next >= pass_end) || --left[next])
+                continue;
+            size_t rank = pass_rank[next] - rank_begin;
+            hdi_bit_set(ready, (uint32_t)rank);
+            ready_count++;
+            if (ask[rank].opens || ask[rank].more & ~HDI_COUNTED)
+                ask[rank].due = group + 1 + find_float(s, next);
+        }
+    }
+    w->ready_count = ready_count;
+}
+
+/* Behind a group of one pass, who opens just the bytes that it closed may follow it. */
+static HDI_APART void find_follower(work *w, int64_t closed)
+{
+    const hdi_sched *s = w->s;
+    size_t p = w->slot_pass[w->group_begin];
+    for (size_t e = s->depends->succ_begin[p], end = s->depends->succ_begin[p + 1]; e < end; e++) {
+        size_t next = s->depends->succ[e], rank = next < s->pass_end ? s->pass_rank[next] - s->rank_begin : HDI_NONE;
+        if (rank == HDI_NONE || w->left[next])
+            continue;
+        if (w->ask[rank].opens == closed && !(w->ask[rank].more & ~HDI_COUNTED))
+            w->follower = (uint32_t)rank;
+    }
 }
 
 /* The same for many passes: who follows them is put together first, as how many they are nobody could predict. */
@@ -320,14 +347,17 @@ static HDI_APART void end_group(work *w)
     size_t count = w->slots - w->group_begin;
     w->lone = false;
     w->ready_count -= (uint32_t)count;
-    if (w->rules.wait_in_float)
-        make_ready(w, true, count == 1 && w->refused && !w->rules.in_order ? closed : 0);
-    else if (count < MANY)
-        make_ready(w, false, 0);
-    else if (w->s->kept_count - w->slots > 1)
+    if (w->rules.wait_in_float) {
+        make_ready_in_time(w);
+        if (count == 1 && closed && w->refused && !w->rules.in_order)
+            find_follower(w, closed);
+    } else if (count < MANY) {
+        make_ready(w);
+    } else if (w->s->kept_count - w->slots > 1) {
         make_many_ready(w);
-    else
+    } else {
         make_last_ready(w);
+    }
     if (count > 1 && !w->rules.in_order)
         sort_group(w);
     w->group++;

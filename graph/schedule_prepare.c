@@ -52,8 +52,9 @@ typedef struct look_work {
 
 #define WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts */
 /* Readers have a bit for each layout: its number, or one of those behind, in the order that they come. Where these are
- * all taken they share the last. */
+ * all taken they have two, as if they were of several. */
 enum { FIRST_LARGE = 48, LAST_READER = 63 };
+#define OTHER_READER (UINT64_C(3) << (LAST_READER - 1))
 
 static bool find_accesses(look_work *w)
 {
@@ -71,7 +72,8 @@ static bool find_accesses(look_work *w)
                 large[large_count++] = bit;
             bit = FIRST_LARGE + k;
         }
-        w->access[i] = (look_access){reader << bit, writes << 32 | 1};
+        uint64_t readers = bit < LAST_READER ? reader << bit : OTHER_READER & -reader;
+        w->access[i] = (look_access){readers, writes << 32 | 1};
     }
     return w->access != NULL;
 }
@@ -117,7 +119,7 @@ static HDI_INLINE uint64_t judge(const look_work *w, uint32_t r, look_part *sums
     res->bytes = bytes;
     res->counts = res->left = uses;
     res->last = last > first ? last : first;
-    if (HDI_UNLIKELY(readers & (readers - 1) || readers >> LAST_READER) && !(flags & HDI_RES_BUFFER)) {
+    if (HDI_UNLIKELY(readers & (readers - 1)) && !(flags & HDI_RES_BUFFER)) {
         res->mixed |= HDI_MIXED_LAYOUTS;
         sums->mixed_uses += uses;
     }
@@ -126,7 +128,7 @@ static HDI_INLINE uint64_t judge(const look_work *w, uint32_t r, look_part *sums
         res->left = s->pass_level ? 0 : uses; /* who has several queues counts them all */
     } else if (HDI_UNLIKELY(counts >> 33)) {
         res->mixed |= HDI_WRITTEN_AGAIN;
-        if (s->frozen->res_seg_begin[r + 1] - s->frozen->res_seg_begin[r] == 1)
+        if (!hdi_has_several(s->frozen, r))
             return bytes; /* all that use it later follow who used it first */
         res->mixed |= HDI_MIXED_OPENERS;
         sums->mixed_uses += uses;
@@ -264,17 +266,17 @@ static uint64_t find_live(const hdi_sched *s)
     return peak;
 }
 
-/* The same for one queue, and who has uses to count. */
-static uint64_t find_live_for_one(const hdi_sched *s)
+/* The same for one queue, and who has uses to count: all, unless something is known. */
+static HDI_INLINE uint64_t find_live_for_one(const hdi_sched *s, bool known)
 {
     const uint32_t *use_begin = s->decl->pass_use_begin, *rank_pass = s->rank_pass;
     hdi_ask *ask = s->ask;
     uint64_t *at = s->live, live = 0, peak = 0;
     size_t kept = s->kept_count;
     for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank];
+        size_t p = known ? rank_pass[rank] : 0;
         ask[rank].step += ask[rank].opens;
-        ask[rank].more = use_begin[p + 1] - use_begin[p] == ask[rank].more ? 0 : HDI_COUNTED;
+        ask[rank].more = known && use_begin[p + 1] - use_begin[p] == ask[rank].more ? 0 : HDI_COUNTED;
         live += (uint64_t)ask[rank].step;
         at[rank] = live;
         peak = live > peak ? live : peak;
@@ -292,13 +294,16 @@ static bool look_at_all(look_work *w)
     if (!find_accesses(w))
         return false;
     look_at_passes(w);
-    if (w->s->rank)
+    if (w->s->rank) {
         look_at_resources(w);
-    else if (w->s->known)
+        w->s->peak = find_live(w->s);
+    } else if (w->s->known) {
         look_for_one(w, true);
-    else
+        w->s->peak = find_live_for_one(w->s, true);
+    } else {
         look_for_one(w, false);
-    w->s->peak = w->s->rank ? find_live(w->s) : find_live_for_one(w->s);
+        w->s->peak = find_live_for_one(w->s, false);
+    }
     return true;
 }
 
