@@ -55,7 +55,7 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
 static inline uint32_t count_attachments(const hdi_decl *decl, const hdi_pass_uses *uses)
 {
     uint32_t first = uses->first, count = 0;
-    for (uint64_t left = uses->attachments;; left = hdi_attachments_of(decl, first, uses->end)) {
+    for (uint64_t left = uses->attachments;; left = hdi_attachments_of(decl->use_flags, first, uses->end - first)) {
         for (; left; left &= left - 1)
             count++;
         if (uses->end - first <= 8)

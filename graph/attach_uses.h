@@ -8,9 +8,9 @@
 #include "hints.h"
 #include "phases.h"
 
-/* The attachments among the first eight of the uses from `use` up to end, some: HDI_USE_ATTACHMENT in the byte of each,
+/* The attachments among the first eight of so many uses from `use` on, some: HDI_USE_ATTACHMENT in the byte of each,
  * the first in the lowest. Reads a word of flags at a time, also behind the last (HDI_USE_FLAGS_SLACK). */
-static HDI_INLINE uint64_t hdi_attachments_of(const hdi_decl *decl, uint32_t use, uint32_t end)
+static HDI_INLINE uint64_t hdi_attachments_of(const uint8_t *use_flags, uint32_t use, uint32_t count)
 {
     enum { A = HDI_USE_ATTACHMENT };
     static const uint64_t masks[] = {[1] = UINT64_C(0x1) * A,           [2] = UINT64_C(0x101) * A,
@@ -18,11 +18,11 @@ static HDI_INLINE uint64_t hdi_attachments_of(const hdi_decl *decl, uint32_t use
                                      [5] = UINT64_C(0x101010101) * A,   [6] = UINT64_C(0x10101010101) * A,
                                      [7] = UINT64_C(0x1010101010101) * A, [8] = UINT64_C(0x101010101010101) * A};
     uint64_t flags;
-    memcpy(&flags, decl->use_flags + use, sizeof(flags));
+    memcpy(&flags, use_flags + use, sizeof(flags));
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     flags = __builtin_bswap64(flags);
 #endif
-    return flags & masks[end - use < 8 ? end - use : 8];
+    return flags & masks[count < 8 ? count : 8];
 }
 
 static HDI_INLINE uint32_t hdi_first_attachment(uint64_t attachments)
@@ -33,7 +33,7 @@ static HDI_INLINE uint32_t hdi_first_attachment(uint64_t attachments)
 static inline uint32_t hdi_next_attachment(const hdi_decl *decl, uint32_t use, uint32_t end)
 {
     for (; use < end; use += 8) {
-        uint64_t attachments = hdi_attachments_of(decl, use, end);
+        uint64_t attachments = hdi_attachments_of(decl->use_flags, use, end - use);
         if (attachments)
             return use + hdi_first_attachment(attachments);
     }
@@ -62,7 +62,7 @@ static HDI_INLINE hdi_scope_step hdi_step_scope(const hdi_decl *decl, uint32_t p
     uint32_t first = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1];
     if (!hdi_renders(decl, pass) || first == end)
         return HDI_SCOPE_NONE;
-    uint64_t some = hdi_attachments_of(decl, first, end);
+    uint64_t some = hdi_attachments_of(decl->use_flags, first, end - first);
     if (!some && (end - first <= 8 || hdi_next_attachment(decl, first + 8, end) == end))
         return HDI_SCOPE_NONE;
     *uses = (hdi_pass_uses){first, end, some};

@@ -39,13 +39,14 @@ static uint32_t count_resources(const hdi_tables *t, uint32_t begin, uint32_t en
     return count;
 }
 
-/* What every resource has. placed: it lies in a heap. */
-static inline hd_plan_resource plain_resource(const hdi_tables *t, uint32_t res, uint32_t flags, bool placed)
+/* What every resource has. placed: it lies in a heap. plain: are_plain. */
+static HDI_INLINE hd_plan_resource plain_resource(const hdi_tables *t, uint32_t res, uint32_t flags, bool placed,
+                                                  bool plain)
 {
     hd_plan_resource out = {
         .id = res, .heap = HD_NONE, .first_family = HD_NONE, .final_family = HD_NONE, .tenant = HD_NONE};
-    out.flags =
-        (t->hazards.res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) | (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE);
+    out.flags = (!plain && t->hazards.res_concurrent[res] ? HD_PLAN_CONCURRENT : 0) |
+                (flags & HDI_RES_BUFFER ? 0 : HD_PLAN_IMAGE);
     if (!placed)
         return out;
     uint32_t first = t->placed.res_tenants[res].begin, heap_flags;
@@ -56,7 +57,7 @@ static inline hd_plan_resource plain_resource(const hdi_tables *t, uint32_t res,
     out.placing = takes_over ? HD_PLACING_TAKES_OVER : HD_PLACING_FIRST;
     if (takes_over)
         out.tenant = t->placed.tenant[first];
-    heap_flags = t->placed.heap[out.heap].flags;
+    heap_flags = plain ? 0 : t->placed.heap[out.heap].flags;
     if (heap_flags) { /* nobody shares bytes there */
         out.placing = heap_flags & HD_HEAP_PERSISTENT ? HD_PLACING_PERSISTENT : HD_PLACING_HOST;
         out.tenant = HD_NONE;
@@ -70,7 +71,7 @@ static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint
     const hdi_hazards *hazards = &t->hazards;
     uint32_t pair = t->decl->res_pair[res];
     bool placed = !(flags & HDI_RES_EXTERNAL) && t->placed.res_heap[res] != HDI_NONE;
-    hd_plan_resource out = plain_resource(t, res, flags, placed);
+    hd_plan_resource out = plain_resource(t, res, flags, placed, false);
     if (flags & HDI_RES_EXTERNAL) {
         out.flags |= HD_PLAN_EXTERNAL;
         out.placing = HD_PLACING_EXTERNAL;
@@ -95,18 +96,36 @@ static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint
     return out;
 }
 
-static void fill_resources(const work *w, uint32_t begin, uint32_t end, hd_plan_resource *to)
+/* Nothing is concurrent, and heaps are shared as a rule: neither is asked for. */
+static bool are_plain(const hdi_tables *t)
 {
-    const uint8_t *res_flags = w->t->decl->res_flags;
-    const uint32_t *heap = w->t->placed.res_heap;
+    uint32_t flags = 0;
+    for (uint32_t h = 0; h < t->placed.heap_count; h++)
+        flags |= t->placed.heap[h].flags;
+    return t->queues.count == 1 && !flags;
+}
+
+static HDI_INLINE void fill_resources_of(const hdi_tables *t, uint32_t begin, uint32_t end, hd_plan_resource *to,
+                                         bool plain)
+{
+    const uint8_t *res_flags = t->decl->res_flags;
+    const uint32_t *heap = t->placed.res_heap;
     for (uint32_t r = begin; r < end; r++) {
-        if (!in_plan(w->t, r))
+        if (!in_plan(t, r))
             continue;
         if (res_flags[r] & HDI_KEEPS_STATE || heap[r] == HDI_NONE)
-            *to++ = special_resource(w->t, r, res_flags[r]);
+            *to++ = special_resource(t, r, res_flags[r]);
         else
-            *to++ = plain_resource(w->t, r, res_flags[r], true);
+            *to++ = plain_resource(t, r, res_flags[r], true, plain);
     }
+}
+
+static void fill_resources(const hdi_tables *t, uint32_t begin, uint32_t end, hd_plan_resource *to)
+{
+    if (are_plain(t))
+        fill_resources_of(t, begin, end, to, true);
+    else
+        fill_resources_of(t, begin, end, to, false);
 }
 
 /* Submits in which a range begins are as long as the range that they end in says. */
@@ -163,7 +182,7 @@ static void fill_part(uint32_t part, void *user)
     else if (is_of(&part, w->cuts.places))
         fill_places(w, part);
     else
-        fill_resources(w, hdi_range_begin(resources, ranges, part), hdi_range_begin(resources, ranges, part + 1),
+        fill_resources(w->t, hdi_range_begin(resources, ranges, part), hdi_range_begin(resources, ranges, part + 1),
                        w->resources + w->resource_begin[part]);
 }
 

@@ -36,11 +36,11 @@ typedef struct run {
 
 /* ---- scopes ---- */
 
-static HDI_INLINE uint32_t store_op(const writer *w, uint32_t use, uint32_t flags)
+static HDI_INLINE uint32_t store_op(const uint8_t *use_kept, uint32_t use, uint32_t flags)
 {
     if (!(flags & HDI_USE_WRITES))
         return HDI_STORE_OP_NONE;
-    return w->use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
+    return use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
 }
 
 /* What an attachment of a pass whose uses begin at first is resolved into, where somebody reads that. */
@@ -58,7 +58,7 @@ HDI_APART static void join(const writer *w, hd_plan_scope *scope, const hdi_pass
     for (uint32_t i = 0; i < scope->attachment_count; i++, use++) {
         hd_plan_attachment *attachment = &w->to.attachments[scope->attachment_begin + i];
         use = hdi_next_attachment(w->decl, use, uses->end);
-        uint32_t store = store_op(w, use, w->decl->use_flags[use]);
+        uint32_t store = store_op(w->use_kept, use, w->decl->use_flags[use]);
         if (store != HDI_STORE_OP_NONE) /* a pass that only reads leaves what the ones before it wrote */
             attachment->store = store;
         attachment->resolve = resolve_of(w, use, uses->first);
@@ -69,7 +69,7 @@ static HDI_INLINE void add_attachment(const writer *w, uint32_t use, uint32_t fi
 {
     to->use = use - first;
     to->load = hdi_load_op(w->decl, use);
-    to->store = store_op(w, use, w->decl->use_flags[use]);
+    to->store = store_op(w->use_kept, use, w->decl->use_flags[use]);
     to->resolve = resolve_of(w, use, first);
 }
 
@@ -78,7 +78,7 @@ static HDI_INLINE uint32_t add_attachments(const writer *w, const hdi_pass_uses 
 {
     hd_plan_attachment *to = w->to.attachments;
     uint64_t left = uses->attachments;
-    for (uint32_t from = uses->first;; left = hdi_attachments_of(w->decl, from, uses->end)) {
+    for (uint32_t from = uses->first;; left = hdi_attachments_of(w->decl->use_flags, from, uses->end - from)) {
         for (; left; left &= left - 1)
             add_attachment(w, from + hdi_first_attachment(left), uses->first, &to[next++]);
         if (HDI_LIKELY(uses->end - from <= 8))
@@ -196,14 +196,6 @@ static HDI_INLINE void add_batch(const writer *w, uint32_t from, hdi_plan_place 
     at->barrier += batch.barrier_count;
 }
 
-/* Returns where the one behind it stands. */
-static HDI_INLINE uint32_t add_point(const writer *w, const hdi_point *point, hdi_plan_place *at)
-{
-    w->to.commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
-    w->to.batches[at->batch++] = (hd_plan_batch){point[0].begin, point[1].begin - point[0].begin};
-    return point[1].at;
-}
-
 /* What comes soon, of a long frame: passes are declared in another order. */
 enum { AHEAD = 6 };
 static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
@@ -245,29 +237,113 @@ static HDI_INLINE void add_slots(const hdi_tables *t, const writer *w, const uin
     *barriers = r;
 }
 
-/* Of one queue by one worker, whose places are its slots, each of a pass. */
+/* Where a line of passes goes on: what is looked at and written for each of them, at hand. */
+typedef struct line {
+    const uint32_t *use_begin;
+    const uint8_t *pass_type, *pass_flags, *use_flags, *use_kept;
+    const hdi_use_exec *use_exec;
+    hd_plan_command *command;
+    hd_plan_batch *batch;
+    hd_plan_scope *scope;
+    hd_plan_attachment *attachment;
+} line;
+
+/* A scope that begins with a pass of at most eight uses, of which some are attachments: as add_to_scope. */
+static HDI_INLINE line add_short_scope(line l, const hdi_plan_tables *to, uint32_t first, uint64_t attachments)
+{
+    hd_plan_attachment *next = l.attachment;
+    for (; attachments; attachments &= attachments - 1, next++) {
+        size_t at = hdi_first_attachment(attachments), use = first + at;
+        uint32_t flags = l.use_flags[use], resolve = l.use_exec[use].resolve;
+        next->use = (uint32_t)at;
+        next->load = hdi_load_op_of(&l.use_exec[use], flags);
+        next->store = store_op(l.use_kept, (uint32_t)use, flags);
+        next->resolve = resolve && l.use_kept[first + resolve - 1] ? resolve - 1 : HD_NONE;
+    }
+    *l.scope++ = (hd_plan_scope){(uint32_t)(l.command - to->commands), 1, (uint32_t)(l.attachment - to->attachments),
+                                 (uint32_t)(next - l.attachment)};
+    l.attachment = next;
+    return l;
+}
+
+/* The others, and passes without. *last: as in add_to_scope. */
+static HDI_APART void add_to_scope_apart(const writer *w, uint32_t pass, uint32_t *last, line *l)
+{
+    hdi_plan_place at = {.command = (uint32_t)(l->command - w->to.commands),
+                         .scope = (uint32_t)(l->scope - w->to.scopes),
+                         .attachment = (uint32_t)(l->attachment - w->to.attachments)};
+    *last = add_to_scope(w, pass, *last, &at);
+    l->scope = w->to.scopes + at.scope;
+    l->attachment = w->to.attachments + at.attachment;
+}
+
+/* Returns what the line goes on with behind a batch. */
+static HDI_INLINE line add_point(line l, const hdi_point *point, uint32_t batch)
+{
+    *l.command++ = (hd_plan_command){HD_COMMAND_BARRIER, batch, 0};
+    *l.batch++ = (hd_plan_batch){point[0].begin, point[1].begin - point[0].begin};
+    return l;
+}
+
+/* Of one queue by one worker, whose places are its slots, each of a pass. Most scopes are short, and none goes on that
+ * does not load. */
 static HDI_APART HDI_SCALAR void add_line(const hdi_tables *t, const writer *w, uint32_t slot, uint32_t end,
                                           hdi_plan_place *place)
 {
     const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
-    const hdi_point *point = t->barriers.point + place->batch;
-    hdi_plan_place at = *place;
-    uint32_t last = HDI_NONE, next = point->at; /* last: as in add_slots */
-    for (; slot < end; slot++) {
-        uint32_t pass = slot_pass[slot];
-        if (next == 2 * slot) {
-            next = add_point(w, point++, &at);
+    const hdi_decl *decl = t->decl;
+    const hdi_plan_tables to = w->to;
+    uint32_t batch = place->batch, last = HDI_NONE; /* last: as in add_slots */
+    const hdi_point *point = t->barriers.point + batch;
+    line l = {.use_begin = decl->pass_use_begin,
+              .pass_type = decl->pass_type,
+              .pass_flags = decl->pass_flags,
+              .use_flags = decl->use_flags,
+              .use_kept = w->use_kept,
+              .use_exec = decl->use_exec,
+              .command = to.commands + place->command,
+              .batch = to.batches + batch,
+              .scope = to.scopes + place->scope,
+              .attachment = to.attachments + place->attachment};
+    uint32_t next = point->at;
+    for (uint32_t at = 2 * slot; slot < end; slot++, at += 2) {
+        size_t pass = slot_pass[slot];
+        if (next == at) {
+            l = add_point(l, point++, batch++);
+            next = point->at;
             last = HDI_NONE;
         }
-        last = add_to_scope(w, pass, last, &at);
-        uint32_t declared = pass_declared ? pass_declared[pass] : pass;
-        w->to.commands[at.command++] = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
-        if (next == 2 * slot + 1) {
-            next = add_point(w, point++, &at);
+        if (l.pass_type[pass] == HD_PASS_GFX) {
+            uint32_t first = l.use_begin[pass], uses = l.use_begin[pass + 1] - first;
+            uint64_t some = uses - 1 < 8 ? hdi_attachments_of(l.use_flags, first, uses) : 0;
+            bool renders = !(l.pass_flags[pass] & HDI_PASS_NO_RENDERING);
+            if (HDI_LIKELY(some && renders &&
+                           (last == HDI_NONE ||
+                            !(l.use_flags[first + hdi_first_attachment(some)] & HDI_USE_READS)))) {
+                l = add_short_scope(l, &to, first, some);
+                last = (uint32_t)pass;
+            } else {
+                line own = l;
+                uint32_t newest = last;
+                add_to_scope_apart(w, (uint32_t)pass, &newest, &own);
+                l = own;
+                last = newest;
+            }
+        } else {
+            last = HDI_NONE;
+        }
+        uint32_t declared = HDI_UNLIKELY(pass_declared != NULL) ? pass_declared[pass] : (uint32_t)pass;
+        *l.command++ = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
+        if (next == at + 1) {
+            l = add_point(l, point++, batch++);
+            next = point->at;
             last = HDI_NONE;
         }
     }
-    *place = at;
+    place->command = (uint32_t)(l.command - to.commands);
+    place->batch = batch;
+    place->scope = (uint32_t)(l.scope - to.scopes);
+    place->attachment = (uint32_t)(l.attachment - to.attachments);
 }
 
 /* ---- submits ---- */

@@ -179,11 +179,15 @@ static inline uint32_t hdi_res_usage(const hdi_decl *decl, uint32_t res)
 /* What a use clears to, as it was declared. O(log of those that have bits) */
 hd_clear hdi_use_clear(const hdi_decl *decl, uint32_t use);
 
-/* What a use starts from, as a VkAttachmentLoadOp. */
+/* What a use starts from, as a VkAttachmentLoadOp; flags: HDI_USE_*. */
+static inline uint32_t hdi_load_op_of(const hdi_use_exec *use, uint32_t flags)
+{
+    uint32_t undone = use->load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
+    return flags & HDI_USE_READS ? HDI_LOAD_OP_LOAD : undone; /* it cannot be foreseen which */
+}
 static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)
 {
-    uint32_t undone = decl->use_exec[use].load == HD_LOAD_CLEAR ? HDI_LOAD_OP_CLEAR : HDI_LOAD_OP_DONT_CARE;
-    return decl->use_flags[use] & HDI_USE_READS ? HDI_LOAD_OP_LOAD : undone; /* it cannot be foreseen which */
+    return hdi_load_op_of(&decl->use_exec[use], decl->use_flags[use]);
 }
 
 /* The declaration of the current frame. */
