@@ -79,12 +79,12 @@ static HDI_INLINE uint32_t choose_point(walker *k, uint32_t low, uint32_t high, 
 
 /* ---- barriers ---- */
 
-/* A point where one of the newest barriers does the work of a global one in its interval, HDI_NONE: none. Of several
- * the first by `number % RECENT`. */
+/* A point where one of the newest global barriers does the work of another one in its interval, HDI_NONE: none. Of
+ * several the first by `number % RECENT`. */
 static HDI_APART uint32_t find_spare(const walker *k, const hdi_scopes *wanted, uint32_t low, uint32_t high)
 {
     uint32_t spare = HDI_NONE, rank = RECENT, least = k->recent_count < RECENT ? 0 : k->recent_count - RECENT;
-    uint32_t count = hdi_walked(k), asked = count + k->dropped;
+    uint32_t asked = hdi_walked(k) + k->dropped;
     for (uint32_t i = k->recent_count; i-- > least;) {
         const struct hdi_recent *r = &k->recent[i % RECENT];
         if (r->top_end <= low || r->number + RECENT < asked)
@@ -94,10 +94,13 @@ static HDI_APART uint32_t find_spare(const walker *k, const hdi_scopes *wanted, 
             rank = r->number % RECENT;
         }
     }
-    if (wanted->src_access | wanted->dst_access)
-        return spare;
-    /* Where nothing but order is asked for, an image's does as well. */
-    least = count < RECENT ? 0 : count - RECENT;
+    return spare;
+}
+
+/* Where nothing but order is asked for, an image's does as well. */
+static HDI_APART uint32_t find_spare_image(const walker *k, const hdi_scopes *wanted, uint32_t low, uint32_t high)
+{
+    uint32_t spare = HDI_NONE, count = hdi_walked(k), least = count < RECENT ? 0 : count - RECENT;
     for (uint32_t i = count; spare == HDI_NONE && i-- > least;) {
         uint32_t at = k->point[k->barrier_point[i]].at;
         hdi_scopes does = hdi_scopes_of(&k->barrier[i]);
@@ -155,11 +158,11 @@ static HDI_INLINE uint32_t keep_global_here(walker *k, hdi_scopes does, uint32_t
                                             cause of)
 {
     /* Mostly all that could stand for it stands before. */
-    if (k->top_end > low || !(does.src_access | does.dst_access)) {
-        uint32_t spare = find_spare(k, &does, low, high);
-        if (spare != HDI_NONE)
-            return spare;
-    }
+    uint32_t spare = k->top_end > low ? find_spare(k, &does, low, high) : HDI_NONE;
+    if (spare == HDI_NONE && !(does.src_access | does.dst_access))
+        spare = find_spare_image(k, &does, low, high);
+    if (spare != HDI_NONE)
+        return spare;
     uint32_t p = choose_point(k, low, high, early), at = k->point[p].at, global = k->point[p].global;
     uint32_t count = hdi_walked(k);
     k->top_end = at + 1 > k->top_end ? at + 1 : k->top_end;
@@ -508,7 +511,7 @@ static HDI_INLINE void walk_gaps(walker *k, const hdi_step *step, const hdi_step
     }
 }
 
-static HDI_APART void walk_list(walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_INLINE void walk_list(walker *k, const hdi_step *step, const hdi_step *end)
 {
     bool whole = k->w->frozen->seg_count == k->w->decl->res_count;
     if (k->w->alone && k->slot_first)

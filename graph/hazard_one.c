@@ -322,15 +322,12 @@ void hdi_find_stray_steps(const hdi_hazard_work *w, hdi_kinds *kinds, const hdi_
 
 /* ---- by one worker ---- */
 
-/* Resources that keep their state, ascending. */
+/* Resources that keep their state, ascending: few. */
 static uint32_t find_keepers(const work *w)
 {
-    const uint8_t *res_flags = w->decl->res_flags;
-    uint32_t count = 0;
-    for (uint32_t res = 0; res < w->decl->res_count; res++) {
-        if (res_flags[res] & HDI_KEEPS_STATE)
-            w->keeper[count++] = res;
-    }
+    uint32_t count = 0, end = w->decl->res_count;
+    for (uint32_t res = 0; (res = hdi_next_flagged(w->decl, res, end, HDI_KEEPS_STATE)) < end; res++)
+        w->keeper[count++] = res;
     return count;
 }
 

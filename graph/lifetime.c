@@ -55,17 +55,18 @@ static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
     }
 }
 
-/* There is nothing but the GPU queue, whose slots are places. */
-static void end_groups_alone(uint32_t begin, uint32_t end, uint32_t part, void *user)
+/* There is nothing but the GPU queue, whose slots are places, and one worker: each slot says so of its group, and of
+ * the one behind it, in case that it has none. */
+static void end_groups_alone(const group_work *w)
 {
-    const group_work *w = user;
     const uint32_t *slot_group = w->hazards->slot_group;
-    uint32_t slots = w->hazards->slot_count, group = begin < end ? slot_group[begin] : 0, *ends = w->end;
-    (void)part;
-    for (uint32_t s = begin; s < end; s++) {
-        uint32_t next = s + 1 < slots ? slot_group[s + 1] : w->count;
-        for (; group < next; group++)
-            ends[group] = s;
+    uint32_t slots = w->hazards->slot_count, behind = slots ? slot_group[0] + 2 : 0, *ends = w->end;
+    for (uint32_t s = 0; s < slots; s++) {
+        uint32_t group = slot_group[s];
+        for (; HDI_UNLIKELY(behind < group); behind++)
+            ends[behind] = s - 1;
+        ends[group] = ends[group + 1] = s;
+        behind = group + 2;
     }
 }
 
@@ -80,7 +81,10 @@ static uint32_t *find_group_ends(const hdi_hazards *hazards, bool alone, const h
         return NULL;
     for (uint32_t g = 0, behind = first < slots ? hazards->slot_group[first] : w.count; g < behind; g++)
         w.end[g] = 0;
-    hdi_crew_ranges(crew, slots, GRAIN, alone ? end_groups_alone : end_groups, &w);
+    if (alone && crew->workers == 1)
+        end_groups_alone(&w);
+    else
+        hdi_crew_ranges(crew, slots, GRAIN, end_groups, &w);
     return w.end;
 }
 
@@ -162,44 +166,56 @@ static HDI_APART hdi_stay stay_of_states(const hdi_hazards *hazards, uint32_t se
     return stay;
 }
 
-static HDI_INLINE void find_stay_by_steps(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
+/* Nothing but one GPU queue: slots are places, and there are groups. What most resources are, one segment, is written
+ * number by number, as above. whole: all are. */
+static HDI_INLINE void stays_of_steps(const work *w, uint32_t begin, uint32_t end, bool whole)
 {
-    if (HDI_LIKELY(seg_end - seg == 1)) {
-        const hdi_seg_state *state = &hazards->seg_state[seg];
-        const hdi_kind *kind = &hazards->kind[state->kind];
-        stay->first = state->behind ? state->first : HDI_NONE;
-        stay->last = state->behind - 1;
-        stay->tail_stages = kind->src_stages;
-        stay->tail_writes = kind->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
-    } else {
-        *stay = stay_of_states(hazards, seg, seg_end);
-    }
-}
-
-/* Nothing but one GPU queue: slots are places, and there are groups. */
-static HDI_ON_LINE void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    const hdi_hazards hazards = *w->hazards;
-    const uint32_t *slot_group = hazards.slot_group, *group_end = w->group_end,
+    const hdi_seg_state *seg_state = w->hazards->seg_state;
+    const hdi_kind *kinds = w->hazards->kind;
+    const uint32_t *slot_group = w->hazards->slot_group, *group_end = w->group_end,
                    *seg_end = w->frozen->res_seg_begin + 1;
     hdi_stay *res_stay = w->out->stay;
     uint32_t *res_first = w->out->res_first, *res_last = w->out->res_last, *res_close = w->out->res_close;
-    (void)part;
-    for (uint32_t r = begin, seg = w->frozen->res_seg_begin[begin]; r < end; seg = seg_end[r++]) {
+    for (uint32_t r = begin, seg = whole ? begin : w->frozen->res_seg_begin[begin]; r < end; r++) {
         hdi_stay *stay = &res_stay[r];
-        find_stay_by_steps(&hazards, seg, seg_end[r], stay);
-        uint32_t last = stay->last, close = HDI_NONE;
-        res_first[r] = stay->first;
-        if (HDI_LIKELY(stay->first != HDI_NONE)) {
-            close = group_end[slot_group[last] + (stay->tail_writes != 0)];
+        uint32_t first, last, next = whole ? seg + 1 : seg_end[r];
+        bool writes;
+        if (whole || HDI_LIKELY(next - seg == 1)) {
+            const hdi_seg_state *state = &seg_state[seg];
+            const hdi_kind *kind = &kinds[state->kind];
+            uint64_t tail_writes = kind->dst_access & (0 - (uint64_t)(kind->flags / HDI_EPOCH_WRITES & 1));
+            first = state->behind ? state->first : HDI_NONE;
+            last = state->behind - 1;
+            stay->first = first;
+            stay->last = last;
+            stay->tail_stages = kind->src_stages;
+            stay->tail_writes = tail_writes;
+            writes = tail_writes != 0;
+        } else {
+            *stay = stay_of_states(w->hazards, seg, next);
+            first = stay->first;
+            last = stay->last;
+            writes = stay->tail_writes != 0;
+        }
+        seg = next;
+        res_first[r] = first;
+        if (HDI_LIKELY(first != HDI_NONE)) {
             res_last[r] = last;
-            res_close[r] = close;
+            res_close[r] = group_end[slot_group[last] + writes];
         } else {
             res_last[r] = res_close[r] = 0;
         }
-        stay->close = close;
     }
+}
+
+static HDI_ON_LINE void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    if (w->frozen->seg_count == w->decl->res_count)
+        stays_of_steps(w, begin, end, true);
+    else
+        stays_of_steps(w, begin, end, false);
 }
 
 /* Of queue k: its slots, one after another, know more and more of the other queues. Clocks of one queue only rise, and

@@ -412,7 +412,7 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
 typedef struct hdi_stay {
     uint32_t first, last; /* places on the queue */
     uint32_t close; /* last place of its last group, or of the one behind where its last use writes: who comes after
-                     * it finds a barrier there. Without groups: last */
+                     * it finds a barrier there. Without groups: last. With one queue res_close says it */
     uint64_t tail_stages, tail_writes; /* stages of the last epochs; write access that nothing made available yet */
 } hdi_stay;
 typedef struct hdi_lifetimes {
