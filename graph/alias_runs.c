@@ -121,6 +121,11 @@ static HDI_INLINE void take(run *above, uint32_t begin, uint32_t end, const run 
         }
     } else if (above->begin == end) {
         above->begin = begin;
+    } else if (above->begin == UINT32_MAX) {
+        above[0].begin = begin;
+        above[0].end = end;
+        above[1].begin = above[1].end = UINT32_MAX;
+        *full |= above + 1 == past;
     } else {
         insert(above, (run){begin, end}, past, full);
     }

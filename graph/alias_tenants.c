@@ -111,19 +111,40 @@ static HDI_INLINE piece *split(skyline *s, piece *old, uint64_t begin, uint64_t 
     return one;
 }
 
+/* Somebody comes between two pieces. */
+static HDI_INLINE void put_between(skyline *s, piece *left, piece *one, piece *right, uint32_t res, uint64_t begin,
+                                   uint64_t end)
+{
+    one->offset = begin;
+    one->owner = res;
+    one->has_other = false;
+    link(left, one);
+    link(one, right);
+    set_pages(s, begin, end, one);
+}
+
+/* Somebody comes into a piece, of which something is left. */
+static HDI_INLINE void put_into(skyline *s, piece *old, uint32_t res, uint64_t begin, uint64_t end)
+{
+    piece *left = old, *right = old;
+    if (old->offset == begin) {
+        left = old->before;
+        old->offset = end;
+    } else if (old->next->offset == end) {
+        right = old->next;
+    } else {
+        left = split(s, old, begin, end);
+        right = left->next;
+    }
+    put_between(s, left, make(s), right, res, begin, end);
+}
+
 /* Somebody comes into [begin, end), where pieces from one to another are. */
 static HDI_INLINE void put(skyline *s, piece *from, piece *to, uint32_t res, uint64_t begin, uint64_t end)
 {
-    bool stays_below = from->offset < begin, stays_above = to->next->offset > end;
-    piece *left, *right;
-    if (from == to && stays_below && stays_above) {
-        left = split(s, from, begin, end);
-        right = left->next;
-    } else {
-        left = stays_below ? from : from->before;
-        right = stays_above ? to : to->next;
-        right->offset = stays_above ? end : right->offset;
-    }
+    bool stays_below = from->offset<begin, stays_above = to->next->offset> end;
+    piece *left = stays_below ? from : from->before, *right = stays_above ? to : to->next;
+    right->offset = stays_above ? end : right->offset;
     piece *one = left->next; /* all between the two are covered: one of them becomes his, or a new one */
     if (one == right) {
         one = make(s);
@@ -131,12 +152,7 @@ static HDI_INLINE void put(skyline *s, piece *from, piece *to, uint32_t res, uin
         right->before->next = s->unused;
         s->unused = one->next;
     }
-    one->offset = begin;
-    one->owner = res;
-    one->has_other = false;
-    link(left, one);
-    link(one, right);
-    set_pages(s, begin, end, one);
+    put_between(s, left, one, right, res, begin, end);
 }
 
 static HDI_COLD bool add_hole(part *p, uint64_t begin, uint64_t end)
@@ -158,18 +174,11 @@ static HDI_INLINE uint32_t *add(uint32_t *own, uint32_t *end, const piece *one)
     return end + 1;
 }
 
-/* The newcomer covers its bytes; whom it covers are its tenants. */
-static HDI_INLINE bool cover(part *p, skyline *s, uint32_t res, uint64_t begin, uint64_t end)
+/* The newcomer covers its bytes, from a piece on; whom it covers are its tenants. */
+static HDI_INLINE bool cover(part *p, skyline *s, piece *from, uint32_t res, uint64_t begin, uint64_t end)
 {
     uint32_t *own = s->tenant + s->tenants, *tenant = own;
-    piece *from = find(s, begin), *at = from, *to;
-    if (from->offset == begin && from->next->offset == end && from->owner != HDI_NONE) { /* as most do */
-        *own = from->owner;
-        s->tenants++;
-        from->owner = res;
-        from->has_other = false;
-        return true;
-    }
+    piece *at = from, *to;
     do {
         uint64_t low = at->offset, high = at->next->offset;
         if (at->owner != HDI_NONE) {
@@ -183,7 +192,10 @@ static HDI_INLINE bool cover(part *p, skyline *s, uint32_t res, uint64_t begin, 
         at = at->next;
     } while (at->offset < end);
     s->tenants = (uint32_t)(tenant - s->tenant);
-    put(s, from, to, res, begin, end);
+    if (from->offset < begin && at->offset > end && from == to)
+        put_into(s, from, res, begin, end);
+    else
+        put(s, from, to, res, begin, end);
     return true;
 }
 
@@ -217,25 +229,47 @@ static bool set_up(const work *w, part *p)
     return true;
 }
 
-static void build_skyline(uint32_t k, void *user)
+/* of_one: there is one heap. */
+static HDI_INLINE bool cover_all(const work *w, part *p, skyline *s, bool of_one)
 {
-    const work *w = user;
     const hd_memory_need *need = w->pack->sizes->need;
     const uint32_t *res_heap = w->out->res_heap;
     const uint64_t *res_offset = w->out->res_offset;
     hdi_tenants *res_tenants = w->out->res_tenants;
+    for (const uint32_t *at = w->by_first + p->begin, *last = w->by_first + p->end; at < last; at++) {
+        uint32_t res = *at, own = s->tenants;
+        uint64_t begin = res_offset[res], base = of_one ? 0 : w->heap_base[res_heap[res]];
+        if (base == UINT64_MAX)
+            continue;
+        begin += base;
+        uint64_t end = begin + need[res].bytes;
+        piece *from = find(s, begin);
+        uint64_t next = from->next->offset;
+        if (HDI_LIKELY(next >= end && from->owner != HDI_NONE)) { /* as most do */
+            s->tenant[s->tenants++] = from->owner;
+            if (from->offset == begin && next == end) {
+                from->owner = res;
+                from->has_other = false;
+            } else {
+                put_into(s, from, res, begin, end);
+            }
+        } else if (HDI_UNLIKELY(!cover(p, s, from, res, begin, end))) {
+            return false;
+        }
+        res_tenants[res] = (hdi_tenants){own, s->tenants};
+    }
+    return true;
+}
+
+static void build_skyline(uint32_t k, void *user)
+{
+    const work *w = user;
     part *p = &w->part[k];
     p->failed = !set_up(w, p);
+    if (p->failed)
+        return;
     skyline s = p->skyline;
-    for (uint32_t rank = p->begin; rank < p->end && !p->failed; rank++) {
-        uint32_t res = w->by_first[rank], own = s.tenants;
-        uint64_t begin = w->heap_base[res_heap[res]];
-        if (begin == UINT64_MAX)
-            continue;
-        begin += res_offset[res];
-        p->failed = !cover(p, &s, res, begin, begin + need[res].bytes);
-        res_tenants[res] = (hdi_tenants){own, s.tenants};
-    }
+    p->failed = w->out->heap_count == 1 ? !cover_all(w, p, &s, true) : !cover_all(w, p, &s, false);
     p->skyline = s;
 }
 
