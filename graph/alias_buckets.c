@@ -13,7 +13,8 @@
  * counted from where the bucket begins, in 16 bits, which hold what is too far away by what is as far as that: then two
  * are in each other's way that need not be. O(resources * (placed in a bucket) * buckets of a life). */
 
-enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, FIRST_ITEMS = 64, BLOCK = 8, LANES = 4, AHEAD = 8 };
+enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, FIRST_ITEMS = 64, BLOCK = 8, LANES = 4 };
+enum { AHEAD = 8 }; /* members, whose stays are fetched so much earlier */
 /* SSE2 finds the larger of two floats, and not of two integers: positive ones are in the same order as the floats that
  * have their bits. Offsets are counted from BOTTOM, so that these are ordinary numbers in every mode of a processor. */
 enum { BOTTOM = 1 << 23, TOP = 0x7f7f7f7f, MOST_UNITS = 0x7e000000 };
@@ -375,6 +376,13 @@ static HDI_INLINE void fetch_stay(const hdi_pack *pack, uint32_t res, uint32_t q
     HDI_FETCH(stay + queues - 1);
 }
 
+/* Of the slot before one: -1 before the first, which is the first place of its queue. */
+static HDI_INLINE int32_t place_before(const hdi_hazards *hazards, uint32_t slot)
+{
+    uint32_t is_first = slot == 0;
+    return (int32_t)(hazards->slot_pos[slot - 1 + is_first] - is_first);
+}
+
 /* Who lives on one queue. */
 static HDI_INLINE void read_alone(const hdi_pack *pack, uint32_t res, uint32_t own, newcomer *n, uint32_t queues)
 {
@@ -385,9 +393,8 @@ static HDI_INLINE void read_alone(const hdi_pack *pack, uint32_t res, uint32_t o
                        &pack->lifetimes->place_unaware[(hazards->queue_begin[own] + stay->close) * (size_t)queues];
     uint32_t first = stay->first, close = stay->close;
     for (uint32_t q = 0; q < queues; q++) {
-        uint32_t behind = unaware[q];
         n->known[q] = (int32_t)knows[q];
-        n->unaware[q] = (int32_t)hazards->slot_pos[behind - (behind != 0)] | -(int32_t)(behind == 0);
+        n->unaware[q] = place_before(hazards, unaware[q]);
     }
     n->known[own] = n->first[own] = (int32_t)first;
     n->unaware[own] = n->last[own] = (int32_t)close;
@@ -411,8 +418,7 @@ static HDI_APART void read_several(const hdi_pack *pack, uint32_t res, newcomer 
                        *unaware =
                            &pack->lifetimes->place_unaware[(hazards->queue_begin[k] + stay->close) * (size_t)queues];
         for (uint32_t q = 0; q < queues; q++) {
-            int32_t known = (int32_t)(q == k ? stay->first : knows[q]),
-                    other = (int32_t)hazards->slot_pos[unaware[q] - (unaware[q] != 0)] | -(int32_t)(unaware[q] == 0),
+            int32_t known = (int32_t)(q == k ? stay->first : knows[q]), other = place_before(hazards, unaware[q]),
                     last = q == k ? (int32_t)stay->close : other;
             n->known[q] = known < n->known[q] ? known : n->known[q];
             n->unaware[q] = last > n->unaware[q] ? last : n->unaware[q];
@@ -465,13 +471,14 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
     struct hdi_pack_bucket *buckets = pack->bucket;
     uint32_t begin = pack->slot_begin, shift = pack->bucket_shift;
     uint64_t most = *top, end = 0;
+    uint32_t fetched = pack->by_clocks && pack->res_count >= HDI_PACK_FAR && count > AHEAD ? count - AHEAD : 0;
     newcomer n = {.queues = 0};
     *top = UINT64_MAX;
     if (!insert_placed(pack, &end, queues))
         return false;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = order[i];
-        if (pack->by_clocks && i + AHEAD < count)
+        if (i < fetched)
             fetch_stay(pack, order[i + AHEAD], queues);
         uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
         if (end + units + alignment > MOST_UNITS || alignment > BOTTOM) /* half a terabyte, 2 GiB */

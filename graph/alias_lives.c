@@ -7,8 +7,7 @@
 /* Lives as the packers see them. They end with a group of the schedule, as inside of one there are no barriers; where
  * that keeps too much alive, they are cut short, and each cut is a barrier more. O(resources + slots). */
 
-/* Of a long frame, the needs of members are far away, and fetched so many earlier. */
-enum { LONG = 4096, AHEAD = 16 };
+enum { AHEAD = 16 }; /* members, whose needs are fetched so much earlier */
 
 /* Bytes that come with a slot, and that go before it where lives end with the last use, or as the packer has it. */
 typedef struct change {
@@ -111,16 +110,16 @@ static void sweep(hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
     mix->area = area / HDI_PACK_UNIT;
 }
 
-/* Each member once. is_long: there may be as many behind them. */
+/* Each member once. are_far: from one another. */
 static HDI_INLINE void look_at(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f,
-                               uint8_t *sizes, hdi_pack_mix *mix, bool is_long)
+                               uint8_t *sizes, hdi_pack_mix *mix, bool are_far)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_last = pack->lifetimes->res_last, *res_end = pack->end;
     const hd_memory_need *need = pack->sizes->need;
     uint64_t lives = count, *come = f->come, *unused = f->unused, *gone = f->gone;
     uint32_t begin = pack->slot_begin;
     for (uint32_t i = 0; i < count; i++) {
-        if (is_long)
+        if (are_far)
             HDI_FETCH(&need[by_first[i + AHEAD < count ? i + AHEAD : i]]);
         uint32_t res = by_first[i], first = res_first[res], end = res_end[res];
         uint64_t bytes = need[res].bytes;
@@ -148,7 +147,7 @@ bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uin
     memset(mix->slot_size, 0, sizeof(mix->slot_size));
     for (uint32_t i = 0; i < pack->placed_count; i++) /* time is cut there, too */
         f.gone[hdi_pack_slot(pack, pack->end[pack->placed[i]])]++;
-    if (pack->res_count >= LONG)
+    if (pack->res_count >= HDI_PACK_FAR)
         look_at(pack, by_first, count, &f, sizes, mix, true);
     else
         look_at(pack, by_first, count, &f, sizes, mix, false);

@@ -7,6 +7,8 @@
 
 /* Offsets in packers: the coarsest unit that all alignments of the .fgt format have in common. */
 enum { HDI_PACK_UNIT = 256 };
+/* Resources of a frame: from so many on, what is known of each is not near enough to be read without waiting for it. */
+enum { HDI_PACK_FAR = 4096 };
 
 /* How places of queues are packed into words of clocks: each queue has a lane in the lower half of one word, and the
  * same one in the upper half. The topmost bit of a lane is a guard. */

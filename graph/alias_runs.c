@@ -125,7 +125,8 @@ static HDI_INLINE void take(run *above, uint32_t begin, uint32_t end, const run 
         above[0].begin = begin;
         above[0].end = end;
         above[1].begin = above[1].end = UINT32_MAX;
-        *full |= above + 1 == past;
+        if (HDI_UNLIKELY(above + 1 == past))
+            *full = true;
     } else {
         insert(above, (run){begin, end}, past, full);
     }

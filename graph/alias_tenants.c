@@ -50,7 +50,7 @@ typedef struct part {
 typedef struct work {
     const hdi_pack *pack;
     const uint32_t *by_first;
-    uint64_t heap_base[HDI_MOST_HEAPS], end; /* UINT64_MAX: nobody shares there, or all tenants are known */
+    uint64_t *heap_base, end; /* UINT64_MAX: nobody shares there, or all tenants are known */
     hdi_placed *out;
     part *part;
     uint32_t parts;
@@ -354,10 +354,11 @@ hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint3
     uint32_t most = crew->workers < MOST_PARTS ? crew->workers : MOST_PARTS,
              parts = count < most * GRAIN ? count / GRAIN + 1 : most, before = out->tenant_count;
     const uint32_t *tenant = out->tenant;
-    work w = {.pack = pack, .by_first = by_first, .out = out, .parts = parts};
+    uint64_t heap_base[HDI_MOST_HEAPS];
+    work w = {.pack = pack, .by_first = by_first, .heap_base = heap_base, .out = out, .parts = parts};
     for (uint32_t h = 0; h < out->heap_count; h++) {
         bool left = out->heap[h].flags == 0 && !known[h];
-        w.heap_base[h] = left ? w.end : UINT64_MAX;
+        heap_base[h] = left ? w.end : UINT64_MAX;
         w.end += left ? out->heap[h].bytes : 0;
     }
     if (w.end == 0) { /* nobody is left */
