@@ -10,8 +10,9 @@
  * plan. O(resources) to prepare, a step O(k) where k conflict; who they are is found when they are first asked for, as
  * mostly little is moved. */
 
-enum { MOST_PAIRS = 1 << 20, STEP_LOOKS = 8, MEMBERS = 16 }; /* looks beside those at others; starts in a stretch */
-#define STAYS ((uint64_t)1 << 40)                            /* weight of those that may not be thrown out yet */
+/* Looks beside those at others; starts in a stretch; of a list that is sorted by ranks. */
+enum { MOST_PAIRS = 1 << 20, STEP_LOOKS = 8, MEMBERS = 16, FEW = 24 };
+#define STAYS ((uint64_t)1 << 40) /* weight of those that may not be thrown out yet */
 
 typedef struct search {
     const hdi_pack *pack;
@@ -21,7 +22,7 @@ typedef struct search {
     uint32_t *alive_begin, *alive; /* members by stretches of slots that they live in */
     /* Of the members, by their place in res. Each list stays as it was last sorted: next time little is out of order.
      */
-    uint32_t *conflicts, **by_low, **by_high; /* null: not asked for yet */
+    uint32_t *conflicts, **by_low, **by_high;                         /* null: not asked for yet */
     uint32_t *at, *units, *alignment, *weight, *stays, *first, *last; /* first, last: stretches */
     uint64_t *worth; /* weight, as often as it has been thrown out and once more */
     uint8_t *placed;
@@ -87,10 +88,25 @@ static uint64_t place_key(const search *s, uint32_t i)
     return (uint64_t)(s->at[i] | (0u - !s->placed[i])) << 32 | i;
 }
 
+/* Of few, each goes behind as many as are smaller: which of two is nobody could foretell, as a branch. */
+static void sort_few(const uint64_t *key, uint32_t count, uint32_t *to)
+{
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t rank = 0;
+        for (uint32_t j = 0; j < count; j++)
+            rank += key[j] < key[k];
+        to[rank] = (uint32_t)key[k];
+    }
+}
+
 /* So that there is little left to sort when it is walked over. */
-static void sort_once(uint64_t *key, uint32_t count)
+static void sort_once(uint64_t *key, uint32_t count, uint32_t *to)
 {
     static const uint32_t gaps[] = {57, 23, 10, 4, 1};
+    if (count <= FEW) {
+        sort_few(key, count, to);
+        return;
+    }
     for (size_t g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
         for (uint32_t k = gaps[g]; k < count; k++) {
             uint64_t one = key[k];
@@ -100,6 +116,8 @@ static void sort_once(uint64_t *key, uint32_t count)
             key[at] = one;
         }
     }
+    for (uint32_t k = 0; k < count; k++)
+        to[k] = (uint32_t)key[k];
 }
 
 /* Each is met first where the later of the two begins. False: out of memory, or there are too many pairs. */
@@ -122,15 +140,14 @@ static bool find_conflicts(search *s, uint32_t i)
             count += !words || hdi_pack_conflict(&s->pack->lanes, &s->clock[(size_t)j * words], turned, words);
         }
     }
-    sort_once(key, count);
     s->pairs += count;
     s->conflicts[i] = count;
     s->by_low[i] = HDI_ARENA_ARRAY(arena, uint32_t, count + 1);
     s->by_high[i] = HDI_ARENA_ARRAY(arena, uint32_t, count + 1);
     if (arena->failed || s->pairs > MOST_PAIRS)
         return false;
-    for (uint32_t k = 0; k < count; k++)
-        s->by_low[i][k] = s->by_high[i][k] = (uint32_t)key[k];
+    sort_once(key, count, s->by_low[i]);
+    memcpy(s->by_high[i], s->by_low[i], count * sizeof(*s->by_low[i]));
     return true;
 }
 
