@@ -267,6 +267,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .res_tenants = placed->res_tenants,
               .tenant = placed->tenant,
               .has_tenants = placed->tenant_count > 0,
+              .has_extras = hazards->has_extras,
               .slot_first = merged->slot_first ? merged->slot_first : hazards->slot_pos,
               .slot_last = merged->slot_last ? merged->slot_last : hazards->slot_pos,
               .res_flags = decl->res_flags,

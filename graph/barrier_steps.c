@@ -98,15 +98,14 @@ typedef struct elsewhere {
         uint32_t queue, last;
     } at[ELSEWHERE];
 } elsewhere;
+_Static_assert(ELSEWHERE >= HD_MAX_QUEUES, "those of one tenant can be noted");
 
-/* One that was on one other GPU queue, or on several. */
 static HDI_INLINE void add_elsewhere(const hdi_stay *stays, uint32_t mask, elsewhere *were)
 {
     for (; mask; mask &= mask - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(mask), i = were->count < ELSEWHERE ? were->count : ELSEWHERE - 1;
+        uint32_t q = (uint32_t)__builtin_ctz(mask), i = were->count++ % ELSEWHERE;
         were->at[i].queue = q;
         were->at[i].last = stays[q].last;
-        were->count += stays[q].first != HDI_NONE;
     }
 }
 
@@ -121,37 +120,36 @@ static HDI_INLINE uint32_t after_elsewhere(const work *w, const elsewhere *were,
     return low;
 }
 
-/* The queues where a tenant may have been: those that use it. Where there are extra slots, it may have one on any,
+/* Of more tenants than can be noted, or where a tenant may have an extra slot on a queue that does not use it: on any,
  * unless it was on one GPU queue alone. */
-static HDI_INLINE uint32_t queues_of(const work *w, uint32_t mask)
-{
-    bool alone = !(mask & (mask - 1)) && mask & w->gpu_mask;
-    return HDI_UNLIKELY(w->hazards->has_extras) && !alone ? w->queue_mask : mask;
-}
-
-/* Of more tenants than can be noted. */
 static HDI_COLD uint32_t after_many(const work *w, uint32_t res, uint32_t queue, uint32_t limit, uint64_t stages,
                                     uint32_t low)
 {
     for (uint32_t t = w->res_tenants[res].begin, end = w->res_tenants[res].end; t < end; t++) {
         uint32_t tenant = w->tenant[t], mask = w->res_queues[tenant];
+        const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count];
+        bool alone = !(mask & (mask - 1)) && mask & w->gpu_mask;
         elsewhere were = {.count = 0};
-        if (mask == 1u << queue)
-            continue;
-        add_elsewhere(&w->stay[(size_t)tenant * w->queue_count], queues_of(w, mask) & ~(1u << queue), &were);
+        for (uint32_t on = alone ? mask : w->queue_mask; on; on &= on - 1) {
+            uint32_t q = (uint32_t)__builtin_ctz(on), behind;
+            if (stays[q].first == HDI_NONE)
+                continue;
+            if (q != queue)
+                add_elsewhere(stays, 1u << q, &were);
+            else if ((behind = behind_pos(w, q, stays[q].last)) > low)
+                low = behind;
+        }
         low = after_elsewhere(w, &were, queue, limit, stages, low);
     }
     return low;
 }
-_Static_assert(ELSEWHERE >= HD_MAX_QUEUES, "those of one tenant can be noted");
 
-/* stages: of who comes now, from `slot` on. Who is on one other GPU queue alone does nothing on this one. */
+/* stages: of who comes now, from `slot` on. */
 static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages,
                                       bool merges)
 {
     uint64_t left = 0, writes = 0;
     uint32_t own = 1u << queue, low = 0, flush_low = 0;
-    bool others = false;
     elsewhere were;
     were.count = 0;
     for (const uint32_t *t = w->tenant + w->res_tenants[res].begin, *end = w->tenant + w->res_tenants[res].end; t < end;
@@ -159,10 +157,8 @@ static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queu
         uint32_t tenant = *t, mask = w->res_queues[tenant];
         const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count], *stay = &stays[queue];
         if (mask != own) {
-            uint32_t on = queues_of(w, mask);
-            others = true;
-            add_elsewhere(stays, on & ~own, &were);
-            if (!(on & own) || stay->first == HDI_NONE)
+            add_elsewhere(stays, mask & ~own, &were);
+            if (!(mask & own))
                 continue;
         }
         uint32_t behind = 2 * (merges ? w->slot_last[slot_at(w, queue, stay->last)] : stay->last) + 1;
@@ -171,10 +167,11 @@ static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queu
         writes |= stay->tail_writes;
         flush_low = stay->tail_writes && behind > flush_low ? behind : flush_low;
     }
-    if (others && were.count < ELSEWHERE)
-        low = after_elsewhere(w, &were, queue, w->slot_pos[slot], stages | left, low);
-    else if (others)
+    bool others = were.count > 0;
+    if (others && HDI_UNLIKELY(were.count > ELSEWHERE || w->has_extras))
         low = after_many(w, res, queue, w->slot_pos[slot], stages | left, low);
+    else if (others)
+        low = after_elsewhere(w, &were, queue, w->slot_pos[slot], stages | left, low);
     return (handover){left, writes & HDI_WRITE_BITS, low, flush_low, others};
 }
 
@@ -228,30 +225,58 @@ static HDI_INLINE void next_use(work *w, const resource *of, uint32_t seg, const
         ask_image(w, of, seg, at, 0, does, why);
 }
 
-/* Of what another queue has used before, alone or with this one. */
-static HDI_APART void after_several(work *w, const step *s)
+/* An exclusive image that another family overwrites changes hands without a transfer, by a transition from UNDEFINED,
+ * also where the layout stays. */
+static bool discards_for_family(const work *w, const step *s)
 {
-    const hdi_epoch *behind = s->behind;
-    uint32_t queue = (uint32_t)__builtin_ctz(behind->queue_mask), slot = behind->first;
+    if (!s->of->is_image || s->behind->flags != HDI_EPOCH_WRITES || w->hazards->res_concurrent[s->of->res])
+        return false;
+    uint32_t host = w->queues->host == HDI_NONE ? 0 : 1u << w->queues->host;
+    uint32_t from = s->before->queue_mask & ~host, to = s->behind->queue_mask & ~host;
+    return from && to && w->queues->family[__builtin_ctz(from)] != w->queues->family[__builtin_ctz(to)];
+}
+
+static HDI_INLINE step make_step(const work *w, const resource *of, uint32_t seg, const hdi_epoch *before,
+                                 const hdi_epoch *behind)
+{
+    uint32_t layout = before ? kind_of(w, before)->layout : of->layout; /* a buffer has none */
+    step s = {of,     seg,    layout, behind->flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
+              before, behind, layout != hdi_epoch_layout(w->hazards, behind)};
+    if (!s.needs_layout && before && before->queue_mask != behind->queue_mask)
+        s.needs_layout = discards_for_family(w, &s);
+    return s;
+}
+
+/* Of what another queue has used before, alone or with this one. */
+static HDI_APART void after_several(work *w, const resource *of, uint32_t seg, const hdi_epoch *before,
+                                    const hdi_epoch *behind)
+{
+    const step s = make_step(w, of, seg, before, behind);
+    uint32_t queue = (uint32_t)__builtin_ctz(behind->queue_mask), mask = before->queue_mask, slot = behind->first;
+    uint32_t limit = w->slot_pos[slot], low;
     uint64_t stages = kind_of(w, behind)->dst_stages;
-    hdi_side sides[HD_MAX_QUEUES];
-    hdi_find_sides(w, s->before, sides);
-    hdi_side from = sides[queue];
-    uint32_t low = from.first == HDI_NONE ? 0 : behind_pos(w, queue, from.last);
-    interval at = {queue,
-                   after_others(w, sides, s->before->queue_mask, queue, w->slot_pos[slot], low, stages | from.stages),
-                   before_slot(w, slot)};
+    hdi_side from = {.first = HDI_NONE};
+    if (!(mask & (mask - 1))) { /* mostly */
+        low = rely(w, queue, (uint32_t)__builtin_ctz(mask), w->slot_pos[before->last], limit, stages);
+    } else {
+        hdi_side sides[HD_MAX_QUEUES];
+        hdi_find_sides(w, before, sides);
+        from = sides[queue];
+        low = from.first == HDI_NONE ? 0 : behind_pos(w, queue, from.last);
+        low = after_others(w, sides, mask, queue, limit, low, stages | from.stages);
+    }
     if (from.first == HDI_NONE) {
-        if (!s->needs_layout) /* from other queues alone: the semaphore has done it */
+        if (!s.needs_layout) /* from other queues alone: the semaphore has done it */
             return;
         from.stages = stages; /* chains with the semaphore wait */
     }
-    cause why = {hdi_step_reason(s->before->flags, behind->flags), w->slot_pass[slot]};
-    scopes does = {made(w, from.stages, from.access & HDI_WRITE_BITS, s->layout, 0), wanted_by(w, behind)};
-    if (s->needs_layout)
-        ask(w, s->of, s->seg, at, does, why);
+    interval at = {queue, low, before_slot(w, slot)};
+    cause why = {hdi_step_reason(before->flags, behind->flags), w->slot_pass[slot]};
+    scopes does = {made(w, from.stages, from.access & HDI_WRITE_BITS, s.layout, 0), wanted_by(w, behind)};
+    if (s.needs_layout)
+        ask(w, of, seg, at, does, why);
     else
-        ask_global(w, s->of->res, at, 0, does, why);
+        ask_global(w, of->res, at, 0, does, why);
 }
 
 /* Stages and accesses of everybody who comes next, as one queue's barrier can name them, and the layout that is theirs:
@@ -309,15 +334,16 @@ static void at_producer(work *w, const step *s)
 }
 
 /* Release and acquire. Who comes reads: the layout before counts. */
-static HDI_INLINE void transfer(work *w, const step *s)
+static HDI_APART void transfer(work *w, const resource *of, uint32_t seg, const hdi_epoch *before,
+                               const hdi_epoch *behind)
 {
-    const hdi_epoch *before = s->before, *behind = s->behind;
     uint32_t mask = before->queue_mask, source = (uint32_t)__builtin_ctz(mask);
     uint32_t target = (uint32_t)__builtin_ctz(behind->queue_mask), first = behind->first, low;
+    uint32_t layout = kind_of(w, before)->layout;
     const hdi_kind *to = kind_of(w, behind);
     const uint64_t all = HDI_STAGE_ALL_COMMANDS;
     scopes gives = {left_by(w, before), made(w, all, 0, to->layout, UINT32_MAX)},
-           takes = {made(w, to->dst_stages, 0, s->layout, 0), wanted_by(w, behind)};
+           takes = {made(w, to->dst_stages, 0, layout, 0), wanted_by(w, behind)};
     move by = {source, target};
     uint32_t limit = w->slot_pos[first], pass = w->slot_pass[first];
     interval give = {source, 0, 0};
@@ -328,13 +354,13 @@ static HDI_INLINE void transfer(work *w, const step *s)
     } else {
         hdi_side sides[HD_MAX_QUEUES];
         hdi_find_sides(w, before, sides);
-        gives.from = made(w, sides[source].stages, sides[source].access & HDI_WRITE_BITS, s->layout, 0);
+        gives.from = made(w, sides[source].stages, sides[source].access & HDI_WRITE_BITS, layout, 0);
         give.low = behind_pos(w, source, sides[source].last);
         give.high = submit_end(w, slot_at(w, source, sides[source].last));
         low = after_others(w, sides, mask, target, limit, 0, all);
     }
-    ask_move(w, s->of, s->seg, give, by, gives, (cause){HD_REASON_RELEASE, pass});
-    ask_move(w, s->of, s->seg, (interval){target, low, before_slot(w, first)}, by, takes,
+    ask_move(w, of, seg, give, by, gives, (cause){HD_REASON_RELEASE, pass});
+    ask_move(w, of, seg, (interval){target, low, before_slot(w, first)}, by, takes,
              (cause){HD_REASON_ACQUIRE, pass});
 }
 
@@ -376,35 +402,14 @@ static void at_none(work *w, const step *s)
     }
 }
 
-/* An exclusive image that another family overwrites changes hands without a transfer, by a transition from UNDEFINED,
- * also where the layout stays. */
-static bool discards_for_family(const work *w, const step *s)
+/* What several queues are before or behind, or the host, or the end of the frame. */
+static HDI_APART void shared_step(work *w, const resource *of, uint32_t seg, const hdi_epoch *before,
+                                  const hdi_epoch *behind)
 {
-    if (!s->of->is_image || s->behind->flags != HDI_EPOCH_WRITES || w->hazards->res_concurrent[s->of->res])
-        return false;
-    uint32_t host = w->queues->host == HDI_NONE ? 0 : 1u << w->queues->host;
-    uint32_t from = s->before->queue_mask & ~host, to = s->behind->queue_mask & ~host;
-    return from && to && w->queues->family[__builtin_ctz(from)] != w->queues->family[__builtin_ctz(to)];
-}
-
-/* A step that is more than one from one use of a queue to the next, or the first use of one. */
-static HDI_APART void other_step(work *w, const resource *of, uint32_t seg, const hdi_epoch *before,
-                                 const hdi_epoch *behind)
-{
-    uint32_t layout = before ? kind_of(w, before)->layout : of->layout; /* a buffer has none */
-    step s = {of,     seg,    layout, behind->flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
-              before, behind, layout != hdi_epoch_layout(w->hazards, behind)};
-    if (!s.needs_layout && before && before->queue_mask != behind->queue_mask)
-        s.needs_layout = discards_for_family(w, &s);
+    const step s = make_step(w, of, seg, before, behind);
     switch (behind->place) {
-    case HDI_PLACE_CONSUMER:
-        after_several(w, &s);
-        break;
     case HDI_PLACE_PRODUCER:
         at_producer(w, &s);
-        break;
-    case HDI_PLACE_TRANSFER:
-        transfer(w, &s);
         break;
     case HDI_PLACE_EXTRA:
         at_extra(w, &s);
@@ -413,6 +418,16 @@ static HDI_APART void other_step(work *w, const resource *of, uint32_t seg, cons
         at_none(w, &s);
         break;
     }
+}
+
+/* A step that is not just before the first use of one queue. */
+static HDI_APART void other_step(work *w, const resource *of, uint32_t seg, const hdi_epoch *before,
+                                 const hdi_epoch *behind)
+{
+    if (behind->place == HDI_PLACE_TRANSFER)
+        transfer(w, of, seg, before, behind);
+    else
+        shared_step(w, of, seg, before, behind);
 }
 
 /* Both are attachments of one rendering scope, whose accesses are in order as they are. */
@@ -441,10 +456,12 @@ static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epo
         bool consumer = epoch->place == HDI_PLACE_CONSUMER;
         if (merges && consumer && in_one_scope(w, before, epoch))
             continue;
-        if (consumer && before->queue_mask == epoch->queue_mask)
+        if (!consumer)
+            other_step(w, &of, seg, before, epoch);
+        else if (before->queue_mask == epoch->queue_mask)
             next_use(w, &of, seg, epoch);
         else
-            other_step(w, &of, seg, before, epoch);
+            after_several(w, &of, seg, before, epoch);
     }
 }
 

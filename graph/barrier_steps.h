@@ -17,6 +17,7 @@ typedef struct hdi_step_work {
     bool cuts;  /* a long frame; a short one has room for more requests than there can be */
     bool alone; /* one worker */
     bool has_tenants; /* of anybody */
+    bool has_extras;  /* extra slots */
     hdi_barriers *out;
     const hdi_barrier_region *region;
     hdi_requests *requests;

@@ -13,7 +13,7 @@ static const hdi_epoch one_queue = {.queue_mask = 1};
 typedef struct walk {
     const hdi_hazard_work *work;
     const uint16_t *use_access;
-    const uint8_t *slot_queue;
+    const uint8_t *use_flags, *slot_queue;
     hdi_kinds *kinds;
     hdi_entry *entry;
     uint8_t *use_kept, *of_none; /* of no use */
@@ -66,13 +66,19 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
     return p;
 }
 
+static HDI_INLINE uint32_t kind_of(const walk *w, size_t use)
+{
+    uint32_t flags = w->use_flags[use];
+    return 2u * w->use_access[use] + flags / HDI_USE_BUFFER; /* hdi_kind_of: that is the highest flag */
+}
+
 /* Several uses of one pass: an epoch lists them all. */
 static HDI_APART point add_uses(const walk *w, point p, uint32_t seg, const hdi_record *record,
-                                const hdi_record *behind, bool is_buffer)
+                                const hdi_record *behind)
 {
-    uint32_t kind = hdi_kind_of(w->use_access[record->use], is_buffer);
+    uint32_t kind = kind_of(w, record->use);
     for (const hdi_record *r = record + 1; r < behind; r++)
-        kind = hdi_mix_kinds(w->kinds, kind, hdi_kind_of(w->use_access[r->use], is_buffer));
+        kind = hdi_mix_kinds(w->kinds, kind, kind_of(w, r->use));
     p = add_use(w, p, seg, record, kind);
     for (const hdi_record *r = record + 1; r < behind; r++) {
         w->entry[p.entry] = (hdi_entry){r->slot, r->use, p.next[-1].more};
@@ -83,7 +89,7 @@ static HDI_APART point add_uses(const walk *w, point p, uint32_t seg, const hdi_
 
 /* The uses of a segment. mixed: those of one pass may differ, and count together. */
 static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_record *record, const hdi_record *end,
-                              bool is_buffer, bool mixed)
+                              bool mixed)
 {
     p.left = HDI_LEFT_NOTHING;
     p.kept = w->of_none;
@@ -92,13 +98,25 @@ static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_re
         if (mixed && HDI_UNLIKELY(behind->slot == record->slot && behind < end)) {
             while (behind < end && behind->slot == record->slot)
                 behind++;
-            p = add_uses(w, p, seg, record, behind, is_buffer);
+            p = add_uses(w, p, seg, record, behind);
         } else {
-            p = add_use(w, p, seg, record, hdi_kind_of(w->use_access[record->use], is_buffer));
+            p = add_use(w, p, seg, record, kind_of(w, record->use));
         }
         record = behind;
     }
     return p;
+}
+
+/* The next resource that keeps its state, and its segments; behind the last one: none. */
+typedef struct keeps {
+    uint32_t res, begin, end;
+} keeps;
+
+static keeps next_keeper(const hdi_hazard_work *work, uint32_t res, uint32_t res_end)
+{
+    const uint32_t *seg_begin = work->frozen->res_seg_begin;
+    res = hdi_next_flagged(work->decl, res, res_end, HDI_KEEPS_STATE);
+    return (keeps){res, seg_begin[res], seg_begin[res + (res < res_end)]};
 }
 
 static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
@@ -107,24 +125,31 @@ static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *ki
 {
     const hdi_decl *decl = work->decl;
     hdi_hazards *out = work->out;
-    const uint32_t *seg_res = work->frozen->seg_res;
-    const uint8_t *res_flags = decl->res_flags;
-    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, from = 0, keepers = 0;
+    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, seg = first_seg, keepers = 0;
     uint8_t of_none = 0;
-    walk w = {work, decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
+    walk w = {work, decl->use_access, decl->use_flags, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
     point p = {.next = &out->epoch[before.epochs], .at = before.epochs, .entry = before.entries};
-    for (uint32_t seg = first_seg; seg < last_seg; seg++) {
-        uint32_t to = record_end[seg], res = seg_res[seg], flags = res_flags[res];
-        begin[seg] = p.at;
-        p = build(&w, p, seg, record + from, record + to, (flags & HDI_RES_BUFFER) != 0, mixed);
-        end[seg] = p.at;
-        if (flags & HDI_KEEPS_STATE) { /* room for a state that is to be left */
-            p.at++;
-            p.next++;
-            if (keepers == 0 || keeper[keepers - 1] != res)
-                keeper[keepers++] = res;
+    if (first_seg == last_seg)
+        return (hdi_built){0};
+    const uint32_t res_end = work->frozen->seg_res[last_seg - 1] + 1;
+    keeps next = next_keeper(work, work->frozen->seg_res[first_seg], res_end);
+    for (const hdi_record *from = record; seg < last_seg;) {
+        bool is_kept = seg >= next.begin;
+        for (uint32_t stop = is_kept ? next.end : next.begin; seg < stop; seg++) {
+            const hdi_record *to = record + record_end[seg];
+            begin[seg] = p.at;
+            p = build(&w, p, seg, from, to, mixed);
+            end[seg] = p.at;
+            if (is_kept) { /* room for a state that is to be left */
+                p.at++;
+                p.next++;
+            }
+            from = to;
         }
-        from = to;
+        if (is_kept) {
+            keeper[keepers++] = next.res;
+            next = next_keeper(work, next.res + 1, res_end);
+        }
     }
     return (hdi_built){p.at - before.epochs, p.entry - before.entries, keepers, 0};
 }

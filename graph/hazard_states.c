@@ -231,10 +231,13 @@ static HDI_INLINE bool do_meet(const hdi_hazards *out, uint32_t seg, uint32_t en
 static bool is_crossing(const work *w, uint32_t seg)
 {
     const hdi_hazards *out = w->out;
-    uint32_t queues = 0, begin = out->seg_epoch_begin[seg], end = out->seg_epoch_end[seg];
-    for (uint32_t e = begin; e < end; e++)
-        queues |= out->epoch[e].queue_mask;
-    return begin != end && (queues & (queues - 1) || !(queues & w->gpu_mask));
+    uint32_t queues = 0;
+    const hdi_epoch *epoch = out->epoch + out->seg_epoch_begin[seg], *end = out->epoch + out->seg_epoch_end[seg];
+    for (; epoch < end; epoch++) {
+        queues |= epoch->queue_mask;
+        HDI_HIDE(queues);
+    }
+    return out->seg_epoch_begin[seg] != out->seg_epoch_end[seg] && (queues & (queues - 1) || !(queues & w->gpu_mask));
 }
 
 static void place(work *w, uint32_t seg)

@@ -134,7 +134,7 @@ static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoc
 }
 
 /* Into an epoch on several queues, or the host's. False: it needs an extra slot, and may_add forbids it. */
-static HDI_APART bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool may_add)
+static bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool may_add)
 {
     uint32_t to = behind->queue_mask, from = before ? before->queue_mask : 0;
     if (is_single(from) && (from & w->gpu_mask)) {
@@ -185,25 +185,30 @@ static bool place_final(work *w, uint32_t res, const hdi_epoch *before, hdi_epoc
     return true;
 }
 
+/* False: it needs an extra slot, and may_add forbids it. */
+static HDI_APART bool place_other(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool may_add)
+{
+    bool is_final = (behind->flags & HDI_EPOCH_FINAL) != 0;
+    return is_final ? place_final(w, res, before, behind, may_add) : place_step(w, res, before, behind, may_add);
+}
+
 bool hdi_place_segment(hdi_hazard_work *w, uint32_t seg, bool may_add)
 {
     const hdi_hazards *out = w->out;
     uint32_t res = w->frozen->seg_res[seg], from = 0;
-    bool exclusive = !out->res_concurrent[res], placed = true;
+    bool exclusive = !out->res_concurrent[res];
     hdi_epoch *before = NULL, *behind = &out->epoch[out->seg_epoch_begin[seg]],
               *end = &out->epoch[out->seg_epoch_end[seg]];
-    for (; placed && behind < end; before = behind++) {
+    for (; behind < end; before = behind++) {
         uint32_t to = behind->queue_mask;
         if (HDI_LIKELY(is_single(to) && (to & w->gpu_mask))) {
             behind->place = HDI_PLACE_CONSUMER;
             if (from & ~to)
                 take_over(w, exclusive, before, behind);
-        } else if (behind->flags & HDI_EPOCH_FINAL) {
-            placed = place_final(w, res, before, behind, may_add);
-        } else {
-            placed = place_step(w, res, before, behind, may_add);
+        } else if (!place_other(w, res, before, behind, may_add)) {
+            return false;
         }
         from = to;
     }
-    return placed;
+    return true;
 }
