@@ -44,6 +44,28 @@ bool hdi_copies_depth(const hdi_decl *decl, uint32_t pass)
     return false;
 }
 
+/* Whether some pass may: what images are used for says so, by the frame, and mostly none is both. */
+static bool may_copy_depth(const hdi_decl *decl)
+{
+    uint64_t copying = 0, all = 0;
+    for (uint32_t a = 0; a < decl->access_count; a++) {
+        const hdi_access_info *access = &decl->access[a];
+        if (!hdi_copies(access) || !access->on_image)
+            continue;
+        if (!access->image_usage)
+            return true;
+        copying |= access->image_usage;
+    }
+    for (size_t r = 0, count = decl->res_count; r < count; r++)
+        all |= decl->res_state[r].word;
+    for (uint32_t r = 0; all & copying && r < decl->res_count; r++) {
+        if (decl->res_state[r].word & copying && !(decl->res_flags[r] & HDI_RES_BUFFER) &&
+            (hdi_format_has_depth(decl->res_info[r].format) || hdi_format_has_stencil(decl->res_info[r].format)))
+            return true;
+    }
+    return false;
+}
+
 uint32_t hdi_type_kinds(uint32_t type)
 {
     static const uint8_t by_type[] = {
@@ -329,6 +351,7 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
     hdi_arena_mark mark = hdi_arena_here(arena);
     *out = (hdi_schedule){0};
     hdi_sched_cuts cuts;
+    s.may_copy_depth = queues->gpu_count > 1 && may_copy_depth(decl);
     hd_result result = hdi_sched_prepare(&s, kept, sizes, crew, &cuts, bad_pass);
     if (result == HD_OK)
         result = run_regions(&s, goal, &cuts, crew, out);

@@ -86,6 +86,7 @@ typedef struct hdi_sched {
     bool known;     /* whether it is told of any resource that it closes last */
     /* Of the one for several queues. */
     hdi_sched_rank *rank;
+    bool may_copy_depth;      /* some pass of the frame may */
     uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
     uint64_t *res_last_slots; /* clocks: the newest slots that used it */
 } hdi_sched;

@@ -41,8 +41,8 @@ typedef struct lane {
     uint32_t queue_count, count;
     lane_queue on[HD_MAX_QUEUES]; /* ascending */
     uint64_t key[HDI_MOST_LIST_WINDOW];
-    uint64_t pred[HDI_MOST_LIST_WINDOW]; /* this and ready: seen from the first queue */
-    double ready[HDI_MOST_LIST_WINDOW];
+    uint64_t pred[HDI_MOST_LIST_WINDOW]; /* seen from the first queue */
+    double ready[HDI_MOST_LIST_WINDOW];  /* seen from the node's home */
 } lane;
 
 typedef struct work {
@@ -54,9 +54,11 @@ typedef struct work {
     uint32_t pass_begin, pass_count, rank_begin, kept_count;
     hdi_list l;
     hdi_schedule *out;
+    uint32_t *slot_pass, slots; /* of out, which is told how many there are in the end */
+    uint8_t *slot_queue;
     double handoff_us;
     int64_t cap;
-    uint32_t window, queue_count;
+    uint32_t window, patience, queue_count; /* patience: ranks ahead of the oldest at which passes may have to wait */
     queue *queue;
     lane *lane;
     uint64_t group[HDI_CLOCK_WORDS]; /* first slot of the newest group of each queue */

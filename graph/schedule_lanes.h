@@ -49,7 +49,7 @@ static HDI_INLINE void insert(work *w, uint32_t words, hdi_list_node *v)
     v->at = (uint8_t)at;
     l->key[at] = v->key;
     l->pred[at] = pred_of(w, words, v)[words <= 1 ? 0 : q->word];
-    l->ready[at] = words ? v->ready[q->index == v->home] : 0.0;
+    l->ready[at] = words ? (double)v->ready[1] : 0.0; /* where it is one queue, that is home, or none */
     w->open_lanes |= 1u << index;
 }
 
@@ -77,7 +77,7 @@ static const double barrier_us[] = {0.0, HDI_DRAIN_US};
 static HDI_INLINE double start_on(const work *w, uint32_t words, const hdi_list_node *v, const uint64_t *pred,
                                   const queue *q)
 {
-    double ready = words ? v->ready[q->index == v->home] : 0.0;
+    double ready = words ? (double)v->ready[q->index == v->home] : 0.0;
     return (ready > q->free_at ? ready : q->free_at) + barrier_us[needs_barrier(w, words, pred, q)];
 }
 
@@ -144,11 +144,10 @@ static HDI_INLINE void look_at_several(const work *w, uint32_t words, const lane
         free_at = l->on[i].queue->free_at < free_at ? l->on[i].queue->free_at : free_at;
     for (uint32_t i = 0, end = l->count; i < end; i++) {
         uint64_t key = l->key[i];
-        hdi_list_node *v = node_of(w, key);
-        double least = v->ready[1] > free_at ? v->ready[1] : free_at;
+        double ready = l->ready[i], least = ready > free_at ? ready : free_at;
         if (start_of(least, key) >= best->at)
             continue;
-        place p = best_place(w, words, l, count, v);
+        place p = best_place(w, words, l, count, node_of(w, key));
         if (start_of(p.start, key) < best->at)
             *best = (pick){start_of(p.start, key), p.queue};
     }

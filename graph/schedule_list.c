@@ -1,5 +1,7 @@
 #include "schedule_lanes.h"
 
+#include <math.h>
+
 /* List: order and queue of each pass for several GPU queues, by list scheduling (Graham) in a window of ranks over a
  * simulated time: the pass and queue with the earliest start; ties go to the longest path to the end. A pass that needs
  * a barrier behind the newest group of its queue starts later by the time that draining the queue costs, so that passes
@@ -35,7 +37,7 @@ static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
 static HDI_INLINE bool is_due(const work *w, const hdi_list_node *v)
 {
     uint32_t distance = v->rank - w->oldest;
-    return distance < w->window && (distance <= w->window / 4 || !(v->flags & HDI_NODE_PATIENT) || v->bytes == 0);
+    return distance < w->window && (distance <= w->patience || !(v->flags & HDI_NODE_PATIENT) || v->bytes == 0);
 }
 
 static HDI_INLINE void admit(work *w, uint32_t words, uint32_t rank)
@@ -50,13 +52,27 @@ static HDI_INLINE void admit(work *w, uint32_t words, uint32_t rank)
     }
 }
 
-/* When a pass could start, on each queue that it may run on. Of queues that it depends on nobody on costs less than
- * asking whether it does. */
-static HDI_INLINE void find_start(const work *w, uint32_t words, hdi_list_node *v)
+/* When a pass could start: what it depends on is done on queue `home` at `first`, on all others at `second`, seen from
+ * those at `far`. What is rounded is memory: gcc 12 leaves conversions there and back out where it makes vectors. */
+static HDI_INLINE void set_start(const work *w, hdi_list_node *v, uint32_t home, double first, double second,
+                                 double far)
 {
-    if (words == 0)
-        return; /* as soon as the queue is free */
+    double near = second + w->handoff_us > first ? second + w->handoff_us : first;
+    bool at_home = w->l.lane[v->lane].queues >> home & 1;
+    v->home = at_home ? (uint8_t)home : HDI_LIST_NOWHERE;
+    v->ready[1] = (float)(at_home ? near : far);
+    v->ready[0] = (float)far;
+}
+
+/* The same of a pass that waited for one more, which was taken on queue `last` just now. Most passes depend on one
+ * queue alone. Else, of queues that it depends on nobody on costs less than asking whether it does. */
+static HDI_INLINE void find_start(const work *w, uint32_t words, const queue *last, hdi_list_node *v)
+{
     const uint64_t *pred = pred_of(w, words, v);
+    if (words == 1 && (*pred & last->keep) == 0 && HDI_LIKELY(last->free_at > 0.0)) {
+        set_start(w, v, last->index, last->free_at, -NEVER, last->free_at + w->handoff_us);
+        return;
+    }
     const double *finish = w->l.finish;
     double first = -NEVER, second = -NEVER, far = 0.0;
     uint32_t home = 0;
@@ -78,11 +94,7 @@ static HDI_INLINE void find_start(const work *w, uint32_t words, hdi_list_node *
         first = 0.0;
         home = 0;
     }
-    double near = second + w->handoff_us > first ? second + w->handoff_us : first;
-    bool at_home = w->l.lane[v->lane].queues >> home & 1;
-    v->home = at_home ? (uint8_t)home : HDI_LIST_NOWHERE;
-    v->ready[1] = (double)(float)(at_home ? near : far); /* rounded: who is ready at about the same time is at once */
-    v->ready[0] = (double)(float)far;
+    set_start(w, v, home, first, second, far);
 }
 
 static HDI_APART uint32_t look_at_all_shared(const work *w, hdi_list_node *v)
@@ -118,7 +130,6 @@ static HDI_INLINE uint32_t look_at_shared(const work *w, hdi_list_node *v)
 
 static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
 {
-    find_start(w, words, v);
     if (v->flags & HDI_NODE_SHARED) {
         uint32_t res = look_at_shared(w, v);
         if (v->flags & HDI_NODE_OPENS)
@@ -180,13 +191,15 @@ static HDI_INLINE place place_first(work *w, uint32_t words, const lane *l, hdi_
 /* Who is not looked at for as long as a choice is made. */
 typedef struct late {
     hdi_list_node *node;
-    double ready[2], ready_there; /* in its lane */
+    float ready[2];
+    double ready_there; /* in its lane */
 } late;
 
 static HDI_INLINE void hide(lane *l, hdi_list_node *v, late *out)
 {
     *out = (late){v, {v->ready[0], v->ready[1]}, l->ready[v->at]};
-    v->ready[0] = v->ready[1] = l->ready[v->at] = GONE;
+    v->ready[0] = v->ready[1] = INFINITY;
+    l->ready[v->at] = GONE;
 }
 
 static HDI_INLINE void show_again(const work *w, uint32_t words, const late *of)
@@ -317,7 +330,7 @@ static HDI_INLINE void move_on(work *w, uint32_t words)
         if (w->waiting_count) {
             w->oldest = oldest;
             admit(w, words, oldest + window - 1);
-            admit(w, words, oldest + window / 4);
+            admit(w, words, oldest + w->patience);
         }
     } while (w->l.state[oldest] == HDI_RANK_TAKEN);
     w->oldest = oldest;
@@ -344,8 +357,11 @@ static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const que
         hdi_list_node *v = &all[next];
         uint64_t *of = pred_of(w, words, v) + (words <= 1 ? 0 : q->word);
         *of = words ? (*of & q->keep) | now : now;
-        if (--v->left == 0)
-            make_ready(w, words, v);
+        if (--v->left)
+            continue;
+        if (words)
+            find_start(w, words, q, v);
+        make_ready(w, words, v);
     }
 }
 
@@ -354,10 +370,10 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     hdi_list_node *v = c->node;
     queue *q = c->queue;
     const uint64_t *pred = pred_of(w, words, v);
-    uint32_t pass = pass_of(w, v), slot = w->out->slot_count++, rank = v->rank, k = words <= 1 ? 0 : q->word;
+    uint32_t pass = pass_of(w, v), slot = w->slots++, rank = v->rank, k = words <= 1 ? 0 : q->word;
     uint64_t now = (uint64_t)(slot + 1) << (words ? q->shift : 0);
-    w->out->slot_pass[slot] = pass;
-    w->out->slot_queue[slot] = (uint8_t)q->index;
+    w->slot_pass[slot] = pass;
+    w->slot_queue[slot] = (uint8_t)q->index;
     q->free_at = c->start + (double)v->cost;
     if (needs_barrier(w, words, pred, q))
         w->group[k] = words ? (w->group[k] & q->keep) | (uint64_t)slot << q->shift : slot;
@@ -409,24 +425,28 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
     double work_us = 0.0;
     while (part < LAST_PART && part_of(kept, part) < FEW)
         part++;
-    uint32_t check = least_rate > 0.0 ? part_of(kept, part) : HDI_NONE;
-    for (uint32_t i = 0; i < w->l.root_count; i++)
-        make_ready(w, words, &w->l.node[w->l.root[i]]);
-    while (w->out->slot_count < kept) {
-        choice c = choose(w, words);
-        if (HDI_UNLIKELY(!c.node))
-            c = force(w, words);
-        take(w, words, &c);
-        if (check == HDI_NONE)
-            continue;
-        work_us += (double)c.node->cost;
-        if (w->out->slot_count == check) {
-            double aim = 0.8 + 0.2 * (part - FIRST_PART) / (LAST_PART - FIRST_PART);
-            if (work_us < aim * least_rate * makespan(w))
-                return false;
-            check = ++part <= LAST_PART ? part_of(kept, part) : HDI_NONE;
-        }
+    uint32_t check = least_rate > 0.0 ? part_of(kept, part) : kept;
+    for (uint32_t i = 0; i < w->l.root_count; i++) {
+        hdi_list_node *v = &w->l.node[w->l.root[i]];
+        set_start(w, v, 0, 0.0, -NEVER, 0.0);
+        make_ready(w, words, v);
     }
+    for (;;) {
+        while (w->slots < check) {
+            choice c = choose(w, words);
+            if (HDI_UNLIKELY(!c.node))
+                c = force(w, words);
+            take(w, words, &c);
+            work_us += (double)c.node->cost;
+        }
+        if (check == kept)
+            break;
+        double aim = 0.8 + 0.2 * (part - FIRST_PART) / (LAST_PART - FIRST_PART);
+        if (work_us < aim * least_rate * makespan(w))
+            return false;
+        check = ++part <= LAST_PART ? part_of(kept, part) : kept;
+    }
+    w->out->slot_count = kept;
     w->out->makespan_us = makespan(w);
     return !s->arena->failed;
 }
@@ -479,6 +499,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
               .handoff_us = rules->handoff_us,
               .cap = (int64_t)rules->cap,
               .window = rules->window,
+              .patience = rules->window / 4,
               .queue_count = s->queues->count,
               .queue = queues,
               .lane = lanes,
@@ -490,6 +511,8 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
                           .slot_queue = HDI_ARENA_ARRAY(s->arena, uint8_t, s->kept_count)};
     if (s->arena->failed)
         return false;
+    w.slot_pass = out->slot_pass;
+    w.slot_queue = out->slot_queue;
     w.fresh = w.cap - s->live_bytes;
     w.l.finish[0] = -NEVER;
     memset(w.l.clock, 0, words * sizeof(*w.l.clock));

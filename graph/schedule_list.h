@@ -11,7 +11,7 @@ typedef struct hdi_list_node {
     uint64_t key;    /* microseconds to the end, as bits of a float, inverted; its place: the lowest comes first */
     int64_t bytes;   /* that it opens */
     double bias;     /* what a queue of another kind than its own costs it */
-    double ready[2]; /* when what it depends on is done: [1] seen from queue `home`, [0] from all others */
+    float ready[2];  /* when what it depends on is done: [1] seen from queue `home`, [0] from all others */
     float cost;      /* microseconds */
     uint32_t left;   /* of what it depends on, how much was not taken */
     uint32_t rank;   /* in the region */
@@ -19,6 +19,7 @@ typedef struct hdi_list_node {
     uint8_t lane;
     uint8_t flags;   /* HDI_NODE_* */
     uint8_t at;      /* where in its lane, while it could be taken */
+    uint64_t unused; /* up to the end of the line */
 } hdi_list_node;
 enum { HDI_LIST_NOWHERE = 0xff };
 enum {

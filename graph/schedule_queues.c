@@ -83,11 +83,12 @@ typedef struct lanes {
     uint64_t copies; /* accesses that copy: a bit for all that are the same modulo 64 */
 } lanes;
 
-static void begin_lanes(const hdi_decl *decl, lanes *l)
+static void begin_lanes(const hdi_sched *s, lanes *l)
 {
+    const hdi_decl *decl = s->decl;
     memset(l, UNKNOWN_LANE, sizeof(*l));
     l->copies = 0;
-    for (uint32_t a = 0; a < decl->access_count; a++) {
+    for (uint32_t a = 0; s->may_copy_depth && a < decl->access_count; a++) {
         if (hdi_copies(&decl->access[a]))
             l->copies |= (uint64_t)1 << (a & 63);
     }
@@ -100,7 +101,7 @@ static HDI_APART uint8_t look_for_lane(const hdi_sched *s, hdi_list *list, lanes
     uint32_t type = decl->pass_type[pass], pin = decl->pass_pin[pass], kinds = hdi_type_kinds(type) & s->queues->kinds;
     uint8_t found = find_lane(s, list, type, hdi_allowed_kinds(decl, s->queues, pass));
     *lane = found;
-    if (!(kinds & hdi_pin_kinds(pin)) && kinds & gfx && kinds != gfx) {
+    if (l->copies && !(kinds & hdi_pin_kinds(pin)) && kinds & gfx && kinds != gfx) {
         l->by_depth[type][pin][hdi_copies_depth(decl, pass)] = found;
         l->of[type][pin] = DEPTH_LANE;
     }
@@ -140,71 +141,76 @@ static bounds bounds_of(const hdi_queues *queues, float longest, const double *w
     return most > all ? (bounds){most, 0.0} : (bounds){all, wide_queues};
 }
 
-/* All of a pass but how long it is to the end. */
-static void make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, chain *of_place)
+/* All of a pass but how long it is to the end. whole: of a frame, not of a region. */
+static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, bool whole, chain *of_place)
 {
     const hdi_decl *decl = s->decl;
-    const uint32_t *pred_begin = s->depends->pred_begin, *rank_pass = s->rank_pass;
-    const uint32_t *pred = s->depends->pred + pred_begin[s->pass_begin]; /* passes that are not kept have none */
+    const uint32_t *pred_begin = s->depends->pred_begin, *all_preds = s->depends->pred, *rank_pass = s->rank_pass;
     const hdi_sched_rank *by_rank = s->rank;
     const float *pass_cost = decl->pass_cost;
-    uint32_t pass_begin = s->pass_begin, kept = s->kept_count, roots = 0;
+    uint32_t pass_begin = whole ? 0 : s->pass_begin, kept = s->kept_count, roots = 0;
+    uint32_t *pass_need = s->pass_need, *root = list->root;
+    hdi_list_node *node = list->node;
+    int64_t *alive_step = list->alive_step, before = 0; /* bytes alive at the rank before */
     bool mixed = s->mixed_uses != 0;
-    int64_t before = 0; /* bytes alive at the rank before */
     lanes l;
-    begin_lanes(decl, &l);
+    begin_lanes(s, &l);
     for (size_t rank = 0; rank < kept; rank++) {
         size_t p = rank_pass[rank], place = p - pass_begin;
-        uint32_t level = 0, left = 0;
-        for (const uint32_t *end = s->depends->pred + pred_begin[p + 1]; pred < end; pred++) {
-            if (*pred < pass_begin)
+        const uint32_t *pred = all_preds + pred_begin[p], *end = all_preds + pred_begin[p + 1];
+        uint32_t level = 0, left = whole ? (uint32_t)(end - pred) : 0;
+        for (; pred < end; pred++) {
+            if (!whole && *pred < pass_begin)
                 continue;
             uint32_t behind = of_place[*pred - pass_begin].level + 1;
             level = behind > level ? behind : level;
-            left++;
+            left += !whole;
         }
         of_place[place].level = level;
-        s->pass_need[p] = left;
-        list->root[roots] = (uint32_t)place;
+        pass_need[p] = left;
+        root[roots] = (uint32_t)place;
         roots += left == 0;
         int64_t live = (int64_t)by_rank[rank].live;
-        list->alive_step[rank] = live - before;
+        alive_step[rank] = live - before;
         before = live;
-        hdi_list_node *node = &list->node[place];
         float cost = pass_cost[p];
-        node->pred = 0;
-        node->bytes = (int64_t)by_rank[rank].opens;
-        node->bias = handoff_us + 0.25 * (double)cost;
-        node->cost = cost;
-        node->left = left;
-        node->rank = (uint32_t)rank;
-        node->lane = lane_of(s, list, &l, (uint32_t)p);
-        node->flags = 0;
+        hdi_list_node *own = &node[place];
+        own->pred = 0;
+        own->bytes = (int64_t)by_rank[rank].opens;
+        own->bias = handoff_us + 0.25 * (double)cost;
+        own->cost = cost;
+        own->left = left;
+        own->rank = (uint32_t)rank;
+        own->lane = lane_of(s, list, &l, (uint32_t)p);
+        own->flags = 0;
         if (mixed && is_shared(s, p)) {
             bool shares = look_alone(s, (uint32_t)p, (uint32_t)rank, &list->alone[place]);
-            node->flags = shares ? HDI_NODE_SHARED : 0;
+            own->flags = shares ? HDI_NODE_SHARED : 0;
         }
     }
-    list->alive_step[kept] = -before;
+    alive_step[kept] = -before;
     list->root_count = roots;
 }
 
 /* By rank backwards. */
-static bounds find_paths(const hdi_sched *s, const hdi_list *list, chain *of_place)
+static HDI_INLINE bounds find_paths(const hdi_sched *s, const hdi_list *list, bool whole, chain *of_place)
 {
     const hdi_decl *decl = s->decl;
-    const uint32_t *succ_begin = s->depends->succ_begin, *rank_pass = s->rank_pass;
-    const uint32_t *succ = s->depends->succ + succ_begin[s->pass_end];
-    size_t pass_begin = s->pass_begin, count = s->pass_end - pass_begin;
+    const uint32_t *succ_begin = s->depends->succ_begin, *all_succs = s->depends->succ, *rank_pass = s->rank_pass;
+    const float *pass_cost = decl->pass_cost;
+    const uint8_t *pass_type = decl->pass_type;
+    size_t pass_begin = whole ? 0 : s->pass_begin, count = s->pass_end - pass_begin;
+    hdi_list_node *node = list->node;
     double work[4] = {0.0};
     float longest = 0.0f;
     for (uint32_t rank = s->kept_count; rank-- > 0;) {
         size_t p = rank_pass[rank], place = p - pass_begin;
         uint32_t consumer = HDI_NONE, bits;
-        float path = 0.0f, drained = 0.0f, cost = decl->pass_cost[p];
-        for (const uint32_t *begin = s->depends->succ + succ_begin[p]; succ > begin;) {
-            size_t next = *--succ - pass_begin;
-            if (next >= count)
+        float path = 0.0f, drained = 0.0f, cost = pass_cost[p];
+        const uint32_t *succ = all_succs + succ_begin[p], *end = all_succs + succ_begin[p + 1];
+        for (; succ < end; succ++) {
+            size_t next = *succ - pass_begin;
+            if (!whole && next >= count)
                 continue;
             const chain *behind = &of_place[next];
             path = behind->path > path ? behind->path : path;
@@ -214,17 +220,27 @@ static bounds find_paths(const hdi_sched *s, const hdi_list *list, chain *of_pla
         path += cost;
         drained += cost;
         longest = drained > longest ? drained : longest;
-        work[decl->pass_type[p]] += (double)cost;
+        work[pass_type[p]] += (double)cost;
         chain *own = &of_place[place];
         own->path = path;
         own->drained = drained + (float)HDI_DRAIN_US;
         memcpy(&bits, &path, sizeof(bits)); /* not negative: they order as it does */
-        hdi_list_node *node = &list->node[place];
-        node->key = (uint64_t)~bits << 32 | (uint32_t)place;
+        node[place].key = (uint64_t)~bits << 32 | (uint32_t)place;
         if (consumer != HDI_NONE && consumer - own->level > PATIENCE)
-            node->flags |= HDI_NODE_PATIENT;
+            node[place].flags |= HDI_NODE_PATIENT;
     }
     return bounds_of(s->queues, longest, work);
+}
+
+/* Passes that are not kept have no edges. */
+static bounds find_passes(const hdi_sched *s, double handoff_us, hdi_list *list, chain *of_place)
+{
+    if (s->whole) {
+        make_nodes(s, handoff_us, list, true, of_place);
+        return find_paths(s, list, true, of_place);
+    }
+    make_nodes(s, handoff_us, list, false, of_place);
+    return find_paths(s, list, false, of_place);
 }
 
 static bool prepare(const hdi_sched *s, hdi_list *list)
@@ -349,8 +365,7 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
     chain *scratch = HDI_ARENA_ARRAY(s->arena, chain, s->pass_end - s->pass_begin);
     if (!scratch)
         return HD_OUT_OF_MEMORY;
-    make_nodes(s, goal->handoff_us, &list, scratch);
-    bounds limit = find_paths(s, &list, scratch);
+    bounds limit = find_passes(s, goal->handoff_us, &list, scratch);
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
     if (goal->cap) {

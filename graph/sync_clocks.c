@@ -77,9 +77,9 @@ enum { FEW = 4 };
 
 typedef struct few {
     lanes clock;       /* of the newest slot of a queue, without its own place */
-    lanes own, others; /* all bits of the lane of the queue, of those of the other ones */
-    lanes bits;        /* and there the bit of each queue */
-    uint32_t round;
+    lanes own;         /* all bits of the lane of the queue */
+    lanes bits;        /* in those of the others the bit of each */
+    uint32_t round, unused[3];
 } few;
 
 static HDI_INLINE lanes load_lanes(const uint32_t *row)
@@ -110,7 +110,7 @@ static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *
         lanes known = (lanes){wanted, wanted, wanted, wanted} & all[q].own;
         if (from >= begin) {
             const uint32_t *brings = &rows[(size_t)from * queues];
-            known |= load_lanes(brings) & f->others & ~all[q].own;
+            known |= load_lanes(brings) & ~f->own & ~all[q].own;
             round = brings[own] > round ? brings[own] : round;
         }
         lanes more = are_more(known, clock);
@@ -151,10 +151,8 @@ static HDI_INLINE void sweep_few(const hdi_hazards *shared, uint32_t queues, hdi
     few all[FEW] = {0};
     for (uint32_t q = 0; q < queues; q++) {
         all[q].own[q] = UINT32_MAX;
-        for (uint32_t other = 0; other < queues; other++) {
-            all[q].others[other] = other == q ? 0 : UINT32_MAX;
+        for (uint32_t other = 0; other < queues; other++)
             all[q].bits[other] = other == q ? 0 : 1u << other;
-        }
     }
     bool lists = synced->waiting != NULL;
     const uint32_t *want = out.slot_want + (size_t)begin * queues;

@@ -54,9 +54,9 @@ static HDI_INLINE void want_chunk(const work *w, uint32_t queues, bool alone, ui
         hdi_tenants of = res_tenants[r];
         uint32_t count = of.end - of.begin, any = 0 - (uint32_t)(count > 0);
         uint32_t first = tenant[of.begin & any] & any; /* without any: resource 0, as lists may have gaps */
-        uint32_t own = res_queues[r], others = (own & (own - 1)) | (res_queues[first] & ~own);
+        uint32_t both = (uint32_t)res_queues[r] | res_queues[first];
         one[ones] = many[manies] = r;
-        ones += (uint32_t)(count == 1) & (uint32_t)(others != 0);
+        ones += (uint32_t)(count == 1) & (uint32_t)((both & (both - 1)) != 0);
         manies += count > 1;
     }
     for (uint32_t i = 0; i < ones; i++) {
