@@ -393,3 +393,32 @@ Test(vk_attach, resolves_depth_and_stencil)
     }
     close_scene(&s);
 }
+
+static void count_warnings(hd_log_level level, const char *text, void *user)
+{
+    *(uint32_t *)user += level == HD_LOG_WARNING && strstr(text, "levels of resource 0 'pyramid'");
+}
+
+/* Whoever means a level and names none overwrites them all by the declaration, and the first one in truth. */
+Test(vk_attach, several_levels_are_warned_of)
+{
+    scene s;
+    uint32_t warnings = 0, before = 0;
+    open_scene(&s, &(hd_vk_desc){.log = {count_warnings, &warnings}});
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        hd_graph_begin(s.graph);
+        hd_resource pyramid = hd_graph_image(
+            s.graph,
+            &(hd_image_desc){
+                .name = "pyramid", .width = SIZE, .height = SIZE, .mips = 3, .format = VK_FORMAT_R8G8B8A8_UNORM});
+        hd_range range = {.mip_count = frame < 2 ? 0 : 1};
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
+                                               .root = true,
+                                               .uses = HD_USES({pyramid, HD_COLOR_WRITE, .range = range})});
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        /* When its scopes are made, and when they are made to be kept. */
+        cr_expect_eq(warnings > before, frame < 2, "frame %u: %u", frame, warnings - before);
+        before = warnings;
+    }
+    close_scene(&s);
+}

@@ -62,6 +62,13 @@ static hd_result show(const hdi_vk_frame *frame, const hdi_vk_kept *kept, uint32
             return refuse(frame, pass, "a 3D attachment needs VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT");
         range.layer_count = key->depth >> range.mip_base ? key->depth >> range.mip_base : 1;
     }
+    if (range.mip_count > 1) { /* refused, it would end frames that rely on the first alone */
+        const char *name = frame->decl.res_info[res].name;
+        hdi_log(&frame->vk->log, HD_LOG_WARNING,
+                "pass %u uses %u levels of resource %u '%s' as an attachment, which is only the first: name it in "
+                "the use's range",
+                pass, range.mip_count, res, name ? name : "");
+    }
     range.mip_count = 1;
     range.aspect = 0; /* the view shows all that the pass uses */
     *out = (hdi_vk_viewed){
