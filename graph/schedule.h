@@ -20,9 +20,8 @@ typedef struct hdi_sched_res {
     };
     uint32_t left;        /* uses; then those not taken yet, of several workers' in the region that closes it alone;
                            * 0: nobody counts them */
-    uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_USED_TWICE, HDI_CLOSES_LAST */
-    uint8_t opened, closed; /* whether its bytes are summed; bytes, as two parts may write them. closed: then of
-                             * schedule_special.c */
+    uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_CLOSES_LAST */
+    uint8_t closed;       /* of schedule_special.c */
     bool open : 1;        /* of several that overwrite it, one was taken */
     bool apart : 1;       /* its bytes are not among those that its first rank opens */
     union {
@@ -110,7 +109,7 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
                             hdi_sched_cuts *cuts, uint32_t *bad_pass);
 /* For one queue and a simple frame, by the caller alone: ranks, resources, asks, what is alive, and the peak. */
 void hdi_sched_look_simple(hdi_sched *s, const hdi_sizes *sizes);
-/* What is alive at the ranks of a region, from the sums of the parts. */
+/* In schedule_parts.c: what is alive at the ranks of a region, from the sums of the parts. */
 void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t region);
 
 enum {
@@ -118,7 +117,6 @@ enum {
     HDI_MIXED_OPENERS = 2, /* several overwrite parts of it: any of them might be the first */
     HDI_MIXED_ALL = 3,
     HDI_WRITTEN_AGAIN = 4, /* it has bytes, and several writes */
-    HDI_USED_TWICE = 8,    /* maybe by one pass, the first or the last to use it; told with several workers only */
     HDI_CLOSES_LAST = 16, /* with one queue: it has two uses, one of which must follow the other */
 };
 

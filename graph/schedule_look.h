@@ -1,0 +1,98 @@
+/* Between schedule_prepare.c, where one worker looks at who uses what, and schedule_parts.c, where several do. */
+#ifndef HDI_SCHEDULE_LOOK_H
+#define HDI_SCHEDULE_LOOK_H
+
+#include "hints.h"
+#include "schedule.h"
+
+/* What a use adds to what is known of its resource, by access. */
+typedef struct hdi_look_access {
+    uint64_t readers, counts;
+} hdi_look_access;
+#define HDI_WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts */
+enum { HDI_LAST_READER = 63 }; /* of the bits that readers have, see hdi_look_accesses */
+
+typedef struct hdi_look {
+    hdi_sched *s;
+    hdi_look_access *access;
+    const hdi_sizes *sizes;
+    const uint8_t *pass_kept;
+    hdi_sched_cuts *cuts;
+} hdi_look;
+
+/* In schedule_prepare.c. False, as of the next: memory ran out. */
+bool hdi_look_accesses(hdi_look *look);
+/* In schedule_parts.c. Ranks, resources, what is alive, and where regions begin, by several workers. */
+bool hdi_look_in_parts(const hdi_look *look, const hdi_crew *crew);
+
+/* Without branches, as nobody could predict who does what. */
+static HDI_INLINE void hdi_look_at_use(hdi_sched_res *res, const hdi_look_access *access, uint32_t rank)
+{
+    uint64_t counts = res->counts;
+    res->at[counts != 0] = rank;
+    res->counts = counts + access->counts;
+    res->readers |= access->readers;
+}
+
+/* What can be told of a resource when all its uses are known. Returns its bytes. Which have none, and which are read in
+ * several ways, nobody could predict. */
+static HDI_INLINE uint64_t hdi_look_judge(const hdi_look *w, uint32_t r, uint32_t *mixed_uses)
+{
+    const hdi_sched *s = w->s;
+    hdi_sched_res *res = &s->res[r];
+    uint64_t readers = res->readers, counts = res->counts;
+    uint32_t uses = (uint32_t)counts, first = res->first, last = res->last, flags = s->decl->res_flags[r];
+    uint64_t bytes = flags & HDI_NO_BYTES ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
+    res->bytes = bytes;
+    res->counts = res->left = uses;
+    res->last = last > first ? last : first;
+    if (HDI_UNLIKELY(readers & (readers - 1)) && !(flags & HDI_RES_BUFFER)) {
+        res->mixed |= HDI_MIXED_LAYOUTS;
+        *mixed_uses += uses;
+    }
+    if (HDI_UNLIKELY(bytes == 0)) {
+        res->first = res->last = HDI_NONE;
+        res->left = s->pass_level ? 0 : uses; /* who has several queues counts them all */
+    } else if (HDI_UNLIKELY(counts >> 33)) {
+        res->mixed |= HDI_WRITTEN_AGAIN;
+        if (!hdi_has_several(s->frozen, r))
+            return bytes; /* all that use it later follow who used it first */
+        res->mixed |= HDI_MIXED_OPENERS;
+        *mixed_uses += uses;
+    }
+    return bytes;
+}
+
+/* Those of two uses are told from those that somebody has to count. As all reads stand behind a write of the whole, the
+ * only write is that, and comes first. counts, first, last: before it was judged. */
+static HDI_INLINE uint32_t hdi_look_known(hdi_sched_res *res, uint64_t counts, size_t first, size_t last)
+{
+    uint32_t known = (counts == HDI_WRITE_AND_READ) & (first != last);
+    res->left &= known - 1;
+    res->mixed |= (uint8_t)(known * HDI_CLOSES_LAST);
+    return known;
+}
+
+/* Regions are about as long as one another; how far from there one may begin, to either side. */
+static inline uint32_t hdi_look_reach(uint32_t kept, uint32_t count)
+{
+    return kept / count / 8;
+}
+
+/* Bytes alive at a rank, but for what was before its part. */
+static inline uint64_t hdi_look_live(const hdi_sched *s, uint32_t rank)
+{
+    return s->rank ? s->rank[rank].live : s->live[rank];
+}
+
+/* The first rank of a region: where the least is alive. */
+static inline uint32_t hdi_look_cut(const hdi_sched *s, uint32_t count, uint32_t region)
+{
+    uint32_t middle = hdi_range_begin(s->kept_count, count, region), best = middle;
+    uint32_t reach = hdi_look_reach(s->kept_count, count);
+    for (uint32_t rank = middle - reach; rank < middle + reach; rank++)
+        best = (int64_t)(hdi_look_live(s, rank) - hdi_look_live(s, best)) < 0 ? rank : best;
+    return best;
+}
+
+#endif
