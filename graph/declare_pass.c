@@ -323,21 +323,21 @@ HDI_COLD static void mark_host(hd_graph *graph, uint32_t first, uint32_t end)
 }
 
 /* Appends a use that only has what nearly all have, unless it is the second one of its resource in the pass, or is
- * wrong: that is for add_use. rules: those of the pass's type. *full loses HDI_RES_FULL where a read finds less.
- * clears: it may have a clear value, too. */
+ * wrong: that is for add_use. rules: those of the pass's type. *full loses HDI_RES_FULL where a read finds less. rest:
+ * it may have what few uses have, too, but for a range. */
 static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_t pass, uint32_t first, size_t at,
-                                     const uint64_t *rules, uint64_t *full, bool clears)
+                                     const uint64_t *rules, uint64_t *full, bool rest)
 {
     uint32_t res = use->resource.id - graph->first_handle;
     size_t access = (uint32_t)use->access;
     if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT ||
-                     (range_bits(use) | rest_bits(use) | (clears ? 0 : clear_bits(use)))))
+                     (!rest && (range_bits(use) | rest_bits(use) | clear_bits(use)))))
         return false;
     hdi_res_state *state = &graph->res_state[res];
     uint64_t rule = rules[hdi_rule_index(access, state->word)], word = state->word | rule;
     if (HDI_UNLIKELY(rule == 0 || state->newest > first))
         return false;
-    if (clears && clear_bits(use) && add_clear(graph, use, (uint32_t)at) != HD_OK)
+    if (rest && (rest_bits(use) | clear_bits(use)) && add_rest(graph, use, (uint32_t)at) != HD_OK)
         return false;
     *full &= word;
     state->word = word;
@@ -346,13 +346,13 @@ static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_
     return true;
 }
 
-/* The same of a use that has a range, too, of a part of its resource, and without aspects. */
+/* The same of a use that has a range, of a part of its resource and without aspects. */
 static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint32_t pass, uint32_t first, size_t at,
                                        const uint64_t *rules, uint64_t *full)
 {
     uint32_t res = use->resource.id - graph->first_handle;
     size_t access = (uint32_t)use->access;
-    if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT || (rest_bits(use) | clear_bits(use)) ||
+    if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT ||
                      graph->range_count >= graph->capacity.range))
         return false;
     if (resolve_plain(graph, use, res) != RANGE_PART)
@@ -360,6 +360,8 @@ static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint3
     hdi_res_state *state = &graph->res_state[res];
     uint64_t word = state->word, rule = rules[hdi_rule_index(access, word)];
     if (HDI_UNLIKELY(rule == 0))
+        return false;
+    if ((rest_bits(use) | clear_bits(use)) && add_rest(graph, use, (uint32_t)at) != HD_OK)
         return false;
     graph->use_range[at] = put_range(graph, res);
     const bool twice = state->newest > first;
