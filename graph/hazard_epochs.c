@@ -28,12 +28,16 @@ typedef struct point {
     uint32_t left, last_state; /* left NOTHING: of no epoch yet */
 } point;
 
-/* Only of what the frame says more than what it is. */
-static HDI_APART bool is_handed_over(const hdi_hazard_work *work, uint32_t seg)
+/* Whether a read on another queue goes on with an epoch. It does, and the resource is marked as read together, but
+ * where it is handed over, which is asked only of what the frame says more about than what it is. */
+static HDI_APART bool do_meet(const hdi_hazard_work *work, uint32_t seg)
 {
     uint32_t res = work->frozen->seg_res[seg];
-    return work->several_families && work->decl->res_flags[res] & (HDI_RES_EXTERNAL | HDI_RES_SHARING) &&
-           hdi_is_handed_over(work, res);
+    if (work->several_families && work->decl->res_flags[res] & (HDI_RES_EXTERNAL | HDI_RES_SHARING) &&
+        hdi_is_handed_over(work, res))
+        return false;
+    work->out->res_concurrent[res] = 1;
+    return true;
 }
 
 /* One use of a segment, or several of one pass that are as one. */
@@ -41,7 +45,7 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
 {
     const hdi_kind *k = &w->kinds->kind[kind];
     uint32_t use = record->use, slot = record->slot, queue = one_queue.state << w->slot_queue[slot];
-    if (k->joins == p.left && (p.last_state & queue || !is_handed_over(w->work, seg))) {
+    if (k->joins == p.left && (p.last_state & queue || do_meet(w->work, seg))) {
         hdi_epoch *last = p.next - 1;
         if (last->kind != kind)
             last->kind = hdi_mix_kinds(w->kinds, last->kind, kind);

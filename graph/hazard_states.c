@@ -213,20 +213,6 @@ static void keep_state(const work *w, uint32_t res)
     }
 }
 
-/* Whether queues read a resource together. Its epochs are few: one after another. */
-static HDI_INLINE bool do_meet(const hdi_hazards *out, uint32_t seg, uint32_t end)
-{
-    uint32_t several = 0;
-    for (; seg < end; seg++) {
-        const hdi_epoch *epoch = out->epoch + out->seg_epoch_begin[seg], *last = out->epoch + out->seg_epoch_end[seg];
-        for (; epoch < last; epoch++) {
-            several |= epoch->queue_mask & (epoch->queue_mask - 1u);
-            HDI_HIDE(several);
-        }
-    }
-    return several != 0;
-}
-
 /* Whether steps of a segment are not just before the first use of the epoch behind. */
 static bool is_crossing(const work *w, uint32_t seg)
 {
@@ -252,7 +238,7 @@ static HDI_INLINE void settle(work *w, uint32_t res, bool shared)
     hdi_hazards *out = w->out;
     uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
     sharing by = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
-    out->res_concurrent[res] = by == CONCURRENT || (by == BY_READERS && do_meet(out, first, end));
+    out->res_concurrent[res] = by == CONCURRENT || (by == BY_READERS && out->res_concurrent[res]); /* they meet */
     if (HDI_LIKELY(shared && end - first == 1)) {
         place(w, first);
         return;

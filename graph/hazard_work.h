@@ -79,9 +79,10 @@ uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b);
 typedef struct hdi_built {
     uint32_t epochs, entries, keepers, pairs;
 } hdi_built;
-/* Turns uses into epochs and entries, which are numbered behind those before, and lists the resources that keep their
- * state. kinds: of whoever works on this, for those that are mixed. Records stand by segment, those of one in the order
- * of the schedule, up to its record_end; one more may be read. */
+/* Turns uses into epochs and entries, which are numbered behind those before, lists the resources that keep their
+ * state, and marks in res_concurrent those that queues read together. kinds: of whoever works on this, for those that
+ * are mixed. Records stand by segment, those of one in the order of the schedule, up to its record_end; one more may be
+ * read. */
 hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg, uint32_t last_seg,
                            const hdi_record *record, const uint32_t *record_end, hdi_built before, uint32_t *keeper);
 
