@@ -145,6 +145,23 @@ Test(command, bad_input_exits_with_2_and_leaves_nothing)
     }
 }
 
+Test(command, errors_of_long_paths_keep_their_line)
+{
+    char command[2048], path[700] = "";
+    for (int i = 0; i < 3; i++)
+        snprintf(path + strlen(path), sizeof(path) - strlen(path), "%0200d/", i);
+    snprintf(command, sizeof(command), "mkdir -p %s", path);
+    cr_assert_eq(system(command), 0);
+    strcat(path, "in.fgt");
+    put(path, "graph g\nthing\n");
+    snprintf(command, sizeof(command), "compile %s", path);
+    cr_assert_eq(run(command), 2);
+    cr_assert_not_null(strstr(contents("err"), "in.fgt:2: unknown word 'thing'"), "%s", contents("err"));
+    put(path, "graph g\nbuffer 0 4\npass 0 transfer root\nuse 0 0 transfer_src\n");
+    cr_assert_eq(run(command), 2);
+    cr_assert_not_null(strstr(contents("err"), "in.fgt:4: pass 0"), "%s", contents("err"));
+}
+
 Test(command, io_failures_exit_with_2)
 {
     cr_assert_eq(run("compile none.fgt"), 2);

@@ -2,6 +2,8 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
+#include <limits.h>
+
 #include <heddle/capture.h>
 
 /* Exit statuses. */
@@ -33,6 +35,8 @@ void print_stream(const hd_stream *stream);
 
 /* A whole file ("-": standard input) in malloc'ed memory, or null after a complaint. */
 char *read_whole_file(const char *path, size_t *bytes);
+/* "file:line: sentence", whatever path it was read from. */
+enum { ERROR_BYTES = PATH_MAX + 512 };
 /* A graph from a .fgt file, or null after a complaint; *status says how to exit. */
 hd_graph *read_graph(const char *path, int *status);
 

@@ -250,7 +250,7 @@ int compile_command(int argc, char **argv)
         status = finish(&o, frame, plan, &t);
     } else {
         /* The same error again, from the graph that knows the lines. */
-        char error[512];
+        char error[ERROR_BYTES];
         hd_compile_desc desc = compile_desc(&o, jobs);
         hd_graph_compile(graph, &desc, &plan);
         hd_graph_fgt_error(graph, o.graph, error, sizeof(error));

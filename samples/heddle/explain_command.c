@@ -215,7 +215,7 @@ int explain_command(int argc, char **argv)
     const hd_plan *plan = NULL;
     hd_compile_desc desc = {.queues = queues.queue, .queue_count = queues.count};
     if (status == EXIT_DONE && hd_graph_compile(graph, &desc, &plan) != HD_OK) {
-        char error[512];
+        char error[ERROR_BYTES];
         hd_graph_fgt_error(graph, path, error, sizeof(error));
         fprintf(stderr, "%s\n", error);
         status = EXIT_INPUT;

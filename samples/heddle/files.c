@@ -46,7 +46,7 @@ char *read_whole_file(const char *path, size_t *bytes)
 hd_graph *read_graph(const char *path, int *status)
 {
     size_t bytes;
-    char *text = read_whole_file(path, &bytes), error[512] = "";
+    char *text = read_whole_file(path, &bytes), error[ERROR_BYTES] = "";
     *status = EXIT_INPUT;
     if (!text)
         return NULL;
