@@ -128,7 +128,7 @@ static const hd_plan_barrier *find_join(const walker *k, uint32_t p)
     for (hd_plan_barrier *b = last; b-- > end;) {
         if (*--of != p)
             return NULL;
-        if (hdi_join_barriers(b, last))
+        if (b->resource == last->resource && hdi_join_barriers(b, last)) /* mostly it is of another one */
             return b;
     }
     return NULL;

@@ -469,7 +469,9 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
     if (desc->phase_ns)
         memset(desc->phase_ns, 0, HD_PHASE_COUNT * sizeof(*desc->phase_ns));
     hdi_decl decl = hdi_graph_decl(graph);
-    hdi_tables tables = {.decl = &decl};
+    hdi_tables tables;
+    memset(&tables, 0, offsetof(hdi_tables, attached)); /* that is long, and filled before it is read */
+    tables.decl = &decl;
     hd_result result = build_queues(&decl, desc, &tables.all_queues);
     if (result != HD_OK)
         return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "the queue set");

@@ -562,7 +562,7 @@ typedef struct hdi_tables {
     hdi_placed placed;
     hdi_merged merged;
     hdi_barriers barriers;
-    hdi_attached attached;
+    hdi_attached attached; /* the last one: it is not cleared */
 } hdi_tables;
 
 /* Before barriers are known. */

@@ -21,7 +21,7 @@ typedef struct work {
     const uint32_t *resource_begin;
     uint32_t *culled, culled_count;
     hdi_plan_place end; /* of the last range */
-    uint32_t over[HDI_MOST_PARTS]; /* of the submit that ends in a range and begins before it: its last command + 1 */
+    uint32_t *over; /* of the submit that ends in a range and begins before it: its last command + 1 */
 } work;
 
 static bool in_plan(const hdi_tables *t, uint32_t res)
@@ -254,7 +254,9 @@ void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource
 void hdi_plan_fill(const hdi_tables *t, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan)
 {
     hd_plan_view view = hd_plan_read(plan);
+    uint32_t over[HDI_MOST_PARTS];
     work w = {.t = t,
+              .over = over,
               .cuts = cut(t),
               .resource_begin = resource_begin,
               .culled = (uint32_t *)view.culled,

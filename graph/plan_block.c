@@ -121,7 +121,9 @@ static void hash_part(uint32_t part, void *user)
 void hdi_plan_finish_by(hd_plan *plan, const hdi_crew *crew)
 {
     enum { PIECE = 1 << 16 };
-    hashing h = {.data = (const unsigned char *)&plan->magic, .bytes = (size_t)plan->bytes - sizeof(plan->hash)};
+    hashing h; /* not cleared: it is long */
+    h.data = (const unsigned char *)&plan->magic;
+    h.bytes = (size_t)plan->bytes - sizeof(plan->hash);
     size_t pieces = h.bytes / PIECE < HDI_MOST_PARTS ? h.bytes / PIECE + 1 : HDI_MOST_PARTS;
     h.each = (h.bytes / pieces + 64) & ~(size_t)63;
     uint32_t parts = (uint32_t)((h.bytes + h.each - 1) / h.each);
