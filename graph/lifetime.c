@@ -210,12 +210,14 @@ static HDI_INLINE void stays_of_steps(const work *w, uint32_t begin, uint32_t en
 
 static HDI_ON_LINE void one_queue(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    const work *w = user;
     (void)part;
-    if (w->frozen->seg_count == w->decl->res_count)
-        stays_of_steps(w, begin, end, true);
-    else
-        stays_of_steps(w, begin, end, false);
+    stays_of_steps(user, begin, end, false);
+}
+
+static HDI_ON_LINE void one_queue_whole(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    (void)part;
+    stays_of_steps(user, begin, end, true);
 }
 
 /* Of queue k: its slots, one after another, know more and more of the other queues. Clocks of one queue only rise, and
@@ -423,6 +425,7 @@ hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     work w = {decl, frozen, hazards, queues, group_end, out};
-    hdi_crew_ranges(crew, decl->res_count, GRAIN, count == 1 ? one_queue : several_queues, &w);
+    bool whole = frozen->seg_count == decl->res_count;
+    hdi_crew_ranges(crew, decl->res_count, GRAIN, count > 1 ? several_queues : whole ? one_queue_whole : one_queue, &w);
     return HD_OK;
 }
