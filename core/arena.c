@@ -1,5 +1,6 @@
 #include "arena.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -252,6 +253,7 @@ void hdi_arena_keep(hdi_arena *arena, hdi_arena_mark mark, const hdi_arena_kept 
             won = 0;
         }
         void *to = from ? hdi_arena_alloc(arena, kept[i].bytes) : NULL;
+        assert(won || to == from);
         if (won)
             memmove(to, from, kept[i].bytes);
         memcpy(kept[i].array, &to, sizeof to);

@@ -92,8 +92,8 @@ Test(workloads, are_those_of_the_script)
 /* What the script gave once, for where it is not: sums of the texts that were compared then. */
 Test(workloads, are_the_same_everywhere)
 {
-    static const uint64_t sums[HDB_FAMILY_COUNT] = {0x454b4740a1e8e1f3, 0xfce20b8c285f8851, 0x490e27b6ce5cd5ce,
-                                                    0x77e8eb34218cbcbc, 0x19f2a43798ed64af, 0xef0f372710ef836c};
+    static const uint64_t sums[HDB_FAMILY_COUNT] = {0x832e064dee5038ab, 0x260eb15a0956ee77, 0xc2e53db21d27f2a8,
+                                                    0x4336099cabc5cfd6, 0x42d3baa4db9e5815, 0xd4fea3517f251a54};
     for (uint32_t family = 0; family < HDB_FAMILY_COUNT; family++) {
         char *text = made_here(family, 1000, 1, true);
         uint64_t sum = 14695981039346656037u; /* FNV-1a */
