@@ -61,7 +61,7 @@ typedef struct work {
     uint32_t window, patience, queue_count; /* patience: ranks ahead of the oldest at which passes may have to wait */
     queue *queue;
     lane *lane;
-    uint64_t group[HDI_CLOCK_WORDS]; /* first slot of the newest group of each queue */
+    uint64_t group[HDI_CLOCK_WORDS]; /* first slot of the newest group of each queue; of clocks, with their guards */
     int64_t fresh; /* bytes under the cap that nobody has taken yet */
     int64_t alive; /* at the oldest rank, when all goes on by rank from here */
     /* A look at the ranks from the oldest up to room_end, exclusive: no more than `most` is alive there, and room_alive

@@ -10,6 +10,10 @@ static HDI_INLINE hdi_list_node *node_of(const work *w, uint64_t key)
 {
     return &w->l.node[(uint32_t)key];
 }
+static HDI_INLINE lane *lane_of(const work *w, uint32_t words, const hdi_list_node *v)
+{
+    return &w->lane[words ? v->lane : 0];
+}
 static HDI_INLINE uint64_t *pred_of(const work *w, uint32_t words, hdi_list_node *v)
 {
     return words <= 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
@@ -37,7 +41,7 @@ static HDI_INLINE bool needs_barrier(const work *w, uint32_t words, const uint64
     if (words == 0)
         return *pred > w->group[0];
     uint32_t k = words == 1 ? 0 : q->word;
-    return (((w->group[k] | hdi_clock_guards(words)) - pred[k]) & q->guard) == 0;
+    return ((w->group[k] - pred[k]) & q->guard) == 0;
 }
 
 static HDI_INLINE void insert(work *w, uint32_t words, hdi_list_node *v)
@@ -120,7 +124,7 @@ static HDI_INLINE start_key start_in(const lane *l, uint32_t words, uint32_t i, 
 static HDI_INLINE void look_at_one(const work *w, uint32_t words, const lane *l, pick *best)
 {
     queue *q = l->on->queue;
-    uint64_t group = words ? w->group[words == 1 ? 0 : q->word] | hdi_clock_guards(words) : w->group[0];
+    uint64_t group = w->group[words <= 1 ? 0 : q->word];
     if (l->count == 1) {
         start_key of = start_in(l, words, 0, group);
         if (of < best->at)

@@ -205,7 +205,7 @@ static HDI_INLINE void hide(lane *l, hdi_list_node *v, late *out)
 static HDI_INLINE void show_again(const work *w, uint32_t words, const late *of)
 {
     hdi_list_node *v = of->node;
-    lane *l = &w->lane[words ? v->lane : 0];
+    lane *l = lane_of(w, words, v);
     v->ready[0] = of->ready[0];
     v->ready[1] = of->ready[1];
     l->ready[v->at] = of->ready_there;
@@ -220,7 +220,7 @@ static HDI_APART choice choose_later(work *w, uint32_t words, pick seemed, place
     choice out = {.node = NULL};
     do {
         hdi_list_node *v = node_of(w, (uint64_t)seemed.at);
-        lane *l = &w->lane[words ? v->lane : 0];
+        lane *l = lane_of(w, words, v);
         if (count)
             p = place_first(w, words, l, v, (place){time_of(seemed.at), seemed.queue});
         start_key placed = start_of(p.start, v->key);
@@ -245,8 +245,9 @@ static HDI_INLINE choice choose(work *w, uint32_t words)
         return (choice){.node = NULL};
     hdi_list_node *v = node_of(w, (uint64_t)seemed.at);
     place p = {time_of(seemed.at), seemed.queue};
-    p = place_first(w, words, &w->lane[words ? v->lane : 0], v, p);
-    if (start_of(p.start, v->key) <= seemed.at)
+    double start = p.start;
+    p = place_first(w, words, lane_of(w, words, v), v, p);
+    if (p.start <= start)
         return (choice){v, p.queue, p.start};
     return choose_later(w, words, seemed, p);
 }
@@ -255,7 +256,7 @@ static HDI_INLINE choice choose(work *w, uint32_t words)
 static HDI_APART choice force(work *w, uint32_t words)
 {
     hdi_list_node *v = node_at(w, w->oldest);
-    const lane *l = &w->lane[words ? v->lane : 0];
+    const lane *l = lane_of(w, words, v);
     if (w->l.state[w->oldest] == HDI_RANK_WAITS) {
         insert(w, words, v);
         w->waiting_count--;
@@ -378,8 +379,13 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     if (needs_barrier(w, words, pred, q))
         w->group[k] = words ? (w->group[k] & q->keep) | (uint64_t)slot << q->shift : slot;
     learn(w, words, pred, q, q->knows);
-    if (v->bytes)
+    if (v->bytes) {
         take_bytes(w, words, q, v->bytes, slot);
+        if (v->flags & HDI_NODE_OPENS)
+            v->bytes = w->l.alone[(uint32_t)v->key].bytes;
+        if (rank > w->oldest)
+            add_alive(w, rank, v->bytes);
+    }
     if (words) {
         w->l.finish[slot + 1] = q->free_at;
         q->knows[k] = (q->knows[k] & q->keep) | now;
@@ -388,12 +394,8 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
         w->l.clock[(size_t)(slot + 1) * words + i] = q->knows[i];
     w->l.state[rank] = HDI_RANK_TAKEN;
     leave(w, words, v);
-    if (v->flags & HDI_NODE_OPENS) {
-        v->bytes = w->l.alone[(uint32_t)v->key].bytes;
+    if (v->flags & HDI_NODE_OPENS)
         open_shared(w, words, v);
-    }
-    if (v->bytes && rank > w->oldest)
-        add_alive(w, rank, v->bytes);
     close_uses(w, words, pass, q, now);
     if (rank == w->oldest)
         move_on(w, words);
@@ -421,7 +423,7 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
 {
     enum { FEW = 16, FIRST_PART = 2, LAST_PART = 8 };
     const hdi_sched *s = w->s;
-    uint32_t kept = s->kept_count, part = FIRST_PART;
+    uint32_t kept = s->kept_count, part = FIRST_PART, counted = 0;
     double work_us = 0.0;
     while (part < LAST_PART && part_of(kept, part) < FEW)
         part++;
@@ -437,10 +439,11 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
             if (HDI_UNLIKELY(!c.node))
                 c = force(w, words);
             take(w, words, &c);
-            work_us += (double)c.node->cost;
         }
         if (check == kept)
             break;
+        for (; counted < check; counted++)
+            work_us += (double)s->decl->pass_cost[w->slot_pass[counted]];
         double aim = 0.8 + 0.2 * (part - FIRST_PART) / (LAST_PART - FIRST_PART);
         if (work_us < aim * least_rate * makespan(w))
             return false;
@@ -520,5 +523,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     begin_lanes(&w, queues);
     if (list->lane_count == 1 && lanes[0].queue_count == 1)
         return run(&w, 0, rules->least_rate);
+    for (uint32_t k = 0; k < words; k++)
+        w.group[k] = hdi_clock_guards(words);
     return words == 1 ? run(&w, 1, rules->least_rate) : run(&w, words, rules->least_rate);
 }
