@@ -1,6 +1,9 @@
 #include "tables.h"
 #include "vk_numbers.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* THE table: what each named access does, where, and to whom it is allowed. Everything else looks it up here.
  *
  * A resolve runs in COLOR_ATTACHMENT_OUTPUT, also of depth: it reads the attachment with COLOR_ATTACHMENT_READ and
@@ -140,16 +143,31 @@ static uint64_t stages_that_do(uint64_t access)
     }
 }
 
-hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type)
+/* what: with the bits, unless they are 0, behind it. */
+static hd_result refuse(hd_result result, char *fault, const char *what, uint64_t bits)
+{
+    if (fault)
+        snprintf(fault, HDI_FAULT_BYTES, bits ? "custom%s 0x%" PRIx64 : "custom%s", what, bits);
+    return result;
+}
+
+hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, bool is_buffer, char *fault)
 {
     static const uint64_t of_type[] = {STAGES_OF_GFX, STAGES_OF_COMPUTE, STAGES_OF_TRANSFER, HDI_STAGE_HOST};
-    if ((!custom->reads && !custom->writes) || (custom->stages & STAGES_TOP_BOTTOM))
-        return HD_BAD_ACCESS;
+    if (!custom)
+        return refuse(HD_BAD_ACCESS, fault, " is null", 0);
+    if (!is_buffer && custom->layout == HDI_LAYOUT_UNDEFINED)
+        return refuse(HD_BAD_ACCESS, fault, "->layout is UNDEFINED, and the resource an image", 0);
+    if (!custom->reads && !custom->writes)
+        return refuse(HD_BAD_ACCESS, fault, "->reads and ->writes are both false", 0);
+    if (custom->stages & STAGES_TOP_BOTTOM)
+        return refuse(HD_BAD_ACCESS, fault, "->stages has TOP or BOTTOM_OF_PIPE", 0);
     if (custom->stages == 0 && (custom->writes || custom->access)) /* nothing could be ordered behind it */
-        return HD_BAD_ACCESS;
+        return refuse(HD_BAD_ACCESS, fault, "->stages is 0, and there is a write or an access", 0);
     for (uint64_t left = custom->access; left; left &= left - 1) {
         if (!(stages_that_do(left & -left) & custom->stages))
-            return HD_BAD_ACCESS;
+            return refuse(HD_BAD_ACCESS, fault, "->access: none of its stages can do", left & -left);
     }
-    return custom->stages & ~of_type[pass_type] ? HD_BAD_PASS_TYPE : HD_OK;
+    uint64_t lacking = custom->stages & ~of_type[pass_type];
+    return lacking ? refuse(HD_BAD_PASS_TYPE, fault, "->stages: no queue for such a pass has", lacking) : HD_OK;
 }

@@ -1,5 +1,6 @@
 #include "graph_state.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,17 +22,32 @@ const char *hd_phase_name(int phase)
     return phase >= 0 && phase < HD_PHASE_COUNT ? phase_names[phase] : "?";
 }
 
-static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc, hdi_queues *out)
+/* Null, or which field of the description is wrong. */
+static const char *desc_fault(const hd_compile_desc *desc)
+{
+    if ((uint32_t)desc->order > HD_ORDER_DECLARED)
+        return "order is no hd_order";
+    if ((uint32_t)desc->cache > HD_CACHE_CHECK)
+        return "cache is no hd_cache";
+    if (!(desc->handoff_us >= 0.0f && desc->handoff_us <= FLT_MAX))
+        return "handoff_us is negative, infinite or no number";
+    return NULL;
+}
+
+/* Returns null, or what is wrong with the queue set. */
+static const char *build_queues(const hdi_decl *decl, const hd_compile_desc *desc, hdi_queues *out)
 {
     static const hd_queue_desc one = {HD_QUEUE_GFX, 0};
     const hd_queue_desc *queues = desc->queues ? desc->queues : &one;
     uint32_t count = desc->queues ? desc->queue_count : 1;
     if (count == 0 || count > HD_MAX_QUEUES - 1)
-        return HD_INVALID_ARGUMENT;
+        return "the queue set: queue_count is 0 or more than 15";
     *out = (hdi_queues){.count = count, .gpu_count = count, .host = HDI_NONE};
     for (uint32_t q = 0; q < count; q++) {
-        if ((uint32_t)queues[q].kind > HD_QUEUE_TRANSFER || queues[q].family == HDI_NONE)
-            return HD_INVALID_ARGUMENT;
+        if ((uint32_t)queues[q].kind > HD_QUEUE_TRANSFER)
+            return "the queue set: a kind is none of gfx, compute and transfer";
+        if (queues[q].family == HDI_NONE)
+            return "the queue set: a family is HD_NONE";
         out->kind[q] = (uint8_t)queues[q].kind;
         out->number[q] = (uint8_t)q;
         out->family[q] = queues[q].family;
@@ -44,7 +60,7 @@ static hd_result build_queues(const hdi_decl *decl, const hd_compile_desc *desc,
         out->family[out->host] = HDI_NONE;
         out->kinds |= 1u << HD_QUEUE_HOST;
     }
-    return HD_OK;
+    return NULL;
 }
 
 static hd_result fail_use(hd_graph *graph, const hdi_tables *t, hd_result result, uint32_t use)
@@ -472,9 +488,11 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
     hdi_tables tables;
     memset(&tables, 0, offsetof(hdi_tables, attached)); /* that is long, and filled before it is read */
     tables.decl = &decl;
-    hd_result result = build_queues(&decl, desc, &tables.all_queues);
-    if (result != HD_OK)
-        return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, "the queue set");
+    const char *fault = desc_fault(desc);
+    if (!fault)
+        fault = build_queues(&decl, desc, &tables.all_queues);
+    if (fault)
+        return hdi_graph_fail(graph, HD_INVALID_ARGUMENT, HD_NONE, HD_NONE, HD_NONE, fault);
     if (desc->cache == HD_CACHE_OFF)
         return compile(graph, desc, &tables, out);
     hdi_cache_entry *entry = hdi_cache_find(&graph->cache, &graph->allocator, &decl, &tables.all_queues, desc);
@@ -484,7 +502,7 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
         *out = hdi_block_content(&entry->plan);
         return HD_OK;
     }
-    result = compile(graph, desc, &tables, out);
+    hd_result result = compile(graph, desc, &tables, out);
     if (result == HD_OK)
         hdi_cache_keep(&graph->cache, &graph->plan);
     return result;

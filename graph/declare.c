@@ -67,6 +67,8 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     pthread_mutex_init(&graph->lists.mutex, NULL);
     hd_graph_set_name(graph, desc->name);
     hd_result result = hdi_cache_init(&graph->cache, &graph->allocator, desc->plans);
+    if (result == HD_INVALID_ARGUMENT)
+        hdi_log(&graph->log, HD_LOG_ERROR, "a graph cannot be made: plans is %u, at most 1024 are kept", desc->plans);
     if (result == HD_OK)
         result = hdi_need_passes(graph, 64);
     if (result == HD_OK)

@@ -1,6 +1,8 @@
 #include "graph_state.h"
 #include "declare_columns.h"
 
+#include <float.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -105,9 +107,7 @@ static hd_result add_custom_access(hd_graph *graph, const hd_use *use, bool is_b
                                    uint32_t *out)
 {
     const hd_custom_access *custom = use->custom;
-    if (!custom || (!is_buffer && custom->layout == HDI_LAYOUT_UNDEFINED))
-        return HD_BAD_ACCESS;
-    hd_result result = hdi_access_check(custom, pass_type);
+    hd_result result = hdi_access_check(custom, pass_type, is_buffer, NULL);
     if (result == HD_OK && graph->access_count > UINT16_MAX)
         result = HD_TOO_LARGE;
     if (result == HD_OK)
@@ -233,6 +233,8 @@ static HDI_APART hd_result add_rest(hd_graph *graph, const hd_use *use, uint32_t
 {
     graph->ties |= use->resolve_of.id || use->next;
     if (use->load != HD_LOAD_CLEAR) {
+        if (use->load != HD_LOAD_DONT_CARE)
+            return HD_INVALID_ARGUMENT;
         graph->use_exec[at].load = HD_LOAD_DONT_CARE;
         graph->unusual |= HDI_UNUSUAL_LOADS;
     }
@@ -266,13 +268,29 @@ HDI_COLD static hd_pass no_pass(const hd_pass_desc *desc)
     return (hd_pass){0};
 }
 
-/* Reports a pass that cannot be declared. */
-HDI_COLD static hd_pass refuse(hd_graph *graph, const hd_pass_desc *desc, hd_result result)
+/* Reports a pass that cannot be declared. why: null, or what is wrong with it. */
+HDI_COLD static hd_pass refuse(hd_graph *graph, const hd_pass_desc *desc, hd_result result, const char *why)
 {
+    char detail[128];
+    const char *name = desc && desc->name ? desc->name : "";
+    snprintf(detail, sizeof(detail), "%.40s%s%s", name, *name && why ? ": " : "", why ? why : "");
     if (graph->error.result == HD_OK)
-        hdi_graph_fail(graph, result, graph->pass_count, HD_NONE, HD_NONE,
-                       desc ? desc->name : "the description is null");
+        hdi_graph_fail(graph, result, graph->pass_count, HD_NONE, HD_NONE, *detail ? detail : NULL);
     return no_pass(desc);
+}
+
+/* Null, or which field of the description is wrong. */
+HDI_COLD static const char *pass_fault(const hd_pass_desc *desc)
+{
+    if ((uint32_t)desc->type > HD_PASS_HOST)
+        return "type is no hd_pass_type";
+    if ((uint32_t)desc->pin > HD_PIN_TRANSFER)
+        return "pin is no hd_pin";
+    if (!(desc->cost_us >= 0.0f && desc->cost_us <= FLT_MAX))
+        return "cost_us is negative, infinite or no number";
+    if (desc->splits > HD_MAX_SPLITS)
+        return "splits is more than HD_MAX_SPLITS";
+    return !desc->uses && desc->use_count ? "uses is null and use_count is not 0" : NULL;
 }
 
 HDI_COLD static hd_result make_room(hd_graph *graph, uint64_t passes, uint64_t uses)
@@ -295,10 +313,30 @@ HDI_COLD static hd_result tie_uses(hd_graph *graph, const hd_pass_desc *desc, ui
     return result == HD_OK && versions ? hdi_pass_versions(graph, desc, first, bad) : result;
 }
 
-/* A pass one of whose uses is wrong leaves nothing behind. */
+/* Null, or which field of a use made it wrong. text: room for HDI_FAULT_BYTES. */
+HDI_COLD static const char *use_fault(const hd_graph *graph, const hd_pass_desc *desc, const hd_use *use,
+                                      hd_result result, char *text)
+{
+    uint32_t access = (uint32_t)use->access;
+    if (result == HD_INVALID_ARGUMENT)
+        return "its load is no hd_load";
+    if (access == HD_ACCESS_NONE || (access >= HD_ACCESS_COUNT && access < HD_RESOLVE_WRITE) ||
+        access > HD_ACCESS_CUSTOM)
+        return result == HD_BAD_ACCESS ? "its access is none, or no hd_access" : NULL;
+    if (access != HD_ACCESS_CUSTOM || (result != HD_BAD_ACCESS && result != HD_BAD_PASS_TYPE))
+        return NULL;
+    uint32_t res = hd_graph_resource_index(graph, use->resource);
+    bool is_buffer = graph->res_flags[res] & HDI_RES_BUFFER;
+    return hdi_access_check(use->custom, (uint32_t)desc->type, is_buffer, text) != HD_OK ? text : NULL;
+}
+
+/* A pass one of whose uses is wrong leaves nothing behind. why: null, or what is wrong beyond one use. */
 HDI_COLD static hd_pass take_back(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, hd_result result,
                                   uint32_t bad, const char *why)
 {
+    char text[HDI_FAULT_BYTES];
+    if (!why)
+        why = use_fault(graph, desc, &desc->uses[bad], result, text);
     hdi_reset_pass(graph, graph->pass_count - 1, first, first + desc->use_count);
     while (graph->clear_count && graph->clear_use[graph->clear_count - 1] >= first)
         graph->clear_count--;
@@ -494,15 +532,12 @@ static HDI_INLINE hd_pass put_pass(hd_graph *graph, const hd_pass_desc *desc, ui
 HDI_APART static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
     if (graph->error.result != HD_OK || !desc)
-        return refuse(graph, desc, HD_INVALID_ARGUMENT);
+        return refuse(graph, desc, HD_INVALID_ARGUMENT, "the description is null");
     uint32_t first = graph->use_count;
     hd_result result = make_room(graph, (uint64_t)graph->pass_count + 1, (uint64_t)first + desc->use_count);
-    if (result == HD_OK && ((uint32_t)desc->type > HD_PASS_HOST || (uint32_t)desc->pin > HD_PIN_TRANSFER ||
-                            !(desc->cost_us >= 0.0f) || desc->splits > HD_MAX_SPLITS ||
-                            (!desc->uses && desc->use_count)))
-        result = HD_INVALID_ARGUMENT;
-    if (result != HD_OK)
-        return refuse(graph, desc, result);
+    const char *fault = result == HD_OK ? pass_fault(desc) : NULL;
+    if (fault || result != HD_OK)
+        return refuse(graph, desc, fault ? HD_INVALID_ARGUMENT : result, fault);
     if (!pin_fits(desc))
         warn_pin(graph, desc);
     mark_pass(graph, desc, graph->pass_count);

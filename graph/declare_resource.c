@@ -16,6 +16,11 @@ HDI_COLD static hd_resource bad_resource(hd_graph *graph, hd_result result, cons
     return (hd_resource){0};
 }
 
+HDI_COLD static hd_resource bad_sharing(hd_graph *graph, const char *name)
+{
+    return bad_resource(graph, HD_INVALID_ARGUMENT, name, "sharing is no hd_sharing");
+}
+
 /* Makes room for one more, if there may be one. desc: of any kind; not null, else that is the mistake. */
 HDI_COLD static bool more_resources(hd_graph *graph, const void *desc)
 {
@@ -121,6 +126,8 @@ HDI_APART HDI_SCALAR static hd_resource odd_image(hd_graph *graph, const hd_imag
     const image_size size = {desc->width, desc->height,  desc->depth,  desc->format,
                              desc->mips,  desc->layers, desc->samples};
     const char *fault = image_fault(&size);
+    if (!fault && (uint32_t)desc->sharing > HD_SHARING_CONCURRENT)
+        return bad_sharing(graph, desc->name);
     return fault ? bad_resource(graph, HD_BAD_DESC, desc->name, fault) : put_image(graph, desc);
 }
 
@@ -161,6 +168,8 @@ hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc)
     const char *name = desc->name;
     if (HDI_UNLIKELY(bytes - 1 >= MAX_BUFFER_BYTES))
         return bad_resource(graph, HD_BAD_DESC, name, "bytes is 0 or more than any device has");
+    if (HDI_UNLIKELY(sharing > HD_SHARING_CONCURRENT))
+        return bad_sharing(graph, name);
     graph->res_info[graph->res_count] =
         (hdi_res_info){.name = name, .bytes = bytes, .usage = usage, .sharing = sharing};
     return add_resource(graph, HDI_RES_BUFFER | sharing_flag(sharing));
@@ -172,6 +181,8 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
         return (hd_resource){0};
     image_size size = {desc->width, desc->height, desc->depth, desc->format, desc->mips, desc->layers, desc->samples};
     uint32_t flags = HDI_RES_EXTERNAL | sharing_flag((uint32_t)desc->sharing);
+    if ((uint32_t)desc->sharing > HD_SHARING_CONCURRENT)
+        return bad_sharing(graph, desc->name);
     if (desc->bytes > MAX_BUFFER_BYTES)
         return bad_resource(graph, HD_BAD_DESC, desc->name, "bytes is more than any device has");
     if (desc->bytes) {

@@ -83,9 +83,10 @@ typedef struct hdi_access_info {
  * from index 32 on: always look up through hdi_decl.access. */
 #define HDI_ACCESS_CUSTOM_FIRST 32
 extern const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST];
-/* HD_OK, HD_BAD_ACCESS: no stage of it does such an access, or HD_BAD_PASS_TYPE: no queue for such passes has its
- * stages. */
-hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type);
+/* HD_OK, HD_BAD_ACCESS: it is null or no stage of it does such an access, or HD_BAD_PASS_TYPE: no queue for such passes
+ * has its stages. fault: null, or room for HDI_FAULT_BYTES that get which part of it is wrong. */
+#define HDI_FAULT_BYTES 96
+hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, bool is_buffer, char *fault);
 /* What an access asks for, or what several accesses of an epoch do, on an image or on a buffer: as the hazard phase and
  * barriers say it (hazard_kinds.c). */
 typedef struct hdi_kind {

@@ -170,7 +170,7 @@ Test(access, formats)
 static hd_result check(uint64_t stages, uint64_t access, bool writes, hd_pass_type type)
 {
     return hdi_access_check(&(hd_custom_access){.stages = stages, .access = access, .reads = true, .writes = writes},
-                            type);
+                            type, true, NULL);
 }
 
 /* Each row of the table would be allowed as a custom access in the passes that it stands in. */
@@ -243,5 +243,5 @@ Test(access, custom_accesses_are_those_of_their_stages)
     cr_expect_eq(check(VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT, 0, true, HD_PASS_GFX), HD_BAD_ACCESS);
     cr_expect_eq(check(0, 0, true, HD_PASS_GFX), HD_BAD_ACCESS, "a write that nothing could wait for");
     cr_expect_eq(check(0, 0, false, HD_PASS_GFX), HD_OK, "as presenting: a layout only");
-    cr_expect_eq(hdi_access_check(&(hd_custom_access){.stages = 0x10000}, HD_PASS_GFX), HD_BAD_ACCESS);
+    cr_expect_eq(hdi_access_check(&(hd_custom_access){.stages = 0x10000}, HD_PASS_GFX, true, NULL), HD_BAD_ACCESS);
 }

@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 #include <heddle/vk.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,79 @@ static hd_result wrong_pass_type(void)
     return compile(NULL);
 }
 
+static hd_result endless_cost(void)
+{
+    one_good_pass();
+    PASS(.name = "culprit", .root = true, .cost_us = INFINITY);
+    return compile(NULL);
+}
+
+static hd_result unknown_pin(void)
+{
+    one_good_pass();
+    PASS(.name = "culprit", .pin = (hd_pin)4);
+    return compile(NULL);
+}
+
+static hd_result unknown_load(void)
+{
+    one_good_pass();
+    PASS(.name = "culprit", .uses = HD_USES({image("victim"), HD_COLOR_WRITE, .load = (hd_load)2}));
+    return compile(NULL);
+}
+
+static hd_result image_of_unknown_sharing(void)
+{
+    one_good_pass();
+    hd_graph_image(graph, &(hd_image_desc){
+                              .name = "victim", .width = 4, .height = 4, .format = 37, .sharing = (hd_sharing)3});
+    return compile(NULL);
+}
+
+static hd_result buffer_of_unknown_sharing(void)
+{
+    one_good_pass();
+    hd_graph_buffer(graph, &(hd_buffer_desc){.name = "victim", .bytes = 4, .sharing = (hd_sharing)UINT32_MAX});
+    return compile(NULL);
+}
+
+static hd_result import_of_unknown_sharing(void)
+{
+    one_good_pass();
+    hd_graph_import(graph, &(hd_import_desc){.name = "victim", .bytes = 4, .sharing = (hd_sharing)3});
+    return compile(NULL);
+}
+
+static hd_result unknown_order(void)
+{
+    one_good_pass();
+    return compile(&(hd_compile_desc){.order = (hd_order)3});
+}
+
+static hd_result unknown_cache(void)
+{
+    one_good_pass();
+    return compile(&(hd_compile_desc){.cache = (hd_cache)3});
+}
+
+static hd_result negative_handoff(void)
+{
+    one_good_pass();
+    return compile(&(hd_compile_desc){.handoff_us = -1});
+}
+
+static hd_result endless_handoff(void)
+{
+    one_good_pass();
+    return compile(&(hd_compile_desc){.handoff_us = INFINITY});
+}
+
+static hd_result handoff_that_is_no_number(void)
+{
+    one_good_pass();
+    return compile(&(hd_compile_desc){.handoff_us = NAN});
+}
+
 static hd_result stale_handle(void)
 {
     hd_resource old = image("victim");
@@ -121,6 +195,51 @@ static hd_result custom_access_without_description(void)
     one_good_pass();
     PASS(.name = "culprit", .uses = HD_USES({buffer("victim"), HD_ACCESS_CUSTOM}));
     return compile(NULL);
+}
+
+static hd_result unknown_access(void)
+{
+    one_good_pass();
+    PASS(.name = "culprit", .uses = HD_USES({buffer("victim"), (hd_access)77}));
+    return compile(NULL);
+}
+
+static hd_result custom_access(hd_resource of, hd_custom_access own)
+{
+    one_good_pass();
+    PASS(.name = "culprit", .uses = HD_USES({of, HD_ACCESS_CUSTOM, .custom = &own}));
+    return compile(NULL);
+}
+
+static hd_result custom_access_without_layout(void)
+{
+    return custom_access(image("victim"), (hd_custom_access){.stages = 0x80, .access = 0x20, .reads = true});
+}
+
+static hd_result custom_access_that_does_nothing(void)
+{
+    return custom_access(buffer("victim"), (hd_custom_access){.stages = 0x80, .access = 0x20});
+}
+
+static hd_result custom_access_at_the_top(void)
+{
+    return custom_access(buffer("victim"), (hd_custom_access){.stages = 0x81, .access = 0x20, .reads = true});
+}
+
+static hd_result custom_access_without_stages(void)
+{
+    return custom_access(buffer("victim"), (hd_custom_access){.access = 0x20, .reads = true});
+}
+
+/* COLOR_ATTACHMENT_READ in the fragment shader. */
+static hd_result custom_access_of_other_stages(void)
+{
+    return custom_access(buffer("victim"), (hd_custom_access){.stages = 0x80, .access = 0xa0, .reads = true});
+}
+
+static hd_result custom_access_of_the_host(void)
+{
+    return custom_access(buffer("victim"), (hd_custom_access){.stages = 0x4080, .access = 0x20, .reads = true});
 }
 
 static hd_result access_of_another_pass_type(void)
@@ -292,7 +411,15 @@ typedef struct mistake {
 #define NONE HD_NONE
 static const mistake mistakes[] = {
     {HD_INVALID_ARGUMENT, null_description, 1, NONE, NONE, {"pass 1"}},
-    {HD_INVALID_ARGUMENT, wrong_pass_type, 1, NONE, NONE, {"pass 1", "culprit"}},
+    {HD_INVALID_ARGUMENT, wrong_pass_type, 1, NONE, NONE, {"pass 1", "culprit", "type"}},
+    {HD_INVALID_ARGUMENT, endless_cost, 1, NONE, NONE, {"pass 1", "culprit", "cost_us"}},
+    {HD_INVALID_ARGUMENT, unknown_pin, 1, NONE, NONE, {"pass 1", "culprit", "pin"}},
+    {HD_INVALID_ARGUMENT, unknown_load, 1, 1, 0, {"culprit", "victim", "load"}},
+    {HD_INVALID_ARGUMENT, unknown_order, NONE, NONE, NONE, {"order"}},
+    {HD_INVALID_ARGUMENT, unknown_cache, NONE, NONE, NONE, {"cache"}},
+    {HD_INVALID_ARGUMENT, negative_handoff, NONE, NONE, NONE, {"handoff_us"}},
+    {HD_INVALID_ARGUMENT, endless_handoff, NONE, NONE, NONE, {"handoff_us"}},
+    {HD_INVALID_ARGUMENT, handoff_that_is_no_number, NONE, NONE, NONE, {"handoff_us"}},
     {HD_INVALID_ARGUMENT, no_queues, NONE, NONE, NONE, {"queue set"}},
     {HD_INVALID_ARGUMENT, size_callback_aligns_oddly, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
     {HD_INVALID_ARGUMENT, size_callback_aligns_too_far, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
@@ -302,9 +429,19 @@ static const mistake mistakes[] = {
     {HD_BAD_DESC, bad_image, NONE, 1, NONE, {"resource 1", "victim", "mips"}},
     {HD_BAD_DESC, bad_buffer, NONE, 1, NONE, {"resource 1", "victim", "bytes"}},
     {HD_BAD_DESC, bad_import, NONE, 1, NONE, {"resource 1", "victim", "bytes"}},
+    {HD_INVALID_ARGUMENT, image_of_unknown_sharing, NONE, 1, NONE, {"resource 1", "victim", "sharing"}},
+    {HD_INVALID_ARGUMENT, buffer_of_unknown_sharing, NONE, 1, NONE, {"resource 1", "victim", "sharing"}},
+    {HD_INVALID_ARGUMENT, import_of_unknown_sharing, NONE, 1, NONE, {"resource 1", "victim", "sharing"}},
     {HD_BAD_RANGE, range_outside, 1, 2, 1, {"culprit", "resource 2", "victim"}},
     {HD_BAD_ACCESS, access_of_another_kind, 1, 1, 0, {"culprit", "victim"}},
-    {HD_BAD_ACCESS, custom_access_without_description, 1, 1, 0, {"culprit", "victim"}},
+    {HD_BAD_ACCESS, unknown_access, 1, 1, 0, {"culprit", "victim", "hd_access"}},
+    {HD_BAD_ACCESS, custom_access_without_description, 1, 1, 0, {"culprit", "victim", "custom is null"}},
+    {HD_BAD_ACCESS, custom_access_without_layout, 1, 0, 0, {"culprit", "victim", "custom->layout"}},
+    {HD_BAD_ACCESS, custom_access_that_does_nothing, 1, 0, 0, {"culprit", "victim", "->reads"}},
+    {HD_BAD_ACCESS, custom_access_at_the_top, 1, 0, 0, {"culprit", "victim", "->stages has TOP"}},
+    {HD_BAD_ACCESS, custom_access_without_stages, 1, 0, 0, {"culprit", "victim", "->stages is 0"}},
+    {HD_BAD_ACCESS, custom_access_of_other_stages, 1, 0, 0, {"culprit", "victim", "->access: none of its stages"}},
+    {HD_BAD_PASS_TYPE, custom_access_of_the_host, 1, 0, 0, {"culprit", "victim", "->stages: no queue"}},
     {HD_BAD_PASS_TYPE, access_of_another_pass_type, 1, 1, 0, {"culprit", "victim"}},
     {HD_CONFLICTING_USES, two_uses_that_differ, 1, 1, 2, {"culprit", "victim"}},
     {HD_HISTORY_WRITTEN, history_is_written, 0, 1, 1, {"culprit"}},

@@ -152,12 +152,38 @@ Test(vk, queue_kinds)
     cr_assert_eq(f.info.queue_count, 1);
     cr_expect_eq(f.info.queues[0].kind, HD_QUEUE_COMPUTE);
     cr_expect_eq(hdt_vk_close(&f), 0);
-    hd_vk *vk;
-    const hd_queue_kind host[] = {HD_QUEUE_HOST};
-    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.queue_kinds = host, .queue_kind_count = 1}, &vk), HD_INVALID_ARGUMENT);
-    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.frames_in_flight = 5}, &vk), HD_INVALID_ARGUMENT);
-    cr_expect_eq(hd_vk_create(&(hd_vk_desc){.memory_copies = 3}, &vk), HD_INVALID_ARGUMENT);
     cr_expect_eq(hd_vk_create(NULL, NULL), HD_INVALID_ARGUMENT);
+}
+
+static void keep_line(hd_log_level level, const char *text, void *user)
+{
+    if (level == HD_LOG_ERROR)
+        snprintf(user, 256, "%s", text);
+}
+
+/* The log says which field of a description is out of its range. */
+Test(vk, bad_descriptions)
+{
+    static const hd_queue_kind host[] = {HD_QUEUE_HOST};
+    static const struct {
+        const char *field;
+        hd_vk_desc desc;
+    } bad[] = {
+        {"queue_kinds[0]", {.queue_kinds = host, .queue_kind_count = 1}},
+        {"queue_kinds", {.queue_kind_count = 1}},
+        {"queues", {.queue_count = 1}},
+        {"frames_in_flight", {.frames_in_flight = 5}},
+        {"memory_copies", {.memory_copies = 3}},
+        {"timed_frames", {.timed_frames = 1025}},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hd_vk *vk;
+        char line[256] = "";
+        hd_vk_desc desc = bad[i].desc;
+        desc.log = (hd_log){keep_line, line};
+        cr_expect_eq(hd_vk_create(&desc, &vk), HD_INVALID_ARGUMENT, "%s", bad[i].field);
+        cr_expect(strstr(line, bad[i].field), "'%s' does not say '%s'", line, bad[i].field);
+    }
 }
 
 /* ---- what may be missing ---- */

@@ -49,6 +49,7 @@ Test(vk_swapchain, bad_arguments)
     cr_expect_eq(hd_vk_swapchain_create(NULL, &(hd_vk_swapchain_desc){0}, &w.swapchain), HD_INVALID_ARGUMENT);
     cr_expect_eq(hd_vk_swapchain_create(w.vk, &(hd_vk_swapchain_desc){.format_count = 1}, &w.swapchain),
                  HD_INVALID_ARGUMENT);
+    cr_expect_eq(make(&w, &(hd_vk_swapchain_desc){.sharing = (hd_sharing)3}), HD_INVALID_ARGUMENT);
     cr_expect_eq(make(&w, &(hd_vk_swapchain_desc){.usage = VK_IMAGE_USAGE_STORAGE_BIT}), HD_UNSUPPORTED);
     hdt_the_window.present_families = 1u << 30;
     cr_expect_eq(make(&w, NULL), HD_UNSUPPORTED);

@@ -210,8 +210,10 @@ static hd_result choose_queues(hd_vk *vk, const hd_vk_desc *desc, const VkQueueF
     const hd_queue_kind *kinds = desc->queue_kind_count ? desc->queue_kinds : usual;
     uint32_t kind_count = desc->queue_kind_count ? desc->queue_kind_count : 3;
     for (uint32_t k = 0; k < kind_count; k++) {
-        if ((uint32_t)kinds[k] > HD_QUEUE_TRANSFER)
+        if ((uint32_t)kinds[k] > HD_QUEUE_TRANSFER) {
+            hdi_log(&vk->log, HD_LOG_ERROR, "queue_kinds[%u] is none of gfx, compute and transfer", k);
             return HD_INVALID_ARGUMENT;
+        }
         uint32_t family = own_family(families, family_count, kinds[k]);
         if (family == HD_NONE || taken[family] == families[family].queueCount || vk->queue_count == HD_MAX_QUEUES - 1)
             continue;

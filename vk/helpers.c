@@ -318,6 +318,8 @@ hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
     part a, b;
     if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b) || a.buffer || b.buffer)
         return refuse(graph, to, "blit: no such part of an image");
+    if ((uint32_t)filter > VK_FILTER_LINEAR && filter != VK_FILTER_CUBIC_EXT)
+        return refuse(graph, to, "blit: filter is no VkFilter");
     a.range.mip_count = b.range.mip_count = 1;
     if (a.range.layer_count != b.range.layer_count)
         return refuse(graph, to, "blit: the two images have other counts of layers");

@@ -53,13 +53,28 @@ static hd_result open_surface(hd_vk_swapchain *s)
     return result == HD_OK ? hdi_vk_chain_make(s) : result;
 }
 
+/* Null, or what is wrong with the description. */
+static const char *desc_fault(const hd_vk_swapchain_desc *desc)
+{
+    if (desc->format_count && !desc->formats)
+        return "formats is null and format_count is not 0";
+    if (desc->present_mode_count && !desc->present_modes)
+        return "present_modes is null and present_mode_count is not 0";
+    return (uint32_t)desc->sharing > HD_SHARING_CONCURRENT ? "sharing is no hd_sharing" : NULL;
+}
+
 hd_result hd_vk_swapchain_create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapchain **out)
 {
     if (!out)
         return HD_INVALID_ARGUMENT;
     *out = NULL;
-    if (!vk || !desc || (desc->format_count && !desc->formats) || (desc->present_mode_count && !desc->present_modes))
+    if (!vk || !desc)
         return HD_INVALID_ARGUMENT;
+    const char *fault = desc_fault(desc);
+    if (fault) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "a swapchain cannot be made: %s", fault);
+        return HD_INVALID_ARGUMENT;
+    }
     hd_vk_swapchain *s = hdi_alloc(&vk->allocator, sizeof(*s), 64);
     if (!s)
         return HD_OUT_OF_MEMORY;

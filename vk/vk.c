@@ -101,6 +101,22 @@ static hd_result open_device(hd_vk *vk, const hd_vk_desc *desc)
     return result == HD_OK ? make_timelines(vk) : result;
 }
 
+/* Null, or what is wrong with the description. */
+static const char *desc_fault(const hd_vk_desc *desc, uint32_t frames_in_flight)
+{
+    if ((desc->memory.allocate == NULL) != (desc->memory.free == NULL))
+        return "memory callbacks are an allocate and a free";
+    if (frames_in_flight > HDI_VK_MAX_FRAMES)
+        return "frames_in_flight is more than 4";
+    if (desc->memory_copies > frames_in_flight)
+        return "memory_copies is more than frames_in_flight";
+    if (desc->timed_frames > 1024)
+        return "timed_frames is more than 1024";
+    if (desc->queue_count && !desc->queues)
+        return "queues is null and queue_count is not 0";
+    return desc->queue_kind_count && !desc->queue_kinds ? "queue_kinds is null and queue_kind_count is not 0" : NULL;
+}
+
 hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
 {
     if (!out)
@@ -109,17 +125,10 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     const hd_vk_desc zero = {0};
     if (!desc)
         desc = &zero;
-    if ((desc->memory.allocate == NULL) != (desc->memory.free == NULL)) {
-        hdi_log(&desc->log, HD_LOG_ERROR, "memory callbacks are an allocate and a free");
-        return HD_INVALID_ARGUMENT;
-    }
-    if (desc->frames_in_flight > HDI_VK_MAX_FRAMES || desc->timed_frames > 1024 ||
-        (desc->queue_count && !desc->queues) || (desc->queue_kind_count && !desc->queue_kinds))
-        return HD_INVALID_ARGUMENT;
-    uint32_t frames_in_flight = desc->frames_in_flight ? desc->frames_in_flight : 2;
-    if (desc->memory_copies > frames_in_flight) {
-        hdi_log(&desc->log, HD_LOG_ERROR, "%u copies of memory for %u frames in flight", desc->memory_copies,
-                frames_in_flight);
+    const uint32_t frames_in_flight = desc->frames_in_flight ? desc->frames_in_flight : 2;
+    const char *fault = desc_fault(desc, frames_in_flight);
+    if (fault) {
+        hdi_log(&desc->log, HD_LOG_ERROR, "an hd_vk cannot be made: %s", fault);
         return HD_INVALID_ARGUMENT;
     }
     PFN_vkGetInstanceProcAddr get = desc->get_instance_proc ? desc->get_instance_proc : hdi_vk_find_loader();

@@ -19,7 +19,7 @@ extern "C" {
     X(HD_BAD_HANDLE, "a resource or pass handle is none, stale or of another graph")                                   \
     X(HD_BAD_DESC, "a description has a size, count or format that no device could make")                              \
     X(HD_BAD_RANGE, "a use names a range that is empty or outside its resource")                                       \
-    X(HD_BAD_ACCESS, "a use has an access that its kind of resource does not allow")                                   \
+    X(HD_BAD_ACCESS, "a use has an access that its kind of resource does not allow, or a custom one that cannot be")   \
     X(HD_BAD_PASS_TYPE, "a use has an access that the type of its pass does not allow")                                \
     X(HD_CONFLICTING_USES, "a pass uses one subresource twice, and not only for reads that agree on a layout")         \
     X(HD_BAD_RESOLVE, "a resolve has no multisampled attachment of its pass to read, or one that does not fit it")     \

@@ -228,7 +228,7 @@ typedef struct hd_pass_desc {
     hd_pin pin; /* a kind that the queue set lacks: ignored; one that cannot run the type: ignored, with a warning */
     bool root;         /* never culled */
     bool no_rendering; /* gfx passes: heddle does not begin dynamic rendering, the pass does its own */
-    float cost_us;     /* expected GPU time; 0: 10 */
+    float cost_us;     /* expected GPU time, from 0 on and finite; 0: 10 */
     const hd_use *uses; /* copied */
     uint32_t use_count;
     hd_record_fn record; /* null: the pass records nothing */
@@ -340,7 +340,7 @@ typedef struct hd_compile_desc {
     hd_order order;
     uint64_t memory_budget; /* bytes for all heaps: the fewest barrier batches that stay within them, whatever the
                              * order; HD_OVER_BUDGET, with what would do, where nothing does. 0: none */
-    float handoff_us;       /* price of a hand-off between queues; 0: 6 */
+    float handoff_us;       /* price of a hand-off between queues, from 0 on and finite; 0: 6 */
     hd_size_fn size;        /* null: the sizes that the .fgt format defines */
     void *size_user;
     hd_jobs *jobs;          /* null: serial */
@@ -356,8 +356,9 @@ typedef struct hd_compile_desc {
 #define HD_MAX_QUEUES 16
 
 /* Compiles this frame's declaration. desc may be null. The plan belongs to the graph and lives until its next compile
- * or destroy (it survives hd_graph_begin). On a result other than HD_OK *out is null and hd_graph_error says more; that
- * sticks, too: what is tried next (another budget, other queues) begins with hd_graph_begin. */
+ * or destroy (it survives hd_graph_begin). On a result other than HD_OK *out is null and hd_graph_error says more (of
+ * HD_INVALID_ARGUMENT: which field of desc is out of its range); that sticks, too: what is tried next (another budget,
+ * other queues) begins with hd_graph_begin. */
 hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out);
 
 typedef struct hd_cache_stats {
