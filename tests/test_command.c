@@ -381,6 +381,10 @@ Test(command, run_executes_and_checks)
     cr_assert_eq(contents("err")[0], 0, "%s", contents("err"));
     cr_assert_not_null(strstr(contents("out"), "\nchecks=4\nunchecked=0\nwrong=0\n"), "%s", contents("out"));
     cr_assert_not_null(strstr(contents("out"), "\npass 1 queue=0 us="), "%s", contents("out"));
+    put("in.fgt", "graph g\nbuffer 0 3\npass 0 transfer\nuse 0 0 transfer_dst\npass 1 transfer root\n"
+                  "use 1 0 transfer_src\n"); /* no whole word */
+    cr_assert_eq(run("run in.fgt --frames 3 --check"), 0, "%s", contents("err"));
+    cr_assert_not_null(strstr(contents("out"), "\nchecks=0\nunchecked=3\nwrong=0\n"), "%s", contents("out"));
     put("in.fgt", "graph g\nimage 0 64 64 d32f 1 1\npass 0 compute root\nuse 0 0 storage_write_compute\n");
     cr_assert_eq(run("run in.fgt"), 2);
     cr_assert_not_null(strstr(contents("err"), "resource 0"), "%s", contents("err"));

@@ -254,8 +254,10 @@ static bool buffer_ops(run *r, run_slot *slot, run_op op, bool write, uint64_t f
 {
     run_content *content = &r->content[op.res];
     uint64_t begin = (range->offset + 3) & ~UINT64_C(3), end = (range->offset + range->bytes) & ~UINT64_C(3);
-    if (begin >= end)
+    if (begin >= end) { /* not a whole word */
+        r->report->unchecked += !write;
         return true;
+    }
     if (write) {
         op.write = true;
         op.begin = begin;
