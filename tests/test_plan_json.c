@@ -1,8 +1,10 @@
 #include <criterion/criterion.h>
 #include <heddle/graph.h>
 
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "checked.h"
 #include "random.h"
@@ -279,6 +281,41 @@ Test(plan_json, views_say_why)
     free(json);
     free(html);
     free(dot);
+    hd_graph_destroy(graph);
+}
+
+/* All files of a plan are UTF-8, whatever names are and wherever they are cut. */
+Test(plan_json, names_that_are_no_utf8)
+{
+    static const writer writers[] = {hd_plan_write_json, hd_plan_write_dot, hd_plan_write_html};
+    hd_graph *graph;
+    const hd_plan *plan;
+    char name[201]; /* longer than labels are, and of characters of two bytes each: some are cut */
+    for (int i = 0; i < 200; i += 2)
+        memcpy(name + i, "\xc3\xa9", 3);
+    cr_assert(setlocale(LC_CTYPE, "C.UTF-8"));
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.name = "gr\xfcn"}, &graph), HD_OK);
+    hd_resource a = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "half \xed\xa0\x80", .bytes = 16});
+    hd_resource b = hd_graph_buffer(graph, &(hd_buffer_desc){.name = name + 1, .bytes = 16});
+    hd_graph_pass(graph, &(hd_pass_desc){.name = "caf\xe9 <\xe2\x82", .type = HD_PASS_TRANSFER,
+                                         .uses = HD_USES({a, HD_TRANSFER_DST})});
+    hd_graph_pass(graph, &(hd_pass_desc){.name = name, .type = HD_PASS_TRANSFER, .root = true,
+                                         .uses = HD_USES({a, HD_TRANSFER_SRC}, {b, HD_TRANSFER_DST})});
+    hd_graph_pass(graph, &(hd_pass_desc){.name = "na\xefve", .type = HD_PASS_TRANSFER,
+                                         .uses = HD_USES({b, HD_TRANSFER_DST})});
+    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
+    for (int i = 0; i < 3; i++) {
+        size_t bytes;
+        char *text = text_of(writers[i], graph, plan, &bytes);
+        for (size_t at = 0; at < bytes;) {
+            size_t used = mbrtowc(NULL, text + at, bytes - at, &(mbstate_t){0});
+            cr_assert(used - 1 < 4, "writer %d, byte %zu: %s", i, at, text);
+            at += used;
+        }
+        cr_assert(strstr(text, i ? "gr\xef\xbf\xbdn" : "gr\\ufffdn"), "writer %d: %s", i, text);
+        cr_assert(i == 0 || (strstr(text, "caf\xef\xbf\xbd ") && strstr(text, "\xc3\xa9")), "writer %d: %s", i, text);
+        free(text);
+    }
     hd_graph_destroy(graph);
 }
 

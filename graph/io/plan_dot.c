@@ -16,10 +16,10 @@ typedef struct drawing {
 
 static void escaped(const char *text, FILE *f)
 {
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
         if (*c == '"' || *c == '\\')
             fputc('\\', f);
-        fputc(*c < 0x20 ? ' ' : *c, f);
+        c += hdi_write_character(c, f);
     }
 }
 

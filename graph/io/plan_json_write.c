@@ -16,32 +16,11 @@ typedef struct writer {
     uint32_t scope; /* the next to be written */
 } writer;
 
-/* Bytes of the UTF-8 character that text begins with; 0: it begins with none (The Unicode Standard, table 3-7). */
-static int character_bytes(const unsigned char *text)
-{
-    unsigned char lead = text[0], low = 0x80, high = 0xbf;
-    int count = lead < 0x80 ? 1 : lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-    if (lead == 0xe0)
-        low = 0xa0; /* no character in more bytes than it needs, */
-    else if (lead == 0xed)
-        high = 0x9f; /* no half of a surrogate pair, */
-    else if (lead == 0xf0)
-        low = 0x90;
-    else if (lead == 0xf4)
-        high = 0x8f; /* none beyond the last */
-    for (int i = 1; i < count; i++, low = 0x80, high = 0xbf) {
-        if (text[i] < low || text[i] > high)
-            return 0;
-    }
-    return count;
-}
-
-/* Names come from anywhere, and may be cut in the middle of a character; JSON is UTF-8. */
 static void write_string(const char *text, FILE *f)
 {
     fputc('"', f);
     for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        int bytes = character_bytes(c);
+        int bytes = hdi_character_bytes(c);
         if (*c == '"' || *c == '\\')
             fprintf(f, "\\%c", *c);
         else if (*c < 0x20)

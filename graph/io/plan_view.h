@@ -28,16 +28,13 @@ static inline const char *hdi_resource_label(const hdi_decl *decl, uint32_t res,
     return buffer;
 }
 
+/* Bytes of the UTF-8 character that text begins with; 0: it begins with none. */
+int hdi_character_bytes(const unsigned char *text);
+/* Writes that character; a space for a control character, and U+FFFD in place of a byte that begins none. Returns how
+ * many bytes of text that were. */
+int hdi_write_character(const unsigned char *text, FILE *f);
 /* Text for HTML, and for the labels of Graphviz that look like it. */
-static inline void hdi_write_markup(const char *text, FILE *f)
-{
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
-            fprintf(f, "&#%d;", *c);
-        else
-            fputc(*c < 0x20 ? ' ' : *c, f);
-    }
-}
+void hdi_write_markup(const char *text, FILE *f);
 
 /* Which list the code of an hd_why is of. */
 typedef enum hdi_why_kind { HDI_WHY_BARRIER, HDI_WHY_WAIT, HDI_WHY_CUT, HDI_WHY_PLACING, HDI_WHY_CULL } hdi_why_kind;
