@@ -1,4 +1,4 @@
-#include "alias_pack.h"
+#include "alias_newcomer.h"
 
 #include <string.h>
 
@@ -11,10 +11,14 @@
  * Atoms are tried one by one: to count zeros for the first one that is free takes fewer instructions, but where he goes
  * then is known only when the one before him has been written down, and not foretold: 2.5 ns a pass of async.
  *
+ * By clocks the same is done over places of queues, where members are so many and short that words written for each cut
+ * of an atom and each life are few.
+ *
  * Whose bytes each of them takes over is told by the atoms, too. */
 
 enum { MOST_ATOMS = 64, MOST_SIZES = 6, PAGES = 64 };
-#define MOST_UNITS (UINT32_MAX / 4) /* a quarter of a terabyte */
+enum { FEW_SIZES = 4, SHORT_LIFE = 24 }; /* by clocks */
+#define MOST_UNITS (UINT32_MAX / 4)      /* a quarter of a terabyte */
 #define SPLITS UINT64_MAX
 
 /* Where somebody begins who comes into an atom or behind it, as far as he must for his alignment. */
@@ -25,7 +29,8 @@ typedef struct seat {
 
 typedef struct hdi_pack_atoms {
     const hdi_pack *pack;
-    uint64_t *taken;                /* by piece of time: bits of atoms, never the last one */
+    uint64_t *taken; /* by piece of time, or of places: bits of atoms, never the last one */
+    uint32_t words;
     uint32_t begin[MOST_ATOMS + 1]; /* units; the last atom has no end, and begins where the highest of all ends */
     uint32_t atoms;
     hd_memory_need need; /* of whom the seats are */
@@ -106,7 +111,7 @@ static bool split(work *w, uint32_t atom, uint32_t offset)
     if (above == 1) /* nobody is in the last one */
         return true;
     uint64_t low = ((uint64_t)2 << atom) - 1;
-    for (uint32_t p = 0; p < w->pack->piece_count; p++)
+    for (uint32_t p = 0; p < w->words; p++)
         w->taken[p] = (w->taken[p] & low) | (w->taken[p] >> atom) << (atom + 1);
     return true;
 }
@@ -162,6 +167,26 @@ static uint64_t end_of(const work *w)
     return (uint64_t)w->begin[w->atoms - 1] * HDI_PACK_UNIT;
 }
 
+/* An atom that is to be tried becomes known, or is cut. False: there are too many of them, or it is no better than what
+ * there is. */
+static HDI_APART bool open_seat(work *w, const seat *at, uint64_t top)
+{
+    uint32_t atom = (uint32_t)(at - w->seat), begin = align_units(w, w->begin[atom]);
+    if (at->taken)
+        return cut_out(w, begin, begin + w->units) && end_of(w) < top;
+    find_seat(w, atom);
+    return true;
+}
+
+/* Behind that. */
+static HDI_APART bool give_up(const work *w, uint64_t *top)
+{
+    bool is_no_better = end_of(w) >= *top;
+    if (is_no_better)
+        *top = UINT64_MAX;
+    return is_no_better;
+}
+
 /* False: there are too many atoms, or too much is needed. */
 static bool pack_members(work *w, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
@@ -178,19 +203,10 @@ static bool pack_members(work *w, const uint32_t *order, uint32_t count, uint64_
         const hd_memory_need *need = &needs[res];
         if (HDI_UNLIKELY(need->bytes != w->need.bytes || need->alignment != w->need.alignment) && !set_need(w, need))
             return false;
-        const seat *at = find_lowest(w, join(from, to));
-        while (HDI_UNLIKELY(at->offset == SPLITS)) {
-            uint32_t atom = (uint32_t)(at - w->seat), begin = align_units(w, w->begin[atom]);
-            if (!at->taken)
-                find_seat(w, atom);
-            else if (!cut_out(w, begin, begin + w->units))
-                return false;
-            else if (end_of(w) >= *top) {
-                *top = UINT64_MAX;
-                return true;
-            }
-            at = find_lowest(w, join(from, to));
-        }
+        const seat *at;
+        while (at = find_lowest(w, join(from, to)), HDI_UNLIKELY(at->offset == SPLITS))
+            if (!open_seat(w, at, *top))
+                return give_up(w, top);
         take(from, to, at->taken);
         offset[res] = at->offset;
     }
@@ -198,7 +214,207 @@ static bool pack_members(work *w, const uint32_t *order, uint32_t count, uint64_
     return true;
 }
 
-HDI_ON_LINE bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+/* ---- by clocks ---- */
+
+/* With clocks each queue has a time of its own. Somebody fills those of its places that neither have finished before he
+ * starts nor know that he is over: who is on this queue alone is in his way if he has one of them. Where each place has
+ * finished before or knows, what is left is the moment between two, which is filled by who has the places around it.
+ * Who is on several queues may also live around somebody, before him on one of them and behind him on another: then he
+ * fills all places that the other one has. So each place has three words: who fills the moment before it alone, who
+ * fills it and does not have it, or is on several queues, whose it is. O(places filled, of all lives). */
+enum { MOMENT, FILLED, OWN, PLACE_WORDS };
+
+typedef struct places {
+    uint64_t *of[HD_MAX_QUEUES];                       /* words of the first place of each queue that is looked at */
+    int32_t first[HD_MAX_QUEUES], last[HD_MAX_QUEUES]; /* those of the slots in which it packs */
+} places;
+
+static bool set_up_places(const hdi_pack *pack, places *p, work *w)
+{
+    uint32_t count = 0;
+    for (uint32_t q = 0; q < pack->queues; q++) {
+        p->first[q] = (int32_t)hdi_pos_from(pack->hazards, q, 0, pack->slot_begin);
+        p->last[q] = (int32_t)hdi_pos_from(pack->hazards, q, (uint32_t)p->first[q], pack->slot_end) - 1;
+        count += (uint32_t)(p->last[q] - p->first[q] + 1);
+    }
+    w->words = count * PLACE_WORDS;
+    w->taken = HDI_ARENA_ZEROED(pack->arena, uint64_t, w->words);
+    if (!w->taken)
+        return false;
+    uint64_t *of = w->taken;
+    for (uint32_t q = 0; q < pack->queues; q++) {
+        p->of[q] = of;
+        of += (p->last[q] - p->first[q] + 1) * PLACE_WORDS;
+    }
+    return true;
+}
+
+static HDI_INLINE uint64_t *words_of(const places *p, uint32_t q, int32_t place)
+{
+    return p->of[q] + (int64_t)(place - p->first[q]) * PLACE_WORDS;
+}
+
+/* One of the words of all places from one to another. */
+static HDI_INLINE void take_word(uint64_t *from, uint64_t *to, uint64_t atoms)
+{
+    *to |= atoms;
+    for (; from < to; from += PLACE_WORDS) {
+        *from |= atoms;
+        from += PLACE_WORDS;
+        HDI_HIDE(from);
+        *from |= atoms;
+    }
+}
+
+/* What of it is in the slots in which it packs. */
+static HDI_INLINE void fill(const places *p, uint32_t q, int32_t known, int32_t unaware, uint64_t atoms)
+{
+    int32_t from = known > p->first[q] ? known : p->first[q], to = unaware < p->last[q] ? unaware : p->last[q];
+    if (HDI_LIKELY(from <= to))
+        take_word(words_of(p, q, from) + FILLED, words_of(p, q, to) + FILLED, atoms);
+    else if (known > unaware && known > p->first[q] && known <= p->last[q])
+        words_of(p, q, known)[MOMENT] |= atoms;
+}
+
+/* Who is on one of the GPU's queues alone. */
+typedef struct alone {
+    uint32_t own;
+    const hdi_stay *stay;
+    uint64_t *from, *to; /* his places' */
+} alone;
+
+static HDI_INLINE alone read_alone(const hdi_pack *pack, const places *p, uint32_t res, uint32_t own, uint32_t queues)
+{
+    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + own];
+    return (alone){own, stay, words_of(p, own, (int32_t)stay->first), words_of(p, own, (int32_t)stay->close)};
+}
+
+static HDI_INLINE void take_alone(const hdi_pack *pack, const places *p, uint32_t res, const alone *one, uint64_t atoms,
+                                  uint32_t queues)
+{
+    const hdi_hazards *hazards = pack->hazards;
+    const uint32_t *knows = &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * queues],
+                   *unaware =
+                       &pack->lifetimes
+                            ->place_unaware[(hazards->queue_begin[one->own] + one->stay->close) * (size_t)queues];
+    take_word(one->from + OWN, one->to + OWN, atoms);
+    for (uint32_t k = 1, q = one->own; k < queues; k++) {
+        q = q + 1 < queues ? q + 1 : 0;
+        fill(p, q, (int32_t)knows[q], hdi_place_before(hazards, unaware[q]), atoms);
+    }
+}
+
+static HDI_APART uint64_t join_several(const places *p, const hdi_newcomer *n, uint32_t queues)
+{
+    uint64_t taken = 0;
+    for (uint32_t q = 0; q < queues; q++) {
+        if (n->queues >> q & 1)
+            taken |= join(words_of(p, q, n->first[q]) + FILLED, words_of(p, q, n->last[q]) + OWN);
+        int32_t from = n->known[q] > p->first[q] ? n->known[q] : p->first[q],
+                to = n->unaware[q] < p->last[q] ? n->unaware[q] : p->last[q];
+        for (; from <= to; from++)
+            taken |= words_of(p, q, from)[OWN];
+    }
+    return taken;
+}
+
+/* Who is placed already may have places before and behind all of these. */
+static HDI_APART void take_several(const places *p, const hdi_newcomer *n, uint64_t atoms, uint32_t queues)
+{
+    for (uint32_t q = 0; q < queues; q++) {
+        fill(p, q, n->known[q], n->unaware[q], atoms);
+        if (!(n->queues >> q & 1))
+            continue;
+        int32_t from = n->first[q] > p->first[q] ? n->first[q] : p->first[q],
+                to = n->last[q] < p->last[q] ? n->last[q] : p->last[q];
+        if (from <= to)
+            take_word(words_of(p, q, from) + OWN, words_of(p, q, to) + OWN, atoms);
+    }
+}
+
+static bool fill_placed(work *w, const places *p)
+{
+    const hdi_pack *pack = w->pack;
+    for (uint32_t i = 0; i < pack->placed_count; i++) {
+        uint32_t res = pack->placed[i];
+        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
+                 behind = at + hdi_pack_units(pack->sizes->need[res].bytes);
+        bool whole;
+        if (behind > MOST_UNITS || !cut_out(w, (uint32_t)at, (uint32_t)behind))
+            return false;
+        hdi_newcomer n;
+        hdi_read_newcomer(pack, res, &n, pack->queues);
+        take_several(p, &n, atoms_in(w, (uint32_t)at, (uint32_t)behind, &whole), pack->queues);
+    }
+    return true;
+}
+
+/* As pack_members does it. */
+static HDI_INLINE bool pack_by_clocks(work *w, const places *p, const uint32_t *order, uint32_t count, uint64_t *offset,
+                                      uint64_t *top, uint32_t queues)
+{
+    const hdi_pack *pack = w->pack;
+    const hd_memory_need *needs = pack->sizes->need;
+    const uint16_t *res_queues = pack->hazards->res_queues;
+    uint32_t gpu_mask = pack->gpu_mask;
+    hdi_newcomer n;
+    if (!fill_placed(w, p))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = order[i], mask = res_queues[res];
+        const hd_memory_need *need = &needs[res];
+        const seat *at;
+        if (HDI_UNLIKELY(need->bytes != w->need.bytes || need->alignment != w->need.alignment) && !set_need(w, need))
+            return false;
+        if (HDI_LIKELY(!(mask & (mask - 1)) && mask & gpu_mask)) {
+            alone one = read_alone(pack, p, res, (uint32_t)__builtin_ctz(mask), queues);
+            while (at = find_lowest(w, join(one.from + FILLED, one.to + OWN)), HDI_UNLIKELY(at->offset == SPLITS))
+                if (!open_seat(w, at, *top))
+                    return give_up(w, top);
+            take_alone(pack, p, res, &one, at->taken, queues);
+        } else {
+            hdi_read_several(pack, res, &n);
+            while (at = find_lowest(w, join_several(p, &n, queues)), HDI_UNLIKELY(at->offset == SPLITS))
+                if (!open_seat(w, at, *top))
+                    return give_up(w, top);
+            take_several(p, &n, at->taken, queues);
+        }
+        offset[res] = at->offset;
+    }
+    *top = end_of(w) < *top ? end_of(w) : UINT64_MAX;
+    return true;
+}
+
+static void set_up(work *w, const hdi_pack *pack)
+{
+    w->pack = pack;
+    w->atoms = 1;
+    w->begin[0] = 0;
+    w->begin[1] = UINT32_MAX;
+    w->need.bytes = 0; /* nobody's */
+}
+
+bool hdi_pack_in_clocked_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+{
+    work w;
+    places p;
+    uint32_t slots = pack->slot_end - pack->slot_begin;
+    if (pack->size_count == 0 || pack->size_count > FEW_SIZES || count < slots / 2 ||
+        pack->lives > (uint64_t)count * SHORT_LIFE)
+        return false;
+    hdi_arena_mark mark = hdi_arena_here(pack->arena);
+    if (!set_up_places(pack, &p, &w))
+        return false;
+    set_up(&w, pack);
+    bool done = pack->queues == 2   ? pack_by_clocks(&w, &p, order, count, offset, top, 2)
+                : pack->queues == 3 ? pack_by_clocks(&w, &p, order, count, offset, top, 3)
+                                    : pack_by_clocks(&w, &p, order, count, offset, top, pack->queues);
+    hdi_arena_keep(pack->arena, mark, NULL, 0);
+    return done;
+}
+
+HDI_ON_LINE bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
+                                   uint64_t *top)
 {
     if (pack->size_count == 0 || pack->size_count > MOST_SIZES)
         return false;
@@ -207,12 +423,9 @@ HDI_ON_LINE bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32
     uint64_t *taken = HDI_ARENA_ZEROED(pack->arena, uint64_t, pack->piece_count);
     if (pack->arena->failed)
         return false;
-    w->pack = pack;
+    set_up(w, pack);
     w->taken = taken;
-    w->atoms = 1;
-    w->begin[0] = 0;
-    w->begin[1] = UINT32_MAX;
-    w->need.bytes = 0; /* nobody's */
+    w->words = pack->piece_count;
     bool done = pack_members(w, order, count, offset, top);
     pack->atoms = done ? w : NULL;
     hdi_arena_keep(pack->arena, mark, NULL, 0);

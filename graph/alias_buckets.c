@@ -1,17 +1,18 @@
-#include "alias_pack.h"
+#include "alias_newcomer.h"
 
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
 
-/* In a given order: greedy (size first, as in greedy-by-size arena planning), first fit by offset. Those that may be in
- * the way are found over time: slots are cut into buckets, and each keeps what was placed in it by offset. Who of a
- * bucket is in the way of a newcomer, and whether he fits below, is anybody's guess, so that it is found without a
- * branch, of eight at once: by the places on the newcomer's queues from which and up to which nobody may share with an
- * item, which stand in arrays of their own, and by the highest end of all in the way that begin lower. Places are
- * counted from where the bucket begins, in 16 bits, which hold what is too far away by what is as far as that: then two
- * are in each other's way that need not be. O(resources * (placed in a bucket) * buckets of a life). */
+/* In a given order: greedy (size first, as in greedy-by-size arena planning), first fit by offset. Where lives end at
+ * few places, or members have few sizes, another packer finds the same sooner. Else those that may be in the way are
+ * found over time: slots are cut into buckets, and each keeps what was placed in it by offset. Who of a bucket is in
+ * the way of a newcomer, and whether he fits below, is anybody's guess, so that it is found without a branch, of eight
+ * at once: by the places on the newcomer's queues from which and up to which nobody may share with an item, which stand
+ * in arrays of their own, and by the highest end of all in the way that begin lower. Places are counted from where the
+ * bucket begins, in 16 bits, which hold what is too far away by what is as far as that: then two are in each other's
+ * way that need not be. O(resources * (placed in a bucket) * buckets of a life). */
 
 enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, FIRST_ITEMS = 64, BLOCK = 8, LANES = 4 };
 enum { AHEAD = 8 }; /* members, whose stays are fetched so much earlier */
@@ -29,13 +30,6 @@ struct hdi_pack_bucket {
     uint32_t count, capacity;
     uint32_t next, above; /* of the search that is going on: the block to go on with, the item that he fits below */
 };
-
-/* Who is placed. By queue how many places have finished before he starts, and the last one that does not know that he
- * is over; the first and the last one of his own, on his own queues. */
-typedef struct newcomer {
-    uint32_t units, alignment, queues;
-    int32_t known[HD_MAX_QUEUES], unaware[HD_MAX_QUEUES], first[HD_MAX_QUEUES], last[HD_MAX_QUEUES];
-} newcomer;
 
 #ifdef __SSE2__
 static HDI_INLINE __m128i load(const void *from)
@@ -130,7 +124,7 @@ static HDI_INLINE void make_room(struct hdi_pack_bucket *b, uint32_t at, uint32_
 
 /* From the item `at` on nobody lies lower. */
 static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *b, uint32_t at, uint32_t offset,
-                              const newcomer *n, uint32_t queues)
+                              const hdi_newcomer *n, uint32_t queues)
 {
     if (HDI_UNLIKELY(b->count + BLOCK == b->capacity) && !enlarge(arena, b, queues))
         return false;
@@ -188,7 +182,7 @@ static bool set_up_buckets(hdi_pack *pack, uint32_t count)
 
 /* ---- who is in the way ---- */
 
-static HDI_INLINE uint32_t aligned(uint32_t at, const newcomer *n)
+static HDI_INLINE uint32_t aligned(uint32_t at, const hdi_newcomer *n)
 {
     return (at + n->alignment - 1) & ~(n->alignment - 1);
 }
@@ -208,7 +202,7 @@ static HDI_INLINE __m128i narrow_all(int32_t value, int32_t base)
     return _mm_shuffle_epi32(_mm_shufflelo_epi16(_mm_packs_epi32(one, one), 0), 0);
 }
 
-static HDI_INLINE view view_of(const struct hdi_pack_bucket *b, const newcomer *n, uint32_t queues, uint32_t q)
+static HDI_INLINE view view_of(const struct hdi_pack_bucket *b, const hdi_newcomer *n, uint32_t queues, uint32_t q)
 {
     const int16_t *known = b->time + q * (size_t)b->capacity;
     return (view){known, known + queues * (size_t)b->capacity, narrow_all(n->first[q], b->base[q]),
@@ -253,7 +247,7 @@ static HDI_INLINE __m128i find_room(const uint32_t *offset, __m128 below, __m128
 
 /* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
  * offsets only grow. */
-static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const newcomer *n,
+static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n,
                                            const view *v, uint32_t views)
 {
     const uint32_t *offset = b->offset;
@@ -290,8 +284,8 @@ static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t f
     }
 }
 
-static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const newcomer *n,
-                                            uint32_t queues, uint32_t own)
+static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at,
+                                            const hdi_newcomer *n, uint32_t queues, uint32_t own)
 {
     view v[HD_MAX_QUEUES];
     uint32_t left = n->queues;
@@ -302,7 +296,7 @@ static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t 
 
 #else
 
-static bool is_in_way(const struct hdi_pack_bucket *b, uint32_t item, const newcomer *n, uint32_t queues)
+static bool is_in_way(const struct hdi_pack_bucket *b, uint32_t item, const hdi_newcomer *n, uint32_t queues)
 {
     bool before = true, behind = true;
     for (uint32_t left = n->queues; left; left &= left - 1) {
@@ -314,7 +308,7 @@ static bool is_in_way(const struct hdi_pack_bucket *b, uint32_t item, const newc
     return !before && !behind;
 }
 
-static uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const newcomer *n,
+static uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n,
                                  uint32_t queues, uint32_t own)
 {
     uint32_t k = from;
@@ -331,7 +325,7 @@ static uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint3
 
 /* The same over several: in turn, until it is back at the one that moved it last. own: his queues. */
 static HDI_INLINE uint32_t lowest_in_buckets(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to,
-                                             const newcomer *n, uint32_t queues, uint32_t own)
+                                             const hdi_newcomer *n, uint32_t queues, uint32_t own)
 {
     uint32_t at = lowest_in_bucket(from, 0, BOTTOM, n, queues, own);
     if (from == to)
@@ -348,20 +342,20 @@ static HDI_INLINE uint32_t lowest_in_buckets(struct hdi_pack_bucket *from, struc
     return at;
 }
 
-static HDI_APART uint32_t lowest_on_one(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const newcomer *n,
+static HDI_APART uint32_t lowest_on_one(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const hdi_newcomer *n,
                                         uint32_t queues)
 {
     return lowest_in_buckets(from, to, n, queues, 1);
 }
 
-static HDI_APART uint32_t lowest_on_two(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const newcomer *n,
+static HDI_APART uint32_t lowest_on_two(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const hdi_newcomer *n,
                                         uint32_t queues)
 {
     return lowest_in_buckets(from, to, n, queues, 2);
 }
 
-static HDI_APART uint32_t lowest_on_more(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const newcomer *n,
-                                         uint32_t queues)
+static HDI_APART uint32_t lowest_on_more(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to,
+                                         const hdi_newcomer *n, uint32_t queues)
 {
     return lowest_in_buckets(from, to, n, queues, (uint32_t)__builtin_popcount(n->queues));
 }
@@ -376,82 +370,14 @@ static HDI_INLINE void fetch_stay(const hdi_pack *pack, uint32_t res, uint32_t q
     HDI_FETCH(stay + queues - 1);
 }
 
-/* Of the slot before one: -1 before the first, which is the first place of its queue. */
-static HDI_INLINE int32_t place_before(const hdi_hazards *hazards, uint32_t slot)
-{
-    uint32_t is_first = slot == 0;
-    return (int32_t)(hazards->slot_pos[slot - 1 + is_first] - is_first);
-}
-
-/* Who lives on one queue. */
-static HDI_INLINE void read_alone(const hdi_pack *pack, uint32_t res, uint32_t own, newcomer *n, uint32_t queues)
-{
-    const hdi_hazards *hazards = pack->hazards;
-    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + own];
-    const uint32_t *knows = &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * queues],
-                   *unaware =
-                       &pack->lifetimes->place_unaware[(hazards->queue_begin[own] + stay->close) * (size_t)queues];
-    uint32_t first = stay->first, close = stay->close;
-    for (uint32_t q = 0; q < queues; q++) {
-        n->known[q] = (int32_t)knows[q];
-        n->unaware[q] = place_before(hazards, unaware[q]);
-    }
-    n->known[own] = n->first[own] = (int32_t)first;
-    n->unaware[own] = n->last[own] = (int32_t)close;
-    n->queues = 1u << own;
-}
-
-/* Each of its queues has to know of those before it, and those behind it of all its queues. */
-static HDI_APART void read_several(const hdi_pack *pack, uint32_t res, newcomer *n, uint32_t queues)
-{
-    const hdi_hazards *hazards = pack->hazards;
-    n->queues = 0;
-    for (uint32_t q = 0; q < queues; q++) {
-        n->known[q] = INT32_MAX;
-        n->unaware[q] = -1;
-    }
-    for (uint32_t k = 0; k < queues; k++) {
-        const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + k];
-        if (stay->first == HDI_NONE)
-            continue;
-        const uint32_t *knows = &pack->synced->slot_clock[(size_t)hdi_slot_at(hazards, k, stay->first) * queues],
-                       *unaware =
-                           &pack->lifetimes->place_unaware[(hazards->queue_begin[k] + stay->close) * (size_t)queues];
-        for (uint32_t q = 0; q < queues; q++) {
-            int32_t known = (int32_t)(q == k ? stay->first : knows[q]), other = place_before(hazards, unaware[q]),
-                    last = q == k ? (int32_t)stay->close : other;
-            n->known[q] = known < n->known[q] ? known : n->known[q];
-            n->unaware[q] = last > n->unaware[q] ? last : n->unaware[q];
-        }
-        n->first[k] = (int32_t)stay->first;
-        n->last[k] = (int32_t)stay->close;
-        n->queues |= 1u << k;
-    }
-}
-
-static HDI_INLINE void read_newcomer(const hdi_pack *pack, uint32_t res, newcomer *n, uint32_t queues)
-{
-    if (queues == 1 && !pack->by_clocks) { /* places are slots */
-        n->known[0] = n->first[0] = (int32_t)pack->lifetimes->res_first[res];
-        n->unaware[0] = n->last[0] = (int32_t)pack->end[res];
-        n->queues = 1;
-        return;
-    }
-    uint32_t mask = pack->hazards->res_queues[res];
-    if (!(mask & (mask - 1)) && mask & pack->gpu_mask)
-        read_alone(pack, res, (uint32_t)__builtin_ctz(mask), n, queues);
-    else
-        read_several(pack, res, n, queues);
-}
-
 /* *end: the highest of them. */
 static HDI_INLINE bool insert_placed(hdi_pack *pack, uint64_t *end, uint32_t queues)
 {
     for (uint32_t i = 0; i < pack->placed_count; i++) {
         uint32_t res = pack->placed[i];
         uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT, units = hdi_pack_units(pack->sizes->need[res].bytes);
-        newcomer n = {.units = (uint32_t)units};
-        read_newcomer(pack, res, &n, queues);
+        hdi_newcomer n = {.units = (uint32_t)units};
+        hdi_read_newcomer(pack, res, &n, queues);
         uint32_t to = hdi_pack_slot(pack, pack->end[res]) >> pack->bucket_shift;
         *end = at + units > *end ? at + units : *end;
         for (uint32_t b = hdi_pack_slot(pack, pack->lifetimes->res_first[res]) >> pack->bucket_shift; b <= to; b++) {
@@ -472,7 +398,7 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
     uint32_t begin = pack->slot_begin, shift = pack->bucket_shift;
     uint64_t most = *top, end = 0;
     uint32_t fetched = pack->by_clocks && pack->res_count >= HDI_PACK_FAR && count > AHEAD ? count - AHEAD : 0;
-    newcomer n = {.queues = 0};
+    hdi_newcomer n = {.queues = 0};
     *top = UINT64_MAX;
     if (!insert_placed(pack, &end, queues))
         return false;
@@ -483,7 +409,7 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
         uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
         if (end + units + alignment > MOST_UNITS || alignment > BOTTOM) /* half a terabyte, 2 GiB */
             return true;
-        read_newcomer(pack, res, &n, queues);
+        hdi_read_newcomer(pack, res, &n, queues);
         n.units = (uint32_t)units;
         n.alignment = alignment > 1 ? (uint32_t)alignment : 1;
         struct hdi_pack_bucket *from = &buckets[(res_first[res] - begin) >> shift],
@@ -510,6 +436,8 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
 {
     if (hdi_pack_cuts_time(pack, order, count))
         return hdi_pack_in_atoms(pack, order, count, offset, top) || hdi_pack_in_runs(pack, order, count, offset, top);
+    if (pack->by_clocks && hdi_pack_in_clocked_atoms(pack, order, count, offset, top))
+        return true;
     if (!set_up_buckets(pack, count)) {
         *top = UINT64_MAX;
         return false;

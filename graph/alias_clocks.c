@@ -1,4 +1,4 @@
-#include "alias_pack.h"
+#include "alias_newcomer.h"
 
 /* Clocks: which resource is over before another one starts. It is over where each of its queues is known to have
  * passed its last use, and known to whoever starts: to the first slots of the other, on all of its queues. So each
@@ -102,4 +102,58 @@ void hdi_pack_read_clock(const hdi_pack *pack, uint32_t res, uint64_t *clock)
         *clock = read_one(pack, 3, res, (uint32_t)__builtin_ctz(mask));
     else
         read_any(pack, res, clock);
+}
+
+/* Each of its queues has to know of those before it, and those behind it of all its queues. */
+static HDI_INLINE void read_several(const hdi_pack *pack, uint32_t res, hdi_newcomer *n, uint32_t queues)
+{
+    const hdi_hazards *hazards = pack->hazards;
+    uint32_t mask = 0;
+    for (uint32_t q = 0; q < queues; q++) {
+        n->known[q] = INT32_MAX;
+        n->unaware[q] = -1;
+    }
+    for (uint32_t k = 0; k < queues; k++) {
+        const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + k];
+        if (stay->first == HDI_NONE)
+            continue;
+        const uint32_t *knows = &pack->synced->slot_clock[(size_t)hdi_slot_at(hazards, k, stay->first) * queues],
+                       *unaware =
+                           &pack->lifetimes->place_unaware[(hazards->queue_begin[k] + stay->close) * (size_t)queues];
+        for (uint32_t q = 0; q < queues; q++) {
+            int32_t known = (int32_t)(q == k ? stay->first : knows[q]), other = hdi_place_before(hazards, unaware[q]),
+                    last = q == k ? (int32_t)stay->close : other;
+            n->known[q] = known < n->known[q] ? known : n->known[q];
+            n->unaware[q] = last > n->unaware[q] ? last : n->unaware[q];
+        }
+        n->first[k] = (int32_t)stay->first;
+        n->last[k] = (int32_t)stay->close;
+        mask |= 1u << k;
+    }
+    n->queues = mask;
+}
+
+static HDI_APART void read_of_two(const hdi_pack *pack, uint32_t res, hdi_newcomer *n)
+{
+    read_several(pack, res, n, 2);
+}
+
+static HDI_APART void read_of_three(const hdi_pack *pack, uint32_t res, hdi_newcomer *n)
+{
+    read_several(pack, res, n, 3);
+}
+
+static HDI_APART void read_of_many(const hdi_pack *pack, uint32_t res, hdi_newcomer *n)
+{
+    read_several(pack, res, n, pack->queues);
+}
+
+void hdi_read_several(const hdi_pack *pack, uint32_t res, hdi_newcomer *n)
+{
+    if (pack->queues == 2)
+        read_of_two(pack, res, n);
+    else if (pack->queues == 3)
+        read_of_three(pack, res, n);
+    else
+        read_of_many(pack, res, n);
 }

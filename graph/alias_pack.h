@@ -123,6 +123,8 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
 /* The same, where they have few sizes, too. False: they have not, or lie at too many offsets, or it is out of
  * memory. */
 bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
+/* The same by clocks. False, too: they are not many and short-lived. */
+bool hdi_pack_in_clocked_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 /* Of whole units: whose bytes each of them takes over, behind so many tenants that are known. Returns how many then
  * are.
  */
