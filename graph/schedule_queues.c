@@ -94,11 +94,20 @@ static void begin_lanes(const hdi_sched *s, lanes *l)
     }
 }
 
-static HDI_APART uint8_t look_for_lane(const hdi_sched *s, hdi_list *list, lanes *l, uint32_t pass, uint8_t *lane)
+static HDI_APART uint8_t look_for_lane(const hdi_sched *s, hdi_list *list, lanes *l, uint32_t pass)
 {
     const uint32_t gfx = 1u << HD_QUEUE_GFX;
     const hdi_decl *decl = s->decl;
     uint32_t type = decl->pass_type[pass], pin = decl->pass_pin[pass], kinds = hdi_type_kinds(type) & s->queues->kinds;
+    uint8_t *lane = &l->of[type][pin];
+    if (*lane == DEPTH_LANE) {
+        uint64_t copies = 0;
+        for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++)
+            copies |= l->copies >> (decl->use_access[u] & 63);
+        lane = &l->by_depth[type][pin][copies & 1 && hdi_copies_depth(decl, pass)];
+    }
+    if (*lane != UNKNOWN_LANE)
+        return *lane;
     uint8_t found = find_lane(s, list, type, hdi_allowed_kinds(decl, s->queues, pass));
     *lane = found;
     if (l->copies && !(kinds & hdi_pin_kinds(pin)) && kinds & gfx && kinds != gfx) {
@@ -108,18 +117,10 @@ static HDI_APART uint8_t look_for_lane(const hdi_sched *s, hdi_list *list, lanes
     return found;
 }
 
-static HDI_INLINE uint8_t lane_of(const hdi_sched *s, hdi_list *list, lanes *l, uint32_t pass)
+static HDI_INLINE uint8_t lane_of(const hdi_sched *s, hdi_list *list, lanes *l, size_t pass)
 {
-    const hdi_decl *decl = s->decl;
-    uint32_t type = decl->pass_type[pass], pin = decl->pass_pin[pass];
-    uint8_t *lane = &l->of[type][pin];
-    if (*lane == DEPTH_LANE) {
-        uint64_t copies = 0;
-        for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++)
-            copies |= l->copies >> (decl->use_access[u] & 63);
-        lane = &l->by_depth[type][pin][copies & 1 && hdi_copies_depth(decl, pass)];
-    }
-    return HDI_LIKELY(*lane != UNKNOWN_LANE) ? *lane : look_for_lane(s, list, l, pass, lane);
+    uint8_t lane = l->of[s->decl->pass_type[pass]][s->decl->pass_pin[pass]];
+    return HDI_LIKELY(lane < DEPTH_LANE) ? lane : look_for_lane(s, list, l, (uint32_t)pass);
 }
 
 typedef struct chain { /* what a pass has before and behind it */
@@ -181,7 +182,7 @@ static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_lis
         own->cost = cost;
         own->left = left;
         own->rank = (uint32_t)rank;
-        own->lane = lane_of(s, list, &l, (uint32_t)p);
+        own->lane = lane_of(s, list, &l, p);
         own->flags = 0;
         if (mixed && is_shared(s, p)) {
             bool shares = look_alone(s, (uint32_t)p, (uint32_t)rank, &list->alone[place]);
