@@ -422,3 +422,34 @@ Test(vk_attach, several_levels_are_warned_of)
     }
     close_scene(&s);
 }
+
+static void count_mixed(hd_log_level level, const char *text, void *user)
+{
+    *(uint32_t *)user += level == HD_LOG_WARNING && strstr(text, "resource 1 'thin' has 1 samples, another one 4");
+}
+
+/* The warning comes where the scope is made: before the driver sees it. */
+Test(vk_attach, mixed_samples_are_warned_of)
+{
+    scene s;
+    uint32_t warnings = 0;
+    open_scene(&s, &(hd_vk_desc){.log = {count_mixed, &warnings}});
+    for (uint32_t samples = 4; samples; samples = samples == 4 ? 1 : 0) {
+        hd_graph_begin(s.graph);
+        hd_image_desc desc = {
+            .name = "thick", .width = SIZE, .height = SIZE, .format = VK_FORMAT_R8G8B8A8_UNORM, .samples = samples};
+        hd_resource thick = hd_graph_image(s.graph, &desc);
+        desc.name = "thin";
+        desc.samples = 1;
+        hd_resource thin = hd_graph_image(s.graph, &desc);
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
+                                               .root = true,
+                                               .uses = HD_USES({thick, HD_COLOR_WRITE}, {thin, HD_COLOR_WRITE})});
+        uint32_t before = warnings;
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        cr_expect_eq(warnings > before, samples == 4, "%u samples: %u", samples, warnings - before);
+    }
+    cr_expect_eq(hd_vk_wait(s.f.vk), HD_OK);
+    hdt_vk_close(&s.f); /* the validation layer has its own word on mixed samples */
+    hd_graph_destroy(s.graph);
+}

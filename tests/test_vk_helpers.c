@@ -326,6 +326,66 @@ Test(vk_helpers, mistakes)
     close_scene(&s);
 }
 
+static hd_resource odd_image(scene *s, uint32_t format, uint32_t samples)
+{
+    const hd_image_desc desc = {.name = "odd", .width = SIZE, .height = SIZE, .format = format, .samples = samples};
+    return hd_graph_image(s->graph, &desc);
+}
+
+/* What no device copies or blits is refused where it is declared, in words. */
+Test(vk_helpers, images_that_do_not_go_together)
+{
+    enum { UNORM = VK_FORMAT_R8G8B8A8_UNORM, UINT = VK_FORMAT_R8G8B8A8_UINT, FLOATS = VK_FORMAT_R32_SFLOAT,
+           HALF = VK_FORMAT_R16_SFLOAT, DEPTH = VK_FORMAT_D32_SFLOAT, BOTH = VK_FORMAT_D32_SFLOAT_S8_UINT,
+           BLOCKS = VK_FORMAT_BC1_RGB_UNORM_BLOCK, WIDE = VK_FORMAT_R16G16B16A16_SFLOAT };
+    enum { COPY, BLIT, LINEAR };
+    static const struct {
+        uint32_t what, from, from_samples, to, to_samples;
+        const char *why; /* null: it goes */
+    } cases[] = {
+        {COPY, UNORM, 1, FLOATS, 1, NULL},
+        {COPY, BLOCKS, 1, WIDE, 1, NULL},
+        {COPY, UNORM, 4, FLOATS, 4, NULL},
+        {COPY, DEPTH, 1, FLOATS, 1, NULL}, /* with VK_KHR_maintenance8 */
+        {COPY, UNORM, 1, HALF, 1, "bytes"},
+        {COPY, BLOCKS, 1, UNORM, 1, "bytes"},
+        {COPY, UNORM, 1, UNORM, 4, "samples"},
+        {COPY, BOTH, 1, DEPTH, 1, "another format"},
+        {BLIT, UNORM, 1, HALF, 1, NULL},
+        {BLIT, DEPTH, 1, DEPTH, 1, NULL},
+        {BLIT, UNORM, 4, UNORM, 1, "samples"},
+        {BLIT, UNORM, 1, UINT, 1, "integers"},
+        {BLIT, DEPTH, 1, FLOATS, 1, "same format"},
+        {LINEAR, DEPTH, 1, DEPTH, 1, "VK_FILTER_NEAREST"},
+        {7, UNORM, 1, UNORM, 1, "no VkFilter"},
+    };
+    scene s;
+    open_scene(&s, NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        hd_graph_begin(s.graph);
+        hd_resource from = odd_image(&s, cases[i].from, cases[i].from_samples),
+                    to = odd_image(&s, cases[i].to, cases[i].to_samples);
+        hd_pass pass = cases[i].what == COPY ? hd_vk_copy(s.f.vk, s.graph, from, NULL, to, NULL)
+                                             : hd_vk_blit(s.f.vk, s.graph, from, NULL, to, NULL,
+                                                          (VkFilter)(cases[i].what - BLIT));
+        const hd_error *error = hd_graph_error(s.graph);
+        cr_expect_eq(pass.id != 0, !cases[i].why, "case %zu: %s", i, error->text);
+        cr_expect_eq(error->result, cases[i].why ? HD_INVALID_ARGUMENT : HD_OK, "case %zu: %s", i, error->text);
+        cr_expect(!cases[i].why || strstr(error->text, cases[i].why), "case %zu: %s", i, error->text);
+    }
+    static const uint8_t texels[PIXELS * 4];
+    for (uint32_t fault = 0; fault < 3; fault++) {
+        hd_graph_begin(s.graph);
+        hd_resource a = odd_image(&s, UNORM, 4), words = buffer(&s, "words", sizeof(texels));
+        hd_pass pass = fault == 0   ? hd_vk_upload(s.f.vk, s.graph, a, NULL, texels, sizeof(texels))
+                       : fault == 1 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, a, NULL)
+                                    : hd_vk_readback(s.f.vk, s.graph, a, NULL, keep, NULL);
+        cr_expect_eq(pass.id, 0);
+        cr_expect(strstr(hd_graph_error(s.graph)->text, "samples"), "%s", hd_graph_error(s.graph)->text);
+    }
+    close_scene(&s);
+}
+
 #ifdef HDT_THREE_FAMILIES
 static uint32_t queue_of(const hd_plan_view *plan, uint32_t pass)
 {

@@ -100,6 +100,47 @@ static uint64_t level_bytes(const part *p)
     return hdi_texel_blocks(e.width, block.width) * hdi_texel_blocks(e.height, block.height) * slices * block.bytes;
 }
 
+/* ---- what Vulkan does not copy ---- */
+
+static const char *const multisampled = "copy: several samples go to or from an image with as many only";
+
+/* Null, or why one image cannot be copied to the other. Colors to depth of as many bytes: an extension does that. */
+static const char *copy_fault(const part *from, const part *to)
+{
+    VkExtent3D x = extent_of(from->info, from->range.mip_base), y = extent_of(to->info, to->range.mip_base);
+    if (from->range.mip_count != to->range.mip_count || from->range.layer_count != to->range.layer_count ||
+        x.width != y.width || x.height != y.height || x.depth != y.depth)
+        return "copy: the two images have other sizes or counts";
+    if (from->info->samples != to->info->samples)
+        return multisampled;
+    uint32_t a = from->info->format, b = to->info->format;
+    bool a_depth = hdi_format_aspects(a) != 0, b_depth = hdi_format_aspects(b) != 0;
+    if (a_depth && b_depth)
+        return a == b ? NULL : "copy: depth and stencil of another format";
+    uint32_t a_bytes = hdi_format_block(a).bytes, b_bytes = hdi_format_block(b).bytes;
+    return a_depth || b_depth || a_bytes == b_bytes || a_bytes == 0 || b_bytes == 0
+               ? NULL
+               : "copy: the texels of the two images have other numbers of bytes";
+}
+
+/* The same of a blit, which converts. */
+static const char *blit_fault(const part *from, const part *to, VkFilter filter)
+{
+    uint32_t a = from->info->format, b = to->info->format;
+    bool depth = hdi_format_aspects(a) || hdi_format_aspects(b);
+    if ((uint32_t)filter > VK_FILTER_LINEAR && filter != VK_FILTER_CUBIC_EXT)
+        return "blit: filter is no VkFilter";
+    if (from->range.layer_count != to->range.layer_count)
+        return "blit: the two images have other counts of layers";
+    if (from->info->samples != 1 || to->info->samples != 1)
+        return "blit: of an image with several samples";
+    if (depth && a != b)
+        return "blit: depth and stencil go to the same format only";
+    if (hdi_format_is_integer(a) != hdi_format_is_integer(b))
+        return "blit: integers go to integers only";
+    return depth && filter != VK_FILTER_NEAREST ? "blit: depth and stencil take VK_FILTER_NEAREST" : NULL;
+}
+
 static help *make_help(hd_vk *vk, const help *from)
 {
     hdi_vk_help *keep = hdi_vk_help_now(vk);
@@ -248,6 +289,8 @@ hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range 
     part p;
     if (!vk || !data || bytes == 0 || !look_at(graph, to, range, &p))
         return refuse(graph, to, "upload: no data, or no such part of a resource");
+    if (!p.buffer && p.info->samples != 1)
+        return refuse(graph, to, "upload: to an image with several samples");
     one_level(&p);
     uint64_t room = p.buffer ? p.range.bytes : level_bytes(&p);
     if (p.buffer ? bytes > room : room && bytes != room)
@@ -290,6 +333,8 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
         return refuse(graph, to, "copy: no such part of a resource");
     if (a.buffer != b.buffer) {
         part *image = a.buffer ? &b : &a, *buffer = a.buffer ? &a : &b;
+        if (image->info->samples != 1)
+            return refuse(graph, to, multisampled);
         one_level(image);
         uint64_t bytes = level_bytes(image);
         if (bytes > buffer->range.bytes)
@@ -299,10 +344,9 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
     } else if (a.buffer) {
         a.range.bytes = b.range.bytes = a.range.bytes < b.range.bytes ? a.range.bytes : b.range.bytes;
     } else {
-        VkExtent3D x = extent_of(a.info, a.range.mip_base), y = extent_of(b.info, b.range.mip_base);
-        if (a.range.mip_count != b.range.mip_count || a.range.layer_count != b.range.layer_count ||
-            x.width != y.width || x.height != y.height || x.depth != y.depth)
-            return refuse(graph, to, "copy: the two images have other sizes or counts");
+        const char *fault = copy_fault(&a, &b);
+        if (fault)
+            return refuse(graph, to, fault);
     }
     help *h = make_help(vk, &(help){.from = from,
                                     .to = to,
@@ -318,11 +362,10 @@ hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
     part a, b;
     if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b) || a.buffer || b.buffer)
         return refuse(graph, to, "blit: no such part of an image");
-    if ((uint32_t)filter > VK_FILTER_LINEAR && filter != VK_FILTER_CUBIC_EXT)
-        return refuse(graph, to, "blit: filter is no VkFilter");
     a.range.mip_count = b.range.mip_count = 1;
-    if (a.range.layer_count != b.range.layer_count)
-        return refuse(graph, to, "blit: the two images have other counts of layers");
+    const char *fault = blit_fault(&a, &b, filter);
+    if (fault)
+        return refuse(graph, to, fault);
     help *h =
         make_help(vk, &(help){.from = from, .to = to, .from_range = a.range, .to_range = b.range, .filter = filter});
     return h ? declare_copy(graph, "blit", h, HD_PASS_GFX, record_blit) : no_memory(graph);

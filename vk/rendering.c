@@ -128,6 +128,16 @@ static bool can_resolve(const hd_vk *vk, const VkRenderingInfo *info)
     return vk->independent_resolves || ((depth == 0 || stencil == 0) && vk->independent_resolve_none);
 }
 
+/* Refused, it would end frames of devices that have an extension for it. */
+static void warn_samples(const hdi_vk_frame *frame, uint32_t pass, uint32_t res, uint32_t samples, uint32_t others)
+{
+    const char *pass_name = frame->decl.pass_exec[pass].name, *name = frame->decl.res_info[res].name;
+    hdi_log(&frame->vk->log, HD_LOG_WARNING,
+            "pass %u '%s': its attachment resource %u '%s' has %u samples, another one %u: Vulkan draws to both "
+            "only with an extension for mixed samples",
+            pass, pass_name ? pass_name : "", res, name ? name : "", samples, others);
+}
+
 /* infos: room for the scope's colors, then for depth and stencil. */
 static hd_result add_attachment(const hdi_vk_frame *frame, const hdi_vk_kept *kept, const uint32_t passes[2],
                                 const hd_plan_attachment *planned, VkRenderingAttachmentInfo *infos,
@@ -174,6 +184,8 @@ static hd_result add_attachment(const hdi_vk_frame *frame, const hdi_vk_kept *ke
         out->colors[color] = (VkFormat)key->format;
         out->info.colorAttachmentCount++;
     }
+    if (out->attached_count && out->samples != (VkSampleCountFlagBits)key->samples)
+        warn_samples(frame, passes[0], attached->from.res, key->samples, out->samples);
     out->samples = (VkSampleCountFlagBits)key->samples;
     out->attached_count++;
     all->width = has.width < all->width ? has.width : all->width;

@@ -185,7 +185,7 @@ hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
 /* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and
  * scissor set to the whole render area (unless the pass has no_rendering). An attachment is one level, the first of its
  * use's range (with a warning, where that has more); the render area is what all attachments have, and what lies beyond
- * it is not cleared. Null in a host pass. */
+ * it is not cleared. All have as many samples (else with a warning: it takes an extension). Null in a host pass. */
 VkCommandBuffer hd_vk_commands(hd_recorder *recorder);
 /* Of a pass with splits: which of so many parts this call records. The parts of a pass may be recorded at the same
  * time, each into a command buffer of its own, and each begins as the pass does: inside the rendering scope, with
@@ -239,11 +239,12 @@ hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image);
 hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value);
 /* Buffers: every 4 bytes; the range's offset and bytes are multiples of 4. */
 hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word);
-/* Buffer to buffer (the smaller of the two ranges), image to image (like sizes and counts), or one mip level of an
- * image to or from a buffer, packed. */
+/* Buffer to buffer (the smaller of the two ranges), image to image (like sizes, counts and bytes of a texel or block;
+ * depth and stencil: like formats), or one mip level of an image with one sample to or from a buffer, packed. */
 hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range);
-/* One mip level into another, scaled to fit; like counts of layers. */
+/* One mip level into another, scaled to fit; like counts of layers, one sample. Integers go to integers, depth and
+ * stencil to the same format, with VK_FILTER_NEAREST. */
 hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range, VkFilter filter);
 /* The level of a multisampled image into one with one sample, of like format, size and counts. mode: of depth, 0: the
