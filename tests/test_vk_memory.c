@@ -186,3 +186,79 @@ Test(vk_memory, wrong_answers)
     cr_expect_eq(hd_vk_create(&half, &vk), HD_INVALID_ARGUMENT, "an allocate without a free");
     close_engine(&e);
 }
+
+typedef struct seen {
+    uint32_t runs, word;
+} seen;
+
+static void look(const void *data, uint64_t bytes, void *user)
+{
+    seen *s = user;
+    s->runs += bytes == 4;
+    memcpy(&s->word, data, sizeof(s->word));
+}
+
+enum { LARGE = 40 << 20, SMALL = 1 << 20, HALF = 21 << 20, HISTORY = 24 << 20, STRETCH = 256, FRAMES = 3 * STRETCH };
+
+/* Fills a buffer, and one that has a history, with the frame's number; shows the one and the history. */
+static hd_result fill_and_show(hd_vk *vk, hd_graph *graph, uint64_t bytes, uint64_t history_bytes, uint32_t number,
+                               seen shown[2])
+{
+    const hd_range word = {.bytes = 4};
+    hd_graph_begin(graph);
+    hd_resource words = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "words", .bytes = bytes});
+    hd_resource next = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "next", .bytes = history_bytes});
+    hd_resource last = hd_graph_history(graph, next);
+    hd_vk_readback(vk, graph, last, &word, look, &shown[1]);
+    hd_vk_fill(vk, graph, next, NULL, number);
+    hd_vk_fill(vk, graph, words, NULL, number);
+    hd_vk_readback(vk, graph, words, &word, look, &shown[0]);
+    return hd_vk_frame(vk, graph);
+}
+
+/* One large frame, then small ones, some of which still need more than half of its heap until the last stretch begins:
+ * at the end of it the heap is gone. That of histories stays, and so does their content. */
+static void shrink(uint32_t copies)
+{
+    static seen shown[FRAMES][2];
+    hdt_vk f;
+    hd_graph *graph;
+    hd_vk_frame_stats stats = {0};
+    hd_result result = hdt_vk_open(&f, &(hd_vk_desc){.memory_copies = copies});
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device");
+    cr_assert_eq(result, HD_OK);
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = hdt_log()}, &graph), HD_OK);
+    memset(shown, 0, sizeof(shown));
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        bool large = frame < copies, half = frame < 2 * STRETCH && frame % 200 < copies;
+        uint64_t bytes = large ? LARGE : half ? HALF : SMALL + (frame % 50 == 0) * 4;
+        result = fill_and_show(f.vk, graph, bytes, large ? HISTORY : SMALL, frame, shown[frame]);
+        cr_assert_eq(result, HD_OK, "frame %u", frame);
+        hd_vk_frame_stats_get(f.vk, &stats);
+        if (frame + 1 >= copies && frame < 2 * STRETCH)
+            cr_assert_geq(stats.memory_bytes, (uint64_t)copies * LARGE + 2 * HISTORY, "frame %u", frame);
+    }
+    cr_expect_geq(stats.memory_bytes, 2u * HISTORY);
+    cr_expect_lt(stats.memory_bytes, 2u * HISTORY + (8u << 20), "%llu bytes", (unsigned long long)stats.memory_bytes);
+    cr_expect_eq(hd_vk_wait(f.vk), HD_OK);
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        bool first = frame == 0 || frame == copies; /* of histories of this size */
+        cr_assert(shown[frame][0].runs == 1 && shown[frame][0].word == frame, "frame %u: %u", frame,
+                  shown[frame][0].word);
+        cr_assert(shown[frame][1].runs == 1 && shown[frame][1].word == (first ? 0 : frame - 1), "frame %u: %u", frame,
+                  shown[frame][1].word);
+    }
+    cr_expect_eq(hdt_vk_close(&f), 0, "validation messages");
+    hd_graph_destroy(graph);
+}
+
+Test(vk_memory, large_heaps_are_given_back, .timeout = 60)
+{
+    shrink(1);
+}
+
+Test(vk_memory, large_copies_of_the_memory_are_given_back, .timeout = 60)
+{
+    shrink(2);
+}

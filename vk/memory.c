@@ -7,7 +7,8 @@
 
 /* What resources need in memory, asked of the driver once a description and then remembered; and one VkDeviceMemory for
  * each heap of a plan. The compiler's sizes and the objects come from the same create infos, so that they agree. A heap
- * that a plan outgrows is replaced and freed when no frame in flight uses it. */
+ * that a plan outgrows, or that has been far too large for many frames, is replaced and freed when no frame in flight
+ * uses it. */
 
 hdi_vk_key hdi_vk_key_of(const hd_resource_info *info)
 {
@@ -310,11 +311,13 @@ static uint64_t alignment_of(hd_vk *vk)
     return alignment;
 }
 
-static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal, hdi_vk_heap **out)
+/* like: what it is to stand for. smaller: it could do without, so that no memory is no error, and nothing is waited
+ * for. */
+static hd_result make_heap(hd_vk *vk, const hdi_vk_heap *like, bool smaller, hdi_vk_heap **out)
 {
-    if (vk->max_piece_bytes && plan->bytes > vk->max_piece_bytes) {
+    if (vk->max_piece_bytes && like->bytes > vk->max_piece_bytes) {
         hdi_log(&vk->log, HD_LOG_ERROR, "the plan needs a heap of %llu bytes; %s allocates at most %llu at once",
-                (unsigned long long)plan->bytes, vk->device_name, (unsigned long long)vk->max_piece_bytes);
+                (unsigned long long)like->bytes, vk->device_name, (unsigned long long)vk->max_piece_bytes);
         return HD_UNSUPPORTED;
     }
     hd_result result =
@@ -322,14 +325,17 @@ static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal
     hdi_vk_heap *heap = result == HD_OK ? hdi_alloc(&vk->allocator, sizeof(*heap), 64) : NULL;
     if (!heap)
         return HD_OUT_OF_MEMORY;
-    *heap = (hdi_vk_heap){.bytes = plan->bytes, .number = plan->memory, .flags = plan->flags, .ordinal = ordinal};
+    *heap = *like;
     hd_vk_memory_request request = {
-        .bytes = plan->bytes,
+        .bytes = like->bytes,
         .alignment = alignment_of(vk),
-        .type = plan->memory & (HDI_VK_HOST_HEAP - 1),
-        .mapped = plan->memory >= HDI_VK_HOST_HEAP,
+        .type = like->number & (HDI_VK_HOST_HEAP - 1),
+        .mapped = like->number >= HDI_VK_HOST_HEAP,
     };
-    result = hdi_vk_piece_result(vk, allocate(vk, &request, &heap->at));
+    if (smaller)
+        result = hdi_vk_piece_allocate(vk, &request, &heap->at) == VK_SUCCESS ? HD_OK : HD_OUT_OF_DEVICE_MEMORY;
+    else
+        result = hdi_vk_piece_result(vk, allocate(vk, &request, &heap->at));
     if (result != HD_OK) {
         hdi_free(&vk->allocator, heap, sizeof(*heap));
         return result;
@@ -339,6 +345,41 @@ static hd_result make_heap(hd_vk *vk, const hd_plan_heap *plan, uint32_t ordinal
     vk->heaps[vk->heap_count++] = heap;
     *out = heap;
     return HD_OK;
+}
+
+/* Whether a heap, which a larger frame made, may go: for SHRINK_FRAMES no frame needed more than half of it. Histories
+ * stay: in another heap their content would be lost. */
+static bool too_large(const hd_vk *vk, hdi_vk_heap *heap, uint64_t needed)
+{
+    enum { SHRINK_FRAMES = 256, WORTH_BYTES = 16 << 20 };
+    if (needed > heap->bytes / 2) {
+        heap->since = vk->frame;
+        heap->most = 0;
+        return false;
+    }
+    heap->most = needed > heap->most ? needed : heap->most;
+    return vk->frame - heap->since >= SHRINK_FRAMES && heap->bytes - heap->most >= WORTH_BYTES &&
+           !(heap->flags & HD_HEAP_PERSISTENT);
+}
+
+/* The heap that the frame uses where this one does: itself, or a smaller one in its place. The large one lives until
+ * the frames in flight are done with it. */
+static hdi_vk_heap *shrink(hd_vk *vk, hdi_vk_heap *heap, uint64_t needed)
+{
+    if (!too_large(vk, heap, needed))
+        return heap;
+    hdi_vk_heap *made, like = {.bytes = heap->most,
+                               .number = heap->number,
+                               .flags = heap->flags,
+                               .ordinal = heap->ordinal,
+                               .copy = heap->copy,
+                               .since = vk->frame};
+    heap->since = vk->frame; /* where there is no memory for both, they are tried again later */
+    heap->most = 0;
+    if (make_heap(vk, &like, true, &made) != HD_OK)
+        return heap;
+    heap->retired = true;
+    return made;
 }
 
 static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alignment)
@@ -363,18 +404,20 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
             heap->copy != copy)
             continue;
         if (heap->bytes >= plan->bytes && heap->at.offset % alignment == 0) {
-            heap->last_frame = vk->frame;
-            frame->heaps[index] = heap;
+            frame->heaps[index] = shrink(vk, heap, plan->bytes);
+            frame->heaps[index]->last_frame = vk->frame;
             return HD_OK;
         }
         heap->retired = true;
     }
-    hd_result result = make_heap(vk, plan, ordinal, &frame->heaps[index]);
-    if (result == HD_OK) {
-        frame->heaps[index]->copy = copy;
-        frame->heaps[index]->last_frame = vk->frame;
-    }
-    return result;
+    const hdi_vk_heap like = {.bytes = plan->bytes,
+                              .number = plan->memory,
+                              .flags = plan->flags,
+                              .ordinal = ordinal,
+                              .copy = copy,
+                              .since = vk->frame,
+                              .last_frame = vk->frame};
+    return make_heap(vk, &like, false, &frame->heaps[index]);
 }
 
 /* Memory of the engine begins anywhere, so it must suit the most exacting of the resources that lie in it. A plan need

@@ -92,7 +92,9 @@ typedef struct hdi_vk_heap {
     uint32_t number, flags, ordinal; /* of the plan heaps that it stands for */
     uint32_t copy;                   /* vk->frame modulo copy_count of the frames that use it; persistent: 0 */
     uint64_t last_frame;
-    bool retired; /* a larger one took its place */
+    uint64_t since; /* the last frame that needed more than half of it, or made it */
+    uint64_t most;  /* bytes that frames needed from then on */
+    bool retired;   /* another one took its place */
     hdi_vk_span *spans; /* disjoint, ascending */
     uint32_t span_count, span_capacity;
 } hdi_vk_heap;
