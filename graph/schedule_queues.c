@@ -32,18 +32,6 @@ static uint8_t find_lane(const hdi_sched *s, hdi_list *list, uint32_t type, uint
     return (uint8_t)k;
 }
 
-/* Whether a pass may open what others might open before it. */
-static HDI_INLINE bool is_shared(const hdi_sched *s, size_t pass)
-{
-    const hdi_decl *decl = s->decl;
-    const uint8_t *use_flags = decl->use_flags;
-    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
-        if (!(use_flags[u] & HDI_USE_READS) && HDI_UNLIKELY(s->res[decl->use_res[u]].mixed & HDI_MIXED_OPENERS))
-            return true;
-    }
-    return false;
-}
-
 /* Whether a use is its pass's first of its resource; begin: the pass's first of all. */
 static bool is_first(const hdi_decl *decl, uint32_t begin, uint32_t use)
 {
@@ -73,6 +61,23 @@ static HDI_APART bool look_alone(const hdi_sched *s, uint32_t pass, uint32_t ran
     }
     *out = (hdi_list_alone){bytes, others ? HDI_NONE : first, count};
     return count != 0;
+}
+
+/* Passes that may open what others might open before them. Over uses: how many a pass has nobody can foresee. */
+static HDI_APART void find_shared(const hdi_sched *s, const hdi_list *list)
+{
+    const hdi_decl *decl = s->decl;
+    const uint32_t *use_begin = decl->pass_use_begin, *use_res = decl->use_res, *rank_pass = s->rank_pass;
+    const uint8_t *use_flags = decl->use_flags;
+    const hdi_sched_res *res = s->res;
+    for (size_t u = use_begin[s->pass_begin], end = use_begin[rank_pass[s->kept_count - 1] + 1]; u < end; u++) {
+        if (use_flags[u] & HDI_USE_READS || HDI_LIKELY(!(res[use_res[u]].mixed & HDI_MIXED_OPENERS)))
+            continue;
+        uint32_t pass = decl->use_pass[u], rank = s->pass_rank[pass] - s->rank_begin, place = pass - s->pass_begin;
+        u = use_begin[pass + 1] - 1;
+        if (rank_pass[rank] == pass && look_alone(s, pass, rank, &list->alone[place])) /* else it is culled */
+            list->node[place].flags |= HDI_NODE_SHARED;
+    }
 }
 
 /* By type of pass and where it is pinned: the lane of such passes, or one of these. */
@@ -153,7 +158,6 @@ static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_lis
     uint32_t *pass_need = s->pass_need, *root = list->root;
     hdi_list_node *node = list->node;
     int64_t *alive_step = list->alive_step, before = 0; /* bytes alive at the rank before */
-    bool mixed = s->mixed_uses != 0;
     lanes l;
     begin_lanes(s, &l);
     for (size_t rank = 0; rank < kept; rank++) {
@@ -165,6 +169,7 @@ static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_lis
                 continue;
             uint32_t behind = of_place[*pred - pass_begin].level + 1;
             level = behind > level ? behind : level;
+            HDI_HIDE(level); /* else vectors are set up for two or three */
             left += !whole;
         }
         of_place[place].level = level;
@@ -184,13 +189,11 @@ static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_lis
         own->rank = (uint32_t)rank;
         own->lane = lane_of(s, list, &l, p);
         own->flags = 0;
-        if (mixed && is_shared(s, p)) {
-            bool shares = look_alone(s, (uint32_t)p, (uint32_t)rank, &list->alone[place]);
-            own->flags = shares ? HDI_NODE_SHARED : 0;
-        }
     }
     alive_step[kept] = -before;
     list->root_count = roots;
+    if (s->mixed_uses)
+        find_shared(s, list);
 }
 
 /* By rank backwards. */
