@@ -311,7 +311,9 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         result = hdi_merge(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,
                            &t->merged);
     if (result == HD_OK) {
-        hdi_plan_room room = hdi_plan_most(t);
+        hdi_plan_room room = {0}; /* several workers write nothing there, and do not know yet what it will hold */
+        if (crew->workers == 1)
+            room = hdi_plan_most(t);
         result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed,
                              &t->merged, desc->memory_budget ? NULL : &room, crew, arena, &t->barriers);
     }

@@ -154,8 +154,8 @@ static HDI_APART size_t run_strand(work *w, lone *l, size_t pass, int64_t bytes)
     size_t slot = l->slot, pass_end = s->pass_end;
     view v = l->v;
     for (; group < most; group++) {
-        size_t e = succ_begin[pass], next = succ[e];
-        if (succ_begin[pass + 1] - e != 1 || next >= pass_end)
+        size_t e = succ_begin[pass], next;
+        if (succ_begin[pass + 1] - e != 1 || (next = succ[e]) >= pass_end)
             break;
         size_t rank = pass_rank[next] - rank_begin;
         hdi_ask *at = &ask[rank];
