@@ -337,18 +337,23 @@ Test(vk_helpers, images_that_do_not_go_together)
 {
     enum { UNORM = VK_FORMAT_R8G8B8A8_UNORM, UINT = VK_FORMAT_R8G8B8A8_UINT, FLOATS = VK_FORMAT_R32_SFLOAT,
            HALF = VK_FORMAT_R16_SFLOAT, DEPTH = VK_FORMAT_D32_SFLOAT, BOTH = VK_FORMAT_D32_SFLOAT_S8_UINT,
-           BLOCKS = VK_FORMAT_BC1_RGB_UNORM_BLOCK, WIDE = VK_FORMAT_R16G16B16A16_SFLOAT };
+           BLOCKS = VK_FORMAT_BC1_RGB_UNORM_BLOCK, OTHERS = VK_FORMAT_BC4_UNORM_BLOCK,
+           LARGE = VK_FORMAT_ASTC_8x8_UNORM_BLOCK, TWICE = VK_FORMAT_BC3_UNORM_BLOCK,
+           WIDE = VK_FORMAT_R16G16B16A16_SFLOAT };
     enum { COPY, BLIT, LINEAR };
     static const struct {
         uint32_t what, from, from_samples, to, to_samples;
         const char *why; /* null: it goes */
     } cases[] = {
         {COPY, UNORM, 1, FLOATS, 1, NULL},
-        {COPY, BLOCKS, 1, WIDE, 1, NULL},
+        {COPY, BLOCKS, 1, OTHERS, 1, NULL},
         {COPY, UNORM, 4, FLOATS, 4, NULL},
         {COPY, DEPTH, 1, FLOATS, 1, NULL}, /* with VK_KHR_maintenance8 */
         {COPY, UNORM, 1, HALF, 1, "bytes"},
-        {COPY, BLOCKS, 1, UNORM, 1, "bytes"},
+        {COPY, BLOCKS, 1, TWICE, 1, "bytes"},
+        {COPY, BLOCKS, 1, WIDE, 1, "other blocks"}, /* the first texels only */
+        {COPY, WIDE, 1, BLOCKS, 1, "other blocks"}, /* and beyond its sides */
+        {COPY, LARGE, 1, TWICE, 1, "other blocks"},
         {COPY, UNORM, 1, UNORM, 4, "samples"},
         {COPY, BOTH, 1, DEPTH, 1, "another format"},
         {BLIT, UNORM, 1, HALF, 1, NULL},

@@ -117,8 +117,10 @@ static const char *copy_fault(const part *from, const part *to)
     bool a_depth = hdi_format_aspects(a) != 0, b_depth = hdi_format_aspects(b) != 0;
     if (a_depth && b_depth)
         return a == b ? NULL : "copy: depth and stencil of another format";
-    uint32_t a_bytes = hdi_format_block(a).bytes, b_bytes = hdi_format_block(b).bytes;
-    return a_depth || b_depth || a_bytes == b_bytes || a_bytes == 0 || b_bytes == 0
+    hdi_texel_block a_block = hdi_format_block(a), b_block = hdi_format_block(b);
+    if (a_block.width != b_block.width || a_block.height != b_block.height) /* of as many texels, one has more blocks */
+        return "copy: the texels of the two images come in other blocks";
+    return a_depth || b_depth || a_block.bytes == b_block.bytes || a_block.bytes == 0 || b_block.bytes == 0
                ? NULL
                : "copy: the texels of the two images have other numbers of bytes";
 }

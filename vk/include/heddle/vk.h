@@ -243,8 +243,9 @@ hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image);
 hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value);
 /* Buffers: every 4 bytes; the range's offset and bytes are multiples of 4. */
 hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word);
-/* Buffer to buffer (the smaller of the two ranges), image to image (like sizes, counts and bytes of a texel or block;
- * depth and stencil: like formats), or one mip level of an image with one sample to or from a buffer, packed. */
+/* Buffer to buffer (the smaller of the two ranges), image to image (like sizes and counts, and texels, or blocks of as
+ * many, of as many bytes; depth and stencil: like formats), or one mip level of an image with one sample to or from a
+ * buffer, packed. */
 hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range);
 /* One mip level into another, scaled to fit; like counts of layers, one sample. Integers go to integers, depth and
