@@ -3,8 +3,8 @@
  * called too often to be compiled for size. An inline one is so in every build, where its caller is several loops in
  * one by constants. FETCH: what is at an address, even at none, will be read soon. A scalar one stores small fields
  * side by side as they are: gcc takes more instructions to gather them in vector registers than it saves. HIDE: what a
- * variable may be is not followed, so that arithmetic with a condition stays what it is and is no branch. One that begins
- * on a line is as fast whatever stands before it: its loop took up to a third longer elsewhere. */
+ * variable may be is not followed, so that arithmetic with a condition stays what it is and is no branch. ON_LINE: one
+ * that begins on a line is as fast whatever stands before it: its loop took up to a third longer elsewhere. */
 #ifndef HDI_HINTS_H
 #define HDI_HINTS_H
 

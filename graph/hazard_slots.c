@@ -7,7 +7,7 @@
 
 void hdi_count_slots(const hdi_hazard_work *w, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES])
 {
-    for (uint32_t s = begin; w->several && s < end; s++)
+    for (uint32_t s = begin; s < end; s++)
         count[w->out->slot_queue[s]]++;
 }
 

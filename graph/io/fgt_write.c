@@ -10,7 +10,7 @@ const hdi_fgt_format hdi_fgt_formats[HDI_FGT_FORMAT_COUNT] = {
 const char *const hdi_fgt_kinds[4] = {"gfx", "compute", "transfer", "host"};
 
 /* Writes a declaration as .fgt text. What the format has no word for (other formats, depth, samples, custom accesses,
- * reads of older versions, whose place in the file would change what they read, costs without end) makes it
+ * reads of older versions, whose place in the file would change what they read, costs that are not read) makes it
  * HD_UNSUPPORTED before anything is written. */
 
 /* The largest cost that is read; and as many decimals as tell the smallest one, 1e-9, from its neighbours. */
