@@ -16,19 +16,19 @@ _Static_assert(offsetof(hd_plan_barrier, src_access) == offsetof(hd_plan_barrier
 typedef struct place {
     hd_plan_barrier *next;
     uint32_t *next_point;
-    uint32_t newest, point_count;
+    uint32_t newest_end, point_count;
 } place;
 
 static HDI_INLINE place take(const hdi_walker *k)
 {
-    return (place){k->next, k->next_point, k->newest, k->point_count};
+    return (place){k->next, k->next_point, k->newest_end, k->point_count};
 }
 
 static HDI_INLINE void give(hdi_walker *k, const place *at)
 {
     k->next = at->next;
     k->next_point = at->next_point;
-    k->newest = at->newest;
+    k->newest_end = at->newest_end;
     k->point_count = at->point_count;
 }
 
@@ -71,12 +71,12 @@ static HDI_INLINE uint32_t walk(hdi_walker *k, const hdi_step *step, const hdi_s
         if (fetches)
             hdi_fetch_for(w, step + HDI_ONE_PIECE);
         if (low) {
-            const hdi_step *before = &steps[step->before - 1];
+            const hdi_step *before = &steps[(size_t)step->before - 1];
             const hdi_kind *from = &kind[before->to];
             use_kept[before->use] |=
                 (uint8_t)((from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS);
             low = 2 * low - 1; /* behind the last slot */
-            if (from->layout == to->layout || (at.newest + 1 > low && at.newest > high)) {
+            if (from->layout == to->layout) {
                 odd++;
                 give(k, &at);
                 hdi_next_use(k, res, low / 2, from, to, pass, high);
@@ -89,8 +89,7 @@ static HDI_INLINE uint32_t walk(hdi_walker *k, const hdi_step *step, const hdi_s
         } else {
             tenants t = tenants_of(w, res);
             low = t.low;
-            if (w->res_flags[res] & ODD || t.writes & HDI_WRITE_BITS || to->layout == 0 ||
-                (at.newest + 1 > low && at.newest > high)) {
+            if (w->res_flags[res] & ODD || t.writes & HDI_WRITE_BITS || to->layout == 0) {
                 odd++;
                 give(k, &at);
                 hdi_first_use(k, res, to, pass, high);
@@ -102,13 +101,13 @@ static HDI_INLINE uint32_t walk(hdi_walker *k, const hdi_step *step, const hdi_s
             old = 0;
             reason = t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
         }
-        if (at.newest + 1 <= low) { /* none yet is before all of them */
+        if (at.newest_end <= low) { /* none yet is before all of them */
             hdi_point *p = &point[at.point_count++];
             p->at = high;
             p->begin = (uint32_t)(at.next_point - k->barrier_point);
             p->global = HDI_NONE;
             p->mixed = 0;
-            at.newest = high;
+            at.newest_end = high + 1;
         }
         *at.next_point++ = at.point_count - 1;
         memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));

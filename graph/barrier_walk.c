@@ -43,13 +43,13 @@ static void insert_point(walker *k, uint32_t p, uint32_t at)
 static HDI_INLINE uint32_t add_point(walker *k, uint32_t at)
 {
     k->point[k->point_count] = (point){.at = at, .global = HDI_NONE, .begin = hdi_walked(k)};
-    k->newest = at;
+    k->newest_end = at + 1;
     k->said = 0;
     return k->point_count++;
 }
 
-/* Where the newest point does not do. Ends of intervals only rise, but for those that others come after. */
-static HDI_APART uint32_t find_point(walker *k, uint32_t low, uint32_t high, bool early)
+/* The oldest point of an interval that others come after, or a new one. */
+static HDI_APART uint32_t find_early(walker *k, uint32_t low, uint32_t high)
 {
     uint32_t p = k->point_count;
     while (p > 0 && k->point[p - 1].at > high)
@@ -62,19 +62,18 @@ static HDI_APART uint32_t find_point(walker *k, uint32_t low, uint32_t high, boo
         p++;
     }
     p--;
-    while (early && p > 0 && k->point[p - 1].at >= low)
+    while (p > 0 && k->point[p - 1].at >= low)
         p--;
     return p;
 }
 
-/* The newest point of the interval, or for one that others come after the oldest; a new one where there is none. */
+/* The newest point of the interval, or for one that others come after the oldest; a new one where there is none. No
+ * point is behind the end of the interval: those only rise, but for the ones that others come after. */
 static HDI_INLINE uint32_t choose_point(walker *k, uint32_t low, uint32_t high, bool early)
 {
     if (early)
-        return find_point(k, low, high, true);
-    if (k->newest + 1 <= low) /* none yet is before all of them */
-        return add_point(k, high);
-    return HDI_LIKELY(k->newest <= high) ? k->point_count - 1 : find_point(k, low, high, false);
+        return find_early(k, low, high);
+    return k->newest_end <= low ? add_point(k, high) : k->point_count - 1;
 }
 
 /* ---- barriers ---- */
@@ -174,7 +173,7 @@ static HDI_INLINE uint32_t keep_global_here(walker *k, hdi_scopes does, uint32_t
     }
     k->point[p].global = count;
     if (p + 1 != k->point_count) {
-        k->point[p].mixed = k->newest;
+        k->point[p].mixed = k->newest_end - 1;
         k->mixed = true;
     }
     hd_plan_barrier *b = add_barrier(k, p);
@@ -468,7 +467,7 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
             first_use(k, res, seg, whole, to, pass, high, merges, plain);
             continue;
         }
-        const hdi_step *before = &steps[step->before - 1];
+        const hdi_step *before = &steps[(size_t)step->before - 1];
         const hdi_kind *from = &kind[before->to];
         note_read(use_kept, before->use,
                   (from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS, alone);
@@ -556,7 +555,7 @@ void hdi_walk_region(uint32_t part, void *user)
     k.barrier_point = k.next_point = w->barrier_point + r->barrier_begin;
     k.point = w->point + r->batch_begin;
     k.point_count = k.recent_count = k.dropped = k.top_end = 0;
-    k.newest = HDI_NONE;
+    k.newest_end = 0;
     k.said = 0;
     k.mixed = false;
     walk_slots(&k, part, r->slot_begin, r->slot_end);

@@ -17,11 +17,11 @@ typedef struct hdi_walker {
     uint32_t *barrier_point, *next_point;
     hdi_point *point;
     uint32_t point_count;
-    uint32_t newest;  /* where the newest point is */
-    uint32_t dropped; /* how many barriers more there would be if none were joined */
-    bool mixed;       /* some barriers do not stand in the order of their points */
-    uint64_t said;    /* signs of barriers of parts of images, since the newest point was opened: with what has none of
-                       * them there is nothing to be joined, as what is joined stands side by side */
+    uint32_t newest_end; /* behind the newest point; 0: there is none */
+    uint32_t dropped;    /* how many barriers more there would be if none were joined */
+    bool mixed;          /* some barriers do not stand in the order of their points */
+    uint64_t said; /* signs of barriers of parts of images, since the newest point was opened: with what has none of
+                    * them there is nothing to be joined, as what is joined stands side by side */
     /* The newest global ones, which might stand for others. */
     uint32_t recent_count, top_end; /* top_end: none is at this point or a later one */
     struct hdi_recent {
@@ -56,7 +56,7 @@ static HDI_INLINE void hdi_fetch_for(const hdi_one_work *w, const hdi_step *step
 void hdi_first_use(hdi_walker *k, uint32_t res, const hdi_kind *to, uint32_t pass, uint32_t high);
 void hdi_next_use(hdi_walker *k, uint32_t res, uint32_t last, const hdi_kind *from, const hdi_kind *to, uint32_t pass,
                   uint32_t high);
-/* Those of some steps, of the caller alone. Returns how many were no image's at the newest point or a new one. */
+/* Those of some steps, of the caller alone. Returns how many were no image's that changes its layout. */
 uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end);
 
 #endif
