@@ -148,7 +148,7 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     lap(desc, HD_PHASE_FREEZE, since);
     bool simple = false, try_simple = graph->not_simple == 0;
     if (result == HD_OK && try_simple)
-        result = hdi_depend_simple(decl, crew, t->aside, &t->kept, &t->depends, &simple);
+        result = hdi_depend_simple(decl, &t->frozen, crew, t->aside, &t->kept, &t->depends, &simple);
     graph->not_simple = simple ? 0 : try_simple ? NOT_SIMPLE : graph->not_simple - 1;
     const bool alone = hdi_crew_part_count(crew) == 1;
     if (result == HD_OK && !simple && alone)

@@ -176,8 +176,8 @@ hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_f
 hd_result hdi_depend_alone(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena,
                            hdi_flow *flow, hdi_kept *kept, hdi_depends *out, uint32_t *bad_use);
 /* The same of frames for which this is enough; *done: it was. */
-hd_result hdi_depend_simple(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_kept *kept,
-                            hdi_depends *out, bool *done);
+hd_result hdi_depend_simple(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena,
+                            hdi_kept *kept, hdi_depends *out, bool *done);
 
 /* ---- size ---- */
 

@@ -172,9 +172,8 @@ Test(compile, random_graphs_match_the_models)
         hdi_decl decl = hdi_graph_decl(graph);
         uint32_t *at = malloc((decl.pass_count + 1) * sizeof(*at));
         const hd_plan *plan;
-        hd_compile_desc desc = {.queues = queue_sets[seed % 3],
-                                .queue_count = queue_counts[seed % 3],
-                                .order = (hd_order)(seed / 3 % 3)};
+        hd_compile_desc desc = {
+            .queues = queue_sets[seed % 3], .queue_count = queue_counts[seed % 3], .order = (hd_order)(seed / 3 % 3)};
         cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK, "seed %llu: %s", (unsigned long long)seed,
                      hd_graph_error(graph)->text);
         hd_plan_view view = hd_plan_read(plan);
@@ -306,8 +305,7 @@ Test(compile, errors_have_names)
 
     hd_graph_begin(graph);
     hd_queue_desc host = {HD_QUEUE_HOST, 0};
-    cr_assert_eq(hdt_compile(graph, &(hd_compile_desc){.queues = &host, .queue_count = 1}, &plan),
-                 HD_INVALID_ARGUMENT);
+    cr_assert_eq(hdt_compile(graph, &(hd_compile_desc){.queues = &host, .queue_count = 1}, &plan), HD_INVALID_ARGUMENT);
     hd_graph_begin(graph);
     a = hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37});
     hd_graph_pass(graph, &(hd_pass_desc){.root = true, .uses = HD_USES({a, HD_COLOR_WRITE})});
@@ -340,7 +338,8 @@ Test(compile, waits_name_their_stages)
                                    : hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37});
         hd_resource out = hd_graph_import(graph, &(hd_import_desc){.width = 64, .height = 64, .format = 37});
         hd_access access = how == 0 ? HD_UNIFORM_READ : how == 1 ? HD_VERTEX_READ : HD_SAMPLED_GRAPHICS;
-        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE,
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                             .pin = HD_PIN_COMPUTE,
                                              .uses = HD_USES({made, HD_STORAGE_WRITE_COMPUTE})});
         hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({made, access}, {out, HD_COLOR_WRITE})});
         cr_assert_eq(hdt_compile(graph, &(hd_compile_desc){.queues = queue_sets[1], .queue_count = 2}, &plan), HD_OK);
@@ -370,9 +369,9 @@ Test(compile, a_few_mebibytes_add_no_barriers)
                 uses[count++] = (hd_use){from[i], HD_STORAGE_READ_COMPUTE};
             if (layer && other != i)
                 uses[count++] = (hd_use){from[other], HD_STORAGE_READ_COMPUTE};
-            hd_graph_pass(graph, &(hd_pass_desc){
-                                     .type = HD_PASS_COMPUTE, .root = layer + 1 == LAYERS, .uses = uses,
-                                     .use_count = count});
+            hd_graph_pass(graph,
+                          &(hd_pass_desc){
+                              .type = HD_PASS_COMPUTE, .root = layer + 1 == LAYERS, .uses = uses, .use_count = count});
             made[layer % 2][i] = out;
         }
     }
@@ -432,9 +431,9 @@ Test(compile, queues_that_nobody_can_use_change_nothing)
                 hd_graph_pass(graph[set], &pass);
             }
             if (host)
-                hd_graph_pass(graph[set], &(hd_pass_desc){.type = HD_PASS_HOST,
-                                                          .root = true,
-                                                          .uses = HD_USES({made[9], HD_HOST_READ})});
+                hd_graph_pass(
+                    graph[set],
+                    &(hd_pass_desc){.type = HD_PASS_HOST, .root = true, .uses = HD_USES({made[9], HD_HOST_READ})});
             hd_compile_desc desc = {.queues = sets[set], .queue_count = counts[set]};
             cr_assert_eq(hdt_compile(graph[set], &desc, &plan), HD_OK, "seed %llu: %s", (unsigned long long)seed,
                          hd_graph_error(graph[set])->text);
@@ -456,8 +455,9 @@ Test(compile, queues_that_nobody_can_use_change_nothing)
     }
 }
 
-/* A frame in which few resources are written twice or before they are read, and few passes are of no use. */
-static void declare_plain(hd_graph *graph, uint64_t seed)
+/* A frame in which few resources are written twice or before they are read, and few passes are of no use. halves: each
+ * is written by halves, and some only read a half. */
+static void declare_plain(hd_graph *graph, uint64_t seed, bool halves)
 {
     uint64_t state = seed;
     hd_resource made[40];
@@ -465,11 +465,14 @@ static void declare_plain(hd_graph *graph, uint64_t seed)
     hd_graph_begin(graph);
     for (uint32_t p = 0; p < 40; p++) {
         bool twice = hdt_random(&state) % odd == 1, unread = hdt_random(&state) % odd == 1, outside = p % 7 == 6;
-        hd_use uses[5];
+        const hd_range half[2] = {{.bytes = 128}, {.offset = 128}};
+        hd_use uses[6];
         uint32_t use_count = 0, reads = count ? (uint32_t)(hdt_random(&state) % 4) : 0;
         for (uint32_t r = 0; r < reads; r++) {
             uint32_t back = (uint32_t)(hdt_random(&state) % 6) + 1;
             uses[use_count++] = (hd_use){made[back < count ? count - back : 0], HD_STORAGE_READ_COMPUTE};
+            if (halves && back % 3 < 2)
+                uses[use_count - 1].range = half[back % 3];
         }
         if (twice && count > 8)
             uses[use_count++] = (hd_use){made[count - 8], HD_STORAGE_RW_COMPUTE};
@@ -482,6 +485,11 @@ static void declare_plain(hd_graph *graph, uint64_t seed)
             uses[use_count++] = (hd_use){hd_graph_import(graph, &import), HD_STORAGE_READ_COMPUTE};
         else
             uses[use_count++] = (hd_use){made[count++], HD_STORAGE_WRITE_COMPUTE};
+        if (halves && p % 11 != 10) {
+            uses[use_count] = uses[use_count - 1];
+            uses[use_count - 1].range = half[0];
+            uses[use_count++].range = half[1];
+        }
         hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
                                              .root = p == 39 || hdt_random(&state) % odd != 1,
                                              .uses = uses,
@@ -489,33 +497,48 @@ static void declare_plain(hd_graph *graph, uint64_t seed)
     }
 }
 
-/* Frames that are simple enough for one walk get the plan that flow, cull and depend would make. */
+/* Returns whether a frame is simple enough for one walk; then it has the plan that flow, cull and depend would make. */
+static bool compare_simple(hd_graph *graph, uint64_t seed)
+{
+    hd_compile_desc desc = {.queues = queue_sets[seed % 3], .queue_count = queue_counts[seed % 3]};
+    const hd_plan *plan;
+    size_t bytes, other_bytes;
+    graph->not_simple = 1;
+    hd_result result = hdt_compile(graph, &desc, &plan);
+    cr_assert_eq(result, HD_OK, "seed %llu: %s", (unsigned long long)seed, hd_graph_error(graph)->text);
+    const void *data = hd_plan_data(plan, &bytes);
+    void *kept = malloc(bytes);
+    cr_assert(kept);
+    memcpy(kept, data, bytes);
+    graph->not_simple = 0;
+    cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
+    data = hd_plan_data(plan, &other_bytes);
+    cr_assert(bytes == other_bytes && memcmp(kept, data, bytes) == 0, "seed %llu", (unsigned long long)seed);
+    free(kept);
+    return graph->not_simple == 0;
+}
+
 Test(compile, simple_frames_have_the_plan_of_all_phases)
 {
     uint32_t simple = 0, frames = 400;
     hd_graph *graph;
     cr_assert_eq(hd_graph_create(&(hd_graph_desc){.plans = HD_NONE}, &graph), HD_OK);
     for (uint64_t seed = 1; seed <= frames; seed++) {
-        hd_compile_desc desc = {.queues = queue_sets[seed % 3], .queue_count = queue_counts[seed % 3]};
-        const hd_plan *plan;
-        size_t bytes, other_bytes;
-        declare_plain(graph, seed);
-        graph->not_simple = 1;
-        hd_result result = hdt_compile(graph, &desc, &plan);
-        cr_assert_eq(result, HD_OK, "seed %llu: %s", (unsigned long long)seed, hd_graph_error(graph)->text);
-        const void *data = hd_plan_data(plan, &bytes);
-        void *kept = malloc(bytes);
-        cr_assert(kept);
-        memcpy(kept, data, bytes);
-        graph->not_simple = 0;
-        cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
-        simple += graph->not_simple == 0;
-        data = hd_plan_data(plan, &other_bytes);
-        cr_assert(bytes == other_bytes && memcmp(kept, data, bytes) == 0, "seed %llu", (unsigned long long)seed);
-        free(kept);
+        declare_plain(graph, seed, false);
+        simple += compare_simple(graph, seed);
     }
-    hd_graph_destroy(graph);
     cr_assert(simple > frames / 10 && simple < frames - frames / 10, "%u of %u are simple", simple, frames);
+    for (uint64_t seed = 1; seed <= 1000; seed++) { /* few of these are */
+        hdt_random_graph(graph, seed, 1 + (uint32_t)(seed % 40));
+        compare_simple(graph, seed);
+    }
+    simple = 0;
+    for (uint64_t seed = 1; seed <= frames; seed++) {
+        declare_plain(graph, seed, true);
+        simple += compare_simple(graph, seed);
+    }
+    cr_assert(simple > frames / 2, "%u of %u by halves are simple", simple, frames);
+    hd_graph_destroy(graph);
 }
 
 /* A first attempt at the groups may be given up when all passes but one are taken: the second one starts anew. */
@@ -542,8 +565,8 @@ Test(compile, a_late_second_attempt_starts_anew)
             }
             if (p + 1 >= passes)
                 uses[use_count++] = (hd_use){last, p == passes ? HD_STORAGE_READ_COMPUTE : HD_STORAGE_WRITE_COMPUTE};
-            hd_graph_pass(graph, &(hd_pass_desc){
-                                     .type = HD_PASS_COMPUTE, .root = true, .uses = uses, .use_count = use_count});
+            hd_graph_pass(graph,
+                          &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = uses, .use_count = use_count});
         }
         hd_compile_desc desc = {.queues = queue_sets[0], .queue_count = 1};
         const hd_plan *plan;
