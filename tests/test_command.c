@@ -210,7 +210,7 @@ Test(command, standard_output_that_fails_exits_with_2)
     }
 }
 
-/* Devices, pipes and links are written to; only files are replaced. */
+/* Devices, pipes and what links lead to are written to; only files are replaced. */
 Test(command, outputs_replace_nothing_but_files)
 {
     struct stat is;
@@ -233,6 +233,17 @@ Test(command, outputs_replace_nothing_but_files)
     cr_assert(!exists("p.dot"));
     cr_assert_eq(lstat("full", &is), 0);
     cr_assert(S_ISLNK(is.st_mode), "the link was replaced");
+    static const char *const nowhere[][2] = {{"none", "nothing"}, {"round", "round"}};
+    for (int i = 0; i < 2; i++) {
+        char arguments[64];
+        cr_assert_eq(symlink(nowhere[i][1], nowhere[i][0]), 0);
+        snprintf(arguments, sizeof(arguments), "compile in.fgt --plan %s", nowhere[i][0]);
+        cr_assert_eq(run(arguments), 2);
+        cr_assert_not_null(strstr(contents("err"), nowhere[i][0]), "%s", contents("err"));
+        cr_assert_eq(lstat(nowhere[i][0], &is), 0);
+        cr_assert(S_ISLNK(is.st_mode), "the link was replaced");
+    }
+    cr_assert(!exists("nothing"));
 }
 
 Test(command, files_and_figures)

@@ -81,12 +81,16 @@ static void close_output(output *out, bool remove_it)
     *out = (output){0};
 }
 
-/* A new file beside the one that it is to become: of the file behind a link, which stays one. */
+/* A new file beside the one that it is to become: of the file behind a link, which stays one, and must have one. */
 static FILE *open_beside(output *out, const char *path)
 {
     char *real = realpath(path, NULL); /* null: there is none yet, or what mkstemp complains about */
-    if (real && access(real, W_OK) != 0) {
+    int why = errno;
+    struct stat is;
+    if (real ? access(real, W_OK) != 0 : lstat(path, &is) == 0) {
+        why = real ? errno : why;
         free(real);
+        errno = why;
         return NULL;
     }
     out->becomes = real ? real : strdup(path);
