@@ -138,7 +138,8 @@ static HDI_APART uint32_t use_several(work *w, uint32_t use, uint32_t count)
     return count;
 }
 
-/* The same over segments. Returns whether all is well, and nobody had to look back too far. */
+/* The same over segments. Returns whether all is well, and nobody had to look back too far. Without memory edges are
+ * written over, and tell nothing. */
 static HDI_APART bool walk_ranges(work *w)
 {
     const uint32_t *const use_seg = w->frozen->use_seg, *const use_pass = w->decl->use_pass;
@@ -168,7 +169,7 @@ static HDI_APART bool walk_ranges(work *w)
         pred_end[pass] = (uint32_t)count;
     }
     w->edges.count = (uint32_t)count;
-    return !w->unwritten && w->looked <= (uint64_t)FURTHEST * w->decl->use_count;
+    return !w->unwritten && !w->edges.arena->failed && w->looked <= (uint64_t)FURTHEST * w->decl->use_count;
 }
 
 /* Whether a use writes what a frame leaves, as the last one. */
