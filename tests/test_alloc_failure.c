@@ -316,7 +316,7 @@ static hd_result declare_pieces(hd_graph *graph)
 
 Test(alloc_failure, pieces, .timeout = 150)
 {
-    for (piece_layers = 60; piece_layers <= 120; piece_layers += 12)
+    for (piece_layers = 60; piece_layers <= 90; piece_layers += 30)
         try_frames(declare_pieces, (hd_compile_desc){.queues = three, .queue_count = 1}, 3);
 }
 
