@@ -271,11 +271,13 @@ Test(compile, every_allocation_may_fail)
         }
         hd_graph_destroy(graph);
         cr_assert_eq(c.live, 0u, "allocation %llu leaks", (unsigned long long)k);
-        if (result == HD_OK) {
-            cr_assert_gt(k, 10u);
+        if (c.calls < k) {
+            cr_assert(result == HD_OK && k > 10u);
             return;
         }
-        cr_assert_eq(result, HD_OUT_OF_MEMORY, "allocation %llu: %s", (unsigned long long)k, hd_result_name(result));
+        /* Some are tried again, for less. */
+        cr_assert(result == HD_OK || result == HD_OUT_OF_MEMORY, "allocation %llu: %s", (unsigned long long)k,
+                  hd_result_name(result));
     }
 }
 
