@@ -144,19 +144,29 @@ static HDI_INLINE void take(uint64_t *from, uint64_t *to, uint64_t atoms)
     }
 }
 
+/* The atoms of one who is placed, none of which reaches beyond him; false: they are too many. */
+static bool atoms_of_placed(work *w, uint32_t res, uint64_t *atoms)
+{
+    const hdi_pack *pack = w->pack;
+    uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
+             behind = at + hdi_pack_units(pack->sizes->need[res].bytes);
+    if (behind > MOST_UNITS || !cut_out(w, (uint32_t)at, (uint32_t)behind))
+        return false;
+    bool whole;
+    *atoms = atoms_in(w, (uint32_t)at, (uint32_t)behind, &whole);
+    return true;
+}
+
 static bool take_placed(work *w)
 {
     const hdi_pack *pack = w->pack;
     for (uint32_t i = 0; i < pack->placed_count; i++) {
         uint32_t res = pack->placed[i];
-        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
-                 behind = at + hdi_pack_units(pack->sizes->need[res].bytes);
-        bool whole;
-        if (behind > MOST_UNITS || !cut_out(w, (uint32_t)at, (uint32_t)behind))
+        uint64_t atoms;
+        if (!atoms_of_placed(w, res, &atoms))
             return false;
         take(w->taken + pack->piece_of[hdi_pack_slot(pack, pack->lifetimes->res_first[res])],
-             w->taken + pack->piece_of[hdi_pack_slot(pack, pack->end[res])],
-             atoms_in(w, (uint32_t)at, (uint32_t)behind, &whole));
+             w->taken + pack->piece_of[hdi_pack_slot(pack, pack->end[res])], atoms);
     }
     return true;
 }
@@ -342,14 +352,12 @@ static bool fill_placed(work *w, const places *p)
     const hdi_pack *pack = w->pack;
     for (uint32_t i = 0; i < pack->placed_count; i++) {
         uint32_t res = pack->placed[i];
-        uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
-                 behind = at + hdi_pack_units(pack->sizes->need[res].bytes);
-        bool whole;
-        if (behind > MOST_UNITS || !cut_out(w, (uint32_t)at, (uint32_t)behind))
+        uint64_t atoms;
+        if (!atoms_of_placed(w, res, &atoms))
             return false;
         hdi_newcomer n;
         hdi_read_newcomer(pack, res, &n, pack->queues);
-        take_several(p, &n, atoms_in(w, (uint32_t)at, (uint32_t)behind, &whole), pack->queues);
+        take_several(p, &n, atoms, pack->queues);
     }
     return true;
 }

@@ -3,11 +3,9 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "limited.h"
-#include "state.h"
+#include "other_results.h"
 
 /* Every result that heddle has is provoked here, by name: a result without a case fails the test. A mistake in a frame
  * says which pass, which resource and which use in numbers and in a sentence with their names, is logged once, sticks,
@@ -490,130 +488,6 @@ static void check_mistake(const mistake *m)
     cr_assert_eq(compile(NULL), HD_OK, "the frame after %s", name);
 }
 
-/* ---- results that do not come from a frame ---- */
-
-static hd_result done(void)
-{
-    one_good_pass();
-    return compile(NULL);
-}
-
-static hd_result out_of_memory(void)
-{
-    hdt_limited limited = {.fail_at = 1};
-    hd_graph *none;
-    hd_result result = hd_graph_create(&(hd_graph_desc){.allocator = hdt_limited_allocator(&limited)}, &none);
-    cr_assert_null(none);
-    return result;
-}
-
-static hd_result full_device(void)
-{
-    const hd_plan *plan;
-    one_good_pass();
-    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
-    FILE *full = fopen("/dev/full", "w");
-    hd_result result = hd_plan_write_json(graph, plan, full);
-    fclose(full);
-    return result;
-}
-
-static hd_result no_graph_in_it(void)
-{
-    static const char text[] = "graph g\nimage 0 1 1 rgba8 1 1\nnonsense\n";
-    char error[128];
-    hd_result result = hd_graph_read_fgt(graph, text, strlen(text), "f.fgt", error, sizeof(error));
-    cr_assert(strstr(error, "f.fgt:3: ") && strstr(error, "nonsense"), "%s", error);
-    return result;
-}
-
-static hd_result a_plan_that_does_nothing(void)
-{
-    static const char text[] =
-        "{\"plan\": 1, \"queues\": [], \"culled\": [], \"heaps\": [], \"resources\": [], \"submits\": []}";
-    hd_plan *plan;
-    one_good_pass();
-    cr_assert_eq(hd_plan_read_json(graph, text, strlen(text), NULL, &plan, NULL, 0), HD_OK);
-    hd_result result = hd_plan_verify(graph, plan, NULL);
-    hd_plan_free(plan, NULL);
-    return result;
-}
-
-static PFN_vkVoidFunction VKAPI_PTR empty_loader(VkInstance instance, const char *name)
-{
-    (void)instance;
-    (void)name;
-    return NULL;
-}
-
-static hd_result no_loader(void)
-{
-    hd_vk *vk;
-    return hd_vk_create(&(hd_vk_desc){.get_instance_proc = empty_loader}, &vk);
-}
-
-/* What a driver says becomes one of heddle's results, and a line that names the call. */
-static hd_result driver_says(VkResult code)
-{
-    hd_vk *vk = calloc(1, sizeof(*vk));
-    logged = (log_lines){0};
-    vk->log = (hd_log){count_lines, &logged};
-    hd_result result = hdi_vk_result(vk, code, "vkDoSomething");
-    cr_assert_eq(logged.errors, 1u);
-    cr_assert(strstr(logged.last, "vkDoSomething") && strstr(logged.last, hd_result_text(result)), "%s", logged.last);
-    free(vk);
-    return result;
-}
-
-static hd_result incompatible_driver(void)
-{
-    return driver_says(VK_ERROR_INCOMPATIBLE_DRIVER);
-}
-
-static hd_result missing_feature(void)
-{
-    return driver_says(VK_ERROR_FEATURE_NOT_PRESENT);
-}
-
-static hd_result out_of_device_memory(void)
-{
-    return driver_says(VK_ERROR_OUT_OF_DEVICE_MEMORY);
-}
-
-static hd_result device_lost(void)
-{
-    return driver_says(VK_ERROR_DEVICE_LOST);
-}
-
-static hd_result surface_lost(void)
-{
-    return driver_says(VK_ERROR_SURFACE_LOST_KHR);
-}
-
-static hd_result another_failure(void)
-{
-    return driver_says(VK_ERROR_FRAGMENTED_POOL);
-}
-
-static const struct {
-    hd_result result;
-    hd_result (*make)(void);
-} others[] = {
-    {HD_OK, done},
-    {HD_OUT_OF_MEMORY, out_of_memory},
-    {HD_IO, full_device},
-    {HD_PARSE, no_graph_in_it},
-    {HD_PLAN_INVALID, a_plan_that_does_nothing},
-    {HD_NO_LOADER, no_loader},
-    {HD_NO_DEVICE, incompatible_driver},
-    {HD_MISSING_FEATURE, missing_feature},
-    {HD_OUT_OF_DEVICE_MEMORY, out_of_device_memory},
-    {HD_DEVICE_LOST, device_lost},
-    {HD_SURFACE_LOST, surface_lost},
-    {HD_VULKAN, another_failure},
-};
-enum { OTHERS = sizeof(others) / sizeof(others[0]) };
-
 static void setup(void)
 {
     cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = {count_lines, &logged}}, &graph), HD_OK);
@@ -634,10 +508,11 @@ Test(errors, mistakes_name_pass_resource_and_use)
 
 Test(errors, other_results)
 {
-    for (int i = 0; i < OTHERS; i++) {
+    for (int i = 0; i < HDT_OTHER_RESULTS; i++) {
         hd_graph_begin(graph);
-        hd_result result = others[i].make();
-        cr_assert_eq(result, others[i].result, "%s, not %s", hd_result_name(result), hd_result_name(others[i].result));
+        const hdt_other_result *other = &hdt_other_results[i];
+        hd_result result = other->make(graph);
+        cr_assert_eq(result, other->result, "%s, not %s", hd_result_name(result), hd_result_name(other->result));
     }
 }
 
@@ -647,8 +522,8 @@ Test(errors, every_result_has_a_case_and_a_sentence_of_its_own)
         bool found = false;
         for (int i = 0; i < MISTAKES; i++)
             found |= mistakes[i].result == (hd_result)r;
-        for (int i = 0; i < OTHERS; i++)
-            found |= others[i].result == (hd_result)r;
+        for (int i = 0; i < HDT_OTHER_RESULTS; i++)
+            found |= hdt_other_results[i].result == (hd_result)r;
         cr_assert(found, "%s has no case here", hd_result_name((hd_result)r));
         cr_assert_gt(strlen(hd_result_text((hd_result)r)), 3u);
         for (int k = 0; k < r; k++)
