@@ -244,6 +244,14 @@ Test(command, outputs_replace_nothing_but_files)
         cr_assert(S_ISLNK(is.st_mode), "the link was replaced");
     }
     cr_assert(!exists("nothing"));
+    /* Standard output by another name, or the file that it goes to: what else is printed there stays. */
+    static const char *const standard[] = {"/dev/stdout", "out"};
+    for (int i = 0; i < 2; i++) {
+        char arguments[64];
+        snprintf(arguments, sizeof(arguments), "compile in.fgt --stats --plan %s", standard[i]);
+        cr_assert_eq(run(arguments), 0, "%s", contents("err"));
+        cr_expect(strstr(contents("out"), "passes=2") && strstr(contents("out"), "{\"plan\": "), "%s", standard[i]);
+    }
 }
 
 Test(command, files_and_figures)

@@ -72,7 +72,7 @@ static void close_output(output *out, bool remove_it)
 {
     if (out->stream)
         fclose(out->stream);
-    if (out->target && out->target != stdout)
+    if (out->target && out->target != stdout && out->target != stderr)
         fclose(out->target);
     if (out->temporary && remove_it)
         unlink(out->temporary);
@@ -103,16 +103,29 @@ static FILE *open_beside(output *out, const char *path)
     return descriptor < 0 ? NULL : fdopen(descriptor, "wb");
 }
 
+/* Standard output or error where they go to this file: a new one in its place would take what else is written there
+ * away. */
+static FILE *standard_stream(const struct stat *is)
+{
+    FILE *const streams[] = {stdout, stderr};
+    for (int i = 0; i < 2; i++) {
+        struct stat own;
+        if (fstat(fileno(streams[i]), &own) == 0 && own.st_dev == is->st_dev && own.st_ino == is->st_ino)
+            return streams[i];
+    }
+    return NULL;
+}
+
 FILE *open_output(outputs *all, const char *path)
 {
     output *out = &all->item[all->count];
     struct stat is;
     *out = (output){.path = path};
-    if (strcmp(path, "-") == 0)
-        out->target = stdout;
-    else if (stat(path, &is) == 0 && !S_ISREG(is.st_mode)) /* a device or a pipe is written to, not replaced */
+    bool is_standard = strcmp(path, "-") == 0, exists = !is_standard && stat(path, &is) == 0;
+    out->target = is_standard ? stdout : exists ? standard_stream(&is) : NULL;
+    if (!out->target && exists && !S_ISREG(is.st_mode)) /* a device or a pipe is written to, not replaced */
         out->target = fopen(path, "wb");
-    else
+    else if (!out->target)
         out->stream = open_beside(out, path);
     if (out->target)
         out->stream = tmpfile();
