@@ -40,6 +40,7 @@ static const char *build_queues(const hdi_decl *decl, const hd_compile_desc *des
     static const hd_queue_desc one = {HD_QUEUE_GFX, 0};
     const hd_queue_desc *queues = desc->queues ? desc->queues : &one;
     uint32_t count = desc->queues ? desc->queue_count : 1;
+    _Static_assert(HD_MAX_QUEUES - 1 == 15, "the sentence says so");
     if (count == 0 || count > HD_MAX_QUEUES - 1)
         return "the queue set: queue_count is 0 or more than 15";
     *out = (hdi_queues){.count = count, .gpu_count = count, .host = HDI_NONE};

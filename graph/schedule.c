@@ -32,13 +32,16 @@ bool hdi_copies(const hdi_access_info *access)
     return (access->stages & (HDI_STAGE_COPY | HDI_STAGE_BLIT | HDI_STAGE_RESOLVE | HDI_STAGE_CLEAR)) != 0;
 }
 
+static bool is_depth_image(const hdi_decl *decl, uint32_t res)
+{
+    return !(decl->res_flags[res] & HDI_RES_BUFFER) && hdi_format_aspects(decl->res_info[res].format) != 0;
+}
+
 /* Vulkan copies and clears depth and stencil on graphics queues only, whatever the type of the pass. */
 bool hdi_copies_depth(const hdi_decl *decl, uint32_t pass)
 {
     for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        uint32_t res = decl->use_res[u];
-        if (hdi_copies(&decl->access[decl->use_access[u]]) && !(decl->res_flags[res] & HDI_RES_BUFFER) &&
-            (hdi_format_has_depth(decl->res_info[res].format) || hdi_format_has_stencil(decl->res_info[res].format)))
+        if (hdi_copies(&decl->access[decl->use_access[u]]) && is_depth_image(decl, decl->use_res[u]))
             return true;
     }
     return false;
@@ -59,8 +62,7 @@ static bool may_copy_depth(const hdi_decl *decl)
     for (size_t r = 0, count = decl->res_count; r < count; r++)
         all |= decl->res_state[r].word;
     for (uint32_t r = 0; all & copying && r < decl->res_count; r++) {
-        if (decl->res_state[r].word & copying && !(decl->res_flags[r] & HDI_RES_BUFFER) &&
-            (hdi_format_has_depth(decl->res_info[r].format) || hdi_format_has_stencil(decl->res_info[r].format)))
+        if (decl->res_state[r].word & copying && is_depth_image(decl, r))
             return true;
     }
     return false;

@@ -106,6 +106,7 @@ static const char *desc_fault(const hd_vk_desc *desc, uint32_t frames_in_flight)
 {
     if ((desc->memory.allocate == NULL) != (desc->memory.free == NULL))
         return "memory callbacks are an allocate and a free";
+    _Static_assert(HDI_VK_MAX_FRAMES == 4, "the sentence says so");
     if (frames_in_flight > HDI_VK_MAX_FRAMES)
         return "frames_in_flight is more than 4";
     if (desc->memory_copies > frames_in_flight)

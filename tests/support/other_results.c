@@ -106,41 +106,18 @@ static hd_result driver_says(VkResult code)
     return result;
 }
 
-static hd_result incompatible_driver(hd_graph *graph)
-{
-    (void)graph;
-    return driver_says(VK_ERROR_INCOMPATIBLE_DRIVER);
-}
-
-static hd_result missing_feature(hd_graph *graph)
-{
-    (void)graph;
-    return driver_says(VK_ERROR_FEATURE_NOT_PRESENT);
-}
-
-static hd_result out_of_device_memory(hd_graph *graph)
-{
-    (void)graph;
-    return driver_says(VK_ERROR_OUT_OF_DEVICE_MEMORY);
-}
-
-static hd_result device_lost(hd_graph *graph)
-{
-    (void)graph;
-    return driver_says(VK_ERROR_DEVICE_LOST);
-}
-
-static hd_result surface_lost(hd_graph *graph)
-{
-    (void)graph;
-    return driver_says(VK_ERROR_SURFACE_LOST_KHR);
-}
-
-static hd_result another_failure(hd_graph *graph)
-{
-    (void)graph;
-    return driver_says(VK_ERROR_FRAGMENTED_POOL);
-}
+#define DRIVER_SAYS(name, code)                                                                                        \
+    static hd_result name(hd_graph *graph)                                                                             \
+    {                                                                                                                  \
+        (void)graph;                                                                                                   \
+        return driver_says(code);                                                                                      \
+    }
+DRIVER_SAYS(incompatible_driver, VK_ERROR_INCOMPATIBLE_DRIVER)
+DRIVER_SAYS(missing_feature, VK_ERROR_FEATURE_NOT_PRESENT)
+DRIVER_SAYS(out_of_device_memory, VK_ERROR_OUT_OF_DEVICE_MEMORY)
+DRIVER_SAYS(device_lost, VK_ERROR_DEVICE_LOST)
+DRIVER_SAYS(surface_lost, VK_ERROR_SURFACE_LOST_KHR)
+DRIVER_SAYS(another_failure, VK_ERROR_FRAGMENTED_POOL)
 
 const hdt_other_result hdt_other_results[HDT_OTHER_RESULTS] = {
     {HD_OK, done},
