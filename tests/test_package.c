@@ -1,0 +1,58 @@
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* What another project sees of heddle: tests/package, with what was installed and with heddle as a part of it. */
+
+static char folder[] = "/tmp/heddle-test-XXXXXX";
+
+static void make_folder(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+    cr_assert_eq(chdir(folder), 0);
+}
+
+static void remove_folder(void)
+{
+    char command[64];
+    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+TestSuite(package, .init = make_folder, .fini = remove_folder);
+
+#define PROJECT "'" HEDDLE_SOURCE_DIR "/tests/package'"
+
+static void run(const char *command)
+{
+    if (system(command) == 0)
+        return;
+    cr_expect(system("tail -n 40 log >&2") == 0);
+    cr_assert_fail("%s", command);
+}
+
+Test(package, installed, .timeout = 120)
+{
+    run("cmake --install '" HEDDLE_BINARY_DIR "' --prefix \"$PWD/there\" >log 2>&1");
+    run("cmake -S " PROJECT " -B made -DCMAKE_PREFIX_PATH=\"$PWD/there\" -DCMAKE_C_FLAGS=-Werror >log 2>&1");
+    run("cmake --build made >log 2>&1");
+    run("made/engine >log 2>&1 && grep -q '^1 passes, ' log");
+    /* of another version, or without what it needs: said so, and no error of CMake's own */
+    run("mkdir other && sed 's/heddle 0.1 REQUIRED/heddle 9.0 REQUIRED/' " PROJECT
+        "/CMakeLists.txt >other/CMakeLists.txt");
+    run("! cmake -S other -B wrong -DCMAKE_PREFIX_PATH=\"$PWD/there\" >log 2>&1 && grep -q 'version: 0.1.0' log");
+    run("! PKG_CONFIG_LIBDIR=/nowhere cmake -S " PROJECT " -B without -DCMAKE_PREFIX_PATH=\"$PWD/there\" >log 2>&1 &&"
+        " grep -q 'heddle needs ConcurrencyKit and jansson' log");
+}
+
+/* The library alone: neither programs nor what only they need, and no warning is an error. */
+Test(package, part_of_a_project, .timeout = 120)
+{
+    run("cmake -S " PROJECT " -B made -DHEDDLE_SOURCE='" HEDDLE_SOURCE_DIR "' -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+        " -DCMAKE_POSITION_INDEPENDENT_CODE=ON >log 2>&1");
+    run("grep -q 'vk/swapchain.c' made/compile_commands.json");
+    run("! grep -q -e Werror -e samples/ -e bench/ -e test_ made/compile_commands.json");
+    run("! grep -e '-c .*/vk/' made/compile_commands.json | grep -v -q -e -fPIC");
+}
