@@ -5,10 +5,11 @@
 #include "hints.h"
 
 /* The packer of alias_pack.c for lives that end at few places, as those on one queue do: with the groups of the
- * schedule. Time is cut behind each end; then a life takes whole pieces of time, and each piece keeps what is taken in
- * it as runs of bytes. A packing grows densely from the bottom, so there are few runs however many resources they hold,
- * where a list of the resources themselves would be walked again and again. The offsets are the same. O(pieces of all
- * lives * runs of a piece). */
+ * schedule. Time is cut behind each end; then a life takes whole pieces of time, and each piece keeps what is free in
+ * it as runs of bytes. A packing grows densely from the bottom, so there are few runs however many resources are
+ * between them, where a list of the resources themselves would be walked again and again. Nearly everybody fits above
+ * the highest bottom of his pieces, and there mostly on top of all others: in the last run of a piece, which is tried
+ * first. The offsets are the same. O(pieces of all lives * runs of a piece). */
 
 #define MOST_UNITS (UINT32_MAX / 2)       /* half a terabyte */
 enum { FIRST_RUNS = 16, LONG_LIFE = 24 }; /* pieces of time, on average: from there on buckets of slots are quicker */
@@ -58,8 +59,8 @@ bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count)
     return pack->lives != UINT64_MAX;
 }
 
-/* All empty. The runs of a piece are by offset; between two there is something free. The first begins at 0; behind the
- * last there is one above everything. */
+/* All free. A row of a piece begins with the place of the last run in it, which has no end; the runs behind it are by
+ * offset, and between two there is something taken. */
 static bool set_up(hdi_pack *pack)
 {
     if (!pack->run) {
@@ -69,8 +70,8 @@ static bool set_up(hdi_pack *pack)
             return false;
     }
     for (uint32_t p = 0; p < pack->piece_count; p++) {
-        pack->run[(size_t)p * pack->runs] = (run){0, 0};
-        pack->run[(size_t)p * pack->runs + 1] = (run){UINT32_MAX, UINT32_MAX};
+        pack->run[(size_t)p * pack->runs] = (run){1, 0};
+        pack->run[(size_t)p * pack->runs + 1] = (run){0, UINT32_MAX};
     }
     return true;
 }
@@ -89,80 +90,53 @@ static HDI_COLD bool grow(hdi_pack *pack)
     return true;
 }
 
-/* *full: set where nothing is left before the last run above everything, which is at `past`. */
-static HDI_APART void insert(run *at, run one, const run *past, bool *full)
+/* The rest of a row moves up. */
+static HDI_APART void insert(run *row, run *at, run one)
 {
-    run next;
-    do {
-        next = *at;
-        *at++ = one;
-        one = next;
-    } while (next.begin != UINT32_MAX);
-    *at = next;
-    *full |= at == past;
+    for (run *r = row + ++row->begin; r > at; r--)
+        *r = r[-1];
+    *at = one;
 }
 
-static void take_out(run *at)
+static HDI_APART void take_out(run *row, run *at)
 {
-    do {
-        at[0] = at[1];
-    } while (at++->begin != UINT32_MAX);
-}
-
-/* [begin, end) is taken, which is free below a run. */
-static HDI_INLINE void take(run *above, uint32_t begin, uint32_t end, const run *past, bool *full)
-{
-    run *below = above - 1;
-    if (below->end == begin) {
-        below->end = end;
-        if (above->begin == end) {
-            below->end = above->end;
-            take_out(above);
-        }
-    } else if (above->begin == end) {
-        above->begin = begin;
-    } else if (above->begin == UINT32_MAX) {
-        above[0].begin = begin;
-        above[0].end = end;
-        above[1].begin = above[1].end = UINT32_MAX;
-        if (HDI_UNLIKELY(above + 1 == past))
-            *full = true;
-    } else {
-        insert(above, (run){begin, end}, past, full);
-    }
+    for (run *last = row + row->begin--; at < last; at++)
+        *at = at[1];
 }
 
 /* And is free again. */
-static void give_back(run *item, uint32_t begin, uint32_t end, const run *past, bool *full)
+static void give_back(run *row, uint32_t begin, uint32_t end)
 {
-    while (item->end < end)
-        item++;
-    run whole = *item;
-    if (whole.begin < begin || whole.begin == 0) {
-        item->end = begin;
-        if (whole.end > end)
-            insert(item + 1, (run){end, whole.end}, past, full);
-    } else if (whole.end > end) {
-        item->begin = end;
-    } else {
-        take_out(item);
+    run *above = row + 1;
+    while (above->begin < end)
+        above++;
+    bool joins_below = above > row + 1 && above[-1].end == begin;
+    if (above->begin != end) {
+        if (joins_below)
+            above[-1].end = end;
+        else
+            insert(row, above, (run){begin, end});
+        return;
     }
+    above->begin = joins_below ? above[-1].begin : begin;
+    if (joins_below)
+        take_out(row, above - 1);
 }
 
 /* The lowest offset from `at` on that is free in all pieces: each in turn moves it on, until it is back at the one that
  * moved it last. */
-static uint32_t find_lowest(run *first, run *last, uint32_t runs, uint32_t at, uint32_t units, uint32_t alignment)
+static uint32_t find_lowest(const run *first, const run *last, uint32_t runs, uint32_t at, uint32_t units,
+                            uint32_t alignment)
 {
-    run *p = first, *mover = first;
+    const run *p = first, *mover = first;
     do {
-        run *r = p;
-        while (r->end <= at)
+        const run *r = p + 1;
+        while (r->end < at + units)
             r++;
-        if (r->begin < at + units) {
-            do {
-                at = align_units(r->end, alignment);
-                r++;
-            } while (r->begin < at + units);
+        if (r->begin > at) {
+            do
+                at = align_units(r->begin, alignment);
+            while ((r++)->end < at + units);
             mover = p;
         }
         p = p < last ? p + runs : first;
@@ -176,18 +150,44 @@ static HDI_INLINE run *take_all(run *first, run *last, uint32_t runs, uint32_t b
 {
     run *p = first;
     for (; p <= last; p += runs) {
-        run *above = p + 1;
-        while (above->end <= begin)
-            above++;
-        if (HDI_UNLIKELY(above->begin < end))
+        run *r = p + p->begin;
+        if (r->begin == begin) { /* mostly it comes on top of all others */
+            r->begin = end;
+            continue;
+        }
+        if (r->begin < begin) {
+            r[0].end = begin;
+            r[1] = (run){end, UINT32_MAX};
+            if (HDI_UNLIKELY(++p->begin == runs - 1))
+                *full = true;
+            continue;
+        }
+        r = p + 1;
+        while (r->end <= begin)
+            r++;
+        run of = *r;
+        if (HDI_UNLIKELY(of.end < end))
             break;
-        take(above, begin, end, p + runs - 1, full);
+        if (of.begin == begin) {
+            r->begin = end;
+            if (of.end == end)
+                take_out(p, r);
+        } else if (HDI_UNLIKELY(of.begin > begin)) {
+            break;
+        } else if (of.end == end) {
+            r->end = begin;
+        } else {
+            insert(p, r, (run){r->begin, begin});
+            r[1].begin = end;
+            if (HDI_UNLIKELY(p->begin == runs - 1))
+                *full = true;
+        }
     }
     return p;
 }
 
 /* *end: the highest of them. */
-static bool take_placed(hdi_pack *pack, uint64_t *end)
+static HDI_APART bool take_placed(hdi_pack *pack, uint64_t *end)
 {
     for (uint32_t i = 0; i < pack->placed_count; i++) {
         uint32_t res = pack->placed[i], last = pack->piece_of[hdi_pack_slot(pack, pack->end[res])],
@@ -206,49 +206,100 @@ static bool take_placed(hdi_pack *pack, uint64_t *end)
     return true;
 }
 
-/* *full: as above. */
-static HDI_INLINE uint32_t place(run *first, run *last, uint32_t runs, uint32_t units, uint32_t alignment, bool *full)
+/* Somebody does not fit above the bottoms of all pieces: what he took before that was seen is given back. */
+static HDI_APART uint32_t place_between(run *first, run *last, run *met, uint32_t runs, uint32_t at, uint32_t units,
+                                        uint32_t alignment, bool *full)
 {
-    uint32_t bottom = 0;
-    for (const run *p = first; p <= last; p += runs)
-        bottom = p->end > bottom ? p->end : bottom;
-    uint32_t at = align_units(bottom, alignment);
-    run *met = take_all(first, last, runs, at, at + units, full);
-    if (HDI_LIKELY(met > last))
-        return at;
     for (run *p = first; p < met; p += runs)
-        give_back(p, at, at + units, p + runs - 1, full);
+        give_back(p, at, at + units);
     at = find_lowest(first, last, runs, at, units, alignment);
     take_all(first, last, runs, at, at + units, full);
     return at;
 }
 
-bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+/* rest, mask: what makes an offset of whole alignments. *full: as above. */
+static HDI_INLINE uint32_t place(run *first, run *last, uint32_t runs, uint32_t units, uint32_t rest, uint32_t mask,
+                                 bool *full)
+{
+    uint32_t bottom = last[1].begin;
+    for (const run *p = first; p < last; p += 2 * (size_t)runs) { /* twice is as good as once */
+        uint32_t one = p[1].begin, other = p[1 + runs].begin;
+        bottom = one > bottom ? one : bottom;
+        bottom = other > bottom ? other : bottom;
+    }
+    uint32_t at = (bottom + rest) & mask;
+    run *met = take_all(first, last, runs, at, at + units, full);
+    if (HDI_UNLIKELY(met <= last))
+        at = place_between(first, last, met, runs, at, units, rest + 1, full);
+    return at;
+}
+
+/* What has been packed so far. */
+typedef struct progress {
+    uint32_t next;      /* in the order */
+    uint64_t end, most; /* units: the highest of all; where that is of no use any more */
+} progress;
+
+enum { PACKED, TOO_HIGH, FULL };
+
+/* FULL: a row must grow before it may go on. */
+static HDI_INLINE int pack_members(const hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
+                                   progress *so_far, uint32_t runs)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_end = pack->end, *piece_of = pack->piece_of;
     const hd_memory_need *needs = pack->sizes->need;
-    uint64_t end = 0, most = *top / HDI_PACK_UNIT + (*top % HDI_PACK_UNIT != 0);
-    uint32_t begin = pack->slot_begin;
-    *top = UINT64_MAX;
-    most = most < MOST_UNITS ? most : MOST_UNITS;
-    if (!set_up(pack) || !take_placed(pack, &end))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t res = order[i], runs = pack->runs;
-        uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
-        bool full = false;
-        if (HDI_UNLIKELY((units | alignment) > MOST_UNITS / 4))
-            return true;
-        run *first = pack->run + (size_t)piece_of[res_first[res] - begin] * runs,
-            *last = pack->run + (size_t)piece_of[res_end[res] - begin] * runs;
-        uint32_t at = place(first, last, runs, (uint32_t)units, alignment ? (uint32_t)alignment : 1, &full);
-        if (HDI_UNLIKELY(full) && !grow(pack))
-            return false;
-        offset[res] = (uint64_t)at * HDI_PACK_UNIT;
-        end = at + units > end ? at + units : end;
-        if (HDI_UNLIKELY(end >= most)) /* no better than what there is */
-            return true;
+    hd_memory_need like = {0};
+    uint32_t begin = pack->slot_begin, units = 0, rest = 0, mask = 0;
+    run *rows = pack->run;
+    uint32_t end = (uint32_t)so_far->end, most = (uint32_t)so_far->most;
+    bool full = false;
+    for (const uint32_t *next = order + so_far->next, *last = order + count; next < last; next++) {
+        uint32_t res = *next;
+        const hd_memory_need *need = &needs[res];
+        if (HDI_UNLIKELY(need->bytes != like.bytes || need->alignment != like.alignment)) {
+            like = *need;
+            uint64_t all = hdi_pack_units(like.bytes), aligned = like.alignment / HDI_PACK_UNIT;
+            if (HDI_UNLIKELY((all | aligned) > MOST_UNITS / 4))
+                return TOO_HIGH;
+            units = (uint32_t)all;
+            rest = aligned ? (uint32_t)aligned - 1 : 0;
+            mask = ~rest;
+        }
+        uint32_t lowest = place(rows + (size_t)piece_of[res_first[res] - begin] * runs,
+                                rows + (size_t)piece_of[res_end[res] - begin] * runs, runs, units, rest, mask, &full);
+        offset[res] = (uint64_t)lowest * HDI_PACK_UNIT;
+        if (lowest + units > end) {
+            end = lowest + units;
+            if (HDI_UNLIKELY(end >= most))
+                return TOO_HIGH;
+        }
+        if (HDI_UNLIKELY(full)) {
+            so_far->next = (uint32_t)(next + 1 - order);
+            so_far->end = end;
+            return FULL;
+        }
     }
-    *top = end * HDI_PACK_UNIT;
+    so_far->end = end;
+    return PACKED;
+}
+
+bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+{
+    uint64_t most = *top / HDI_PACK_UNIT + (*top % HDI_PACK_UNIT != 0);
+    progress so_far = {.most = most < MOST_UNITS ? most : MOST_UNITS};
+    *top = UINT64_MAX;
+    if (!set_up(pack) || !take_placed(pack, &so_far.end))
+        return false;
+    if (so_far.end >= so_far.most)
+        return true;
+    int done;
+    do {
+        done = pack->runs == FIRST_RUNS ? pack_members(pack, order, count, offset, &so_far, FIRST_RUNS)
+                                        : pack_members(pack, order, count, offset, &so_far, pack->runs);
+        if (done == FULL && !grow(pack))
+            return false;
+    } while (done == FULL);
+    if (done == PACKED)
+        *top = so_far.end * HDI_PACK_UNIT;
     return true;
 }
