@@ -6,7 +6,8 @@
 #include "clock.h"
 
 /* One frame: wait for the frame that used this slot, bind, record, submit. Nothing is submitted before everything that
- * can fail for lack of memory or by the plan has been done, but for the histories' clears, which repeat harmlessly. */
+ * can fail for lack of memory or by the plan has been done, but for the histories' clears: they repeat harmlessly, once
+ * what they may have cleared or brought into another layout is forgotten. */
 
 static hd_result prepare(hdi_vk_frame *frame, const hd_plan *plan)
 {
@@ -29,7 +30,8 @@ static hd_result run(hdi_vk_frame *frame, const hd_plan *plan)
 {
     hd_vk *vk = frame->vk;
     hd_result result = prepare(frame, plan);
-    if (result == HD_OK && frame->init_count) {
+    bool cleared = result == HD_OK && frame->init_count;
+    if (cleared) {
         hdi_vk_forget_left(vk);
         result = hdi_vk_submit_inits(frame);
     }
@@ -43,6 +45,8 @@ static hd_result run(hdi_vk_frame *frame, const hd_plan *plan)
     uint64_t recorded = hdi_clock_ns();
     if (result == HD_OK)
         result = hdi_vk_submit(frame);
+    if (result != HD_OK && cleared)
+        hdi_vk_spoil_pairs(frame);
     vk->stats.record_us = (double)(recorded - start) * 1e-3;
     vk->stats.submit_us = (double)(hdi_clock_ns() - recorded) * 1e-3;
     return result;

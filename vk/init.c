@@ -4,27 +4,36 @@
 
 /* Histories before their first frame: cleared to zero and brought into the layout and family that the plan takes for
  * granted, in submits of their own ahead of the frame's. An image is cleared on a queue that can (graphics, or compute
- * for colours) and, when that is of another family than its owner, released there and acquired in a second round. */
+ * for colours) and, when that is of another family than its owner, released there and acquired in a second round. Where
+ * no queue can, as with blocks, it gets its layout alone. */
 
-static bool can_clear(const hdi_vk_queue *queue, const hdi_vk_init *init)
+static bool block_compressed(uint32_t format)
 {
-    if (init->object->buffer || !init->clear)
+    return format >= VK_FORMAT_BC1_RGB_UNORM_BLOCK && format <= VK_FORMAT_ASTC_12x12_SRGB_BLOCK;
+}
+
+/* Whether a queue clears what is to be cleared; else it changes the layout alone. */
+static bool clears(const hdi_vk_queue *queue, const hdi_vk_init *init)
+{
+    if (init->object->buffer)
         return true;
     VkQueueFlags wanted = hdi_vk_aspects(init->object->key.format) & VK_IMAGE_ASPECT_COLOR_BIT
                               ? VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT
                               : VK_QUEUE_GRAPHICS_BIT;
-    return queue->flags & wanted;
+    return init->clear && !block_compressed(init->object->key.format) && queue->flags & wanted;
 }
 
-/* Which queue does it; best one of the family that shall own it. HD_NONE: none can clear. */
+/* Which queue does it; best one that can clear, then one of the family that shall own it. */
 static uint32_t choose_queue(const hd_vk *vk, const hdi_vk_init *init)
 {
-    uint32_t chosen = HD_NONE;
+    uint32_t chosen = 0, best = 0;
     for (uint32_t q = vk->queue_count; q-- > 0;) {
         bool owner = init->family == HD_NONE || vk->queues[q].desc.family == init->family;
-        if (can_clear(&vk->queues[q], init) &&
-            (chosen == HD_NONE || owner || (init->family != HD_NONE && vk->queues[chosen].desc.family != init->family)))
+        uint32_t score = 1 + (owner ? 1 : 0) + (clears(&vk->queues[q], init) ? 2 : 0);
+        if (score >= best) {
             chosen = q;
+            best = score;
+        }
     }
     return chosen;
 }
@@ -68,13 +77,9 @@ static void clear_image(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_
     }
 }
 
-static bool block_compressed(uint32_t format)
+static void record_init(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t q)
 {
-    return format >= VK_FORMAT_BC1_RGB_UNORM_BLOCK && format <= VK_FORMAT_ASTC_12x12_SRGB_BLOCK;
-}
-
-static void record_init(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t family)
-{
+    uint32_t family = vk->queues[q].desc.family;
     if (init->object->buffer) {
         vk->fn.vkCmdFillBuffer(commands, init->object->buffer, 0, VK_WHOLE_SIZE, 0);
         VkMemoryBarrier2 shown = {
@@ -90,7 +95,7 @@ static void record_init(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_
         return;
     }
     uint32_t layout = init->old_layout;
-    if (init->clear && !block_compressed(init->object->key.format)) {
+    if (clears(&vk->queues[q], init)) {
         VkImageMemoryBarrier2 open = image_barrier(init, layout, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
         record_image_barrier(vk, commands, &open);
         clear_image(vk, commands, init);
@@ -104,13 +109,13 @@ static void record_init(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_
     record_image_barrier(vk, commands, &close);
 }
 
-/* The second half of an ownership transfer that record_init began. */
-static void record_acquire(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t from)
+/* The second half of an ownership transfer that record_init began on queue by. */
+static void record_acquire(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t by)
 {
-    bool cleared = init->clear && !block_compressed(init->object->key.format);
+    bool cleared = clears(&vk->queues[by], init);
     VkImageMemoryBarrier2 barrier = image_barrier(
         init, cleared ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : (VkImageLayout)init->old_layout, init->new_layout);
-    barrier.srcQueueFamilyIndex = from;
+    barrier.srcQueueFamilyIndex = vk->queues[by].desc.family;
     barrier.dstQueueFamilyIndex = init->family;
     record_image_barrier(vk, commands, &barrier);
 }
@@ -158,8 +163,6 @@ static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round)
         if (!init->object->buffer && init->new_layout == VK_IMAGE_LAYOUT_UNDEFINED)
             continue;
         uint32_t by = choose_queue(vk, init), family = vk->queues[q].desc.family;
-        if (by == HD_NONE)
-            continue;
         uint32_t from = vk->queues[by].desc.family;
         bool acquires = round == 1 && init->family != HD_NONE && init->family != from && init->family == family &&
                         !init->object->buffer;
@@ -175,9 +178,9 @@ static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round)
                 break;
         }
         if (round == 0)
-            record_init(vk, commands, init, family);
+            record_init(vk, commands, init, q);
         else
-            record_acquire(vk, commands, init, from);
+            record_acquire(vk, commands, init, by);
     }
     if (pool && result == HD_OK)
         result = hdi_vk_result(vk, vk->fn.vkEndCommandBuffer(commands), "vkEndCommandBuffer");

@@ -284,9 +284,32 @@ void hdi_vk_sweep_heaps(hd_vk *vk, bool all)
     }
 }
 
-/* When the device is full, retired heaps may be what fills it: wait for the frames that use them and try again. */
-static VkResult allocate(hd_vk *vk, const hd_vk_memory_request *request, hd_vk_memory *out)
+static uint32_t ordinal_of(const hd_plan_view *plan, uint32_t index)
 {
+    uint32_t ordinal = 0;
+    for (uint32_t i = 0; i < index; i++)
+        ordinal +=
+            plan->heaps[i].memory == plan->heaps[index].memory && plan->heaps[i].flags == plan->heaps[index].flags;
+    return ordinal;
+}
+
+/* Whether the frame's plan, or what is alike in the next one, can use it, of whichever copy it is. */
+static bool is_wanted(const hdi_vk_frame *frame, const hdi_vk_heap *heap)
+{
+    bool wanted = false;
+    for (uint32_t i = 0; i < frame->plan.heap_count && !wanted; i++) {
+        const hd_plan_heap *plan = &frame->plan.heaps[i];
+        wanted = plan->bytes && plan->bytes <= heap->bytes && plan->memory == heap->number &&
+                 plan->flags == heap->flags && ordinal_of(&frame->plan, i) == heap->ordinal;
+    }
+    return wanted && !heap->retired;
+}
+
+/* When the device is full, heaps that this frame does without may be what fills it: wait for the frames that use them
+ * and try again. */
+static VkResult allocate(const hdi_vk_frame *frame, const hd_vk_memory_request *request, hd_vk_memory *out)
+{
+    hd_vk *vk = frame->vk;
     VkResult result = hdi_vk_piece_allocate(vk, request, out);
     if (result != VK_ERROR_OUT_OF_DEVICE_MEMORY)
         return result;
@@ -294,10 +317,10 @@ static VkResult allocate(hd_vk *vk, const hd_vk_memory_request *request, hd_vk_m
         return result;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < vk->heap_count; i++) {
-        if (vk->heaps[i]->retired && vk->heaps[i]->last_frame < vk->frame)
-            free_heap(vk, vk->heaps[i]);
-        else
+        if (is_wanted(frame, vk->heaps[i]))
             vk->heaps[kept++] = vk->heaps[i];
+        else
+            free_heap(vk, vk->heaps[i]);
     }
     vk->heap_count = kept;
     return hdi_vk_piece_allocate(vk, request, out);
@@ -313,8 +336,9 @@ static uint64_t alignment_of(hd_vk *vk)
 
 /* like: what it is to stand for. smaller: it could do without, so that no memory is no error, and nothing is waited
  * for. */
-static hd_result make_heap(hd_vk *vk, const hdi_vk_heap *like, bool smaller, hdi_vk_heap **out)
+static hd_result make_heap(const hdi_vk_frame *frame, const hdi_vk_heap *like, bool smaller, hdi_vk_heap **out)
 {
+    hd_vk *vk = frame->vk;
     if (vk->max_piece_bytes && like->bytes > vk->max_piece_bytes) {
         hdi_log(&vk->log, HD_LOG_ERROR, "the plan needs a heap of %llu bytes; %s allocates at most %llu at once",
                 (unsigned long long)like->bytes, vk->device_name, (unsigned long long)vk->max_piece_bytes);
@@ -335,7 +359,7 @@ static hd_result make_heap(hd_vk *vk, const hdi_vk_heap *like, bool smaller, hdi
     if (smaller)
         result = hdi_vk_piece_allocate(vk, &request, &heap->at) == VK_SUCCESS ? HD_OK : HD_OUT_OF_DEVICE_MEMORY;
     else
-        result = hdi_vk_piece_result(vk, allocate(vk, &request, &heap->at));
+        result = hdi_vk_piece_result(vk, allocate(frame, &request, &heap->at));
     if (result != HD_OK) {
         hdi_free(&vk->allocator, heap, sizeof(*heap));
         return result;
@@ -347,26 +371,34 @@ static hd_result make_heap(hd_vk *vk, const hdi_vk_heap *like, bool smaller, hdi
     return HD_OK;
 }
 
-/* Whether a heap, which a larger frame made, may go: for SHRINK_FRAMES no frame needed more than half of it. Histories
- * stay: in another heap their content would be lost. */
-static bool too_large(const hd_vk *vk, hdi_vk_heap *heap, uint64_t needed)
+enum { SHRINK_FRAMES = 256, WORTH_BYTES = 16 << 20 };
+
+/* Whether a heap, which a larger frame made, may go: for SHRINK_FRAMES no frame needed more than half of it. In another
+ * heap the content of histories would be lost: theirs goes in a frame that finds none there, and then no sooner than
+ * SHRINK_FRAMES after the last one. */
+static bool too_large(const hdi_vk_frame *frame, uint32_t index, hdi_vk_heap *heap)
 {
-    enum { SHRINK_FRAMES = 256, WORTH_BYTES = 16 << 20 };
+    hd_vk *vk = frame->vk;
+    uint64_t needed = frame->plan.heaps[index].bytes;
     if (needed > heap->bytes / 2) {
         heap->since = vk->frame;
         heap->most = 0;
         return false;
     }
     heap->most = needed > heap->most ? needed : heap->most;
-    return vk->frame - heap->since >= SHRINK_FRAMES && heap->bytes - heap->most >= WORTH_BYTES &&
-           !(heap->flags & HD_HEAP_PERSISTENT);
+    if (!(heap->flags & HD_HEAP_PERSISTENT))
+        return vk->frame - heap->since >= SHRINK_FRAMES && heap->bytes - heap->most >= WORTH_BYTES;
+    heap->most = needed;
+    return heap->bytes - needed >= WORTH_BYTES && (!vk->shrunk || vk->frame - vk->shrunk >= SHRINK_FRAMES) &&
+           !hdi_vk_histories_go_on(frame, index, heap);
 }
 
 /* The heap that the frame uses where this one does: itself, or a smaller one in its place. The large one lives until
  * the frames in flight are done with it. */
-static hdi_vk_heap *shrink(hd_vk *vk, hdi_vk_heap *heap, uint64_t needed)
+static hdi_vk_heap *shrink(const hdi_vk_frame *frame, uint32_t index, hdi_vk_heap *heap)
 {
-    if (!too_large(vk, heap, needed))
+    hd_vk *vk = frame->vk;
+    if (!too_large(frame, index, heap))
         return heap;
     hdi_vk_heap *made, like = {.bytes = heap->most,
                                .number = heap->number,
@@ -376,7 +408,9 @@ static hdi_vk_heap *shrink(hd_vk *vk, hdi_vk_heap *heap, uint64_t needed)
                                .since = vk->frame};
     heap->since = vk->frame; /* where there is no memory for both, they are tried again later */
     heap->most = 0;
-    if (make_heap(vk, &like, true, &made) != HD_OK)
+    if (heap->flags & HD_HEAP_PERSISTENT)
+        vk->shrunk = vk->frame;
+    if (make_heap(frame, &like, true, &made) != HD_OK)
         return heap;
     heap->retired = true;
     return made;
@@ -386,9 +420,7 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
 {
     hd_vk *vk = frame->vk;
     const hd_plan_heap *plan = &frame->plan.heaps[index];
-    uint32_t ordinal = 0;
-    for (uint32_t i = 0; i < index; i++)
-        ordinal += frame->plan.heaps[i].memory == plan->memory && frame->plan.heaps[i].flags == plan->flags;
+    uint32_t ordinal = ordinal_of(&frame->plan, index);
     uint32_t copy = plan->flags & HD_HEAP_PERSISTENT ? 0 : (uint32_t)(vk->frame % vk->copy_count);
     frame->heaps[index] = NULL;
     if (plan->bytes == 0)
@@ -404,7 +436,7 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
             heap->copy != copy)
             continue;
         if (heap->bytes >= plan->bytes && heap->at.offset % alignment == 0) {
-            frame->heaps[index] = shrink(vk, heap, plan->bytes);
+            frame->heaps[index] = shrink(frame, index, heap);
             frame->heaps[index]->last_frame = vk->frame;
             return HD_OK;
         }
@@ -417,7 +449,7 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
                               .copy = copy,
                               .since = vk->frame,
                               .last_frame = vk->frame};
-    return make_heap(vk, &like, false, &frame->heaps[index]);
+    return make_heap(frame, &like, false, &frame->heaps[index]);
 }
 
 /* Memory of the engine begins anywhere, so it must suit the most exacting of the resources that lie in it. A plan need

@@ -230,7 +230,51 @@ static const hdi_vk_key *key_in_plan(const hdi_vk_frame *frame, const hd_plan_re
 static bool same_pair(const hdi_vk_pair *a, const hdi_vk_pair *b)
 {
     return a->heap_serial == b->heap_serial && a->offset[0] == b->offset[0] && a->offset[1] == b->offset[1] &&
-           memcmp(&a->key, &b->key, sizeof(a->key)) == 0;
+           a->name == b->name && memcmp(&a->key, &b->key, sizeof(a->key)) == 0;
+}
+
+/* Two resources that are alike may have changed places with the order in which they are declared: names tell. */
+static uint64_t hash_name(const hdi_vk_frame *frame, uint32_t res)
+{
+    const char *name = frame->decl.res_info[res].name;
+    return name ? hdi_hash_bytes(name, strlen(name), 1) : 0;
+}
+
+/* of: null where the plan has the history alone. */
+static hdi_vk_pair pair_of(const hdi_vk_frame *frame, const hd_plan_resource *history, const hdi_vk_heap *heap,
+                           const hd_plan_resource **of)
+{
+    uint32_t of_res = frame->decl.res_pair[history->id], of_index = frame->plan_index[of_res];
+    *of = of_index == HDI_NONE ? NULL : &frame->plan.resources[of_index];
+    return (hdi_vk_pair){.key = *key_in_plan(frame, history),
+                         .name = hash_name(frame, of_res),
+                         .heap_serial = heap->serial,
+                         .offset = {*of ? (*of)->offset : history->offset, history->offset}};
+}
+
+/* The same one as the last frame left it; null: its content is not there. */
+static const hdi_vk_pair *last_pair(const hdi_vk_frame *frame, const hdi_vk_pair *pair)
+{
+    const hd_vk *vk = frame->vk;
+    for (uint32_t i = 0, at = frame->pair_count; i < vk->pair_count; i++, at++) { /* most stand where they stood */
+        const hdi_vk_pair *last = &vk->pairs[at % vk->pair_count];
+        if (last->next_frame == vk->frame && same_pair(last, pair))
+            return last;
+    }
+    return NULL;
+}
+
+bool hdi_vk_histories_go_on(const hdi_vk_frame *frame, uint32_t plan_heap, const hdi_vk_heap *heap)
+{
+    for (uint32_t i = 0; i < frame->plan.resource_count; i++) {
+        const hd_plan_resource *history = &frame->plan.resources[i], *of;
+        if (!(frame->decl.res_flags[history->id] & HDI_RES_HISTORY) || history->heap != plan_heap)
+            continue;
+        hdi_vk_pair pair = pair_of(frame, history, heap, &of);
+        if (last_pair(frame, &pair))
+            return true;
+    }
+    return false;
 }
 
 /* What the frame that comes next will find; written back by hdi_vk_commit_pairs. */
@@ -242,22 +286,15 @@ static void note_pair(hdi_vk_frame *frame, const hdi_vk_pair *next)
 static hd_result bind_history(hdi_vk_frame *frame, const hd_plan_resource *history)
 {
     hd_vk *vk = frame->vk;
-    uint32_t of_index = frame->plan_index[frame->decl.res_pair[history->id]];
-    const hd_plan_resource *of = of_index == HDI_NONE ? NULL : &frame->plan.resources[of_index];
     const hdi_vk_heap *heap = frame->heaps[history->heap];
+    const hd_plan_resource *of;
+    hdi_vk_pair pair = pair_of(frame, history, heap, &of);
     if (of && of->heap != history->heap) {
         hdi_log(&vk->log, HD_LOG_ERROR, "the plan puts history %u and resource %u into different heaps", history->id,
                 of->id);
         return HD_INVALID_ARGUMENT;
     }
-    hdi_vk_pair pair = {.key = *key_in_plan(frame, history), .heap_serial = heap->serial};
-    pair.offset[0] = of ? of->offset : history->offset;
-    pair.offset[1] = history->offset;
-    const hdi_vk_pair *last = NULL;
-    for (uint32_t i = 0; i < vk->pair_count && !last; i++) {
-        if (vk->pairs[i].next_frame == vk->frame && same_pair(&vk->pairs[i], &pair))
-            last = &vk->pairs[i];
-    }
+    const hdi_vk_pair *last = last_pair(frame, &pair);
     uint32_t turn = last && of ? last->turn : 0;
     hdi_vk_object *object = NULL;
     hd_result result = get_object(frame, &pair.key, heap, pair.offset[1 - turn], history->id, &object);
@@ -298,6 +335,20 @@ void hdi_vk_commit_pairs(hdi_vk_frame *frame)
     if (frame->pair_count > 0)
         memcpy(vk->pairs, frame->pair_next, frame->pair_count * sizeof(*vk->pairs));
     vk->pair_count = frame->pair_count;
+}
+
+void hdi_vk_spoil_pairs(const hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    uint32_t kept = 0;
+    for (uint32_t p = 0; p < vk->pair_count; p++) {
+        bool spoiled = false;
+        for (uint32_t i = 0; i < frame->init_count && !spoiled; i++)
+            spoiled = frame->inits[i].object->heap_serial == vk->pairs[p].heap_serial;
+        if (!spoiled)
+            vk->pairs[kept++] = vk->pairs[p];
+    }
+    vk->pair_count = kept;
 }
 
 /* ---- entry ---- */

@@ -38,8 +38,7 @@ typedef struct hdi_vk_left {
     uint64_t frame;
     uint64_t stages, access; /* access: of writes only */
     uint32_t queue;
-    bool apart; /* in no stage that a barrier could name */
-    bool writes;
+    bool writes, apart; /* apart: in no stage that a barrier could name */
 } hdi_vk_left;
 
 /* Lives in the arena of its frame's slot. */
@@ -91,8 +90,7 @@ typedef struct hdi_vk_heap {
     uint64_t bytes;
     uint32_t number, flags, ordinal; /* of the plan heaps that it stands for */
     uint32_t copy;                   /* vk->frame modulo copy_count of the frames that use it; persistent: 0 */
-    uint64_t last_frame;
-    uint64_t since; /* the last frame that needed more than half of it, or made it */
+    uint64_t last_frame, since; /* since: the last frame that needed more than half of it, or made it */
     uint64_t most;  /* bytes that frames needed from then on */
     bool retired;   /* another one took its place */
     hdi_vk_span *spans; /* disjoint, ascending */
@@ -127,6 +125,7 @@ typedef struct hdi_vk_guess {
 /* A history and what it is of: two objects that take turns. */
 typedef struct hdi_vk_pair {
     hdi_vk_key key;
+    uint64_t name;                   /* a hash of the OF's; 0: none */
     uint64_t heap_serial, offset[2]; /* of the OF and of the history in the plan; equal for a history alone */
     uint64_t next_frame;             /* the frame in which its content is the last frame's */
     uint32_t turn;                   /* which place holds the OF in that frame */
@@ -359,6 +358,7 @@ struct hd_vk {
     hdi_vk_heap **heaps;
     uint32_t heap_count, heap_capacity;
     uint64_t heap_serial, memory_bytes;
+    uint64_t shrunk; /* the last frame that made a smaller heap of histories; 0: none */
     hd_vk_memory_callbacks memory_callbacks; /* no allocate: the driver's */
     uint64_t alignment;                      /* the largest that any resource asked for; under size_lock */
     uint64_t aligned_plan;                   /* hash of the last plan whose resources' alignments are known */
@@ -468,6 +468,10 @@ void hdi_vk_free_sizes(hd_vk *vk);
 hd_result hdi_vk_realise_resources(hdi_vk_frame *frame);
 /* The frame was handed over: its histories are the next frame's. */
 void hdi_vk_commit_pairs(hdi_vk_frame *frame);
+/* Histories were cleared for a frame that failed: what lay in their heaps is lost. */
+void hdi_vk_spoil_pairs(const hdi_vk_frame *frame);
+/* Whether a history of the frame's that the plan puts into a plan heap finds its content in heap. */
+bool hdi_vk_histories_go_on(const hdi_vk_frame *frame, uint32_t plan_heap, const hdi_vk_heap *heap);
 /* Destroys objects that lie in a heap (0: any) and were not used for long, or all. */
 void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial);
 void hdi_vk_sweep_objects(hd_vk *vk, bool all);

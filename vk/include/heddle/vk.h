@@ -24,8 +24,9 @@ typedef struct hd_vk_queue_desc {
  * memory. The callbacks are called inside of hd_vk_ calls, by the thread that made the call.
  *
  * A heap that is too small for a frame is replaced by a larger one. One of which no frame needed more than half for 256
- * frames makes way for a smaller one, where that saves 16 MiB, without waiting for anything on the CPU; those of
- * histories stay as they are. One that no frame used for 16 frames goes. */
+ * frames makes way for a smaller one, where that saves 16 MiB, without waiting for anything on the CPU. One with
+ * histories does so in a frame whose histories in it all begin anew, at most once in 256 frames. One that no frame used
+ * for 16 frames goes. */
 typedef struct hd_vk_memory_request {
     uint64_t bytes;
     uint64_t alignment; /* of the offset: a power of two */
@@ -39,7 +40,8 @@ typedef struct hd_vk_memory {
     void *handle; /* the engine's own, for free */
 } hd_vk_memory;
 typedef struct hd_vk_memory_callbacks {
-    /* VK_SUCCESS, or why not. After VK_ERROR_OUT_OF_DEVICE_MEMORY heddle frees what it can and asks once more. */
+    /* VK_SUCCESS, or why not. After VK_ERROR_OUT_OF_DEVICE_MEMORY, for a heap, heddle waits for the frames in flight,
+     * frees the heaps that this frame does without and asks once more. */
     VkResult (*allocate)(const hd_vk_memory_request *request, hd_vk_memory *out, void *user);
     /* What allocate gave; nothing on the GPU uses it any more. */
     void (*free)(const hd_vk_memory *memory, void *user);
@@ -99,9 +101,16 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * heddle's host thread: what their callbacks need must live until hd_vk_wait or until the frame has left the frames in
  * flight.
  *
- * A history holds what the frame executed before on this hd_vk left, if that frame's plan put it and what it is of into
- * the same places; else, and in the first frame, it is zero. The engine may destroy an image once the frames that
- * import it have finished: views of imports live for one frame, but for those with a serial, which are dropped by age.
+ * A history holds what the last frame that was executed on this hd_vk left in what it is of, where passes of both
+ * frames use the two of them, and they have the same name, description (an image's uses in a frame are part of it) and
+ * places in both: a declaration that comes again finds it. Else it is zero: in the first frame; where the declaration
+ * gave another name, format or size to it or to anything else that has a history, or has more or fewer of those, which
+ * may move it; behind a frame that did not read it or did not write what it is of; behind one that failed. It never
+ * holds what another resource left, as long as names tell apart what is alike. Images of blocks, and those of a device
+ * whose queues can but copy, are undefined where others are zero.
+ *
+ * The engine may destroy an image once the frames that import it have finished: views of imports live for one frame,
+ * but for those with a serial, which are dropped by age.
  *
  * Frames overlap on the GPU: a frame waits, where it first uses memory or an import, for what earlier frames left
  * there, and for nothing else. Of two imports that share memory heddle knows nothing: their order from frame to frame
