@@ -155,6 +155,15 @@ static bool are_scattered(const work *w)
     return 2 * apart > pairs;
 }
 
+/* HDI_RES_LEVELS, where some image of one level may have several segments. */
+static uint8_t find_apart(const work *w)
+{
+    uint32_t aspects = 0, count = w->frozen->seg_count > w->decl->res_count ? w->decl->range_count : 0;
+    for (uint32_t r = 0; r < count; r++) /* of a buffer it is a part of the bytes, which matters to none */
+        aspects |= w->decl->range[r].aspect;
+    return aspects ? HDI_RES_LEVELS : 0;
+}
+
 /* By one worker: barriers are written where the plan has them, if its memory has room: it will begin so far in
  * front of them as its other tables ask for. What lies there now is read up to the last barrier, and then no more. */
 static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena)
@@ -164,8 +173,8 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
     w->left = count_left(w);
     size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left, bytes,
            points = 2 * (size_t)hazards->slot_count;
-    if (hazards->step_count > 3 * HDI_ONE_PIECE && are_scattered(w))
-        w->fetch_end = hazards->step + hazards->step_count - 3 * HDI_ONE_PIECE;
+    if (hazards->step_count > HDI_ONE_AHEAD && are_scattered(w))
+        w->fetch_end = hazards->step + hazards->step_count - HDI_ONE_AHEAD;
     points = (most < points ? most : points) + 1;
     w->arena = arena;
     w->most = most + HDI_ONE_SPARE;
@@ -220,6 +229,7 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
               .region_count = regions};
     out->slot_wait_stages = NULL;
     out->order = NULL;
+    w.apart = find_apart(&w);
     w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, regions);
     if (aside->failed)
         return HD_OUT_OF_MEMORY;

@@ -23,12 +23,13 @@ typedef struct hdi_one_work {
     const hdi_stay *stay;
     const uint8_t *res_flags;
     const hdi_res_info *res_info;
+    uint8_t apart; /* HDI_RES_LEVELS, where an image of one level may have several segments all the same: aspects */
     hdi_barriers *out;
     hdi_one_region *region;
     uint32_t region_count, last_region; /* last: of the regions with slots */
     hdi_point *point;        /* of each batch */
-    uint32_t *barrier_point; /* like out->barrier: the point of each */
-    const hdi_step *fetch_end; /* up to here it is fetched for the steps of a piece ahead; null: never */
+    uint32_t *barrier_point; /* like out->barrier: the point of each, while they are put in order */
+    const hdi_step *fetch_end; /* up to here it is fetched for steps ahead; null: never */
     /* By one worker one region is walked after another, and each writes behind the one before. */
     bool alone;
     hdi_arena *arena;
@@ -38,8 +39,7 @@ typedef struct hdi_one_work {
     bool failed;                  /* there is no memory */
 } hdi_one_work;
 
-/* So many steps at a time, each with at most two barriers. */
-enum { HDI_ONE_PIECE = HDI_ONE_SPARE / 2 };
+enum { HDI_ONE_AHEAD = 16 }; /* so many steps before its turn it is fetched for one */
 
 /* The layout that the last use of a segment leaves, or it is in where nothing uses it. */
 static inline uint32_t hdi_last_layout(const hdi_one_work *w, uint32_t res, uint32_t seg)

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-/* Steps of whole resources, where no scopes are shared. Nearly all are images that change their layout, at the newest
- * point or a new one behind it: for these what the walk goes on with stays in registers, and each field of the barrier
- * is written once. All else goes by way of barrier_walk.c. O(steps). */
+/* Steps where no scopes are shared, as in most frames. What the walk goes on with stays in registers, and each field of
+ * a barrier is written once, where it stays, its scopes even before it is known whether there will be one. What seldom
+ * happens goes by way of barrier_walk.c. O(steps). */
 
 _Static_assert(offsetof(hd_plan_barrier, src_access) == offsetof(hd_plan_barrier, src_stages) + sizeof(uint64_t) &&
                    offsetof(hd_plan_barrier, dst_access) == offsetof(hd_plan_barrier, dst_stages) + sizeof(uint64_t) &&
@@ -15,21 +15,18 @@ _Static_assert(offsetof(hd_plan_barrier, src_access) == offsetof(hd_plan_barrier
 /* What the walk goes on with. */
 typedef struct place {
     hd_plan_barrier *next;
-    uint32_t *next_point;
-    uint32_t newest_end, point_count;
+    uint32_t newest_end;
 } place;
 
 static HDI_INLINE place take(const hdi_walker *k)
 {
-    return (place){k->next, k->next_point, k->newest_end, k->point_count};
+    return (place){k->next, k->newest_end};
 }
 
 static HDI_INLINE void give(hdi_walker *k, const place *at)
 {
     k->next = at->next;
-    k->next_point = at->next_point;
     k->newest_end = at->newest_end;
-    k->point_count = at->point_count;
 }
 
 /* Who had the memory of a resource before. */
@@ -38,104 +35,202 @@ typedef struct tenants {
     uint32_t low;
 } tenants;
 
-static HDI_INLINE tenants tenants_of(const hdi_one_work *w, uint32_t res)
+static HDI_INLINE tenants tenants_of(const hdi_tenants *of, const uint32_t *tenant, const hdi_stay *stays)
 {
     tenants t = {0};
-    const hdi_tenants of = w->res_tenants[res];
-    for (uint32_t i = of.begin; i < of.end; i++) {
-        const hdi_stay *stay = &w->stay[w->tenant[i]];
+    for (const uint32_t *i = tenant + of->begin, *end = tenant + of->end; i < end; i++) {
+        const hdi_stay *stay = &stays[*i];
         uint32_t behind = 2 * stay->last + 1;
         HDI_HIDE(behind); /* there are few: one after another */
         t.low = behind > t.low ? behind : t.low;
         t.stages |= stay->tail_stages;
         t.writes |= stay->tail_writes;
     }
+    t.writes &= HDI_WRITE_BITS;
     return t;
 }
 
-static HDI_INLINE uint32_t walk(hdi_walker *k, const hdi_step *step, const hdi_step *end, bool fetches)
+static HDI_INLINE void open_point(hdi_walker *k, place *at, uint32_t high)
 {
-    enum { ODD = HDI_RES_BUFFER | HDI_RES_EXTERNAL | HDI_RES_HISTORY };
+    hdi_point *p = &k->point[k->point_count++];
+    p->at = high;
+    p->begin = (uint32_t)(at->next - k->barrier);
+    p->global = HDI_NONE;
+    p->mixed = 0;
+    k->said = k->twice = 0;
+    at->newest_end = high + 1;
+}
+
+/* What another one may stand for. */
+static HDI_INLINE bool is_spared(hdi_walker *k, const place *at, uint32_t low, uint32_t high)
+{
+    const hd_plan_barrier *b = at->next;
+    if (HDI_LIKELY(k->top_end <= low && b->src_access | b->dst_access))
+        return false;
+    k->next = at->next;
+    return hdi_is_spared(k, low, high);
+}
+
+/* A global one at the newest point, where its scopes and why it is stand as the next one. */
+static HDI_INLINE place keep_global(hdi_walker *k, place at, uint32_t res)
+{
+    hd_plan_barrier *b = at.next;
+    hdi_point *p = &k->point[k->point_count - 1];
+    uint32_t count = (uint32_t)(at.next - k->barrier);
+    struct hdi_recent *recent = &k->recent[k->recent_count++ % HDI_RECENT];
+    k->top_end = at.newest_end > k->top_end ? at.newest_end : k->top_end;
+    memcpy(&recent->does, b, sizeof(recent->does));
+    recent->at = at.newest_end - 1;
+    recent->number = count + k->dropped;
+    recent->top_end = k->top_end;
+    if (p->global != HDI_NONE) { /* those of a point are one */
+        hdi_add_scopes(&k->barrier[p->global], hdi_scopes_of(b));
+        k->dropped++;
+        return at;
+    }
+    p->global = count;
+    b->resource = HD_NONE;
+    b->old_layout = b->new_layout = 0;
+    b->src_family = b->dst_family = HD_NONE;
+    b->reason_resource = res;
+    b->range = (hd_range){.offset = 0};
+    at.next++;
+    return at;
+}
+
+static HDI_INLINE place go_first(hdi_walker *k, place at, uint32_t res, const hdi_step *step, const hdi_kind *to,
+                                 uint32_t pass)
+{
+    give(k, &at);
+    hdi_first_use(k, res, step->seg, to, pass, 2 * step->slot);
+    return take(k);
+}
+
+/* The range of the newest barrier, of an image that may have several segments. */
+static HDI_INLINE place write_range(hdi_walker *k, place at, const uint32_t *seg_begin, uint32_t res, uint32_t seg,
+                                    uint32_t layout)
+{
+    const hdi_one_work *w = k->w;
+    hd_plan_barrier *b = at.next - 1;
+    if (seg_begin[res + 1] - seg_begin[res] == 1) {
+        b->range = hdi_image_range(w->res_flags, w->res_info, res);
+        return at;
+    }
+    uint64_t sign = hdi_sign_of(res, layout), said = k->said;
+    b->range = w->frozen->seg_range[seg];
+    k->said = said | sign;
+    if (said & sign) { /* seldom, and the look back is long */
+        give(k, &at);
+        hdi_join_newest(k, sign);
+        at = take(k);
+    }
+    return at;
+}
+
+/* whole: each resource is one segment. alone: nobody else says anything of the same uses now. */
+static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step *end, bool whole, bool alone,
+                            bool fetches)
+{
     const hdi_one_work *w = k->w;
     const hdi_step *steps = w->hazards->step;
-    const uint32_t *slot_pass = w->hazards->slot_pass;
+    const uint32_t *slot_pass = w->hazards->slot_pass, *seg_res = w->frozen->seg_res, *tenant = w->tenant,
+                   *seg_begin = w->frozen->res_seg_begin;
+    const hdi_tenants *res_tenants = w->res_tenants;
+    const hdi_stay *stays = w->stay;
     const hdi_kind *kind = k->kind;
+    const uint8_t *res_flags = w->res_flags, apart = w->apart;
     uint8_t *use_kept = w->hazards->use_kept;
-    hdi_point *point = k->point;
-    uint32_t odd = 0;
     place at = take(k);
     for (; step < end; step++) {
         const hdi_kind *to = &kind[step->to];
-        uint32_t res = step->seg, low = step->low, high = 2 * step->slot, pass = slot_pass[step->slot], old, reason;
+        size_t res = whole ? step->seg : seg_res[step->seg];
+        uint32_t low = step->low, old, reason;
         hd_plan_barrier *b = at.next;
         if (fetches)
-            hdi_fetch_for(w, step + HDI_ONE_PIECE);
+            hdi_fetch_for(w, step + HDI_ONE_AHEAD);
+        memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
         if (low) {
             const hdi_step *before = &steps[(size_t)step->before - 1];
             const hdi_kind *from = &kind[before->to];
-            use_kept[before->use] |=
-                (uint8_t)((from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS);
-            low = 2 * low - 1; /* behind the last slot */
-            if (from->layout == to->layout) {
-                odd++;
-                give(k, &at);
-                hdi_next_use(k, res, low / 2, from, to, pass, high);
-                at = take(k);
-                continue;
-            }
+            old = from->layout;
             memcpy(&b->src_stages, &from->src_stages, 2 * sizeof(b->src_stages));
-            old = from->layout & to->keeps;
+            low = 2 * low - 1; /* behind the last slot */
             reason = hdi_step_reason(from->flags, to->flags);
+            hdi_note_read(use_kept, before->use, reason, alone);
         } else {
-            tenants t = tenants_of(w, res);
-            low = t.low;
-            if (w->res_flags[res] & ODD || t.writes & HDI_WRITE_BITS || to->layout == 0) {
-                odd++;
-                give(k, &at);
-                hdi_first_use(k, res, to, pass, high);
-                at = take(k);
+            tenants t = tenants_of(&res_tenants[res], tenant, stays);
+            uint32_t flags = res_flags[res];
+            if (HDI_UNLIKELY(flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY) || (t.writes && !(flags & HDI_RES_BUFFER)))) {
+                at = go_first(k, at, (uint32_t)res, step, to, slot_pass[step->slot]);
                 continue;
             }
             b->src_stages = t.stages;
-            b->src_access = 0;
+            b->src_access = t.writes;
+            low = t.low;
             old = 0;
             reason = t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
         }
-        if (at.newest_end <= low) { /* none yet is before all of them */
-            hdi_point *p = &point[at.point_count++];
-            p->at = high;
-            p->begin = (uint32_t)(at.next_point - k->barrier_point);
-            p->global = HDI_NONE;
-            p->mixed = 0;
-            at.newest_end = high + 1;
+        b->reason = reason;
+        b->reason_pass = slot_pass[step->slot];
+        if (HDI_UNLIKELY(old == to->layout)) { /* global */
+            if (reason == HD_REASON_FIRST_USE || is_spared(k, &at, low, 2 * step->slot))
+                continue;
+            if (at.newest_end <= low)
+                open_point(k, &at, 2 * step->slot);
+            at = keep_global(k, at, (uint32_t)res);
+            continue;
         }
-        *at.next_point++ = at.point_count - 1;
-        memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
-        b->resource = res;
-        b->old_layout = old;
+        if (at.newest_end <= low) /* none yet is before all of them */
+            open_point(k, &at, 2 * step->slot);
+        b->resource = (uint32_t)res;
+        b->old_layout = old & to->keeps;
         b->new_layout = to->layout;
         b->src_family = b->dst_family = HD_NONE;
-        b->reason = reason;
-        b->reason_pass = pass;
-        b->reason_resource = res;
-        b->range = hdi_image_range(w->res_flags, w->res_info, res);
+        b->reason_resource = (uint32_t)res;
         at.next++;
+        if (whole)
+            b->range = hdi_image_range(res_flags, w->res_info, (uint32_t)res);
+        else if ((res_flags[res] | apart) & HDI_RES_LEVELS)
+            at = write_range(k, at, seg_begin, (uint32_t)res, step->seg, to->layout);
+        else
+            b->range = (hd_range){.mip_count = 1, .layer_count = 1};
     }
     give(k, &at);
-    return odd;
 }
 
-static HDI_SCALAR HDI_APART uint32_t walk_far(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_SCALAR HDI_APART void whole_far(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    return walk(k, step, end, true);
+    walk(k, step, end, true, true, true);
 }
 
-static HDI_SCALAR HDI_APART uint32_t walk_near(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_SCALAR HDI_APART void whole_near(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    return walk(k, step, end, false);
+    walk(k, step, end, true, true, false);
 }
 
-uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+static HDI_SCALAR HDI_APART void pieces_far(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    return (step < k->w->fetch_end ? walk_far : walk_near)(k, step, end);
+    walk(k, step, end, false, true, true);
+}
+
+static HDI_SCALAR HDI_APART void pieces_near(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+{
+    walk(k, step, end, false, true, false);
+}
+
+static HDI_SCALAR HDI_APART void pieces_shared(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+{
+    walk(k, step, end, false, false, false);
+}
+
+void hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+{
+    const hdi_one_work *w = k->w;
+    bool far = step < w->fetch_end;
+    if (w->frozen->seg_count == w->decl->res_count) /* one step is behind each: nobody else says anything of its use */
+        (far ? whole_far : whole_near)(k, step, end);
+    else if (w->alone)
+        (far ? pieces_far : pieces_near)(k, step, end);
+    else
+        pieces_shared(k, step, end);
 }

@@ -26,25 +26,21 @@ static HDI_INLINE uint32_t behind_slot(const walker *k, uint32_t slot, bool merg
 
 /* ---- points ---- */
 
-/* A point in front of the newest ones, whose barriers were added behind the first of them. */
+enum { INSERTED = UINT32_MAX };
+
+/* In front of the newest ones. Where its barriers begin is found when they are put in order. */
 static void insert_point(walker *k, uint32_t p, uint32_t at)
 {
-    uint32_t begin = UINT32_MAX, count = hdi_walked(k);
-    for (uint32_t i = p; i < k->point_count; i++)
-        begin = k->point[i].begin < begin ? k->point[i].begin : begin;
-    for (uint32_t b = begin; b < count; b++)
-        k->barrier_point[b] += k->barrier_point[b] >= p;
     memmove(&k->point[p + 1], &k->point[p], (k->point_count - p) * sizeof(*k->point));
-    k->point[p] = (point){.at = at, .global = HDI_NONE, .begin = count};
+    k->point[p] = (point){.at = at, .global = HDI_NONE, .begin = INSERTED};
     k->point_count++;
-    k->mixed = true;
 }
 
 static HDI_INLINE uint32_t add_point(walker *k, uint32_t at)
 {
     k->point[k->point_count] = (point){.at = at, .global = HDI_NONE, .begin = hdi_walked(k)};
     k->newest_end = at + 1;
-    k->said = 0;
+    k->said = k->twice = 0;
     return k->point_count++;
 }
 
@@ -76,6 +72,24 @@ static HDI_INLINE uint32_t choose_point(walker *k, uint32_t low, uint32_t high, 
     return k->newest_end <= low ? add_point(k, high) : k->point_count - 1;
 }
 
+/* ---- strays ---- */
+
+/* As a rule a barrier is of the point that was the newest one when it came: those of a point stand from where that
+ * begins on. Few are not, all of them global: they note where they are, and which one was before, where on one queue
+ * nobody asks for families. */
+static HDI_APART void note_stray(walker *k, uint32_t p, hd_plan_barrier *b)
+{
+    b->src_family = k->point[p].at;
+    b->dst_family = k->stray;
+    k->stray = (uint32_t)(b - k->barrier) + 1;
+    k->point[p].mixed = k->newest_end - 1;
+}
+
+static HDI_INLINE bool is_stray(const hd_plan_barrier *b)
+{
+    return b->src_family != HD_NONE;
+}
+
 /* ---- barriers ---- */
 
 /* A point where one of the newest global barriers does the work of another one in its interval, HDI_NONE: none. Of
@@ -99,52 +113,80 @@ static HDI_APART uint32_t find_spare(const walker *k, const hdi_scopes *wanted, 
 /* Where nothing but order is asked for, an image's does as well. */
 static HDI_APART uint32_t find_spare_image(const walker *k, const hdi_scopes *wanted, uint32_t low, uint32_t high)
 {
-    uint32_t spare = HDI_NONE, count = hdi_walked(k), least = count < RECENT ? 0 : count - RECENT;
-    for (uint32_t i = count; spare == HDI_NONE && i-- > least;) {
-        uint32_t at = k->point[k->barrier_point[i]].at;
-        hdi_scopes does = hdi_scopes_of(&k->barrier[i]);
+    uint32_t spare = HDI_NONE, count = hdi_walked(k), least = count < RECENT ? 0 : count - RECENT, p = k->point_count;
+    for (uint32_t i = count, begin = INSERTED; spare == HDI_NONE && i-- > least;) {
+        while (begin > i)
+            begin = k->point[--p].begin;
+        const hd_plan_barrier *b = &k->barrier[i];
+        uint32_t at = is_stray(b) ? b->src_family : k->point[p].at;
+        hdi_scopes does = hdi_scopes_of(b);
         if (at >= low && at <= high && hdi_orders(&does, wanted))
             spare = at;
     }
     return spare;
 }
 
-/* The next barrier, which the caller writes. */
-static HDI_INLINE hd_plan_barrier *add_barrier(walker *k, uint32_t p)
+/* Whether there is any. None is behind the end of the interval, where nothing comes after it (choose_point). */
+static HDI_INLINE bool has_spare(const walker *k, const hdi_scopes *wanted, uint32_t low)
 {
-    *k->next_point++ = p;
-    return k->next++;
+    uint32_t least = k->recent_count < RECENT ? 0 : k->recent_count - RECENT, asked = hdi_walked(k) + k->dropped;
+    for (uint32_t i = k->recent_count; i-- > least;) {
+        const struct hdi_recent *r = &k->recent[i % RECENT];
+        if (r->top_end <= low || r->number + RECENT < asked)
+            return false;
+        if (!(wanted->src_stages & ~r->does.src_stages) && r->at >= low && hdi_stands_for(&r->does, wanted))
+            return true;
+    }
+    return false;
+}
+
+bool hdi_is_spared(const walker *k, uint32_t low, uint32_t high)
+{
+    const hdi_scopes wanted = hdi_scopes_of(k->next);
+    if (k->top_end > low && has_spare(k, &wanted, low))
+        return true;
+    return !(wanted.src_access | wanted.dst_access) && find_spare_image(k, &wanted, low, high) != HDI_NONE;
+}
+
+/* Mostly all that could stand for it stands before. */
+static HDI_INLINE uint32_t find_any_spare(const walker *k, uint32_t low, uint32_t high)
+{
+    const hdi_scopes wanted = hdi_scopes_of(k->next);
+    uint32_t spare = k->top_end > low ? find_spare(k, &wanted, low, high) : HDI_NONE;
+    if (spare == HDI_NONE && !(wanted.src_access | wanted.dst_access))
+        spare = find_spare_image(k, &wanted, low, high);
+    return spare;
 }
 
 /* One of the newest barriers that the newest one, of an image, can be joined with: at the same point, with no other
  * point's in between. */
-static const hd_plan_barrier *find_join(const walker *k, uint32_t p)
+static const hd_plan_barrier *find_join(const walker *k)
 {
     enum { LOOK_BACK = 8 };
     hd_plan_barrier *last = k->next - 1;
-    const hd_plan_barrier *end = last - k->barrier < LOOK_BACK ? k->barrier : last - LOOK_BACK;
-    const uint32_t *of = k->next_point - 1;
+    uint32_t begin = k->point[k->point_count - 1].begin;
+    const hd_plan_barrier *end = k->barrier + (begin > k->stray ? begin : k->stray);
+    end = last - end < LOOK_BACK ? end : last - LOOK_BACK;
     for (hd_plan_barrier *b = last; b-- > end;) {
-        if (*--of != p)
-            return NULL;
         if (b->resource == last->resource && hdi_join_barriers(b, last)) /* mostly it is of another one */
             return b;
     }
     return NULL;
 }
 
-/* And that with the one before it. */
-static void join(walker *k, uint32_t p)
+/* And that with the one before it, if there is a third one. */
+void hdi_join_newest(walker *k, uint64_t sign)
 {
-    for (bool next = true; next;) {
-        const hd_plan_barrier *with = find_join(k, p);
-        if (!with)
+    const hd_plan_barrier *with;
+    do {
+        with = find_join(k);
+        if (!with) {
+            k->twice |= sign;
             return;
+        }
         k->next--;
-        k->next_point--;
         k->dropped++;
-        next = with == k->next - 1;
-    }
+    } while (k->twice & sign && with == k->next - 1);
 }
 
 /* What a barrier is for. */
@@ -152,14 +194,21 @@ typedef struct cause {
     uint32_t reason, pass, res;
 } cause;
 
-/* Keeps a global barrier. Returns where it, or what stands for it, is. */
-static HDI_INLINE uint32_t keep_global_here(walker *k, hdi_scopes does, uint32_t low, uint32_t high, bool early,
-                                            cause of)
+static HDI_INLINE void write_scopes(walker *k, hdi_scopes does)
 {
-    /* Mostly all that could stand for it stands before. */
-    uint32_t spare = k->top_end > low ? find_spare(k, &does, low, high) : HDI_NONE;
-    if (spare == HDI_NONE && !(does.src_access | does.dst_access))
-        spare = find_spare_image(k, &does, low, high);
+    hd_plan_barrier *b = k->next;
+    b->src_stages = does.src_stages;
+    b->src_access = does.src_access;
+    b->dst_stages = does.dst_stages;
+    b->dst_access = does.dst_access;
+}
+
+/* Keeps a global barrier, whose scopes stand where the next one will. Returns where it, or what stands for it, is. */
+static HDI_INLINE uint32_t keep_global(walker *k, uint32_t low, uint32_t high, bool early, cause of)
+{
+    hd_plan_barrier *b = k->next;
+    const hdi_scopes does = hdi_scopes_of(b);
+    uint32_t spare = find_any_spare(k, low, high);
     if (spare != HDI_NONE)
         return spare;
     uint32_t p = choose_point(k, low, high, early), at = k->point[p].at, global = k->point[p].global;
@@ -172,51 +221,42 @@ static HDI_INLINE uint32_t keep_global_here(walker *k, hdi_scopes does, uint32_t
         return at;
     }
     k->point[p].global = count;
-    if (p + 1 != k->point_count) {
-        k->point[p].mixed = k->newest_end - 1;
-        k->mixed = true;
-    }
-    hd_plan_barrier *b = add_barrier(k, p);
-    hdi_write_barrier(b, does, HD_NONE, 0, 0, of.reason, of.pass, of.res);
+    hdi_write_cause(b, HD_NONE, 0, 0, of.reason, of.pass, of.res);
     b->range = (hd_range){.offset = 0};
+    if (early && p + 1 != k->point_count)
+        note_stray(k, p, b);
+    k->next++;
     return at;
 }
 
-static HDI_APART uint32_t keep_global_apart(walker *k, hdi_scopes does, uint32_t low, uint32_t high, bool early,
-                                            cause of)
+static HDI_APART void keep_late(walker *k, uint32_t low, uint32_t high, cause of)
 {
-    return keep_global_here(k, does, low, high, early, of);
+    keep_global(k, low, high, false, of);
 }
 
-/* plain: in the loops that most frames go through. */
-static HDI_INLINE uint32_t keep_global(walker *k, hdi_scopes does, uint32_t low, uint32_t high, bool early, cause of,
-                                       bool plain)
+/* Behind what former tenants wrote; others come after it. */
+static HDI_APART uint32_t flush(walker *k, hdi_scopes does, uint32_t low, uint32_t high, cause of)
 {
-    return plain ? keep_global_here(k, does, low, high, early, of) : keep_global_apart(k, does, low, high, early, of);
+    write_scopes(k, does);
+    return keep_global(k, low, high, true, of);
 }
 
-/* What the barrier of a part of an image says: those that may be joined have the same bit, most others another one. */
-static HDI_INLINE uint64_t sign_of(uint32_t res, uint32_t new_layout)
+/* Keeps the barrier of an image. */
+static HDI_APART void keep_image(walker *k, hdi_scopes does, uint32_t low, uint32_t high, cause of, uint32_t seg,
+                                 uint32_t old_layout, uint32_t new_layout)
 {
-    return UINT64_C(1) << ((res + 8 * new_layout) & 63);
-}
-
-/* Keeps the barrier of an image. whole: each is one segment. */
-static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint32_t high, cause of, uint32_t seg,
-                                  bool whole, uint32_t old_layout, uint32_t new_layout)
-{
-    uint32_t p = choose_point(k, low, high, false);
-    hd_plan_barrier *b = add_barrier(k, p);
+    choose_point(k, low, high, false);
+    hd_plan_barrier *b = k->next++;
     hdi_write_barrier(b, does, of.res, old_layout, new_layout, of.reason, of.pass, of.res);
-    if (!whole && hdi_has_several(k->w->frozen, of.res)) {
-        uint64_t sign = sign_of(of.res, new_layout), said = k->said;
-        b->range = k->w->frozen->seg_range[seg];
-        k->said = said | sign;
-        if (said & sign) /* seldom, and the look back is long */
-            join(k, p);
+    if (!hdi_has_several(k->w->frozen, of.res)) {
+        b->range = hdi_image_range(k->w->res_flags, k->w->res_info, of.res);
         return;
     }
-    b->range = hdi_image_range(k->w->res_flags, k->w->res_info, of.res);
+    uint64_t sign = hdi_sign_of(of.res, new_layout);
+    b->range = k->w->frozen->seg_range[seg];
+    if (k->said & sign)
+        hdi_join_newest(k, sign);
+    k->said |= sign;
 }
 
 /* ---- steps ---- */
@@ -224,87 +264,72 @@ static HDI_INLINE void keep_image(walker *k, hdi_scopes does, uint32_t low, uint
 /* Who had the memory before. */
 typedef struct tenants {
     uint64_t stages, writes;
-    uint32_t low, flush_low;
+    uint32_t low, flush_low; /* flush_low: behind what writes of them stand that were not flushed */
 } tenants;
 
-/* flushes: what they wrote will be asked for, and behind what it stands. */
-static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res, bool merges, bool flushes)
+static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res, bool merges)
 {
     const work *w = k->w;
-    const uint32_t *tenant = w->tenant + w->res_tenants[res].begin, *end = w->tenant + w->res_tenants[res].end;
-    const hdi_stay *stays = w->stay;
     tenants t = {0};
-    for (; tenant < end; tenant++) {
-        const hdi_stay *stay = &stays[*tenant];
+    for (uint32_t i = w->res_tenants[res].begin; i < w->res_tenants[res].end; i++) {
+        const hdi_stay *stay = &w->stay[w->tenant[i]];
         uint32_t behind = behind_slot(k, stay->last, merges);
-        HDI_HIDE(behind); /* there are few: one after another */
         t.low = behind > t.low ? behind : t.low;
         t.stages |= stay->tail_stages;
         t.writes |= stay->tail_writes;
-        if (flushes && stay->tail_writes)
+        if (stay->tail_writes)
             t.flush_low = behind > t.flush_low ? behind : t.flush_low;
     }
     t.writes &= HDI_WRITE_BITS;
     return t;
 }
 
-static HDI_APART uint32_t flush_low(const walker *k, uint32_t res, bool merges)
-{
-    return tenants_of(k, res, merges, true).flush_low;
-}
-
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
-static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, bool whole, const hdi_kind *to,
-                                 uint32_t pass, uint32_t high, bool merges, bool plain)
+static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, const hdi_kind *to, uint32_t pass,
+                                 uint32_t high, bool merges)
 {
     const work *w = k->w;
-    tenants t = tenants_of(k, res, merges, !plain);
-    uint32_t flags = w->res_flags[res], layout = 0;
-    bool is_image = !(flags & HDI_RES_BUFFER);
-    if (HDI_UNLIKELY(is_image && flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY)))
-        layout = hdi_initial_layout(w->decl, w->hazards, res);
+    tenants t = tenants_of(k, res, merges);
+    bool is_image = !(w->res_flags[res] & HDI_RES_BUFFER);
+    uint32_t layout = is_image ? hdi_initial_layout(w->decl, w->hazards, res) : 0;
     if (!t.stages && layout == to->layout)
         return;
     cause of = {t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE, pass, res};
     if (is_image && t.writes) { /* the barrier stands behind the flush */
-        uint32_t low = plain ? flush_low(k, res, merges) : t.flush_low;
-        uint32_t flushed = keep_global(k, (hdi_scopes){t.stages, t.writes, t.stages, 0}, low, high - 1, true,
-                                       (cause){HD_REASON_ALIAS, pass, res}, plain);
+        uint32_t flushed = flush(k, (hdi_scopes){t.stages, t.writes, t.stages, 0}, t.flush_low, high - 1,
+                                 (cause){HD_REASON_ALIAS, pass, res});
         t.low = flushed + 1 > t.low ? flushed + 1 : t.low;
     }
     hdi_scopes does = {t.stages, is_image ? 0 : t.writes, to->dst_stages, to->dst_access};
-    if (layout != to->layout)
-        keep_image(k, does, t.low, high, of, seg, whole, layout & to->keeps, to->layout);
-    else
-        keep_global(k, does, t.low, high, false, of, plain);
+    if (layout != to->layout) {
+        keep_image(k, does, t.low, high, of, seg, layout & to->keeps, to->layout);
+    } else {
+        write_scopes(k, does);
+        keep_late(k, t.low, high, of);
+    }
+}
+
+void hdi_first_use(walker *k, uint32_t res, uint32_t seg, const hdi_kind *to, uint32_t pass, uint32_t high)
+{
+    first_use(k, res, seg, to, pass, high, false);
 }
 
 /* last: slot of the last use of what stood before. */
-static HDI_INLINE void next_use(walker *k, uint32_t res, uint32_t seg, bool whole, uint32_t last,
-                                const hdi_kind *from, const hdi_kind *to, uint32_t pass, uint32_t high, bool merges,
-                                bool plain)
+static void next_use(walker *k, uint32_t res, uint32_t seg, uint32_t last, const hdi_kind *from, const hdi_kind *to,
+                     uint32_t pass, uint32_t high)
 {
-    if (merges && 2 * k->slot_first[last] == high)
+    if (2 * k->slot_first[last] == high)
         return; /* uses of one scope's attachments go on without a barrier (merge.c) */
-    uint32_t low = behind_slot(k, last, merges);
+    uint32_t low = behind_slot(k, last, true);
     hdi_scopes does = hdi_step_scopes(from, to);
     cause of = {hdi_step_reason(from->flags, to->flags), pass, res};
-    if (from->layout != to->layout)
-        keep_image(k, does, low, high, of, seg, whole, from->layout & to->keeps, to->layout);
-    else
-        keep_global(k, does, low, high, false, of, plain);
-}
-
-void hdi_first_use(walker *k, uint32_t res, const hdi_kind *to, uint32_t pass, uint32_t high)
-{
-    first_use(k, res, res, true, to, pass, high, false, false);
-}
-
-void hdi_next_use(walker *k, uint32_t res, uint32_t last, const hdi_kind *from, const hdi_kind *to, uint32_t pass,
-                  uint32_t high)
-{
-    next_use(k, res, res, true, last, from, to, pass, high, false, false);
+    if (from->layout != to->layout) {
+        keep_image(k, does, low, high, of, seg, from->layout & to->keeps, to->layout);
+    } else {
+        write_scopes(k, does);
+        keep_late(k, low, high, of);
+    }
 }
 
 /* A state that the frame must leave, behind the last use, if there is one. */
@@ -320,7 +345,7 @@ static void leave(walker *k, uint32_t res, uint32_t seg)
         low = behind_slot(k, state->behind - 1, k->slot_last != NULL);
     }
     keep_image(k, does, low, 2 * w->hazards->slot_count - 1, (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
-               false, hdi_last_layout(w, res, seg), w->hazards->res_final_layout[res]);
+               hdi_last_layout(w, res, seg), w->hazards->res_final_layout[res]);
 }
 
 static void leave_resource(walker *k, uint32_t res, bool used)
@@ -348,9 +373,9 @@ static void leave_all(walker *k)
 /* ---- regions ---- */
 
 /* Barriers of some points, which begin at one, in the order of the points. Each is moved once, along cycles. */
-static HDI_APART void put_in_order(walker *k, uint32_t first, uint32_t end, uint32_t begin, uint32_t barrier_end)
+static HDI_APART void put_in_order(walker *k, uint32_t *to, uint32_t first, uint32_t end, uint32_t begin,
+                                   uint32_t barrier_end)
 {
-    uint32_t *to = k->barrier_point;
     for (uint32_t p = first; p < end; p++)
         k->point[p].global = k->point[p].begin; /* where its next one goes */
     for (uint32_t b = begin; b < barrier_end; b++)
@@ -372,18 +397,48 @@ static HDI_APART void put_in_order(walker *k, uint32_t first, uint32_t end, uint
     }
 }
 
+/* The point that is there. */
+static uint32_t point_at(const walker *k, uint32_t at)
+{
+    uint32_t low = 0, high = k->point_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(k->point[middle].at <= at ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* Of which point each barrier is. */
+static void find_points(const walker *k, uint32_t *of)
+{
+    uint32_t end = hdi_walked(k);
+    for (uint32_t p = k->point_count; p-- > 0;) {
+        uint32_t begin = k->point[p].begin;
+        for (uint32_t b = begin; b < end; b++)
+            of[b] = p;
+        end = begin < end ? begin : end;
+    }
+    for (uint32_t stray = k->stray; stray;) {
+        hd_plan_barrier *b = &k->barrier[stray - 1];
+        of[stray - 1] = point_at(k, b->src_family);
+        stray = b->dst_family;
+        b->src_family = b->dst_family = HD_NONE;
+    }
+}
+
 /* Those of the points whose barriers do not stand in their order, one run after another. */
-static HDI_APART void put_all_in_order(walker *k)
+static HDI_APART void put_all_in_order(walker *k, uint32_t *of)
 {
     uint32_t points = k->point_count, count = hdi_walked(k), sum = 0;
+    find_points(k, of);
     for (uint32_t p = 0; p < points; p++)
         k->point[p].begin = 0;
     for (uint32_t b = 0; b < count; b++)
-        k->point[k->barrier_point[b]].begin++;
+        k->point[of[b]].begin++;
     for (uint32_t p = 0; p < points; p++) {
-        uint32_t of = k->point[p].begin;
+        uint32_t some = k->point[p].begin;
         k->point[p].begin = sum;
-        sum += of;
+        sum += some;
     }
     for (uint32_t p = 0; p < points;) {
         uint32_t first = p, mixed = 0;
@@ -391,7 +446,7 @@ static HDI_APART void put_all_in_order(walker *k)
             mixed = k->point[p].mixed > mixed ? k->point[p].mixed : mixed;
         while (++p < points && k->point[p].at <= mixed);
         if (mixed)
-            put_in_order(k, first, p, k->point[first].begin, p < points ? k->point[p].begin : count);
+            put_in_order(k, of, first, p, k->point[first].begin, p < points ? k->point[p].begin : count);
     }
 }
 
@@ -439,92 +494,52 @@ static HDI_INLINE bool has_room(walker *k, uint32_t count)
     return !w->failed;
 }
 
-/* Somebody reads what a use leaves. alone: nobody else says anything of it now. */
-static HDI_INLINE void note_read(uint8_t *use_kept, uint32_t use, uint32_t reads, bool alone)
-{
-    uint8_t unused = 0;
-    if (alone)
-        use_kept[use] |= (uint8_t)reads;
-    else
-        atomic_store_explicit((_Atomic(uint8_t) *)(reads ? &use_kept[use] : &unused), 1, memory_order_relaxed);
-}
-
-/* whole: each resource is one segment. alone: by one worker. */
-static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_step *end, bool merges, bool whole,
-                                  bool alone)
+/* Where scopes are shared. */
+static void walk_merged(walker *k, const hdi_step *step, const hdi_step *end)
 {
     const work *w = k->w;
-    const uint32_t *slot_pass = w->hazards->slot_pass, *seg_res = w->frozen->seg_res;
-    const hdi_kind *kind = k->kind;
-    const hdi_step *steps = w->hazards->step;
-    uint8_t *use_kept = w->hazards->use_kept;
     for (; step < end; step++) {
-        uint32_t seg = step->seg, slot = step->slot, low = step->low;
-        const hdi_kind *to = &kind[step->to];
-        uint32_t res = whole ? seg : seg_res[seg], pass = slot_pass[slot], high = before_slot(k, slot, merges);
-        bool plain = !merges;
-        if (low == 0) {
-            first_use(k, res, seg, whole, to, pass, high, merges, plain);
+        const hdi_kind *to = &k->kind[step->to];
+        uint32_t seg = step->seg, res = w->frozen->seg_res[seg], pass = w->hazards->slot_pass[step->slot],
+                 high = before_slot(k, step->slot, true);
+        if (step->low == 0) {
+            first_use(k, res, seg, to, pass, high, true);
             continue;
         }
-        const hdi_step *before = &steps[(size_t)step->before - 1];
-        const hdi_kind *from = &kind[before->to];
-        note_read(use_kept, before->use,
-                  (from->flags & HDI_EPOCH_WRITES) / HDI_EPOCH_WRITES & to->flags & HDI_EPOCH_READS, alone);
-        next_use(k, res, seg, whole, low - 1, from, to, pass, high, merges, plain);
+        const hdi_step *before = &w->hazards->step[(size_t)step->before - 1];
+        const hdi_kind *from = &k->kind[before->to];
+        hdi_note_read(w->hazards->use_kept, before->use, hdi_step_reason(from->flags, to->flags), w->alone);
+        next_use(k, res, seg, step->low - 1, from, to, pass, high);
     }
 }
 
-/* Where images are whole, plainly, until too many are odd for that. */
-static HDI_INLINE void walk_alone(walker *k, const hdi_step *step, const hdi_step *end, bool merges, bool whole)
+static void walk_piece(walker *k, const hdi_step *step, const hdi_step *end)
 {
-    enum { FEW = 8, SHARE = 4 };
-    for (ptrdiff_t odd = 0, seen = 0; step < end && has_room(k, HDI_ONE_SPARE);) {
-        const hdi_step *next = end - step < HDI_ONE_PIECE ? end : step + HDI_ONE_PIECE;
-        if (whole && odd <= FEW + seen / SHARE) {
-            odd += hdi_walk_plain(k, step, next);
-            seen += next - step;
-        } else {
-            walk_steps(k, step, next, merges, whole, true);
-        }
+    (k->slot_first ? walk_merged : hdi_walk_plain)(k, step, end);
+}
+
+/* As many at a time as there is room for. */
+static void walk_alone(walker *k, const hdi_step *step, const hdi_step *end)
+{
+    while (step < end && has_room(k, HDI_ONE_SPARE)) {
+        ptrdiff_t few = (k->w->barrier_end - k->next) / 2; /* each has at most two barriers */
+        const hdi_step *next = end - step < few ? end : step + few;
+        next = step < k->w->fetch_end && k->w->fetch_end < next ? k->w->fetch_end : next;
+        walk_piece(k, step, next);
         step = next;
     }
 }
 
-/* By one of several workers: up to the next gap at a time. What is whole has one step behind each, so nobody else says
- * anything of its use. */
-static HDI_INLINE void walk_gaps(walker *k, const hdi_step *step, const hdi_step *end, bool merges, bool whole)
+/* By one of several workers: up to the next gap at a time. */
+static void walk_gaps(walker *k, const hdi_step *step, const hdi_step *end)
 {
-    enum { FEW = 8, SHARE = 4 };
-    for (ptrdiff_t odd = 0, seen = 0; step < end;) {
-        const hdi_step *next = step, *piece = end - step < HDI_ONE_PIECE ? end : step + HDI_ONE_PIECE;
-        while (next < piece && next->to != HDI_NONE)
+    while (step < end) {
+        const hdi_step *next = step;
+        while (next < end && next->to != HDI_NONE)
             next++;
-        if (whole && odd <= FEW + seen / SHARE) {
-            odd += hdi_walk_plain(k, step, next);
-            seen += next - step;
-        } else {
-            walk_steps(k, step, next, merges, whole, whole);
-        }
-        step = next + (next < piece);
+        walk_piece(k, step, next);
+        step = next + (next < end);
     }
-}
-
-static HDI_INLINE void walk_list(walker *k, const hdi_step *step, const hdi_step *end)
-{
-    bool whole = k->w->frozen->seg_count == k->w->decl->res_count;
-    if (k->w->alone && k->slot_first)
-        walk_alone(k, step, end, true, false);
-    else if (k->w->alone && whole)
-        walk_alone(k, step, end, false, true);
-    else if (k->w->alone)
-        walk_alone(k, step, end, false, false);
-    else if (k->slot_first)
-        walk_gaps(k, step, end, true, false);
-    else if (whole)
-        walk_gaps(k, step, end, false, true);
-    else
-        walk_gaps(k, step, end, false, false);
 }
 
 /* Steps of a region: of its slots, some of which may be those of the next ones, where a scope is shared. */
@@ -538,7 +553,7 @@ static void walk_slots(walker *k, uint32_t region, uint32_t slot, uint32_t slot_
             step++;
         while (step < end && end[-1].slot >= slot_end)
             end--;
-        walk_list(k, step, end);
+        (k->w->alone ? walk_alone : walk_gaps)(k, step, end);
     }
 }
 
@@ -552,17 +567,16 @@ void hdi_walk_region(uint32_t part, void *user)
     k.slot_last = w->merged->slot_last;
     k.kind = w->hazards->kind;
     k.barrier = k.next = w->out->barrier + r->barrier_begin;
-    k.barrier_point = k.next_point = w->barrier_point + r->barrier_begin;
     k.point = w->point + r->batch_begin;
     k.point_count = k.recent_count = k.dropped = k.top_end = 0;
     k.newest_end = 0;
-    k.said = 0;
-    k.mixed = false;
+    k.stray = 0;
+    k.said = k.twice = 0;
     walk_slots(&k, part, r->slot_begin, r->slot_end);
     if (part == w->last_region && (!w->alone || has_room(&k, w->left)))
         leave_all(&k);
-    if (k.mixed)
-        put_all_in_order(&k);
+    if (k.stray)
+        put_all_in_order(&k, w->barrier_point + r->barrier_begin);
     if (!w->alone) {
         clear_batches(w, part);
         write_batches(&k, r->batch_begin, r->barrier_begin);

@@ -1,5 +1,5 @@
-/* Between barrier_walk.c, which finds the barriers of a region, and barrier_plain.c, which does so where all resources
- * are whole. */
+/* Between barrier_walk.c, which finds the barriers of a region, and barrier_plain.c, which does so where no scopes are
+ * shared. */
 #ifndef HDI_BARRIER_WALK_H
 #define HDI_BARRIER_WALK_H
 
@@ -14,14 +14,14 @@ typedef struct hdi_walker {
     const uint32_t *slot_first, *slot_last; /* of the tables */
     const hdi_kind *kind;
     hd_plan_barrier *barrier, *next; /* next: behind the newest one */
-    uint32_t *barrier_point, *next_point;
     hdi_point *point;
     uint32_t point_count;
     uint32_t newest_end; /* behind the newest point; 0: there is none */
     uint32_t dropped;    /* how many barriers more there would be if none were joined */
-    bool mixed;          /* some barriers do not stand in the order of their points */
-    uint64_t said; /* signs of barriers of parts of images, since the newest point was opened: with what has none of
-                    * them there is nothing to be joined, as what is joined stands side by side */
+    uint32_t stray;      /* behind the newest barrier that is not of the point that was the newest then; 0: none */
+    /* Signs of barriers of parts of images, since the newest point was opened: of at least one, and of more. With what
+     * has none of them there is nothing to be joined, as what is joined stands side by side. */
+    uint64_t said, twice;
     /* The newest global ones, which might stand for others. */
     uint32_t recent_count, top_end; /* top_end: none is at this point or a later one */
     struct hdi_recent {
@@ -34,7 +34,13 @@ typedef struct hdi_walker {
 /* How many barriers there are. */
 static HDI_INLINE uint32_t hdi_walked(const hdi_walker *k)
 {
-    return (uint32_t)(k->next_point - k->barrier_point);
+    return (uint32_t)(k->next - k->barrier);
+}
+
+/* What the barrier of a part of an image says: those that may be joined have the same bit, most others another one. */
+static HDI_INLINE uint64_t hdi_sign_of(uint32_t res, uint32_t new_layout)
+{
+    return UINT64_C(1) << ((res + 8 * new_layout) & 63);
 }
 
 /* What a step will look at, all over the tables of a long frame: the step before it, or the first and the last of the
@@ -52,11 +58,24 @@ static HDI_INLINE void hdi_fetch_for(const hdi_one_work *w, const hdi_step *step
     HDI_FETCH(&w->stay[w->tenant[(of.end - 1) & some]]);
 }
 
-/* The barriers of a step of a whole resource, where no scopes are shared. */
-void hdi_first_use(hdi_walker *k, uint32_t res, const hdi_kind *to, uint32_t pass, uint32_t high);
-void hdi_next_use(hdi_walker *k, uint32_t res, uint32_t last, const hdi_kind *from, const hdi_kind *to, uint32_t pass,
-                  uint32_t high);
-/* Those of some steps, of the caller alone. Returns how many were no image's that changes its layout. */
-uint32_t hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end);
+/* Somebody reads what a use leaves, or not: that is the reason of a step behind it. alone: nobody else says anything of
+ * it now. */
+static HDI_INLINE void hdi_note_read(uint8_t *use_kept, uint32_t use, uint32_t reason, bool alone)
+{
+    uint8_t unused = 0, reads = reason == HD_REASON_READ_AFTER_WRITE;
+    if (alone)
+        use_kept[use] |= reads;
+    else
+        atomic_store_explicit((_Atomic(uint8_t) *)(reads ? &use_kept[use] : &unused), 1, memory_order_relaxed);
+}
+
+/* The barriers of a first use. */
+void hdi_first_use(hdi_walker *k, uint32_t res, uint32_t seg, const hdi_kind *to, uint32_t pass, uint32_t high);
+/* Whether a barrier that there is does the work of a global one whose scopes stand as the next one. */
+bool hdi_is_spared(const hdi_walker *k, uint32_t low, uint32_t high);
+/* Joins the newest barrier, of a part of an image, with others of its sign. */
+void hdi_join_newest(hdi_walker *k, uint64_t sign);
+/* The barriers of some steps. */
+void hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end);
 
 #endif
