@@ -106,41 +106,52 @@ static inline void mark_cut(const work *w, uint32_t res, bool alone)
     set_bits(word, bit, alone);
 }
 
-static void chain_range(const work *w, marks *m, uint32_t range, bool alone)
+/* A run of ranges of one resource. */
+static void chain_run(const work *w, marks *m, uint32_t begin, uint32_t end, bool alone)
 {
+    for (uint32_t r = begin + 1; r < end; r++)
+        w->range_next[r] = r;
     if (alone) {
-        w->range_next[range] = (uint32_t)m->mip;
-        m->mip = range + 1;
-        m->layer++;
+        w->range_next[begin] = (uint32_t)m->mip;
+        m->mip = end;
+        m->layer += end - begin;
         return;
     }
     _Atomic(uint64_t) *newest = (_Atomic(uint64_t) *)&m->mip, *count = (_Atomic(uint64_t) *)&m->layer;
-    w->range_next[range] = (uint32_t)atomic_exchange_explicit(newest, range + 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+    w->range_next[begin] = (uint32_t)atomic_exchange_explicit(newest, end, memory_order_relaxed);
+    atomic_fetch_add_explicit(count, end - begin, memory_order_relaxed);
+}
+
+/* The same, as bits. */
+static HDI_INLINE void mark_run(const hdi_decl *decl, marks *m, uint32_t begin, uint32_t end, bool alone)
+{
+    uint64_t mip = 0, layer = 0, aspects = 0;
+    for (const hd_range *range = decl->range + begin, *behind = decl->range + end; range < behind; range++) {
+        mip |= UINT64_C(1) << range->mip_base;
+        layer |= UINT64_C(1) << range->layer_base;
+        HDI_HIDE(mip); /* one instruction each then */
+        HDI_HIDE(layer);
+        mip |= UINT64_C(1) << (range->mip_base + range->mip_count);
+        layer |= UINT64_C(1) << (range->layer_base + range->layer_count);
+        aspects |= range->aspect;
+    }
+    set_bits(&m->mip, mip | (aspects ? ASPECTS : 0), alone);
+    set_bits(&m->layer, layer, alone);
 }
 
 /* Ranges of one resource mostly stand together. */
 static HDI_INLINE void mark_some(const work *w, uint32_t begin, uint32_t end, bool alone)
 {
-    const hdi_decl *decl = w->decl;
-    uint32_t last = HDI_NONE;
-    bool bits = false;
-    for (uint32_t r = begin; r < end; r++) {
-        const hd_range *range = &decl->range[r];
-        uint32_t res = decl->range_res[r];
-        marks *m = &w->marks[res];
-        if (res != last) {
-            bits = has_bits(decl, res);
-            mark_cut(w, res, alone);
-            last = res;
-        }
-        if (!bits) {
-            chain_range(w, m, r, alone);
-            continue;
-        }
-        set_bits(&m->mip, (1 | UINT64_C(1) << range->mip_count) << range->mip_base | (range->aspect ? ASPECTS : 0),
-                 alone);
-        set_bits(&m->layer, (1 | UINT64_C(1) << range->layer_count) << range->layer_base, alone);
+    const uint32_t *const range_res = w->decl->range_res;
+    for (uint32_t r = begin; r < end;) {
+        const uint32_t first = r, res = range_res[r];
+        while (++r < end && range_res[r] == res)
+            ;
+        mark_cut(w, res, alone);
+        if (has_bits(w->decl, res))
+            mark_run(w->decl, &w->marks[res], first, r, alone);
+        else
+            chain_run(w, &w->marks[res], first, r, alone);
     }
 }
 
