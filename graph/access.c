@@ -39,7 +39,7 @@ enum { IMAGE = 1, BUFFER = 2, BOTH = 3 };
     ROW_OF(HDI_ATTACHMENT_RESOLVE, NULL, WRITE, IMAGE, HDI_STAGE_COLOR_ATTACHMENT_OUTPUT, HDI_ACCESS_COLOR_WRITE,      \
            image_layout, image_bits, 0, GFX)
 
-const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST] = {
+const hdi_access_info hdi_access_table[HDI_ACCESS_ROWS] = {
     [HD_ACCESS_NONE] = {.name = "none"},
     [HD_COLOR_WRITE] = COLOR("color_write", WRITE, HDI_ACCESS_COLOR_WRITE),
     [HD_COLOR_RW] = COLOR("color_rw", RW, HDI_ACCESS_COLOR_READ | HDI_ACCESS_COLOR_WRITE),
@@ -89,6 +89,11 @@ const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST] = {
               HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY),
     [HDI_DEPTH_RESOLVE] = RESOLVE(HDI_LAYOUT_DEPTH_STENCIL_ATTACHMENT, HDI_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT),
     [HD_RESOLVE_WRITE] = RESOLVE(HDI_LAYOUT_COLOR_ATTACHMENT, HDI_IMAGE_USAGE_COLOR_ATTACHMENT),
+};
+
+const uint8_t hdi_access_twins[HDI_ACCESS_TWINS] = {
+    HD_STORAGE_READ_COMPUTE, HD_STORAGE_WRITE_COMPUTE, HD_STORAGE_RW_COMPUTE, HD_TRANSFER_SRC, HD_TRANSFER_DST,
+    HD_HOST_READ,            HD_HOST_WRITE,
 };
 
 /* ---- accesses that a use brings itself ---- */

@@ -83,11 +83,17 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
         hd_graph_destroy(graph);
         return result;
     }
-    memset(graph->access, 0, HDI_ACCESS_CUSTOM_FIRST * sizeof(*graph->access));
     memcpy(graph->access, hdi_access_table, sizeof(hdi_access_table));
-    hdi_make_kinds(hdi_access_table, HDI_ACCESS_CUSTOM_FIRST, graph->first_kind);
+    for (uint32_t i = 0; i < HDI_ACCESS_TWINS; i++) {
+        graph->access[HDI_ACCESS_ROWS + i] = hdi_access_table[hdi_access_twins[i]];
+        graph->access[HDI_ACCESS_ROWS + i].on_image = 0;
+    }
+    hdi_make_kinds(graph->access, HDI_ACCESS_CUSTOM_FIRST, graph->first_kind);
     for (uint32_t a = 0; a < HD_ACCESS_COUNT; a++)
-        hdi_make_rules(&graph->access[a], a, &graph->rules);
+        hdi_make_rules(&graph->access[a], a, a, a, &graph->rules);
+    for (uint32_t i = 0; i < HDI_ACCESS_TWINS; i++)
+        hdi_make_rules(&graph->access[hdi_access_twins[i]], hdi_access_twins[i], hdi_access_twins[i],
+                       HDI_ACCESS_ROWS + i, &graph->rules);
     /* Where the graph lies is as good a tag as any to tell graphs apart: it never reaches a plan. */
     graph->tag = (uint32_t)hdi_hash_mix((uint64_t)(uintptr_t)graph, 1);
     hd_graph_begin(graph);

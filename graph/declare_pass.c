@@ -87,7 +87,8 @@ HDI_APART static hd_result check_double_use(hd_graph *graph, uint32_t first, uin
     return HD_OK;
 }
 
-void hdi_make_rules(const hdi_access_info *info, uint32_t access, hdi_use_rules *rules)
+void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image_row, uint32_t buffer_row,
+                    hdi_use_rules *rules)
 {
     bool attachment = info->attachment == HDI_ATTACHMENT_COLOR || info->attachment == HDI_ATTACHMENT_DEPTH;
     uint64_t flags = (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) |
@@ -96,7 +97,8 @@ void hdi_make_rules(const hdi_access_info *info, uint32_t access, hdi_use_rules 
         bool is_buffer = kind & HDI_RES_BUFFER, allowed = is_buffer ? info->on_buffer : info->on_image;
         size_t at = hdi_rule_index(access, (uint64_t)kind << HDI_RES_KIND_SHIFT);
         uint64_t rule = (is_buffer ? info->buffer_usage : info->image_usage) | (info->reads ? 0 : HDI_RES_FULL) |
-                        (flags | (is_buffer ? HDI_USE_BUFFER : 0)) << HDI_RULE_FLAGS;
+                        (flags | (is_buffer ? HDI_USE_BUFFER : 0)) << HDI_RULE_FLAGS |
+                        (uint64_t)(is_buffer ? buffer_row : image_row) << HDI_RULE_ROW;
         allowed = allowed && !(kind & HDI_RES_HISTORY && info->writes);
         for (uint32_t type = 0; type <= HD_PASS_HOST; type++)
             rules->of[type][at] = allowed && info->pass_types >> type & 1 ? rule : 0;
@@ -147,7 +149,7 @@ HDI_COLD static hd_result special_access(hd_graph *graph, const hd_use *use, uin
     } else {
         return HD_BAD_ACCESS;
     }
-    hdi_make_rules(&graph->access[*access], HD_ACCESS_CUSTOM, &graph->rules);
+    hdi_make_rules(&graph->access[*access], HD_ACCESS_CUSTOM, 0, 0, &graph->rules);
     return HD_OK;
 }
 
@@ -222,10 +224,14 @@ static inline uint64_t range_bits(const hd_use *use)
     return use->range.offset | use->range.bytes;
 }
 
+_Static_assert(offsetof(hd_use, resolve_of) == offsetof(hd_use, load) + sizeof(uint32_t), "looked at together");
+
 /* Of a load op, and of ties. */
 static inline uint64_t rest_bits(const hd_use *use)
 {
-    return ((uint32_t)use->load | use->resolve_of.id) | (uintptr_t)use->next;
+    uint64_t both;
+    memcpy(&both, (const char *)use + offsetof(hd_use, load), sizeof(both));
+    return both | (uintptr_t)use->next;
 }
 
 /* What few uses have. */
@@ -243,12 +249,12 @@ static HDI_APART hd_result add_rest(hd_graph *graph, const hd_use *use, uint32_t
 
 /* Writes the columns of a use that is right, but for those that have a usual value. Each store counts: of a long frame
  * they, and not the instructions, are what declaring waits for. */
-static HDI_INLINE void put_use(hd_graph *graph, size_t at, uint32_t pass, uint32_t res, size_t access, uint32_t flags)
+static HDI_INLINE void put_use(hd_graph *graph, size_t at, uint32_t pass, uint32_t res, uint64_t rule)
 {
     graph->use_res[at] = res;
     graph->use_pass[at] = pass;
-    graph->use_access[at] = (uint16_t)access;
-    graph->use_flags[at] = (uint8_t)flags;
+    graph->use_flags[at] = (uint8_t)(rule >> HDI_RULE_FLAGS);
+    graph->use_access[at] = (uint16_t)(rule >> HDI_RULE_ROW);
 }
 
 static inline bool pin_fits(const hd_pass_desc *desc)
@@ -380,7 +386,7 @@ static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_
     *full &= word;
     state->word = word;
     state->newest = (uint32_t)at + 1;
-    put_use(graph, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
+    put_use(graph, at, pass, res, rule);
     return true;
 }
 
@@ -406,7 +412,7 @@ static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint3
     *full &= word | rule;
     state->word = word | (uint32_t)rule;
     state->newest = (uint32_t)at + 1;
-    put_use(graph, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
+    put_use(graph, at, pass, res, rule);
     return !twice || check_double_use(graph, first, (uint32_t)at) == HD_OK;
 }
 
@@ -443,7 +449,7 @@ HDI_APART static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t 
             return result;
     }
     graph->unwritten_reads |= !((state->word | rule) & HDI_RES_FULL);
-    put_use(graph, at, pass, res, access, (uint32_t)(rule >> HDI_RULE_FLAGS));
+    put_use(graph, at, pass, res, row == HD_ACCESS_CUSTOM ? rule | (uint64_t)access << HDI_RULE_ROW : rule);
     state->word |= adds;
     bool twice = state->newest > first;
     state->newest = at + 1;

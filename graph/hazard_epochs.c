@@ -12,8 +12,8 @@ static const hdi_epoch one_queue = {.queue_mask = 1};
 /* What the loop over uses reads and writes, in one place that the compiler can keep in registers. */
 typedef struct walk {
     const hdi_hazard_work *work;
-    const uint16_t *use_access;
-    const uint8_t *use_flags, *slot_queue;
+    const uint16_t *use_access; /* their kinds */
+    const uint8_t *slot_queue;
     hdi_kinds *kinds;
     hdi_entry *entry;
     uint8_t *use_kept, *of_none; /* of no use */
@@ -70,19 +70,13 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
     return p;
 }
 
-static HDI_INLINE uint32_t kind_of(const walk *w, size_t use)
-{
-    uint32_t flags = w->use_flags[use];
-    return 2u * w->use_access[use] + flags / HDI_USE_BUFFER; /* hdi_kind_of: that is the highest flag */
-}
-
 /* Several uses of one pass: an epoch lists them all. */
 static HDI_APART point add_uses(const walk *w, point p, uint32_t seg, const hdi_record *record,
                                 const hdi_record *behind)
 {
-    uint32_t kind = kind_of(w, record->use);
+    uint32_t kind = w->use_access[record->use];
     for (const hdi_record *r = record + 1; r < behind; r++)
-        kind = hdi_mix_kinds(w->kinds, kind, kind_of(w, r->use));
+        kind = hdi_mix_kinds(w->kinds, kind, w->use_access[r->use]);
     p = add_use(w, p, seg, record, kind);
     for (const hdi_record *r = record + 1; r < behind; r++) {
         w->entry[p.entry] = (hdi_entry){r->slot, r->use, p.next[-1].more};
@@ -104,7 +98,7 @@ static HDI_INLINE point build(const walk *w, point p, uint32_t seg, const hdi_re
                 behind++;
             p = add_uses(w, p, seg, record, behind);
         } else {
-            p = add_use(w, p, seg, record, kind_of(w, record->use));
+            p = add_use(w, p, seg, record, w->use_access[record->use]);
         }
         record = behind;
     }
@@ -131,7 +125,7 @@ static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *ki
     hdi_hazards *out = work->out;
     uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, seg = first_seg, keepers = 0;
     uint8_t of_none = 0;
-    walk w = {work, decl->use_access, decl->use_flags, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
+    walk w = {work, decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
     point p = {.next = &out->epoch[before.epochs], .at = before.epochs, .entry = before.entries};
     if (first_seg == last_seg)
         return (hdi_built){0};

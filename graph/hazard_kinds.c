@@ -33,8 +33,7 @@ void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_ki
 {
     for (uint32_t i = 0; i < access_count; i++, access++) {
         uint32_t flags = (access->reads ? HDI_EPOCH_READS : 0) | (access->writes ? HDI_EPOCH_WRITES : 0);
-        *kind++ = make(access->stages, access->access, access->layout, flags, false);
-        *kind++ = make(access->stages, access->access, access->layout, flags, true);
+        *kind++ = make(access->stages, access->access, access->layout, flags, !access->on_image);
     }
 }
 
@@ -56,22 +55,22 @@ bool hdi_find_kinds(hdi_hazard_work *w, uint32_t more)
     uint32_t custom = decl->access_count - HDI_ACCESS_CUSTOM_FIRST;
     hdi_kinds *kinds = &w->kinds;
     *kinds = (hdi_kinds){.kind = decl->first_kind,
-                         .count = HDI_FIRST_KINDS,
-                         .capacity = HDI_FIRST_KINDS,
+                         .count = HDI_ACCESS_CUSTOM_FIRST,
+                         .capacity = HDI_ACCESS_CUSTOM_FIRST,
                          .arena = w->alone ? w->arena : NULL};
     if (w->alone && !custom)
         return true;
-    if (!move_kinds(kinds, HDI_FIRST_KINDS + hdi_kind_of(custom, false) + more, w->arena))
+    if (!move_kinds(kinds, decl->access_count + more, w->arena))
         return false;
     hdi_make_kinds(decl->access + HDI_ACCESS_CUSTOM_FIRST, custom, kinds->own + kinds->count);
-    kinds->count += hdi_kind_of(custom, false);
+    kinds->count = decl->access_count;
     return true;
 }
 
 /* Reads that differ in their layout are of one pass, and agree on the read-only depth layout: declare checked it. */
 uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b)
 {
-    struct hdi_mix *mix = &kinds->mix[(a / 2 + 3 * (b / 2)) % HDI_MIXES];
+    struct hdi_mix *mix = &kinds->mix[(a + 3 * b) % HDI_MIXES];
     if (mix->made && mix->a == a && mix->b == b)
         return mix->made;
     const hdi_kind *one = &kinds->kind[a], *other = &kinds->kind[b];

@@ -20,8 +20,7 @@ typedef hdi_hazard_work work;
 
 /* What the loop over uses reads, and how far it has come: of its own, so that the compiler keeps it in registers. */
 typedef struct walk {
-    const uint16_t *use_access;
-    const uint8_t *use_flags;
+    const uint16_t *use_access; /* their kinds */
     const hdi_kind *kind;
     hdi_seg_state *state;
     hdi_step *fresh; /* behind the last one */
@@ -78,17 +77,11 @@ static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, 
     return k;
 }
 
-static HDI_INLINE uint32_t kind_of(const walk *k, size_t use)
-{
-    uint32_t flags = k->use_flags[use];
-    return 2u * k->use_access[use] + flags / HDI_USE_BUFFER; /* hdi_kind_of: that is the highest flag */
-}
-
 /* One of several segments, or what may be one of several uses of a pass: the first of them stands for all. */
 static HDI_INLINE walk add_piece(walk k, const odds *o, uint32_t seg, size_t use, uint32_t slot, bool regional)
 {
     if (!o->due)
-        return add_use(k, o, seg, use, slot, kind_of(&k, use), regional);
+        return add_use(k, o, seg, use, slot, k.use_access[use], regional);
     return k.state[seg].behind == slot + 1 ? k : add_use(k, o, seg, use, slot, o->due[seg].kind, regional);
 }
 
@@ -139,7 +132,7 @@ static void see_due(const walk *k, const odds *o, uint32_t use, uint32_t slot)
     for (uint32_t row = 0; row < span.rows; row++) {
         for (uint32_t c = 0; c < span.cols; c++) {
             hdi_due *d = &o->due[span.base + row * span.stride + c];
-            uint32_t kind = kind_of(k, use);
+            uint32_t kind = k->use_access[use];
             d->kind = d->behind == slot + 1 ? hdi_mix_kinds(o->kinds, d->kind, kind) : kind;
             d->behind = slot + 1;
         }
@@ -173,7 +166,7 @@ static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t slot, uint32_t
                 put_span_off(&own, o, (uint32_t)use, slot);
                 k = own;
             } else if (whole || HDI_LIKELY(use_seg[use] != HDI_NONE)) {
-                k = add_use(k, o, use_seg[use], use, slot, kind_of(&k, use), regional);
+                k = add_use(k, o, use_seg[use], use, slot, k.use_access[use], regional);
             } else {
                 walk own = k;
                 add_span(&own, o, (uint32_t)use, slot, regional);
@@ -210,7 +203,7 @@ static HDI_INLINE bool may_mix(const walk *k, uint32_t use, uint32_t end)
 {
     bool may = false;
     for (; use < end; use++) {
-        uint32_t layout = k->kind[kind_of(k, use)].layout;
+        uint32_t layout = k->kind[k->use_access[use]].layout;
         may |= (layout == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY) | (layout > INT32_MAX);
     }
     return may;
@@ -243,7 +236,6 @@ static HDI_SCALAR walk walk_dues(walk k, const odds *o, uint32_t slot, uint32_t 
 static walk begin_walk(const work *w, const hdi_kinds *kinds, uint32_t step)
 {
     return (walk){.use_access = w->decl->use_access,
-                  .use_flags = w->decl->use_flags,
                   .kind = kinds->kind,
                   .state = w->out->seg_state,
                   .fresh = w->out->step + step,
@@ -288,7 +280,7 @@ static HDI_INLINE walk walk_strays(walk k, const odds *o, const hdi_stray *all, 
         if (HDI_LIKELY(!o->due && seg != HDI_NONE)) {
             hdi_step *step = k.fresh;
             o->kinds->count = kind_end - at - 1;
-            k = add_use(k, o, seg, use, slot, kind_of(&k, use), true);
+            k = add_use(k, o, seg, use, slot, k.use_access[use], true);
             step->to |= 0 - (uint32_t)(k.fresh == step);
             continue;
         }

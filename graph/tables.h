@@ -79,16 +79,23 @@ typedef struct hdi_access_info {
     uint8_t on_image, on_buffer;
     uint8_t attachment;           /* HDI_ATTACHMENT_* */
 } hdi_access_info;
-/* THE table (graph/access.c): index hd_access below HD_ACCESS_COUNT, and those below. Custom accesses of a graph follow
- * from index 32 on: always look up through hdi_decl.access. */
-#define HDI_ACCESS_CUSTOM_FIRST 32
-extern const hdi_access_info hdi_access_table[HDI_ACCESS_CUSTOM_FIRST];
+/* THE table (graph/access.c): index hd_access below HD_ACCESS_COUNT, and those below. In a graph rows follow it that
+ * are of buffers alone, of those of its accesses that images may have as well, and custom accesses: always look up
+ * through hdi_decl.access. */
+enum { HDI_ACCESS_ROWS = 32, HDI_ACCESS_TWINS = 7, HDI_ACCESS_CUSTOM_FIRST = HDI_ACCESS_ROWS + HDI_ACCESS_TWINS };
+extern const hdi_access_info hdi_access_table[HDI_ACCESS_ROWS];
+extern const uint8_t hdi_access_twins[HDI_ACCESS_TWINS]; /* the access whose row of buffers each is */
+/* The hd_access of a row that is none of a custom access. */
+static inline uint32_t hdi_access_of(uint32_t row)
+{
+    return row < HDI_ACCESS_ROWS ? row : hdi_access_twins[row - HDI_ACCESS_ROWS];
+}
 /* HD_OK, HD_BAD_ACCESS: it is null or no stage of it does such an access, or HD_BAD_PASS_TYPE: no queue for such passes
  * has its stages. fault: null, or room for HDI_FAULT_BYTES that get which part of it is wrong. */
 #define HDI_FAULT_BYTES 96
 hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, bool is_buffer, char *fault);
 /* What an access asks for, or what several accesses of an epoch do, on an image or on a buffer: as the hazard phase and
- * barriers say it (hazard_kinds.c). */
+ * barriers say it (hazard_kinds.c). Those of one access have the number of its row. */
 typedef struct hdi_kind {
     uint64_t src_stages, src_access; /* of a barrier behind it */
     uint64_t dst_stages, dst_access; /* of one before it; all its access */
@@ -99,11 +106,6 @@ typedef struct hdi_kind {
     uint32_t state;                  /* of an epoch that it begins, but for the queue of several */
     uint32_t flags;                  /* HDI_EPOCH_* */
 } hdi_kind;
-enum { HDI_FIRST_KINDS = 2 * HDI_ACCESS_CUSTOM_FIRST }; /* of the accesses of the table */
-static inline uint32_t hdi_kind_of(uint32_t access, bool is_buffer)
-{
-    return 2 * access + is_buffer;
-}
 void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind);
 
 /* What declare makes of HD_RESOLVE_WRITE of depth, and of the depth attachment that a resolve reads. */
@@ -151,7 +153,7 @@ typedef struct hdi_decl {
     const hdi_res_state *res_state; /* for hdi_res_usage */
     const uint32_t *use_res;
     const uint32_t *use_pass;   /* whose use it is */
-    const uint16_t *use_access; /* index in access */
+    const uint16_t *use_access; /* index in access: a row of images or one of buffers */
     const uint8_t *use_flags;   /* HDI_USE_*: follow from access and resource */
     const uint32_t *use_range;  /* index in range; HDI_NONE: the whole resource */
     const hdi_use_exec *use_exec;

@@ -91,7 +91,7 @@ Test(access, every_row_is_complete)
 Test(access, attachments)
 {
     uint32_t attachments = 0, resolves = 0;
-    for (uint32_t a = 0; a < HDI_ACCESS_CUSTOM_FIRST; a++) {
+    for (uint32_t a = 0; a < HDI_ACCESS_ROWS; a++) {
         uint32_t kind = hdi_access_table[a].attachment;
         cr_assert_eq(hdi_is_attachment(a), kind == HDI_ATTACHMENT_COLOR || kind == HDI_ATTACHMENT_DEPTH, "access %u",
                      a);

@@ -452,7 +452,7 @@ static const mistake mistakes[] = {
     {HD_OVER_BUDGET, over_budget, NONE, NONE, NONE, {"1 bytes are allowed", "65536 would do"}},
     {HD_CACHE_MISMATCH, size_callback_changes_its_mind, NONE, NONE, NONE, {"size callback"}},
     {HD_UNSUPPORTED, size_callback_refuses, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
-    {HD_TOO_LARGE, too_many_accesses, 65504, 0, 0, {"pass 65504", "culprit", "victim"}},
+    {HD_TOO_LARGE, too_many_accesses, 65497, 0, 0, {"pass 65497", "culprit", "victim"}},
 };
 enum { MISTAKES = sizeof(mistakes) / sizeof(mistakes[0]) };
 

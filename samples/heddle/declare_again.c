@@ -44,7 +44,7 @@ declaration *copy_declaration(const hd_graph *graph)
     }
     for (uint32_t u = 0; u < decl->use_count; u++) {
         d->use_res[u] = decl->use_res[u];
-        d->use[u].access = (hd_access)decl->use_access[u];
+        d->use[u].access = (hd_access)hdi_access_of(decl->use_access[u]);
         if (decl->use_range[u] != HDI_NONE)
             d->use[u].range = decl->range[decl->use_range[u]];
     }

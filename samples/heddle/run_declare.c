@@ -62,7 +62,7 @@ hd_result run_scale(run *r)
     }
     for (uint32_t u = 0; u < r->decl.use_count; u++) {
         uint32_t res = r->decl.use_res[u];
-        r->uses[u].access = (hd_access)r->decl.use_access[u];
+        r->uses[u].access = (hd_access)hdi_access_of(r->decl.use_access[u]);
         if (r->decl.use_range[u] != HDI_NONE) {
             hd_range range = r->decl.range[r->decl.use_range[u]];
             if (r->res[res].buffer) {

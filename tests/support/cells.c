@@ -175,5 +175,5 @@ bool hdt_use_has(const hdt_cells *c, uint32_t use, uint32_t cell)
 const hdt_access_row *hdt_use_row(const hdt_cells *c, uint32_t use)
 {
     uint32_t access = c->d.use_access[use];
-    return access < HDI_ACCESS_CUSTOM_FIRST ? &hdt_access_rows[access] : &c->custom[access];
+    return access < HDI_ACCESS_CUSTOM_FIRST ? &hdt_access_rows[hdi_access_of(access)] : &c->custom[access];
 }

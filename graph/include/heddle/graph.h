@@ -191,9 +191,11 @@ typedef struct hd_use {
     hd_resource resource;
     hd_access access;
     hd_range range;
-    hd_load load;
     hd_clear clear;
-    const hd_custom_access *custom; /* only with HD_ACCESS_CUSTOM */
+    hd_load load;
+    /* Only with HD_RESOLVE_WRITE: an attachment of the same pass, of the same format, size and layers, with more than
+     * one sample. An attachment is resolved at most once a pass. */
+    hd_resource resolve_of;
     /* Where the handle of the next version goes; null: versions are ignored, declaration order counts.
      * A write that gives `next` ends the version that it names in `resource` and starts the next one, of the whole
      * resource: what lies outside its range carries over. Whoever reads the old handle, in a pass declared earlier or
@@ -203,11 +205,9 @@ typedef struct hd_use {
      * a version together and get the same next one). Reads that would have to run before themselves make compile fail
      * with HD_VERSION_CYCLE. Of a read, `next` gets the handle that it read. */
     hd_resource *next;
-    /* Only with HD_RESOLVE_WRITE: an attachment of the same pass, of the same format, size and layers, with more than
-     * one sample. An attachment is resolved at most once a pass. */
-    hd_resource resolve_of;
     uint32_t resolve_mode; /* VkResolveModeFlagBits, of depth; 0: the first sample. Colors: 0, which averages the
                             * samples and takes the first one of integers */
+    const hd_custom_access *custom; /* only with HD_ACCESS_CUSTOM */
 } hd_use;
 
 /* HD_USES({depth, HD_DEPTH_WRITE}, {albedo, HD_COLOR_WRITE}) gives .uses its value and its count. */
