@@ -141,29 +141,26 @@ static HDI_INLINE void walk(work *w, bool ranges)
         if (ranges && HDI_UNLIKELY(seg == HDI_NONE)) {
             count = visit_several(w, (uint32_t)u, (uint32_t)count);
             edge = w->edges.edge;
-            pred_end[pass] = (uint32_t)count;
-            continue;
-        }
-        const state before = states[seg];
-        if (HDI_UNLIKELY((int64_t)(before & (uint64_t)flags << 62) < 0)) { /* it writes what was visited */
+        } else if (HDI_UNLIKELY((int64_t)(states[seg] & (uint64_t)flags << 62) < 0)) { /* it writes what was visited */
             count = write_late(w, (uint32_t)u, seg, (uint32_t)u, (uint32_t)count);
             edge = w->edges.edge;
-            pred_end[pass] = (uint32_t)count;
-            continue;
-        }
-        const size_t writer = writer_of(before), last = flags & HDI_USE_WRITES ? pass : writer;
-        uint64_t own = u + HDI_VISITED;
-        HDI_HIDE(own); /* else the shifted constant takes one more register */
-        visits[u] = before;
-        pass_reads[writer] += flags & HDI_USE_READS;
-        if (ranges && is_untouched(before)) {
-            states[seg] = own << 32 | last;
         } else {
-            states[seg] = own << 32 | (ranges ? writer : last);
-            count = hdi_edges_add(follow, edge, writer, (uint32_t)pass, count);
+            const state before = states[seg];
+            const size_t writer = writer_of(before), last = flags & HDI_USE_WRITES ? pass : writer;
+            uint64_t own = u + HDI_VISITED;
+            HDI_HIDE(own); /* else the shifted constant takes one more register */
+            visits[u] = before;
+            pass_reads[writer] += flags & HDI_USE_READS;
+            if (ranges && is_untouched(before)) {
+                states[seg] = own << 32 | last;
+            } else {
+                states[seg] = own << 32 | (ranges ? writer : last);
+                count = hdi_edges_add(follow, edge, writer, (uint32_t)pass, count);
+            }
         }
         pred_end[pass] = (uint32_t)count;
     }
+    HDI_HIDE(count); /* else the loop keeps it in 32 bits, too */
     w->edges.count = (uint32_t)count;
 }
 

@@ -59,6 +59,7 @@ static HDI_APART bool walk(work *w)
         }
         pred_end[pass] = (uint32_t)count;
     }
+    HDI_HIDE(count); /* else the loop keeps it in 32 bits, too */
     w->edges.count = (uint32_t)count;
     return !(later & HDI_USE_WRITES);
 }
@@ -77,7 +78,7 @@ static inline bool covers(const work *w, uint32_t use, uint32_t seg)
 }
 
 /* A write of what was used: edges from those who read since the write before it, the newest first, or from that one. */
-static HDI_APART uint32_t write_late(work *w, uint32_t seg, uint32_t use, uint32_t count)
+static HDI_APART size_t write_late(work *w, uint32_t seg, uint32_t use, size_t count)
 {
     const uint32_t *const use_res = w->decl->use_res;
     const uint32_t res = use_res[use], pass = w->decl->use_pass[use], writer = writer_of(w->state[seg]),
@@ -94,9 +95,9 @@ static HDI_APART uint32_t write_late(work *w, uint32_t seg, uint32_t use, uint32
         const uint32_t before = w->decl->use_pass[u];
         if (!covers(w, (uint32_t)u, seg) || (before == writer && read))
             continue;
-        const uint32_t more = hdi_edges_add_more(&w->edges, before, pass, count);
+        const uint32_t more = hdi_edges_add_more(&w->edges, before, pass, (uint32_t)count);
         if (before != writer || !(w->decl->use_flags[use] & HDI_USE_READS))
-            w->not_read[before] += more - count;
+            w->not_read[before] += more - (uint32_t)count;
         read = true;
         count = more;
     }
@@ -117,12 +118,12 @@ static HDI_INLINE uint64_t use_first(work *w, size_t use, uint32_t flags, uint32
 }
 
 /* A use of several segments. */
-static HDI_APART uint32_t use_several(work *w, uint32_t use, uint32_t count)
+static HDI_APART size_t use_several(work *w, uint32_t use, size_t count)
 {
     const hdi_span span = hdi_use_span(w->decl, w->frozen, use);
     const uint32_t pass = w->decl->use_pass[use], flags = w->decl->use_flags[use], nobody = hdi_flow_nobody(w->decl);
     uint32_t seg = span.base;
-    if (!hdi_edges_room(&w->edges, count, span.rows * span.cols))
+    if (!hdi_edges_room(&w->edges, (uint32_t)count, span.rows * span.cols))
         return 0;
     for (uint32_t row = 0; row < span.rows; row++, seg += span.stride) {
         for (uint32_t s = seg; s < seg + span.cols; s++) {
@@ -132,7 +133,7 @@ static HDI_APART uint32_t use_several(work *w, uint32_t use, uint32_t count)
             else if (flags & HDI_USE_WRITES)
                 count = write_late(w, s, use, count);
             else
-                count = (uint32_t)hdi_edges_add(w->edges.follow, w->edges.edge, writer, pass, count);
+                count = hdi_edges_add(w->edges.follow, w->edges.edge, writer, pass, count);
         }
     }
     return count;
@@ -152,22 +153,19 @@ static HDI_APART bool walk_ranges(work *w)
     for (size_t u = 0, end = w->decl->use_count; u < end; u++) {
         const uint32_t seg = use_seg[u], pass = use_pass[u], flags = use_flags[u];
         if (HDI_UNLIKELY(seg == HDI_NONE)) {
-            count = use_several(w, (uint32_t)u, (uint32_t)count);
+            count = use_several(w, (uint32_t)u, count);
             edge = w->edges.edge;
-            pred_end[pass] = (uint32_t)count;
-            continue;
-        }
-        const uint32_t writer = writer_of(states[seg]);
-        if (writer == nobody) {
+        } else if (writer_of(states[seg]) == nobody) {
             states[seg] = use_first(w, u, flags, pass);
         } else if (HDI_UNLIKELY(flags & HDI_USE_WRITES)) {
-            count = write_late(w, seg, (uint32_t)u, (uint32_t)count);
+            count = write_late(w, seg, (uint32_t)u, count);
             edge = w->edges.edge;
         } else {
-            count = hdi_edges_add(follow, edge, writer, pass, count);
+            count = hdi_edges_add(follow, edge, writer_of(states[seg]), pass, count);
         }
         pred_end[pass] = (uint32_t)count;
     }
+    HDI_HIDE(count); /* else the loop keeps it in 32 bits, too */
     w->edges.count = (uint32_t)count;
     return !w->unwritten && !w->edges.arena->failed && w->looked <= (uint64_t)FURTHEST * w->decl->use_count;
 }
