@@ -34,7 +34,8 @@ static HDI_INLINE uint32_t behind_pos(const work *w, uint32_t queue, uint32_t po
 
 static uint32_t submit_end(const work *w, uint32_t slot)
 {
-    return 2 * (w->synced->submit[w->synced->slot_submit[slot]].end_pos - 1) + 1;
+    uint32_t place = w->hazards->queue_begin[w->slot_queue[slot]] + w->slot_pos[slot];
+    return 2 * (w->synced->submit[w->synced->place_submit[place]].end_pos - 1) + 1;
 }
 
 /* Stages of a queue count on the semaphore that first told it of a place on another one, known at the latest at

@@ -151,25 +151,18 @@ static void see_owner(const work *w, owners *o, uint32_t slot)
     }
 }
 
-static void find_owners(const work *w, uint32_t res)
+static owners find_owners(const work *w, uint32_t res)
 {
     const hdi_hazards *out = w->out;
     owners o = {HDI_NONE, 0, HDI_NONE, HDI_NONE};
     for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
-        if (out->step) {
-            last_use last = find_last(out, seg);
-            if (last.use != HDI_NONE) /* there is no more than one family */
-                see_owner(w, &o, last.slot);
-            continue;
-        }
         for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_end[seg]; e++) {
             see_owner(w, &o, out->epoch[e].first);
             for (uint32_t i = out->epoch[e].more; i != HDI_NONE; i = out->entry[i].older)
                 see_owner(w, &o, out->entry[i].slot);
         }
     }
-    out->res_first_family[res] = o.first_family;
-    out->res_final_family[res] = o.last_family;
+    return o;
 }
 
 /* A step at the end of a segment that must be left in another layout than its last use wants. */
@@ -196,7 +189,6 @@ static void keep_state(const work *w, uint32_t res)
     uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res],
              end = w->frozen->res_seg_begin[res + 1];
     bool is_image = !(flags & HDI_RES_BUFFER), used = false;
-    find_owners(w, res);
     if (!is_image)
         out->res_final_layout[res] = 0;
     else if (flags & HDI_RES_HISTORY)
@@ -204,6 +196,13 @@ static void keep_state(const work *w, uint32_t res)
     uint32_t initial = is_image ? hdi_initial_layout(w->decl, out, res) : 0;
     for (uint32_t seg = first; seg < end; seg++)
         used |= find_last(out, seg).use != HDI_NONE;
+    bool on_gpu = w->several ? out->res_queues[res] & w->gpu_mask : used;
+    uint32_t family = on_gpu ? w->queues->family[0] : HDI_NONE;
+    owners o = {.first_family = family, .last_family = family}; /* mostly there is one */
+    if (w->several_families && on_gpu)
+        o = find_owners(w, res);
+    out->res_first_family[res] = o.first_family;
+    out->res_final_family[res] = o.last_family;
     for (uint32_t seg = first; used && seg < end; seg++) {
         last_use last = find_last(out, seg);
         if (last.use != HDI_NONE)

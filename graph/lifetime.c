@@ -34,57 +34,54 @@ typedef struct group_work {
     uint32_t count;
 } group_work;
 
-static uint32_t next_on_gpu(const hdi_hazards *hazards, uint32_t slot)
-{
-    while (slot < hazards->slot_count && hazards->slot_queue[slot] != 0)
-        slot++;
-    return slot;
-}
-
-/* Each slot after which the group changes is the last of its group, and stands for those without slots behind it. */
+/* Each place after which the group changes is the last of its group, and stands for those without slots behind it. */
 static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const group_work *w = user;
-    const uint32_t *slot_group = w->hazards->slot_group;
-    uint32_t slots = w->hazards->slot_count;
+    const uint32_t *slot_group = w->hazards->slot_group, *slots = w->hazards->queue_slot;
+    uint32_t places = w->hazards->queue_begin[1];
     (void)part;
-    for (uint32_t s = next_on_gpu(w->hazards, begin), next; s < end; s = next) {
-        next = next_on_gpu(w->hazards, s + 1);
-        for (uint32_t g = slot_group[s], behind = next < slots ? slot_group[next] : w->count; g < behind; g++)
-            w->end[g] = w->hazards->slot_pos[s];
+    for (uint32_t pos = begin; pos < end; pos++) {
+        uint32_t behind = pos + 1 < places ? slot_group[slots[pos + 1]] : w->count;
+        for (uint32_t g = slot_group[slots[pos]]; g < behind; g++)
+            w->end[g] = pos;
     }
 }
 
-/* There is nothing but the GPU queue, whose slots are places, and one worker: each slot says so of its group, and of
- * the one behind it, in case that it has none. */
-static void end_groups_alone(const group_work *w)
+/* By one worker: each place says so of its group, and of the one behind it, in case that it has none. one: there is
+ * nothing but the GPU queue, whose slots are places. */
+static HDI_INLINE void end_groups_alone(const group_work *w, bool one)
 {
-    const uint32_t *slot_group = w->hazards->slot_group;
-    uint32_t slots = w->hazards->slot_count, behind = slots ? slot_group[0] + 2 : 0, *ends = w->end;
-    for (uint32_t s = 0; s < slots; s++) {
-        uint32_t group = slot_group[s];
+    const uint32_t *slot_group = w->hazards->slot_group, *slots = w->hazards->queue_slot;
+    uint32_t places = w->hazards->queue_begin[1], behind = w->count, *ends = w->end;
+    for (uint32_t pos = 0; pos < places; pos++) {
+        uint32_t group = slot_group[one ? pos : slots[pos]];
         for (; HDI_UNLIKELY(behind < group); behind++)
-            ends[behind] = s - 1;
-        ends[group] = ends[group + 1] = s;
+            ends[behind] = pos - 1;
+        ends[group] = ends[group + 1] = pos;
         behind = group + 2;
     }
+    for (; behind < w->count; behind++)
+        ends[behind] = places - 1;
 }
 
-/* Last slot of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
-static uint32_t *find_group_ends(const hdi_hazards *hazards, bool alone, const hdi_crew *crew, hdi_arena *arena)
+/* Last place of each group on the GPU queue: what comes after it is behind the group's barrier. One more at the end. */
+static uint32_t *find_group_ends(const hdi_hazards *hazards, bool one, const hdi_crew *crew, hdi_arena *arena)
 {
-    uint32_t slots = hazards->slot_count, first = next_on_gpu(hazards, 0);
+    uint32_t slots = hazards->slot_count, places = hazards->queue_begin[1];
     /* They stand in order. */
     group_work w = {.hazards = hazards, .count = slots ? hazards->slot_group[slots - 1] + 2 : 1};
     w.end = HDI_EARLY_ARRAY(crew, arena, uint32_t, w.count);
     if (!w.end)
         return NULL;
-    for (uint32_t g = 0, behind = first < slots ? hazards->slot_group[first] : w.count; g < behind; g++)
+    for (uint32_t g = 0, behind = places ? hazards->slot_group[hazards->queue_slot[0]] : w.count; g < behind; g++)
         w.end[g] = 0;
-    if (alone && crew->workers == 1)
-        end_groups_alone(&w);
+    if (crew->workers > 1)
+        hdi_crew_ranges(crew, places, GRAIN, end_groups, &w);
+    else if (one)
+        end_groups_alone(&w, true);
     else
-        hdi_crew_ranges(crew, slots, GRAIN, end_groups, &w);
+        end_groups_alone(&w, false);
     return w.end;
 }
 
@@ -261,11 +258,38 @@ static void find_unaware(uint32_t first, uint32_t end, uint32_t part, void *user
     }
 }
 
+/* The same of all queues by one worker, who has a list of the slots that wait. */
+static void find_unaware_alone(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, uint32_t *unaware)
+{
+    const uint32_t *begin = hazards->queue_begin;
+    uint32_t known[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}};
+    for (uint32_t i = 0; i < synced->waiting_count; i++) {
+        uint32_t s = synced->waiting[i], k = hazards->slot_queue[s], pos = hazards->slot_pos[s];
+        uint32_t behind = pos > 0 ? hdi_slot_at(hazards, k, pos - 1) + 1 : 0;
+        const uint32_t *clock = &synced->slot_clock[(size_t)s * queues];
+        for (uint32_t q = 0; q < queues; q++) {
+            if (q != k && known[k][q] < clock[q])
+                know(unaware + (size_t)begin[q] * queues + k, queues, &known[k][q], clock[q], behind);
+        }
+    }
+    for (uint32_t k = 0; k < queues; k++) {
+        for (uint32_t q = 0; q < queues && begin[k] < begin[k + 1]; q++) {
+            if (q != k)
+                know(unaware + (size_t)begin[q] * queues + k, queues, &known[k][q], begin[q + 1] - begin[q],
+                     hazards->queue_slot[begin[k + 1] - 1] + 1);
+        }
+    }
+}
+
 static uint32_t *find_all_unaware(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues,
                                   const hdi_crew *crew, hdi_arena *arena)
 {
     const uint32_t *begin = hazards->queue_begin;
     uint32_t *unaware = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hazards->slot_count * queues);
+    if (unaware && synced->waiting) {
+        find_unaware_alone(hazards, synced, queues, unaware);
+        return unaware;
+    }
     for (uint32_t k = 0; unaware && k < queues; k++) {
         unaware_work w = {hazards, synced, queues, k, unaware + k};
         if (begin[k] < begin[k + 1])

@@ -379,7 +379,7 @@ typedef struct hdi_synced {
     hdi_submit *submit; /* in the order in which they are handed to the driver */
     hdi_wait *wait;
     uint32_t *submit_begin; /* + 1: places, those of each submit behind those of the one before it */
-    uint32_t *slot_submit; /* null with one queue */
+    uint32_t *place_submit; /* places as in queue_slot; null with one queue */
     const uint32_t *slot_want; /* what the clocks were made from; null with one queue */
     uint16_t *slot_waits; /* a mask of the queues of which a slot does not know what it wants, and then, from hdi_sync
                            * on, of those that it waits for */

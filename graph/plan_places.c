@@ -372,7 +372,7 @@ static uint64_t wait_stages(const hdi_tables *t, const hdi_submit *submit)
 /* The submit of the slot at a place of a queue. */
 static const hdi_submit *submit_at(const hdi_tables *t, uint32_t queue, uint32_t pos)
 {
-    return &t->synced.submit[t->synced.slot_submit[t->hazards.queue_slot[t->hazards.queue_begin[queue] + pos]]];
+    return &t->synced.submit[t->synced.place_submit[t->hazards.queue_begin[queue] + pos]];
 }
 
 /* Why a submit is not one with that before it on its queue. */

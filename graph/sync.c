@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "bitset.h"
 #include "hints.h"
 
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
@@ -38,18 +39,21 @@ static void mark(uint8_t *byte)
     atomic_store_explicit((_Atomic(uint8_t) *)byte, 1, memory_order_relaxed);
 }
 
-/* Which of the slots that it wants a slot waits for: of those that the one before it on its queue did not know, which
- * mask says. */
-static HDI_INLINE uint32_t find_waits(const hdi_hazards *hazards, const uint32_t *slot_clock, uint32_t queues,
-                                      uint32_t mask, const uint32_t *want, slot_marks *marks)
+/* The slots that a slot wants of a queue stand up to here. */
+static HDI_INLINE uint32_t wanted_slot(const hdi_hazards *hazards, const uint32_t *want, uint32_t q)
 {
-    const uint32_t *queue_slot = hazards->queue_slot, *queue_begin = hazards->queue_begin;
-    uint32_t from[HD_MAX_QUEUES], several = mask & (mask - 1) ? mask : 0;
+    return hdi_slot_at(hazards, q, want[q] - 1);
+}
+
+/* Which of the slots that it wants a slot waits for: of those of several queues that the one before it on its queue did
+ * not know, which mask says. */
+static uint32_t find_waits(const hdi_hazards *hazards, const uint32_t *slot_clock, uint32_t queues, uint32_t mask,
+                           const uint32_t *want)
+{
+    uint32_t from[HD_MAX_QUEUES];
+    for (uint32_t left = mask; left; left &= left - 1)
+        from[__builtin_ctz(left)] = wanted_slot(hazards, want, (uint32_t)__builtin_ctz(left));
     for (uint32_t left = mask; left; left &= left - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(left);
-        from[q] = queue_slot[queue_begin[q] + want[q] - 1];
-    }
-    for (uint32_t left = several; left; left &= left - 1) {
         uint32_t q = (uint32_t)__builtin_ctz(left);
         for (uint32_t others = mask & ~(1u << q); others; others &= others - 1) {
             if (slot_clock[(size_t)from[__builtin_ctz(others)] * queues + q] >= want[q]) {
@@ -58,8 +62,6 @@ static HDI_INLINE uint32_t find_waits(const hdi_hazards *hazards, const uint32_t
             }
         }
     }
-    for (uint32_t left = mask; left; left &= left - 1)
-        mark(&marks[from[__builtin_ctz(left)]].signals);
     return mask;
 }
 
@@ -87,7 +89,11 @@ static void find_cuts(uint32_t begin, uint32_t end, uint32_t part, void *user)
             continue;
         if (slot_pos[s])
             mark(&w->marks[hdi_slot_at(hazards, slot_queue[s], slot_pos[s] - 1)].ends);
-        mask = find_waits(hazards, slot_clock, queues, mask, &slot_want[(size_t)s * queues], w->marks);
+        const uint32_t *want = &slot_want[(size_t)s * queues];
+        if (mask & (mask - 1))
+            mask = find_waits(hazards, slot_clock, queues, mask, want);
+        for (uint32_t left = mask; left; left &= left - 1)
+            mark(&w->marks[wanted_slot(hazards, want, (uint32_t)__builtin_ctz(left))].signals);
         waits[s] = (uint16_t)mask;
         count += count_bits(mask);
     }
@@ -135,7 +141,7 @@ static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user
     const uint8_t *slot_queue = hazards->slot_queue;
     const uint16_t *slot_waits = out->slot_waits;
     const slot_marks *marks = w->marks;
-    uint32_t *slot_submit = out->slot_submit, *submit_begin = out->submit_begin;
+    uint32_t *place_submit = out->place_submit, *submit_begin = out->submit_begin;
     sums sum = w->sums[part];
     uint32_t place = 0;
     for (uint32_t q = 0; q < w->queues; q++)
@@ -154,7 +160,7 @@ static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user
                                            .wait_count = count_bits(waits),
                                            .signal = marks[s].signals ? sum.signals[q] : 0};
         for (uint32_t pos = first_pos; pos < end_pos; pos++)
-            slot_submit[queue_slot[pos]] = number;
+            place_submit[hazards->queue_begin[q] + pos] = number;
         submit_begin[number] = place;
         place += end_pos - first_pos;
         sum.open_pos[q] = end_pos;
@@ -168,8 +174,16 @@ typedef struct slot_wait {
     uint32_t begin, count;
 } slot_wait;
 
+typedef struct alone {
+    const hdi_hazards *hazards;
+    uint32_t queues;
+    hdi_synced *out;
+    uint64_t *ends, *signals; /* a bit for each slot; signals end submits, too */
+    slot_wait *slot_waits;
+} alone;
+
 /* Finds waits and writes them down at once; returns how many. As a rule a slot waits for one queue. */
-static uint32_t wait_alone(const work *w, slot_wait *slot_waits)
+static uint32_t wait_alone(const alone *w)
 {
     const hdi_hazards *hazards = w->hazards;
     const hdi_synced *out = w->out;
@@ -179,55 +193,48 @@ static uint32_t wait_alone(const work *w, slot_wait *slot_waits)
         uint32_t s = out->waiting[i], mask = out->slot_waits[s], begin = at;
         const uint32_t *want = &out->slot_want[(size_t)s * queues];
         if (slot_pos[s])
-            w->marks[hdi_slot_at(hazards, hazards->slot_queue[s], slot_pos[s] - 1)].ends = 1;
+            hdi_bit_set(w->ends, hdi_slot_at(hazards, hazards->slot_queue[s], slot_pos[s] - 1));
         if (mask & (mask - 1)) {
-            mask = find_waits(hazards, out->slot_clock, queues, mask, want, w->marks);
+            mask = find_waits(hazards, out->slot_clock, queues, mask, want);
             out->slot_waits[s] = (uint16_t)mask;
         }
         do {
-            uint32_t q = (uint32_t)__builtin_ctz(mask), pos = want[q] - 1, from = hdi_slot_at(hazards, q, pos);
-            w->marks[from].signals = 1;
-            out->wait[at++] = (hdi_wait){.queue = q, .pos = pos, .reason_pass = slot_pass[from]};
+            uint32_t q = (uint32_t)__builtin_ctz(mask), from = wanted_slot(hazards, want, q);
+            hdi_bit_set(w->ends, from);
+            hdi_bit_set(w->signals, from);
+            out->wait[at++] = (hdi_wait){.queue = q, .pos = want[q] - 1, .reason_pass = slot_pass[from]};
             mask &= mask - 1;
         } while (mask);
-        slot_waits[s] = (slot_wait){begin, at - begin};
+        w->slot_waits[s] = (slot_wait){begin, at - begin};
     }
     return at;
 }
 
-static uint32_t count_ends(const slot_marks *marks, uint32_t slots)
+/* Of a queue. Places are told of in their order, some of them before their time. */
+static HDI_INLINE void tell_places(uint32_t *place_submit, uint32_t first, uint32_t end, uint32_t count,
+                                   uint32_t number)
 {
-    uint32_t count = 0;
-    for (uint32_t s = 0; s < slots; s++)
-        count += marks[s].ends | marks[s].signals;
-    return count;
-}
-
-/* From the last slot to the first: those of a queue before the end of a submit are of that one. Lists the ends behind
- * the first number: whether a slot is one cannot be foreseen, and the place before the last end found is written until
- * one is there. */
-static void number_slots(const work *w, uint32_t number, uint32_t *list)
-{
-    const uint8_t *slot_queue = w->hazards->slot_queue;
-    const slot_marks *marks = w->marks;
-    uint32_t *slot_submit = w->out->slot_submit, now[HD_MAX_QUEUES] = {0};
-    for (uint32_t s = w->hazards->slot_count; s-- > 0;) {
-        uint32_t q = slot_queue[s], ends = marks[s].ends | marks[s].signals, of = now[q];
-        list[number] = s;
-        number -= ends;
-        slot_submit[s] = now[q] = ends ? number : of;
+    enum { SOME = 8 };
+    if (HDI_LIKELY(first + SOME <= count)) {
+        for (uint32_t i = 0; i < SOME; i++)
+            place_submit[first + i] = number;
+        first += SOME;
     }
+    for (; first < end; first++)
+        place_submit[first] = number;
 }
 
-static void submit_alone(const work *w, const uint32_t *list, uint32_t count, const slot_wait *slot_waits)
+/* Submits that end with these slots. */
+static void submit_alone(const alone *w, const uint32_t *list, uint32_t count)
 {
     const hdi_hazards *hazards = w->hazards;
     const hdi_synced *out = w->out;
+    const uint32_t *queue_begin = hazards->queue_begin;
     uint32_t open_pos[HD_MAX_QUEUES] = {0}, signals[HD_MAX_QUEUES] = {0}, place = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t s = list[i], q = hazards->slot_queue[s], first = open_pos[q], end = hazards->slot_pos[s] + 1;
-        uint32_t signal = w->marks[s].signals;
-        slot_wait waits = slot_waits[hdi_slot_at(hazards, q, first)];
+        uint32_t signal = hdi_bit_get(w->signals, s);
+        slot_wait waits = w->slot_waits[hdi_slot_at(hazards, q, first)];
         signals[q] += signal;
         out->submit[i] = (hdi_submit){.queue = q,
                                       .first_pos = first,
@@ -236,6 +243,7 @@ static void submit_alone(const work *w, const uint32_t *list, uint32_t count, co
                                       .wait_count = waits.count,
                                       .signal = signals[q] & (0 - signal)};
         out->submit_begin[i] = place;
+        tell_places(out->place_submit + queue_begin[q], first, end, queue_begin[q + 1] - queue_begin[q], i);
         place += end - first;
         open_pos[q] = end;
     }
@@ -258,13 +266,13 @@ static void add_up(work *w, uint32_t ranges)
 }
 
 /* Nobody waits for anybody: one submit. */
-static hd_result one_queue(const hdi_hazards *hazards, uint32_t queue, uint32_t *slot_submit, hdi_arena *arena,
+static hd_result one_queue(const hdi_hazards *hazards, uint32_t queue, uint32_t *place_submit, hdi_arena *arena,
                            hdi_synced *out)
 {
     out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, 1);
     out->submit_begin = HDI_ARENA_ZEROED(arena, uint32_t, 2);
     out->wait = NULL;
-    out->slot_submit = slot_submit;
+    out->place_submit = place_submit;
     out->submit_count = out->wait_count = 0;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -274,14 +282,11 @@ static hd_result one_queue(const hdi_hazards *hazards, uint32_t queue, uint32_t 
     return HD_OK;
 }
 
-/* The last slot of each queue ends a submit. */
-static void end_queues(const work *w)
+/* The last slot of a queue, HDI_NONE: it has none. It ends a submit. */
+static uint32_t last_slot(const hdi_hazards *hazards, uint32_t q)
 {
-    const hdi_hazards *hazards = w->hazards;
-    for (uint32_t q = 0; q < w->queues; q++) {
-        if (hazards->queue_begin[q] < hazards->queue_begin[q + 1])
-            w->marks[hazards->queue_slot[hazards->queue_begin[q + 1] - 1]].ends = 1;
-    }
+    bool any = hazards->queue_begin[q] < hazards->queue_begin[q + 1];
+    return any ? hazards->queue_slot[hazards->queue_begin[q + 1] - 1] : HDI_NONE;
 }
 
 static bool make_submits(hdi_synced *out, uint32_t slots, hdi_arena *arena)
@@ -294,26 +299,43 @@ static bool make_submits(hdi_synced *out, uint32_t slots, hdi_arena *arena)
     return true;
 }
 
-static hd_result sync_alone(work *w, const hdi_crew *crew, hdi_arena *arena)
+/* The slots that end submits; returns how many. */
+static uint32_t list_ends(const uint64_t *ends, uint32_t slots, uint32_t *list)
 {
-    hdi_synced *out = w->out;
-    uint32_t slots = w->hazards->slot_count;
-    slot_wait *slot_waits = HDI_EARLY_ARRAY(crew, arena, slot_wait, slots);
-    uint32_t *list = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots + 1);
+    uint32_t count = 0;
+    for (uint32_t word = 0; word < hdi_bit_words(slots); word++) {
+        for (uint64_t left = ends[word]; left; left &= left - 1)
+            list[count++] = 64 * word + (uint32_t)__builtin_ctzll(left);
+    }
+    return count;
+}
+
+static hd_result sync_alone(const hdi_hazards *hazards, uint32_t queues, const hdi_crew *crew, hdi_arena *arena,
+                            hdi_synced *out)
+{
+    uint32_t slots = hazards->slot_count;
+    alone w = {.hazards = hazards, .queues = queues, .out = out};
+    w.slot_waits = HDI_EARLY_ARRAY(crew, arena, slot_wait, slots);
+    w.ends = HDI_EARLY_ARRAY(crew, arena, uint64_t, 2 * (size_t)hdi_bit_words(slots));
+    uint32_t *list = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
     hdi_arena_mark mark = hdi_arena_here(arena);
-    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, (size_t)out->waiting_count * (w->queues - 1));
+    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, (size_t)out->waiting_count * (queues - 1));
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    memset(slot_waits, 0, slots * sizeof(*slot_waits));
-    out->wait_count = wait_alone(w, slot_waits);
+    w.signals = w.ends + hdi_bit_words(slots);
+    memset(w.slot_waits, 0, slots * sizeof(*w.slot_waits));
+    memset(w.ends, 0, 2 * (size_t)hdi_bit_words(slots) * sizeof(*w.ends));
+    out->wait_count = wait_alone(&w);
     const hdi_arena_kept kept = {&out->wait, out->wait_count * sizeof(*out->wait)};
     hdi_arena_keep(arena, mark, &kept, 1);
-    end_queues(w);
-    out->submit_count = count_ends(w->marks, slots);
+    for (uint32_t q = 0, last; q < queues; q++) {
+        if ((last = last_slot(hazards, q)) != HDI_NONE)
+            hdi_bit_set(w.ends, last);
+    }
+    out->submit_count = list_ends(w.ends, slots, list);
     if (!make_submits(out, slots, arena))
         return HD_OUT_OF_MEMORY;
-    number_slots(w, out->submit_count, list);
-    submit_alone(w, list + 1, out->submit_count, slot_waits);
+    submit_alone(&w, list, out->submit_count);
     return HD_OK;
 }
 
@@ -327,12 +349,12 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     if (only != HDI_NONE)
         return one_queue(hazards, only, HDI_ARENA_ZEROED(arena, uint32_t, slots), arena, out);
     work w = {.hazards = hazards, .queues = queues->count, .out = out};
-    w.marks = HDI_ARENA_ZEROED(arena, slot_marks, slots);
-    out->slot_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    out->place_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (out->waiting)
-        return sync_alone(&w, crew, arena);
+        return sync_alone(hazards, queues->count, crew, arena, out);
+    w.marks = HDI_ARENA_ZEROED(arena, slot_marks, slots);
     w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
@@ -343,7 +365,10 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
         w.sums[r].waits = out->wait_count;
         out->wait_count += count;
     }
-    end_queues(&w);
+    for (uint32_t q = 0, last; q < w.queues; q++) {
+        if ((last = last_slot(hazards, q)) != HDI_NONE)
+            w.marks[last].ends = 1;
+    }
     out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, out->wait_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
