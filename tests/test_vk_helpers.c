@@ -339,7 +339,8 @@ Test(vk_helpers, images_that_do_not_go_together)
            HALF = VK_FORMAT_R16_SFLOAT, DEPTH = VK_FORMAT_D32_SFLOAT, BOTH = VK_FORMAT_D32_SFLOAT_S8_UINT,
            BLOCKS = VK_FORMAT_BC1_RGB_UNORM_BLOCK, OTHERS = VK_FORMAT_BC4_UNORM_BLOCK,
            LARGE = VK_FORMAT_ASTC_8x8_UNORM_BLOCK, TWICE = VK_FORMAT_BC3_UNORM_BLOCK,
-           WIDE = VK_FORMAT_R16G16B16A16_SFLOAT };
+           WIDE = VK_FORMAT_R16G16B16A16_SFLOAT, SINT = VK_FORMAT_R8G8B8A8_SINT,
+           SINT_WIDE = VK_FORMAT_R32G32B32A32_SINT };
     enum { COPY, BLIT, LINEAR };
     static const struct {
         uint32_t what, from, from_samples, to, to_samples;
@@ -360,6 +361,10 @@ Test(vk_helpers, images_that_do_not_go_together)
         {BLIT, DEPTH, 1, DEPTH, 1, NULL},
         {BLIT, UNORM, 4, UNORM, 1, "samples"},
         {BLIT, UNORM, 1, UINT, 1, "integers"},
+        {BLIT, UINT, 1, SINT, 1, "UINT goes to UINT"},
+        {BLIT, SINT_WIDE, 1, UINT, 1, "UINT goes to UINT"},
+        {BLIT, SINT, 1, SINT_WIDE, 1, NULL},
+        {LINEAR, UINT, 1, UINT, 1, "VK_FILTER_NEAREST"},
         {BLIT, DEPTH, 1, FLOATS, 1, "same format"},
         {LINEAR, DEPTH, 1, DEPTH, 1, "VK_FILTER_NEAREST"},
         {7, UNORM, 1, UNORM, 1, "no VkFilter"},

@@ -19,7 +19,7 @@ static void on_host(hd_recorder *recorder, void *user)
 static void declare_timed(scene *s, uint32_t *runs)
 {
     hd_resource color = image(s, "color", VK_FORMAT_R8G8B8A8_UNORM), pixels = buffer(s, "pixels", PIXELS * 4);
-    static const char *const names[] = {"first \"clear\"", "second clear"};
+    static const char *const names[] = {"first \"clear\"", "second cl\xe9"}; /* Latin-1, or cut in a character */
     for (uint32_t p = 0; p < 2; p++) {
         hd_graph_pass(s->graph, &(hd_pass_desc){.name = names[p],
                                                 .type = HD_PASS_GFX,
@@ -63,7 +63,7 @@ Test(vk_timing, spans_lie_between_submit_and_wait)
         cr_assert_eq(hd_vk_times_get(s.f.vk, back, &times), HD_OK);
         cr_expect_eq(times.frame, 5 - back);
         const hd_vk_span *first = find_span(&times, HD_VK_SPAN_PASS, "first \"clear\""),
-                         *second = find_span(&times, HD_VK_SPAN_PASS, "second clear"),
+                         *second = find_span(&times, HD_VK_SPAN_PASS, "second cl\xe9"),
                          *submit = find_span(&times, HD_VK_SPAN_SUBMIT, NULL),
                          *look = find_span(&times, HD_VK_SPAN_HOST_PASS, "look"),
                          *record = find_span(&times, HD_VK_SPAN_RECORD, NULL);
@@ -87,7 +87,7 @@ Test(vk_timing, trace)
 {
     scene s;
     open_scene(&s, &(hd_vk_desc){.timed_frames = 4});
-    uint32_t runs = 0, passes = 0, named = 0;
+    uint32_t runs = 0, passes = 0, named = 0, cleaned = 0;
     for (uint32_t frame = 0; frame < 2; frame++) {
         hd_graph_begin(s.graph);
         declare_timed(&s, &runs);
@@ -110,11 +110,14 @@ Test(vk_timing, trace)
         cr_assert_not_null(kind);
         named += strcmp(kind, "M") == 0;
         passes += category && strcmp(category, "gpu") == 0;
+        const char *name = json_string_value(json_object_get(event, "name"));
+        cleaned += category && strcmp(category, "gpu") == 0 && strcmp(name, "second cl?") == 0;
         cr_expect(json_is_integer(json_object_get(event, "pid")) && json_is_integer(json_object_get(event, "tid")));
         if (strcmp(kind, "X") == 0)
             cr_expect(json_is_real(json_object_get(event, "ts")) && json_is_real(json_object_get(event, "dur")));
     }
     cr_expect_eq(passes, 4);
+    cr_expect_eq(cleaned, 2);
     cr_expect(named >= 6);
     json_decref(root);
     free(text);

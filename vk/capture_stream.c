@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "io/plan_view.h"
+
 /* A stream is a handful of arrays that grow by doubling. Strings are few (names of functions and passes): they are
  * found by going through them, the newest first. */
 
@@ -86,32 +88,13 @@ void hd_stream_free(hd_stream *s)
     hdi_free(&allocator, s, sizeof(*s));
 }
 
-/* Bytes of the UTF-8 character at text, 1 for what is none. */
-static int utf8_bytes(const unsigned char *text, bool *good)
-{
-    unsigned char lead = text[0];
-    int count = lead < 0x80                   ? 1
-                : lead >= 0xc2 && lead < 0xe0 ? 2
-                : lead >= 0xe0 && lead < 0xf0 ? 3
-                : lead >= 0xf0 && lead < 0xf5 ? 4
-                                              : 0;
-    *good = count != 0;
-    for (int i = 1; i < count && *good; i++)
-        *good = (text[i] & 0xc0) == 0x80;
-    if (*good && ((lead == 0xe0 && text[1] < 0xa0) || (lead == 0xed && text[1] >= 0xa0) ||
-                  (lead == 0xf0 && text[1] < 0x90) || (lead == 0xf4 && text[1] >= 0x90)))
-        *good = false; /* longer than it need be, half of a pair, beyond the last */
-    return *good ? count : 1;
-}
-
-static void clean(char *text)
+void hdi_stream_clean(char *text)
 {
     for (unsigned char *c = (unsigned char *)text; *c;) {
-        bool good;
-        int bytes = utf8_bytes(c, &good);
-        if (!good)
+        int bytes = hdi_character_bytes(c);
+        if (!bytes)
             *c = '?';
-        c += bytes;
+        c += bytes ? bytes : 1;
     }
 }
 
@@ -122,7 +105,7 @@ uint32_t hdi_stream_string(hd_stream *s, const char *text)
     if (!copy)
         return HD_NONE;
     memcpy(copy, text, bytes);
-    clean(copy);
+    hdi_stream_clean(copy);
     for (uint32_t i = s->string_count; i-- > 0;) {
         if (strcmp(s->strings[i], copy) == 0) {
             hdi_free(&s->allocator, copy, bytes);

@@ -125,6 +125,12 @@ static const char *copy_fault(const part *from, const part *to)
                : "copy: the texels of the two images have other numbers of bytes";
 }
 
+/* Of formats of one layout UINT comes before SINT, and what has a fraction before that. */
+static bool is_signed_integer(uint32_t format)
+{
+    return hdi_format_is_integer(format) && hdi_format_is_integer(format - 1);
+}
+
 /* The same of a blit, which converts. */
 static const char *blit_fault(const part *from, const part *to, VkFilter filter)
 {
@@ -140,6 +146,10 @@ static const char *blit_fault(const part *from, const part *to, VkFilter filter)
         return "blit: depth and stencil go to the same format only";
     if (hdi_format_is_integer(a) != hdi_format_is_integer(b))
         return "blit: integers go to integers only";
+    if (is_signed_integer(a) != is_signed_integer(b))
+        return "blit: UINT goes to UINT and SINT to SINT only";
+    if (hdi_format_is_integer(a) && filter != VK_FILTER_NEAREST)
+        return "blit: integers take VK_FILTER_NEAREST";
     return depth && filter != VK_FILTER_NEAREST ? "blit: depth and stencil take VK_FILTER_NEAREST" : NULL;
 }
 

@@ -1,6 +1,10 @@
 #include "state.h"
 
 #include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture_stream.h"
 
 /* Kept times in the trace event format: one process for the GPU with a track a queue, one for the CPU with a track for
  * each worker that recorded, for submits and for host passes. Times there are microseconds, with the nanoseconds as
@@ -19,7 +23,7 @@ static bool add_meta(json_t *events, const char *what, int process, uint32_t tra
                                                    process, "tid", (int)track, "args", "name", text)) == 0;
 }
 
-static bool add_tracks(const hd_vk *vk, json_t *events, uint64_t workers)
+static bool add_tracks(const hd_vk *vk, json_t *events, const bool *workers)
 {
     bool ok = add_meta(events, "process_name", GPU, 0, "GPU%s", "", 0) &&
               add_meta(events, "process_name", CPU, 0, "CPU%s", "", 0) &&
@@ -27,9 +31,22 @@ static bool add_tracks(const hd_vk *vk, json_t *events, uint64_t workers)
               add_meta(events, "thread_name", CPU, TRACK_HOST, "host passes%s", "", 0);
     for (uint32_t q = 0; q < vk->queue_count && ok; q++)
         ok = add_meta(events, "thread_name", GPU, q, "%s queue %u", queue_names[vk->queues[q].desc.kind], q);
-    for (uint32_t w = 0; w < 64 && ok; w++)
-        ok = !(workers >> w & 1) || add_meta(events, "thread_name", CPU, w, "%s %u", "record, worker", w);
+    for (uint32_t w = 0; w < HD_MAX_WORKERS && ok; w++)
+        ok = !workers[w] || add_meta(events, "thread_name", CPU, w, "%s %u", "record, worker", w);
     return ok;
+}
+
+/* Names come from anywhere; JSON is UTF-8. */
+static json_t *name_of(const hd_vk_span *span)
+{
+    json_t *name = json_string(span->name);
+    char *copy = name ? NULL : strdup(span->name);
+    if (copy) {
+        hdi_stream_clean(copy);
+        name = json_string(copy);
+        free(copy);
+    }
+    return name;
 }
 
 static bool add_span(json_t *events, const hd_vk_span *span, uint64_t frame)
@@ -39,29 +56,26 @@ static bool add_span(json_t *events, const hd_vk_span *span, uint64_t frame)
                      : span->kind == HD_VK_SPAN_RECORD    ? span->worker
                      : span->kind == HD_VK_SPAN_HOST_PASS ? TRACK_HOST
                                                           : TRACK_SUBMIT;
-    json_t *name = json_string(span->name); /* null for what is no UTF-8 */
-    if (!name)
-        name = json_sprintf("pass %u", span->pass);
     json_t *args = json_pack("{s:I, s:i}", "frame", (json_int_t)frame, "queue", (int)span->queue);
     if (args && span->pass != HD_NONE)
         json_object_set_new(args, "pass", json_integer((json_int_t)span->pass));
-    return json_array_append_new(events, json_pack("{s:o, s:s, s:s, s:i, s:i, s:f, s:f, s:o}", "name", name, "cat",
-                                                   gpu ? "gpu" : "cpu", "ph", "X", "pid", gpu ? GPU : CPU, "tid",
+    return json_array_append_new(events, json_pack("{s:o, s:s, s:s, s:i, s:i, s:f, s:f, s:o}", "name", name_of(span),
+                                                   "cat", gpu ? "gpu" : "cpu", "ph", "X", "pid", gpu ? GPU : CPU, "tid",
                                                    (int)track, "ts", (double)span->begin_ns * 1e-3, "dur",
                                                    (double)(span->end_ns - span->begin_ns) * 1e-3, "args", args)) == 0;
 }
 
 static bool add_all(const hd_vk *vk, json_t *events)
 {
-    uint64_t workers = 0;
+    bool workers[HD_MAX_WORKERS] = {false};
     bool ok = events != NULL;
     hd_vk_times times;
     for (uint32_t back = vk->times_capacity; back-- > 0 && ok;) { /* the oldest first */
         if (hd_vk_times_get(vk, back, &times) != HD_OK)
             continue;
         for (uint32_t s = 0; s < times.span_count && ok; s++) {
-            if (times.spans[s].kind == HD_VK_SPAN_RECORD && times.spans[s].worker < 64)
-                workers |= UINT64_C(1) << times.spans[s].worker;
+            if (times.spans[s].kind == HD_VK_SPAN_RECORD && times.spans[s].worker < HD_MAX_WORKERS)
+                workers[times.spans[s].worker] = true;
             ok = add_span(events, &times.spans[s], times.frame);
         }
     }

@@ -246,7 +246,8 @@ typedef void (*hd_vk_readback_fn)(const void *data, uint64_t bytes, void *user);
  * host to read. Is never culled. */
 hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *range, hd_vk_readback_fn fn,
                        void *user);
-/* Level after level by linear blits of the one before; level 0 must hold something. Formats that can be blitted. */
+/* Level after level by linear blits of the one before; level 0 must hold something. Formats that can be blitted so: no
+ * integers, no depth or stencil. */
 hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image);
 /* Images; value is copied. */
 hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value);
@@ -257,8 +258,8 @@ hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_rang
  * buffer, packed. */
 hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range);
-/* One mip level into another, scaled to fit; like counts of layers, one sample. Integers go to integers, depth and
- * stencil to the same format, with VK_FILTER_NEAREST. */
+/* One mip level into another, scaled to fit; like counts of layers, one sample. UINT goes to UINT, SINT to SINT, depth
+ * and stencil to the same format, all of them with VK_FILTER_NEAREST. */
 hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range, VkFilter filter);
 /* The level of a multisampled image into one with one sample, of like format, size and counts. mode: of depth, 0: the
