@@ -1,9 +1,6 @@
-#include "alias_newcomer.h"
+#include "alias_buckets.h"
 
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 /* In a given order: greedy (size first, as in greedy-by-size arena planning), first fit by offset. Where lives end at
  * few places, or members have few sizes, another packer finds the same sooner. Else those that may be in the way are
@@ -12,10 +9,12 @@
  * at once: by the places on the newcomer's queues from which and up to which nobody may share with an item, which stand
  * in arrays of their own, and by the highest end of all in the way that begin lower. Places are counted from where the
  * bucket begins, in 16 bits, which hold what is too far away by what is as far as that: then two are in each other's
- * way that need not be. O(resources * (placed in a bucket) * buckets of a life). */
+ * way that need not be. O(resources * (placed in a bucket) * buckets of a life).
+ *
+ * So long as all are whole grains, bytes are in 16 bits as well: alias_grains.c. */
 
-enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, FIRST_ITEMS = 64, BLOCK = 8, LANES = 4 };
-enum { AHEAD = 8 }; /* members, whose stays are fetched so much earlier */
+enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, FIRST_ITEMS = HDI_BUCKET_FIRST, BLOCK = HDI_BUCKET_BLOCK };
+enum { AHEAD = HDI_BUCKET_AHEAD };
 /* SSE2 finds the larger of two floats, and not of two integers: positive ones are in the same order as the floats that
  * have their bits. Offsets are counted from BOTTOM, so that these are ordinary numbers in every mode of a processor. */
 enum { BOTTOM = 1 << 23, TOP = 0x7f7f7f7f, MOST_UNITS = 0x7e000000 };
@@ -30,37 +29,6 @@ struct hdi_pack_bucket {
     uint32_t count, capacity;
     uint32_t next, above; /* of the search that is going on: the block to go on with, the item that he fits below */
 };
-
-#ifdef __SSE2__
-static HDI_INLINE __m128i load(const void *from)
-{
-    return _mm_loadu_si128((const __m128i *)from);
-}
-
-static HDI_INLINE void store(void *to, __m128i value)
-{
-    _mm_storeu_si128((__m128i *)to, value);
-}
-#else
-static int16_t narrow(int32_t value)
-{
-    return (int16_t)(value < INT16_MIN ? INT16_MIN : value > INT16_MAX ? INT16_MAX : value);
-}
-#endif
-
-/* As many of two tables, counted from a third. */
-static HDI_INLINE void narrow_lanes(const int32_t *one, const int32_t *other, const int32_t *base, int16_t *lane)
-{
-#ifdef __SSE2__
-    __m128i from = load(base), low = _mm_sub_epi32(load(one), from), high = _mm_sub_epi32(load(other), from);
-    store(lane, _mm_packs_epi32(low, high));
-#else
-    for (uint32_t k = 0; k < LANES; k++) {
-        lane[k] = narrow(one[k] - base[k]);
-        lane[LANES + k] = narrow(other[k] - base[k]);
-    }
-#endif
-}
 
 /* ---- buckets ---- */
 
@@ -98,17 +66,17 @@ static HDI_INLINE void make_room(struct hdi_pack_bucket *b, uint32_t at, uint32_
     uint32_t *offset = b->offset + at, *end = b->end + at;
     int16_t *time = b->time + at;
     for (size_t from = (b->count - 1 - at) / 8 * (size_t)8;; from -= 8) {
-        __m128i low = load(offset + from), high = load(offset + from + 4), low_end = load(end + from),
-                high_end = load(end + from + 4);
-        store(offset + from + 1, low);
-        store(offset + from + 5, high);
-        store(end + from + 1, low_end);
-        store(end + from + 5, high_end);
+        __m128i low = hdi_load(offset + from), high = hdi_load(offset + from + 4), low_end = hdi_load(end + from),
+                high_end = hdi_load(end + from + 4);
+        hdi_store(offset + from + 1, low);
+        hdi_store(offset + from + 5, high);
+        hdi_store(end + from + 1, low_end);
+        hdi_store(end + from + 5, high_end);
         for (uint32_t k = 0; k < queues; k++) {
             int16_t *known = time + k * stride + from, *unaware = time + (queues + k) * stride + from;
-            __m128i one = load(known), other = load(unaware);
-            store(known + 1, one);
-            store(unaware + 1, other);
+            __m128i one = hdi_load(known), other = hdi_load(unaware);
+            hdi_store(known + 1, one);
+            hdi_store(unaware + 1, other);
         }
         if (!from)
             break;
@@ -134,48 +102,79 @@ static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *b, uint3
     b->count++;
     b->offset[at] = offset;
     b->end[at] = offset + n->units;
-    int16_t *known = b->time + at, *unaware = known + queues * (size_t)b->capacity;
-    for (uint32_t q = 0; q < queues; q += LANES) {
-        int16_t lane[2 * LANES];
-        narrow_lanes(n->known + q, n->unaware + q, b->base + q, lane);
-        for (uint32_t k = 0; k < LANES && q + k < queues; k++, known += b->capacity, unaware += b->capacity) {
-            *known = lane[k];
-            *unaware = lane[LANES + k];
-        }
+    hdi_write_time(b->time + at, b->capacity, n, b->base, queues);
+    return true;
+}
+
+/* Where buckets begin. Who lives long is in fewer of them where they are longer, but looks at more who are gone. */
+static bool cut_time(hdi_pack *pack, uint32_t count, uint32_t queues)
+{
+    if (pack->bucket_base)
+        return true;
+    pack->bucket_shift = pack->lives <= (uint64_t)count * SHORT_LIFE ? SHORT_SHIFT : LONG_SHIFT;
+    uint32_t buckets = pack->bucket_count = ((pack->slot_end - pack->slot_begin) >> pack->bucket_shift) + 1;
+    uint32_t lanes = hdi_bucket_lanes(queues);
+    int32_t *base = pack->bucket_base = HDI_ARENA_ZEROED(pack->arena, int32_t, (size_t)buckets * lanes);
+    if (!base)
+        return false;
+    for (uint32_t b = 0; b < buckets; b++, base += lanes) {
+        uint32_t slot = pack->slot_begin + (b << pack->bucket_shift);
+        base[0] = (int32_t)slot;
+        for (uint32_t q = 0; q < queues && pack->by_clocks; q++)
+            base[q] =
+                (int32_t)hdi_pos_from(pack->hazards, q, b ? (uint32_t)base[(int32_t)q - (int32_t)lanes] : 0, slot);
     }
     return true;
 }
 
-/* Empty ones. Who lives long is in fewer of them where they are longer, but looks at more who are gone. */
-static bool set_up_buckets(hdi_pack *pack, uint32_t count)
+/* Empty ones. */
+static bool set_up_buckets(hdi_pack *pack, uint32_t queues)
 {
-    uint32_t queues = pack->by_clocks ? pack->queues : 1;
     if (!pack->bucket) {
-        pack->bucket_shift = pack->lives <= (uint64_t)count * SHORT_LIFE ? SHORT_SHIFT : LONG_SHIFT;
-        uint32_t buckets = pack->bucket_count = ((pack->slot_end - pack->slot_begin) >> pack->bucket_shift) + 1;
+        uint32_t buckets = pack->bucket_count;
         pack->bucket = HDI_ARENA_ARRAY(pack->arena, struct hdi_pack_bucket, buckets);
-        uint32_t lanes = (queues + LANES - 1) / LANES * LANES;
-        int32_t *base = HDI_ARENA_ZEROED(pack->arena, int32_t, (size_t)buckets * lanes);
         uint32_t *first = HDI_ARENA_ARRAY(pack->arena, uint32_t, (size_t)buckets * FIRST_ITEMS * (2 + queues));
         if (pack->arena->failed)
             return false;
-        for (uint32_t b = 0; b < buckets; b++, base += lanes, first += FIRST_ITEMS * (2 + queues)) {
-            uint32_t slot = pack->slot_begin + (b << pack->bucket_shift);
+        const int32_t *base = pack->bucket_base;
+        for (uint32_t b = 0; b < buckets; b++, base += hdi_bucket_lanes(queues), first += FIRST_ITEMS * (2 + queues)) {
             pack->bucket[b] = (struct hdi_pack_bucket){.offset = first,
                                                        .end = first + FIRST_ITEMS,
                                                        .time = (int16_t *)(void *)(first + 2 * FIRST_ITEMS),
                                                        .base = base,
                                                        .capacity = FIRST_ITEMS};
-            base[0] = (int32_t)slot;
-            for (uint32_t q = 0; q < queues && pack->by_clocks; q++)
-                base[q] =
-                    (int32_t)hdi_pos_from(pack->hazards, q, b ? (uint32_t)base[(int32_t)q - (int32_t)lanes] : 0, slot);
         }
     }
     for (uint32_t i = 0; i < pack->bucket_count; i++) {
         struct hdi_pack_bucket *b = &pack->bucket[i];
         b->count = 1;
         fill_up(b->offset, b->capacity);
+    }
+    return true;
+}
+
+/* They get what has been placed in grains. */
+static bool take_over(hdi_pack *pack, uint32_t queues)
+{
+    if (!set_up_buckets(pack, queues))
+        return false;
+    for (uint32_t i = 0; i < pack->bucket_count; i++) {
+        const struct hdi_pack_grains *from = &pack->grains[i];
+        struct hdi_pack_bucket *b = &pack->bucket[i];
+        const int16_t *row = from->row;
+        uint32_t items = from->count - 1;
+        while (b->capacity < from->capacity) {
+            if (!enlarge(pack->arena, b, queues))
+                return false;
+        }
+        for (uint32_t k = 0; k < items; k++) {
+            b->offset[k] = BOTTOM + (uint32_t)row[k] * HDI_GRAIN_UNITS;
+            b->end[k] = BOTTOM + (uint32_t)row[from->capacity + k] * HDI_GRAIN_UNITS;
+        }
+        for (uint32_t k = 0; k < 2 * queues; k++)
+            memcpy(b->time + k * (size_t)b->capacity, row + (HDI_GRAINS_TIME + k) * (size_t)from->capacity,
+                   items * sizeof(*row));
+        b->count = from->count;
     }
     return true;
 }
@@ -188,38 +187,6 @@ static HDI_INLINE uint32_t aligned(uint32_t at, const hdi_newcomer *n)
 }
 
 #ifdef __SSE2__
-
-/* One of his queues, in a bucket. */
-typedef struct view {
-    const int16_t *known, *unaware;
-    __m128i first, last;
-} view;
-
-/* Eight times. */
-static HDI_INLINE __m128i narrow_all(int32_t value, int32_t base)
-{
-    __m128i one = _mm_sub_epi32(_mm_cvtsi32_si128(value), _mm_cvtsi32_si128(base));
-    return _mm_shuffle_epi32(_mm_shufflelo_epi16(_mm_packs_epi32(one, one), 0), 0);
-}
-
-static HDI_INLINE view view_of(const struct hdi_pack_bucket *b, const hdi_newcomer *n, uint32_t queues, uint32_t q)
-{
-    const int16_t *known = b->time + q * (size_t)b->capacity;
-    return (view){known, known + queues * (size_t)b->capacity, narrow_all(n->first[q], b->base[q]),
-                  narrow_all(n->last[q], b->base[q])};
-}
-
-/* Of 8 items: which are over before, or start behind, all that he does. */
-static HDI_INLINE __m128i find_aside(const view *v, uint32_t views, uint32_t from)
-{
-    __m128i before = _mm_cmpgt_epi16(v->first, load(v->unaware + from)),
-            behind = _mm_cmpgt_epi16(load(v->known + from), v->last);
-    for (uint32_t k = 1; k < views; k++) {
-        before = _mm_and_si128(before, _mm_cmpgt_epi16(v[k].first, load(v[k].unaware + from)));
-        behind = _mm_and_si128(behind, _mm_cmpgt_epi16(load(v[k].known + from), v[k].last));
-    }
-    return _mm_or_si128(before, behind);
-}
 
 /* Every other one of two fours. */
 static HDI_INLINE __m128 every_other(__m128 low, __m128 high, bool odd)
@@ -242,23 +209,23 @@ static HDI_INLINE __m128 highest_before(__m128 ends)
 /* Those that begin so far above that there is room below. */
 static HDI_INLINE __m128i find_room(const uint32_t *offset, __m128 below, __m128i room)
 {
-    return _mm_cmpgt_epi32(_mm_sub_epi32(load(offset), room), _mm_castps_si128(below));
+    return _mm_cmpgt_epi32(_mm_sub_epi32(hdi_load(offset), room), _mm_castps_si128(below));
 }
 
 /* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
  * offsets only grow. */
 static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n,
-                                           const view *v, uint32_t views)
+                                           const hdi_bucket_view *v, uint32_t views)
 {
     const uint32_t *offset = b->offset;
     __m128 below = _mm_castsi128_ps(_mm_set1_epi32((int32_t)at));
     __m128i room = _mm_set1_epi32((int32_t)n->units - 1);
     for (uint32_t k = from;; k += BLOCK) {
-        __m128i aside = find_aside(v, views, k);
+        __m128i aside = hdi_find_aside(v, views, k);
         __m128 low = _mm_andnot_ps(_mm_castsi128_ps(_mm_unpacklo_epi16(aside, aside)),
-                                   _mm_castsi128_ps(load(b->end + k))),
+                                   _mm_castsi128_ps(hdi_load(b->end + k))),
                high = _mm_andnot_ps(_mm_castsi128_ps(_mm_unpackhi_epi16(aside, aside)),
-                                    _mm_castsi128_ps(load(b->end + k + 4)));
+                                    _mm_castsi128_ps(hdi_load(b->end + k + 4)));
         __m128 even = every_other(low, high, false), odd = every_other(low, high, true), pairs = _mm_max_ps(even, odd),
                before = highest_before(pairs), all = _mm_max_ps(before, pairs);
         __m128 below_even = _mm_max_ps(before, below), below_odd = _mm_max_ps(below_even, even);
@@ -271,8 +238,8 @@ static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t f
         if (HDI_LIKELY(!bits))
             continue;
         uint32_t ends[BLOCK];
-        store(ends, _mm_castps_si128(before_low));
-        store(ends + 4, _mm_castps_si128(before_high));
+        hdi_store(ends, _mm_castps_si128(before_low));
+        hdi_store(ends + 4, _mm_castps_si128(before_high));
         for (; bits; bits &= bits - 1) {
             uint32_t i = (uint32_t)__builtin_ctz(bits) / 2, lowest = aligned(ends[i], n);
             if (HDI_LIKELY(offset[k + i] >= lowest + n->units)) {
@@ -287,10 +254,8 @@ static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t f
 static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at,
                                             const hdi_newcomer *n, uint32_t queues, uint32_t own)
 {
-    view v[HD_MAX_QUEUES];
-    uint32_t left = n->queues;
-    for (uint32_t k = 0; k < own; k++, left &= left - 1)
-        v[k] = view_of(b, n, queues, (uint32_t)__builtin_ctz(left));
+    hdi_bucket_view v[HD_MAX_QUEUES];
+    hdi_find_views(b->time, b->capacity, b->base, n, queues, own, v);
     return lowest_in_views(b, from, at, n, v, own);
 }
 
@@ -302,8 +267,8 @@ static bool is_in_way(const struct hdi_pack_bucket *b, uint32_t item, const hdi_
     for (uint32_t left = n->queues; left; left &= left - 1) {
         uint32_t q = (uint32_t)__builtin_ctz(left);
         const int16_t *known = b->time + q * (size_t)b->capacity + item;
-        before &= narrow(n->first[q] - b->base[q]) > known[queues * (size_t)b->capacity];
-        behind &= *known > narrow(n->last[q] - b->base[q]);
+        before &= hdi_narrow(n->first[q] - b->base[q]) > known[queues * (size_t)b->capacity];
+        behind &= *known > hdi_narrow(n->last[q] - b->base[q]);
     }
     return !before && !behind;
 }
@@ -362,14 +327,6 @@ static HDI_APART uint32_t lowest_on_more(struct hdi_pack_bucket *from, struct hd
 
 /* ---- who is placed ---- */
 
-/* In order of size those of a long frame lie far apart. */
-static HDI_INLINE void fetch_stay(const hdi_pack *pack, uint32_t res, uint32_t queues)
-{
-    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues];
-    HDI_FETCH(stay);
-    HDI_FETCH(stay + queues - 1);
-}
-
 /* *end: the highest of them. */
 static HDI_INLINE bool insert_placed(hdi_pack *pack, uint64_t *end, uint32_t queues)
 {
@@ -394,18 +351,26 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
     const hd_memory_need *needs = pack->sizes->need;
-    struct hdi_pack_bucket *buckets = pack->bucket;
     uint32_t begin = pack->slot_begin, shift = pack->bucket_shift;
     uint64_t most = *top, end = 0;
     uint32_t fetched = pack->by_clocks && pack->res_count >= HDI_PACK_FAR && count > AHEAD ? count - AHEAD : 0;
     hdi_newcomer n = {.queues = 0};
     *top = UINT64_MAX;
-    if (!insert_placed(pack, &end, queues))
+    uint32_t whole = hdi_pack_in_grains(pack, order, count, offset, most, &end);
+    if (whole == HDI_NONE || (whole && end >= most)) /* no better than what there is */
+        return whole != HDI_NONE;
+    if (whole == count) {
+        *top = end;
+        return true;
+    }
+    end /= HDI_PACK_UNIT;
+    if (whole ? !take_over(pack, queues) : !set_up_buckets(pack, queues) || !insert_placed(pack, &end, queues))
         return false;
-    for (uint32_t i = 0; i < count; i++) {
+    struct hdi_pack_bucket *buckets = pack->bucket;
+    for (uint32_t i = whole; i < count; i++) {
         uint32_t res = order[i];
         if (i < fetched)
-            fetch_stay(pack, order[i + AHEAD], queues);
+            hdi_fetch_stay(pack, order[i + AHEAD], queues);
         uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
         if (end + units + alignment > MOST_UNITS || alignment > BOTTOM) /* half a terabyte, 2 GiB */
             return true;
@@ -438,11 +403,11 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
         return hdi_pack_in_atoms(pack, order, count, offset, top) || hdi_pack_in_runs(pack, order, count, offset, top);
     if (pack->by_clocks && hdi_pack_in_clocked_atoms(pack, order, count, offset, top))
         return true;
-    if (!set_up_buckets(pack, count)) {
+    uint32_t queues = pack->by_clocks ? pack->queues : 1;
+    if (!cut_time(pack, count, queues)) {
         *top = UINT64_MAX;
         return false;
     }
-    uint32_t queues = pack->by_clocks ? pack->queues : 1;
     return queues == 2   ? pack_in_buckets(pack, order, count, offset, top, 2)
            : queues == 3 ? pack_in_buckets(pack, order, count, offset, top, 3)
                          : pack_in_buckets(pack, order, count, offset, top, queues);

@@ -252,6 +252,8 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
     if (known && best <= least && w->pack.atoms && !find_tenants(w, by_first, count, known))
         return UINT64_MAX;
     w->pack.end = w->lifetimes->res_close;
+    w->pack.grains = NULL;
+    w->pack.bucket_base = NULL;
     w->pack.bucket = NULL; /* another heap has regions with buckets of their own, side by side */
     w->mix = NULL;
     forget_pieces(&w->pack);

@@ -38,6 +38,8 @@ typedef struct hdi_pack {
     uint32_t *scratch;             /* as many as resources; of hdi_pack_cut */
     hdi_arena *arena;
     struct hdi_pack_bucket *bucket;      /* of hdi_pack_in_order, kept from order to order */
+    struct hdi_pack_grains *grains;      /* likewise */
+    int32_t *bucket_base;                /* by bucket and queue: its first place */
     uint32_t bucket_count, bucket_shift; /* from a slot to its bucket */
     struct hdi_pack_run *run;            /* of hdi_pack_in_runs, likewise: so many for each piece of time */
     uint32_t runs;
