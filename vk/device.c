@@ -308,6 +308,8 @@ static hd_result create_device(hd_vk *vk, const hd_vk_desc *desc, const char *co
         .pEnabledFeatures = desc->features,
     };
     VkResult made = vk->in.vkCreateDevice(vk->physical_device, &info, NULL, &vk->device);
+    if (made != VK_SUCCESS)
+        vk->device = VK_NULL_HANDLE;
     if (made == VK_ERROR_EXTENSION_NOT_PRESENT)
         hdi_vk_name_missing_extensions(vk, desc, true);
     return hdi_vk_result(vk, made, "vkCreateDevice");

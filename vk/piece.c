@@ -17,11 +17,11 @@ static VkResult from_driver(hd_vk *vk, const hd_vk_memory_request *request, hd_v
     VkResult result = vk->fn.vkAllocateMemory(vk->device, &info, NULL, &out->memory);
     if (result == VK_SUCCESS && request->mapped) {
         result = vk->fn.vkMapMemory(vk->device, out->memory, 0, VK_WHOLE_SIZE, 0, &out->mapped);
-        if (result != VK_SUCCESS) {
+        if (result != VK_SUCCESS)
             vk->fn.vkFreeMemory(vk->device, out->memory, NULL);
-            *out = (hd_vk_memory){0};
-        }
     }
+    if (result != VK_SUCCESS)
+        *out = (hd_vk_memory){0};
     return result;
 }
 

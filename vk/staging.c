@@ -42,8 +42,10 @@ static hd_result fill_chunk(hd_vk *vk, hdi_vk_chunk *chunk)
     VkBufferCreateInfo info = hdi_vk_buffer_info(vk, &key);
     hd_result result =
         hdi_vk_result(vk, vk->fn.vkCreateBuffer(vk->device, &info, NULL, &chunk->buffer), "vkCreateBuffer");
-    if (result != HD_OK)
+    if (result != HD_OK) {
+        chunk->buffer = VK_NULL_HANDLE;
         return result;
+    }
     VkMemoryRequirements needs;
     vk->fn.vkGetBufferMemoryRequirements(vk->device, chunk->buffer, &needs);
     uint32_t type = hdi_vk_host_type(vk, needs.memoryTypeBits);

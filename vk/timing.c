@@ -119,11 +119,12 @@ static hd_result grow_queries(hd_vk *vk, hdi_vk_slot *slot, uint32_t count)
     VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                   .queryType = VK_QUERY_TYPE_TIMESTAMP,
                                   .queryCount = capacity};
-    hd_result result =
-        hdi_vk_result(vk, vk->fn.vkCreateQueryPool(vk->device, &info, NULL, &slot->queries), "vkCreateQueryPool");
-    if (result == HD_OK)
+    VkResult made = vk->fn.vkCreateQueryPool(vk->device, &info, NULL, &slot->queries);
+    if (made == VK_SUCCESS)
         slot->query_capacity = capacity;
-    return result;
+    else
+        slot->queries = VK_NULL_HANDLE;
+    return hdi_vk_result(vk, made, "vkCreateQueryPool");
 }
 
 hd_result hdi_vk_timing_begin(hdi_vk_frame *frame)

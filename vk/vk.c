@@ -64,7 +64,10 @@ hd_result hdi_vk_make_timeline(hd_vk *vk, VkSemaphore *out)
     VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
-    return hdi_vk_result(vk, vk->fn.vkCreateSemaphore(vk->device, &info, NULL, out), "vkCreateSemaphore");
+    VkResult made = vk->fn.vkCreateSemaphore(vk->device, &info, NULL, out);
+    if (made != VK_SUCCESS) /* what it left there is not defined; so it is wherever something is made that is kept */
+        *out = VK_NULL_HANDLE;
+    return hdi_vk_result(vk, made, "vkCreateSemaphore");
 }
 
 static hd_result make_timelines(hd_vk *vk)

@@ -26,23 +26,31 @@ static void lives(int count)
         atomic_fetch_add(&hdt_the_faults.wrong, 1);
 }
 
-#define CALL(name, can_lose, made, parameters, arguments)                                                              \
+/* What a call that fails leaves in its results is not defined: spoil. */
+#define SPOILING_CALL(name, can_lose, made, parameters, arguments, spoil)                                              \
     static PFN_##name real_##name;                                                                                     \
     static VKAPI_ATTR VkResult VKAPI_CALL fault_##name parameters                                                      \
     {                                                                                                                  \
         VkResult result;                                                                                               \
-        if (fails(#name, can_lose, &result))                                                                           \
+        if (fails(#name, can_lose, &result)) {                                                                         \
+            spoil;                                                                                                     \
             return result;                                                                                             \
+        }                                                                                                              \
         result = real_##name arguments;                                                                                \
         if (result == VK_SUCCESS)                                                                                      \
             lives(made);                                                                                               \
         return result;                                                                                                 \
     }
 
+#define CALL(name, can_lose, made, parameters, arguments)                                                              \
+    SPOILING_CALL(name, can_lose, made, parameters, arguments, (void)0)
+
+#define SPOIL memset(out, 0xdd, sizeof(*out))
+
 #define CREATION(type, info_type)                                                                                      \
-    CALL(vkCreate##type, false, 1,                                                                                     \
-         (VkDevice device, const info_type *info, const VkAllocationCallbacks *memory, Vk##type *out),                 \
-         (device, info, memory, out))                                                                                  \
+    SPOILING_CALL(vkCreate##type, false, 1,                                                                            \
+                  (VkDevice device, const info_type *info, const VkAllocationCallbacks *memory, Vk##type *out),        \
+                  (device, info, memory, out), SPOIL)                                                                  \
     DESTRUCTION(vkDestroy##type, Vk##type)
 
 #define DESTRUCTION(name, type)                                                                                        \
@@ -60,14 +68,15 @@ CREATION(Event, VkEventCreateInfo)
 CREATION(Image, VkImageCreateInfo)
 CREATION(Buffer, VkBufferCreateInfo)
 CREATION(ImageView, VkImageViewCreateInfo)
-CALL(vkAllocateMemory, false, 1,
-     (VkDevice device, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *memory, VkDeviceMemory *out),
-     (device, info, memory, out))
+SPOILING_CALL(vkAllocateMemory, false, 1,
+              (VkDevice device, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *memory,
+               VkDeviceMemory *out),
+              (device, info, memory, out), SPOIL)
 DESTRUCTION(vkFreeMemory, VkDeviceMemory)
-CALL(vkMapMemory, false, 0,
-     (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize bytes, VkMemoryMapFlags flags,
-      void **out),
-     (device, memory, offset, bytes, flags, out))
+SPOILING_CALL(vkMapMemory, false, 0,
+              (VkDevice device, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize bytes, VkMemoryMapFlags flags,
+               void **out),
+              (device, memory, offset, bytes, flags, out), SPOIL)
 CALL(vkBindImageMemory, false, 0, (VkDevice device, VkImage image, VkDeviceMemory memory, VkDeviceSize offset),
      (device, image, memory, offset))
 CALL(vkBindBufferMemory, false, 0, (VkDevice device, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset),
@@ -91,13 +100,15 @@ CALL(vkGetQueryPoolResults, true, 0,
      (device, pool, first, count, bytes, out, stride, flags))
 CALL(vkSetDebugUtilsObjectNameEXT, false, 0, (VkDevice device, const VkDebugUtilsObjectNameInfoEXT *info),
      (device, info))
-CALL(vkCreateInstance, false, 1,
-     (const VkInstanceCreateInfo *info, const VkAllocationCallbacks *memory, VkInstance *out), (info, memory, out))
+SPOILING_CALL(vkCreateInstance, false, 1,
+              (const VkInstanceCreateInfo *info, const VkAllocationCallbacks *memory, VkInstance *out),
+              (info, memory, out), SPOIL)
 CALL(vkEnumeratePhysicalDevices, false, 0, (VkInstance instance, uint32_t *count, VkPhysicalDevice *out),
      (instance, count, out))
-CALL(vkCreateDevice, true, 1,
-     (VkPhysicalDevice physical, const VkDeviceCreateInfo *info, const VkAllocationCallbacks *memory, VkDevice *out),
-     (physical, info, memory, out))
+SPOILING_CALL(vkCreateDevice, true, 1,
+              (VkPhysicalDevice physical, const VkDeviceCreateInfo *info, const VkAllocationCallbacks *memory,
+               VkDevice *out),
+              (physical, info, memory, out), SPOIL)
 CALL(vkEnumerateInstanceExtensionProperties, false, 0,
      (const char *layer, uint32_t *count, VkExtensionProperties *out), (layer, count, out))
 CALL(vkEnumerateDeviceExtensionProperties, false, 0,
