@@ -400,3 +400,34 @@ Test(vk_swapchain, queue_that_cannot_present)
     close_window(&w);
 }
 #endif
+
+/* A surface whose images cannot be copied to: show says so, and passes that draw do as ever. */
+Test(vk_swapchain, images_that_can_only_be_drawn_to)
+{
+    window w;
+    open_window(&w);
+    hdt_the_window.only_drawn_to = true;
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    for (uint32_t i = 0; i < 4; i++) {
+        hd_resource target;
+        hd_graph_begin(w.graph);
+        cr_assert_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &target), HD_OK);
+        cr_assert_neq(target.id, 0);
+        if (i == 1) {
+            hd_resource scene = hd_graph_image(
+                w.graph,
+                &(hd_image_desc){.name = "scene", .width = 64, .height = 48, .format = VK_FORMAT_R8G8B8A8_UNORM});
+            cr_expect_eq(hd_vk_swapchain_show(w.swapchain, w.graph, scene).id, 0);
+            cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_UNSUPPORTED);
+            cr_expect(strstr(hd_graph_error(w.graph)->text, "only be drawn to"), "%s", hd_graph_error(w.graph)->text);
+            continue;
+        }
+        hd_graph_pass(w.graph, &(hd_pass_desc){.name = "draw",
+                                               .type = HD_PASS_GFX,
+                                               .uses = HD_USES({target, HD_COLOR_WRITE, .clear.color = {1, 0, 0, 1}})});
+        cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
+        cr_expect_eq(hd_vk_swapchain_present(w.swapchain), HD_OK);
+    }
+    cr_expect_eq(hdt_the_window.presented, 3);
+    close_window(&w);
+}

@@ -339,6 +339,11 @@ hd_pass hd_vk_swapchain_show(hd_vk_swapchain *s, hd_graph *graph, hd_resource fr
 {
     if (!s || !graph || !s->held || hd_graph_resource_index(graph, s->import) == HD_NONE)
         return (hd_pass){0};
+    if (!(s->chain->caps.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_DST_BIT)) {
+        hdi_graph_fail(graph, HD_UNSUPPORTED, HD_NONE, hd_graph_resource_index(graph, s->import), HD_NONE,
+                       "images of this surface can only be drawn to: show blits");
+        return (hd_pass){0};
+    }
     hd_range first = {.mip_count = 1, .layer_count = 1};
     return hd_vk_blit(s->vk, graph, from, &first, s->import, NULL, VK_FILTER_LINEAR);
 }

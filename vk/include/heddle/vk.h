@@ -290,7 +290,7 @@ typedef struct hd_vk_swapchain_desc {
     const VkPresentModeKHR *present_modes; /* likewise; else FIFO */
     uint32_t present_mode_count;
     uint32_t image_count; /* 0: one more than the surface's least; kept within the surface's limits */
-    uint32_t usage;       /* VkImageUsageFlags beyond color attachment and transfer destination */
+    uint32_t usage;       /* VkImageUsageFlags beyond color attachment and, where it can be, transfer destination */
     hd_sharing sharing;   /* concurrent: the frame's last use of an image may be on a queue that cannot present */
     uint64_t timeout_ns;  /* how long acquire waits for an image; 0: until there is one */
 } hd_vk_swapchain_desc;
@@ -311,7 +311,7 @@ void hd_vk_swapchain_destroy(hd_vk_swapchain *swapchain);
  * tries again. */
 hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource *image);
 /* Declares the pass that puts an image (its first level and layer, scaled to fit) into the one that was acquired; none
- * where there is none. */
+ * where there is none. HD_UNSUPPORTED sticks in the graph where images of the surface cannot be copied to. */
 hd_pass hd_vk_swapchain_show(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource from);
 /* Hands what the executed frame wrote to the window; does nothing without. Results as of acquire. */
 hd_result hd_vk_swapchain_present(hd_vk_swapchain *swapchain);
