@@ -254,13 +254,67 @@ Test(command, outputs_replace_nothing_but_files)
     }
 }
 
+/* What would take away the graph, or one another, is not written. */
+Test(command, outputs_are_files_of_their_own)
+{
+    static const char *const lines[] = {"compile in.fgt --plan in.fgt",       "compile in.fgt --html ./in.fgt",
+                                        "compile in.fgt --plan link",         "compile in.fgt --plan a --dot a",
+                                        "compile in.fgt --plan a --html ./a", "run in.fgt --capture ./in.fgt"};
+    put("in.fgt", FRAME);
+    cr_assert_eq(symlink("in.fgt", "link"), 0);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        cr_expect_eq(run(lines[i]), 1, "%s", lines[i]);
+        cr_expect(strstr(contents("err"), "too"), "%s: %s", lines[i], contents("err"));
+    }
+    cr_expect_str_eq(contents("in.fgt"), FRAME);
+    cr_expect(!exists("a"));
+    cr_expect_eq(run("compile in.fgt --plan /dev/null --dot /dev/null"), 0);
+    /* known before the work is done */
+    cr_expect_eq(run("run in.fgt --frames 1000000 --capture none/where"), 2);
+    cr_expect(strstr(contents("err"), "none/where"), "%s", contents("err"));
+}
+
+/* Stopped in the middle, or at a limit of the system's: the files that it was about to make are not there. */
+Test(command, signals_leave_nothing, .timeout = 60)
+{
+    char command[1024];
+    put("in.fgt", FRAME);
+    cr_assert_eq(mkfifo("pipe", 0600), 0);
+    /* nobody reads the pipe, so the command waits with a plan that is not in its place yet */
+    snprintf(command, sizeof(command),
+             HEDDLE "compile in.fgt --plan p.json --dot pipe 2>err & heddle=$!; "
+                    "for i in $(seq 200); do ls p.json.?* >/dev/null 2>&1 && break; sleep 0.02; done; "
+                    "ls p.json.?* >found && kill -TERM $heddle; wait $heddle");
+    cr_expect_eq(WEXITSTATUS(system(command)), 128 + 15);
+    cr_expect(strstr(contents("found"), "p.json."));
+    cr_expect_eq(system("test -z \"$(ls | grep p.json)\""), 0);
+    snprintf(command, sizeof(command), "ulimit -f 0; " HEDDLE "compile in.fgt --plan p.json 2>/dev/null");
+    cr_expect_eq(WEXITSTATUS(system(command)), 2);
+    cr_expect_eq(system("test -z \"$(ls | grep p.json)\""), 0);
+}
+
 Test(command, files_and_figures)
 {
     static const char *const keys[] = {
-        "passes=2",          "kept=2",          "uses=3",        "resources=2",      "queues=3",
-        "barriers=",         "barrier_batches=", "submits=1",    "semaphore_waits=0", "heap_bytes=65536",
-        "unaliased_bytes=65536", "peak_live_bytes=65536", "makespan_us=20", "critical_path_us=20", "threads=1",
-        "build_ns=",         "compile_ns=",     "compile_ns_freeze=", "compile_ns_plan=",
+        "passes=2",
+        "kept=2",
+        "uses=3",
+        "resources=2",
+        "queues=3",
+        "barriers=",
+        "barrier_batches=",
+        "submits=1",
+        "semaphore_waits=0",
+        "heap_bytes=65536",
+        "unaliased_bytes=65536",
+        "peak_live_bytes=65536",
+        "makespan_us=20",
+        "critical_path_us=20",
+        "threads=1",
+        "build_ns=",
+        "compile_ns=",
+        "compile_ns_freeze=",
+        "compile_ns_plan=",
     };
     put("in.fgt", FRAME);
     cr_assert_eq(run("compile in.fgt --plan p.json --dot p.dot --html p.html --verify --stats --repeat 3"), 0, "%s",

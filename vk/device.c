@@ -127,6 +127,8 @@ static hd_result create_instance(hd_vk *vk, const hd_vk_desc *desc, const char *
     VkResult made = create(&info, NULL, &vk->instance);
     if (made == VK_ERROR_EXTENSION_NOT_PRESENT)
         hdi_vk_name_missing_extensions(vk, desc, false);
+    if (made == VK_ERROR_INCOMPATIBLE_DRIVER)
+        hdi_log(&vk->log, HD_LOG_ERROR, "the Vulkan loader found no driver");
     result = hdi_vk_result(vk, made, "vkCreateInstance");
     if (result != HD_OK)
         return result;

@@ -52,6 +52,10 @@ typedef struct outputs {
     output item[MAX_OUTPUTS];
     int count;
 } outputs;
+/* Whether writing one would take the other away: a file by two names. */
+bool is_same_file(const char *a, const char *b);
+/* From here on a signal that ends the command leaves no file behind that is not finished. */
+void clean_up_on_signals(void);
 /* A stream to write to, or null after a complaint. */
 FILE *open_output(outputs *all, const char *path);
 /* Both close everything; commit returns false after a complaint, with nothing left behind. */

@@ -78,6 +78,18 @@ static bool parse_option(int option, const char *value, options *o)
     }
 }
 
+static int check_outputs(const options *o)
+{
+    const char *paths[] = {o->graph, o->plan, o->dot, o->html};
+    for (int b = 1; b < 4; b++) {
+        for (int a = 0; a < b; a++) {
+            if (paths[a] && paths[b] && is_same_file(paths[a], paths[b]))
+                return complain(EXIT_COMMAND_LINE, "%s: is %s too", paths[b], a ? "another output" : "the graph");
+        }
+    }
+    return EXIT_DONE;
+}
+
 static int parse(int argc, char **argv, options *o)
 {
     static const struct option longs[] = {
@@ -101,7 +113,7 @@ static int parse(int argc, char **argv, options *o)
     if (argc - optind != 1)
         return complain(EXIT_COMMAND_LINE, "compile takes one GRAPH.fgt; see heddle --help");
     o->graph = argv[optind];
-    return EXIT_DONE;
+    return check_outputs(o);
 }
 
 /* ---- statistics ---- */

@@ -1,6 +1,8 @@
 #include "command.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,6 +70,68 @@ hd_graph *read_graph(const char *path, int *status)
 
 /* ---- outputs ---- */
 
+/* A signal that ends the command takes its unfinished files along. */
+static char *volatile unfinished[MAX_OUTPUTS];
+
+static void end_by_signal(int number)
+{
+    for (int i = 0; i < MAX_OUTPUTS; i++) {
+        if (unfinished[i])
+            unlink(unfinished[i]);
+    }
+    signal(number, SIG_DFL);
+    raise(number); /* it comes when this returns */
+}
+
+void clean_up_on_signals(void)
+{
+    static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (signal(ends[i], end_by_signal) == SIG_IGN) /* as under nohup */
+            signal(ends[i], SIG_IGN);
+    }
+    signal(SIGXFSZ, SIG_IGN); /* a file that is too large is a write that fails */
+}
+
+static void forget_unfinished(const char *path)
+{
+    for (int i = 0; i < MAX_OUTPUTS; i++) {
+        if (unfinished[i] == path)
+            unfinished[i] = NULL;
+    }
+}
+
+/* mkstemp, without a moment in which nobody knows of the file. */
+static int make_temporary(outputs *all, output *out)
+{
+    sigset_t every, before;
+    sigfillset(&every);
+    sigprocmask(SIG_BLOCK, &every, &before);
+    int descriptor = mkstemp(out->temporary), why = errno;
+    if (descriptor >= 0)
+        unfinished[out - all->item] = out->temporary;
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = why;
+    return descriptor;
+}
+
+bool is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
+        return false;
+    bool has_one = stat(a, &one) == 0, has_other = stat(b, &other) == 0;
+    if (has_one && has_other)
+        return S_ISREG(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    char *copies[4] = {strdup(a), strdup(b), strdup(a), strdup(b)}; /* dirname and basename change theirs */
+    bool same = !has_one && !has_other && copies[0] && copies[1] && copies[2] && copies[3] &&
+                strcmp(basename(copies[0]), basename(copies[1])) == 0 && stat(dirname(copies[2]), &one) == 0 &&
+                stat(dirname(copies[3]), &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    for (int i = 0; i < 4; i++)
+        free(copies[i]);
+    return same;
+}
+
 static void close_output(output *out, bool remove_it)
 {
     if (out->stream)
@@ -76,13 +140,14 @@ static void close_output(output *out, bool remove_it)
         fclose(out->target);
     if (out->temporary && remove_it)
         unlink(out->temporary);
+    forget_unfinished(out->temporary);
     free(out->temporary);
     free(out->becomes);
     *out = (output){0};
 }
 
 /* A new file beside the one that it is to become: of the file behind a link, which stays one, and must have one. */
-static FILE *open_beside(output *out, const char *path)
+static FILE *open_beside(outputs *all, output *out, const char *path)
 {
     char *real = realpath(path, NULL); /* null: there is none yet, or what mkstemp complains about */
     int why = errno;
@@ -99,7 +164,7 @@ static FILE *open_beside(output *out, const char *path)
     if (!out->temporary)
         return NULL;
     snprintf(out->temporary, size, "%s.XXXXXX", out->becomes);
-    int descriptor = mkstemp(out->temporary);
+    int descriptor = make_temporary(all, out);
     return descriptor < 0 ? NULL : fdopen(descriptor, "wb");
 }
 
@@ -126,7 +191,7 @@ FILE *open_output(outputs *all, const char *path)
     if (!out->target && exists && !S_ISREG(is.st_mode)) /* a device or a pipe is written to, not replaced */
         out->target = fopen(path, "wb");
     else if (!out->target)
-        out->stream = open_beside(out, path);
+        out->stream = open_beside(all, out, path);
     if (out->target)
         out->stream = tmpfile();
     if (!out->stream) {

@@ -101,6 +101,7 @@ static int run_command_line(int argc, char **argv)
 int main(int argc, char **argv)
 {
     open_standard_streams();
+    clean_up_on_signals();
     int status = run_command_line(argc, argv);
     bool written = !ferror(stdout);
     written = fflush(stdout) == 0 && written;

@@ -70,6 +70,8 @@ static int parse(int argc, char **argv, options *o)
     }
     if (argc - optind != 1)
         return complain(EXIT_COMMAND_LINE, "run takes one GRAPH.fgt; see heddle --help");
+    if (o->capture && is_same_file(argv[optind], o->capture))
+        return complain(EXIT_COMMAND_LINE, "%s: is the graph too", o->capture);
     return EXIT_DONE;
 }
 
@@ -114,9 +116,8 @@ static hd_result begin_capture(const options *o, run_desc *desc)
     return result == HD_OK ? hd_capture_begin() : result;
 }
 
-static int write_capture(const options *o, int status)
+static int write_capture(const options *o, outputs *all, FILE *file, int status)
 {
-    outputs all = {0};
     hd_stream *stream = NULL;
     if (!o->capture)
         return status;
@@ -124,16 +125,16 @@ static int write_capture(const options *o, int status)
     hd_capture_close();
     if (result != HD_OK) {
         complain(0, "%s: %s", o->capture, hd_result_text(result));
+        drop_outputs(all);
         return status == EXIT_DONE ? EXIT_INPUT : status;
     }
-    FILE *file = open_output(&all, o->capture);
-    bool good = file != NULL;
-    if (good && hd_stream_write(stream, file) != HD_OK)
+    bool good = true;
+    if (hd_stream_write(stream, file) != HD_OK)
         good = complain(0, "%s: %s", o->capture, hd_result_text(HD_IO));
     if (good)
-        good = commit_outputs(&all);
+        good = commit_outputs(all);
     else
-        drop_outputs(&all);
+        drop_outputs(all);
     hd_stream_free(stream);
     return good || status != EXIT_DONE ? status : EXIT_INPUT;
 }
@@ -148,6 +149,12 @@ int run_command(int argc, char **argv)
     hd_graph *graph = read_graph(path, &status);
     if (!graph)
         return status;
+    outputs all = {0};
+    FILE *file = o.capture ? open_output(&all, o.capture) : NULL; /* before the work */
+    if (o.capture && !file) {
+        hd_graph_destroy(graph);
+        return EXIT_INPUT;
+    }
     hd_queue_kind kinds[HD_MAX_QUEUES];
     for (uint32_t q = 0; q < o.queues.count; q++)
         kinds[q] = o.queues.queue[q].kind;
@@ -178,7 +185,7 @@ int run_command(int argc, char **argv)
         print_report(&o, &report);
         status = report.wrong ? EXIT_PROOF : EXIT_DONE;
     }
-    status = write_capture(&o, status);
+    status = write_capture(&o, &all, file, status);
     run_report_free(&report);
     hd_jobs_destroy(jobs);
     hd_graph_destroy(graph);
