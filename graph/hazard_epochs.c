@@ -45,7 +45,7 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
 {
     const hdi_kind *k = &w->kinds->kind[kind];
     uint32_t use = record->use, slot = record->slot, queue = one_queue.state << w->slot_queue[slot];
-    if (k->joins == p.left && (p.last_state & queue || do_meet(w->work, seg))) {
+    if (w->kinds->link[kind].joins == p.left && (p.last_state & queue || do_meet(w->work, seg))) {
         hdi_epoch *last = p.next - 1;
         if (last->kind != kind)
             last->kind = hdi_mix_kinds(w->kinds, last->kind, kind);
@@ -56,7 +56,7 @@ static HDI_INLINE point add_use(const walk *w, point p, uint32_t seg, const hdi_
         return p;
     }
     *p.kept |= (uint8_t)(k->flags & HDI_EPOCH_READS); /* of a use that reads nobody asks for it */
-    p.left = k->leaves;
+    p.left = w->kinds->link[kind].leaves;
     p.last_state = k->state | queue;
     p.kept = &w->use_kept[use];
     p.next->use = use;

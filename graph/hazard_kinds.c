@@ -11,29 +11,32 @@
  * the first is mixed. O(custom accesses + mixtures). */
 
 /* flags 0: of what is not used yet, which is HD_ACCESS_NONE. */
-static hdi_kind make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t flags, bool is_buffer)
+static void make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t flags, bool is_buffer, hdi_kind *kind,
+                 hdi_link *link)
 {
     const hdi_epoch state = {.flags = (uint8_t)flags, .place = HDI_PLACE_CONSUMER};
     uint32_t reads = is_buffer ? HDI_LEFT_READS : HDI_LEFT_READS + layout;
     bool writes = (flags & HDI_EPOCH_WRITES) != 0, alone = writes || layout > INT32_MAX; /* no layout that there is */
-    return (hdi_kind){.src_stages = hdi_stages_or_all(stages),
-                      .src_access = access & HDI_WRITE_BITS,
-                      .dst_stages = hdi_stages_or_all(stages),
-                      .dst_access = access,
-                      .stages = stages,
-                      .layout = is_buffer ? HDI_LAYOUT_UNDEFINED : layout,
-                      .keeps = flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
-                      .joins = alone ? HDI_LEFT_NEVER : reads,
-                      .leaves = !flags ? HDI_LEFT_NOTHING : writes ? HDI_LEFT_WRITE : alone ? HDI_LEFT_OTHER : reads,
-                      .state = state.state,
-                      .flags = flags};
+    *kind = (hdi_kind){.src_stages = hdi_stages_or_all(stages),
+                       .src_access = access & HDI_WRITE_BITS,
+                       .dst_stages = hdi_stages_or_all(stages),
+                       .dst_access = access,
+                       .stages = stages,
+                       .layout = is_buffer ? HDI_LAYOUT_UNDEFINED : layout,
+                       .keeps = flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
+                       .state = state.state,
+                       .flags = flags};
+    *link = (hdi_link){alone ? HDI_LEFT_NEVER : reads, !flags   ? HDI_LEFT_NOTHING
+                                                       : writes ? HDI_LEFT_WRITE
+                                                       : alone  ? HDI_LEFT_OTHER
+                                                                : reads};
 }
 
-void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind)
+void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind, hdi_link *link)
 {
     for (uint32_t i = 0; i < access_count; i++, access++) {
         uint32_t flags = (access->reads ? HDI_EPOCH_READS : 0) | (access->writes ? HDI_EPOCH_WRITES : 0);
-        *kind++ = make(access->stages, access->access, access->layout, flags, !access->on_image);
+        make(access->stages, access->access, access->layout, flags, !access->on_image, kind++, link++);
     }
 }
 
@@ -41,10 +44,13 @@ void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_ki
 static bool move_kinds(hdi_kinds *kinds, uint32_t capacity, hdi_arena *arena)
 {
     hdi_kind *own = HDI_ARENA_ARRAY(arena, hdi_kind, capacity);
-    if (!own)
+    hdi_link *own_link = HDI_ARENA_ARRAY(arena, hdi_link, capacity);
+    if (!own || !own_link)
         return false;
     memcpy(own, kinds->kind, kinds->count * sizeof(*own));
+    memcpy(own_link, kinds->link, kinds->count * sizeof(*own_link));
     kinds->kind = kinds->own = own;
+    kinds->link = kinds->own_link = own_link;
     kinds->capacity = capacity;
     return true;
 }
@@ -55,6 +61,7 @@ bool hdi_find_kinds(hdi_hazard_work *w, uint32_t more)
     uint32_t custom = decl->access_count - HDI_ACCESS_CUSTOM_FIRST;
     hdi_kinds *kinds = &w->kinds;
     *kinds = (hdi_kinds){.kind = decl->first_kind,
+                         .link = decl->first_link,
                          .count = HDI_ACCESS_CUSTOM_FIRST,
                          .capacity = HDI_ACCESS_CUSTOM_FIRST,
                          .arena = w->alone ? w->arena : NULL};
@@ -62,7 +69,8 @@ bool hdi_find_kinds(hdi_hazard_work *w, uint32_t more)
         return true;
     if (!move_kinds(kinds, decl->access_count + more, w->arena))
         return false;
-    hdi_make_kinds(decl->access + HDI_ACCESS_CUSTOM_FIRST, custom, kinds->own + kinds->count);
+    hdi_make_kinds(decl->access + HDI_ACCESS_CUSTOM_FIRST, custom, kinds->own + kinds->count,
+                   kinds->own_link + kinds->count);
     kinds->count = decl->access_count;
     return true;
 }
@@ -79,13 +87,13 @@ uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b)
         *mix = (struct hdi_mix){a, b, a};
         return a;
     }
-    bool is_buffer = one->leaves == HDI_LEFT_READS && one->layout == HDI_LAYOUT_UNDEFINED;
+    bool is_buffer = kinds->link[a].leaves == HDI_LEFT_READS && one->layout == HDI_LAYOUT_UNDEFINED;
+    uint32_t flags = one->flags | other->flags;
     uint32_t layout = one->layout == other->layout ? one->layout : HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
-    hdi_kind both = make(stages, access, layout, one->flags | other->flags, is_buffer);
     if (kinds->count == kinds->capacity &&
         (!kinds->arena || !move_kinds(kinds, kinds->count + kinds->count / 2, kinds->arena)))
         return a;
-    kinds->own[kinds->count] = both;
+    make(stages, access, layout, flags, is_buffer, &kinds->own[kinds->count], &kinds->own_link[kinds->count]);
     *mix = (struct hdi_mix){a, b, kinds->count};
     return kinds->count++;
 }

@@ -21,7 +21,7 @@ typedef hdi_hazard_work work;
 /* What the loop over uses reads, and how far it has come: of its own, so that the compiler keeps it in registers. */
 typedef struct walk {
     const uint16_t *use_access; /* their kinds */
-    const hdi_kind *kind;
+    const hdi_link *link;
     hdi_seg_state *state;
     hdi_step *fresh; /* behind the last one */
     uint32_t next;   /* its number */
@@ -44,17 +44,17 @@ typedef struct odds {
 } odds;
 
 /* A use goes on with an epoch of another kind. */
-static HDI_APART const hdi_kind *mix(const odds *o, hdi_seg_state *state, hdi_step *step, uint32_t kind)
+static HDI_APART const hdi_link *mix(const odds *o, hdi_seg_state *state, hdi_step *step, uint32_t kind)
 {
     state->kind = step->to = hdi_mix_kinds(o->kinds, step->to, kind);
-    return o->kinds->kind;
+    return o->kinds->link;
 }
 
 static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, uint32_t slot, uint32_t to,
                                bool regional)
 {
     hdi_seg_state *state = &k.state[seg];
-    uint32_t from = state->kind, begins = k.kind[from].leaves != k.kind[to].joins, behind = state->behind,
+    uint32_t from = state->kind, begins = k.link[from].leaves != k.link[to].joins, behind = state->behind,
              first = state->first, end = state->step_end;
     hdi_step *fresh = k.fresh;
     HDI_HIDE(begins);
@@ -73,7 +73,7 @@ static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, 
     state->kind = to;
     state->step_end = begins ? k.next : end;
     if (HDI_UNLIKELY(((from ^ to) & (begins - 1)) != 0))
-        k.kind = mix(o, state, &o->step[end - 1], to);
+        k.link = mix(o, state, &o->step[end - 1], to);
     return k;
 }
 
@@ -140,13 +140,13 @@ static void see_due(const walk *k, const odds *o, uint32_t use, uint32_t slot)
 }
 
 /* What uses of a pass make of each segment together, before one of them counts. */
-static HDI_APART const hdi_kind *see_pass(const walk *k, const odds *o, uint32_t use, uint32_t end, uint32_t slot)
+static HDI_APART const hdi_link *see_pass(const walk *k, const odds *o, uint32_t use, uint32_t end, uint32_t slot)
 {
     for (; use < end; use++) {
         if (!o->lists || !is_put_off(o, o->w->decl->use_res[use]))
             see_due(k, o, use, slot);
     }
-    return o->kinds->kind;
+    return o->kinds->link;
 }
 
 /* whole: each resource is one segment, and a pass does nothing twice to one. regional: of a region. */
@@ -199,11 +199,11 @@ static HDI_SCALAR walk walk_region(walk k, const odds *o, uint32_t slot, uint32_
 
 /* Whether a pass may read a segment in two layouts, which agree on the read-only depth layout, or twice in one that no
  * read goes on with (declare_pass.c). */
-static HDI_INLINE bool may_mix(const walk *k, uint32_t use, uint32_t end)
+static HDI_INLINE bool may_mix(const walk *k, const odds *o, uint32_t use, uint32_t end)
 {
     bool may = false;
     for (; use < end; use++) {
-        uint32_t layout = k->kind[k->use_access[use]].layout;
+        uint32_t layout = o->kinds->kind[k->use_access[use]].layout;
         may |= (layout == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY) | (layout > INT32_MAX);
     }
     return may;
@@ -216,12 +216,12 @@ static HDI_SCALAR walk walk_dues(walk k, const odds *o, uint32_t slot, uint32_t 
     const odds plain = {o->w, o->kinds, o->step, NULL, o->lists};
     for (; slot < slot_end; slot++) {
         uint32_t begin = use_begin[slot_pass[slot]], end = use_begin[slot_pass[slot] + 1];
-        if (HDI_LIKELY(!may_mix(&k, begin, end))) {
+        if (HDI_LIKELY(!may_mix(&k, o, begin, end))) {
             k = (o->lists ? walk_region : walk_pieces)(k, &plain, slot, slot + 1);
             continue;
         }
         walk own = k;
-        own.kind = see_pass(&own, o, begin, end, slot);
+        own.link = see_pass(&own, o, begin, end, slot);
         for (uint32_t use = begin; use < end; use++) {
             if (o->lists && is_put_off(o, o->w->decl->use_res[use]))
                 put_span_off(&own, o, use, slot);
@@ -236,7 +236,7 @@ static HDI_SCALAR walk walk_dues(walk k, const odds *o, uint32_t slot, uint32_t 
 static walk begin_walk(const work *w, const hdi_kinds *kinds, uint32_t step)
 {
     return (walk){.use_access = w->decl->use_access,
-                  .kind = kinds->kind,
+                  .link = kinds->link,
                   .state = w->out->seg_state,
                   .fresh = w->out->step + step,
                   .next = step};
@@ -286,7 +286,7 @@ static HDI_INLINE walk walk_strays(walk k, const odds *o, const hdi_stray *all, 
         }
         hdi_span span = hdi_use_span(decl, frozen, use);
         for (uint32_t i = at; o->due && slot != seen && i != HDI_NONE && all[i].slot == slot; i = all[i].next)
-            k.kind = see_pass(&k, o, all[i].use, all[i].use + 1, slot);
+            k.link = see_pass(&k, o, all[i].use, all[i].use + 1, slot);
         seen = slot;
         if (!o->due)
             o->kinds->count = kind_end - at - span.rows * span.cols;
@@ -365,7 +365,7 @@ bool hdi_find_steps(hdi_hazard_work *w)
     if (!o.due && w->frozen->seg_count == w->decl->res_count)
         go = walk_whole;
     walk k = begin_walk(w, &w->kinds, 0);
-    const hdi_kind *few = k.kind;
+    const hdi_kind *few = w->kinds.kind;
     for (uint32_t r = 0; r < out->region_count; r++) {
         out->region_step[r].begin = k.next;
         k = go(k, &o, out->region_begin[r], out->region_begin[r + 1]);

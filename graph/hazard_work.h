@@ -23,7 +23,9 @@ typedef struct hdi_extras {
 enum { HDI_MIXES = 16 };
 typedef struct hdi_kinds {
     const hdi_kind *kind;
+    const hdi_link *link; /* of each */
     hdi_kind *own; /* the same; null: they are the graph's, and those that are mixed have no place yet */
+    hdi_link *own_link;
     uint32_t count, capacity;
     hdi_arena *arena; /* null: it does not grow */
     struct hdi_mix {

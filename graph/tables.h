@@ -97,16 +97,21 @@ hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, b
 /* What an access asks for, or what several accesses of an epoch do, on an image or on a buffer: as the hazard phase and
  * barriers say it (hazard_kinds.c). Those of one access have the number of its row. */
 typedef struct hdi_kind {
-    uint64_t src_stages, src_access; /* of a barrier behind it */
+    _Alignas(HDI_ARENA_ALIGNMENT) uint64_t src_stages; /* of a barrier behind it */
+    uint64_t src_access;
     uint64_t dst_stages, dst_access; /* of one before it; all its access */
     uint64_t stages;                 /* none where there are none, which are waited for with all */
     uint32_t layout;                 /* UNDEFINED: of buffers */
     uint32_t keeps;                  /* what remains of the layout before it: all bits; 0: it overwrites the content */
-    uint32_t joins, leaves;          /* it goes on with an epoch that left the first, and leaves the second */
     uint32_t state;                  /* of an epoch that it begins, but for the queue of several */
     uint32_t flags;                  /* HDI_EPOCH_* */
 } hdi_kind;
-void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind);
+/* Of a kind: it goes on with an epoch that left the first, and leaves the second. Apart, as that is asked of each use,
+ * and all of it of few. */
+typedef struct hdi_link {
+    uint32_t joins, leaves;
+} hdi_link;
+void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind, hdi_link *link);
 
 /* What declare makes of HD_RESOLVE_WRITE of depth, and of the depth attachment that a resolve reads. */
 enum {
@@ -163,6 +168,7 @@ typedef struct hdi_decl {
     const hd_clear *clear; /* for the executor: no phase reads it, and none puts it into another order */
     const hdi_access_info *access;
     const hdi_kind *first_kind; /* of those that are not custom */
+    const hdi_link *first_link;
     bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool has_empty_passes;   /* without uses */
     bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content
