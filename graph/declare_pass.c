@@ -534,7 +534,8 @@ static HDI_INLINE hd_pass put_pass(hd_graph *graph, const hd_pass_desc *desc, ui
     return (hd_pass){graph->first_handle + pass};
 }
 
-/* A pass that is wrong, or finds no room, or is a root, or has a pin or something to do with the host, or no uses. */
+/* A pass that is wrong, or finds no room, or is a root, or has a pin, splits or something to do with the host, or no
+ * uses. */
 HDI_APART static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
 {
     if (graph->error.result != HD_OK || !desc)
@@ -564,8 +565,8 @@ HDI_APART static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
 static inline bool is_plain(const hd_pass_desc *desc, uint32_t cost, uint32_t room)
 {
     const uint32_t infinity = 0x7f800000;
-    return (uint32_t)desc->type < HD_PASS_HOST && desc->pin == HD_PIN_NONE && !desc->root && !desc->no_rendering &&
-           cost < infinity && desc->splits <= HD_MAX_SPLITS && desc->uses && desc->use_count - 1 < room;
+    return (uint32_t)desc->type < HD_PASS_HOST && ((uint32_t)desc->pin | desc->splits) == 0 && !desc->root &&
+           !desc->no_rendering && cost < infinity && desc->uses && desc->use_count - 1 < room;
 }
 
 hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
