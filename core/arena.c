@@ -108,21 +108,10 @@ void hdi_arena_reset(hdi_arena *arena)
     arena->block = make_block(arena, capacity);
 }
 
-void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
+/* bytes: rounded up; 0: more than there can be. */
+static HDI_COLD void *take_more(hdi_arena *arena, size_t bytes)
 {
-    void *pointer = NULL;
-
-    if (bytes <= SIZE_MAX - (ALIGNMENT - 1)) {
-        bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-        if (bytes == 0)
-            bytes = ALIGNMENT; /* so that the pointer is inside a block */
-        if (arena->block && arena->block->capacity - arena->used >= bytes) {
-            pointer = (unsigned char *)(arena->block + 1) + arena->used;
-            arena->used += bytes;
-        } else {
-            pointer = grow_and_take(arena, bytes);
-        }
-    }
+    void *pointer = bytes ? grow_and_take(arena, bytes) : NULL;
     if (pointer)
         arena->total += bytes;
     else
@@ -130,12 +119,24 @@ void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
     return pointer;
 }
 
+void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
+{
+    hdi_arena_block *block = arena->block;
+    size_t used = arena->used;
+
+    bytes += bytes == 0; /* so that the pointer is inside a block */
+    bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    if (HDI_UNLIKELY(!block || bytes - 1 >= block->capacity - used))
+        return take_more(arena, bytes);
+    arena->used = used + bytes;
+    arena->total += bytes;
+    return (unsigned char *)(block + 1) + used;
+}
+
 void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes)
 {
-    if (element_bytes != 0 && count > SIZE_MAX / element_bytes) {
-        arena->failed = true;
-        return NULL;
-    }
+    if (HDI_UNLIKELY(count > SIZE_MAX / element_bytes))
+        return take_more(arena, 0);
     return hdi_arena_alloc(arena, count * element_bytes);
 }
 

@@ -29,7 +29,7 @@ void hdi_arena_free(hdi_arena *arena);
 void hdi_arena_reset(hdi_arena *arena);
 /* Uninitialised memory, aligned to 64 bytes; null and failed = true when there is none. 0 bytes are valid. */
 void *hdi_arena_alloc(hdi_arena *arena, size_t bytes);
-/* The same, for count elements, overflow checked; zeroed by the second. */
+/* The same, for count elements of some bytes, overflow checked; zeroed by the second. */
 void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes);
 void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes);
 

@@ -175,7 +175,7 @@ void hdi_attach_most(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *o
 void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *hazards, const hdi_synced *synced,
                 const hdi_barriers *barriers, const hdi_crew *crew, hdi_attached *out)
 {
-    work w = {.decl = decl, .hazards = hazards, .barriers = barriers, .out = out};
+    work w; /* not cleared: it is long */
     uint32_t places = hazards->slot_count, ranges = hdi_range_count(crew, places, GRAIN);
     out->ranges = places ? ranges : 0;
     out->range_at[0] = (hdi_plan_place){0};
@@ -183,6 +183,10 @@ void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *h
         out->scope_count = out->attachment_count = 0;
     if (places == 0)
         return;
+    w.decl = decl;
+    w.hazards = hazards;
+    w.barriers = barriers;
+    w.out = out;
     w.submit = synced->submit;
     w.synced = synced;
     w.submit_begin = synced->submit_begin;

@@ -148,6 +148,13 @@ static bool is_of(uint32_t *part, uint32_t ranges)
     return false;
 }
 
+static HDI_INLINE bool are_kept(const uint8_t eight[8])
+{
+    uint64_t word;
+    memcpy(&word, eight, sizeof(word));
+    return word == UINT64_C(0x0101010101010101); /* nothing else is true */
+}
+
 /* Ascending, as declared. Eight at a time, which mostly are all kept; else which are not cannot be foreseen. */
 static void fill_culled(const hdi_tables *t, uint32_t *culled, uint32_t count)
 {
@@ -156,7 +163,7 @@ static void fill_culled(const hdi_tables *t, uint32_t *culled, uint32_t count)
     uint32_t found = 0;
     for (uint32_t p = 0; found < count; p += 8) {
         uint32_t end = p + 8 < passes ? p + 8 : passes;
-        if (!place && end - p == 8 && !memchr(kept + p, 0, 8))
+        if (!place && end - p == 8 && are_kept(kept + p))
             continue;
         for (uint32_t i = p; i < end && found < count; i++) {
             culled[found] = i;
