@@ -116,8 +116,11 @@ hd_result hd_jobs_create(const hd_jobs_desc *desc, hd_jobs **out)
     *out = NULL;
     if (!desc)
         desc = &defaults;
-    if (desc->worker_count > HD_MAX_WORKERS)
+    if (desc->worker_count > HD_MAX_WORKERS) {
+        hdi_log(&desc->log, HD_LOG_ERROR, "jobs: %u workers are asked for, and there are at most %d",
+                desc->worker_count, HD_MAX_WORKERS);
         return HD_TOO_LARGE;
+    }
     if (!desc->enqueue != !desc->finish) {
         hdi_log(&desc->log, HD_LOG_ERROR, "jobs: a host needs both enqueue and finish, and %s is missing",
                 desc->enqueue ? "finish" : "enqueue");

@@ -44,12 +44,21 @@ TestSuite(jobs, .init = limit_time);
 
 /* ---- create ---- */
 
+static void keep_line(hd_log_level level, const char *text, void *user)
+{
+    cr_assert(level == HD_LOG_ERROR);
+    snprintf(user, 128, "%s", text);
+}
+
 Test(jobs, create_checks_its_arguments)
 {
+    char line[128] = "";
     hd_jobs *jobs = (hd_jobs *)&jobs;
 
     cr_assert(hd_jobs_create(NULL, NULL) == HD_INVALID_ARGUMENT);
-    cr_assert(hd_jobs_create(&(hd_jobs_desc){.worker_count = HD_MAX_WORKERS + 1}, &jobs) == HD_TOO_LARGE);
+    hd_jobs_desc many = {.worker_count = HD_MAX_WORKERS + 1, .log = {keep_line, line}};
+    cr_assert(hd_jobs_create(&many, &jobs) == HD_TOO_LARGE);
+    cr_assert(strstr(line, "257 workers") && strstr(line, "256"), "%s", line);
     cr_assert_null(jobs);
     cr_assert(hd_jobs_create(NULL, &jobs) == HD_OK);
     cr_assert(hd_jobs_worker_count(jobs) == hdi_cpus_usable());

@@ -97,6 +97,8 @@ bool png_write(const char *path, const uint8_t *rgba, uint32_t width, uint32_t h
 
 /* report.c */
 void report_path(const struct app *app, const char *file, char *path, size_t bytes);
+/* Says on standard error that it could not be read or written; errno is as that left it. Any thread. */
+void report_file(const char *path);
 /* Leaves the plan's files in the output folder. */
 hd_result report_write_plan(const struct app *app, const hd_plan *plan);
 hd_result report_verify(const struct app *app, const hd_plan *plan);

@@ -77,6 +77,8 @@ void keep_picture(hd_recorder *recorder, void *user)
     if (f->number + 1 != app->frame_count)
         snprintf(file, sizeof file, "frame-%04u.png", f->number);
     report_path(app, file, path, sizeof path);
-    if (!png_write(path, pixels, app->width, app->height))
-        atomic_store_explicit(&app->png_failed, true, memory_order_relaxed);
+    if (png_write(path, pixels, app->width, app->height))
+        return;
+    report_file(path);
+    atomic_store_explicit(&app->png_failed, true, memory_order_relaxed);
 }

@@ -15,6 +15,11 @@ void report_path(const struct app *app, const char *file, char *path, size_t byt
     snprintf(path, bytes, "%s/%s", app->out, file);
 }
 
+void report_file(const char *path)
+{
+    fprintf(stderr, "deferred: %s: %s\n", path, errno ? strerror(errno) : hd_result_text(HD_IO));
+}
+
 typedef hd_result (*write_fn)(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 
 static hd_result write_file(const struct app *app, const hd_plan *plan, const char *name, write_fn write)
@@ -22,11 +27,11 @@ static hd_result write_file(const struct app *app, const hd_plan *plan, const ch
     char path[4096];
     report_path(app, name, path, sizeof path);
     FILE *file = fopen(path, "w");
-    if (!file)
-        return HD_IO;
-    hd_result result = write(app->graph, plan, file);
-    if (fclose(file) != 0 && result == HD_OK)
+    hd_result result = file ? write(app->graph, plan, file) : HD_IO;
+    if (file && fclose(file) != 0 && result == HD_OK)
         result = HD_IO;
+    if (result == HD_IO)
+        report_file(path);
     return result;
 }
 
@@ -81,6 +86,8 @@ hd_result report_capture(const struct app *app)
     result = file ? hd_stream_write(stream, file) : HD_IO;
     if (file && fclose(file) != 0 && result == HD_OK)
         result = HD_IO;
+    if (result == HD_IO)
+        report_file(path);
     if (result == HD_OK)
         result = hd_stream_verify(stream, &(hd_verify_desc){.message = print_violation});
     hd_stream_free(stream);

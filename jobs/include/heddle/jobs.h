@@ -24,7 +24,8 @@ typedef void (*hd_profile_fn)(const char *name, uint32_t worker, bool ended, voi
  * at a time, not single jobs; a loop returns when there has been nothing to do for some time, or after hd_jobs_rest.
  * The host may call a loop on any thread, at once inside enqueue, late, in any order, inside finish or not at all, but
  * once only and not after finish: the caller of a wait does what nobody else does. Worker indices are the pool's own,
- * and no two loops that run at once have the same.
+ * and no two loops that run at once have the same. A loop, and whoever is inside of a submit, a wait, parallel_for or
+ * run_dag, stays on its thread from beginning to end: a host with fibers does not move them to another one meanwhile.
  *
  * enqueue: arranges for loop(context) to be called; returns a handle for finish, or null if it has been called already.
  * Called inside submits, waits, parallel_for, run_dag and warm of any thread, loops included.
