@@ -43,20 +43,19 @@ static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t e
         tell_rest(w, queue, told);
 }
 
-/* The same of all places, by the caller alone: only where submits begin somebody waits. How many there are to be told
- * of can not be foreseen: it is said of some more, of which others will say it again. */
+/* The same of all places, by the caller alone, who has a list of the slots that wait. How many there are to be told of
+ * can not be foreseen: it is said of some more, of which others will say it again. */
 static void find_all_known(const work *w)
 {
     uint32_t queues = w->queues->count, told[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}};
-    const hdi_submit *submit = w->synced->submit, *end = submit + w->synced->submit_count;
-    for (; w->synced->wait_count && submit < end; submit++) { /* without waits there are no clocks */
-        uint32_t queue = submit->queue, pos = submit->first_pos;
-        const uint32_t *clock = w->synced->slot_clock + (size_t)w->slots[queue][pos] * queues;
+    for (uint32_t i = 0; i < w->synced->waiting_count; i++) {
+        uint32_t slot = w->synced->waiting[i], queue = w->slot_queue[slot], pos = w->slot_pos[slot];
+        const uint32_t *clock = w->synced->slot_clock + (size_t)slot * queues;
         for (uint32_t q = 0; q < queues; q++) {
             uint32_t at = told[queue][q], until = q == queue ? at : clock[q];
             uint32_t *known = w->known[queue] + w->known_begin[q], *next = known + at;
-            for (int i = 0; i < HDI_KNOWN_SPARE; i++)
-                next[i] = pos;
+            for (int k = 0; k < HDI_KNOWN_SPARE; k++)
+                next[k] = pos;
             for (next += HDI_KNOWN_SPARE; HDI_UNLIKELY(next < known + until); next++)
                 *next = pos;
             told[queue][q] = until;

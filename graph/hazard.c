@@ -82,17 +82,18 @@ static HDI_INLINE void fill_use(const work *w, const uint32_t *use_seg, uint32_t
         fill_span(w, slot, (uint32_t)use, at, record);
 }
 
-/* And who uses which resource. */
-static void fill_records(const work *w, uint32_t *at, hdi_record *record)
+/* And who uses which resource, and the place of each slot: a walk of its own waits for the place before at each.
+ * on_queue: how many of each queue stand before the first. */
+static void fill_records(const work *w, uint32_t *at, hdi_record *record, uint32_t on_queue[HD_MAX_QUEUES])
 {
+    const hdi_hazards out = *w->out; /* of its own: nothing that is written here changes it */
     const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
                    *use_seg = w->frozen->use_seg, *use_res = w->decl->use_res;
-    const uint8_t *slot_queue = w->schedule->slot_queue;
-    uint16_t *res_queues = w->out->res_queues;
-    uint32_t slots = w->schedule->slot_count;
-    for (uint32_t s = 0; s < slots; s++) {
+    uint16_t *res_queues = out.res_queues;
+    for (uint32_t s = 0; s < out.slot_count; s++) {
         const uint32_t *of_pass = &use_begin[slot_pass[s]];
-        uint16_t queue = (uint16_t)(1u << slot_queue[s]);
+        uint16_t queue = (uint16_t)(1u << out.slot_queue[s]);
+        hdi_place_slot(&out, s, on_queue);
         for (size_t u = of_pass[0], end = of_pass[1]; u < end; u++) {
             fill_use(w, use_seg, s, u, at, record);
             res_queues[use_res[u]] |= queue;
@@ -166,8 +167,8 @@ static bool build_alone(work *w)
     record[entries].slot = HDI_NONE;
     hdi_count_slots(w, 0, slots, on_queue);
     hdi_begin_queues(w, &on_queue, 1);
-    hdi_place_slots(w, 0, slots, on_queue);
-    fill_records(w, at, record);
+    hdi_clear_wants(w, 0, slots);
+    fill_records(w, at, record, on_queue);
     const hdi_kind *few = w->kinds.kind;
     hdi_built built = hdi_build_epochs(w, &w->kinds, 0, seg_count, record, at, (hdi_built){0}, w->keeper);
     out->epoch_count = built.epochs;

@@ -5,10 +5,19 @@
 /* Places of slots on their queues. Extra slots join the numbering of the schedule; where there are none, which is
  * nearly always, it stays as it is. O(slots * queues). */
 
+/* Queue by queue: a count in memory would be waited for at each slot. */
 void hdi_count_slots(const hdi_hazard_work *w, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES])
 {
-    for (uint32_t s = begin; s < end; s++)
-        count[w->out->slot_queue[s]]++;
+    const uint8_t *slot_queue = w->out->slot_queue;
+    uint32_t rest = end - begin, last = w->queues->count - 1;
+    for (uint32_t q = 0; q < last; q++) {
+        uint32_t on_queue = 0;
+        for (uint32_t s = begin; s < end; s++)
+            on_queue += slot_queue[s] == q;
+        count[q] += on_queue;
+        rest -= on_queue;
+    }
+    count[last] += rest;
 }
 
 void hdi_begin_queues(const hdi_hazard_work *w, uint32_t (*on_queue)[HD_MAX_QUEUES], uint32_t ranges)
@@ -27,22 +36,23 @@ void hdi_begin_queues(const hdi_hazard_work *w, uint32_t (*on_queue)[HD_MAX_QUEU
     out->queue_begin[w->queues->count] = w->several ? sum : out->slot_count;
 }
 
+void hdi_clear_wants(const hdi_hazard_work *w, uint32_t begin, uint32_t end)
+{
+    size_t queues = w->queues->count;
+    memset(w->out->slot_want + begin * queues, 0, (end - begin) * queues * sizeof(*w->out->slot_want));
+}
+
 void hdi_place_slots(const hdi_hazard_work *w, uint32_t begin, uint32_t end, uint32_t at[HD_MAX_QUEUES])
 {
     hdi_hazards *out = w->out;
-    const uint8_t *slot_queue = w->out->slot_queue;
-    uint32_t *slot_pos = out->slot_pos, *queue_slot = out->queue_slot, queues = w->queues->count;
     if (!w->several) {
         for (uint32_t s = begin; s < end; s++)
-            slot_pos[s] = s;
+            out->slot_pos[s] = s;
         return;
     }
-    for (uint32_t s = begin; s < end; s++) {
-        uint32_t q = slot_queue[s], pos = at[q]++;
-        slot_pos[s] = pos;
-        queue_slot[out->queue_begin[q] + pos] = s;
-    }
-    memset(out->slot_want + (size_t)begin * queues, 0, (size_t)(end - begin) * queues * sizeof(*out->slot_want));
+    for (uint32_t s = begin; s < end; s++)
+        hdi_place_slot(out, s, at);
+    hdi_clear_wants(w, begin, end);
 }
 
 /* Slots of the schedule and extra ones, in the order in which they stand; final_of: the number of each. */

@@ -131,6 +131,14 @@ bool hdi_place_segment(hdi_hazard_work *work, uint32_t seg, bool may_add);
 void hdi_count_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES]);
 void hdi_begin_queues(const hdi_hazard_work *work, uint32_t (*on_queue)[HD_MAX_QUEUES], uint32_t ranges);
 void hdi_place_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t at[HD_MAX_QUEUES]);
+/* What that does, of several queues: nobody wants anything yet, and one slot after another. */
+void hdi_clear_wants(const hdi_hazard_work *work, uint32_t begin, uint32_t end);
+static inline void hdi_place_slot(const hdi_hazards *out, uint32_t slot, uint32_t at[HD_MAX_QUEUES])
+{
+    uint32_t queue = out->slot_queue[slot], pos = at[queue]++;
+    out->slot_pos[slot] = pos;
+    out->queue_slot[out->queue_begin[queue] + pos] = slot;
+}
 /* Those of the schedule and the extra ones in one numbering. */
 hd_result hdi_add_extra_slots(const hdi_hazard_work *work);
 
