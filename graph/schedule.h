@@ -30,6 +30,7 @@ typedef struct hdi_sched_res {
             uint32_t close; /* 0, and what schedule_level.c makes of it */
         };
         uint64_t counts; /* until all is judged: uses, in the upper half those that write */
+        uint64_t slots;  /* of several queues, a short clock: the newest slots that used it */
     };
 } hdi_sched_res;
 
@@ -87,7 +88,7 @@ typedef struct hdi_sched {
     hdi_sched_rank *rank;
     bool may_copy_depth;      /* some pass of the frame may */
     uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
-    uint64_t *res_last_slots; /* clocks: the newest slots that used it */
+    uint64_t *res_last_slots; /* where clocks are long: the newest slots that used it */
 } hdi_sched;
 
 /* Whether a rank of the frame lies in it. */

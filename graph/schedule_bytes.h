@@ -51,6 +51,7 @@ typedef struct work {
     const uint32_t *use_res, *pass_use_begin, *succ, *succ_begin, *rank_pass;
     hdi_sched_res *res;
     uint64_t *res_last_slots;
+    bool counts_all; /* also uses of what later regions close */
     uint32_t pass_begin, pass_count, rank_begin, kept_count;
     hdi_list l;
     hdi_schedule *out;

@@ -301,22 +301,24 @@ static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue 
 {
     const uint32_t *use_res = w->use_res, *use = &w->pass_use_begin[pass];
     hdi_sched_res *all = w->res;
-    uint64_t *last_slots = w->res_last_slots;
     uint32_t rank_begin = w->rank_begin, kept = w->kept_count;
+    bool of_all = w->counts_all;
     for (size_t u = use[0], end = use[1]; u < end; u++) {
         uint32_t r = use_res[u];
         hdi_sched_res *res = &all[r];
         uint32_t last = res->last - rank_begin;
-        if (last >= kept)
-            continue; /* another region closes it, or it has no bytes */
-        if (words) {
-            uint64_t *of = &last_slots[(size_t)r * words + (words == 1 ? 0 : q->word)];
-            *of = (*of & q->keep) | now;
+        if (last >= kept) { /* a later region closes it, or it has no bytes */
+            if (of_all)
+                res->left--;
+            continue;
         }
+        uint64_t *of = words <= 1 ? &res->slots : &w->res_last_slots[(size_t)r * words + q->word];
+        if (words)
+            *of = (*of & q->keep) | now;
         if (--res->left)
             continue;
         int64_t bytes = (int64_t)res->bytes;
-        *q->closed.end++ = (hdi_list_closing){bytes, words == 1 ? last_slots[r] : r};
+        *q->closed.end++ = (hdi_list_closing){bytes, words == 1 ? *of : r};
         add_alive(w, last + 1, -bytes);
     }
 }
@@ -449,7 +451,6 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
             return false;
         check = ++part <= LAST_PART ? part_of(kept, part) : kept;
     }
-    w->out->slot_count = kept;
     w->out->makespan_us = makespan(w);
     return !s->arena->failed;
 }
@@ -493,6 +494,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
               .rank_pass = s->rank_pass,
               .res = s->res,
               .res_last_slots = s->res_last_slots,
+              .counts_all = s->alone,
               .pass_begin = s->pass_begin,
               .pass_count = s->pass_end - s->pass_begin,
               .rank_begin = s->rank_begin,
@@ -521,9 +523,11 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     memset(w.l.clock, 0, words * sizeof(*w.l.clock));
     begin_queues(list, words, w.queue_count, queues);
     begin_lanes(&w, queues);
-    if (list->lane_count == 1 && lanes[0].queue_count == 1)
-        return run(&w, 0, rules->least_rate);
-    for (uint32_t k = 0; k < words; k++)
+    bool one = list->lane_count == 1 && lanes[0].queue_count == 1;
+    for (uint32_t k = 0; !one && k < words; k++)
         w.group[k] = hdi_clock_guards(words);
-    return words == 1 ? run(&w, 1, rules->least_rate) : run(&w, words, rules->least_rate);
+    double least_rate = rules->least_rate;
+    bool done = one ? run(&w, 0, least_rate) : words == 1 ? run(&w, 1, least_rate) : run(&w, words, least_rate);
+    out->slot_count = w.slots;
+    return done;
 }

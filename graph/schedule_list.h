@@ -86,7 +86,7 @@ typedef struct hdi_list_rules {
     uint32_t window;
     double least_rate; /* gives up early where passes do less work in a microsecond; 0: never */
 } hdi_list_rules;
-/* False: gave up, or memory ran out (arena->failed). */
+/* False: gave up, having taken as many passes as out has slots, or memory ran out (arena->failed). */
 bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, hdi_schedule *out);
 
 /* What a barrier costs a queue, as it drains and fills again. */

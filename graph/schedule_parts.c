@@ -174,6 +174,8 @@ static void look_at_strays(uint32_t part, void *user)
         uint64_t counts = res->counts, bytes;
         uint32_t first = res->first, last = res->last > first ? res->last : first;
         bytes = hdi_look_judge(&w->look, r, &sums.mixed_uses);
+        if (s->rank)
+            res->slots = 0;
         uint32_t known = s->known ? hdi_look_known(res, counts, first, last) : 0;
         if (!bytes && !known)
             continue;

@@ -106,6 +106,7 @@ static void look_at_resources(hdi_look *w)
         hdi_sched_res *res = &s->res[r];
         size_t first = res->first, last = res->last > res->first ? res->last : res->first;
         uint64_t bytes = hdi_look_judge(w, (uint32_t)r, &mixed_uses);
+        res->slots = 0;
         at[first].opens += bytes;
         at[last + 1].live -= bytes; /* unsigned wrap is undone by the running sum */
     }
@@ -243,11 +244,13 @@ static void find_cuts(const hdi_sched *s, hdi_sched_cuts *cuts)
 static void make_columns(hdi_sched *s)
 {
     const hdi_decl *decl = s->decl;
-    size_t passes = decl->pass_count, clocks = hdi_clock_words(s->queues->count, s->kept_count);
+    size_t passes = decl->pass_count;
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     if (s->queues->gpu_count > 1) {
         s->rank = HDI_ARENA_ARRAY(s->arena, hdi_sched_rank, (size_t)s->kept_count + 2);
-        s->res_last_slots = HDI_ARENA_ARRAY(s->arena, uint64_t, decl->res_count * clocks);
+        uint32_t words = hdi_clock_words(s->queues->count, s->kept_count);
+        size_t clocks = words > 1 ? (size_t)decl->res_count * words : 0;
+        s->res_last_slots = HDI_ARENA_ZEROED(s->arena, uint64_t, clocks);
         return;
     }
     s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);

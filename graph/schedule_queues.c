@@ -267,45 +267,51 @@ static bool prepare(const hdi_sched *s, hdi_list *list)
     return !arena->failed;
 }
 
-/* Uses to come, and what nobody has opened or used yet. again: not the first time. */
-static void clear_resources(const hdi_sched *s, bool again)
+/* Whether a region closes what earlier ones use. */
+static HDI_INLINE bool closes_older(const hdi_sched *s, const hdi_sched_res *res)
+{
+    return res->first < s->rank_begin && hdi_sched_has(s, res->last);
+}
+
+/* Uses to come, of what a region closes. One worker counts those of earlier regions down as it goes. */
+static void count_uses(const hdi_sched *s)
 {
     const hdi_decl *decl = s->decl;
-    const uint32_t *use_res = decl->use_res;
     hdi_sched_res *all = s->res;
-    size_t words = s->clock_words;
-    if (s->whole) {
-        for (uint32_t r = 0; again && r < decl->res_count; r++) {
-            all[r].left = all[r].uses;
-            all[r].open = false;
-        }
-        memset(s->res_last_slots, 0, decl->res_count * words * sizeof(*s->res_last_slots));
-        return;
-    }
-    uint32_t begin = decl->pass_use_begin[s->pass_begin], end = decl->pass_use_begin[s->pass_end];
-    for (uint32_t u = begin; u < end; u++) {
-        uint32_t r = use_res[u];
-        if (hdi_sched_has(s, all[r].first))
-            all[r].open = false;
-        if (!hdi_sched_has(s, all[r].last))
-            continue;
-        all[r].left = 0;
-        for (size_t k = 0; k < words; k++)
-            s->res_last_slots[r * words + k] = 0;
-    }
-    for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t p = s->rank_pass[rank];
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            if (hdi_sched_has(s, all[use_res[u]].last))
-                all[use_res[u]].left++;
+    for (int count = 0; count < 2 && !s->whole && !s->alone; count++) {
+        for (uint32_t rank = 0; rank < s->kept_count; rank++) {
+            uint32_t p = s->rank_pass[rank];
+            for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+                hdi_sched_res *res = &all[decl->use_res[u]];
+                if (closes_older(s, res))
+                    res->left = count ? res->left + 1 : 0;
+            }
         }
     }
 }
 
-/* What a run has changed of what it found. */
-static void begin_again(const hdi_sched *s, const hdi_list *list)
+/* What a run has changed of what it found. taken: it was given up after that. */
+static void begin_again(const hdi_sched *s, const hdi_list *list, const hdi_schedule *taken)
 {
+    const hdi_decl *decl = s->decl;
+    size_t words = s->clock_words;
     int64_t live = 0;
+    for (uint32_t slot = 0; slot < taken->slot_count; slot++) {
+        uint32_t p = taken->slot_pass[slot];
+        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+            uint32_t r = decl->use_res[u];
+            hdi_sched_res *res = &s->res[r];
+            if (s->alone || hdi_sched_has(s, res->last))
+                res->left++;
+            if (hdi_sched_has(s, res->first))
+                res->open = false;
+            if (!hdi_sched_has(s, res->last))
+                continue;
+            res->slots = words == 1 ? 0 : res->slots;
+            for (size_t k = 0; words > 1 && k < words; k++)
+                s->res_last_slots[r * words + k] = 0;
+        }
+    }
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         uint32_t p = s->rank_pass[rank];
         hdi_list_node *node = &list->node[p - s->pass_begin];
@@ -321,8 +327,7 @@ static void begin_again(const hdi_sched *s, const hdi_list *list)
 static bool run(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, bool again, hdi_schedule *out)
 {
     if (again)
-        begin_again(s, list);
-    clear_resources(s, again);
+        begin_again(s, list, out);
     memset(list->state, HDI_RANK_LEFT, s->kept_count + HDI_MOST_LIST_WINDOW);
     if (s->clock_words > 1)
         memset(list->pred, 0, (size_t)(s->pass_end - s->pass_begin) * s->clock_words * sizeof(*list->pred));
@@ -369,6 +374,7 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
     chain *scratch = HDI_ARENA_ARRAY(s->arena, chain, s->pass_end - s->pass_begin);
     if (!scratch)
         return HD_OUT_OF_MEMORY;
+    count_uses(s);
     bounds limit = find_passes(s, goal->handoff_us, &list, scratch);
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
