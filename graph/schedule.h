@@ -50,11 +50,13 @@ typedef struct hdi_ask {
     int64_t step;   /* room at the rank before it less room there; of the first in a region: anything */
     uint32_t due;   /* group from which it should be taken, if it opens memory; HDI_TAKEN */
     uint32_t more;  /* HDI_COUNTED: it has uses that somebody has to count; the rest: the list of its uses that must be
-                     * looked at, or HDI_OPENER and the resource of the only one, an overwrite; 0: none */
+                     * looked at, or of the only one, HDI_OPENER and the resource, an overwrite, or HDI_READER and its
+                     * place in a list, a read of one piece; 0: none */
 } hdi_ask;
 #define HDI_TAKEN HDI_NONE
 #define HDI_COUNTED (UINT32_C(1) << 31)
 #define HDI_OPENER (UINT32_C(1) << 30)
+#define HDI_READER (UINT32_C(1) << 29)
 
 /* What both schedulers read: of the whole frame, or of a region of it, which is a run of ranks. Ranks are kept passes
  * in the order that they fall back to: as declared. A region starts where all of earlier ranks is done, and leaves what

@@ -157,8 +157,9 @@ static HDI_INLINE void make_ready_in_time(work *w)
     uint32_t *left = w->left, *slot_group = w->out->slot_group;
     uint32_t group = w->group, rank_begin = s->rank_begin, ready_count = w->ready_count;
     uint64_t *ready = w->ready;
+    const uint8_t *held = w->held;
     hdi_ask *ask = w->ask;
-    size_t pass_end = s->pass_end;
+    size_t pass_begin = s->pass_begin, pass_end = s->pass_end;
     for (size_t i = w->group_begin, slots = w->slots; i < slots; i++) {
         size_t p = slot_pass[i], end = succ_begin[p + 1];
         slot_group[i] = group;
@@ -169,7 +170,7 @@ static HDI_INLINE void make_ready_in_time(work *w)
             size_t rank = pass_rank[next] - rank_begin;
             hdi_bit_set(ready, (uint32_t)rank);
             ready_count++;
-            if (ask[rank].opens || ask[rank].more & ~HDI_COUNTED)
+            if (!held[next - pass_begin] && (ask[rank].opens || ask[rank].more & ~HDI_COUNTED))
                 ask[rank].due = group + 1 + find_float(s, next);
         }
     }
@@ -245,10 +246,10 @@ static HDI_INLINE void make_last_ready(work *w)
  * in registers. */
 static HDI_INLINE void count_group_of(work *w, bool all)
 {
-    uint32_t *counted = w->counted;
+    size_t count = 0;
     for (size_t i = w->group_begin, slots = w->slots; i < slots; i++)
-        w->net[i] -= count_down_of(w, w->slot_pass[i], &counted, all);
-    w->counted_count = (size_t)(counted - w->counted);
+        count = count_down_of(w, w->slot_pass[i], count, all, false);
+    w->counted_count = count;
 }
 
 static HDI_APART void count_group(work *w)
@@ -265,9 +266,10 @@ static HDI_INLINE int64_t free_closed(work *w)
     if (!w->s->known)
         count_group(w);
     const hdi_sched_res *res = w->res;
+    const uint32_t *left = w->left, *use_pass = w->s->decl->use_pass;
     uint32_t rank_begin = w->s->rank_begin;
     hdi_ask *ask = w->ask;
-    int64_t room = 0, closed = w->closed, late = 0, here = 0;
+    int64_t *net = w->net, room = 0, closed = w->closed, late = 0, here = 0;
     size_t oldest = w->oldest, at = w->scan.at;
     for (size_t i = 0; i < w->early_count; i++) {
         size_t last = w->early[i];
@@ -281,6 +283,7 @@ static HDI_INLINE int64_t free_closed(work *w)
         const hdi_sched_res *of = &res[w->use_res[use]];
         size_t last = of->last - rank_begin;
         int64_t bytes = (int64_t)of->bytes;
+        net[left[use_pass[use]]] -= bytes;
         closed += bytes;
         late += bytes & -(int64_t)(w->use_flags[use] / HDI_USE_WRITES & 1);
         bytes &= -(int64_t)(last >= oldest);
@@ -333,8 +336,7 @@ static HDI_APART void end_last(work *w)
 {
     for (size_t i = w->group_begin; i < w->slots; i++)
         w->out->slot_group[i] = w->group;
-    if (!w->s->known)
-        count_group(w);
+    free_closed(w);
     if (!w->rules.in_order)
         sort_group(w);
     w->group++;

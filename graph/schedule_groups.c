@@ -25,21 +25,25 @@
 
 /* ---- preparation ---- */
 
-/* How many each waits for. Those that are not kept wait for none, and few for somebody of an earlier region. */
+/* How many each waits for. Those that are not kept wait for none, and few for somebody of an earlier region: how many
+ * these are is counted first, which takes less than to look at each. */
 static void find_left(const work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred;
-    uint32_t *left = w->left, begin = s->pass_begin;
+    uint32_t *left = w->left, begin = s->pass_begin, earlier = 0;
     size_t end = s->pass_end, p = begin;
     for (size_t of = begin; of < end; of++)
         left[of] = pred_begin[of + 1] - pred_begin[of];
-    for (size_t e = pred_begin[begin]; begin && e < pred_begin[end]; e++) {
+    for (size_t e = pred_begin[begin], last = pred_begin[end]; begin && e < last; e++)
+        earlier += pred[e] < begin;
+    for (size_t e = pred_begin[begin]; earlier; e++) {
         if (HDI_LIKELY(pred[e] >= begin))
             continue;
         while (pred_begin[p + 1] <= e)
             p++;
         left[p]--;
+        earlier--;
     }
 }
 
@@ -80,28 +84,41 @@ static bool take_asks(work *w)
     return true;
 }
 
-/* Levels, for who waits in float, and who must know how many groups are too many. */
-static HDI_APART void find_levels(work *w)
+/* whole: else passes may depend on some of earlier regions. */
+static HDI_INLINE void find_levels_of(work *w, bool whole)
 {
     const hdi_sched *s = w->s;
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, *rank_pass = s->rank_pass;
-    uint32_t *pass_level = s->pass_level, pass_begin = s->pass_begin, depth = 0;
+    uint32_t *pass_level = s->pass_level, pass_begin = whole ? 0 : s->pass_begin, depth = 0;
+    uint8_t *held = w->held;
     size_t kept = s->kept_count, e = pred_begin[pass_begin]; /* those of passes that are not kept are none */
+    memset(held, 0, s->pass_end - pass_begin);
     for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank], end = pred_begin[p + 1];
+        size_t p = rank_pass[rank], end = pred_begin[p + 1], deepest = p;
         uint32_t level = 0;
         for (; e < end; e++) {
             size_t before = pred[e];
-            if (HDI_UNLIKELY(before < pass_begin))
+            if (!whole && HDI_UNLIKELY(before < pass_begin))
                 continue;
             uint32_t behind = pass_level[before] + 1;
+            deepest = behind > level ? before : deepest;
             level = behind > level ? behind : level;
         }
+        held[deepest - pass_begin] = 1; /* nobody asks that of who depends on none, as it is ready before any group */
         pass_level[p] = level;
         depth = level > depth ? level : depth;
     }
     w->depth = depth + 1;
     w->levelled = true;
+}
+
+/* Levels, for who waits in float, and who must know how many groups are too many. */
+static HDI_APART void find_levels(work *w)
+{
+    if (w->s->pass_begin == 0)
+        find_levels_of(w, true);
+    else
+        find_levels_of(w, false);
 }
 
 static bool prepare(work *w)
@@ -119,6 +136,7 @@ static bool prepare(work *w)
     w->scratch = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->group_live = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 2);
     w->counted = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->use_count + 1);
+    w->held = HDI_ARENA_ARRAY(arena, uint8_t, s->pass_end - s->pass_begin);
     w->early = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
     w->next = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
     w->behind = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
@@ -175,7 +193,7 @@ static void give_back(work *w)
         uint32_t what = more & ~HDI_COUNTED;
         if (what & HDI_OPENER)
             w->res[what & ~HDI_OPENER].open = 0;
-        else if (what)
+        else if (what && !(what & HDI_READER))
             close_again(w, &w->special.list[what]);
     }
     find_left(w);
@@ -263,8 +281,8 @@ static HDI_INLINE void fill_by(work *w, bool known)
                 refused = true; /* however much more it would open */
                 continue;
             }
-            if (HDI_UNLIKELY(at->more & ~HDI_COUNTED)) {
-                int64_t more = look_at_more(w, at->more);
+            if (at->more & ~HDI_COUNTED) {
+                int64_t more = look_at_more(w, at->more & ~HDI_COUNTED);
                 if (more == REFUSED)
                     continue;
                 opens += more;
@@ -381,7 +399,8 @@ static HDI_APART void run_alone(work *w)
     w->follower = HDI_NONE;
     if (HDI_UNLIKELY(counts)) { /* levelling begins with nothing left */
         w->group_begin = slot - 1;
-        count_group(w);
+        left[slot_pass[slot - 1]] = (uint32_t)slot - 1;
+        free_closed(w);
     }
 }
 

@@ -100,12 +100,14 @@ static HDI_INLINE view go_on(const work *w, view v)
 /* Counts down what a pass uses, and frees what it uses last. Returns how much that is. */
 static HDI_APART int64_t count_lone(work *w, size_t pass, view *v, rivals *r)
 {
-    int64_t closed = count_down(w, pass), late = 0;
+    int64_t closed = 0, late = 0;
+    count_down(w, pass);
     for (size_t i = 0; i < w->counted_count; i++) {
         size_t use = w->counted[i];
         const hdi_sched_res *of = &w->res[w->use_res[use]];
         size_t last = of->last - w->s->rank_begin;
         int64_t bytes = (int64_t)of->bytes;
+        closed += bytes;
         late += w->use_flags[use] & HDI_USE_WRITES ? bytes : 0;
         if (last < v->oldest)
             continue;

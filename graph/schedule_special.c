@@ -36,8 +36,10 @@ static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
     return false;
 }
 
-/* HDI_MIXED_*: what uses may have to be looked at for, by HDI_USE_READS and HDI_USE_WRITES. */
-static const uint8_t asked_for[4] = {HDI_MIXED_LAYOUTS, HDI_MIXED_LAYOUTS, HDI_MIXED_OPENERS, 0};
+/* HDI_MIXED_*: what uses may have to be looked at for, by their flags: HDI_USE_READS and HDI_USE_WRITES. */
+enum { FLAGS = 2 * HDI_USE_BUFFER };
+#define ASKED_FOR HDI_MIXED_LAYOUTS, HDI_MIXED_LAYOUTS, HDI_MIXED_OPENERS, 0
+static const uint8_t asked_for[FLAGS] = {ASKED_FOR, ASKED_FOR, ASKED_FOR, ASKED_FOR};
 
 static noted *find_noted(const noted_table *t, uint32_t res)
 {
@@ -81,13 +83,10 @@ static uint32_t find_own_notes(work *w, uint32_t res)
     return of->begin;
 }
 
-/* The first note of an image. */
-static HDI_INLINE uint32_t find_notes(work *w, uint32_t res)
+/* The first note of a use of an image. */
+static HDI_INLINE uint32_t find_notes(work *w, uint32_t res, const hdi_span *span)
 {
-    if (!w->s->whole)
-        return find_own_notes(w, res);
-    w->out->note_count = w->s->frozen->seg_count;
-    return w->s->frozen->res_seg_begin[res];
+    return w->s->whole ? span->base : find_own_notes(w, res) + span->base - w->s->frozen->res_seg_begin[res];
 }
 
 /* Any of several may open it: not the first by rank for certain. */
@@ -102,18 +101,8 @@ static void take_apart(work *w, hdi_sched_res *res)
  * those regions counted the uses. */
 static HDI_INLINE bool is_special(const hdi_sched_res *res, uint32_t flags, uint32_t rank_begin, bool all)
 {
-    return res->mixed & asked_for[flags & 3] || (!all && res->first < rank_begin && !(res->mixed & HDI_CLOSES_LAST));
-}
-
-/* The first use of these that is. */
-static HDI_INLINE size_t find_next(const hdi_sched *s, size_t use, size_t end, bool all)
-{
-    const uint32_t *use_res = s->decl->use_res, rank_begin = s->rank_begin;
-    const uint8_t *use_flags = s->decl->use_flags;
-    const hdi_sched_res *res = s->res;
-    while (use < end && HDI_LIKELY(!is_special(&res[use_res[use]], use_flags[use], rank_begin, all)))
-        use++;
-    return use;
+    bool asked = (res->mixed & asked_for[flags % FLAGS]) != 0;
+    return all ? asked : asked | ((res->first < rank_begin) & !(res->mixed & HDI_CLOSES_LAST));
 }
 
 /* A use of what earlier regions have opened, by the one that closes it: it counts its own. */
@@ -131,69 +120,78 @@ static HDI_INLINE bool goes_on(const hdi_decl *decl, size_t use)
            decl->use_pass[use - 1] == decl->use_pass[use];
 }
 
-/* What one must be. */
-static HDI_INLINE uint32_t find_special(const hdi_sched *s, const hdi_sched_res *res, size_t use)
+/* One of a pass that has several, or is of several pieces; its others stand at the end. */
+static HDI_APART void add_to_list(work *w, hdi_ask *at, hdi_special more)
 {
-    const hdi_decl *decl = s->decl;
-    uint32_t what = res->mixed & asked_for[decl->use_flags[use] & 3];
-    if (what & HDI_MIXED_OPENERS &&
-        (res->first < s->rank_begin || goes_on(decl, use) || is_read(decl, decl->use_pass[use], decl->use_res[use])))
-        return 0;
-    return what;
+    hdi_special *list = w->out->list;
+    uint32_t what = at->more & ~HDI_COUNTED, count = w->out->count;
+    if (what == 0) {
+        what = count;
+    } else if (what & HDI_OPENER) {
+        list[count] = (hdi_special){.at = what & ~HDI_OPENER};
+        what = count++;
+    } else if (what & HDI_READER) {
+        what &= ~HDI_READER;
+    } else {
+        count--; /* over the end */
+    }
+    list[count++] = more;
+    list[count++].at = HDI_NONE;
+    at->more = (at->more & HDI_COUNTED) | what;
+    w->out->count = count;
 }
 
-/* Those of a rank, from begin on. opener: where that is the resource of the only one, an overwrite. */
-static HDI_INLINE void end_list(work *w, size_t rank, const hdi_special *begin, hdi_special *end, uint32_t opener)
+/* A read of an image of several layouts. */
+static HDI_INLINE void add_reader(work *w, hdi_ask *at, uint32_t use, uint32_t res)
 {
-    if (begin == end)
-        return;
-    if (end == begin + 1 && opener < HDI_OPENER) {
-        w->ask[rank].more |= HDI_OPENER | opener;
+    const hdi_decl *decl = w->s->decl;
+    hdi_span span = hdi_use_span(decl, w->s->frozen, use);
+    uint32_t first = find_notes(w, res, &span), count = span.rows * span.cols;
+    uint32_t layout = decl->access[decl->use_access[use]].layout;
+    hdi_special x = {first, count, span.cols, span.stride, layout};
+    if (HDI_UNLIKELY(at->more & ~HDI_COUNTED || count != 1)) {
+        add_to_list(w, at, x);
         return;
     }
-    w->ask[rank].more |= w->out->count;
-    end->at = HDI_NONE;
-    w->out->count += (uint32_t)(end - begin) + 1;
+    at->more |= HDI_READER | w->out->count;
+    w->out->list[w->out->count++] = x;
+}
+
+/* An overwrite of what several overwrite. */
+static HDI_INLINE void add_opener(work *w, hdi_ask *at, uint32_t res)
+{
+    if (HDI_UNLIKELY(at->more & ~HDI_COUNTED || res >= HDI_OPENER))
+        add_to_list(w, at, (hdi_special){.at = res});
+    else
+        at->more |= HDI_OPENER | res;
+    take_apart(w, &w->s->res[res]);
 }
 
 /* Those of some uses: of one pass, or of all that stand between the first and the last. */
 static HDI_INLINE void list_uses(work *w, size_t use, size_t end, bool all)
 {
     const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    hdi_special *begin = NULL, *x = NULL;
-    uint32_t pass = HDI_NONE, opener = HDI_NONE;
-    size_t rank = 0;
-    for (use = find_next(s, use, end, all); use < end; use = find_next(s, use + 1, end, all)) {
-        uint32_t r = decl->use_res[use];
-        hdi_sched_res *res = &s->res[r];
-        uint32_t what = find_special(s, res, use);
-        bool counts = !all && res->first < s->rank_begin && hdi_sched_has(s, res->last);
-        if (!what && !counts)
+    const uint32_t *use_res = s->decl->use_res, *use_pass = s->decl->use_pass;
+    const uint32_t *pass_rank = s->pass_rank, *rank_pass = s->rank_pass, rank_begin = s->rank_begin;
+    const uint8_t *use_flags = s->decl->use_flags;
+    hdi_sched_res *all_res = s->res;
+    for (; use < end; use++) {
+        uint32_t r = use_res[use], flags = use_flags[use];
+        hdi_sched_res *res = &all_res[r];
+        if (HDI_LIKELY(!is_special(res, flags, rank_begin, all)))
             continue;
-        if (decl->use_pass[use] != pass) {
-            end_list(w, rank, begin, x, opener);
-            pass = decl->use_pass[use];
-            rank = s->pass_rank[pass] - s->rank_begin;
-            begin = x = &w->out->list[w->out->count];
-            opener = HDI_NONE;
-        }
-        if (s->rank_pass[rank] != pass) /* it is culled */
+        size_t pass = use_pass[use], rank = pass_rank[pass] - rank_begin;
+        if (rank_pass[rank] != pass) /* it is culled */
             continue;
-        if (counts)
+        if (!all && res->first < rank_begin && hdi_sched_has(s, res->last))
             count_here(res);
-        if (what & HDI_MIXED_LAYOUTS) {
-            hdi_span span = hdi_use_span(decl, s->frozen, (uint32_t)use);
-            uint32_t first = find_notes(w, r) + span.base - s->frozen->res_seg_begin[r];
-            uint32_t layout = decl->access[decl->use_access[use]].layout;
-            *x++ = (hdi_special){first, span.rows * span.cols, span.cols, span.stride, layout};
-        } else if (what & HDI_MIXED_OPENERS) {
-            x->at = opener = r;
-            x++->count = 0;
-            take_apart(w, res);
-        }
+        if (!all && !(res->mixed & asked_for[flags % FLAGS]))
+            continue;
+        if (!(flags & HDI_USE_WRITES))
+            add_reader(w, &w->ask[rank], (uint32_t)use, r);
+        else if (res->first >= rank_begin && !goes_on(s->decl, use) && !is_read(s->decl, pass, r))
+            add_opener(w, &w->ask[rank], r);
     }
-    end_list(w, rank, begin, x, opener);
 }
 
 /* Where most passes have none that must be counted, and so none of these. */
@@ -234,7 +232,7 @@ bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
 {
     uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
     work w = {.s = s, .ask = ask, .out = out};
-    *out = (hdi_specials){.count = 1};
+    *out = (hdi_specials){.count = 1, .note_count = s->whole ? s->frozen->seg_count : 0};
     out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what ends that of a pass */
     if (s->arena->failed)
         return false;

@@ -27,7 +27,7 @@ typedef struct work {
     hdi_ask *ask;        /* by rank */
     hdi_ask behind_last; /* what stood there */
     uint32_t *slot_pass;
-    int64_t *net; /* per slot: bytes that it opens less those that it closes */
+    int64_t *net; /* per slot: bytes that it opens less those that it closes, when its group has ended */
     /* Of the window, and what is alive. */
     size_t oldest, end, slots;
     int64_t live, room; /* room at the oldest rank */
@@ -47,11 +47,12 @@ typedef struct work {
     /* Who may be in it. */
     uint64_t *ready, *ready_first; /* ranks whose predecessors stand in earlier groups; those that have none */
     uint32_t ready_count, ready_first_count;
-    uint32_t *left;    /* per pass: predecessors not in earlier groups */
+    uint32_t *left;    /* per pass: predecessors not in earlier groups; then, of one that is counted down, its slot */
     uint32_t follower; /* rank of a pass that may take over what the last group closed; HDI_NONE: none */
     hdi_specials special;
     uint32_t *next, *behind; /* passes that follow those of the group, and a level of each */
     bool levelled;           /* the levels of passes are known: one behind the deepest that it depends on */
+    uint8_t *held;           /* then, per pass of the region: one just behind it has none that is deeper before it */
     uint32_t depth;          /* then, passes on the longest chain of dependences; before, not more */
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
@@ -118,14 +119,17 @@ static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
     return bytes;
 }
 
-/* more: as in hdi_ask. */
-static HDI_INLINE int64_t look_at_more(const work *w, uint32_t more)
+/* what: as in hdi_ask, but for HDI_COUNTED. */
+static HDI_INLINE int64_t look_at_more(const work *w, uint32_t what)
 {
-    uint32_t what = more & ~HDI_COUNTED;
-    if (HDI_UNLIKELY(!(what & HDI_OPENER)))
+    if (what & HDI_OPENER) {
+        const hdi_sched_res *res = &w->res[what & ~HDI_OPENER];
+        return (int64_t)(res->bytes & ((uint64_t)res->open - 1));
+    }
+    if (HDI_UNLIKELY(!(what & HDI_READER)))
         return look_at_specials(w, &w->special.list[what]);
-    const hdi_sched_res *res = &w->res[what & ~HDI_OPENER];
-    return (int64_t)(res->bytes & ((uint64_t)res->open - 1));
+    const hdi_special *x = &w->special.list[what & ~HDI_READER];
+    return is_other(w, x, &w->special.note[x->at]) ? REFUSED : 0;
 }
 
 /* ---- taking ---- */
@@ -179,45 +183,45 @@ static HDI_APART int64_t take_specials(work *w, const hdi_special *x)
     return opened;
 }
 
-static HDI_INLINE int64_t take_more(work *w, uint32_t more)
+static HDI_INLINE int64_t take_more(work *w, uint32_t what)
 {
-    uint32_t what = more & ~HDI_COUNTED;
-    if (HDI_LIKELY(what & HDI_OPENER))
+    if (what & HDI_OPENER)
         return open_shared(w, &w->res[what & ~HDI_OPENER]);
-    return what ? take_specials(w, &w->special.list[what]) : 0;
+    if (HDI_UNLIKELY(!(what & HDI_READER)))
+        return take_specials(w, &w->special.list[what]);
+    const hdi_special *x = &w->special.list[what & ~HDI_READER];
+    w->special.note[x->at] = (hdi_note){w->group, x->layout};
+    return 0;
 }
 
-/* Counts down the uses of what a pass uses, from where the uses stand that were the last; returns the bytes of those.
- * Which that is nobody could predict, so it is found without a branch. all: else only of what the region closes, as
- * others run at the same time. */
-static HDI_INLINE int64_t count_down_of(work *w, size_t pass, uint32_t **counted, bool all)
+/* Counts down the uses of what a pass uses. Behind `count` in the list come those that were the last. Which that is
+ * nobody could predict, so it is found without a branch. all: else only of what the region closes, as others run at the
+ * same time. known: of some nobody counts the uses, and that stays so; else it does not matter what comes of the count
+ * of what has no bytes. Returns how many there are. */
+static HDI_INLINE size_t count_down_of(const work *w, size_t pass, size_t count, bool all, bool known)
 {
     const uint32_t *use_res = w->use_res;
     hdi_sched_res *res = w->res;
-    uint32_t *at = *counted, rank_begin = w->s->rank_begin, kept = w->s->kept_count;
-    uint64_t bytes = 0;
+    uint32_t rank_begin = w->s->rank_begin, kept = w->s->kept_count, *counted = w->counted;
     for (size_t u = w->use_begin[pass], end = w->use_begin[pass + 1]; u < end; u++) {
         hdi_sched_res *of = &res[use_res[u]];
         if (!all && HDI_UNLIKELY(of->last - rank_begin >= kept)) /* later, or it has no bytes */
             continue;
-        uint32_t left = of->left;
-        uint64_t last = left == 1;
-        of->left = left - (left != 0);
-        *at = (uint32_t)u;
-        at += last;
-        bytes += of->bytes & -last;
+        if (known && of->left == 0)
+            continue;
+        uint32_t left = --of->left;
+        counted[count] = (uint32_t)u;
+        count += left < 1;
     }
-    *counted = at;
-    return (int64_t)bytes;
+    return count;
 }
 
-static HDI_INLINE int64_t count_down(work *w, size_t pass)
+/* The same where something is known. */
+static HDI_INLINE void count_down(work *w, size_t pass)
 {
-    uint32_t *counted = w->counted + w->counted_count;
-    bool all = w->counts_all;
-    int64_t bytes = all ? count_down_of(w, pass, &counted, true) : count_down_of(w, pass, &counted, false);
-    w->counted_count = (size_t)(counted - w->counted);
-    return bytes;
+    size_t count = w->counted_count;
+    w->counted_count =
+        w->counts_all ? count_down_of(w, pass, count, true, true) : count_down_of(w, pass, count, false, true);
 }
 
 /* Candidates are looked for in a window of ranks from the oldest on. */
@@ -247,9 +251,10 @@ static HDI_INLINE void take(work *w, size_t rank, bool oldest, bool known)
     hdi_ask *at = &w->ask[rank];
     size_t pass = w->rank_pass[rank], slot = w->slots++;
     int64_t opens = at->opens, closes = known ? at->closes : 0;
-    uint32_t more = known ? at->more : at->more & ~HDI_COUNTED;
+    uint32_t more = at->more, what = more & ~HDI_COUNTED;
     at->due = HDI_TAKEN;
     w->slot_pass[slot] = (uint32_t)pass;
+    w->left[pass] = (uint32_t)slot;
     w->closed += closes;
     if (!oldest) {
         if (opens)
@@ -257,10 +262,10 @@ static HDI_INLINE void take(work *w, size_t rank, bool oldest, bool known)
         if (closes)
             w->early[w->early_count++] = (uint32_t)rank;
     }
-    if (more) {
-        opens += take_more(w, more);
-        closes += known ? count_down(w, pass) : 0;
-    }
+    if (what)
+        opens += take_more(w, what);
+    if (known && more)
+        count_down(w, pass);
     w->live += opens;
     w->net[slot] = opens - closes;
     if (oldest)
