@@ -285,38 +285,37 @@ static hd_result declare_file(hd_graph *graph)
     return hd_graph_read_fgt(graph, text, bytes, "f", error, sizeof(error));
 }
 
-/* Pieces of images that are read one by one and then all at once: more edges than there is room for at first, and some
- * passes are culled. */
+/* Pieces of an image that are read one by one and then all at once: more edges than there is room for at first, and a
+ * pass is culled. */
 static uint32_t piece_layers;
 
 static hd_result declare_pieces(hd_graph *graph)
 {
-    enum { IMAGES = 2, MIPS = 15 };
+    enum { MIPS = 15 };
     hd_graph_begin(graph);
     hd_resource dead = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "dead", .bytes = 256});
-    for (uint32_t i = 0; i < IMAGES; i++) {
-        const hd_image_desc desc = {
-            .width = 1 << (MIPS - 1), .height = 1, .format = 37, .mips = MIPS, .layers = piece_layers};
-        hd_resource image = hd_graph_image(graph, &desc);
-        for (uint32_t p = 0; p <= MIPS + piece_layers; p++) {
-            bool is_mip = p > 0 && p < MIPS, is_layer = p > MIPS && p < MIPS + piece_layers, is_dead = p == MIPS;
-            hd_use use = {.resource = image, .access = p ? HD_SAMPLED_COMPUTE : HD_STORAGE_WRITE_COMPUTE};
-            if (is_dead)
-                use = (hd_use){.resource = dead, .access = HD_STORAGE_WRITE_COMPUTE, .range.bytes = 128};
-            else if (is_mip)
-                use.range = (hd_range){.mip_base = (uint16_t)p, .mip_count = 1};
-            else if (is_layer)
-                use.range = (hd_range){.layer_base = p - MIPS, .layer_count = 1};
-            hd_graph_pass(graph,
-                          &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = &use, .use_count = 1, .root = !is_dead});
-        }
+    hd_resource image = hd_graph_image(graph, &(hd_image_desc){.width = 1 << (MIPS - 1),
+                                                               .height = 1,
+                                                               .format = 37,
+                                                               .mips = MIPS,
+                                                               .layers = piece_layers});
+    for (uint32_t p = 0; p <= MIPS + piece_layers; p++) {
+        bool is_mip = p > 0 && p < MIPS, is_layer = p > MIPS && p < MIPS + piece_layers, is_dead = p == MIPS;
+        hd_use use = {.resource = image, .access = p ? HD_SAMPLED_COMPUTE : HD_STORAGE_WRITE_COMPUTE};
+        if (is_dead)
+            use = (hd_use){.resource = dead, .access = HD_STORAGE_WRITE_COMPUTE, .range.bytes = 128};
+        else if (is_mip)
+            use.range = (hd_range){.mip_base = (uint16_t)p, .mip_count = 1};
+        else if (is_layer)
+            use.range = (hd_range){.layer_base = p - MIPS, .layer_count = 1};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = &use, .use_count = 1, .root = !is_dead});
     }
     return hd_graph_error(graph)->result;
 }
 
 Test(alloc_failure, pieces, .timeout = 150)
 {
-    for (piece_layers = 60; piece_layers <= 90; piece_layers += 30)
+    for (piece_layers = 60; piece_layers <= 120; piece_layers += 20)
         try_frames(declare_pieces, (hd_compile_desc){.queues = three, .queue_count = 1}, 3);
 }
 
