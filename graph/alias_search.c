@@ -1,6 +1,9 @@
 #include "alias_pack.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Search: what sticks out above a cap is put where those in the way weigh the least, these are put elsewhere in turn,
  * and so on until all have a place or the steps are used up. The cap starts below the packing that is there and comes
@@ -11,24 +14,31 @@
  * mostly little is moved. */
 
 /* Looks beside those at others; starts in a stretch; of a list that is sorted by ranks. */
-enum { MOST_PAIRS = 1 << 20, STEP_LOOKS = 8, MEMBERS = 16, FEW = 24 };
+enum { MOST_PAIRS = 1 << 20, STEP_LOOKS = 8, MEMBERS = 8, FEW = 24 };
 #define STAYS ((uint64_t)1 << 40) /* weight of those that may not be thrown out yet */
+
+typedef struct member {
+    uint32_t at, units; /* HDI_NONE: waits for a place */
+    uint64_t worth;     /* weight, as often as it has been thrown out and once more */
+    uint32_t weight, stays;
+    uint32_t first, last; /* slots, from where it packs */
+} member;
 
 typedef struct search {
     const hdi_pack *pack;
-    uint32_t *res;
+    member *member; /* by first use */
+    uint32_t *res, *alignment;
     uint32_t count, cap, step, dice, pairs;
     uint64_t looks;
-    uint32_t *alive_begin, *alive; /* members by stretches of slots that they live in */
+    uint32_t shift;                          /* from a slot to its stretch */
+    uint32_t *alive_begin, *alive, *started; /* members by stretches that they live in; how many of them start there */
     /* Of the members, by their place in res. Each list stays as it was last sorted: next time little is out of order.
      */
-    uint32_t *conflicts, **by_low, **by_high;                         /* null: not asked for yet */
-    uint32_t *at, *units, *alignment, *weight, *stays, *first, *last; /* first, last: stretches */
-    uint64_t *worth; /* weight, as often as it has been thrown out and once more */
-    uint8_t *placed;
-    uint64_t *clock; /* words for each; one queue needs none */
+    uint32_t *conflicts, **by_low, **by_high; /* null: not asked for yet */
+    uint64_t *clock;                          /* words for each; one queue needs none */
     uint32_t *waiting, waiting_count, *away;
-    uint64_t *low, *high; /* of those in the way: where they begin, where they end */
+    uint64_t *low, *high;    /* of those in the way: where they begin, or end, above who; between nothing and all */
+    uint64_t *begun, *ended; /* what those below weigh, who begin or end there */
 } search;
 
 static uint32_t throw_dice(search *s)
@@ -40,6 +50,10 @@ static uint32_t throw_dice(search *s)
 static uint32_t square_root(uint64_t value)
 {
     uint64_t root = 0;
+#ifdef __SSE2__
+    if (HDI_LIKELY(value < (uint64_t)1 << 50)) /* so that no rounding, up or down, gets to another whole number */
+        return (uint32_t)_mm_cvttsd_si32(_mm_sqrt_sd(_mm_setzero_pd(), _mm_set_sd((double)value)));
+#endif
     for (uint64_t bit = (uint64_t)1 << (63 - __builtin_clzll(value | 1)) / 2; bit; bit >>= 1)
         root |= (root | bit) * (root | bit) <= value ? bit : 0;
     return (uint32_t)root;
@@ -52,14 +66,15 @@ static bool find_alive(search *s)
     while ((uint64_t)slots * MEMBERS > (uint64_t)s->count << shift)
         shift++;
     uint32_t stretches = (slots >> shift) + 1;
+    s->shift = shift;
     s->alive_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)stretches + 2);
-    if (!s->alive_begin)
+    s->started = HDI_ARENA_ZEROED(arena, uint32_t, stretches);
+    if (arena->failed)
         return false;
     uint32_t *end = s->alive_begin + 1; /* of each list while it is filled, from its begin on */
-    for (uint32_t i = 0; i < s->count; i++) {
-        s->first[i] = hdi_pack_slot(s->pack, s->pack->lifetimes->res_first[s->res[i]]) >> shift;
-        s->last[i] = hdi_pack_slot(s->pack, s->pack->end[s->res[i]]) >> shift;
-        for (uint32_t t = s->first[i]; t <= s->last[i]; t++)
+    for (const member *m = s->member; m < s->member + s->count; m++) {
+        s->started[m->first >> shift]++;
+        for (uint32_t t = m->first >> shift; t <= m->last >> shift; t++)
             end[t + 1]++;
     }
     for (uint32_t t = 0; t < stretches; t++)
@@ -68,35 +83,28 @@ static bool find_alive(search *s)
     if (!s->alive)
         return false;
     for (uint32_t i = 0; i < s->count; i++) {
-        for (uint32_t t = s->first[i]; t <= s->last[i]; t++)
+        for (uint32_t t = s->member[i].first >> shift; t <= s->member[i].last >> shift; t++)
             s->alive[end[t]++] = i;
     }
     return true;
 }
 
-/* Whether both are alive in some slot. */
-static HDI_INLINE bool meet(const search *s, uint32_t i, uint32_t j)
-{
-    const uint32_t *first = s->pack->lifetimes->res_first, *end = s->pack->end;
-    uint32_t a = s->res[i], b = s->res[j];
-    return (end[a] >= first[b]) & (end[b] >= first[a]);
-}
-
-/* By where they are, those that wait last. */
-static uint64_t place_key(const search *s, uint32_t i)
-{
-    return (uint64_t)(s->at[i] | (0u - !s->placed[i])) << 32 | i;
-}
-
 /* Of few, each goes behind as many as are smaller: which of two is nobody could foretell, as a branch. */
 static void sort_few(const uint64_t *key, uint32_t count, uint32_t *to)
 {
+    uint32_t rank[FEW];
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t rank = 0;
-        for (uint32_t j = 0; j < count; j++)
-            rank += key[j] < key[k];
-        to[rank] = (uint32_t)key[k];
+        uint32_t larger = 0;
+        for (uint32_t j = 0; j < k; j++) {
+            uint32_t is_larger = key[j] > key[k];
+            HDI_HIDE(is_larger); /* they are few: not by vectors */
+            rank[j] += is_larger;
+            larger += is_larger;
+        }
+        rank[k] = k - larger;
     }
+    for (uint32_t k = 0; k < count; k++)
+        to[rank[k]] = (uint32_t)key[k];
 }
 
 /* So that there is little left to sort when it is walked over. */
@@ -120,25 +128,31 @@ static void sort_once(uint64_t *key, uint32_t count, uint32_t *to)
         to[k] = (uint32_t)key[k];
 }
 
-/* Each is met first where the later of the two begins. False: out of memory, or there are too many pairs. */
+/* Those that are alive in the first stretch, and those that start in a later one: whether two meet in some slot, and
+ * their clocks say so, is anybody's guess. Those that wait come last. False: out of memory, or there are too many
+ * pairs. */
 static bool find_conflicts(search *s, uint32_t i)
 {
     hdi_arena *arena = s->pack->arena;
-    uint32_t first = s->first[i], last = s->last[i], count = 0, words = s->pack->by_clocks ? s->pack->lanes.words : 0;
+    const member *members = s->member, one = members[i];
+    uint32_t count = 0, words = s->pack->by_clocks ? s->pack->lanes.words : 0;
     uint64_t *key = s->low; /* not used yet */
     uint64_t turned[HD_MAX_QUEUES];
     if (s->by_low[i])
         return true;
     for (uint32_t k = 0; k < words; k++)
         turned[k] = hdi_pack_turned(s->clock[(size_t)i * words + k]);
-    for (uint32_t t = first; t <= last; t++) {
-        for (uint32_t k = s->alive_begin[t]; k < s->alive_begin[t + 1]; k++) {
-            uint32_t j = s->alive[k], begin = s->first[j];
-            if (!((j != i) & (t == (begin > first ? begin : first)) & meet(s, i, j)))
-                continue;
-            key[count] = place_key(s, j); /* if their clocks say so, which is anybody's guess */
-            count += !words || hdi_pack_conflict(&s->pack->lanes, &s->clock[(size_t)j * words], turned, words);
+    uint32_t k = s->alive_begin[one.first >> s->shift];
+    for (uint32_t t = one.first >> s->shift, end; t <= one.last >> s->shift; t++) {
+        for (end = s->alive_begin[t + 1]; k < end; k++) {
+            uint32_t j = s->alive[k];
+            const member *other = &members[j];
+            key[count] = (uint64_t)other->at << 32 | j;
+            uint32_t apart = (other->last - one.first) | (one.last - other->first); /* its topmost bit */
+            count += ~apart >> 31 & (j != i) &
+                     (!words || hdi_pack_conflict(&s->pack->lanes, &s->clock[(size_t)j * words], turned, words));
         }
+        k = t < one.last >> s->shift ? s->alive_begin[t + 2] - s->started[t + 1] : k;
     }
     s->pairs += count;
     s->conflicts[i] = count;
@@ -161,106 +175,102 @@ static bool set_up(search *s, const uint32_t *by_first, const uint64_t *offset)
     s->conflicts = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->by_low = HDI_ARENA_ZEROED(arena, uint32_t *, n);
     s->by_high = HDI_ARENA_ARRAY(arena, uint32_t *, n);
-    s->at = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    s->units = HDI_ARENA_ARRAY(arena, uint32_t, n);
+    s->member = HDI_ARENA_ARRAY(arena, member, n);
     s->alignment = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    s->weight = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    s->worth = HDI_ARENA_ARRAY(arena, uint64_t, n);
-    s->first = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    s->last = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    s->stays = HDI_ARENA_ZEROED(arena, uint32_t, n);
-    s->placed = HDI_ARENA_ZEROED(arena, uint8_t, n);
     s->clock = HDI_ARENA_ARRAY(arena, uint64_t, (size_t)n * words);
     s->waiting = HDI_ARENA_ARRAY(arena, uint32_t, n);
     s->away = HDI_ARENA_ARRAY(arena, uint32_t, n);
-    s->low = HDI_ARENA_ARRAY(arena, uint64_t, n);
-    s->high = HDI_ARENA_ARRAY(arena, uint64_t, n);
+    s->low = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)n + 2);
+    s->high = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)n + 2);
+    s->begun = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)n + 1);
+    s->ended = HDI_ARENA_ZEROED(arena, uint64_t, (size_t)n + 1);
     if (arena->failed)
         return false;
+    s->low++; /* behind a zero */
+    s->high++;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t res = by_first[i];
         uint64_t where = offset[res];
         const hd_memory_need *need = &pack->sizes->need[res];
         uint64_t life = pack->end[res] - pack->lifetimes->res_first[res] + 1;
+        uint32_t units = (uint32_t)((need->bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT),
+                 weight = square_root(units * life) + 1;
         s->res[i] = res;
-        s->at[i] = (uint32_t)(where / HDI_PACK_UNIT);
-        s->units[i] = (uint32_t)((need->bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT);
         s->alignment[i] = need->alignment > HDI_PACK_UNIT ? (uint32_t)(need->alignment / HDI_PACK_UNIT) : 1;
-        s->worth[i] = s->weight[i] = square_root(s->units[i] * life) + 1;
-        s->placed[i] = where % HDI_PACK_UNIT == 0;
+        s->member[i] = (member){.at = where % HDI_PACK_UNIT ? HDI_NONE : (uint32_t)(where / HDI_PACK_UNIT),
+                                .units = units,
+                                .worth = weight,
+                                .weight = weight,
+                                .first = hdi_pack_slot(pack, pack->lifetimes->res_first[res]),
+                                .last = hdi_pack_slot(pack, pack->end[res])};
         if (words)
             hdi_pack_read_clock(pack, res, &s->clock[(size_t)i * words]);
-        if (!s->placed[i])
+        if (s->member[i].at == HDI_NONE)
             s->waiting[s->waiting_count++] = i;
     }
     return find_alive(s);
 }
 
-static HDI_INLINE uint64_t weight_of(const search *s, uint32_t i)
+/* Sorts one list of conflicts by where they begin, or end; those that wait for a place come last. *below: what weighs
+ * below each. How many have a place. */
+static HDI_INLINE uint32_t sort_conflicts(const search *s, uint32_t *who, uint32_t count, bool by_end, uint64_t *key,
+                                          uint64_t *below)
 {
-    return s->stays[i] > s->step ? STAYS : s->worth[i];
-}
-
-/* Sorts one list of conflicts by where they begin, or end; those that wait for a place come last. How many have one. */
-static uint32_t sort_conflicts(const search *s, uint32_t *who, uint32_t count, bool by_end, uint64_t *key)
-{
+    const member *members = s->member;
     uint32_t n = 0, waiting = 0;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t j = who[k];
-        if (!s->placed[j]) {
+        const member *m = &members[j];
+        if (HDI_UNLIKELY(m->at == HDI_NONE)) {
             s->away[waiting++] = j;
             continue;
         }
-        uint64_t value = (uint64_t)s->at[j] + (by_end ? s->units[j] : 0);
-        uint32_t at = n++;
-        for (; at > 0 && key[at - 1] > value; at--) {
-            key[at] = key[at - 1];
-            who[at] = who[at - 1];
-        }
-        key[at] = value;
-        who[at] = j;
+        uint64_t value = (uint64_t)(m->at + (by_end ? m->units : 0)) << 32;
+        uint64_t *at = &key[n++];
+        for (; at[-1] > (value | UINT32_MAX); at--) /* the first one stands behind a zero */
+            at[0] = at[-1];
+        *at = value | j;
     }
-    memcpy(&who[n], s->away, waiting * sizeof(*who));
+    key[n] = UINT64_MAX;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t j = (uint32_t)key[k];
+        who[k] = j;
+        below[k + 1] = below[k] + (members[j].stays > s->step ? STAYS : members[j].worth);
+    }
+    for (uint32_t k = 0; k < waiting; k++)
+        who[n + k] = s->away[k];
     return n;
 }
 
-static uint32_t look_around(search *s, uint32_t i)
-{
-    sort_conflicts(s, s->by_low[i], s->conflicts[i], false, s->low);
-    return sort_conflicts(s, s->by_high[i], s->conflicts[i], true, s->high);
-}
-
-/* What one of the two walks over places has passed: the weight in the way is that which has begun less that which
- * ended. */
+/* What the two walks over places have passed: the weight in the way is that which has begun less that which ended. */
 typedef struct walk {
-    const uint32_t *low_of, *high_of;
-    uint32_t low, high;
-    uint64_t begun, ended;
+    const uint64_t *low, *high;
 } walk;
 
-static HDI_INLINE uint64_t weight_at(const search *s, walk *w, uint32_t n, uint64_t place, uint64_t units)
+static HDI_INLINE uint64_t weight_at(const search *s, walk *w, uint64_t place, uint64_t units)
 {
-    for (; w->low < n && s->low[w->low] < place + units; w->low++)
-        w->begun += weight_of(s, w->low_of[w->low]);
-    for (; w->high < n && s->high[w->high] <= place; w->high++)
-        w->ended += weight_of(s, w->high_of[w->high]);
-    return w->begun - w->ended;
+    for (; *w->low < (place + units) << 32;)
+        w->low++;
+    for (; *w->high < (place + 1) << 32;)
+        w->high++;
+    return s->begun[w->low - s->low] - s->ended[w->high - s->high];
 }
 
 /* Places are at the bottom, on top of someone, below someone, and at the top. The lightest wins, the dice break what is
  * nearly even. STAYS or more: none. */
 static uint64_t find_place(search *s, uint32_t i, uint32_t *place)
 {
-    uint32_t n = look_around(s, i), units = s->units[i], mask = s->alignment[i] - 1;
-    uint32_t highest = (s->cap - units) & ~mask;
-    walk above = {s->by_low[i], s->by_high[i], 0, 0, 0, 0}, below = above;
-    uint64_t best = weight_at(s, &above, n, 0, units);
+    uint32_t units = s->member[i].units, mask = s->alignment[i] - 1, highest = (s->cap - units) & ~mask;
+    uint32_t n = sort_conflicts(s, s->by_low[i], s->conflicts[i], false, s->low, s->begun);
+    sort_conflicts(s, s->by_high[i], s->conflicts[i], true, s->high, s->ended);
+    walk above = {s->low, s->high}, below = above;
+    uint64_t best = weight_at(s, &above, 0, units);
     *place = 0;
     for (uint32_t k = 0; k < n && best; k++) {
-        uint64_t at = (s->high[k] + mask) & ~(uint64_t)mask;
+        uint64_t at = ((s->high[k] >> 32) + mask) & ~(uint64_t)mask;
         if (at > highest)
             break;
-        uint64_t weight = weight_at(s, &above, n, at, units);
+        uint64_t weight = weight_at(s, &above, at, units);
         weight += weight ? throw_dice(s) & 15 : 0;
         if (weight < best) {
             best = weight;
@@ -268,12 +278,13 @@ static uint64_t find_place(search *s, uint32_t i, uint32_t *place)
         }
     }
     for (uint32_t k = 0; k <= n && best; k++) {
-        if (k < n && s->low[k] < units)
+        uint64_t low = s->low[k] >> 32;
+        if (low < units)
             continue;
-        uint64_t at = k < n ? (s->low[k] - units) & ~(uint64_t)mask : highest;
+        uint64_t at = k < n ? (low - units) & ~(uint64_t)mask : highest;
         if (at > highest)
             continue;
-        uint64_t weight = weight_at(s, &below, n, at, units);
+        uint64_t weight = weight_at(s, &below, at, units);
         weight += weight ? throw_dice(s) & 15 : 0;
         if (weight < best) {
             best = weight;
@@ -285,7 +296,7 @@ static uint64_t find_place(search *s, uint32_t i, uint32_t *place)
 
 static void take_out(search *s, uint32_t i)
 {
-    s->placed[i] = 0;
+    s->member[i].at = HDI_NONE;
     s->waiting[s->waiting_count++] = i;
 }
 
@@ -294,7 +305,7 @@ static uint32_t next_waiting(search *s)
 {
     uint32_t best = 0;
     for (uint32_t k = 1; k < s->waiting_count; k++)
-        best = s->units[s->waiting[k]] > s->units[s->waiting[best]] ? k : best;
+        best = s->member[s->waiting[k]].units > s->member[s->waiting[best]].units ? k : best;
     uint32_t i = s->waiting[best];
     s->waiting[best] = s->waiting[--s->waiting_count];
     return i;
@@ -313,16 +324,19 @@ static bool place_one(search *s)
         take_out(s, i);
         return true;
     }
+    member *one = &s->member[i];
     for (uint32_t c = 0; weight && c < s->conflicts[i]; c++) {
         uint32_t j = s->by_low[i][c];
-        if (s->placed[j] && s->at[j] < place + s->units[i] && place < s->at[j] + s->units[j]) {
-            s->worth[j] += s->weight[j];
+        member *other = &s->member[j];
+        if (other->at >= place + one->units) /* as all behind it do, or it waits, as they do */
+            break;
+        if (place < other->at + other->units) {
+            other->worth += other->weight;
             take_out(s, j);
         }
     }
-    s->at[i] = place;
-    s->placed[i] = 1;
-    s->stays[i] = s->step + 1 + throw_dice(s) % 3;
+    one->at = place;
+    one->stays = s->step + 1 + throw_dice(s) % 3;
     return true;
 }
 
@@ -331,8 +345,9 @@ static uint64_t keep(const search *s, uint64_t *offset)
 {
     uint64_t top = 0;
     for (uint32_t i = 0; i < s->count; i++) {
-        offset[s->res[i]] = (uint64_t)s->at[i] * HDI_PACK_UNIT;
-        top = s->at[i] + s->units[i] > top ? s->at[i] + s->units[i] : top;
+        const member *m = &s->member[i];
+        offset[s->res[i]] = (uint64_t)m->at * HDI_PACK_UNIT;
+        top = m->at + m->units > top ? m->at + m->units : top;
     }
     return top;
 }
@@ -351,9 +366,10 @@ bool hdi_pack_search(hdi_pack *pack, const uint32_t *by_first, uint32_t count, u
     while (more && now > least) {
         s.cap = (uint32_t)(least + (now - least) / 2);
         for (uint32_t i = 0; i < count; i++) {
-            if (s.placed[i] && s.at[i] + s.units[i] > s.cap)
+            const member *m = &s.member[i];
+            if (m->at != HDI_NONE && m->at + m->units > s.cap)
                 take_out(&s, i);
-            if (s.units[i] > s.cap) /* no lower than these, so that one waits for ever */
+            if (m->units > s.cap) /* no lower than these, so that one waits for ever */
                 s.looks = looks;
         }
         while (more && s.waiting_count && s.looks < looks)
