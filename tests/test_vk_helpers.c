@@ -383,6 +383,14 @@ Test(vk_helpers, images_that_do_not_go_together)
         cr_expect_eq(error->result, cases[i].why ? HD_INVALID_ARGUMENT : HD_OK, "case %zu: %s", i, error->text);
         cr_expect(!cases[i].why || strstr(error->text, cases[i].why), "case %zu: %s", i, error->text);
     }
+    hd_graph_begin(s.graph);
+    VkClearValue value = {0};
+    cr_expect_eq(hd_vk_clear(s.f.vk, s.graph, odd_image(&s, BLOCKS, 1), NULL, &value).id, 0);
+    cr_expect(strstr(hd_graph_error(s.graph)->text, "blocks"), "%s", hd_graph_error(s.graph)->text);
+    hd_graph_begin(s.graph);
+    hd_resource behind = buffer(&s, "behind", 64);
+    cr_expect_eq(hd_vk_readback(s.f.vk, s.graph, behind, &(hd_range){.offset = 64}, keep, NULL).id, 0);
+    cr_expect(strstr(hd_graph_error(s.graph)->text, "no such part"), "%s", hd_graph_error(s.graph)->text);
     static const uint8_t texels[PIXELS * 4];
     for (uint32_t fault = 0; fault < 3; fault++) {
         hd_graph_begin(s.graph);
@@ -393,6 +401,50 @@ Test(vk_helpers, images_that_do_not_go_together)
         cr_expect_eq(pass.id, 0);
         cr_expect(strstr(hd_graph_error(s.graph)->text, "samples"), "%s", hd_graph_error(s.graph)->text);
     }
+    close_scene(&s);
+}
+
+/* Frames that are declared and never executed, as while a window is minimised, keep no memory; what another graph has
+ * declared meanwhile stays. */
+Test(vk_helpers, frames_that_are_never_executed)
+{
+    enum { BYTES = 1 << 20 };
+    static uint8_t data[BYTES];
+    static readback seen[2];
+    hd_graph *other;
+    scene s;
+    open_scene(&s, &(hd_vk_desc){.get_instance_proc = hdt_vk_hooked});
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = hdt_log()}, &other), HD_OK);
+    unsigned before = 0;
+    for (uint32_t i = 0; i < 64; i++) {
+        hd_graph_begin(s.graph);
+        pattern(data, BYTES, i);
+        hd_resource to = buffer(&s, "to", BYTES);
+        hd_vk_upload(s.f.vk, s.graph, to, NULL, data, BYTES);
+        hd_vk_readback(s.f.vk, s.graph, to, &(hd_range){.bytes = sizeof(seen[0].bytes)}, keep, &seen[0]);
+        if (i == 0)
+            before = atomic_load(&hdt_vk_hooks.creations);
+    }
+    cr_expect_eq(atomic_load(&hdt_vk_hooks.creations), before);
+    run(&s);
+    cr_expect(seen[0].runs == 1 && memcmp(seen[0].bytes, data, sizeof(seen[0].bytes)) == 0);
+    hd_graph_begin(other);
+    hd_resource to = hd_graph_buffer(other, &(hd_buffer_desc){.name = "to", .bytes = BYTES});
+    pattern(data, BYTES, 77);
+    hd_vk_upload(s.f.vk, other, to, NULL, data, BYTES);
+    hd_vk_readback(s.f.vk, other, to, &(hd_range){.bytes = sizeof(seen[1].bytes)}, keep, &seen[1]);
+    for (uint32_t i = 0; i < 3; i++) {
+        hd_graph_begin(s.graph);
+        to = buffer(&s, "to", BYTES);
+        pattern(data, BYTES, 100 + i);
+        hd_vk_upload(s.f.vk, s.graph, to, NULL, data, BYTES);
+        hd_vk_readback(s.f.vk, s.graph, to, &(hd_range){.bytes = sizeof(seen[0].bytes)}, keep, &seen[0]);
+    }
+    cr_expect_eq(hd_vk_frame(s.f.vk, other), HD_OK);
+    cr_expect_eq(hd_vk_wait(s.f.vk), HD_OK);
+    pattern(data, BYTES, 77);
+    cr_expect(seen[1].runs == 1 && memcmp(seen[1].bytes, data, sizeof(seen[1].bytes)) == 0);
+    hd_graph_destroy(other);
     close_scene(&s);
 }
 

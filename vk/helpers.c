@@ -153,9 +153,9 @@ static const char *blit_fault(const part *from, const part *to, VkFilter filter)
     return depth && filter != VK_FILTER_NEAREST ? "blit: depth and stencil take VK_FILTER_NEAREST" : NULL;
 }
 
-static help *make_help(hd_vk *vk, const help *from)
+static help *make_help(hd_vk *vk, const hd_graph *graph, const help *from)
 {
-    hdi_vk_help *keep = hdi_vk_help_now(vk);
+    hdi_vk_help *keep = hdi_vk_help_now(vk, graph);
     help *made = hdi_arena_alloc(&keep->arena, sizeof(*made));
     if (made) {
         *made = *from;
@@ -311,12 +311,12 @@ hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range 
         p.range.bytes = bytes;
     hdi_vk_chunk *chunk;
     uint64_t offset;
-    hd_result result = hdi_vk_stage(vk, bytes, &chunk, &offset);
+    hd_result result = hdi_vk_stage(vk, graph, bytes, &chunk, &offset);
     if (result != HD_OK)
         return fail(graph, result, to, "staging memory of an upload");
     memcpy((unsigned char *)chunk->at.mapped + offset, data, bytes);
     help *h = make_help(
-        vk, &(help){.to = to, .to_range = p.range, .staging = chunk->buffer, .offset = offset, .bytes = bytes});
+        vk, graph, &(help){.to = to, .to_range = p.range, .staging = chunk->buffer, .offset = offset, .bytes = bytes});
     if (!h)
         return no_memory(graph);
     return hd_graph_pass(graph, &(hd_pass_desc){.name = "upload",
@@ -360,11 +360,12 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
         if (fault)
             return refuse(graph, to, fault);
     }
-    help *h = make_help(vk, &(help){.from = from,
-                                    .to = to,
-                                    .from_range = a.range,
-                                    .to_range = b.range,
-                                    .bytes = a.buffer && b.buffer ? a.range.bytes : 0});
+    help *h = make_help(vk, graph,
+                        &(help){.from = from,
+                                .to = to,
+                                .from_range = a.range,
+                                .to_range = b.range,
+                                .bytes = a.buffer && b.buffer ? a.range.bytes : 0});
     return h ? declare_copy(graph, "copy", h, HD_PASS_TRANSFER, record_copy) : no_memory(graph);
 }
 
@@ -378,20 +379,19 @@ hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
     const char *fault = blit_fault(&a, &b, filter);
     if (fault)
         return refuse(graph, to, fault);
-    help *h =
-        make_help(vk, &(help){.from = from, .to = to, .from_range = a.range, .to_range = b.range, .filter = filter});
+    help *h = make_help(vk, graph,
+                        &(help){.from = from, .to = to, .from_range = a.range, .to_range = b.range, .filter = filter});
     return h ? declare_copy(graph, "blit", h, HD_PASS_GFX, record_blit) : no_memory(graph);
 }
 
 /* Vulkan resolves depth at the end of rendering only: a scope that draws nothing. */
 static hd_pass declare_depth_resolve(hd_graph *graph, const help *h, uint32_t mode)
 {
-    return hd_graph_pass(
-        graph, &(hd_pass_desc){.name = "resolve",
-                               .type = HD_PASS_GFX,
-                               .uses = HD_USES({h->from, HD_DEPTH_READ, .range = h->from_range},
-                                               {h->to, HD_RESOLVE_WRITE, .range = h->to_range, .resolve_of = h->from,
-                                                .resolve_mode = mode})});
+    return hd_graph_pass(graph, &(hd_pass_desc){.name = "resolve",
+                                                .type = HD_PASS_GFX,
+                                                .uses = HD_USES({h->from, HD_DEPTH_READ, .range = h->from_range},
+                                                                {h->to, HD_RESOLVE_WRITE, .range = h->to_range,
+                                                                 .resolve_of = h->from, .resolve_mode = mode})});
 }
 
 hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
@@ -411,7 +411,7 @@ hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ran
         return declare_depth_resolve(graph, &h, mode);
     if (mode != 0)
         return refuse(graph, to, "resolve: a mode is of depth");
-    help *kept = make_help(vk, &h);
+    help *kept = make_help(vk, graph, &h);
     return kept ? declare_copy(graph, "resolve", kept, HD_PASS_GFX, record_resolve) : no_memory(graph);
 }
 
@@ -443,8 +443,10 @@ hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_rang
     part p;
     if (!vk || !value || !look_at(graph, image, range, &p) || p.buffer)
         return refuse(graph, image, "clear: no value, or no such part of an image");
+    if (hdi_format_block(p.info->format).width > 1)
+        return refuse(graph, image, "clear: images of blocks are uploaded");
     hd_pass_type type = hdi_vk_aspects(p.info->format) & VK_IMAGE_ASPECT_COLOR_BIT ? HD_PASS_COMPUTE : HD_PASS_GFX;
-    help *h = make_help(vk, &(help){.to = image, .to_range = p.range, .value = *value});
+    help *h = make_help(vk, graph, &(help){.to = image, .to_range = p.range, .value = *value});
     return h ? declare_write(graph, "clear", h, type, record_clear) : no_memory(graph);
 }
 
@@ -455,7 +457,7 @@ hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_rang
         return refuse(graph, buffer, "fill: no such part of a buffer");
     if (p.range.offset % 4 || p.range.bytes % 4)
         return refuse(graph, buffer, "fill: offset and bytes are multiples of 4");
-    help *h = make_help(vk, &(help){.to = buffer, .to_range = p.range, .value.color.uint32 = {word}});
+    help *h = make_help(vk, graph, &(help){.to = buffer, .to_range = p.range, .value.color.uint32 = {word}});
     return h ? declare_write(graph, "fill", h, HD_PASS_TRANSFER, record_fill) : no_memory(graph);
 }
 
@@ -463,7 +465,7 @@ hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ra
                        void *user)
 {
     part p;
-    if (!vk || !fn || !look_at(graph, from, range, &p))
+    if (!vk || !fn || !look_at(graph, from, range, &p) || (p.buffer && p.range.bytes == 0))
         return refuse(graph, from, "readback: no function, or no such part of a resource");
     one_level(&p);
     uint64_t bytes = p.buffer ? p.range.bytes : level_bytes(&p);
@@ -471,7 +473,7 @@ hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ra
         return refuse(graph, from, "readback: heddle does not know the size of such texels");
     hd_resource words = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "readback", .bytes = bytes});
     hd_vk_copy(vk, graph, from, &p.range, words, NULL);
-    help *h = make_help(vk, &(help){.to = words, .bytes = bytes, .fn = fn, .user = user});
+    help *h = make_help(vk, graph, &(help){.to = words, .bytes = bytes, .fn = fn, .user = user});
     if (!h)
         return no_memory(graph);
     return hd_graph_pass(graph, &(hd_pass_desc){.name = "readback",

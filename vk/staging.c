@@ -1,27 +1,35 @@
 #include "state.h"
 
 #include "alloc.h"
+#include "graph_state.h"
 
 /* What helpers keep from their declaration until the frame has finished: parameters in an arena, uploaded bytes in
  * chunks of mapped memory. There is one set more than frames in flight: the one that is filled for the next frame
- * belonged to a frame for which hd_vk_execute has waited. Chunks are filled one after another and never freed before
- * the end: steady uploads allocate nothing. */
+ * belonged to a frame for which hd_vk_execute has waited. A frame that was declared and never executed, as while a
+ * window has no image, leaves it to the graph's next one, unless several graphs fill it: any of them may be executed.
+ * Chunks are filled one after another and never freed before the end: steady uploads allocate nothing. */
 
 enum { CHUNK_BYTES = 1 << 20 };
 /* Copies want offsets that are multiples of a texel, which may have 3, 6 or 12 bytes, and like those of a cache line.
  */
 enum { ALIGNMENT = 3 * 64 };
 
-hdi_vk_help *hdi_vk_help_now(hd_vk *vk)
+hdi_vk_help *hdi_vk_help_now(hd_vk *vk, const hd_graph *graph)
 {
     hdi_vk_help *help = &vk->help[vk->frame % (vk->slot_count + 1)];
-    if (help->frame != vk->frame) {
+    bool begun = help->graph == graph && help->tag != graph->tag && !help->several;
+    if (help->frame != vk->frame || begun) {
         hdi_arena_reset(&help->arena);
         help->current = help->chunks;
         if (help->current)
             help->current->used = 0;
         help->frame = vk->frame;
+        help->several = false;
+    } else if (help->graph != graph && help->graph) {
+        help->several = true;
     }
+    help->graph = graph;
+    help->tag = graph->tag;
     return help;
 }
 
@@ -54,9 +62,9 @@ static hd_result fill_chunk(hd_vk *vk, hdi_vk_chunk *chunk)
     hd_vk_memory_request request = {needs.size, needs.alignment, type, true};
     result = hdi_vk_piece_result(vk, hdi_vk_piece_allocate(vk, &request, &chunk->at));
     if (result == HD_OK)
-        result = hdi_vk_result(
-            vk, vk->fn.vkBindBufferMemory(vk->device, chunk->buffer, chunk->at.memory, chunk->at.offset),
-            "vkBindBufferMemory");
+        result =
+            hdi_vk_result(vk, vk->fn.vkBindBufferMemory(vk->device, chunk->buffer, chunk->at.memory, chunk->at.offset),
+                          "vkBindBufferMemory");
     hdi_vk_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)(uintptr_t)chunk->buffer, "staging");
     return result;
 }
@@ -75,9 +83,9 @@ static hd_result make_chunk(hd_vk *vk, uint64_t bytes, hdi_vk_chunk **out)
     return result;
 }
 
-hd_result hdi_vk_stage(hd_vk *vk, uint64_t bytes, hdi_vk_chunk **chunk, uint64_t *offset)
+hd_result hdi_vk_stage(hd_vk *vk, const hd_graph *graph, uint64_t bytes, hdi_vk_chunk **chunk, uint64_t *offset)
 {
-    hdi_vk_help *help = hdi_vk_help_now(vk);
+    hdi_vk_help *help = hdi_vk_help_now(vk, graph);
     hdi_vk_chunk *at = help->current;
     while (at && at->bytes - at->used < bytes && at->next) {
         at = at->next;

@@ -249,6 +249,9 @@ typedef struct hdi_vk_help {
     hdi_arena arena;
     hdi_vk_chunk *chunks, *current; /* those behind current are unused */
     uint64_t frame;
+    const hd_graph *graph; /* the last whose frame has filled it; tag: which of its frames */
+    uint32_t tag;
+    bool several; /* other graphs have, too */
 } hdi_vk_help;
 
 /* The plan and its declaration during one hd_vk_execute. */
@@ -404,22 +407,19 @@ struct hd_vk {
     /* timing.c */
     hdi_vk_times *times; /* ring */
     uint32_t times_capacity;
-    uint64_t times_count; /* frames ever collected */
-    uint64_t calibrated_ticks, calibrated_ns;
+    uint64_t times_count, calibrated_ticks, calibrated_ns; /* times_count: frames ever collected */
     bool calibrated;
 
     /* host.c */
     pthread_t host_thread;
-    bool host_started;
+    bool host_started, host_quit;
     pthread_mutex_t host_lock;
-    pthread_cond_t host_wake;
+    pthread_cond_t host_wake, host_told;
     hdi_vk_slot *host_queue[HDI_VK_MAX_FRAMES + 1]; /* ring; head (the oldest), tail and pushed under host_lock */
     uint64_t host_head, host_tail;                  /* they only rise */
     VkSemaphore host_more; /* a timeline that has the value host_pushed: frames pushed so far */
     uint64_t host_pushed;
     uint64_t host_finished; /* frames before this one have finished, as far as the host thread had to do with them */
-    pthread_cond_t host_told;
-    bool host_quit;
 };
 
 /* ---- loader.c ---- */
@@ -563,8 +563,8 @@ void hdi_vk_drain(hd_vk *vk);
 
 /* ---- staging.c ---- */
 /* For what helpers declare now; it lives until the frame that is executed next has finished. */
-hdi_vk_help *hdi_vk_help_now(hd_vk *vk);
-hd_result hdi_vk_stage(hd_vk *vk, uint64_t bytes, hdi_vk_chunk **chunk, uint64_t *offset);
+hdi_vk_help *hdi_vk_help_now(hd_vk *vk, const hd_graph *graph);
+hd_result hdi_vk_stage(hd_vk *vk, const hd_graph *graph, uint64_t bytes, hdi_vk_chunk **chunk, uint64_t *offset);
 void hdi_vk_help_open(hd_vk *vk);
 void hdi_vk_help_close(hd_vk *vk);
 

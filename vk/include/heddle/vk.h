@@ -249,7 +249,7 @@ hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ra
 /* Level after level by linear blits of the one before; level 0 must hold something. Formats that can be blitted so: no
  * integers, no depth or stencil. */
 hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image);
-/* Images; value is copied. */
+/* Images, but of blocks; value is copied. */
 hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value);
 /* Buffers: every 4 bytes; the range's offset and bytes are multiples of 4. */
 hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word);
