@@ -366,16 +366,21 @@ HDI_COLD static void mark_host(hd_graph *graph, uint32_t first, uint32_t end)
         graph->res_flags[graph->use_res[u]] |= HDI_RES_HOST;
 }
 
+/* Whether a use names a resource by a handle of the graph's own, and one of the named accesses. */
+static HDI_INLINE bool is_named(const hd_graph *graph, const hd_use *use)
+{
+    return use->resource.id - graph->first_handle < graph->res_count && (uint32_t)use->access < HD_ACCESS_COUNT;
+}
+
 /* Appends a use that only has what nearly all have, unless it is the second one of its resource in the pass, or is
  * wrong: that is for add_use. rules: those of the pass's type. *full loses HDI_RES_FULL where a read finds less. rest:
- * it may have what few uses have, too, but for a range. */
+ * it is_named, and may have what few uses have, too, but for a range. */
 static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_t pass, uint32_t first, size_t at,
                                      const uint64_t *rules, uint64_t *full, bool rest)
 {
     uint32_t res = use->resource.id - graph->first_handle;
     size_t access = (uint32_t)use->access;
-    if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT ||
-                     (!rest && (range_bits(use) | rest_bits(use) | clear_bits(use)))))
+    if (HDI_UNLIKELY(!rest && (!is_named(graph, use) || (range_bits(use) | rest_bits(use) | clear_bits(use)))))
         return false;
     hdi_res_state *state = &graph->res_state[res];
     uint64_t rule = rules[hdi_rule_index(access, state->word)], word = state->word | rule;
@@ -390,14 +395,13 @@ static HDI_INLINE bool add_plain_use(hd_graph *graph, const hd_use *use, uint32_
     return true;
 }
 
-/* The same of a use that has a range, of a part of its resource and without aspects. */
+/* The same of one that is_named and has a range, of a part of its resource and without aspects. */
 static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint32_t pass, uint32_t first, size_t at,
                                        const uint64_t *rules, uint64_t *full)
 {
     uint32_t res = use->resource.id - graph->first_handle;
     size_t access = (uint32_t)use->access;
-    if (HDI_UNLIKELY(res >= graph->res_count || access >= HD_ACCESS_COUNT ||
-                     graph->range_count >= graph->capacity.range))
+    if (HDI_UNLIKELY(graph->range_count >= graph->capacity.range))
         return false;
     if (resolve_plain(graph, use, res) != RANGE_PART)
         return false;
@@ -464,8 +468,9 @@ HDI_APART HDI_SCALAR static hd_pass finish_pass(hd_graph *graph, const hd_pass_d
     const uint32_t pass = graph->pass_count - 1, first = graph->use_count;
     uint64_t full = HDI_RES_FULL;
     for (; at < end; at++, use++) {
-        if (range_bits(use) ? add_plain_range(graph, use, pass, first, at, rules, &full)
-                            : add_plain_use(graph, use, pass, first, at, rules, &full, true))
+        if (HDI_LIKELY(is_named(graph, use)) &&
+            (range_bits(use) ? add_plain_range(graph, use, pass, first, at, rules, &full)
+                             : add_plain_use(graph, use, pass, first, at, rules, &full, true)))
             continue;
         hd_result result = add_use(graph, use, (uint32_t)desc->type, (uint32_t)at);
         if (HDI_UNLIKELY(result != HD_OK))
