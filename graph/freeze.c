@@ -28,27 +28,15 @@ enum {
 
 /* Beside the bits of the mips, of which there are at most 33. */
 #define MIP_BITS ((UINT64_C(1) << 33) - 1)
-#define ASPECTS (UINT64_C(1) << 63)    /* depth and stencil are apart */
-#define CHAINED (UINT64_C(1) << 62)    /* no bits: `cuts` tells */
-#define SIMPLE (UINT64_C(1) << 61)     /* each side whole, or cut at each number; aspects are together */
-#define EACH_MIP (UINT64_C(1) << 60)   /* not whole */
-#define EACH_LAYER (UINT64_C(1) << 59) /* not whole */
-#define COLUMNS 40                     /* from this bit on: how many pieces the layers are cut into */
-
-/* Of SIMPLE resources, in place of `layer`: how many pieces further a mip is, and in the upper half a layer; 0: that
- * side is whole. */
-static inline uint32_t mip_step(uint64_t steps)
-{
-    return (uint32_t)steps;
-}
-
-static inline uint32_t layer_step(uint64_t steps)
-{
-    return (uint32_t)(steps >> 32);
-}
+#define ASPECTS (UINT64_C(1) << 63) /* depth and stencil are apart */
+#define CHAINED (UINT64_C(1) << 62) /* no bits: `cuts` tells */
+#define SIMPLE (UINT64_C(1) << 61)  /* each side whole, or cut at each number; aspects are together */
+#define COLUMNS 40                  /* from this bit on: how many pieces the layers are cut into */
+#define PIECE_MIPS 48               /* of SIMPLE resources: how many mips a piece has */
 
 /* Boundaries of a resource that ranges cut. Of those that are chained at first 1 + the newest of its ranges, and how
- * many there are. */
+ * many there are. Of SIMPLE ones in the end, in place of bits, their first segment, and how many layers a piece has: on
+ * a side that is whole all ranges begin at 0, so that a piece is found from both bases. */
 typedef struct marks {
     uint64_t mip;
     union {
@@ -187,17 +175,28 @@ static uint32_t count_pieces(const work *w, uint32_t res)
     uint32_t rows = whole_mips ? 1 : is_even(mip, mips) ? mips : count_bits(mip) - 1;
     uint32_t columns = whole_layers ? 1 : is_even(layer, layers) ? layers : count_bits(layer) - 1;
     if (!notes && (whole_mips || rows == mips) && (whole_layers || columns == layers)) {
-        notes = SIMPLE | (whole_mips ? 0 : EACH_MIP) | (whole_layers ? 0 : EACH_LAYER);
-        layer = (whole_mips ? 0 : columns) | (uint64_t)!whole_layers << 32;
+        notes = SIMPLE | (uint64_t)(whole_mips ? mips : 1) << PIECE_MIPS;
+        mip = 0;
+        layer = whole_layers ? layers : 1;
     }
     *m = (marks){.mip = mip | notes | (uint64_t)columns << COLUMNS, .layer = layer};
     return rows * (notes & ASPECTS ? 2 : 1) * columns;
 }
 
+static inline uint32_t columns_of(uint64_t mip)
+{
+    return mip >> COLUMNS & 255;
+}
+
+static inline uint32_t piece_mips(uint64_t mip)
+{
+    return mip >> PIECE_MIPS & 255;
+}
+
 /* The segments of a range, from the first one of its resource on. */
 static HDI_APART hdi_span span_of_bits(uint64_t mip, uint64_t layer, const hd_range *range)
 {
-    uint32_t aspects = mip & ASPECTS ? 2 : 1, columns = mip >> COLUMNS & 63;
+    uint32_t aspects = mip & ASPECTS ? 2 : 1, columns = columns_of(mip);
     uint32_t row = count_bits(mip & bits_below(range->mip_base));
     uint32_t rows = count_bits(mip & bits_below(range->mip_base + range->mip_count)) - row;
     uint32_t column = count_bits(layer & bits_below(range->layer_base));
@@ -211,15 +210,9 @@ static inline hdi_span span_of(uint64_t mip, uint64_t layer, const hd_range *ran
 {
     if (HDI_UNLIKELY(!(mip & SIMPLE)))
         return span_of_bits(mip, layer, range);
-    return (hdi_span){range->mip_base * mip_step(layer) + range->layer_base * layer_step(layer),
-                      mip & EACH_MIP ? range->mip_count : 1, mip & EACH_LAYER ? range->layer_count : 1,
-                      mip >> COLUMNS & 63};
-}
-
-/* Whether a range of a SIMPLE resource is one piece. */
-static inline bool is_piece(uint64_t steps, const hd_range *range)
-{
-    return ((range->mip_count - 1) * mip_step(steps) | (range->layer_count - 1) * layer_step(steps)) == 0;
+    return (hdi_span){range->mip_base * columns_of(mip) + range->layer_base,
+                      piece_mips(mip) == 1 ? range->mip_count : 1, layer == 1 ? range->layer_count : 1,
+                      columns_of(mip)};
 }
 
 /* ---- segments ---- */
@@ -266,25 +259,24 @@ static hdi_cuts list_bits(uint64_t bits, uint64_t listed[FEW + 1])
 static void fill_simple(const work *w, uint32_t res, hd_range *piece)
 {
     const hdi_res_info *info = &w->decl->res_info[res];
-    const uint64_t mip = w->marks[res].mip;
-    const uint32_t rows = mip & EACH_MIP ? info->mips : 1, columns = mip & EACH_LAYER ? info->layers : 1;
-    const uint16_t mips = (uint16_t)(mip & EACH_MIP ? 1 : info->mips);
-    const uint32_t layers = mip & EACH_LAYER ? 1 : info->layers;
+    const uint32_t mips = piece_mips(w->marks[res].mip), layers = (uint32_t)w->marks[res].layer;
+    const uint32_t rows = mips == 1 ? info->mips : 1, columns = columns_of(w->marks[res].mip);
     for (uint32_t row = 0; row < rows; row++) {
         for (uint32_t column = 0; column < columns; column++)
-            *piece++ =
-                (hd_range){.mip_base = (uint16_t)row, .mip_count = mips, .layer_base = column, .layer_count = layers};
+            *piece++ = (hd_range){
+                .mip_base = (uint16_t)row, .mip_count = (uint16_t)mips, .layer_base = column, .layer_count = layers};
     }
 }
 
 /* What the segments of a resource are. */
 static HDI_APART void fill_pieces(const work *w, uint32_t res, uint32_t seg)
 {
-    const marks *m = &w->marks[res];
+    marks *m = &w->marks[res];
     hd_range *piece = w->out->seg_range + seg;
     uint64_t listed[2][FEW + 1];
     hdi_grid g;
     if (m->mip & SIMPLE) {
+        m->mip |= seg;
         fill_simple(w, res, piece);
         return;
     }
@@ -385,10 +377,12 @@ static HDI_APART uint32_t find_of_range(const work *w, uint32_t range, uint32_t 
 static HDI_INLINE uint32_t find_of_cut(const work *w, uint32_t range, uint32_t res, uint64_t *visits)
 {
     const marks *m = &w->marks[res];
-    if (range == HDI_NONE || !(m->mip & SIMPLE) || !is_piece(m->layer, &w->decl->range[range]))
+    if (range == HDI_NONE || !(m->mip & SIMPLE))
         return find_of_range(w, range, res, visits);
     const hd_range *of = &w->decl->range[range];
-    return w->out->res_seg_begin[res] + of->mip_base * mip_step(m->layer) + of->layer_base * layer_step(m->layer);
+    if (of->mip_count != piece_mips(m->mip) || of->layer_count != (uint32_t)m->layer)
+        return find_of_range(w, range, res, visits);
+    return (uint32_t)m->mip + of->mip_base * columns_of(m->mip) + of->layer_base;
 }
 
 /* Of the uses of a part of the passes, as flow cuts them. */
