@@ -82,29 +82,28 @@ static HDI_INLINE uint8_t size_of(hdi_pack_mix *mix, uint64_t bytes)
     return size;
 }
 
-/* By slot: bytes that come with it, and that go behind it with the last use or with the end. */
+/* By slot: how many bytes more are used in it than in the one before, and how many more wait for an end behind their
+ * last use; they may wrap, which sums undo. */
 typedef struct flow {
-    uint64_t *come, *unused, *gone;
+    uint64_t *used, *waiting;
 } flow;
 
 /* The most that is alive at once, and the pieces of time. */
 static void sweep(hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
 {
-    uint64_t used = 0, live = 0, most_used = 0, most_live = 0, area = 0;
+    uint64_t used = 0, waiting = 0, most_used = 0, most_live = 0, area = 0;
     uint32_t slots = pack->slot_end - pack->slot_begin, pieces = 0, *piece_of = pack->piece_of;
-    *piece_of = 0;
     for (uint32_t s = 0; s < slots; s++) {
-        used += f->come[s];
-        live += f->come[s];
+        used += f->used[s];
+        waiting += f->waiting[s];
         most_used = used > most_used ? used : most_used;
+        uint64_t live = used + waiting;
         most_live = live > most_live ? live : most_live;
         area += live;
-        used -= f->unused[s];
-        live -= f->gone[s];
-        pieces += f->gone[s] != 0;
-        piece_of[s + 1] = pieces;
+        piece_of[s] = pieces += piece_of[s];
     }
-    pack->piece_count = pieces + 1;
+    piece_of[slots] += pieces;
+    pack->piece_count = piece_of[slots] + 1;
     mix->needed = most_used;
     mix->least = most_live;
     mix->area = area / HDI_PACK_UNIT;
@@ -116,16 +115,19 @@ static HDI_INLINE void look_at(const hdi_pack *pack, const uint32_t *by_first, u
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_last = pack->lifetimes->res_last, *res_end = pack->end;
     const hd_memory_need *need = pack->sizes->need;
-    uint64_t lives = count, *come = f->come, *unused = f->unused, *gone = f->gone;
-    uint32_t begin = pack->slot_begin;
+    uint64_t lives = count, *used = f->used, *waiting = f->waiting;
+    uint32_t begin = pack->slot_begin, *ends = pack->piece_of;
     for (uint32_t i = 0; i < count; i++) {
         if (are_far)
             HDI_FETCH(&need[by_first[i + AHEAD < count ? i + AHEAD : i]]);
-        uint32_t res = by_first[i], first = res_first[res], end = res_end[res];
+        uint32_t res = by_first[i], first = res_first[res], end = res_end[res], behind_last = res_last[res] + 1 - begin,
+                 behind = end + 1 - begin;
         uint64_t bytes = need[res].bytes;
-        come[first - begin] += bytes;
-        unused[res_last[res] - begin] += bytes;
-        gone[end - begin] += bytes;
+        used[first - begin] += bytes;
+        used[behind_last] -= bytes;
+        waiting[behind_last] += bytes;
+        waiting[behind] -= bytes;
+        ends[behind] = 1;
         lives += end - first;
         sizes[i] = size_of(mix, bytes);
     }
@@ -134,19 +136,20 @@ static HDI_INLINE void look_at(const hdi_pack *pack, const uint32_t *by_first, u
 
 bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix)
 {
-    size_t slots = pack->slot_end - pack->slot_begin;
-    pack->piece_of = HDI_ARENA_ARRAY(pack->arena, uint32_t, slots + 1);
+    size_t slots = (size_t)(pack->slot_end - pack->slot_begin) + 1;
+    /* First it tells whether somebody ends in the slot before. */
+    pack->piece_of = HDI_ARENA_ZEROED(pack->arena, uint32_t, slots);
     hdi_arena_mark mark = hdi_arena_here(pack->arena);
-    uint64_t *bytes = HDI_ARENA_ZEROED(pack->arena, uint64_t, 3 * slots);
+    uint64_t *bytes = HDI_ARENA_ZEROED(pack->arena, uint64_t, 2 * slots);
     if (pack->arena->failed)
         return false;
-    flow f = {bytes, bytes + slots, bytes + 2 * slots};
+    flow f = {bytes, bytes + slots};
     mix->sizes = 0;
     mix->has_many_sizes = false;
     mix->bytes[0] = 0; /* nobody's */
     memset(mix->slot_size, 0, sizeof(mix->slot_size));
     for (uint32_t i = 0; i < pack->placed_count; i++) /* time is cut there, too */
-        f.gone[hdi_pack_slot(pack, pack->end[pack->placed[i]])]++;
+        pack->piece_of[hdi_pack_slot(pack, pack->end[pack->placed[i]]) + 1] = 1;
     if (pack->res_count >= HDI_PACK_FAR)
         look_at(pack, by_first, count, &f, sizes, mix, true);
     else
