@@ -79,10 +79,10 @@ static HDI_INLINE place keep_global(hdi_walker *k, place at, uint32_t res)
     uint32_t count = (uint32_t)(at.next - k->barrier);
     struct hdi_recent *recent = &k->recent[k->recent_count++ % HDI_RECENT];
     k->top_end = at.newest_end > k->top_end ? at.newest_end : k->top_end;
-    memcpy(&recent->does, b, sizeof(recent->does));
     recent->at = at.newest_end - 1;
     recent->number = count + k->dropped;
     recent->top_end = k->top_end;
+    memcpy(&recent->does, b, sizeof(recent->does));
     if (p->global != HDI_NONE) { /* those of a point are one */
         hdi_add_scopes(&k->barrier[p->global], hdi_scopes_of(b));
         k->dropped++;
@@ -141,7 +141,7 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
     const uint8_t *res_flags = w->res_flags, apart = w->apart;
     uint8_t *use_kept = w->hazards->use_kept;
     place at = take(k);
-    for (; step < end; step++) {
+    for (; step != end; step++) {
         const hdi_kind *to = &kind[step->to];
         size_t res = whole ? step->seg : seg_res[step->seg];
         uint32_t low = step->low, old, reason;
@@ -160,15 +160,15 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
         } else {
             tenants t = tenants_of(&res_tenants[res], tenant, stays);
             uint32_t flags = res_flags[res];
-            if (HDI_UNLIKELY(flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY) || (t.writes && !(flags & HDI_RES_BUFFER)))) {
+            if (HDI_UNLIKELY((t.writes && !(flags & HDI_RES_BUFFER)) || flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY))) {
                 at = go_first(k, at, (uint32_t)res, step, to, slot_pass[step->slot]);
                 continue;
             }
+            reason = t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
             b->src_stages = t.stages;
             b->src_access = t.writes;
             low = t.low;
             old = 0;
-            reason = t.stages ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
         }
         b->reason = reason;
         b->reason_pass = slot_pass[step->slot];
@@ -188,12 +188,12 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
         b->src_family = b->dst_family = HD_NONE;
         b->reason_resource = (uint32_t)res;
         at.next++;
-        if (whole)
-            b->range = hdi_image_range(res_flags, w->res_info, (uint32_t)res);
-        else if ((res_flags[res] | apart) & HDI_RES_LEVELS)
-            at = write_range(k, at, seg_begin, (uint32_t)res, step->seg, to->layout);
-        else
+        if (HDI_LIKELY(!((whole ? res_flags[res] : res_flags[res] | apart) & HDI_RES_LEVELS)))
             b->range = (hd_range){.mip_count = 1, .layer_count = 1};
+        else if (whole)
+            b->range = hdi_image_range(res_flags, w->res_info, (uint32_t)res);
+        else
+            at = write_range(k, at, seg_begin, (uint32_t)res, step->seg, to->layout);
     }
     give(k, &at);
 }

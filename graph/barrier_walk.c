@@ -127,14 +127,15 @@ static HDI_APART uint32_t find_spare_image(const walker *k, const hdi_scopes *wa
 }
 
 /* Whether there is any. None is behind the end of the interval, where nothing comes after it (choose_point). */
-static HDI_INLINE bool has_spare(const walker *k, const hdi_scopes *wanted, uint32_t low)
+static HDI_INLINE bool has_spare(const walker *k, const hd_plan_barrier *wanted, uint32_t low)
 {
     uint32_t least = k->recent_count < RECENT ? 0 : k->recent_count - RECENT, asked = hdi_walked(k) + k->dropped;
     for (uint32_t i = k->recent_count; i-- > least;) {
         const struct hdi_recent *r = &k->recent[i % RECENT];
         if (r->top_end <= low || r->number + RECENT < asked)
             return false;
-        if (!(wanted->src_stages & ~r->does.src_stages) && r->at >= low && hdi_stands_for(&r->does, wanted))
+        if (!(wanted->src_stages & ~r->does.src_stages) && !(wanted->dst_stages & ~r->does.dst_stages) &&
+            !(wanted->src_access & ~r->does.src_access) && !(wanted->dst_access & ~r->does.dst_access) && r->at >= low)
             return true;
     }
     return false;
@@ -142,10 +143,13 @@ static HDI_INLINE bool has_spare(const walker *k, const hdi_scopes *wanted, uint
 
 bool hdi_is_spared(const walker *k, uint32_t low, uint32_t high)
 {
-    const hdi_scopes wanted = hdi_scopes_of(k->next);
-    if (k->top_end > low && has_spare(k, &wanted, low))
+    const hd_plan_barrier *wanted = k->next;
+    if (k->top_end > low && has_spare(k, wanted, low))
         return true;
-    return !(wanted.src_access | wanted.dst_access) && find_spare_image(k, &wanted, low, high) != HDI_NONE;
+    if (HDI_LIKELY(wanted->src_access | wanted->dst_access))
+        return false;
+    const hdi_scopes scopes = hdi_scopes_of(wanted);
+    return find_spare_image(k, &scopes, low, high) != HDI_NONE;
 }
 
 /* Mostly all that could stand for it stands before. */
