@@ -1,13 +1,20 @@
 #include "hash.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
-/* Eight independent lanes over stripes of 128 bytes, each takes two words a stripe: one is xored in, multiplied and
- * rotated, the other is added. Then the lanes and the tail are folded into one word by a stronger step (that of
- * Collet's XXH64, with constants and finish of its own). Each step is a bijection of its lane for fixed data, and of
- * either word for a fixed lane, so no input value can wipe out what came before it, as multiplying two data words
- * together could. One multiplication for 16 bytes and two instructions a word are all that a plan pays for its name:
- * with one a word it was half as much again. Eight lanes hide the multiplier's latency. */
+/* Stripes of 256 bytes, a word for each of 32 lanes: it is xored in, and both halves of what there is then are
+ * multiplied by odd constants of 32 bits and added. A changed word so leaves a difference of many bits in its lane,
+ * which no other changed bit takes back: where a half is added as it is, or a lane only rotated between a word and the
+ * next, two flipped bits some hundred bytes apart pass unseen every other time. The last stripe ends where the bytes
+ * end. Then lanes are folded by the same step, and four words by a stronger one (that of Collet's XXH64, with constants
+ * and finish of its own), which is also what fewer bytes take.
+ *
+ * Products of 32 bits are what vector units have: five instructions for 32 bytes with AVX2, which is asked for at run
+ * time, for 16 without. Products of 64 bits in eight lanes took two thirds longer. Lanes hide latency: with 16 or 24
+ * of them it takes a fifth to two thirds longer, 48 gain a tenth and make short inputs dearer. */
 
 static const uint64_t odd_a = 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
 static const uint64_t odd_b = 0xd1342543de82ef95u; /* a full-period LCG multiplier (Steele, Vigna 2021) */
@@ -30,10 +37,15 @@ static uint64_t step(uint64_t lane, uint64_t word)
     return rotate(lane + word * odd_b, 31) * odd_a;
 }
 
-/* The next 16 bytes. */
-static uint64_t quick_step(uint64_t lane, const unsigned char *at)
+enum { LANES = 32, STRIPE_BYTES = LANES * 8 };
+
+static const uint32_t odd_low = 0x9e3779b1u, odd_high = 0xd134253fu; /* primes near the upper halves of those above */
+
+static uint64_t quick_step(uint64_t lane, uint64_t word)
 {
-    return rotate((lane ^ load(at)) * odd_a, 29) + load(at + 8);
+    uint64_t both = lane ^ word;
+
+    return (both & UINT32_MAX) * odd_low + (both >> 32) * odd_high;
 }
 
 /* Stafford's variant 13 of the finish of MurmurHash3. */
@@ -49,28 +61,82 @@ uint64_t hdi_hash_mix(uint64_t hash, uint64_t value)
     return finish(step(hash + odd_a, value));
 }
 
-uint64_t hdi_hash_bytes(const void *data, size_t bytes, uint64_t seed)
-{
-    const unsigned char *at = data;
-    size_t left = bytes;
-    uint64_t hash = seed + odd_a;
+/* Takes whole stripes into the lanes, then the one that ends at `end`. */
+typedef void (*take_fn)(uint64_t *lane, const unsigned char *at, const unsigned char *end);
 
-    if (left >= 128) {
-        uint64_t a = seed + odd_a, b = seed ^ odd_b, c = seed - odd_a, d = seed + odd_b;
-        uint64_t e = ~a, f = ~b, g = ~c, h = ~d;
-        for (; left >= 128; at += 128, left -= 128) {
-            a = quick_step(a, at);
-            b = quick_step(b, at + 16);
-            c = quick_step(c, at + 32);
-            d = quick_step(d, at + 48);
-            e = quick_step(e, at + 64);
-            f = quick_step(f, at + 80);
-            g = quick_step(g, at + 96);
-            h = quick_step(h, at + 112);
-        }
-        const uint64_t lanes[] = {a, b, c, d, e, f, g, h};
-        for (unsigned i = 0; i < 8; i++)
-            hash = step(hash, lanes[i]);
+static void take_plain(uint64_t *lane, const unsigned char *at, const unsigned char *end)
+{
+    while (at < end) {
+        if ((size_t)(end - at) < STRIPE_BYTES)
+            at = end - STRIPE_BYTES;
+        for (int i = 0; i < LANES; i++, at += 8)
+            lane[i] = quick_step(lane[i], load(at));
+    }
+}
+
+#ifdef __SSE2__
+
+/* `each` words at once: 4 or 2. The vectors are an array that the loops, being unrolled, keep in registers. */
+#define TAKE_STRIPES(vector, each, load_words, store_words, set_all, exclusive_or, shift_right, multiply, add)         \
+    enum { VECTORS = LANES / (each) };                                                                                 \
+    const vector low = set_all((int64_t)odd_low), high = set_all((int64_t)odd_high);                                   \
+    vector lanes[VECTORS];                                                                                             \
+    for (int i = 0; i < VECTORS; i++)                                                                                  \
+        lanes[i] = load_words((const vector *)(const void *)(lane + i * (each)));                                      \
+    while (at < end) {                                                                                                 \
+        if ((size_t)(end - at) < STRIPE_BYTES)                                                                         \
+            at = end - STRIPE_BYTES;                                                                                   \
+        for (int i = 0; i < VECTORS; i++) {                                                                            \
+            vector both = exclusive_or(lanes[i], load_words((const vector *)(const void *)(at + 8 * (each)*i)));       \
+            lanes[i] = add(multiply(both, low), multiply(shift_right(both, 32), high));                                \
+        }                                                                                                              \
+        at += STRIPE_BYTES;                                                                                            \
+    }                                                                                                                  \
+    for (int i = 0; i < VECTORS; i++)                                                                                  \
+    store_words((vector *)(void *)(lane + i * (each)), lanes[i])
+
+__attribute__((target("avx2"))) static void take_by_four(uint64_t *lane, const unsigned char *at,
+                                                         const unsigned char *end)
+{
+    TAKE_STRIPES(__m256i, 4, _mm256_loadu_si256, _mm256_storeu_si256, _mm256_set1_epi64x, _mm256_xor_si256,
+                 _mm256_srli_epi64, _mm256_mul_epu32, _mm256_add_epi64);
+}
+
+static void take_by_two(uint64_t *lane, const unsigned char *at, const unsigned char *end)
+{
+    TAKE_STRIPES(__m128i, 2, _mm_loadu_si128, _mm_storeu_si128, _mm_set1_epi64x, _mm_xor_si128, _mm_srli_epi64,
+                 _mm_mul_epu32, _mm_add_epi64);
+}
+
+static take_fn fastest(void)
+{
+    return __builtin_cpu_supports("avx2") ? take_by_four : take_by_two;
+}
+
+#else
+
+static take_fn fastest(void)
+{
+    return take_plain;
+}
+
+#endif
+
+static uint64_t hash_by(take_fn take, const unsigned char *at, size_t bytes, uint64_t seed)
+{
+    uint64_t hash = seed + odd_a;
+    size_t left = bytes;
+
+    if (left >= STRIPE_BYTES) {
+        uint64_t lane[LANES];
+        for (int i = 0; i < LANES; i++)
+            lane[i] = hash;
+        take(lane, at, at + bytes);
+        for (int i = 4; i < LANES; i++)
+            lane[i & 3] = quick_step(lane[i & 3], lane[i]);
+        for (int i = 0; i < 4; i++)
+            hash = step(hash, lane[i]);
+        left = 0;
     }
     for (; left >= 8; at += 8, left -= 8)
         hash = step(hash, load(at));
@@ -80,4 +146,14 @@ uint64_t hdi_hash_bytes(const void *data, size_t bytes, uint64_t seed)
         hash = step(hash, load(tail));
     }
     return finish(step(hash, bytes)); /* the length tells "a" from "a\0" */
+}
+
+uint64_t hdi_hash_bytes(const void *data, size_t bytes, uint64_t seed)
+{
+    return hash_by(fastest(), data, bytes, seed);
+}
+
+uint64_t hdi_hash_bytes_plain(const void *data, size_t bytes, uint64_t seed)
+{
+    return hash_by(take_plain, data, bytes, seed);
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 uint64_t hdi_hash_bytes(const void *data, size_t bytes, uint64_t seed);
+uint64_t hdi_hash_bytes_plain(const void *data, size_t bytes, uint64_t seed); /* the same without vectors: its model */
 uint64_t hdi_hash_mix(uint64_t hash, uint64_t value);
 
 #endif
