@@ -116,6 +116,21 @@ Test(access, attachments)
     }
 }
 
+/* What images and buffers may have has a row of buffers alone, too: without it a buffer would get the layouts of an
+ * image. */
+Test(access, rows_of_both_have_twins)
+{
+    for (uint32_t a = 0; a < HDI_ACCESS_ROWS; a++) {
+        uint32_t twins = 0;
+        for (uint32_t i = 0; i < HDI_ACCESS_TWINS; i++)
+            twins += hdi_access_twins[i] == a;
+        cr_assert_eq(twins, hdi_access_table[a].on_image && hdi_access_table[a].on_buffer, "access %u", a);
+        cr_assert_eq(hdi_access_of(a), a);
+    }
+    for (uint32_t i = 0; i < HDI_ACCESS_TWINS; i++)
+        cr_assert_eq(hdi_access_of(HDI_ACCESS_ROWS + i), hdi_access_twins[i]);
+}
+
 Test(access, formats)
 {
     static const uint32_t integers[] = {VK_FORMAT_R8_UINT,
