@@ -429,6 +429,34 @@ Test(hash, sees_two_flipped_bits)
     }
 }
 
+/* Much of a table is zero, and some of it equal: what happens to two words alike must not vanish, nor their order. */
+Test(hash, sees_equal_words)
+{
+    enum { WORDS = 110 };
+    static const int counts[] = {31, 32, 33, 64, WORDS};
+    uint64_t words[WORDS] = {0};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        size_t bytes = (size_t)counts[i] * sizeof(*words);
+        uint64_t hash = hdi_hash_bytes(words, bytes, 0);
+        for (int a = 0; a < counts[i]; a++) {
+            for (int b = 0; b < a; b++) {
+                words[a] = words[b] = 5;
+                cr_assert(hdi_hash_bytes(words, bytes, 0) != hash, "words %d and %d of %d", a, b, counts[i]);
+                words[a] = 7;
+                uint64_t other = hdi_hash_bytes(words, bytes, 0);
+                words[a] = 5;
+                words[b] = 7;
+                cr_assert(hdi_hash_bytes(words, bytes, 0) != other, "order of %d and %d of %d", a, b, counts[i]);
+                words[a] = words[b] = 0;
+            }
+        }
+        memset(words, 0xff, bytes);
+        cr_assert(hdi_hash_bytes(words, bytes, 0) != hash, "all bits of %d words", counts[i]);
+        memset(words, 0, bytes);
+    }
+}
+
 static int compare_u64(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
