@@ -259,7 +259,8 @@ Test(command, outputs_are_files_of_their_own)
 {
     static const char *const lines[] = {"compile in.fgt --plan in.fgt",       "compile in.fgt --html ./in.fgt",
                                         "compile in.fgt --plan link",         "compile in.fgt --plan a --dot a",
-                                        "compile in.fgt --plan a --html ./a", "run in.fgt --capture ./in.fgt"};
+                                        "compile in.fgt --plan a --html ./a", "run in.fgt --capture ./in.fgt",
+                                        "compile - --plan in.fgt <in.fgt",    "run - --capture in.fgt <in.fgt"};
     put("in.fgt", FRAME);
     cr_assert_eq(symlink("in.fgt", "link"), 0);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -282,11 +283,15 @@ Test(command, signals_leave_nothing, .timeout = 60)
     cr_assert_eq(mkfifo("pipe", 0600), 0);
     /* nobody reads the pipe, so the command waits with a plan that is not in its place yet */
     snprintf(command, sizeof(command),
-             HEDDLE "compile in.fgt --plan p.json --dot pipe 2>err & heddle=$!; "
+             HEDDLE "compile in.fgt --threads 4 --plan p.json --dot pipe 2>err & heddle=$!; "
                     "for i in $(seq 200); do ls p.json.?* >/dev/null 2>&1 && break; sleep 0.02; done; "
                     "ls p.json.?* >found && kill -TERM $heddle; wait $heddle");
     cr_expect_eq(WEXITSTATUS(system(command)), 128 + 15);
     cr_expect(strstr(contents("found"), "p.json."));
+    cr_expect_eq(system("test -z \"$(ls | grep p.json)\""), 0);
+    /* nor does who reads standard output */
+    snprintf(command, sizeof(command), "{ sleep 0.2; " HEDDLE "compile in.fgt --plan p.json --dot - 2>err; } | true");
+    cr_expect_eq(WEXITSTATUS(system(command)), 0);
     cr_expect_eq(system("test -z \"$(ls | grep p.json)\""), 0);
     snprintf(command, sizeof(command), "ulimit -f 0; " HEDDLE "compile in.fgt --plan p.json 2>/dev/null");
     cr_expect_eq(WEXITSTATUS(system(command)), 2);

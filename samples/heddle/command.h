@@ -54,6 +54,8 @@ typedef struct outputs {
 } outputs;
 /* Whether writing one would take the other away: a file by two names. */
 bool is_same_file(const char *a, const char *b);
+/* The same of an output and the graph, which may be standard input. */
+bool is_graph_too(const char *graph, const char *path);
 /* From here on a signal that ends the command leaves no file behind that is not finished. */
 void clean_up_on_signals(void);
 /* A stream to write to, or null after a complaint. */

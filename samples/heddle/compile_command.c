@@ -80,11 +80,13 @@ static bool parse_option(int option, const char *value, options *o)
 
 static int check_outputs(const options *o)
 {
-    const char *paths[] = {o->graph, o->plan, o->dot, o->html};
-    for (int b = 1; b < 4; b++) {
+    const char *paths[] = {o->plan, o->dot, o->html};
+    for (int b = 0; b < 3; b++) {
+        if (paths[b] && is_graph_too(o->graph, paths[b]))
+            return complain(EXIT_COMMAND_LINE, "%s: is the graph too", paths[b]);
         for (int a = 0; a < b; a++) {
             if (paths[a] && paths[b] && is_same_file(paths[a], paths[b]))
-                return complain(EXIT_COMMAND_LINE, "%s: is %s too", paths[b], a ? "another output" : "the graph");
+                return complain(EXIT_COMMAND_LINE, "%s: is another output too", paths[b]);
         }
     }
     return EXIT_DONE;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,11 +71,17 @@ hd_graph *read_graph(const char *path, int *status)
 
 /* ---- outputs ---- */
 
-/* A signal that ends the command takes its unfinished files along. */
+/* A signal that ends the command takes its unfinished files along. The thread that makes and renames them does that,
+ * whichever the signal comes to: it is in the midst of neither, because it holds signals back meanwhile. */
 static char *volatile unfinished[MAX_OUTPUTS];
+static pthread_t their_thread;
 
 static void end_by_signal(int number)
 {
+    if (!pthread_equal(pthread_self(), their_thread)) {
+        pthread_kill(their_thread, number);
+        return;
+    }
     for (int i = 0; i < MAX_OUTPUTS; i++) {
         if (unfinished[i])
             unlink(unfinished[i]);
@@ -85,12 +92,26 @@ static void end_by_signal(int number)
 
 void clean_up_on_signals(void)
 {
-    static const int ends[] = {SIGHUP, SIGINT, SIGTERM};
+    static const int ends[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGXCPU};
+    their_thread = pthread_self();
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         if (signal(ends[i], end_by_signal) == SIG_IGN) /* as under nohup */
             signal(ends[i], SIG_IGN);
     }
     signal(SIGXFSZ, SIG_IGN); /* a file that is too large is a write that fails */
+}
+
+static sigset_t hold_signals(void)
+{
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_BLOCK, &every, &before);
+    return before;
+}
+
+static void let_signals(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 static void forget_unfinished(const char *path)
@@ -104,13 +125,15 @@ static void forget_unfinished(const char *path)
 /* mkstemp, without a moment in which nobody knows of the file. */
 static int make_temporary(outputs *all, output *out)
 {
-    sigset_t every, before;
-    sigfillset(&every);
-    sigprocmask(SIG_BLOCK, &every, &before);
+    sigset_t before = hold_signals();
     int descriptor = mkstemp(out->temporary), why = errno;
-    if (descriptor >= 0)
+    if (descriptor >= 0) {
         unfinished[out - all->item] = out->temporary;
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    } else {
+        free(out->temporary);
+        out->temporary = NULL;
+    }
+    let_signals(&before);
     errno = why;
     return descriptor;
 }
@@ -130,6 +153,11 @@ bool is_same_file(const char *a, const char *b)
     for (int i = 0; i < 4; i++)
         free(copies[i]);
     return same;
+}
+
+bool is_graph_too(const char *graph, const char *path)
+{
+    return is_same_file(strcmp(graph, "-") == 0 ? "/dev/stdin" : graph, path);
 }
 
 static void close_output(output *out, bool remove_it)
@@ -196,7 +224,7 @@ FILE *open_output(outputs *all, const char *path)
         out->stream = tmpfile();
     if (!out->stream) {
         complain(0, "%s: %s", path, strerror(errno));
-        close_output(out, false);
+        close_output(out, true);
         return NULL;
     }
     all->count++;
@@ -241,6 +269,7 @@ bool commit_outputs(outputs *all)
             complain(0, "%s: %s", out->path, strerror(errno));
     }
     int renamed = 0;
+    sigset_t before = hold_signals(); /* all together */
     for (; good && renamed < all->count; renamed++) {
         const output *out = &all->item[renamed];
         if (out->temporary && rename(out->temporary, out->becomes) != 0) {
@@ -253,6 +282,7 @@ bool commit_outputs(outputs *all)
         if (all->item[i].temporary)
             unlink(all->item[i].becomes);
     }
+    let_signals(&before);
     for (int i = 0; i < all->count; i++)
         close_output(&all->item[i], !good && i >= renamed);
     all->count = 0;

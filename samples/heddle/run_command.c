@@ -70,7 +70,7 @@ static int parse(int argc, char **argv, options *o)
     }
     if (argc - optind != 1)
         return complain(EXIT_COMMAND_LINE, "run takes one GRAPH.fgt; see heddle --help");
-    if (o->capture && is_same_file(argv[optind], o->capture))
+    if (o->capture && is_graph_too(argv[optind], o->capture))
         return complain(EXIT_COMMAND_LINE, "%s: is the graph too", o->capture);
     return EXIT_DONE;
 }
