@@ -7,11 +7,6 @@
  * for colours) and, when that is of another family than its owner, released there and acquired in a second round. Where
  * no queue can, as with blocks, it gets its layout alone. */
 
-static bool block_compressed(uint32_t format)
-{
-    return format >= VK_FORMAT_BC1_RGB_UNORM_BLOCK && format <= VK_FORMAT_ASTC_12x12_SRGB_BLOCK;
-}
-
 /* Whether a queue clears what is to be cleared; else it changes the layout alone. */
 static bool clears(const hdi_vk_queue *queue, const hdi_vk_init *init)
 {
@@ -20,7 +15,7 @@ static bool clears(const hdi_vk_queue *queue, const hdi_vk_init *init)
     VkQueueFlags wanted = hdi_vk_aspects(init->object->key.format) & VK_IMAGE_ASPECT_COLOR_BIT
                               ? VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT
                               : VK_QUEUE_GRAPHICS_BIT;
-    return init->clear && !block_compressed(init->object->key.format) && queue->flags & wanted;
+    return init->clear && hdi_format_block(init->object->key.format).width == 1 && queue->flags & wanted;
 }
 
 /* Which queue does it; best one that can clear, then one of the family that shall own it. */

@@ -1,7 +1,6 @@
 #include "app.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <heddle/capture.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,12 +195,12 @@ static int run(struct app *app, struct times *times)
         fprintf(stderr, "deferred: %s cannot be made: %s\n", app->out, strerror(errno));
         return 2;
     }
-    int folder = open(app->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC); /* before frames are rendered for it */
-    if (folder < 0 || faccessat(folder, ".", W_OK, 0) != 0) {
+    char folder[4096];
+    report_path(app, ".", folder, sizeof folder);
+    if (access(folder, W_OK | X_OK) != 0) { /* before frames are rendered for it */
         report_file(app->out);
         return 2;
     }
-    close(folder);
     hd_result result = open_app(app);
     if (result == HD_OK)
         result = render(app, times, &plan);
