@@ -53,12 +53,14 @@ static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
 static HDI_INLINE void end_groups_alone(const group_work *w, bool one)
 {
     const uint32_t *slot_group = w->hazards->slot_group, *slots = w->hazards->queue_slot;
-    uint32_t places = w->hazards->queue_begin[1], behind = w->count, *ends = w->end;
-    for (uint32_t pos = 0; pos < places; pos++) {
-        uint32_t group = slot_group[one ? pos : slots[pos]];
+    uint32_t places = w->hazards->queue_begin[1], *ends = w->end;
+    size_t behind = w->count;
+    uint64_t twice = 0; /* the place, for both at once */
+    for (size_t pos = 0; pos < places; pos++, twice += UINT64_C(0x100000001)) {
+        size_t group = slot_group[one ? pos : slots[pos]];
         for (; HDI_UNLIKELY(behind < group); behind++)
-            ends[behind] = pos - 1;
-        ends[group] = ends[group + 1] = pos;
+            ends[behind] = (uint32_t)pos - 1;
+        memcpy(&ends[group], &twice, sizeof(twice));
         behind = group + 2;
     }
     for (; behind < w->count; behind++)
@@ -146,21 +148,27 @@ static HDI_INLINE life find_stay(const hdi_hazards *hazards, uint32_t seg, uint3
     return (life){stay->first, stay->last, 0};
 }
 
-/* The same of what segments are in behind all steps. */
-static HDI_APART hdi_stay stay_of_states(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
+/* The same of what segments are in behind all steps; close: how many groups behind that of the last place, yet. What
+ * the caller goes on with comes in registers: read from the stay, it would be waited for. */
+static HDI_APART life stay_of_states(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
 {
-    hdi_stay stay = {.first = HDI_NONE};
+    uint32_t first = HDI_NONE, behind = 0;
+    uint64_t tail_stages = 0, tail_writes = 0;
     for (; seg < seg_end; seg++) {
         const hdi_seg_state *state = &hazards->seg_state[seg];
         const hdi_kind *kind = &hazards->kind[state->kind];
         if (state->behind == 0)
             continue;
-        stay.first = state->first < stay.first ? state->first : stay.first;
-        stay.last = state->behind - 1 > stay.last ? state->behind - 1 : stay.last;
-        stay.tail_stages |= kind->src_stages;
-        stay.tail_writes |= kind->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
+        first = state->first < first ? state->first : first;
+        behind = state->behind > behind ? state->behind : behind;
+        tail_stages |= kind->src_stages;
+        tail_writes |= kind->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
     }
-    return stay;
+    stay->first = first;
+    stay->last = behind - 1;
+    stay->tail_stages = tail_stages;
+    stay->tail_writes = tail_writes;
+    return (life){first, behind - 1, tail_writes != 0};
 }
 
 /* Nothing but one GPU queue: slots are places, and there are groups. What most resources are, one segment, is written
@@ -189,10 +197,10 @@ static HDI_INLINE void stays_of_steps(const work *w, uint32_t begin, uint32_t en
             stay->tail_writes = tail_writes;
             writes = tail_writes != 0;
         } else {
-            *stay = stay_of_states(w->hazards, seg, next);
-            first = stay->first;
-            last = stay->last;
-            writes = stay->tail_writes != 0;
+            life all = stay_of_states(w->hazards, seg, next, stay);
+            first = all.first;
+            last = all.last;
+            writes = all.close != 0;
         }
         seg = next;
         res_first[r] = first;
