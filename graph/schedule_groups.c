@@ -400,6 +400,8 @@ static HDI_APART void run_alone(work *w)
     if (HDI_UNLIKELY(counts)) { /* levelling begins with nothing left */
         w->group_begin = slot - 1;
         left[slot_pass[slot - 1]] = (uint32_t)slot - 1;
+        if (s->known)
+            count_down(w, slot_pass[slot - 1]);
         free_closed(w);
     }
 }

@@ -284,6 +284,58 @@ static bool deep_frame(hd_graph *graph, uint64_t seed, uint32_t pass_count)
     return false; /* there are too many cells for the models */
 }
 
+/* ---- uses that nobody has to count ---- */
+
+/* Images that later passes read; the last pass is alone, and the last to read many of them. */
+static void last_frame(hd_graph *graph, uint64_t seed)
+{
+    enum { LAST_READS = 16, READS = 2, PASSES = 80 };
+    uint64_t rng = seed;
+    uint32_t passes = 1 + hdt_below(&rng, PASSES);
+    hd_resource image[PASSES];
+    hd_graph_begin(graph);
+    for (uint32_t p = 0; p < passes; p++) {
+        bool last = p + 1 == passes;
+        hd_use uses[1 + LAST_READS];
+        uint32_t count = 0, back = 1;
+        image[p] =
+            hd_graph_image(graph, &(hd_image_desc){.width = 256u << hdt_below(&rng, 4), .height = 512, .format = 37});
+        uses[count++] = (hd_use){image[p], HD_STORAGE_WRITE_COMPUTE};
+        for (uint32_t k = 0; k < (last ? LAST_READS : READS); k++, back++) {
+            back += hdt_below(&rng, last ? 5 : 20);
+            if (back <= p)
+                uses[count++] = (hd_use){image[p - back], HD_SAMPLED_COMPUTE};
+        }
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = count, .root = true});
+    }
+}
+
+/* Where a frame may read what nobody wrote, all uses are counted. A frame of which that is said, and is not so, has the
+ * same plan. */
+Test(odd, counted_uses)
+{
+    uint64_t first = 1, count = 4000;
+    hd_graph *graph[2];
+    hdt_seeds(&first, &count);
+    for (int k = 0; k < 2; k++)
+        cr_assert_eq(hd_graph_create(NULL, &graph[k]), HD_OK);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const void *data[2];
+        size_t bytes[2];
+        for (int k = 0; k < 2; k++) {
+            const hd_plan *plan;
+            last_frame(graph[k], seed);
+            graph[k]->unwritten_reads |= k;
+            cr_assert_eq(hd_graph_compile(graph[k], &(hd_compile_desc){.cache = HD_CACHE_OFF}, &plan), HD_OK);
+            data[k] = hd_plan_data(plan, &bytes[k]);
+        }
+        cr_assert(bytes[0] == bytes[1] && memcmp(data[0], data[1], bytes[0]) == 0, "HEDDLE_SEED=%llu",
+                  (unsigned long long)seed);
+    }
+    for (int k = 0; k < 2; k++)
+        hd_graph_destroy(graph[k]);
+}
+
 Test(odd, deep_images)
 {
     try_frames(deep_frame, 1500, 16);
