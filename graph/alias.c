@@ -237,12 +237,13 @@ static void start_part(uint32_t k, void *user)
     const region_work *w = user;
     if (k < w->component_count) {
         component *c = &w->component[k];
-        if (!hdi_pack_look(&c->part.pack, w->crossing + c->begin, c->count, c->part.sizes_of, &c->mix))
-            c->least = UINT64_MAX;
-        else
-            c->least = c->part.pack.by_clocks ? c->mix.needed : c->mix.least; /* as far as clocks know */
         c->part.mix = &c->mix;
-        pack_component(k, user);
+        if (hdi_pack_look(&c->part.pack, w->crossing + c->begin, c->count, c->part.sizes_of, &c->mix)) {
+            c->least = c->part.pack.by_clocks ? c->mix.needed : c->mix.least; /* as far as clocks know */
+            pack_component(k, user);
+        } else {
+            c->least = c->top = UINT64_MAX; /* and no order is tried: what would be looked at is not there */
+        }
     }
     find_least(k, user);
 }
