@@ -123,7 +123,7 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known)
     uint32_t mixed_uses = 0;
     hdi_ask *ask = s->ask;
     size_t count = s->decl->res_count;
-    memset(ask, 0, ((size_t)s->kept_count + 1) * sizeof(*ask));
+    memset(ask, 0, ((size_t)s->kept_count + 2) * sizeof(*ask)); /* without passes what nobody uses ends at the first */
     for (size_t r = 0; r < count; r++) {
         hdi_sched_res *res = &all[r];
         uint64_t counts = res->counts, bytes;
@@ -254,8 +254,8 @@ static void make_columns(hdi_sched *s)
         return;
     }
     s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
-    s->ask = HDI_ARENA_ARRAY(s->arena, hdi_ask, (size_t)s->kept_count + 1);
-    s->live = HDI_ARENA_ARRAY(s->arena, uint64_t, s->kept_count);
+    s->ask = HDI_ARENA_ARRAY(s->arena, hdi_ask, (size_t)s->kept_count + 2);
+    s->live = HDI_ARENA_ARRAY(s->arena, uint64_t, (size_t)s->kept_count + 1);
     bool few = 2 * (uint64_t)decl->use_count <= 5 * (uint64_t)decl->res_count; /* else hardly anybody has no others */
     s->known = few && !decl->may_read_unwritten;
 }
