@@ -89,6 +89,7 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
         graph->access[HDI_ACCESS_ROWS + i].on_image = 0;
     }
     hdi_make_kinds(graph->access, HDI_ACCESS_CUSTOM_FIRST, graph->first_kind, graph->first_link);
+    hdi_make_looks(graph->access, HDI_ACCESS_CUSTOM_FIRST, graph->first_look);
     for (uint32_t a = 0; a < HD_ACCESS_COUNT; a++)
         hdi_make_rules(&graph->access[a], a, a, a, &graph->rules);
     for (uint32_t i = 0; i < HDI_ACCESS_TWINS; i++)
@@ -243,6 +244,7 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .access = graph->access,
         .first_kind = graph->first_kind,
         .first_link = graph->first_link,
+        .first_look = graph->first_look,
         .has_empty_passes = graph->has_empty_passes,
         .may_read_unwritten = graph->unwritten_reads,
         .mixed_layouts = graph->mixed_layouts,

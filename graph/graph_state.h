@@ -94,6 +94,7 @@ struct hd_graph {
     /* Made with the graph: in each frame it took as long as some passes do. Each lies on one line. */
     _Alignas(HDI_ARENA_ALIGNMENT) hdi_kind first_kind[HDI_ACCESS_CUSTOM_FIRST];
     hdi_link first_link[HDI_ACCESS_CUSTOM_FIRST];
+    hdi_look_access first_look[HDI_ACCESS_CUSTOM_FIRST];
 
     /* Versions beyond the first of each resource, in the order in which they were made. */
     uint32_t late_count;

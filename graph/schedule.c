@@ -4,6 +4,7 @@
 
 #include "bitset.h"
 #include "schedule_clock.h"
+#include "schedule_groups.h"
 #include "vk_numbers.h"
 
 /* Schedule: order and queue of each kept pass. What both schedulers need is prepared (schedule_prepare.c), then one of
@@ -355,6 +356,8 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
     hdi_sched_cuts cuts;
     s.may_copy_depth = queues->gpu_count > 1 && may_copy_depth(decl);
     hd_result result = hdi_sched_prepare(&s, kept, sizes, crew, &cuts, bad_pass);
+    if (result == HD_OK && s.mixed_uses && queues->gpu_count == 1 && (crew->workers == 1 || cuts.count == 1))
+        s.note = HDI_ARENA_ZEROED(arena, hdi_note, frozen->seg_count);
     if (result == HD_OK)
         result = run_regions(&s, goal, &cuts, crew, out);
     out->peak_bytes = s.peak;

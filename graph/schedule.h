@@ -86,6 +86,7 @@ typedef struct hdi_sched {
     hdi_ask *ask;   /* by rank, and one behind the last */
     uint64_t *live; /* by rank: as in hdi_sched_rank */
     bool known;     /* whether it is told of any resource that it closes last */
+    struct hdi_note *note; /* of who works alone, where there are mixed resources: of all segments, for each region */
     /* Of the one for several queues. */
     hdi_sched_rank *rank;
     bool may_copy_depth;      /* some pass of the frame may */
@@ -115,12 +116,13 @@ void hdi_sched_look_simple(hdi_sched *s, const hdi_sizes *sizes);
 /* In schedule_parts.c: what is alive at the ranks of a region, from the sums of the parts. */
 void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t region);
 
+/* The first two by what uses do that may have to be looked at for it, so that a shift tells which do; bits of what
+ * others do are none. */
 enum {
-    HDI_MIXED_LAYOUTS = 1, /* an image that is read in several layouts */
-    HDI_MIXED_OPENERS = 2, /* several overwrite parts of it: any of them might be the first */
-    HDI_MIXED_ALL = 3,
-    HDI_WRITTEN_AGAIN = 4, /* it has bytes, and several writes */
-    HDI_CLOSES_LAST = 16, /* with one queue: it has two uses, one of which must follow the other */
+    HDI_MIXED_LAYOUTS = 1 << HDI_USE_READS,  /* an image that is read in several layouts */
+    HDI_MIXED_OPENERS = 1 << HDI_USE_WRITES, /* several overwrite parts of it: any of them might be the first */
+    HDI_WRITTEN_AGAIN = 32,                  /* it has bytes, and several writes */
+    HDI_CLOSES_LAST = 16,                    /* with one queue: it has two uses, one of which must follow the other */
 };
 
 typedef struct hdi_group_rules {

@@ -175,6 +175,7 @@ static void close_again(work *w, const hdi_special *x)
     for (; x->at != HDI_NONE; x++) {
         if (x->count == 0)
             w->res[x->at].open = 0;
+        hdi_clear_notes_of(&w->special, x);
     }
 }
 
@@ -193,7 +194,9 @@ static void give_back(work *w)
         uint32_t what = more & ~HDI_COUNTED;
         if (what & HDI_OPENER)
             w->res[what & ~HDI_OPENER].open = 0;
-        else if (what && !(what & HDI_READER))
+        else if (what & HDI_READER)
+            hdi_clear_notes_of(&w->special, &w->special.list[what & ~HDI_READER]);
+        else if (what)
             close_again(w, &w->special.list[what]);
     }
     find_left(w);
@@ -204,8 +207,6 @@ static void give_back(work *w)
         before = s->live[rank];
     }
     w->ask[w->end].step = w->end < s->kept_count ? (int64_t)(s->live[w->end] - before) : 0;
-    if (w->special.note_count)
-        memset(w->special.note, 0, w->special.note_count * sizeof(*w->special.note));
 }
 
 /* ---- groups ---- */
@@ -492,6 +493,8 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
         w.rules = rules[i];
     }
     w.ask[s->kept_count] = w.behind_last;
+    if (s->note && !s->whole) /* for the next region */
+        hdi_clear_notes(&w.special);
     if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.net, w.group_live, out))
         return false;
     find_queues(s, out);

@@ -20,12 +20,25 @@ typedef struct hdi_special {
 
 typedef struct hdi_specials {
     hdi_special *list;
-    hdi_note *note; /* of no group */
+    hdi_note *note; /* of no group; of all segments where hdi_sched has such */
     uint32_t count, note_count;
 } hdi_specials;
 
 /* Lists of special uses, for who has any, in ask; there, opens loses what others may open. Where regions run side by
  * side, each counts the uses that are left of what earlier ones have opened and it closes. False: memory ran out. */
 bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out);
+
+static inline hdi_note *hdi_note_of(const hdi_specials *specials, const hdi_special *x, uint32_t i)
+{
+    return &specials->note[x->at + (i < x->cols ? i : i / x->cols * x->stride + i % x->cols)];
+}
+
+/* As nobody had read yet. */
+static inline void hdi_clear_notes_of(const hdi_specials *specials, const hdi_special *x)
+{
+    for (uint32_t i = 0; i < x->count; i++)
+        *hdi_note_of(specials, x, i) = (hdi_note){0};
+}
+void hdi_clear_notes(const hdi_specials *specials);
 
 #endif

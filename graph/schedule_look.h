@@ -5,16 +5,11 @@
 #include "hints.h"
 #include "schedule.h"
 
-/* What a use adds to what is known of its resource, by access. */
-typedef struct hdi_look_access {
-    uint64_t readers, counts;
-} hdi_look_access;
-#define HDI_WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts */
-enum { HDI_LAST_READER = 63 }; /* of the bits that readers have, see hdi_look_accesses */
+#define HDI_WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts, as of hdi_look_access */
 
 typedef struct hdi_look {
     hdi_sched *s;
-    hdi_look_access *access;
+    const hdi_look_access *access;
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
     hdi_sched_cuts *cuts;

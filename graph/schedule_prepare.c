@@ -22,31 +22,43 @@ static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t
     return HD_OK;
 }
 
-#define OTHER_READER (UINT64_C(3) << (HDI_LAST_READER - 1))
+enum { LAST_READER = 63 }; /* of the bits that readers have */
+#define OTHER_READER (UINT64_C(3) << (LAST_READER - 1))
 
 /* Readers have a bit for each layout: its number, or one of those behind, in the order that they come. Where these are
  * all taken they have two, as if they were of several. */
-bool hdi_look_accesses(hdi_look *w)
+void hdi_make_looks(const hdi_access_info *access, uint32_t access_count, hdi_look_access *look)
 {
     enum { FIRST_LARGE = 48 };
-    const hdi_decl *decl = w->s->decl;
-    uint32_t large[HDI_LAST_READER - FIRST_LARGE], large_count = 0;
-    w->access = HDI_ARENA_ARRAY(w->s->arena, hdi_look_access, decl->access_count);
-    for (uint32_t i = 0; w->access && i < decl->access_count; i++) {
-        uint64_t writes = decl->access[i].writes != 0, reader = 1 - writes;
-        uint32_t bit = decl->access[i].layout;
+    uint32_t large[LAST_READER - FIRST_LARGE], large_count = 0;
+    for (uint32_t i = 0; i < access_count; i++) {
+        uint64_t writes = access[i].writes != 0, reader = 1 - writes;
+        uint32_t bit = access[i].layout;
         if (bit >= FIRST_LARGE) {
             uint32_t k = 0;
             while (k < large_count && large[k] != bit)
                 k++;
-            if (k == large_count && k < HDI_LAST_READER - FIRST_LARGE)
+            if (k == large_count && k < LAST_READER - FIRST_LARGE)
                 large[large_count++] = bit;
             bit = FIRST_LARGE + k;
         }
-        uint64_t readers = bit < HDI_LAST_READER ? reader << bit : OTHER_READER & -reader;
-        w->access[i] = (hdi_look_access){readers, writes << 32 | 1};
+        uint64_t readers = bit < LAST_READER ? reader << bit : OTHER_READER & -reader;
+        look[i] = (hdi_look_access){readers, writes << 32 | 1};
     }
-    return w->access != NULL;
+}
+
+/* Those of the table are made with the graph. */
+bool hdi_look_accesses(hdi_look *w)
+{
+    const hdi_decl *decl = w->s->decl;
+    w->access = decl->first_look;
+    if (decl->access_count == HDI_ACCESS_CUSTOM_FIRST)
+        return true;
+    hdi_look_access *all = HDI_ARENA_ARRAY(w->s->arena, hdi_look_access, decl->access_count);
+    if (all)
+        hdi_make_looks(decl->access, decl->access_count, all);
+    w->access = all;
+    return all != NULL;
 }
 
 /* Ranks, and who uses what when. Uses of kept passes that stand together are walked as one: how many a pass has nobody

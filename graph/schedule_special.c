@@ -8,9 +8,10 @@
  * several overwrite it. Those few, and readers of images that are read in several layouts, are looked at each time that
  * their pass is. O(uses). */
 
-/* Where the notes of an image begin: in a whole frame, where its segments do. Of a region, by the lowest bits of its
- * number, the next free place where others have those too: it grows with what a region holds, as a table for all that
- * the frame holds would cost each region more than its passes do. */
+/* Where the notes of an image begin: where its segments do for who works alone, as regions one after another have the
+ * same ones. Of a region beside others, by the lowest bits of its number, the next free place where others have those
+ * too: it grows with what a region holds, as a table for all that the frame holds would cost each region more than its
+ * passes do. */
 typedef struct noted {
     uint32_t res, begin; /* res HDI_NONE: free */
 } noted;
@@ -35,11 +36,6 @@ static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
     }
     return false;
 }
-
-/* HDI_MIXED_*: what uses may have to be looked at for, by their flags: HDI_USE_READS and HDI_USE_WRITES. */
-enum { FLAGS = 2 * HDI_USE_BUFFER };
-#define ASKED_FOR HDI_MIXED_LAYOUTS, HDI_MIXED_LAYOUTS, HDI_MIXED_OPENERS, 0
-static const uint8_t asked_for[FLAGS] = {ASKED_FOR, ASKED_FOR, ASKED_FOR, ASKED_FOR};
 
 static noted *find_noted(const noted_table *t, uint32_t res)
 {
@@ -83,10 +79,10 @@ static uint32_t find_own_notes(work *w, uint32_t res)
     return of->begin;
 }
 
-/* The first note of a use of an image. */
-static HDI_INLINE uint32_t find_notes(work *w, uint32_t res, const hdi_span *span)
+/* The first note of a use of an image; seg: its first segment. */
+static HDI_INLINE uint32_t find_notes(work *w, uint32_t res, uint32_t seg)
 {
-    return w->s->whole ? span->base : find_own_notes(w, res) + span->base - w->s->frozen->res_seg_begin[res];
+    return w->s->note ? seg : find_own_notes(w, res) + seg - w->s->frozen->res_seg_begin[res];
 }
 
 /* Any of several may open it: not the first by rank for certain. */
@@ -97,11 +93,16 @@ static void take_apart(work *w, hdi_sched_res *res)
     res->apart = 1;
 }
 
-/* Whether a use may have to be looked at: also one of what earlier regions have opened, if it counts. all: of these
- * those regions counted the uses. */
-static HDI_INLINE bool is_special(const hdi_sched_res *res, uint32_t flags, uint32_t rank_begin, bool all)
+/* Whether a use may have to be looked at: a read for its layout, an overwrite as it may open. */
+static HDI_INLINE uint32_t is_asked(const hdi_sched_res *res, uint32_t flags)
 {
-    bool asked = (res->mixed & asked_for[flags % FLAGS]) != 0;
+    return (uint32_t)res->mixed >> (flags & (HDI_USE_READS | HDI_USE_WRITES)) & 1;
+}
+
+/* The same with one of what earlier regions have opened, if it counts. all: of these those regions counted the uses. */
+static HDI_INLINE uint32_t is_special(const hdi_sched_res *res, uint32_t flags, uint32_t rank_begin, bool all)
+{
+    uint32_t asked = is_asked(res, flags);
     return all ? asked : asked | ((res->first < rank_begin) & !(res->mixed & HDI_CLOSES_LAST));
 }
 
@@ -144,17 +145,18 @@ static HDI_APART void add_to_list(work *w, hdi_ask *at, hdi_special more)
 /* A read of an image of several layouts. */
 static HDI_INLINE void add_reader(work *w, hdi_ask *at, uint32_t use, uint32_t res)
 {
-    const hdi_decl *decl = w->s->decl;
-    hdi_span span = hdi_use_span(decl, w->s->frozen, use);
-    uint32_t first = find_notes(w, res, &span), count = span.rows * span.cols;
-    uint32_t layout = decl->access[decl->use_access[use]].layout;
-    hdi_special x = {first, count, span.cols, span.stride, layout};
-    if (HDI_UNLIKELY(at->more & ~HDI_COUNTED || count != 1)) {
-        add_to_list(w, at, x);
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    uint32_t layout = decl->access[decl->use_access[use]].layout, seg = s->frozen->use_seg[use];
+    if (HDI_UNLIKELY(at->more & ~HDI_COUNTED || seg == HDI_NONE)) {
+        hdi_span span = hdi_use_span(decl, s->frozen, use);
+        uint32_t count = span.rows * span.cols;
+        add_to_list(w, at, (hdi_special){find_notes(w, res, span.base), count, span.cols, span.stride, layout});
         return;
     }
-    at->more |= HDI_READER | w->out->count;
-    w->out->list[w->out->count++] = x;
+    uint32_t count = w->out->count++;
+    at->more |= HDI_READER | count;
+    w->out->list[count] = (hdi_special){find_notes(w, res, seg), 1, 1, 0, layout};
 }
 
 /* An overwrite of what several overwrite. */
@@ -176,16 +178,17 @@ static HDI_INLINE void list_uses(work *w, size_t use, size_t end, bool all)
     const uint8_t *use_flags = s->decl->use_flags;
     hdi_sched_res *all_res = s->res;
     for (; use < end; use++) {
+        if (!is_special(&all_res[use_res[use]], use_flags[use], rank_begin, all))
+            continue;
+        HDI_HIDE(use); /* else the loop would keep for these few what it has found */
         uint32_t r = use_res[use], flags = use_flags[use];
         hdi_sched_res *res = &all_res[r];
-        if (HDI_LIKELY(!is_special(res, flags, rank_begin, all)))
-            continue;
         size_t pass = use_pass[use], rank = pass_rank[pass] - rank_begin;
         if (rank_pass[rank] != pass) /* it is culled */
             continue;
         if (!all && res->first < rank_begin && hdi_sched_has(s, res->last))
             count_here(res);
-        if (!all && !(res->mixed & asked_for[flags % FLAGS]))
+        if (!all && !is_asked(res, flags))
             continue;
         if (!(flags & HDI_USE_WRITES))
             add_reader(w, &w->ask[rank], (uint32_t)use, r);
@@ -232,7 +235,7 @@ bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
 {
     uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
     work w = {.s = s, .ask = ask, .out = out};
-    *out = (hdi_specials){.count = 1, .note_count = s->whole ? s->frozen->seg_count : 0};
+    *out = (hdi_specials){.count = 1, .note = s->note};
     out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what ends that of a pass */
     if (s->arena->failed)
         return false;
@@ -240,6 +243,15 @@ bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
         find_when_alone(&w);
     else
         find_beside_others(&w);
-    out->note = HDI_ARENA_ZEROED(s->arena, hdi_note, out->note_count);
+    if (!s->note)
+        out->note = HDI_ARENA_ZEROED(s->arena, hdi_note, out->note_count);
     return !s->arena->failed;
+}
+
+void hdi_clear_notes(const hdi_specials *specials)
+{
+    for (const hdi_special *x = specials->list + 1, *end = specials->list + specials->count; x < end; x++) {
+        if (x->at != HDI_NONE)
+            hdi_clear_notes_of(specials, x);
+    }
 }

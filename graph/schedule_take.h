@@ -91,11 +91,6 @@ static HDI_INLINE bool fits(work *w, size_t rank, int64_t bytes, uint32_t due)
            ((w->scan.at >= rank && w->scan.least >= bytes) || has_room(w, rank, bytes));
 }
 
-static inline hdi_note *note_of(const work *w, const hdi_special *x, uint32_t i)
-{
-    return &w->special.note[x->at + (i < x->cols ? i : i / x->cols * x->stride + i % x->cols)];
-}
-
 static inline bool is_other(const work *w, const hdi_special *x, const hdi_note *newest)
 {
     return newest->group == w->group && newest->layout != x->layout;
@@ -112,7 +107,7 @@ static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
         else if (is_other(w, x, &w->special.note[x->at]))
             return REFUSED;
         for (uint32_t i = 1; i < x->count; i++) {
-            if (is_other(w, x, note_of(w, x, i)))
+            if (is_other(w, x, hdi_note_of(&w->special, x, i)))
                 return REFUSED;
         }
     }
@@ -177,7 +172,7 @@ static HDI_APART int64_t take_specials(work *w, const hdi_special *x)
     int64_t opened = 0;
     for (; x->at != HDI_NONE; x++) {
         for (uint32_t i = 0; i < x->count; i++)
-            *note_of(w, x, i) = (hdi_note){w->group, x->layout};
+            *hdi_note_of(&w->special, x, i) = (hdi_note){w->group, x->layout};
         opened += x->count ? 0 : open_shared(w, &w->res[x->at]);
     }
     return opened;

@@ -112,6 +112,12 @@ typedef struct hdi_link {
     uint32_t joins, leaves;
 } hdi_link;
 void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind, hdi_link *link);
+/* What a use adds to what the schedule phase knows of its resource, by access (schedule_prepare.c): layouts in which it
+ * is read, a bit for each, and uses, in the upper half those that write. */
+typedef struct hdi_look_access {
+    uint64_t readers, counts;
+} hdi_look_access;
+void hdi_make_looks(const hdi_access_info *access, uint32_t access_count, hdi_look_access *look);
 
 /* What declare makes of HD_RESOLVE_WRITE of depth, and of the depth attachment that a resolve reads. */
 enum {
@@ -169,6 +175,7 @@ typedef struct hdi_decl {
     const hdi_access_info *access;
     const hdi_kind *first_kind; /* of those that are not custom */
     const hdi_link *first_link;
+    const hdi_look_access *first_look;
     bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool has_empty_passes;   /* without uses */
     bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content
