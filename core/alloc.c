@@ -83,6 +83,14 @@ hd_result hdi_grow(const hd_allocator *allocator, void **pointer, uint32_t *capa
     return HD_OK;
 }
 
+void hdi_one_line(char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = ' ';
+    }
+}
+
 void hdi_log(const hd_log *log, hd_log_level level, const char *format, ...)
 {
     char line[512];
@@ -93,6 +101,8 @@ void hdi_log(const hd_log *log, hd_log_level level, const char *format, ...)
     va_start(arguments, format);
     int length = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    if (length >= 0)
-        log->write(level, line, log->user);
+    if (length < 0)
+        return;
+    hdi_one_line(line);
+    log->write(level, line, log->user);
 }

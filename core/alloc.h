@@ -17,6 +17,8 @@ hd_result hdi_grow(const hd_allocator *allocator, void **pointer, uint32_t *capa
 #else
 #define HDI_PRINTF(text, first)
 #endif
+/* What a line of text may not hold, a line's end among it, becomes spaces: names come from anywhere. */
+void hdi_one_line(char *text);
 /* One formatted line (cut at 511 characters) to the log, if there is one. */
 void hdi_log(const hd_log *log, hd_log_level level, const char *format, ...) HDI_PRINTF(3, 4);
 

@@ -163,6 +163,8 @@ hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, b
         return refuse(HD_BAD_ACCESS, fault, " is null", 0);
     if (!is_buffer && custom->layout == HDI_LAYOUT_UNDEFINED)
         return refuse(HD_BAD_ACCESS, fault, "->layout is UNDEFINED, and the resource an image", 0);
+    if (!is_buffer && custom->layout == HDI_LAYOUT_PREINITIALIZED)
+        return refuse(HD_BAD_ACCESS, fault, "->layout is PREINITIALIZED, in which images only begin", 0);
     if (!custom->reads && !custom->writes)
         return refuse(HD_BAD_ACCESS, fault, "->reads and ->writes are both false", 0);
     if (custom->stages & STAGES_TOP_BOTTOM)

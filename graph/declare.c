@@ -34,6 +34,7 @@ hd_result hdi_graph_fail(hd_graph *graph, hd_result result, uint32_t pass, uint3
     }
     snprintf(text + at, size - at, "%s%s%s%s", at ? ": " : "", hd_result_text(result), detail ? ": " : "",
              detail ? detail : "");
+    hdi_one_line(text);
     hdi_log(&graph->log, HD_LOG_ERROR, "%s", text);
     return result;
 }
@@ -136,7 +137,7 @@ void hd_graph_begin(hd_graph *graph)
 
 void hd_graph_set_name(hd_graph *graph, const char *name)
 {
-    snprintf(graph->name, sizeof(graph->name), "%s", name ? name : "frame");
+    snprintf(graph->name, sizeof(graph->name), "%.*s", HDI_NAME_BYTES, name ? name : "frame");
 }
 
 const char *hd_graph_name(const hd_graph *graph)

@@ -10,6 +10,12 @@
 #define HDI_INDEX_MASK ((1u << HDI_INDEX_BITS) - 1)
 #define HDI_TAG_MASK ((1u << (32 - HDI_INDEX_BITS)) - 1)
 
+/* Whether a description has uses that may be looked at: a count that no frame has room for is none of what is there. */
+static inline bool hdi_has_uses(const hd_pass_desc *desc)
+{
+    return desc->uses && desc->use_count <= HDI_INDEX_MASK;
+}
+
 static inline uint32_t hdi_list_tag(uint32_t tag)
 {
     return (tag & HDI_TAG_MASK) ^ (HDI_TAG_MASK + 1) / 2;

@@ -267,7 +267,7 @@ static inline bool pin_fits(const hd_pass_desc *desc)
 /* A pass that was not declared makes no versions: whoever asked for some gets none. */
 HDI_COLD static hd_pass no_pass(const hd_pass_desc *desc)
 {
-    for (uint32_t u = 0; desc && desc->uses && u < desc->use_count; u++) {
+    for (uint32_t u = 0; desc && hdi_has_uses(desc) && u < desc->use_count; u++) {
         if (desc->uses[u].next)
             *desc->uses[u].next = (hd_resource){0};
     }

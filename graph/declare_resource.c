@@ -191,6 +191,9 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
         const char *fault = image_fault(&size);
         if (fault)
             return bad_resource(graph, HD_BAD_DESC, desc->name, fault);
+        if (desc->final_layout == HDI_LAYOUT_PREINITIALIZED)
+            return bad_resource(graph, HD_INVALID_ARGUMENT, desc->name,
+                                "final_layout is PREINITIALIZED, in which images only begin");
         if (desc->initial_layout != HDI_LAYOUT_UNDEFINED)
             flags |= HDI_RES_CONTENT;
     }

@@ -77,7 +77,6 @@ struct hd_graph {
 
     hd_allocator allocator;
     hd_log log;
-    char name[128];
     uint32_t tag; /* in the upper bits of each handle: of this graph and this frame */
     hd_error error;
 
@@ -110,6 +109,7 @@ struct hd_graph {
     hdi_block plan; /* of the newest compile, where the cache does not keep it; else of one that nobody needs */
     hdi_fgt_lines lines;
     hdi_lists lists;
+    char name[HDI_NAME_BYTES + 1];
 };
 
 /* Drops the lists that were not joined, and all handles of lists. */

@@ -257,7 +257,7 @@ static hd_result copy_uses(hd_list *list, list_call *call, const hd_pass_desc *d
 
 hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc)
 {
-    for (uint32_t u = 0; desc && desc->uses && u < desc->use_count; u++) {
+    for (uint32_t u = 0; desc && hdi_has_uses(desc) && u < desc->use_count; u++) {
         if (desc->uses[u].next)
             *desc->uses[u].next = (hd_resource){0};
     }
@@ -266,7 +266,9 @@ hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc)
         return (hd_pass){0};
     if (desc) {
         call->desc.pass = *desc;
-        hd_result result = desc->uses && desc->use_count ? copy_uses(list, call, desc) : HD_OK;
+        if (!hdi_has_uses(desc)) /* too many: the join says so */
+            call->desc.pass.uses = NULL;
+        hd_result result = call->desc.pass.uses && desc->use_count ? copy_uses(list, call, desc) : HD_OK;
         if (result != HD_OK) { /* noted without uses: the list ends here, so that nobody sees it */
             call->desc.pass.uses = NULL;
             call->desc.pass.use_count = 0;
@@ -345,6 +347,8 @@ static hd_result need_aliases(hd_graph *graph)
 
 hd_result hd_graph_join(hd_graph *graph)
 {
+    if (!graph)
+        return HD_INVALID_ARGUMENT;
     hdi_lists *lists = &graph->lists;
     if (!lists->open && !lists->failed)
         return graph->error.result;

@@ -209,6 +209,9 @@ static inline uint32_t hdi_load_op(const hdi_decl *decl, uint32_t use)
 /* The declaration of the current frame. */
 hdi_decl hdi_graph_decl(const hd_graph *graph);
 
+/* As long as a field of .fgt text may be, and so the name of a graph. */
+enum { HDI_NAME_BYTES = 4096 };
+
 /* Lines of a .fgt text, kept with the graph that it was read into: allocated by the reader with the graph's allocator,
  * freed by the graph. All zero when the graph was not read from text. */
 typedef struct hdi_fgt_lines {

@@ -58,6 +58,7 @@ static inline uint64_t hdi_stages_or_all(uint64_t stages)
 #define HDI_LAYOUT_SHADER_READ_ONLY 5u
 #define HDI_LAYOUT_TRANSFER_SRC 6u
 #define HDI_LAYOUT_TRANSFER_DST 7u
+#define HDI_LAYOUT_PREINITIALIZED 8u /* no barrier leads there */
 #define HDI_LAYOUT_PRESENT_SRC 1000001002u
 
 #define HDI_LOAD_OP_LOAD 0u

@@ -51,6 +51,19 @@ static void expect(hd_result result, uint32_t pass, uint32_t res, uint32_t use)
     cr_assert_eq(hd_graph_error(graph)->result, HD_OK);
 }
 
+/* A count that no frame has room for is no reason to look at what it counts. */
+Test(declare, more_uses_than_there_may_be)
+{
+    const hd_use use = {.access = HD_COLOR_WRITE};
+    const hd_pass_desc desc = {.uses = &use, .use_count = UINT32_MAX};
+    cr_assert_eq(hd_graph_pass(graph, &desc).id, 0u);
+    cr_assert_eq(hd_graph_pass(graph, &desc).id, 0u); /* what follows an error is not looked at either */
+    expect(HD_TOO_LARGE, 0, HD_NONE, HD_NONE);
+    hd_list_pass(hd_graph_list(graph, 0), &desc);
+    hd_graph_join(graph);
+    expect(HD_TOO_LARGE, 0, HD_NONE, HD_NONE);
+}
+
 /* Clear values are found by use, also behind uses that have none, and go with a pass that is refused. */
 Test(declare, clear_values)
 {

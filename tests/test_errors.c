@@ -111,6 +111,14 @@ static hd_result import_of_unknown_sharing(void)
     return compile(NULL);
 }
 
+static hd_result import_left_where_images_begin(void)
+{
+    one_good_pass();
+    hd_graph_import(graph,
+                    &(hd_import_desc){.name = "victim", .width = 4, .height = 4, .format = 37, .final_layout = 8});
+    return compile(NULL);
+}
+
 static hd_result unknown_order(void)
 {
     one_good_pass();
@@ -212,6 +220,12 @@ static hd_result custom_access(hd_resource of, hd_custom_access own)
 static hd_result custom_access_without_layout(void)
 {
     return custom_access(image("victim"), (hd_custom_access){.stages = 0x80, .access = 0x20, .reads = true});
+}
+
+static hd_result custom_access_where_images_begin(void)
+{
+    return custom_access(image("victim"),
+                         (hd_custom_access){.stages = 0x80, .access = 0x20, .layout = 8, .reads = true});
 }
 
 static hd_result custom_access_that_does_nothing(void)
@@ -430,11 +444,13 @@ static const mistake mistakes[] = {
     {HD_INVALID_ARGUMENT, image_of_unknown_sharing, NONE, 1, NONE, {"resource 1", "victim", "sharing"}},
     {HD_INVALID_ARGUMENT, buffer_of_unknown_sharing, NONE, 1, NONE, {"resource 1", "victim", "sharing"}},
     {HD_INVALID_ARGUMENT, import_of_unknown_sharing, NONE, 1, NONE, {"resource 1", "victim", "sharing"}},
+    {HD_INVALID_ARGUMENT, import_left_where_images_begin, NONE, 1, NONE, {"resource 1", "victim", "final_layout"}},
     {HD_BAD_RANGE, range_outside, 1, 2, 1, {"culprit", "resource 2", "victim"}},
     {HD_BAD_ACCESS, access_of_another_kind, 1, 1, 0, {"culprit", "victim"}},
     {HD_BAD_ACCESS, unknown_access, 1, 1, 0, {"culprit", "victim", "hd_access"}},
     {HD_BAD_ACCESS, custom_access_without_description, 1, 1, 0, {"culprit", "victim", "custom is null"}},
     {HD_BAD_ACCESS, custom_access_without_layout, 1, 0, 0, {"culprit", "victim", "custom->layout"}},
+    {HD_BAD_ACCESS, custom_access_where_images_begin, 1, 0, 0, {"culprit", "victim", "->layout is PREINITIALIZED"}},
     {HD_BAD_ACCESS, custom_access_that_does_nothing, 1, 0, 0, {"culprit", "victim", "->reads"}},
     {HD_BAD_ACCESS, custom_access_at_the_top, 1, 0, 0, {"culprit", "victim", "->stages has TOP"}},
     {HD_BAD_ACCESS, custom_access_without_stages, 1, 0, 0, {"culprit", "victim", "->stages is 0"}},
@@ -506,6 +522,16 @@ Test(errors, mistakes_name_pass_resource_and_use)
         check_mistake(&mistakes[i]);
 }
 
+/* Logs hold one line a call, whatever names hold. */
+Test(errors, names_with_line_ends_leave_one_line)
+{
+    PASS(.name = "two\nlines\x1b[0m", .type = HD_PASS_GFX, .pin = HD_PIN_TRANSFER, .root = true);
+    cr_assert(strstr(logged.last, "'two lines [0m'"), "%s", logged.last);
+    PASS(.name = "two\r\nlines", .type = (hd_pass_type)9);
+    cr_assert(strstr(hd_graph_error(graph)->text, "two  lines: type"), "%s", hd_graph_error(graph)->text);
+    cr_assert_str_eq(logged.last, hd_graph_error(graph)->text);
+}
+
 Test(errors, other_results)
 {
     for (int i = 0; i < HDT_OTHER_RESULTS; i++) {
@@ -538,6 +564,7 @@ Test(errors, null_arguments)
     hd_plan *read;
     hd_plan_stats stats;
     cr_assert_eq(hd_graph_create(NULL, NULL), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_graph_join(NULL), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_graph_compile(NULL, NULL, &plan), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_graph_compile(graph, NULL, NULL), HD_INVALID_ARGUMENT);
     one_good_pass();

@@ -172,6 +172,31 @@ Test(fgt, costs_read_back_exactly)
     hd_graph_destroy(b);
 }
 
+/* A name is as long as a field may be, in the plan, too, and longer ones are cut. */
+Test(fgt, long_names_stay_whole)
+{
+    enum { MOST = 4096 };
+    static char name[MOST + 3], text[MOST + 16], long_text[MOST + 16];
+    hd_graph *graph;
+    char error[512] = "";
+    memset(name, 'n', MOST + 2);
+    int bytes = snprintf(text, sizeof(text), "graph %.*s\n", MOST, name);
+    cr_assert_eq(hd_graph_create(&(hd_graph_desc){.name = name}, &graph), HD_OK);
+    cr_assert_eq(strlen(hd_graph_name(graph)), (size_t)MOST);
+    hd_graph_set_name(graph, NULL);
+    cr_assert_str_eq(hd_graph_name(graph), "frame");
+    cr_assert_eq(hd_graph_read_fgt(graph, text, (size_t)bytes, "x", error, sizeof(error)), HD_OK, "%s", error);
+    cr_assert(strlen(hd_graph_name(graph)) == MOST && strncmp(hd_graph_name(graph), name, MOST) == 0);
+    size_t written_bytes;
+    char *written = write_text(graph, &written_bytes);
+    cr_assert(written_bytes == (size_t)bytes && memcmp(written, text, written_bytes) == 0);
+    free(written);
+    bytes = snprintf(long_text, sizeof(long_text), "graph %.*s\n", MOST + 1, name);
+    cr_assert_eq(hd_graph_read_fgt(graph, long_text, (size_t)bytes, "x", error, sizeof(error)), HD_PARSE);
+    cr_assert(strstr(error, "longer than 4096"), "%s", error);
+    hd_graph_destroy(graph);
+}
+
 Test(fgt, what_the_format_cannot_say_is_an_error)
 {
     hd_graph *graph;

@@ -159,8 +159,8 @@ static bool split_line(reader *r, const char *text, size_t length)
             return fail(r, HD_PARSE, "fields are separated by single spaces");
         if (r->field_count == MAX_FIELDS)
             return fail(r, HD_PARSE, "a wrong count of fields: more than any declaration has");
-        if (i - begin > 4096)
-            return fail(r, HD_PARSE, "a field is longer than 4096 characters");
+        if (i - begin > HDI_NAME_BYTES)
+            return fail(r, HD_PARSE, "a field is longer than %d characters", HDI_NAME_BYTES);
         r->fields[r->field_count++] = (field){text + begin, (uint32_t)(i - begin)};
         begin = i + 1;
     }
@@ -369,7 +369,7 @@ static bool read_graph(reader *r)
         return false;
     if (r->named)
         return fail(r, HD_PARSE, "a second 'graph' line");
-    char name[128];
+    char name[HDI_NAME_BYTES + 1];
     snprintf(name, sizeof(name), "%.*s", (int)r->fields[1].length, r->fields[1].text);
     hd_graph_set_name(r->graph, name);
     r->named = true;

@@ -11,7 +11,9 @@
 extern "C" {
 #endif
 
-/* Every result, with its one sentence. */
+/* Every result, with its one sentence. Functions that return one answer HD_INVALID_ARGUMENT to a null pointer that
+ * their headers do not allow; of the others only those that free, destroy or end something, and those whose headers say
+ * so, take null. */
 #define HD_RESULTS(X)                                                                                                  \
     X(HD_OK, "done")                                                                                                   \
     X(HD_OUT_OF_MEMORY, "the allocator returned no memory")                                                            \

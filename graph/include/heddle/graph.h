@@ -35,7 +35,7 @@ typedef struct hd_pass {
 /* ---- graph ---- */
 
 typedef struct hd_graph_desc {
-    const char *name; /* copied; null: "frame" */
+    const char *name; /* copied, at most 4096 bytes of it; null: "frame" */
     hd_allocator allocator;
     hd_log log;
     uint32_t plans; /* how many plans are kept to be found again, at most 1024; 0: 4, HD_NONE: none */
@@ -101,8 +101,8 @@ typedef struct hd_import_desc {
     uint32_t width, height, depth, format, mips, layers, samples;
     uint32_t flags;          /* VkImageCreateFlags that it was made with */
     uint32_t initial_layout; /* VkImageLayout at the frame's start; UNDEFINED (0): it holds no content */
-    /* VkImageLayout to leave it in; UNDEFINED (0): where its last use leaves it. An image that no pass uses, but for
-     * those that are culled, stays in initial_layout: the plan has no entry for it. */
+    /* VkImageLayout to leave it in, but not PREINITIALIZED; UNDEFINED (0): where its last use leaves it. An image that
+     * no pass uses, but for those that are culled, stays in initial_layout: the plan has no entry for it. */
     uint32_t final_layout;
     uint64_t bytes;          /* > 0: a buffer */
     hd_sharing sharing;      /* as it was made */
@@ -182,7 +182,7 @@ typedef struct hd_custom_access {
     /* VkPipelineStageFlags2, such as queues for the pass's type have, but neither TOP nor BOTTOM_OF_PIPE */
     uint64_t stages;
     uint64_t access; /* VkAccessFlags2, each bit such as one of the stages can do */
-    uint32_t layout; /* VkImageLayout; ignored for buffers */
+    uint32_t layout; /* VkImageLayout, neither UNDEFINED nor PREINITIALIZED; ignored for buffers */
     uint32_t usage;  /* VkImageUsageFlags or VkBufferUsageFlags that it needs */
     bool reads, writes;
 } hd_custom_access;
