@@ -1,5 +1,7 @@
 #include "verify.h"
 
+#include "vk_numbers.h"
+
 /* The walk: submits in the order of the list (a topological order), one state a segment. Only the last write of a
  * segment and the reads since matter, as each access is checked against those before it is noted. A segment whose
  * memory an alias has written since is no tenant: its next access must write, and is checked against all overlapping
@@ -384,10 +386,11 @@ static void check_layouts(hdi_verify *v, uint32_t n, uint32_t s)
             "layout: barrier %u (queue %u, submit %u) takes resource %u '%s' from layout %u, but it is in %u",
             node->barrier, node->queue, node->submit, b->resource, name, b->old_layout, seg->layout);
     }
-    if (!b->new_layout && b->old_layout) {
+    bool begins = b->new_layout == HDI_LAYOUT_UNDEFINED || b->new_layout == HDI_LAYOUT_PREINITIALIZED;
+    if (begins && b->new_layout != b->old_layout) {
         hdi_verify_about(v, last_place(v, s), hdi_verify_node_place(v, n), b->resource, b->resource);
-        hdi_verify_fail(v, HD_RULE_LAYOUT, "layout: barrier %u takes resource %u '%s' to UNDEFINED", node->barrier,
-                        b->resource, name);
+        hdi_verify_fail(v, HD_RULE_LAYOUT, "layout: barrier %u takes resource %u '%s' to %s", node->barrier,
+                        b->resource, name, b->new_layout ? "PREINITIALIZED" : "UNDEFINED");
     }
 }
 

@@ -125,6 +125,8 @@ Test(plan_json, nonsense_is_refused_with_its_place)
         {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"rendering\": {\"passes\": 1, \"attachments\": [{\"use\": 2}]}}")), "'use' is 2 of 2"},
         {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"rendering\": {\"passes\": 1, \"attachments\": [{\"use\": 1, \"load\": 0}]}}")), "'store' is missing"},
         {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0}, {}")), "submits[0].commands[1]"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"pass\": 0, \"barrier\": []}")), "submits[0].commands[0]: is both"},
+        {PLAN(Q, "", H, R, SUBMIT("{\"set\": 0, \"wait\": 0, \"barrier\": []}")), "submits[0].commands[0]: both"},
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [7]}")), "submits[0].commands[0].barrier[0]"},
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{\"src_stages\": 1}]}")), "submits[0].commands[0].barrier[0]"},
         {PLAN(Q, "", H, R, SUBMIT("{\"barrier\": [{" MASKS ", \"resource\": 5}]}")), "submits[0].commands[0].barrier[0]"},

@@ -36,6 +36,40 @@ static hd_result verify(const hd_graph *graph, const hd_plan *plan, sink *s)
     return hd_plan_verify(graph, plan, &(hd_verify_desc){.message = keep, .user = s});
 }
 
+/* Images may be in UNDEFINED and PREINITIALIZED at the start, and get there no more. */
+Test(verify, no_barrier_leads_to_where_images_begin)
+{
+    static const char text[] =
+        "{\"plan\": 1, \"queues\": [{\"kind\": \"gfx\", \"family\": 0}], \"culled\": [], \"heaps\": [],"
+        " \"resources\": [{\"id\": 0, \"external\": true, \"final_layout\": 2}],"
+        " \"submits\": [{\"queue\": 0, \"waits\": [], \"commands\": ["
+        "{\"barrier\": [{\"src_stages\": 0, \"src_access\": 0, \"dst_stages\": 1024, \"dst_access\": 0,"
+        " \"resource\": 0, \"old_layout\": %u, \"new_layout\": %u, \"range\": [0, 1, 0, 1]}]},"
+        "{\"barrier\": [{\"src_stages\": 1024, \"src_access\": 0, \"dst_stages\": 1024, \"dst_access\": 384,"
+        " \"resource\": 0, \"old_layout\": %u, \"new_layout\": 2, \"range\": [0, 1, 0, 1]}]}, {\"pass\": 0}]}]}";
+    for (uint32_t initial = 1; initial <= 8; initial += 7) {
+        for (uint32_t to = 7; to <= 8; to++) {
+            hd_graph *graph;
+            hd_plan *plan;
+            sink s;
+            char json[1024], error[256] = "";
+            cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+            hd_resource image = hd_graph_import(
+                graph, &(hd_import_desc){.width = 4, .height = 4, .format = 37, .initial_layout = initial});
+            hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({image, HD_COLOR_RW})});
+            snprintf(json, sizeof(json), text, initial, to, to);
+            cr_assert_eq(hd_plan_read_json(graph, json, strlen(json), NULL, &plan, error, sizeof(error)), HD_OK, "%s",
+                         error);
+            bool bad = to == 8 && initial != 8;
+            cr_expect_eq(verify(graph, plan, &s), bad ? HD_PLAN_INVALID : HD_OK, "%u to %u: %s", initial, to,
+                         s.text[0]);
+            cr_expect(!bad || strstr(s.text[0], "to PREINITIALIZED"), "%s", s.text[0]);
+            hd_plan_free(plan, NULL);
+            hd_graph_destroy(graph);
+        }
+    }
+}
+
 Test(verify, compiled_random_graphs_are_accepted)
 {
     uint64_t first = 1, count = 60, refused = 0;

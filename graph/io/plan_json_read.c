@@ -357,6 +357,8 @@ static bool read_command(reader *r, const json_t *item, size_t submit, size_t in
     if (!object(r, item))
         return false;
     if (json_object_get(item, "pass")) {
+        if (json_object_get(item, "barrier"))
+            return hdi_json_fail(&r->json, "is both a pass and a barrier");
         if (!index_below(r, item, "pass", r->decl.pass_count, &command.index))
             return false;
         const json_t *scope = json_object_get(item, "rendering");
@@ -372,6 +374,8 @@ static bool read_command(reader *r, const json_t *item, size_t submit, size_t in
             return hdi_json_fail(&r->json, "is neither a pass nor a barrier");
         command.kind = HD_COMMAND_BARRIER;
         command.index = r->counts.batch_count;
+        if (json_object_get(item, "set") && json_object_get(item, "wait"))
+            return hdi_json_fail(&r->json, "both sets and waits");
         const char *key = json_object_get(item, "set") ? "set" : "wait";
         if (json_object_get(item, key)) {
             command.kind = key[0] == 's' ? HD_COMMAND_SET : HD_COMMAND_WAIT;
