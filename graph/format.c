@@ -24,7 +24,11 @@ hdi_texel_block hdi_format_block(uint32_t format)
 {
     static const uint8_t astc[14][2] = {{4, 4}, {5, 4}, {5, 5}, {6, 5}, {6, 6}, {8, 5}, {8, 6},
                                         {8, 8}, {10, 5}, {10, 6}, {10, 8}, {10, 10}, {12, 10}, {12, 12}};
-    const uint32_t first_astc = 157;
+    const uint32_t first_astc = 157, first_float = 1000066000; /* of ASTC, one by one */
+    if (format >= first_float && format < first_float + 14)
+        return (hdi_texel_block){astc[format - first_float][0], astc[format - first_float][1], 16};
+    if (format >= 1000340000 && format <= 1000340001) /* A4R4G4B4, A4B4G4R4 */
+        return (hdi_texel_block){1, 1, 2};
     if (format < HDI_FIRST_COMPRESSED || format > LAST_COMPRESSED)
         return (hdi_texel_block){1, 1, hdi_format_bytes(format)};
     if (format >= first_astc)

@@ -404,6 +404,33 @@ Test(vk_helpers, images_that_do_not_go_together)
     close_scene(&s);
 }
 
+/* Formats of which heddle cannot tell how much memory the device would touch; and some beyond the first numbers. */
+Test(vk_helpers, sizes_of_texels)
+{
+    static const uint8_t texels[PIXELS * 4];
+    static const struct {
+        uint32_t format, bytes; /* 0: not known */
+    } cases[] = {{VK_FORMAT_G8B8G8R8_422_UNORM, 0},
+                 {VK_FORMAT_A4R4G4B4_UNORM_PACK16, PIXELS * 2},
+                 {VK_FORMAT_ASTC_8x8_SFLOAT_BLOCK, PIXELS / 64 * 16}};
+    scene s;
+    open_scene(&s, NULL);
+    for (uint32_t i = 0; i < 4 * 3; i++) {
+        uint32_t known = cases[i / 4].bytes;
+        hd_graph_begin(s.graph);
+        hd_resource a = odd_image(&s, cases[i / 4].format, 1), words = buffer(&s, "words", known ? known : 4);
+        hd_pass pass = i % 4 == 0   ? hd_vk_upload(s.f.vk, s.graph, a, NULL, texels, known ? known : 4)
+                       : i % 4 == 1 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, a, NULL)
+                       : i % 4 == 2 ? hd_vk_copy(s.f.vk, s.graph, a, NULL, words, NULL)
+                                    : hd_vk_readback(s.f.vk, s.graph, a, NULL, keep, NULL);
+        cr_expect_eq(pass.id != 0, known != 0, "%u: %s", i, hd_graph_error(s.graph)->text);
+        cr_expect(known || strstr(hd_graph_error(s.graph)->text, "'odd': an argument is null or outside its documented "
+                                                                  "range: heddle does not know the size"),
+                  "%u: %s", i, hd_graph_error(s.graph)->text);
+    }
+    close_scene(&s);
+}
+
 /* Frames that are declared and never executed, as while a window is minimised, keep no memory; what another graph has
  * declared meanwhile stays. */
 Test(vk_helpers, frames_that_are_never_executed)

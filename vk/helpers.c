@@ -102,6 +102,9 @@ static uint64_t level_bytes(const part *p)
 
 /* ---- what Vulkan does not copy ---- */
 
+/* How much memory the device reads or writes is then not known either. */
+static const char *const unknown_texels = "heddle does not know the size of such texels";
+
 static const char *const multisampled = "copy: several samples go to or from an image with as many only";
 
 /* Null, or why one image cannot be copied to the other. Colors to depth of as many bytes: an extension does that. */
@@ -305,7 +308,9 @@ hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range 
         return refuse(graph, to, "upload: to an image with several samples");
     one_level(&p);
     uint64_t room = p.buffer ? p.range.bytes : level_bytes(&p);
-    if (p.buffer ? bytes > room : room && bytes != room)
+    if (!p.buffer && room == 0)
+        return refuse(graph, to, unknown_texels);
+    if (p.buffer ? bytes > room : bytes != room)
         return refuse(graph, to, "upload: the data has another size than what it goes to");
     if (p.buffer)
         p.range.bytes = bytes;
@@ -349,10 +354,11 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
             return refuse(graph, to, multisampled);
         one_level(image);
         uint64_t bytes = level_bytes(image);
+        if (bytes == 0)
+            return refuse(graph, image == &a ? from : to, unknown_texels);
         if (bytes > buffer->range.bytes)
             return refuse(graph, to, "copy: the buffer is smaller than the image's level");
-        if (bytes)
-            buffer->range.bytes = bytes;
+        buffer->range.bytes = bytes;
     } else if (a.buffer) {
         a.range.bytes = b.range.bytes = a.range.bytes < b.range.bytes ? a.range.bytes : b.range.bytes;
     } else {
@@ -470,7 +476,7 @@ hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ra
     one_level(&p);
     uint64_t bytes = p.buffer ? p.range.bytes : level_bytes(&p);
     if (bytes == 0)
-        return refuse(graph, from, "readback: heddle does not know the size of such texels");
+        return refuse(graph, from, unknown_texels);
     hd_resource words = hd_graph_buffer(graph, &(hd_buffer_desc){.name = "readback", .bytes = bytes});
     hd_vk_copy(vk, graph, from, &p.range, words, NULL);
     help *h = make_help(vk, graph, &(help){.to = words, .bytes = bytes, .fn = fn, .user = user});

@@ -236,14 +236,14 @@ void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
  */
 
 /* Copies data at once into staging memory, which is kept for later frames, and in the frame from there on the transfer
- * queue. Buffers: bytes is at most the range's. Images: one mip level, texels (blocks of them where the
- * format has such) packed row by row, layer by layer. */
+ * queue. Buffers: bytes is at most the range's. Images of a format whose texels heddle knows: one mip level, texels
+ * (blocks of them where the format has such) packed row by row, layer by layer. */
 hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range *range, const void *data,
                      uint64_t bytes);
 /* Called on the host queue's thread once the copy has finished; data lives during the call. */
 typedef void (*hd_vk_readback_fn)(const void *data, uint64_t bytes, void *user);
-/* Copies a buffer, or one mip level of an image (packed as for upload; a format whose texels heddle knows), for the
- * host to read. Is never culled. */
+/* Copies a buffer, or one mip level of an image (packed, and of such a format, as for upload), for the host to read. Is
+ * never culled. */
 hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *range, hd_vk_readback_fn fn,
                        void *user);
 /* Level after level by linear blits of the one before; level 0 must hold something. Formats that can be blitted so: no
@@ -255,7 +255,7 @@ hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_rang
 hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word);
 /* Buffer to buffer (the smaller of the two ranges), image to image (like sizes and counts, and texels, or blocks of as
  * many, of as many bytes; depth and stencil: like formats), or one mip level of an image with one sample to or from a
- * buffer, packed. */
+ * buffer, packed, of a format as for upload. */
 hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range *from_range, hd_resource to,
                    const hd_range *to_range);
 /* One mip level into another, scaled to fit; like counts of layers, one sample. UINT goes to UINT, SINT to SINT, depth
