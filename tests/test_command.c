@@ -276,6 +276,36 @@ Test(command, outputs_are_files_of_their_own)
 }
 
 /* Stopped in the middle, or at a limit of the system's: the files that it was about to make are not there. */
+/* The last of several files cannot be put in its place: while the second, a pipe, is not read to its end, a folder takes
+ * it. What the first replaced comes back. */
+Test(command, outputs_appear_together_or_not_at_all, .timeout = 60)
+{
+    FILE *graph = fopen("in.fgt", "wb");
+    cr_assert_not_null(graph);
+    fputs("graph long\n", graph);
+    for (int i = 0; i < 3000; i++) /* more of Graphviz than a pipe holds */
+        fprintf(graph, "pass %d compute root\n", i);
+    fclose(graph);
+    for (int old = 0; old < 2; old++) {
+        if (old)
+            put("plan", "before");
+        cr_assert_eq(system("mkfifo pipe; (exec 3<pipe; n=0; until ls page.?????? || [ $n = 500 ]; do n=$((n + 1));"
+                            " sleep 0.02; done; mkdir page; cat <&3) >none 2>&1 </dev/null &"),
+                     0);
+        cr_assert_eq(run("compile in.fgt --plan plan --dot pipe --html page"), 2);
+        cr_assert(strstr(contents("err"), "page: "), "%s", contents("err"));
+        cr_assert_eq(exists("plan"), old == 1);
+        cr_assert(!old || strcmp(contents("plan"), "before") == 0);
+        cr_assert_eq(system("rm -rf page pipe plan none"), 0);
+        expect_no_output();
+    }
+    put("plan", "before");
+    cr_assert_eq(run("compile in.fgt --plan plan"), 0);
+    cr_assert(strstr(contents("plan"), "{\"plan\": 1, \"graph\": \"long\""));
+    cr_assert_eq(system("rm plan"), 0);
+    expect_no_output();
+}
+
 Test(command, signals_leave_nothing, .timeout = 60)
 {
     char command[1024];

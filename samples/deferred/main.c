@@ -239,6 +239,10 @@ int main(int argc, char **argv)
         close_app(app);
         hd_capture_close();
     }
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == 0) {
+        fputs("deferred: standard output could not be written\n", stderr);
+        status = 2;
+    }
     free(values);
     free(app);
     return status;

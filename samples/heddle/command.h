@@ -47,6 +47,7 @@ typedef struct output {
     const char *path;
     char *temporary, *becomes; /* null without a file */
     FILE *stream, *target;     /* target: what is no file */
+    bool exchanged;            /* temporary holds what stood there before */
 } output;
 typedef struct outputs {
     output item[MAX_OUTPUTS];
@@ -60,7 +61,7 @@ bool is_graph_too(const char *graph, const char *path);
 void clean_up_on_signals(void);
 /* A stream to write to, or null after a complaint. */
 FILE *open_output(outputs *all, const char *path);
-/* Both close everything; commit returns false after a complaint, with nothing left behind. */
+/* Both close everything; commit returns false after a complaint, with nothing left behind and all as it was. */
 bool commit_outputs(outputs *all);
 void drop_outputs(outputs *all);
 

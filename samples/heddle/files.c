@@ -1,6 +1,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <pthread.h>
 #include <signal.h>
@@ -259,6 +260,25 @@ static bool give_mode(const output *out)
     return fchmod(fileno(out->stream), stat(out->becomes, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask) == 0;
 }
 
+/* Puts the new file where it belongs, and keeps the one that it takes the place of where the system can. */
+static bool put_in_place(output *out)
+{
+    struct stat old;
+    if (lstat(out->becomes, &old) == 0 && S_ISREG(old.st_mode) &&
+        renameat2(AT_FDCWD, out->temporary, AT_FDCWD, out->becomes, RENAME_EXCHANGE) == 0)
+        return out->exchanged = true;
+    return rename(out->temporary, out->becomes) == 0;
+}
+
+/* As if it had never been written. */
+static void take_back(output *out)
+{
+    if (!out->exchanged)
+        unlink(out->becomes);
+    else if (rename(out->temporary, out->becomes) == 0)
+        out->exchanged = false;
+}
+
 bool commit_outputs(outputs *all)
 {
     bool good = true;
@@ -271,8 +291,8 @@ bool commit_outputs(outputs *all)
     int renamed = 0;
     sigset_t before = hold_signals(); /* all together */
     for (; good && renamed < all->count; renamed++) {
-        const output *out = &all->item[renamed];
-        if (out->temporary && rename(out->temporary, out->becomes) != 0) {
+        output *out = &all->item[renamed];
+        if (out->temporary && !put_in_place(out)) {
             complain(0, "%s: %s", out->path, strerror(errno));
             good = false;
             break;
@@ -280,11 +300,11 @@ bool commit_outputs(outputs *all)
     }
     for (int i = 0; !good && i < renamed; i++) {
         if (all->item[i].temporary)
-            unlink(all->item[i].becomes);
+            take_back(&all->item[i]);
     }
     let_signals(&before);
     for (int i = 0; i < all->count; i++)
-        close_output(&all->item[i], !good && i >= renamed);
+        close_output(&all->item[i], good ? all->item[i].exchanged : i >= renamed);
     all->count = 0;
     return good;
 }
