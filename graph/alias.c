@@ -213,7 +213,8 @@ static void pack_component(uint32_t k, void *user)
     const region_work *w = user;
     component *c = &w->component[k];
     c->top = w->best;
-    if (!hdi_pack_try(&c->part, w->order, w->crossing + c->begin, c->count, c->part.offset, &c->top))
+    bool failed = c->part.pack.arena->failed; /* already: what it packs by may be half made */
+    if (failed || !hdi_pack_try(&c->part, w->order, w->crossing + c->begin, c->count, c->part.offset, &c->top))
         c->top = UINT64_MAX;
 }
 
