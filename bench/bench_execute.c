@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <heddle/vk.h>
@@ -98,10 +97,14 @@ static hd_result measure(uint32_t family, uint32_t passes, uint32_t queues, uint
 
 int main(int argc, char **argv)
 {
-    uint32_t passes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000;
-    uint32_t frames = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 300;
+    uint32_t passes = 1000, frames = 300;
     int processor;
     bool ok = true;
+    if (argc > 3 || (argc > 1 && !hdb_number(argv[1], 4, 100000, &passes)) ||
+        (argc > 2 && !hdb_number(argv[2], 1, UINT32_MAX, &frames))) {
+        fputs("usage: bench_execute [passes [frames]]\n", stderr);
+        return 1;
+    }
     if (!hdb_pin(&processor))
         fprintf(stderr, "bench_execute: not pinned to one processor\n");
     printf("%-10s %6s %6s %8s %8s | %8s %8s %8s %8s | %7s %7s\n", "ns a pass", "queues", "passes", "barriers",

@@ -1,8 +1,8 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpu_cases.h"
+#include "measure.h"
 
 /* What executing costs on the GPU; on a CPU driver the figures mean nothing.
  *
@@ -28,8 +28,8 @@ static bool parse(int argc, char **argv, gpu_options *o)
             to = &o->repeat;
         else if (strcmp(argv[i], "--groups") == 0)
             to = &o->groups;
-        if (to && i + 1 < argc)
-            *to = (uint32_t)strtoul(argv[++i], NULL, 10);
+        if (to && i + 1 < argc && hdb_number(argv[i + 1], 0, UINT32_MAX, to))
+            i++;
         else if (!to && (strcmp(argv[i], "overlap") == 0 || strcmp(argv[i], "tiny") == 0) && !o->only)
             o->only = argv[i];
         else

@@ -63,14 +63,19 @@ int main(int argc, char **argv)
 {
     hd_jobs *one, *many;
 
-    if (argc > 1 && strcmp(argv[1], "--bars") == 0) {
+    if (argc == 2 && strcmp(argv[1], "--bars") == 0) {
         if (jobs_print_bars() >= 0)
             return 0;
         fprintf(stderr, "bench_jobs: no pool\n");
         return 1;
     }
-    uint32_t workers = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
-    if (hd_jobs_create(&(hd_jobs_desc){.worker_count = workers}, &many) != HD_OK ||
+    char *end = "";
+    unsigned long workers = argc > 1 ? strtoul(argv[1], &end, 10) : 0;
+    if (argc > 2 || *end || workers > HD_MAX_WORKERS) {
+        fputs("usage: bench_jobs [workers | --bars]\n", stderr);
+        return 1;
+    }
+    if (hd_jobs_create(&(hd_jobs_desc){.worker_count = (uint32_t)workers}, &many) != HD_OK ||
         hd_jobs_create(&(hd_jobs_desc){.worker_count = 1}, &one) != HD_OK) {
         fprintf(stderr, "bench_jobs: no pool\n");
         return 1;

@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
@@ -96,20 +95,21 @@ static bool measure(scene *s, uint32_t passes, uint32_t frames, uint32_t workers
     return good;
 }
 
-static uint32_t number(int argc, char **argv, int at, uint32_t otherwise)
+static bool number(int argc, char **argv, int at, uint32_t least, uint32_t most, uint32_t *out)
 {
-    return at < argc ? (uint32_t)strtoul(argv[at], NULL, 10) : otherwise;
+    return at >= argc || hdb_number(argv[at], least, most, out);
 }
 
 int main(int argc, char **argv)
 {
     static scene s;
     const uint32_t counts[] = {1, 2, 4, 8, 16};
-    uint32_t passes = number(argc, argv, 1, 64), frames = number(argc, argv, 3, 40);
-    uint32_t device = number(argc, argv, 5, 0);
-    s.draws = number(argc, argv, 2, 2000);
-    s.splits = number(argc, argv, 4, 1);
-    if (passes == 0 || passes > MOST_PASSES || frames == 0) {
+    uint32_t passes = 64, frames = 40, device = 0;
+    s.draws = 2000;
+    s.splits = 1;
+    if (argc > 6 || !number(argc, argv, 1, 1, MOST_PASSES, &passes) ||
+        !number(argc, argv, 2, 1, UINT32_MAX, &s.draws) || !number(argc, argv, 3, 1, UINT32_MAX, &frames) ||
+        !number(argc, argv, 4, 0, HD_MAX_SPLITS, &s.splits) || !number(argc, argv, 5, 0, UINT32_MAX, &device)) {
         fputs("usage: bench_record [passes [draws [frames [splits [device]]]]]\n", stderr);
         return 1;
     }

@@ -1,5 +1,4 @@
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "clock.h"
 #include "measure.h"
@@ -60,11 +59,12 @@ static hd_result family_rows(hd_graph *graph, uint32_t family, uint32_t passes, 
 
 int main(int argc, char **argv)
 {
-    uint32_t passes = argc > 1 ? (uint32_t)atoi(argv[1]) : 1000, repeat = argc > 2 ? (uint32_t)atoi(argv[2]) : 9;
+    uint32_t passes = 1000, repeat = 9;
     uint32_t only = argc > 3 ? hdb_family_index(argv[3]) : HDB_FAMILY_COUNT;
     hd_graph *graph;
 
-    if (argc > 4 || passes < 4 || passes > 100000 || repeat == 0 || (argc > 3 && only == HDB_FAMILY_COUNT)) {
+    if (argc > 4 || (argc > 1 && !hdb_number(argv[1], 4, 100000, &passes)) ||
+        (argc > 2 && !hdb_number(argv[2], 1, UINT32_MAX, &repeat)) || (argc > 3 && only == HDB_FAMILY_COUNT)) {
         fprintf(stderr, "usage: bench_verify [PASSES [REPEAT [FAMILY]]]\n");
         return 1;
     }

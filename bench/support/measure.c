@@ -77,6 +77,19 @@ hd_allocator hdb_counted_allocator(hdb_counted *counted)
     return (hd_allocator){counted_alloc, counted_free, counted};
 }
 
+bool hdb_number(const char *text, uint32_t least, uint32_t most, uint32_t *out)
+{
+    uint64_t value = 0;
+
+    for (const char *c = text; *c; c++) {
+        if (*c < '0' || *c > '9' || value > most)
+            return false;
+        value = value * 10 + (uint64_t)(*c - '0');
+    }
+    *out = (uint32_t)value;
+    return *text && value >= least && value <= most;
+}
+
 bool hdb_pin(int *processor)
 {
     cpu_set_t set;

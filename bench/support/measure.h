@@ -26,6 +26,9 @@ typedef struct hdb_counted {
 } hdb_counted;
 hd_allocator hdb_counted_allocator(hdb_counted *counted);
 
+/* A number of an argument, from least to most; false where it is none. */
+bool hdb_number(const char *text, uint32_t least, uint32_t most, uint32_t *out);
+
 /* Keeps this thread on the processor that it is on. False where the system does not allow it. */
 bool hdb_pin(int *processor);
 
