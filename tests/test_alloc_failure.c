@@ -10,7 +10,9 @@
 
 #include "alloc.h"
 #include "arena.h"
+#include "graph_state.h"
 #include "limited.h"
+#include "odd_frame.h"
 #include "random_graph.h"
 
 /* Each case runs with an allocator that fails the k-th allocation, for every k until the case needs none any more: once
@@ -337,6 +339,61 @@ Test(alloc_failure, much_is_declared, .timeout = 150)
 Test(alloc_failure, files, .timeout = 150)
 {
     try_frames(declare_file, (hd_compile_desc){.queues = three, .queue_count = 3, .order = HD_ORDER_MEMORY}, 30);
+}
+
+/* Odd frames within so and so many bytes: arenas, which else find all that they need at once, end anywhere on the way.
+ * HEDDLE_SEED and HEDDLE_SEEDS as in test_odd.c. */
+enum { STEPS = 24, TIGHT_PASSES = 60 };
+
+static hd_result compile_tight(hd_graph *graph, const hdt_odd_setting *setting, uint64_t *hash)
+{
+    const hd_plan *plan;
+    graph->region_passes = setting->region_passes % 16 + 1;
+    graph->parallel_passes = 0;
+    hd_result result = hd_graph_compile(graph, &setting->desc, &plan);
+    *hash = result == HD_OK ? hd_plan_read(plan).hash : 0;
+    return result;
+}
+
+static void try_tight(uint64_t seed)
+{
+    hdt_odd_setting setting;
+    hdt_odd_setting_make(seed, &setting);
+    setting.desc.cache = HD_CACHE_OFF;
+    uint64_t least = 0, most = 0, hash = 0, other;
+    hd_result expected = HD_OK;
+    for (uint64_t step = 0; step <= STEPS; step++) {
+        hdt_limited limited = {0};
+        hd_graph *graph;
+        cr_assert_eq(hd_graph_create(&(hd_graph_desc){.allocator = hdt_limited_allocator(&limited)}, &graph), HD_OK);
+        hdt_odd_frame(graph, seed, TIGHT_PASSES);
+        if (step == 0) {
+            least = limited.bytes;
+            expected = compile_tight(graph, &setting, &hash);
+            most = limited.bytes;
+        } else {
+            limited.most_bytes = least + 1 + (most - least) * step / STEPS;
+            hd_result result = compile_tight(graph, &setting, &other);
+            cr_assert(result == HD_OUT_OF_MEMORY || (result == expected && other == hash),
+                      "HEDDLE_SEED=%d: %d bytes gave %s", (int)seed, (int)limited.most_bytes, hd_result_name(result));
+            limited.most_bytes = 0;
+            hdt_odd_frame(graph, seed, TIGHT_PASSES);
+            cr_assert_eq(compile_tight(graph, &setting, &other), expected, "HEDDLE_SEED=%d", (int)seed);
+            cr_assert_eq(other, hash, "HEDDLE_SEED=%d: another plan after it", (int)seed);
+        }
+        hd_graph_destroy(graph);
+        cr_assert(limited.out == 0 && limited.wrong == 0, "HEDDLE_SEED=%d", (int)seed);
+    }
+}
+
+Test(alloc_failure, too_few_bytes, .timeout = 150)
+{
+    uint64_t first = 1, count = 400;
+    hdt_seeds(&first, &count);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        hdt_try_seed(seed);
+        try_tight(seed);
+    }
 }
 
 /* A budget that only the order for memory can hold: all orders are tried. */

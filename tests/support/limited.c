@@ -26,7 +26,7 @@ static void *limited_alloc(size_t bytes, size_t alignment, void *user)
 {
     hdt_limited *limited = user;
     uint64_t guard = guard_of(bytes);
-    bool none = fails(limited);
+    bool none = fails(limited) || (limited->most_bytes && atomic_load(&limited->bytes) + bytes > limited->most_bytes);
     size_t before = alignment > GUARD ? alignment : GUARD;
     void *base;
 

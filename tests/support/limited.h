@@ -15,6 +15,7 @@ typedef struct hdt_limited {
     _Atomic(uint64_t) wrong; /* frees with another size than was allocated, pieces not aligned as asked */
     uint64_t fail_at;        /* number, from 1, of the first allocation that fails; 0: none does */
     uint64_t fail_count;     /* how many fail from there on; 0: all */
+    uint64_t most_bytes;     /* what would be more at once fails; 0: nothing does */
 } hdt_limited;
 
 hd_allocator hdt_limited_allocator(hdt_limited *limited);
