@@ -4,8 +4,9 @@
 
 /* The packer of alias_buckets.c for members of whole grains, as most are where memory for images comes in these: places
  * and bytes alike are 16 bits then, and who is in the way and where there is room is found of eight items in fewer
- * steps. It ends with the first member who is smaller than a grain or no multiple, and leaves the rest to the other
- * one. O(resources * (placed in a bucket) * buckets of a life). */
+ * steps. It ends with the first member who is smaller than a grain or no multiple, or for whom there might be no place
+ * below TOP, nearly 2 GiB, and leaves the rest to the other one. O(resources * (placed in a bucket) * buckets of a
+ * life). */
 
 #ifdef __SSE2__
 
