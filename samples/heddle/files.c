@@ -72,8 +72,9 @@ hd_graph *read_graph(const char *path, int *status)
 
 /* ---- outputs ---- */
 
-/* A signal that ends the command takes its unfinished files along. The thread that makes and renames them does that: it
- * is in the midst of neither, because it holds signals back meanwhile. Workers take none, but a driver's threads may. */
+/* A signal that ends the command takes its unfinished files along. The thread that makes and renames them does that:
+ * it is in the midst of neither, because it holds signals back meanwhile. Workers take none, but a driver's threads
+ * may. */
 static char *volatile unfinished[MAX_OUTPUTS];
 static pthread_t their_thread;
 
