@@ -60,7 +60,7 @@ typedef struct region_work {
     uint32_t *inner, *crossing, *placed, *ending, crossing_count;
     component *component;
     uint32_t component_count;
-    int order;    /* in which crossing ones are packed */
+    int order;     /* in which crossing ones are packed */
     uint64_t best; /* bytes that they have taken in another */
     uint64_t enough;
 } region_work;
@@ -213,7 +213,7 @@ static void pack_component(uint32_t k, void *user)
     const region_work *w = user;
     component *c = &w->component[k];
     c->top = w->best;
-    bool failed = c->part.pack.arena->failed; /* already: what it packs by may be half made */
+    bool failed = c->part.pack.arena->failed; /* already: what it packs by may be half made, or not there */
     if (failed || !hdi_pack_try(&c->part, w->order, w->crossing + c->begin, c->count, c->part.offset, &c->top))
         c->top = UINT64_MAX;
 }
@@ -239,12 +239,11 @@ static void start_part(uint32_t k, void *user)
     if (k < w->component_count) {
         component *c = &w->component[k];
         c->part.mix = &c->mix;
-        if (hdi_pack_look(&c->part.pack, w->crossing + c->begin, c->count, c->part.sizes_of, &c->mix)) {
+        if (!hdi_pack_look(&c->part.pack, w->crossing + c->begin, c->count, c->part.sizes_of, &c->mix))
+            c->least = UINT64_MAX;
+        else
             c->least = c->part.pack.by_clocks ? c->mix.needed : c->mix.least; /* as far as clocks know */
-            pack_component(k, user);
-        } else {
-            c->least = c->top = UINT64_MAX; /* and no order is tried: what would be looked at is not there */
-        }
+        pack_component(k, user);
     }
     find_least(k, user);
 }

@@ -14,7 +14,6 @@
  * So long as all are whole grains, bytes are in 16 bits as well: alias_grains.c. */
 
 enum { SHORT_LIFE = 16, SHORT_SHIFT = 5, LONG_SHIFT = 7, FIRST_ITEMS = HDI_BUCKET_FIRST, BLOCK = HDI_BUCKET_BLOCK };
-enum { AHEAD = HDI_BUCKET_AHEAD };
 /* SSE2 finds the larger of two floats, and not of two integers: positive ones are in the same order as the floats that
  * have their bits. Offsets are counted from BOTTOM, so that these are ordinary numbers in every mode of a processor. */
 enum { BOTTOM = 1 << 23, TOP = 0x7f7f7f7f, MOST_UNITS = 0x7e000000 };
@@ -29,6 +28,7 @@ struct hdi_pack_bucket {
     uint32_t count, capacity;
     uint32_t next, above; /* of the search that is going on: the block to go on with, the item that he fits below */
 };
+typedef struct hdi_pack_bucket bucket;
 
 /* ---- buckets ---- */
 
@@ -38,7 +38,7 @@ static inline void fill_up(uint32_t *offset, size_t capacity)
     memset(offset, TOP & 0xff, 2 * capacity * sizeof(*offset)); /* their ends stand behind them */
 }
 
-static HDI_APART bool enlarge(hdi_arena *arena, struct hdi_pack_bucket *b, uint32_t queues)
+static HDI_APART bool enlarge(hdi_arena *arena, bucket *b, uint32_t queues)
 {
     size_t capacity = b->capacity * (size_t)2;
     uint32_t *offset = HDI_ARENA_ARRAY(arena, uint32_t, capacity * (2 + queues));
@@ -59,7 +59,7 @@ static HDI_APART bool enlarge(hdi_arena *arena, struct hdi_pack_bucket *b, uint3
 }
 
 /* Items from `at` on move up by one, and maybe some of what lies behind them. */
-static HDI_INLINE void make_room(struct hdi_pack_bucket *b, uint32_t at, uint32_t queues)
+static HDI_INLINE void make_room(bucket *b, uint32_t at, uint32_t queues)
 {
     size_t stride = b->capacity;
 #ifdef __SSE2__
@@ -91,8 +91,8 @@ static HDI_INLINE void make_room(struct hdi_pack_bucket *b, uint32_t at, uint32_
 }
 
 /* From the item `at` on nobody lies lower. */
-static HDI_INLINE bool insert(hdi_arena *arena, struct hdi_pack_bucket *b, uint32_t at, uint32_t offset,
-                              const hdi_newcomer *n, uint32_t queues)
+static HDI_INLINE bool insert(hdi_arena *arena, bucket *b, uint32_t at, uint32_t offset, const hdi_newcomer *n,
+                              uint32_t queues)
 {
     if (HDI_UNLIKELY(b->count + BLOCK == b->capacity) && !enlarge(arena, b, queues))
         return false;
@@ -132,21 +132,21 @@ static bool set_up_buckets(hdi_pack *pack, uint32_t queues)
 {
     if (!pack->bucket) {
         uint32_t buckets = pack->bucket_count;
-        pack->bucket = HDI_ARENA_ARRAY(pack->arena, struct hdi_pack_bucket, buckets);
+        pack->bucket = HDI_ARENA_ARRAY(pack->arena, bucket, buckets);
         uint32_t *first = HDI_ARENA_ARRAY(pack->arena, uint32_t, (size_t)buckets * FIRST_ITEMS * (2 + queues));
         if (pack->arena->failed)
             return false;
         const int32_t *base = pack->bucket_base;
         for (uint32_t b = 0; b < buckets; b++, base += hdi_bucket_lanes(queues), first += FIRST_ITEMS * (2 + queues)) {
-            pack->bucket[b] = (struct hdi_pack_bucket){.offset = first,
-                                                       .end = first + FIRST_ITEMS,
-                                                       .time = (int16_t *)(void *)(first + 2 * FIRST_ITEMS),
-                                                       .base = base,
-                                                       .capacity = FIRST_ITEMS};
+            pack->bucket[b] = (bucket){.offset = first,
+                                       .end = first + FIRST_ITEMS,
+                                       .time = (int16_t *)(void *)(first + 2 * FIRST_ITEMS),
+                                       .base = base,
+                                       .capacity = FIRST_ITEMS};
         }
     }
     for (uint32_t i = 0; i < pack->bucket_count; i++) {
-        struct hdi_pack_bucket *b = &pack->bucket[i];
+        bucket *b = &pack->bucket[i];
         b->count = 1;
         fill_up(b->offset, b->capacity);
     }
@@ -160,7 +160,7 @@ static bool take_over(hdi_pack *pack, uint32_t queues)
         return false;
     for (uint32_t i = 0; i < pack->bucket_count; i++) {
         const struct hdi_pack_grains *from = &pack->grains[i];
-        struct hdi_pack_bucket *b = &pack->bucket[i];
+        bucket *b = &pack->bucket[i];
         const int16_t *row = from->row;
         uint32_t items = from->count - 1;
         while (b->capacity < from->capacity) {
@@ -180,11 +180,6 @@ static bool take_over(hdi_pack *pack, uint32_t queues)
 }
 
 /* ---- who is in the way ---- */
-
-static HDI_INLINE uint32_t aligned(uint32_t at, const hdi_newcomer *n)
-{
-    return (at + n->alignment - 1) & ~(n->alignment - 1);
-}
 
 #ifdef __SSE2__
 
@@ -214,7 +209,7 @@ static HDI_INLINE __m128i find_room(const uint32_t *offset, __m128 below, __m128
 
 /* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
  * offsets only grow. */
-static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n,
+static HDI_INLINE uint32_t lowest_in_views(bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n,
                                            const hdi_bucket_view *v, uint32_t views)
 {
     const uint32_t *offset = b->offset;
@@ -241,7 +236,7 @@ static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t f
         hdi_store(ends, _mm_castps_si128(before_low));
         hdi_store(ends + 4, _mm_castps_si128(before_high));
         for (; bits; bits &= bits - 1) {
-            uint32_t i = (uint32_t)__builtin_ctz(bits) / 2, lowest = aligned(ends[i], n);
+            uint32_t i = (uint32_t)__builtin_ctz(bits) / 2, lowest = hdi_aligned(ends[i], n);
             if (HDI_LIKELY(offset[k + i] >= lowest + n->units)) {
                 b->next = k;
                 b->above = k + i;
@@ -251,8 +246,8 @@ static HDI_INLINE uint32_t lowest_in_views(struct hdi_pack_bucket *b, uint32_t f
     }
 }
 
-static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at,
-                                            const hdi_newcomer *n, uint32_t queues, uint32_t own)
+static HDI_INLINE uint32_t lowest_in_bucket(bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n,
+                                            uint32_t queues, uint32_t own)
 {
     hdi_bucket_view v[HD_MAX_QUEUES];
     hdi_find_views(b->time, b->capacity, b->base, n, queues, own, v);
@@ -261,7 +256,7 @@ static HDI_INLINE uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t 
 
 #else
 
-static bool is_in_way(const struct hdi_pack_bucket *b, uint32_t item, const hdi_newcomer *n, uint32_t queues)
+static bool is_in_way(const bucket *b, uint32_t item, const hdi_newcomer *n, uint32_t queues)
 {
     bool before = true, behind = true;
     for (uint32_t left = n->queues; left; left &= left - 1) {
@@ -273,13 +268,13 @@ static bool is_in_way(const struct hdi_pack_bucket *b, uint32_t item, const hdi_
     return !before && !behind;
 }
 
-static uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n,
-                                 uint32_t queues, uint32_t own)
+static uint32_t lowest_in_bucket(bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n, uint32_t queues,
+                                 uint32_t own)
 {
     uint32_t k = from;
     (void)own;
     for (; b->offset[k] < at + n->units; k++) {
-        uint32_t end = aligned(b->end[k], n);
+        uint32_t end = hdi_aligned(b->end[k], n);
         at = end > at && is_in_way(b, k, n, queues) ? end : at;
     }
     b->next = b->above = k;
@@ -288,42 +283,7 @@ static uint32_t lowest_in_bucket(struct hdi_pack_bucket *b, uint32_t from, uint3
 
 #endif
 
-/* The same over several: in turn, until it is back at the one that moved it last. own: his queues. */
-static HDI_INLINE uint32_t lowest_in_buckets(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to,
-                                             const hdi_newcomer *n, uint32_t queues, uint32_t own)
-{
-    uint32_t at = lowest_in_bucket(from, 0, BOTTOM, n, queues, own);
-    if (from == to)
-        return at;
-    for (struct hdi_pack_bucket *b = from + 1; b <= to; b++)
-        b->next = 0;
-    struct hdi_pack_bucket *b = from + 1, *mover = from;
-    do {
-        uint32_t before = at;
-        at = lowest_in_bucket(b, b->next, at, n, queues, own);
-        mover = at == before ? mover : b;
-        b = b < to ? b + 1 : from;
-    } while (b != mover);
-    return at;
-}
-
-static HDI_APART uint32_t lowest_on_one(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const hdi_newcomer *n,
-                                        uint32_t queues)
-{
-    return lowest_in_buckets(from, to, n, queues, 1);
-}
-
-static HDI_APART uint32_t lowest_on_two(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to, const hdi_newcomer *n,
-                                        uint32_t queues)
-{
-    return lowest_in_buckets(from, to, n, queues, 2);
-}
-
-static HDI_APART uint32_t lowest_on_more(struct hdi_pack_bucket *from, struct hdi_pack_bucket *to,
-                                         const hdi_newcomer *n, uint32_t queues)
-{
-    return lowest_in_buckets(from, to, n, queues, (uint32_t)__builtin_popcount(n->queues));
-}
+#include "alias_lowest.h"
 
 /* ---- who is placed ---- */
 
@@ -338,8 +298,7 @@ static HDI_INLINE bool insert_placed(hdi_pack *pack, uint64_t *end, uint32_t que
         uint32_t to = hdi_pack_slot(pack, pack->end[res]) >> pack->bucket_shift;
         *end = at + units > *end ? at + units : *end;
         for (uint32_t b = hdi_pack_slot(pack, pack->lifetimes->res_first[res]) >> pack->bucket_shift; b <= to; b++) {
-            struct hdi_pack_bucket *bucket = &pack->bucket[b];
-            if (!insert(pack->arena, bucket, bucket->count - 1, BOTTOM + (uint32_t)at, &n, queues))
+            if (!insert(pack->arena, &pack->bucket[b], pack->bucket[b].count - 1, BOTTOM + (uint32_t)at, &n, queues))
                 return false;
         }
     }
@@ -353,7 +312,7 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
     const hd_memory_need *needs = pack->sizes->need;
     uint32_t begin = pack->slot_begin, shift = pack->bucket_shift;
     uint64_t most = *top, end = 0;
-    uint32_t fetched = pack->by_clocks && pack->res_count >= HDI_PACK_FAR && count > AHEAD ? count - AHEAD : 0;
+    uint32_t fetched = hdi_bucket_fetched(pack, count);
     hdi_newcomer n = {.queues = 0};
     *top = UINT64_MAX;
     uint32_t whole = hdi_pack_in_grains(pack, order, count, offset, most, &end);
@@ -366,24 +325,20 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
     end /= HDI_PACK_UNIT;
     if (whole ? !take_over(pack, queues) : !set_up_buckets(pack, queues) || !insert_placed(pack, &end, queues))
         return false;
-    struct hdi_pack_bucket *buckets = pack->bucket;
+    bucket *buckets = pack->bucket;
     for (uint32_t i = whole; i < count; i++) {
         uint32_t res = order[i];
         if (i < fetched)
-            hdi_fetch_stay(pack, order[i + AHEAD], queues);
+            hdi_fetch_stay(pack, order[i + HDI_BUCKET_AHEAD], queues);
         uint64_t units = hdi_pack_units(needs[res].bytes), alignment = needs[res].alignment / HDI_PACK_UNIT;
         if (end + units + alignment > MOST_UNITS || alignment > BOTTOM) /* half a terabyte, 2 GiB */
             return true;
         hdi_read_newcomer(pack, res, &n, queues);
         n.units = (uint32_t)units;
         n.alignment = alignment > 1 ? (uint32_t)alignment : 1;
-        struct hdi_pack_bucket *from = &buckets[(res_first[res] - begin) >> shift],
-                               *to = &buckets[(res_close[res] - begin) >> shift];
-        uint32_t others = n.queues & (n.queues - 1);
-        uint32_t at = !others                 ? lowest_on_one(from, to, &n, queues)
-                      : others & (others - 1) ? lowest_on_more(from, to, &n, queues)
-                                              : lowest_on_two(from, to, &n, queues);
-        for (struct hdi_pack_bucket *b = from; b <= to; b++) {
+        bucket *from = &buckets[(res_first[res] - begin) >> shift], *to = &buckets[(res_close[res] - begin) >> shift];
+        uint32_t at = lowest_of(from, to, &n, queues);
+        for (bucket *b = from; b <= to; b++) {
             if (!insert(pack->arena, b, b->above, at, &n, queues))
                 return false;
         }

@@ -32,12 +32,23 @@ static inline uint32_t hdi_bucket_lanes(uint32_t queues)
     return (queues + HDI_BUCKET_LANES - 1) / HDI_BUCKET_LANES * HDI_BUCKET_LANES;
 }
 
-/* In order of size those of a long frame lie far apart. */
+/* In order of size those of a long frame lie far apart: at so many, from the first one on, one ahead is fetched. */
+static inline uint32_t hdi_bucket_fetched(const hdi_pack *pack, uint32_t count)
+{
+    bool far = pack->by_clocks && pack->res_count >= HDI_PACK_FAR && count > HDI_BUCKET_AHEAD;
+    return far ? count - HDI_BUCKET_AHEAD : 0;
+}
+
 static HDI_INLINE void hdi_fetch_stay(const hdi_pack *pack, uint32_t res, uint32_t queues)
 {
     const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues];
     HDI_FETCH(stay);
     HDI_FETCH(stay + queues - 1);
+}
+
+static HDI_INLINE uint32_t hdi_aligned(uint32_t at, const hdi_newcomer *n)
+{
+    return (at + n->alignment - 1) & ~(n->alignment - 1);
 }
 
 #ifdef __SSE2__

@@ -12,7 +12,7 @@
 
 typedef struct hdi_pack_grains bucket;
 
-enum { BLOCK = HDI_BUCKET_BLOCK, TOP = 0x7f7f };
+enum { BLOCK = HDI_BUCKET_BLOCK, BOTTOM = 0, TOP = 0x7f7f };
 
 /* What lies behind the last item is looked at, too. */
 static inline void fill_up(int16_t *row, size_t capacity)
@@ -83,11 +83,6 @@ static HDI_INLINE __m128i last_of(__m128i all)
     return _mm_shuffle_epi32(_mm_shufflehi_epi16(all, 0xff), 0xff);
 }
 
-static HDI_INLINE uint32_t aligned(uint32_t at, const hdi_newcomer *n)
-{
-    return (at + n->alignment - 1) & ~(n->alignment - 1);
-}
-
 /* Goes on in one bucket from an offset to the lowest that is free there. What it has passed lies below for good:
  * offsets only grow. */
 static HDI_INLINE uint32_t lowest_in_bucket(bucket *b, uint32_t from, uint32_t at, const hdi_newcomer *n,
@@ -109,7 +104,7 @@ static HDI_INLINE uint32_t lowest_in_bucket(bucket *b, uint32_t from, uint32_t a
         uint16_t ends[BLOCK];
         hdi_store(ends, before);
         for (; bits; bits &= bits - 1, bits &= bits - 1) {
-            uint32_t i = (uint32_t)__builtin_ctz(bits) / 2, lowest = aligned(ends[i], n);
+            uint32_t i = (uint32_t)__builtin_ctz(bits) / 2, lowest = hdi_aligned(ends[i], n);
             if (HDI_LIKELY((uint32_t)offset[k + i] >= lowest + n->units)) {
                 b->next = k;
                 b->above = k + i;
@@ -119,39 +114,7 @@ static HDI_INLINE uint32_t lowest_in_bucket(bucket *b, uint32_t from, uint32_t a
     }
 }
 
-/* The same over several: in turn, until it is back at the one that moved it last. own: his queues. */
-static HDI_INLINE uint32_t lowest_in_buckets(bucket *from, bucket *to, const hdi_newcomer *n, uint32_t queues,
-                                             uint32_t own)
-{
-    uint32_t at = lowest_in_bucket(from, 0, 0, n, queues, own);
-    if (from == to)
-        return at;
-    for (bucket *b = from + 1; b <= to; b++)
-        b->next = 0;
-    bucket *b = from + 1, *mover = from;
-    do {
-        uint32_t before = at;
-        at = lowest_in_bucket(b, b->next, at, n, queues, own);
-        mover = at == before ? mover : b;
-        b = b < to ? b + 1 : from;
-    } while (b != mover);
-    return at;
-}
-
-static HDI_APART uint32_t lowest_on_one(bucket *from, bucket *to, const hdi_newcomer *n, uint32_t queues)
-{
-    return lowest_in_buckets(from, to, n, queues, 1);
-}
-
-static HDI_APART uint32_t lowest_on_two(bucket *from, bucket *to, const hdi_newcomer *n, uint32_t queues)
-{
-    return lowest_in_buckets(from, to, n, queues, 2);
-}
-
-static HDI_APART uint32_t lowest_on_more(bucket *from, bucket *to, const hdi_newcomer *n, uint32_t queues)
-{
-    return lowest_in_buckets(from, to, n, queues, (uint32_t)__builtin_popcount(n->queues));
-}
+#include "alias_lowest.h"
 
 /* ---- who is placed ---- */
 
@@ -208,8 +171,7 @@ static HDI_INLINE uint32_t pack_in_grains(hdi_pack *pack, const uint32_t *order,
     const uint32_t *res_first = pack->lifetimes->res_first, *res_close = pack->end;
     const hd_memory_need *needs = pack->sizes->need;
     uint32_t begin = pack->slot_begin, shift = pack->bucket_shift, end = 0, i;
-    uint32_t fetched =
-        pack->by_clocks && pack->res_count >= HDI_PACK_FAR && count > HDI_BUCKET_AHEAD ? count - HDI_BUCKET_AHEAD : 0;
+    uint32_t fetched = hdi_bucket_fetched(pack, count);
     hdi_newcomer n = {.queues = 0};
     if (count == 0 || grains_of(needs[order[0]].bytes) > TOP)
         return 0;
@@ -228,10 +190,7 @@ static HDI_INLINE uint32_t pack_in_grains(hdi_pack *pack, const uint32_t *order,
         n.alignment = (uint32_t)alignment + (alignment == 0);
         bucket *from = &pack->grains[(res_first[res] - begin) >> shift],
                *to = &pack->grains[(res_close[res] - begin) >> shift];
-        uint32_t others = n.queues & (n.queues - 1);
-        uint32_t at = !others                 ? lowest_on_one(from, to, &n, queues)
-                      : others & (others - 1) ? lowest_on_more(from, to, &n, queues)
-                                              : lowest_on_two(from, to, &n, queues);
+        uint32_t at = lowest_of(from, to, &n, queues);
         for (bucket *b = from; b <= to; b++) {
             if (!insert(pack->arena, b, b->above, at, &n, queues))
                 return HDI_NONE;
