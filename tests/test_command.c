@@ -7,24 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "folder.h"
+
 /* The heddle command as a user runs it: exit statuses, errors, files, and plans of all workload families. */
 
-static char folder[] = "/tmp/heddle-test-XXXXXX";
-
-static void make_folder(void)
-{
-    cr_assert_not_null(mkdtemp(folder));
-    cr_assert_eq(chdir(folder), 0);
-}
-
-static void remove_folder(void)
-{
-    char command[256];
-    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-    cr_assert_eq(system(command), 0);
-}
-
-TestSuite(command, .init = make_folder, .fini = remove_folder);
+TestSuite(command, .init = hdt_enter_folder, .fini = hdt_leave_folder);
 
 #define HEDDLE "'" HEDDLE_BINARY_DIR "/samples/heddle/heddle' "
 

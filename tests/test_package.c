@@ -1,27 +1,12 @@
 #include <criterion/criterion.h>
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
+
+#include "folder.h"
 
 /* What another project sees of heddle: tests/package, with what was installed and with heddle as a part of it. */
 
-static char folder[] = "/tmp/heddle-test-XXXXXX";
-
-static void make_folder(void)
-{
-    cr_assert_not_null(mkdtemp(folder));
-    cr_assert_eq(chdir(folder), 0);
-}
-
-static void remove_folder(void)
-{
-    char command[64];
-    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-    cr_assert_eq(system(command), 0);
-}
-
-TestSuite(package, .init = make_folder, .fini = remove_folder);
+TestSuite(package, .init = hdt_enter_folder, .fini = hdt_leave_folder);
 
 #define PROJECT "'" HEDDLE_SOURCE_DIR "/tests/package'"
 
