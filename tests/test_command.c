@@ -262,7 +262,6 @@ Test(command, outputs_are_files_of_their_own)
     cr_expect(strstr(contents("err"), "none/where"), "%s", contents("err"));
 }
 
-/* Stopped in the middle, or at a limit of the system's: the files that it was about to make are not there. */
 /* The last of several files cannot be put in its place: while the second, a pipe, is not read to its end, a folder takes
  * it. What the first replaced comes back. */
 Test(command, outputs_appear_together_or_not_at_all, .timeout = 60)
@@ -293,6 +292,7 @@ Test(command, outputs_appear_together_or_not_at_all, .timeout = 60)
     expect_no_output();
 }
 
+/* Stopped in the middle, or at a limit of the system's: the files that it was about to make are not there. */
 Test(command, signals_leave_nothing, .timeout = 60)
 {
     char command[1024];
