@@ -33,7 +33,8 @@ int main(void)
     hd_graph_pass(g, &(hd_pass_desc){.name = "show", .type = HD_PASS_HOST, .record = show, .user = "the GPU wrote",
                                      .root = true, .uses = HD_USES({pixels, HD_HOST_READ})});
     r = hd_vk_frame(vk, g); /* ... compile and execute */
-    hd_vk_wait(vk);
+    if (r == HD_OK)
+        r = hd_vk_wait(vk);
     hd_graph_destroy(g);
     hd_vk_destroy(vk);
     return r == HD_OK ? 0 : 2;
