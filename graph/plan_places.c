@@ -177,66 +177,6 @@ static inline void end_run(const writer *w, const run *r)
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
 }
 
-/* copies: of a short frame of several queues. */
-static HDI_INLINE void add_batch(const writer *w, uint32_t from, hdi_plan_place *at, run *r, bool copies)
-{
-    const hd_plan_batch batch = w->batch[from];
-    w->to.commands[at->command++] = (hd_plan_command){HD_COMMAND_BARRIER, at->batch, 0};
-    w->to.batches[at->batch++] = (hd_plan_batch){at->barrier, batch.barrier_count};
-    if (copies) {
-        const uint32_t *order = w->order + batch.barrier_begin, *end = order + batch.barrier_count;
-        for (hd_plan_barrier *to = w->to.barriers + at->barrier; order < end; order++)
-            *to++ = w->barrier[*order];
-    } else if (batch.barrier_begin != r->end) {
-        end_run(w, r);
-        *r = (run){batch.barrier_begin, batch.barrier_begin + batch.barrier_count, at->barrier};
-    } else {
-        r->end += batch.barrier_count;
-    }
-    at->barrier += batch.barrier_count;
-}
-
-/* What comes soon, of a long frame: passes are declared in another order. */
-enum { AHEAD = 6 };
-static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
-{
-    uint32_t use = w->decl->pass_use_begin[pass != HDI_NONE ? pass : 0];
-    HDI_FETCH(&w->decl->use_exec[use]);
-    HDI_FETCH(&w->decl->use_flags[use]);
-    HDI_FETCH(&w->use_kept[use]);
-}
-
-static HDI_INLINE void add_slots(const hdi_tables *t, const writer *w, const uint32_t *slots, uint32_t count,
-                                 hdi_plan_place *place, run *barriers, bool copies)
-{
-    const uint32_t *slot_pre = t->barriers.slot_pre, *slot_post = t->barriers.slot_post,
-                   *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
-    hdi_plan_place at = *place;
-    run r = *barriers;
-    uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
-    const uint32_t *slots_end = t->hazards.queue_slot + t->hazards.slot_count; /* of all queues */
-    for (uint32_t i = 0; i < count; i++) {
-        if (!copies && w->fetch && slots_end - &slots[i] > AHEAD)
-            fetch_uses(w, slot_pass[slots[i + AHEAD]]);
-        uint32_t slot = slots[i], pass = slot_pass[slot], pre = slot_pre[slot], post = slot_post[slot];
-        if (pre != HDI_NONE) {
-            add_batch(w, pre, &at, &r, copies);
-            last = HDI_NONE;
-        }
-        if (pass != HDI_NONE) {
-            last = add_to_scope(w, pass, last, &at);
-            uint32_t declared = pass_declared ? pass_declared[pass] : pass; /* as a plan speaks of it */
-            w->to.commands[at.command++] = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
-        }
-        if (post != HDI_NONE) {
-            add_batch(w, post, &at, &r, copies);
-            last = HDI_NONE;
-        }
-    }
-    *place = at;
-    *barriers = r;
-}
-
 /* Where a line of passes goes on: what is looked at and written for each of them, at hand. */
 typedef struct line {
     const uint32_t *use_begin;
@@ -247,6 +187,28 @@ typedef struct line {
     hd_plan_scope *scope;
     hd_plan_attachment *attachment;
 } line;
+
+static HDI_INLINE line begin_line(const writer *w, const hdi_plan_place *at)
+{
+    return (line){.use_begin = w->decl->pass_use_begin,
+                  .pass_type = w->decl->pass_type,
+                  .pass_flags = w->decl->pass_flags,
+                  .use_flags = w->decl->use_flags,
+                  .use_kept = w->use_kept,
+                  .use_exec = w->decl->use_exec,
+                  .command = w->to.commands + at->command,
+                  .batch = w->to.batches + at->batch,
+                  .scope = w->to.scopes + at->scope,
+                  .attachment = w->to.attachments + at->attachment};
+}
+
+/* Where it has come to, but for batches and barriers. */
+static HDI_INLINE void end_line(const line *l, const hdi_plan_tables *to, hdi_plan_place *at)
+{
+    at->command = (uint32_t)(l->command - to->commands);
+    at->scope = (uint32_t)(l->scope - to->scopes);
+    at->attachment = (uint32_t)(l->attachment - to->attachments);
+}
 
 /* A scope that begins with a pass of at most eight uses, of which some are attachments: as add_to_scope. */
 static HDI_INLINE line add_short_scope(line l, const hdi_plan_tables *to, uint32_t first, uint64_t attachments)
@@ -269,13 +231,44 @@ static HDI_INLINE line add_short_scope(line l, const hdi_plan_tables *to, uint32
 /* The others, and passes without. *last: as in add_to_scope. */
 static HDI_APART void add_to_scope_apart(const writer *w, uint32_t pass, uint32_t *last, line *l)
 {
-    hdi_plan_place at = {.command = (uint32_t)(l->command - w->to.commands),
-                         .scope = (uint32_t)(l->scope - w->to.scopes),
-                         .attachment = (uint32_t)(l->attachment - w->to.attachments)};
+    hdi_plan_place at;
+    end_line(l, &w->to, &at);
     *last = add_to_scope(w, pass, *last, &at);
     l->scope = w->to.scopes + at.scope;
     l->attachment = w->to.attachments + at.attachment;
 }
+
+/* A pass, with the scope that it begins, goes on with or ends. Most scopes are short, and none goes on that does not
+ * load. *newest: as in add_to_scope. */
+static HDI_INLINE line add_pass(line l, const writer *w, const hdi_plan_tables *to, const uint32_t *pass_declared,
+                                size_t pass, uint32_t *newest)
+{
+    uint32_t last = *newest;
+    if (l.pass_type[pass] == HD_PASS_GFX) {
+        uint32_t first = l.use_begin[pass], uses = l.use_begin[pass + 1] - first;
+        uint64_t some = uses - 1 < 8 ? hdi_attachments_of(l.use_flags, first, uses) : 0;
+        bool renders = !(l.pass_flags[pass] & HDI_PASS_NO_RENDERING);
+        if (HDI_LIKELY(some && renders &&
+                       (last == HDI_NONE || !(l.use_flags[first + hdi_first_attachment(some)] & HDI_USE_READS)))) {
+            l = add_short_scope(l, to, first, some);
+            last = (uint32_t)pass;
+        } else {
+            line own = l; /* what others look at does not stay in registers */
+            uint32_t ends = last;
+            add_to_scope_apart(w, (uint32_t)pass, &ends, &own);
+            l = own;
+            last = ends;
+        }
+    } else {
+        last = HDI_NONE;
+    }
+    uint32_t declared = HDI_UNLIKELY(pass_declared != NULL) ? pass_declared[pass] : (uint32_t)pass;
+    *l.command++ = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
+    *newest = last;
+    return l;
+}
+
+/* ---- one queue, one worker ---- */
 
 /* Returns what the line goes on with behind a batch. */
 static HDI_INLINE line add_point(line l, const hdi_point *point, uint32_t batch)
@@ -285,26 +278,16 @@ static HDI_INLINE line add_point(line l, const hdi_point *point, uint32_t batch)
     return l;
 }
 
-/* Of one queue by one worker, whose places are its slots, each of a pass. Most scopes are short, and none goes on that
- * does not load. */
+/* Its places are its slots, each of a pass. */
 static HDI_APART HDI_SCALAR void add_line(const hdi_tables *t, const writer *w, uint32_t slot, uint32_t end,
                                           hdi_plan_place *place)
 {
     const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
-    const hdi_decl *decl = t->decl;
     const hdi_plan_tables to = w->to;
-    uint32_t batch = place->batch, last = HDI_NONE; /* last: as in add_slots */
+    uint32_t batch = place->batch, last = HDI_NONE; /* last: the pass that ends the newest scope; none: no other one
+                                                     * can join it any more */
     const hdi_point *point = t->barriers.point + batch;
-    line l = {.use_begin = decl->pass_use_begin,
-              .pass_type = decl->pass_type,
-              .pass_flags = decl->pass_flags,
-              .use_flags = decl->use_flags,
-              .use_kept = w->use_kept,
-              .use_exec = decl->use_exec,
-              .command = to.commands + place->command,
-              .batch = to.batches + batch,
-              .scope = to.scopes + place->scope,
-              .attachment = to.attachments + place->attachment};
+    line l = begin_line(w, place);
     uint32_t next = point->at;
     for (uint32_t at = 2 * slot; slot < end; slot++, at += 2) {
         size_t pass = slot_pass[slot];
@@ -313,37 +296,15 @@ static HDI_APART HDI_SCALAR void add_line(const hdi_tables *t, const writer *w, 
             next = point->at;
             last = HDI_NONE;
         }
-        if (l.pass_type[pass] == HD_PASS_GFX) {
-            uint32_t first = l.use_begin[pass], uses = l.use_begin[pass + 1] - first;
-            uint64_t some = uses - 1 < 8 ? hdi_attachments_of(l.use_flags, first, uses) : 0;
-            bool renders = !(l.pass_flags[pass] & HDI_PASS_NO_RENDERING);
-            if (HDI_LIKELY(some && renders &&
-                           (last == HDI_NONE ||
-                            !(l.use_flags[first + hdi_first_attachment(some)] & HDI_USE_READS)))) {
-                l = add_short_scope(l, &to, first, some);
-                last = (uint32_t)pass;
-            } else {
-                line own = l;
-                uint32_t newest = last;
-                add_to_scope_apart(w, (uint32_t)pass, &newest, &own);
-                l = own;
-                last = newest;
-            }
-        } else {
-            last = HDI_NONE;
-        }
-        uint32_t declared = HDI_UNLIKELY(pass_declared != NULL) ? pass_declared[pass] : (uint32_t)pass;
-        *l.command++ = (hd_plan_command){HD_COMMAND_PASS, declared, 0};
+        l = add_pass(l, w, &to, pass_declared, pass, &last);
         if (next == at + 1) {
             l = add_point(l, point++, batch++);
             next = point->at;
             last = HDI_NONE;
         }
     }
-    place->command = (uint32_t)(l.command - to.commands);
+    end_line(&l, &to, place);
     place->batch = batch;
-    place->scope = (uint32_t)(l.scope - to.scopes);
-    place->attachment = (uint32_t)(l.attachment - to.attachments);
 }
 
 /* ---- submits ---- */
@@ -386,24 +347,111 @@ static uint32_t cut_of(const hdi_tables *t, const hdi_submit *submit)
 }
 
 /* A submit with its waits, but for how many commands it has. */
-static void begin_submit(const hdi_tables *t, const hdi_plan_tables *to, uint32_t s, hdi_plan_place *at)
+static HDI_INLINE void begin_submit(const hdi_tables *t, const hdi_plan_tables *to, uint32_t s, uint32_t command,
+                                    uint32_t *next_wait)
 {
     const hdi_submit *from = &t->synced.submit[s];
     to->submits[s] = (hd_plan_submit){.queue = t->queues.number[from->queue],
-                                      .wait_begin = at->wait,
+                                      .wait_begin = *next_wait,
                                       .wait_count = from->wait_count,
-                                      .command_begin = at->command,
+                                      .command_begin = command,
                                       .cut = cut_of(t, from),
                                       .signal_value = from->signal,
                                       .signal_stages = from->signal ? stages_of(t, from->queue) : 0};
     uint64_t stages = from->wait_count ? wait_stages(t, from) : 0;
     for (uint32_t i = 0; i < from->wait_count; i++) {
         const hdi_wait *wait = &t->synced.wait[from->wait_begin + i];
-        to->waits[at->wait++] = (hd_plan_wait){.queue = t->queues.number[wait->queue],
-                                               .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
-                                               .value = submit_at(t, wait->queue, wait->pos)->signal,
-                                               .stages = stages};
+        to->waits[(*next_wait)++] = (hd_plan_wait){.queue = t->queues.number[wait->queue],
+                                                   .reason_pass = hdi_declared_pass(&t->versions, wait->reason_pass),
+                                                   .value = submit_at(t, wait->queue, wait->pos)->signal,
+                                                   .stages = stages};
     }
+}
+
+/* ---- several queues, or workers ---- */
+
+/* copies: of a short frame of several queues. */
+static HDI_INLINE line add_batch(line l, const writer *w, uint32_t from, uint32_t *number, uint32_t *barrier, run *r,
+                                 bool copies)
+{
+    const hd_plan_batch batch = w->batch[from];
+    *l.command++ = (hd_plan_command){HD_COMMAND_BARRIER, (*number)++, 0};
+    *l.batch++ = (hd_plan_batch){*barrier, batch.barrier_count};
+    if (copies) {
+        const uint32_t *order = w->order + batch.barrier_begin, *end = order + batch.barrier_count;
+        hd_plan_barrier *to = w->to.barriers + *barrier;
+        do
+            *to++ = w->barrier[*order];
+        while (++order < end);
+    } else if (batch.barrier_begin != r->end) {
+        end_run(w, r);
+        *r = (run){batch.barrier_begin, batch.barrier_begin + batch.barrier_count, *barrier};
+    } else {
+        r->end += batch.barrier_count;
+    }
+    *barrier += batch.barrier_count;
+    return l;
+}
+
+/* What comes soon, of a long frame: passes are declared in another order. */
+enum { AHEAD = 6 };
+static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
+{
+    uint32_t use = w->decl->pass_use_begin[pass != HDI_NONE ? pass : 0];
+    HDI_FETCH(&w->decl->use_exec[use]);
+    HDI_FETCH(&w->decl->use_flags[use]);
+    HDI_FETCH(&w->use_kept[use]);
+}
+
+/* Submits from that of `place` on up to `end`. *over: as in hdi_plan_fill_places. */
+static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_t place, uint32_t end,
+                                   hdi_plan_place *at, uint32_t *over, bool copies)
+{
+    const uint32_t *slot_pre = t->barriers.slot_pre, *slot_post = t->barriers.slot_post,
+                   *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared,
+                   *submit_begin = t->synced.submit_begin;
+    const uint32_t *slots_end = t->hazards.queue_slot + t->hazards.slot_count; /* of all queues */
+    const hdi_plan_tables to = w->to;
+    line l = begin_line(w, at);
+    uint32_t batch = at->batch, barrier = at->barrier, wait = at->wait, s = hdi_submit_of(&t->synced, place);
+    uint32_t begun = place - submit_begin[s]; /* places of the first submit that are of the range before */
+    run r = {.to = barrier};                  /* goes on with those that stand first, wherever the frame has them */
+    for (; place < end; s++, begun = 0) {
+        const hdi_submit *submit = &t->synced.submit[s];
+        uint32_t first = submit->first_pos + begun, count = submit->end_pos - first;
+        bool ends = count <= end - place;
+        count = ends ? count : end - place;
+        place += count;
+        const uint32_t *slots = &t->hazards.queue_slot[t->hazards.queue_begin[submit->queue] + first];
+        uint32_t command = (uint32_t)(l.command - to.commands), last = HDI_NONE; /* as in add_line */
+        if (HDI_LIKELY(!begun))
+            begin_submit(t, &to, s, command, &wait);
+        for (const uint32_t *until = slots + count; slots < until; slots++) {
+            if (!copies && w->fetch && slots_end - slots > AHEAD)
+                fetch_uses(w, slot_pass[slots[AHEAD]]);
+            uint32_t slot = *slots, pass = slot_pass[slot], pre = slot_pre[slot], post = slot_post[slot];
+            if (pre != HDI_NONE) {
+                l = add_batch(l, w, pre, &batch, &barrier, &r, copies);
+                last = HDI_NONE;
+            }
+            if (pass != HDI_NONE)
+                l = add_pass(l, w, &to, pass_declared, pass, &last);
+            if (post != HDI_NONE) {
+                l = add_batch(l, w, post, &batch, &barrier, &r, copies);
+                last = HDI_NONE;
+            }
+        }
+        uint32_t behind = (uint32_t)(l.command - to.commands);
+        if (HDI_LIKELY(!begun && ends))
+            to.submits[s].command_count = behind - command;
+        else if (ends)
+            *over = behind;
+    }
+    end_run(w, &r);
+    end_line(&l, &to, at);
+    at->batch = batch;
+    at->barrier = barrier;
+    at->wait = wait;
 }
 
 /* ---- all of it ---- */
@@ -433,37 +481,21 @@ HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables 
     const bool copies = from->order && !from->asked;
     memcpy(w.family, t->queues.family, sizeof(t->queues.family));
     w.family[HD_MAX_QUEUES] = HD_NONE;
-    const uint32_t *submit_begin = t->synced.submit_begin;
     uint32_t place = t->attached.range_begin[part], end = t->attached.range_begin[part + 1], first_barrier;
     *at = t->attached.range_at[part];
     *over = HDI_NONE;
     first_barrier = at->barrier;
-    run barriers = {.to = first_barrier}; /* goes on with those that stand first, wherever the frame has them */
-    for (uint32_t s = hdi_submit_of(&t->synced, place); place < end; s++) {
-        uint32_t base = submit_begin[s], last = submit_begin[s + 1] < end ? submit_begin[s + 1] : end;
-        bool begins = place == base;
-        if (begins)
-            begin_submit(t, to, s, at);
-        if (t->barriers.point)
-            add_line(t, &w, place, last, at);
-        else if (copies)
-            add_slots(t, &w, slots_of(t, &t->synced.submit[s]) + (place - base), last - place, at, &barriers, true);
-        else
-            add_slots(t, &w, slots_of(t, &t->synced.submit[s]) + (place - base), last - place, at, &barriers, false);
-        place = last;
-        if (last < submit_begin[s + 1])
-            break;
-        if (begins)
-            to->submits[s].command_count = at->command - to->submits[s].command_begin;
-        else
-            *over = at->command;
-    }
-    if (!t->barriers.point) {
-        end_run(&w, &barriers);
+    if (from->point) {
+        begin_submit(t, to, 0, 0, &at->wait); /* the only one */
+        add_line(t, &w, place, end, at);
+        to->submits[0].command_count = at->command;
+        at->barrier = from->barrier_count;
+        if (!from->in_plan)
+            memcpy(to->barriers, from->barrier, at->barrier * sizeof(*to->barriers));
+    } else if (copies) {
+        add_submits(t, &w, place, end, at, over, true);
     } else {
-        at->barrier = t->barriers.barrier_count;
-        if (!t->barriers.in_plan)
-            memcpy(to->barriers, t->barriers.barrier, at->barrier * sizeof(*to->barriers));
+        add_submits(t, &w, place, end, at, over, false);
     }
     name_reasons(t, to->barriers, first_barrier, at->barrier);
 }

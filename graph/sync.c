@@ -348,12 +348,15 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     uint32_t only = hdi_find_only_queue(hazards, queues->count);
     if (only != HDI_NONE)
         return one_queue(hazards, only, HDI_ARENA_ZEROED(arena, uint32_t, slots), arena, out);
-    work w = {.hazards = hazards, .queues = queues->count, .out = out};
     out->place_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (out->waiting)
         return sync_alone(hazards, queues->count, crew, arena, out);
+    work w; /* not cleared: it is long */
+    w.hazards = hazards;
+    w.queues = queues->count;
+    w.out = out;
     w.marks = HDI_ARENA_ZEROED(arena, slot_marks, slots);
     w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
