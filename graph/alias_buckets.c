@@ -183,6 +183,8 @@ static bool take_over(hdi_pack *pack, uint32_t queues)
 
 #ifdef __SSE2__
 
+#include "alias_lanes.h"
+
 /* Every other one of two fours. */
 static HDI_INLINE __m128 every_other(__m128 low, __m128 high, bool odd)
 {

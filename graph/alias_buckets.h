@@ -1,4 +1,4 @@
-/* Between the two packers by buckets. */
+/* Between the packers by buckets. */
 #ifndef HDI_ALIAS_BUCKETS_H
 #define HDI_ALIAS_BUCKETS_H
 
@@ -22,9 +22,14 @@ struct hdi_pack_grains {
 };
 
 /* As many members as are whole grains, from the first one on, around those that are placed. Returns how many; HDI_NONE:
- * out of memory. *end: bytes, the highest of all. */
+ * out of memory. *end: bytes, the highest of all. Narrow ones look at eight items at a time, wide ones at sixteen (for
+ * a processor with AVX2), and both find the same: neither is there without SSE2. */
 uint32_t hdi_pack_in_grains(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t most,
                             uint64_t *end);
+uint32_t hdi_pack_in_narrow_grains(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
+                                   uint64_t most, uint64_t *end);
+uint32_t hdi_pack_in_wide_grains(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t most,
+                                 uint64_t *end);
 
 /* Of the table of where they begin: as many queues as are read at a time. */
 static inline uint32_t hdi_bucket_lanes(uint32_t queues)
@@ -97,47 +102,5 @@ static HDI_INLINE void hdi_write_time(int16_t *at, size_t capacity, const hdi_ne
         }
     }
 }
-
-#ifdef __SSE2__
-
-/* One of the newcomer's queues, in a bucket. */
-typedef struct hdi_bucket_view {
-    const int16_t *known, *unaware;
-    __m128i first, last;
-} hdi_bucket_view;
-
-/* Eight times. */
-static HDI_INLINE __m128i hdi_narrow_all(int32_t value, int32_t base)
-{
-    __m128i one = _mm_sub_epi32(_mm_cvtsi32_si128(value), _mm_cvtsi32_si128(base));
-    return _mm_shuffle_epi32(_mm_shufflelo_epi16(_mm_packs_epi32(one, one), 0), 0);
-}
-
-/* Of so many of his queues. */
-static HDI_INLINE void hdi_find_views(const int16_t *time, size_t capacity, const int32_t *base, const hdi_newcomer *n,
-                                      uint32_t queues, uint32_t own, hdi_bucket_view *view)
-{
-    uint32_t left = n->queues;
-    for (uint32_t k = 0; k < own; k++, left &= left - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(left);
-        const int16_t *known = time + q * capacity;
-        view[k] = (hdi_bucket_view){known, known + queues * capacity, hdi_narrow_all(n->first[q], base[q]),
-                                    hdi_narrow_all(n->last[q], base[q])};
-    }
-}
-
-/* Of 8 items: which are over before, or start behind, all that he does. */
-static HDI_INLINE __m128i hdi_find_aside(const hdi_bucket_view *v, uint32_t views, uint32_t from)
-{
-    __m128i before = _mm_cmpgt_epi16(v->first, hdi_load(v->unaware + from)),
-            behind = _mm_cmpgt_epi16(hdi_load(v->known + from), v->last);
-    for (uint32_t k = 1; k < views; k++) {
-        before = _mm_and_si128(before, _mm_cmpgt_epi16(v[k].first, hdi_load(v[k].unaware + from)));
-        behind = _mm_and_si128(behind, _mm_cmpgt_epi16(hdi_load(v[k].known + from), v[k].last));
-    }
-    return _mm_or_si128(before, behind);
-}
-
-#endif
 
 #endif

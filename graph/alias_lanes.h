@@ -1,0 +1,195 @@
+/* Items of a bucket, so many at a time: eight, with SSE2, or sixteen where HDI_WIDE_LANES is defined before, in
+ * functions for a processor with AVX2. */
+#ifndef HDI_ALIAS_LANES_H
+#define HDI_ALIAS_LANES_H
+
+#include "alias_buckets.h"
+
+#ifdef HDI_WIDE_LANES
+
+enum { HDI_LANES = 16 };
+typedef __m256i hdi_lanes;
+
+static HDI_INLINE hdi_lanes hdi_lanes_load(const int16_t *from)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+static HDI_INLINE void hdi_lanes_store(int16_t *to, hdi_lanes value)
+{
+    _mm256_storeu_si256((__m256i *)(void *)to, value);
+}
+
+/* A value, counted from a base, in all of them. */
+static HDI_INLINE hdi_lanes hdi_lanes_all(int32_t value, int32_t base)
+{
+    __m128i one = _mm_sub_epi32(_mm_cvtsi32_si128(value), _mm_cvtsi32_si128(base));
+    return _mm256_broadcastw_epi16(_mm_packs_epi32(one, one));
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_and(hdi_lanes one, hdi_lanes other)
+{
+    return _mm256_and_si256(one, other);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_or(hdi_lanes one, hdi_lanes other)
+{
+    return _mm256_or_si256(one, other);
+}
+
+/* Zero where it is set. */
+static HDI_INLINE hdi_lanes hdi_lanes_unless(hdi_lanes set, hdi_lanes value)
+{
+    return _mm256_andnot_si256(set, value);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_more(hdi_lanes one, hdi_lanes other)
+{
+    return _mm256_cmpgt_epi16(one, other);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_max(hdi_lanes one, hdi_lanes other)
+{
+    return _mm256_max_epi16(one, other);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_minus(hdi_lanes one, hdi_lanes other)
+{
+    return _mm256_subs_epi16(one, other);
+}
+
+/* Two bits for each. */
+static HDI_INLINE uint32_t hdi_lanes_bits(hdi_lanes set)
+{
+    return (uint32_t)_mm256_movemask_epi8(set);
+}
+
+/* Each has what the one before it had; the first one nothing. */
+static HDI_INLINE hdi_lanes hdi_lanes_up(hdi_lanes all)
+{
+    return _mm256_alignr_epi8(all, _mm256_permute2x128_si256(all, all, 8), 14);
+}
+
+/* The highest of those up to each. */
+static HDI_INLINE hdi_lanes hdi_lanes_highest(hdi_lanes all)
+{
+    const __m256i last = _mm256_set1_epi16(0x0f0e);
+    all = _mm256_max_epi16(all, _mm256_slli_si256(all, 2));
+    all = _mm256_max_epi16(all, _mm256_slli_si256(all, 4));
+    all = _mm256_max_epi16(all, _mm256_slli_si256(all, 8));
+    return _mm256_max_epi16(all, _mm256_shuffle_epi8(_mm256_permute2x128_si256(all, all, 8), last));
+}
+
+/* The last one in all of them. */
+static HDI_INLINE hdi_lanes hdi_lanes_last(hdi_lanes all)
+{
+    return _mm256_broadcastw_epi16(_mm_srli_si128(_mm256_extracti128_si256(all, 1), 14));
+}
+
+#else
+
+enum { HDI_LANES = 8 };
+typedef __m128i hdi_lanes;
+
+static HDI_INLINE hdi_lanes hdi_lanes_load(const int16_t *from)
+{
+    return hdi_load(from);
+}
+
+static HDI_INLINE void hdi_lanes_store(int16_t *to, hdi_lanes value)
+{
+    hdi_store(to, value);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_all(int32_t value, int32_t base)
+{
+    __m128i one = _mm_sub_epi32(_mm_cvtsi32_si128(value), _mm_cvtsi32_si128(base));
+    return _mm_shuffle_epi32(_mm_shufflelo_epi16(_mm_packs_epi32(one, one), 0), 0);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_and(hdi_lanes one, hdi_lanes other)
+{
+    return _mm_and_si128(one, other);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_or(hdi_lanes one, hdi_lanes other)
+{
+    return _mm_or_si128(one, other);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_unless(hdi_lanes set, hdi_lanes value)
+{
+    return _mm_andnot_si128(set, value);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_more(hdi_lanes one, hdi_lanes other)
+{
+    return _mm_cmpgt_epi16(one, other);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_max(hdi_lanes one, hdi_lanes other)
+{
+    return _mm_max_epi16(one, other);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_minus(hdi_lanes one, hdi_lanes other)
+{
+    return _mm_subs_epi16(one, other);
+}
+
+static HDI_INLINE uint32_t hdi_lanes_bits(hdi_lanes set)
+{
+    return (uint32_t)_mm_movemask_epi8(set);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_up(hdi_lanes all)
+{
+    return _mm_slli_si128(all, 2);
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_highest(hdi_lanes all)
+{
+    all = _mm_max_epi16(all, _mm_slli_si128(all, 2));
+    all = _mm_max_epi16(all, _mm_slli_si128(all, 4));
+    return _mm_max_epi16(all, _mm_slli_si128(all, 8));
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_last(hdi_lanes all)
+{
+    return _mm_shuffle_epi32(_mm_shufflehi_epi16(all, 0xff), 0xff);
+}
+
+#endif
+
+/* One of the newcomer's queues, in a bucket. */
+typedef struct hdi_bucket_view {
+    const int16_t *known, *unaware;
+    hdi_lanes first, last;
+} hdi_bucket_view;
+
+/* Of so many of his queues. */
+static HDI_INLINE void hdi_find_views(const int16_t *time, size_t capacity, const int32_t *base, const hdi_newcomer *n,
+                                      uint32_t queues, uint32_t own, hdi_bucket_view *view)
+{
+    uint32_t left = n->queues;
+    for (uint32_t k = 0; k < own; k++, left &= left - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(left);
+        const int16_t *known = time + q * capacity;
+        view[k] = (hdi_bucket_view){known, known + queues * capacity, hdi_lanes_all(n->first[q], base[q]),
+                                    hdi_lanes_all(n->last[q], base[q])};
+    }
+}
+
+/* Items that are over before, or start behind, all that he does. */
+static HDI_INLINE hdi_lanes hdi_find_aside(const hdi_bucket_view *v, uint32_t views, uint32_t from)
+{
+    hdi_lanes before = hdi_lanes_more(v->first, hdi_lanes_load(v->unaware + from)),
+              behind = hdi_lanes_more(hdi_lanes_load(v->known + from), v->last);
+    for (uint32_t k = 1; k < views; k++) {
+        before = hdi_lanes_and(before, hdi_lanes_more(v[k].first, hdi_lanes_load(v[k].unaware + from)));
+        behind = hdi_lanes_and(behind, hdi_lanes_more(hdi_lanes_load(v[k].known + from), v[k].last));
+    }
+    return hdi_lanes_or(before, behind);
+}
+
+#endif
