@@ -406,6 +406,39 @@ Test(hash, sees_any_bit_and_the_length)
             cr_assert(hdi_hash_bytes(bytes, a, 0) != hdi_hash_bytes(bytes, b, 0));
 }
 
+/* Long inputs are taken as two runs that may share a byte: the same with vectors and without, and neither which run a
+ * word is in nor where they meet is lost. */
+Test(hash, sees_both_runs_of_long_inputs)
+{
+    enum { MOST = 33000 };
+    unsigned char *bytes = malloc(MOST + 1);
+    uint64_t random = 1;
+
+    for (size_t i = 0; i <= MOST; i++)
+        bytes[i] = (unsigned char)hdt_random(&random);
+    for (size_t length = 16000; length <= MOST; length += 1 + hdt_below(&random, 97)) {
+        const unsigned char *from = bytes + length % 2;
+        size_t spots[] = {0, length / 2 - 1, length / 2, length / 2 + 1, length - 1, hdt_below(&random, length)};
+        uint64_t hash = hdi_hash_bytes(from, length, length);
+        cr_assert(hash == hdi_hash_bytes_plain(from, length, length), "%zu bytes", length);
+        for (size_t i = 0; i < sizeof(spots) / sizeof(spots[0]); i++) {
+            bytes[spots[i] + length % 2] ^= 16;
+            cr_assert(hash != hdi_hash_bytes(from, length, length), "byte %zu of %zu", spots[i], length);
+            bytes[spots[i] + length % 2] ^= 16;
+        }
+    }
+    memset(bytes, 0, MOST);
+    for (size_t at = 0; at < 16384; at += 504) { /* the same word in the one run and in the other */
+        bytes[at] = 1;
+        uint64_t hash = hdi_hash_bytes(bytes, 32768, 0);
+        bytes[at] = 0;
+        bytes[at + 16384] = 1;
+        cr_assert(hash != hdi_hash_bytes(bytes, 32768, 0), "byte %zu", at);
+        bytes[at + 16384] = 0;
+    }
+    free(bytes);
+}
+
 /* Tables change in few places: no two flipped bits may undo each other, wherever they stand. */
 Test(hash, sees_two_flipped_bits)
 {
