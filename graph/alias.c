@@ -1,5 +1,7 @@
 #include "alias_pack.h"
 
+#include <string.h>
+
 /* Alias: heap and offset of each resource. Two resources may share bytes when the clocks order all uses of one before
  * all uses of the other, on whatever queues they are. Histories, what they are of, and host-visible buffers share with
  * nobody.
@@ -33,10 +35,11 @@ static uint64_t line_up(work *w, const uint32_t *res, uint32_t count)
 /* ---- regions ---- */
 
 typedef struct region {
-    uint32_t inner_begin, inner_end;   /* in inner: those that live in it alone */
+    const uint32_t *inner;             /* those that live in it alone */
+    uint32_t inner_count, begin;       /* how many; its first member */
     uint32_t crossing, crossing_begin; /* how many live on into another one, and where in crossing they stand */
     uint32_t placed_begin, placed_end; /* in placed: those that live on into it or out of it */
-    uint32_t ending_begin, ending_end; /* in ending, as hdi_pack_lives has them */
+    uint32_t ending_begin, ending_end; /* in ending, as hdi_pack_others has them */
     uint32_t next;                     /* itself, or the next one that has somebody of its own */
     uint64_t before;                   /* bytes that live on into it */
     uint64_t least, needed, bytes;     /* least: if lives end with the groups; needed: with the last use */
@@ -57,6 +60,9 @@ typedef struct region_work {
     const hdi_members *members;
     uint32_t heap;
     region *region;
+    hdi_pack_mix *mix;  /* by region: those that live in it alone */
+    uint32_t *piece_of; /* of each region, one behind the other: by slot, and one more */
+    uint8_t *sizes_of;  /* of crossing ones */
     uint32_t *inner, *crossing, *placed, *ending, crossing_count;
     component *component;
     uint32_t component_count;
@@ -71,8 +77,18 @@ static void sort_region(uint32_t k, void *user)
     const hdi_pack *pack = &w->whole->pack;
     const uint32_t *res = w->members->by_first, *heap = w->whole->out->res_heap;
     uint32_t begin = w->members->region_begin[k], end = w->members->region_begin[k + 1],
-             slot_end = pack->hazards->region_begin[k + 1], inner = begin, crossing = begin;
-    for (uint32_t i = begin; i < end; i++) {
+             slot_end = pack->hazards->region_begin[k + 1], i = begin, crossing = begin;
+    if (w->whole->out->heap_count == 1) {
+        while (i < end && pack->end[res[i]] < slot_end)
+            i++;
+    }
+    if (i == end) { /* the members as they are */
+        w->region[k] = (region){.inner = res + begin, .inner_count = end - begin, .begin = begin};
+        return;
+    }
+    uint32_t inner = i;
+    memcpy(w->inner + begin, res + begin, (i - begin) * sizeof(*res));
+    for (; i < end; i++) {
         if (heap[res[i]] != w->heap)
             continue;
         if (pack->end[res[i]] < slot_end)
@@ -80,7 +96,8 @@ static void sort_region(uint32_t k, void *user)
         else
             w->crossing[crossing++] = res[i];
     }
-    w->region[k] = (region){.inner_begin = begin, .inner_end = inner, .crossing = crossing - begin};
+    w->region[k] =
+        (region){.inner = w->inner + begin, .inner_count = inner - begin, .begin = begin, .crossing = crossing - begin};
 }
 
 /* Crossing ones go to the lists of the regions that they live in: once to count, once to fill. Where nobody is to be
@@ -117,11 +134,11 @@ static void join_crossing(region_work *w)
     uint64_t before = 0;
     w->region[regions] = (region){.next = regions};
     for (uint32_t k = regions; k-- > 0;)
-        w->region[k].next = w->region[k].inner_begin < w->region[k].inner_end ? k : w->region[k + 1].next;
+        w->region[k].next = w->region[k].inner_count ? k : w->region[k + 1].next;
     for (uint32_t k = 0; k < regions; k++) {
         region *r = &w->region[k];
         r->crossing_begin = w->crossing_count;
-        for (uint32_t i = r->inner_begin; i < r->inner_begin + r->crossing; i++) {
+        for (uint32_t i = r->begin; i < r->begin + r->crossing; i++) {
             uint32_t res = w->crossing[i];
             uint64_t bytes = pack->sizes->need[res].bytes;
             w->crossing[w->crossing_count++] = res;
@@ -141,6 +158,8 @@ static bool sort_regions(region_work *w)
     w->region = HDI_ARENA_ARRAY(pack->arena, region, (size_t)regions + 1);
     w->inner = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
     w->crossing = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
+    w->mix = HDI_ARENA_ARRAY(pack->arena, hdi_pack_mix, regions);
+    w->piece_of = HDI_EARLY_ARRAY(w->crew, pack->arena, uint32_t, (size_t)pack->slot_end + regions);
     if (pack->arena->failed)
         return false;
     hdi_crew_parts(w->crew, regions, sort_region, w);
@@ -155,6 +174,7 @@ static bool sort_regions(region_work *w)
     }
     w->placed = HDI_ARENA_ARRAY(pack->arena, uint32_t, placed);
     w->ending = HDI_ARENA_ARRAY(pack->arena, uint32_t, ending);
+    w->sizes_of = HDI_ARENA_ARRAY(pack->arena, uint8_t, w->crossing_count);
     if (pack->arena->failed)
         return false;
     list_crossing(w, true);
@@ -178,12 +198,14 @@ static work work_of_part(const region_work *w, uint32_t k, uint32_t begin)
 static work work_of_region(const region_work *w, uint32_t k)
 {
     const region *r = &w->region[k];
-    work part = work_of_part(w, k, r->inner_begin);
+    work part = work_of_part(w, k, r->begin);
     part.pack.slot_begin = part.pack.hazards->region_begin[k];
     part.pack.slot_end = part.pack.hazards->region_begin[k + 1];
     part.pack.placed = w->placed + r->placed_begin;
     part.pack.placed_count = r->placed_end - r->placed_begin;
     part.pack.placed_offset = part.out->res_offset;
+    part.pack.piece_of = w->piece_of + part.pack.slot_begin + k;
+    part.mix = &w->mix[k];
     return part;
 }
 
@@ -198,6 +220,8 @@ static bool find_components(region_work *w)
         for (next = i + 1; next < w->crossing_count && first[w->crossing[next]] <= end; next++)
             end = close[w->crossing[next]] > end ? close[w->crossing[next]] : end;
         c->part = work_of_part(w, w->component_count, i);
+        c->part.sizes_of = w->sizes_of + i;
+        c->part.mix = &c->mix;
         c->begin = i;
         c->count = next - i;
         c->part.pack.slot_begin = first[w->crossing[i]];
@@ -218,34 +242,36 @@ static void pack_component(uint32_t k, void *user)
         c->top = UINT64_MAX;
 }
 
-static void find_least(uint32_t k, void *user)
+static void look_at_region(uint32_t k, void *user)
 {
     const region_work *w = user;
     region *r = &w->region[k];
     work part = work_of_region(w, k);
-    hdi_pack_lives lives = {.inner = {w->inner + r->inner_begin, r->inner_end - r->inner_begin},
-                            .leaving = {w->crossing + r->crossing_begin, r->crossing},
-                            .ending = {w->ending + r->ending_begin, r->ending_end - r->ending_begin},
-                            .before = r->before};
-    if (!hdi_pack_least(&part.pack, &lives, &r->needed, &r->least))
+    hdi_pack_others others = {.leaving = {w->crossing + r->crossing_begin, r->crossing},
+                              .ending = {w->ending + r->ending_begin, r->ending_end - r->ending_begin},
+                              .before = r->before};
+    hdi_pack_mix *mix = &w->mix[k];
+    if (!hdi_pack_look(&part.pack, r->inner, r->inner_count, &others, part.sizes_of, mix)) {
         r->least = UINT64_MAX;
-    r->needed = part.pack.by_clocks ? 0 : r->needed;
+        return;
+    }
+    r->least = mix->all_least;
+    r->needed = part.pack.by_clocks ? 0 : mix->all_needed;
 }
 
-/* The first order of a component, and then the least of a region: they share an arena. */
+/* The first order of a component, and then the look at a region: they share an arena. */
 static void start_part(uint32_t k, void *user)
 {
     const region_work *w = user;
     if (k < w->component_count) {
         component *c = &w->component[k];
-        c->part.mix = &c->mix;
-        if (!hdi_pack_look(&c->part.pack, w->crossing + c->begin, c->count, c->part.sizes_of, &c->mix))
+        if (!hdi_pack_look(&c->part.pack, w->crossing + c->begin, c->count, NULL, c->part.sizes_of, &c->mix))
             c->least = UINT64_MAX;
         else
             c->least = c->part.pack.by_clocks ? c->mix.needed : c->mix.least; /* as far as clocks know */
         pack_component(k, user);
     }
-    find_least(k, user);
+    look_at_region(k, user);
 }
 
 static uint64_t highest(const region_work *w)
@@ -306,8 +332,8 @@ static void pack_region(uint32_t k, void *user)
     region *r = &w->region[k];
     work part = work_of_region(w, k);
     hdi_arena_mark mark = hdi_arena_here(part.pack.arena);
-    uint32_t count = r->inner_end - r->inner_begin;
-    r->bytes = count ? hdi_pack_members(&part, w->inner + r->inner_begin, count, w->enough, NULL) : 0;
+    hdi_pack_recall(&part.pack, part.mix);
+    r->bytes = r->inner_count ? hdi_pack_members(&part, r->inner, r->inner_count, w->enough, NULL) : 0;
     hdi_arena_keep(part.pack.arena, mark, NULL, 0);
 }
 

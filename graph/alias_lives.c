@@ -9,45 +9,25 @@
 
 enum { AHEAD = 16 }; /* members, whose needs are fetched so much earlier */
 
-/* Bytes that come with a slot, and that go before it where lives end with the last use, or as the packer has it. */
-typedef struct change {
-    uint64_t come, unused, gone;
-} change;
-
-bool hdi_pack_least(const hdi_pack *pack, const hdi_pack_lives *lives, uint64_t *needed, uint64_t *least)
+bool hdi_pack_needed(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *needed)
 {
-    const uint32_t *first = pack->lifetimes->res_first, *last = pack->lifetimes->res_last, *end = pack->end;
+    const uint32_t *first = pack->lifetimes->res_first, *last = pack->lifetimes->res_last;
     const hd_memory_need *need = pack->sizes->need;
     uint32_t begin = pack->slot_begin, slots = pack->slot_end - begin;
     hdi_arena_mark mark = hdi_arena_here(pack->arena);
-    change *changes = HDI_ARENA_ZEROED(pack->arena, change, (size_t)slots + 1);
-    if (!changes)
+    uint64_t *used = HDI_ARENA_ZEROED(pack->arena, uint64_t, (size_t)slots + 1), sum = 0, most = 0;
+    if (!used)
         return false;
-    for (uint32_t i = 0; i < lives->inner.count; i++) {
-        uint32_t res = lives->inner.res[i];
-        changes[first[res] - begin].come += need[res].bytes;
-        changes[last[res] + 1 - begin].unused += need[res].bytes;
-        changes[end[res] + 1 - begin].gone += need[res].bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = by_first[i];
+        used[first[res] - begin] += need[res].bytes;
+        used[last[res] + 1 - begin] -= need[res].bytes; /* it may wrap, which the sum undoes */
     }
-    for (uint32_t i = 0; i < lives->leaving.count; i++) {
-        uint32_t res = lives->leaving.res[i];
-        changes[first[res] - begin].come += need[res].bytes;
-        changes[hdi_pack_slot(pack, last[res]) + 1].unused += need[res].bytes;
-    }
-    for (uint32_t i = 0; i < lives->ending.count; i++) {
-        uint32_t res = lives->ending.res[i];
-        changes[hdi_pack_slot(pack, last[res]) + 1].unused += need[res].bytes;
-        changes[hdi_pack_slot(pack, end[res]) + 1].gone += need[res].bytes;
-    }
-    uint64_t used = lives->before, live = used, most_used = used, most_live = used;
     for (uint32_t s = 0; s < slots; s++) {
-        used += changes[s].come - changes[s].unused;
-        live += changes[s].come - changes[s].gone;
-        most_used = used > most_used ? used : most_used;
-        most_live = live > most_live ? live : most_live;
+        sum += used[s];
+        most = sum > most ? sum : most;
     }
-    *needed = most_used;
-    *least = most_live;
+    *needed = most;
     hdi_arena_keep(pack->arena, mark, NULL, 0);
     return true;
 }
@@ -59,10 +39,9 @@ static HDI_APART uint8_t add_size(hdi_pack_mix *mix, uint64_t bytes, uint32_t sl
         mix->has_many_sizes = true;
         return 0;
     }
-    mix->slot_size[slot] = (uint8_t)++mix->sizes;
-    mix->bytes[mix->sizes] = bytes;
+    mix->bytes[++mix->sizes] = bytes;
     mix->members[mix->sizes] = 0;
-    return mix->slot_size[slot];
+    return mix->slot_size[slot] = (uint8_t)mix->sizes;
 }
 
 /* Which size, of those that have come up. */
@@ -75,7 +54,7 @@ static HDI_INLINE uint8_t size_of(hdi_pack_mix *mix, uint64_t bytes)
             size = add_size(mix, bytes, slot);
             break;
         }
-        slot = (slot + 1) & 255;
+        slot = (slot + 1) % (uint32_t)sizeof(mix->slot_size);
         size = mix->slot_size[slot];
     }
     mix->members[size]++;
@@ -89,7 +68,7 @@ typedef struct flow {
 } flow;
 
 /* The most that is alive at once, and the pieces of time. */
-static void sweep(hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
+static void sweep(const hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
 {
     uint64_t used = 0, waiting = 0, most_used = 0, most_live = 0, area = 0;
     uint32_t slots = pack->slot_end - pack->slot_begin, pieces = 0, *piece_of = pack->piece_of;
@@ -103,23 +82,50 @@ static void sweep(hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
         piece_of[s] = pieces += piece_of[s];
     }
     piece_of[slots] += pieces;
-    pack->piece_count = piece_of[slots] + 1;
-    mix->needed = most_used;
-    mix->least = most_live;
+    mix->pieces = piece_of[slots] + 1;
+    mix->needed = mix->all_needed = most_used;
+    mix->least = mix->all_least = most_live;
     mix->area = area / HDI_PACK_UNIT;
 }
 
-/* Each member once. are_far: from one another. */
+/* Once more, with others, where there are any. */
+static void sweep_all(const hdi_pack *pack, const flow *f, const hdi_pack_others *others, hdi_pack_mix *mix)
+{
+    const uint32_t *first = pack->lifetimes->res_first, *last = pack->lifetimes->res_last, *end = pack->end;
+    const hd_memory_need *need = pack->sizes->need;
+    uint64_t used = others->before, waiting = 0, most_used = used, most_live = used;
+    uint32_t slots = pack->slot_end - pack->slot_begin;
+    for (uint32_t i = 0; i < others->leaving.count; i++)
+        f->used[first[others->leaving.res[i]] - pack->slot_begin] += need[others->leaving.res[i]].bytes;
+    for (uint32_t i = 0; i < others->leaving.count + others->ending.count; i++) {
+        bool leaves = i < others->leaving.count;
+        uint32_t res = leaves ? others->leaving.res[i] : others->ending.res[i - others->leaving.count],
+                 behind_last = hdi_pack_slot(pack, last[res]) + 1;
+        f->used[behind_last] -= need[res].bytes;
+        f->waiting[behind_last] += need[res].bytes;
+        f->waiting[leaves ? slots : hdi_pack_slot(pack, end[res]) + 1] -= need[res].bytes;
+    }
+    for (uint32_t s = 0; s < slots; s++) {
+        used += f->used[s];
+        waiting += f->waiting[s];
+        most_used = used > most_used ? used : most_used;
+        most_live = used + waiting > most_live ? used + waiting : most_live;
+    }
+    mix->all_needed = most_used;
+    mix->all_least = most_live;
+}
+
+/* Each member once. are_far: from one another, and as many as are fetched ahead come behind them. */
 static HDI_INLINE void look_at(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f,
                                uint8_t *sizes, hdi_pack_mix *mix, bool are_far)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_last = pack->lifetimes->res_last, *res_end = pack->end;
     const hd_memory_need *need = pack->sizes->need;
-    uint64_t lives = count, *used = f->used, *waiting = f->waiting;
+    uint64_t lives = mix->lives, *used = f->used, *waiting = f->waiting;
     uint32_t begin = pack->slot_begin, *ends = pack->piece_of;
     for (uint32_t i = 0; i < count; i++) {
         if (are_far)
-            HDI_FETCH(&need[by_first[i + AHEAD < count ? i + AHEAD : i]]);
+            HDI_FETCH(&need[by_first[i + AHEAD]]);
         uint32_t res = by_first[i], first = res_first[res], end = res_end[res], behind_last = res_last[res] + 1 - begin,
                  behind = end + 1 - begin;
         uint64_t bytes = need[res].bytes;
@@ -134,29 +140,48 @@ static HDI_INLINE void look_at(const hdi_pack *pack, const uint32_t *by_first, u
     mix->lives = lives;
 }
 
-bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix)
+static HDI_APART void look_near(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f,
+                                uint8_t *sizes, hdi_pack_mix *mix)
+{
+    look_at(pack, by_first, count, f, sizes, mix, false);
+}
+
+static HDI_APART void look_far(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f,
+                               uint8_t *sizes, hdi_pack_mix *mix)
+{
+    look_at(pack, by_first, count, f, sizes, mix, true);
+}
+
+bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_pack_others *others,
+                   uint8_t *sizes, hdi_pack_mix *mix)
 {
     size_t slots = (size_t)(pack->slot_end - pack->slot_begin) + 1;
-    /* First it tells whether somebody ends in the slot before. */
-    pack->piece_of = HDI_ARENA_ZEROED(pack->arena, uint32_t, slots);
+    if (!pack->piece_of)
+        pack->piece_of = HDI_ARENA_ARRAY(pack->arena, uint32_t, slots);
     hdi_arena_mark mark = hdi_arena_here(pack->arena);
     uint64_t *bytes = HDI_ARENA_ZEROED(pack->arena, uint64_t, 2 * slots);
     if (pack->arena->failed)
         return false;
     flow f = {bytes, bytes + slots};
+    mix->lives = count;
     mix->sizes = 0;
     mix->has_many_sizes = false;
     mix->bytes[0] = 0; /* nobody's */
     memset(mix->slot_size, 0, sizeof(mix->slot_size));
+    /* First it tells whether somebody ends in the slot before. */
+    memset(pack->piece_of, 0, slots * sizeof(*pack->piece_of));
     for (uint32_t i = 0; i < pack->placed_count; i++) /* time is cut there, too */
         pack->piece_of[hdi_pack_slot(pack, pack->end[pack->placed[i]]) + 1] = 1;
-    if (pack->res_count >= HDI_PACK_FAR)
-        look_at(pack, by_first, count, &f, sizes, mix, true);
-    else
-        look_at(pack, by_first, count, &f, sizes, mix, false);
+    if (pack->res_count >= HDI_PACK_FAR && count > AHEAD) {
+        look_far(pack, by_first, count - AHEAD, &f, sizes, mix);
+        look_near(pack, by_first + (count - AHEAD), AHEAD, &f, sizes + (count - AHEAD), mix);
+    } else {
+        look_near(pack, by_first, count, &f, sizes, mix);
+    }
     sweep(pack, &f, mix);
-    pack->lives = mix->lives;
-    pack->size_count = mix->has_many_sizes ? 0 : mix->sizes;
+    if (others && (others->before | others->leaving.count | others->ending.count))
+        sweep_all(pack, &f, others, mix);
+    hdi_pack_recall(pack, mix);
     hdi_arena_keep(pack->arena, mark, NULL, 0);
     return true;
 }

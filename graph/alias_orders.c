@@ -219,22 +219,22 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
     uint64_t least = enough, best = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
     uint8_t how[HDI_PACK_TURNS];
     bool quick = !w->pack.by_clocks && !w->how->thorough;
-    hdi_pack_mix mix;
-    if (!hdi_pack_look(&w->pack, by_first, count, w->sizes_of, &mix))
+    hdi_pack_mix own;
+    if (!w->mix && !hdi_pack_look(&w->pack, by_first, count, NULL, w->sizes_of, &own))
         return UINT64_MAX;
-    w->mix = &mix;
+    const hdi_pack_mix *mix = w->mix = w->mix ? w->mix : &own;
     if (!w->is_part) {
-        least = w->pack.by_clocks ? mix.needed : mix.least;
-        hdi_pack_set_goal(w, mix.needed);
+        least = w->pack.by_clocks ? mix->needed : mix->least;
+        hdi_pack_set_goal(w, mix->needed);
     }
     if (quick && !w->is_part && least > w->near && least > HDI_SMALL_BYTES && cut_lives(w, by_first, count, w->goal))
-        least = mix.needed;
+        least = mix->needed;
     least = least > enough ? least : enough;
     w->least = least = quick && w->near > least ? w->near : least;
     /* In time nobody gets bytes before a life has ended: no fewer are taken than lives overlap in. By clocks others may
      * have done with less. */
-    uint64_t in_time = w->pack.placed_count == 0 && w->pack.end == w->lifetimes->res_close ? mix.least : 0;
-    uint32_t turns = hdi_pack_choose(w, &mix, count, least, how);
+    uint64_t in_time = w->pack.placed_count == 0 && w->pack.end == w->lifetimes->res_close ? mix->least : 0;
+    uint32_t turns = hdi_pack_choose(w, mix, count, least, how);
     for (uint32_t turn = 0; turn < turns && best > least; turn++) {
         if ((how[turn] == ORDER_IN_TIME && best <= in_time) || (best != UINT64_MAX && is_hopeless(how, turn, count)))
             continue;
@@ -242,7 +242,7 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
         if (!try_packer(w, how[turn], by_first, count, late ? best / GOAL : 0, &best))
             return UINT64_MAX;
     }
-    bool crowded = w->pack.by_clocks && mix.lives >= (uint64_t)CROWDED * (w->pack.slot_end - w->pack.slot_begin);
+    bool crowded = w->pack.by_clocks && mix->lives >= (uint64_t)CROWDED * (w->pack.slot_end - w->pack.slot_begin);
     if (best > w->near && !w->is_part && (w->how->search || (count <= FEW && !crowded))) {
         if ((quick && best > HDI_SMALL_BYTES && !pack_by_cuts(w, by_first, count, &best)) ||
             (best > w->near && !search_on(w, by_first, count, &best)))

@@ -147,33 +147,45 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
 bool hdi_pack_search(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
                      uint64_t *offset, uint64_t *top);
 
-/* Who is alive in the slots in which it packs. */
+/* Bytes of the members that are alive at once, at most, if lives end with the last use: no packing needs less. False:
+ * out of memory. */
+bool hdi_pack_needed(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *needed);
+
+/* Who else is alive in the slots in which it packs, and packed elsewhere. */
 typedef struct hdi_pack_list {
     const uint32_t *res;
     uint32_t count;
 } hdi_pack_list;
-typedef struct hdi_pack_lives {
-    hdi_pack_list inner, leaving; /* those that start there and end there, or later */
-    hdi_pack_list ending;         /* that started earlier and have their last use or their end there, or between */
-    uint64_t before;              /* bytes of all that started earlier */
-} hdi_pack_lives;
-/* Most bytes whose lives overlap: no packing needs less. *needed: if they end with the last use; *least: as the packer
- * has it. */
-bool hdi_pack_least(const hdi_pack *pack, const hdi_pack_lives *lives, uint64_t *needed, uint64_t *least);
+typedef struct hdi_pack_others {
+    hdi_pack_list leaving; /* those that start there and end later */
+    hdi_pack_list ending;  /* that started earlier and have their last use or their end there, or between */
+    uint64_t before;       /* bytes of all that started earlier */
+} hdi_pack_others;
 
 /* What the members of a heap, or of a part of it, are like. Of the sizes, by number as they come up: bytes, members. */
 enum { HDI_PACK_SIZES = 48 };
 typedef struct hdi_pack_mix {
-    uint64_t needed, least; /* as above, where nobody else is placed already */
-    uint64_t lives, area;   /* in slots; and times units */
+    uint64_t needed, least;         /* bytes alive at once, if lives end with the last use, or as the packer has it */
+    uint64_t all_needed, all_least; /* the same with others */
+    uint64_t lives, area;           /* in slots; and times units */
+    uint32_t pieces;                /* of time */
     uint32_t sizes;
     bool has_many_sizes;                /* that not all have numbers */
     uint64_t bytes[HDI_PACK_SIZES + 1]; /* from 1; 0: of all who have no number */
     uint32_t members[HDI_PACK_SIZES + 1];
     uint8_t slot_size[256]; /* by hash: which size */
 } hdi_pack_mix;
-/* One look at each, which finds the pieces of time too. sizes: the number of the size of each. */
-bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix);
+/* One look at each, which finds the pieces of time too, and writes them to piece_of, which it makes where there is
+ * none. sizes: the number of the size of each. others: null: nobody. */
+bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_pack_others *others,
+                   uint8_t *sizes, hdi_pack_mix *mix);
+/* What it found tells the packers, who have its piece_of. */
+static inline void hdi_pack_recall(hdi_pack *pack, const hdi_pack_mix *mix)
+{
+    pack->piece_count = mix->pieces;
+    pack->lives = mix->lives;
+    pack->size_count = mix->has_many_sizes ? 0 : mix->sizes;
+}
 
 /* Lives that end earlier, each with its last use or behind it, wherever more than `most` bytes would be alive: barriers
  * will stand there that the groups of the schedule do not need. How many. */
@@ -190,7 +202,7 @@ typedef struct hdi_pack_work {
     uint64_t *key, *scratch_key, *offset;
     uint32_t *order, *scratch, *end;
     uint8_t *sizes_of;       /* of members, as the mix numbers them */
-    const hdi_pack_mix *mix; /* null: of nobody yet */
+    const hdi_pack_mix *mix; /* null: nobody has looked at them yet */
     const hdi_packing *how;
     uint64_t enough;             /* bytes that a heap may take before anything is done about it */
     uint64_t needed, near, goal; /* bytes: no packing has less, that are good enough, that a search aims at */

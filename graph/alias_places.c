@@ -147,7 +147,7 @@ bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count,
 {
     const hdi_pack *pack = &w->pack;
     const hd_memory_need *alike = &pack->sizes->need[by_first[0]];
-    uint64_t needed, least;
+    uint64_t needed;
     hdi_placed *out = w->out;
     if (!hdi_pack_tenant_room(pack, out))
         return false;
@@ -163,7 +163,7 @@ bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count,
         return false;
     *bytes = (taken - 1) * p.stride + alike->bytes;
     needed = taken * alike->bytes;
-    if (ends_late(pack) && !hdi_pack_least(pack, &(hdi_pack_lives){.inner = {by_first, count}}, &needed, &least))
+    if (ends_late(pack) && !hdi_pack_needed(pack, by_first, count, &needed))
         return false;
     hdi_pack_set_goal(w, needed);
     if (*bytes <= (pack->by_clocks ? needed : w->near))
