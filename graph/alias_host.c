@@ -1,0 +1,133 @@
+#include "alias_pack.h"
+
+/* Host-visible buffers: who of them shares bytes, and with whom.
+ *
+ * What the host writes first thing in a frame would wait for whatever had its bytes last in the frame before, when the
+ * GPU is at the end of that: such buffers keep their bytes to themselves, and so does what the GPU writes first, which
+ * would need barriers. Who waits for the GPU in his own frame waits for the one before anyway, and who takes over from
+ * him on the host's queue needs nothing but that wait.
+ *
+ * They come in the order of the host's queue, so that what is over for one is over for all behind it. Each takes over
+ * the place of one of those who hold theirs for the longest, the smallest that is large enough, or gets a new one.
+ * O(members * (LOOKS + queues)). The packers of other heaps find tighter ones for many sizes, but look at each many
+ * times: of a frame with a host pass in every tenth they took 7 ns a pass for it. */
+
+enum { LOOKS = 16 };
+
+typedef struct place {
+    uint64_t offset, bytes;
+    uint32_t holder, next; /* next: taken later; HDI_NONE: the newest */
+} place;
+
+typedef struct shelf {
+    const hdi_pack *pack;
+    place *place;
+    uint32_t count, oldest, newest;
+} shelf;
+
+/* GPU queues that use some of the members. */
+static uint32_t gpu_queues_of(const hdi_pack *pack, const uint32_t *res, uint32_t count)
+{
+    uint32_t mask = 0;
+    for (uint32_t i = 0; i < count; i++)
+        mask |= pack->hazards->res_queues[res[i]];
+    return mask & pack->gpu_mask;
+}
+
+static const uint32_t *clock_at_first(const hdi_pack *pack, uint32_t res)
+{
+    return &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * pack->queues];
+}
+
+/* Whether the host uses it before all others, and has waited for each of some queues by then. */
+static bool waits_first(const hdi_pack *pack, uint32_t host, uint32_t res, uint32_t mask)
+{
+    const hdi_hazards *hazards = pack->hazards;
+    const uint32_t queues = pack->queues, *slot_clock = pack->synced->slot_clock;
+    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues];
+    uint32_t users = hazards->res_queues[res];
+    if (host == HDI_NONE || !(users >> host & 1) ||
+        hdi_slot_at(hazards, host, stay[host].first) != pack->lifetimes->res_first[res])
+        return false;
+    const uint32_t *knows = clock_at_first(pack, res);
+    for (; mask; mask &= mask - 1) {
+        if (knows[__builtin_ctz(mask)] == 0)
+            return false;
+    }
+    for (uint32_t others = users & pack->gpu_mask; others; others &= others - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(others);
+        if (slot_clock[(size_t)hdi_slot_at(hazards, q, stay[q].first) * queues + host] <= stay[host].first)
+            return false;
+    }
+    return true;
+}
+
+/* Whether all queues that use it are known to have passed its last use. */
+static bool is_over(const hdi_pack *pack, uint32_t res, const uint32_t *knows)
+{
+    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * pack->queues];
+    for (uint32_t users = pack->hazards->res_queues[res]; users; users &= users - 1) {
+        uint32_t q = (uint32_t)__builtin_ctz(users);
+        if (knows[q] <= stay[q].close)
+            return false;
+    }
+    return true;
+}
+
+/* Takes a place out of those that are held, for a resource of the host's queue. HDI_NONE: none will do. */
+static uint32_t take_place(shelf *s, uint32_t res)
+{
+    const hd_memory_need *need = &s->pack->sizes->need[res];
+    const uint32_t *knows = clock_at_first(s->pack, res);
+    uint32_t best = HDI_NONE, before_best = HDI_NONE, before = HDI_NONE, at = s->oldest;
+    for (uint32_t looks = 0; at != HDI_NONE && looks < LOOKS; before = at, at = s->place[at].next, looks++) {
+        const place *p = &s->place[at];
+        if (p->bytes < need->bytes || p->offset & (need->alignment - 1) ||
+            (best != HDI_NONE && p->bytes >= s->place[best].bytes) || !is_over(s->pack, p->holder, knows))
+            continue;
+        best = at;
+        before_best = before;
+    }
+    if (best == HDI_NONE)
+        return best;
+    *(before_best == HDI_NONE ? &s->oldest : &s->place[before_best].next) = s->place[best].next;
+    s->newest = s->newest == best ? before_best : s->newest;
+    return best;
+}
+
+static void hold(shelf *s, uint32_t at, uint32_t res)
+{
+    s->place[at].holder = res;
+    s->place[at].next = HDI_NONE;
+    *(s->oldest == HDI_NONE ? &s->oldest : &s->place[s->newest].next) = at;
+    s->newest = at;
+}
+
+uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first, uint32_t count)
+{
+    hdi_placed *out = w->out;
+    uint32_t mask = gpu_queues_of(&w->pack, by_first, count);
+    shelf s = {.pack = &w->pack, .oldest = HDI_NONE, .newest = HDI_NONE};
+    s.place = HDI_ARENA_ARRAY(w->pack.arena, place, count);
+    if (!s.place || !hdi_pack_tenant_room(&w->pack, out))
+        return UINT64_MAX;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = by_first[i], at = HDI_NONE;
+        bool shares = waits_first(&w->pack, host, res, mask);
+        if (shares)
+            at = take_place(&s, res);
+        if (at == HDI_NONE) {
+            end = hdi_pack_behind(w, res, end);
+            at = s.count;
+            s.place[s.count++] = (place){.offset = out->res_offset[res], .bytes = w->sizes->need[res].bytes};
+        } else {
+            out->res_offset[res] = s.place[at].offset;
+            out->res_tenants[res] = (hdi_tenants){out->tenant_count, out->tenant_count + 1};
+            out->tenant[out->tenant_count++] = s.place[at].holder;
+        }
+        if (shares)
+            hold(&s, at, res);
+    }
+    return end;
+}
