@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "measure.h"
+#include "printed.h"
 #include "quality_rows.h"
 #include "scaling.h"
 #include "workloads.h"
@@ -455,7 +456,7 @@ int main(int argc, char **argv)
         result = hdb_scaling(&scaling);
         if (result != HD_OK)
             fprintf(stderr, "bench_compile: %s\n", hd_result_text(result));
-        return result == HD_OK ? 0 : 2;
+        return hdb_printed(result == HD_OK ? 0 : 2);
     }
     print_head(&o);
     for (uint32_t family = 0; result == HD_OK && family < HDB_FAMILY_COUNT; family++) {
@@ -466,5 +467,5 @@ int main(int argc, char **argv)
         hdb_times_free(times_of(&s, t));
     if (result != HD_OK)
         fprintf(stderr, "bench_compile: %s\n", hd_result_text(result));
-    return result == HD_OK ? 0 : 2;
+    return hdb_printed(result == HD_OK ? 0 : 2);
 }

@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "measure.h"
+#include "printed.h"
 #include "stub_driver.h"
 #include "workloads.h"
 
@@ -113,5 +114,5 @@ int main(int argc, char **argv)
         for (uint32_t queues = 1; queues <= 3; queues += 2)
             ok &= measure(family, passes, queues, frames) == HD_OK;
     }
-    return ok ? 0 : 1;
+    return hdb_printed(ok ? 0 : 1);
 }

@@ -3,6 +3,7 @@
 
 #include "gpu_cases.h"
 #include "measure.h"
+#include "printed.h"
 
 /* What executing costs on the GPU; on a CPU driver the figures mean nothing.
  *
@@ -50,5 +51,5 @@ int main(int argc, char **argv)
         good &= gpu_overlap(&options);
     if (!options.only || strcmp(options.only, "tiny") == 0)
         good &= gpu_tiny(&options);
-    return good ? 0 : 1;
+    return hdb_printed(good ? 0 : 1);
 }

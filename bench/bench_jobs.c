@@ -4,6 +4,7 @@
 
 #include "jobs/jobs_bars.h"
 #include "jobs/jobs_measure.h"
+#include "support/printed.h"
 
 /* What the job pool costs and gains. Each figure is the median of many runs, with the serial loop and the round trip of
  * a cache line between two threads measured in the same run: both drift on shared machines, and a figure without them
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "--bars") == 0) {
         if (jobs_print_bars() >= 0)
-            return 0;
+            return hdb_printed(0);
         fprintf(stderr, "bench_jobs: no pool\n");
         return 1;
     }
@@ -94,5 +95,5 @@ int main(int argc, char **argv)
     printf("\nround trip of a cache line %.0f ns\n", jobs_round_trip());
     hd_jobs_destroy(many);
     hd_jobs_destroy(one);
-    return 0;
+    return hdb_printed(0);
 }

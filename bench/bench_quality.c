@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "bars.h"
+#include "printed.h"
 #include "quality_rows.h"
 
 /* What plans cost: exact figures, no times.
@@ -83,5 +84,5 @@ int main(int argc, char **argv)
         hdb_quality_head(stdout);
         result = hdb_quality_rows(false, print_row, stdout);
     }
-    return result == HD_OK ? 0 : fail("stopped", hd_result_text(result));
+    return result == HD_OK ? hdb_printed(0) : fail("stopped", hd_result_text(result));
 }

@@ -3,6 +3,7 @@
 
 #include "device.h"
 #include "measure.h"
+#include "printed.h"
 
 #include "draw_frag.h"
 #include "draw_vert.h"
@@ -124,5 +125,5 @@ int main(int argc, char **argv)
                us * 1e3 / ((double)passes * s.draws), one / us);
         fflush(stdout);
     }
-    return 0;
+    return hdb_printed(0);
 }

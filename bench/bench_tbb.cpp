@@ -12,6 +12,8 @@
 
 #include <heddle/jobs.h>
 
+#include "support/printed.h"
+
 /* The same graphs of jobs by oneTBB's flow_graph and by heddle, in turns, so that both see the same machine: layers of
  * 50 nodes with two successors each; build and run, medians. Built where oneTBB is installed.
  *
@@ -128,5 +130,5 @@ int main(int argc, char **argv)
     compare(many, 1000, 2500, name);
     hd_jobs_destroy(many);
     hd_jobs_destroy(one);
-    return 0;
+    return hdb_printed(0);
 }

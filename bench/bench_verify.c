@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "measure.h"
+#include "printed.h"
 #include "quality_rows.h"
 #include "workloads.h"
 
@@ -80,5 +81,5 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_verify: %s\n", hd_result_text(result));
     else
         hd_graph_destroy(graph);
-    return result == HD_OK ? 0 : 2;
+    return hdb_printed(result == HD_OK ? 0 : 2);
 }
