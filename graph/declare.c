@@ -90,12 +90,11 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
         graph->access[HDI_ACCESS_ROWS + i].on_image = 0;
     }
     hdi_make_kinds(graph->access, HDI_ACCESS_CUSTOM_FIRST, graph->first_kind, graph->first_link);
-    hdi_make_looks(graph->access, HDI_ACCESS_CUSTOM_FIRST, graph->first_look);
     for (uint32_t a = 0; a < HD_ACCESS_COUNT; a++)
-        hdi_make_rules(&graph->access[a], a, a, a, &graph->rules);
+        hdi_make_rules(&graph->access[a], a, a, a, HDI_LAYOUT_UNDEFINED, &graph->rules);
     for (uint32_t i = 0; i < HDI_ACCESS_TWINS; i++)
         hdi_make_rules(&graph->access[hdi_access_twins[i]], hdi_access_twins[i], hdi_access_twins[i],
-                       HDI_ACCESS_ROWS + i, &graph->rules);
+                       HDI_ACCESS_ROWS + i, HDI_LAYOUT_UNDEFINED, &graph->rules);
     /* Where the graph lies is as good a tag as any to tell graphs apart: it never reaches a plan. */
     graph->tag = (uint32_t)hdi_hash_mix((uint64_t)(uintptr_t)graph, 1);
     hd_graph_begin(graph);
@@ -129,6 +128,7 @@ void hd_graph_begin(hd_graph *graph)
     graph->pass_count = graph->res_count = graph->use_count = graph->range_count = graph->clear_count = 0;
     graph->version_count = graph->late_count = 0;
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
+    graph->own_layout = HDI_LAYOUT_UNDEFINED;
     graph->has_empty_passes = graph->unwritten_reads = graph->ties = graph->mixed_layouts = false;
     graph->pass_use_begin[0] = 0;
     hdi_set_rooms(graph);
@@ -245,7 +245,6 @@ hdi_decl hdi_graph_decl(const hd_graph *graph)
         .access = graph->access,
         .first_kind = graph->first_kind,
         .first_link = graph->first_link,
-        .first_look = graph->first_look,
         .has_empty_passes = graph->has_empty_passes,
         .may_read_unwritten = graph->unwritten_reads,
         .mixed_layouts = graph->mixed_layouts,

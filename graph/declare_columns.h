@@ -49,9 +49,10 @@ void hdi_free_columns(hd_graph *graph);
  * the use and *why a clause that says what is wrong. */
 hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad, const char **why);
 
-/* The rules that uses of an access are checked by. access: where they go; rows: of images and of buffers. */
+/* The rules that uses of an access are checked by. access: where they go; rows: of images and of buffers. own_layout:
+ * has a bit of its own among HDI_RES_READERS, beside those that accesses of the table read in. */
 void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image_row, uint32_t buffer_row,
-                    hdi_use_rules *rules);
+                    uint32_t own_layout, hdi_use_rules *rules);
 
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index);
 /* The version that a handle of this frame names, HDI_NONE: the first of its resource. */

@@ -87,8 +87,20 @@ HDI_APART static hd_result check_double_use(hd_graph *graph, uint32_t first, uin
     return HD_OK;
 }
 
+/* HDI_RES_READERS of an access that reads an image in a layout. */
+static uint64_t readers_of(uint32_t layout, uint32_t own_layout)
+{
+    const uint32_t bit_of[] = {HDI_LAYOUT_SHADER_READ_ONLY, HDI_LAYOUT_GENERAL,     HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY,
+                               HDI_LAYOUT_TRANSFER_SRC,     HDI_LAYOUT_PRESENT_SRC, own_layout};
+    const uint64_t first = HDI_RES_READERS & -HDI_RES_READERS;
+    uint32_t bit = 0;
+    while (bit < sizeof(bit_of) / sizeof(bit_of[0]) && bit_of[bit] != layout)
+        bit++;
+    return bit < sizeof(bit_of) / sizeof(bit_of[0]) ? first << bit : HDI_RES_READERS & ~(HDI_RES_READERS >> 2);
+}
+
 void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image_row, uint32_t buffer_row,
-                    hdi_use_rules *rules)
+                    uint32_t own_layout, hdi_use_rules *rules)
 {
     bool attachment = info->attachment == HDI_ATTACHMENT_COLOR || info->attachment == HDI_ATTACHMENT_DEPTH;
     uint64_t flags = (info->reads ? HDI_USE_READS : 0) | (info->writes ? HDI_USE_WRITES : 0) |
@@ -97,6 +109,7 @@ void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image
         bool is_buffer = kind & HDI_RES_BUFFER, allowed = is_buffer ? info->on_buffer : info->on_image;
         size_t at = hdi_rule_index(access, (uint64_t)kind << HDI_RES_KIND_SHIFT);
         uint64_t rule = (is_buffer ? info->buffer_usage : info->image_usage) | (info->reads ? 0 : HDI_RES_FULL) |
+                        (is_buffer || info->writes ? 0 : readers_of(info->layout, own_layout)) |
                         (flags | (is_buffer ? HDI_USE_BUFFER : 0)) << HDI_RULE_FLAGS |
                         (uint64_t)(is_buffer ? buffer_row : image_row) << HDI_RULE_ROW;
         allowed = allowed && !(kind & HDI_RES_HISTORY && info->writes);
@@ -128,6 +141,9 @@ static hd_result add_custom_access(hd_graph *graph, const hd_use *use, bool is_b
         .on_image = !is_buffer,
         .on_buffer = is_buffer,
     };
+    const uint64_t readers = is_buffer ? 0 : readers_of(custom->layout, graph->own_layout);
+    if (readers & (readers - 1) && graph->own_layout == HDI_LAYOUT_UNDEFINED)
+        graph->own_layout = custom->layout;
     *out = graph->access_count++;
     return HD_OK;
 }
@@ -149,7 +165,7 @@ HDI_COLD static hd_result special_access(hd_graph *graph, const hd_use *use, uin
     } else {
         return HD_BAD_ACCESS;
     }
-    hdi_make_rules(&graph->access[*access], HD_ACCESS_CUSTOM, 0, 0, &graph->rules);
+    hdi_make_rules(&graph->access[*access], HD_ACCESS_CUSTOM, 0, 0, graph->own_layout, &graph->rules);
     return HD_OK;
 }
 
@@ -414,7 +430,7 @@ static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint3
     graph->use_range[at] = put_range(graph, res);
     const bool twice = state->newest > first;
     *full &= word | rule;
-    state->word = word | (uint32_t)rule;
+    state->word = word | (rule & ~HDI_RES_FULL);
     state->newest = (uint32_t)at + 1;
     put_use(graph, at, pass, res, rule);
     return !twice || check_double_use(graph, first, (uint32_t)at) == HD_OK;
@@ -445,7 +461,7 @@ HDI_APART static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t 
         if (HDI_UNLIKELY(result != HD_OK))
             return result;
         graph->use_range[at] = range;
-        adds = range == HDI_NONE ? adds : (uint32_t)adds;
+        adds = range == HDI_NONE ? adds : adds & ~HDI_RES_FULL;
     }
     if (HDI_UNLIKELY(rest_bits(use) | clear_bits(use))) {
         hd_result result = add_rest(graph, use, at);

@@ -18,7 +18,7 @@ typedef struct hdi_capacity {
 
 /* What a use of an access means for a resource of one kind: hdi_rule_index. Made from the access table, for the loops
  * over the uses of a pass. One word by type of pass: below HDI_RULE_FLAGS what the use adds to the state of a resource
- * (beyond the usage only where it is of the whole), from there on HDI_USE_*, and from HDI_RULE_ROW on the row of the
+ * (HDI_RES_FULL only where it is of the whole), from there on HDI_USE_*, and from HDI_RULE_ROW on the row of the
  * access. 0: the use is not allowed. Those of HD_ACCESS_CUSTOM: of the newest use whose access is not one of the first,
  * and without its row. */
 enum { HDI_RULE_COUNT = HDI_ACCESS_ROWS * HDI_RES_KINDS, HDI_RULE_FLAGS = 40, HDI_RULE_ROW = 48 };
@@ -81,6 +81,7 @@ struct hd_graph {
     hd_error error;
 
     uint32_t range_count, clear_count, access_count;
+    uint32_t own_layout; /* the first that no access of the table has, and a custom one; HDI_LAYOUT_UNDEFINED: none */
     uint8_t *pass_flags, *pass_pin;
     uint32_t *res_pair;
     uint32_t *use_range;
@@ -93,7 +94,6 @@ struct hd_graph {
     /* Made with the graph: in each frame it took as long as some passes do. Each lies on one line. */
     _Alignas(HDI_ARENA_ALIGNMENT) hdi_kind first_kind[HDI_ACCESS_CUSTOM_FIRST];
     hdi_link first_link[HDI_ACCESS_CUSTOM_FIRST];
-    hdi_look_access first_look[HDI_ACCESS_CUSTOM_FIRST];
 
     /* Versions beyond the first of each resource, in the order in which they were made. */
     uint32_t late_count;

@@ -8,15 +8,12 @@
 /* What a look at all uses by rank finds out of a resource. What shares memory with nobody costs the same in every
  * order: it has no bytes, and no ranks, which then lie in no region. */
 typedef struct hdi_sched_res {
-    union {
-        uint64_t bytes;   /* of a transient resource in use; else 0 */
-        uint64_t readers; /* until all is judged: a bit for each layout in which it is read */
-    };
+    uint64_t bytes; /* of a transient resource in use; else 0 */
     union {
         struct {
             uint32_t first, last; /* ranks; HDI_NONE where bytes is 0 */
         };
-        uint32_t at[2]; /* until all is judged: first, and the newest of the later ones */
+        uint32_t at[2]; /* until all is judged, of hdi_look_at_use: first, and the newest of the later ones */
     };
     uint32_t left;        /* uses; then those not taken yet, of several workers' in the region that closes it alone;
                            * 0: nobody counts them */

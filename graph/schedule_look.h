@@ -5,43 +5,42 @@
 #include "hints.h"
 #include "schedule.h"
 
-#define HDI_WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts, as of hdi_look_access */
+#define HDI_WRITE_AND_READ (UINT64_C(1) << 32 | 2) /* counts, as of hdi_look_counts */
 
 typedef struct hdi_look {
     hdi_sched *s;
-    const hdi_look_access *access;
     const hdi_sizes *sizes;
     const uint8_t *pass_kept;
     hdi_sched_cuts *cuts;
 } hdi_look;
 
-/* In schedule_prepare.c. False, as of the next: memory ran out. */
-bool hdi_look_accesses(hdi_look *look);
-/* In schedule_parts.c. Ranks, resources, what is alive, and where regions begin, by several workers. */
-bool hdi_look_in_parts(const hdi_look *look, const hdi_crew *crew);
+/* What a use adds to the counts of its resource, by its flags. A load takes less than to make it. */
+enum { HDI_USE_KINDS = 16 };
+extern const uint64_t hdi_look_counts[HDI_USE_KINDS];
 
-/* Without branches, as nobody could predict who does what. */
-static HDI_INLINE void hdi_look_at_use(hdi_sched_res *res, const hdi_look_access *access, uint32_t rank)
+/* at: a rank or a use, from the first one on. Without branches, as nobody could predict who does what. */
+static HDI_INLINE void hdi_look_at_use(hdi_sched_res *res, uint32_t flags, uint32_t at)
 {
     uint64_t counts = res->counts;
-    res->at[counts != 0] = rank;
-    res->counts = counts + access->counts;
-    res->readers |= access->readers;
+    res->at[counts != 0] = at;
+    res->counts = counts + hdi_look_counts[flags];
 }
 
-/* What can be told of a resource when all its uses are known. Returns its bytes. Which have none, and which are read in
- * several ways, nobody could predict. */
-static HDI_INLINE uint64_t hdi_look_judge(const hdi_look *w, uint32_t r, uint32_t *mixed_uses)
+/* In schedule_parts.c. Ranks, resources, what is alive, and where regions begin, by several workers. False: memory ran
+ * out. */
+bool hdi_look_in_parts(const hdi_look *look, const hdi_crew *crew);
+
+/* What can be told of a resource when all its uses are known. word: as in hdi_res_state; bytes: that it has; last: rank
+ * of its last use. Which have none, and which are read in several ways, nobody could predict. */
+static HDI_INLINE void hdi_look_judge(const hdi_sched *s, hdi_sched_res *res, uint32_t r, uint64_t word, uint64_t bytes,
+                                      uint32_t last, uint32_t *mixed_uses)
 {
-    const hdi_sched *s = w->s;
-    hdi_sched_res *res = &s->res[r];
-    uint64_t readers = res->readers, counts = res->counts;
-    uint32_t uses = (uint32_t)counts, first = res->first, last = res->last, flags = s->decl->res_flags[r];
-    uint64_t bytes = flags & HDI_NO_BYTES ? 0 : w->sizes->need[r].bytes; /* of what nobody uses: none */
+    uint64_t readers = word & HDI_RES_READERS, counts = res->counts;
+    uint32_t uses = (uint32_t)counts;
     res->bytes = bytes;
     res->counts = res->left = uses;
-    res->last = last > first ? last : first;
-    if (HDI_UNLIKELY(readers & (readers - 1)) && !(flags & HDI_RES_BUFFER)) {
+    res->last = last;
+    if (HDI_UNLIKELY(readers & (readers - 1))) {
         res->mixed |= HDI_MIXED_LAYOUTS;
         *mixed_uses += uses;
     }
@@ -51,11 +50,16 @@ static HDI_INLINE uint64_t hdi_look_judge(const hdi_look *w, uint32_t r, uint32_
     } else if (HDI_UNLIKELY(counts >> 33)) {
         res->mixed |= HDI_WRITTEN_AGAIN;
         if (!hdi_has_several(s->frozen, r))
-            return bytes; /* all that use it later follow who used it first */
+            return; /* all that use it later follow who used it first */
         res->mixed |= HDI_MIXED_OPENERS;
         *mixed_uses += uses;
     }
-    return bytes;
+}
+
+/* Bytes of a resource that are the frame's; of what nobody uses: none. */
+static HDI_INLINE uint64_t hdi_look_bytes(const hd_memory_need *need, uint32_t res_flags)
+{
+    return res_flags & HDI_NO_BYTES ? 0 : need->bytes;
 }
 
 /* Those of two uses are told from those that somebody has to count. As all reads stand behind a write of the whole, the

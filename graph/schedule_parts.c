@@ -37,12 +37,12 @@ typedef struct work {
     part_sums part[HDI_MOST_PARTS];
 } work;
 
-/* The same where others were looked at that may have any rank. */
-static void look_at_stray(hdi_sched_res *res, const hdi_look_access *access, uint32_t rank)
+/* As hdi_look_at_use where others were looked at that may have any rank. */
+static void look_at_stray(hdi_sched_res *res, uint32_t flags, uint32_t rank)
 {
     uint32_t first = res->first, last = res->last;
     bool some = res->counts != 0;
-    hdi_look_at_use(res, access, rank);
+    hdi_look_at_use(res, flags, rank);
     if (!some)
         return;
     last = last > first ? last : first; /* the newest may be the first */
@@ -59,14 +59,13 @@ typedef struct owned {
 static HDI_INLINE uint32_t look_at_row(const work *w, owned own, size_t u, size_t end, uint32_t more, uint32_t strays)
 {
     const hdi_decl *decl = w->look.s->decl;
-    const hdi_look_access *access = w->look.access;
     const uint32_t *use_res = decl->use_res, *use_pass = decl->use_pass;
-    const uint16_t *use_access = decl->use_access;
+    const uint8_t *use_flags = decl->use_flags;
     hdi_sched_res *res = w->look.s->res;
     for (; u < end; u++) {
         uint32_t r = use_res[u], rank = use_pass[u] - more;
         if (HDI_LIKELY(r - own.begin < own.count)) {
-            hdi_look_at_use(&res[r], &access[use_access[u]], rank);
+            hdi_look_at_use(&res[r], use_flags[u], rank);
             continue;
         }
         uint32_t owner = (uint32_t)((((uint64_t)r + 1) * w->parts - 1) / decl->res_count);
@@ -165,15 +164,15 @@ static void look_at_strays(uint32_t part, void *user)
     for (uint32_t k = 0; k < w->parts; k++) {
         for (uint32_t at = w->newest_stray[k][part]; at != HDI_NONE; at = w->stray[at].next) {
             uint32_t u = w->stray[at].use;
-            look_at_stray(&s->res[s->decl->use_res[u]], &w->look.access[s->decl->use_access[u]], w->stray[at].rank);
+            look_at_stray(&s->res[s->decl->use_res[u]], s->decl->use_flags[u], w->stray[at].rank);
         }
     }
     uint32_t end = hdi_range_begin(s->decl->res_count, w->parts, part + 1);
     for (uint32_t r = hdi_range_begin(s->decl->res_count, w->parts, part); r < end; r++) {
         hdi_sched_res *res = &s->res[r];
-        uint64_t counts = res->counts, bytes;
+        uint64_t counts = res->counts, bytes = hdi_look_bytes(&w->look.sizes->need[r], s->decl->res_flags[r]);
         uint32_t first = res->first, last = res->last > first ? res->last : first;
-        bytes = hdi_look_judge(&w->look, r, &sums.mixed_uses);
+        hdi_look_judge(s, res, r, s->decl->res_state[r].word, bytes, last, &sums.mixed_uses);
         if (s->rank)
             res->slots = 0;
         uint32_t known = s->known ? hdi_look_known(res, counts, first, last) : 0;
@@ -232,7 +231,7 @@ bool hdi_look_in_parts(const hdi_look *look, const hdi_crew *crew)
     w.newest_stray = hdi_arena_array(arena, w.parts, sizeof(*w.newest_stray));
     w.newest_word = hdi_arena_array(arena, w.parts, sizeof(*w.newest_word));
     w.rank_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)w.parts + 1);
-    if (arena->failed || !hdi_look_accesses(&w.look))
+    if (arena->failed)
         return false;
     w.rank_begin[w.parts] = s->kept_count + 1;
     for (uint32_t k = 1; k < cuts->count; k++)

@@ -22,57 +22,99 @@ static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t
     return HD_OK;
 }
 
-enum { LAST_READER = 63 }; /* of the bits that readers have */
-#define OTHER_READER (UINT64_C(3) << (LAST_READER - 1))
+#define COUNTS(flags) (1 | (uint64_t)(((flags)&HDI_USE_WRITES) != 0) << 32)
+#define FOUR_COUNTS(flags) COUNTS(flags), COUNTS(flags + 1), COUNTS(flags + 2), COUNTS(flags + 3)
+const uint64_t hdi_look_counts[HDI_USE_KINDS] = {FOUR_COUNTS(0), FOUR_COUNTS(4), FOUR_COUNTS(8), FOUR_COUNTS(12)};
 
-/* Readers have a bit for each layout: its number, or one of those behind, in the order that they come. Where these are
- * all taken they have two, as if they were of several. */
-void hdi_make_looks(const hdi_access_info *access, uint32_t access_count, hdi_look_access *look)
+static HDI_INLINE void rank_run(uint32_t *restrict rank_pass, uint32_t *restrict pass_rank, uint32_t rank,
+                                uint32_t pass, uint32_t count)
 {
-    enum { FIRST_LARGE = 48 };
-    uint32_t large[LAST_READER - FIRST_LARGE], large_count = 0;
-    for (uint32_t i = 0; i < access_count; i++) {
-        uint64_t writes = access[i].writes != 0, reader = 1 - writes;
-        uint32_t bit = access[i].layout;
-        if (bit >= FIRST_LARGE) {
-            uint32_t k = 0;
-            while (k < large_count && large[k] != bit)
-                k++;
-            if (k == large_count && k < LAST_READER - FIRST_LARGE)
-                large[large_count++] = bit;
-            bit = FIRST_LARGE + k;
-        }
-        uint64_t readers = bit < LAST_READER ? reader << bit : OTHER_READER & -reader;
-        look[i] = (hdi_look_access){readers, writes << 32 | 1};
+    for (uint32_t i = 0; i < count; i++) {
+        rank_pass[i] = pass + i;
+        pass_rank[i] = rank + i;
     }
 }
 
-/* Those of the table are made with the graph. */
-bool hdi_look_accesses(hdi_look *w)
+/* Uses of passes in a row. From the last one on, as then the first one of a resource is what is stored last: to ask
+ * which one that is takes twice as long. */
+static HDI_INLINE void look_at_row(const hdi_decl *decl, hdi_sched_res *all, size_t begin, size_t end)
 {
-    const hdi_decl *decl = w->s->decl;
-    w->access = decl->first_look;
-    if (decl->access_count == HDI_ACCESS_CUSTOM_FIRST)
-        return true;
-    hdi_look_access *all = HDI_ARENA_ARRAY(w->s->arena, hdi_look_access, decl->access_count);
-    if (all)
-        hdi_make_looks(decl->access, decl->access_count, all);
-    w->access = all;
-    return all != NULL;
+    const uint32_t *use_res = decl->use_res;
+    const uint8_t *use_flags = decl->use_flags;
+    for (size_t u = end; u > begin;) {
+        hdi_sched_res *res = &all[use_res[--u]];
+        res->counts += hdi_look_counts[use_flags[u]];
+        res->first = (uint32_t)u;
+    }
 }
 
-/* Ranks, and who uses what when. Uses of kept passes that stand together are walked as one: how many a pass has nobody
- * could predict. */
-static void look_at_kept(const hdi_look *w)
+/* The last use by a kept pass of what the pass used last that is not kept. Where that is looked back for too far, of
+ * all. */
+static HDI_APART void find_last_kept(const hdi_look *w, const uint32_t *dead, size_t dead_count)
+{
+    enum { FURTHEST = 4 }; /* so many uses may be looked back over for each use there is */
+    const hdi_decl *decl = w->s->decl;
+    const uint32_t *use_begin = decl->pass_use_begin, *use_res = decl->use_res, *use_pass = decl->use_pass;
+    hdi_sched_res *all = w->s->res;
+    size_t looked = 0, uses = decl->use_count, most = FURTHEST * uses;
+    for (size_t i = 0; i < dead_count && looked <= most; i++) {
+        for (size_t u = use_begin[dead[i]], end = use_begin[dead[i] + 1]; u < end; u++) {
+            const size_t r = use_res[u];
+            size_t before = u;
+            if (decl->res_state[r].newest != u + 1 || all[r].counts == 0)
+                continue;
+            do
+                before--;
+            while (use_res[before] != r || !w->pass_kept[use_pass[before]]);
+            looked += u - before;
+            all[r].last = (uint32_t)before;
+        }
+    }
+    for (size_t u = 0; looked > most && u < uses; u++) {
+        if (w->pass_kept[use_pass[u]])
+            all[use_res[u]].last = (uint32_t)u;
+    }
+}
+
+/* Few passes are not kept: in runs of those that are. */
+static bool look_at_runs(const hdi_look *w, size_t dead_count)
 {
     const hdi_sched *s = w->s;
-    const uint32_t *use_begin = s->decl->pass_use_begin, *use_res = s->decl->use_res, *use_pass = s->decl->use_pass;
-    const uint16_t *use_access = s->decl->use_access;
-    const uint8_t *pass_kept = w->pass_kept;
-    const hdi_look_access *access = w->access;
+    const uint32_t passes = s->decl->pass_count, *use_begin = s->decl->pass_use_begin;
+    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, rank = 0, p = 0;
+    uint32_t *dead = HDI_ARENA_ARRAY(s->arena, uint32_t, dead_count);
+    if (!dead)
+        return false;
+    for (size_t i = 0; i <= dead_count; i++, p++) { /* p: of those that are not */
+        const uint8_t *behind = i < dead_count ? memchr(w->pass_kept + p, 0, passes - p) : w->pass_kept + passes;
+        const uint32_t end = (uint32_t)(behind - w->pass_kept);
+        rank_run(rank_pass + rank, pass_rank + p, rank, p, end - p);
+        rank += end - p;
+        p = end;
+        pass_rank[p] = rank;
+        if (i < dead_count)
+            dead[i] = p;
+    }
+    for (size_t i = dead_count + 1, end = passes; i-- > 0; end = i ? dead[i - 1] : 0)
+        look_at_row(s->decl, s->res, use_begin[i ? dead[i - 1] + 1 : 0], use_begin[end]);
+    if (dead_count)
+        find_last_kept(w, dead, dead_count);
+    return true;
+}
+
+/* Many are not: nobody's last use is taken from the declaration. Uses of kept passes that stand together are walked as
+ * one: how many a pass has nobody could predict. */
+static bool look_at_each(hdi_look *w)
+{
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    const uint32_t passes = decl->pass_count, *use_begin = decl->pass_use_begin, *use_res = decl->use_res;
+    const uint8_t *pass_kept = w->pass_kept, *use_flags = decl->use_flags;
     hdi_sched_res *all = s->res;
-    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank;
-    uint32_t passes = s->decl->pass_count, rank = 0;
+    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, rank = 0;
+    uint8_t *none = HDI_ARENA_ZEROED(s->arena, uint8_t, passes);
+    if (!none)
+        return false;
     for (uint32_t p = 0; p < passes; p++) {
         uint32_t first = p;
         for (; p < passes && pass_kept[p]; p++) {
@@ -80,44 +122,68 @@ static void look_at_kept(const hdi_look *w)
             pass_rank[p] = rank++;
         }
         for (size_t u = use_begin[first], end = use_begin[p]; u < end; u++)
-            hdi_look_at_use(&all[use_res[u]], &access[use_access[u]], use_pass[u] - (p - rank));
-        if (p < passes)
-            pass_rank[p] = rank;
+            hdi_look_at_use(&all[use_res[u]], use_flags[u], (uint32_t)u);
+        pass_rank[p] = rank;
     }
+    w->pass_kept = none;
+    return true;
 }
 
-/* The same where all are kept: ranks are passes. */
-static void look_at_passes(const hdi_look *w)
+/* Ranks, and who uses what first, and how often; both as uses. last: of what was used last by a pass that is not kept.
+ * False: memory ran out. */
+static bool look_at_passes(hdi_look *w)
 {
     const hdi_sched *s = w->s;
-    const hdi_decl *decl = s->decl;
-    const uint32_t *use_res = decl->use_res, *use_pass = decl->use_pass;
-    const uint16_t *use_access = decl->use_access;
-    const hdi_look_access *access = w->access;
-    hdi_sched_res *all = s->res;
-    memset(all, 0, decl->res_count * sizeof(*all));
-    if (s->kept_count < decl->pass_count) {
-        look_at_kept(w);
-        return;
-    }
-    for (uint32_t p = 0, passes = decl->pass_count; p < passes; p++)
-        s->rank_pass[p] = s->pass_rank[p] = p;
-    for (size_t u = 0, uses = decl->use_count; u < uses; u++)
-        hdi_look_at_use(&all[use_res[u]], &access[use_access[u]], use_pass[u]);
+    const size_t passes = s->decl->pass_count, dead_count = passes - s->kept_count;
+    memset(s->res, 0, s->decl->res_count * sizeof(*s->res));
+    return dead_count < passes / 10 || dead_count == 0 ? look_at_runs(w, dead_count) : look_at_each(w);
+}
+
+/* The columns by which resources are judged: at hand, as what is written might be theirs. */
+typedef struct columns {
+    const hdi_res_state *state;
+    const hd_memory_need *need;
+    const uint8_t *flags, *pass_kept;
+    const uint32_t *use_pass, *pass_rank;
+} columns;
+
+static HDI_INLINE columns columns_of(const hdi_look *w)
+{
+    static const uint32_t first_pass = 0; /* in place of uses that are none */
+    const hdi_decl *decl = w->s->decl;
+    const uint32_t *use_pass = decl->use_count ? decl->use_pass : &first_pass;
+    return (columns){decl->res_state, w->sizes->need, decl->res_flags, w->pass_kept, use_pass, w->s->pass_rank};
+}
+
+/* The last rank of a resource; of one without uses any. */
+static HDI_INLINE uint32_t last_of(const columns *c, const hdi_sched_res *res, size_t r)
+{
+    uint32_t newest = c->state[r].newest, pass = c->use_pass[newest - (newest != 0)];
+    if (HDI_UNLIKELY(!c->pass_kept[pass]))
+        pass = c->use_pass[res->last > res->first ? res->last : res->first];
+    return c->pass_rank[pass];
+}
+
+/* Its first one, in place of its first use. */
+static HDI_INLINE uint32_t first_of(const columns *c, hdi_sched_res *res)
+{
+    return res->first = c->pass_rank[c->use_pass[res->first]];
 }
 
 /* Then what is alive, as steps from rank to rank. */
 static void look_at_resources(hdi_look *w)
 {
     const hdi_sched *s = w->s;
+    const columns c = columns_of(w);
     uint32_t mixed_uses = 0;
     hdi_sched_rank *at = s->rank;
     size_t count = s->decl->res_count;
     memset(at, 0, ((size_t)s->kept_count + 2) * sizeof(*at));
     for (size_t r = 0; r < count; r++) {
         hdi_sched_res *res = &s->res[r];
-        size_t first = res->first, last = res->last > res->first ? res->last : res->first;
-        uint64_t bytes = hdi_look_judge(w, (uint32_t)r, &mixed_uses);
+        size_t last = last_of(&c, res, r), first = first_of(&c, res);
+        uint64_t bytes = hdi_look_bytes(&c.need[r], c.flags[r]);
+        hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
         res->slots = 0;
         at[first].opens += bytes;
         at[last + 1].live -= bytes; /* unsigned wrap is undone by the running sum */
@@ -129,8 +195,7 @@ static void look_at_resources(hdi_look *w)
 static HDI_INLINE void look_for_one(hdi_look *w, bool known)
 {
     const hdi_sched *s = w->s;
-    const hd_memory_need *need = w->sizes->need;
-    const uint8_t *flags = s->decl->res_flags;
+    const columns c = columns_of(w);
     hdi_sched_res *all = s->res;
     uint32_t mixed_uses = 0;
     hdi_ask *ask = s->ask;
@@ -138,31 +203,25 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known)
     memset(ask, 0, ((size_t)s->kept_count + 2) * sizeof(*ask)); /* without passes what nobody uses ends at the first */
     for (size_t r = 0; r < count; r++) {
         hdi_sched_res *res = &all[r];
-        uint64_t counts = res->counts, bytes;
-        size_t first = res->first, last = res->last;
-        if (known && HDI_LIKELY(counts == HDI_WRITE_AND_READ && first != last && !(flags[r] & HDI_NO_BYTES))) {
-            bytes = need[r].bytes;
-            if (HDI_LIKELY(bytes)) {
-                res->bytes = bytes;
-                res->left = 0;
-                res->mixed = HDI_CLOSES_LAST;
-                res->counts = 2;
-                ask[first].opens += (int64_t)bytes;
-                ask[first].more++;
-                ask[last].closes += (int64_t)bytes;
-                ask[last].more++;
-                ask[last + 1].step -= (int64_t)bytes;
-                continue;
-            }
-        }
-        last = last > first ? last : first;
-        bytes = hdi_look_judge(w, (uint32_t)r, &mixed_uses);
+        size_t last = last_of(&c, res, r), first = first_of(&c, res);
+        uint64_t counts = res->counts, bytes = hdi_look_bytes(&c.need[r], c.flags[r]);
         ask[first].opens += (int64_t)bytes;
         ask[last + 1].step -= (int64_t)bytes;
+        if (known && HDI_LIKELY(counts == HDI_WRITE_AND_READ && first != last && bytes)) {
+            res->bytes = bytes;
+            res->last = (uint32_t)last;
+            res->left = 0;
+            res->mixed = HDI_CLOSES_LAST;
+            res->counts = 2;
+            ask[first].more++;
+            ask[last].closes += (int64_t)bytes;
+            ask[last].more++;
+            continue;
+        }
+        hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
         if (!known)
             continue;
         uint32_t closes_last = hdi_look_known(res, counts, first, last);
-        ask[last].closes += (int64_t)(bytes & -(uint64_t)closes_last);
         ask[first].more += closes_last;
         ask[last].more += closes_last;
     }
@@ -207,9 +266,8 @@ static bool look_at_all(hdi_look *w)
         hdi_sched_look_simple(w->s, w->sizes);
         return true;
     }
-    if (!hdi_look_accesses(w))
+    if (!look_at_passes(w))
         return false;
-    look_at_passes(w);
     if (w->s->rank) {
         look_at_resources(w);
         w->s->peak = find_live(w->s);
@@ -278,7 +336,7 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     const hdi_decl *decl = s->decl;
     hdi_arena *arena = s->arena;
     s->rank_pass = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept->kept_count + 1);
-    s->pass_rank = HDI_ARENA_ARRAY(arena, uint32_t, decl->pass_count);
+    s->pass_rank = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
     s->kept_count = kept->kept_count;
     s->res = HDI_ARENA_ARRAY(arena, hdi_sched_res, decl->res_count);
     make_columns(s);

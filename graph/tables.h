@@ -55,8 +55,8 @@ typedef struct hdi_res_import {
 } hdi_res_import;
 
 /* What declaring keeps of a resource, together, as each use of it reads and writes all of it. word: in its lower half
- * the usage that the uses imply; above it HDI_RES_FULL and what else their rules have there, on top the kind:
- * HDI_RES_KIND. */
+ * the usage that the uses imply; above it HDI_RES_FULL, HDI_RES_READERS and what else their rules have there, on top
+ * the kind: HDI_RES_KIND. */
 typedef struct hdi_res_state {
     uint64_t word;
     uint32_t newest; /* 1 + its newest use, 0: none; to find double uses within a pass */
@@ -64,6 +64,8 @@ typedef struct hdi_res_state {
 } hdi_res_state;
 /* It holds content as a whole: some use overwrote all of it, or it does from the frame's start. */
 #define HDI_RES_FULL (UINT64_C(1) << 32)
+/* Of an image: a bit for each layout in which some use reads it; one that has no bit of its own has two. */
+#define HDI_RES_READERS (UINT64_C(127) << 33)
 enum { HDI_RES_KIND = HDI_RES_BUFFER | HDI_RES_HISTORY, HDI_RES_KINDS = HDI_RES_KIND + 1, HDI_RES_KIND_SHIFT = 62 };
 
 /* What a use is for the rendering that heddle begins. */
@@ -112,12 +114,6 @@ typedef struct hdi_link {
     uint32_t joins, leaves;
 } hdi_link;
 void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind, hdi_link *link);
-/* What a use adds to what the schedule phase knows of its resource, by access (schedule_prepare.c): layouts in which it
- * is read, a bit for each, and uses, in the upper half those that write. */
-typedef struct hdi_look_access {
-    uint64_t readers, counts;
-} hdi_look_access;
-void hdi_make_looks(const hdi_access_info *access, uint32_t access_count, hdi_look_access *look);
 
 /* What declare makes of HD_RESOLVE_WRITE of depth, and of the depth attachment that a resolve reads. */
 enum {
@@ -161,7 +157,7 @@ typedef struct hdi_decl {
     const uint32_t *res_pair; /* history <-> what it is of, else HDI_NONE */
     const hdi_res_info *res_info;
     const hdi_res_import *res_import; /* of externals; for the executor */
-    const hdi_res_state *res_state; /* for hdi_res_usage */
+    const hdi_res_state *res_state; /* of passes in the order that they have here */
     const uint32_t *use_res;
     const uint32_t *use_pass;   /* whose use it is */
     const uint16_t *use_access; /* index in access: a row of images or one of buffers */
@@ -175,7 +171,6 @@ typedef struct hdi_decl {
     const hdi_access_info *access;
     const hdi_kind *first_kind; /* of those that are not custom */
     const hdi_link *first_link;
-    const hdi_look_access *first_look;
     bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool has_empty_passes;   /* without uses */
     bool may_read_unwritten; /* false: in declaration order, all reads stand behind writes of the whole or find content

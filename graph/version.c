@@ -259,8 +259,13 @@ static hd_result permute_all(work *w, hdi_decl *out)
     out->use_exec = permute(w, decl->use_exec, sizeof(*decl->use_exec), begin);
     out->pass_use_begin = use_begin;
     out->use_pass = use_pass;
+    hdi_res_state *state = HDI_ARENA_ARRAY(w->arena, hdi_res_state, decl->res_count);
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
+    memcpy(state, decl->res_state, decl->res_count * sizeof(*state));
+    for (uint32_t u = 0; u < decl->use_count; u++)
+        state[out->use_res[u]].newest = u + 1;
+    out->res_state = state;
     for (uint32_t p = 0; p < decl->pass_count; p++) {
         use_begin[p] = to;
         for (uint32_t count = begin[w->order[p] + 1] - begin[w->order[p]]; count > 0; count--)

@@ -543,6 +543,44 @@ Test(compile, simple_frames_have_the_plan_of_all_phases)
     hd_graph_destroy(graph);
 }
 
+/* A pass of no use that is the last to use much, lately or long ago, changes nothing of the others. */
+Test(compile, who_is_of_no_use_uses_nothing_last)
+{
+    enum { PASSES = 200 };
+    static const uint32_t reads[] = {0, 36, PASSES};
+    hd_plan_view view[3];
+    hd_graph *graph[3];
+    for (int k = 0; k < 3; k++) {
+        const hd_plan *plan;
+        hd_resource made[PASSES];
+        hd_use uses[PASSES] = {{{0}}};
+        uint64_t state = 1;
+        cr_assert_eq(hd_graph_create(NULL, &graph[k]), HD_OK);
+        for (uint32_t i = 0; i < PASSES; i++) {
+            uint64_t bytes = (1 + hdt_random(&state) % 16) << 20;
+            uint32_t back = i ? 1 + (uint32_t)(hdt_random(&state) % (i < 9 ? i : 9)) : 0;
+            made[i] = hd_graph_buffer(graph[k], &(hd_buffer_desc){.bytes = bytes});
+            hd_use own[] = {{made[i], HD_STORAGE_WRITE_COMPUTE}, {made[i - back], HD_STORAGE_READ_COMPUTE}};
+            hd_graph_pass(
+                graph[k],
+                &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = own, .use_count = back ? 2 : 1});
+        }
+        for (uint32_t i = 0; i < reads[k]; i++)
+            uses[i] = (hd_use){made[PASSES - 1 - i], HD_STORAGE_READ_COMPUTE};
+        if (reads[k])
+            hd_graph_pass(graph[k], &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = reads[k]});
+        hd_compile_desc desc = {.queues = queue_sets[0], .queue_count = 1};
+        cr_assert_eq(hdt_compile(graph[k], &desc, &plan), HD_OK);
+        view[k] = hd_plan_read(plan);
+        cr_assert_eq(view[k].command_count, view[0].command_count);
+        cr_assert_eq(memcmp(view[k].commands, view[0].commands, view[0].command_count * sizeof(*view[0].commands)), 0);
+        cr_assert_eq(view[k].barrier_count, view[0].barrier_count);
+        cr_assert_eq(memcmp(view[k].barriers, view[0].barriers, view[0].barrier_count * sizeof(*view[0].barriers)), 0);
+    }
+    for (int k = 0; k < 3; k++)
+        hd_graph_destroy(graph[k]);
+}
+
 /* A first attempt at the groups may be given up when all passes but one are taken: the second one starts anew. */
 Test(compile, a_late_second_attempt_starts_anew)
 {
