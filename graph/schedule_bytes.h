@@ -42,7 +42,7 @@ typedef struct lane {
     lane_queue on[HD_MAX_QUEUES]; /* ascending */
     uint64_t key[HDI_MOST_LIST_WINDOW];
     uint64_t pred[HDI_MOST_LIST_WINDOW]; /* seen from the first queue */
-    double ready[HDI_MOST_LIST_WINDOW];  /* seen from the node's home */
+    double ready[HDI_MOST_LIST_WINDOW];  /* the same; where clocks are long, from the node's home */
 } lane;
 
 typedef struct work {
@@ -60,6 +60,7 @@ typedef struct work {
     double handoff_us;
     int64_t cap;
     uint32_t window, patience, queue_count; /* patience: ranks ahead of the oldest at which passes may have to wait */
+    uint32_t reach[2]; /* ranks from the oldest on at which passes may be taken, [1]: patient ones */
     queue *queue;
     lane *lane;
     uint64_t group[HDI_CLOCK_WORDS]; /* first slot of the newest group of each queue; of clocks, with their guards */

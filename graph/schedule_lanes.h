@@ -19,12 +19,18 @@ static HDI_INLINE uint64_t *pred_of(const work *w, uint32_t words, hdi_list_node
     return words <= 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
 }
 
-/* Who starts when: the lowest comes first. Times are not negative, so their bits order as they do. */
-static HDI_INLINE start_key start_of(double time, uint64_t key)
+/* Times are not negative, so their bits order as they do. */
+static HDI_INLINE uint64_t bits_of(double time)
 {
     uint64_t bits;
     memcpy(&bits, &time, sizeof(bits));
-    return (start_key)bits << 64 | key;
+    return bits;
+}
+
+/* Who starts when: the lowest comes first. */
+static HDI_INLINE start_key start_of(double time, uint64_t key)
+{
+    return (start_key)bits_of(time) << 64 | key;
 }
 static HDI_INLINE double time_of(start_key of)
 {
@@ -53,7 +59,8 @@ static HDI_INLINE void insert(work *w, uint32_t words, hdi_list_node *v)
     v->at = (uint8_t)at;
     l->key[at] = v->key;
     l->pred[at] = pred_of(w, words, v)[words <= 1 ? 0 : q->word];
-    l->ready[at] = words ? (double)v->ready[1] : 0.0; /* where it is one queue, that is home, or none */
+    /* Where clocks are long and it is one queue, that is home, or none. */
+    l->ready[at] = words ? (double)v->ready[words == 1 ? q->index : 1] : 0.0;
     w->open_lanes |= 1u << index;
 }
 
@@ -81,7 +88,7 @@ static const double barrier_us[] = {0.0, HDI_DRAIN_US};
 static HDI_INLINE double start_on(const work *w, uint32_t words, const hdi_list_node *v, const uint64_t *pred,
                                   const queue *q)
 {
-    double ready = words ? (double)v->ready[q->index == v->home] : 0.0;
+    double ready = words ? (double)v->ready[words == 1 ? q->index : q->index == v->home] : 0.0;
     return (ready > q->free_at ? ready : q->free_at) + barrier_us[needs_barrier(w, words, pred, q)];
 }
 
@@ -140,20 +147,61 @@ static HDI_INLINE void look_at_one(const work *w, uint32_t words, const lane *l,
     best->at = least;
 }
 
-/* The same of several queues, wherever its passes go: most start too late anyway. */
+/* Of a lane of several queues, where clocks are short: who starts first, and where, nobody could predict, so each of
+ * its passes is placed, without branches. That takes more instructions than to ask first who could be the first. */
+static HDI_INLINE void look_at_each(const work *w, const lane *l, uint32_t count, pick *best)
+{
+    const lane_queue *on = l->on;
+    pick first = *best;
+    for (uint32_t i = 0, end = l->count; i < end; i++) {
+        uint64_t key = l->key[i];
+        const hdi_list_node *v = node_of(w, key);
+        double own = start_on(w, 1, v, &v->pred, on->queue);
+        uint64_t start = bits_of(own), least = bits_of(own + v->bias * on->foreign);
+        queue *q = on->queue;
+        for (uint32_t k = 1; k < count; k++) {
+            double other = start_on(w, 1, v, &v->pred, on[k].queue);
+            uint64_t biased = bits_of(other + v->bias * on[k].foreign);
+            start = biased < least ? bits_of(other) : start;
+            q = biased < least ? on[k].queue : q;
+            least = biased < least ? biased : least;
+        }
+        start_key of = (start_key)start << 64 | key;
+        first.queue = of < first.at ? q : first.queue;
+        first.at = of < first.at ? of : first.at;
+    }
+    *best = first;
+}
+
+/* One of them, where it can be told whether it is: so what follows need not wait for it. */
+static HDI_INLINE void look_at_only(const work *w, uint32_t words, const lane *l, uint32_t i, uint32_t count,
+                                    pick *best)
+{
+    uint64_t key = l->key[i];
+    place p = best_place(w, words, l, count, node_of(w, key));
+    if (start_of(p.start, key) < best->at)
+        *best = (pick){start_of(p.start, key), p.queue};
+}
+
+/* The same of several queues, wherever its passes go. Where clocks are long, most start too late anyway. */
 static HDI_INLINE void look_at_several(const work *w, uint32_t words, const lane *l, uint32_t count, pick *best)
 {
+    if (words == 1 && l->count == 1) {
+        look_at_only(w, words, l, 0, count, best);
+        return;
+    }
+    if (words == 1) {
+        look_at_each(w, l, count, best);
+        return;
+    }
     double free_at = l->on[0].queue->free_at;
     for (uint32_t i = 1; i < count; i++)
         free_at = l->on[i].queue->free_at < free_at ? l->on[i].queue->free_at : free_at;
     for (uint32_t i = 0, end = l->count; i < end; i++) {
         uint64_t key = l->key[i];
         double ready = l->ready[i], least = ready > free_at ? ready : free_at;
-        if (start_of(least, key) >= best->at)
-            continue;
-        place p = best_place(w, words, l, count, node_of(w, key));
-        if (start_of(p.start, key) < best->at)
-            *best = (pick){start_of(p.start, key), p.queue};
+        if (start_of(least, key) < best->at)
+            look_at_only(w, words, l, i, count, best);
     }
 }
 

@@ -36,8 +36,7 @@ static HDI_INLINE uint32_t pass_of(const work *w, const hdi_list_node *v)
 /* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
 static HDI_INLINE bool is_due(const work *w, const hdi_list_node *v)
 {
-    uint32_t distance = v->rank - w->oldest;
-    return distance < w->window && (distance <= w->patience || !(v->flags & HDI_NODE_PATIENT) || v->bytes == 0);
+    return v->rank - w->oldest < w->reach[(v->flags & HDI_NODE_PATIENT) & (v->bytes != 0)];
 }
 
 static HDI_INLINE void admit(work *w, uint32_t words, uint32_t rank)
@@ -52,12 +51,17 @@ static HDI_INLINE void admit(work *w, uint32_t words, uint32_t rank)
     }
 }
 
-/* When a pass could start: what it depends on is done on queue `home` at `first`, on all others at `second`, seen from
- * those at `far`. What is rounded is memory: gcc 12 leaves conversions there and back out where it makes vectors. */
-static HDI_INLINE void set_start(const work *w, hdi_list_node *v, uint32_t home, double first, double second,
+/* When a pass could start: what it depends on is done at `near` seen from queue `home`, at `far` from all others. What
+ * is rounded is memory: gcc 12 leaves conversions there and back out where it makes vectors. */
+static HDI_INLINE void set_start(const work *w, uint32_t words, hdi_list_node *v, uint32_t home, double near,
                                  double far)
 {
-    double near = second + w->handoff_us > first ? second + w->handoff_us : first;
+    if (words == 1) {
+        for (uint32_t q = 0; q < HDI_SHORT_QUEUES; q++)
+            v->ready[q] = (float)far;
+        v->ready[home] = (float)near;
+        return;
+    }
     bool at_home = w->l.lane[v->lane].queues >> home & 1;
     v->home = at_home ? (uint8_t)home : HDI_LIST_NOWHERE;
     v->ready[1] = (float)(at_home ? near : far);
@@ -70,7 +74,7 @@ static HDI_INLINE void find_start(const work *w, uint32_t words, const queue *la
 {
     const uint64_t *pred = pred_of(w, words, v);
     if (words == 1 && (*pred & last->keep) == 0 && HDI_LIKELY(last->free_at > 0.0)) {
-        set_start(w, v, last->index, last->free_at, -NEVER, last->free_at + w->handoff_us);
+        set_start(w, words, v, last->index, last->free_at, last->free_at + w->handoff_us);
         return;
     }
     const double *finish = w->l.finish;
@@ -94,7 +98,8 @@ static HDI_INLINE void find_start(const work *w, uint32_t words, const queue *la
         first = 0.0;
         home = 0;
     }
-    set_start(w, v, home, first, second, far);
+    double near = second + w->handoff_us;
+    set_start(w, words, v, home, near > first ? near : first, far);
 }
 
 static HDI_APART uint32_t look_at_all_shared(const work *w, hdi_list_node *v)
@@ -191,14 +196,18 @@ static HDI_INLINE place place_first(work *w, uint32_t words, const lane *l, hdi_
 /* Who is not looked at for as long as a choice is made. */
 typedef struct late {
     hdi_list_node *node;
-    float ready[2];
+    float ready[HDI_SHORT_QUEUES];
     double ready_there; /* in its lane */
 } late;
 
 static HDI_INLINE void hide(lane *l, hdi_list_node *v, late *out)
 {
-    *out = (late){v, {v->ready[0], v->ready[1]}, l->ready[v->at]};
-    v->ready[0] = v->ready[1] = INFINITY;
+    out->node = v;
+    out->ready_there = l->ready[v->at];
+    for (uint32_t q = 0; q < HDI_SHORT_QUEUES; q++) {
+        out->ready[q] = v->ready[q];
+        v->ready[q] = INFINITY;
+    }
     l->ready[v->at] = GONE;
 }
 
@@ -206,8 +215,7 @@ static HDI_INLINE void show_again(const work *w, uint32_t words, const late *of)
 {
     hdi_list_node *v = of->node;
     lane *l = lane_of(w, words, v);
-    v->ready[0] = of->ready[0];
-    v->ready[1] = of->ready[1];
+    memcpy(v->ready, of->ready, sizeof(v->ready));
     l->ready[v->at] = of->ready_there;
 }
 
@@ -432,7 +440,7 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
     uint32_t check = least_rate > 0.0 ? part_of(kept, part) : kept;
     for (uint32_t i = 0; i < w->l.root_count; i++) {
         hdi_list_node *v = &w->l.node[w->l.root[i]];
-        set_start(w, v, 0, 0.0, -NEVER, 0.0);
+        set_start(w, words, v, 0, 0.0, 0.0);
         make_ready(w, words, v);
     }
     for (;;) {
@@ -505,6 +513,7 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
               .cap = (int64_t)rules->cap,
               .window = rules->window,
               .patience = rules->window / 4,
+              .reach = {rules->window, rules->window / 4 + 1},
               .queue_count = s->queues->count,
               .queue = queues,
               .lane = lanes,

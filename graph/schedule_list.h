@@ -7,19 +7,20 @@
 
 /* A pass, of those from the region's first to its last. On one line: whoever looks at one looks at most of it. */
 typedef struct hdi_list_node {
-    uint64_t pred;   /* a short clock: the newest slots that it depends on */
-    uint64_t key;    /* microseconds to the end, as bits of a float, inverted; its place: the lowest comes first */
-    int64_t bytes;   /* that it opens */
-    double bias;     /* what a queue of another kind than its own costs it */
-    float ready[2];  /* when what it depends on is done: [1] seen from queue `home`, [0] from all others */
-    float cost;      /* microseconds */
-    uint32_t left;   /* of what it depends on, how much was not taken */
-    uint32_t rank;   /* in the region */
-    uint8_t home;    /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
+    uint64_t pred; /* a short clock: the newest slots that it depends on */
+    uint64_t key;  /* microseconds to the end, as bits of a float, inverted; its place: the lowest comes first */
+    int64_t bytes; /* that it opens */
+    double bias;   /* what a queue of another kind than its own costs it */
+    /* When what it depends on is done: where clocks are short, seen from each queue; else [1] from queue `home`, [0]
+     * from all others. */
+    float ready[HDI_SHORT_QUEUES];
+    float cost;    /* microseconds */
+    uint32_t left; /* of what it depends on, how much was not taken */
+    uint32_t rank; /* in the region */
+    uint8_t home;  /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
     uint8_t lane;
-    uint8_t flags;   /* HDI_NODE_* */
-    uint8_t at;      /* where in its lane, while it could be taken */
-    uint64_t unused; /* up to the end of the line */
+    uint8_t flags; /* HDI_NODE_* */
+    uint8_t at;    /* where in its lane, while it could be taken */
 } hdi_list_node;
 enum { HDI_LIST_NOWHERE = 0xff };
 enum {
