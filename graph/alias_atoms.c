@@ -148,8 +148,7 @@ static HDI_INLINE void take(uint64_t *from, uint64_t *to, uint64_t atoms)
 static bool atoms_of_placed(work *w, uint32_t res, uint64_t *atoms)
 {
     const hdi_pack *pack = w->pack;
-    uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT,
-             behind = at + hdi_pack_units(pack->sizes->need[res].bytes);
+    uint64_t at = pack->placed_offset[res] / HDI_PACK_UNIT, behind = at + hdi_pack_units(pack->sizes->need[res].bytes);
     if (behind > MOST_UNITS || !cut_out(w, (uint32_t)at, (uint32_t)behind))
         return false;
     bool whole;
@@ -311,11 +310,11 @@ static HDI_INLINE void take_alone(const hdi_pack *pack, const places *p, uint32_
     const uint32_t *knows = &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * queues],
                    *unaware =
                        &pack->lifetimes
-                            ->place_unaware[(hazards->queue_begin[one->own] + one->stay->close) * (size_t)queues];
+                            ->place_unaware[hdi_unaware_row(queues, hazards->queue_begin[one->own] + one->stay->close)];
     take_word(one->from + OWN, one->to + OWN, atoms);
-    for (uint32_t k = 1, q = one->own; k < queues; k++) {
-        q = q + 1 < queues ? q + 1 : 0;
-        fill(p, q, (int32_t)knows[q], hdi_place_before(hazards, unaware[q]), atoms);
+    for (uint32_t k = 1; k < queues; k++) {
+        uint32_t q = k - (k <= one->own);
+        fill(p, q, (int32_t)knows[q], (int32_t)unaware[q] - 1, atoms);
     }
 }
 

@@ -118,10 +118,10 @@ static HDI_INLINE void read_several(const hdi_pack *pack, uint32_t res, hdi_newc
         if (stay->first == HDI_NONE)
             continue;
         const uint32_t *knows = &pack->synced->slot_clock[(size_t)hdi_slot_at(hazards, k, stay->first) * queues],
-                       *unaware =
-                           &pack->lifetimes->place_unaware[(hazards->queue_begin[k] + stay->close) * (size_t)queues];
+                       *unaware = &pack->lifetimes
+                                       ->place_unaware[hdi_unaware_row(queues, hazards->queue_begin[k] + stay->close)];
         for (uint32_t q = 0; q < queues; q++) {
-            int32_t known = (int32_t)(q == k ? stay->first : knows[q]), other = hdi_place_before(hazards, unaware[q]),
+            int32_t known = (int32_t)(q == k ? stay->first : knows[q]), other = (int32_t)unaware[q] - 1,
                     last = q == k ? (int32_t)stay->close : other;
             n->known[q] = known < n->known[q] ? known : n->known[q];
             n->unaware[q] = last > n->unaware[q] ? last : n->unaware[q];

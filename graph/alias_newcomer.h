@@ -11,13 +11,6 @@ typedef struct hdi_newcomer {
     int32_t known[HD_MAX_QUEUES], unaware[HD_MAX_QUEUES], first[HD_MAX_QUEUES], last[HD_MAX_QUEUES];
 } hdi_newcomer;
 
-/* Of the slot before one: -1 before the first, which is the first place of its queue. */
-static HDI_INLINE int32_t hdi_place_before(const hdi_hazards *hazards, uint32_t slot)
-{
-    uint32_t is_first = slot == 0;
-    return (int32_t)(hazards->slot_pos[slot - 1 + is_first] - is_first);
-}
-
 /* Who lives on one queue. */
 static HDI_INLINE void hdi_read_alone(const hdi_pack *pack, uint32_t res, uint32_t own, hdi_newcomer *n,
                                       uint32_t queues)
@@ -25,12 +18,12 @@ static HDI_INLINE void hdi_read_alone(const hdi_pack *pack, uint32_t res, uint32
     const hdi_hazards *hazards = pack->hazards;
     const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + own];
     const uint32_t *knows = &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * queues],
-                   *unaware =
-                       &pack->lifetimes->place_unaware[(hazards->queue_begin[own] + stay->close) * (size_t)queues];
+                   *unaware = &pack->lifetimes
+                                   ->place_unaware[hdi_unaware_row(queues, hazards->queue_begin[own] + stay->close)];
     uint32_t first = stay->first, close = stay->close;
     for (uint32_t q = 0; q < queues; q++) {
         n->known[q] = (int32_t)knows[q];
-        n->unaware[q] = hdi_place_before(hazards, unaware[q]);
+        n->unaware[q] = (int32_t)unaware[q] - 1;
     }
     n->known[own] = n->first[own] = (int32_t)first;
     n->unaware[own] = n->last[own] = (int32_t)close;

@@ -234,11 +234,16 @@ typedef struct unaware_work {
     uint32_t queues, queue, *unaware;
 } unaware_work;
 
-/* Places from `known` on, up to `now`: the slot before `behind` was the last that did not know of them. */
-static inline void know(uint32_t *unaware, uint32_t queues, uint32_t *known, uint32_t now, uint32_t behind)
+/* Places of a queue, the rows of which are `of`, from `known` on, up to `now`: so many places of queue k did not know
+ * of them, and the last of these was the slot before `behind`. */
+static HDI_INLINE void know(uint32_t *of, uint32_t queues, uint32_t k, uint32_t *known, uint32_t now, uint32_t places,
+                            uint32_t behind)
 {
-    for (uint32_t pos = *known; pos < now; pos++)
-        unaware[(size_t)pos * queues] = behind;
+    uint32_t *row = of + hdi_unaware_row(queues, *known), *end = of + hdi_unaware_row(queues, now);
+    for (; row < end; row += hdi_unaware_row(queues, 1)) {
+        row[k] = places;
+        row[queues] = behind > row[queues] ? behind : row[queues];
+    }
     *known = now;
 }
 
@@ -256,13 +261,14 @@ static void find_unaware(uint32_t first, uint32_t end, uint32_t part, void *user
         const uint32_t *clock = &w->synced->slot_clock[(size_t)slots[i] * queues];
         for (uint32_t q = 0; q < queues; q++) {
             if (q != w->queue && known[q] < clock[q])
-                know(w->unaware + (size_t)begin[q] * queues, queues, &known[q], clock[q], i > 0 ? slots[i - 1] + 1 : 0);
+                know(w->unaware + hdi_unaware_row(queues, begin[q]), queues, w->queue, &known[q], clock[q], i,
+                     i > 0 ? slots[i - 1] + 1 : 0);
         }
     }
     for (uint32_t q = 0; q < queues && end == count; q++) {
         if (q != w->queue)
-            know(w->unaware + (size_t)begin[q] * queues, queues, &known[q], begin[q + 1] - begin[q],
-                 slots[count - 1] + 1);
+            know(w->unaware + hdi_unaware_row(queues, begin[q]), queues, w->queue, &known[q], begin[q + 1] - begin[q],
+                 count, slots[count - 1] + 1);
     }
 }
 
@@ -277,14 +283,14 @@ static void find_unaware_alone(const hdi_hazards *hazards, const hdi_synced *syn
         const uint32_t *clock = &synced->slot_clock[(size_t)s * queues];
         for (uint32_t q = 0; q < queues; q++) {
             if (q != k && known[k][q] < clock[q])
-                know(unaware + (size_t)begin[q] * queues + k, queues, &known[k][q], clock[q], behind);
+                know(unaware + hdi_unaware_row(queues, begin[q]), queues, k, &known[k][q], clock[q], pos, behind);
         }
     }
     for (uint32_t k = 0; k < queues; k++) {
         for (uint32_t q = 0; q < queues && begin[k] < begin[k + 1]; q++) {
             if (q != k)
-                know(unaware + (size_t)begin[q] * queues + k, queues, &known[k][q], begin[q + 1] - begin[q],
-                     hazards->queue_slot[begin[k + 1] - 1] + 1);
+                know(unaware + hdi_unaware_row(queues, begin[q]), queues, k, &known[k][q], begin[q + 1] - begin[q],
+                     begin[k + 1] - begin[k], hazards->queue_slot[begin[k + 1] - 1] + 1);
         }
     }
 }
@@ -293,13 +299,13 @@ static uint32_t *find_all_unaware(const hdi_hazards *hazards, const hdi_synced *
                                   const hdi_crew *crew, hdi_arena *arena)
 {
     const uint32_t *begin = hazards->queue_begin;
-    uint32_t *unaware = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hazards->slot_count * queues);
+    uint32_t *unaware = HDI_ARENA_ZEROED(arena, uint32_t, hdi_unaware_row(queues, hazards->slot_count));
     if (unaware && synced->waiting) {
         find_unaware_alone(hazards, synced, queues, unaware);
         return unaware;
     }
     for (uint32_t k = 0; unaware && k < queues; k++) {
-        unaware_work w = {hazards, synced, queues, k, unaware + k};
+        unaware_work w = {hazards, synced, queues, k, unaware};
         if (begin[k] < begin[k + 1])
             hdi_crew_ranges(crew, begin[k + 1] - begin[k], UNAWARE_GRAIN, find_unaware, &w);
     }
@@ -377,10 +383,8 @@ static HDI_INLINE life settle(const several *w, uint32_t queues, uint32_t queue,
         stay->close = close_of(hazards, w->group_end, queue, stay);
         behind = hdi_slot_at(hazards, queue, stay->close) + 1;
     }
-    const uint32_t *unaware = &w->unaware[(hazards->queue_begin[queue] + last) * (size_t)queues];
-    for (uint32_t k = 0; k < queues; k++)
-        behind = unaware[k] > behind ? unaware[k] : behind;
-    slots.close = behind - 1;
+    uint32_t unaware = w->unaware[hdi_unaware_row(queues, hazards->queue_begin[queue] + last) + queues];
+    slots.close = (behind > unaware ? behind : unaware) - 1;
     return slots;
 }
 

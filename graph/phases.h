@@ -419,10 +419,16 @@ typedef struct hdi_lifetimes {
     hdi_stay *stay; /* [res * queues + q]; of what one GPU queue alone uses only that one's is filled: hdi_stay_on */
     uint32_t *res_first, *res_last;    /* slots; first > last: unused */
     uint32_t *res_close;               /* slot: whoever starts behind it, on any queue, may take over its bytes */
-    uint32_t *place_unaware; /* [place * queues + k], places as in queue_slot: one more than the last slot of another
-                              * queue k that starts before it knows that what is there has finished; 0: none. Null with
-                              * one queue */
+    /* By place, as in queue_slot, a row of so many as there are queues and one: on each other one how many places start
+     * before it knows that what is there has finished; at last one more than the last slot of all these, 0: none. Null
+     * with one queue. */
+    uint32_t *place_unaware;
 } hdi_lifetimes;
+/* Where the row of a place begins. */
+static inline size_t hdi_unaware_row(uint32_t queues, uint32_t place)
+{
+    return (queues + (size_t)1) * place;
+}
 /* What a resource that somebody uses does on a queue; null: nothing. */
 static inline const hdi_stay *hdi_stay_on(const hdi_lifetimes *lifetimes, const hdi_hazards *hazards,
                                           const hdi_queues *queues, uint32_t res, uint32_t queue)

@@ -20,7 +20,7 @@ typedef struct frame {
     hdi_lifetimes lifetimes;
     hdi_pack pack;
     uint32_t slot_pos[SLOTS], queue_slot[SLOTS], slot_queue[SLOTS];
-    uint32_t slot_clock[SLOTS * HD_MAX_QUEUES], place_unaware[SLOTS * HD_MAX_QUEUES];
+    uint32_t slot_clock[SLOTS * HD_MAX_QUEUES], place_unaware[SLOTS * (HD_MAX_QUEUES + 1)];
     uint32_t res_first[MEMBERS], res_close[MEMBERS], order[MEMBERS], placed[MEMBERS];
     uint16_t res_queues[MEMBERS];
     hdi_stay stay[MEMBERS * HD_MAX_QUEUES];
