@@ -124,9 +124,10 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
     p->heap_count = 0;
     memset(p->number, 0, sizeof(p->number));
     find_alike(w, p, list, end, &at);
-    uint32_t count = at.count, slot = at.slot, order = at.order, all = 0;
-    for (uint32_t r = at.res; r < end; r++) {
-        const hd_memory_need *need = &needs[r];
+    uint32_t *put = list + at.count, slot = at.slot, order = at.order, all = 0;
+    const hd_memory_need *need = &needs[at.res];
+    for (uint32_t r = at.res; r < end; r++, need++) {
+        HDI_HIDE(r); /* one number, and not an address in each table */
         if (HDI_UNLIKELY(need->bytes == 0)) {
             put_nowhere(w->out, r);
             continue;
@@ -145,7 +146,7 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
         if (!differs)
             differs = (need->bytes ^ bytes) | (need->alignment ^ alignment);
         res_heap[r] = number;
-        list[count++] = r;
+        *put++ = r;
         order |= res_first[r] - slot;
         slot = res_first[r];
         all |= slot;
@@ -154,11 +155,11 @@ static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
         p->mixed[number] |= differs != 0;
     p->sorted = !(order >> 31);
     p->used = !(all >> 31); /* slots have less than 31 bits */
-    p->member_count = count;
+    p->member_count = (uint32_t)(put - list);
     if (w->bins == 1)
         return;
     memset(bin, 0, w->bins * sizeof(*bin));
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < p->member_count; i++)
         bin[hdi_region_of(w->pack->hazards, first_slot(w, list[i]))]++;
 }
 

@@ -51,13 +51,19 @@ void hdi_pack_set_goal(work *w, uint64_t needed)
 static bool sort_by_size(work *w, const uint32_t *by_first, uint32_t count)
 {
     const hdi_pack_mix *mix = w->mix;
-    uint32_t begin[HDI_PACK_SIZES + 1];
+    uint32_t begin[HDI_PACK_SIZES + 1], sum = 0;
+    uint8_t by_size[HDI_PACK_SIZES];
     if (!mix || mix->has_many_sizes)
         return false;
-    for (uint32_t k = 1; k <= mix->sizes; k++) {
-        begin[k] = 0;
-        for (uint32_t j = 1; j <= mix->sizes; j++)
-            begin[k] += mix->bytes[j] > mix->bytes[k] ? mix->members[j] : 0;
+    for (uint32_t k = 0; k < mix->sizes; k++) { /* the largest first */
+        uint32_t at = k;
+        for (; at > 0 && mix->bytes[by_size[at - 1]] < mix->bytes[k + 1]; at--)
+            by_size[at] = by_size[at - 1];
+        by_size[at] = (uint8_t)(k + 1);
+    }
+    for (uint32_t k = 0; k < mix->sizes; k++) {
+        begin[by_size[k]] = sum;
+        sum += mix->members[by_size[k]];
     }
     uint32_t *order = w->order;
     const uint8_t *sizes = w->sizes_of;

@@ -90,32 +90,38 @@ static HDI_COLD bool grow(hdi_pack *pack)
     return true;
 }
 
-/* The rest of a row moves up. */
-static HDI_APART void insert(run *row, run *at, run one)
+/* The rest of a row moves up. Not by a call, for which all that a packer knows would have to be put
+ * aside. */
+static HDI_INLINE void move_up(run *row, run *at)
 {
-    for (run *r = row + ++row->begin; r > at; r--)
+    for (run *r = row + ++row->begin; r > at; r--) {
         *r = r[-1];
-    *at = one;
+        HDI_HIDE(r);
+    }
 }
 
-static HDI_APART void take_out(run *row, run *at)
+static HDI_INLINE void take_out(run *row, run *at)
 {
-    for (run *last = row + row->begin--; at < last; at++)
+    for (run *last = row + row->begin--; at < last; at++) {
         *at = at[1];
+        HDI_HIDE(at);
+    }
 }
 
 /* And is free again. */
-static void give_back(run *row, uint32_t begin, uint32_t end)
+static HDI_APART void give_back(run *row, uint32_t begin, uint32_t end)
 {
     run *above = row + 1;
     while (above->begin < end)
         above++;
     bool joins_below = above > row + 1 && above[-1].end == begin;
     if (above->begin != end) {
-        if (joins_below)
+        if (joins_below) {
             above[-1].end = end;
-        else
-            insert(row, above, (run){begin, end});
+        } else {
+            move_up(row, above);
+            *above = (run){begin, end};
+        }
         return;
     }
     above->begin = joins_below ? above[-1].begin : begin;
@@ -144,46 +150,65 @@ static uint32_t find_lowest(const run *first, const run *last, uint32_t runs, ui
     return at;
 }
 
-/* Takes [begin, end) in each piece from one to another, where it is free. Returns the first where it is not, or the one
- * behind the last. *full: set where one of them has no room for another run. */
-static HDI_INLINE run *take_all(run *first, run *last, uint32_t runs, uint32_t begin, uint32_t end, bool *full)
+/* Takes [begin, end) in each piece from one to another, where it is free and there is room for another run. Returns the
+ * first where it is not, or the one behind the last. */
+static HDI_INLINE run *take_all(run *first, run *last, uint32_t runs, uint32_t begin, uint32_t end)
 {
     run *p = first;
     for (; p <= last; p += runs) {
         run *r = p + p->begin;
-        if (r->begin == begin) { /* mostly it comes on top of all others */
+        if (HDI_LIKELY(r->begin == begin)) { /* mostly it comes on top of all others */
             r->begin = end;
             continue;
         }
         if (r->begin < begin) {
+            HDI_HIDE(p); /* how many there are is read again, as few ask for it */
+            if (HDI_UNLIKELY(p->begin == runs - 1))
+                break;
+            p->begin++;
             r[0].end = begin;
             r[1] = (run){end, UINT32_MAX};
-            if (HDI_UNLIKELY(++p->begin == runs - 1))
-                *full = true;
             continue;
         }
         r = p + 1;
         while (r->end <= begin)
             r++;
-        run of = *r;
-        if (HDI_UNLIKELY(of.end < end))
+        if (HDI_UNLIKELY(r->end < end))
             break;
-        if (of.begin == begin) {
+        if (r->begin == begin) {
             r->begin = end;
-            if (of.end == end)
+            if (r->end == end) {
+                HDI_HIDE(p);
                 take_out(p, r);
-        } else if (HDI_UNLIKELY(of.begin > begin)) {
+            }
+        } else if (HDI_UNLIKELY(r->begin > begin)) {
             break;
-        } else if (of.end == end) {
+        } else if (r->end == end) {
             r->end = begin;
         } else {
-            insert(p, r, (run){r->begin, begin});
-            r[1].begin = end;
+            HDI_HIDE(p);
             if (HDI_UNLIKELY(p->begin == runs - 1))
-                *full = true;
+                break;
+            move_up(p, r);
+            r[0].end = begin;
+            r[1].begin = end;
         }
     }
     return p;
+}
+
+/* The same, of pieces by their numbers, whose rows grow. False: out of memory. */
+static HDI_APART bool take(hdi_pack *pack, uint32_t first, uint32_t last, uint32_t begin, uint32_t end)
+{
+    for (;;) {
+        size_t runs = pack->runs;
+        const run *met = take_all(pack->run + first * runs, pack->run + last * runs, pack->runs, begin, end);
+        first = (uint32_t)((size_t)(met - pack->run) / runs);
+        if (first > last || met->begin != runs - 1) /* else there may have been no room */
+            return true;
+        if (!grow(pack))
+            return false;
+    }
 }
 
 /* *end: the highest of them. */
@@ -197,86 +222,82 @@ static HDI_APART bool take_placed(hdi_pack *pack, uint64_t *end)
         *end = above > *end ? above : *end;
         if (above > MOST_UNITS) /* nobody is packed around that */
             continue;
-        run *begin = pack->run + (size_t)first * pack->runs, *behind = pack->run + (size_t)last * pack->runs;
-        bool full = false;
-        take_all(begin, behind, pack->runs, (uint32_t)at, (uint32_t)above, &full);
-        if (full && !grow(pack))
+        if (!take(pack, first, last, (uint32_t)at, (uint32_t)above))
             return false;
     }
     return true;
-}
-
-/* Somebody does not fit above the bottoms of all pieces: what he took before that was seen is given back. */
-static HDI_APART uint32_t place_between(run *first, run *last, run *met, uint32_t runs, uint32_t at, uint32_t units,
-                                        uint32_t alignment, bool *full)
-{
-    for (run *p = first; p < met; p += runs)
-        give_back(p, at, at + units);
-    at = find_lowest(first, last, runs, at, units, alignment);
-    take_all(first, last, runs, at, at + units, full);
-    return at;
-}
-
-/* rest, mask: what makes an offset of whole alignments. *full: as above. */
-static HDI_INLINE uint32_t place(run *first, run *last, uint32_t runs, uint32_t units, uint32_t rest, uint32_t mask,
-                                 bool *full)
-{
-    uint32_t bottom = last[1].begin;
-    for (const run *p = first; p < last; p += 2 * (size_t)runs) { /* twice is as good as once */
-        uint32_t one = p[1].begin, other = p[1 + runs].begin;
-        bottom = one > bottom ? one : bottom;
-        bottom = other > bottom ? other : bottom;
-    }
-    uint32_t at = (bottom + rest) & mask;
-    run *met = take_all(first, last, runs, at, at + units, full);
-    if (HDI_UNLIKELY(met <= last))
-        at = place_between(first, last, met, runs, at, units, rest + 1, full);
-    return at;
 }
 
 /* What has been packed so far. */
 typedef struct progress {
     uint32_t next;      /* in the order */
     uint64_t end, most; /* units: the highest of all; where that is of no use any more */
+    uint32_t at;        /* where the next one is not free */
+    const run *met;     /* in this piece */
 } progress;
 
-enum { PACKED, TOO_HIGH, FULL };
+/* Somebody does not fit above the bottoms of all pieces, or a row is full: what he took before that was seen is given
+ * back. False: out of memory. */
+static HDI_APART bool place_between(hdi_pack *pack, uint32_t res, uint64_t *offset, progress *so_far)
+{
+    uint32_t first = pack->piece_of[pack->lifetimes->res_first[res] - pack->slot_begin],
+             last = pack->piece_of[pack->end[res] - pack->slot_begin], at = so_far->at,
+             units = (uint32_t)hdi_pack_units(pack->sizes->need[res].bytes),
+             alignment = (uint32_t)(pack->sizes->need[res].alignment / HDI_PACK_UNIT);
+    run *begin = pack->run + (size_t)first * pack->runs;
+    for (run *p = begin; p < so_far->met; p += pack->runs)
+        give_back(p, at, at + units);
+    at = find_lowest(begin, pack->run + (size_t)last * pack->runs, pack->runs, at, units, alignment ? alignment : 1);
+    offset[res] = (uint64_t)at * HDI_PACK_UNIT;
+    so_far->end = at + units > so_far->end ? at + units : so_far->end;
+    return take(pack, first, last, at, at + units);
+}
 
-/* FULL: a row must grow before it may go on. */
+enum { PACKED, TOO_HIGH, BETWEEN };
+
+/* BETWEEN: the next one must be placed in another way before it may go on, so that nothing is called here. */
 static HDI_INLINE int pack_members(const hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
                                    progress *so_far, uint32_t runs)
 {
     const uint32_t *res_first = pack->lifetimes->res_first, *res_end = pack->end, *piece_of = pack->piece_of;
     const hd_memory_need *needs = pack->sizes->need;
-    hd_memory_need like = {0};
-    uint32_t begin = pack->slot_begin, units = 0, rest = 0, mask = 0;
+    uint64_t bytes = 0, alignment = 0;
+    uint32_t begin = pack->slot_begin, units = 0, rest = 0, mask = 0; /* rest, mask: to whole alignments */
     run *rows = pack->run;
     uint32_t end = (uint32_t)so_far->end, most = (uint32_t)so_far->most;
-    bool full = false;
-    for (const uint32_t *next = order + so_far->next, *last = order + count; next < last; next++) {
+    for (const uint32_t *next = order + so_far->next, *stop = order + count; next < stop; next++) {
         uint32_t res = *next;
         const hd_memory_need *need = &needs[res];
-        if (HDI_UNLIKELY(need->bytes != like.bytes || need->alignment != like.alignment)) {
-            like = *need;
-            uint64_t all = hdi_pack_units(like.bytes), aligned = like.alignment / HDI_PACK_UNIT;
+        if (HDI_UNLIKELY(need->bytes != bytes || need->alignment != alignment)) {
+            HDI_HIDE(need); /* read again: mostly they are only compared */
+            bytes = need->bytes;
+            alignment = need->alignment;
+            uint64_t all = hdi_pack_units(bytes), aligned = alignment / HDI_PACK_UNIT;
             if (HDI_UNLIKELY((all | aligned) > MOST_UNITS / 4))
                 return TOO_HIGH;
             units = (uint32_t)all;
             rest = aligned ? (uint32_t)aligned - 1 : 0;
             mask = ~rest;
         }
-        uint32_t lowest = place(rows + (size_t)piece_of[res_first[res] - begin] * runs,
-                                rows + (size_t)piece_of[res_end[res] - begin] * runs, runs, units, rest, mask, &full);
-        offset[res] = (uint64_t)lowest * HDI_PACK_UNIT;
-        if (lowest + units > end) {
-            end = lowest + units;
+        run *first = rows + (size_t)piece_of[res_first[res] - begin] * runs,
+            *last = rows + (size_t)piece_of[res_end[res] - begin] * runs;
+        uint32_t bottom = last[1].begin;
+        for (const run *p = first; p < last; p += 2 * (size_t)runs) { /* twice is as good as once */
+            uint32_t one = p[1].begin, other = p[1 + runs].begin;
+            bottom = one > bottom ? one : bottom;
+            bottom = other > bottom ? other : bottom;
+        }
+        uint32_t at = (bottom + rest) & mask;
+        const run *met = take_all(first, last, runs, at, at + units);
+        if (HDI_UNLIKELY(met <= last)) {
+            *so_far = (progress){(uint32_t)(next - order), end, so_far->most, at, met};
+            return BETWEEN;
+        }
+        offset[res] = (uint64_t)at * HDI_PACK_UNIT;
+        if (at + units > end) {
+            end = at + units;
             if (HDI_UNLIKELY(end >= most))
                 return TOO_HIGH;
-        }
-        if (HDI_UNLIKELY(full)) {
-            so_far->next = (uint32_t)(next + 1 - order);
-            so_far->end = end;
-            return FULL;
         }
     }
     so_far->end = end;
@@ -290,15 +311,13 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
     *top = UINT64_MAX;
     if (!set_up(pack) || !take_placed(pack, &so_far.end))
         return false;
-    if (so_far.end >= so_far.most)
-        return true;
-    int done;
-    do {
+    int done = BETWEEN;
+    while (done == BETWEEN && so_far.end < so_far.most) {
         done = pack->runs == FIRST_RUNS ? pack_members(pack, order, count, offset, &so_far, FIRST_RUNS)
                                         : pack_members(pack, order, count, offset, &so_far, pack->runs);
-        if (done == FULL && !grow(pack))
+        if (done == BETWEEN && !place_between(pack, order[so_far.next++], offset, &so_far))
             return false;
-    } while (done == FULL);
+    }
     if (done == PACKED)
         *top = so_far.end * HDI_PACK_UNIT;
     return true;
