@@ -144,6 +144,20 @@ static size_t requests_end(const hdi_requests *requests)
     return (size_t)last->begin + last->count;
 }
 
+/* The regions of points. */
+static bool find_regions(work *w, const hdi_crew *crew, hdi_arena *arena)
+{
+    uint8_t *of = HDI_EARLY_ARRAY(crew, arena, uint8_t, 2 * (size_t)w->hazards->slot_count);
+    for (uint32_t q = 0; of && q < w->queues->count; q++) {
+        w->point_region[q] = of + 2 * (size_t)w->hazards->queue_begin[q];
+        for (uint32_t k = 0; k < w->hazards->region_count; k++) {
+            const hdi_barrier_region *region = &w->region[k];
+            memset(w->point_region[q] + region->floor[q], (int)k, region->end[q] - region->floor[q]);
+        }
+    }
+    return of != NULL;
+}
+
 /* Room for what each queue knows. */
 static bool make_known(work *w, const hdi_crew *crew, hdi_arena *arena)
 {
@@ -215,6 +229,8 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     hdi_crew_ranges(crew, segs, GRAIN, apart ? count_and_prepare : count, w);
     uint32_t most = number_lists(requests);
     requests->item = HDI_EARLY_ARRAY(crew, aside, hdi_request, most);
+    if (w->cuts && !find_regions(w, crew, aside))
+        return HD_OUT_OF_MEMORY;
     bool stand = requests->list_count == 1 && hazards->region_count == 1;
     requests->order = stand ? NULL : HDI_EARLY_ARRAY(crew, aside, uint32_t, most);
     if (!apart && !make_known(w, crew, arena))
@@ -265,7 +281,8 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .slot_queue = hazards->slot_queue,
               .res_tenants = placed->res_tenants,
               .tenant = placed->tenant,
-              .has_tenants = placed->tenant_count > 0,
+              .fetches = crew->cuts && placed->tenant_count > 0 &&
+                         hdi_are_scattered(placed->res_tenants, placed->tenant, decl->res_count, queues->count),
               .has_extras = hazards->has_extras,
               .slot_first = merged->slot_first ? merged->slot_first : hazards->slot_pos,
               .slot_last = merged->slot_last ? merged->slot_last : hazards->slot_pos,

@@ -94,6 +94,11 @@ static HDI_INLINE void request(work *w, interval at, uint32_t kind)
     r->high = at.high;
     r->queue = (uint8_t)at.queue;
     r->kind = (uint8_t)kind;
+    if (!WHOLE) {
+        uint32_t region = w->point_region[at.queue][at.high];
+        r->region = (uint8_t)region;
+        w->in_region[region]++;
+    }
 }
 
 static HDI_INLINE void note(work *w, uint32_t what, uint32_t extent, scopes does, uint32_t kind, cause why, move by)
@@ -144,6 +149,26 @@ static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t k
         note(w, res, 0, does, kind | HDI_GLOBAL, why, no_move);
 }
 
+/* What one of a segment is about. */
+typedef struct box {
+    uint32_t what, extent, kind;
+} box;
+
+/* Of what is not an image of one mip and layer. */
+static HDI_APART box box_of(const work *w, const resource *of, uint32_t seg, bool is_image)
+{
+    const hdi_res_info *info = &w->res_info[of->res];
+    bool fits = is_image && info->mips <= HDI_BOX_MIPS && info->layers <= HDI_BOX_LAYERS;
+    uint32_t what = of->res, extent = hdi_box(0, info->mips, 0, info->layers);
+    if (of->several) {
+        const hd_range *range = &w->frozen->seg_range[seg];
+        fits = fits && range->aspect == 0;
+        extent = fits ? hdi_box(range->mip_base, range->mip_count, range->layer_base, range->layer_count) : seg;
+        what = fits ? what : seg;
+    }
+    return (box){what, extent, fits ? 0 : HDI_LOOK};
+}
+
 /* Asks for one of a segment. An image is what changes its layout. */
 static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
                                 cause why, move by, bool is_image)
@@ -161,16 +186,10 @@ static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, inter
         }
         return;
     }
-    const hdi_res_info *info = &w->res_info[of->res];
-    bool fits = is_image && info->mips <= HDI_BOX_MIPS && info->layers <= HDI_BOX_LAYERS;
-    uint32_t what = of->res, extent = hdi_box(0, info->mips, 0, info->layers);
-    if (HDI_UNLIKELY(of->several)) {
-        const hd_range *range = &w->frozen->seg_range[seg];
-        fits = fits && range->aspect == 0;
-        extent = fits ? hdi_box(range->mip_base, range->mip_count, range->layer_base, range->layer_count) : seg;
-        what = fits ? what : seg;
-    }
-    note(w, what, extent, does, kind | (HDI_UNLIKELY(!fits) ? HDI_LOOK : 0), why, by);
+    box b = {of->res, hdi_box(0, 1, 0, 1), 0};
+    if (HDI_UNLIKELY(of->odd))
+        b = box_of(w, of, seg, is_image);
+    note(w, b.what, b.extent, does, kind | b.kind, why, by);
 }
 
 static HDI_INLINE void ask_image(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,

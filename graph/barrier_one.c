@@ -138,17 +138,15 @@ HDI_COLD void hdi_leave_plan(hdi_one_work *w, size_t barrier_count)
     w->barrier_end = to + w->most;
 }
 
-/* Whether stays of former tenants are more than a cache holds, and are not asked for one after another as they stand:
- * by some neighbours. Where one of it is not so, fetching them is more work than it saves. */
-static bool are_scattered(const work *w)
+bool hdi_are_scattered(const hdi_tenants *res_tenants, const uint32_t *tenant, uint32_t resources, uint32_t queues)
 {
     enum { MANY = 16384, SOME = 32, NEAR = 16 };
-    uint32_t resources = w->decl->res_count, apart = 0, pairs = 0;
-    for (uint32_t i = 0; resources > MANY && i < SOME; i++) {
-        const hdi_tenants *of = &w->res_tenants[hdi_range_begin(resources, SOME, i)];
+    uint32_t apart = 0, pairs = 0;
+    for (uint32_t i = 0; (size_t)resources * queues > MANY && i < SOME; i++) {
+        const hdi_tenants *of = &res_tenants[hdi_range_begin(resources, SOME, i)];
         if (of[0].begin == of[0].end || of[1].begin == of[1].end)
             continue;
-        uint32_t a = w->tenant[of[0].begin], b = w->tenant[of[1].begin];
+        uint32_t a = tenant[of[0].begin], b = tenant[of[1].begin];
         apart += (a > b ? a - b : b - a) > NEAR;
         pairs++;
     }
@@ -173,7 +171,7 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
     w->left = count_left(w);
     size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left, bytes,
            points = 2 * (size_t)hazards->slot_count;
-    if (hazards->step_count > HDI_ONE_AHEAD && are_scattered(w))
+    if (hazards->step_count > HDI_ONE_AHEAD && hdi_are_scattered(w->res_tenants, w->tenant, w->decl->res_count, 1))
         w->fetch_end = hazards->step + hazards->step_count - HDI_ONE_AHEAD;
     points = (most < points ? most : points) + 1;
     w->arena = arena;

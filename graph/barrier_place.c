@@ -74,33 +74,17 @@ void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, cons
     }
 }
 
-/* Where the highest point of a request lies, from about there on. */
-static uint32_t region_of(const hdi_barrier_region *regions, uint32_t count, const hdi_request *r, uint32_t k)
+void hdi_sort_requests(uint32_t region_count, const hdi_request *item, uint32_t *order, hdi_request_list *list)
 {
-    while (k > 0 && regions[k].floor[r->queue] > r->high)
-        k--;
-    while (k + 1 < count && regions[k + 1].floor[r->queue] <= r->high)
-        k++;
-    return k;
-}
-
-void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *item, uint32_t *order,
-                       hdi_request_list *list)
-{
-    uint32_t at[HDI_MOST_PARTS] = {0}, k = 0, sum = list->begin, end = list->begin + list->count;
-    for (uint32_t i = list->begin; region_count > 1 && i < end; i++) {
-        k = region_of(regions, region_count, &item[i], k);
-        item[i].region = (uint8_t)k;
-        at[k]++;
-    }
-    for (k = 0; k < region_count; k++) {
-        uint32_t count = at[k];
-        list->region_begin[k] = at[k] = sum;
-        sum += count;
+    uint32_t at[HDI_MOST_PARTS], sum = list->begin, end = list->begin + list->count;
+    for (uint32_t k = 0; k < region_count; k++) {
+        at[k] = sum;
+        sum += list->region_begin[k];
+        list->region_begin[k] = at[k];
     }
     list->region_begin[region_count] = end;
-    for (uint32_t i = list->begin; order && i < end; i++)
-        order[region_count > 1 ? at[item[i].region]++ : i] = i;
+    for (uint32_t i = list->begin; i < end; i++)
+        order[at[item[i].region]++] = i;
 }
 
 /* ---- a region ---- */
@@ -432,12 +416,17 @@ static void collect(region *r, uint32_t part, hdi_arena *arena)
 {
     const hdi_requests *all = r->w->requests;
     r->count = r->first = 0;
+    r->order = NULL;
+    if (!all->order) {
+        r->count = all->list->count;
+        return;
+    }
     for (uint32_t l = 0; l < all->list_count; l++) {
         const uint32_t *begin = &all->list[l].region_begin[part];
         r->first += begin[0] - all->list[l].begin;
         r->count += begin[1] - begin[0];
     }
-    r->order = all->order ? all->order + all->list->region_begin[part] : NULL;
+    r->order = all->order + all->list->region_begin[part];
     if (all->list_count == 1)
         return;
     uint32_t *order = HDI_ARENA_ARRAY(arena, uint32_t, r->count);

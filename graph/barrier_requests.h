@@ -47,9 +47,8 @@ static inline void hdi_count_on(uint64_t *wait_stages, uint64_t stages, bool alo
 
 void hdi_cut_barriers(const hdi_queues *queues, const hdi_hazards *hazards, const hdi_merged *merged,
                       hdi_barrier_region *region);
-/* The order of a list's requests, with region_begin. */
-void hdi_sort_requests(const hdi_barrier_region *regions, uint32_t region_count, hdi_request *item, uint32_t *order,
-                       hdi_request_list *list);
+/* The order of a list's requests, with region_begin, which says how many each region has. */
+void hdi_sort_requests(uint32_t region_count, const hdi_request *item, uint32_t *order, hdi_request_list *list);
 /* Chooses points for the requests of all lists, one list after another. */
 hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
                              const hdi_hazards *hazards, const hdi_synced *synced, const hdi_barrier_region *regions,
@@ -59,6 +58,10 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
                                 const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
+
+/* Whether stays of former tenants are more than a cache holds, and are not asked for one after another as they stand:
+ * by some neighbours. Where one of it is not so, fetching them is more work than it saves. In barrier_one.c. */
+bool hdi_are_scattered(const hdi_tenants *res_tenants, const uint32_t *tenant, uint32_t resources, uint32_t queues);
 
 /* What a barrier orders and makes visible. */
 typedef struct hdi_scopes {

@@ -438,32 +438,41 @@ static HDI_INLINE bool in_one_scope(const work *w, const hdi_epoch *before, cons
     return w->slot_queue[a] == w->slot_queue[b] && w->slot_first[a] == w->slot_first[b];
 }
 
-static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epoch, const hdi_epoch *end, bool merges)
+static HDI_INLINE void visit_steps(work *w, const resource *of, uint32_t seg, const hdi_epoch *epoch,
+                                   const hdi_epoch *end, bool merges)
 {
-    resource of = {.res = w->frozen->seg_res[seg]};
-    const uint32_t *segs = &w->frozen->res_seg_begin[of.res];
-    uint32_t flags = w->res_flags[of.res];
-    of.is_image = !(flags & HDI_RES_BUFFER);
-    of.several = segs[1] - segs[0] > 1;
-    of.odd = of.several || flags & (HDI_RES_BUFFER | HDI_RES_LEVELS);
-    of.layout = 0;
-    if (HDI_UNLIKELY(of.is_image && flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY)))
-        of.layout = hdi_initial_layout(w->decl, w->hazards, of.res);
     if (epoch->place == HDI_PLACE_CONSUMER)
-        first_use(w, &of, seg, epoch, merges);
+        first_use(w, of, seg, epoch, merges);
     else
-        other_step(w, &of, seg, NULL, epoch);
+        other_step(w, of, seg, NULL, epoch);
     for (const hdi_epoch *before = epoch++; epoch < end; before = epoch++) {
         bool consumer = epoch->place == HDI_PLACE_CONSUMER;
         if (merges && consumer && in_one_scope(w, before, epoch))
             continue;
         if (!consumer)
-            other_step(w, &of, seg, before, epoch);
+            other_step(w, of, seg, before, epoch);
         else if (before->queue_mask == epoch->queue_mask)
-            next_use(w, &of, seg, epoch);
+            next_use(w, of, seg, epoch);
         else
-            after_several(w, &of, seg, before, epoch);
+            after_several(w, of, seg, before, epoch);
     }
+}
+
+static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epoch, const hdi_epoch *end, bool merges)
+{
+    uint32_t res = w->frozen->seg_res[seg];
+    const uint32_t *segs = &w->frozen->res_seg_begin[res];
+    uint32_t flags = w->res_flags[res], count = segs[1] - segs[0];
+    if (!merges && count == 1 && !(flags & (HDI_RES_BUFFER | HDI_RES_LEVELS | HDI_RES_EXTERNAL | HDI_RES_HISTORY))) {
+        const resource of = {.res = res, .is_image = true};
+        visit_steps(w, &of, seg, epoch, end, false);
+        return;
+    }
+    resource of = {.res = res, .is_image = !(flags & HDI_RES_BUFFER), .several = count > 1};
+    of.odd = of.several || flags & (HDI_RES_BUFFER | HDI_RES_LEVELS);
+    if (HDI_UNLIKELY(of.is_image && flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY)))
+        of.layout = hdi_initial_layout(w->decl, w->hazards, of.res);
+    visit_steps(w, &of, seg, epoch, end, merges);
 }
 
 /* ---- a range ---- */
@@ -490,7 +499,7 @@ static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, boo
 {
     enum { AHEAD = 8 };
     const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
-    bool fetches = !WHOLE && w->cuts && w->has_tenants;
+    bool fetches = !WHOLE && w->fetches;
     for (uint32_t seg = begin; seg < end; seg++) {
         if (fetches)
             fetch_tenants(w, seg + AHEAD < end ? seg + AHEAD : seg);
@@ -513,6 +522,8 @@ HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *u
         w.barrier = w.out->barrier + list->begin;
     } else {
         w.asked = w.out->asked + list->begin;
+        w.in_region = list->region_begin;
+        memset(w.in_region, 0, w.hazards->region_count * sizeof(*w.in_region));
         w.made_begin = part * w.made_slots;
         w.made += w.made_begin;
         memset(w.made, 0xff, w.made_slots * sizeof(*w.made));
@@ -523,5 +534,6 @@ HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *u
         visit_segments(&w, begin, end, false);
     list->count = (uint32_t)(w.item - item);
     list->full = w.full;
-    hdi_sort_requests(w.region, w.hazards->region_count, w.requests->item, w.requests->order, list);
+    if (!WHOLE && w.requests->order)
+        hdi_sort_requests(w.hazards->region_count, w.requests->item, w.requests->order, list);
 }

@@ -14,12 +14,14 @@ typedef struct hdi_step_work {
     const hdi_hazards *hazards;
     const hdi_synced *synced;
     uint32_t ranges;
-    bool cuts;  /* a long frame; a short one has room for more requests than there can be */
-    bool alone; /* one worker */
-    bool has_tenants; /* of anybody */
-    bool has_extras;  /* extra slots */
+    bool cuts;       /* a long frame; a short one has room for more requests than there can be */
+    bool alone;      /* one worker */
+    bool fetches;    /* what first uses look at is fetched before their turn */
+    bool has_extras; /* extra slots */
     hdi_barriers *out;
     const hdi_barrier_region *region;
+    /* Of a long frame, by points of each queue: the region that they lie in. */
+    uint8_t *point_region[HD_MAX_QUEUES];
     hdi_requests *requests;
     uint32_t *known[HD_MAX_QUEUES]; /* of each queue, by places of all queues: the first place of it where that one of
                                      * another queue is known to have finished */
@@ -40,6 +42,7 @@ typedef struct hdi_step_work {
     uint32_t made_slots; /* for scopes of each range, a power of 2 */
     /* Where the range goes on: behind the last request, with what it asks for, or with its barrier. */
     hdi_request *item;
+    uint32_t *in_region; /* how many requests each has */
     hdi_asked *asked;
     hd_plan_barrier *barrier;
     hdi_kind *made; /* scopes of the range: a table by hash values */
