@@ -76,7 +76,7 @@ typedef uint64_t lane_pairs __attribute__((vector_size(16)));
 enum { FEW = 4 };
 
 typedef struct few {
-    lanes clock;       /* of the newest slot of a queue, without its own place */
+    lanes clock;       /* of the newest slot of a queue; and how many there are on it, so far */
     lanes own;         /* all bits of the lane of the queue */
     lanes bits;        /* in those of the others the bit of each */
     uint32_t round, unused[3];
@@ -95,18 +95,15 @@ static HDI_INLINE lanes are_more(lanes a, lanes b)
     return (lanes)((signed_lanes)a > (signed_lanes)b);
 }
 
-/* behind: the queues of which a slot of queue `own` did not know what it wants. */
+/* behind: the queues of which a slot of queue `own` does not know what it wants. */
 static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
                                     uint32_t own, const uint32_t *want, uint32_t behind, few all[FEW])
 {
     few *f = &all[own];
     lanes clock = f->clock;
     uint32_t round = f->round;
-    for (; behind; behind &= behind - 1) {
-        uint32_t q = (uint32_t)__builtin_ctz(behind), wanted = want[q];
-        if (wanted <= ((const uint32_t *)&f->clock)[q])
-            continue;
-        uint32_t from = hdi_slot_at(hazards, q, wanted - 1);
+    for (;;) {
+        uint32_t q = (uint32_t)__builtin_ctz(behind), wanted = want[q], from = hdi_slot_at(hazards, q, wanted - 1);
         lanes known = (lanes){wanted, wanted, wanted, wanted} & all[q].own;
         if (from >= begin) {
             const uint32_t *brings = &rows[(size_t)from * queues];
@@ -115,11 +112,16 @@ static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *
         }
         lanes more = are_more(known, clock);
         f->clock = clock = (known & more) | (clock & ~more);
+        behind &= behind - 1;
+        while (behind && want[__builtin_ctz(behind)] <= ((const uint32_t *)&f->clock)[__builtin_ctz(behind)])
+            behind &= behind - 1;
+        if (!behind)
+            break;
     }
     f->round = round;
 }
 
-/* A slot; of the last one of a range no word behind its own is touched. */
+/* A slot; of the last one of a range no word behind its own is touched. Nobody waits yet. */
 static HDI_INLINE void sweep_slot(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin,
                                   uint32_t s, const uint32_t *want, uint32_t *row, bool is_last, bool lists,
                                   few all[FEW])
@@ -131,15 +133,15 @@ static HDI_INLINE void sweep_slot(const hdi_hazards *hazards, uint32_t queues, h
         want = memcpy(last_want, want, queues * sizeof(*want));
     lane_pairs wants = (lane_pairs)(are_more(load_lanes(want), f->clock) & f->bits);
     uint64_t both = wants[0] | wants[1];
-    uint32_t behind = (uint32_t)(both | both >> 32);
-    if (behind) {
+    if (both) {
+        uint32_t behind = (uint32_t)(both | both >> 32);
         catch_up_few(hazards, out->slot_clock, queues, begin, own, want, behind, all);
+        out->slot_waits[s] = (uint16_t)behind;
         if (lists)
             out->waiting[out->waiting_count++] = s;
     }
     lanes knows = f->clock | ((lanes){pos, pos, pos, pos} & f->own);
     memcpy(row, &knows, is_last ? queues * sizeof(*row) : sizeof(knows));
-    out->slot_waits[s] = (uint16_t)behind;
     out->slot_round[s] = f->round;
 }
 
@@ -155,6 +157,7 @@ static HDI_INLINE void sweep_few(const hdi_hazards *shared, uint32_t queues, hdi
             all[q].bits[other] = other == q ? 0 : 1u << other;
     }
     bool lists = synced->waiting != NULL;
+    memset(out.slot_waits + begin, 0, (end - begin) * sizeof(*out.slot_waits));
     const uint32_t *want = out.slot_want + (size_t)begin * queues;
     uint32_t *row = out.slot_clock + (size_t)begin * queues;
     for (uint32_t s = begin; s + 1 < end; s++, want += queues, row += queues)
