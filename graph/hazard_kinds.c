@@ -17,7 +17,8 @@ static void make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t fla
     const hdi_epoch state = {.flags = (uint8_t)flags, .place = HDI_PLACE_CONSUMER};
     uint32_t reads = is_buffer ? HDI_LEFT_READS : HDI_LEFT_READS + layout;
     bool writes = (flags & HDI_EPOCH_WRITES) != 0, alone = writes || layout > INT32_MAX; /* no layout that there is */
-    *kind = (hdi_kind){.src_stages = hdi_stages_or_all(stages),
+    *kind = (hdi_kind){.left_access = writes ? access : 0,
+                       .src_stages = hdi_stages_or_all(stages),
                        .src_access = access & HDI_WRITE_BITS,
                        .dst_stages = hdi_stages_or_all(stages),
                        .dst_access = access,

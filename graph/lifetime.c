@@ -120,7 +120,7 @@ static HDI_APART hdi_stay stay_of_several(const hdi_hazards *hazards, uint32_t s
         stay.last = last->last > stay.last ? last->last : stay.last;
         const hdi_kind *kind = &hazards->kind[last->kind];
         stay.tail_stages |= kind->src_stages;
-        stay.tail_writes |= last->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
+        stay.tail_writes |= kind->left_access;
     }
     return stay;
 }
@@ -130,6 +130,15 @@ typedef struct life {
     uint32_t first, last, close;
 } life;
 
+/* What the last epoch of a stay leaves, both in one. */
+static HDI_INLINE void set_tail(hdi_stay *stay, const hdi_kind *kind)
+{
+    _Static_assert(offsetof(hdi_stay, tail_stages) == offsetof(hdi_stay, tail_writes) + sizeof(uint64_t) &&
+                       offsetof(hdi_kind, src_stages) == offsetof(hdi_kind, left_access) + sizeof(uint64_t),
+                   "side by side");
+    memcpy(&stay->tail_writes, &kind->left_access, 2 * sizeof(uint64_t));
+}
+
 /* Most have one segment, and no state that they are to be left in. Stays are written number by number: put together
  * elsewhere and copied in two pieces, one would be read there before it has arrived. */
 static HDI_INLINE life find_stay(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
@@ -138,9 +147,7 @@ static HDI_INLINE life find_stay(const hdi_hazards *hazards, uint32_t seg, uint3
         uint32_t begin = hazards->seg_epoch_begin[seg], end = hazards->seg_epoch_end[seg];
         const hdi_epoch *first = &hazards->epoch[begin], *last = &hazards->epoch[end - 1];
         if (HDI_LIKELY(begin < end && !(last->flags & HDI_EPOCH_FINAL))) {
-            const hdi_kind *kind = &hazards->kind[last->kind];
-            stay->tail_stages = kind->src_stages;
-            stay->tail_writes = kind->dst_access & (0 - (uint64_t)(last->flags / HDI_EPOCH_WRITES & 1));
+            set_tail(stay, &hazards->kind[last->kind]);
             return (life){first->first, last->last, 0};
         }
     }
@@ -162,7 +169,7 @@ static HDI_APART life stay_of_states(const hdi_hazards *hazards, uint32_t seg, u
         first = state->first < first ? state->first : first;
         behind = state->behind > behind ? state->behind : behind;
         tail_stages |= kind->src_stages;
-        tail_writes |= kind->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
+        tail_writes |= kind->left_access;
     }
     stay->first = first;
     stay->last = behind - 1;
@@ -188,14 +195,12 @@ static HDI_INLINE void stays_of_steps(const work *w, uint32_t begin, uint32_t en
         if (whole || HDI_LIKELY(next - seg == 1)) {
             const hdi_seg_state *state = &seg_state[seg];
             const hdi_kind *kind = &kinds[state->kind];
-            uint64_t tail_writes = kind->dst_access & (0 - (uint64_t)(kind->flags / HDI_EPOCH_WRITES & 1));
             first = state->behind ? state->first : HDI_NONE;
             last = state->behind - 1;
             stay->first = first;
             stay->last = last;
-            stay->tail_stages = kind->src_stages;
-            stay->tail_writes = tail_writes;
-            writes = tail_writes != 0;
+            set_tail(stay, kind);
+            writes = kind->left_access != 0;
         } else {
             life all = stay_of_states(w->hazards, seg, next, stay);
             first = all.first;
@@ -327,7 +332,7 @@ static inline void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, co
         hdi_stay *on = &stay[__builtin_ctz(epoch->queue_mask)];
         const hdi_kind *kind = &hazards->kind[epoch->kind];
         on->tail_stages |= kind->src_stages;
-        on->tail_writes |= epoch->flags & HDI_EPOCH_WRITES ? kind->dst_access : 0;
+        on->tail_writes |= kind->left_access;
         return;
     }
     uint32_t slot = epoch->first, use = epoch->use, more = epoch->more;

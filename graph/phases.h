@@ -413,7 +413,7 @@ typedef struct hdi_stay {
     uint32_t first, last; /* places on the queue */
     uint32_t close; /* last place of its last group, or of the one behind where its last use writes: who comes after
                      * it finds a barrier there. Without groups: last. With one queue res_close says it */
-    uint64_t tail_stages, tail_writes; /* stages of the last epochs; write access that nothing made available yet */
+    uint64_t tail_writes, tail_stages; /* write access that nothing made available yet; stages of the last epochs */
 } hdi_stay;
 typedef struct hdi_lifetimes {
     hdi_stay *stay; /* [res * queues + q]; of what one GPU queue alone uses only that one's is filled: hdi_stay_on */

@@ -99,7 +99,8 @@ hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, b
 /* What an access asks for, or what several accesses of an epoch do, on an image or on a buffer: as the hazard phase and
  * barriers say it (hazard_kinds.c). Those of one access have the number of its row. */
 typedef struct hdi_kind {
-    _Alignas(HDI_ARENA_ALIGNMENT) uint64_t src_stages; /* of a barrier behind it */
+    _Alignas(HDI_ARENA_ALIGNMENT) uint64_t left_access; /* all its access where it writes, else 0 */
+    uint64_t src_stages;                                /* of a barrier behind it */
     uint64_t src_access;
     uint64_t dst_stages, dst_access; /* of one before it; all its access */
     uint64_t stages;                 /* none where there are none, which are waited for with all */
