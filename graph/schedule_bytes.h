@@ -190,11 +190,16 @@ static HDI_APART double wait_for_bytes(const work *w, uint32_t words, uint32_t s
     return start;
 }
 
-/* Whether the oldest that was closed on a queue holds enough, and the queue knows it to be free. */
-static HDI_INLINE bool oldest_serves(const work *w, uint32_t words, const queue *q, int64_t bytes)
+/* Of what was closed on a queue: how many of the oldest hold enough, where the queue knows them to be free; 0: more than
+ * two, or others. */
+static HDI_INLINE uint32_t oldest_serve(const work *w, uint32_t words, const queue *q, int64_t bytes)
 {
-    const hdi_list_closing *c = q->closed.begin;
-    return c != q->closed.end && c->left >= bytes && is_known(w, words, c, q->knows);
+    const hdi_list_closing *c = q->closed.begin, *end = q->closed.end;
+    if (c == end || !is_known(w, words, c, q->knows))
+        return 0;
+    if (c->left >= bytes)
+        return 1;
+    return c + 1 != end && c[0].left + c[1].left >= bytes && is_known(w, words, c + 1, q->knows) ? 2 : 0;
 }
 
 static HDI_APART double claim_more(const work *w, uint32_t words, const uint64_t *pred, queue *q, int64_t bytes,
@@ -213,7 +218,7 @@ static HDI_APART double claim_more(const work *w, uint32_t words, const uint64_t
 static HDI_INLINE double claim(const work *w, uint32_t words, const uint64_t *pred, queue *q, int64_t bytes,
                                double start)
 {
-    return oldest_serves(w, words, q, bytes) ? start : claim_more(w, words, pred, q, bytes, start);
+    return oldest_serve(w, words, q, bytes) ? start : claim_more(w, words, pred, q, bytes, start);
 }
 
 /* Looks on, up to a rank, or to one where more than `room` is alive; whether there was none. */
@@ -282,13 +287,19 @@ static HDI_APART void take_more(work *w, uint32_t words, queue *q, int64_t bytes
 
 static HDI_INLINE void take_bytes(work *w, uint32_t words, queue *q, int64_t bytes, uint32_t slot)
 {
-    if (!oldest_serves(w, words, q, bytes)) {
+    uint32_t count = oldest_serve(w, words, q, bytes);
+    if (count == 0) {
         take_more(w, words, q, bytes, slot);
         return;
     }
     hdi_list_closing *c = q->closed.begin;
+    if (count == 2) {
+        bytes -= c->left;
+        c->left = 0;
+        c++;
+    }
     c->left -= bytes;
-    q->closed.begin += c->left == 0;
+    q->closed.begin = c + (c->left == 0);
 }
 
 /* What is alive grows, by that much, at all ranks from the oldest up to one, exclusive. */
