@@ -17,7 +17,7 @@ typedef struct hdi_sched_res {
     };
     uint32_t left;        /* uses; then those not taken yet, of several workers' in the region that closes it alone;
                            * 0: nobody counts them */
-    uint8_t mixed;        /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_CLOSES_LAST */
+    uint16_t mixed;       /* HDI_MIXED_*, HDI_WRITTEN_AGAIN, HDI_CLOSES_LAST */
     uint8_t closed;       /* of schedule_special.c */
     bool open : 1;        /* of several that overwrite it, one was taken */
     bool apart : 1;       /* its bytes are not among those that its first rank opens */
@@ -113,13 +113,14 @@ void hdi_sched_look_simple(hdi_sched *s, const hdi_sizes *sizes);
 /* In schedule_parts.c: what is alive at the ranks of a region, from the sums of the parts. */
 void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t region);
 
-/* The first two by what uses do that may have to be looked at for it, so that a shift tells which do; bits of what
- * others do are none. */
+/* The first two by the flags of the uses that may have to be looked at for it, so that a shift by these tells which;
+ * bits of flags that no use has are the others. */
 enum {
-    HDI_MIXED_LAYOUTS = 1 << HDI_USE_READS,  /* an image that is read in several layouts */
-    HDI_MIXED_OPENERS = 1 << HDI_USE_WRITES, /* several overwrite parts of it: any of them might be the first */
-    HDI_WRITTEN_AGAIN = 32,                  /* it has bytes, and several writes */
-    HDI_CLOSES_LAST = 16,                    /* with one queue: it has two uses, one of which must follow the other */
+    HDI_BY_FLAGS = 1 | 1 << 4 | 1 << 8 | 1 << 12,       /* whatever they say beside whether it reads and writes */
+    HDI_MIXED_LAYOUTS = HDI_BY_FLAGS << HDI_USE_READS,  /* an image that is read in several layouts */
+    HDI_MIXED_OPENERS = HDI_BY_FLAGS << HDI_USE_WRITES, /* several overwrite parts of it: any might be the first */
+    HDI_WRITTEN_AGAIN = 1 << 0,                         /* it has bytes, and several writes */
+    HDI_CLOSES_LAST = 1 << 4, /* with one queue: it has two uses, one of which must follow the other */
 };
 
 typedef struct hdi_group_rules {

@@ -148,14 +148,14 @@ static HDI_INLINE void make_ready(work *w)
     w->depth = own > w->depth ? own : w->depth;
 }
 
-/* The same where what a pass opens has a time, by levels, which are known. */
-static HDI_INLINE void make_ready_in_time(work *w)
+/* The same where what a pass opens has a time, by levels, which are known. How many are ready nobody asks then. */
+static HDI_INLINE void make_ready_in_time(const work *w)
 {
     const hdi_sched *s = w->s;
     const uint32_t *succ_begin = s->depends->succ_begin, *succ = s->depends->succ, *pass_rank = s->pass_rank;
     const uint32_t *slot_pass = w->slot_pass;
     uint32_t *left = w->left, *slot_group = w->out->slot_group;
-    uint32_t group = w->group, rank_begin = s->rank_begin, ready_count = w->ready_count;
+    uint32_t group = w->group, rank_begin = s->rank_begin;
     uint64_t *ready = w->ready;
     const uint8_t *held = w->held;
     hdi_ask *ask = w->ask;
@@ -169,12 +169,10 @@ static HDI_INLINE void make_ready_in_time(work *w)
                 continue;
             size_t rank = pass_rank[next] - rank_begin;
             hdi_bit_set(ready, (uint32_t)rank);
-            ready_count++;
             if (!held[next - pass_begin] && (ask[rank].opens || ask[rank].more & ~HDI_COUNTED))
                 ask[rank].due = group + 1 + find_float(s, next);
         }
     }
-    w->ready_count = ready_count;
 }
 
 /* Behind a group of one pass, who opens just the bytes that it closed may follow it. */

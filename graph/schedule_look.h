@@ -68,7 +68,7 @@ static HDI_INLINE uint32_t hdi_look_known(hdi_sched_res *res, uint64_t counts, s
 {
     uint32_t known = (counts == HDI_WRITE_AND_READ) & (first != last);
     res->left &= known - 1;
-    res->mixed |= (uint8_t)(known * HDI_CLOSES_LAST);
+    res->mixed |= (uint16_t)(known * HDI_CLOSES_LAST);
     return known;
 }
 

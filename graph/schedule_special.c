@@ -94,15 +94,15 @@ static void take_apart(work *w, hdi_sched_res *res)
 }
 
 /* Whether a use may have to be looked at: a read for its layout, an overwrite as it may open. */
-static HDI_INLINE uint32_t is_asked(const hdi_sched_res *res, uint32_t flags)
+static HDI_INLINE bool is_asked(const hdi_sched_res *res, uint32_t flags)
 {
-    return (uint32_t)res->mixed >> (flags & (HDI_USE_READS | HDI_USE_WRITES)) & 1;
+    return (res->mixed & UINT32_C(1) << flags) != 0;
 }
 
 /* The same with one of what earlier regions have opened, if it counts. all: of these those regions counted the uses. */
-static HDI_INLINE uint32_t is_special(const hdi_sched_res *res, uint32_t flags, uint32_t rank_begin, bool all)
+static HDI_INLINE bool is_special(const hdi_sched_res *res, uint32_t flags, uint32_t rank_begin, bool all)
 {
-    uint32_t asked = is_asked(res, flags);
+    bool asked = is_asked(res, flags);
     return all ? asked : asked | ((res->first < rank_begin) & !(res->mixed & HDI_CLOSES_LAST));
 }
 

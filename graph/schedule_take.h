@@ -70,14 +70,14 @@ static HDI_APART bool has_room(work *w, size_t rank, int64_t bytes)
     scan now = w->scan;
     if (now.at < w->oldest || (now.least < bytes && (now.stale || now.from != w->oldest)))
         now = (scan){(uint32_t)w->oldest, (uint32_t)w->oldest, w->room, INT64_MAX, false};
-    size_t at = now.at;
+    const hdi_ask *at = &ask[now.at], *end = &ask[rank];
     if (now.least >= bytes) {
-        for (; at < rank && now.here >= bytes; now.here -= ask[++at].step)
+        for (; at < end && now.here >= bytes; now.here -= (++at)->step)
             now.least = now.here < now.least ? now.here : now.least;
     }
-    now.at = (uint32_t)at;
+    now.at = (uint32_t)(at - ask);
     w->scan = now;
-    return now.least >= bytes && at >= rank;
+    return now.least >= bytes && at >= end;
 }
 
 /* Of what opens more than the cap leaves now, only the oldest pass may be taken, alone. */
