@@ -190,8 +190,8 @@ static HDI_APART double wait_for_bytes(const work *w, uint32_t words, uint32_t s
     return start;
 }
 
-/* Of what was closed on a queue: how many of the oldest hold enough, where the queue knows them to be free; 0: more than
- * two, or others. */
+/* Of what was closed on a queue: how many of the oldest hold enough, where the queue knows them to be free; 0: more
+ * than two, or others. */
 static HDI_INLINE uint32_t oldest_serve(const work *w, uint32_t words, const queue *q, int64_t bytes)
 {
     const hdi_list_closing *c = q->closed.begin, *end = q->closed.end;
