@@ -186,42 +186,44 @@ bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, con
     return true;
 }
 
-/* Walks over first uses; where too much is alive, everybody whose last use is over ends just before. */
+/* Walks over first uses; where too much is alive, everybody whose last use is over ends just before. Who has ended is
+ * looked for then, and not before: what is alive is known from the bytes that go behind each slot. */
 uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *end)
 {
     const uint32_t *first = pack->lifetimes->res_first, *last = pack->lifetimes->res_last;
-    uint32_t *alive = pack->scratch, alive_count = 0, cuts = 0;
-    uint64_t live = 0;
-    for (uint32_t i = 0, next; i < count; i = next) {
+    const hd_memory_need *need = pack->sizes->need;
+    uint32_t *alive = pack->scratch, alive_count = 0, cuts = 0, begin = pack->slot_begin, gone = 0;
+    hdi_arena_mark mark = hdi_arena_here(pack->arena);
+    uint64_t live = 0, *go = HDI_ARENA_ZEROED(pack->arena, uint64_t, pack->slot_end - begin);
+    for (uint32_t i = 0, next; go && i < count; i = next) {
         uint32_t slot = first[by_first[i]], kept = 0;
+        for (; gone < slot - begin; gone++)
+            live -= go[gone];
         for (next = i; next < count && first[by_first[next]] == slot; next++) {
-            live += pack->sizes->need[by_first[next]].bytes;
-            end[by_first[next]] = pack->lifetimes->res_close[by_first[next]];
+            uint32_t r = by_first[next];
+            end[r] = pack->lifetimes->res_close[r];
+            live += need[r].bytes;
+            go[end[r] - begin] += need[r].bytes;
         }
-        for (uint32_t k = 0; k < alive_count; k++) {
-            uint32_t r = alive[k];
-            if (end[r] < slot)
-                live -= pack->sizes->need[r].bytes;
-            else
-                alive[kept++] = r;
-        }
-        alive_count = kept;
         if (live > most) {
-            kept = 0;
+            bool cut = false;
             for (uint32_t k = 0; k < alive_count; k++) {
                 uint32_t r = alive[k];
-                if (last[r] < slot) {
-                    end[r] = slot - 1;
-                    live -= pack->sizes->need[r].bytes;
-                } else {
+                if (last[r] >= slot) {
                     alive[kept++] = r;
+                } else if (end[r] >= slot) {
+                    go[end[r] - begin] -= need[r].bytes;
+                    live -= need[r].bytes;
+                    end[r] = slot - 1;
+                    cut = true;
                 }
             }
-            cuts += kept < alive_count;
+            cuts += cut;
             alive_count = kept;
         }
         for (uint32_t k = i; k < next; k++)
             alive[alive_count++] = by_first[k];
     }
+    hdi_arena_keep(pack->arena, mark, NULL, 0);
     return cuts;
 }
