@@ -65,8 +65,8 @@ static void find_all_known(const work *w)
         tell_rest(w, q, told[q]);
 }
 
-/* The most requests that segments may make. Whether a first use has to flush what former tenants wrote is not looked
- * at: they stand all over a table that is long in a long frame. */
+/* The most requests that segments of a range may make. Whether a first use has to flush what former tenants wrote is
+ * not looked at: they stand all over a table that is long in a long frame. */
 static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
 {
     const uint8_t of_place[] = {[HDI_PLACE_NONE] = 0,
@@ -85,10 +85,24 @@ static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
     return most;
 }
 
+/* The same of all by one worker: each step asks for one, but for those that were counted. */
+static uint32_t count_all(const work *w, uint32_t resources)
+{
+    const uint32_t *seg_begin = w->frozen->res_seg_begin;
+    uint32_t most = w->hazards->epoch_count + w->hazards->second_count;
+    for (uint32_t r = 0; r < resources; r++)
+        most += (seg_begin[r + 1] - seg_begin[r]) & (0 - (uint32_t)(w->res_tenants[r].begin < w->res_tenants[r].end));
+    return most;
+}
+
 static void count(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
-    w->requests->list[part].count = w->cuts ? count_most(w, begin, end) : 2 * w->hazards->epoch_count;
+    hdi_request_list *list = &w->requests->list[part];
+    if (!w->cuts)
+        list->count = 2 * w->hazards->epoch_count;
+    else
+        list->count = w->alone ? count_all(w, w->decl->res_count) : count_most(w, begin, end);
 }
 
 static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)

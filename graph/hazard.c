@@ -401,6 +401,7 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
     out->use_kept = HDI_ARENA_ARRAY(arena, uint8_t, decl->use_count);
     out->step = NULL;
+    out->second_count = 0;
     out->has_gaps = false;
     w.keeper = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w.left = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count) : NULL;

@@ -26,6 +26,13 @@ static void add_edge(work *w, uint32_t from, uint32_t to)
         w->edges[w->edge_count++] = (hdi_edge){from, to};
 }
 
+/* A step may need a second barrier. Several workers do not count, as each range of segments wants to know its own. */
+static inline void count_second(const work *w)
+{
+    if (w->alone)
+        w->out->second_count++;
+}
+
 static bool is_single(uint32_t mask)
 {
     return mask && !(mask & (mask - 1));
@@ -165,8 +172,10 @@ static bool place_step(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch
 static HDI_INLINE void take_over(work *w, bool exclusive, const hdi_epoch *before, hdi_epoch *behind)
 {
     uint32_t from = before->queue_mask, gpus = from & w->gpu_mask, to = lowest(behind->queue_mask);
-    if (exclusive && gpus && behind->flags & HDI_EPOCH_READS && !(w->family_mask[to] >> lowest(gpus) & 1))
+    if (exclusive && gpus && behind->flags & HDI_EPOCH_READS && !(w->family_mask[to] >> lowest(gpus) & 1)) {
         behind->place = HDI_PLACE_TRANSFER;
+        count_second(w);
+    }
     if (is_single(from))
         hdi_raise_want(&w->out->slot_want[(size_t)behind->first * w->queues->count + lowest(from)],
                        w->out->slot_pos[before->last] + 1, w->alone);
@@ -189,6 +198,8 @@ static bool place_final(work *w, uint32_t res, const hdi_epoch *before, hdi_epoc
 static HDI_APART bool place_other(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind, bool may_add)
 {
     bool is_final = (behind->flags & HDI_EPOCH_FINAL) != 0;
+    if (w->queues->host != HDI_NONE) /* which may need one of its own */
+        count_second(w);
     return is_final ? place_final(w, res, before, behind, may_add) : place_step(w, res, before, behind, may_add);
 }
 

@@ -276,6 +276,7 @@ typedef struct hdi_region_steps {
 typedef struct hdi_hazards {
     uint32_t slot_count, memory_edge_count;
     uint32_t epoch_count; /* and room for more */
+    uint32_t second_count; /* by one worker: of epochs whose steps may need a second barrier, at most */
     bool has_extras; /* there are extra slots */
     uint32_t *slot_pass;
     uint8_t *slot_queue;
