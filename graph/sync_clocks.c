@@ -76,7 +76,7 @@ typedef uint64_t lane_pairs __attribute__((vector_size(16)));
 enum { FEW = 4 };
 
 typedef struct few {
-    lanes clock;       /* of the newest slot of a queue; and how many there are on it, so far */
+    lanes clock;       /* of the newest slot of a queue, without its own place */
     lanes own;         /* all bits of the lane of the queue */
     lanes bits;        /* in those of the others the bit of each */
     uint32_t round, unused[3];
