@@ -318,9 +318,8 @@ static uint32_t *find_all_unaware(const hdi_hazards *hazards, const hdi_synced *
 }
 
 /* Places of a stay are slots yet, which rise with them. */
-static inline void extend(hdi_stay *stay, uint32_t queue, uint32_t first, uint32_t last)
+static inline void extend(hdi_stay *on, uint32_t first, uint32_t last)
 {
-    hdi_stay *on = &stay[queue];
     on->first = first < on->first ? first : on->first;
     on->last = last > on->last ? last : on->last;
 }
@@ -349,8 +348,9 @@ static inline void add_tail(const hdi_decl *decl, const hdi_hazards *hazards, co
     }
 }
 
-/* All slots of what several queues use, or the host, and what its segments end with. */
-static HDI_INLINE void find_slots(const several *w, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
+/* All slots of what several queues use, or the host, and what its segments end with. one: there is one segment, whose
+ * epochs stand in order, so that none ends before one that came before it. */
+static HDI_INLINE void find_slots(const several *w, uint32_t seg, uint32_t seg_end, bool one, hdi_stay *stay)
 {
     const hdi_hazards *hazards = &w->hazards;
     for (; seg < seg_end; seg++) {
@@ -361,16 +361,18 @@ static HDI_INLINE void find_slots(const several *w, uint32_t seg, uint32_t seg_e
         for (; epoch != end; epoch++) {
             uint32_t mask = epoch->queue_mask;
             if (mask & (mask - 1)) {
-                extend(stay, hazards->slot_queue[epoch->first], epoch->first, epoch->first);
+                extend(&stay[hazards->slot_queue[epoch->first]], epoch->first, epoch->first);
                 for (uint32_t k = epoch->more; k != HDI_NONE; k = hazards->entry[k].older) {
                     uint32_t slot = hazards->entry[k].slot;
-                    extend(stay, hazards->slot_queue[slot], slot, slot);
+                    extend(&stay[hazards->slot_queue[slot]], slot, slot);
                 }
             } else if (mask) {
-                extend(stay, (uint32_t)__builtin_ctz(mask), epoch->first, epoch->last);
+                hdi_stay *on = &stay[__builtin_ctz(mask)];
+                on->first = epoch->first < on->first ? epoch->first : on->first;
+                on->last = one || epoch->last > on->last ? epoch->last : on->last;
             }
-            if (epoch->extra != HDI_NONE)
-                extend(stay, hazards->slot_queue[epoch->extra], epoch->extra, epoch->extra);
+            if (HDI_UNLIKELY(epoch->extra != HDI_NONE))
+                extend(&stay[hazards->slot_queue[epoch->extra]], epoch->extra, epoch->extra);
         }
         add_tail(w->decl, hazards, end - 1, stay);
     }
@@ -399,7 +401,10 @@ static HDI_INLINE life visit_shared(const several *w, uint32_t seg, uint32_t seg
     life all = {HDI_NONE, 0, 0};
     for (uint32_t q = 0; q < queues; q++)
         stay[q] = (hdi_stay){.first = HDI_NONE};
-    find_slots(w, seg, seg_end, stay);
+    if (HDI_LIKELY(seg_end - seg == 1))
+        find_slots(w, seg, seg + 1, true, stay);
+    else
+        find_slots(w, seg, seg_end, false, stay);
     for (uint32_t q = 0; q < queues; q++) {
         if (stay[q].first == HDI_NONE)
             continue;
