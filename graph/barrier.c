@@ -7,6 +7,9 @@
  * points. O(entries). By ranges of segments, each with a list of its own. */
 
 enum { GRAIN = 256 };
+/* Regions of a long frame up to which one worker writes its barriers at once, as of a short one: it takes fewer steps
+ * than what they are about, but of more regions it would be out of the cache, and too much memory. */
+enum { MOST_WHOLE = 16 };
 
 typedef hdi_step_work work;
 
@@ -185,7 +188,7 @@ static bool make_known(work *w, const hdi_crew *crew, hdi_arena *arena)
     return known != NULL;
 }
 
-/* Finds those of a short frame, with their barriers; most: how many there may be. */
+/* Finds those of a frame that is not long, with their barriers; most: how many there may be. */
 static bool find_whole(work *w, uint32_t most, hdi_arena *arena)
 {
     hdi_barriers *out = w->out;
@@ -233,6 +236,7 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     hdi_barriers *out = w->out;
     hdi_requests *requests = w->requests;
     uint32_t slots = hazards->slot_count, segs = w->frozen->seg_count;
+    const bool whole = !w->cuts || (w->alone && hazards->region_count <= MOST_WHOLE);
     out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
     out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
@@ -252,7 +256,7 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     if (!apart)
         prepare(0, segs, 0, w);
     if (arena->failed || aside->failed ||
-        !(w->cuts ? find_requests(w, crew, most, arena) : find_whole(w, most, arena)))
+        !(whole ? find_whole(w, most, arena) : find_requests(w, crew, most, arena)))
         return HD_OUT_OF_MEMORY;
     size_t count = count_requests(requests), points = 2 * (size_t)slots;
     out->order = HDI_ARENA_ARRAY(arena, uint32_t, count + HDI_ORDER_SLACK);

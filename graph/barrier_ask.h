@@ -1,7 +1,8 @@
 /* For barrier_steps.c alone: what it asks for, and how that is written down. In a long frame a request notes its scopes
  * by number and its range as a box, in 24 bytes (barrier_asked.h), and the plan writes the barrier. In a short one,
  * where memory is no question, the barrier is written at once as the plan has it, and neither the table of scopes nor
- * the plan has to ask what was meant: HDI_STEPS_WHOLE, in barrier_steps_whole.c. */
+ * the plan has to ask what was meant: HDI_STEPS_WHOLE, in barrier_steps_whole.c. So it is for one worker up to some
+ * regions, too. */
 #ifndef HDI_BARRIER_ASK_H
 #define HDI_BARRIER_ASK_H
 

@@ -508,6 +508,16 @@ static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, boo
     }
 }
 
+/* Of requests that were made without a look at it: where each lies, and how many in each region. */
+static inline void tell_regions(const work *w, hdi_request *item, uint32_t count, uint32_t *in_region)
+{
+    memset(in_region, 0, w->hazards->region_count * sizeof(*in_region));
+    for (hdi_request *end = item + count; item < end; item++) {
+        item->region = w->point_region[item->queue][item->high];
+        in_region[item->region]++;
+    }
+}
+
 #ifdef HDI_STEPS_WHOLE
 #define VISIT_STEPS hdi_visit_steps_whole
 #else
@@ -534,6 +544,9 @@ HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *u
         visit_segments(&w, begin, end, false);
     list->count = (uint32_t)(w.item - item);
     list->full = w.full;
-    if (!WHOLE && w.requests->order)
-        hdi_sort_requests(w.hazards->region_count, w.requests->item, w.requests->order, list);
+    if (!w.requests->order)
+        return;
+    if (WHOLE)
+        tell_regions(&w, item, list->count, list->region_begin);
+    hdi_sort_requests(w.hazards->region_count, w.requests->item, w.requests->order, list);
 }

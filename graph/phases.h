@@ -508,7 +508,7 @@ typedef struct hdi_barriers {
     hdi_point *point;
     hd_plan_batch *batch; /* else */
     hd_plan_barrier *barrier; /* of one queue; without points there may be gaps between those of two batches; of several
-                               * queues those of a short frame */
+                               * queues those of a frame that is not long */
     hdi_asked *asked;         /* of several queues, else; null: there are barriers */
     const hdi_kind *made;
     bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
