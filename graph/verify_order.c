@@ -217,9 +217,11 @@ static uint32_t use_queue(const hdi_verify *v, uint32_t use)
     return v->pass_queue[v->use_pass[use]];
 }
 
+/* Host passes come one after another; one pass does with what it uses what it likes. */
 static bool same_host(const hdi_verify *v, uint32_t x, uint32_t y)
 {
-    return use_queue(v, x) == use_queue(v, y) && v->p.queues[use_queue(v, x)].kind == HD_QUEUE_HOST;
+    return use_queue(v, x) == use_queue(v, y) && v->p.queues[use_queue(v, x)].kind == HD_QUEUE_HOST &&
+           v->use_pass[x] != v->use_pass[y];
 }
 
 bool hdi_verify_use_before_use(const hdi_verify *v, uint32_t x, uint32_t y)

@@ -204,7 +204,8 @@ static bool rasterization_orders(const hdt_plain *b, uint32_t x, uint32_t y)
 void hdt_plain_uses(hdt_plain *b, uint32_t x, uint32_t cx, bool x_writes, uint32_t y, uint32_t cy)
 {
     const hdt_access_row *rx = hdt_use_row(&b->c, x), *ry = hdt_use_row(&b->c, y);
-    if ((queue_of(b, x) == queue_of(b, y) && hdt_plain_on_host(b, queue_of(b, x))) || rasterization_orders(b, x, y))
+    bool in_turn = hdt_plain_on_host(b, queue_of(b, x)) && b->c.use_pass[x] != b->c.use_pass[y];
+    if ((queue_of(b, x) == queue_of(b, y) && in_turn) || rasterization_orders(b, x, y))
         return;
     EACH_BIT(sx, rx->stages)
     EACH_BIT(sy, ry->stages)
