@@ -1,5 +1,7 @@
 #include "alias_pack.h"
 
+#include <string.h>
+
 /* Host-visible buffers: who of them shares bytes, and with whom.
  *
  * What the host writes first thing in a frame would wait for whatever had its bytes last in the frame before, when the
@@ -39,24 +41,48 @@ static const uint32_t *clock_at_first(const hdi_pack *pack, uint32_t res)
     return &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * pack->queues];
 }
 
-/* Whether the host uses it before all others, and has waited for each of some queues by then. */
-static bool waits_first(const hdi_pack *pack, uint32_t host, uint32_t res, uint32_t mask)
+/* The place of the host's queue from which on it has waited for each of some queues; HDI_NONE: it never does. What is
+ * promised about memory does not count: of that only what turns out to be needed is waited for. */
+static uint32_t place_behind(const hdi_pack *pack, uint32_t host, uint32_t mask)
 {
     const hdi_hazards *hazards = pack->hazards;
-    const uint32_t queues = pack->queues, *slot_clock = pack->synced->slot_clock;
+    const uint32_t queues = pack->queues, slots = hazards->slot_count;
+    uint32_t from[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* the place from which on one queue has waited for another */
+    memset(from, 0xff, sizeof(from));
+    for (uint32_t s = 0, left = mask; left && s < slots; s++) {
+        const uint32_t *want = &hazards->slot_want[(size_t)s * queues];
+        uint32_t own = hazards->slot_queue[s], pos = hazards->slot_pos[s], *of = from[own];
+        for (uint32_t q = 0; q < queues; q++) {
+            if (!want[q])
+                continue;
+            of[q] = pos < of[q] ? pos : of[q];
+            for (uint32_t k = 0; k < queues; k++)
+                of[k] = from[q][k] < want[q] && pos < of[k] ? pos : of[k];
+        }
+        if (own == host) {
+            for (uint32_t q = 0; q < queues; q++)
+                left &= ~((uint32_t)(of[q] != HDI_NONE) << q);
+            if (!left)
+                return pos;
+        }
+    }
+    return mask ? HDI_NONE : 0;
+}
+
+/* Whether the host uses it before all others, and not before a place of its queue. */
+static bool waits_first(const hdi_pack *pack, uint32_t host, uint32_t res, uint32_t behind)
+{
+    const hdi_hazards *hazards = pack->hazards;
+    const uint32_t queues = pack->queues;
     const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues];
     uint32_t users = hazards->res_queues[res];
-    if (host == HDI_NONE || !(users >> host & 1) ||
+    if (behind == HDI_NONE || !(users >> host & 1) || stay[host].first < behind ||
         hdi_slot_at(hazards, host, stay[host].first) != pack->lifetimes->res_first[res])
         return false;
-    const uint32_t *knows = clock_at_first(pack, res);
-    for (; mask; mask &= mask - 1) {
-        if (knows[__builtin_ctz(mask)] == 0)
-            return false;
-    }
+    const uint32_t *row = hazards->memory_edge_count ? hazards->slot_want : pack->synced->slot_clock; /* no promises */
     for (uint32_t others = users & pack->gpu_mask; others; others &= others - 1) {
         uint32_t q = (uint32_t)__builtin_ctz(others);
-        if (slot_clock[(size_t)hdi_slot_at(hazards, q, stay[q].first) * queues + host] <= stay[host].first)
+        if (row[(size_t)hdi_slot_at(hazards, q, stay[q].first) * queues + host] <= stay[host].first)
             return false;
     }
     return true;
@@ -106,7 +132,9 @@ static void hold(shelf *s, uint32_t at, uint32_t res)
 uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first, uint32_t count)
 {
     hdi_placed *out = w->out;
-    uint32_t mask = gpu_queues_of(&w->pack, by_first, count);
+    uint32_t behind = HDI_NONE;
+    if (host != HDI_NONE)
+        behind = place_behind(&w->pack, host, gpu_queues_of(&w->pack, by_first, count));
     shelf s = {.pack = &w->pack, .oldest = HDI_NONE, .newest = HDI_NONE};
     s.place = HDI_ARENA_ARRAY(w->pack.arena, place, count);
     if (!s.place || !hdi_pack_tenant_room(&w->pack, out))
@@ -114,7 +142,7 @@ uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first
     uint64_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = by_first[i], at = HDI_NONE;
-        bool shares = waits_first(&w->pack, host, res, mask);
+        bool shares = waits_first(&w->pack, host, res, behind);
         if (shares)
             at = take_place(&s, res);
         if (at == HDI_NONE) {

@@ -563,3 +563,23 @@ Test(known_faults, a_pass_that_reads_twice_in_an_unknown_layout_is_made_ready_fo
     }
     hd_graph_destroy(graph);
 }
+
+/* What one region promises about memory is not waited for where no memory needs it. */
+Test(known_faults, uploads_before_which_nobody_is_waited_for_share_no_bytes)
+{
+    enum { UPLOADS = 64 };
+    hd_graph *graph = new_graph();
+    graph->parallel_passes = 0;
+    graph->region_passes = 8;
+    hd_resource upload[UPLOADS];
+    for (uint32_t i = 0; i < UPLOADS; i++) {
+        upload[i] = buffer(graph, 65536);
+        hd_use writes = {upload[i], HD_HOST_WRITE};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .uses = &writes, .use_count = 1});
+        pass(graph, i % 2 ? HD_PIN_COMPUTE : HD_PIN_GFX, 5.0f, upload[i], external(graph));
+    }
+    hd_plan_view view = compiled(graph, &(hd_compile_desc){.queues = three, .queue_count = 2});
+    for (uint32_t i = 0; i < view.resource_count; i++)
+        cr_expect_neq(view.resources[i].placing, HD_PLACING_TAKES_OVER, "resource %u", view.resources[i].id);
+    hd_graph_destroy(graph);
+}
