@@ -231,6 +231,13 @@ static void place(work *w, uint32_t seg)
         w->left[atomic_fetch_add_explicit(w->left_count, 1, memory_order_relaxed)] = seg;
 }
 
+/* Several queues use a resource, or the host. */
+static HDI_INLINE bool is_shared(const work *w, uint32_t res)
+{
+    uint32_t queues = w->out->res_queues[res];
+    return ((queues & (queues - 1)) | (queues & ~w->gpu_mask)) != 0;
+}
+
 /* shared: several queues use it, or the host. */
 static HDI_INLINE void settle(work *w, uint32_t res, bool shared)
 {
@@ -238,8 +245,9 @@ static HDI_INLINE void settle(work *w, uint32_t res, bool shared)
     uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
     sharing by = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
     out->res_concurrent[res] = by == CONCURRENT || (by == BY_READERS && out->res_concurrent[res]); /* they meet */
-    if (HDI_LIKELY(shared && end - first == 1)) {
-        place(w, first);
+    if (HDI_LIKELY(end - first == 1)) {
+        if (shared)
+            place(w, first);
         return;
     }
     for (uint32_t seg = first; seg < end; seg++) {
@@ -252,7 +260,7 @@ static void settle_keeper(work *w, uint32_t res)
 {
     keep_state(w, res);
     if (w->several)
-        settle(w, res, false);
+        settle(w, res, is_shared(w, res));
 }
 
 uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, const uint32_t *keeper,
@@ -260,7 +268,6 @@ uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_
 {
     work w = *shared; /* several parts go by the same one */
     const uint8_t *res_flags = w.decl->res_flags;
-    const uint16_t *res_queues = w.out->res_queues;
     uint32_t pairs = 0;
     for (uint32_t i = 0; i < keepers; i++) {
         uint32_t res = keeper[i];
@@ -276,9 +283,8 @@ uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_
         enum { CHUNK = 128 };
         uint32_t several[CHUNK], count = 0, behind = last - first < CHUNK ? last : first + CHUNK;
         for (; first < behind; first++) {
-            uint32_t queues = res_queues[first];
             several[count] = first;
-            count += (((queues & (queues - 1)) | (queues & ~w.gpu_mask)) != 0) & !(res_flags[first] & HDI_KEEPS_STATE);
+            count += is_shared(&w, first) & !(res_flags[first] & HDI_KEEPS_STATE);
         }
         for (uint32_t i = 0; i < count; i++)
             settle(&w, several[i], true);

@@ -68,8 +68,35 @@ static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_sy
     }
 }
 
-/* The same of two to four queues: what a slot knows is four words side by side. Rows are read and written as such, too,
- * with words of the row behind them, which is written later and is of no queue here; but for the last one. */
+/* The same of two queues, as of one and the host's: each knows of nothing but the other one. */
+static void sweep_two(const hdi_hazards *hazards, hdi_synced *synced, uint32_t begin, uint32_t end)
+{
+    const hdi_synced out = *synced; /* of its own: nothing that is written here changes it */
+    const uint8_t *slot_queue = hazards->slot_queue;
+    const uint32_t *slot_pos = hazards->slot_pos;
+    uint32_t (*rows)[2] = (uint32_t(*)[2])out.slot_clock, known[2] = {0}, round[2] = {0}, waiting = out.waiting_count;
+    const uint32_t (*want)[2] = (const uint32_t(*)[2])out.slot_want;
+    memset(out.slot_waits + begin, 0, (end - begin) * sizeof(*out.slot_waits));
+    for (uint32_t s = begin; s < end; s++) {
+        uint32_t own = slot_queue[s], other = own ^ 1, wanted = want[s][other];
+        if (HDI_UNLIKELY(wanted > known[own])) {
+            uint32_t from = hdi_slot_at(hazards, other, wanted - 1), brings = from < begin ? 0 : rows[from][own];
+            known[own] = wanted;
+            round[own] = brings > round[own] ? brings : round[own];
+            out.slot_waits[s] = (uint16_t)(1u << other);
+            if (out.waiting)
+                out.waiting[waiting++] = s;
+        }
+        rows[s][own] = slot_pos[s];
+        rows[s][other] = known[own];
+        out.slot_round[s] = round[own];
+    }
+    if (out.waiting) /* else others write there, too */
+        synced->waiting_count = waiting;
+}
+
+/* The same of three or four: what a slot knows is four words side by side. Rows are read and written as such, too, with
+ * words of the row behind them, which is written later and is of no queue here; but for the last one. */
 typedef uint32_t lanes __attribute__((vector_size(16)));
 typedef int32_t signed_lanes __attribute__((vector_size(16)));
 typedef uint64_t lane_pairs __attribute__((vector_size(16)));
@@ -204,7 +231,7 @@ static void sweep_range(uint32_t part, void *user)
     if (w->only != HDI_NONE)
         sweep_only(w->hazards, w->queues, w->only, w->out, begin, end);
     else if (w->queues == 2)
-        sweep_few(w->hazards, 2, w->out, begin, end);
+        sweep_two(w->hazards, w->out, begin, end);
     else if (w->queues == 3)
         sweep_few(w->hazards, 3, w->out, begin, end);
     else if (w->queues == 4) /* the host's with three */
