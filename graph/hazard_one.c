@@ -199,36 +199,44 @@ static HDI_SCALAR walk walk_region(walk k, const odds *o, uint32_t slot, uint32_
 
 /* Whether a pass may read a segment in two layouts, which agree on the read-only depth layout, or twice in one that no
  * read goes on with (declare_pass.c). */
-static HDI_INLINE bool may_mix(const walk *k, const odds *o, uint32_t use, uint32_t end)
+static HDI_INLINE bool may_mix(const walk *k, uint32_t use, uint32_t end)
 {
     bool may = false;
     for (; use < end; use++) {
-        uint32_t layout = o->kinds->kind[k->use_access[use]].layout;
-        may |= (layout == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY) | (layout > INT32_MAX);
+        uint32_t leaves = k->link[k->use_access[use]].leaves;
+        may |= (leaves == HDI_LEFT_READS + HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY) | (leaves == HDI_LEFT_OTHER);
     }
     return may;
 }
 
-/* Where some passes do. */
-static HDI_SCALAR walk walk_dues(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
+/* A pass that may. */
+static HDI_APART void walk_mixed(walk *k, const odds *o, uint32_t slot, const uint32_t *of_pass)
+{
+    k->link = see_pass(k, o, of_pass[0], of_pass[1], slot);
+    for (uint32_t use = of_pass[0]; use < of_pass[1]; use++) {
+        if (o->lists && is_put_off(o, o->w->decl->use_res[use]))
+            put_span_off(k, o, use, slot);
+        else
+            add_span(k, o, use, slot, true);
+    }
+}
+
+/* Where some passes do: those between them go the way of all others. */
+static HDI_SCALAR walk walk_dues(walk k, const odds *o, uint32_t from, uint32_t slot_end)
 {
     const uint32_t *slot_pass = o->w->schedule->slot_pass, *use_begin = o->w->decl->pass_use_begin;
     const odds plain = {o->w, o->kinds, o->step, NULL, o->lists};
-    for (; slot < slot_end; slot++) {
-        uint32_t begin = use_begin[slot_pass[slot]], end = use_begin[slot_pass[slot] + 1];
-        if (HDI_LIKELY(!may_mix(&k, o, begin, end))) {
-            k = (o->lists ? walk_region : walk_pieces)(k, &plain, slot, slot + 1);
+    for (uint32_t slot = from; slot <= slot_end; slot++) {
+        const uint32_t *of_pass = slot < slot_end ? &use_begin[slot_pass[slot]] : NULL;
+        if (of_pass && HDI_LIKELY(!may_mix(&k, of_pass[0], of_pass[1])))
             continue;
-        }
+        if (from < slot)
+            k = (o->lists ? walk_region : walk_pieces)(k, &plain, from, slot);
         walk own = k;
-        own.link = see_pass(&own, o, begin, end, slot);
-        for (uint32_t use = begin; use < end; use++) {
-            if (o->lists && is_put_off(o, o->w->decl->use_res[use]))
-                put_span_off(&own, o, use, slot);
-            else
-                add_span(&own, o, use, slot, true);
-        }
+        if (of_pass)
+            walk_mixed(&own, o, slot, of_pass);
         k = own;
+        from = slot + 1;
     }
     return k;
 }
