@@ -30,17 +30,25 @@ static HDI_INLINE void hdi_look_at_use(hdi_sched_res *res, uint32_t flags, uint3
  * out. */
 bool hdi_look_in_parts(const hdi_look *look, const hdi_crew *crew);
 
-/* What can be told of a resource when all its uses are known. word: as in hdi_res_state; bytes: that it has; last: rank
- * of its last use. Which have none, and which are read in several ways, nobody could predict. */
+/* Whether a resource that is read more than once may be read in several layouts. word: as in hdi_res_state, of culled
+ * passes, too. (Of what is read once this must not be said: most of that is judged without a look at its word.) */
+static HDI_INLINE bool hdi_look_mixes(uint64_t word)
+{
+    uint64_t readers = word & HDI_RES_READERS;
+    return (readers & (readers - 1)) != 0;
+}
+
+/* What can be told of a resource when all its uses are known. word: as above; bytes: that it has; last: rank of its
+ * last use. Which have none, and which are read in several ways, nobody could predict. */
 static HDI_INLINE void hdi_look_judge(const hdi_sched *s, hdi_sched_res *res, uint32_t r, uint64_t word, uint64_t bytes,
                                       uint32_t last, uint32_t *mixed_uses)
 {
-    uint64_t readers = word & HDI_RES_READERS, counts = res->counts;
+    uint64_t counts = res->counts;
     uint32_t uses = (uint32_t)counts;
     res->bytes = bytes;
     res->counts = res->left = uses;
     res->last = last;
-    if (HDI_UNLIKELY(readers & (readers - 1))) {
+    if (HDI_UNLIKELY(hdi_look_mixes(word)) && uses - (uint32_t)(counts >> 32) > 1) { /* so many reads */
         res->mixed |= HDI_MIXED_LAYOUTS;
         *mixed_uses += uses;
     }

@@ -1,8 +1,6 @@
-#include "schedule.h"
+#include "schedule_look.h"
 
 #include <string.h>
-
-#include "hints.h"
 
 /* What schedule_prepare.c finds, for one queue and a simple frame, as hdi_depends says of it: each resource is written
  * once, by who uses it first, and all passes are kept, so that ranks are passes. Who uses it last the declaration
@@ -29,17 +27,15 @@ static HDI_APART void write_odd(const hdi_sched *s, hdi_sched_res *res, size_t r
     s->ask[rank + 1].step -= (int64_t)res->bytes;
 }
 
-/* One of several readers, or one of what nobody wrote. While there may be others, left is the use of the first one, and
- * one more. */
-static HDI_APART void read_again(hdi_sched *s, hdi_sched_res *res, size_t use, size_t rank, bool last)
+/* One of several readers, or one of what nobody wrote. word: of its resource. While there may be others, left says
+ * whether there was one. */
+static HDI_APART void read_again(hdi_sched *s, hdi_sched_res *res, uint64_t word, size_t rank, bool last)
 {
-    const hdi_decl *decl = s->decl;
     res->uses++;
     s->ask[rank].more = HDI_COUNTED;
     if (res->left == 0)
-        res->left = (uint32_t)use + 1;
-    else if (decl->access[decl->use_access[res->left - 1]].layout != decl->access[decl->use_access[use]].layout &&
-             !(decl->use_flags[use] & HDI_USE_BUFFER))
+        res->left = 1;
+    else if (hdi_look_mixes(word))
         res->mixed = HDI_MIXED_LAYOUTS;
     if (!last)
         return;
@@ -104,7 +100,7 @@ void hdi_sched_look_simple(hdi_sched *s, const hdi_sizes *sizes)
             ask[p].closes += (int64_t)res->bytes;
             continue;
         }
-        read_again(s, res, u, p, last);
+        read_again(s, res, state[r].word, p, last);
     }
     sum_up(s);
 }

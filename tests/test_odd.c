@@ -336,6 +336,86 @@ Test(odd, counted_uses)
         hd_graph_destroy(graph[k]);
 }
 
+/* ---- what the declaration tells of uses ---- */
+
+enum { READ_PASSES = 200, MOST_READS = 3 };
+
+/* A read of an image, in one of the usual layouts or in one of three that no named access has. */
+static hd_use read_image(uint64_t *rng, hd_resource image, uint32_t unusual, hd_custom_access *custom)
+{
+    static const hd_access usual[] = {HD_SAMPLED_COMPUTE, HD_STORAGE_READ_COMPUTE, HD_TRANSFER_SRC};
+    uint32_t kind = hdt_below(rng, 100), layout = 1000314000 + hdt_below(rng, 3);
+    if (kind < unusual) {
+        *custom = (hd_custom_access){.stages = 0x800, .access = 0x20, .layout = layout, .reads = true};
+        return (hd_use){.resource = image, .access = HD_ACCESS_CUSTOM, .custom = custom};
+    }
+    return (hd_use){image, usual[kind > 80 ? kind % 3 : 0]};
+}
+
+/* Each pass writes an image and reads a few; some are culled. At times the last one is, and reads all that there is. */
+static void reads_frame(hd_graph *graph, uint64_t seed)
+{
+    uint64_t rng = seed;
+    uint32_t passes = 20 + hdt_below(&rng, READ_PASSES - 20), dead = 4 * hdt_below(&rng, 6), count = 0;
+    uint32_t reads = 1 + hdt_below(&rng, MOST_READS), back = 1 + hdt_below(&rng, 40), unusual = 25 * hdt_below(&rng, 3);
+    bool all = hdt_below(&rng, 2) == 0;
+    hd_resource image[READ_PASSES];
+    hd_graph_begin(graph);
+    for (uint32_t p = 0; p < passes; p++) {
+        hd_use uses[READ_PASSES];
+        hd_custom_access custom[READ_PASSES];
+        bool last = all && p + 1 == passes, is_dead = last || hdt_below(&rng, 100) < dead;
+        uint32_t side = 64u << hdt_below(&rng, 5), wanted = last ? count : hdt_below(&rng, reads + 1), at = 1;
+        hd_resource own = hd_graph_image(graph, &(hd_image_desc){.width = side, .height = side, .format = 37});
+        uses[0] = (hd_use){own, HD_STORAGE_WRITE_COMPUTE};
+        for (uint32_t from = count; at <= wanted && from > 0; at++) {
+            from -= last ? 1 : 1 + hdt_below(&rng, back < from ? back : from);
+            uses[at] = read_image(&rng, image[from], unusual, &custom[at]);
+        }
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                             .uses = uses,
+                                             .use_count = at,
+                                             .root = !is_dead && hdt_below(&rng, 2) == 0,
+                                             .cost_us = (float)(1 + hdt_below(&rng, 50))});
+        if (!is_dead)
+            image[count++] = own;
+    }
+}
+
+/* Who uses what last, and in which layouts, has one answer, whoever looks for it. */
+Test(odd, told_uses)
+{
+    uint64_t first = 1, count = 1000;
+    hd_graph *graph;
+    hd_jobs *jobs;
+#if defined(__SANITIZE_ADDRESS__)
+    count /= 5;
+#endif
+    hdt_seeds(&first, &count);
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    cr_assert_eq(hd_jobs_create(&(hd_jobs_desc){.worker_count = 3}, &jobs), HD_OK);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        const hd_queue_desc queues[] = {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 1}};
+        hd_compile_desc desc = {.queues = queues, .queue_count = seed % 4 ? 1 : 2, .cache = HD_CACHE_OFF};
+        uint64_t hash = 0;
+        desc.order = (hd_order)(seed % 5 % 3);
+        reads_frame(graph, seed);
+        graph->region_passes = seed % 3 ? 1 + (uint32_t)(seed % 60) : HDI_REGION_PASSES;
+        graph->parallel_passes = 0;
+        for (int way = 0; way < 3; way++) { /* one worker, one that takes no frame for a simple one, several */
+            const hd_plan *plan;
+            graph->not_simple = way == 1;
+            desc.jobs = way == 2 ? jobs : NULL;
+            cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+            uint64_t own = hd_plan_read(plan).hash;
+            cr_assert(way == 0 || own == hash, "HEDDLE_SEED=%llu: way %d", (unsigned long long)seed, way);
+            hash = own;
+        }
+    }
+    hd_jobs_destroy(jobs);
+    hd_graph_destroy(graph);
+}
+
 Test(odd, deep_images)
 {
     try_frames(deep_frame, 1500, 16);
