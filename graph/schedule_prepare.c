@@ -57,8 +57,8 @@ static HDI_APART void find_last_kept(const hdi_look *w, const uint32_t *dead, si
     const uint32_t *use_begin = decl->pass_use_begin, *use_res = decl->use_res, *use_pass = decl->use_pass;
     hdi_sched_res *all = w->s->res;
     size_t looked = 0, uses = decl->use_count, most = FURTHEST * uses;
-    for (size_t i = 0; i < dead_count && looked <= most; i++) {
-        for (size_t u = use_begin[dead[i]], end = use_begin[dead[i] + 1]; u < end; u++) {
+    for (size_t i = 0; i < dead_count; i++) {
+        for (size_t u = use_begin[dead[i]], end = use_begin[dead[i] + 1]; u < end && looked <= most; u++) {
             const size_t r = use_res[u];
             size_t before = u;
             if (decl->res_state[r].newest != u + 1 || all[r].counts == 0)
