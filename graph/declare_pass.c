@@ -93,10 +93,10 @@ static uint64_t readers_of(uint32_t layout, uint32_t own_layout)
     const uint32_t bit_of[] = {HDI_LAYOUT_SHADER_READ_ONLY, HDI_LAYOUT_GENERAL,     HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY,
                                HDI_LAYOUT_TRANSFER_SRC,     HDI_LAYOUT_PRESENT_SRC, own_layout};
     const uint64_t first = HDI_RES_READERS & -HDI_RES_READERS;
-    uint32_t bit = 0;
-    while (bit < sizeof(bit_of) / sizeof(bit_of[0]) && bit_of[bit] != layout)
-        bit++;
-    return bit < sizeof(bit_of) / sizeof(bit_of[0]) ? first << bit : HDI_RES_READERS & ~(HDI_RES_READERS >> 2);
+    for (size_t bit = 0; bit < sizeof(bit_of) / sizeof(bit_of[0]); bit++)
+        if (bit_of[bit] == layout)
+            return first << bit;
+    return HDI_RES_READERS & ~(HDI_RES_READERS >> 2);
 }
 
 void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image_row, uint32_t buffer_row,
@@ -514,8 +514,7 @@ static inline void mark_pass(hd_graph *graph, const hd_pass_desc *desc, uint32_t
     graph->unusual |= HDI_UNUSUAL_PASSES;
 }
 
-/* The columns of a pass but for its marks and for what says where its uses end. It counts from here on: errors name it.
- */
+/* The columns of a pass but for its marks and where its uses end. It counts from here on: errors name it. */
 static inline void put_columns(hd_graph *graph, const hd_pass_desc *desc, uint32_t pass, uint32_t cost)
 {
     graph->pass_type[pass] = (uint8_t)desc->type;
