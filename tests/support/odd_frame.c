@@ -224,7 +224,10 @@ static hd_custom_access pick_custom(maker *m, const res *r, uint32_t type)
          {0x800000000, 0x1000, 7, 0, false, true},
          {0x100000000, 0x1800, 1, 0, true, true}},
     };
-    return rows[type][r->read_only ? 0 : below(m, 3)];
+    hd_custom_access row = rows[type][r->read_only ? 0 : below(m, 3)];
+    if (below(m, 3) == 0)
+        row.layout = 1000314000 + below(m, 3); /* that no named access has */
+    return row;
 }
 
 typedef struct pick {
