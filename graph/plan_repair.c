@@ -182,12 +182,38 @@ static void drop_wait(copy *c, uint32_t wait)
     }
 }
 
+/* Whether a resource has bytes of the one that it is said to take over from. */
+static bool has_bytes_of_tenant(const hd_plan_view *v, const hd_plan_resource *r)
+{
+    for (uint32_t i = 0; i < v->resource_count; i++) {
+        const hd_plan_resource *t = &v->resources[i];
+        if (t->id == r->tenant)
+            return t->heap == r->heap && t->offset < r->offset + r->bytes && r->offset < t->offset + t->bytes;
+    }
+    return false;
+}
+
+/* Who took bytes over that he has no more, or that are no longer there, says nothing of it: it can be worked out. */
+static void move(copy *c, hd_plan_resource *res, const hd_repair *r)
+{
+    hd_plan_heap *heap = (hd_plan_heap *)&c->v.heaps[res->heap];
+    res->offset = r->value;
+    res->bytes = r->bytes;
+    heap->bytes = heap->bytes > r->value + r->bytes ? heap->bytes : r->value + r->bytes;
+    for (uint32_t i = 0; i < c->v.resource_count; i++) {
+        hd_plan_resource *x = (hd_plan_resource *)&c->v.resources[i];
+        if (x->placing != HD_PLACING_TAKES_OVER || (x != res && x->tenant != res->id) || has_bytes_of_tenant(&c->v, x))
+            continue;
+        x->placing = HD_PLACING_NONE;
+        x->tenant = HD_NONE;
+    }
+}
+
 static void change(copy *c, const hd_repair *r)
 {
     hd_plan_barrier *b = (hd_plan_barrier *)&c->v.barriers[r->index];
     const hd_plan_barrier *m = &r->barrier;
     hd_plan_resource *res = (hd_plan_resource *)&c->v.resources[r->index];
-    hd_plan_heap *heap;
     switch (r->kind) {
     case HD_REPAIR_WIDEN:
         b->src_stages |= m->src_stages, b->src_access |= m->src_access;
@@ -219,10 +245,7 @@ static void change(copy *c, const hd_repair *r)
         ((hd_plan_attachment *)c->v.attachments)[r->index].store = (uint32_t)r->value;
         break;
     case HD_REPAIR_MOVE:
-        heap = (hd_plan_heap *)&c->v.heaps[res->heap];
-        res->offset = r->value;
-        res->bytes = r->bytes;
-        heap->bytes = heap->bytes > r->value + r->bytes ? heap->bytes : r->value + r->bytes;
+        move(c, res, r);
         break;
     case HD_REPAIR_FINAL_LAYOUT:
         res->final_layout = (uint32_t)r->value;

@@ -201,6 +201,21 @@ static bool misplace(uint64_t *rng, hd_plan_view *p, uint32_t *bits)
     return true;
 }
 
+static bool put_over(uint64_t *rng, hd_plan_view *p, uint32_t *bits)
+{
+    (void)bits;
+    for (uint32_t tries = 0; tries < 8 && p->resource_count; tries++) {
+        hd_plan_resource *r = (hd_plan_resource *)&p->resources[hdt_below(rng, p->resource_count)];
+        const hd_plan_resource *to = &p->resources[hdt_below(rng, p->resource_count)];
+        if (r->heap == HD_NONE || r->heap != to->heap || r->offset == to->offset ||
+            to->offset + r->bytes > p->heaps[r->heap].bytes)
+            continue;
+        r->offset = to->offset;
+        return true;
+    }
+    return false;
+}
+
 static bool end_elsewhere(uint64_t *rng, hd_plan_view *p, uint32_t *bits)
 {
     hd_plan_resource *r =
@@ -231,6 +246,7 @@ static const struct {
     {"not stored", do_not_store, 100},
     {"not loaded", do_not_load, 100},
     {"misplaced", misplace, 99},
+    {"placed over another", put_over, 99},
     {"other final layout", end_elsewhere, 99},
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -433,6 +449,46 @@ Test(repair, repairs_lead_back_to_sound_plans)
     printf("%llu repairs of more than one bit, of which one bit would have done in %llu\n",
            (unsigned long long)longer_tried, (unsigned long long)longer);
     hd_graph_destroy(graph);
+}
+
+/* One that took bytes of the host over is put apart again, and so is the one whose bytes they were. */
+Test(repair, what_was_moved_takes_nothing_over)
+{
+    for (uint32_t moved = 2; moved <= 4; moved += 2) {
+        hd_graph *graph;
+        hd_plan *mended;
+        const hd_plan *plan;
+        const hd_plan_reasons *reasons;
+        hd_resource r[6];
+        cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+        for (uint32_t i = 0; i < 6; i++)
+            r[i] = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 256});
+        for (uint32_t i = 0; i <= 6; i++) {
+            hd_use uses[2];
+            uint32_t count = 0;
+            if (i > 0)
+                uses[count++] = (hd_use){r[i - 1], i % 2 ? HD_TRANSFER_SRC : HD_HOST_READ};
+            if (i < 6)
+                uses[count++] = (hd_use){r[i], i % 2 ? HD_TRANSFER_DST : HD_HOST_WRITE};
+            hd_graph_pass(graph, &(hd_pass_desc){.type = i % 2 ? HD_PASS_TRANSFER : HD_PASS_HOST,
+                                                 .root = i == 6,
+                                                 .uses = uses,
+                                                 .use_count = count});
+        }
+        cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
+        hd_plan_view view = hd_plan_read(plan);
+        cr_assert_eq(view.resources[4].placing, HD_PLACING_TAKES_OVER);
+        cr_assert_eq(view.resources[4].tenant, 2u);
+        hd_repair move = {.kind = HD_REPAIR_MOVE, .index = moved, .value = 65536, .bytes = 256};
+        cr_assert_eq(hd_plan_repair(plan, &move, NULL, &mended), HD_OK);
+        cr_expect_eq(verify(graph, mended).count, 0);
+        cr_assert_eq(hd_plan_explain(graph, mended, NULL, &reasons), HD_OK);
+        cr_expect_eq(reasons->resources[4].code, HD_PLACING_HOST);
+        cr_expect_eq(reasons->resources[4].other_resource, HD_NONE);
+        hd_plan_reasons_free(reasons, NULL);
+        hd_plan_free(mended, NULL);
+        hd_graph_destroy(graph);
+    }
 }
 
 Test(repair, out_of_memory)
