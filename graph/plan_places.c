@@ -9,8 +9,8 @@
  * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output).
  *
  * With one queue barriers stand in the order that the plan has: one worker wrote them there already or has one run of
- * them, several have runs with gaps in between. Of several queues the order has them in such runs, and those of a long
- * frame are written here, from what was asked for. */
+ * them, several have runs with gaps in between. Of several queues the order has them in such runs; where they were not
+ * written at once, as in a long frame, they are written here, from what was asked for. */
 
 /* What does not change over a range. */
 typedef struct writer {
@@ -24,7 +24,7 @@ typedef struct writer {
     const hdi_asked *asked;
     const hdi_kind *kinds, *made;
     const hdi_frozen *frozen;
-    bool fetch; /* of a long frame; of a short one of several queues barriers stand as the order says */
+    bool fetch; /* of a long frame */
     uint32_t family[HD_MAX_QUEUES + 1]; /* the last one: none */
 } writer;
 
@@ -370,7 +370,7 @@ static HDI_INLINE void begin_submit(const hdi_tables *t, const hdi_plan_tables *
 
 /* ---- several queues, or workers ---- */
 
-/* copies: of a short frame of several queues. */
+/* copies: barriers of several queues were written at once, and the order says which come next. */
 static HDI_INLINE line add_batch(line l, const writer *w, uint32_t from, uint32_t *number, uint32_t *barrier, run *r,
                                  bool copies)
 {
