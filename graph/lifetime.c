@@ -87,15 +87,6 @@ static uint32_t *find_group_ends(const hdi_hazards *hazards, bool one, const hdi
     return w.end;
 }
 
-/* A tenant that comes after takes the bytes over behind a barrier; an image behind two where the last use writes. */
-static inline uint32_t close_of(const hdi_hazards *hazards, const uint32_t *group_end, uint32_t queue,
-                                const hdi_stay *stay)
-{
-    if (!group_end || queue != 0)
-        return stay->last;
-    return group_end[hazards->slot_group[hdi_slot_at(hazards, 0, stay->last)] + (stay->tail_writes != 0)];
-}
-
 /* The stay on the one GPU queue that a resource lives on; places are slots yet. */
 static HDI_APART hdi_stay stay_of_several(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end)
 {
@@ -379,16 +370,18 @@ static HDI_INLINE void find_slots(const several *w, uint32_t seg, uint32_t seg_e
 }
 
 /* Places of a stay from its slots. On each queue, what comes before the last slot that may not take over its bytes is
- * known there. */
-static HDI_INLINE life settle(const several *w, uint32_t queues, uint32_t queue, life slots, hdi_stay *stay)
+ * known there. Where there are groups, which one GPU queue has, a tenant that comes after takes the bytes over behind a
+ * barrier; an image behind two where the last use writes. */
+static HDI_INLINE life settle(const several *w, uint32_t queues, bool groups, uint32_t queue, life slots,
+                              hdi_stay *stay)
 {
     const hdi_hazards *hazards = &w->hazards;
     uint32_t last = hazards->slot_pos[slots.last], behind = slots.last + 1;
     stay->first = hazards->slot_pos[slots.first];
     stay->last = stay->close = last;
-    if (HDI_UNLIKELY(w->group_end != NULL)) {
-        stay->close = close_of(hazards, w->group_end, queue, stay);
-        behind = hdi_slot_at(hazards, queue, stay->close) + 1;
+    if (groups && queue == 0) {
+        stay->close = w->group_end[hazards->slot_group[slots.last] + (stay->tail_writes != 0)];
+        behind = hdi_slot_at(hazards, 0, stay->close) + 1;
     }
     uint32_t unaware = w->unaware[hdi_unaware_row(queues, hazards->queue_begin[queue] + last) + queues];
     slots.close = (behind > unaware ? behind : unaware) - 1;
@@ -396,7 +389,8 @@ static HDI_INLINE life settle(const several *w, uint32_t queues, uint32_t queue,
 }
 
 /* Of what several queues use, or the host. */
-static HDI_INLINE life visit_shared(const several *w, uint32_t seg, uint32_t seg_end, uint32_t queues, hdi_stay *stay)
+static HDI_INLINE life visit_shared(const several *w, uint32_t seg, uint32_t seg_end, uint32_t queues, bool groups,
+                                    hdi_stay *stay)
 {
     life all = {HDI_NONE, 0, 0};
     for (uint32_t q = 0; q < queues; q++)
@@ -408,7 +402,7 @@ static HDI_INLINE life visit_shared(const several *w, uint32_t seg, uint32_t seg
     for (uint32_t q = 0; q < queues; q++) {
         if (stay[q].first == HDI_NONE)
             continue;
-        life l = settle(w, queues, q, (life){stay[q].first, stay[q].last, 0}, &stay[q]);
+        life l = settle(w, queues, groups, q, (life){stay[q].first, stay[q].last, 0}, &stay[q]);
         all.first = l.first < all.first ? l.first : all.first;
         all.last = l.last > all.last ? l.last : all.last;
         all.close = l.close > all.close ? l.close : all.close;
@@ -417,8 +411,8 @@ static HDI_INLINE life visit_shared(const several *w, uint32_t seg, uint32_t seg
 }
 
 /* Stays on queues that nothing of a resource is on have only a first place, and none at all where it lives on one GPU
- * queue: that one's is what there is. */
-static HDI_INLINE void visit_on_queues(const work *shared, uint32_t begin, uint32_t end, uint32_t count)
+ * queue: that one's is what there is. groups: there is one GPU queue, and the host's. */
+static HDI_INLINE void visit_on_queues(const work *shared, uint32_t begin, uint32_t end, uint32_t count, bool groups)
 {
     const several w = {*shared->hazards, shared->decl, shared->group_end, shared->out->place_unaware};
     const uint32_t *seg_end = shared->frozen->res_seg_begin + 1;
@@ -429,12 +423,12 @@ static HDI_INLINE void visit_on_queues(const work *shared, uint32_t begin, uint3
     for (uint32_t r = begin, seg = shared->frozen->res_seg_begin[begin]; r < end; seg = seg_end[r++], stay += count) {
         uint32_t mask = res_queues[r];
         life all = {HDI_NONE, 0, 0};
-        if (!(mask & (mask - 1)) && mask & gpu_mask) {
-            uint32_t q = (uint32_t)__builtin_ctz(mask);
+        if (groups ? mask == 1 : !(mask & (mask - 1)) && mask & gpu_mask) {
+            uint32_t q = groups ? 0 : (uint32_t)__builtin_ctz(mask);
             life slots = find_stay(&w.hazards, seg, seg_end[r], &stay[q]);
-            all = settle(&w, count, q, slots, &stay[q]);
+            all = settle(&w, count, groups, q, slots, &stay[q]);
         } else if (mask) {
-            all = visit_shared(&w, seg, seg_end[r], count, stay);
+            all = visit_shared(&w, seg, seg_end[r], count, groups, stay);
         }
         res_first[r] = all.first;
         res_last[r] = all.last;
@@ -447,14 +441,16 @@ static HDI_SCALAR void several_queues(uint32_t begin, uint32_t end, uint32_t par
 {
     const work *w = user;
     (void)part;
-    if (w->queues->count == 2)
-        visit_on_queues(w, begin, end, 2);
+    if (w->group_end)
+        visit_on_queues(w, begin, end, 2, true);
+    else if (w->queues->count == 2)
+        visit_on_queues(w, begin, end, 2, false);
     else if (w->queues->count == 3)
-        visit_on_queues(w, begin, end, 3);
+        visit_on_queues(w, begin, end, 3, false);
     else if (w->queues->count == 4) /* the host's with three */
-        visit_on_queues(w, begin, end, 4);
+        visit_on_queues(w, begin, end, 4, false);
     else
-        visit_on_queues(w, begin, end, w->queues->count);
+        visit_on_queues(w, begin, end, w->queues->count, false);
 }
 
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
