@@ -51,12 +51,11 @@ static void count_uses(const work *w, uint32_t first, uint32_t end, uint32_t *co
 /* Uses of passes that stand one behind another are counted in one go, in any order; few are culled. */
 static void count_kept(const work *w, uint32_t *count)
 {
-    const uint8_t *kept = w->kept->pass_kept;
+    const uint8_t *kept = w->kept->pass_kept, *culled;
     const uint32_t *use_begin = w->decl->pass_use_begin;
-    uint32_t passes = w->decl->pass_count, from = 0;
-    for (uint32_t p = 0; w->schedule->slot_count < passes && p < passes; p++) {
-        if (HDI_LIKELY(kept[p]))
-            continue;
+    uint32_t passes = w->decl->pass_count, from = 0, left = passes - w->schedule->slot_count;
+    for (; left > 0 && (culled = memchr(kept + from, 0, passes - from)) != NULL; left--) {
+        uint32_t p = (uint32_t)(culled - kept);
         count_uses(w, use_begin[from], use_begin[p], count);
         from = p + 1;
     }
