@@ -144,7 +144,10 @@ static bool prepare(work *w)
         return false;
     find_left(w);
     find_ready(w);
-    return !(s->mixed_uses || (s->live_bytes && !s->alone)) || hdi_find_specials(s, w->ask, &w->special);
+    if (s->special)
+        w->special = *s->special;
+    return s->special || !(s->mixed_uses || (s->live_bytes && !s->alone)) ||
+           hdi_find_specials(s, w->ask, &w->special);
 }
 
 /* As nothing was taken. */
@@ -170,12 +173,13 @@ static void begin(work *w)
         find_levels(w);
 }
 
-static void close_again(work *w, const hdi_special *x)
+static void close_again(const work *w, const hdi_special *x)
 {
-    for (; x->at != HDI_NONE; x++) {
+    for (;; x = &w->special.list[x->next]) {
         if (x->count == 0)
             w->res[x->at].open = 0;
-        hdi_clear_notes_of(&w->special, x);
+        if (!x->next)
+            return;
     }
 }
 
@@ -194,11 +198,10 @@ static void give_back(work *w)
         uint32_t what = more & ~HDI_COUNTED;
         if (what & HDI_OPENER)
             w->res[what & ~HDI_OPENER].open = 0;
-        else if (what & HDI_READER)
-            hdi_clear_notes_of(&w->special, &w->special.list[what & ~HDI_READER]);
-        else if (what)
+        else if (what && !(what & HDI_READER))
             close_again(w, &w->special.list[what]);
     }
+    w->groups_before += s->kept_count; /* there are no more */
     find_left(w);
     uint64_t before = 0;
     for (size_t rank = 0; rank < w->end; rank++) { /* of who gives up nobody has a time to come */
@@ -485,6 +488,7 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
               .res = s->res,
               .counts_all = s->whole || s->alone,
               .depth = 1,
+              .groups_before = 2 * s->rank_begin, /* of two attempts at each */
               .slot_pass = out->slot_pass};
     if (!prepare(&w))
         return false;
@@ -493,8 +497,6 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
         w.rules = rules[i];
     }
     w.ask[s->kept_count] = w.behind_last;
-    if (s->note && !s->whole) /* for the next region */
-        hdi_clear_notes(&w.special);
     if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.net, w.group_live, out))
         return false;
     find_queues(s, out);

@@ -5,17 +5,18 @@
 #include "schedule.h"
 
 /* The newest group that reads a segment of an image in one of several layouts, and which. Those of an image stand
- * together. */
+ * together. Groups of all attempts at all regions have numbers of their own: nothing is to be cleared between them. */
 typedef struct hdi_note {
     uint32_t group, layout;
 } hdi_note;
 
-/* A use that is looked at when its pass is. Those of a pass stand together, behind them one of HDI_NONE. */
+/* A use that is looked at when its pass is. */
 typedef struct hdi_special {
     uint32_t at;           /* an overwrite: the resource; a read: first of its notes */
     uint32_t count;        /* of notes; 0: an overwrite */
     uint32_t cols, stride; /* as in hdi_span */
     uint32_t layout;
+    uint32_t next; /* of its pass, 0: none */
 } hdi_special;
 
 typedef struct hdi_specials {
@@ -27,18 +28,12 @@ typedef struct hdi_specials {
 /* Lists of special uses, for who has any, in ask; there, opens loses what others may open. Where regions run side by
  * side, each counts the uses that are left of what earlier ones have opened and it closes. False: memory ran out. */
 bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out);
+/* Those of all regions at once, where s->mixed says who they are. */
+bool hdi_list_specials(const hdi_sched *s, const hdi_sched_cuts *cuts, hdi_specials *out);
 
 static inline hdi_note *hdi_note_of(const hdi_specials *specials, const hdi_special *x, uint32_t i)
 {
     return &specials->note[x->at + (i < x->cols ? i : i / x->cols * x->stride + i % x->cols)];
 }
-
-/* As nobody had read yet. */
-static inline void hdi_clear_notes_of(const hdi_specials *specials, const hdi_special *x)
-{
-    for (uint32_t i = 0; i < x->count; i++)
-        *hdi_note_of(specials, x, i) = (hdi_note){0};
-}
-void hdi_clear_notes(const hdi_specials *specials);
 
 #endif

@@ -36,14 +36,16 @@ static HDI_INLINE void rank_run(uint32_t *restrict rank_pass, uint32_t *restrict
 }
 
 /* Uses of passes in a row. From the last one on, as then the first one of a resource is what is stored last: to ask
- * which one that is takes twice as long. */
-static HDI_INLINE void look_at_row(const hdi_decl *decl, hdi_sched_res *all, size_t begin, size_t end)
+ * which one that is takes twice as long. next: null, or the one behind each. */
+static HDI_INLINE void look_at_row(const hdi_decl *decl, hdi_sched_res *all, size_t begin, size_t end, uint32_t *next)
 {
     const uint32_t *use_res = decl->use_res;
     const uint8_t *use_flags = decl->use_flags;
     for (size_t u = end; u > begin;) {
         hdi_sched_res *res = &all[use_res[--u]];
         res->counts += hdi_look_counts[use_flags[u]];
+        if (next)
+            next[u] = res->first;
         res->first = (uint32_t)u;
     }
 }
@@ -96,7 +98,7 @@ static bool look_at_runs(const hdi_look *w, size_t dead_count)
             dead[i] = p;
     }
     for (size_t i = dead_count + 1, end = passes; i-- > 0; end = i ? dead[i - 1] : 0)
-        look_at_row(s->decl, s->res, use_begin[i ? dead[i - 1] + 1 : 0], use_begin[end]);
+        look_at_row(s->decl, s->res, use_begin[i ? dead[i - 1] + 1 : 0], use_begin[end], s->use_next);
     if (dead_count)
         find_last_kept(w, dead, dead_count);
     return true;
@@ -126,6 +128,7 @@ static bool look_at_each(hdi_look *w)
         pass_rank[p] = rank;
     }
     w->pass_kept = none;
+    w->s->use_next = NULL;
     return true;
 }
 
@@ -191,8 +194,8 @@ static void look_at_resources(hdi_look *w)
     w->s->mixed_uses = mixed_uses;
 }
 
-/* For one queue. more: how many uses of a rank nobody has to count. */
-static HDI_INLINE void look_for_one(hdi_look *w, bool known)
+/* For one queue. more: how many uses of a rank nobody has to count. mixed: null, or where mixed resources go. */
+static HDI_INLINE void look_for_one(hdi_look *w, bool known, uint32_t *mixed)
 {
     const hdi_sched *s = w->s;
     const columns c = columns_of(w);
@@ -203,6 +206,7 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known)
     memset(ask, 0, ((size_t)s->kept_count + 2) * sizeof(*ask)); /* without passes what nobody uses ends at the first */
     for (size_t r = 0; r < count; r++) {
         hdi_sched_res *res = &all[r];
+        uint32_t first_use = res->first;
         size_t last = last_of(&c, res, r), first = first_of(&c, res);
         uint64_t counts = res->counts, bytes = hdi_look_bytes(&c.need[r], c.flags[r]);
         ask[first].opens += (int64_t)bytes;
@@ -219,6 +223,8 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known)
             continue;
         }
         hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
+        if (mixed && HDI_UNLIKELY(res->mixed & (HDI_MIXED_LAYOUTS | HDI_MIXED_OPENERS)))
+            *mixed++ = first_use;
         if (!known)
             continue;
         uint32_t closes_last = hdi_look_known(res, counts, first, last);
@@ -226,6 +232,7 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known)
         ask[last].more += closes_last;
     }
     w->s->mixed_uses = mixed_uses;
+    w->s->mixed_count = mixed ? (uint32_t)(mixed - w->s->mixed) : 0;
 }
 
 /* How much is alive when passes run by rank. Returns the most. */
@@ -266,16 +273,20 @@ static bool look_at_all(hdi_look *w)
         hdi_sched_look_simple(w->s, w->sizes);
         return true;
     }
-    if (!look_at_passes(w))
+    if (!w->s->rank && !w->s->known && w->s->decl->range_count) {
+        w->s->use_next = HDI_ARENA_ARRAY(w->s->arena, uint32_t, w->s->decl->use_count);
+        w->s->mixed = HDI_ARENA_ARRAY(w->s->arena, uint32_t, w->s->decl->res_count);
+    }
+    if (w->s->arena->failed || !look_at_passes(w))
         return false;
     if (w->s->rank) {
         look_at_resources(w);
         w->s->peak = find_live(w->s);
     } else if (w->s->known) {
-        look_for_one(w, true);
+        look_for_one(w, true, NULL);
         w->s->peak = find_live_for_one(w->s, true);
     } else {
-        look_for_one(w, false);
+        look_for_one(w, false, w->s->mixed);
         w->s->peak = find_live_for_one(w->s, false);
     }
     return true;

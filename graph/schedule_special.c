@@ -121,25 +121,26 @@ static HDI_INLINE bool goes_on(const hdi_decl *decl, size_t use)
            decl->use_pass[use - 1] == decl->use_pass[use];
 }
 
-/* One of a pass that has several, or is of several pieces; its others stand at the end. */
+/* One of a pass that has several, or is of several pieces. Of one resource the last one counts, so it comes behind. */
 static HDI_APART void add_to_list(work *w, hdi_ask *at, hdi_special more)
 {
     hdi_special *list = w->out->list;
     uint32_t what = at->more & ~HDI_COUNTED, count = w->out->count;
-    if (what == 0) {
-        what = count;
-    } else if (what & HDI_OPENER) {
+    if (what & HDI_OPENER) {
         list[count] = (hdi_special){.at = what & ~HDI_OPENER};
         what = count++;
-    } else if (what & HDI_READER) {
-        what &= ~HDI_READER;
-    } else {
-        count--; /* over the end */
     }
-    list[count++] = more;
-    list[count++].at = HDI_NONE;
+    what &= ~HDI_READER;
+    list[count] = more;
+    uint32_t last = what;
+    while (what && list[last].next)
+        last = list[last].next;
+    if (what)
+        list[last].next = count;
+    else
+        what = count;
     at->more = (at->more & HDI_COUNTED) | what;
-    w->out->count = count;
+    w->out->count = count + 1;
 }
 
 /* A read of an image of several layouts. */
@@ -151,12 +152,12 @@ static HDI_INLINE void add_reader(work *w, hdi_ask *at, uint32_t use, uint32_t r
     if (HDI_UNLIKELY(at->more & ~HDI_COUNTED || seg == HDI_NONE)) {
         hdi_span span = hdi_use_span(decl, s->frozen, use);
         uint32_t count = span.rows * span.cols;
-        add_to_list(w, at, (hdi_special){find_notes(w, res, span.base), count, span.cols, span.stride, layout});
+        add_to_list(w, at, (hdi_special){find_notes(w, res, span.base), count, span.cols, span.stride, layout, 0});
         return;
     }
     uint32_t count = w->out->count++;
     at->more |= HDI_READER | count;
-    w->out->list[count] = (hdi_special){find_notes(w, res, seg), 1, 1, 0, layout};
+    w->out->list[count] = (hdi_special){find_notes(w, res, seg), 1, 1, 0, layout, 0};
 }
 
 /* An overwrite of what several overwrite. */
@@ -231,13 +232,51 @@ static HDI_APART void find_beside_others(work *w)
         find_all(w, false);
 }
 
+/* uses: there are no more. */
+static bool begin(const hdi_sched *s, hdi_ask *ask, uint32_t uses, hdi_specials *out, work *w)
+{
+    uint32_t most = s->mixed_uses < uses ? s->mixed_uses : uses;
+    *w = (work){.s = s, .ask = ask, .out = out};
+    *out = (hdi_specials){.count = 1, .note = s->note};
+    out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, (size_t)most + 1);
+    return !s->arena->failed;
+}
+
+/* Of one mixed resource after another, as most uses are of others. What an earlier region opened nobody opens. */
+bool hdi_list_specials(const hdi_sched *s, const hdi_sched_cuts *cuts, hdi_specials *out)
+{
+    const uint32_t *use_res = s->decl->use_res, *use_pass = s->decl->use_pass, *pass_rank = s->pass_rank;
+    const uint8_t *use_flags = s->decl->use_flags;
+    uint32_t region = 0;
+    work w;
+    if (!begin(s, s->ask, s->decl->use_count, out, &w))
+        return false;
+    for (uint32_t i = 0; i < s->mixed_count; i++) {
+        size_t use = s->mixed[i];
+        const uint32_t r = use_res[use];
+        const hdi_sched_res *res = &s->res[r];
+        const bool opens = (res->mixed & HDI_MIXED_OPENERS) != 0;
+        while (opens && cuts->begin[region] > res->first)
+            region--;
+        while (opens && cuts->begin[region + 1] <= res->first)
+            region++;
+        do {
+            const uint32_t flags = use_flags[use], pass = use_pass[use], rank = pass_rank[pass];
+            if (!is_asked(res, flags))
+                continue;
+            if (!(flags & HDI_USE_WRITES))
+                add_reader(&w, &s->ask[rank], (uint32_t)use, r);
+            else if (rank < cuts->begin[region + 1] && !goes_on(s->decl, use) && !is_read(s->decl, pass, r))
+                add_opener(&w, &s->ask[rank], r);
+        } while ((use = s->use_next[use]) != 0);
+    }
+    return true;
+}
+
 bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
 {
-    uint32_t most = s->mixed_uses < s->use_count ? s->mixed_uses : s->use_count;
-    work w = {.s = s, .ask = ask, .out = out};
-    *out = (hdi_specials){.count = 1, .note = s->note};
-    out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, 2 * (size_t)most + 1); /* with what ends that of a pass */
-    if (s->arena->failed)
+    work w;
+    if (!begin(s, ask, s->use_count, out, &w))
         return false;
     if (s->alone || s->rank_begin == 0)
         find_when_alone(&w);
@@ -246,12 +285,4 @@ bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
     if (!s->note)
         out->note = HDI_ARENA_ZEROED(s->arena, hdi_note, out->note_count);
     return !s->arena->failed;
-}
-
-void hdi_clear_notes(const hdi_specials *specials)
-{
-    for (const hdi_special *x = specials->list + 1, *end = specials->list + specials->count; x < end; x++) {
-        if (x->at != HDI_NONE)
-            hdi_clear_notes_of(specials, x);
-    }
 }

@@ -35,6 +35,7 @@ typedef struct work {
     /* Of the group. */
     size_t group_begin;
     uint32_t group;
+    uint32_t groups_before; /* what their numbers in notes begin behind */
     uint32_t full;       /* how many there are in which somebody found no room */
     uint32_t full_next;  /* then it is asked how many groups there will be */
     bool refused;        /* somebody found no room in it */
@@ -93,7 +94,7 @@ static HDI_INLINE bool fits(work *w, size_t rank, int64_t bytes, uint32_t due)
 
 static inline bool is_other(const work *w, const hdi_special *x, const hdi_note *newest)
 {
-    return newest->group == w->group && newest->layout != x->layout;
+    return newest->group == w->groups_before + w->group && newest->layout != x->layout;
 }
 
 /* Bytes that a pass would open beside what is known; REFUSED: readers of one content in this group want another
@@ -101,7 +102,7 @@ static inline bool is_other(const work *w, const hdi_special *x, const hdi_note 
 static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
 {
     int64_t bytes = 0;
-    for (; x->at != HDI_NONE; x++) {
+    for (;; x = &w->special.list[x->next]) {
         if (x->count == 0)
             bytes += w->res[x->at].open ? 0 : (int64_t)w->res[x->at].bytes;
         else if (is_other(w, x, &w->special.note[x->at]))
@@ -110,8 +111,9 @@ static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
             if (is_other(w, x, hdi_note_of(&w->special, x, i)))
                 return REFUSED;
         }
+        if (!x->next)
+            return bytes;
     }
-    return bytes;
 }
 
 /* what: as in hdi_ask, but for HDI_COUNTED. */
@@ -170,12 +172,13 @@ static HDI_INLINE int64_t open_shared(work *w, hdi_sched_res *res)
 static HDI_APART int64_t take_specials(work *w, const hdi_special *x)
 {
     int64_t opened = 0;
-    for (; x->at != HDI_NONE; x++) {
+    for (;; x = &w->special.list[x->next]) {
         for (uint32_t i = 0; i < x->count; i++)
-            *hdi_note_of(&w->special, x, i) = (hdi_note){w->group, x->layout};
+            *hdi_note_of(&w->special, x, i) = (hdi_note){w->groups_before + w->group, x->layout};
         opened += x->count ? 0 : open_shared(w, &w->res[x->at]);
+        if (!x->next)
+            return opened;
     }
-    return opened;
 }
 
 static HDI_INLINE int64_t take_more(work *w, uint32_t what)
@@ -185,7 +188,7 @@ static HDI_INLINE int64_t take_more(work *w, uint32_t what)
     if (HDI_UNLIKELY(!(what & HDI_READER)))
         return take_specials(w, &w->special.list[what]);
     const hdi_special *x = &w->special.list[what & ~HDI_READER];
-    w->special.note[x->at] = (hdi_note){w->group, x->layout};
+    w->special.note[x->at] = (hdi_note){w->groups_before + w->group, x->layout};
     return 0;
 }
 
