@@ -462,6 +462,24 @@ Test(hash, sees_two_flipped_bits)
     }
 }
 
+/* Nor where nothing comes behind either of them, and one leaves in its lane what the other leaves, rotated. */
+Test(hash, sees_two_flipped_bits_at_the_end)
+{
+    enum { WORDS = 32 };
+    uint64_t words[WORDS], random = 1;
+
+    for (int i = 0; i < 1 << 18; i++) {
+        int at = i % (WORDS / 2), to = at + WORDS / 2, half = i & 1 << 17 ? 32 : 0;
+        memset(words, 0, sizeof(words));
+        words[at] = hdt_random(&random);
+        words[to] = hdt_random(&random);
+        uint64_t hash = hdi_hash_bytes(words, sizeof(words), 0);
+        words[at] ^= (uint64_t)1 << half;
+        words[to] ^= (uint64_t)1 << (half + 31);
+        cr_assert(hdi_hash_bytes(words, sizeof(words), 0) != hash, "words %d and %d", at, to);
+    }
+}
+
 /* Much of a table is zero, and some of it equal: what happens to two words alike must not vanish, nor their order. */
 Test(hash, sees_equal_words)
 {
