@@ -509,3 +509,15 @@ Test(command, run_captures_what_verify_reads, .timeout = 60)
     cr_assert_not_null(strstr(contents("err"), "c.json: race on image"), "%s", contents("err"));
     cr_assert_not_null(strstr(contents("err"), "vkCmdPipelineBarrier2"), "%s", contents("err"));
 }
+
+/* What fills an external shows it to the host, if the frames' host passes read it. */
+Test(command, run_shows_externals_to_the_host, .timeout = 60)
+{
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+    put("in.fgt", "graph g\nimage 0 8 8 rgba8 1 1 external\nbuffer 1 4096 external\nbuffer 2 4096\n"
+                  "pass 0 host root\nuse 0 1 host_read\nuse 0 2 host_write\n"
+                  "pass 1 transfer\nuse 1 2 transfer_src\nuse 1 1 transfer_dst\n");
+    if (run("run in.fgt --frames 3 --check --capture c.json") == 2)
+        cr_skip_test("no device: %s", contents("err"));
+    cr_assert_eq(run("verify --capture c.json"), 0, "%s", contents("err"));
+}

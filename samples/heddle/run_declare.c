@@ -157,6 +157,25 @@ static void declare_frame(run *r)
     }
 }
 
+/* Frames whose host passes read externals must find the barrier to the host in the frame that filled them: it comes
+ * with a host pass that uses them. uses: all externals; those that the host
+ * uses are left. */
+static void show_externals(const run *r, hd_graph *graph, hd_use *uses)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0, use = 0; i < r->decl.res_count; i++) {
+        if (!(r->decl.res_flags[i] & HDI_RES_EXTERNAL))
+            continue;
+        if (r->decl.res_flags[i] & HDI_RES_HOST)
+            uses[count++] = (hd_use){.resource = uses[use].resource, .access = HD_HOST_READ};
+        use++;
+    }
+    if (count)
+        hd_graph_pass(
+            graph, &(hd_pass_desc){
+                       .name = "show externals", .type = HD_PASS_HOST, .root = true, .uses = uses, .use_count = count});
+}
+
 /* One pass that fills or reads all externals; gfx where there is such a queue, since depth may be among them. */
 static hd_result declare_externals(run *r, hd_graph *graph, bool write)
 {
@@ -179,6 +198,8 @@ static hd_result declare_externals(run *r, hd_graph *graph, bool write)
                                          .use_count = count,
                                          .record = run_record,
                                          .user = pass});
+    if (write)
+        show_externals(r, graph, uses);
     free(uses);
     return HD_OK;
 }
