@@ -247,8 +247,8 @@ bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count,
  * Returns how many bytes they take; UINT64_MAX: out of memory. */
 uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first, uint32_t count);
 
-/* Whose bytes each resource takes over. known: heaps of which that has been found, before all others, or in which nobody
- * does. */
+/* Whose bytes each resource takes over. known: heaps of which that has been found, before all others, or in which
+ * nobody does. */
 hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const bool *known,
                            const hdi_crew *crew, hdi_placed *out);
 

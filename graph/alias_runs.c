@@ -90,8 +90,7 @@ static HDI_COLD bool grow(hdi_pack *pack)
     return true;
 }
 
-/* The rest of a row moves up. Not by a call, for which all that a packer knows would have to be put
- * aside. */
+/* The rest of a row moves up. Not by a call, for which all that a packer knows would have to be put aside. */
 static HDI_INLINE void move_up(run *row, run *at)
 {
     for (run *r = row + ++row->begin; r > at; r--) {

@@ -45,11 +45,12 @@ static void make_slots(frame *f, uint64_t *random, uint32_t queues)
     for (uint32_t s = 0; s < SLOTS; s++) {
         uint32_t q = f->slot_queue[s];
         f->slot_pos[s] = places[q]++;
+        uint32_t *unaware = &f->place_unaware[hdi_unaware_row(queues, f->hazards.queue_begin[q] + f->slot_pos[s])];
         for (uint32_t k = 0; k < queues; k++) {
-            uint32_t behind = s + hdt_below(random, 60), ahead = hdt_below(random, 30);
+            uint32_t behind = places[k] + hdt_below(random, 30), ahead = hdt_below(random, 30);
+            uint32_t all = f->hazards.queue_begin[k + 1] - f->hazards.queue_begin[k];
             f->slot_clock[s * queues + k] = places[k] > ahead ? places[k] - ahead : 0;
-            f->place_unaware[(f->hazards.queue_begin[q] + f->slot_pos[s]) * queues + k] =
-                behind < SLOTS ? behind : SLOTS;
+            unaware[k] = behind < all ? behind : all;
         }
     }
 }
