@@ -100,7 +100,7 @@ static HDI_APART void sort_group(work *w)
 /* ---- who is ready ---- */
 
 /* Levels that a pass can wait without its first consumer waiting. */
-static uint32_t find_float(const hdi_sched *s, size_t pass)
+static HDI_APART uint32_t find_float(const hdi_sched *s, size_t pass)
 {
     const uint32_t *succ = s->depends->succ, *pass_level = s->pass_level;
     uint32_t first = HDI_NONE;
@@ -167,6 +167,7 @@ static HDI_INLINE void make_ready_in_time(const work *w)
             size_t next = succ[e];
             if (HDI_UNLIKELY(next >= pass_end) || --left[next])
                 continue;
+            HDI_HIDE(next); /* else the loop makes for all what it takes to find the place of few */
             size_t rank = pass_rank[next] - rank_begin;
             hdi_bit_set(ready, (uint32_t)rank);
             if (!held[next - pass_begin] && (ask[rank].opens || ask[rank].more & ~HDI_COUNTED))

@@ -194,13 +194,13 @@ static void look_at_resources(hdi_look *w)
     w->s->mixed_uses = mixed_uses;
 }
 
-/* For one queue. more: how many uses of a rank nobody has to count. mixed: null, or where mixed resources go. */
-static HDI_INLINE void look_for_one(hdi_look *w, bool known, uint32_t *mixed)
+/* For one queue. more: how many uses of a rank nobody has to count. lists: mixed resources. */
+static HDI_INLINE void look_for_one(hdi_look *w, bool known, bool lists)
 {
     const hdi_sched *s = w->s;
     const columns c = columns_of(w);
     hdi_sched_res *all = s->res;
-    uint32_t mixed_uses = 0;
+    uint32_t mixed_uses = 0, *mixed = s->mixed;
     hdi_ask *ask = s->ask;
     size_t count = s->decl->res_count;
     memset(ask, 0, ((size_t)s->kept_count + 2) * sizeof(*ask)); /* without passes what nobody uses ends at the first */
@@ -223,7 +223,7 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known, uint32_t *mixed)
             continue;
         }
         hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
-        if (mixed && HDI_UNLIKELY(res->mixed & (HDI_MIXED_LAYOUTS | HDI_MIXED_OPENERS)))
+        if (lists && HDI_UNLIKELY(res->mixed & (HDI_MIXED_LAYOUTS | HDI_MIXED_OPENERS)))
             *mixed++ = first_use;
         if (!known)
             continue;
@@ -232,7 +232,7 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known, uint32_t *mixed)
         ask[last].more += closes_last;
     }
     w->s->mixed_uses = mixed_uses;
-    w->s->mixed_count = mixed ? (uint32_t)(mixed - w->s->mixed) : 0;
+    w->s->mixed_count = lists ? (uint32_t)(mixed - s->mixed) : 0;
 }
 
 /* How much is alive when passes run by rank. Returns the most. */
@@ -283,10 +283,13 @@ static bool look_at_all(hdi_look *w)
         look_at_resources(w);
         w->s->peak = find_live(w->s);
     } else if (w->s->known) {
-        look_for_one(w, true, NULL);
+        look_for_one(w, true, false);
         w->s->peak = find_live_for_one(w->s, true);
     } else {
-        look_for_one(w, false, w->s->mixed);
+        if (w->s->use_next)
+            look_for_one(w, false, true);
+        else
+            look_for_one(w, false, false);
         w->s->peak = find_live_for_one(w->s, false);
     }
     return true;
