@@ -10,13 +10,16 @@
 #include "vk_scene.h"
 
 /* Random frames against a model: resources of 64 words (buffers, and images of 8 x 8 words) are filled, copied into one
- * another and written and read by host passes, on queues of random kinds, while the model does the same in declaration
- * order on plain arrays. Every host pass that reads compares. Wrong aliasing, order, layouts or roles of histories show
- * as wrong words, wrong barriers as messages of the validation layer. HEDDLE_SEED replays a run. */
+ * another and written, read and moved by host passes, on queues of random kinds, while the model does the same in
+ * declaration order on plain arrays. Every host pass that reads compares. Some rounds are long enough that frames
+ * repeat what the one before them waited for; frames in flight and copies of memory differ. Wrong aliasing, order,
+ * layouts or roles of histories show as wrong words, wrong barriers as messages of the validation layer. HEDDLE_SEED
+ * replays a run. */
 
-enum { WORDS = 64, SIDE = 8, RESOURCES = 24, OPS = 60, ROUNDS = 200, FRAMES_A_ROUND = 4 };
+enum { WORDS = 64, SIDE = 8, RESOURCES = 24, OPS = 60, RELAYS = 10, RELAY_EVERY = 5 };
+enum { ROUNDS = 200, FRAMES = 4, LONG_EVERY = 8, LONG = 12 }; /* frames of a round */
 
-typedef enum op_kind { FILL, COPY, HOST_WRITE, HOST_CHECK } op_kind;
+typedef enum op_kind { FILL, COPY, HOST_WRITE, HOST_CHECK, HOST_MOVE } op_kind;
 
 typedef struct op {
     hdt_vk *f;
@@ -24,7 +27,7 @@ typedef struct op {
     hd_resource from, to;
     bool from_image, to_image;
     uint32_t value;
-    uint32_t expect[WORDS]; /* HOST_CHECK */
+    uint32_t expect[WORDS]; /* HOST_CHECK, HOST_MOVE */
     uint32_t bad, runs;
 } op;
 
@@ -87,6 +90,16 @@ static void host_check(hd_recorder *recorder, void *user)
         o->bad += !words || words[i] != o->expect[i];
 }
 
+static void host_move(hd_recorder *recorder, void *user)
+{
+    const op *o = user;
+    const uint32_t *from = hd_vk_mapped(recorder, o->from);
+    uint32_t *to = hd_vk_mapped(recorder, o->to);
+    host_check(recorder, user);
+    for (uint32_t i = 0; i < WORDS && from && to; i++)
+        to[i] = from[i] + o->value;
+}
+
 static uint32_t pick(uint64_t *random, const model *models, bool written, bool host)
 {
     for (uint32_t tries = 0; tries < 100; tries++) {
@@ -98,22 +111,37 @@ static uint32_t pick(uint64_t *random, const model *models, bool written, bool h
     return HD_NONE;
 }
 
+/* Buffers of the host behind all others, that are used by turns: the host writes one, the GPU copies it to the next,
+ * the host moves that to the one behind it, and so on. They live shortly and share bytes. */
+static op_kind take_relay(uint32_t relay, uint32_t *from, uint32_t *to)
+{
+    *from = relay ? RESOURCES + relay - 1 : HD_NONE;
+    *to = relay < RELAYS ? RESOURCES + relay : HD_NONE;
+    return relay == 0 ? HOST_WRITE : relay == RELAYS ? HOST_CHECK : relay % 2 ? COPY : HOST_MOVE;
+}
+
 /* One operation of a random kind, declared and done by the model; false: this one cannot be. */
 static bool add_op(scene *s, uint64_t *random, model *models, op *o, uint32_t number)
 {
-    static const hd_record_fn records[] = {record_fill, record_copy, host_write, host_check};
+    static const hd_record_fn records[] = {record_fill, record_copy, host_write, host_check, host_move};
     o->f = &s->f;
-    o->kind = (op_kind)hdt_below(random, 4);
+    o->kind = (op_kind)hdt_below(random, 5);
     o->value = number * 1000 + 1;
-    bool host = o->kind == HOST_WRITE || o->kind == HOST_CHECK;
+    bool host = o->kind >= HOST_WRITE, reads = o->kind == COPY || o->kind == HOST_CHECK || o->kind == HOST_MOVE;
     uint32_t from = HD_NONE, to = HD_NONE;
-    if (o->kind == COPY || o->kind == HOST_CHECK)
+    if (reads)
         from = pick(random, models, true, host);
     if (o->kind != HOST_CHECK)
         to = pick(random, models, false, host);
-    if (from == to || (from == HD_NONE && (o->kind == COPY || o->kind == HOST_CHECK)) ||
-        (to == HD_NONE && o->kind != HOST_CHECK))
+    if (number % RELAY_EVERY == 0 && number % OPS / RELAY_EVERY - 1 <= RELAYS) {
+        o->kind = take_relay(number % OPS / RELAY_EVERY - 1, &from, &to);
+        host = o->kind >= HOST_WRITE;
+        reads = from != HD_NONE;
+    }
+    if (from == to || (from == HD_NONE && reads) || (to == HD_NONE && o->kind != HOST_CHECK))
         return false;
+    if (host && reads)
+        memcpy(o->expect, models[from].words, sizeof(o->expect));
     hd_use uses[2];
     uint32_t use_count = 0;
     if (from != HD_NONE) {
@@ -127,9 +155,10 @@ static bool add_op(scene *s, uint64_t *random, model *models, op *o, uint32_t nu
         uses[use_count++] = (hd_use){o->to, host ? HD_HOST_WRITE : HD_TRANSFER_DST};
         models[to].written = true;
         for (uint32_t i = 0; i < WORDS; i++)
-            models[to].words[i] = o->kind == COPY ? models[from].words[i] : o->kind == FILL ? o->value : o->value + i;
-    } else {
-        memcpy(o->expect, models[from].words, sizeof(o->expect));
+            models[to].words[i] = o->kind == COPY        ? models[from].words[i]
+                                  : o->kind == HOST_MOVE ? models[from].words[i] + o->value
+                                  : o->kind == FILL      ? o->value
+                                                         : o->value + i;
     }
     bool clears = o->kind == FILL && o->to_image; /* no transfer queue can */
     hd_graph_pass(s->graph, &(hd_pass_desc){.name = "op",
@@ -137,7 +166,7 @@ static bool add_op(scene *s, uint64_t *random, model *models, op *o, uint32_t nu
                                                     : clears ? HD_PASS_COMPUTE
                                                              : HD_PASS_TRANSFER,
                                             .pin = clears ? HD_PIN_NONE : (hd_pin)hdt_below(random, 4),
-                                            .root = o->kind == HOST_CHECK,
+                                            .root = host && reads,
                                             .record = records[o->kind],
                                             .user = o,
                                             .uses = uses,
@@ -167,19 +196,21 @@ static void add_resources(scene *s, uint64_t shape, model *models, uint32_t last
             m->handle = buffer(s, "buffer", WORDS * 4);
         }
     }
+    for (uint32_t r = RESOURCES; r < RESOURCES + RELAYS; r++)
+        models[r] = (model){.handle = buffer(s, "relay", WORDS * 4), .host = true};
 }
 
 /* Frames of one shape: the same declaration each time, so that histories are kept. */
 static void run_round(scene *s, uint64_t seed)
 {
-    static op ops[FRAMES_A_ROUND][OPS];
-    static model models[RESOURCES];
-    uint32_t last[2][WORDS];
+    static op ops[LONG][OPS];
+    static model models[RESOURCES + RELAYS];
+    uint32_t last[2][WORDS], frames = seed / 4 % LONG_EVERY ? FRAMES : LONG;
     memset(last, 0, sizeof(last));
     memset(ops, 0, sizeof(ops));
     hd_graph_begin(s->graph); /* a frame without histories: the round's first ones are zero */
     cr_assert_eq(hdt_frame(s->f.vk, s->graph), HD_OK);
-    for (uint32_t frame = 0; frame < FRAMES_A_ROUND; frame++) {
+    for (uint32_t frame = 0; frame < frames; frame++) {
         uint64_t random = seed, shape = hdt_random(&random);
         hd_graph_begin(s->graph);
         add_resources(s, shape, models, last);
@@ -208,11 +239,11 @@ static void run_round(scene *s, uint64_t seed)
             memcpy(last[p], models[RESOURCES - 4 + 2 * p].words, sizeof(last[p]));
     }
     cr_assert_eq(hd_vk_wait(s->f.vk), HD_OK);
-    for (uint32_t frame = 0; frame < FRAMES_A_ROUND; frame++) {
+    for (uint32_t frame = 0; frame < frames; frame++) {
         for (uint32_t i = 0; i < OPS; i++) {
             const op *o = &ops[frame][i];
-            cr_expect_eq(o->runs, o->kind == HOST_CHECK, "HEDDLE_SEED=%llu frame %u op %u", (unsigned long long)seed,
-                         frame, i);
+            cr_expect_eq(o->runs, o->kind == HOST_CHECK || o->kind == HOST_MOVE, "HEDDLE_SEED=%llu frame %u op %u",
+                         (unsigned long long)seed, frame, i);
             cr_expect_eq(o->bad, 0, "HEDDLE_SEED=%llu frame %u op %u: %u wrong words", (unsigned long long)seed, frame,
                          i, o->bad);
         }
@@ -221,12 +252,18 @@ static void run_round(scene *s, uint64_t seed)
 
 Test(vk_random, frames_against_a_model, .timeout = 100)
 {
-    scene s;
-    open_scene(&s, NULL);
+    static const hd_vk_desc descs[] = {{.frames_in_flight = 2},
+                                       {.frames_in_flight = 1},
+                                       {.frames_in_flight = 3, .memory_copies = 2},
+                                       {.frames_in_flight = 4, .memory_copies = 3}};
     uint64_t seed = hdt_seed();
-    for (uint32_t round = 0; round < (getenv("HEDDLE_SEED") ? 1 : ROUNDS); round++)
-        run_round(&s, seed + round);
-    close_scene(&s);
+    for (uint32_t d = 0; d < 4; d++) {
+        scene s;
+        open_scene(&s, &descs[d]);
+        for (uint32_t round = 0; round < (getenv("HEDDLE_SEED") ? 1 : ROUNDS / 4); round++)
+            run_round(&s, getenv("HEDDLE_SEED") ? seed : seed + round * 4 + d);
+        close_scene(&s);
+    }
 }
 
 #ifndef HDT_THREE_FAMILIES /* test_vk_queues.c includes this file */
