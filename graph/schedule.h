@@ -21,6 +21,7 @@ typedef struct hdi_sched_res {
     uint8_t closed;       /* of schedule_special.c */
     bool open : 1;        /* of several that overwrite it, one was taken */
     bool apart : 1;       /* its bytes are not among those that its first rank opens */
+    bool read : 1;        /* of schedule_special.c: the pass at hand reads it */
     union {
         struct {
             uint32_t uses;  /* all */
@@ -46,9 +47,9 @@ typedef struct hdi_ask {
     int64_t closes; /* bytes that are closed with it in every order: what HDI_CLOSES_LAST says */
     int64_t step;   /* room at the rank before it less room there; of the first in a region: anything */
     uint32_t due;   /* group from which it should be taken, if it opens memory; HDI_TAKEN */
-    uint32_t more;  /* HDI_COUNTED: it has uses that somebody has to count; the rest: the list of its uses that must be
-                     * looked at, or of the only one, HDI_OPENER and the resource, an overwrite, or HDI_READER and its
-                     * place in a list, a read of one piece; 0: none */
+    uint32_t more;  /* HDI_COUNTED: it has uses that somebody has to count; the rest: the last in the list of its uses
+                     * that must be looked at, or of the only one, HDI_OPENER and the resource, an overwrite, or
+                     * HDI_READER and its place in a list, a read of one piece; 0: none */
 } hdi_ask;
 #define HDI_TAKEN HDI_NONE
 #define HDI_COUNTED (UINT32_C(1) << 31)

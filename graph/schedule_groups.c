@@ -173,14 +173,14 @@ static void begin(work *w)
         find_levels(w);
 }
 
-static void close_again(const work *w, const hdi_special *x)
+static void close_again(const work *w, const hdi_special *last)
 {
-    for (;; x = &w->special.list[x->next]) {
+    const hdi_special *x = last;
+    do {
+        x = &w->special.list[x->next];
         if (x->count == 0)
             w->res[x->at].open = 0;
-        if (!x->next)
-            return;
-    }
+    } while (x != last);
 }
 
 /* Undoes what a run did that gave up. */

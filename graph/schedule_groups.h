@@ -16,7 +16,7 @@ typedef struct hdi_special {
     uint32_t count;        /* of notes; 0: an overwrite */
     uint32_t cols, stride; /* as in hdi_span */
     uint32_t layout;
-    uint32_t next; /* of its pass, 0: none */
+    uint32_t next; /* of its pass; of the last one, by which the pass finds them, the first */
 } hdi_special;
 
 typedef struct hdi_specials {

@@ -32,15 +32,6 @@ static uint8_t find_lane(const hdi_sched *s, hdi_list *list, uint32_t type, uint
     return (uint8_t)k;
 }
 
-/* Whether a use is its pass's first of its resource; begin: the pass's first of all. */
-static bool is_first(const hdi_decl *decl, uint32_t begin, uint32_t use)
-{
-    uint32_t res = decl->use_res[use];
-    while (decl->use_res[begin] != res)
-        begin++;
-    return begin == use;
-}
-
 /* What it opens for certain, and what others might open before it. False: nothing. */
 static HDI_APART bool look_alone(const hdi_sched *s, uint32_t pass, uint32_t rank, hdi_list_alone *out)
 {
@@ -51,13 +42,15 @@ static HDI_APART bool look_alone(const hdi_sched *s, uint32_t pass, uint32_t ran
     int64_t bytes = (int64_t)s->rank[rank].opens;
     for (uint32_t u = begin; u < end; u++) {
         uint32_t r = use_res[u];
-        const hdi_sched_res *res = &s->res[r];
+        hdi_sched_res *res = &s->res[r];
         if (!hdi_list_shares(s, res))
             continue;
         first = count++ ? first : r;
         others |= r ^ first;
-        if (res->first == s->rank_begin + rank && is_first(decl, begin, u))
-            bytes -= (int64_t)res->bytes;
+        if (res->first != s->rank_begin + rank || res->apart) /* or it was used before in the pass */
+            continue;
+        bytes -= (int64_t)res->bytes;
+        res->apart = true;
     }
     *out = (hdi_list_alone){bytes, others ? HDI_NONE : first, count};
     return count != 0;

@@ -25,15 +25,43 @@ typedef struct work {
     hdi_ask *ask;
     hdi_specials *out;
     noted_table table;
+    size_t reader; /* the pass of which it is noted with resources that it reads them; HDI_NONE: there is none */
 } work;
 
-/* What a pass reads stands behind somebody who opened it. */
-static bool is_read(const hdi_decl *decl, size_t pass, uint32_t res)
+/* Of what several overwrite, and first in this region: so no other region looks at it. */
+static void note_reads(const work *w, size_t pass, bool reads)
 {
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
-        if (decl->use_res[u] == res && decl->use_flags[u] & HDI_USE_READS)
-            return true;
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
+        hdi_sched_res *res = &s->res[decl->use_res[u]];
+        if (decl->use_flags[u] & HDI_USE_READS && res->mixed & HDI_MIXED_OPENERS && res->first >= s->rank_begin)
+            res->read = reads;
     }
+}
+
+/* What a pass reads stands behind somebody who opened it. Asked of each of its uses, they are walked over twice. */
+static bool is_read(work *w, size_t pass, const hdi_sched_res *res)
+{
+    if (w->reader != pass) {
+        if (w->reader != HDI_NONE)
+            note_reads(w, w->reader, false);
+        note_reads(w, pass, true);
+        w->reader = pass;
+    }
+    return res->read;
+}
+
+/* The same where all uses of a resource are known. first: that of the pass. */
+static bool reads_too(const hdi_sched *s, size_t first)
+{
+    const uint32_t *use_pass = s->decl->use_pass, pass = use_pass[first];
+    size_t use = first;
+    do {
+        if (s->decl->use_flags[use] & HDI_USE_READS)
+            return true;
+        use = s->use_next[use];
+    } while (use && use_pass[use] == pass);
     return false;
 }
 
@@ -125,21 +153,19 @@ static HDI_INLINE bool goes_on(const hdi_decl *decl, size_t use)
 static HDI_APART void add_to_list(work *w, hdi_ask *at, hdi_special more)
 {
     hdi_special *list = w->out->list;
-    uint32_t what = at->more & ~HDI_COUNTED, count = w->out->count;
-    if (what & HDI_OPENER) {
-        list[count] = (hdi_special){.at = what & ~HDI_OPENER};
-        what = count++;
+    uint32_t last = at->more & ~HDI_COUNTED, count = w->out->count;
+    if (last & HDI_OPENER) {
+        list[count] = (hdi_special){.at = last & ~HDI_OPENER, .next = count};
+        last = count++;
     }
-    what &= ~HDI_READER;
-    list[count] = more;
-    uint32_t last = what;
-    while (what && list[last].next)
-        last = list[last].next;
-    if (what)
+    last &= ~HDI_READER;
+    more.next = count;
+    if (last) {
+        more.next = list[last].next;
         list[last].next = count;
-    else
-        what = count;
-    at->more = (at->more & HDI_COUNTED) | what;
+    }
+    list[count] = more;
+    at->more = (at->more & HDI_COUNTED) | count;
     w->out->count = count + 1;
 }
 
@@ -157,7 +183,7 @@ static HDI_INLINE void add_reader(work *w, hdi_ask *at, uint32_t use, uint32_t r
     }
     uint32_t count = w->out->count++;
     at->more |= HDI_READER | count;
-    w->out->list[count] = (hdi_special){find_notes(w, res, seg), 1, 1, 0, layout, 0};
+    w->out->list[count] = (hdi_special){find_notes(w, res, seg), 1, 1, 0, layout, count};
 }
 
 /* An overwrite of what several overwrite. */
@@ -193,7 +219,7 @@ static HDI_INLINE void list_uses(work *w, size_t use, size_t end, bool all)
             continue;
         if (!(flags & HDI_USE_WRITES))
             add_reader(w, &w->ask[rank], (uint32_t)use, r);
-        else if (res->first >= rank_begin && !goes_on(s->decl, use) && !is_read(s->decl, pass, r))
+        else if (res->first >= rank_begin && !goes_on(s->decl, use) && !is_read(w, pass, res))
             add_opener(w, &w->ask[rank], r);
     }
 }
@@ -236,7 +262,7 @@ static HDI_APART void find_beside_others(work *w)
 static bool begin(const hdi_sched *s, hdi_ask *ask, uint32_t uses, hdi_specials *out, work *w)
 {
     uint32_t most = s->mixed_uses < uses ? s->mixed_uses : uses;
-    *w = (work){.s = s, .ask = ask, .out = out};
+    *w = (work){.s = s, .ask = ask, .out = out, .reader = HDI_NONE};
     *out = (hdi_specials){.count = 1, .note = s->note};
     out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, (size_t)most + 1);
     return !s->arena->failed;
@@ -252,7 +278,7 @@ bool hdi_list_specials(const hdi_sched *s, const hdi_sched_cuts *cuts, hdi_speci
     if (!begin(s, s->ask, s->decl->use_count, out, &w))
         return false;
     for (uint32_t i = 0; i < s->mixed_count; i++) {
-        size_t use = s->mixed[i];
+        size_t use = s->mixed[i], own = use; /* own: the first one of its pass */
         const uint32_t r = use_res[use];
         const hdi_sched_res *res = &s->res[r];
         const bool opens = (res->mixed & HDI_MIXED_OPENERS) != 0;
@@ -262,11 +288,12 @@ bool hdi_list_specials(const hdi_sched *s, const hdi_sched_cuts *cuts, hdi_speci
             region++;
         do {
             const uint32_t flags = use_flags[use], pass = use_pass[use], rank = pass_rank[pass];
+            own = use_pass[own] == pass ? own : use;
             if (!is_asked(res, flags))
                 continue;
             if (!(flags & HDI_USE_WRITES))
                 add_reader(&w, &s->ask[rank], (uint32_t)use, r);
-            else if (rank < cuts->begin[region + 1] && !goes_on(s->decl, use) && !is_read(s->decl, pass, r))
+            else if (rank < cuts->begin[region + 1] && !reads_too(s, own))
                 add_opener(&w, &s->ask[rank], r);
         } while ((use = s->use_next[use]) != 0);
     }

@@ -99,10 +99,12 @@ static inline bool is_other(const work *w, const hdi_special *x, const hdi_note 
 
 /* Bytes that a pass would open beside what is known; REFUSED: readers of one content in this group want another
  * layout. */
-static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
+static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *last)
 {
+    const hdi_special *x = last;
     int64_t bytes = 0;
-    for (;; x = &w->special.list[x->next]) {
+    do {
+        x = &w->special.list[x->next];
         if (x->count == 0)
             bytes += w->res[x->at].open ? 0 : (int64_t)w->res[x->at].bytes;
         else if (is_other(w, x, &w->special.note[x->at]))
@@ -111,9 +113,8 @@ static HDI_APART int64_t look_at_specials(const work *w, const hdi_special *x)
             if (is_other(w, x, hdi_note_of(&w->special, x, i)))
                 return REFUSED;
         }
-        if (!x->next)
-            return bytes;
-    }
+    } while (x != last);
+    return bytes;
 }
 
 /* what: as in hdi_ask, but for HDI_COUNTED. */
@@ -169,16 +170,17 @@ static HDI_INLINE int64_t open_shared(work *w, hdi_sched_res *res)
 }
 
 /* The same for all, and notes layouts. */
-static HDI_APART int64_t take_specials(work *w, const hdi_special *x)
+static HDI_APART int64_t take_specials(work *w, const hdi_special *last)
 {
+    const hdi_special *x = last;
     int64_t opened = 0;
-    for (;; x = &w->special.list[x->next]) {
+    do {
+        x = &w->special.list[x->next];
         for (uint32_t i = 0; i < x->count; i++)
             *hdi_note_of(&w->special, x, i) = (hdi_note){w->groups_before + w->group, x->layout};
         opened += x->count ? 0 : open_shared(w, &w->res[x->at]);
-        if (!x->next)
-            return opened;
-    }
+    } while (x != last);
+    return opened;
 }
 
 static HDI_INLINE int64_t take_more(work *w, uint32_t what)

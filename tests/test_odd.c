@@ -382,10 +382,41 @@ static void reads_frame(hd_graph *graph, uint64_t seed)
     }
 }
 
-/* Who uses what last, and in which layouts, has one answer, whoever looks for it. */
-Test(odd, told_uses)
+/* Passes that write and read halves of many buffers, at times one half of a buffer and the other. */
+static void halves_frame(hd_graph *graph, uint64_t seed)
 {
-    uint64_t first = 1, count = 1000;
+    enum { BUFFERS = 70, PASSES = 24, HALF = 256 };
+    uint64_t rng = seed;
+    uint32_t buffers = 20 + hdt_below(&rng, BUFFERS - 20), passes = 2 + hdt_below(&rng, PASSES), written[BUFFERS] = {0};
+    uint32_t used = 20 + hdt_below(&rng, 80), reads = hdt_below(&rng, 80);
+    hd_resource buffer[BUFFERS];
+    hd_graph_begin(graph);
+    for (uint32_t b = 0; b < buffers; b++)
+        buffer[b] = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 2 * HALF});
+    for (uint32_t p = 0; p < passes; p++) {
+        hd_use uses[2 * BUFFERS];
+        uint32_t count = 0;
+        for (uint32_t b = 0; b < buffers; b++) {
+            uint32_t before = written[b];
+            for (uint32_t half = 0; half < 2; half++) {
+                bool read = before >> half & 1 && hdt_below(&rng, 100) < reads;
+                if (hdt_below(&rng, 100) >= used)
+                    continue;
+                uses[count++] = (hd_use){.resource = buffer[b],
+                                         .access = read ? HD_STORAGE_READ_COMPUTE : HD_STORAGE_WRITE_COMPUTE,
+                                         .range = {.offset = half * HALF, .bytes = HALF}};
+                written[b] |= 1u << half;
+            }
+        }
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = count, .root = true});
+    }
+}
+
+/* Who uses what last, and in which layouts, and who opens what several overwrite, has one answer, whoever looks for it.
+ */
+static void try_all(void (*declare)(hd_graph *graph, uint64_t seed), uint64_t count)
+{
+    uint64_t first = 1;
     hd_graph *graph;
     hd_jobs *jobs;
 #if defined(__SANITIZE_ADDRESS__)
@@ -399,7 +430,7 @@ Test(odd, told_uses)
         hd_compile_desc desc = {.queues = queues, .queue_count = seed % 4 ? 1 : 2, .cache = HD_CACHE_OFF};
         uint64_t hash = 0;
         desc.order = (hd_order)(seed % 5 % 3);
-        reads_frame(graph, seed);
+        declare(graph, seed);
         graph->region_passes = seed % 3 ? 1 + (uint32_t)(seed % 60) : HDI_REGION_PASSES;
         graph->parallel_passes = 0;
         for (int way = 0; way < 3; way++) { /* one worker, one that takes no frame for a simple one, several */
@@ -408,12 +439,24 @@ Test(odd, told_uses)
             desc.jobs = way == 2 ? jobs : NULL;
             cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
             uint64_t own = hd_plan_read(plan).hash;
+            cr_assert(way || seed % 8 || hd_plan_verify(graph, plan, NULL) == HD_OK, "HEDDLE_SEED=%llu",
+                      (unsigned long long)seed);
             cr_assert(way == 0 || own == hash, "HEDDLE_SEED=%llu: way %d", (unsigned long long)seed, way);
             hash = own;
         }
     }
     hd_jobs_destroy(jobs);
     hd_graph_destroy(graph);
+}
+
+Test(odd, told_uses)
+{
+    try_all(reads_frame, 1000);
+}
+
+Test(odd, many_uses)
+{
+    try_all(halves_frame, 400);
 }
 
 Test(odd, deep_images)
