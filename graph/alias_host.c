@@ -7,12 +7,14 @@
  * What the host writes first thing in a frame would wait for whatever had its bytes last in the frame before, when the
  * GPU is at the end of that: such buffers keep their bytes to themselves, and so does what the GPU writes first, which
  * would need barriers. Who waits for the GPU in his own frame waits for the one before anyway, and who takes over from
- * him on the host's queue needs nothing but that wait.
+ * him on the host's queue needs nothing but that wait. So only what is waited for in any case counts: clocks hold what
+ * the schedule promised about memory, too, of which only what somebody takes over is waited for. Where memory is what
+ * matters, bytes are taken over for such a wait all the same.
  *
  * They come in the order of the host's queue, so that what is over for one is over for all behind it. Each takes over
  * the place of one of those who hold theirs for the longest, the smallest that is large enough, or gets a new one.
- * O(members * (LOOKS + queues)). The packers of other heaps find tighter ones for many sizes, but look at each many
- * times: of a frame with a host pass in every tenth they took 7 ns a pass for it. */
+ * O(members * (LOOKS + queues)), and slots * queues behind promises. The packers of other heaps find tighter ones for
+ * many sizes, but look at each many times: of a frame with a host pass in every tenth they took 7 ns a pass for it. */
 
 enum { LOOKS = 16 };
 
@@ -36,53 +38,61 @@ static uint32_t gpu_queues_of(const hdi_pack *pack, const uint32_t *res, uint32_
     return mask & pack->gpu_mask;
 }
 
-static const uint32_t *clock_at_first(const hdi_pack *pack, uint32_t res)
+/* What passes need of each other, slot by slot. */
+static HDI_INLINE void sweep(const hdi_hazards *hazards, uint32_t queues, uint32_t *rows)
 {
-    return &pack->synced->slot_clock[(size_t)pack->lifetimes->res_first[res] * pack->queues];
-}
-
-/* The place of the host's queue from which on it has waited for each of some queues; HDI_NONE: it never does. What is
- * promised about memory does not count: of that only what turns out to be needed is waited for. */
-static uint32_t place_behind(const hdi_pack *pack, uint32_t host, uint32_t mask)
-{
-    const hdi_hazards *hazards = pack->hazards;
-    const uint32_t queues = pack->queues, slots = hazards->slot_count;
-    uint32_t from[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* the place from which on one queue has waited for another */
-    memset(from, 0xff, sizeof(from));
-    for (uint32_t s = 0, left = mask; left && s < slots; s++) {
-        const uint32_t *want = &hazards->slot_want[(size_t)s * queues];
-        uint32_t own = hazards->slot_queue[s], pos = hazards->slot_pos[s], *of = from[own];
-        for (uint32_t q = 0; q < queues; q++) {
-            if (!want[q])
+    const uint32_t none[HD_MAX_QUEUES] = {0}, *newest[HD_MAX_QUEUES], *want = hazards->slot_want;
+    uint32_t *row = rows;
+    for (uint32_t q = 0; q < queues; q++)
+        newest[q] = none;
+    for (uint32_t s = 0; s < hazards->slot_count; s++, row += queues, want += queues) {
+        uint32_t own = hazards->slot_queue[s], behind = 0;
+        memcpy(row, newest[own], queues * sizeof(*row));
+        row[own] = hazards->slot_pos[s];
+        newest[own] = row;
+        for (uint32_t q = 0; q < queues; q++)
+            behind |= want[q] > row[q];
+        for (uint32_t q = 0; HDI_UNLIKELY(behind) && q < queues; q++) {
+            if (want[q] <= row[q])
                 continue;
-            of[q] = pos < of[q] ? pos : of[q];
+            const uint32_t *brings = &rows[(size_t)hdi_slot_at(hazards, q, want[q] - 1) * queues];
             for (uint32_t k = 0; k < queues; k++)
-                of[k] = from[q][k] < want[q] && pos < of[k] ? pos : of[k];
-        }
-        if (own == host) {
-            for (uint32_t q = 0; q < queues; q++)
-                left &= ~((uint32_t)(of[q] != HDI_NONE) << q);
-            if (!left)
-                return pos;
+                row[k] = brings[k] > row[k] ? brings[k] : row[k];
+            row[q] = want[q];
         }
     }
-    return mask ? HDI_NONE : 0;
 }
 
-/* Whether the host uses it before all others, and not before a place of its queue. */
-static bool waits_first(const hdi_pack *pack, uint32_t host, uint32_t res, uint32_t behind)
+/* Clocks of what is waited for in any case. Null: out of memory. */
+static const uint32_t *find_clocks(const hdi_pack *pack)
 {
     const hdi_hazards *hazards = pack->hazards;
-    const uint32_t queues = pack->queues;
+    if (!hazards->memory_edge_count)
+        return pack->synced->slot_clock;
+    uint32_t *rows = HDI_ARENA_ARRAY(pack->arena, uint32_t, (size_t)hazards->slot_count * pack->queues);
+    if (rows && pack->queues == 4) /* three and the host's */
+        sweep(hazards, 4, rows);
+    else if (rows)
+        sweep(hazards, pack->queues, rows);
+    return rows;
+}
+
+/* Whether the host uses it before all others, and has waited for each of some queues by then. */
+static bool waits_first(const hdi_pack *pack, const uint32_t *clocks, uint32_t host, uint32_t res, uint32_t mask)
+{
+    const hdi_hazards *hazards = pack->hazards;
+    const uint32_t queues = pack->queues, first = pack->lifetimes->res_first[res];
     const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues];
     uint32_t users = hazards->res_queues[res];
-    if (behind == HDI_NONE || !(users >> host & 1) || stay[host].first < behind ||
-        hdi_slot_at(hazards, host, stay[host].first) != pack->lifetimes->res_first[res])
+    if (host == HDI_NONE || !(users >> host & 1) || hdi_slot_at(hazards, host, stay[host].first) != first)
         return false;
-    const uint32_t *row = hazards->memory_edge_count ? hazards->slot_want : pack->synced->slot_clock; /* no promises */
+    for (; mask; mask &= mask - 1) {
+        if (clocks[(size_t)first * queues + (uint32_t)__builtin_ctz(mask)] == 0)
+            return false;
+    }
     for (uint32_t others = users & pack->gpu_mask; others; others &= others - 1) {
         uint32_t q = (uint32_t)__builtin_ctz(others);
-        if (row[(size_t)hdi_slot_at(hazards, q, stay[q].first) * queues + host] <= stay[host].first)
+        if (clocks[(size_t)hdi_slot_at(hazards, q, stay[q].first) * queues + host] <= stay[host].first)
             return false;
     }
     return true;
@@ -101,10 +111,10 @@ static bool is_over(const hdi_pack *pack, uint32_t res, const uint32_t *knows)
 }
 
 /* Takes a place out of those that are held, for a resource of the host's queue. HDI_NONE: none will do. */
-static uint32_t take_place(shelf *s, uint32_t res)
+static uint32_t take_place(shelf *s, const uint32_t *clocks, uint32_t res)
 {
     const hd_memory_need *need = &s->pack->sizes->need[res];
-    const uint32_t *knows = clock_at_first(s->pack, res);
+    const uint32_t *knows = &clocks[(size_t)s->pack->lifetimes->res_first[res] * s->pack->queues];
     uint32_t best = HDI_NONE, before_best = HDI_NONE, before = HDI_NONE, at = s->oldest;
     for (uint32_t looks = 0; at != HDI_NONE && looks < LOOKS; before = at, at = s->place[at].next, looks++) {
         const place *p = &s->place[at];
@@ -132,19 +142,18 @@ static void hold(shelf *s, uint32_t at, uint32_t res)
 uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first, uint32_t count)
 {
     hdi_placed *out = w->out;
-    uint32_t behind = HDI_NONE;
-    if (host != HDI_NONE)
-        behind = place_behind(&w->pack, host, gpu_queues_of(&w->pack, by_first, count));
+    uint32_t mask = gpu_queues_of(&w->pack, by_first, count);
+    const uint32_t *clocks = find_clocks(&w->pack), *known = w->how->thorough ? w->pack.synced->slot_clock : clocks;
     shelf s = {.pack = &w->pack, .oldest = HDI_NONE, .newest = HDI_NONE};
     s.place = HDI_ARENA_ARRAY(w->pack.arena, place, count);
-    if (!s.place || !hdi_pack_tenant_room(&w->pack, out))
+    if (!clocks || !s.place || !hdi_pack_tenant_room(&w->pack, out))
         return UINT64_MAX;
     uint64_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = by_first[i], at = HDI_NONE;
-        bool shares = waits_first(&w->pack, host, res, behind);
+        bool shares = waits_first(&w->pack, clocks, host, res, mask);
         if (shares)
-            at = take_place(&s, res);
+            at = take_place(&s, known, res);
         if (at == HDI_NONE) {
             end = hdi_pack_behind(w, res, end);
             at = s.count;
