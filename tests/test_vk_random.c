@@ -112,7 +112,7 @@ static uint32_t pick(uint64_t *random, const model *models, bool written, bool h
 }
 
 /* Buffers of the host behind all others, that are used by turns: the host writes one, the GPU copies it to the next,
- * the host moves that to the one behind it, and so on. They live shortly and share bytes. */
+ * the host moves that to the one behind it, and so on. */
 static op_kind take_relay(uint32_t relay, uint32_t *from, uint32_t *to)
 {
     *from = relay ? RESOURCES + relay - 1 : HD_NONE;
