@@ -14,6 +14,7 @@
 #include "quality_rows.h"
 #include "random.h"
 #include "random_graph.h"
+#include "slow.h"
 #include "workloads.h"
 
 /* Compiles with 1 to 32 workers, whose jobs begin and end late at random: the plan has the bytes that one thread makes
@@ -22,18 +23,7 @@
  * an allocation fails, in whichever worker, compile says so and the next one is as before. HEDDLE_SEED replays one seed
  * of the random and odd ones; HEDDLE_ROUNDS: how often each is compiled with each pool, else once. */
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SLOW 1
-#endif
-#endif
-#ifndef SLOW
-#define SLOW 0
-#endif
-
-enum { WAIT_SECONDS = 230, LONG_PASSES = SLOW ? 2200 : 4200, SHORT_PASSES = 160, SEEDS = SLOW ? 5 : 25 };
+enum { WAIT_SECONDS = 230, LONG_PASSES = HDT_SLOW ? 2200 : 4200, SHORT_PASSES = 160, SEEDS = HDT_SLOW ? 5 : 25 };
 
 static const uint32_t worker_counts[] = {1, 2, 3, 5, 8, 16, 32};
 enum { POOLS = sizeof(worker_counts) / sizeof(worker_counts[0]) };
@@ -236,7 +226,7 @@ static hd_result any_need(const hd_resource_info *info, hd_memory_need *need, vo
  * and some over many regions. */
 static void run_huge(hd_graph *graph, const hdt_limited *limited)
 {
-    enum { PASSES = 200, FRAMES = SLOW ? 24 : 160 };
+    enum { PASSES = 200, FRAMES = HDT_SLOW ? 24 : 160 };
     static const uint64_t sizes[] = {UINT64_C(1) << 44, (UINT64_C(1) << 40) - 256, UINT64_C(1) << 40,
                                      (UINT64_C(1) << 39) - 256, (UINT64_C(1) << 39) - 512, UINT64_C(1) << 38};
     enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
@@ -336,7 +326,7 @@ static void run_late(hd_graph *graph, const hdt_limited *limited)
 /* Each allocation of a first compile fails once, alone or with all that come behind. */
 static void run_failures(void)
 {
-    enum { PASSES = 120, MOST = SLOW ? 60 : 400 };
+    enum { PASSES = 120, MOST = HDT_SLOW ? 60 : 400 };
     hdb_workload *workload = hdb_workload_make(hdb_family_index("deferred"), PASSES, HDB_SEED, true);
     if (!workload)
         abort();

@@ -11,22 +11,12 @@
 #include "odd_frame.h"
 #include "random.h"
 #include "random_graph.h"
+#include "slow.h"
 
 /* Threads with a graph each, as an engine has that draws several views or an editor: they share nothing but, at
  * each third seed, one job pool. Each gets the plan that a thread alone gets. HEDDLE_SEED replays one seed. */
 
-#if defined(__SANITIZE_THREAD__)
-#define SLOW 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SLOW 1
-#endif
-#endif
-#ifndef SLOW
-#define SLOW 0
-#endif
-
-enum { THREADS = 4, FRAMES = 4, POOLS = 3, WAIT_SECONDS = 180, SEEDS = SLOW ? 30 : 150 };
+enum { THREADS = 4, FRAMES = 4, POOLS = 3, WAIT_SECONDS = 180, SEEDS = HDT_SLOW ? 30 : 150 };
 
 typedef struct outcome {
     hd_result result;
