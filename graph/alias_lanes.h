@@ -27,22 +27,6 @@ static HDI_INLINE hdi_lanes hdi_lanes_all(int32_t value, int32_t base)
     return _mm256_broadcastw_epi16(_mm_packs_epi32(one, one));
 }
 
-static HDI_INLINE hdi_lanes hdi_lanes_and(hdi_lanes one, hdi_lanes other)
-{
-    return _mm256_and_si256(one, other);
-}
-
-static HDI_INLINE hdi_lanes hdi_lanes_or(hdi_lanes one, hdi_lanes other)
-{
-    return _mm256_or_si256(one, other);
-}
-
-/* Zero where it is set. */
-static HDI_INLINE hdi_lanes hdi_lanes_unless(hdi_lanes set, hdi_lanes value)
-{
-    return _mm256_andnot_si256(set, value);
-}
-
 static HDI_INLINE hdi_lanes hdi_lanes_more(hdi_lanes one, hdi_lanes other)
 {
     return _mm256_cmpgt_epi16(one, other);
@@ -107,21 +91,6 @@ static HDI_INLINE hdi_lanes hdi_lanes_all(int32_t value, int32_t base)
     return _mm_shuffle_epi32(_mm_shufflelo_epi16(_mm_packs_epi32(one, one), 0), 0);
 }
 
-static HDI_INLINE hdi_lanes hdi_lanes_and(hdi_lanes one, hdi_lanes other)
-{
-    return _mm_and_si128(one, other);
-}
-
-static HDI_INLINE hdi_lanes hdi_lanes_or(hdi_lanes one, hdi_lanes other)
-{
-    return _mm_or_si128(one, other);
-}
-
-static HDI_INLINE hdi_lanes hdi_lanes_unless(hdi_lanes set, hdi_lanes value)
-{
-    return _mm_andnot_si128(set, value);
-}
-
 static HDI_INLINE hdi_lanes hdi_lanes_more(hdi_lanes one, hdi_lanes other)
 {
     return _mm_cmpgt_epi16(one, other);
@@ -160,6 +129,22 @@ static HDI_INLINE hdi_lanes hdi_lanes_last(hdi_lanes all)
 }
 
 #endif
+
+static HDI_INLINE hdi_lanes hdi_lanes_and(hdi_lanes one, hdi_lanes other)
+{
+    return one & other;
+}
+
+static HDI_INLINE hdi_lanes hdi_lanes_or(hdi_lanes one, hdi_lanes other)
+{
+    return one | other;
+}
+
+/* Zero where it is set. */
+static HDI_INLINE hdi_lanes hdi_lanes_unless(hdi_lanes set, hdi_lanes value)
+{
+    return ~set & value;
+}
 
 /* One of the newcomer's queues, in a bucket. */
 typedef struct hdi_bucket_view {
