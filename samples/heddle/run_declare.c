@@ -158,8 +158,7 @@ static void declare_frame(run *r)
 }
 
 /* Frames whose host passes read externals must find the barrier to the host in the frame that filled them: it comes
- * with a host pass that uses them. uses: all externals; those that the host
- * uses are left. */
+ * with a host pass that uses them. uses: all externals; those that the host uses are left. */
 static void show_externals(const run *r, hd_graph *graph, hd_use *uses)
 {
     uint32_t count = 0;
