@@ -130,6 +130,7 @@ void hd_graph_begin(hd_graph *graph)
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
     graph->own_layout = HDI_LAYOUT_UNDEFINED;
     graph->has_empty_passes = graph->unwritten_reads = graph->ties = graph->mixed_layouts = false;
+    graph->many_twice = false;
     graph->pass_use_begin[0] = 0;
     hdi_set_rooms(graph);
     hdi_lists_forget(graph);

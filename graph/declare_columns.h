@@ -49,6 +49,12 @@ void hdi_free_columns(hd_graph *graph);
  * the use and *why a clause that says what is wrong. */
 hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad, const char **why);
 
+/* Checks a use, at the end of the newest pass, whose uses begin at first, against those before it. Behind many of them
+ * it notes many_twice instead, and the pass is to be checked as a whole, or as far as its uses are right: count of them.
+ * On HD_CONFLICTING_USES *bad is the index of the first use that does not agree with those before it. */
+hd_result hdi_check_double_use(hd_graph *graph, uint32_t first, uint32_t use);
+hd_result hdi_check_many_uses(hd_graph *graph, uint32_t first, uint32_t count, uint32_t *bad);
+
 /* The rules that uses of an access are checked by. access: where they go; rows: of images and of buffers. own_layout:
  * has a bit of its own among HDI_RES_READERS, beside those that accesses of the table read in. */
 void hdi_make_rules(const hdi_access_info *info, uint32_t access, uint32_t image_row, uint32_t buffer_row,

@@ -10,8 +10,8 @@
 #include "vk_numbers.h"
 
 /* A pass and its uses: each use is checked alone, then against the uses of the same resource in the same pass. That
- * there is one shows in the newest use of the resource, so that only resources used twice cost more than a look.
- * O(uses). */
+ * there is one shows in the newest use of the resource, so that only resources used twice cost more than a look
+ * (declare_twice.c). O(uses). */
 
 /* A range that is explicit, or what there is to it. */
 typedef enum resolved { RANGE_PART, RANGE_WHOLE, RANGE_BAD } resolved;
@@ -45,46 +45,6 @@ static HDI_INLINE resolved resolve_piece(const hdi_res_info *info, const hd_rang
     out->layer_count = layer_count;
     out->aspect = aspect;
     return mip_count == info->mips && layer_count == info->layers && aspect == 0 ? RANGE_WHOLE : RANGE_PART;
-}
-
-static bool ranges_overlap(const hd_graph *graph, uint32_t a, uint32_t b)
-{
-    uint32_t ra = graph->use_range[a], rb = graph->use_range[b];
-    if (ra == HDI_NONE || rb == HDI_NONE)
-        return true;
-    const hd_range *x = &graph->range[ra], *y = &graph->range[rb];
-    if (graph->res_flags[graph->use_res[a]] & HDI_RES_BUFFER)
-        return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
-    return x->mip_base < y->mip_base + y->mip_count && y->mip_base < x->mip_base + x->mip_count &&
-           x->layer_base < y->layer_base + y->layer_count && y->layer_base < x->layer_base + x->layer_count &&
-           hdi_aspects_meet(x, y);
-}
-
-/* Reads agree when their layouts do; depth_read and sampled reads agree on the read-only depth layout. */
-static bool uses_agree(hd_graph *graph, uint32_t a, uint32_t b)
-{
-    const hdi_access_info *x = &graph->access[graph->use_access[a]], *y = &graph->access[graph->use_access[b]];
-    if (x->writes || y->writes)
-        return false;
-    if (graph->res_flags[graph->use_res[a]] & HDI_RES_BUFFER)
-        return true;
-    if (x->layout == y->layout) {
-        graph->mixed_layouts |= x->layout > INT32_MAX; /* no read goes on with that */
-        return true;
-    }
-    uint32_t low = x->layout < y->layout ? x->layout : y->layout, high = x->layout + y->layout - low;
-    graph->mixed_layouts = true;
-    return low == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY && high == HDI_LAYOUT_SHADER_READ_ONLY;
-}
-
-HDI_APART static hd_result check_double_use(hd_graph *graph, uint32_t first, uint32_t use)
-{
-    for (uint32_t other = first; other < use; other++) {
-        if (graph->use_res[other] == graph->use_res[use] && ranges_overlap(graph, other, use) &&
-            !uses_agree(graph, other, use))
-            return HD_CONFLICTING_USES;
-    }
-    return HD_OK;
 }
 
 /* HDI_RES_READERS of an access that reads an image in a layout. */
@@ -321,11 +281,16 @@ HDI_COLD static hd_result make_room(hd_graph *graph, uint64_t passes, uint64_t u
     return result == HD_OK ? hdi_need_uses(graph, uses) : result;
 }
 
-/* What few passes have: uses that are tied to one another or to versions. *bad: the use that does not go; why: null, or
- * what is wrong with it. */
+/* What few passes have: many uses of which some are of one resource, uses that are tied to one another or to versions.
+ * *bad: the use that does not go; why: null, or what is wrong with it. */
 HDI_COLD static hd_result tie_uses(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad,
                                    const char **why)
 {
+    if (graph->many_twice) {
+        hd_result result = hdi_check_many_uses(graph, first, desc->use_count, bad);
+        if (result != HD_OK)
+            return result;
+    }
     bool resolves = false, versions = graph->version_count != 0; /* any there, or asked for */
     for (uint32_t u = 0; u < desc->use_count; u++) {
         resolves |= desc->uses[u].access == HD_RESOLVE_WRITE || desc->uses[u].resolve_of.id;
@@ -357,6 +322,11 @@ HDI_COLD static hd_pass take_back(hd_graph *graph, const hd_pass_desc *desc, uin
                                   uint32_t bad, const char *why)
 {
     char text[HDI_FAULT_BYTES];
+    uint32_t earlier;
+    if (graph->many_twice && hdi_check_many_uses(graph, first, bad, &earlier) == HD_CONFLICTING_USES) {
+        result = HD_CONFLICTING_USES;
+        bad = earlier;
+    }
     if (!why)
         why = use_fault(graph, desc, &desc->uses[bad], result, text);
     hdi_reset_pass(graph, graph->pass_count - 1, first, first + desc->use_count);
@@ -433,7 +403,7 @@ static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint3
     state->word = word | (rule & ~HDI_RES_FULL);
     state->newest = (uint32_t)at + 1;
     put_use(graph, at, pass, res, rule);
-    return !twice || check_double_use(graph, first, (uint32_t)at) == HD_OK;
+    return !twice || hdi_check_double_use(graph, first, (uint32_t)at) == HD_OK;
 }
 
 /* Appends any use, at the end of the newest pass. */
@@ -473,7 +443,7 @@ HDI_APART static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t 
     state->word |= adds;
     bool twice = state->newest > first;
     state->newest = at + 1;
-    return twice ? check_double_use(graph, first, at) : HD_OK;
+    return twice ? hdi_check_double_use(graph, first, at) : HD_OK;
 }
 
 /* The rest of a pass that is in its columns with the uses before this one. (Scalar: a caller may have written a range

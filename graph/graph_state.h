@@ -58,7 +58,8 @@ struct hd_graph {
     uint32_t unusual;             /* HDI_UNUSUAL_* */
     hdi_capacity capacity;
     bool has_empty_passes;
-    bool ties; /* there are versions, or the pass at hand has uses that are tied to others */
+    bool ties; /* there are versions, or the pass at hand has uses that are tied to others, or many_twice */
+    bool many_twice; /* it has many uses, and some of one resource that are still to be compared */
     bool mixed_layouts;   /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool unwritten_reads; /* a use reads what no use of the whole resource wrote before */
 

@@ -151,6 +151,31 @@ Test(alloc_failure, versions)
     try_all(version_case, 30);
 }
 
+/* Two frames with a pass of so many uses of one buffer that they are sorted. */
+static hd_result many_uses_case(const hd_allocator *allocator)
+{
+    enum { USES = 2000 };
+    static hd_use uses[USES];
+    hd_graph *graph;
+    hd_result result = hd_graph_create(&(hd_graph_desc){.allocator = *allocator}, &graph);
+    for (int frame = 0; frame < 2 && result == HD_OK; frame++) {
+        hd_graph_begin(graph);
+        hd_resource data = hd_graph_import(graph, &(hd_import_desc){.bytes = USES});
+        for (uint32_t u = 0; u < USES; u++)
+            uses[u] = (hd_use){data, HD_STORAGE_WRITE_COMPUTE, {.offset = u, .bytes = 1}};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = USES});
+        const hd_plan *plan;
+        result = hd_graph_compile(graph, NULL, &plan);
+    }
+    hd_graph_destroy(graph);
+    return result;
+}
+
+Test(alloc_failure, many_uses)
+{
+    try_all(many_uses_case, 20);
+}
+
 /* ---- whole frames: everything that a graph and a plan can be asked for, then the next frame on the same graph ---- */
 
 typedef hd_result (*declare_fn)(hd_graph *graph);
