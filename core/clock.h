@@ -1,4 +1,4 @@
-/* Monotonic time in nanoseconds, for statistics only: nothing that heddle computes depends on it. */
+/* Monotonic time in nanoseconds, for statistics, waits and what tells graphs apart: no plan depends on it. */
 #ifndef HDI_CLOCK_H
 #define HDI_CLOCK_H
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "clock.h"
 #include "hash.h"
 #include "hints.h"
 #include "vk_numbers.h"
@@ -45,6 +46,18 @@ const hd_error *hd_graph_error(const hd_graph *graph)
 }
 
 /* ---- graph ---- */
+
+/* Rows of handles begin anywhere, so that those of other graphs are out of range, also of one that lay here before.
+ * They never reach a plan. */
+static void start_handles(hd_graph *graph)
+{
+    uint64_t random = hdi_hash_mix((uint64_t)(uintptr_t)graph, hdi_clock_ns());
+    graph->tag = (uint32_t)random;
+    graph->first_handle = 1 + graph->tag % (HDI_VERSION_HANDLES - 2 * HDI_MOST_INDICES);
+    const uint32_t row = (uint32_t)(random >> 32) % (0 - HDI_LIST_HANDLES - 2 * HDI_MOST_INDICES);
+    graph->first_version = HDI_VERSION_HANDLES + row;
+    graph->lists.first_handle = HDI_LIST_HANDLES + row;
+}
 
 hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
 {
@@ -95,8 +108,7 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     for (uint32_t i = 0; i < HDI_ACCESS_TWINS; i++)
         hdi_make_rules(&graph->access[hdi_access_twins[i]], hdi_access_twins[i], hdi_access_twins[i],
                        HDI_ACCESS_ROWS + i, HDI_LAYOUT_UNDEFINED, &graph->rules);
-    /* Where the graph lies is as good a tag as any to tell graphs apart: it never reaches a plan. */
-    graph->tag = (uint32_t)hdi_hash_mix((uint64_t)(uintptr_t)graph, 1);
+    start_handles(graph);
     hd_graph_begin(graph);
     *out = graph;
     return HD_OK;
@@ -123,7 +135,10 @@ void hd_graph_begin(hd_graph *graph)
 {
     hdi_reset_columns(graph);
     graph->tag++;
-    graph->first_handle = (graph->tag & HDI_TAG_MASK) << HDI_INDEX_BITS | 1;
+    uint32_t used = graph->pass_count > graph->res_count ? graph->pass_count : graph->res_count;
+    graph->first_handle = hdi_next_handle(graph->first_handle, used, 1, HDI_VERSION_HANDLES);
+    graph->first_version =
+        hdi_next_handle(graph->first_version, graph->version_count, HDI_VERSION_HANDLES, HDI_LIST_HANDLES);
     graph->error = (hd_error){.result = HD_OK, .pass = HD_NONE, .resource = HD_NONE, .use = HD_NONE};
     graph->pass_count = graph->res_count = graph->use_count = graph->range_count = graph->clear_count = 0;
     graph->version_count = graph->late_count = 0;
@@ -146,14 +161,14 @@ const char *hd_graph_name(const hd_graph *graph)
     return graph->name;
 }
 
-/* ---- handles: the index of a resource or pass counts up from 1, that of a version down from the top ---- */
+/* ---- handles ---- */
 
 uint32_t hdi_handle(const hd_graph *graph, uint32_t index)
 {
     return graph->first_handle + index;
 }
 
-/* Of another tag: further from the first handle than there are indices. */
+/* Of another frame or row: further from the first handle than there are indices. */
 static uint32_t handle_index(const hd_graph *graph, uint32_t id, uint32_t count)
 {
     uint32_t index = id - graph->first_handle;
@@ -162,15 +177,15 @@ static uint32_t handle_index(const hd_graph *graph, uint32_t id, uint32_t count)
 
 uint32_t hdi_version_handle(const hd_graph *graph, uint32_t version)
 {
-    return (graph->tag & HDI_TAG_MASK) << HDI_INDEX_BITS | (HDI_INDEX_MASK - version);
+    return graph->first_version + version;
 }
 
 uint32_t hdi_handle_version(const hd_graph *graph, uint32_t id)
 {
     if (HDI_UNLIKELY(hdi_is_list_handle(graph, id)))
         id = hdi_list_alias(graph, id);
-    uint32_t version = HDI_INDEX_MASK - (id & HDI_INDEX_MASK);
-    return id >> HDI_INDEX_BITS == (graph->tag & HDI_TAG_MASK) && version < graph->version_count ? version : HDI_NONE;
+    uint32_t version = id - graph->first_version;
+    return version < graph->version_count ? version : HDI_NONE;
 }
 
 uint32_t hdi_handle_next(const hd_graph *graph, uint32_t id)

@@ -30,12 +30,13 @@ static size_t bytes_of(const column *of, uint32_t capacity)
  * columns are not to be made for each pass. */
 static hd_result grow(hd_graph *graph, const column *columns, uint32_t column_count, uint32_t *capacity, uint64_t need)
 {
-    if (need > HDI_INDEX_MASK)
+    if (need > HDI_MOST_INDICES)
         return HD_TOO_LARGE;
     enum { LARGE = 1 << 14 }; /* from there on by a quarter: half of many columns would lie there for nothing */
     uint32_t grown = *capacity ? *capacity : 64;
     while (grown < need)
         grown += grown < LARGE ? grown : grown / 4;
+    grown = grown < HDI_MOST_INDICES ? grown : HDI_MOST_INDICES;
     void *fresh[MOST_COLUMNS];
     for (uint32_t i = 0; i < column_count; i++) {
         fresh[i] = hdi_alloc(&graph->allocator, bytes_of(&columns[i], grown), 64);
@@ -109,10 +110,9 @@ _Static_assert(HDI_NONE == UINT32_MAX, "all bytes are 0xff");
 
 void hdi_set_rooms(hd_graph *graph)
 {
-    uint32_t most = HDI_INDEX_MASK - 1 - graph->version_count; /* one numbering, from both ends */
     bool failed = graph->error.result != HD_OK;
     graph->pass_room = failed ? 0 : graph->capacity.pass;
-    graph->res_room = failed ? 0 : graph->capacity.res < most ? graph->capacity.res : most;
+    graph->res_room = failed ? 0 : graph->capacity.res;
 }
 
 hd_result hdi_need_passes(hd_graph *graph, uint64_t need)
@@ -127,8 +127,6 @@ hd_result hdi_need_passes(hd_graph *graph, uint64_t need)
 
 hd_result hdi_need_resources(hd_graph *graph, uint64_t need)
 {
-    if (need + graph->version_count >= HDI_INDEX_MASK)
-        return HD_TOO_LARGE;
     if (need <= graph->capacity.res)
         return HD_OK;
     const column columns[] = RES_COLUMNS;
@@ -171,8 +169,6 @@ hd_result hdi_need_accesses(hd_graph *graph, uint64_t need)
 
 hd_result hdi_need_versions(hd_graph *graph, uint64_t need)
 {
-    if (need + graph->res_count >= HDI_INDEX_MASK)
-        return HD_TOO_LARGE;
     if (need <= graph->capacity.version)
         return HD_OK;
     const column columns[] = VERSION_COLUMNS;

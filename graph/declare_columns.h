@@ -4,28 +4,33 @@
 
 #include "graph_state.h"
 
-/* A handle: the tag of its frame above its index. Handles of lists have the same tag with its highest bit turned over,
- * and stand for a handle of the graph from the join on. */
-#define HDI_INDEX_BITS 22
-#define HDI_INDEX_MASK ((1u << HDI_INDEX_BITS) - 1)
-#define HDI_TAG_MASK ((1u << (32 - HDI_INDEX_BITS)) - 1)
+/* Handles are numbers that go on from frame to frame, so that those of another frame are out of range until the row
+ * comes round: one row of resources and passes, one of versions, and one of what lists declare, which stands for a
+ * handle of the graph from the join on. Rejected: a number of the frame above an index, of which 32 bits had room for
+ * 1024 frames. */
+#define HDI_VERSION_HANDLES 0x80000000u
+#define HDI_LIST_HANDLES 0xc0000000u
+#define HDI_MOST_INDICES ((1u << 22) - 1) /* in one frame */
+
+/* Where a row goes on, of which a frame has used so many. end: where the next row begins. */
+static inline uint32_t hdi_next_handle(uint32_t first, uint32_t used, uint32_t begin, uint32_t end)
+{
+    uint32_t next = first + used;
+    return end - next > HDI_MOST_INDICES ? next : begin;
+}
 
 /* Whether a description has uses that may be looked at: a count that no frame has room for is none of what is there. */
 static inline bool hdi_has_uses(const hd_pass_desc *desc)
 {
-    return desc->uses && desc->use_count <= HDI_INDEX_MASK;
-}
-
-static inline uint32_t hdi_list_tag(uint32_t tag)
-{
-    return (tag & HDI_TAG_MASK) ^ (HDI_TAG_MASK + 1) / 2;
+    return desc->uses && desc->use_count <= HDI_MOST_INDICES;
 }
 
 static inline bool hdi_is_list_handle(const hd_graph *graph, uint32_t id)
 {
-    return graph->lists.alias_count != 0 && id >> HDI_INDEX_BITS == hdi_list_tag(graph->tag);
+    return id - graph->lists.first_handle < graph->lists.alias_count;
 }
-/* What a handle of a list stands for; 0: nothing yet. */
+
+/* What a handle of a list stands for; 0: nothing. */
 uint32_t hdi_list_alias(const hd_graph *graph, uint32_t id);
 
 /* Room in the columns, so many elements in all. */
@@ -37,7 +42,7 @@ hd_result hdi_need_clears(hd_graph *graph, uint64_t need);
 hd_result hdi_need_accesses(hd_graph *graph, uint64_t need);
 hd_result hdi_need_versions(hd_graph *graph, uint64_t need);
 hd_result hdi_need_late(hd_graph *graph, uint64_t need);
-/* After a change of the capacities, of the count of versions or of the error. */
+/* After a change of the capacities or of the error. */
 void hdi_set_rooms(hd_graph *graph);
 /* Before the counts go back to 0: columns that have a usual value get it back. */
 void hdi_reset_columns(hd_graph *graph);

@@ -32,7 +32,6 @@ static hd_result add_version(hd_graph *graph, uint32_t after, uint32_t res, uint
     graph->version_next[fresh] = HDI_NONE;
     graph->version_count = fresh + 1;
     graph->ties = true;
-    hdi_set_rooms(graph);
     if (after != HDI_NONE)
         graph->version_next[after] = fresh;
     else

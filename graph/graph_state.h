@@ -44,6 +44,7 @@ typedef struct hdi_lists {
     struct hd_list *open;      /* by rising order key */
     struct hd_list *spare;     /* of earlier frames, with their memory */
     bool failed;               /* one could not be opened */
+    uint32_t first_handle;     /* of number 0 */
     _Atomic(uint32_t) id_next; /* first number that no list has taken */
     uint32_t alias_count, alias_capacity;
     uint32_t *alias; /* handle of the graph that a number of a list stands for; 0: none */
@@ -54,6 +55,7 @@ struct hd_graph {
     uint32_t first_handle; /* of resource or pass 0 */
     uint32_t pass_count, res_count, use_count;
     uint32_t pass_room, res_room; /* how many there may be without growing; 0 in a frame that has an error */
+    uint32_t first_version;       /* handle of version 0 */
     uint32_t version_count;       /* beyond the first of each resource */
     uint32_t unusual;             /* HDI_UNUSUAL_* */
     hdi_capacity capacity;
@@ -78,7 +80,7 @@ struct hd_graph {
 
     hd_allocator allocator;
     hd_log log;
-    uint32_t tag; /* in the upper bits of each handle: of this graph and this frame */
+    uint32_t tag; /* of this frame */
     hd_error error;
 
     uint32_t range_count, clear_count, access_count;
@@ -113,7 +115,7 @@ struct hd_graph {
     char name[HDI_NAME_BYTES + 1];
 };
 
-/* Drops the lists that were not joined, and all handles of lists. */
+/* Drops the lists that were not joined, and all handles of lists: later ones are others. */
 void hdi_lists_forget(hd_graph *graph);
 void hdi_lists_free(hd_graph *graph);
 

@@ -40,7 +40,7 @@ struct hd_list {
     hd_graph *graph;
     struct hd_list *after;
     uint32_t key;
-    uint32_t tag_bits;
+    uint32_t first_handle;
     uint32_t id, id_end; /* numbers left in the list's block */
     hd_result result;    /* why the list ends early */
     bool twin;           /* another open list has this key */
@@ -53,7 +53,7 @@ struct hd_list {
 static void start(hd_list *list, uint32_t key)
 {
     list->key = key;
-    list->tag_bits = hdi_list_tag(list->graph->tag) << HDI_INDEX_BITS;
+    list->first_handle = list->graph->lists.first_handle;
     list->id = list->id_end = 0;
     list->result = HD_OK;
     list->twin = false;
@@ -109,10 +109,19 @@ static void close_lists(hd_graph *graph)
     lists->failed = false;
 }
 
+/* How many numbers lists have taken. */
+static uint32_t taken(const hdi_lists *lists)
+{
+    uint32_t count = atomic_load_explicit(&lists->id_next, memory_order_relaxed);
+    return count < HDI_MOST_INDICES ? count : HDI_MOST_INDICES;
+}
+
 void hdi_lists_forget(hd_graph *graph)
 {
     close_lists(graph);
     graph->lists.alias_count = 0;
+    graph->lists.first_handle =
+        hdi_next_handle(graph->lists.first_handle, taken(&graph->lists), HDI_LIST_HANDLES, 0);
     atomic_store_explicit(&graph->lists.id_next, 0, memory_order_relaxed);
 }
 
@@ -138,13 +147,13 @@ static uint32_t new_handle(hd_list *list)
         /* relaxed: the numbers carry nothing; what the list noted reaches the join with the end of its thread. */
         list->id = atomic_fetch_add_explicit(&list->graph->lists.id_next, BLOCK, memory_order_relaxed);
         list->id_end = list->id + BLOCK;
-        if (list->id_end >= HDI_INDEX_MASK) {
+        if (list->id_end >= HDI_MOST_INDICES) {
             list->id = list->id_end = 0;
             list->result = HD_TOO_LARGE;
             return 0;
         }
     }
-    return list->tag_bits | (++list->id);
+    return list->first_handle + list->id++;
 }
 
 /* Null once the list has failed. */
@@ -284,14 +293,14 @@ hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc)
 
 uint32_t hdi_list_alias(const hd_graph *graph, uint32_t id)
 {
-    uint32_t number = (id & HDI_INDEX_MASK) - 1;
+    uint32_t number = id - graph->lists.first_handle;
     return number < graph->lists.alias_count ? graph->lists.alias[number] : 0;
 }
 
 static void set_alias(hd_graph *graph, uint32_t handle, uint32_t id)
 {
     if (handle)
-        graph->lists.alias[(handle & HDI_INDEX_MASK) - 1] = id;
+        graph->lists.alias[handle - graph->lists.first_handle] = id;
 }
 
 static uint32_t make_call(hd_graph *graph, const list_call *call)
@@ -334,8 +343,7 @@ static void join_list(hd_graph *graph, const hd_list *list)
 static hd_result need_aliases(hd_graph *graph)
 {
     hdi_lists *lists = &graph->lists;
-    uint32_t need = atomic_load_explicit(&lists->id_next, memory_order_relaxed);
-    need = need < HDI_INDEX_MASK ? need : HDI_INDEX_MASK;
+    uint32_t need = taken(lists);
     hd_result result = hdi_grow(&graph->allocator, (void **)&lists->alias, &lists->alias_capacity, need,
                                 sizeof(*lists->alias));
     if (result == HD_OK && need > lists->alias_count) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "checked.h"
+#include "declare_columns.h"
 #include "random.h"
 #include "random_graph.h"
 #include "tables.h"
@@ -49,6 +50,67 @@ static void expect(hd_result result, uint32_t pass, uint32_t res, uint32_t use)
     cr_assert_eq(hdt_compile(graph, NULL, &plan), result);
     hd_graph_begin(graph);
     cr_assert_eq(hd_graph_error(graph)->result, HD_OK);
+}
+
+/* Handles of each sort stay stale, frame by frame: numbers that had room for 1024 frames came round. */
+Test(declare, handles_of_long_ago)
+{
+    hd_resource old = buffer(), version, of_list;
+    hd_pass_desc desc = {.type = HD_PASS_COMPUTE, .uses = HD_USES({old, HD_STORAGE_WRITE_COMPUTE, .next = &version})};
+    hd_pass pass = hd_graph_pass(graph, &desc);
+    of_list = hd_list_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
+    cr_assert_eq(hd_graph_join(graph), HD_OK);
+    cr_assert_eq(hd_graph_resource_index(graph, version), 0u);
+    cr_assert_eq(hd_graph_resource_index(graph, of_list), 1u);
+    for (uint32_t frame = 0; frame < 5000; frame++) {
+        hd_graph_begin(graph);
+        hd_resource next = {0}, fresh = frame % 3 ? buffer() : (hd_resource){0};
+        if (frame % 3)
+            hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                                 .uses = HD_USES({fresh, HD_STORAGE_WRITE_COMPUTE, .next = &next})});
+        if (frame % 2)
+            hd_list_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
+        cr_assert_eq(hd_graph_join(graph), HD_OK);
+        cr_assert_eq(hd_graph_resource_index(graph, old), HD_NONE, "frame %u", frame);
+        cr_assert_eq(hd_graph_resource_index(graph, version), HD_NONE, "frame %u", frame);
+        cr_assert_eq(hd_graph_resource_index(graph, of_list), HD_NONE, "frame %u", frame);
+        cr_assert_eq(hd_graph_pass_index(graph, pass), HD_NONE, "frame %u", frame);
+    }
+}
+
+/* Rows of handles come round at their ends. */
+Test(declare, handles_come_round)
+{
+    struct {
+        uint32_t first, version, list;
+    } last = {HDI_VERSION_HANDLES - HDI_MOST_INDICES - 2, HDI_LIST_HANDLES - HDI_MOST_INDICES - 2,
+              0 - HDI_MOST_INDICES - 64 - 1};
+    graph->first_handle = last.first;
+    graph->first_version = last.version;
+    graph->lists.first_handle = last.list;
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        hd_resource first = buffer(), version, of_list;
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                             .uses = HD_USES({first, HD_STORAGE_WRITE_COMPUTE, .next = &version})});
+        of_list = hd_list_buffer(hd_graph_list(graph, 0), &(hd_buffer_desc){.bytes = 4});
+        cr_assert_eq(hd_graph_join(graph), HD_OK);
+        cr_assert_eq(hd_graph_resource_index(graph, first), 0u);
+        cr_assert_eq(hd_graph_resource_index(graph, version), 0u);
+        cr_assert_eq(hd_graph_resource_index(graph, of_list), 1u);
+        hd_graph_begin(graph);
+    }
+    cr_assert(graph->first_handle < 16 && graph->first_version < HDI_VERSION_HANDLES + 16 &&
+              graph->lists.first_handle < HDI_LIST_HANDLES + 1024);
+}
+
+/* Columns grow by a quarter, but not past what a frame may have. */
+Test(declare, more_passes_than_there_may_be, .timeout = 150)
+{
+    for (uint32_t p = 0; p < HDI_MOST_INDICES; p++)
+        cr_assert_neq(hd_graph_pass(graph, &(hd_pass_desc){0}).id, 0u);
+    cr_assert_eq(hd_graph_error(graph)->result, HD_OK);
+    cr_assert_eq(hd_graph_pass(graph, &(hd_pass_desc){0}).id, 0u);
+    expect(HD_TOO_LARGE, HDI_MOST_INDICES, HD_NONE, HD_NONE);
 }
 
 /* A count that no frame has room for is no reason to look at what it counts. */
@@ -108,6 +170,10 @@ Test(declare, handles)
     buffer();
     hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = HD_USES({foreign, HD_TRANSFER_DST})});
     expect(HD_BAD_HANDLE, 0, HD_NONE, 0);
+    hd_graph_destroy(other);
+    cr_assert_eq(hd_graph_create(NULL, &other), HD_OK); /* where the other one lay, mostly */
+    hd_resource same = hd_graph_buffer(other, &(hd_buffer_desc){.bytes = 4});
+    cr_assert_neq(same.id, foreign.id);
     hd_graph_destroy(other);
 
     hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({{0}, HD_COLOR_WRITE})});
