@@ -68,6 +68,7 @@ static bool may_be_ignored(const char *call)
                                         "vkEnumerateDeviceExtensionProperties",
                                         "vkAllocateMemory", /* asked once more */
                                         "vkMapMemory",
+                                        "vkQueueSubmit2",   /* likewise, where some of a frame is handed over */
                                         "vkWaitSemaphores", /* likewise, on the host thread */
                                         "vkSignalSemaphore"};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
@@ -106,8 +107,7 @@ static bool one_fault(hdt_busy *busy, hd_vk *owner, VkResult failure, uint64_t k
     else
         cr_expect_eq(result, expected(failure), "call %d, %s: %s", (int)k, call, hd_result_name(result));
     bool lost = in_frames && result != HD_OK && hd_vk_wait(vk) != HD_OK;
-    if (lost && failure != VK_ERROR_DEVICE_LOST)
-        cr_expect(is(call, "vkQueueSubmit2"), "call %d, %s: lost for ever", (int)k, call);
+    cr_expect(!lost || failure == VK_ERROR_DEVICE_LOST, "call %d, %s: lost for ever", (int)k, call);
     if (in_frames && !lost)
         expect_frames(busy, vk, k);
     hd_vk_destroy(vk);

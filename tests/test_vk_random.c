@@ -112,7 +112,8 @@ static uint32_t pick(uint64_t *random, const model *models, bool written, bool h
 }
 
 /* Buffers of the host behind all others, that are used by turns: the host writes one, the GPU copies it to the next,
- * the host moves that to the one behind it, and so on. */
+ * the host moves that to the one behind it, and so on. In every other shape there are two of them, so that the host
+ * writes what the GPU has read in the same frame. */
 static op_kind take_relay(uint32_t relay, uint32_t *from, uint32_t *to)
 {
     *from = relay ? RESOURCES + relay - 1 : HD_NONE;
@@ -196,8 +197,12 @@ static void add_resources(scene *s, uint64_t shape, model *models, uint32_t last
             m->handle = buffer(s, "buffer", WORDS * 4);
         }
     }
-    for (uint32_t r = RESOURCES; r < RESOURCES + RELAYS; r++)
-        models[r] = (model){.handle = buffer(s, "relay", WORDS * 4), .host = true};
+    model *relays = &models[RESOURCES];
+    uint32_t relay_buffers = shape >> RESOURCES & 1 ? 2 : RELAYS;
+    for (uint32_t r = 0; r < RELAYS; r++) {
+        relays[r] = (model){.host = true};
+        relays[r].handle = r < relay_buffers ? buffer(s, "relay", WORDS * 4) : relays[r % relay_buffers].handle;
+    }
 }
 
 /* Frames of one shape: the same declaration each time, so that histories are kept. */

@@ -11,7 +11,12 @@
  * the plan start at 1 in every frame and are raised by what the queue's timeline has reached (base). A submit waits for
  * what join.c found that it must of earlier frames; the last one of a queue signals the frame's end. The host thread
  * gets its part last: its waits then never come before the submits that end them, which a driver must bear but the
- * validation layer of Debian 12 does not. */
+ * validation layer of Debian 12 does not.
+ *
+ * What a submit waits for of the host it waits for in an empty one before it, and starts a call of its own. NVIDIA's
+ * driver (580.159.04, H200) drops what the GPU keeps of the host's memory where a call's work begins, before the waits
+ * in it, and no barrier behind a wait makes it do so again: in one call, with the wait before the commands or in an
+ * empty submit before them, copies saw what the bytes held when the GPU read them last. */
 
 enum { SLICE_NS = 100 * 1000 * 1000, LOST_SLICES = 20 };
 
@@ -125,24 +130,27 @@ static uint64_t signal_value(const hdi_vk_frame *frame, uint32_t s)
     return submit->signal_value ? frame->vk->queues[q].base + submit->signal_value : 0;
 }
 
-/* The waits of a submit, those for the frames before included: at most one a queue beyond the plan's own. */
-static uint32_t gather_waits(const hdi_vk_frame *frame, uint32_t s, VkSemaphoreSubmitInfo *out)
+/* The waits of a submit for the host, or those for the other queues; those for the frames before included: at most one
+ * a queue beyond the plan's own. */
+static uint32_t gather_waits(const hdi_vk_frame *frame, uint32_t s, bool for_host, VkSemaphoreSubmitInfo *out)
 {
     const hd_vk *vk = frame->vk;
     const hd_plan_submit *submit = &frame->plan.submits[s];
     uint32_t count = 0;
     const uint64_t *joined = &frame->join_values[(size_t)s * (vk->queue_count + 1)];
     for (uint32_t p = 0; p <= vk->queue_count; p++) {
-        if (joined[p] != 0)
+        if (joined[p] != 0 && (p == vk->queue_count) == for_host)
             out[count++] = all_commands(vk->queues[p].timeline, joined[p]);
     }
     for (uint32_t w = 0; w < submit->wait_count; w++) {
         const hd_plan_wait *wait = &frame->plan.waits[submit->wait_begin + w];
-        const hdi_vk_queue *queue = &vk->queues[frame->queue_of[wait->queue]];
+        uint32_t q = frame->queue_of[wait->queue];
+        if ((q == vk->queue_count) != for_host)
+            continue;
         out[count++] = (VkSemaphoreSubmitInfo){
             .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-            .semaphore = queue->timeline,
-            .value = queue->base + wait->value,
+            .semaphore = vk->queues[q].timeline,
+            .value = vk->queues[q].base + wait->value,
             .stageMask = wait->stages,
         };
     }
@@ -200,7 +208,8 @@ static hd_result copy_host_submit(const hdi_vk_frame *frame, uint32_t s, hdi_vk_
     out->passes = HDI_ARENA_ARRAY(arena, hdi_vk_host_pass, submit->command_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    out->wait_count = gather_waits(frame, s, waits);
+    out->wait_count = gather_waits(frame, s, true, waits);
+    out->wait_count += gather_waits(frame, s, false, waits + out->wait_count);
     for (uint32_t w = 0; w < out->wait_count; w++) {
         out->semaphores[w] = waits[w].semaphore;
         out->values[w] = waits[w].value;
@@ -236,7 +245,8 @@ static hd_result copy_host_submits(const hdi_vk_frame *frame)
 
 typedef struct gpu_submits {
     VkSubmitInfo2 *infos;
-    uint32_t *info_begin; /* by plan submit; those of the host have none, some two */
+    uint32_t *info_begin; /* by plan submit; those of the host have none, some two or three */
+    bool *after_host;     /* by plan submit: the first of its infos waits for the host, the next one begins a call */
     VkSemaphoreSubmitInfo *waits, *signals;
     uint64_t *values; /* by plan submit: of the queue's own timeline; 0: none */
     VkCommandBufferSubmitInfo *buffers;
@@ -287,7 +297,8 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
     hdi_arena *arena = &frame->slot->arena;
     uint32_t queues = frame->vk->queue_count + 1, submit_count = frame->plan.submit_count, info = 0;
     uint32_t sync_count = frame->vk->sync_count;
-    out->infos = HDI_ARENA_ARRAY(arena, VkSubmitInfo2, (size_t)submit_count + sync_count);
+    out->infos = HDI_ARENA_ARRAY(arena, VkSubmitInfo2, 2 * (size_t)submit_count + sync_count);
+    out->after_host = HDI_ARENA_ZEROED(arena, bool, submit_count);
     out->info_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)submit_count + 1);
     out->signals = HDI_ARENA_ARRAY(arena, VkSemaphoreSubmitInfo, (size_t)submit_count + sync_count);
     out->values = HDI_ARENA_ZEROED(arena, uint64_t, submit_count);
@@ -306,7 +317,17 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
         if (frame->queue_of[frame->plan.submits[s].queue] == frame->vk->queue_count)
             continue;
         out->values[s] = signal_value(frame, s);
-        uint32_t wait_count = gather_waits(frame, s, waits), begin = frame->submit_batch_begin[s];
+        uint32_t host_count = gather_waits(frame, s, true, waits);
+        if (host_count) {
+            out->after_host[s] = true;
+            out->infos[info++] = (VkSubmitInfo2){
+                .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                .waitSemaphoreInfoCount = host_count,
+                .pWaitSemaphoreInfos = waits,
+            };
+            waits += host_count;
+        }
+        uint32_t wait_count = gather_waits(frame, s, false, waits), begin = frame->submit_batch_begin[s];
         uint32_t synced_count = gather_syncs(frame, s, waits + wait_count);
         uint32_t signal_count = gather_signals(frame, s, out->values[s], signals);
         out->infos[info] = (VkSubmitInfo2){
@@ -326,34 +347,54 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
     return HD_OK;
 }
 
-/* *any: something was handed over. */
-static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits, bool *any)
+/* What is to be handed over of a queue's neighbours: infos from begin on, with which submits from first on end. */
+typedef struct call_place {
+    uint32_t queue, first, begin;
+} call_place;
+
+/* Infos up to end in one call, with which the submits up to last end. *any: something was handed over; what comes then
+ * is worth some patience, since half a frame costs all later ones. */
+static hd_result call(hdi_vk_frame *frame, const gpu_submits *submits, call_place *at, uint32_t last, uint32_t end,
+                      bool *any)
 {
     hd_vk *vk = frame->vk;
+    hdi_vk_queue *queue = &vk->queues[at->queue];
+    uint64_t start = vk->times ? hdi_clock_ns() : 0;
+    uint32_t tries = 0;
+    VkResult result;
+    do
+        result = vk->fn.vkQueueSubmit2(queue->desc.queue, end - at->begin, &submits->infos[at->begin], VK_NULL_HANDLE);
+    while (*any && hdi_vk_try_again(result, &tries));
+    if (result != VK_SUCCESS)
+        return hdi_vk_result(vk, result, "vkQueueSubmit2");
+    *any = true;
+    if (vk->times)
+        hdi_vk_timing_note_submit(frame, at->queue, start, hdi_clock_ns());
+    for (uint32_t s = at->first; s < last; s++) {
+        if (submits->values[s])
+            queue->submitted = submits->values[s];
+    }
+    at->first = last;
+    at->begin = end;
+    return HD_OK;
+}
+
+static hd_result hand_over(hdi_vk_frame *frame, const gpu_submits *submits, bool *any)
+{
+    const hd_plan_view *plan = &frame->plan;
     uint32_t s = 0;
     *any = false;
-    while (s < frame->plan.submit_count) {
-        uint32_t q = frame->queue_of[frame->plan.submits[s].queue], count = 1;
-        while (s + count < frame->plan.submit_count && frame->queue_of[frame->plan.submits[s + count].queue] == q)
-            count++;
-        if (q != vk->queue_count) {
-            uint64_t start = vk->times ? hdi_clock_ns() : 0;
-            hd_result result = hdi_vk_result(
-                vk,
-                vk->fn.vkQueueSubmit2(vk->queues[q].desc.queue, submits->info_begin[s + count] - submits->info_begin[s],
-                                      &submits->infos[submits->info_begin[s]], VK_NULL_HANDLE),
-                "vkQueueSubmit2");
-            if (result != HD_OK)
-                return result;
-            *any = true;
-            if (vk->times)
-                hdi_vk_timing_note_submit(frame, q, start, hdi_clock_ns());
-            for (uint32_t i = s; i < s + count; i++) {
-                if (submits->values[i])
-                    vk->queues[q].submitted = submits->values[i];
-            }
+    while (s < plan->submit_count) {
+        call_place at = {frame->queue_of[plan->submits[s].queue], s, submits->info_begin[s]};
+        hd_result result = HD_OK;
+        for (; s < plan->submit_count && frame->queue_of[plan->submits[s].queue] == at.queue; s++) {
+            if (submits->after_host[s] && result == HD_OK)
+                result = call(frame, submits, &at, s, submits->info_begin[s] + 1, any);
         }
-        s += count;
+        if (at.queue != frame->vk->queue_count && result == HD_OK)
+            result = call(frame, submits, &at, s, submits->info_begin[s], any);
+        if (result != HD_OK)
+            return result;
     }
     return HD_OK;
 }

@@ -140,7 +140,7 @@ hd_result hdi_vk_timing_begin(hdi_vk_frame *frame)
     if (slot->query_count)
         vk->fn.vkResetQueryPool(vk->device, slot->queries, 0, slot->query_count);
     slot->timed_capacity =
-        frame->plan.command_count + frame->batch_count + frame->strand_count + frame->plan.submit_count;
+        frame->plan.command_count + frame->batch_count + frame->strand_count + 2 * frame->plan.submit_count;
     slot->timed = HDI_ARENA_ARRAY(&slot->arena, hdi_vk_timed, slot->timed_capacity);
     return slot->timed ? HD_OK : HD_OUT_OF_MEMORY;
 }

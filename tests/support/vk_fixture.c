@@ -176,6 +176,10 @@ static VkResult VKAPI_PTR hook_vkQueueSubmit2(VkQueue queue, uint32_t count, con
 {
     atomic_fetch_add(&hdt_vk_hooks.submits, 1);
     atomic_fetch_add(&hdt_vk_hooks.batches, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (submits[i].commandBufferInfoCount == 0)
+            atomic_fetch_add(i + 1 < count ? &hdt_vk_hooks.empty_before : &hdt_vk_hooks.empty_last, 1);
+    }
     unsigned left = atomic_load(&hdt_vk_hooks.fail_submit);
     if (left == 1)
         return hdt_vk_hooks.failure;

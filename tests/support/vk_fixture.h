@@ -35,9 +35,10 @@ bool hdt_vk_none(hd_result result);
 /* Pass as get_instance_proc: counts what heddle creates, and lets the k-th vkQueueSubmit2 fail. Process-wide. */
 typedef struct hdt_hooks {
     atomic_uint creations; /* of images, buffers, views, pools, semaphores, events, memory, and command buffers */
-    atomic_uint submits; /* calls */
-    atomic_uint batches; /* VkSubmitInfo2 in them */
-    atomic_uint fail_submit; /* 1: the next, and all after it; 0: none */
+    atomic_uint submits;   /* calls */
+    atomic_uint batches;   /* VkSubmitInfo2 in them */
+    atomic_uint empty_last, empty_before; /* those without commands: at the end of a call, before others in it */
+    atomic_uint fail_submit;              /* 1: the next, and all after it; 0: none */
     VkResult failure;
 } hdt_hooks;
 extern hdt_hooks hdt_vk_hooks;

@@ -215,9 +215,7 @@ VkBuffer hd_vk_buffer(hd_recorder *recorder, hd_resource resource);
  * cube-compatible images over six layers. Cached; depth-stencil formats give the depth aspect unless the range names
  * the other. */
 VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range);
-/* In a host pass: the memory of a buffer that it uses. Coherent. Null otherwise. Frames are submitted before their host
- * passes run: what one writes over content that GPU passes of the same frame have read may be overlooked by some
- * drivers (README, Status), so that each upload of a frame should have a buffer of its own. */
+/* In a host pass: the memory of a buffer that it uses. Coherent. Null otherwise. */
 void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
 
 /* ---- passes that every engine needs ----
