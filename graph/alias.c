@@ -3,10 +3,8 @@
 #include <string.h>
 
 /* Alias: heap and offset of each resource. Two resources may share bytes when the clocks order all uses of one before
- * all uses of the other, on whatever queues they are. Histories, what they are of, and host-visible buffers share with
- * nobody: what the host writes first in a frame would wait for what the frame before reads back last, and where it
- * writes only behind a wait for the GPU, so that nothing is lost by sharing, a driver was seen that shows the GPU what
- * those bytes held when it read them last (a frame is submitted before its host passes run).
+ * all uses of the other, on whatever queues they are. Histories and what they are of share with nobody, and of
+ * host-visible buffers those that the host writes once it has waited for the GPU (alias_host.c).
  *
  * How the members of a heap are packed stands in alias_orders.c. Which resource takes over whose bytes is found last
  * (alias_tenants.c).
@@ -17,20 +15,12 @@
 
 typedef hdi_pack_work work;
 
-static uint64_t align_up(uint64_t value, uint64_t alignment)
-{
-    return (value + alignment - 1) & ~(alignment - 1);
-}
-
 /* One behind another, by first use, and nobody after somebody else. */
 static uint64_t line_up(work *w, const uint32_t *res, uint32_t count)
 {
     uint64_t end = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        w->out->res_offset[res[i]] = align_up(end, w->sizes->need[res[i]].alignment);
-        end = w->out->res_offset[res[i]] + w->sizes->need[res[i]].bytes;
-        w->out->res_tenants[res[i]] = (hdi_tenants){0, 0};
-    }
+    for (uint32_t i = 0; i < count; i++)
+        end = hdi_pack_behind(w, res[i], end);
     return end;
 }
 
@@ -377,20 +367,24 @@ static bool has_few_alive(const work *w, const hdi_members *members)
 }
 
 /* *known: whose bytes each of them takes over. UINT64_MAX: out of memory. */
-static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *members, uint32_t heap, uint32_t *own,
-                          bool *known)
+static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *members, uint32_t heap, uint32_t host,
+                          uint32_t *own, bool *known)
 {
     bool shared = w->out->heap[heap].flags == 0;
     bool in_regions = shared && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search &&
                       !has_few_alive(w, members);
     if (in_regions && members->mixed[heap])
         return pack_regions(w, crew, members, heap);
-    const uint32_t *in_heap = w->out->heap_count > 1 ? own : members->by_first;
-    uint32_t count = w->out->heap_count > 1 ? 0 : members->count;
-    for (uint32_t k = 0; k < members->count && in_heap == own; k++) {
+    bool all = shared && w->out->heap_count == 1;
+    const uint32_t *in_heap = all ? members->by_first : own;
+    uint32_t count = all ? members->count : 0;
+    for (uint32_t k = 0; k < members->count && !all; k++) {
         if (w->out->res_heap[members->by_first[k]] == heap)
             own[count++] = members->by_first[k];
     }
+    if (w->out->heap[heap].flags == HD_HEAP_HOST)
+        return *known = true, hdi_pack_host(w, host, own, count);
+    *known = !shared;
     if (!shared)
         return line_up(w, in_heap, count);
     uint64_t bytes = UINT64_MAX;
@@ -444,7 +438,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
         uint32_t heap = i % out->heap_count;
         if ((out->heap[heap].flags == 0) == (i < out->heap_count))
             continue; /* first those in which nobody shares: they leave what they leave */
-        uint64_t bytes = pack_heap(&w, crew, &members, heap, in_heap, &known[heap]);
+        uint64_t bytes = pack_heap(&w, crew, &members, heap, queues->host, in_heap, &known[heap]);
         if (bytes == UINT64_MAX)
             return HD_OUT_OF_MEMORY;
         out->heap[heap].bytes = bytes;

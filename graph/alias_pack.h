@@ -222,6 +222,15 @@ void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
  * found on the way; null for a part. Returns how many bytes it takes; UINT64_MAX: out of memory. */
 uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known);
 
+/* Places a resource behind what ends at `end`, where nobody was before it. Returns where it ends. */
+static HDI_INLINE uint64_t hdi_pack_behind(hdi_pack_work *w, uint32_t res, uint64_t end)
+{
+    uint64_t alignment = w->sizes->need[res].alignment, offset = (end + alignment - 1) & ~(alignment - 1);
+    w->out->res_offset[res] = offset;
+    w->out->res_tenants[res] = (hdi_tenants){0, 0};
+    return offset + w->sizes->need[res].bytes;
+}
+
 /* Room for all tenants that heaps may have, of which those that are known come first. */
 static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
 {
@@ -234,7 +243,12 @@ static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
  * whose bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */
 bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes);
 
-/* Whose bytes each resource takes over. known: heaps of which that has been found, before all others. */
+/* The members of a heap of the host's, and whose bytes each takes over: in alias_host.c. host: its queue, or HDI_NONE.
+ * Returns how many bytes they take; UINT64_MAX: out of memory. */
+uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first, uint32_t count);
+
+/* Whose bytes each resource takes over. known: heaps of which that has been found, before all others, or in which
+ * nobody does. */
 hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const bool *known,
                            const hdi_crew *crew, hdi_placed *out);
 

@@ -357,7 +357,7 @@ hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint3
     uint64_t heap_base[HDI_MOST_HEAPS];
     work w = {.pack = pack, .by_first = by_first, .heap_base = heap_base, .out = out, .parts = parts};
     for (uint32_t h = 0; h < out->heap_count; h++) {
-        bool left = out->heap[h].flags == 0 && !known[h];
+        bool left = !known[h];
         heap_base[h] = left ? w.end : UINT64_MAX;
         w.end += left ? out->heap[h].bytes : 0;
     }

@@ -142,7 +142,7 @@ uint32_t hdi_explain_tenant(const hdi_explain *x, uint32_t res, uint32_t at)
     if (own->tenant < x->decl->res_count && hdi_explain_last_user(x, own->tenant, at) != HDI_NONE)
         return own->tenant;
     uint32_t first = hdi_explain_first_user(x, res), best = HDI_NONE, best_at = 0;
-    if (own->heap == HD_NONE || first == HDI_NONE || x->view.heaps[own->heap].flags)
+    if (own->heap == HD_NONE || first == HDI_NONE || x->view.heaps[own->heap].flags & HD_HEAP_PERSISTENT)
         return HDI_NONE;
     for (uint32_t i = 0; i < x->view.resource_count; i++) {
         const hd_plan_resource *other = &x->view.resources[i];

@@ -411,9 +411,9 @@ static uint32_t placing_of(const hdi_explain *x, const hd_plan_resource *r)
         return HD_PLACING_EXTERNAL;
     if (x->decl->res_flags[r->id] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
         return HD_PLACING_PERSISTENT;
-    if (r->heap != HD_NONE && x->view.heaps[r->heap].flags & HD_HEAP_HOST)
-        return HD_PLACING_HOST;
-    return hdi_explain_tenant(x, r->id, HDI_NONE) == HDI_NONE ? HD_PLACING_FIRST : HD_PLACING_TAKES_OVER;
+    if (hdi_explain_tenant(x, r->id, HDI_NONE) != HDI_NONE)
+        return HD_PLACING_TAKES_OVER;
+    return r->heap != HD_NONE && x->view.heaps[r->heap].flags & HD_HEAP_HOST ? HD_PLACING_HOST : HD_PLACING_FIRST;
 }
 
 void hdi_explain_resources(hdi_explain *x)

@@ -58,10 +58,8 @@ static HDI_INLINE hd_plan_resource plain_resource(const hdi_tables *t, uint32_t 
     if (takes_over)
         out.tenant = t->placed.tenant[first];
     heap_flags = plain ? 0 : t->placed.heap[out.heap].flags;
-    if (heap_flags) { /* nobody shares bytes there */
+    if (heap_flags && !takes_over)
         out.placing = heap_flags & HD_HEAP_PERSISTENT ? HD_PLACING_PERSISTENT : HD_PLACING_HOST;
-        out.tenant = HD_NONE;
-    }
     return out;
 }
 

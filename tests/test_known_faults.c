@@ -563,3 +563,50 @@ Test(known_faults, a_pass_that_reads_twice_in_an_unknown_layout_is_made_ready_fo
     }
     hd_graph_destroy(graph);
 }
+
+/* What one region promises about memory is not waited for where no memory needs it. */
+Test(known_faults, uploads_before_which_nobody_is_waited_for_share_no_bytes)
+{
+    enum { UPLOADS = 64 };
+    hd_graph *graph = new_graph();
+    graph->parallel_passes = 0;
+    graph->region_passes = 8;
+    hd_resource upload[UPLOADS];
+    for (uint32_t i = 0; i < UPLOADS; i++) {
+        upload[i] = buffer(graph, 65536);
+        hd_use writes = {upload[i], HD_HOST_WRITE};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .uses = &writes, .use_count = 1});
+        pass(graph, i % 2 ? HD_PIN_COMPUTE : HD_PIN_GFX, 5.0f, upload[i], external(graph));
+    }
+    hd_plan_view view = compiled(graph, &(hd_compile_desc){.queues = three, .queue_count = 2});
+    for (uint32_t i = 0; i < view.resource_count; i++)
+        cr_expect_neq(view.resources[i].placing, HD_PLACING_TAKES_OVER, "resource %u", view.resources[i].id);
+    hd_graph_destroy(graph);
+}
+
+/* Nor once the host has waited, for what it reads: it takes bytes over only from what is over by then. */
+Test(known_faults, uploads_add_no_waits)
+{
+    enum { UPLOADS = 64 };
+    hd_graph *graph = new_graph();
+    graph->parallel_passes = 0;
+    graph->region_passes = 8;
+    for (uint32_t i = 0; i < 2; i++) {
+        hd_resource back = buffer(graph, 256);
+        hd_use reads = {back, HD_HOST_READ};
+        pass(graph, i ? HD_PIN_COMPUTE : HD_PIN_GFX, 5.0f, nothing, back);
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .root = true, .uses = &reads, .use_count = 1});
+    }
+    for (uint32_t i = 0; i < UPLOADS; i++) {
+        hd_resource upload = buffer(graph, 65536);
+        hd_use writes = {upload, HD_HOST_WRITE};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .uses = &writes, .use_count = 1});
+        pass(graph, i % 2 ? HD_PIN_COMPUTE : HD_PIN_GFX, 5.0f, upload, external(graph));
+    }
+    hd_plan_view view = compiled(graph, &(hd_compile_desc){.queues = three, .queue_count = 2});
+    uint32_t waits = 0;
+    for (uint32_t s = 0; s < view.submit_count; s++)
+        waits += view.queues[view.submits[s].queue].kind == HD_QUEUE_HOST ? view.submits[s].wait_count : 0;
+    cr_expect_eq(waits, 2, "%u waits of the host", waits);
+    hd_graph_destroy(graph);
+}

@@ -403,13 +403,12 @@ static void check_resources(void)
         CHECK(why->code == r->placing && why->resource == r->id, "resource %u", r->id);
         CHECK((why->code == HD_PLACING_EXTERNAL) == ((r->flags & HD_PLAN_EXTERNAL) != 0), "resource %u", r->id);
         CHECK((why->code == HD_PLACING_PERSISTENT) == ((flags & HD_HEAP_PERSISTENT) != 0), "resource %u", r->id);
-        CHECK((why->code == HD_PLACING_HOST) == (flags == HD_HEAP_HOST), "resource %u", r->id);
+        CHECK((why->code == HD_PLACING_HOST) == (flags == HD_HEAP_HOST && why->code != HD_PLACING_TAKES_OVER),
+              "resource %u", r->id);
         /* Of a history and what it is of one may be unused. */
         bool host = why->code == HD_PLACING_HOST;
         CHECK(does(why->pass, r->id, host) || why->code == HD_PLACING_PERSISTENT, "resource %u", r->id);
         CHECK(!host || decl.pass_type[why->pass] == HD_PASS_HOST, "resource %u", r->id);
-        if (host)
-            continue;
         bool shares = false;
         for (uint32_t k = 0; k < view.resource_count && why->pass != HD_NONE; k++)
             shares |= was_tenant(r->id, view.resources[k].id, pass_at[why->pass]);

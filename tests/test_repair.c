@@ -451,42 +451,40 @@ Test(repair, repairs_lead_back_to_sound_plans)
     hd_graph_destroy(graph);
 }
 
-/* One that took bytes over is put apart again, and so is the one whose bytes they were. */
+/* One that took bytes of the host over is put apart again, and so is the one whose bytes they were. */
 Test(repair, what_was_moved_takes_nothing_over)
 {
-    enum { LAST = 5, TAKER = 4, TENANT = 2 };
-    for (uint32_t moved = TENANT; moved <= TAKER; moved += TAKER - TENANT) {
+    for (uint32_t moved = 2; moved <= 4; moved += 2) {
         hd_graph *graph;
         hd_plan *mended;
         const hd_plan *plan;
         const hd_plan_reasons *reasons;
-        hd_resource r[LAST + 1];
+        hd_resource r[6];
         cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
-        for (uint32_t i = 0; i <= LAST; i++)
+        for (uint32_t i = 0; i < 6; i++)
             r[i] = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 256});
-        for (uint32_t i = 0; i <= LAST + 1; i++) { /* a chain */
+        for (uint32_t i = 0; i <= 6; i++) {
             hd_use uses[2];
             uint32_t count = 0;
             if (i > 0)
-                uses[count++] = (hd_use){r[i - 1], HD_TRANSFER_SRC};
-            if (i <= LAST)
-                uses[count++] = (hd_use){r[i], HD_TRANSFER_DST};
-            hd_graph_pass(graph, &(hd_pass_desc){
-                                     .type = HD_PASS_TRANSFER, .root = i > LAST, .uses = uses, .use_count = count});
+                uses[count++] = (hd_use){r[i - 1], i % 2 ? HD_TRANSFER_SRC : HD_HOST_READ};
+            if (i < 6)
+                uses[count++] = (hd_use){r[i], i % 2 ? HD_TRANSFER_DST : HD_HOST_WRITE};
+            hd_graph_pass(graph, &(hd_pass_desc){.type = i % 2 ? HD_PASS_TRANSFER : HD_PASS_HOST,
+                                                 .root = i == 6,
+                                                 .uses = uses,
+                                                 .use_count = count});
         }
         cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
         hd_plan_view view = hd_plan_read(plan);
-        cr_assert_eq(view.resources[TAKER].placing, HD_PLACING_TAKES_OVER);
-        cr_assert_eq(view.resources[TAKER].tenant, TENANT);
+        cr_assert_eq(view.resources[4].placing, HD_PLACING_TAKES_OVER);
+        cr_assert_eq(view.resources[4].tenant, 2u);
         hd_repair move = {.kind = HD_REPAIR_MOVE, .index = moved, .value = 65536, .bytes = 256};
         cr_assert_eq(hd_plan_repair(plan, &move, NULL, &mended), HD_OK);
         cr_expect_eq(verify(graph, mended).count, 0);
         cr_assert_eq(hd_plan_explain(graph, mended, NULL, &reasons), HD_OK);
-        const hd_why *why = &reasons->resources[TAKER];
-        if (moved == TAKER)
-            cr_expect_eq(why->code, HD_PLACING_FIRST);
-        else
-            cr_expect(why->code == HD_PLACING_TAKES_OVER && why->other_resource == 0, "it was whose before");
+        cr_expect_eq(reasons->resources[4].code, HD_PLACING_HOST);
+        cr_expect_eq(reasons->resources[4].other_resource, HD_NONE);
         hd_plan_reasons_free(reasons, NULL);
         hd_plan_free(mended, NULL);
         hd_graph_destroy(graph);

@@ -230,6 +230,110 @@ Test(vk_frames, waits_for_the_host_end_a_call, .timeout = 30)
     cr_expect_geq(atomic_load(&hdt_vk_hooks.submits), 2 * FLIGHTS);
 }
 
+/* ---- bytes that the host writes, and writes again ---- */
+
+enum { TURNS = 4 };
+
+/* The host reads what the GPU copied and writes one more into each word of the next upload. */
+typedef struct turn {
+    scene *s;
+    hd_resource from, to, next;
+    uint32_t frame, runs, bad;
+    bool first, last;
+} turn;
+
+static void write_turn(hd_recorder *recorder, void *user)
+{
+    turn *t = user;
+    const uint32_t *words = t->first ? NULL : hd_vk_mapped(recorder, t->to);
+    uint32_t *next = t->last ? NULL : hd_vk_mapped(recorder, t->next);
+    t->runs++;
+    for (uint32_t i = 0; i < PIXELS; i++) {
+        uint32_t word = t->first ? t->frame * 1000 + i : words[i];
+        t->bad += t->last && word != t->frame * 1000 + i + TURNS - 1;
+        if (next)
+            next[i] = word + !t->first;
+    }
+}
+
+static void copy_turn(hd_recorder *recorder, void *user)
+{
+    const turn *t = user;
+    VkBufferCopy region = {.size = PIXELS * 4};
+    HDT_FN(&t->s->f, vkCmdCopyBuffer)
+    (hd_vk_commands(recorder), hd_vk_buffer(recorder, t->from), hd_vk_buffer(recorder, t->to), 1, &region);
+}
+
+/* turns: TURNS + 1, what each host pass has. */
+static void declare_turns(scene *s, turn *turns, uint32_t frame)
+{
+    hd_graph_begin(s->graph);
+    for (uint32_t k = 0; k <= TURNS; k++) {
+        turn *t = &turns[k];
+        *t = (turn){.s = s, .frame = frame, .first = k == 0, .last = k == TURNS};
+        hd_use uses[2];
+        uint32_t count = 0;
+        if (k) {
+            t->from = turns[k - 1].next;
+            t->to = buffer(s, "readback", PIXELS * 4);
+            hd_graph_pass(s->graph, &(hd_pass_desc){.name = "move",
+                                                    .type = HD_PASS_TRANSFER,
+                                                    .pin = k % 2 ? HD_PIN_TRANSFER : HD_PIN_NONE,
+                                                    .record = copy_turn,
+                                                    .user = t,
+                                                    .uses = HD_USES({t->from, HD_TRANSFER_SRC},
+                                                                    {t->to, HD_TRANSFER_DST})});
+            uses[count++] = (hd_use){t->to, HD_HOST_READ};
+        }
+        if (k < TURNS) {
+            t->next = buffer(s, "upload", PIXELS * 4);
+            uses[count++] = (hd_use){t->next, HD_HOST_WRITE};
+        }
+        hd_graph_pass(s->graph, &(hd_pass_desc){.name = "turn",
+                                                .type = HD_PASS_HOST,
+                                                .root = k == TURNS,
+                                                .record = write_turn,
+                                                .user = t,
+                                                .uses = uses,
+                                                .use_count = count});
+    }
+}
+
+/* All uploads but the first share their bytes, from frame to frame too; the first waits for nobody. */
+static void take_turns(uint32_t frames_in_flight, uint32_t memory_copies)
+{
+    enum { FRAMES = 12 };
+    scene s;
+    open_scene(&s, &(hd_vk_desc){.frames_in_flight = frames_in_flight, .memory_copies = memory_copies});
+    turn turns[FRAMES][TURNS + 1];
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        const hd_plan *plan;
+        declare_turns(&s, turns[frame], frame);
+        cr_assert_eq(hd_vk_compile(s.f.vk, s.graph, NULL, &plan), HD_OK);
+        const hd_verify_desc verify = {.size = hd_vk_size, .size_user = s.f.vk};
+        cr_assert_eq(hd_plan_verify(s.graph, plan, &verify), HD_OK);
+        const hd_plan_view view = hd_plan_read(plan);
+        cr_expect_eq(view.heap_count, 1);
+        cr_expect_eq(view.heaps[0].flags, HD_HEAP_HOST);
+        cr_expect_leq(view.heaps[0].bytes, (uint64_t)PIXELS * 4 * (TURNS + 2), "no more than two uploads' bytes");
+        cr_assert_eq(hd_vk_execute(s.f.vk, s.graph, plan), HD_OK);
+    }
+    cr_assert_eq(hd_vk_wait(s.f.vk), HD_OK);
+    for (uint32_t frame = 0; frame < FRAMES; frame++) {
+        for (uint32_t k = 0; k <= TURNS; k++)
+            cr_expect_eq(turns[frame][k].runs, 1);
+        cr_expect_eq(turns[frame][TURNS].bad, 0, "frame %u: %u wrong words", frame, turns[frame][TURNS].bad);
+    }
+    close_scene(&s);
+}
+
+Test(vk_frames, uploads_share_bytes, .timeout = 60)
+{
+    take_turns(1, 1);
+    take_turns(3, 1);
+    take_turns(3, 2);
+}
+
 /* ---- aliasing ---- */
 
 typedef struct link_pass {

@@ -112,8 +112,8 @@ static uint32_t pick(uint64_t *random, const model *models, bool written, bool h
 }
 
 /* Buffers of the host behind all others, that are used by turns: the host writes one, the GPU copies it to the next,
- * the host moves that to the one behind it, and so on. In every other shape there are two of them, so that the host
- * writes what the GPU has read in the same frame. */
+ * the host moves that to the one behind it, and so on. They live shortly and share bytes; in every other shape there
+ * are two of them, so that the host writes what the GPU has read in the same frame. */
 static op_kind take_relay(uint32_t relay, uint32_t *from, uint32_t *to)
 {
     *from = relay ? RESOURCES + relay - 1 : HD_NONE;

@@ -155,6 +155,40 @@ static bool all_before(const model *m, uint32_t a, uint32_t b)
     return true;
 }
 
+static uint32_t heap_of(const model *m, uint32_t res)
+{
+    uint32_t i = 0;
+    while (i < m->p.resource_count && m->p.resources[i].id != res)
+        i++;
+    return i < m->p.resource_count ? m->p.resources[i].heap : HD_NONE;
+}
+
+/* Whether a host pass uses it before all others do, and has waited by then for all queues that use its heap. */
+static bool host_waits_first(const model *m, uint32_t res)
+{
+    uint32_t first = HD_NONE;
+    for (uint32_t u = 0; u < m->c.d.use_count; u++) {
+        uint32_t pass = m->c.use_pass[u];
+        if (m->c.d.use_res[u] == res && m->c.kept[pass] && (first == HD_NONE || pass_before(m, pass, first)))
+            first = pass;
+    }
+    if (first == HD_NONE || m->c.d.pass_type[first] != HD_PASS_HOST)
+        return false;
+    for (uint32_t u = 0; u < m->c.d.use_count; u++) {
+        uint32_t pass = m->c.use_pass[u];
+        bool known = m->c.d.pass_type[pass] == HD_PASS_HOST || !m->c.kept[pass] ||
+                     heap_of(m, m->c.d.use_res[u]) != heap_of(m, res);
+        if (m->c.d.use_res[u] == res && m->c.kept[pass] && pass != first && !pass_before(m, first, pass))
+            return false;
+        for (uint32_t s = 0; !known && s < m->p.submit_count; s++)
+            known = m->p.submits[s].queue == m->p.submits[m->submit[pass]].queue &&
+                    m->before[s * m->p.submit_count + m->submit[first]];
+        if (!known)
+            return false;
+    }
+    return true;
+}
+
 static void check_place(model *m)
 {
     for (uint32_t i = 0; i < m->p.resource_count; i++) {
@@ -175,7 +209,9 @@ static void check_place(model *m)
             const hd_plan_resource *b = &m->p.resources[j];
             if (b->heap != a->heap || b->offset >= a->offset + a->bytes || a->offset >= b->offset + b->bytes)
                 continue;
-            if ((flags | m->c.d.res_flags[b->id]) & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY | HDI_RES_HOST))
+            uint32_t both = flags | m->c.d.res_flags[b->id];
+            if (both & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY) ||
+                (both & HDI_RES_HOST && (!host_waits_first(m, a->id) || !host_waits_first(m, b->id))))
                 FAIL(m, "resources %u and %u share bytes, and one has to keep them to itself", b->id, a->id);
             else if (!all_before(m, a->id, b->id) && !all_before(m, b->id, a->id))
                 FAIL(m, "resources %u and %u share bytes while both are used", b->id, a->id);

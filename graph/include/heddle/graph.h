@@ -392,7 +392,7 @@ typedef enum hd_placing {
     HD_PLACING_NONE,
     HD_PLACING_EXTERNAL,   /* brings its own memory */
     HD_PLACING_PERSISTENT, /* a history, or what one is of: shares bytes with nobody */
-    HD_PLACING_HOST,       /* host passes use it: a heap of its own kind, shares bytes with nobody */
+    HD_PLACING_HOST,       /* host passes use it: a heap of its own kind; nobody had its bytes before */
     HD_PLACING_FIRST,      /* the first in the frame to use its bytes */
     HD_PLACING_TAKES_OVER, /* uses bytes that others (tenant is one) are done with */
     HD_PLACING_COUNT
