@@ -3,6 +3,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "folder.h"
 
 /* The example in the README is samples/first/main.c, to the letter: the build compiles it. */
 
@@ -24,4 +28,24 @@ Test(readme, example_is_the_first_sample)
     cr_assert_not_null(strstr(readme, sample));
     free(readme);
     free(sample);
+}
+
+/* What a sample prints is what it is run for: where it cannot be written, it says so and ends with 2. */
+Test(readme, samples_need_their_output, .init = hdt_enter_folder, .fini = hdt_leave_folder)
+{
+    static const char *const samples[] = {"first/first", "vma/vma",
+                                          "deferred/deferred --frames 1 --width 64 --height 64"};
+    for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+        char command[1024];
+        int n = snprintf(command, sizeof(command), "'" HEDDLE_BINARY_DIR "'/samples/%s >", samples[i]);
+        snprintf(command + n, sizeof(command) - (size_t)n, "text 2>err");
+        if (system(command) != 0) {
+            printf("%s: not built, or no device\n", samples[i]);
+            continue;
+        }
+        snprintf(command + n, sizeof(command) - (size_t)n, "/dev/full 2>err");
+        int status = system(command);
+        cr_expect_eq(WEXITSTATUS(status), 2, "%s: %d", samples[i], status);
+        cr_expect_eq(system("test -s err"), 0, "%s says nothing", samples[i]);
+    }
 }

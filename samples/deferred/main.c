@@ -1,6 +1,7 @@
 #include "app.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <heddle/capture.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,8 +220,19 @@ static int run(struct app *app, struct times *times)
     return result == HD_OK ? 0 : 3;
 }
 
+/* A standard stream that is closed must not become the number of a picture or of what a driver opens: what is printed
+ * would go there. What stands in for it can be neither read nor written, so whoever tries says so. */
+static void open_standard_streams(void)
+{
+    for (int number = 0; number < 3; number++) {
+        if (fcntl(number, F_GETFD) == -1)
+            open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY); /* the lowest number that is free */
+    }
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_streams();
     int status = 2;
     struct app *app = calloc(1, sizeof *app);
     if (!app) {

@@ -35,6 +35,10 @@ int main(void)
     r = hd_vk_frame(vk, g); /* ... compile and execute */
     if (r == HD_OK)
         r = hd_vk_wait(vk);
+    if (r == HD_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        r = HD_IO;
+    if (r != HD_OK)
+        fprintf(stderr, "first: %s\n", hd_result_text(r));
     hd_graph_destroy(g);
     hd_vk_destroy(vk);
     return r == HD_OK ? 0 : 2;

@@ -74,9 +74,13 @@ int main(void)
         r = hd_graph_create(NULL, &graph);
     if (r == HD_OK)
         r = frame(vk, graph);
+    if (r == HD_OK)
+        r = hd_vk_wait(vk); /* for what is shown */
+    if (r == HD_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        r = HD_IO;
     if (r != HD_OK)
         fprintf(stderr, "vma: %s\n", hd_result_text(r));
-    hd_vk_destroy(vk); /* waits, and gives all memory back */
+    hd_vk_destroy(vk); /* gives all memory back */
     hd_graph_destroy(graph);
     vmaDestroyAllocator(allocator);
     hd_vk_destroy(device);
