@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "random.h"
 #include "random_graph.h"
 #include "tables.h"
 
@@ -151,9 +152,15 @@ Test(fgt, what_is_written_reads_back)
 /* Costs come back as the same numbers, whatever their size; and so does the plan that follows from them. */
 Test(fgt, costs_read_back_exactly)
 {
-    static const float costs[] = {12.3456f,  0.1f, 0.0004f,     1e-9f,     9.99999f,
-                                  10.00001f, 3.0f, 16777215.0f, 123456.7f, 9.99e11f};
-    enum { COUNT = sizeof(costs) / sizeof(costs[0]) };
+    enum { COUNT = 3000 };
+    static float costs[COUNT] = {12.3456f,    0.1f,      0.0004f,  1e-9f, 9.99999f,       10.00001f, 3.0f,
+                                 16777215.0f, 123456.7f, 9.99e11f, 1e12f, 1.17549435e-38f, 1e-45f};
+    uint64_t random = hdt_seed();
+    for (int i = 0; i < COUNT; i++) { /* of all sizes */
+        uint32_t bits = hdt_below(&random, 0x53000000) + 1;
+        if (!(costs[i] > 0))
+            memcpy(&costs[i], &bits, sizeof(bits));
+    }
     hd_graph *a, *b;
     char error[512];
     size_t bytes;

@@ -119,7 +119,7 @@ static bool read_u32(reader *r, uint32_t index, const char *what, uint32_t *out)
 static bool read_cost(reader *r, const field *f, float *out)
 {
     double value = 0, scale = 1;
-    bool point = false, digits = false, good = f->length <= 32;
+    bool point = false, digits = false, good = f->length <= 64;
     for (uint32_t i = 0; good && i < f->length; i++) {
         char c = f->text[i];
         if (c == '.' && !point) {
@@ -135,7 +135,7 @@ static bool read_cost(reader *r, const field *f, float *out)
     value /= scale;
     if (!good || !digits || value > 1e12)
         return fail(r, HD_PARSE, "cost '%.*s' is not a decimal number of microseconds", SHOW(f));
-    *out = value > 0 ? (float)value : 1e-9f; /* zero would mean the default */
+    *out = (float)value > 0 ? (float)value : 1e-9f; /* zero would mean the default */
     return true;
 }
 

@@ -13,9 +13,9 @@ const char *const hdi_fgt_kinds[4] = {"gfx", "compute", "transfer", "host"};
  * reads of older versions, whose place in the file would change what they read, costs that are not read) makes it
  * HD_UNSUPPORTED before anything is written. */
 
-/* The largest cost that is read; and as many decimals as tell the smallest one, 1e-9, from its neighbours. */
+/* The largest cost that is read; and more decimals than any number needs to be told from its neighbours. */
 static const float MOST_COST = 1e12f;
-enum { MOST_DECIMALS = 18 };
+enum { MOST_DECIMALS = 48 };
 
 static const char *format_word(uint32_t format)
 {
@@ -65,18 +65,17 @@ static void write_resource(const hdi_decl *decl, uint32_t res, FILE *stream)
 /* Decimal, whatever the locale, in the fewest digits that read back as the same number. */
 static void write_cost(float cost, FILE *stream)
 {
-    uint64_t scale = 1, value = (uint64_t)((double)cost + 0.5);
+    double scale = 1, value = 0; /* as the reader has them */
     int decimals = 0;
-    for (; decimals < MOST_DECIMALS; value = (uint64_t)((double)cost * (double)scale + 0.5)) {
-        float back = (float)((double)value / (double)scale);
-        if (!(back < cost) && !(back > cost))
+    for (;; decimals++, scale *= 10) {
+        value = (double)(uint64_t)((double)cost * scale + 0.5);
+        float back = (float)(value / scale);
+        if (decimals == MOST_DECIMALS || (!(back < cost) && !(back > cost)))
             break;
-        scale *= 10;
-        decimals++;
     }
-    fprintf(stream, " cost=%llu", (unsigned long long)(value / scale));
-    if (decimals)
-        fprintf(stream, ".%0*llu", decimals, (unsigned long long)(value % scale));
+    char digits[MOST_DECIMALS + 24];
+    int before = snprintf(digits, sizeof(digits), "%0*llu", decimals + 1, (unsigned long long)value) - decimals;
+    fprintf(stream, " cost=%.*s%s%s", before, digits, decimals ? "." : "", digits + before);
 }
 
 static void write_pass(const hdi_decl *decl, uint32_t pass, FILE *stream)
