@@ -13,8 +13,9 @@
  * Memory of a heap is kept as disjoint spans, each with a cell: on which queues, up to which value and in which stages
  * the last frame that used those bytes did so. Resources are taken in the order of their first use, each replaces the
  * spans that it covers; so bytes that change hands within the frame meet an older frame's cell once, with their first
- * tenant, and the plan's own barriers do the rest. Cells live in the arena of their frame's slot: once that comes round
- * again the frame has finished, and its cells mean nothing any more.
+ * tenant, and the plan's own barriers do the rest: those of a compiled plan hand over whole resources, also bytes that
+ * the next tenant does not touch. Cells live in the arena of their frame's slot: once that comes round again the frame
+ * has finished, and its cells mean nothing any more.
  *
  * Where it is not sure it waits for more: stages of different resources meet in one barrier. After a frame that failed
  * half way and after the clears of histories, each queue waits once for all of the others (fresh).

@@ -168,6 +168,38 @@ static void spell_out(hdt_sketch *s)
     }
 }
 
+static bool is_culled(const hdt_sketch *s, uint32_t pass)
+{
+    for (uint32_t i = 0; i < s->culled_count; i++)
+        if (s->culled[i] == pass)
+            return true;
+    return false;
+}
+
+static bool used_whole(const hdi_decl *decl, const hdt_sketch *s, uint32_t res)
+{
+    for (uint32_t u = 0; u < decl->use_count; u++)
+        if (decl->use_res[u] == res && decl->use_range[u] == HDI_NONE && !is_culled(s, decl->use_pass[u]))
+            return true;
+    return false;
+}
+
+/* Whether memory changes hands of which some tenant uses but parts. */
+static bool hands_over_in_part(const hdi_decl *decl, const hdt_sketch *s)
+{
+    for (uint32_t i = 0; i < s->resource_count; i++) {
+        const hd_plan_resource *a = &s->resources[i];
+        for (uint32_t k = 0; k < s->resource_count && a->heap < s->heap_count; k++) {
+            const hd_plan_resource *b = &s->resources[k];
+            bool meet =
+                k != i && a->heap == b->heap && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+            if (meet && !used_whole(decl, s, a->id))
+                return true;
+        }
+    }
+    return false;
+}
+
 static const hd_plan *mutate(const hd_graph *graph, const hd_plan *plan, const hd_verify_desc *verify, void *user)
 {
     context *c = user;
@@ -187,6 +219,7 @@ static const hd_plan *mutate(const hd_graph *graph, const hd_plan *plan, const h
         spell_out(&c->broken);
     const hd_plan *mutant = hdt_sketch_pack(&c->broken);
     c->trial->refused = hd_plan_verify(graph, mutant, verify) != HD_OK;
+    c->trial->in_part = hands_over_in_part(&decl, &c->broken);
     c->trial->outcome = HDT_CRASHED; /* should nothing else come */
     write_all(c->to, c->trial, sizeof(*c->trial));
     c->trial->outcome = HDT_NOT_NOTICED;
@@ -200,19 +233,33 @@ static void note(const char *text, void *user)
         snprintf(trial->text, sizeof(trial->text), "%.*s", (int)sizeof(trial->text) - 1, text);
 }
 
+/* Whether a message names two commands, which are of different frames. */
+static bool of_two_frames(const char *text)
+{
+    unsigned frames[2] = {0, 0};
+    uint32_t count = 0;
+    for (const char *at = text; count < 2 && (at = strstr(at, ", frame ")); at++)
+        count += sscanf(at, ", frame %u)", &frames[count]) == 1;
+    return count == 2 && frames[0] != frames[1];
+}
+
 /* Random graphs read histories that nobody wrote as a whole: undefined content is left to the plan's verifier. */
 static void take(const char *text, void *user)
 {
-    *(bool *)user |= strncmp(text, "content:", 8) != 0;
+    hdt_trial *trial = user;
+    if (strncmp(text, "content:", 8) == 0)
+        return;
+    trial->only_across = (trial->only_across || !trial->stream_refused) && of_two_frames(text);
+    trial->stream_refused = true;
 }
 
 static void judge_stream(hdt_trial *trial, bool whole)
 {
     hd_stream *stream;
     if (hd_capture_end(&stream) == HD_OK) {
-        hd_verify_desc desc = {.message = take, .user = &trial->stream_refused, .max_messages = 1000};
+        hd_verify_desc desc = {.message = take, .user = trial, .max_messages = 1000};
         trial->captured = whole && stream->unseen == 0;
-        trial->stream_refused = false;
+        trial->stream_refused = trial->only_across = false;
         if (trial->captured)
             hd_stream_verify(stream, &desc);
         hd_stream_free(stream);

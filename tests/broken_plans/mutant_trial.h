@@ -26,6 +26,8 @@ typedef struct hdt_trial {
     bool refused;  /* by the verifier */
     bool captured; /* what was given to Vulkan, as a whole; then: */
     bool stream_refused;
+    bool only_across; /* and that only between two frames */
+    bool in_part;     /* a tenant of memory that changes hands uses but parts of it */
     char text[240]; /* the first thing that was wrong, or reported */
 } hdt_trial;
 
