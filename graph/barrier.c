@@ -161,17 +161,17 @@ static size_t requests_end(const hdi_requests *requests)
     return (size_t)last->begin + last->count;
 }
 
-/* The regions of points. */
+/* The regions of places. */
 static bool find_regions(work *w, const hdi_crew *crew, hdi_arena *arena)
 {
     uint8_t *of = HDI_EARLY_ARRAY(crew, arena, uint8_t, 2 * (size_t)w->hazards->slot_count);
     for (uint32_t q = 0; of && q < w->queues->count; q++) {
-        w->point_region[q] = of + 2 * (size_t)w->hazards->queue_begin[q];
         for (uint32_t k = 0; k < w->hazards->region_count; k++) {
             const hdi_barrier_region *region = &w->region[k];
-            memset(w->point_region[q] + region->floor[q], (int)k, region->end[q] - region->floor[q]);
+            memset(of + w->place_begin[q] + region->floor[q], (int)k, region->end[q] - region->floor[q]);
         }
     }
+    w->place_region = of;
     return of != NULL;
 }
 
@@ -312,8 +312,10 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
               .queue_mask = (1u << queues->count) - 1,
               .gpu_mask = (1u << queues->gpu_count) - 1,
               .merges = merged->slot_first != NULL};
-    for (uint32_t q = 0; q < queues->count; q++)
+    for (uint32_t q = 0; q < queues->count; q++) {
         w.slots[q] = hazards->queue_slot + hazards->queue_begin[q];
+        w.place_begin[q] = 2 * hazards->queue_begin[q];
+    }
     hdi_cut_barriers(queues, hazards, merged, region);
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(aside);

@@ -92,11 +92,10 @@ static HDI_INLINE void request(work *w, interval at, uint32_t kind)
 {
     hdi_request *r = w->item++;
     r->low = at.low;
-    r->high = at.high;
-    r->queue = (uint8_t)at.queue;
+    r->place = w->place_begin[at.queue] + at.high;
     r->kind = (uint8_t)kind;
     if (!WHOLE) {
-        uint32_t region = w->point_region[at.queue][at.high];
+        uint32_t region = w->place_region[r->place];
         r->region = (uint8_t)region;
         w->in_region[region]++;
     }

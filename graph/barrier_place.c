@@ -89,18 +89,15 @@ void hdi_sort_requests(uint32_t region_count, const hdi_request *item, uint32_t 
 
 /* ---- a region ---- */
 
-enum { RECENT = 16 };
+enum { RECENT = 16, RECENT_ROOM = 32 }; /* room: for the next one, too, which is written before it is one of them */
 
 /* The newest barriers of a queue. A record between the same two uses with wider masks does the work of another: for
  * execution any record, also an image's, as only its memory scope is confined to the image; for memory a global one. (A
  * write after reads asks for memory too: what the readers' layout transition did must be visible to it.) So only global
  * ones are kept at hand, with how many there were before. Transfers do no work for others, and do not count. */
 typedef struct recent {
-    struct {
-        hdi_scopes does;
-        uint32_t at, number;
-    } global[RECENT];
-    uint32_t count, passed;
+    hdi_scopes does;
+    uint32_t at, number;
 } recent;
 
 /* What a region has written. */
@@ -122,13 +119,20 @@ typedef struct work {
     hdi_arena *arena;
     written *written;
     hdi_barriers *out;
+    uint32_t *end_begin; /* of each place where intervals end: in by_end of its region */
 } work;
 
-/* A point, and its requests: in `placed` of the region. */
+/* A point of a queue. counts: of its requests, and from COUNT_IMAGE on of those that are neither global nor transfers
+ * of ownership. */
 typedef struct point {
-    uint32_t at, begin, count;
-    uint32_t kinds, images; /* of its requests: of any; how many are neither global nor transfers of ownership */
+    uint32_t at, kinds; /* kinds: of any of its requests */
+    uint64_t counts;
 } point;
+#define COUNT_IMAGE (UINT64_C(1) << 32)
+static HDI_INLINE uint32_t count_of(const point *p)
+{
+    return (uint32_t)p->counts;
+}
 
 typedef struct region {
     const work *w;
@@ -136,14 +140,30 @@ typedef struct region {
     const hdi_request *item;
     const uint32_t *order; /* items of the region, in the order of the lists; null: as they stand */
     uint32_t count;
-    uint32_t *begin;  /* of each place, those of all queues one behind another: of those that end there, in by_end */
     uint32_t *by_end; /* indices in order */
     uint32_t *of;     /* like order: the point of each */
     point *point;
+    uint32_t *begin;  /* of each point: where its items begin in `placed` */
     uint32_t *placed; /* items of the points, one point behind another: what the plan finds there in the end */
     uint32_t queue_point[HD_MAX_QUEUES + 1]; /* the first point of each queue */
     uint32_t first, first_batch;             /* in the frame; there are no more batches than places */
 } region;
+
+/* Where the points of a queue are filled. */
+typedef struct filler {
+    const region *r;
+    const work *w;
+    const hdi_request *item;
+    point *point;
+    uint32_t *placed;
+    const uint32_t *begin;
+    const hd_plan_barrier *barrier; /* null: they are asked for */
+    const uint32_t *slots, *round;  /* slots: of the queue */
+    uint32_t base, first;           /* its first place and its first point */
+    uint32_t count, passed;         /* of global barriers that were kept, and of all */
+    uint32_t end;                   /* behind the point of the newest global one; 0: there is none */
+    recent recent[RECENT_ROOM];
+} filler;
 
 /* Of an item. */
 static HDI_INLINE hdi_scopes scopes_of(const work *w, uint32_t item)
@@ -157,11 +177,12 @@ static HDI_INLINE hdi_scopes scopes_of(const work *w, uint32_t item)
 }
 
 /* Whether an image's barrier brings the order that is asked for, and nothing else is: one of the newest of the points
- * of a queue, first .. last, from the lowest point on that will do. */
-static bool is_ordered(const region *r, const point *first, const point *last, uint32_t low, const hdi_scopes *wanted)
+ * of the queue up to the last one, from the lowest point on that will do. */
+static HDI_APART bool is_ordered(const filler *f, uint32_t last, uint32_t low, const hdi_scopes *wanted)
 {
-    for (uint32_t looked = 0; last >= first && last->at >= low; last--) {
-        for (uint32_t i = last->begin + last->count; i-- > last->begin;) {
+    const region *r = f->r;
+    for (uint32_t looked = 0, p = last + 1; p-- > f->first && r->point[p].at >= low;) {
+        for (uint32_t i = r->begin[p] + count_of(&r->point[p]); i-- > r->begin[p];) {
             if (r->item[r->placed[i]].kind & (HDI_GLOBAL | HDI_MOVES))
                 continue;
             hdi_scopes does = scopes_of(r->w, r->placed[i]);
@@ -175,37 +196,31 @@ static bool is_ordered(const region *r, const point *first, const point *last, u
 }
 
 /* Whether one of the newest global ones, which stand in the order of their points, does the work of another. */
-static bool is_spared(const recent *seen, const hdi_request *request, const hdi_scopes *wanted)
+static HDI_INLINE bool is_spared(const filler *f, uint32_t low, uint32_t high, const hdi_scopes *wanted)
 {
-    for (uint32_t i = seen->count; i > 0 && seen->count - i < RECENT; i--) {
-        uint32_t k = (i - 1) % RECENT, at = seen->global[k].at;
-        if (at < request->low || seen->global[k].number + RECENT < seen->passed)
+    for (uint32_t i = f->count; i > 0 && f->count - i < RECENT; i--) {
+        const recent *r = &f->recent[(i - 1) % RECENT_ROOM];
+        if (r->at < low || r->number + RECENT < f->passed)
             return false;
-        if (at <= request->high && hdi_stands_for(&seen->global[k].does, wanted))
+        if (r->at <= high && hdi_stands_for(&r->does, wanted))
             return true;
     }
     return false;
 }
 
-/* Semaphores brought what happened before the request back to its own queue, by way of another one; for a request that
- * another one comes after, before its point. */
-static HDI_INLINE bool came_round(const work *w, const uint32_t *slots, const hdi_request *r, const hdi_scopes *wanted,
-                                  uint32_t at)
+/* Stages count on the wait that brought so many slots of its own queue back to it: at `high` at the latest. */
+static HDI_APART void count_on_round(const filler *f, uint32_t behind, uint32_t high, uint64_t stages)
 {
-    const uint32_t *round = w->synced->slot_round;
-    uint32_t last = (r->kind & HDI_EARLY ? at : r->high) / 2;
-    if (2 * round[slots[last]] <= r->low || wanted->dst_stages & HDI_STAGE_HOST)
-        return false;
-    uint32_t low = 0, high = last; /* the wait that brought it */
+    const uint32_t *slots = f->slots, *round = f->round;
+    uint32_t low = 0;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (2 * round[slots[middle]] > r->low)
+        if (2 * round[slots[middle]] > behind)
             high = middle;
         else
             low = middle + 1;
     }
-    hdi_count_on(&w->out->slot_wait_stages[slots[low]], wanted->dst_stages, w->crew->workers == 1);
-    return true;
+    hdi_count_on(&f->w->out->slot_wait_stages[slots[low]], stages, f->w->crew->workers == 1);
 }
 
 /* Two global ones of a point become one: the first. */
@@ -220,37 +235,73 @@ static HDI_INLINE void join_global(const hdi_barriers *out, uint32_t first, uint
     out->asked[first].word |= HDI_LOOK;
 }
 
-/* Joins the global ones of a point that nothing stands for, and drops the others. Images count first: they are never
- * dropped. slots, first: of the queue, the first point. */
-static HDI_APART HDI_SCALAR void drop_spared(const region *r, const uint32_t *slots, const point *first, point *p,
-                                             recent *seen)
+/* Keeps a global one of a point, unless something stands for it. Semaphores may have brought what happened before it
+ * back to its own queue, by way of another one; of one that another comes after, before its point. */
+static HDI_INLINE bool keep_global(filler *f, uint32_t item, uint32_t p, uint32_t at, bool whole)
 {
-    uint32_t *placed = r->placed + p->begin, count = p->count, kept = 0, global = HDI_NONE;
-    for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *request = &r->item[placed[i]];
-        if (!(request->kind & HDI_GLOBAL)) {
-            placed[kept++] = placed[i];
-            continue;
-        }
-        hdi_scopes wanted = scopes_of(r->w, placed[i]);
-        bool ordered = !(wanted.src_access | wanted.dst_access);
-        if (wanted.src_stages &&
-            (is_spared(seen, request, &wanted) || (ordered && is_ordered(r, first, p, request->low, &wanted))))
-            continue;
-        if (came_round(r->w, slots, request, &wanted, p->at))
-            continue;
-        uint32_t k = seen->count++ % RECENT;
-        seen->global[k].does = wanted;
-        seen->global[k].at = p->at;
-        seen->global[k].number = seen->passed++;
-        if (global != HDI_NONE) {
-            join_global(r->w->out, global, placed[i], wanted);
-        } else {
-            global = placed[i];
-            placed[kept++] = placed[i];
-        }
+    const hdi_request *request = &f->item[item];
+    recent *r = &f->recent[f->count % RECENT_ROOM];
+    uint32_t low = request->low, high = request->place - f->base;
+    if (whole) /* in one go, as they mostly are not looked at */
+        memcpy(&r->does, &f->barrier[item].src_stages, sizeof(r->does));
+    else
+        r->does = scopes_of(f->w, item);
+    if (HDI_LIKELY(r->does.src_stages)) {
+        if (low < f->end && is_spared(f, low, high, &r->does))
+            return false;
+        if (HDI_UNLIKELY(!(r->does.src_access | r->does.dst_access)) && is_ordered(f, p, low, &r->does))
+            return false;
     }
-    p->count = kept;
+    uint32_t last = (request->kind & HDI_EARLY ? at : high) / 2;
+    if (2 * f->round[f->slots[last]] > low && !(r->does.dst_stages & HDI_STAGE_HOST)) {
+        count_on_round(f, low, last, r->does.dst_stages);
+        return false;
+    }
+    r->at = at;
+    r->number = f->passed++;
+    f->count++;
+    f->end = at + 1;
+    return true;
+}
+
+/* Joins the global ones of each point that nothing stands for, and drops the others. Images of a point count first:
+ * they are never dropped. */
+static HDI_INLINE void drop_spared(filler *f, uint32_t first, uint32_t end, bool whole)
+{
+    for (uint32_t p = first; p < end; p++) {
+        point *of = &f->point[p];
+        uint64_t counts = of->counts;
+        f->passed += (uint32_t)(counts >> 32);
+        if (!(of->kinds & HDI_GLOBAL))
+            continue;
+        uint32_t at = of->at, global = HDI_NONE;
+        uint32_t *begin = f->placed + f->begin[p], *kept = begin;
+        for (uint32_t *next = begin, *behind = begin + (uint32_t)counts; next < behind; next++) {
+            uint32_t item = *next;
+            *kept = item;
+            if (!(f->item[item].kind & HDI_GLOBAL)) {
+                kept++;
+            } else if (keep_global(f, item, p, at, whole)) {
+                if (global == HDI_NONE) {
+                    global = item;
+                    kept++;
+                } else {
+                    join_global(f->w->out, global, item, f->recent[(f->count - 1) % RECENT_ROOM].does);
+                }
+            }
+        }
+        of->counts = (uint32_t)(kept - begin);
+    }
+}
+
+static HDI_APART HDI_SCALAR void drop_spared_whole(filler *f, uint32_t first, uint32_t end)
+{
+    drop_spared(f, first, end, true);
+}
+
+static HDI_APART HDI_SCALAR void drop_spared_asked(filler *f, uint32_t first, uint32_t end)
+{
+    drop_spared(f, first, end, false);
 }
 
 /* The next one of a part of the same resource becomes one with another, if they say the same. */
@@ -289,11 +340,11 @@ static bool join_items(const work *w, uint32_t first, uint32_t other)
 
 /* Those of parts of a resource that stand side by side. Transfers of ownership are never joined: release and acquire
  * must name the same range. */
-static HDI_APART uint32_t join_parts(const region *r, const point *p)
+static HDI_APART uint32_t join_parts(const region *r, uint32_t *placed, uint32_t count)
 {
     const hdi_request *item = r->item;
-    uint32_t *placed = r->placed + p->begin, kept = 0;
-    for (uint32_t i = 0; i < p->count; i++) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
         placed[kept++] = placed[i];
         for (; kept > 1; kept--) {
             uint32_t first = placed[kept - 2], other = placed[kept - 1];
@@ -306,29 +357,40 @@ static HDI_APART uint32_t join_parts(const region *r, const point *p)
 }
 
 /* Barriers of the points of one queue. */
-static void fill_points(const region *r, uint32_t queue, written *done)
+static HDI_SCALAR void fill_points(const region *r, uint32_t queue, written *done)
 {
     const work *w = r->w;
-    const uint32_t *slots = &w->hazards->queue_slot[w->hazards->queue_begin[queue]];
-    uint32_t *slot_pre = w->out->slot_pre, *slot_post = w->out->slot_post;
+    const uint32_t *begin = r->begin;
+    uint32_t *slot_batch[2] = {w->out->slot_pre, w->out->slot_post};
     hd_plan_batch *batch = w->out->batch;
-    uint32_t next_batch = r->first_batch + done->batch_count;
-    point *first = r->point + r->queue_point[queue], *end = r->point + r->queue_point[queue + 1];
-    recent seen;
-    seen.count = seen.passed = 0;
-    for (point *p = first; p < end; p++) {
-        seen.passed += p->images;
-        if (p->kinds & HDI_GLOBAL)
-            drop_spared(r, slots, first, p, &seen);
-    }
-    for (const point *p = first; p < end; p++) {
-        uint32_t count = p->kinds & HDI_SEVERAL ? join_parts(r, p) : p->count;
+    uint32_t next_batch = r->first_batch + done->batch_count, barriers = 0;
+    uint32_t first = r->queue_point[queue], end = r->queue_point[queue + 1];
+    filler f;
+    f.r = r;
+    f.w = w;
+    f.item = r->item;
+    f.point = r->point;
+    f.begin = begin;
+    f.placed = r->placed;
+    f.barrier = w->out->barrier;
+    f.slots = &w->hazards->queue_slot[w->hazards->queue_begin[queue]];
+    f.round = w->synced->slot_round;
+    f.base = 2 * w->hazards->queue_begin[queue];
+    f.first = first;
+    f.count = f.passed = f.end = 0;
+    (f.barrier ? drop_spared_whole : drop_spared_asked)(&f, first, end);
+    for (uint32_t p = first; p < end; p++) {
+        const point *of = &r->point[p];
+        uint32_t count = count_of(of), at = of->at;
+        if (of->kinds & HDI_SEVERAL)
+            count = join_parts(r, r->placed + begin[p], count);
         if (count == 0)
             continue;
-        batch[next_batch] = (hd_plan_batch){r->first + p->begin, count};
-        (p->at & 1 ? slot_post : slot_pre)[slots[p->at / 2]] = next_batch++;
-        done->barrier_count += count;
+        batch[next_batch] = (hd_plan_batch){r->first + begin[p], count};
+        slot_batch[at & 1][f.slots[at / 2]] = next_batch++;
+        barriers += count;
     }
+    done->barrier_count += barriers;
     done->batch_count = next_batch - r->first_batch;
 }
 
@@ -338,77 +400,71 @@ static HDI_INLINE uint32_t item_of(const region *r, uint32_t i, bool stand)
     return stand ? i : r->order[i];
 }
 
-/* Points of the requests of one queue, which stand in by_end from `begin` up to `end`. */
-static HDI_INLINE void choose_points(region *r, uint32_t queue, uint32_t begin, uint32_t end, bool stand)
+/* Points of the requests of one queue, whose first place is `base`: those in by_end from `begin` up to `end`. */
+static HDI_INLINE void choose_points(region *r, uint32_t queue, uint32_t base, uint32_t begin, uint32_t end, bool stand)
 {
+    static const uint64_t counts[] = {1 | COUNT_IMAGE, 1, 1 | COUNT_IMAGE, 1, 1, 1, 1, 1}; /* by kinds from GLOBAL on */
+    _Static_assert(HDI_GLOBAL == 4 && HDI_SEVERAL == 8 && HDI_MOVES == 16, "they count those");
     const hdi_request *item = r->item;
-    const uint32_t *by_end = r->by_end;
+    const uint32_t *by_end = r->by_end + begin, *last = r->by_end + end;
     uint32_t *of = r->of, first = r->queue_point[queue], next = first, behind = 0; /* the newest point */
     point *points = r->point;
-    for (uint32_t i = begin; i < end; i++) {
-        uint32_t index = by_end[i], k;
+    for (; by_end < last; by_end++) {
+        uint32_t index = *by_end, k;
         const hdi_request *request = &item[item_of(r, index, stand)];
-        uint32_t low = request->low, kind = request->kind;
-        if (kind & HDI_FOLLOWS && points[of[index - 1]].at + 1 > low)
+        uint32_t low = request->low, kind = request->kind, high = request->place - base;
+        if (HDI_UNLIKELY(kind & HDI_FOLLOWS) && points[of[index - 1]].at + 1 > low)
             low = points[of[index - 1]].at + 1;
         bool is_new = behind <= low; /* which cannot be foreseen: it is written where the next one will stand */
-        points[next] = (point){.at = request->high};
+        points[next] = (point){.at = high};
         next += is_new;
-        behind = is_new ? request->high + 1 : behind;
+        behind = is_new ? high + 1 : behind;
         k = next - 1;
         if (HDI_UNLIKELY(kind & HDI_EARLY)) {
             while (k > first && points[k - 1].at >= low)
                 k--;
         }
-        points[k].kinds |= kind;
-        points[k].images += !(kind & (HDI_GLOBAL | HDI_MOVES));
         of[index] = k;
-        points[k].count++;
+        points[k].kinds |= kind;
+        points[k].counts += counts[kind / HDI_GLOBAL];
     }
     r->queue_point[queue + 1] = next;
 }
 
 /* Requests by the ends of their intervals, those of one end in their order, and their points. */
-static HDI_INLINE void sort_and_choose(region *r, uint32_t places, bool stand)
+static HDI_INLINE void sort_and_choose(region *r, bool stand)
 {
     const hdi_request *item = r->item;
-    uint32_t base[HD_MAX_QUEUES], queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->begin,
-                                  *by_end = r->by_end, *of = r->of;
+    const uint32_t *queue_begin = r->w->hazards->queue_begin;
+    uint32_t queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->w->end_begin, *by_end = r->by_end;
+    uint32_t queue_end[HD_MAX_QUEUES];
+    for (uint32_t q = 0; q < queues; q++)
+        memset(begin + 2 * queue_begin[q] + r->floor[q], 0, (r->end[q] - r->floor[q]) * sizeof(*begin));
+    for (uint32_t i = 0; i < count; i++)
+        begin[item[item_of(r, i, stand)].place]++;
     for (uint32_t q = 0; q < queues; q++) {
-        base[q] = sum - r->floor[q];
-        sum += r->end[q] - r->floor[q];
+        uint32_t *place = begin + 2 * queue_begin[q] + r->floor[q], *end = begin + 2 * queue_begin[q] + r->end[q];
+        for (; place < end; place++)
+            *place = sum += *place;
+        queue_end[q] = sum;
     }
-    memset(begin, 0, ((size_t)places + 1) * sizeof(*begin));
-    for (uint32_t i = 0; i < count; i++) {
-        const hdi_request *request = &item[item_of(r, i, stand)];
-        uint32_t place = base[request->queue] + request->high;
-        of[i] = place; /* until it is a point */
-        begin[place]++;
-    }
-    sum = 0;
-    for (uint32_t k = 0; k < places; k++) {
-        sum += begin[k];
-        begin[k] = sum;
-    }
-    begin[places] = sum;
     for (uint32_t i = count; i-- > 0;)
-        by_end[--begin[of[i]]] = i;
+        by_end[--begin[item[item_of(r, i, stand)].place]] = i;
     r->queue_point[0] = 0;
     for (uint32_t q = 0; q < queues; q++)
-        choose_points(r, q, begin[base[q] + r->floor[q]], begin[base[q] + r->end[q]], stand);
+        choose_points(r, q, 2 * queue_begin[q], q ? queue_end[q - 1] : 0, queue_end[q], stand);
 }
 
 /* Requests by their points, those of a point in their order. */
 static HDI_INLINE void sort_by_points(region *r, bool stand)
 {
     const uint32_t *of = r->of;
-    uint32_t points = r->queue_point[r->w->queues->count], count = r->count;
-    uint32_t *placed = r->placed;
-    point *first = r->point;
+    uint32_t points = r->queue_point[r->w->queues->count];
+    uint32_t *placed = r->placed, *begin = r->begin;
     for (uint32_t k = 0, sum = 0; k < points; k++)
-        first[k].begin = sum += first[k].count;
-    for (uint32_t i = count; i-- > 0;)
-        placed[--first[of[i]].begin] = item_of(r, i, stand);
+        begin[k] = sum += count_of(&r->point[k]);
+    for (uint32_t i = r->count; i-- > 0;)
+        placed[--begin[of[i]]] = item_of(r, i, stand);
 }
 
 /* The requests of a region, of all lists. */
@@ -444,31 +500,28 @@ static void place_region(uint32_t part, void *user)
     written *done = &w->written[part], sum = {0};
     hdi_arena *arena = hdi_crew_arena(w->crew, part, w->arena);
     hdi_arena_mark mark = hdi_arena_here(arena);
-    uint32_t places = 0;
     region r;
     r.w = w;
     r.floor = w->region[part].floor;
     r.end = w->region[part].end;
     r.first_batch = 0;
-    for (uint32_t q = 0; q < w->queues->count; q++) {
-        places += r.end[q] - r.floor[q];
+    for (uint32_t q = 0; q < w->queues->count; q++)
         r.first_batch += r.floor[q];
-    }
     r.item = w->requests->item;
     collect(&r, part, arena);
-    r.begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)places + 1);
     r.by_end = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
     r.of = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
-    r.point = HDI_ARENA_ARRAY(arena, point, r.count);
+    r.begin = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
+    r.point = HDI_ARENA_ARRAY(arena, point, (size_t)r.count + 1);
     r.placed = w->out->order + r.first;
     done->failed = arena->failed;
     if (done->failed)
         return;
     if (r.order) {
-        sort_and_choose(&r, places, false);
+        sort_and_choose(&r, false);
         sort_by_points(&r, false);
     } else {
-        sort_and_choose(&r, places, true);
+        sort_and_choose(&r, true);
         sort_by_points(&r, true);
     }
     for (uint32_t q = 0; q < w->queues->count; q++)
@@ -482,8 +535,11 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
                              const hdi_requests *requests, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
     written done[HDI_MOST_PARTS];
-    work w = {decl,   frozen,  hazards->kind, out->made, queues, hazards,
-              synced, regions, requests,      crew,      arena,  done,    out};
+    work w = {decl,    frozen,   hazards->kind, out->made, queues, hazards, synced,
+              regions, requests, crew,          arena,     done,   out,     NULL};
+    w.end_begin = HDI_EARLY_ARRAY(crew, arena, uint32_t, 2 * (size_t)hazards->slot_count);
+    if (!w.end_begin)
+        return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, hazards->region_count, place_region, &w);
     out->batch_count = out->barrier_count = 0;
     for (uint32_t k = 0; k < hazards->region_count; k++) {

@@ -7,10 +7,11 @@
 #include "barrier_asked.h"
 #include "vk_numbers.h"
 
-/* Where a barrier must stand: at some point low .. high of a queue. */
+/* Where a barrier must stand: at some point of a queue from low on, up to that of a place; those of all queues stand
+ * one behind another, two for each slot. */
 typedef struct hdi_request {
-    uint32_t low, high;
-    uint8_t queue, region, kind;
+    uint32_t low, place;
+    uint8_t region, kind;
 } hdi_request;
 
 /* Requests of a range of segments: they begin at `begin` of the barriers, of the items, and of their order, which is

@@ -508,12 +508,29 @@ static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, boo
     }
 }
 
+#ifdef HDI_STEPS_WHOLE
+void hdi_visit_segment(work *w, uint32_t seg)
+{
+    const uint32_t *begin = w->hazards->seg_epoch_begin, *end = w->hazards->seg_epoch_end;
+    visit_segment(w, seg, w->epochs + begin[seg], w->epochs + end[seg], false);
+}
+
+void hdi_visit_odd_step(work *w, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind)
+{
+    const resource of = {.res = res, .is_image = !(odd & HDI_RES_BUFFER), .several = odd & HDI_SEVERAL, .odd = odd};
+    if (behind->place == HDI_PLACE_CONSUMER)
+        after_several(w, &of, seg, behind - 1, behind);
+    else
+        other_step(w, &of, seg, behind - 1, behind);
+}
+#endif
+
 /* Of requests that were made without a look at it: where each lies, and how many in each region. */
 static inline void tell_regions(const work *w, hdi_request *item, uint32_t count, uint32_t *in_region)
 {
     memset(in_region, 0, w->hazards->region_count * sizeof(*in_region));
     for (hdi_request *end = item + count; item < end; item++) {
-        item->region = w->point_region[item->queue][item->high];
+        item->region = w->place_region[item->place];
         in_region[item->region]++;
     }
 }
@@ -540,6 +557,8 @@ HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *u
     }
     if (w.merges)
         visit_segments(&w, begin, end, true);
+    else if (WHOLE && !w.has_extras)
+        hdi_visit_lean(&w, begin, end);
     else
         visit_segments(&w, begin, end, false);
     list->count = (uint32_t)(w.item - item);

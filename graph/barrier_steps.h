@@ -20,8 +20,8 @@ typedef struct hdi_step_work {
     bool has_extras; /* extra slots */
     hdi_barriers *out;
     const hdi_barrier_region *region;
-    /* Of a long frame, by points of each queue: the region that they lie in. */
-    uint8_t *point_region[HD_MAX_QUEUES];
+    uint32_t place_begin[HD_MAX_QUEUES]; /* of each queue, as requests count them */
+    uint8_t *place_region;               /* of a long frame: the region that each lies in */
     hdi_requests *requests;
     uint32_t *known[HD_MAX_QUEUES]; /* of each queue, by places of all queues: the first place of it where that one of
                                      * another queue is known to have finished */
@@ -67,5 +67,12 @@ uint32_t hdi_make_scope(hdi_step_work *work, uint32_t at, uint64_t stages, uint6
 /* The requests of a range of segments; its number is that of its list. whole: with barriers as the plan has them. */
 void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
 void hdi_visit_steps_whole(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
+
+/* In barrier_lean.c. The same of segments from one up to another, where no scopes are shared and no slots are extra
+ * ones; by the next two what it does not do itself: all of a segment, and one step of a segment that is used before.
+ * odd: of HDI_RES_BUFFER, HDI_RES_LEVELS and HDI_SEVERAL what is so; 0: it is a whole image of one mip and layer. */
+void hdi_visit_lean(hdi_step_work *work, uint32_t seg, uint32_t end);
+void hdi_visit_segment(hdi_step_work *work, uint32_t seg);
+void hdi_visit_odd_step(hdi_step_work *work, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind);
 
 #endif
