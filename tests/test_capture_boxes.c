@@ -63,17 +63,17 @@ static note verify(const hd_stream *s)
 /* ---- fixed ---- */
 
 #define HEAD                                                                                                           \
-    "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}], \"semaphores\": [], \"resources\": ["              \
-    "{\"memory\": 0, \"bytes\": 4096, \"mips\": 2, \"aspects\": 1, \"layout\": 1, \"flags\": 1},"                     \
+    "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}], \"semaphores\": [], \"resources\": ["                \
+    "{\"memory\": 0, \"bytes\": 4096, \"mips\": 2, \"aspects\": 1, \"layout\": 1, \"flags\": 1},"                      \
     "{\"memory\": 0, \"bytes\": 4096, \"flags\": 3}],"                                                                 \
     "\"submits\": [{\"name\": \"s\", \"queue\": 0, \"commands\": ["
 #define COPY(access, more)                                                                                             \
-    "{\"kind\": \"access\", \"name\": \"copy\", \"list\": [{\"resource\": 0, \"stages\": 4294967296, \"access\": "    \
-    access ", \"layout\": 1, \"range\": [0, 1, 0, 1]" more "}]}"
+    "{\"kind\": \"access\", \"name\": \"copy\", \"list\": [{\"resource\": 0, \"stages\": 4294967296, "                 \
+    "\"access\": " access ", \"layout\": 1, \"range\": [0, 1, 0, 1]" more "}]}"
 #define WRITE(box) COPY("4096", ", \"box\": [" box "]")
 #define READ(box) COPY("2048", ", \"box\": [" box "]")
 #define CLEAR(box)                                                                                                     \
-    "{\"kind\": \"access\", \"name\": \"clear\", \"list\": [{\"resource\": 0, \"stages\": 34359738368, \"access\": "  \
+    "{\"kind\": \"access\", \"name\": \"clear\", \"list\": [{\"resource\": 0, \"stages\": 34359738368, \"access\": "   \
     "4096, \"layout\": 1, \"range\": [0, 1, 0, 1], \"box\": [" box "]}]}"
 #define BARRIER                                                                                                        \
     "{\"kind\": \"barrier\", \"name\": \"barrier\", \"list\": [{\"src_stages\": 4294967296, \"src_access\": 4096, "    \
@@ -82,8 +82,21 @@ static note verify(const hd_stream *s)
     "{\"kind\": \"barrier\", \"name\": \"barrier\", \"list\": [{\"src_stages\": 1, \"src_access\": 0, "                \
     "\"dst_stages\": 1, \"dst_access\": 0}]}"
 #define ALIAS(access)                                                                                                  \
-    "{\"kind\": \"access\", \"name\": \"alias\", \"list\": [{\"resource\": 1, \"stages\": 4294967296, \"access\": "   \
-    access ", \"range\": [0, 4096]}]}"
+    "{\"kind\": \"access\", \"name\": \"alias\", \"list\": [{\"resource\": 1, \"stages\": 4294967296, "                \
+    "\"access\": " access ", \"range\": [0, 4096]}]}"
+#define MOVE(from, to)                                                                                                 \
+    "{\"kind\": \"access\", \"name\": \"move\", \"list\": [" PART("2048", from) ", " PART("4096", to) "]}"
+#define PART(access, box)                                                                                              \
+    "{\"resource\": 0, \"stages\": 4294967296, \"access\": " access ", \"layout\": 1, \"range\": [0, 1, 0, 1]" box "}"
+#define BOX(box) ", \"box\": [" box "]"
+#define BUFFERS                                                                                                        \
+    "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}], \"semaphores\": [], \"resources\": ["                \
+    "{\"memory\": 0, \"bytes\": 4096, \"flags\": 3}, {\"memory\": 0, \"offset\": 1024, \"bytes\": 4096, \"flags\": "   \
+    "3}],"                                                                                                             \
+    "\"submits\": [{\"name\": \"s\", \"queue\": 0, \"commands\": [{\"kind\": \"access\", \"name\": \"copy\", "         \
+    "\"list\": ["
+#define BYTES(resource, access, range)                                                                                 \
+    "{\"resource\": " resource ", \"stages\": 4294967296, \"access\": " access ", \"range\": [" range "]}"
 #define TAIL "]}]}"
 
 static void expect(const char *what, const char *text, unsigned races, unsigned content)
@@ -112,8 +125,9 @@ Test(capture_boxes, fixed)
            HEAD COPY("4096", "") "," BARRIER "," READ("0, 0, 0, 1, 1, 1") "," WRITE("0, 0, 0, 2, 1, 1") TAIL, 1, 0);
     expect("not forgotten behind another part",
            HEAD WRITE("0, 0, 0, 2, 1, 1") "," WRITE("2, 0, 0, 2, 1, 1") "," WRITE("0, 0, 0, 1, 1, 1") TAIL, 1, 0);
-    expect("both parts of what is read", HEAD WRITE("0, 0, 0, 2, 1, 1") "," WRITE("2, 0, 0, 2, 1, 1") "," BARRIER ","
-           READ("0, 0, 0, 4, 1, 1") TAIL, 0, 0);
+    expect("both parts of what is read",
+           HEAD WRITE("0, 0, 0, 2, 1, 1") "," WRITE("2, 0, 0, 2, 1, 1") "," BARRIER "," READ("0, 0, 0, 4, 1, 1") TAIL,
+           0, 0);
     expect("half of it is not written", HEAD WRITE("0, 0, 0, 2, 1, 1") "," BARRIER "," READ("1, 0, 0, 2, 1, 1") TAIL, 0,
            1);
     expect("all of it, who knows which", HEAD WRITE("0, 0, 0, 2, 1, 1") "," BARRIER "," COPY("2048", "") TAIL, 0, 0);
@@ -123,6 +137,29 @@ Test(capture_boxes, fixed)
            HEAD ALIAS("2048") "," BARRIER "," WRITE("0, 0, 0, 2, 1, 1") "," CLEAR("2, 0, 0, 2, 1, 1") TAIL, 1, 0);
     expect("neither", HEAD ALIAS("2048") "," WRITE("0, 0, 0, 2, 1, 1") "," WEAK "," WRITE("2, 0, 0, 2, 1, 1") TAIL, 2,
            0);
+}
+
+/* What one command reads is not to be what it writes. */
+Test(capture_boxes, one_command)
+{
+    expect("beside itself",
+           HEAD COPY("4096", "") "," BARRIER "," MOVE(BOX("0, 0, 0, 2, 4, 1"), BOX("2, 0, 0, 2, 4, 1")) TAIL, 0, 0);
+    expect("over itself",
+           HEAD COPY("4096", "") "," BARRIER "," MOVE(BOX("0, 0, 0, 2, 4, 1"), BOX("1, 0, 0, 2, 4, 1")) TAIL, 1, 0);
+    expect("who knows which", HEAD COPY("4096", "") "," BARRIER "," MOVE("", BOX("1, 0, 0, 2, 4, 1")) TAIL, 0, 0);
+    expect("bytes beside", BUFFERS BYTES("0", "2048", "0, 64") "," BYTES("0", "4096", "64, 64") "]}" TAIL, 0, 0);
+    expect("bytes", BUFFERS BYTES("0", "2048", "0, 64") "," BYTES("0", "4096", "60, 64") "]}" TAIL, 1, 0);
+    expect("a later region reads what an earlier one writes",
+           BUFFERS BYTES("0", "2048", "0, 64") "," BYTES("0", "4096", "64, 64") "," BYTES(
+               "0", "2048", "96, 16") "," BYTES("0", "4096", "128, 16") "]}" TAIL,
+           1, 0);
+    expect("two regions write the same",
+           BUFFERS BYTES("0", "2048", "0, 64") "," BYTES("0", "4096", "64, 64") "," BYTES(
+               "0", "2048", "0, 64") "," BYTES("0", "4096", "96, 64") "]}" TAIL,
+           0, 0);
+    expect("an alias", BUFFERS BYTES("0", "2048", "1024, 64") "," BYTES("1", "4096", "0, 64") "]}" TAIL, 1, 0);
+    expect("other bytes of an alias", BUFFERS BYTES("0", "2048", "1024, 64") "," BYTES("1", "4096", "64, 64") "]}" TAIL,
+           0, 0);
 }
 
 /* Dozens of regions, one pair of commands. */
@@ -207,10 +244,10 @@ static void add(sketch *s, const char *format, ...)
     cr_assert_lt(s->length, sizeof(s->text));
 }
 
-static void add_copy(sketch *s, uint64_t *random)
+static void add_access(sketch *s, uint64_t *random, bool reads)
 {
     uint32_t mip = hdt_below(random, MIPS), most[3] = {WIDE, HIGH, DEEP}, at[3], size[3], blank = 0;
-    bool reads = hdt_below(random, 3) == 0, whole = hdt_below(random, 12) == 0;
+    bool whole = hdt_below(random, 12) == 0;
     for (int i = 0; i < 3; i++) {
         at[i] = whole ? 0 : hdt_below(random, most[i]);
         size[i] = whole ? most[i] : 1 + hdt_below(random, most[i] - at[i]);
@@ -222,14 +259,25 @@ static void add_copy(sketch *s, uint64_t *random)
                 s->written[mip][z][y][x] |= !reads;
             }
     /* of all texels: undefined only where none is */
-    s->unread[s->commands] = reads && (whole ? blank == WIDE * HIGH * DEEP : blank != 0);
-    add(s,
-        "{\"kind\": \"access\", \"name\": \"copy\", \"list\": [{\"resource\": 0, \"stages\": 4294967296, \"access\": "
-        "%u, \"layout\": 1, \"range\": [%u, 1, 0, 1]",
+    s->unread[s->commands] |= reads && (whole ? blank == WIDE * HIGH * DEEP : blank != 0);
+    add(s, "{\"resource\": 0, \"stages\": 4294967296, \"access\": %u, \"layout\": 1, \"range\": [%u, 1, 0, 1]",
         reads ? 2048u : 4096u, mip);
     if (!whole)
         add(s, ", \"box\": [%u, %u, %u, %u, %u, %u]", at[0], at[1], at[2], size[0], size[1], size[2]);
-    add(s, "}]}");
+    add(s, "}");
+}
+
+/* Some read one box and write another. */
+static void add_copy(sketch *s, uint64_t *random)
+{
+    bool both = hdt_below(random, 6) == 0, reads = both || hdt_below(random, 3) == 0;
+    add(s, "{\"kind\": \"access\", \"name\": \"copy\", \"list\": [");
+    add_access(s, random, reads);
+    if (both) {
+        add(s, ", ");
+        add_access(s, random, false);
+    }
+    add(s, "]}");
 }
 
 static void make(sketch *s, uint64_t seed)

@@ -44,13 +44,30 @@ static uint32_t plain_layout(uint32_t layout)
 
 /* ---- order ---- */
 
+/* What one copy, blit or resolve reads must not be what it writes (no region of it), also through an alias. How the
+ * texels of images lie in memory is not known, nor which are meant where a box is left out. That two of its regions
+ * write the same is not forbidden. Shaders order their own accesses, or are not seen to. */
+static bool meets_itself(const hdi_cverify *c, uint32_t x, uint32_t y)
+{
+    const uint64_t transfer = 0x1000 | UINT64_C(0xf00000000); /* VkPipelineStageFlagBits2 */
+    const hd_stream_access *a = access_of(c, x), *b = access_of(c, y);
+    if (((a->flags | b->flags) & HD_STREAM_DECLARED) || ((a->stages | b->stages) & ~transfer) ||
+        info_of(c, x)->writes == info_of(c, y)->writes)
+        return false;
+    if (is_image(c, a->resource) || is_image(c, b->resource))
+        return a->resource == b->resource && a->box.extent[0] && b->box.extent[0];
+    return true;
+}
+
 /* Pairs that are in order by themselves. */
 static bool together(const hdi_cverify *c, uint32_t x, uint32_t y)
 {
     const hd_stream_access *a = access_of(c, x), *b = access_of(c, y);
     uint32_t cx = c->use_command[x], cy = c->use_command[y];
-    if (cx == cy || (a->scope && a->scope == b->scope && a->resource == b->resource))
-        return true; /* regions of one command are disjoint; rasterization order */
+    if (cx == cy)
+        return !meets_itself(c, x, y);
+    if (a->scope && a->scope == b->scope && a->resource == b->resource)
+        return true; /* rasterization order */
     bool declared = (a->flags | b->flags) & HD_STREAM_DECLARED;
     return declared && c->s->commands[cx].group && c->s->commands[cx].group == c->s->commands[cy].group;
 }
@@ -74,8 +91,9 @@ static void race(hdi_cverify *c, uint32_t x, uint32_t y, bool x_writes)
                      rx == ry ? "" : " through its alias", hdi_cverify_command(c, c->use_command[x], &a),
                      x_writes ? "writes" : "reads", hdi_cverify_command(c, c->use_command[y], &b),
                      info_of(c, y)->writes ? "writes" : "reads",
-                     hdi_verify_use_before_use(&c->v, x, y) ? "the write is not made available and visible to it"
-                                                            : "no execution chain");
+                     c->use_command[x] == c->use_command[y]   ? "its regions overlap"
+                     : hdi_verify_use_before_use(&c->v, x, y) ? "the write is not made available and visible to it"
+                                                              : "no execution chain");
 }
 
 /* Use y on segment ys against what stands on segment s (the same one, or an alias's). */

@@ -7,8 +7,7 @@
 #include "brute_graph.h"
 
 /* Nodes: elements of barriers, waits, signals, and one at the head of each submit for what its thread knew. Sets of
- * nodes are bits. An operation is an access, or a barrier that changes layout or owner. O(nodes^3 / 64 + operations^2).
- */
+ * nodes are bits. An operation is an access, or a barrier that changes layout or owner. O(nodes^3 / 64 + operations^2) */
 
 #define BIT(n) (UINT64_C(1) << (n))
 #define HOST BIT(14)
@@ -237,9 +236,7 @@ static bool make_reach(plain *p)
         for (uint32_t y = 0; y < p->node_count; y++)
             if (is_edge(p, x, y))
                 set(p->reach + (size_t)x * p->words, y);
-        if (p->nodes[x].kind != OF_WAIT)
-            continue;
-        uint32_t g = signal_of(p, &p->nodes[x]);
+        uint32_t g = p->nodes[x].kind == OF_WAIT ? signal_of(p, &p->nodes[x]) : HDT_NOBODY;
         known &= g != p->node_count;
         if (g < p->node_count)
             set(p->reach + (size_t)g * p->words, x);
@@ -272,12 +269,12 @@ static bool enters(const plain *p, uint32_t n, const op *y, uint64_t stage)
 static void fill_after(plain *p, uint32_t i)
 {
     const op *x = &p->ops[i];
-    uint64_t *row = p->after + (size_t)i * p->words, *one = hdt_zeroed(p->words, sizeof(*one));
+    uint64_t *row = p->after + (size_t)i * p->words;
     if (!x->access) {
         memcpy(row, p->reach + (size_t)x->node * p->words, p->words * sizeof(*row));
-        free(one);
         return;
     }
+    uint64_t *one = hdt_zeroed(p->words, sizeof(*one));
     memset(row, 0xff, p->words * sizeof(*row));
     EACH_BIT(stage, x->host ? HOST : hdt_stages_expand(x->access->stages))
     {
@@ -383,15 +380,24 @@ static bool meet(const plain *p, const op *x, const op *y)
     return begin[0] < end[1] && begin[1] < end[0];
 }
 
-static bool together(const op *x, const op *y)
+/* Nothing orders the regions of a command, but only a source that is overwritten is an error. */
+static bool overwrites_its_source(const plain *p, const op *x, const op *y)
 {
-    if (x->command == y->command)
-        return true;
-    if (!x->access || !y->access)
+    const hd_stream_access *a = x->access, *b = y->access;
+    if (!a || !b || x->writes == y->writes || (a->flags | b->flags) & HD_STREAM_DECLARED ||
+        (a->stages | b->stages) & ~(BIT(12) | BIT(32) | BIT(33) | BIT(34) | BIT(35)))
         return false;
-    if (x->access->scope && x->access->scope == y->access->scope && x->resource == y->resource)
-        return true;
-    return (x->access->flags | y->access->flags) & HD_STREAM_DECLARED && x->group && x->group == y->group;
+    return !(p->s->resources[x->resource].aspects | p->s->resources[y->resource].aspects) ||
+           (x->resource == y->resource && a->box.extent[0] && b->box.extent[0]);
+}
+
+static bool together(const plain *p, const op *x, const op *y)
+{
+    const hd_stream_access *a = x->access, *b = y->access;
+    if (x->command == y->command)
+        return !overwrites_its_source(p, x, y);
+    return a && b && ((a->scope && a->scope == b->scope && x->resource == y->resource) ||
+                      ((a->flags | b->flags) & HD_STREAM_DECLARED && x->group && x->group == y->group));
 }
 
 /* Whether a range holds a cell: a subresource of an image, or what two accesses of a buffer share. */
@@ -548,7 +554,7 @@ static bool check_pairs(const plain *p, char *why, size_t bytes)
     for (uint32_t i = 0; i < p->op_count; i++)
         for (uint32_t j = i + 1; j < p->op_count; j++) {
             const op *x = &p->ops[i], *y = &p->ops[j];
-            if ((!x->writes && !y->writes) || together(x, y) || !meet(p, x, y) || pair_holds(p, i, j))
+            if ((!x->writes && !y->writes) || together(p, x, y) || !meet(p, x, y) || pair_holds(p, i, j))
                 continue;
             snprintf(why, bytes, "commands %u and %u, resources %u and %u", x->command, y->command, x->resource,
                      y->resource);
@@ -561,8 +567,8 @@ hdt_stream_verdict hdt_stream_brute(const hd_stream *stream, unsigned char **ord
 {
     plain p = {.s = stream};
     bool known = make_nodes(&p), holds = true;
-    why[0] = 0;
-    known &= make_reach(&p);
+    known = make_reach(&p) && known;
+    *why = 0;
     if (known) {
         make_before(&p);
         holds = check_pairs(&p, why, bytes);
