@@ -210,7 +210,7 @@ static hd_result sync_promised(hdi_tables *t, hdi_arena *arena, uint32_t **words
     t->synced = (hdi_synced){0};
     *words = NULL;
     if (hazards->memory_edge_count) {
-        want = *words = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)hazards->slot_count * queues);
+        want = *words = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)hazards->slot_count * queues + HDI_ROW_SLACK);
         if (!want)
             return HD_OUT_OF_MEMORY;
         want_work w = {hazards, queues, want, t->crew.workers == 1};
@@ -224,6 +224,8 @@ static hd_result sync_promised(hdi_tables *t, hdi_arena *arena, uint32_t **words
 static hd_result sync_again(hdi_tables *t, hdi_arena *arena, uint32_t *want)
 {
     const hdi_hazards *hazards = &t->hazards;
+    if (hdi_may_sync_again(hazards, &t->queues, &t->synced))
+        return hdi_sync_again(t->decl, hazards, &t->queues, &t->lifetimes, &t->placed, arena, want, &t->synced);
     want_work w = {hazards, t->queues.count, want, t->crew.workers == 1};
     hdi_crew_ranges(&t->crew, hazards->slot_count, WANT_GRAIN, copy_wants, &w);
     hdi_want_tenants(t->decl, hazards, &t->queues, &t->lifetimes, &t->placed, &t->crew, want);

@@ -397,7 +397,8 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     out->res_final_family = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     out->slot_pos = HDI_ARENA_ARRAY(arena, uint32_t, schedule->slot_count);
     out->queue_slot = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, schedule->slot_count) : out->slot_pos;
-    out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, (size_t)schedule->slot_count * queues->count) : NULL;
+    size_t wants = (size_t)schedule->slot_count * queues->count + HDI_ROW_SLACK;
+    out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, wants) : NULL;
     out->use_kept = HDI_ARENA_ARRAY(arena, uint8_t, decl->use_count);
     out->step = NULL;
     out->second_count = 0;

@@ -130,7 +130,7 @@ hd_result hdi_add_extra_slots(const hdi_hazard_work *w)
     out->region_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)schedule->region_count + 1);
     out->slot_pos = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
     out->queue_slot = HDI_ARENA_ARRAY(w->arena, uint32_t, total);
-    out->slot_want = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)total * w->queues->count);
+    out->slot_want = HDI_ARENA_ARRAY(w->arena, uint32_t, (size_t)total * w->queues->count + HDI_ROW_SLACK);
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
     out->region_begin[0] = 0;

@@ -327,6 +327,7 @@ static inline uint32_t hdi_pos_from(const hdi_hazards *hazards, uint32_t queue, 
     return pos;
 }
 
+enum { HDI_ROW_SLACK = 4 }; /* words behind the last row of a table by slots and queues that may be read with it */
 /* In a table like slot_want: a slot waits for so many. alone: nobody else writes to it now. */
 static inline void hdi_raise_want(uint32_t *word, uint32_t count, bool alone)
 {
@@ -466,6 +467,12 @@ typedef struct hdi_packing {
 /* In sync_tenants.c. Between queues: who takes bytes over wants the last uses of its tenants. */
 void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
                       const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want);
+/* In sync_again.c. Clocks when that is known, where they may be found from those by the schedule's promises, which out
+ * and want hold; want then has the rows of slots that wait. */
+bool hdi_may_sync_again(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_synced *synced);
+hd_result hdi_sync_again(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
+                         const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, uint32_t *want,
+                         hdi_synced *out);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
                     const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how,
                     const hdi_crew *crew, hdi_arena *arena, hdi_placed *out);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hints.h"
+#include "sync_lanes.h"
 
 /* Vector clocks of slots: one sweep in slot order. O(slots * queues).
  *
@@ -96,11 +97,9 @@ static void sweep_two(const hdi_hazards *hazards, hdi_synced *synced, uint32_t b
 }
 
 /* The same of three or four: what a slot knows is four words side by side. Rows are read and written as such, too, with
- * words of the row behind them, which is written later and is of no queue here; but for the last one. */
-typedef uint32_t lanes __attribute__((vector_size(16)));
-typedef int32_t signed_lanes __attribute__((vector_size(16)));
-typedef uint64_t lane_pairs __attribute__((vector_size(16)));
-enum { FEW = 4 };
+ * words of the row behind them, which is written later and is of no queue here. */
+typedef hdi_sync_lanes lanes;
+enum { FEW = HDI_SYNC_LANES };
 
 typedef struct few {
     lanes clock;       /* of the newest slot of a queue, without its own place */
@@ -108,19 +107,6 @@ typedef struct few {
     lanes bits;        /* in those of the others the bit of each */
     uint32_t round, unused[3];
 } few;
-
-static HDI_INLINE lanes load_lanes(const uint32_t *row)
-{
-    lanes out;
-    memcpy(&out, row, sizeof(out));
-    return out;
-}
-
-/* More than the other: counts are far below half of all numbers. */
-static HDI_INLINE lanes are_more(lanes a, lanes b)
-{
-    return (lanes)((signed_lanes)a > (signed_lanes)b);
-}
 
 /* behind: the queues of which a slot of queue `own` does not know what it wants. */
 static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *rows, uint32_t queues, uint32_t begin,
@@ -131,14 +117,13 @@ static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *
     uint32_t round = f->round;
     for (;;) {
         uint32_t q = (uint32_t)__builtin_ctz(behind), wanted = want[q], from = hdi_slot_at(hazards, q, wanted - 1);
-        lanes known = (lanes){wanted, wanted, wanted, wanted} & all[q].own;
+        lanes known = hdi_sync_all(wanted) & all[q].own;
         if (from >= begin) {
             const uint32_t *brings = &rows[(size_t)from * queues];
-            known |= load_lanes(brings) & ~f->own & ~all[q].own;
+            known |= hdi_sync_load(brings) & ~f->own & ~all[q].own;
             round = brings[own] > round ? brings[own] : round;
         }
-        lanes more = are_more(known, clock);
-        f->clock = clock = (known & more) | (clock & ~more);
+        f->clock = clock = hdi_sync_most(known, clock);
         behind &= behind - 1;
         while (behind && want[__builtin_ctz(behind)] <= ((const uint32_t *)&f->clock)[__builtin_ctz(behind)])
             behind &= behind - 1;
@@ -148,26 +133,22 @@ static HDI_INLINE void catch_up_few(const hdi_hazards *hazards, const uint32_t *
     f->round = round;
 }
 
-/* A slot; of the last one of a range no word behind its own is touched. Nobody waits yet. */
+/* A slot; of the last one of a range no word behind its own is written. Nobody waits yet. */
 static HDI_INLINE void sweep_slot(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin,
                                   uint32_t s, const uint32_t *want, uint32_t *row, bool is_last, bool lists,
                                   few all[FEW])
 {
-    uint32_t last_want[FEW] = {0};
     uint32_t own = hazards->slot_queue[s], pos = hazards->slot_pos[s];
     const few *f = &all[own];
-    if (is_last)
-        want = memcpy(last_want, want, queues * sizeof(*want));
-    lane_pairs wants = (lane_pairs)(are_more(load_lanes(want), f->clock) & f->bits);
-    uint64_t both = wants[0] | wants[1];
-    if (both) {
-        uint32_t behind = (uint32_t)(both | both >> 32);
+    uint64_t any = hdi_sync_any(hdi_sync_are_more(hdi_sync_load(want), f->clock) & f->bits);
+    if (any) {
+        uint32_t behind = hdi_sync_bits(any);
         catch_up_few(hazards, out->slot_clock, queues, begin, own, want, behind, all);
         out->slot_waits[s] = (uint16_t)behind;
         if (lists)
             out->waiting[out->waiting_count++] = s;
     }
-    lanes knows = f->clock | ((lanes){pos, pos, pos, pos} & f->own);
+    lanes knows = f->clock | (hdi_sync_all(pos) & f->own);
     memcpy(row, &knows, is_last ? queues * sizeof(*row) : sizeof(knows));
     out->slot_round[s] = f->round;
 }
@@ -315,7 +296,7 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
         return HD_OK;
     }
     if (!out->slot_clock) { /* else nobody looks at those of before any more */
-        out->slot_clock = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots * count);
+        out->slot_clock = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots * count + HDI_ROW_SLACK);
         out->slot_round = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
         out->slot_waits = HDI_EARLY_ARRAY(crew, arena, uint16_t, slots);
     }
