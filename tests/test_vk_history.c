@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "checked.h"
+#include "tables.h"
 #include "vk_scene.h"
 
 /* Histories: what a frame leaves is what the next one finds. */
@@ -298,6 +299,89 @@ Test(vk_history, that_a_frame_does_not_read)
         cr_expect_eq(shows[frame].word, 0, "frame %u: %u", frame, shows[frame].word);
     close_scene(&s);
 }
+
+/* ---- what no command clears ---- */
+
+enum { LEVELS = 3, LAYERS = 2, MOST_BYTES = 1 << 21 };
+
+static void look_at_bytes(const void *data, uint64_t bytes, void *user)
+{
+    shown *to = user;
+    const unsigned char *all = data;
+    *to = (shown){.runs = to->runs + 1, .word = all[0], .same = true};
+    for (uint64_t i = 0; i < bytes; i++)
+        to->same &= all[i] == all[0];
+}
+
+/* An image with a history: shows the history, and fills the image, level by level. */
+static void declare_uploaded(scene *s, const hd_image_desc *desc, unsigned char byte, shown to[LEVELS])
+{
+    static unsigned char bytes[MOST_BYTES];
+    hd_resource next = hd_graph_image(s->graph, desc), last = hd_graph_history(s->graph, next);
+    hdi_texel_block block = hdi_format_block(desc->format);
+    memset(bytes, byte, sizeof(bytes));
+    for (uint16_t m = 0; m < desc->mips; m++) {
+        uint32_t w = desc->width >> m, h = desc->height >> m, d = desc->depth >> m;
+        uint64_t size = hdi_texel_blocks(w ? w : 1, block.width) * hdi_texel_blocks(h ? h : 1, block.height) *
+                        (d ? d : 1) * block.bytes * (desc->layers ? desc->layers : 1);
+        cr_assert_leq(size, MOST_BYTES);
+        hd_vk_readback(s->f.vk, s->graph, last, &(hd_range){{.mip_base = m}}, look_at_bytes, &to[m]);
+        hd_vk_upload(s->f.vk, s->graph, next, &(hd_range){{.mip_base = m}}, bytes, size);
+    }
+}
+
+/* Under a new name in memory that is full of something else. */
+static void begin_anew(scene *s, hd_image_desc desc)
+{
+    static const char *const names[] = {"one", "one", "other", "other"};
+    static const uint32_t expected[] = {0, 1, 0, 3};
+    for (uint32_t frame = 0; frame < 4; frame++) {
+        shown to[LEVELS] = {0};
+        hd_graph_begin(s->graph);
+        desc.name = names[frame];
+        declare_uploaded(s, &desc, (unsigned char)(frame + 1), to);
+        cr_assert_eq(hd_vk_frame(s->f.vk, s->graph), HD_OK, "format %u", desc.format);
+        cr_assert_eq(hd_vk_wait(s->f.vk), HD_OK);
+        for (uint32_t m = 0; m < desc.mips; m++)
+            cr_expect(to[m].runs == 1 && to[m].same && to[m].word == expected[frame],
+                      "format %u, frame %u, level %u: %u%s", desc.format, frame, m, to[m].word,
+                      to[m].same ? "" : " and others");
+    }
+}
+
+/* The largest in more than one piece. */
+static const hd_image_desc block_images[] = {
+    {.width = 20, .height = 12, .format = VK_FORMAT_BC1_RGB_UNORM_BLOCK, .mips = LEVELS, .layers = LAYERS},
+    {.width = 1000, .height = 700, .format = VK_FORMAT_BC7_UNORM_BLOCK, .mips = LEVELS, .layers = LAYERS},
+    {.width = 1, .height = 1, .format = VK_FORMAT_BC3_UNORM_BLOCK, .mips = 1},
+};
+static const VkPhysicalDeviceFeatures with_blocks = {.textureCompressionBC = VK_TRUE};
+
+Test(vk_history, of_blocks)
+{
+    scene s;
+    open_scene(&s, &(hd_vk_desc){.features = &with_blocks});
+    for (size_t i = 0; i < sizeof(block_images) / sizeof(block_images[0]); i++)
+        begin_anew(&s, block_images[i]);
+    close_scene(&s);
+}
+
+#ifdef HDT_THREE_FAMILIES
+Test(vk_history, of_a_queue_for_copies)
+{
+    scene s;
+    const hd_queue_kind only = HD_QUEUE_TRANSFER;
+    open_scene(&s, &(hd_vk_desc){.features = &with_blocks, .queue_kinds = &only, .queue_kind_count = 1});
+    for (size_t i = 0; i < sizeof(block_images) / sizeof(block_images[0]); i++)
+        begin_anew(&s, block_images[i]);
+    begin_anew(&s,
+               (hd_image_desc){
+                   .width = 100, .height = 60, .format = VK_FORMAT_R8G8B8A8_UNORM, .mips = LEVELS, .layers = LAYERS});
+    begin_anew(&s,
+               (hd_image_desc){.width = 20, .height = 12, .depth = 5, .format = VK_FORMAT_R32_UINT, .mips = LEVELS});
+    close_scene(&s);
+}
+#endif
 
 #ifndef HDT_THREE_FAMILIES /* with several queues the call that fails would leave half a frame under way */
 static void declare_reader(scene *s, hd_resource last)

@@ -1,21 +1,45 @@
 #include "state.h"
 
+#include <string.h>
+
 #include "alloc.h"
 
 /* Histories before their first frame: cleared to zero and brought into the layout and family that the plan takes for
  * granted, in submits of their own ahead of the frame's. An image is cleared on a queue that can (graphics, or compute
- * for colours) and, when that is of another family than its owner, released there and acquired in a second round. Where
- * no queue can, as with blocks, it gets its layout alone. */
+ * for colours) and, when that is of another family than its owner, released there and acquired in a second round. No
+ * command clears blocks, and none anything on a queue that can but copy: zeros are copied into them, from staging
+ * memory. Where no queue can do that either it gets its layout alone. */
 
-/* Whether a queue clears what is to be cleared; else it changes the layout alone. */
-static bool clears(const hdi_vk_queue *queue, const hdi_vk_init *init)
+/* How an image becomes zero on a queue. */
+typedef enum zeroing {
+    ZERO_NOT,    /* it does not: where there is no graphics depth, several samples, texels that are not known */
+    ZERO_LEVELS, /* copied level by level: less may be more than a queue can do that is for copies alone */
+    ZERO_PIECES, /* copied a few rows at a time */
+    ZERO_CLEAR,
+} zeroing;
+
+/* Rows of blocks that make the pieces; levels are as large as they are. */
+enum { PIECE_BYTES = 1 << 18 };
+
+/* Zeros in staging memory, for all images that need some. */
+typedef struct zeros {
+    VkBuffer buffer;
+    uint64_t offset, bytes;
+} zeros;
+
+static zeroing zeroing_of(const hdi_vk_queue *queue, const hdi_vk_init *init)
 {
+    const hdi_vk_key *key = &init->object->key;
     if (init->object->buffer)
-        return true;
-    VkQueueFlags wanted = hdi_vk_aspects(init->object->key.format) & VK_IMAGE_ASPECT_COLOR_BIT
-                              ? VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT
-                              : VK_QUEUE_GRAPHICS_BIT;
-    return init->clear && hdi_format_block(init->object->key.format).width == 1 && queue->flags & wanted;
+        return ZERO_CLEAR;
+    if (!init->clear)
+        return ZERO_NOT;
+    if (!(hdi_vk_aspects(key->format) & VK_IMAGE_ASPECT_COLOR_BIT))
+        return queue->flags & VK_QUEUE_GRAPHICS_BIT ? ZERO_CLEAR : ZERO_NOT;
+    hdi_texel_block block = hdi_format_block(key->format);
+    if (queue->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))
+        return block.width == 1 ? ZERO_CLEAR : ZERO_PIECES;
+    return block.bytes && key->samples == 1 ? ZERO_LEVELS : ZERO_NOT;
 }
 
 /* Which queue does it; best one that can clear, then one of the family that shall own it. */
@@ -24,7 +48,8 @@ static uint32_t choose_queue(const hd_vk *vk, const hdi_vk_init *init)
     uint32_t chosen = 0, best = 0;
     for (uint32_t q = vk->queue_count; q-- > 0;) {
         bool owner = init->family == HD_NONE || vk->queues[q].desc.family == init->family;
-        uint32_t score = 1 + (owner ? 1 : 0) + (clears(&vk->queues[q], init) ? 2 : 0);
+        zeroing how = zeroing_of(&vk->queues[q], init);
+        uint32_t score = 1 + (owner ? 1 : 0) + 2 * (how > ZERO_PIECES ? ZERO_PIECES : how);
         if (score >= best) {
             chosen = q;
             best = score;
@@ -72,8 +97,59 @@ static void clear_image(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_
     }
 }
 
-static void record_init(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t q)
+static hd_result need_zeros(const hdi_vk_frame *frame, uint64_t bytes, zeros *z)
 {
+    hdi_vk_chunk *chunk;
+    if (z->bytes >= bytes)
+        return HD_OK;
+    hd_result result = hdi_vk_stage(frame->vk, frame->graph, bytes, &chunk, &z->offset);
+    if (result != HD_OK)
+        return result;
+    memset((unsigned char *)chunk->at.mapped + z->offset, 0, bytes);
+    z->buffer = chunk->buffer;
+    z->bytes = bytes;
+    return HD_OK;
+}
+
+static uint32_t side_of(uint32_t texels, uint32_t mip)
+{
+    return texels >> mip ? texels >> mip : 1;
+}
+
+static hd_result copy_zeros(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_init *init, bool pieces,
+                            zeros *z)
+{
+    const hdi_vk_key *key = &init->object->key;
+    const hdi_texel_block block = hdi_format_block(key->format);
+    uint64_t row = hdi_texel_blocks(key->width, block.width) * block.bytes;
+    uint64_t slice = row * hdi_texel_blocks(key->height, block.height), most = row > PIECE_BYTES ? row : PIECE_BYTES;
+    uint64_t bytes = !pieces ? slice * key->depth : slice < most ? slice : most;
+    hd_result result = need_zeros(frame, bytes, z);
+    for (uint32_t at = 0; at < key->mips * key->layers && result == HD_OK; at++) {
+        uint32_t mip = at % key->mips, height = side_of(key->height, mip), depth = side_of(key->depth, mip);
+        uint64_t rows = bytes / (hdi_texel_blocks(side_of(key->width, mip), block.width) * block.bytes) * block.height;
+        uint32_t high = pieces && rows < height ? (uint32_t)rows : height, deep = pieces ? 1 : depth;
+        for (uint32_t i = 0; i < depth; i += deep) {
+            for (uint32_t y = 0; y < height; y += high) {
+                const VkBufferImageCopy region = {
+                    .bufferOffset = z->offset,
+                    .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, mip, at / key->mips, 1},
+                    .imageOffset = {0, (int32_t)y, (int32_t)i},
+                    .imageExtent = {side_of(key->width, mip), height - y < high ? height - y : high, deep},
+                };
+                frame->vk->fn.vkCmdCopyBufferToImage(commands, z->buffer, init->object->image,
+                                                     VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
+            }
+        }
+    }
+    return result;
+}
+
+static hd_result record_init(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t q,
+                             zeros *z)
+{
+    const hd_vk *vk = frame->vk;
+    hd_result result = HD_OK;
     uint32_t family = vk->queues[q].desc.family;
     if (init->object->buffer) {
         vk->fn.vkCmdFillBuffer(commands, init->object->buffer, 0, VK_WHOLE_SIZE, 0);
@@ -87,13 +163,17 @@ static void record_init(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_
         VkDependencyInfo info = {
             .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &shown};
         vk->fn.vkCmdPipelineBarrier2(commands, &info);
-        return;
+        return HD_OK;
     }
     uint32_t layout = init->old_layout;
-    if (clears(&vk->queues[q], init)) {
+    const zeroing how = zeroing_of(&vk->queues[q], init);
+    if (how != ZERO_NOT) {
         VkImageMemoryBarrier2 open = image_barrier(init, layout, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
         record_image_barrier(vk, commands, &open);
-        clear_image(vk, commands, init);
+        if (how == ZERO_CLEAR)
+            clear_image(vk, commands, init);
+        else
+            result = copy_zeros(frame, commands, init, how == ZERO_PIECES, z);
         layout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     }
     VkImageMemoryBarrier2 close = image_barrier(init, layout, init->new_layout);
@@ -102,12 +182,13 @@ static void record_init(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_
         close.dstQueueFamilyIndex = init->family;
     }
     record_image_barrier(vk, commands, &close);
+    return result;
 }
 
 /* The second half of an ownership transfer that record_init began on queue by. */
 static void record_acquire(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t by)
 {
-    bool cleared = clears(&vk->queues[by], init);
+    bool cleared = zeroing_of(&vk->queues[by], init) != ZERO_NOT;
     VkImageMemoryBarrier2 barrier = image_barrier(
         init, cleared ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : (VkImageLayout)init->old_layout, init->new_layout);
     barrier.srcQueueFamilyIndex = vk->queues[by].desc.family;
@@ -147,7 +228,7 @@ static hd_result submit_one(hd_vk *vk, uint32_t q, VkCommandBuffer commands)
 }
 
 /* One round on one queue: round 0 does the inits that q does, round 1 acquires those that it does not own yet. */
-static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round)
+static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round, zeros *z)
 {
     hd_vk *vk = frame->vk;
     hdi_vk_pool *pool = NULL;
@@ -173,7 +254,7 @@ static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round)
                 break;
         }
         if (round == 0)
-            record_init(vk, commands, init, q);
+            result = record_init(frame, commands, init, q, z);
         else
             record_acquire(vk, commands, init, by);
     }
@@ -187,11 +268,12 @@ static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round)
 hd_result hdi_vk_submit_inits(hdi_vk_frame *frame)
 {
     hd_result result = HD_OK;
+    zeros z = {0};
     if (frame->init_count == 0)
         return HD_OK;
     for (uint32_t round = 0; round < 2; round++) {
         for (uint32_t q = 0; q < frame->vk->queue_count && result == HD_OK; q++)
-            result = submit_round(frame, q, round);
+            result = submit_round(frame, q, round, &z);
     }
     return result;
 }

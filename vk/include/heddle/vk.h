@@ -106,8 +106,9 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * places in both: a declaration that comes again finds it. Else it is zero: in the first frame; where the declaration
  * gave another name, format or size to it or to anything else that has a history, or has more or fewer of those, which
  * may move it; behind a frame that did not read it or did not write what it is of; behind one that failed. It never
- * holds what another resource left, as long as names tell apart what is alike. Images of blocks, and those of a device
- * whose queues can but copy, are undefined where others are zero.
+ * holds what another resource left, as long as names tell apart what is alike. Where no queue of the device can make it
+ * zero it is undefined: without graphics and compute several samples and texels that heddle does not know, without
+ * graphics depth.
  *
  * The engine may destroy an image once the frames that import it have finished: views of imports live for one frame,
  * but for those with a serial, which are dropped by age.
