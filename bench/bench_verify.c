@@ -45,7 +45,7 @@ static hd_result family_rows(hd_graph *graph, uint32_t family, uint32_t passes, 
             const hd_plan *plan;
             hd_plan_stats stats;
             double ms = 0, kib = 0;
-            result = hdb_compile(graph, &hdb_queue_sets[q], (hd_order)order, 0, &plan, &stats);
+            result = hdb_compile(graph, &hdb_queue_sets[q], (hdb_goal){.order = (hd_order)order}, &plan, &stats);
             if (result == HD_OK)
                 result = measure(graph, plan, repeat, &ms, &kib);
             if (result == HD_OK)

@@ -363,38 +363,53 @@ static uint64_t heap_bytes(const hdi_tables *t)
     return bytes;
 }
 
-/* Within a budget: schedules are tried from the largest window to the smallest, under caps that shrink by as much as
- * the packing was over; of the plans that fit, the one with the fewest batches stays. */
+/* Schedules of one window, under caps that shrink by as much as the packing was over, until one fits. *best: the plan
+ * with the fewest batches that did; decl null: none. *least: bytes that would do. */
+static hd_result fit_window(hd_graph *graph, const hd_compile_desc *desc, hdi_goal goal, hdi_tables *t,
+                            uint64_t *since, hdi_tables *best, uint64_t *least)
+{
+    goal.cap = desc->memory_budget;
+    for (int attempt = 0; attempt < 4; attempt++) {
+        hd_result result = run_back(graph, desc, &goal, t, since);
+        if (result != HD_OK)
+            return result;
+        uint64_t bytes = heap_bytes(t);
+        *least = bytes < *least ? bytes : *least;
+        if (bytes <= desc->memory_budget) {
+            if (!best->decl || t->barriers.batch_count < best->barriers.batch_count)
+                *best = *t;
+            break;
+        }
+        if (goal.cap <= t->schedule.peak_bytes)
+            break; /* no leaner that way */
+        goal.cap -= bytes - desc->memory_budget < goal.cap ? bytes - desc->memory_budget : goal.cap - 1;
+    }
+    return HD_OK;
+}
+
+/* Within a budget: schedules are tried from the largest window to the smallest, where rendering may merge with its
+ * scopes gathered, too, which pays where there is much memory. */
 static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_goal goal, hdi_tables *t,
                             uint64_t *since)
 {
     static const uint32_t windows[] = {UINT32_MAX, 256, 64, 1};
+    enum { WINDOWS = sizeof(windows) / sizeof(windows[0]) };
+    bool gathers = desc->merge_rendering && t->queues.gpu_count == 1;
     hdi_tables best = {0};
     uint64_t least = UINT64_MAX;
-    for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
-        goal.window = windows[i];
-        goal.cap = desc->memory_budget;
-        for (int attempt = 0; attempt < 4; attempt++) {
-            hd_result result = run_back(graph, desc, &goal, t, since);
-            if (result != HD_OK)
-                return result;
-            uint64_t bytes = heap_bytes(t);
-            least = bytes < least ? bytes : least;
-            if (bytes <= desc->memory_budget) {
-                if (!best.decl || t->barriers.batch_count < best.barriers.batch_count)
-                    best = *t;
-                break;
-            }
-            if (goal.cap <= t->schedule.peak_bytes)
-                break; /* no leaner that way */
-            goal.cap -= bytes - desc->memory_budget < goal.cap ? bytes - desc->memory_budget : goal.cap - 1;
-        }
+    for (size_t i = 0; i < (gathers ? 2 * WINDOWS : WINDOWS); i++) {
+        goal.window = windows[i % WINDOWS];
+        goal.gather = i < WINDOWS ? HDI_GATHER_NONE : HDI_GATHER_ALL;
+        hd_result result = fit_window(graph, desc, goal, t, since, &best, &least);
+        if (result != HD_OK)
+            return result;
     }
     if (best.decl) {
         *t = best;
         return HD_OK;
     }
     goal.cap = 0; /* as order `memory` does it */
+    goal.gather = HDI_GATHER_NONE;
     goal.order = HD_ORDER_MEMORY;
     hd_result result = run_back(graph, desc, &goal, t, since);
     if (result != HD_OK || heap_bytes(t) <= desc->memory_budget)
@@ -436,7 +451,9 @@ static hdi_crew crew_of(hd_graph *graph, const hd_compile_desc *desc, uint32_t p
 static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_tables *t, const hd_plan **out)
 {
     hdi_arena early;
-    hdi_goal goal = {.order = desc->order, .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0};
+    hdi_goal goal = {.order = desc->order,
+                     .handoff_us = desc->handoff_us > 0.0f ? (double)desc->handoff_us : 6.0,
+                     .gather = desc->merge_rendering ? HDI_GATHER_ALONE : HDI_GATHER_NONE};
     t->crew = crew_of(graph, desc, t->decl->pass_count);
     t->crew.early = &early;
     hdi_queues_in_use(t->decl, &t->all_queues, &t->queues);

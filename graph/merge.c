@@ -2,7 +2,7 @@
 
 /* Merge: which gfx passes share a rendering scope, although by themselves they would want a barrier between them:
  * within one scope attachments are accessed in the order of the commands, whoever recorded them. Asked for by
- * hd_compile_desc.merge_rendering.
+ * hd_compile_desc.merge_rendering. The schedule puts them side by side (schedule_scopes.c).
  *
  * A pass joins the scope of the pass before it on its queue when both stand in one submit, it goes on with the same
  * attachments, it waits for no other queue, and nothing else that it uses needs a barrier behind the scope's first

@@ -210,6 +210,13 @@ typedef struct hdi_schedule {
 
 #define HDI_SMALL_BYTES (UINT64_C(8) << 20) /* not worth a wait or a barrier */
 
+/* With one queue, of passes that go on with one another's attachments (schedule_scopes.c). */
+typedef enum hdi_gather {
+    HDI_GATHER_NONE,  /* they stand where they come */
+    HDI_GATHER_ALONE, /* side by side, where that leaves a group empty */
+    HDI_GATHER_ALL,   /* wherever there is room, and others wait as if they did */
+} hdi_gather;
+
 /* What the schedule aims at. cap 0: the rules of the order; else bytes that transients may take, with a window of
  * ranks. */
 typedef struct hdi_goal {
@@ -217,6 +224,7 @@ typedef struct hdi_goal {
     double handoff_us;
     uint64_t cap;
     uint32_t window;
+    hdi_gather gather;
 } hdi_goal;
 /* *bad_pass: one that no queue of the set can run (HD_NO_QUEUE). */
 hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,

@@ -19,6 +19,8 @@
  *   memory    groups within the memory that the passes need by rank
  *   declared  as declared; groups end where a dependence, a layout or the memory says so
  *
+ * Where rendering may merge, one queue gathers what can share a scope (schedule_scopes.c), unless the order is declared.
+ *
  * A scheduler takes one pass after another, so a long frame is cut into regions, runs of ranks that are scheduled side
  * by side, as if everything before were done: the order of the frame is that of its regions. Where they end depends on
  * the ranks and on the bytes alive there, and on nothing else; so there is the same plan with any number of workers.
@@ -148,6 +150,7 @@ static hd_result one_queue(const hdi_sched *s, const hdi_goal *goal, hdi_schedul
         rules[1] = (hdi_group_rules){.cap = 2 * rules[0].cap, .window = WINDOW, .level = true, .wait_in_float = true};
         count = 2;
     }
+    rules[0].gather = rules[1].gather = rules[0].in_order ? HDI_GATHER_NONE : goal->gather;
     return hdi_schedule_groups(s, rules, count, out) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 

@@ -135,11 +135,20 @@ typedef struct hdi_group_rules {
     bool level;          /* full groups are relieved (schedule_level.c) */
     bool in_order;       /* inside a group too: window 1 */
     bool wait_in_float;  /* passes that open memory wait until their consumer's other inputs are about due */
+    hdi_gather gather;
 } hdi_group_rules;
 
 /* For one GPU queue: by the first rules that do not give up, into the arrays of slots that out has. False: memory ran
  * out (arena->failed). */
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out);
+
+/* Levels of passes whose scopes gather, in place of those that they have; held: as in schedule_take.h. */
+void hdi_sched_scope_levels(const hdi_sched *s, uint8_t *held);
+
+/* In such a schedule, puts passes side by side that go on with one another's attachments; as below, which it keeps up
+ * to date. */
+bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t *slot_net, int64_t *group_live,
+                      hdi_schedule *out);
 
 /* Moves passes of such a schedule to later groups, where the cap leaves no room; slot_net: bytes that it opens less
  * those that it closes, group_live: what is alive in each group. */

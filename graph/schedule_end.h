@@ -109,7 +109,7 @@ static HDI_APART uint32_t find_float(const hdi_sched *s, size_t pass)
         if (next < s->pass_end && pass_level[next] < first)
             first = pass_level[next];
     }
-    return first == HDI_NONE ? 0 : first - pass_level[pass] - 1;
+    return first == HDI_NONE || first == pass_level[pass] ? 0 : first - pass_level[pass] - 1;
 }
 
 /* A pass has one predecessor less to wait for. 1: it was the last one, and the pass is ready; else 0. */

@@ -119,6 +119,8 @@ static HDI_APART void find_levels(work *w)
         find_levels_of(w, true);
     else
         find_levels_of(w, false);
+    if (w->rules.gather == HDI_GATHER_ALL)
+        hdi_sched_scope_levels(w->s, w->held);
 }
 
 static bool prepare(work *w)
@@ -497,6 +499,9 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
         w.rules = rules[i];
     }
     w.ask[s->kept_count] = w.behind_last;
+    if (w.rules.gather && !hdi_sched_gather(s, &w.rules, w.net, w.group_live, out))
+        return false;
+    w.group = out->group_count;
     if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.net, w.group_live, out))
         return false;
     find_queues(s, out);

@@ -373,6 +373,62 @@ Test(attach, shared_scopes)
     hd_graph_destroy(graph);
 }
 
+/* Views of three passes each, blended into one image; behind `reader` of them somebody reads it. */
+static void blend_views(hd_graph *g, uint32_t views, uint32_t reader)
+{
+    hd_image_desc desc = {.width = 256, .height = 256, .format = 37};
+    hd_resource sum = hd_graph_image(g, &desc);
+    hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({sum, HD_COLOR_WRITE})});
+    for (uint32_t v = 0; v < views; v++) {
+        hd_resource image[3];
+        for (uint32_t i = 0; i < 3; i++) {
+            image[i] = hd_graph_image(g, &desc);
+            hd_use uses[2] = {{image[i], HD_STORAGE_WRITE_COMPUTE}, {image[i ? i - 1 : 0], HD_SAMPLED_COMPUTE}};
+            hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = i ? 2 : 1});
+        }
+        hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({image[2], HD_SAMPLED_GRAPHICS}, {sum, HD_COLOR_RW})});
+        if (v + 1 == reader)
+            hd_graph_pass(g, &(hd_pass_desc){.root = true, .uses = HD_USES({sum, HD_SAMPLED_GRAPHICS})});
+    }
+    hd_graph_pass(g, &(hd_pass_desc){.root = true, .uses = HD_USES({sum, HD_SAMPLED_GRAPHICS})});
+}
+
+static hd_plan_view compile_views(hd_graph *g, uint32_t views, uint32_t reader, uint64_t budget, bool merge)
+{
+    const hd_plan *plan;
+    hd_graph_begin(g);
+    blend_views(g, views, reader);
+    hd_compile_desc desc = {.memory_budget = budget, .merge_rendering = merge};
+    cr_assert_eq(hdt_compile(g, &desc, &plan), HD_OK, "%s", hd_graph_error(g)->text);
+    return hd_plan_read(plan);
+}
+
+/* What goes on with the same attachments stands side by side, where there is memory for what it reads until then: so
+ * many views are one scope. */
+Test(attach, scopes_gather)
+{
+    enum { VIEWS = 20, PLENTY = 1 << 28 };
+    hd_graph *g;
+    cr_assert_eq(hd_graph_create(NULL, &g), HD_OK);
+    hd_plan_view v = compile_views(g, VIEWS, 0, PLENTY, false);
+    cr_expect_eq(v.scope_count, VIEWS + 1);
+    cr_expect_geq(v.batch_count, VIEWS);
+    v = compile_views(g, VIEWS, 0, PLENTY, true);
+    cr_expect_eq(v.scope_count, 1);
+    cr_expect_eq(v.scopes[0].command_count, VIEWS + 1);
+    cr_expect_leq(v.batch_count, 5);
+    v = compile_views(g, VIEWS, 8, PLENTY, true); /* nobody moves past who reads the image */
+    cr_expect_eq(v.scope_count, 2);
+    cr_expect_eq(v.scopes[0].command_count, 9);
+    cr_expect_leq(v.batch_count, 7);
+    v = compile_views(g, VIEWS, 0, 6 * 256 * 256 * 4, true); /* no memory for it, but for a few */
+    cr_expect_gt(v.scope_count, 2);
+    cr_expect_lt(v.scope_count, VIEWS + 1);
+    v = compile_views(g, VIEWS, 0, 0, true);
+    cr_expect_lt(v.scope_count, VIEWS + 1);
+    hd_graph_destroy(g);
+}
+
 /* Opaque, sky and glass in one scope that nothing is stored of but what is resolved; the storage buffer that the second
  * writes is read by the fourth, which begins anew. */
 Test(attach, scope_of_many)

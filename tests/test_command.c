@@ -171,6 +171,20 @@ Test(command, io_failures_exit_with_2)
     expect_no_output();
 }
 
+/* Two views blended into one image: no barrier between them in a plan whose passes may share scopes. */
+Test(command, merged_rendering)
+{
+    put("in.fgt", "graph g\nimage 0 64 64 rgba8 1 1 external\nimage 1 64 64 rgba8 1 1\nimage 2 64 64 rgba8 1 1\n"
+                  "pass 0 gfx\nuse 0 1 color_write\npass 1 gfx\nuse 1 2 color_write\n"
+                  "pass 2 gfx\nuse 2 1 sampled_graphics\nuse 2 0 color_rw\n"
+                  "pass 3 gfx\nuse 3 2 sampled_graphics\nuse 3 0 color_rw\n");
+    cr_assert_eq(run("compile in.fgt --queues gfx --stats"), 0);
+    cr_expect_not_null(strstr(contents("out"), "barrier_batches=3\n"), "%s", contents("out"));
+    cr_assert_eq(run("compile in.fgt --queues gfx --stats --merge-rendering --plan p.json"), 0);
+    cr_expect_not_null(strstr(contents("out"), "barrier_batches=2\n"), "%s", contents("out"));
+    cr_assert_eq(run("verify in.fgt p.json"), 0, "%s", contents("err"));
+}
+
 /* What cannot be written to standard output is an I/O failure, whoever writes; /dev/full takes nothing. */
 Test(command, standard_output_that_fails_exits_with_2)
 {

@@ -79,7 +79,7 @@ static void check_order(hd_order order, uint32_t allowed)
         hdb_spare one = {0};
         cr_assert_not_null(workload);
         hdb_workload_declare(workload, graph);
-        cr_assert_eq(hdb_compile(graph, set, order, 0, &plan, &stats), HD_OK);
+        cr_assert_eq(hdb_compile(graph, set, (hdb_goal){.order = order}, &plan, &stats), HD_OK);
         cr_assert_eq(hdb_count_spare(graph, plan, each ? note : NULL, list, &one), HD_OK);
         printf("%s %s: %u of %u barriers, %u of %u waits\n", hdb_order_names[order], hdb_family_names[list->family],
                one.spare_barriers, one.barriers, one.spare_waits, one.waits);

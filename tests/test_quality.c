@@ -100,7 +100,7 @@ Test(quality, what_is_added_for_nothing_is_found)
     cr_assert_not_null(workload);
     cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
     hdb_workload_declare(workload, graph);
-    cr_assert_eq(hdb_compile(graph, &hdb_queue_sets[1], HD_ORDER_OVERLAP, 0, &plan, &stats), HD_OK);
+    cr_assert_eq(hdb_compile(graph, &hdb_queue_sets[1], (hdb_goal){.order = HD_ORDER_OVERLAP}, &plan, &stats), HD_OK);
     cr_assert_eq(hd_plan_verify(graph, plan, NULL), HD_OK);
     hdb_spare before = {0}, after;
     cr_assert_eq(hdb_count_spare(graph, plan, NULL, NULL, &before), HD_OK);

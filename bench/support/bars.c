@@ -21,23 +21,26 @@ typedef struct bar {
     uint64_t budget;
     figure figure;
     double aim;
+    bool merge_rendering;
 } bar;
 
-/* All of 1000 passes. */
+/* All of 1000 passes. With 4.2 GiB what is left is the longest chain of passes that depend on one another: 55 steps, of
+ * which 33 go on blending into one image, and need no barriers where the passes share a rendering scope. */
 static const bar bars[] = {
-    {"deferred", false, 0, HD_ORDER_MEMORY, 0, HEAP_MIB, 127},
-    {"deferred", false, 0, HD_ORDER_MEMORY, 0, BATCHES, 600},
-    {"deferred", false, 0, HD_ORDER_OVERLAP, 0, HEAP_MIB, 260},
-    {"deferred", false, 0, HD_ORDER_OVERLAP, 0, BATCHES, 400},
-    {"deferred", false, 0, HD_ORDER_OVERLAP, 400 * MIB, BATCHES, 260},
-    {"deferred", false, 0, HD_ORDER_OVERLAP, 1024 * MIB, BATCHES, 110},
-    {"deferred", false, 0, HD_ORDER_OVERLAP, 4509715660, BATCHES, 30},
-    {"layered", false, 0, HD_ORDER_OVERLAP, 0, HEAP_MIB, 560},
-    {"layered", false, 0, HD_ORDER_OVERLAP, 0, BATCHES, 65},
-    {"async", true, 1, HD_ORDER_OVERLAP, 0, SPAN_OVER_PATH, 1.05},
-    {"async", true, 1, HD_ORDER_OVERLAP, 0, HEAP_MIB, 50},
-    {"deferred", true, 1, HD_ORDER_OVERLAP, 0, SPAN_OVER_WORK, 1.10},
-    {"deferred", true, 1, HD_ORDER_OVERLAP, 0, HEAP_MIB, 400},
+    {"deferred", false, 0, HD_ORDER_MEMORY, 0, HEAP_MIB, 127, false},
+    {"deferred", false, 0, HD_ORDER_MEMORY, 0, BATCHES, 600, false},
+    {"deferred", false, 0, HD_ORDER_OVERLAP, 0, HEAP_MIB, 260, false},
+    {"deferred", false, 0, HD_ORDER_OVERLAP, 0, BATCHES, 400, false},
+    {"deferred", false, 0, HD_ORDER_OVERLAP, 400 * MIB, BATCHES, 260, false},
+    {"deferred", false, 0, HD_ORDER_OVERLAP, 1024 * MIB, BATCHES, 110, false},
+    {"deferred", false, 0, HD_ORDER_OVERLAP, 4509715660, BATCHES, 30, false},
+    {"deferred", false, 0, HD_ORDER_OVERLAP, 4509715660, BATCHES, 30, true},
+    {"layered", false, 0, HD_ORDER_OVERLAP, 0, HEAP_MIB, 560, false},
+    {"layered", false, 0, HD_ORDER_OVERLAP, 0, BATCHES, 65, false},
+    {"async", true, 1, HD_ORDER_OVERLAP, 0, SPAN_OVER_PATH, 1.05, false},
+    {"async", true, 1, HD_ORDER_OVERLAP, 0, HEAP_MIB, 50, false},
+    {"deferred", true, 1, HD_ORDER_OVERLAP, 0, SPAN_OVER_WORK, 1.10, false},
+    {"deferred", true, 1, HD_ORDER_OVERLAP, 0, HEAP_MIB, 400, false},
 };
 static const char *const figure_names[] = {
     [HEAP_MIB] = "heap MiB",
@@ -76,7 +79,7 @@ static double figure_of(const bar *b, hd_graph *graph, const hd_plan_stats *stat
     case SPAN_OVER_PATH:
         return stats->makespan_us / stats->critical_path_us;
     default: /* one queue takes as long as all work */
-        hdb_compile(graph, &hdb_queue_sets[0], HD_ORDER_DECLARED, 0, NULL, &alone);
+        hdb_compile(graph, &hdb_queue_sets[0], (hdb_goal){.order = HD_ORDER_DECLARED}, NULL, &alone);
         return stats->makespan_us / (alone.makespan_us / 2);
     }
 }
@@ -89,9 +92,11 @@ static hd_result print_bar(FILE *stream, uint64_t seed, const bar *b)
     hd_result result = make_graph(seed, hdb_family_index(b->family), 1000, b->cost, &graph);
 
     if (result == HD_OK) {
-        result = hdb_compile(graph, &hdb_queue_sets[b->queue_set], b->order, b->budget, NULL, &stats);
+        hdb_goal goal = {b->order, b->budget, b->merge_rendering};
+        result = hdb_compile(graph, &hdb_queue_sets[b->queue_set], goal, NULL, &stats);
         if (b->budget)
-            snprintf(budget, sizeof(budget), ", %llu MiB allowed", (unsigned long long)(b->budget / MIB));
+            snprintf(budget, sizeof(budget), "%s, %llu MiB allowed", b->merge_rendering ? " merged" : "",
+                     (unsigned long long)(b->budget / MIB));
         snprintf(what, sizeof(what), "%s 1000%s, %u queue%s, %s%s", b->family, b->cost ? " with cost" : "",
                  hdb_queue_sets[b->queue_set].count, b->queue_set ? "s" : "", hdb_order_names[b->order], budget);
         if (result == HD_OK)
@@ -115,7 +120,7 @@ static hd_result worst_heap(uint64_t seed, uint32_t family, hd_order order, char
         hd_plan_stats stats = {0};
         hd_result result = make_graph(seed, family, sizes[i / 2], i % 2, &graph);
         if (result == HD_OK)
-            result = hdb_compile(graph, &hdb_queue_sets[0], order, 0, NULL, &stats);
+            result = hdb_compile(graph, &hdb_queue_sets[0], (hdb_goal){.order = order}, NULL, &stats);
         double ratio = stats.peak_live_bytes ? (double)stats.heap_bytes / (double)stats.peak_live_bytes : 0;
         if (ratio > *worst) {
             *worst = ratio;
@@ -182,7 +187,7 @@ static hd_result count_family(FILE *stream, uint64_t seed, uint32_t family, uint
     hd_result result = make_graph(seed, family, pass_count, false, &graph);
 
     if (result == HD_OK)
-        result = hdb_compile(graph, &hdb_queue_sets[1], order, 0, &plan, &stats);
+        result = hdb_compile(graph, &hdb_queue_sets[1], (hdb_goal){.order = order}, &plan, &stats);
     if (each)
         fprintf(stream, "%s:\n", hdb_family_names[family]);
     if (result == HD_OK)

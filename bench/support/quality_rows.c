@@ -30,19 +30,21 @@ void hdb_quality_head(FILE *stream)
         "# tests/test_quality.c compares them with what the compiler makes.\n"
         "# Made anew by: cmake --build build/release --target quality_baseline\n"
         "# Workloads: bench/support/workload_families.c, seed 1. passes: as asked for; sizes in bytes, times in "
-        "microseconds.\n"
+        "microseconds;\n"
+        "# order, merged: passes may share rendering scopes.\n"
         "family,passes,cost,queues,order,budget,result,kept,barriers,batches,submits,waits,heap_bytes,peak_live_bytes,"
         "makespan_us,critical_path_us\n",
         stream);
 }
 
-hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hd_order order, uint64_t budget, const hd_plan **plan,
+hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hdb_goal goal, const hd_plan **plan,
                       hd_plan_stats *stats)
 {
     hd_compile_desc desc = {.queues = set->queues,
                             .queue_count = set->count,
-                            .order = order,
-                            .memory_budget = budget,
+                            .order = goal.order,
+                            .memory_budget = goal.budget,
+                            .merge_rendering = goal.merge_rendering,
                             .cache = HD_CACHE_OFF};
     const hd_plan *made;
     hd_result result = hd_graph_compile(graph, &desc, &made);
@@ -55,18 +57,19 @@ hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hd_order order,
 }
 
 /* One compile and its row. */
-static bool compile_row(run *r, const hdb_queue_set *set, hd_order order, uint64_t budget)
+static bool compile_row(run *r, const hdb_queue_set *set, hdb_goal goal)
 {
     hdb_quality_row out = {.index = r->index++, .verified = HD_OK};
     hd_plan_stats stats = {0};
     const hd_plan *plan;
-    hd_result result = hdb_compile(r->graph, set, order, budget, &plan, &stats);
+    hd_result result = hdb_compile(r->graph, set, goal, &plan, &stats);
 
     if (result == HD_OK && r->verify)
         out.verified = hd_plan_verify(r->graph, plan, NULL);
-    int length = snprintf(out.text, sizeof(out.text), "%s,%u,%s,%s,%s,%llu,%s", hdb_family_names[r->family],
-                          r->pass_count, r->cost ? "yes" : "no", set->name, hdb_order_names[order],
-                          (unsigned long long)budget, hd_result_name(result));
+    int length =
+        snprintf(out.text, sizeof(out.text), "%s,%u,%s,%s,%s%s,%llu,%s", hdb_family_names[r->family], r->pass_count,
+                 r->cost ? "yes" : "no", set->name, hdb_order_names[goal.order], goal.merge_rendering ? " merged" : "",
+                 (unsigned long long)goal.budget, hd_result_name(result));
     snprintf(out.text + length, sizeof(out.text) - (size_t)length, ",%u,%u,%u,%u,%u,%llu,%llu,%.3f,%.3f", stats.kept,
              stats.barriers, stats.barrier_batches, stats.submits, stats.semaphore_waits,
              (unsigned long long)stats.heap_bytes, (unsigned long long)stats.peak_live_bytes, stats.makespan_us,
@@ -78,13 +81,15 @@ static bool workload_rows(run *r)
 {
     for (uint32_t q = 0; q < HDB_QUEUE_SET_COUNT; q++) {
         for (int order = HD_ORDER_OVERLAP; order <= HD_ORDER_DECLARED; order++) {
-            if (!compile_row(r, &hdb_queue_sets[q], (hd_order)order, 0))
+            if (!compile_row(r, &hdb_queue_sets[q], (hdb_goal){.order = (hd_order)order}))
                 return false;
         }
     }
     bool has_budgets = r->family == hdb_family_index("deferred") && r->pass_count == 1000;
-    for (size_t b = 0; has_budgets && b < sizeof(budgets) / sizeof(budgets[0]); b++) {
-        if (!compile_row(r, &hdb_queue_sets[0], HD_ORDER_OVERLAP, budgets[b]))
+    const size_t count = sizeof(budgets) / sizeof(budgets[0]);
+    for (size_t b = 0; has_budgets && b < 2 * count; b++) {
+        hdb_goal goal = {HD_ORDER_OVERLAP, budgets[b % count], b >= count};
+        if (!compile_row(r, &hdb_queue_sets[0], goal))
             return false;
     }
     return true;

@@ -21,8 +21,15 @@ enum { HDB_QUEUE_SET_COUNT = 2 };
 extern const hdb_queue_set hdb_queue_sets[HDB_QUEUE_SET_COUNT];
 extern const char *const hdb_order_names[3]; /* by hd_order */
 
+/* What is asked of a plan, as in hd_compile_desc. */
+typedef struct hdb_goal {
+    hd_order order;
+    uint64_t budget;
+    bool merge_rendering;
+} hdb_goal;
+
 /* Compiles what graph holds; the statistics of its plan. *plan (may be null) is null after a failure. */
-hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hd_order order, uint64_t budget, const hd_plan **plan,
+hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hdb_goal goal, const hd_plan **plan,
                       hd_plan_stats *stats);
 
 /* One line of the file without its end; index counts from 0 over the rows. */

@@ -13,7 +13,7 @@ typedef struct options {
     hd_order order;
     uint64_t budget;
     uint32_t threads, repeat;
-    bool verify, stats;
+    bool verify, stats, merge_rendering;
 } options;
 
 /* ---- command line ---- */
@@ -72,6 +72,9 @@ static bool parse_option(int option, const char *value, options *o)
     case 'v':
         o->verify = true;
         return true;
+    case 'g':
+        o->merge_rendering = true;
+        return true;
     default:
         o->stats = true;
         return true;
@@ -100,6 +103,7 @@ static int parse(int argc, char **argv, options *o)
         {"repeat", required_argument, NULL, 'r'},  {"plan", required_argument, NULL, 'p'},
         {"dot", required_argument, NULL, 'd'},     {"html", required_argument, NULL, 'h'},
         {"verify", no_argument, NULL, 'v'},        {"stats", no_argument, NULL, 's'},
+        {"merge-rendering", no_argument, NULL, 'g'},
         {0},
     };
     *o = (options){.threads = 1, .repeat = 1};
@@ -173,6 +177,7 @@ static hd_compile_desc compile_desc(const options *o, hd_jobs *jobs)
                              .queue_count = o->queues.count,
                              .order = o->order,
                              .memory_budget = o->budget,
+                             .merge_rendering = o->merge_rendering,
                              .jobs = jobs};
 }
 

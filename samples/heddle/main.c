@@ -20,6 +20,7 @@ static const char usage[] =
     "                          (default gfx,compute,transfer)\n"
     "  --order ORDER           overlap (default), memory or declared\n"
     "  --memory-budget BYTES   fail unless the heaps stay within it\n"
+    "  --merge-rendering       passes that go on with the same attachments share a scope, without barriers between\n"
     "  --threads N             workers of the compile (default 1)\n"
     "  --plan FILE             write the plan as JSON\n"
     "  --dot FILE              write the plan as a Graphviz picture\n"

@@ -345,8 +345,8 @@ typedef struct hd_compile_desc {
     void *size_user;
     hd_jobs *jobs;          /* null: serial */
     /* Gfx passes that stand side by side and go on with the attachments of the pass before share one rendering scope,
-     * without the barriers between them. Such a plan holds only where its scopes are kept: who replays its passes and
-     * barriers alone needs a plan without. */
+     * without the barriers between them; on one queue they are put there where memory allows it. Such a plan holds only
+     * where its scopes are kept: who replays its passes and barriers alone needs a plan without. */
     bool merge_rendering;
     uint64_t *phase_ns;     /* null, or HD_PHASE_COUNT times in nanoseconds to fill; all 0 for a plan that was found.
                               Of phases that run side by side the later one gets what it takes longer. */
