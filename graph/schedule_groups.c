@@ -155,7 +155,7 @@ static bool prepare(work *w)
 /* As nothing was taken. */
 static void begin(work *w)
 {
-    enum { FIRST_FULL = 8 };
+    enum { FIRST_FULL = 4 };
     const hdi_sched *s = w->s;
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
     w->ready_count = w->ready_first_count;
@@ -330,18 +330,18 @@ static HDI_INLINE bool are_too_many(const work *w)
 }
 
 /* The longest chain must be known now, and groups without room for somebody are what more memory could spare: so their
- * rate shows soon that there will be too many. Not that of all groups, as a frame may begin with a chain. Where groups
- * are large chains need not be looked for yet. */
+ * rate shows soon that there will be too many, though one of them may be an odd one. Not that of all groups, as a frame
+ * may begin with a chain. Where groups are large chains need not be looked for yet. */
 static HDI_APART bool gives_up(work *w)
 {
-    enum { FEW = 4, NEXT = 4, LARGE = 4 };
-    w->full_next = w->full + NEXT;
+    enum { LARGE = 4 };
+    w->full_next = w->full + 1;
     if (w->group <= most_groups(w) && w->slots >= LARGE * (size_t)w->group)
         return false;
     if (!w->levelled)
         find_levels(w);
-    size_t most = most_groups(w), full = w->full > FEW ? w->full - FEW : 0;
-    return w->group > most || full * w->s->kept_count > most * w->slots;
+    size_t most = most_groups(w), kept = w->s->kept_count;
+    return w->group > most || w->full * kept > most * w->slots + kept;
 }
 
 /* Whether one pass is ready, the oldest, and needs no look at its uses. The last one of all closes what is left. */
