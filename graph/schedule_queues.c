@@ -1,6 +1,9 @@
 #include "schedule_list.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Several GPU queues: what the list scheduler needs, prepared once, and what it is run with (schedule.c says what for).
  * O(uses + edges). */
@@ -121,11 +124,19 @@ static HDI_INLINE uint8_t lane_of(const hdi_sched *s, hdi_list *list, lanes *l, 
     return HDI_LIKELY(lane < DEPTH_LANE) ? lane : look_for_lane(s, list, l, (uint32_t)pass);
 }
 
-typedef struct chain { /* what a pass has before and behind it */
-    float path;        /* microseconds to the end */
-    float drained;     /* the same with a barrier behind each pass and one in front of it */
-    uint32_t level;    /* one more than the highest of those that it depends on */
+/* What a pass has before and behind it. Read as floats, all are not negative, which order as their bits do: so one
+ * maximum finds the longest paths and the first consumer. */
+typedef float chain_lanes __attribute__((vector_size(16)));
+typedef union chain {
+    chain_lanes all;
+    struct {
+        float path;     /* microseconds to the end */
+        float drained;  /* the same with a barrier behind each pass and one in front of it */
+        uint32_t level; /* HIGHEST_LEVEL, or one less than the lowest of those that it depends on */
+        uint32_t none;  /* 0: whatever else stood here might be slow to add to */
+    };
 } chain;
+#define HIGHEST_LEVEL UINT32_C(0x7f000000) /* of a finite float */
 
 static bounds bounds_of(const hdi_queues *queues, float longest, const double *work)
 {
@@ -156,16 +167,17 @@ static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_lis
     for (size_t rank = 0; rank < kept; rank++) {
         size_t p = rank_pass[rank], place = p - pass_begin;
         const uint32_t *pred = all_preds + pred_begin[p], *end = all_preds + pred_begin[p + 1];
-        uint32_t level = 0, left = whole ? (uint32_t)(end - pred) : 0;
+        uint32_t lowest = HIGHEST_LEVEL + 1, left = whole ? (uint32_t)(end - pred) : 0;
         for (; pred < end; pred++) {
             if (!whole && *pred < pass_begin)
                 continue;
-            uint32_t behind = of_place[*pred - pass_begin].level + 1;
-            level = behind > level ? behind : level;
-            HDI_HIDE(level); /* else vectors are set up for two or three */
+            uint32_t level = of_place[*pred - pass_begin].level;
+            lowest = level < lowest ? level : lowest;
+            HDI_HIDE(lowest); /* else vectors are set up for two or three */
             left += !whole;
         }
-        of_place[place].level = level;
+        of_place[place].level = lowest - 1;
+        of_place[place].none = 0;
         pass_need[p] = left;
         root[roots] = (uint32_t)place;
         roots += left == 0;
@@ -189,6 +201,17 @@ static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_lis
         find_shared(s, list);
 }
 
+static HDI_INLINE chain_lanes most_of(chain_lanes a, chain_lanes b)
+{
+#ifdef __SSE2__
+    return _mm_max_ps(a, b);
+#else
+    for (int k = 0; k < 3; k++)
+        a[k] = a[k] > b[k] ? a[k] : b[k];
+    return a;
+#endif
+}
+
 /* By rank backwards. */
 static HDI_INLINE bounds find_paths(const hdi_sched *s, const hdi_list *list, bool whole, chain *of_place)
 {
@@ -199,34 +222,29 @@ static HDI_INLINE bounds find_paths(const hdi_sched *s, const hdi_list *list, bo
     size_t pass_begin = whole ? 0 : s->pass_begin, count = s->pass_end - pass_begin;
     hdi_list_node *node = list->node;
     double work[4] = {0.0};
-    float longest = 0.0f;
+    chain_lanes longest = {0.0f};
     for (uint32_t rank = s->kept_count; rank-- > 0;) {
         size_t p = rank_pass[rank], place = p - pass_begin;
-        uint32_t consumer = HDI_NONE, bits;
-        float path = 0.0f, drained = 0.0f, cost = pass_cost[p];
+        float cost = pass_cost[p];
+        chain behind = {.all = {0.0f}}, own, *out = &of_place[place];
         const uint32_t *succ = all_succs + succ_begin[p], *end = all_succs + succ_begin[p + 1];
         for (; succ < end; succ++) {
             size_t next = *succ - pass_begin;
-            if (!whole && next >= count)
-                continue;
-            const chain *behind = &of_place[next];
-            path = behind->path > path ? behind->path : path;
-            drained = behind->drained > drained ? behind->drained : drained;
-            consumer = behind->level < consumer ? behind->level : consumer;
+            if (whole || next < count)
+                behind.all = most_of(behind.all, of_place[next].all);
         }
-        path += cost;
-        drained += cost;
-        longest = drained > longest ? drained : longest;
+        uint32_t consumer = behind.level, bits;
+        own.all = behind.all + (chain_lanes){cost, cost};
+        longest = most_of(longest, own.all);
         work[pass_type[p]] += (double)cost;
-        chain *own = &of_place[place];
-        own->path = path;
-        own->drained = drained + (float)HDI_DRAIN_US;
-        memcpy(&bits, &path, sizeof(bits)); /* not negative: they order as it does */
+        memcpy(&bits, &own.path, sizeof(bits)); /* not negative: they order as it does */
         node[place].key = (uint64_t)~bits << 32 | (uint32_t)place;
-        if (consumer != HDI_NONE && consumer - own->level > PATIENCE)
+        if (consumer && out->level - consumer > PATIENCE)
             node[place].flags |= HDI_NODE_PATIENT;
+        own.all += (chain_lanes){0.0f, (float)HDI_DRAIN_US};
+        out->all = __builtin_shufflevector(own.all, out->all, 0, 1, 6, 7);
     }
-    return bounds_of(s->queues, longest, work);
+    return bounds_of(s->queues, longest[1], work);
 }
 
 /* Passes that are not kept have no edges. */
