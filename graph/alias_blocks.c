@@ -3,7 +3,8 @@
 /* What the skyline packs (alias_skyline.c): members that live in the same pieces of time are a list, the largest first,
  * and small ones of it lie on one another for good, as a block. O(members + pieces). */
 
-enum { SMALL = 32 }; /* blocks have parts of the most that is alive; by trial of frames */
+/* Blocks have parts of the most that is alive, smaller ones beside what hangs in other pieces; by trial of frames. */
+enum { SMALL = 32, SMALL_BESIDE = 96 };
 
 typedef hdi_blocks work;
 typedef hdi_block item;
@@ -60,17 +61,45 @@ static void sort_members(work *w, uint32_t count, uint32_t *starts, uint32_t *en
         items[starts[by_end[i].first]++] = by_end[i];
 }
 
-/* Where a list or a block begins is anybody's guess: each is written as if this member were its last. Below what hangs
- * nothing may be larger than it must: there members stay alone. */
-static void make_blocks(work *w, uint32_t count, bool hangs)
+/* The longest run of pieces in which nobody lives who is placed already. */
+static bool find_clear(work *w, const hdi_pack *pack)
 {
-    uint32_t small = hangs ? 0 : w->most_live / SMALL, lists = 0, blocks = 0, first = UINT32_MAX, last = UINT32_MAX;
+    const uint32_t *res_first = pack->lifetimes->res_first;
+    hdi_arena_mark mark = hdi_arena_here(pack->arena);
+    uint32_t *placed = HDI_ARENA_ZEROED(pack->arena, uint32_t, w->pieces + 1), sum = 0;
+    if (!placed)
+        return false;
+    for (uint32_t i = 0; i < pack->placed_count; i++) {
+        uint32_t res = pack->placed[i];
+        placed[pack->piece_of[hdi_pack_slot(pack, res_first[res])]]++;
+        placed[pack->piece_of[hdi_pack_slot(pack, pack->end[res])] + 1]--; /* it may wrap, which the sum undoes */
+    }
+    for (uint32_t p = 0, begin = 0; p < w->pieces; p++) {
+        sum += placed[p];
+        begin = sum ? p + 1 : begin;
+        if (p + 1 - begin > w->clear_end - w->clear_begin) {
+            w->clear_begin = begin;
+            w->clear_end = p + 1;
+        }
+    }
+    hdi_arena_keep(pack->arena, mark, NULL, 0);
+    return true;
+}
+
+/* Where a list or a block begins is anybody's guess: each is written as if this member were its last. Where something
+ * hangs nothing may be larger than it must: there members stay alone. */
+static HDI_INLINE void make_blocks(work *w, uint32_t count, bool hangs)
+{
+    uint32_t small = w->most_live / (hangs ? SMALL_BESIDE : SMALL), clear_begin = w->clear_begin,
+             clear_end = w->clear_end, lists = 0, blocks = 0, first = UINT32_MAX, last = UINT32_MAX;
     item block = {0};
     for (uint32_t i = 0; i < count; i++) {
         item member = w->item[i];
         bool same = (member.first == first) & (member.last == last);
         uint32_t below = (uint32_t)hdi_align_units(block.units, member.alignment);
         bool joins = same & (below + member.units <= small);
+        if (hangs)
+            joins &= (member.first >= clear_begin) & (member.last < clear_end);
         below &= -(uint32_t)joins;
         blocks += !joins;
         lists += !same;
@@ -121,8 +150,11 @@ bool hdi_make_blocks(const hdi_pack *pack, const uint32_t *by_size, uint32_t cou
         return false;
     sort_members(w, count, starts, ends, by_end);
     hdi_arena_keep(arena, mark, NULL, 0);
-    if (!set_up_lists(w, arena, count))
+    if (!set_up_lists(w, arena, count) || (pack->placed_count && !find_clear(w, pack)))
         return false;
-    make_blocks(w, count, pack->placed_count != 0);
+    if (pack->placed_count)
+        make_blocks(w, count, true);
+    else
+        make_blocks(w, count, false);
     return true;
 }

@@ -59,11 +59,10 @@ typedef struct work {
     change *change;        /* by piece */
     stretch stretch;       /* the one to be filled */
     uint32_t left, highest;
-    run *hanging;                    /* by piece and offset: what is placed already */
-    uint32_t *above, *hanging_end;   /* by piece: the next one above the skyline */
-    uint32_t *ceiling;               /* where that begins, or UINT32_MAX */
-    uint32_t ceilings;               /* pieces above whose skyline something hangs */
-    uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
+    run *hanging;                  /* by piece and offset: what is placed already */
+    uint32_t *above, *hanging_end; /* by piece: the next one above the skyline */
+    uint32_t *ceiling;             /* where that begins, or UINT32_MAX */
+    uint32_t ceilings;             /* pieces above whose skyline something hangs */
 } work;
 
 /* A size in 6 bits: how many eighths of a logarithm there are to the largest. */
@@ -270,8 +269,8 @@ static void find_ceiling(const work *w, stretch *s)
 {
     uint32_t ceiling = UINT32_MAX;
     for (uint32_t p = s->begin; p <= s->last; p++) {
-        if (p >= w->clear_begin && p < w->clear_end)
-            p = w->clear_end;
+        if (p >= w->b.clear_begin && p < w->b.clear_end)
+            p = w->b.clear_end;
         if (p <= s->last)
             ceiling = w->ceiling[p] < ceiling ? w->ceiling[p] : ceiling;
     }
@@ -412,15 +411,10 @@ static bool hang_all(work *w, const hdi_pack *pack)
     w->ceiling = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->b.pieces);
     if (pack->arena->failed || (w->highest = hang(w, pack)) == HDI_NONE)
         return false;
-    for (uint32_t p = 0, begin = 0; p < w->b.pieces; p++) {
+    for (uint32_t p = 0; p < w->b.pieces; p++) {
         bool clear = w->above[p] == w->hanging_end[p];
         w->ceiling[p] = clear ? UINT32_MAX : w->hanging[w->above[p]].begin;
         w->ceilings += !clear;
-        begin = clear ? begin : p + 1;
-        if (p + 1 - begin > w->clear_end - w->clear_begin) {
-            w->clear_begin = begin;
-            w->clear_end = p + 1;
-        }
     }
     return true;
 }

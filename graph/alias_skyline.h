@@ -29,8 +29,9 @@ typedef struct hdi_blocks {
     uint32_t *list_begin; /* by piece: those that start there */
     uint32_t *live;       /* by piece: units */
     uint32_t pieces, lists, blocks, most_live;
-    uint32_t largest;  /* of all, and its alignment */
-    int32_t least_log; /* of sizes that can be told from smaller ones */
+    uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
+    uint32_t largest;                /* of all, and its alignment */
+    int32_t least_log;               /* of sizes that can be told from smaller ones */
 } hdi_blocks;
 
 static inline uint64_t hdi_align_units(uint64_t value, uint32_t alignment)
