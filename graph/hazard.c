@@ -27,6 +27,12 @@ enum {
 
 /* ---- by the caller alone ---- */
 
+/* Where each resource is one segment, no use has several. */
+static inline bool is_whole(const work *w)
+{
+    return w->frozen->use_seg == w->decl->use_res;
+}
+
 static HDI_APART void count_span(const work *w, uint32_t use, uint32_t *count)
 {
     hdi_span span = hdi_use_span(w->decl, w->frozen, use);
@@ -36,16 +42,25 @@ static HDI_APART void count_span(const work *w, uint32_t use, uint32_t *count)
     }
 }
 
+static HDI_INLINE void count_use(const work *w, const uint32_t *use_seg, size_t use, uint32_t *count)
+{
+    uint32_t seg = use_seg[use];
+    if (HDI_LIKELY(seg != HDI_NONE))
+        count[seg]++;
+    else
+        count_span(w, (uint32_t)use, count);
+}
+
 static void count_uses(const work *w, uint32_t first, uint32_t end, uint32_t *count)
 {
     const uint32_t *use_seg = w->frozen->use_seg;
-    for (size_t u = first; u < end; u++) {
-        uint32_t seg = use_seg[u];
-        if (HDI_LIKELY(seg != HDI_NONE))
-            count[seg]++;
-        else
-            count_span(w, (uint32_t)u, count);
+    if (is_whole(w)) {
+        for (size_t u = first; u < end; u++)
+            count[use_seg[u]]++;
+        return;
     }
+    for (size_t u = first; u < end; u++)
+        count_use(w, use_seg, u, count);
 }
 
 /* Uses of passes that stand one behind another are counted in one go, in any order; few are culled. */
@@ -81,9 +96,25 @@ static HDI_INLINE void fill_use(const work *w, const uint32_t *use_seg, uint32_t
         fill_span(w, slot, (uint32_t)use, at, record);
 }
 
+/* Uses of a pass where each resource is one segment. A record is one word, and one sum makes the next one of it. */
+static HDI_INLINE void fill_whole(const uint32_t *use_res, hdi_record record, size_t count, uint16_t queue,
+                                  uint16_t *res_queues, uint32_t *at, hdi_record *out)
+{
+    static const hdi_record one = {.use = 1};
+    uint64_t next, step;
+    _Static_assert(sizeof(next) == sizeof(record), "one word");
+    memcpy(&next, &record, sizeof(next));
+    memcpy(&step, &one, sizeof(step));
+    for (const uint32_t *res = use_res + record.use, *end = res + count; res < end; res++, next += step) {
+        memcpy(&out[at[*res]++], &next, sizeof(next));
+        res_queues[*res] |= queue;
+    }
+}
+
 /* And who uses which resource, and the place of each slot: a walk of its own waits for the place before at each.
  * on_queue: how many of each queue stand before the first. */
-static void fill_records(const work *w, uint32_t *at, hdi_record *record, uint32_t on_queue[HD_MAX_QUEUES])
+static HDI_INLINE void fill_records(const work *w, uint32_t *at, hdi_record *record, uint32_t on_queue[HD_MAX_QUEUES],
+                                    bool whole)
 {
     const hdi_hazards out = *w->out; /* of its own: nothing that is written here changes it */
     const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,
@@ -93,6 +124,10 @@ static void fill_records(const work *w, uint32_t *at, hdi_record *record, uint32
         const uint32_t *of_pass = &use_begin[slot_pass[s]];
         uint16_t queue = (uint16_t)(1u << out.slot_queue[s]);
         hdi_place_slot(&out, s, on_queue);
+        if (whole) {
+            fill_whole(use_res, (hdi_record){of_pass[0], s}, of_pass[1] - of_pass[0], queue, res_queues, at, record);
+            continue;
+        }
         for (size_t u = of_pass[0], end = of_pass[1]; u < end; u++) {
             fill_use(w, use_seg, s, u, at, record);
             res_queues[use_res[u]] |= queue;
@@ -167,7 +202,10 @@ static bool build_alone(work *w)
     hdi_count_slots(w, 0, slots, on_queue);
     hdi_begin_queues(w, &on_queue, 1);
     hdi_clear_wants(w, 0, slots);
-    fill_records(w, at, record, on_queue);
+    if (is_whole(w))
+        fill_records(w, at, record, on_queue, true);
+    else
+        fill_records(w, at, record, on_queue, false);
     const hdi_kind *few = w->kinds.kind;
     hdi_built built = hdi_build_epochs(w, &w->kinds, 0, seg_count, record, at, (hdi_built){0}, w->keeper);
     out->epoch_count = built.epochs;
@@ -296,7 +334,7 @@ static void build_bucket(uint32_t bucket, void *user)
     hdi_record *sorted = s->sorted + s->entry_begin[bucket] + bucket; /* each has one more, that it may read */
     memset(at + first_seg, 0, (last_seg - first_seg) * sizeof(*at));
     for (const hdi_record *r = begin; r < end; r++) {
-        count_uses(w, r->use, r->use + 1, at);
+        count_use(w, use_seg, r->use, at);
         out->res_queues[w->decl->use_res[r->use]] |= (uint16_t)(1u << w->schedule->slot_queue[r->slot]);
     }
     add_counts(at, first_seg, last_seg);
