@@ -4,7 +4,8 @@
 
 /* Barrier: which barriers each step between two epochs needs, and between which two points of its queue each must stand
  * (barrier_steps.c). Points of a queue: 2 * pos before a slot, 2 * pos + 1 behind it. barrier_place.c then chooses the
- * points. O(entries). By ranges of segments, each with a list of its own. */
+ * points. O(entries). By ranges of segments, each with a list of its own. Of one GPU queue, with the host's beside it
+ * or without, barriers are found on the way instead (barrier_one.c, barrier_host.c). */
 
 enum { GRAIN = 256 };
 /* Regions of a long frame up to which one worker writes its barriers at once, as of a short one: it takes fewer steps
@@ -228,6 +229,30 @@ static bool find_requests(work *w, const hdi_crew *crew, uint32_t most, hdi_aren
     return true;
 }
 
+/* Where the host works beside one GPU queue: of what it uses epochs say what they need, of all else steps. */
+static hd_result find_beside_host(work *w, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
+                                  const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
+{
+    hdi_barriers *out = w->out;
+    hdi_requests *requests = w->requests;
+    uint32_t slots = w->hazards->slot_count, most = 2 * w->hazards->epoch_count;
+    out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
+    out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    requests->list->begin = 0;
+    requests->order = NULL;
+    requests->item = HDI_EARLY_ARRAY(crew, aside, hdi_request, most);
+    if (!make_known(w, crew, aside) || arena->failed || aside->failed)
+        return HD_OUT_OF_MEMORY;
+    w->slot_wait_stages = out->slot_wait_stages;
+    prepare(0, 0, 0, w);
+    out->barrier = HDI_EARLY_ARRAY(crew, aside, hd_plan_barrier, most);
+    if (aside->failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_visit_steps_whole(0, w->frozen->seg_count, 0, w);
+    return hdi_barrier_beside_host(w, lifetimes, placed, merged, crew, arena, aside, out);
+}
+
 /* Finds requests and places them. aside: of several workers, where what is only looked at here does not stand in front
  * of what is kept; of one it lies in the plan's memory, if that has room. */
 static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
@@ -280,7 +305,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
         return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, room, crew, arena, out);
     hdi_barrier_region region[HDI_MOST_PARTS];
     hdi_requests requests;
-    requests.list_count = hdi_range_count(crew, frozen->seg_count, GRAIN);
+    requests.list_count = hazards->step ? 1 : hdi_range_count(crew, frozen->seg_count, GRAIN);
     work w = {.decl = decl,
               .frozen = frozen,
               .queues = queues,
@@ -319,7 +344,8 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     hdi_cut_barriers(queues, hazards, merged, region);
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(aside);
-    hd_result result = find_and_place(&w, crew, arena, aside);
+    hd_result result = hazards->step ? find_beside_host(&w, lifetimes, placed, merged, crew, arena, aside)
+                                     : find_and_place(&w, crew, arena, aside);
     if (aside != arena)
         hdi_arena_keep(aside, mark, NULL, 0);
     return result;

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "barrier_requests.h"
+#include "barrier_host.h"
 
-/* Barriers where there is nothing but one GPU queue: the same requests as in barrier.c, which come in the order of the
+/* Barriers where there is but one GPU queue: the same requests as in barrier.c, which come in the order of the
  * ends of their intervals when slots are walked in order (barrier_walk.c). No sort, no list of requests. O(uses).
  *
  * Each region of a long frame (schedule.c) is walked by itself, side by side: what could have stood at a point of an
@@ -206,29 +206,105 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
     return w->failed ? HD_OUT_OF_MEMORY : HD_OK;
 }
 
+/* How many images' segments take over bytes, at most: each may need a flush. */
+static uint32_t count_flushes(const work *w)
+{
+    const uint32_t *seg_begin = w->frozen->res_seg_begin;
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < w->decl->res_count; r++) {
+        bool may = w->res_tenants[r].begin < w->res_tenants[r].end && !(w->res_flags[r] & HDI_RES_BUFFER);
+        count += (seg_begin[r + 1] - seg_begin[r]) & (0 - (uint32_t)may);
+    }
+    return count;
+}
+
+/* Beside the host's queue. Batches are cleared. */
+static hd_result walk_beside(work *w, hdi_beside *h, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
+{
+    hdi_barriers *out = w->out;
+    size_t barriers = (size_t)w->hazards->step_count + h->event_count + count_flushes(w),
+           points = 2 * (size_t)w->hazards->slot_count, batches = (barriers < points ? barriers : points) + 1;
+    hdi_cut_events(w, h);
+    if (!w->alone) {
+        count_steps(w);
+        for (uint32_t k = 0; k < w->region_count; k++)
+            w->region[k].most += h->event_begin[k + 1] - h->event_begin[k];
+        share_room(w, &barriers, &batches);
+    }
+    w->point = HDI_EARLY_ARRAY(crew, aside, hdi_point, batches);
+    w->barrier_point = HDI_EARLY_ARRAY(crew, aside, uint32_t, barriers);
+    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
+    if (arena->failed || aside->failed)
+        return HD_OUT_OF_MEMORY;
+    if (!w->alone) {
+        hdi_crew_parts(crew, w->region_count, hdi_walk_region, w);
+        count_all(w);
+        return HD_OK;
+    }
+    out->batch_count = out->barrier_count = 0;
+    for (uint32_t k = 0; k < w->region_count; k++) {
+        hdi_one_region *r = &w->region[k];
+        r->barrier_begin = out->barrier_count;
+        r->batch_begin = out->batch_count;
+        hdi_walk_region(k, w);
+        out->barrier_count += r->barrier_count;
+        out->batch_count += r->batch_count;
+    }
+    const hdi_arena_kept kept = {&out->barrier, out->barrier_count * sizeof(*out->barrier)};
+    hdi_arena_keep(arena, mark, &kept, 1);
+    return HD_OK;
+}
+
+/* Of the queue, from the tables. */
+static work begin_work(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
+                       const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
+                       hdi_barriers *out)
+{
+    return (work){.decl = decl,
+                  .frozen = frozen,
+                  .hazards = hazards,
+                  .merged = merged,
+                  .res_tenants = placed->res_tenants,
+                  .tenant = placed->tenant,
+                  .has_tenants = placed->tenant_count > 0,
+                  .stay = lifetimes->stay,
+                  .res_flags = decl->res_flags,
+                  .res_info = decl->res_info,
+                  .out = out,
+                  .region_count = hazards->region_count};
+}
+
+hd_result hdi_barrier_beside_host(const hdi_step_work *several, const hdi_lifetimes *lifetimes,
+                                  const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew,
+                                  hdi_arena *arena, hdi_arena *aside, hdi_barriers *out)
+{
+    work w = begin_work(several->decl, several->frozen, several->hazards, lifetimes, placed, merged, out);
+    hdi_beside beside;
+    beside.several = several;
+    beside.asked = out->barrier;
+    out->order = NULL;
+    w.apart = find_apart(&w);
+    w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, w.region_count);
+    if (aside->failed || !hdi_list_events(&w, &beside, aside))
+        return HD_OUT_OF_MEMORY;
+    cut(&w);
+    w.alone = crew->workers == 1;
+    return walk_beside(&w, &beside, crew, arena, aside);
+}
+
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
                                 const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_merged *merged,
                                 const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
 {
-    uint32_t regions = hazards->region_count;
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(arena), aside_mark = hdi_arena_here(aside);
-    work w = {.decl = decl,
-              .frozen = frozen,
-              .hazards = hazards,
-              .merged = merged,
-              .res_tenants = placed->res_tenants,
-              .tenant = placed->tenant,
-              .has_tenants = placed->tenant_count > 0,
-              .stay = lifetimes->stay,
-              .res_flags = decl->res_flags,
-              .res_info = decl->res_info,
-              .out = out,
-              .region_count = regions};
+    work w = begin_work(decl, frozen, hazards, lifetimes, placed, merged, out);
     out->slot_wait_stages = NULL;
     out->order = NULL;
     w.apart = find_apart(&w);
-    w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, regions);
+    w.region = HDI_ARENA_ARRAY(aside, hdi_one_region, w.region_count);
     if (aside->failed)
         return HD_OUT_OF_MEMORY;
     cut(&w);

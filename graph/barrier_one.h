@@ -11,6 +11,7 @@ typedef struct hdi_one_region {
     uint32_t most; /* barriers that may be needed; by several workers */
 } hdi_one_region;
 
+struct hdi_beside;
 typedef struct hdi_one_work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -24,6 +25,7 @@ typedef struct hdi_one_work {
     const uint8_t *res_flags;
     const hdi_res_info *res_info;
     uint8_t apart; /* HDI_RES_LEVELS, where an image of one level may have several segments all the same: aspects */
+    const struct hdi_beside *beside; /* what the host asks for beside the queue (barrier_host.h); null: there is none */
     hdi_barriers *out;
     hdi_one_region *region;
     uint32_t region_count, last_region; /* last: of the regions with slots */

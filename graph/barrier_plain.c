@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "barrier_host.h"
+
 /* Steps where no scopes are shared, as in most frames. What the walk goes on with stays in registers, and each field of
  * a barrier is written once, where it stays, its scopes even before it is known whether there will be one. What seldom
  * happens goes by way of barrier_walk.c. O(steps). */
@@ -32,7 +34,7 @@ static HDI_INLINE void give(hdi_walker *k, const place *at)
 /* Who had the memory of a resource before. */
 typedef struct tenants {
     uint64_t stages, writes;
-    uint32_t low;
+    uint32_t low, queues; /* queues: that they were on, where the host works beside the queue */
 } tenants;
 
 static HDI_INLINE tenants tenants_of(const hdi_tenants *of, const uint32_t *tenant, const hdi_stay *stays)
@@ -45,6 +47,26 @@ static HDI_INLINE tenants tenants_of(const hdi_tenants *of, const uint32_t *tena
         t.low = behind > t.low ? behind : t.low;
         t.stages |= stay->tail_stages;
         t.writes |= stay->tail_writes;
+    }
+    t.writes &= HDI_WRITE_BITS;
+    return t;
+}
+
+/* The same beside the host's queue, where stays are in pairs, and of places. */
+static HDI_INLINE tenants tenants_beside(const hdi_one_work *w, size_t res)
+{
+    tenants t = {0};
+    const hdi_tenants *of = &w->res_tenants[res];
+    const uint16_t *res_queues = w->hazards->res_queues;
+    const uint32_t *slots = w->beside->slots;
+    for (const uint32_t *i = w->tenant + of->begin, *end = w->tenant + of->end; i < end; i++) {
+        const hdi_stay *stay = &w->stay[2 * (size_t)*i];
+        uint32_t behind = 2 * slots[stay->last] + 1;
+        HDI_HIDE(behind);
+        t.low = behind > t.low ? behind : t.low;
+        t.stages |= stay->tail_stages;
+        t.writes |= stay->tail_writes;
+        t.queues |= res_queues[*i];
     }
     t.writes &= HDI_WRITE_BITS;
     return t;
@@ -98,6 +120,14 @@ static HDI_INLINE place keep_global(hdi_walker *k, place at, uint32_t res)
     return at;
 }
 
+/* Whether semaphores have brought what a global one is to order round by way of the host. */
+static HDI_INLINE bool came_round(const hdi_walker *k, const place *at, uint32_t low, uint32_t slot)
+{
+    const hdi_beside *h = k->w->beside;
+    return h->slot_round[slot] > h->slot_pos[low / 2] &&
+           hdi_came_round(k->w, low, 2 * slot, at->next->dst_stages) != HDI_NONE;
+}
+
 static HDI_INLINE place go_first(hdi_walker *k, place at, uint32_t res, const hdi_step *step, const hdi_kind *to,
                                  uint32_t pass)
 {
@@ -127,9 +157,10 @@ static HDI_INLINE place write_range(hdi_walker *k, place at, const uint32_t *seg
     return at;
 }
 
-/* whole: each resource is one segment. alone: nobody else says anything of the same uses now. */
+/* whole: each resource is one segment. alone: nobody else says anything of the same uses now. beside: the host works
+ * beside the queue, and steps of what it uses are left out. */
 static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step *end, bool whole, bool alone,
-                            bool fetches)
+                            bool fetches, bool beside)
 {
     const hdi_one_work *w = k->w;
     const hdi_step *steps = w->hazards->step;
@@ -142,8 +173,10 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
     uint8_t *use_kept = w->hazards->use_kept;
     place at = take(k);
     for (; step != end; step++) {
-        const hdi_kind *to = &kind[step->to];
         size_t res = whole ? step->seg : seg_res[step->seg];
+        if (beside && (step->to == HDI_NONE || res_flags[res] & HDI_RES_HOST))
+            continue;
+        const hdi_kind *to = &kind[step->to];
         uint32_t low = step->low, old, reason;
         hd_plan_barrier *b = at.next;
         if (fetches)
@@ -158,9 +191,10 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
             reason = hdi_step_reason(from->flags, to->flags);
             hdi_note_read(use_kept, before->use, reason, alone);
         } else {
-            tenants t = tenants_of(&res_tenants[res], tenant, stays);
+            tenants t = beside ? tenants_beside(w, res) : tenants_of(&res_tenants[res], tenant, stays);
             uint32_t flags = res_flags[res];
-            if (HDI_UNLIKELY((t.writes && !(flags & HDI_RES_BUFFER)) || flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY))) {
+            if (HDI_UNLIKELY((t.writes && !(flags & HDI_RES_BUFFER)) || (beside && t.queues > 1) ||
+                             flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY))) {
                 at = go_first(k, at, (uint32_t)res, step, to, slot_pass[step->slot]);
                 continue;
             }
@@ -173,7 +207,8 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
         b->reason = reason;
         b->reason_pass = slot_pass[step->slot];
         if (HDI_UNLIKELY(old == to->layout)) { /* global */
-            if (reason == HD_REASON_FIRST_USE || is_spared(k, &at, low, 2 * step->slot))
+            if (reason == HD_REASON_FIRST_USE || is_spared(k, &at, low, 2 * step->slot) ||
+                (beside && came_round(k, &at, low, step->slot)))
                 continue;
             if (at.newest_end <= low)
                 open_point(k, &at, 2 * step->slot);
@@ -200,34 +235,42 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
 
 static HDI_SCALAR HDI_APART void whole_far(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    walk(k, step, end, true, true, true);
+    walk(k, step, end, true, true, true, false);
 }
 
 static HDI_SCALAR HDI_APART void whole_near(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    walk(k, step, end, true, true, false);
+    walk(k, step, end, true, true, false, false);
 }
 
 static HDI_SCALAR HDI_APART void pieces_far(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    walk(k, step, end, false, true, true);
+    walk(k, step, end, false, true, true, false);
 }
 
 static HDI_SCALAR HDI_APART void pieces_near(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    walk(k, step, end, false, true, false);
+    walk(k, step, end, false, true, false, false);
 }
 
 static HDI_SCALAR HDI_APART void pieces_shared(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
-    walk(k, step, end, false, false, false);
+    walk(k, step, end, false, false, false, false);
+}
+
+static HDI_SCALAR HDI_APART void beside_host(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+{
+    walk(k, step, end, false, false, false, true);
 }
 
 void hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
     const hdi_one_work *w = k->w;
     bool far = step < w->fetch_end;
-    if (w->frozen->seg_count == w->decl->res_count) /* one step is behind each: nobody else says anything of its use */
+    bool whole = w->frozen->seg_count == w->decl->res_count; /* one step is behind each use: nobody else speaks of it */
+    if (w->beside)
+        beside_host(k, step, end);
+    else if (whole)
         (far ? whole_far : whole_near)(k, step, end);
     else if (w->alone)
         (far ? pieces_far : pieces_near)(k, step, end);

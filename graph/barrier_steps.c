@@ -84,12 +84,7 @@ static HDI_INLINE cause cause_of(const work *w, const step *s)
 
 /* ---- memory that changes hands ---- */
 
-typedef struct handover {
-    uint64_t stages, writes; /* of former tenants on this queue */
-    uint32_t low;            /* earliest point for whoever comes after all of them */
-    uint32_t flush_low;
-    bool others; /* some were on other queues */
-} handover;
+typedef hdi_handover handover;
 
 /* Where some of them were last, on other queues. */
 enum { ELSEWHERE = 32 };
@@ -175,6 +170,13 @@ static HDI_INLINE handover tenants_of(const work *w, uint32_t res, uint32_t queu
         low = after_elsewhere(w, &were, queue, w->slot_pos[slot], stages | left, low);
     return (handover){left, writes & HDI_WRITE_BITS, low, flush_low, others};
 }
+
+#ifdef HDI_STEPS_WHOLE
+hdi_handover hdi_find_handover(const hdi_step_work *w, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages)
+{
+    return tenants_of(w, res, queue, slot, stages, false);
+}
+#endif
 
 static HDI_APART void ask_flush(work *w, uint32_t res, interval at, uint64_t stages, uint64_t writes, uint32_t pass)
 {

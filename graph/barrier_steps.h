@@ -56,6 +56,16 @@ typedef struct hdi_side {
     uint32_t first, last; /* places on the queue */
 } hdi_side;
 
+/* What former tenants of a resource leave to who comes next on a queue. */
+typedef struct hdi_handover {
+    uint64_t stages, writes; /* of former tenants on this queue */
+    uint32_t low;            /* earliest point for whoever comes after all of them */
+    uint32_t flush_low;
+    bool others; /* some were on other queues */
+} hdi_handover;
+/* stages: of who comes now, from `slot` on. Where no scopes are shared. */
+hdi_handover hdi_find_handover(const hdi_step_work *work, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages);
+
 /* In barrier_sides.c. Of an epoch on all queues. */
 void hdi_find_sides(const hdi_step_work *work, const hdi_epoch *epoch, hdi_side *sides);
 /* No scope has all stages that there could be: a slot of the table of scopes that is free. */

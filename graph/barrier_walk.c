@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "barrier_requests.h"
+#include "barrier_host.h"
 #include "hints.h"
 
 /* The barriers of a region, slot after slot: ends of intervals only rise, so each barrier finds its point at once and
@@ -215,6 +215,9 @@ static HDI_INLINE uint32_t keep_global(walker *k, uint32_t low, uint32_t high, b
     uint32_t spare = find_any_spare(k, low, high);
     if (spare != HDI_NONE)
         return spare;
+    uint32_t round = k->w->beside ? hdi_came_round(k->w, low, high, does.dst_stages) : HDI_NONE;
+    if (round != HDI_NONE)
+        return 2 * round - (round > 0); /* what comes after it stands before that slot at the earliest */
     uint32_t p = choose_point(k, low, high, early), at = k->point[p].at, global = k->point[p].global;
     uint32_t count = hdi_walked(k);
     k->top_end = at + 1 > k->top_end ? at + 1 : k->top_end;
@@ -288,6 +291,37 @@ static HDI_INLINE tenants tenants_of(const walker *k, uint32_t res, bool merges)
     return t;
 }
 
+/* The same where the host works beside the queue: former tenants may have been there. */
+static HDI_APART void first_beside_host(walker *k, uint32_t res, uint32_t seg, const hdi_kind *to, uint32_t pass,
+                                        uint32_t high)
+{
+    const work *w = k->w;
+    const hdi_beside *h = w->beside;
+    uint32_t slot = high / 2, layout = 0, low;
+    hdi_handover t = hdi_find_handover(h->several, res, 0, slot, to->dst_stages);
+    bool is_image = !(w->res_flags[res] & HDI_RES_BUFFER), taken = t.stages || t.others;
+    if (is_image)
+        layout = hdi_initial_layout(w->decl, w->hazards, res);
+    if ((!taken && layout == to->layout) || (!is_image && !t.stages))
+        return;
+    low = hdi_point_of(h, t.low);
+    if (is_image && t.writes) { /* behind the place before, not the slot before */
+        uint32_t flushed = flush(k, (hdi_scopes){t.stages, t.writes, t.stages, 0}, hdi_point_of(h, t.flush_low),
+                                 2 * h->slots[h->slot_pos[slot] - 1] + 1, (cause){HD_REASON_ALIAS, pass, res});
+        low = flushed + 1 > low ? flushed + 1 : low;
+    }
+    if (t.others && !t.stages)
+        t.stages = to->dst_stages; /* chains with the semaphore wait */
+    hdi_scopes does = {t.stages, is_image ? 0 : t.writes, to->dst_stages, to->dst_access};
+    cause of = {taken ? HD_REASON_ALIAS : HD_REASON_FIRST_USE, pass, res};
+    if (layout != to->layout) {
+        keep_image(k, does, low, high, of, seg, layout & to->keeps, to->layout);
+    } else {
+        write_scopes(k, does);
+        keep_late(k, low, high, of);
+    }
+}
+
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed by a global barrier in a command before. */
 static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, const hdi_kind *to, uint32_t pass,
@@ -316,7 +350,10 @@ static HDI_INLINE void first_use(walker *k, uint32_t res, uint32_t seg, const hd
 
 void hdi_first_use(walker *k, uint32_t res, uint32_t seg, const hdi_kind *to, uint32_t pass, uint32_t high)
 {
-    first_use(k, res, seg, to, pass, high, false);
+    if (k->w->beside)
+        first_beside_host(k, res, seg, to, pass, high);
+    else
+        first_use(k, res, seg, to, pass, high, false);
 }
 
 /* last: slot of the last use of what stood before. */
@@ -337,7 +374,7 @@ static void next_use(walker *k, uint32_t res, uint32_t seg, uint32_t last, const
 }
 
 /* A state that the frame must leave, behind the last use, if there is one. */
-static void leave(walker *k, uint32_t res, uint32_t seg)
+static void leave(walker *k, uint32_t res, uint32_t seg, uint32_t high)
 {
     const work *w = k->w;
     const hdi_seg_state *state = &w->hazards->seg_state[seg];
@@ -348,8 +385,8 @@ static void leave(walker *k, uint32_t res, uint32_t seg)
         does.src_access = k->kind[state->kind].src_access;
         low = behind_slot(k, state->behind - 1, k->slot_last != NULL);
     }
-    keep_image(k, does, low, 2 * w->hazards->slot_count - 1, (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg,
-               hdi_last_layout(w, res, seg), w->hazards->res_final_layout[res]);
+    keep_image(k, does, low, high, (cause){HD_REASON_FINAL_STATE, HDI_NONE, res}, seg, hdi_last_layout(w, res, seg),
+               w->hazards->res_final_layout[res]);
 }
 
 static void leave_resource(walker *k, uint32_t res, bool used)
@@ -360,7 +397,7 @@ static void leave_resource(walker *k, uint32_t res, bool used)
         any |= state[seg].behind;
     for (uint32_t seg = first; any && seg < end; seg++) {
         if ((state[seg].behind != 0) == used && hdi_is_left(k->w, res, seg))
-            leave(k, res, seg);
+            leave(k, res, seg, 2 * k->w->hazards->slot_count - 1);
     }
 }
 
@@ -375,84 +412,6 @@ static void leave_all(walker *k)
 }
 
 /* ---- regions ---- */
-
-/* Barriers of some points, which begin at one, in the order of the points. Each is moved once, along cycles. */
-static HDI_APART void put_in_order(walker *k, uint32_t *to, uint32_t first, uint32_t end, uint32_t begin,
-                                   uint32_t barrier_end)
-{
-    for (uint32_t p = first; p < end; p++)
-        k->point[p].global = k->point[p].begin; /* where its next one goes */
-    for (uint32_t b = begin; b < barrier_end; b++)
-        to[b] = k->point[to[b]].global++;
-    for (uint32_t b = begin; b < barrier_end; b++) {
-        if (to[b] == b)
-            continue;
-        hd_plan_barrier moved = k->barrier[b];
-        uint32_t at = to[b];
-        while (at != b) {
-            hd_plan_barrier next = k->barrier[at];
-            uint32_t next_at = to[at];
-            k->barrier[at] = moved;
-            to[at] = at;
-            moved = next;
-            at = next_at;
-        }
-        k->barrier[b] = moved;
-    }
-}
-
-/* The point that is there. */
-static uint32_t point_at(const walker *k, uint32_t at)
-{
-    uint32_t low = 0, high = k->point_count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(k->point[middle].at <= at ? &low : &high) = middle;
-    }
-    return low;
-}
-
-/* Of which point each barrier is. */
-static void find_points(const walker *k, uint32_t *of)
-{
-    uint32_t end = hdi_walked(k);
-    for (uint32_t p = k->point_count; p-- > 0;) {
-        uint32_t begin = k->point[p].begin;
-        for (uint32_t b = begin; b < end; b++)
-            of[b] = p;
-        end = begin < end ? begin : end;
-    }
-    for (uint32_t stray = k->stray; stray;) {
-        hd_plan_barrier *b = &k->barrier[stray - 1];
-        of[stray - 1] = point_at(k, b->src_family);
-        stray = b->dst_family;
-        b->src_family = b->dst_family = HD_NONE;
-    }
-}
-
-/* Those of the points whose barriers do not stand in their order, one run after another. */
-static HDI_APART void put_all_in_order(walker *k, uint32_t *of)
-{
-    uint32_t points = k->point_count, count = hdi_walked(k), sum = 0;
-    find_points(k, of);
-    for (uint32_t p = 0; p < points; p++)
-        k->point[p].begin = 0;
-    for (uint32_t b = 0; b < count; b++)
-        k->point[of[b]].begin++;
-    for (uint32_t p = 0; p < points; p++) {
-        uint32_t some = k->point[p].begin;
-        k->point[p].begin = sum;
-        sum += some;
-    }
-    for (uint32_t p = 0; p < points;) {
-        uint32_t first = p, mixed = 0;
-        do
-            mixed = k->point[p].mixed > mixed ? k->point[p].mixed : mixed;
-        while (++p < points && k->point[p].at <= mixed);
-        if (mixed)
-            put_in_order(k, of, first, p, k->point[first].begin, p < points ? k->point[p].begin : count);
-    }
-}
 
 static void write_batches(const walker *k, uint32_t begin, uint32_t barrier_begin)
 {
@@ -561,6 +520,32 @@ static void walk_slots(walker *k, uint32_t region, uint32_t slot, uint32_t slot_
     }
 }
 
+/* With events in between, where no scopes are shared. */
+static void walk_events(walker *k, uint32_t region)
+{
+    const work *w = k->w;
+    const hdi_beside *h = w->beside;
+    const hdi_step *step = w->hazards->step + w->hazards->region_step[region].begin,
+                   *end = w->hazards->step + w->hazards->region_step[region].end;
+    for (uint32_t i = h->event_begin[region]; i < h->event_begin[region + 1]; i++) {
+        const hdi_event *e = &h->event[i];
+        const hdi_step *next = step;
+        while (next < end && 2 * next->slot < e->high)
+            next++;
+        hdi_walk_plain(k, step, next);
+        step = next;
+        if (e->what & HDI_EVENT_LEAVES) {
+            uint32_t seg = e->what & ~HDI_EVENT_LEAVES;
+            leave(k, w->frozen->seg_res[seg], seg, e->high);
+        } else {
+            const hd_plan_barrier *b = &h->asked[e->what];
+            write_scopes(k, hdi_scopes_of(b));
+            keep_late(k, e->low, e->high, (cause){b->reason, b->reason_pass, b->reason_resource});
+        }
+    }
+    hdi_walk_plain(k, step, end);
+}
+
 void hdi_walk_region(uint32_t part, void *user)
 {
     work *w = user;
@@ -576,12 +561,17 @@ void hdi_walk_region(uint32_t part, void *user)
     k.newest_end = 0;
     k.stray = 0;
     k.said = k.twice = 0;
-    walk_slots(&k, part, r->slot_begin, r->slot_end);
-    if (part == w->last_region && (!w->alone || has_room(&k, w->left)))
+    if (w->beside)
+        walk_events(&k, part);
+    else
+        walk_slots(&k, part, r->slot_begin, r->slot_end);
+    if (!w->beside && part == w->last_region && (!w->alone || has_room(&k, w->left)))
         leave_all(&k);
     if (k.stray)
-        put_all_in_order(&k, w->barrier_point + r->barrier_begin);
-    if (!w->alone) {
+        hdi_put_in_order(&k, w->barrier_point + r->barrier_begin);
+    if (w->beside) {
+        write_batches(&k, r->batch_begin, r->barrier_begin);
+    } else if (!w->alone) {
         clear_batches(w, part);
         write_batches(&k, r->batch_begin, r->barrier_begin);
     } else {

@@ -75,6 +75,8 @@ void hdi_first_use(hdi_walker *k, uint32_t res, uint32_t seg, const hdi_kind *to
 bool hdi_is_spared(const hdi_walker *k, uint32_t low, uint32_t high);
 /* Joins the newest barrier, of a part of an image, with others of its sign. */
 void hdi_join_newest(hdi_walker *k, uint64_t sign);
+/* Puts the barriers that do not stand in the order of their points there; of: room for as many as there are. */
+void hdi_put_in_order(hdi_walker *k, uint32_t *of);
 /* The barriers of some steps. */
 void hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end);
 

@@ -289,7 +289,8 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
         hdi_attach_most(decl, &t->kept, &t->attached);
     hdi_arena_widen(crew->early, plan_bytes(t));
     if (result == HD_OK)
-        result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, crew, arena, &t->hazards);
+        result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, desc->merge_rendering, crew, arena,
+                            &t->hazards);
     if (result == HD_OK)
         result = sync_promised(t, arena, &want);
     lap(desc, HD_PHASE_SYNC, since);

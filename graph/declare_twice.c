@@ -26,7 +26,15 @@ static bool ranges_overlap(const hd_graph *graph, uint32_t a, uint32_t b)
            hdi_aspects_meet(x, y);
 }
 
-/* Reads agree when their layouts do; depth_read and sampled reads agree on the read-only depth layout. */
+static void mark_mixed(hd_graph *graph)
+{
+    graph->pass_flags[graph->pass_count - 1] |= HDI_PASS_MIXES;
+    graph->unusual |= HDI_UNUSUAL_PASSES;
+    graph->mixed_layouts = true;
+}
+
+/* Reads of the newest pass agree when their layouts do; depth_read and sampled reads agree on the read-only depth
+ * layout. */
 static bool uses_agree(hd_graph *graph, uint32_t a, uint32_t b)
 {
     const hdi_access_info *x = &graph->access[graph->use_access[a]], *y = &graph->access[graph->use_access[b]];
@@ -35,11 +43,12 @@ static bool uses_agree(hd_graph *graph, uint32_t a, uint32_t b)
     if (graph->res_flags[graph->use_res[a]] & HDI_RES_BUFFER)
         return true;
     if (x->layout == y->layout) {
-        graph->mixed_layouts |= x->layout > INT32_MAX; /* no read goes on with that */
+        if (x->layout > INT32_MAX) /* no read goes on with that */
+            mark_mixed(graph);
         return true;
     }
     uint32_t low = x->layout < y->layout ? x->layout : y->layout, high = x->layout + y->layout - low;
-    graph->mixed_layouts = true;
+    mark_mixed(graph);
     return low == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY && high == HDI_LAYOUT_SHADER_READ_ONLY;
 }
 

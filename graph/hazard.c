@@ -11,9 +11,9 @@
  * before it might not be.
  *
  * Uses are sorted by segment, in the order of the schedule, by counting; then those of each segment become its epochs
- * (hazard_epochs.c). Of one queue only the steps between them are found (hazard_one.c, hazard_regions.c). What there is
- * to do beyond that is about the few resources that keep their state or that several queues use (hazard_states.c).
- * O(uses).
+ * (hazard_epochs.c). Of one GPU queue only the steps between them are found (hazard_one.c, hazard_regions.c), but for
+ * what the host uses beside it (hazard_host.c). What there is to do beyond that is about the few resources that keep
+ * their state or that several queues use (hazard_states.c). O(uses).
  *
  * In parallel there are two levels: ranges of slots count their uses by buckets of resources, then put them there; then
  * each bucket goes its way alone. */
@@ -405,7 +405,7 @@ static bool build_sorted(work *w)
 }
 
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, const hdi_schedule *schedule,
-                     const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out)
+                     const hdi_queues *queues, bool merges, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out)
 {
     _Atomic(uint32_t) left_count = 0;
     work w = {.decl = decl, .frozen = frozen, .schedule = schedule, .queues = queues, .crew = crew, .arena = arena};
@@ -444,9 +444,14 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     w.keeper = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w.left = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count) : NULL;
     bool (*find)(work *) = w.alone ? build_alone : build_sorted;
-    if (!w.several)
+    const bool beside = !merges && hdi_is_beside_host(&w);
+    if (!w.several || beside)
         find = w.alone ? hdi_find_steps : hdi_find_steps_by_regions;
-    if (arena->failed || !find(&w))
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    if (beside)
+        hdi_begin_beside_host(&w);
+    if (!find(&w))
         return HD_OUT_OF_MEMORY;
     out->keeper = w.keeper;
     out->keeper_count = w.keepers;

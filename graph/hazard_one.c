@@ -6,12 +6,14 @@
 #include "hints.h"
 #include "vk_numbers.h"
 
-/* Steps of one queue, found in one walk over the uses as they are scheduled: each use goes on with the last epoch of
- * its segment or is a step into the next one, with all that the barrier phase asks for: it need look neither at uses
+/* Steps of one GPU queue, found in one walk over the uses as they are scheduled: each use goes on with the last epoch
+ * of its segment or is a step into the next one, with all that the barrier phase asks for: it need look neither at uses
  * nor for what stood before. O(uses).
  *
  * Whether a use goes on cannot be foreseen, and a wrong guess costs more than all else here. So the next step is always
  * written down, and counts only where it is one.
+ *
+ * Where the host has a queue, too, uses of what it uses are left to hazard_host.c: one worker lists them on the way.
  *
  * One worker walks the whole frame. Several walk a region of the schedule each (hazard_regions.c), where what other
  * regions use as well is put off: room is left for its steps, which are found once all before them are. */
@@ -24,6 +26,7 @@ typedef struct walk {
     const hdi_link *link;
     hdi_seg_state *state;
     hdi_step *fresh; /* behind the last one */
+    hdi_record *host; /* where the host has a queue, behind the last use of what it uses */
     uint32_t next;   /* its number */
     uint32_t firsts; /* steps that are the first of their segments; counted in regions alone */
 } walk;
@@ -149,14 +152,26 @@ static HDI_APART const hdi_link *see_pass(const walk *k, const odds *o, uint32_t
     return o->kinds->link;
 }
 
-/* whole: each resource is one segment, and a pass does nothing twice to one. regional: of a region. */
-static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t slot, uint32_t slot_end, bool whole, bool regional)
+/* What the host uses has epochs: its uses are listed. */
+static HDI_INLINE bool is_hosts(const odds *o, const uint32_t *use_res, size_t use)
+{
+    return (o->w->decl->res_flags[use_res[use]] & HDI_RES_HOST) != 0;
+}
+
+/* whole: each resource is one segment, and a pass does nothing twice to one. regional: of a region. beside: the host
+ * has a queue beside this one. */
+static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t slot, uint32_t slot_end, bool whole, bool regional,
+                                  bool beside)
 {
     const uint32_t *slot_pass = o->w->schedule->slot_pass, *use_begin = o->w->decl->pass_use_begin,
                    *use_seg = o->w->frozen->use_seg, *use_res = whole ? use_seg : o->w->decl->use_res;
     for (; slot < slot_end; slot++) {
         const uint32_t *of_pass = &use_begin[slot_pass[slot]];
         for (size_t use = of_pass[0], end = of_pass[1]; use < end; use++) {
+            if (beside && HDI_UNLIKELY(is_hosts(o, use_res, use))) {
+                *k.host++ = (hdi_record){(uint32_t)use, slot};
+                continue;
+            }
             if (regional && HDI_UNLIKELY(is_put_off(o, use_res[use]))) {
                 if (whole) {
                     k = put_off(k, o, (uint32_t)use, slot, use_seg[use], 1);
@@ -179,42 +194,44 @@ static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t slot, uint32_t
 
 static HDI_SCALAR walk walk_whole(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
 {
-    return walk_slots(k, o, slot, slot_end, true, false);
+    return walk_slots(k, o, slot, slot_end, true, false, false);
 }
 
 static HDI_SCALAR walk walk_pieces(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
 {
-    return walk_slots(k, o, slot, slot_end, false, false);
+    return walk_slots(k, o, slot, slot_end, false, false, false);
+}
+
+static HDI_SCALAR walk walk_beside(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
+{
+    return walk_slots(k, o, slot, slot_end, false, false, true);
 }
 
 static HDI_SCALAR walk walk_whole_region(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
 {
-    return walk_slots(k, o, slot, slot_end, true, true);
+    return walk_slots(k, o, slot, slot_end, true, true, false);
 }
 
 static HDI_SCALAR walk walk_region(walk k, const odds *o, uint32_t slot, uint32_t slot_end)
 {
-    return walk_slots(k, o, slot, slot_end, false, true);
+    return walk_slots(k, o, slot, slot_end, false, true, false);
 }
 
-/* Whether a pass may read a segment in two layouts, which agree on the read-only depth layout, or twice in one that no
- * read goes on with (declare_pass.c). */
-static HDI_INLINE bool may_mix(const walk *k, uint32_t use, uint32_t end)
+/* Whether a pass reads a segment in two layouts, which agree on the read-only depth layout, or twice in one that no
+ * read goes on with. */
+static HDI_INLINE bool is_mixed(const odds *o, uint32_t pass)
 {
-    bool may = false;
-    for (; use < end; use++) {
-        uint32_t leaves = k->link[k->use_access[use]].leaves;
-        may |= (leaves == HDI_LEFT_READS + HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY) | (leaves == HDI_LEFT_OTHER);
-    }
-    return may;
+    return (o->w->decl->pass_flags[pass] & HDI_PASS_MIXES) != 0;
 }
 
-/* A pass that may. */
+/* A pass that does. */
 static HDI_APART void walk_mixed(walk *k, const odds *o, uint32_t slot, const uint32_t *of_pass)
 {
     k->link = see_pass(k, o, of_pass[0], of_pass[1], slot);
     for (uint32_t use = of_pass[0]; use < of_pass[1]; use++) {
-        if (o->lists && is_put_off(o, o->w->decl->use_res[use]))
+        if (k->host && is_hosts(o, o->w->decl->use_res, use))
+            *k->host++ = (hdi_record){use, slot};
+        else if (o->lists && is_put_off(o, o->w->decl->use_res[use]))
             put_span_off(k, o, use, slot);
         else
             add_span(k, o, use, slot, true);
@@ -227,14 +244,13 @@ static HDI_SCALAR walk walk_dues(walk k, const odds *o, uint32_t from, uint32_t 
     const uint32_t *slot_pass = o->w->schedule->slot_pass, *use_begin = o->w->decl->pass_use_begin;
     const odds plain = {o->w, o->kinds, o->step, NULL, o->lists};
     for (uint32_t slot = from; slot <= slot_end; slot++) {
-        const uint32_t *of_pass = slot < slot_end ? &use_begin[slot_pass[slot]] : NULL;
-        if (of_pass && HDI_LIKELY(!may_mix(&k, of_pass[0], of_pass[1])))
+        if (slot < slot_end && HDI_LIKELY(!is_mixed(o, slot_pass[slot])))
             continue;
         if (from < slot)
-            k = (o->lists ? walk_region : walk_pieces)(k, &plain, from, slot);
+            k = (o->lists ? walk_region : k.host ? walk_beside : walk_pieces)(k, &plain, from, slot);
         walk own = k;
-        if (of_pass)
-            walk_mixed(&own, o, slot, of_pass);
+        if (slot < slot_end)
+            walk_mixed(&own, o, slot, &use_begin[slot_pass[slot]]);
         k = own;
         from = slot + 1;
     }
@@ -340,11 +356,12 @@ typedef struct steps_place {
 /* The tables of a walk. */
 static bool begin(work *w, steps_place *place)
 {
-    enum { BOTH_APART = 128 };
+    enum { ALL_APART = 256 };
     const hdi_decl *decl = w->decl;
     hdi_hazards *out = w->out;
     size_t steps = 1 + (size_t)w->frozen->visit_count, segs = w->frozen->seg_count,
-           bytes = steps * sizeof(hdi_step) + segs * sizeof(hdi_seg_state) + BOTH_APART;
+           uses = w->several ? decl->use_count : 0,
+           bytes = steps * sizeof(hdi_step) + segs * sizeof(hdi_seg_state) + uses * sizeof(hdi_record) + ALL_APART;
     if (w->crew->early)
         hdi_arena_widen(w->crew->early, bytes);
     place->arena = hdi_crew_early(w->crew, bytes, w->arena);
@@ -352,13 +369,13 @@ static bool begin(work *w, steps_place *place)
     out->seg_state = HDI_ARENA_ZEROED(place->arena, hdi_seg_state, segs);
     w->seg_due = decl->mixed_layouts ? HDI_ARENA_ZEROED(w->arena, hdi_due, segs) : NULL;
     bool found = hdi_find_kinds(w, HDI_MIXES);
-    place->mark = hdi_arena_here(place->arena);
-    out->step = HDI_ARENA_ARRAY(place->arena, hdi_step, steps);
-    if (!found || place->arena->failed || w->arena->failed)
-        return false;
     memset(out->use_kept, 0, decl->use_count);
     memset(out->res_concurrent, 0, decl->res_count);
-    return true;
+    if (w->several)
+        w->host_use = HDI_ARENA_ARRAY(place->arena, hdi_record, uses);
+    place->mark = hdi_arena_here(place->arena);
+    out->step = HDI_ARENA_ARRAY(place->arena, hdi_step, steps);
+    return found && !place->arena->failed && !w->arena->failed;
 }
 
 bool hdi_find_steps(hdi_hazard_work *w)
@@ -369,10 +386,11 @@ bool hdi_find_steps(hdi_hazard_work *w)
     if (!begin(w, &place))
         return false;
     odds o = {w, &w->kinds, out->step, w->seg_due, NULL};
-    walk (*go)(walk, const odds *, uint32_t, uint32_t) = o.due ? walk_dues : walk_pieces;
-    if (!o.due && w->frozen->seg_count == w->decl->res_count)
-        go = walk_whole;
+    walk (*go)(walk, const odds *, uint32_t, uint32_t) = walk_dues;
+    if (!o.due)
+        go = w->several ? walk_beside : w->frozen->seg_count == w->decl->res_count ? walk_whole : walk_pieces;
     walk k = begin_walk(w, &w->kinds, 0);
+    k.host = w->host_use;
     const hdi_kind *few = w->kinds.kind;
     for (uint32_t r = 0; r < out->region_count; r++) {
         out->region_step[r].begin = k.next;
@@ -380,16 +398,20 @@ bool hdi_find_steps(hdi_hazard_work *w)
         out->region_step[r].end = k.next;
     }
     out->step_count = k.next;
-    if (w->arena->failed)
+    w->host_use_count = w->several ? (uint32_t)(k.host - w->host_use) : 0;
+    if (w->arena->failed || (w->several && !hdi_build_host_epochs(w, &w->kinds)))
         return false;
     out->kind = w->kinds.kind;
     const hdi_arena_kept out_arrays[] = {{&out->step, out->step_count * sizeof(*out->step)},
                                          {&out->kind, w->kinds.count * sizeof(*out->kind)}};
-    bool together = place.arena == w->arena && few != out->kind;
-    hdi_arena_keep(place.arena, place.mark, out_arrays, together ? 2 : 1);
-    hdi_begin_queues(w, &on_queue, 1);
-    hdi_place_slots(w, 0, out->slot_count, on_queue);
-    w->keepers = find_keepers(w);
-    w->pairs = hdi_settle_range(w, 0, 0, w->keeper, w->keepers);
+    bool together = place.arena == w->arena;
+    if (!together || !w->several) /* else epochs lie behind them */
+        hdi_arena_keep(place.arena, place.mark, out_arrays, together && few != out->kind ? 2 : 1);
+    if (!w->several) {
+        hdi_begin_queues(w, &on_queue, 1);
+        hdi_place_slots(w, 0, out->slot_count, on_queue);
+        w->keepers = find_keepers(w);
+    }
+    w->pairs = hdi_settle_range(w, 0, w->several ? w->decl->res_count : 0, w->keeper, w->keepers);
     return true;
 }

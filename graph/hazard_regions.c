@@ -85,7 +85,8 @@ static void look_at_region(uint32_t part, void *user)
         }
     }
     s->shared.begin[part + 1] = visits;
-    hdi_place_slots(w, w->out->region_begin[part], w->out->region_begin[part + 1], unused);
+    if (!w->several)
+        hdi_place_slots(w, w->out->region_begin[part], w->out->region_begin[part + 1], unused);
     clear(w, part, w->out->region_count);
 }
 
@@ -170,9 +171,16 @@ static bool make_room(walks *s, hdi_arena *aside)
     out->step = HDI_ARENA_ARRAY(w->arena, hdi_step, (size_t)visits + 1);
     out->step_count = visits;
     out->has_gaps = true;
-    bool found = hdi_find_kinds(w, w->seg_due ? 2 * visits : visits);
+    uint32_t mixed = w->seg_due ? 2 * visits : visits;
+    if (aside->failed || w->arena->failed || (w->several && !hdi_list_host_uses(w, aside)))
+        return false;
+    bool found = hdi_find_kinds(w, mixed + hdi_count_host_visits(w));
     out->kind = w->kinds.kind;
-    return found && !aside->failed && !w->arena->failed;
+    if (!found)
+        return false;
+    hdi_kinds kinds = w->kinds;
+    kinds.count += mixed;
+    return !w->several || hdi_build_host_epochs(w, &kinds);
 }
 
 bool hdi_find_steps_by_regions(hdi_hazard_work *w)
@@ -195,7 +203,8 @@ bool hdi_find_steps_by_regions(hdi_hazard_work *w)
     out->seg_state = HDI_ARENA_ARRAY(w->arena, hdi_seg_state, w->frozen->seg_count);
     if (aside->failed || w->arena->failed)
         return false;
-    hdi_begin_queues(w, &on_queue, 1);
+    if (!w->several)
+        hdi_begin_queues(w, &on_queue, 1);
     hdi_crew_parts(crew, regions, look_at_region, &s);
     if (!make_room(&s, aside))
         return false;
@@ -203,6 +212,8 @@ bool hdi_find_steps_by_regions(hdi_hazard_work *w)
     hdi_crew_parts(crew, regions, walk_region, &s);
     hdi_crew_parts(crew, s.buckets, walk_bucket, &s);
     gather(&s, w);
+    if (w->several)
+        hdi_settle_range(w, 0, decl->res_count, NULL, 0);
     hdi_arena_keep(aside, mark, NULL, 0);
     return true;
 }

@@ -54,25 +54,40 @@ bool hdi_is_handed_over(const hdi_hazard_work *w, uint32_t res)
 
 /* ---- the state at the frame's end, of what keeps it ---- */
 
-/* The last use of a segment, before a final state stands behind it. use HDI_NONE: there is none. */
+/* Whether a resource has steps, not epochs. */
+static bool has_steps(const work *w, uint32_t res)
+{
+    return w->out->step && !(w->several && w->decl->res_flags[res] & HDI_RES_HOST);
+}
+
+static bool is_used(const work *w, uint32_t res, uint32_t seg)
+{
+    const hdi_hazards *out = w->out;
+    return has_steps(w, res) ? out->seg_state[seg].behind != 0 : out->seg_epoch_begin[seg] != out->seg_epoch_end[seg];
+}
+
+/* The last epoch of a segment, before a final state stands behind it: its kind, its last slot and, asked for less often
+ * as it stands elsewhere, its first use. kind null: there is none. */
 typedef struct last_use {
-    uint32_t use, slot;
+    uint32_t slot;
+    const uint32_t *use;
     const hdi_kind *kind;
 } last_use;
 
-static last_use find_last(const hdi_hazards *out, uint32_t seg)
+static last_use find_last(const work *w, uint32_t res, uint32_t seg)
 {
-    if (out->step) {
+    const hdi_hazards *out = w->out;
+    if (has_steps(w, res)) {
         const hdi_seg_state *state = &out->seg_state[seg];
         if (!state->behind)
-            return (last_use){.use = HDI_NONE};
-        return (last_use){out->step[state->step_end - 1].use, state->behind - 1, &out->kind[state->kind]};
+            return (last_use){.kind = NULL};
+        return (last_use){state->behind - 1, &out->step[state->step_end - 1].use, &out->kind[state->kind]};
     }
     uint32_t end = out->seg_epoch_end[seg];
     if (out->seg_epoch_begin[seg] == end)
-        return (last_use){.use = HDI_NONE};
+        return (last_use){.kind = NULL};
     const hdi_epoch *last = &out->epoch[end - 1];
-    return (last_use){last->use, last->last, &out->kind[last->kind]};
+    return (last_use){last->last, &last->use, &out->kind[last->kind]};
 }
 
 /* The layout that the last use of an image wants, HDI_NONE: nothing uses it. */
@@ -80,8 +95,8 @@ static uint32_t last_layout(const work *w, uint32_t res)
 {
     uint32_t best = HDI_NONE, layout = HDI_NONE;
     for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
-        last_use last = find_last(w->out, seg);
-        if (last.use != HDI_NONE && (best == HDI_NONE || last.slot > best)) {
+        last_use last = find_last(w, res, seg);
+        if (last.kind && (best == HDI_NONE || last.slot > best)) {
             best = last.slot;
             layout = last.kind->layout;
         }
@@ -114,7 +129,7 @@ static uint32_t choose_final_layout(const work *w, uint32_t res)
     }
     /* What next frame's readers of the history want, so that they find it so and leave it so. */
     for (uint32_t seg = w->frozen->res_seg_begin[pair]; seg < w->frozen->res_seg_begin[pair + 1]; seg++) {
-        if (find_last(w->out, seg).use != HDI_NONE)
+        if (is_used(w, pair, seg))
             return first_kind(w, seg)->layout;
     }
     return own == HDI_NONE ? HDI_LAYOUT_GENERAL : own;
@@ -195,8 +210,8 @@ static void keep_state(const work *w, uint32_t res)
         out->res_final_layout[res] = out->res_final_layout[w->decl->res_pair[res]];
     uint32_t initial = is_image ? hdi_initial_layout(w->decl, out, res) : 0;
     for (uint32_t seg = first; seg < end; seg++)
-        used |= find_last(out, seg).use != HDI_NONE;
-    bool on_gpu = w->several ? out->res_queues[res] & w->gpu_mask : used;
+        used |= is_used(w, res, seg);
+    bool on_gpu = used && (!w->several || out->res_queues[res] & w->gpu_mask);
     uint32_t family = on_gpu ? w->queues->family[0] : HDI_NONE;
     owners o = {.first_family = family, .last_family = family}; /* mostly there is one */
     if (w->several_families && on_gpu)
@@ -204,11 +219,11 @@ static void keep_state(const work *w, uint32_t res)
     out->res_first_family[res] = o.first_family;
     out->res_final_family[res] = o.last_family;
     for (uint32_t seg = first; used && seg < end; seg++) {
-        last_use last = find_last(out, seg);
-        if (last.use != HDI_NONE)
-            out->use_kept[last.use] |= (last.kind->flags & HDI_EPOCH_WRITES) != 0;
+        last_use last = find_last(w, res, seg);
+        if (last.kind && last.kind->flags & HDI_EPOCH_WRITES)
+            out->use_kept[*last.use] = 1;
         if (is_image)
-            add_final(w, seg, last.use != HDI_NONE ? last.kind->layout : initial, out->res_final_layout[res]);
+            add_final(w, seg, last.kind ? last.kind->layout : initial, out->res_final_layout[res]);
     }
 }
 

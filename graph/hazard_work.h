@@ -38,6 +38,11 @@ typedef struct hdi_due {
     uint32_t behind, kind;
 } hdi_due;
 
+/* A use where it stands in the schedule. */
+typedef struct hdi_record {
+    uint32_t use, slot;
+} hdi_record;
+
 typedef struct hdi_hazard_work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -62,12 +67,9 @@ typedef struct hdi_hazard_work {
     hdi_edge *edges;
     uint32_t edge_count, edge_capacity;
     hdi_extras extras;
+    hdi_record *host_use; /* with steps, where the host has a queue: uses of what it uses */
+    uint32_t host_use_count;
 } hdi_hazard_work;
-
-/* A use where it stands in the schedule. */
-typedef struct hdi_record {
-    uint32_t use, slot;
-} hdi_record;
 
 /* In hazard_kinds.c. What an epoch left, in joins and leaves of kinds; reads of images: more by their layout. OTHER:
  * what nothing goes on with. NEVER: of what goes on with nothing. */
@@ -112,6 +114,19 @@ void hdi_find_stray_steps(const hdi_hazard_work *work, hdi_kinds *kinds, const h
 
 /* In hazard_regions.c. Steps of one queue, found by several workers. False: no memory. */
 bool hdi_find_steps_by_regions(hdi_hazard_work *work);
+
+/* In hazard_host.c. Whether a frame with a host queue goes by steps: there is one GPU queue, and no image of the host.
+ */
+bool hdi_is_beside_host(const hdi_hazard_work *work);
+/* Then, before its steps are found: slots get their places. */
+void hdi_begin_beside_host(const hdi_hazard_work *work);
+/* Lists the uses of what the host uses, in the order of the schedule; one worker does so with the steps. */
+bool hdi_list_host_uses(hdi_hazard_work *work, hdi_arena *arena);
+/* How many segments they visit. */
+uint32_t hdi_count_host_visits(const hdi_hazard_work *work);
+/* The epochs of these, and a list of what keeps its state. kinds: there is room for one more a visit, or it grows.
+ * False: no memory. */
+bool hdi_build_host_epochs(hdi_hazard_work *work, hdi_kinds *kinds);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);

@@ -169,6 +169,20 @@ static HDI_APART life stay_of_states(const hdi_hazards *hazards, uint32_t seg, u
     return (life){first, behind - 1, tail_writes != 0};
 }
 
+/* The same where places are slots yet. */
+static HDI_INLINE life find_stay_of_states(const hdi_hazards *hazards, uint32_t seg, uint32_t seg_end, hdi_stay *stay)
+{
+    if (HDI_LIKELY(seg_end - seg == 1)) {
+        const hdi_seg_state *state = &hazards->seg_state[seg];
+        set_tail(stay, &hazards->kind[state->kind]);
+        stay->first = HDI_NONE;
+        return (life){state->behind ? state->first : HDI_NONE, state->behind - 1, 0};
+    }
+    life all = stay_of_states(hazards, seg, seg_end, stay);
+    all.close = 0;
+    return all;
+}
+
 /* Nothing but one GPU queue: slots are places, and there are groups. What most resources are, one segment, is written
  * number by number, as above. whole: all are. */
 static HDI_INLINE void stays_of_steps(const work *w, uint32_t begin, uint32_t end, bool whole)
@@ -411,8 +425,10 @@ static HDI_INLINE life visit_shared(const several *w, uint32_t seg, uint32_t seg
 }
 
 /* Stays on queues that nothing of a resource is on have only a first place, and none at all where it lives on one GPU
- * queue: that one's is what there is. groups: there is one GPU queue, and the host's. */
-static HDI_INLINE void visit_on_queues(const work *shared, uint32_t begin, uint32_t end, uint32_t count, bool groups)
+ * queue: that one's is what there is. groups: there is one GPU queue, and the host's. steps: and what the host does not
+ * use has steps. */
+static HDI_INLINE void visit_on_queues(const work *shared, uint32_t begin, uint32_t end, uint32_t count, bool groups,
+                                       bool steps)
 {
     const several w = {*shared->hazards, shared->decl, shared->group_end, shared->out->place_unaware};
     const uint32_t *seg_end = shared->frozen->res_seg_begin + 1;
@@ -423,10 +439,13 @@ static HDI_INLINE void visit_on_queues(const work *shared, uint32_t begin, uint3
     for (uint32_t r = begin, seg = shared->frozen->res_seg_begin[begin]; r < end; seg = seg_end[r++], stay += count) {
         uint32_t mask = res_queues[r];
         life all = {HDI_NONE, 0, 0};
-        if (groups ? mask == 1 : !(mask & (mask - 1)) && mask & gpu_mask) {
+        if (steps    ? !(w.decl->res_flags[r] & HDI_RES_HOST)
+            : groups ? mask == 1
+                     : !(mask & (mask - 1)) && mask & gpu_mask) {
             uint32_t q = groups ? 0 : (uint32_t)__builtin_ctz(mask);
-            life slots = find_stay(&w.hazards, seg, seg_end[r], &stay[q]);
-            all = settle(&w, count, groups, q, slots, &stay[q]);
+            life slots = (steps ? find_stay_of_states : find_stay)(&w.hazards, seg, seg_end[r], &stay[q]);
+            if (!steps || HDI_LIKELY(slots.first != HDI_NONE))
+                all = settle(&w, count, groups, q, slots, &stay[q]);
         } else if (mask) {
             all = visit_shared(&w, seg, seg_end[r], count, groups, stay);
         }
@@ -441,16 +460,18 @@ static HDI_SCALAR void several_queues(uint32_t begin, uint32_t end, uint32_t par
 {
     const work *w = user;
     (void)part;
-    if (w->group_end)
-        visit_on_queues(w, begin, end, 2, true);
+    if (w->hazards->step)
+        visit_on_queues(w, begin, end, 2, true, true);
+    else if (w->group_end)
+        visit_on_queues(w, begin, end, 2, true, false);
     else if (w->queues->count == 2)
-        visit_on_queues(w, begin, end, 2, false);
+        visit_on_queues(w, begin, end, 2, false, false);
     else if (w->queues->count == 3)
-        visit_on_queues(w, begin, end, 3, false);
+        visit_on_queues(w, begin, end, 3, false, false);
     else if (w->queues->count == 4) /* the host's with three */
-        visit_on_queues(w, begin, end, 4, false);
+        visit_on_queues(w, begin, end, 4, false, false);
     else
-        visit_on_queues(w, begin, end, w->queues->count, false);
+        visit_on_queues(w, begin, end, w->queues->count, false, false);
 }
 
 hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,

@@ -296,8 +296,9 @@ typedef struct hdi_hazards {
     uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase
                         * says what is read */
     const hdi_kind *kind;
-    /* Of one queue, else null: those of each slot by uses. has_gaps: by several workers, those of a region do not stand
-     * right behind those of the one before, and where `to` is HDI_NONE there is none. */
+    /* Of one GPU queue, else null: those of each slot by uses. What the host uses, whose queue may stand beside it, has
+     * epochs instead, and if there are steps of it, they do not count. has_gaps: by several workers, those of a region
+     * do not stand right behind those of the one before, and where `to` is HDI_NONE there is none. */
     hdi_step *step;
     uint32_t step_count; /* and gaps in regions */
     bool has_gaps;
@@ -311,7 +312,8 @@ typedef struct hdi_hazards {
                           * queue */
     hdi_edge *memory_edge;       /* those of the schedule */
     uint8_t *res_concurrent;
-    uint16_t *res_queues; /* mask of those whose passes use it; null with one queue */
+    uint16_t *res_queues; /* mask of those whose passes use it; null with one queue; with steps that of the GPU, too,
+                           * where nobody does */
     uint32_t *res_final_layout;
     uint32_t *res_first_family, *res_final_family; /* of what keeps its state; HDI_NONE: none */
 } hdi_hazards;
@@ -362,8 +364,9 @@ static inline uint32_t hdi_epoch_layout(const hdi_hazards *hazards, const hdi_ep
     return epoch->flags & HDI_EPOCH_FINAL ? epoch->kind : hazards->kind[epoch->kind].layout;
 }
 
+/* merges: scopes may be shared. */
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, const hdi_schedule *schedule,
-                     const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
+                     const hdi_queues *queues, bool merges, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
 
 /* The layout that an image has at the frame's start; a history has what its OF was left in. */
 static inline uint32_t hdi_initial_layout(const hdi_decl *decl, const hdi_hazards *hazards, uint32_t res)

@@ -14,6 +14,7 @@
 enum {
     HDI_PASS_ROOT = 1,
     HDI_PASS_NO_RENDERING = 2,
+    HDI_PASS_MIXES = 4, /* it reads a piece of an image in two layouts, which agree, or twice in none there is */
 };
 enum {
     HDI_RES_BUFFER = 1,
