@@ -75,3 +75,41 @@ Test(vk_version, readers_of_every_version, .timeout = 30)
     }
     close_scene(&s);
 }
+
+/* Handles of lists name resources and versions in callbacks too, also of host passes, which run when the graph declares
+ * another frame. */
+Test(vk_version, handles_of_lists, .timeout = 30)
+{
+    enum { LISTED = 6 };
+    scene s;
+    version_fill fills[LISTED];
+    word_check checks[LISTED][2];
+    open_scene(&s, NULL);
+    memset(checks, 0, sizeof(checks));
+    for (uint32_t frame = 0; frame < LISTED; frame++) {
+        hd_graph_begin(s.graph);
+        hd_list *list = hd_graph_list(s.graph, 0), *later = hd_graph_list(s.graph, 1);
+        hd_resource filled, data = hd_list_buffer(list, &(hd_buffer_desc){.name = "data", .bytes = VERSION_WORDS * 4});
+        fills[frame] = (version_fill){&s, data, frame + 1};
+        hd_list_pass(list, &(hd_pass_desc){.name = "fill",
+                                           .type = HD_PASS_TRANSFER,
+                                           .record = fill_version,
+                                           .user = &fills[frame],
+                                           .uses = HD_USES({data, HD_TRANSFER_DST, .next = &filled})});
+        for (uint32_t i = 0; i < 2; i++) {
+            checks[frame][i] = (word_check){i ? filled : data, VERSION_WORDS, frame + 1};
+            hd_list_pass(later, &(hd_pass_desc){.name = "check",
+                                                .type = HD_PASS_HOST,
+                                                .root = true,
+                                                .record = check_words,
+                                                .user = &checks[frame][i],
+                                                .uses = HD_USES({filled, HD_HOST_READ})});
+        }
+        cr_assert_eq(hd_vk_frame(s.f.vk, s.graph), HD_OK);
+    }
+    cr_expect_eq(hd_vk_wait(s.f.vk), HD_OK);
+    for (uint32_t frame = 0; frame < LISTED; frame++)
+        for (uint32_t i = 0; i < 2; i++)
+            expect_check(&checks[frame][i], 1);
+    close_scene(&s);
+}

@@ -23,6 +23,8 @@ static hd_result prepare(hdi_vk_frame *frame, const hd_plan *plan)
         result = hdi_vk_realise_heaps(frame);
     if (result == HD_OK)
         result = hdi_vk_realise_resources(frame);
+    if (result == HD_OK)
+        result = hdi_vk_keep_aliases(frame);
     return result;
 }
 

@@ -1,13 +1,37 @@
 #include "state.h"
 
+#include <string.h>
+
+#include "graph_state.h"
+
 /* What record callbacks may ask. A GPU pass looks resources up in the declaration, which stays as it is while the frame
- * is executed; a host pass runs later and looks them up in the copy that was made for it. */
+ * is executed; a host pass runs later and looks them up in the copy that was made for it, handles of lists by way of
+ * the handles of the graph that they stand for. */
+
+hd_result hdi_vk_keep_aliases(const hdi_vk_frame *frame)
+{
+    const hdi_lists *lists = &frame->graph->lists;
+    hdi_vk_slot *slot = frame->slot;
+    slot->first_alias = lists->first_handle;
+    slot->alias_count = 0;
+    if (lists->alias_count == 0)
+        return HD_OK;
+    slot->aliases = HDI_ARENA_ARRAY(&slot->arena, uint32_t, lists->alias_count);
+    if (!slot->aliases)
+        return HD_OUT_OF_MEMORY;
+    memcpy(slot->aliases, lists->alias, lists->alias_count * sizeof(*slot->aliases));
+    slot->alias_count = lists->alias_count;
+    return HD_OK;
+}
 
 static hdi_vk_object *find(const hd_recorder *recorder, hd_resource resource)
 {
     if (recorder->host) {
+        const hdi_vk_slot *slot = &recorder->vk->slots[recorder->frame_index % recorder->vk->slot_count];
+        const uint32_t alias = resource.id - slot->first_alias;
+        const uint32_t handle = alias < slot->alias_count ? slot->aliases[alias] : resource.id;
         for (uint32_t u = 0; u < recorder->host->use_count; u++) {
-            if (recorder->host->uses[u].handle == resource.id)
+            if (recorder->host->uses[u].handle == handle)
                 return recorder->host->uses[u].object;
         }
         return NULL;

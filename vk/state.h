@@ -227,6 +227,8 @@ typedef struct hdi_vk_slot {
     uint32_t import_count;
     hdi_vk_host_submit *host_submits; /* arena */
     uint32_t host_submit_count;
+    uint32_t *aliases; /* arena; what handles of lists stand for, from first_alias on: for host passes */
+    uint32_t first_alias, alias_count;
     uint64_t frame;
     bool by_host;       /* the host thread waits for its frame and tells */
     VkQueryPool queries;
@@ -567,6 +569,10 @@ hdi_vk_help *hdi_vk_help_now(hd_vk *vk, const hd_graph *graph);
 hd_result hdi_vk_stage(hd_vk *vk, const hd_graph *graph, uint64_t bytes, hdi_vk_chunk **chunk, uint64_t *offset);
 void hdi_vk_help_open(hd_vk *vk);
 void hdi_vk_help_close(hd_vk *vk);
+
+/* ---- recorder.c ---- */
+/* What host passes need to know handles of lists by. */
+hd_result hdi_vk_keep_aliases(const hdi_vk_frame *frame);
 
 /* ---- timing.c ---- */
 /* An object's name for tools, where they listen; name may be null. */
