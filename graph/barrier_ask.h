@@ -1,8 +1,8 @@
-/* For barrier_steps.c alone: what it asks for, and how that is written down. In a long frame a request notes its scopes
- * by number and its range as a box, in 24 bytes (barrier_asked.h), and the plan writes the barrier. In a short one,
- * where memory is no question, the barrier is written at once as the plan has it, and neither the table of scopes nor
- * the plan has to ask what was meant: HDI_STEPS_WHOLE, in barrier_steps_whole.c. So it is for one worker up to some
- * regions, too. */
+/* For barrier_steps.c and barrier_lean.c: what they ask for, and how that is written down. In a long frame a request
+ * notes its scopes by number and its range as a box, in 24 bytes (barrier_asked.h), and the plan writes the barrier. In
+ * a short one, where memory is no question, the barrier is written at once as the plan has it, and neither the table of
+ * scopes nor the plan has to ask what was meant: HDI_STEPS_WHOLE, in barrier_steps_whole.c and barrier_lean_whole.c. So
+ * it is for one worker up to some regions, too. */
 #ifndef HDI_BARRIER_ASK_H
 #define HDI_BARRIER_ASK_H
 
@@ -14,8 +14,16 @@
 
 #ifdef HDI_STEPS_WHOLE
 enum { WHOLE = 1 };
+#define VISIT_STEPS hdi_visit_steps_whole
+#define VISIT_LEAN hdi_visit_lean_whole
+#define VISIT_SEGMENT hdi_visit_segment_whole
+#define VISIT_ODD_STEP hdi_visit_odd_step_whole
 #else
 enum { WHOLE = 0 };
+#define VISIT_STEPS hdi_visit_steps
+#define VISIT_LEAN hdi_visit_lean
+#define VISIT_SEGMENT hdi_visit_segment
+#define VISIT_ODD_STEP hdi_visit_odd_step
 #endif
 
 typedef hdi_step_work work;
@@ -30,6 +38,25 @@ typedef struct resource {
     uint32_t res, layout;        /* layout: at the frame's start */
     bool is_image, several, odd; /* several segments; odd: these, levels, or a buffer */
 } resource;
+
+/* What the first use of a segment looks at, all over a table that is long in a long frame: stays of the first and of
+ * the last of its former tenants, on their first queue and on the last one. A loop over them, or a look at how many
+ * queues they were on, is a branch that cannot be foreseen and costs as much as is won. */
+enum { AHEAD = 8 }; /* segments */
+static HDI_INLINE void fetch_tenant(const work *w, uint32_t tenant)
+{
+    const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count];
+    HDI_FETCH(stays + __builtin_ctz(w->res_queues[tenant] | 1u << (HD_MAX_QUEUES - 1)));
+    HDI_FETCH(stays + w->queue_count - 1);
+}
+
+static HDI_INLINE void fetch_tenants(const work *w, uint32_t seg)
+{
+    hdi_tenants of = w->res_tenants[w->frozen->seg_res[seg]];
+    uint32_t any = 0 - (uint32_t)(of.begin != of.end); /* else resource 0 is asked for: lists may have gaps */
+    fetch_tenant(w, w->tenant[of.begin & any] & any);
+    fetch_tenant(w, w->tenant[(of.end - 1) & any] & any);
+}
 
 /* Where a barrier must stand. */
 typedef struct interval {
@@ -47,16 +74,26 @@ typedef struct scopes {
     scope from, to;
 } scopes;
 
+static HDI_INLINE scope hdi_left(const hdi_kind *kinds, uint32_t number)
+{
+    const hdi_kind *kind = &kinds[number];
+    return (scope){number, kind->layout, kind->keeps, &kind->src_stages, kind->src_stages, kind->src_access};
+}
+
+static HDI_INLINE scope hdi_wanted(const hdi_kind *kinds, uint32_t number)
+{
+    const hdi_kind *kind = &kinds[number];
+    return (scope){number, kind->layout, kind->keeps, &kind->dst_stages, kind->dst_stages, kind->dst_access};
+}
+
 static HDI_INLINE scope left_by(const work *w, const hdi_epoch *epoch)
 {
-    const hdi_kind *kind = kind_of(w, epoch);
-    return (scope){epoch->kind, kind->layout, kind->keeps, &kind->src_stages, kind->src_stages, kind->src_access};
+    return hdi_left(w->kinds, epoch->kind);
 }
 
 static HDI_INLINE scope wanted_by(const work *w, const hdi_epoch *epoch)
 {
-    const hdi_kind *kind = kind_of(w, epoch);
-    return (scope){epoch->kind, kind->layout, kind->keeps, &kind->dst_stages, kind->dst_stages, kind->dst_access};
+    return hdi_wanted(w->kinds, epoch->kind);
 }
 
 /* A scope that is no kind: one of equal ones of the range. keeps: as of a kind that comes behind. */

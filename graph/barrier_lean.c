@@ -1,8 +1,8 @@
-/* What barrier_steps.c does, for nearly all steps of frames that are not long, where no scopes are shared and no slots
- * are extra ones: all that stands before the first use of one queue and behind uses of one queue, or behind none. What
- * else there is goes by barrier_steps.c. There a step is told in structures that fit all of them, and what they hold is
- * stored and loaded again; here each is written as it is, by tables that nobody writes to. O(entries). */
-#define HDI_STEPS_WHOLE
+/* What barrier_steps.c does, for nearly all steps of frames where no scopes are shared and no slots are extra ones: all
+ * that stands before the first use of one queue and behind uses of one queue, or behind none, and before reads of
+ * several of the GPU's. What else there is goes by barrier_steps.c. There a step is told in structures that fit all of
+ * them, and what they hold is stored and loaded again; here each is written as it is, by tables that nobody writes to.
+ * O(entries). Compiled twice, as barrier_ask.h says. */
 #include "barrier_ask.h"
 
 /* What is looked at for each of them. Nobody else has its address, so that no store makes it be loaded again. */
@@ -17,11 +17,25 @@ typedef struct tables {
     size_t queue_count;
 } tables;
 
-/* Behind the newest request and its barrier. */
+/* Behind the newest request, and its barrier or what it asks for: two words, which are handed over in registers. */
 typedef struct cursor {
     hdi_request *item;
-    hd_plan_barrier *barrier;
+    void *record;
 } cursor;
+
+static HDI_INLINE cursor cursor_of(const work *w)
+{
+    return (cursor){w->item, WHOLE ? (void *)w->barrier : (void *)w->asked};
+}
+
+static HDI_INLINE void leave_at(work *w, cursor c)
+{
+    w->item = c.item;
+    if (WHOLE)
+        w->barrier = c.record;
+    else
+        w->asked = c.record;
+}
 
 /* Stages of a queue count on the semaphore that first told it of a place on another one. Returns the place where it
  * did, which is `limit` at the latest. */
@@ -30,7 +44,7 @@ static HDI_INLINE uint32_t rely_on(const work *w, uint32_t queue, uint32_t other
 {
     uint32_t known = w->known[queue][w->known_begin[other] + pos];
     known = known < limit ? known : limit;
-    w->slot_wait_stages[w->slots[queue][known]] |= stages;
+    hdi_count_on(&w->slot_wait_stages[w->slots[queue][known]], stages, WHOLE || w->alone);
     return known;
 }
 
@@ -119,87 +133,116 @@ static uint32_t flush_low(const work *w, hdi_tenants of, uint32_t queue)
     return low;
 }
 
-static HDI_INLINE void ask_at(hdi_request *r, uint32_t low, uint32_t place, uint32_t kind)
+static HDI_INLINE void write_request(const work *w, hdi_request *r, uint32_t low, uint32_t place, uint32_t kind)
 {
     r->low = low;
     r->place = place;
     r->kind = (uint8_t)kind;
+    if (!WHOLE) {
+        uint32_t region = w->place_region[place];
+        r->region = (uint8_t)region;
+        w->in_region[region]++;
+    }
+}
+
+static HDI_INLINE void write_asked(hdi_asked *asked, uint32_t what, uint32_t extent, uint32_t kind, const scopes *does,
+                                   cause why, move by)
+{
+    asked->what = what;
+    asked->extent = extent;
+    asked->pass = why.pass;
+    asked->from = does->from.number;
+    asked->to = does->to.number;
+    asked->word = kind | why.reason << HDI_ASKED_REASON | by.source << HDI_ASKED_SOURCE | by.target << HDI_ASKED_TARGET;
 }
 
 static HDI_INLINE cursor behind_one(cursor c)
 {
-    return (cursor){c.item + 1, c.barrier + 1};
+    return (cursor){c.item + 1, (char *)c.record + (WHOLE ? sizeof(hd_plan_barrier) : sizeof(hdi_asked))};
 }
 
-static HDI_INLINE void write_global(hd_plan_barrier *b, uint32_t reason, uint32_t pass, uint32_t res)
+static HDI_INLINE cursor add_global(const work *w, cursor c, uint32_t low, uint32_t place, uint32_t kind, scopes does,
+                                    cause why, uint32_t res)
 {
-    hdi_write_cause(b, HD_NONE, 0, 0, reason, pass, res);
-    b->range = (hd_range){.offset = 0};
+    write_request(w, c.item, low, place, kind | HDI_GLOBAL);
+    if (WHOLE) {
+        hd_plan_barrier *b = c.record;
+        write_side(&b->src_stages, &does.from);
+        write_side(&b->dst_stages, &does.to);
+        hdi_write_cause(b, HD_NONE, 0, 0, why.reason, why.pass, res);
+        b->range = (hd_range){.offset = 0};
+    } else {
+        write_asked(c.record, res, 0, kind | HDI_GLOBAL, &does, why, no_move);
+    }
+    return behind_one(c);
 }
 
-/* What an image's barrier is of. */
-static HDI_INLINE void write_part(const work *w, uint32_t odd, uint32_t seg, hd_range *range)
+/* Of a segment. odd: what kind of one it is. */
+static HDI_INLINE cursor add_part(const work *w, cursor c, uint32_t low, uint32_t place, uint32_t kind, scopes does,
+                                  cause why, uint32_t res, uint32_t odd, uint32_t seg, move by)
 {
-    *range = (hd_range){.mip_count = 1, .layer_count = 1};
-    if (odd & HDI_SEVERAL)
-        *range = w->frozen->seg_range[seg];
-    else if (HDI_UNLIKELY(odd))
-        write_range(w, seg, range);
+    kind |= odd & HDI_SEVERAL;
+    write_request(w, c.item, low, place, kind);
+    if (WHOLE) {
+        hd_plan_barrier *b = c.record;
+        write_side(&b->src_stages, &does.from);
+        write_side(&b->dst_stages, &does.to);
+        hdi_write_cause(b, res, does.from.layout & does.to.keeps, does.to.layout, why.reason, why.pass, res);
+        if (by.source != HD_MAX_QUEUES) {
+            b->src_family = w->queues->family[by.source];
+            b->dst_family = w->queues->family[by.target];
+        }
+        b->range = (hd_range){.mip_count = 1, .layer_count = 1};
+        if (odd & HDI_SEVERAL)
+            b->range = w->frozen->seg_range[seg];
+        else if (HDI_UNLIKELY(odd))
+            write_range(w, seg, &b->range);
+    } else {
+        box of = {res, hdi_box(0, 1, 0, 1), 0};
+        if (HDI_UNLIKELY(odd)) {
+            const resource copy = {.res = res, .several = odd & HDI_SEVERAL};
+            of = box_of(w, &copy, seg, !(odd & HDI_RES_BUFFER));
+        }
+        write_asked(c.record, of.what, of.extent, kind | of.kind, &does, why, by);
+    }
+    return behind_one(c);
 }
 
 /* By a global barrier in a command before that of an image's first use. */
-static HDI_APART void flush(const work *w, cursor c, const former *f, hdi_tenants of, uint32_t queue, uint32_t place,
-                            uint32_t pass, uint32_t res)
+static HDI_APART cursor flush(work *w, cursor c, const former *f, hdi_tenants of, uint32_t queue, uint32_t place,
+                              cause why, uint32_t res)
 {
-    hd_plan_barrier *b = c.barrier;
-    b->src_stages = b->dst_stages = f->stages;
-    b->src_access = f->writes;
-    b->dst_access = 0;
-    write_global(b, HD_REASON_ALIAS, pass, res);
-    ask_at(c.item, flush_low(w, of, queue), place - 1, HDI_EARLY | HDI_GLOBAL);
+    scopes does = {made(w, f->stages, f->writes, 0, 0), made(w, f->stages, 0, 0, 0)};
+    return add_global(w, c, flush_low(w, of, queue), place - 1, HDI_EARLY, does, why, res);
 }
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,
  * and elements of one command do not chain: pending writes are flushed before. */
-static HDI_INLINE cursor begin(const work *w, const tables *k, cursor c, uint32_t res, uint32_t odd, uint32_t seg,
+static HDI_INLINE cursor begin(work *w, const tables *k, cursor c, uint32_t res, uint32_t odd, uint32_t seg,
                                const hdi_epoch *epoch)
 {
     const hdi_tenants tenants = k->res_tenants[res];
     uint32_t queue = (uint32_t)__builtin_ctz(epoch->queue_mask);
     uint32_t pos = k->slot_pos[epoch->first];
-    const hdi_kind *to = &k->kinds[epoch->kind];
-    former f = formers_of(w, k, tenants, (newcomer){queue, pos, to->dst_stages});
-    uint32_t place = w->place_begin[queue] + 2 * pos, kind = odd & HDI_SEVERAL;
-    uint32_t pass = k->slot_pass[epoch->first], reason = HD_REASON_ALIAS;
+    const scope to = hdi_wanted(k->kinds, epoch->kind);
+    former f = formers_of(w, k, tenants, (newcomer){queue, pos, to.stages});
+    uint32_t place = w->place_begin[queue] + 2 * pos, kind = 0;
+    cause why = {HD_REASON_ALIAS, k->slot_pass[epoch->first]};
     if (odd & HDI_RES_BUFFER) {
         if (!f.stages)
             return c;
-        ask_at(c.item, f.low, place, HDI_GLOBAL);
-        hd_plan_barrier *b = c.barrier;
-        b->src_stages = f.stages;
-        b->src_access = f.writes;
-        memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
-        write_global(b, reason, pass, res);
-        return behind_one(c);
+        return add_global(w, c, f.low, place, 0, (scopes){made(w, f.stages, f.writes, 0, 0), to}, why, res);
     }
     if (HDI_UNLIKELY(f.writes)) {
         const former copy = f;
-        flush(w, c, &copy, tenants, queue, place, pass, res);
-        c = behind_one(c);
-        kind |= HDI_FOLLOWS;
+        c = flush(w, c, &copy, tenants, queue, place, why, res);
+        kind = HDI_FOLLOWS;
     }
     if (!f.stages) {
-        reason = f.others ? reason : HD_REASON_FIRST_USE;
-        f.stages = f.others ? to->dst_stages : 0; /* chains with the semaphore wait */
+        why.reason = f.others ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
+        f.stages = f.others ? to.stages : 0; /* chains with the semaphore wait */
     }
-    ask_at(c.item, f.low, place, kind);
-    hd_plan_barrier *b = c.barrier;
-    b->src_stages = f.stages;
-    b->src_access = 0;
-    memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
-    hdi_write_cause(b, res, 0, to->layout, reason, pass, res);
-    write_part(w, odd, seg, &b->range);
-    return behind_one(c);
+    return add_part(w, c, f.low, place, kind, (scopes){made(w, f.stages, 0, 0, 0), to}, why, res, odd, seg, no_move);
 }
 
 /* Behind a use of the same queue alone. */
@@ -207,26 +250,18 @@ static HDI_INLINE cursor go_on(const work *w, const tables *k, cursor c, uint32_
                                const hdi_epoch *epoch)
 {
     const hdi_kind *from = &k->kinds[epoch[-1].kind], *to = &k->kinds[epoch->kind];
-    uint32_t slot = epoch->first, pass = k->slot_pass[slot], reason = hdi_step_reason(from->flags, to->flags);
-    uint32_t low = 2 * k->slot_pos[epoch[-1].last] + 1, old = from->layout, new = to->layout;
+    uint32_t slot = epoch->first, low = 2 * k->slot_pos[epoch[-1].last] + 1;
     uint32_t place = w->place_begin[__builtin_ctz(epoch->queue_mask)] + 2 * k->slot_pos[slot];
-    hd_plan_barrier *b = c.barrier;
-    memcpy(&b->src_stages, &from->src_stages, 2 * sizeof(b->src_stages));
-    memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
-    if (old == new) {
-        ask_at(c.item, low, place, HDI_GLOBAL);
-        write_global(b, reason, pass, res);
-        return behind_one(c);
-    }
-    ask_at(c.item, low, place, odd & HDI_SEVERAL);
-    hdi_write_cause(b, res, old & to->keeps, new, reason, pass, res);
-    write_part(w, odd, seg, &b->range);
-    return behind_one(c);
+    cause why = {hdi_step_reason(from->flags, to->flags), k->slot_pass[slot]};
+    scopes does = {hdi_left(k->kinds, epoch[-1].kind), hdi_wanted(k->kinds, epoch->kind)};
+    if (from->layout == to->layout)
+        return add_global(w, c, low, place, 0, does, why, res);
+    return add_part(w, c, low, place, 0, does, why, res, odd, seg, no_move);
 }
 
 /* Reads of one queue behind a use of another one alone: the semaphore has done it, but for the layout, whose change
  * chains with the wait. */
-static HDI_INLINE cursor take_over(const work *w, const tables *k, cursor c, uint32_t res, uint32_t odd, uint32_t seg,
+static HDI_INLINE cursor take_over(work *w, const tables *k, cursor c, uint32_t res, uint32_t odd, uint32_t seg,
                                    const hdi_epoch *epoch)
 {
     const hdi_kind *from = &k->kinds[epoch[-1].kind], *to = &k->kinds[epoch->kind];
@@ -235,61 +270,76 @@ static HDI_INLINE cursor take_over(const work *w, const tables *k, cursor c, uin
     uint32_t known = rely_on(w, queue, other, k->slot_pos[epoch[-1].last], pos, to->dst_stages);
     if (from->layout == to->layout)
         return c;
-    ask_at(c.item, 2 * known, w->place_begin[queue] + 2 * pos, odd & HDI_SEVERAL);
-    hd_plan_barrier *b = c.barrier;
-    b->src_stages = to->dst_stages;
-    b->src_access = 0;
-    memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
-    hdi_write_cause(b, res, from->layout & to->keeps, to->layout, hdi_step_reason(from->flags, to->flags),
-                    k->slot_pass[slot], res);
-    write_part(w, odd, seg, &b->range);
-    return behind_one(c);
+    cause why = {hdi_step_reason(from->flags, to->flags), k->slot_pass[slot]};
+    scopes does = {made(w, to->dst_stages, 0, from->layout, 0), hdi_wanted(k->kinds, epoch->kind)};
+    return add_part(w, c, 2 * known, w->place_begin[queue] + 2 * pos, 0, does, why, res, odd, seg, no_move);
+}
+
+/* The last point of the submit that a place of a queue is in. */
+static HDI_INLINE uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
+{
+    const hdi_synced *synced = w->synced;
+    return 2 * synced->submit[synced->place_submit[w->hazards->queue_begin[queue] + pos]].end_pos - 1;
 }
 
 /* Release and acquire, behind a use of one queue. */
-static HDI_APART cursor hand_over(const work *w, cursor c, uint32_t res, uint32_t odd, uint32_t seg,
-                                  const hdi_epoch *epoch)
+static HDI_APART cursor hand_over(work *w, cursor c, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *epoch)
+{
+    const uint64_t all = HDI_STAGE_ALL_COMMANDS;
+    const hdi_kind *from = kind_of(w, epoch - 1), *to = kind_of(w, epoch);
+    uint32_t source = (uint32_t)__builtin_ctz(epoch[-1].queue_mask);
+    uint32_t target = (uint32_t)__builtin_ctz(epoch->queue_mask);
+    uint32_t pos = w->slot_pos[epoch->first], before = w->slot_pos[epoch[-1].last], pass = w->slot_pass[epoch->first];
+    move by = {source, target};
+    scopes gives = {left_by(w, epoch - 1), made(w, all, 0, to->layout, UINT32_MAX)},
+           takes = {made(w, to->dst_stages, 0, from->layout, 0), wanted_by(w, epoch)};
+    c = add_part(w, c, 2 * before + 1, w->place_begin[source] + submit_end(w, source, before), HDI_MOVES, gives,
+                 (cause){HD_REASON_RELEASE, pass}, res, odd, seg, by);
+    uint32_t known = rely_on(w, target, source, before, pos, all);
+    return add_part(w, c, 2 * known, w->place_begin[target] + 2 * pos, HDI_MOVES, takes,
+                    (cause){HD_REASON_ACQUIRE, pass}, res, odd, seg, by);
+}
+
+/* Behind a use of one queue, reads of several, none of which is the host's: theirs count on semaphores, but for those
+ * of the same queue. A layout is changed for all of them, of which the others stand behind the semaphore, which
+ * ALL_COMMANDS reaches. */
+static HDI_APART cursor produce(work *w, cursor c, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *epoch)
 {
     const hdi_kind *from = kind_of(w, epoch - 1), *to = kind_of(w, epoch);
-    uint32_t source = (uint32_t)__builtin_ctz(epoch[-1].queue_mask),
-             target = (uint32_t)__builtin_ctz(epoch->queue_mask);
-    uint32_t slot = epoch->first, pos = w->slot_pos[slot], before = w->slot_pos[epoch[-1].last];
-    uint32_t pass = w->slot_pass[slot], kind = (odd & HDI_SEVERAL) | HDI_MOVES;
-    const uint32_t *place_submit = w->synced->place_submit + w->hazards->queue_begin[source];
-    hd_plan_barrier *b = c.barrier;
-    ask_at(c.item, 2 * before + 1, w->place_begin[source] + 2 * w->synced->submit[place_submit[before]].end_pos - 1,
-           kind);
-    memcpy(&b->src_stages, &from->src_stages, 2 * sizeof(b->src_stages));
-    b->dst_stages = HDI_STAGE_ALL_COMMANDS;
-    b->dst_access = 0;
-    hdi_write_cause(b, res, from->layout, to->layout, HD_REASON_RELEASE, pass, res);
-    b->src_family = w->queues->family[source];
-    b->dst_family = w->queues->family[target];
-    write_part(w, odd, seg, &b->range);
-    c = behind_one(c);
-    uint32_t known = rely_on(w, target, source, before, pos, HDI_STAGE_ALL_COMMANDS);
-    ask_at(c.item, 2 * known, w->place_begin[target] + 2 * pos, kind);
-    b = c.barrier;
-    b->src_stages = to->dst_stages;
-    b->src_access = 0;
-    memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
-    hdi_write_cause(b, res, from->layout & to->keeps, to->layout, HD_REASON_ACQUIRE, pass, res);
-    b->src_family = b[-1].src_family;
-    b->dst_family = b[-1].dst_family;
-    b->range = b[-1].range;
-    return behind_one(c);
+    uint32_t queue = (uint32_t)__builtin_ctz(epoch[-1].queue_mask), others = epoch->queue_mask & ~(1u << queue);
+    uint32_t pos = w->slot_pos[epoch[-1].last], low = 2 * pos + 1, begin = w->place_begin[queue];
+    hdi_side behind[HD_MAX_QUEUES];
+    const hdi_side *own = &behind[queue];
+    hdi_find_sides(w, epoch, behind);
+    for (uint32_t mask = others; mask; mask &= mask - 1) {
+        uint32_t k = (uint32_t)__builtin_ctz(mask);
+        rely_on(w, k, queue, pos, behind[k].first, behind[k].stages);
+    }
+    cause why = {hdi_step_reason(from->flags, to->flags), w->slot_pass[epoch->first]};
+    uint64_t high = 2 * (uint64_t)own->first, end; /* of none, behind all points */
+    if (from->layout == to->layout) {
+        if (own->first == HDI_NONE)
+            return c;
+        why.pass = w->slot_pass[w->slots[queue][own->first]];
+        scopes does = {left_by(w, epoch - 1), made(w, own->stages, own->access, 0, 0)};
+        return add_global(w, c, low, begin + (uint32_t)high, 0, does, why, res);
+    }
+    end = submit_end(w, queue, pos);
+    high = high < end ? high : end;
+    uint64_t stages = own->stages | (others ? HDI_STAGE_ALL_COMMANDS : 0);
+    scopes does = {left_by(w, epoch - 1), made(w, stages, own->access, to->layout, UINT32_MAX)};
+    return add_part(w, c, low, begin + (uint32_t)high, 0, does, why, res, odd, seg, no_move);
 }
 
-/* What is rare, or of several queues. */
+/* What is rare. */
 static HDI_APART cursor other_step(work *w, cursor c, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *epoch)
 {
-    w->item = c.item;
-    w->barrier = c.barrier;
-    hdi_visit_odd_step(w, res, odd, seg, epoch);
-    return (cursor){w->item, w->barrier};
+    leave_at(w, c);
+    VISIT_ODD_STEP(w, res, odd, seg, epoch);
+    return cursor_of(w);
 }
 
-HDI_SCALAR void hdi_visit_lean(hdi_step_work *w, uint32_t seg, uint32_t end)
+HDI_SCALAR void VISIT_LEAN(hdi_step_work *w, uint32_t seg, uint32_t end)
 {
     const tables k = {.seg_epoch_begin = w->hazards->seg_epoch_begin,
                       .seg_epoch_end = w->hazards->seg_epoch_end,
@@ -305,9 +355,12 @@ HDI_SCALAR void hdi_visit_lean(hdi_step_work *w, uint32_t seg, uint32_t end)
                       .res_queues = w->res_queues,
                       .stay = w->stay,
                       .queue_count = w->queue_count};
-    cursor c = {w->item, w->barrier};
+    cursor c = cursor_of(w);
     _Static_assert(!(HDI_SEVERAL & (HDI_RES_BUFFER | HDI_RES_LEVELS)), "side by side in one word");
+    const bool fetches = !WHOLE && w->fetches;
     for (; seg < end; seg++) {
+        if (fetches)
+            fetch_tenants(w, seg + AHEAD < end ? seg + AHEAD : seg);
         size_t first = k.seg_epoch_begin[seg], count = k.seg_epoch_end[seg] - first;
         if ((ptrdiff_t)count <= 0)
             continue;
@@ -315,10 +368,9 @@ HDI_SCALAR void hdi_visit_lean(hdi_step_work *w, uint32_t seg, uint32_t end)
         size_t res = k.seg_res[seg];
         uint32_t flags = k.res_flags[res];
         if (HDI_UNLIKELY(flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY) || epoch->place != HDI_PLACE_CONSUMER)) {
-            w->item = c.item;
-            w->barrier = c.barrier;
-            hdi_visit_segment(w, seg);
-            c = (cursor){w->item, w->barrier};
+            leave_at(w, c);
+            VISIT_SEGMENT(w, seg);
+            c = cursor_of(w);
             continue;
         }
         bool several = k.res_seg_begin[res + 1] - k.res_seg_begin[res] > 1;
@@ -336,10 +388,12 @@ HDI_SCALAR void hdi_visit_lean(hdi_step_work *w, uint32_t seg, uint32_t end)
                 c = take_over(w, &k, c, (uint32_t)res, odd, seg, epoch);
             else if (epoch->place == HDI_PLACE_TRANSFER)
                 c = hand_over(w, c, (uint32_t)res, odd, seg, epoch);
+            else if (epoch->place == HDI_PLACE_PRODUCER && epoch->flags == HDI_EPOCH_READS &&
+                     !((before | epoch->queue_mask) & ~w->gpu_mask))
+                c = produce(w, c, (uint32_t)res, odd, seg, epoch);
             else
                 c = other_step(w, c, (uint32_t)res, odd, seg, epoch);
         }
     }
-    w->item = c.item;
-    w->barrier = c.barrier;
+    leave_at(w, c);
 }

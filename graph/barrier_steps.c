@@ -479,27 +479,8 @@ static HDI_INLINE void visit_segment(work *w, uint32_t seg, const hdi_epoch *epo
 
 /* ---- a range ---- */
 
-/* What the first use of a segment looks at, all over a table that is long in a long frame: stays of the first and of
- * the last of its former tenants, on their first queue and on the last one. A loop over them, or a look at how many
- * queues they were on, is a branch that cannot be foreseen and costs as much as is won. */
-static HDI_INLINE void fetch_tenant(const work *w, uint32_t tenant)
-{
-    const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count];
-    HDI_FETCH(stays + __builtin_ctz(w->res_queues[tenant] | 1u << (HD_MAX_QUEUES - 1)));
-    HDI_FETCH(stays + w->queue_count - 1);
-}
-
-static HDI_INLINE void fetch_tenants(const work *w, uint32_t seg)
-{
-    hdi_tenants of = w->res_tenants[w->frozen->seg_res[seg]];
-    uint32_t any = 0 - (uint32_t)(of.begin != of.end); /* else resource 0 is asked for: lists may have gaps */
-    fetch_tenant(w, w->tenant[of.begin & any] & any);
-    fetch_tenant(w, w->tenant[(of.end - 1) & any] & any);
-}
-
 static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, bool merges)
 {
-    enum { AHEAD = 8 };
     const uint32_t *epoch_begin = w->hazards->seg_epoch_begin, *epoch_end = w->hazards->seg_epoch_end;
     bool fetches = !WHOLE && w->fetches;
     for (uint32_t seg = begin; seg < end; seg++) {
@@ -510,14 +491,13 @@ static HDI_INLINE void visit_segments(work *w, uint32_t begin, uint32_t end, boo
     }
 }
 
-#ifdef HDI_STEPS_WHOLE
-void hdi_visit_segment(work *w, uint32_t seg)
+void VISIT_SEGMENT(work *w, uint32_t seg)
 {
     const uint32_t *begin = w->hazards->seg_epoch_begin, *end = w->hazards->seg_epoch_end;
     visit_segment(w, seg, w->epochs + begin[seg], w->epochs + end[seg], false);
 }
 
-void hdi_visit_odd_step(work *w, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind)
+void VISIT_ODD_STEP(work *w, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind)
 {
     const resource of = {.res = res, .is_image = !(odd & HDI_RES_BUFFER), .several = odd & HDI_SEVERAL, .odd = odd};
     if (behind->place == HDI_PLACE_CONSUMER)
@@ -525,7 +505,6 @@ void hdi_visit_odd_step(work *w, uint32_t res, uint32_t odd, uint32_t seg, const
     else
         other_step(w, &of, seg, behind - 1, behind);
 }
-#endif
 
 /* Of requests that were made without a look at it: where each lies, and how many in each region. */
 static inline void tell_regions(const work *w, hdi_request *item, uint32_t count, uint32_t *in_region)
@@ -537,11 +516,6 @@ static inline void tell_regions(const work *w, hdi_request *item, uint32_t count
     }
 }
 
-#ifdef HDI_STEPS_WHOLE
-#define VISIT_STEPS hdi_visit_steps_whole
-#else
-#define VISIT_STEPS hdi_visit_steps
-#endif
 HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     work w = *(const work *)user;
@@ -559,8 +533,8 @@ HDI_SCALAR void VISIT_STEPS(uint32_t begin, uint32_t end, uint32_t part, void *u
     }
     if (w.merges)
         visit_segments(&w, begin, end, true);
-    else if (WHOLE && !w.has_extras)
-        hdi_visit_lean(&w, begin, end);
+    else if (!w.has_extras)
+        VISIT_LEAN(&w, begin, end);
     else
         visit_segments(&w, begin, end, false);
     list->count = (uint32_t)(w.item - item);

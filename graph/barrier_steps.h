@@ -78,11 +78,14 @@ uint32_t hdi_make_scope(hdi_step_work *work, uint32_t at, uint64_t stages, uint6
 void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
 void hdi_visit_steps_whole(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
 
-/* In barrier_lean.c. The same of segments from one up to another, where no scopes are shared and no slots are extra
+/* In barrier_lean.c. What segments from one up to another ask for, where no scopes are shared and no slots are extra
  * ones; by the next two what it does not do itself: all of a segment, and one step of a segment that is used before.
  * odd: of HDI_RES_BUFFER, HDI_RES_LEVELS and HDI_SEVERAL what is so; 0: it is a whole image of one mip and layer. */
 void hdi_visit_lean(hdi_step_work *work, uint32_t seg, uint32_t end);
 void hdi_visit_segment(hdi_step_work *work, uint32_t seg);
 void hdi_visit_odd_step(hdi_step_work *work, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind);
+void hdi_visit_lean_whole(hdi_step_work *work, uint32_t seg, uint32_t end);
+void hdi_visit_segment_whole(hdi_step_work *work, uint32_t seg);
+void hdi_visit_odd_step_whole(hdi_step_work *work, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind);
 
 #endif
