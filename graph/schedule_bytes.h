@@ -302,12 +302,12 @@ static HDI_INLINE void take_bytes(work *w, uint32_t words, queue *q, int64_t byt
     q->closed.begin = c + (c->left == 0);
 }
 
-/* What is alive grows, by that much, at all ranks from the oldest up to one, exclusive. */
-static HDI_INLINE void add_alive(work *w, uint32_t end, int64_t bytes)
+/* What is alive grows, by that much, at all ranks from the oldest up to one, exclusive. closes: it does not. */
+static HDI_INLINE void add_alive(work *w, uint32_t end, int64_t bytes, bool closes)
 {
     w->alive += bytes;
     w->l.alive_step[end] -= bytes;
-    if (bytes > 0 || end >= w->room_end)
+    if (!closes || end >= w->room_end)
         w->most += bytes;
     if (end > w->room_end)
         w->room_alive += bytes;

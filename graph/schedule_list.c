@@ -287,7 +287,7 @@ static HDI_APART void open_shared(work *w, uint32_t words, const hdi_list_node *
         if (!hdi_list_shares(s, res) || res->open)
             continue;
         if (res->first - s->rank_begin > w->oldest)
-            add_alive(w, res->first - s->rank_begin, (int64_t)res->bytes);
+            add_alive(w, res->first - s->rank_begin, (int64_t)res->bytes, false);
         res->open = true;
     }
     for (uint32_t i = 0; i < w->opener_count; i++) {
@@ -327,7 +327,7 @@ static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue 
             continue;
         int64_t bytes = (int64_t)res->bytes;
         *q->closed.end++ = (hdi_list_closing){bytes, words == 1 ? *of : r};
-        add_alive(w, last + 1, -bytes);
+        add_alive(w, last + 1, -bytes, true);
     }
 }
 
@@ -385,6 +385,7 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     uint64_t now = (uint64_t)(slot + 1) << (words ? q->shift : 0);
     w->slot_pass[slot] = pass;
     w->slot_queue[slot] = (uint8_t)q->index;
+    w->l.state[rank] = HDI_RANK_TAKEN;
     q->free_at = c->start + (double)v->cost;
     if (needs_barrier(w, words, pred, q))
         w->group[k] = words ? (w->group[k] & q->keep) | (uint64_t)slot << q->shift : slot;
@@ -394,7 +395,7 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
         if (v->flags & HDI_NODE_OPENS)
             v->bytes = w->l.alone[(uint32_t)v->key].bytes;
         if (rank > w->oldest)
-            add_alive(w, rank, v->bytes);
+            add_alive(w, rank, v->bytes, false);
     }
     if (words) {
         w->l.finish[slot + 1] = q->free_at;
@@ -402,7 +403,6 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     }
     for (uint32_t i = 0; i < words; i++)
         w->l.clock[(size_t)(slot + 1) * words + i] = q->knows[i];
-    w->l.state[rank] = HDI_RANK_TAKEN;
     leave(w, words, v);
     if (v->flags & HDI_NODE_OPENS)
         open_shared(w, words, v);

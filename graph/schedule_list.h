@@ -17,10 +17,11 @@ typedef struct hdi_list_node {
     float cost;    /* microseconds */
     uint32_t left; /* of what it depends on, how much was not taken */
     uint32_t rank; /* in the region */
-    uint8_t home;  /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
-    uint8_t lane;
-    uint8_t flags; /* HDI_NODE_* */
-    uint8_t at;    /* where in its lane, while it could be taken */
+    /* No bytes: these might be written to whatever else is in registers. */
+    uint32_t home : 8; /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
+    uint32_t lane : 8;
+    uint32_t flags : 8; /* HDI_NODE_* */
+    uint32_t at : 8;    /* where in its lane, while it could be taken */
 } hdi_list_node;
 enum { HDI_LIST_NOWHERE = 0xff };
 enum {
