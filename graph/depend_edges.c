@@ -53,7 +53,24 @@ static uint32_t find_dead(const uint8_t *pass_kept, uint32_t pass, uint32_t pass
     return dead ? (uint32_t)(dead - pass_kept) : pass_count;
 }
 
-/* Few go: edges of the passes between one of them and the next stay together. Returns whether kept ones follow them. */
+/* Where few go edges of the passes between one of them and the next stay together. */
+void hdi_edges_close(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_count)
+{
+    uint32_t *const pred_end = own->pred_end, *const pred_begin = pred_end - 1;
+    const uint32_t first = find_dead(pass_kept, 0, pass_count);
+    uint32_t count = pred_begin[first];
+    for (uint32_t p = first; p < pass_count;) {
+        uint32_t next = find_dead(pass_kept, p + 1, pass_count), begin = pred_end[p], end = pred_begin[next];
+        uint32_t less = begin - count;
+        memmove(own->edge + count, own->edge + begin, (end - begin) * sizeof(*own->edge));
+        for (; p < next; p++)
+            pred_end[p] -= less;
+        count += end - begin;
+    }
+    own->count = count;
+}
+
+/* Few go: theirs alone are looked at. Returns whether kept ones follow them. */
 static bool drop_few(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_count)
 {
     uint32_t *const pred_end = own->pred_end, *const pred_begin = pred_end - 1, followed = 0;
@@ -62,17 +79,9 @@ static bool drop_few(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_cou
         for (uint32_t e = pred_begin[p]; e < pred_end[p]; e++)
             own->follow[hdi_edge_from(own->edge[e])]--;
     }
-    uint32_t count = pred_begin[first];
-    for (uint32_t p = first; p < pass_count;) {
-        uint32_t next = find_dead(pass_kept, p + 1, pass_count), begin = pred_end[p], end = pred_begin[next];
-        uint32_t less = begin - count;
+    for (uint32_t p = first; p < pass_count; p = find_dead(pass_kept, p + 1, pass_count))
         followed |= (uint32_t)own->follow[p];
-        memmove(own->edge + count, own->edge + begin, (end - begin) * sizeof(*own->edge));
-        for (; p < next; p++)
-            pred_end[p] -= less;
-        count += end - begin;
-    }
-    own->count = count;
+    hdi_edges_close(own, pass_kept, pass_count);
     return followed != 0;
 }
 

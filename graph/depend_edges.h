@@ -70,6 +70,9 @@ void hdi_edges_end_empty(const hdi_decl *decl, const hdi_edges *own, uint32_t be
  * use any more. */
 bool hdi_edges_drop(hdi_edges *own, const hdi_kept *kept, uint32_t pass_count);
 
+/* Takes away the edges of passes that are not kept, which are few, and whom nobody follows: `follow` stays as it is. */
+void hdi_edges_close(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_count);
+
 /* From counts to places: where those who follow each pass are to stand. */
 void hdi_edges_place(const hdi_edges *own, uint32_t pass_count, uint32_t *succ_begin);
 

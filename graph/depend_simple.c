@@ -26,7 +26,7 @@ typedef struct work {
     /* With ranges instead; per segment: the same in the lower half, and in the upper one the use that wrote it; not
      * written: its first one. */
     uint64_t *state;
-    uint32_t *not_read; /* per pass: how many follow it that may not read what it wrote, or are culled */
+    uint32_t *not_read; /* per pass: how many follow it that may not read what it wrote */
     uint64_t looked;    /* uses that were looked back over */
     bool unwritten;     /* somebody reads what nobody wrote */
     hdi_edges edges;
@@ -200,42 +200,54 @@ static HDI_APART bool is_wanted(const work *w, uint32_t pass)
     return false;
 }
 
-/* From counts to places, up to the first pass that nobody reads; which one that is. */
-static HDI_INLINE uint32_t find_places(work *w, uint32_t *succ_begin, bool ranges)
+/* From counts to places. False: somebody is read by nobody. */
+static bool find_places(const work *w, uint32_t *succ_begin)
 {
     uint64_t *const follow = w->edges.follow;
-    const uint32_t *const not_read = w->not_read;
     uint32_t sum = 0, passes = w->decl->pass_count;
     for (uint32_t p = 0; p < passes; p++) {
-        uint32_t count = (uint32_t)follow[p];
-        if (HDI_UNLIKELY(count <= (ranges ? not_read[p] : 0)) && !is_wanted(w, p))
-            return p;
+        const uint32_t count = (uint32_t)follow[p];
+        if (HDI_UNLIKELY(count == 0) && !is_wanted(w, p))
+            return false;
         succ_begin[p] = sum;
         follow[p] = sum += count;
     }
     succ_begin[passes] = sum;
-    return passes;
+    return true;
 }
 
-/* Some are read by nobody; up to the first of them there are places. Who follows a pass stands behind it, so one walk
- * from the last on finds who is culled: all that may be, as far as counts tell. Where a pass that is kept follows one
- * of them it reads it after all, or overwrites what it used: no simple frame. */
-static HDI_APART bool cull(work *w, uint32_t first, uint32_t *succ_begin, hdi_kept *kept)
+/* The same with ranges, and finds who is culled: all that may be, as far as counts tell. Who follows a pass stands
+ * behind it, so one walk from the last on does. Where a pass that is kept follows one of them it reads it after all, or
+ * overwrites what it used: no simple frame, false. */
+static HDI_APART bool find_kept(work *w, uint32_t *succ_begin, hdi_kept *kept)
 {
     uint64_t *const follow = w->edges.follow;
-    const uint32_t *const pred_begin = w->edges.pred_end - 1;
-    uint32_t *const not_read = w->not_read, passes = w->decl->pass_count;
-    for (uint32_t p = 0; p < first; p++)
-        follow[p] = (uint32_t)follow[p] - succ_begin[p];
+    const uint32_t *const pred_begin = w->edges.pred_end - 1, *const not_read = w->not_read;
+    const uint32_t passes = w->decl->pass_count;
+    uint32_t at = w->edges.count;
+    succ_begin[passes] = at;
     for (uint32_t p = passes; p-- > 0;) {
-        if (HDI_LIKELY((uint32_t)follow[p] > not_read[p]) || is_wanted(w, p))
-            continue;
-        kept->pass_kept[p] = 0;
-        kept->kept_count--;
-        for (uint32_t e = pred_begin[p]; e < pred_begin[p + 1]; e++)
-            not_read[hdi_edge_from(w->edges.edge[e])]++;
+        const uint32_t count = (uint32_t)follow[p];
+        if (HDI_UNLIKELY(count <= not_read[p]) && !is_wanted(w, p)) {
+            if (count)
+                return false;
+            kept->pass_kept[p] = 0;
+            kept->kept_count--;
+            for (uint32_t e = pred_begin[p]; e < pred_begin[p + 1]; e++)
+                follow[hdi_edge_from(w->edges.edge[e])]--;
+        }
+        follow[p] = at;
+        succ_begin[p] = at -= count;
     }
-    return hdi_edges_drop(&w->edges, kept, passes);
+    if (kept->kept_count == passes)
+        return true;
+    for (uint32_t p = 0; p < passes; p++) { /* so many edges are gone */
+        follow[p] -= at;
+        succ_begin[p] -= at;
+    }
+    succ_begin[passes] -= at;
+    hdi_edges_close(&w->edges, kept->pass_kept, passes);
+    return true;
 }
 
 static bool start(work *w, const hdi_crew *crew, hdi_arena *arena)
@@ -260,17 +272,8 @@ static bool start(work *w, const hdi_crew *crew, hdi_arena *arena)
 /* Returns whether the frame is a simple one. */
 static bool find_edges(work *w, uint32_t *succ_begin, hdi_kept *kept)
 {
-    const uint32_t passes = w->decl->pass_count;
-    if (!(w->state ? walk_ranges(w) : walk(w)))
-        return false;
-    memset(kept->pass_kept, 1, passes);
-    const uint32_t first = w->state ? find_places(w, succ_begin, true) : find_places(w, succ_begin, false);
-    if (HDI_LIKELY(first == passes))
-        return true;
-    if (!w->state || !cull(w, first, succ_begin, kept))
-        return false;
-    hdi_edges_place(&w->edges, passes, succ_begin);
-    return true;
+    memset(kept->pass_kept, 1, w->decl->pass_count);
+    return w->state ? walk_ranges(w) && find_kept(w, succ_begin, kept) : walk(w) && find_places(w, succ_begin);
 }
 
 hd_result hdi_depend_simple(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena,
