@@ -38,6 +38,19 @@ static hdi_arena_block *make_block(hdi_arena *arena, size_t capacity)
     return block;
 }
 
+/* Hands out from there on: null: from none. */
+static void begin_block(hdi_arena *arena, hdi_arena_block *block)
+{
+    arena->block = block;
+    arena->at = block ? (unsigned char *)(block + 1) : NULL;
+    arena->end = block ? arena->at + block->capacity / ALIGNMENT * ALIGNMENT : NULL;
+}
+
+static size_t bytes_used(const hdi_arena *arena)
+{
+    return arena->block ? (size_t)(arena->at - (unsigned char *)(arena->block + 1)) : 0;
+}
+
 static void free_chain(hdi_arena *arena, hdi_arena_block *block)
 {
     while (block) {
@@ -71,8 +84,9 @@ static void *grow_and_take(hdi_arena *arena, size_t bytes)
     if (!block)
         return NULL;
     block->older = arena->block;
-    arena->block = block;
-    arena->used = bytes;
+    arena->before += bytes_used(arena);
+    begin_block(arena, block);
+    arena->at += bytes;
     return block + 1;
 }
 
@@ -95,49 +109,30 @@ void hdi_arena_reset(hdi_arena *arena)
 {
     hdi_arena_block *newest = arena->block;
 
-    arena->used = 0;
-    arena->total = 0;
+    arena->before = 0;
     arena->failed = false;
-    if (!newest || !newest->older)
+    if (!newest || !newest->older) {
+        begin_block(arena, newest);
         return;
+    }
 
     size_t capacity = chain_bytes(arena);
     /* Free first: the sum of both would be the largest demand of all. Should the joined block fail, the arena is empty
      * and grows again when it is used. */
     free_chain(arena, newest);
-    arena->block = make_block(arena, capacity);
+    begin_block(arena, make_block(arena, capacity));
 }
 
-/* bytes: rounded up; 0: more than there can be. */
-static HDI_COLD void *take_more(hdi_arena *arena, size_t bytes)
+HDI_COLD void *hdi_arena_more(hdi_arena *arena, size_t bytes)
 {
-    void *pointer = bytes ? grow_and_take(arena, bytes) : NULL;
-    if (pointer)
-        arena->total += bytes;
+    const size_t rounded = (bytes + (bytes == 0) + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+    unsigned char *pointer = arena->at;
+    if (rounded && rounded <= hdi_arena_room(arena))
+        arena->at += rounded;
     else
-        arena->failed = true;
+        pointer = rounded ? grow_and_take(arena, rounded) : NULL; /* 0: more than there can be */
+    arena->failed |= !pointer;
     return pointer;
-}
-
-void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
-{
-    hdi_arena_block *block = arena->block;
-    size_t used = arena->used;
-
-    bytes += bytes == 0; /* so that the pointer is inside a block */
-    bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    if (HDI_UNLIKELY(!block || bytes - 1 >= block->capacity - used))
-        return take_more(arena, bytes);
-    arena->used = used + bytes;
-    arena->total += bytes;
-    return (unsigned char *)(block + 1) + used;
-}
-
-void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes)
-{
-    if (HDI_UNLIKELY(count > SIZE_MAX / element_bytes))
-        return take_more(arena, 0);
-    return hdi_arena_alloc(arena, count * element_bytes);
 }
 
 void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes)
@@ -171,7 +166,7 @@ bool hdi_arena_enlarge(hdi_arena *arena, void *array, uint32_t *capacity, uint32
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes)
 {
     if (!arena->block && bytes > FIRST_BLOCK_BYTES)
-        arena->block = make_block(arena, bytes); /* without it the arena grows as it is used */
+        begin_block(arena, make_block(arena, bytes)); /* without it the arena grows as it is used */
 }
 
 void hdi_arena_lend(hdi_arena *arena, const hd_allocator *allocator, void *memory, size_t bytes)
@@ -179,17 +174,18 @@ void hdi_arena_lend(hdi_arena *arena, const hd_allocator *allocator, void *memor
     hdi_arena_init(arena, allocator);
     if (bytes <= sizeof(hdi_arena_block))
         return;
-    arena->block = memory;
-    *arena->block = (hdi_arena_block){.capacity = bytes - sizeof(hdi_arena_block)};
+    hdi_arena_block *block = memory;
+    *block = (hdi_arena_block){.capacity = bytes - sizeof(hdi_arena_block)};
+    begin_block(arena, block);
 }
 
 void hdi_arena_widen(hdi_arena *arena, size_t bytes)
 {
     enum { MOST_SPARE = 1 << 16 };
-    if (arena->total || hdi_arena_room(arena) >= bytes)
+    if (hdi_arena_room(arena) >= bytes || hdi_arena_total(arena))
         return;
     free_chain(arena, arena->block);
-    arena->block = make_block(arena, bytes + (bytes / 4 < MOST_SPARE ? bytes / 4 : MOST_SPARE));
+    begin_block(arena, make_block(arena, bytes + (bytes / 4 < MOST_SPARE ? bytes / 4 : MOST_SPARE)));
 }
 
 void *hdi_arena_return(hdi_arena *arena, size_t *bytes)
@@ -198,7 +194,7 @@ void *hdi_arena_return(hdi_arena *arena, size_t *bytes)
     *bytes = block ? sizeof(*block) + block->capacity : 0;
     if (block)
         free_chain(arena, block->older);
-    arena->block = NULL;
+    begin_block(arena, NULL);
     return block;
 }
 
@@ -217,18 +213,13 @@ void *hdi_arena_rest(hdi_arena *arena, size_t begin, size_t *bytes)
     if (begin < sizeof(*block) || begin >= end)
         return NULL;
     *bytes = end - begin;
-    arena->used = block->capacity;
+    arena->at = arena->end;
     return (unsigned char *)block + begin;
 }
 
-size_t hdi_arena_room(const hdi_arena *arena)
+size_t hdi_arena_total(const hdi_arena *arena)
 {
-    return arena->block ? arena->block->capacity - arena->used : 0;
-}
-
-hdi_arena_mark hdi_arena_here(const hdi_arena *arena)
-{
-    return (hdi_arena_mark){arena->block, arena->used, arena->total};
+    return arena->before + bytes_used(arena);
 }
 
 /* Bytes that a move would win, over which the array is moved. */
@@ -241,22 +232,21 @@ void hdi_arena_keep(hdi_arena *arena, hdi_arena_mark mark, const hdi_arena_kept 
 {
     if (arena->failed || arena->block != mark.block || !arena->block)
         return;
-    unsigned char *base = (unsigned char *)(arena->block + 1);
-    arena->used = mark.used;
-    arena->total = mark.total;
+    unsigned char *at = mark.at;
     for (size_t i = 0; i < count; i++) {
         unsigned char *from;
         memcpy(&from, kept[i].array, sizeof from); /* a pointer of any type */
-        size_t won = from ? (size_t)(from - base) - arena->used : 0;
-        if (won && !worth_moving(won, kept[i].bytes)) {
-            arena->used += won;
-            arena->total += won;
-            won = 0;
+        if (!from)
+            continue;
+        const size_t bytes = kept[i].bytes;
+        assert(from >= at && bytes <= (size_t)(arena->end - from));
+        if (worth_moving((size_t)(from - at), bytes)) {
+            memmove(at, from, bytes);
+            memcpy(kept[i].array, &at, sizeof at);
+        } else {
+            at = from;
         }
-        void *to = from ? hdi_arena_alloc(arena, kept[i].bytes) : NULL;
-        assert(won || to == from);
-        if (won)
-            memmove(to, from, kept[i].bytes);
-        memcpy(kept[i].array, &to, sizeof to);
+        at += (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
     }
+    arena->at = at;
 }

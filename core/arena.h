@@ -17,8 +17,8 @@ typedef struct hdi_arena_block hdi_arena_block;
 typedef struct hdi_arena {
     hd_allocator allocator;
     hdi_arena_block *block;    /* newest; older ones hang behind it */
-    size_t used;               /* bytes used in the newest block */
-    size_t total;              /* bytes handed out since the last reset, alignment included */
+    unsigned char *at, *end;   /* what is left of it, a multiple of 64 bytes */
+    size_t before;             /* bytes handed out from older ones since the last reset, alignment included */
     bool failed;               /* sticks until reset: an allocation returned null */
     char apart[HDI_LINE_PAIR]; /* workers have arenas side by side, each for itself: no line is of two */
 } hdi_arena;
@@ -27,10 +27,23 @@ void hdi_arena_init(hdi_arena *arena, const hd_allocator *allocator);
 void hdi_arena_free(hdi_arena *arena);
 /* Forgets everything that was handed out; joins several blocks into one. */
 void hdi_arena_reset(hdi_arena *arena);
-/* Uninitialised memory, aligned to 64 bytes; null and failed = true when there is none. 0 bytes are valid. */
-void *hdi_arena_alloc(hdi_arena *arena, size_t bytes);
+/* Uninitialised memory, aligned to 64 bytes; null and failed = true when there is none. 0 bytes are valid. (Inline: a
+ * compile takes some hundred arrays, of which each waits for where the one before it ends.) What may be more than there
+ * is goes the way of the first. */
+void *hdi_arena_more(hdi_arena *arena, size_t bytes);
+static inline void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
+{
+    unsigned char *pointer = arena->at;
+    if (HDI_UNLIKELY(bytes >= (size_t)(arena->end - pointer)))
+        return hdi_arena_more(arena, bytes);
+    arena->at = pointer + ((bytes + HDI_ARENA_ALIGNMENT - 1) & ~(size_t)(HDI_ARENA_ALIGNMENT - 1));
+    return pointer;
+}
 /* The same, for count elements of some bytes, overflow checked; zeroed by the second. */
-void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes);
+static inline void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes)
+{
+    return hdi_arena_alloc(arena, HDI_UNLIKELY(count > SIZE_MAX / element_bytes) ? SIZE_MAX : count * element_bytes);
+}
 void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes);
 
 /* Room for `need` elements in an array that grows by doubling; `array` is the address of the pointer to it, which may
@@ -58,20 +71,28 @@ size_t hdi_arena_offset(const hdi_arena *arena, const void *at);
 /* Hands out all of its memory from there on, whatever it was, aligned. *bytes: how many; null: none. */
 void *hdi_arena_rest(hdi_arena *arena, size_t begin, size_t *bytes);
 /* Bytes that the newest block still has, up to which allocations, each rounded up to 64, need no other. */
-size_t hdi_arena_room(const hdi_arena *arena);
+static inline size_t hdi_arena_room(const hdi_arena *arena)
+{
+    return (size_t)(arena->end - arena->at);
+}
+/* Bytes handed out since the last reset, alignment included. */
+size_t hdi_arena_total(const hdi_arena *arena);
 
 /* What was handed out since a mark is given back, but for arrays that are kept: they slide down to the mark, in the
  * order of their allocation, and their pointers with them. Where the arena has grown since the mark, nothing moves; nor
  * does an array that would win little by it. */
 typedef struct hdi_arena_mark {
     hdi_arena_block *block;
-    size_t used, total;
+    unsigned char *at;
 } hdi_arena_mark;
 typedef struct hdi_arena_kept {
     void *array; /* address of the pointer */
     size_t bytes;
 } hdi_arena_kept;
-hdi_arena_mark hdi_arena_here(const hdi_arena *arena);
+static inline hdi_arena_mark hdi_arena_here(const hdi_arena *arena)
+{
+    return (hdi_arena_mark){arena->block, arena->at};
+}
 void hdi_arena_keep(hdi_arena *arena, hdi_arena_mark mark, const hdi_arena_kept *kept, size_t count);
 
 #define HDI_ARENA_ARRAY(arena, type, count) ((type *)hdi_arena_array((arena), (count), sizeof(type)))

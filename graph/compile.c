@@ -92,13 +92,17 @@ static hd_result fail_cycle(hd_graph *graph, const hdi_versions *versions)
 
 /* Ends a phase: its time goes where the caller wants it. To read the clock may take longer than a small phase does, so
  * that the time of what is next to nothing goes to the next one. */
-static void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
+HDI_COLD static void read_clock(const hd_compile_desc *desc, int phase, uint64_t *since)
 {
-    if (!desc->phase_ns)
-        return;
     uint64_t now = hdi_clock_ns();
     desc->phase_ns[phase] += now - *since;
     *since = now;
+}
+
+static inline void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
+{
+    if (HDI_UNLIKELY(desc->phase_ns != NULL))
+        read_clock(desc, phase, since);
 }
 
 enum { NOT_SIMPLE = 15 }; /* compiles, after one of a frame that was not, in which that is not tried again */
@@ -137,12 +141,16 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     const hdi_crew *crew = &t->crew;
     hdi_arena *arena = &graph->scratch;
     uint32_t bad = HDI_NONE;
-    hd_result result = hdi_version(declared, crew, arena, &t->versions);
-    if (result == HD_VERSION_CYCLE)
-        return fail_cycle(graph, &t->versions);
-    if (result != HD_OK)
-        return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
-    const hdi_decl *decl = t->decl = &t->versions.decl;
+    hd_result result = HD_OK;
+    if (HDI_UNLIKELY(declared->late_count)) {
+        result = hdi_version(declared, crew, arena, &t->versions);
+        if (result == HD_VERSION_CYCLE)
+            return fail_cycle(graph, &t->versions);
+        if (result != HD_OK)
+            return hdi_graph_fail(graph, result, HD_NONE, HD_NONE, HD_NONE, NULL);
+        t->decl = &t->versions.decl;
+    }
+    const hdi_decl *decl = t->decl;
     result = hdi_freeze(decl, crew, arena, &t->frozen);
     t->aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     t->front = hdi_arena_here(t->aside);
@@ -340,11 +348,10 @@ static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_ta
     uint32_t resource_begin[HDI_MOST_PARTS];
     hdi_plan_count(t, &counts, resource_begin);
     block->data = hdi_arena_return(t->crew.early, &block->bytes);
+    size_t bytes, front = hdi_plan_front(&counts, &bytes);
     if (t->barriers.in_plan) {
-        block->begin = (size_t)((unsigned char *)t->barriers.barrier - (unsigned char *)block->data) -
-                       hdi_plan_front(&counts);
+        block->begin = (size_t)((unsigned char *)t->barriers.barrier - (unsigned char *)block->data) - front;
     } else {
-        size_t bytes = hdi_plan_size(&counts);
         bytes = bytes > t->barriers.plan_bytes ? bytes : t->barriers.plan_bytes; /* so that the next frame has them */
         if (hdi_block_need(block, &graph->allocator, bytes) != HD_OK)
             return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");

@@ -22,16 +22,12 @@ static void run_parts(uint32_t begin, uint32_t end, uint32_t worker, void *user)
         p->fn(part, p->user);
 }
 
-void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user)
+void hdi_crew_share_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user)
 {
     parts p = {fn, user};
-    if (crew->workers > 1 && count > 1) {
-        if (!crew->aside)
-            hd_jobs_warm(crew->jobs); /* through the serial work until the next call */
-        hd_jobs_parallel_for(crew->jobs, count, 1, run_parts, &p);
-    } else {
-        run_parts(0, count, 0, &p);
-    }
+    if (!crew->aside)
+        hd_jobs_warm(crew->jobs); /* through the serial work until the next call */
+    hd_jobs_parallel_for(crew->jobs, count, 1, run_parts, &p);
 }
 
 typedef struct beside {
@@ -47,14 +43,8 @@ static void run_beside(void *user, uint32_t worker)
     b->fn(&b->crew, b->user);
 }
 
-void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user)
+void hdi_crew_share_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user)
 {
-    enum { FEW = 4 }; /* they fill the loops of one phase, which has but as many parts as there are of them */
-    if (crew->workers < FEW) {
-        first(crew, user);
-        second(crew, user);
-        return;
-    }
     hd_counter counter = {0};
     beside b = {*crew, second, user};
     hd_job job = {.fn = run_beside, .user = &b, .name = "phase"};
@@ -76,7 +66,7 @@ static void run_range(uint32_t part, void *user)
     r->fn(hdi_range_begin(r->count, r->ranges, part), hdi_range_begin(r->count, r->ranges, part + 1), part, r->user);
 }
 
-void hdi_crew_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user)
+void hdi_crew_share_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user)
 {
     ranges r = {count, hdi_range_count(crew, count, grain), fn, user};
     hdi_crew_parts(crew, r.ranges, run_range, &r);

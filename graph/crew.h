@@ -23,14 +23,34 @@ typedef struct hdi_crew {
     hdi_arena *early; /* null, or where the plan will be */
 } hdi_crew;
 
-/* Calls fn once for each part, count of them; returns when all are done. */
+/* Calls fn once for each part, count of them; returns when all are done. (Inline, as ranges are: the caller alone calls
+ * what he names.) */
 typedef void (*hdi_part_fn)(uint32_t part, void *user);
-void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
+void hdi_crew_share_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
+static inline void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user)
+{
+    if (HDI_UNLIKELY(crew->workers > 1 && count > 1)) {
+        hdi_crew_share_parts(crew, count, fn, user);
+        return;
+    }
+    for (uint32_t part = 0; part < count; part++)
+        fn(part, user);
+}
 
 /* Two phases that need nothing of each other: side by side where several work, each with a crew to hand on; first by
  * the caller, who returns when both are done. Else first comes first. */
 typedef void (*hdi_phase_fn)(const hdi_crew *crew, void *user);
-void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user);
+void hdi_crew_share_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user);
+static inline void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user)
+{
+    enum { FEW = 4 }; /* they fill the loops of one phase, which has but as many parts as there are of them */
+    if (HDI_UNLIKELY(crew->workers >= FEW)) {
+        hdi_crew_share_both(crew, first, second, user);
+        return;
+    }
+    first(crew, user);
+    second(crew, user);
+}
 
 /* As many parts as there are to work, but few, where each has tables as long as the frame that all others look into. */
 static inline uint32_t hdi_crew_part_count(const hdi_crew *crew)
@@ -75,6 +95,13 @@ static inline uint32_t hdi_range_begin(uint32_t count, uint32_t ranges, uint32_t
     return (uint32_t)((uint64_t)count * part / ranges);
 }
 typedef void (*hdi_range_fn)(uint32_t begin, uint32_t end, uint32_t part, void *user);
-void hdi_crew_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user);
+void hdi_crew_share_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user);
+static inline void hdi_crew_ranges(const hdi_crew *crew, uint32_t count, uint32_t grain, hdi_range_fn fn, void *user)
+{
+    if (HDI_UNLIKELY(crew->workers > 1))
+        hdi_crew_share_ranges(crew, count, grain, fn, user);
+    else
+        fn(0, count, 0, user);
+}
 
 #endif

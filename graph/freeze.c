@@ -448,7 +448,11 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
 {
     if (decl->range_count == 0)
         return freeze_whole(decl, arena, out);
-    work w = {.decl = decl, .arena = arena, .out = out, .crew = crew};
+    work w; /* not cleared: it is long */
+    w.decl = decl;
+    w.arena = arena;
+    w.out = out;
+    w.crew = crew;
     uint64_t visits = decl->use_count;
     if (!prepare(&w, out))
         return HD_OUT_OF_MEMORY;

@@ -24,6 +24,7 @@ void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *
 
 /* ---- version ---- */
 
+/* All zero where there are no late reads: the passes stay as they are declared, and the phase is not called. */
 typedef struct hdi_versions {
     hdi_decl decl; /* for all later phases: the passes in an order in which each read sees its version */
     const uint32_t *pass_declared; /* number of each of its passes as declared; null: the same */
@@ -568,7 +569,7 @@ void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *h
 /* ---- plan ---- */
 
 typedef struct hdi_tables {
-    const hdi_decl *decl; /* that of versions */
+    const hdi_decl *decl; /* that of versions where that is called */
     hdi_crew crew;
     hdi_queues all_queues, queues; /* queues: those in use, for the phases */
     hdi_versions versions;

@@ -225,8 +225,8 @@ hdi_plan_room hdi_plan_most(const hdi_tables *t)
         .scope_count = t->attached.scope_count,
         .attachment_count = t->attached.attachment_count,
     };
-    size_t front = hdi_plan_front(&most);
-    return (hdi_plan_room){front, hdi_plan_size(&most) - front, points};
+    size_t bytes, front = hdi_plan_front(&most, &bytes);
+    return (hdi_plan_room){front, bytes - front, points};
 }
 
 void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS])

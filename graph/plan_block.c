@@ -57,10 +57,10 @@ static uint64_t layout(const hdi_plan_counts *counts, uint32_t *offset)
     return at * 8;
 }
 
-size_t hdi_plan_front(const hdi_plan_counts *counts)
+size_t hdi_plan_front(const hdi_plan_counts *counts, size_t *bytes)
 {
     uint32_t offset[TABLE_COUNT];
-    layout(counts, offset);
+    *bytes = layout(counts, offset);
     return (size_t)offset[BARRIERS] * 8;
 }
 

@@ -11,8 +11,8 @@ typedef struct hdi_plan_counts {
     uint32_t queue_count, culled_count, heap_count, resource_count, submit_count, wait_count, command_count,
         batch_count, barrier_count, scope_count, attachment_count;
 } hdi_plan_counts;
-size_t hdi_plan_front(const hdi_plan_counts *counts); /* bytes in front of the barriers */
 size_t hdi_plan_size(const hdi_plan_counts *counts);
+size_t hdi_plan_front(const hdi_plan_counts *counts, size_t *bytes); /* those in front of the barriers; *bytes: all */
 hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts); /* block: hdi_plan_size bytes, 8-byte aligned */
 /* There are fewer scopes and attachments than were counted; all of them are written. */
 void hdi_plan_shrink(hd_plan *plan, uint32_t scope_count, uint32_t attachment_count);

@@ -5,8 +5,8 @@
 #include "bitset.h"
 #include "csr.h"
 
-/* Version: an order of the passes in which each read of an ended version stands before the write that ended it. Only
- * where the declaration has such reads ("late" ones); else it goes on as it is.
+/* Version: an order of the passes in which each read of an ended version stands before the write that ended it. Called
+ * only where the declaration has such reads ("late" ones); else it goes on as it is.
  *
  * All writes of a resource stand in declaration order, and a late read stands, among the uses of its segments, just
  * before the pass that ended its version: so each segment has one sequence of uses, and a write and what it follows or
@@ -278,8 +278,6 @@ static hd_result permute_all(work *w, hdi_decl *out)
 hd_result hdi_version(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_versions *out)
 {
     *out = (hdi_versions){.decl = *decl, .bad_use = HDI_NONE};
-    if (decl->late_count == 0)
-        return HD_OK;
     work w = {.decl = decl, .arena = arena};
     hd_result result = hdi_freeze(decl, crew, arena, &w.frozen);
     if (result != HD_OK)

@@ -110,10 +110,10 @@ bool hdi_scratch_failed(const hdi_scratch *scratch)
 
 void hdi_scratch_reset(hdi_scratch *scratch)
 {
-    size_t need = scratch->slab.total, sum = 0;
+    size_t need = hdi_arena_total(&scratch->slab), sum = 0;
 
     for (uint32_t i = 0; i < scratch->worker_count; i++)
-        sum += scratch->workers[i].arena.total;
+        sum += hdi_arena_total(&scratch->workers[i].arena);
     if (scratch->worker_count > 1 && sum > 0 && need < 4 * sum + scratch->worker_count * (size_t)FIRST_BYTES)
         need = 4 * sum + scratch->worker_count * (size_t)FIRST_BYTES;
     forget_blocks(scratch);

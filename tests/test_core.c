@@ -254,7 +254,7 @@ Test(arena, odd_sizes)
     cr_assert_null(hdi_arena_array(&arena, SIZE_MAX / 2, 4));
     cr_assert(arena.failed, "count times size overflows");
     hdi_arena_reset(&arena);
-    cr_assert(!arena.failed && arena.total == 0);
+    cr_assert(!arena.failed && hdi_arena_total(&arena) == 0);
     cr_assert_null(hdi_arena_alloc(&arena, SIZE_MAX));
     cr_assert_null(hdi_arena_alloc(&arena, SIZE_MAX - 127));
     cr_assert_null(hdi_arena_zeroed(&arena, SIZE_MAX - 63, 1));
