@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "hints.h"
-
 /* The host beside one GPU queue, as frames with uploads and read-backs have it. Most of a frame is used by the GPU
  * alone, and is found as where there is nothing else: as steps, in the order of the schedule. What the host uses, too,
  * becomes epochs, as of several queues, from a list of its uses; steps of it do not count. Frames where these are
@@ -22,6 +20,21 @@ bool hdi_is_beside_host(const hdi_hazard_work *w)
     return !images;
 }
 
+/* Places of slots on the two queues: counts in registers, as one in memory would be waited for at each slot. */
+static void place_slots(const work *w)
+{
+    const uint8_t *slot_queue = w->out->slot_queue;
+    uint32_t *slot_pos = w->out->slot_pos, *queue_slot = w->out->queue_slot, *host_slot, host = 0;
+    host_slot = queue_slot + w->out->queue_begin[1];
+    for (uint32_t s = 0; s < w->out->slot_count; s++) {
+        uint32_t is_host = slot_queue[s], pos = is_host ? host : s - host;
+        slot_pos[s] = pos;
+        *(is_host ? &host_slot[pos] : &queue_slot[pos]) = s;
+        host += is_host;
+    }
+    hdi_clear_wants(w, 0, w->out->slot_count);
+}
+
 void hdi_begin_beside_host(const hdi_hazard_work *w)
 {
     hdi_hazards *out = w->out;
@@ -31,7 +44,7 @@ void hdi_begin_beside_host(const hdi_hazard_work *w)
         out->res_queues[r] = !(res_flags[r] & HDI_RES_HOST);
     hdi_count_slots(w, 0, out->slot_count, on_queue);
     hdi_begin_queues(w, &on_queue, 1);
-    hdi_place_slots(w, 0, out->slot_count, on_queue);
+    place_slots(w);
 }
 
 /* Which ones they are cannot be foreseen. */

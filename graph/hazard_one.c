@@ -153,9 +153,9 @@ static HDI_APART const hdi_link *see_pass(const walk *k, const odds *o, uint32_t
 }
 
 /* What the host uses has epochs: its uses are listed. */
-static HDI_INLINE bool is_hosts(const odds *o, const uint32_t *use_res, size_t use)
+static HDI_INLINE bool is_hosts(const uint8_t *res_flags, uint32_t res)
 {
-    return (o->w->decl->res_flags[use_res[use]] & HDI_RES_HOST) != 0;
+    return (res_flags[res] & HDI_RES_HOST) != 0;
 }
 
 /* whole: each resource is one segment, and a pass does nothing twice to one. regional: of a region. beside: the host
@@ -165,10 +165,11 @@ static HDI_INLINE walk walk_slots(walk k, const odds *o, uint32_t slot, uint32_t
 {
     const uint32_t *slot_pass = o->w->schedule->slot_pass, *use_begin = o->w->decl->pass_use_begin,
                    *use_seg = o->w->frozen->use_seg, *use_res = whole ? use_seg : o->w->decl->use_res;
+    const uint8_t *res_flags = o->w->decl->res_flags;
     for (; slot < slot_end; slot++) {
         const uint32_t *of_pass = &use_begin[slot_pass[slot]];
         for (size_t use = of_pass[0], end = of_pass[1]; use < end; use++) {
-            if (beside && HDI_UNLIKELY(is_hosts(o, use_res, use))) {
+            if (beside && HDI_UNLIKELY(is_hosts(res_flags, use_res[use]))) {
                 *k.host++ = (hdi_record){(uint32_t)use, slot};
                 continue;
             }
@@ -229,7 +230,7 @@ static HDI_APART void walk_mixed(walk *k, const odds *o, uint32_t slot, const ui
 {
     k->link = see_pass(k, o, of_pass[0], of_pass[1], slot);
     for (uint32_t use = of_pass[0]; use < of_pass[1]; use++) {
-        if (k->host && is_hosts(o, o->w->decl->use_res, use))
+        if (k->host && is_hosts(o->w->decl->res_flags, o->w->decl->use_res[use]))
             *k->host++ = (hdi_record){use, slot};
         else if (o->lists && is_put_off(o, o->w->decl->use_res[use]))
             put_span_off(k, o, use, slot);
