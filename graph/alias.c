@@ -9,9 +9,9 @@
  * How the members of a heap are packed stands in alias_orders.c. Which resource takes over whose bytes is found last
  * (alias_tenants.c).
  *
- * Of a long frame each region (schedule.c) is packed by itself, side by side, around those that live on into another
- * one: these come first. Where memory is what matters the frame stays whole, and where all have one size, as that is
- * done sooner than cutting it would be. */
+ * Of a long frame each region is packed by itself, side by side, around those that live on into another one: these come
+ * first. Regions are those of the schedule (schedule.c), or several of these together. Where memory is what matters the
+ * frame stays whole, and where all have one size, as that is done sooner than cutting it would be. */
 
 typedef hdi_pack_work work;
 
@@ -50,7 +50,9 @@ typedef struct region_work {
     work *whole;
     const hdi_crew *crew;
     const hdi_members *members;
-    uint32_t heap;
+    uint32_t heap, regions;
+    uint32_t begin[HDI_MOST_PARTS + 1];    /* of each: among those of the schedule */
+    uint8_t region_of[HDI_MOST_PARTS + 1]; /* by region of the schedule, and one behind the last */
     region *region;
     hdi_pack_mix *mix;  /* by region: those that live in it alone */
     uint32_t *piece_of; /* of each region, one behind the other: by slot, and one more */
@@ -63,13 +65,36 @@ typedef struct region_work {
     uint64_t enough;
 } region_work;
 
+static uint32_t slot_of(const region_work *w, uint32_t k)
+{
+    return w->whole->pack.hazards->region_begin[w->begin[k]];
+}
+
+static uint32_t region_of(const region_work *w, uint32_t slot)
+{
+    return w->region_of[hdi_region_of(w->whole->pack.hazards, slot)];
+}
+
+/* Each of so many is some of the schedule's, one behind another. */
+static void join_regions(region_work *w, uint32_t count)
+{
+    uint32_t all = w->whole->pack.hazards->region_count;
+    w->regions = count;
+    for (uint32_t k = 0; k <= count; k++) {
+        w->begin[k] = hdi_range_begin(all, count, k);
+        w->region_of[w->begin[k]] = (uint8_t)k;
+    }
+    for (uint32_t k = 0; k < count; k++)
+        memset(w->region_of + w->begin[k], (int)k, w->begin[k + 1] - w->begin[k]);
+}
+
 static void sort_region(uint32_t k, void *user)
 {
     const region_work *w = user;
     const hdi_pack *pack = &w->whole->pack;
     const uint32_t *res = w->members->by_first, *heap = w->whole->out->res_heap;
-    uint32_t begin = w->members->region_begin[k], end = w->members->region_begin[k + 1],
-             slot_end = pack->hazards->region_begin[k + 1], i = begin, crossing = begin;
+    uint32_t begin = w->members->region_begin[w->begin[k]], end = w->members->region_begin[w->begin[k + 1]],
+             slot_end = slot_of(w, k + 1), i = begin, crossing = begin;
     if (w->whole->out->heap_count == 1) {
         while (i < end && pack->end[res[i]] < slot_end)
             i++;
@@ -97,19 +122,18 @@ static void sort_region(uint32_t k, void *user)
  * nothing. */
 static void list_crossing(region_work *w, bool fill)
 {
-    const hdi_hazards *hazards = w->whole->pack.hazards;
-    const uint32_t *begin = hazards->region_begin, *close = w->whole->pack.end, *last = w->whole->lifetimes->res_last;
-    uint32_t regions = hazards->region_count;
+    const uint32_t *close = w->whole->pack.end, *last = w->whole->lifetimes->res_last;
+    uint32_t regions = w->regions;
     region *r = w->region;
     for (uint32_t k = 0; k < regions; k++) {
         for (uint32_t i = r[k].crossing_begin, end = i + r[k].crossing; i < end; i++) {
-            uint32_t res = w->crossing[i], ends = hdi_region_of(hazards, last[res]);
-            for (uint32_t j = r[k].next; j < regions && begin[j] <= close[res]; j = r[j + 1].next) {
+            uint32_t res = w->crossing[i], ends = region_of(w, last[res]);
+            for (uint32_t j = r[k].next; j < regions && slot_of(w, j) <= close[res]; j = r[j + 1].next) {
                 if (fill)
                     w->placed[r[j].placed_end] = res;
                 r[j].placed_end++;
             }
-            for (uint32_t j = ends > k ? ends : k + 1; j < regions && begin[j] <= close[res]; j++) {
+            for (uint32_t j = ends > k ? ends : k + 1; j < regions && slot_of(w, j) <= close[res]; j++) {
                 if (fill)
                     w->ending[r[j].ending_end] = res;
                 r[j].ending_end++;
@@ -122,7 +146,7 @@ static void list_crossing(region_work *w, bool fill)
 static void join_crossing(region_work *w)
 {
     const hdi_pack *pack = &w->whole->pack;
-    uint32_t regions = pack->hazards->region_count;
+    uint32_t regions = w->regions;
     uint64_t before = 0;
     w->region[regions] = (region){.next = regions};
     for (uint32_t k = regions; k-- > 0;)
@@ -135,7 +159,7 @@ static void join_crossing(region_work *w)
             uint64_t bytes = pack->sizes->need[res].bytes;
             w->crossing[w->crossing_count++] = res;
             r[1].before += bytes;
-            w->region[hdi_region_of(pack->hazards, pack->end[res]) + 1].before -= bytes; /* a sum: it may wrap */
+            w->region[region_of(w, pack->end[res]) + 1].before -= bytes; /* a sum: it may wrap */
         }
     }
     for (uint32_t k = 0; k < regions; k++)
@@ -146,7 +170,7 @@ static void join_crossing(region_work *w)
 static bool sort_regions(region_work *w)
 {
     const hdi_pack *pack = &w->whole->pack;
-    uint32_t regions = pack->hazards->region_count, placed = 0, ending = 0;
+    uint32_t regions = w->regions, placed = 0, ending = 0;
     w->region = HDI_ARENA_ARRAY(pack->arena, region, (size_t)regions + 1);
     w->inner = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
     w->crossing = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->members->count);
@@ -191,8 +215,8 @@ static work work_of_region(const region_work *w, uint32_t k)
 {
     const region *r = &w->region[k];
     work part = work_of_part(w, k, r->begin);
-    part.pack.slot_begin = part.pack.hazards->region_begin[k];
-    part.pack.slot_end = part.pack.hazards->region_begin[k + 1];
+    part.pack.slot_begin = slot_of(w, k);
+    part.pack.slot_end = slot_of(w, k + 1);
     part.pack.placed = w->placed + r->placed_begin;
     part.pack.placed_count = r->placed_end - r->placed_begin;
     part.pack.placed_offset = part.out->res_offset;
@@ -205,7 +229,7 @@ static bool find_components(region_work *w)
 {
     const uint32_t *first = w->whole->lifetimes->res_first, *close = w->whole->pack.end;
     hdi_arena *arena = w->whole->pack.arena;
-    w->component = HDI_ARENA_ARRAY(arena, component, w->whole->pack.hazards->region_count); /* each over a border */
+    w->component = HDI_ARENA_ARRAY(arena, component, w->regions); /* each over a border */
     for (uint32_t i = 0, next, end; w->component && i < w->crossing_count; i = next) {
         component *c = &w->component[w->component_count];
         end = close[w->crossing[i]];
@@ -296,7 +320,7 @@ static uint64_t pack_crossing(region_work *w)
         orders = choose_for_crossing(w, order);
     w->best = UINT64_MAX;
     w->order = order[0];
-    hdi_crew_parts(w->crew, w->whole->pack.hazards->region_count, start_part, w);
+    hdi_crew_parts(w->crew, w->regions, start_part, w);
     for (uint32_t k = 0; k < w->component_count; k++)
         least = w->component[k].least > least ? w->component[k].least : least;
     w->best = highest(w);
@@ -330,10 +354,11 @@ static void pack_region(uint32_t k, void *user)
 }
 
 /* A region may take as much as the others must. */
-static uint64_t pack_regions(work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap)
+static uint64_t pack_regions(work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap,
+                             uint32_t regions)
 {
     region_work w = {.whole = whole, .crew = crew, .members = members, .heap = heap};
-    uint32_t regions = whole->pack.hazards->region_count;
+    join_regions(&w, regions);
     if (!sort_regions(&w) || !find_components(&w))
         return UINT64_MAX;
     uint64_t bytes = pack_crossing(&w);
@@ -352,18 +377,25 @@ static uint64_t pack_regions(work *whole, const hdi_crew *crew, const hdi_member
     return bytes;
 }
 
-/* Whether a heap of one queue has few members alive at a time, by a sample: packed whole it is packed quickly, and to
- * the brim, where two that take turns would not fit together at the borders of regions. */
-static bool has_few_alive(const work *w, const hdi_members *members)
+/* In how many regions a shared heap is packed, by a sample of how many members are alive at a time. Where they are few
+ * on one queue, in one: packed whole it is packed quickly, and to the brim, where two that take turns would not fit
+ * together at the borders of regions. Where they are many, what lives on over a border is in the way of many: of the
+ * schedule's regions several are one then. */
+static uint32_t count_regions(const work *w, const hdi_members *members)
 {
-    enum { STEP = 16, FEW_ALIVE = 8 };
-    uint64_t lives = 0, many = (uint64_t)w->pack.slot_end * FEW_ALIVE;
-    for (uint32_t i = 0; i < members->count && lives * STEP < many; i += STEP) {
+    enum { STEP = 16, FEW_ALIVE = 8, MANY_ALIVE = 32, TOGETHER = 4 };
+    uint32_t all = w->pack.hazards->region_count, few = w->pack.by_clocks ? 0 : FEW_ALIVE;
+    uint64_t lives = 0, slots = w->pack.slot_end / STEP;
+    if (all < 2 || w->how->thorough || w->how->search)
+        return 1;
+    for (uint32_t i = 0; i < members->count && lives < MANY_ALIVE * slots; i += STEP) {
         uint32_t res = members->by_first[i];
         if (w->out->heap[w->out->res_heap[res]].flags == 0)
             lives += w->lifetimes->res_close[res] - w->lifetimes->res_first[res] + 1;
     }
-    return !w->pack.by_clocks && lives * STEP < many;
+    if (lives < few * slots)
+        return 1;
+    return lives < MANY_ALIVE * slots ? all : (all + TOGETHER - 1) / TOGETHER;
 }
 
 /* *known: whose bytes each of them takes over. UINT64_MAX: out of memory. */
@@ -371,10 +403,9 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
                           uint32_t *own, bool *known)
 {
     bool shared = w->out->heap[heap].flags == 0;
-    bool in_regions = shared && w->pack.hazards->region_count > 1 && !w->how->thorough && !w->how->search &&
-                      !has_few_alive(w, members);
-    if (in_regions && members->mixed[heap])
-        return pack_regions(w, crew, members, heap);
+    uint32_t regions = shared && members->mixed[heap] ? count_regions(w, members) : 1;
+    if (regions > 1)
+        return pack_regions(w, crew, members, heap, regions);
     bool all = shared && w->out->heap_count == 1;
     const uint32_t *in_heap = all ? members->by_first : own;
     uint32_t count = all ? members->count : 0;
