@@ -1,8 +1,9 @@
 #include "tables.h"
 
 /* What heddle must know of VkFormat numbers: texel bytes of the uncompressed and block-compressed core formats (blocks
- * are given per texel rounded up, an upper bound), and the aspects of the depth-stencil formats. Only the default sizes
- * depend on it; a device's own sizes come through the size callback. */
+ * are given per texel rounded up, an upper bound), blocks for what copies and clears, and the aspects of the
+ * depth-stencil formats. Only the default sizes depend on the first; a device's own sizes come through the size
+ * callback. */
 
 /* From the first block-compressed format on: 1. */
 enum { LAST_COMPRESSED = 184 };
@@ -24,11 +25,22 @@ hdi_texel_block hdi_format_block(uint32_t format)
 {
     static const uint8_t astc[14][2] = {{4, 4}, {5, 4}, {5, 5}, {6, 5}, {6, 6}, {8, 5}, {8, 6},
                                         {8, 8}, {10, 5}, {10, 6}, {10, 8}, {10, 10}, {12, 10}, {12, 12}};
+    static const struct {
+        uint32_t format, bytes;
+    } later[] = {
+        {1000156007, 2}, {1000156008, 4}, /* R10X6, R10X6G10X6 */
+        {1000156017, 2}, {1000156018, 4}, /* R12X4, R12X4G12X4 */
+        {1000340000, 2}, {1000340001, 2}, /* A4R4G4B4, A4B4G4R4 */
+        {1000464000, 4},                  /* R16G16 of 5 bits behind the point */
+        {1000470000, 2}, {1000470001, 1}, /* A1B5G5R5, A8 */
+    };
     const uint32_t first_astc = 157, first_float = 1000066000; /* of ASTC, one by one */
     if (format >= first_float && format < first_float + 14)
         return (hdi_texel_block){astc[format - first_float][0], astc[format - first_float][1], 16};
-    if (format >= 1000340000 && format <= 1000340001) /* A4R4G4B4, A4B4G4R4 */
-        return (hdi_texel_block){1, 1, 2};
+    for (uint32_t i = 0; i < sizeof(later) / sizeof(later[0]) && format > LAST_COMPRESSED; i++) {
+        if (later[i].format == format)
+            return (hdi_texel_block){1, 1, later[i].bytes};
+    }
     if (format < HDI_FIRST_COMPRESSED || format > LAST_COMPRESSED)
         return (hdi_texel_block){1, 1, hdi_format_bytes(format)};
     if (format >= first_astc)

@@ -411,18 +411,24 @@ Test(vk_helpers, sizes_of_texels)
     static const struct {
         uint32_t format, bytes; /* 0: not known */
     } cases[] = {{VK_FORMAT_G8B8G8R8_422_UNORM, 0},
+                 {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, 0},
+                 {VK_FORMAT_R10X6_UNORM_PACK16, PIXELS * 2},
                  {VK_FORMAT_A4R4G4B4_UNORM_PACK16, PIXELS * 2},
                  {VK_FORMAT_ASTC_8x8_SFLOAT_BLOCK, PIXELS / 64 * 16}};
     scene s;
     open_scene(&s, NULL);
-    for (uint32_t i = 0; i < 4 * 3; i++) {
-        uint32_t known = cases[i / 4].bytes;
+    for (uint32_t i = 0; i < 5 * sizeof(cases) / sizeof(cases[0]); i++) {
+        const uint32_t known = cases[i / 5].bytes, way = i % 5;
+        const VkClearValue none = {0};
+        if (way == 4 && known && known < PIXELS) /* of blocks */
+            continue;
         hd_graph_begin(s.graph);
-        hd_resource a = odd_image(&s, cases[i / 4].format, 1), words = buffer(&s, "words", known ? known : 4);
-        hd_pass pass = i % 4 == 0   ? hd_vk_upload(s.f.vk, s.graph, a, NULL, texels, known ? known : 4)
-                       : i % 4 == 1 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, a, NULL)
-                       : i % 4 == 2 ? hd_vk_copy(s.f.vk, s.graph, a, NULL, words, NULL)
-                                    : hd_vk_readback(s.f.vk, s.graph, a, NULL, keep, NULL);
+        hd_resource a = odd_image(&s, cases[i / 5].format, 1), words = buffer(&s, "words", known ? known : 4);
+        hd_pass pass = way == 0   ? hd_vk_upload(s.f.vk, s.graph, a, NULL, texels, known ? known : 4)
+                       : way == 1 ? hd_vk_copy(s.f.vk, s.graph, words, NULL, a, NULL)
+                       : way == 2 ? hd_vk_copy(s.f.vk, s.graph, a, NULL, words, NULL)
+                       : way == 3 ? hd_vk_readback(s.f.vk, s.graph, a, NULL, keep, NULL)
+                                  : hd_vk_clear(s.f.vk, s.graph, a, NULL, &none);
         cr_expect_eq(pass.id != 0, known != 0, "%u: %s", i, hd_graph_error(s.graph)->text);
         cr_expect(known || strstr(hd_graph_error(s.graph)->text, "'odd': an argument is null or outside its documented "
                                                                   "range: heddle does not know the size"),

@@ -273,6 +273,38 @@ Test(vk_join, semaphores_of_an_import)
     close_world(&w);
 }
 
+/* ---- histories ---- */
+
+/* Of texels that no command clears, or of which heddle does not know it, they get their layout alone. */
+Test(vk_join, histories_of_unknown_texels)
+{
+    static const struct {
+        uint32_t format, clears; /* of the history and of what it is of */
+    } cases[] = {{VK_FORMAT_R8G8B8A8_UNORM, 2},           {VK_FORMAT_R10X6G10X6_UNORM_2PACK16, 2},
+                 {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, 0}, {VK_FORMAT_G8B8G8R8_422_UNORM, 0},
+                 {VK_FORMAT_PVRTC1_2BPP_UNORM_BLOCK_IMG, 0}};
+    for (uint32_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+        world w;
+        open_world(&w, i % 2 ? 3 : 1, 2, 0);
+        atomic_store(&hdb_stub_state.color_clears, 0);
+        begin(&w);
+        hd_resource next = hd_graph_image(
+            w.graph, &(hd_image_desc){.name = "next", .width = 16, .height = 16, .format = cases[i / 2].format});
+        hd_resource last = hd_graph_history(w.graph, next);
+        add_pass(&w, HD_PASS_COMPUTE, (hd_use[]){{last, HD_SAMPLED_COMPUTE}, {next, HD_STORAGE_WRITE_COMPUTE}}, 2);
+        run(&w);
+        uint32_t layouts = 0;
+        for (uint32_t e = 0; e < hdb_stub_state.event_count; e++) {
+            const hdb_event *event = &hdb_stub_state.events[e];
+            layouts += event->kind == HDB_BARRIER && event->old_layout == VK_IMAGE_LAYOUT_UNDEFINED && event->object &&
+                       event->new_layout != VK_IMAGE_LAYOUT_UNDEFINED;
+        }
+        cr_expect_eq(atomic_load(&hdb_stub_state.color_clears), cases[i / 2].clears, "format %u", cases[i / 2].format);
+        cr_expect_geq(layouts, 2, "format %u: %u layouts", cases[i / 2].format, layouts);
+        close_world(&w);
+    }
+}
+
 /* ---- what must wait: random frames against the reference ---- */
 
 typedef struct thing {

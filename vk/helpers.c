@@ -449,8 +449,11 @@ hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_rang
     part p;
     if (!vk || !value || !look_at(graph, image, range, &p) || p.buffer)
         return refuse(graph, image, "clear: no value, or no such part of an image");
-    if (hdi_format_block(p.info->format).width > 1)
+    hdi_texel_block block = hdi_format_block(p.info->format);
+    if (block.width > 1)
         return refuse(graph, image, "clear: images of blocks are uploaded");
+    if (!block.bytes) /* they may be of blocks or of several planes */
+        return refuse(graph, image, unknown_texels);
     hd_pass_type type = hdi_vk_aspects(p.info->format) & VK_IMAGE_ASPECT_COLOR_BIT ? HD_PASS_COMPUTE : HD_PASS_GFX;
     help *h = make_help(vk, graph, &(help){.to = image, .to_range = p.range, .value = *value});
     return h ? declare_write(graph, "clear", h, type, record_clear) : no_memory(graph);

@@ -37,9 +37,11 @@ static zeroing zeroing_of(const hdi_vk_queue *queue, const hdi_vk_init *init)
     if (!(hdi_vk_aspects(key->format) & VK_IMAGE_ASPECT_COLOR_BIT))
         return queue->flags & VK_QUEUE_GRAPHICS_BIT ? ZERO_CLEAR : ZERO_NOT;
     hdi_texel_block block = hdi_format_block(key->format);
+    if (!block.bytes) /* they may be of blocks or of several planes, which no command clears */
+        return ZERO_NOT;
     if (queue->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT))
         return block.width == 1 ? ZERO_CLEAR : ZERO_PIECES;
-    return block.bytes && key->samples == 1 ? ZERO_LEVELS : ZERO_NOT;
+    return key->samples == 1 ? ZERO_LEVELS : ZERO_NOT;
 }
 
 /* Which queue does it; best one that can clear, then one of the family that shall own it. */

@@ -310,8 +310,12 @@ NOTHING(CmdBeginRendering, VkCommandBuffer commands, const VkRenderingInfo *info
 NOTHING(CmdEndRendering, VkCommandBuffer commands)
 NOTHING(CmdSetViewport, VkCommandBuffer commands, uint32_t first, uint32_t count, const VkViewport *viewports)
 NOTHING(CmdSetScissor, VkCommandBuffer commands, uint32_t first, uint32_t count, const VkRect2D *scissors)
-NOTHING(CmdClearColorImage, VkCommandBuffer commands, VkImage image, VkImageLayout layout,
-        const VkClearColorValue *value, uint32_t count, const VkImageSubresourceRange *ranges)
+static VKAPI_ATTR void VKAPI_CALL vk_CmdClearColorImage(VkCommandBuffer commands, VkImage image, VkImageLayout layout,
+                                                        const VkClearColorValue *value, uint32_t count,
+                                                        const VkImageSubresourceRange *ranges)
+{
+    atomic_fetch_add(&hdb_stub_state.color_clears, 1);
+}
 NOTHING(CmdClearDepthStencilImage, VkCommandBuffer commands, VkImage image, VkImageLayout layout,
         const VkClearDepthStencilValue *value, uint32_t count, const VkImageSubresourceRange *ranges)
 NOTHING(CmdCopyBuffer, VkCommandBuffer commands, VkBuffer from, VkBuffer to, uint32_t count,

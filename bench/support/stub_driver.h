@@ -31,6 +31,7 @@ typedef struct hdb_place {
 
 typedef struct hdb_stub {
     atomic_uint creations, submits, waits; /* waits: of semaphores, on the GPU */
+    atomic_uint color_clears;
     bool capture;
     uint32_t frame; /* for the events that are captured */
     hdb_event *events;

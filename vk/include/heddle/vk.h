@@ -107,8 +107,8 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * gave another name, format or size to it or to anything else that has a history, or has more or fewer of those, which
  * may move it; behind a frame that did not read it or did not write what it is of; behind one that failed. It never
  * holds what another resource left, as long as names tell apart what is alike. Where no queue of the device can make it
- * zero it is undefined: without graphics and compute several samples and texels that heddle does not know, without
- * graphics depth.
+ * zero it is undefined: without graphics depth, without graphics and compute several samples, and always texels that
+ * heddle does not know (of several planes, PVRTC and of other extensions).
  *
  * The engine may destroy an image once the frames that import it have finished: views of imports live for one frame,
  * but for those with a serial, which are dropped by age.
@@ -250,7 +250,7 @@ hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ra
 /* Level after level by linear blits of the one before; level 0 must hold something. Formats that can be blitted so: no
  * integers, no depth or stencil. */
 hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image);
-/* Images, but of blocks; value is copied. */
+/* Images of a format as for upload, but of blocks; value is copied. */
 hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value);
 /* Buffers: every 4 bytes; the range's offset and bytes are multiples of 4. */
 hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word);
