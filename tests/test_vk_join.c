@@ -273,6 +273,22 @@ Test(vk_join, semaphores_of_an_import)
     close_world(&w);
 }
 
+/* A frame that fails forgets them wherever it does, here before it waits for its slot. */
+Test(vk_join, semaphores_of_a_frame_that_failed)
+{
+    world w;
+    open_world(&w, 1, 2, 0);
+    begin(&w);
+    hd_resource target = import_buffer(&w, 1000000);
+    hd_vk_sync sync = {.wait = (VkSemaphore)(uintptr_t)7000001};
+    cr_assert_eq(hd_vk_sync_import(w.vk, w.graph, target, &sync), HD_OK);
+    add_pass(&w, HD_PASS_GFX, (hd_use[]){{target, HD_VERTEX_READ}}, 1);
+    hdi_vk_lose(w.vk, HD_DEVICE_LOST);
+    cr_expect_eq(hd_vk_frame(w.vk, w.graph), HD_DEVICE_LOST);
+    cr_expect_eq(w.vk->sync_count, 0);
+    close_world(&w);
+}
+
 /* ---- histories ---- */
 
 /* Of texels that no command clears, or of which heddle does not know it, they get their layout alone. */

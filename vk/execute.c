@@ -54,10 +54,8 @@ static hd_result run(hdi_vk_frame *frame, const hd_plan *plan)
     return result;
 }
 
-hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
+static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
 {
-    if (!vk || !graph || !plan)
-        return HD_INVALID_ARGUMENT;
     if (hd_graph_error(graph)->result != HD_OK)
         return hd_graph_error(graph)->result;
     hdi_vk_slot *slot = &vk->slots[vk->frame % vk->slot_count];
@@ -85,7 +83,6 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
         slot->timed = NULL; /* its queries may never be written */
         slot->timed_count = 0;
     }
-    hdi_vk_drop_syncs(vk, graph, NULL);
     if (result != HD_OK && !slot->by_host) {
         /* Clears of histories may be under way from this slot's pools. */
         for (uint32_t q = 0; q <= vk->queue_count; q++)
@@ -96,6 +93,15 @@ hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     hdi_vk_sweep_heaps(vk, false);
     hdi_vk_sweep_kept(vk, false);
     vk->stats.memory_bytes = vk->memory_bytes;
+    return result;
+}
+
+hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
+{
+    if (!vk || !graph || !plan)
+        return HD_INVALID_ARGUMENT;
+    hd_result result = execute(vk, graph, plan);
+    hdi_vk_drop_syncs(vk, graph, NULL);
     return result;
 }
 

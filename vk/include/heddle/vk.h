@@ -137,8 +137,8 @@ typedef struct hd_vk_sync {
 /* For the frame that graph declares, when vk executes it; at most one call an import. The frame's first use of the
  * import must come before all others (a write does, as of a swapchain's image) and its last one behind them: other
  * queues that use it at the same time would not wait. A frame that is not executed waits for nothing and signals
- * nothing; one that does nothing with the import does both all the same. HD_OK, HD_BAD_HANDLE, HD_INVALID_ARGUMENT,
- * HD_OUT_OF_MEMORY. */
+ * nothing; one that does nothing with the import does both all the same. hd_vk_execute forgets them, also where it
+ * fails: for another try they are given anew. HD_OK, HD_BAD_HANDLE, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
 hd_result hd_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import, const hd_vk_sync *sync);
 /* Waits until every frame that was executed has finished, host passes included. */
 hd_result hd_vk_wait(hd_vk *vk);
