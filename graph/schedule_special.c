@@ -25,7 +25,9 @@ typedef struct work {
     hdi_ask *ask;
     hdi_specials *out;
     noted_table table;
-    size_t reader; /* the pass of which it is noted with resources that it reads them; HDI_NONE: there is none */
+    size_t reader; /* the pass of which it is noted with resources that it reads them; HDI_NONE: there is none. Where
+                    * all uses are known: the first use of a resource in a pass, of which reads says whether it does */
+    bool reads;
 } work;
 
 /* Of what several overwrite, and first in this region: so no other region looks at it. */
@@ -63,6 +65,16 @@ static bool reads_too(const hdi_sched *s, size_t first)
         use = s->use_next[use];
     } while (use && use_pass[use] == pass);
     return false;
+}
+
+/* Asked of the second use of the pass and of all behind it, which may be many ranges. */
+static HDI_APART bool reads_still(work *w, size_t first)
+{
+    if (w->reader != first) {
+        w->reader = first;
+        w->reads = reads_too(w->s, first);
+    }
+    return w->reads;
 }
 
 static noted *find_noted(const noted_table *t, uint32_t res)
@@ -278,7 +290,7 @@ bool hdi_list_specials(const hdi_sched *s, const hdi_sched_cuts *cuts, hdi_speci
     if (!begin(s, s->ask, s->decl->use_count, out, &w))
         return false;
     for (uint32_t i = 0; i < s->mixed_count; i++) {
-        size_t use = s->mixed[i], own = use; /* own: the first one of its pass */
+        size_t use = s->mixed[i], own = use, of = HDI_NONE; /* own: the first one of its pass */
         const uint32_t r = use_res[use];
         const hdi_sched_res *res = &s->res[r];
         const bool opens = (res->mixed & HDI_MIXED_OPENERS) != 0;
@@ -288,12 +300,13 @@ bool hdi_list_specials(const hdi_sched *s, const hdi_sched_cuts *cuts, hdi_speci
             region++;
         do {
             const uint32_t flags = use_flags[use], pass = use_pass[use], rank = pass_rank[pass];
-            own = use_pass[own] == pass ? own : use;
+            own = pass == of ? own : use;
+            of = pass;
             if (!is_asked(res, flags))
                 continue;
             if (!(flags & HDI_USE_WRITES))
                 add_reader(&w, &s->ask[rank], (uint32_t)use, r);
-            else if (rank < cuts->begin[region + 1] && !reads_too(s, own))
+            else if (rank < cuts->begin[region + 1] && !(own == use ? reads_too(s, own) : reads_still(&w, own)))
                 add_opener(&w, &s->ask[rank], r);
         } while ((use = s->use_next[use]) != 0);
     }
