@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "functions.h"
 #include "vk_busy.h"
 #include "vk_faults.h"
 #include "vk_fixture.h"
@@ -178,4 +179,28 @@ Test(vk_faults, out_of_device_memory, .timeout = 120)
 Test(vk_faults, device_lost, .timeout = 120)
 {
     each_call(VK_ERROR_DEVICE_LOST);
+}
+
+/* What a driver lacks is named, and what was made until then goes: but for what only the missing function destroys. */
+Test(vk_faults, missing_functions, .timeout = 60)
+{
+#define NAME(name) #name,
+    static const char *const names[] = {HDI_VK_INSTANCE_FUNCTIONS(NAME) HDI_VK_DEVICE_FUNCTIONS(NAME)};
+#undef NAME
+    hdt_faults *f = &hdt_the_faults;
+    hd_vk *vk;
+    hdt_vk_keep_libraries();
+    hd_result result = make(&vk);
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device");
+    hd_vk_destroy(vk);
+    for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        f->missing = names[i];
+        cr_expect_eq(make(&vk), HD_MISSING_FEATURE, "%s", names[i]);
+        bool stays = is(names[i], "vkDestroyInstance") || is(names[i], "vkDestroyDevice");
+        cr_expect_eq(f->live, stays, "%s: %d objects leak", names[i], f->live);
+        f->live = 0;
+    }
+    f->missing = NULL;
+    cr_expect_eq(f->wrong, 0);
 }

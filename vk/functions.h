@@ -1,4 +1,5 @@
-/* The Vulkan functions that heddle calls, as lists for loader.c and as the tables that an hd_vk holds. */
+/* The Vulkan functions that heddle calls, as lists for loader.c and as the tables that an hd_vk holds. What destroys
+ * comes first in each: a function further on that is missing must find it loaded. */
 #ifndef HDI_VK_FUNCTIONS_H
 #define HDI_VK_FUNCTIONS_H
 

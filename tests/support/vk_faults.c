@@ -155,16 +155,22 @@ static VKAPI_ATTR void VKAPI_CALL fault_vkDestroyDevice(VkDevice device, const V
         return (PFN_vkVoidFunction)fault_##function;                                                                   \
     }
 
+static bool is_missing(const char *name)
+{
+    const char *missing = hdt_the_faults.missing;
+    return missing && strcmp(missing, name) == 0;
+}
+
 static PFN_vkVoidFunction VKAPI_PTR device_proc(VkDevice device, const char *name)
 {
-    PFN_vkVoidFunction found = real_device_proc(device, name);
+    PFN_vkVoidFunction found = is_missing(name) ? NULL : real_device_proc(device, name);
     DEVICE_LEVEL(REPLACE)
     return found;
 }
 
 PFN_vkVoidFunction VKAPI_PTR hdt_faults_proc(VkInstance instance, const char *name)
 {
-    PFN_vkVoidFunction found = hdt_vk_hooked(instance, name);
+    PFN_vkVoidFunction found = is_missing(name) ? NULL : hdt_vk_hooked(instance, name);
     INSTANCE_LEVEL(REPLACE)
     if (found && strcmp(name, "vkGetDeviceProcAddr") == 0) {
         real_device_proc = (PFN_vkGetDeviceProcAddr)found;

@@ -8,8 +8,9 @@
 #include <heddle/vk.h>
 
 typedef struct hdt_faults {
-    uint64_t fail_at;  /* number, from 1, of the call that fails; 0: none */
-    VkResult failure;  /* calls that cannot give it by the specification are not counted */
+    uint64_t fail_at;    /* number, from 1, of the call that fails; 0: none */
+    const char *missing; /* a function that neither the loader nor the device has; null: none */
+    VkResult failure;    /* calls that cannot give it by the specification are not counted */
     _Atomic uint64_t calls;
     const char *failed; /* the call that failed; null: none did */
     atomic_int live;    /* objects made and not destroyed, instance and device included */
