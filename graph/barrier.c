@@ -189,6 +189,16 @@ static bool make_known(work *w, const hdi_crew *crew, hdi_arena *arena)
     return known != NULL;
 }
 
+/* Room for the lows of places. */
+static bool make_spots(work *w, const hdi_crew *crew, hdi_arena *arena)
+{
+    size_t places = 2 * (size_t)w->hazards->slot_count;
+    w->spot = w->requests->spot = HDI_EARLY_ARRAY(crew, arena, hdi_spot, places);
+    if (w->spot)
+        memset(w->spot, 0, places * sizeof(*w->spot));
+    return w->spot != NULL;
+}
+
 /* Finds those of a frame that is not long, with their barriers; most: how many there may be. */
 static bool find_whole(work *w, uint32_t most, hdi_arena *arena)
 {
@@ -242,7 +252,7 @@ static hd_result find_beside_host(work *w, const hdi_lifetimes *lifetimes, const
     requests->list->begin = 0;
     requests->order = NULL;
     requests->item = HDI_EARLY_ARRAY(crew, aside, hdi_request, most);
-    if (!make_known(w, crew, aside) || arena->failed || aside->failed)
+    if (!make_known(w, crew, aside) || !make_spots(w, crew, aside) || arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     w->slot_wait_stages = out->slot_wait_stages;
     prepare(0, 0, 0, w);
@@ -276,7 +286,7 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
         return HD_OUT_OF_MEMORY;
     bool stand = requests->list_count == 1 && hazards->region_count == 1;
     requests->order = stand ? NULL : HDI_EARLY_ARRAY(crew, aside, uint32_t, most);
-    if (!apart && !make_known(w, crew, arena))
+    if ((!apart && !make_known(w, crew, arena)) || (whole && !make_spots(w, crew, aside)))
         return HD_OUT_OF_MEMORY;
     if (!apart)
         prepare(0, segs, 0, w);
@@ -305,6 +315,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
         return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, room, crew, arena, out);
     hdi_barrier_region region[HDI_MOST_PARTS];
     hdi_requests requests;
+    requests.spot = NULL;
     requests.list_count = hazards->step ? 1 : hdi_range_count(crew, frozen->seg_count, GRAIN);
     work w = {.decl = decl,
               .frozen = frozen,

@@ -131,7 +131,11 @@ static HDI_INLINE void request(work *w, interval at, uint32_t kind)
     r->low = at.low;
     r->place = w->place_begin[at.queue] + at.high;
     r->kind = (uint8_t)kind;
-    if (!WHOLE) {
+    if (WHOLE) {
+        hdi_note_low(&w->spot[r->place], r->low);
+        if (kind & HDI_FOLLOWS)
+            hdi_note_followed(&w->spot[r->place], r[-1].low);
+    } else {
         uint32_t region = w->place_region[r->place];
         r->region = (uint8_t)region;
         w->in_region[region]++;

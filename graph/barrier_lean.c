@@ -138,7 +138,9 @@ static HDI_INLINE void write_request(const work *w, hdi_request *r, uint32_t low
     r->low = low;
     r->place = place;
     r->kind = (uint8_t)kind;
-    if (!WHOLE) {
+    if (WHOLE) {
+        hdi_note_low(&w->spot[place], low);
+    } else {
         uint32_t region = w->place_region[place];
         r->region = (uint8_t)region;
         w->in_region[region]++;
@@ -213,7 +215,10 @@ static HDI_APART cursor flush(work *w, cursor c, const former *f, hdi_tenants of
                               cause why, uint32_t res)
 {
     scopes does = {made(w, f->stages, f->writes, 0, 0), made(w, f->stages, 0, 0, 0)};
-    return add_global(w, c, flush_low(w, of, queue), place - 1, HDI_EARLY, does, why, res);
+    uint32_t low = flush_low(w, of, queue);
+    if (WHOLE)
+        hdi_note_followed(&w->spot[place], low);
+    return add_global(w, c, low, place - 1, HDI_EARLY, does, why, res);
 }
 
 /* The first use, maybe of memory that others had before. An image's barrier covers no writes through other resources,

@@ -6,8 +6,9 @@
 
 /* Chooses the point of each barrier. Each asks for an interval of its queue; the fewest points that meet all intervals
  * are found by taking intervals by their ends and opening a new point, at the end, only where the newest one lies too
- * early (stabbing of intervals, optimal for one queue). Then barriers of one point become one command: global ones are
- * joined, image barriers of neighbouring segments with equal masks are joined. O(requests + slots).
+ * early for one of them (stabbing of intervals, optimal for one queue): places are walked, by the highest low of each,
+ * so that intervals need not be sorted. Then barriers of one point become one command: global ones are joined, image
+ * barriers of neighbouring segments with equal masks are joined. O(requests + slots).
  *
  * Each region of a long frame (schedule.c) chooses its points by itself, side by side, for the requests whose highest
  * point it has; lower ones before its begin are left out. It writes where there is room for all of its requests, and
@@ -119,20 +120,12 @@ typedef struct work {
     hdi_arena *arena;
     written *written;
     hdi_barriers *out;
-    uint32_t *end_begin; /* of each place where intervals end: in by_end of its region */
+    hdi_spot *spot; /* of each place */
 } work;
 
-/* A point of a queue. counts: of its requests, and from COUNT_IMAGE on of those that are neither global nor transfers
- * of ownership. */
-typedef struct point {
-    uint32_t at, kinds; /* kinds: of any of its requests */
-    uint64_t counts;
-} point;
+/* Requests of a point, and from COUNT_IMAGE on those that are neither global nor transfers of ownership. */
+typedef uint64_t counts;
 #define COUNT_IMAGE (UINT64_C(1) << 32)
-static HDI_INLINE uint32_t count_of(const point *p)
-{
-    return (uint32_t)p->counts;
-}
 
 typedef struct region {
     const work *w;
@@ -140,9 +133,10 @@ typedef struct region {
     const hdi_request *item;
     const uint32_t *order; /* items of the region, in the order of the lists; null: as they stand */
     uint32_t count;
-    uint32_t *by_end; /* indices in order */
     uint32_t *of;     /* like order: the point of each */
-    point *point;
+    uint32_t *at;     /* of each point, one queue behind another: where it is */
+    counts *counts;   /* of each point */
+    uint8_t *kinds;   /* of each point: of any of its requests */
     uint32_t *begin;  /* of each point: where its items begin in `placed` */
     uint32_t *placed; /* items of the points, one point behind another: what the plan finds there in the end */
     uint32_t queue_point[HD_MAX_QUEUES + 1]; /* the first point of each queue */
@@ -154,9 +148,7 @@ typedef struct filler {
     const region *r;
     const work *w;
     const hdi_request *item;
-    point *point;
     uint32_t *placed;
-    const uint32_t *begin;
     const hd_plan_barrier *barrier; /* null: they are asked for */
     const uint32_t *slots, *round;  /* slots: of the queue */
     uint32_t base, first;           /* its first place and its first point */
@@ -181,8 +173,8 @@ static HDI_INLINE hdi_scopes scopes_of(const work *w, uint32_t item)
 static HDI_APART bool is_ordered(const filler *f, uint32_t last, uint32_t low, const hdi_scopes *wanted)
 {
     const region *r = f->r;
-    for (uint32_t looked = 0, p = last + 1; p-- > f->first && r->point[p].at >= low;) {
-        for (uint32_t i = r->begin[p] + count_of(&r->point[p]); i-- > r->begin[p];) {
+    for (uint32_t looked = 0, p = last + 1; p-- > f->first && r->at[p] >= low;) {
+        for (uint32_t i = r->begin[p] + (uint32_t)r->counts[p]; i-- > r->begin[p];) {
             if (r->item[r->placed[i]].kind & (HDI_GLOBAL | HDI_MOVES))
                 continue;
             hdi_scopes does = scopes_of(r->w, r->placed[i]);
@@ -268,15 +260,15 @@ static HDI_INLINE bool keep_global(filler *f, uint32_t item, uint32_t p, uint32_
  * they are never dropped. */
 static HDI_INLINE void drop_spared(filler *f, uint32_t first, uint32_t end, bool whole)
 {
+    const region *r = f->r;
     for (uint32_t p = first; p < end; p++) {
-        point *of = &f->point[p];
-        uint64_t counts = of->counts;
-        f->passed += (uint32_t)(counts >> 32);
-        if (!(of->kinds & HDI_GLOBAL))
+        counts of = r->counts[p];
+        f->passed += (uint32_t)(of / COUNT_IMAGE);
+        if (!(r->kinds[p] & HDI_GLOBAL))
             continue;
-        uint32_t at = of->at, global = HDI_NONE;
-        uint32_t *begin = f->placed + f->begin[p], *kept = begin;
-        for (uint32_t *next = begin, *behind = begin + (uint32_t)counts; next < behind; next++) {
+        uint32_t at = r->at[p], global = HDI_NONE;
+        uint32_t *begin = f->placed + r->begin[p], *kept = begin;
+        for (uint32_t *next = begin, *behind = begin + (uint32_t)of; next < behind; next++) {
             uint32_t item = *next;
             *kept = item;
             if (!(f->item[item].kind & HDI_GLOBAL)) {
@@ -290,7 +282,7 @@ static HDI_INLINE void drop_spared(filler *f, uint32_t first, uint32_t end, bool
                 }
             }
         }
-        of->counts = (uint32_t)(kept - begin);
+        r->counts[p] = (uint32_t)(kept - begin);
     }
 }
 
@@ -369,8 +361,6 @@ static HDI_SCALAR void fill_points(const region *r, uint32_t queue, written *don
     f.r = r;
     f.w = w;
     f.item = r->item;
-    f.point = r->point;
-    f.begin = begin;
     f.placed = r->placed;
     f.barrier = w->out->barrier;
     f.slots = &w->hazards->queue_slot[w->hazards->queue_begin[queue]];
@@ -380,9 +370,8 @@ static HDI_SCALAR void fill_points(const region *r, uint32_t queue, written *don
     f.count = f.passed = f.end = 0;
     (f.barrier ? drop_spared_whole : drop_spared_asked)(&f, first, end);
     for (uint32_t p = first; p < end; p++) {
-        const point *of = &r->point[p];
-        uint32_t count = count_of(of), at = of->at;
-        if (of->kinds & HDI_SEVERAL)
+        uint32_t count = (uint32_t)r->counts[p], at = r->at[p];
+        if (r->kinds[p] & HDI_SEVERAL)
             count = join_parts(r, r->placed + begin[p], count);
         if (count == 0)
             continue;
@@ -400,59 +389,107 @@ static HDI_INLINE uint32_t item_of(const region *r, uint32_t i, bool stand)
     return stand ? i : r->order[i];
 }
 
-/* Points of the requests of one queue, whose first place is `base`: those in by_end from `begin` up to `end`. */
-static HDI_INLINE void choose_points(region *r, uint32_t queue, uint32_t base, uint32_t begin, uint32_t end, bool stand)
+/* The earliest of the points of a queue up to the newest one that will do. */
+static HDI_INLINE uint32_t earliest_point(const region *r, uint32_t first, uint32_t newest, uint32_t low)
 {
-    static const uint64_t counts[] = {1 | COUNT_IMAGE, 1, 1 | COUNT_IMAGE, 1, 1, 1, 1, 1}; /* by kinds from GLOBAL on */
-    _Static_assert(HDI_GLOBAL == 4 && HDI_SEVERAL == 8 && HDI_MOVES == 16, "they count those");
-    const hdi_request *item = r->item;
-    const uint32_t *by_end = r->by_end + begin, *last = r->by_end + end;
-    uint32_t *of = r->of, first = r->queue_point[queue], next = first, behind = 0; /* the newest point */
-    point *points = r->point;
-    for (; by_end < last; by_end++) {
-        uint32_t index = *by_end, k;
-        const hdi_request *request = &item[item_of(r, index, stand)];
-        uint32_t low = request->low, kind = request->kind, high = request->place - base;
-        if (HDI_UNLIKELY(kind & HDI_FOLLOWS) && points[of[index - 1]].at + 1 > low)
-            low = points[of[index - 1]].at + 1;
-        bool is_new = behind <= low; /* which cannot be foreseen: it is written where the next one will stand */
-        points[next] = (point){.at = high};
-        next += is_new;
-        behind = is_new ? high + 1 : behind;
-        k = next - 1;
-        if (HDI_UNLIKELY(kind & HDI_EARLY)) {
-            while (k > first && points[k - 1].at >= low)
-                k--;
+    while (newest > first && r->at[newest - 1] >= low)
+        newest--;
+    return newest;
+}
+
+/* The points of a queue: by the highest low of each place. */
+static HDI_INLINE void open_points(region *r, uint32_t queue)
+{
+    uint32_t first = r->queue_point[queue], next = first, behind = 0; /* the newest point */
+    hdi_spot *of = r->w->spot + 2 * r->w->hazards->queue_begin[queue];
+    for (uint32_t at = r->floor[queue], end = r->end[queue]; at < end; at++) {
+        uint32_t above = of[at].above;
+        if (HDI_UNLIKELY(of[at].number)) { /* the later what is followed must stand, the later it does */
+            uint32_t follows = r->at[earliest_point(r, first, next - 1, of[at].number - 1)] + 2;
+            above = follows > above ? follows : above;
         }
-        of[index] = k;
-        points[k].kinds |= kind;
-        points[k].counts += counts[kind / HDI_GLOBAL];
+        bool is_new = above > behind; /* which cannot be foreseen: it is written where the next one will stand */
+        r->at[next] = at;
+        of[at] = (hdi_spot){behind, next - 1};
+        next += is_new;
+        behind = is_new ? at + 1 : behind;
     }
     r->queue_point[queue + 1] = next;
 }
 
-/* Requests by the ends of their intervals, those of one end in their order, and their points. */
-static HDI_INLINE void sort_and_choose(region *r, bool stand)
+/* The first point of the queue that a place is of. */
+static HDI_APART uint32_t first_point(const region *r, uint32_t place)
+{
+    const uint32_t *queue_begin = r->w->hazards->queue_begin;
+    uint32_t q = 0;
+    while (place >= 2 * queue_begin[q + 1])
+        q++;
+    return r->queue_point[q];
+}
+
+/* Of requests of one place, those before the one that opens its point have the one before. */
+static HDI_INLINE uint32_t take_point(hdi_spot *s, uint32_t low)
+{
+    uint32_t above = s->above, opens = above <= low, k = s->number + opens;
+    *s = (hdi_spot){opens ? UINT32_MAX : above, k};
+    return k;
+}
+
+static HDI_INLINE void choose_points(region *r, bool stand)
+{
+    static const counts one[] = {1 | COUNT_IMAGE, 1, 1 | COUNT_IMAGE, 1, 1, 1, 1, 1}; /* by kinds from GLOBAL on */
+    _Static_assert(HDI_GLOBAL == 4 && HDI_SEVERAL == 8 && HDI_MOVES == 16, "they count those");
+    const hdi_request *item = r->item;
+    uint32_t *of = r->of, count = r->count;
+    counts *sums = r->counts;
+    uint8_t *kinds = r->kinds;
+    hdi_spot *spots = r->w->spot;
+    for (uint32_t i = 0; i < count; i++) {
+        const hdi_request *request = &item[item_of(r, i, stand)];
+        uint32_t kind = request->kind, k;
+        hdi_spot *s = &spots[request->place];
+        if (HDI_LIKELY(!(kind & (HDI_EARLY | HDI_FOLLOWS)))) {
+            k = take_point(s, request->low);
+        } else {
+            uint32_t follows = kind & HDI_FOLLOWS ? r->at[of[i - 1]] + 1 : 0;
+            k = take_point(s, request->low > follows ? request->low : follows);
+            if (kind & HDI_EARLY)
+                k = earliest_point(r, first_point(r, request->place), k, request->low);
+        }
+        of[i] = k;
+        kinds[k] |= (uint8_t)kind;
+        sums[k] += one[kind / HDI_GLOBAL];
+    }
+}
+
+/* Where they were not noted when requests were. */
+static HDI_INLINE void note_lows(region *r, bool stand)
 {
     const hdi_request *item = r->item;
     const uint32_t *queue_begin = r->w->hazards->queue_begin;
-    uint32_t queues = r->w->queues->count, count = r->count, sum = 0, *begin = r->w->end_begin, *by_end = r->by_end;
-    uint32_t queue_end[HD_MAX_QUEUES];
-    for (uint32_t q = 0; q < queues; q++)
-        memset(begin + 2 * queue_begin[q] + r->floor[q], 0, (r->end[q] - r->floor[q]) * sizeof(*begin));
-    for (uint32_t i = 0; i < count; i++)
-        begin[item[item_of(r, i, stand)].place]++;
-    for (uint32_t q = 0; q < queues; q++) {
-        uint32_t *place = begin + 2 * queue_begin[q] + r->floor[q], *end = begin + 2 * queue_begin[q] + r->end[q];
-        for (; place < end; place++)
-            *place = sum += *place;
-        queue_end[q] = sum;
+    hdi_spot *spots = r->w->spot;
+    for (uint32_t q = 0; q < r->w->queues->count; q++)
+        memset(spots + 2 * queue_begin[q] + r->floor[q], 0, (r->end[q] - r->floor[q]) * sizeof(*spots));
+    for (uint32_t i = 0; i < r->count; i++) {
+        const hdi_request *request = &item[item_of(r, i, stand)];
+        hdi_note_low(&spots[request->place], request->low);
+        if (HDI_UNLIKELY(request->kind & HDI_FOLLOWS))
+            hdi_note_followed(&spots[request->place], request[-1].low);
     }
-    for (uint32_t i = count; i-- > 0;)
-        by_end[--begin[item[item_of(r, i, stand)].place]] = i;
+}
+
+/* Points by the ends of intervals, and the point of each request. */
+static HDI_INLINE void find_points(region *r, bool stand)
+{
+    uint32_t queues = r->w->queues->count;
+    if (!r->w->out->barrier)
+        note_lows(r, stand);
     r->queue_point[0] = 0;
     for (uint32_t q = 0; q < queues; q++)
-        choose_points(r, q, 2 * queue_begin[q], q ? queue_end[q - 1] : 0, queue_end[q], stand);
+        open_points(r, q);
+    memset(r->counts, 0, r->queue_point[queues] * sizeof(*r->counts));
+    memset(r->kinds, 0, r->queue_point[queues] * sizeof(*r->kinds));
+    choose_points(r, stand);
 }
 
 /* Requests by their points, those of a point in their order. */
@@ -462,7 +499,7 @@ static HDI_INLINE void sort_by_points(region *r, bool stand)
     uint32_t points = r->queue_point[r->w->queues->count];
     uint32_t *placed = r->placed, *begin = r->begin;
     for (uint32_t k = 0, sum = 0; k < points; k++)
-        begin[k] = sum += count_of(&r->point[k]);
+        begin[k] = sum += (uint32_t)r->counts[k];
     for (uint32_t i = r->count; i-- > 0;)
         placed[--begin[of[i]]] = item_of(r, i, stand);
 }
@@ -509,19 +546,20 @@ static void place_region(uint32_t part, void *user)
         r.first_batch += r.floor[q];
     r.item = w->requests->item;
     collect(&r, part, arena);
-    r.by_end = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
     r.of = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
     r.begin = HDI_ARENA_ARRAY(arena, uint32_t, r.count);
-    r.point = HDI_ARENA_ARRAY(arena, point, (size_t)r.count + 1);
+    r.at = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)r.count + 1);
+    r.counts = HDI_ARENA_ARRAY(arena, counts, r.count);
+    r.kinds = HDI_ARENA_ARRAY(arena, uint8_t, r.count);
     r.placed = w->out->order + r.first;
     done->failed = arena->failed;
     if (done->failed)
         return;
     if (r.order) {
-        sort_and_choose(&r, false);
+        find_points(&r, false);
         sort_by_points(&r, false);
     } else {
-        sort_and_choose(&r, true);
+        find_points(&r, true);
         sort_by_points(&r, true);
     }
     for (uint32_t q = 0; q < w->queues->count; q++)
@@ -536,9 +574,10 @@ hd_result hdi_place_barriers(const hdi_decl *decl, const hdi_frozen *frozen, con
 {
     written done[HDI_MOST_PARTS];
     work w = {decl,    frozen,   hazards->kind, out->made, queues, hazards, synced,
-              regions, requests, crew,          arena,     done,   out,     NULL};
-    w.end_begin = HDI_EARLY_ARRAY(crew, arena, uint32_t, 2 * (size_t)hazards->slot_count);
-    if (!w.end_begin)
+              regions, requests, crew,          arena,     done,   out,     requests->spot};
+    if (!w.spot)
+        w.spot = HDI_EARLY_ARRAY(crew, arena, hdi_spot, 2 * (size_t)hazards->slot_count);
+    if (!w.spot)
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, hazards->region_count, place_region, &w);
     out->batch_count = out->barrier_count = 0;

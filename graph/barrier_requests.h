@@ -14,6 +14,22 @@ typedef struct hdi_request {
     uint8_t region, kind;
 } hdi_request;
 
+/* A place where intervals end. First, what is above the highest of their lows, and above that of those that others of
+ * them follow; 0: there is none. When there are points, what is behind the one before it, and that one. */
+typedef struct hdi_spot {
+    uint32_t above, number;
+} hdi_spot;
+
+static HDI_INLINE void hdi_note_low(hdi_spot *spot, uint32_t low)
+{
+    spot->above = low + 1 > spot->above ? low + 1 : spot->above;
+}
+
+static HDI_INLINE void hdi_note_followed(hdi_spot *spot, uint32_t low)
+{
+    spot->number = low + 1 > spot->number ? low + 1 : spot->number;
+}
+
 /* Requests of a range of segments: they begin at `begin` of the barriers, of the items, and of their order, which is
  * that of the regions that their highest points lie in. */
 typedef struct hdi_request_list {
@@ -26,6 +42,7 @@ typedef struct hdi_requests {
     hdi_request_list list[HDI_MOST_PARTS];
     hdi_request *item; /* of each barrier that is asked for */
     uint32_t *order;   /* null: of one list and one region, as they stand */
+    hdi_spot *spot;    /* of each place; null: lows are not noted */
 } hdi_requests;
 
 /* Points of each queue that lie in a region of the frame. The point behind the last slot of the region before is the

@@ -42,6 +42,7 @@ typedef struct hdi_step_work {
     uint32_t made_slots; /* for scopes of each range, a power of 2 */
     /* Where the range goes on: behind the last request, with what it asks for, or with its barrier. */
     hdi_request *item;
+    hdi_spot *spot;      /* of each place, where barriers are written at once */
     uint32_t *in_region; /* how many requests each has */
     hdi_asked *asked;
     hd_plan_barrier *barrier;
