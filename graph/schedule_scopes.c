@@ -19,6 +19,16 @@
 
 enum { REACH = 128 }; /* groups that a pass may move at once */
 
+/* What a pass that has many uses touches: by the lowest bits of its number, the next free place where others have
+ * those too. */
+typedef struct touched {
+    uint32_t res, ways; /* ways 0: free */
+} touched;
+typedef struct touches {
+    touched *at;
+    uint32_t places, pass; /* places: a power of two, at most half of them taken */
+} touches;
+
 typedef struct work {
     const hdi_sched *s;
     const hdi_group_rules *rules;
@@ -27,29 +37,87 @@ typedef struct work {
     uint32_t *count;    /* per group: passes in it */
     uint32_t *follower; /* by pass, from the region's first on: who goes on with it in its group; HDI_NONE: nobody */
     uint8_t *goes_on;   /* likewise: whether it goes on with somebody */
+    touches touches;
 } work;
 
-/* Whether the one touches something of the other that is no attachment of both, and one of them writes it. */
-static bool meet_elsewhere(const hdi_decl *decl, uint32_t before, uint32_t pass)
+/* How a use may stand beside another one of the same resource in another pass of a scope. */
+static uint32_t way_of(const hdi_decl *decl, uint32_t use)
 {
-    for (uint32_t a = decl->pass_use_begin[before]; a < decl->pass_use_begin[before + 1]; a++) {
-        for (uint32_t b = decl->pass_use_begin[pass]; b < decl->pass_use_begin[pass + 1]; b++) {
-            if (decl->use_res[a] == decl->use_res[b] && (decl->use_flags[a] | decl->use_flags[b]) & HDI_USE_WRITES &&
-                !(hdi_is_attachment(decl->use_access[a]) && hdi_is_attachment(decl->use_access[b])))
-                return true;
-        }
+    uint32_t writes = (decl->use_flags[use] & HDI_USE_WRITES) != 0;
+    return 1u << (2 * hdi_is_attachment(decl->use_access[use]) + writes);
+}
+
+/* One of them writes, and not both are attachments. */
+static bool clash(uint32_t ways, uint32_t way)
+{
+    enum { READ = 1, WRITE = 2, SHOWN = 4, DRAWN = 8 };
+    const uint32_t with = way == READ    ? WRITE | DRAWN
+                          : way == WRITE ? READ | WRITE | SHOWN | DRAWN
+                          : way == SHOWN ? WRITE
+                                         : READ | WRITE;
+    return (ways & with) != 0;
+}
+
+static touched *find_touched(const touches *t, uint32_t res)
+{
+    uint32_t at = res & (t->places - 1);
+    while (t->at[at].ways && t->at[at].res != res)
+        at = (at + 1) & (t->places - 1);
+    return &t->at[at];
+}
+
+/* False: memory ran out. */
+static bool touch(touches *t, const hdi_sched *s, uint32_t pass)
+{
+    const hdi_decl *decl = s->decl;
+    uint32_t begin = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1], places = t->places;
+    if (t->pass == pass)
+        return true;
+    while (places < 2 * (end - begin))
+        places = places ? 2 * places : 64;
+    if (places > t->places)
+        *t = (touches){HDI_ARENA_ARRAY(s->arena, touched, places), places, HDI_NONE};
+    if (!t->at) {
+        *t = (touches){NULL, 0, HDI_NONE};
+        return false;
+    }
+    memset(t->at, 0, t->places * sizeof(*t->at));
+    for (uint32_t u = begin; u < end; u++) {
+        touched *of = find_touched(t, decl->use_res[u]);
+        *of = (touched){decl->use_res[u], of->ways | way_of(decl, u)};
+    }
+    t->pass = pass;
+    return true;
+}
+
+/* Whether the one touches something of the other that is no attachment of both, and one of them writes it. Where memory
+ * runs out, as well. */
+static bool meet_elsewhere(const hdi_sched *s, uint32_t before, uint32_t pass, touches *t)
+{
+    enum { FEW = 256 };
+    const hdi_decl *decl = s->decl;
+    const uint32_t *use_res = decl->use_res, *a = &decl->pass_use_begin[before], *b = &decl->pass_use_begin[pass];
+    bool many = (uint64_t)(a[1] - a[0]) * (b[1] - b[0]) > FEW;
+    if (many && !touch(t, s, before))
+        return true;
+    for (uint32_t u = b[0]; u < b[1]; u++) {
+        uint32_t ways = many ? find_touched(t, use_res[u])->ways : 0;
+        for (uint32_t of = a[0]; of < a[1] && !many; of++)
+            ways |= use_res[of] == use_res[u] ? way_of(decl, of) : 0;
+        if (clash(ways, way_of(decl, u)))
+            return true;
     }
     return false;
 }
 
 /* Of two passes that render, whether the one, which depends on the other, could stand in its scope. */
-static bool may_go_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
+static bool may_go_on(const hdi_sched *s, uint32_t before, uint32_t pass, touches *t)
 {
-    return hdi_renders(decl, before) && hdi_goes_on(decl, before, pass) && !meet_elsewhere(decl, before, pass);
+    return hdi_renders(s->decl, before) && hdi_goes_on(s->decl, before, pass) && !meet_elsewhere(s, before, pass, t);
 }
 
 /* Whose attachments a pass goes on with, of the region; the newest. HDI_NONE: nobody's. */
-static uint32_t find_before(const work *w, uint32_t pass)
+static uint32_t find_before(work *w, uint32_t pass)
 {
     const hdi_sched *s = w->s;
     const hdi_depends *depends = s->depends;
@@ -59,7 +127,7 @@ static uint32_t find_before(const work *w, uint32_t pass)
     for (uint32_t e = depends->pred_begin[pass]; e < depends->pred_begin[pass + 1]; e++) {
         uint32_t before = depends->pred[e];
         if (before >= s->pass_begin && (newest == HDI_NONE || w->group[before] > w->group[newest]) &&
-            may_go_on(s->decl, before, pass))
+            may_go_on(s, before, pass, &w->touches))
             newest = before;
     }
     return newest;
@@ -172,6 +240,7 @@ static bool join(const work *w, int64_t *slot_net, hdi_schedule *out)
 void hdi_sched_scope_levels(const hdi_sched *s, uint8_t *held)
 {
     const hdi_depends *depends = s->depends;
+    touches t = {.pass = HDI_NONE};
     memset(held, 0, s->pass_end - s->pass_begin);
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
         uint32_t pass = s->rank_pass[rank], deepest = pass, level = 0;
@@ -180,7 +249,7 @@ void hdi_sched_scope_levels(const hdi_sched *s, uint8_t *held)
             uint32_t before = depends->pred[e];
             if (before < s->pass_begin)
                 continue;
-            uint32_t behind = s->pass_level[before] + !(renders && may_go_on(s->decl, before, pass));
+            uint32_t behind = s->pass_level[before] + !(renders && may_go_on(s, before, pass, &t));
             deepest = behind > level ? before : deepest;
             level = behind > level ? behind : level;
         }
@@ -192,7 +261,7 @@ void hdi_sched_scope_levels(const hdi_sched *s, uint8_t *held)
 bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t *slot_net, int64_t *group_live,
                       hdi_schedule *out)
 {
-    work w = {.s = s, .rules = rules, .live = group_live, .group = s->pass_need};
+    work w = {.s = s, .rules = rules, .live = group_live, .group = s->pass_need, .touches.pass = HDI_NONE};
     uint32_t passes = s->pass_end - s->pass_begin;
     w.count = HDI_ARENA_ZEROED(s->arena, uint32_t, out->group_count);
     w.follower = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
@@ -204,5 +273,6 @@ bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t 
         w.group[out->slot_pass[i]] = out->slot_group[i];
         w.count[out->slot_group[i]]++;
     }
-    return !gather(&w, out) || join(&w, slot_net, out);
+    bool any = gather(&w, out);
+    return !s->arena->failed && (!any || join(&w, slot_net, out));
 }

@@ -175,10 +175,25 @@ Test(twice, many_uses_are_not_compared_with_one_another)
     cr_assert(many < 6 * few, "each buffer twice: %.1f and %.1f ns a use", few, many);
 }
 
-/* Of passes that write one buffer in so many ranges, so that it is asked of each of these who opens it. */
-static double compile_ns(uint32_t count)
+static double compile_ns(hd_graph *graph, uint32_t uses)
 {
-    enum { PASSES = 3 };
+    double least = 0;
+    for (int repeat = 0; repeat < 5; repeat++) {
+        const hd_plan *plan;
+        hd_compile_desc desc = {.cache = HD_CACHE_OFF, .merge_rendering = true};
+        uint64_t begin = hdi_clock_ns();
+        cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+        double took = (double)(hdi_clock_ns() - begin) / uses;
+        least = repeat == 0 || took < least ? took : least;
+    }
+    return least;
+}
+
+enum { PASSES = 3 };
+
+/* Passes that write one buffer in so many ranges, so that it is asked of each of these who opens it. */
+static double compile_ranges(uint32_t count)
+{
     hd_graph *graph;
     hd_use *uses = calloc(count, sizeof(*uses));
     cr_assert(uses && hd_graph_create(NULL, &graph) == HD_OK);
@@ -187,21 +202,43 @@ static double compile_ns(uint32_t count)
         uses[u] = (hd_use){buffer, HD_STORAGE_WRITE_COMPUTE, {.offset = 4 * (uint64_t)u, .bytes = 4}};
     for (uint32_t p = 0; p < PASSES; p++)
         hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = count, .root = true});
-    double least = 0;
-    for (int repeat = 0; repeat < 5; repeat++) {
-        const hd_plan *plan;
-        uint64_t begin = hdi_clock_ns();
-        cr_assert_eq(hd_graph_compile(graph, &(hd_compile_desc){.cache = HD_CACHE_OFF}, &plan), HD_OK);
-        double took = (double)(hdi_clock_ns() - begin) / count / PASSES;
-        least = repeat == 0 || took < least ? took : least;
-    }
+    double took = compile_ns(graph, PASSES * count);
     hd_graph_destroy(graph);
     free(uses);
-    return least;
+    return took;
 }
 
 Test(twice, ranges_of_one_resource_are_not_compared_with_one_another)
 {
-    double few = compile_ns(2000), many = compile_ns(40000);
+    double few = compile_ranges(2000), many = compile_ranges(40000);
+    cr_assert(many < 6 * few, "%.1f and %.1f ns a use", few, many);
+}
+
+/* Passes that draw to one image, one behind the other, with so many buffers that each of them reads. */
+static double compile_draws(uint32_t count)
+{
+    hd_graph *graph;
+    hd_use *uses = calloc(count + 1, sizeof(*uses));
+    cr_assert(uses && hd_graph_create(NULL, &graph) == HD_OK);
+    hd_resource image = hd_graph_image(graph, &(hd_image_desc){.width = 16, .height = 16, .format = 37});
+    for (uint32_t u = 0; u < count; u++)
+        uses[u] = (hd_use){hd_graph_import(graph, &(hd_import_desc){.bytes = 4096}), HD_UNIFORM_READ};
+    for (uint32_t p = 0; p < PASSES; p++) {
+        hd_resource own = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 4096});
+        hd_graph_pass(graph,
+                      &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({own, HD_STORAGE_WRITE_COMPUTE})});
+        uses[0].resource = own; /* so that they are not ready at once */
+        uses[count] = (hd_use){image, p ? HD_COLOR_RW : HD_COLOR_WRITE};
+        hd_graph_pass(graph, &(hd_pass_desc){.uses = uses, .use_count = count + 1, .root = true});
+    }
+    double took = compile_ns(graph, PASSES * count);
+    hd_graph_destroy(graph);
+    free(uses);
+    return took;
+}
+
+Test(twice, passes_of_a_scope_are_not_compared_use_by_use)
+{
+    double few = compile_draws(1000), many = compile_draws(20000);
     cr_assert(many < 6 * few, "%.1f and %.1f ns a use", few, many);
 }
