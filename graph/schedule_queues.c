@@ -212,6 +212,18 @@ static HDI_INLINE chain_lanes most_of(chain_lanes a, chain_lanes b)
 #endif
 }
 
+/* The first two lanes of one, the others of the other. */
+static HDI_INLINE chain_lanes half_and_half(chain_lanes paths, chain_lanes others)
+{
+#ifdef __SSE2__
+    return _mm_shuffle_ps(paths, others, _MM_SHUFFLE(3, 2, 1, 0));
+#else
+    others[0] = paths[0];
+    others[1] = paths[1];
+    return others;
+#endif
+}
+
 /* By rank backwards. */
 static HDI_INLINE bounds find_paths(const hdi_sched *s, const hdi_list *list, bool whole, chain *of_place)
 {
@@ -242,7 +254,7 @@ static HDI_INLINE bounds find_paths(const hdi_sched *s, const hdi_list *list, bo
         if (consumer && out->level - consumer > PATIENCE)
             node[place].flags |= HDI_NODE_PATIENT;
         own.all += (chain_lanes){0.0f, (float)HDI_DRAIN_US};
-        out->all = __builtin_shufflevector(own.all, out->all, 0, 1, 6, 7);
+        out->all = half_and_half(own.all, out->all);
     }
     return bounds_of(s->queues, longest[1], work);
 }
