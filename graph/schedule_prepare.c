@@ -152,10 +152,16 @@ typedef struct columns {
 
 static HDI_INLINE columns columns_of(const hdi_look *w)
 {
-    static const uint32_t first_pass = 0; /* in place of uses that are none */
+    static const uint32_t first_pass = 0; /* in place of uses that are none, as there may be no passes either */
+    static const uint8_t not_kept = 0;
     const hdi_decl *decl = w->s->decl;
-    const uint32_t *use_pass = decl->use_count ? decl->use_pass : &first_pass;
-    return (columns){decl->res_state, w->sizes->need, decl->res_flags, w->pass_kept, use_pass, w->s->pass_rank};
+    const bool any = decl->use_count != 0;
+    return (columns){.state = decl->res_state,
+                     .need = w->sizes->need,
+                     .flags = decl->res_flags,
+                     .pass_kept = any ? w->pass_kept : &not_kept,
+                     .use_pass = any ? decl->use_pass : &first_pass,
+                     .pass_rank = w->s->pass_rank};
 }
 
 /* The last rank of a resource; of one without uses any. */
