@@ -21,10 +21,13 @@ static bool lost(hd_vk *vk)
     return atomic_load_explicit(&vk->lost, memory_order_acquire) != HD_OK;
 }
 
-/* What the thread waits for any of; with room for a submit, a frame's end and a frame more. */
+/* What the thread waits for any of; with room for a submit, which may wait for two values of a queue (the plan's and
+ * one of an earlier frame), a frame's end and a frame more. What a plan from elsewhere has beyond that is looked at
+ * again when the short wait is over. */
+enum { MOST_MISSING = 3 * HD_MAX_QUEUES + 1 };
 typedef struct any_of {
-    VkSemaphore semaphores[2 * HD_MAX_QUEUES + 1];
-    uint64_t values[2 * HD_MAX_QUEUES + 1];
+    VkSemaphore semaphores[MOST_MISSING];
+    uint64_t values[MOST_MISSING];
     uint32_t count;
 } any_of;
 
@@ -57,6 +60,8 @@ static bool are_reached(hd_vk *vk, const VkSemaphore *semaphores, const uint64_t
         if (wait_for(vk, &semaphores[i], &values[i], 1, 0) != VK_TIMEOUT)
             continue;
         all = false;
+        if (missing->count == MOST_MISSING)
+            continue;
         missing->semaphores[missing->count] = semaphores[i];
         missing->values[missing->count++] = values[i];
     }
