@@ -377,14 +377,16 @@ static uint64_t pack_regions(work *whole, const hdi_crew *crew, const hdi_member
     return bytes;
 }
 
-/* In how many regions a shared heap is packed, by a sample of how many members are alive at a time. Where they are few
- * on one queue, in one: packed whole it is packed quickly, and to the brim, where two that take turns would not fit
- * together at the borders of regions. Where they are many, what lives on over a border is in the way of many: of the
- * schedule's regions several are one then. */
+/* In how many regions a shared heap is packed, by a sample of how many members are alive at a time. Where they are few,
+ * a region is packed quickly, however long it is: on one queue the whole frame is one, so that it is packed to the
+ * brim, as two that take turns do not fit together at borders. Where they are many, what lives on over a border is in
+ * the way of many. In both cases several of the schedule's are one region; else these are as long as is best for a
+ * cache. */
 static uint32_t count_regions(const work *w, const hdi_members *members)
 {
-    enum { STEP = 16, FEW_ALIVE = 8, MANY_ALIVE = 32, TOGETHER = 4 };
-    uint32_t all = w->pack.hazards->region_count, few = w->pack.by_clocks ? 0 : FEW_ALIVE;
+    enum { STEP = 16, FEW_ALIVE = 8, FEW_BY_CLOCKS = 12, MANY_ALIVE = 32, TOGETHER = 4 };
+    uint32_t all = w->pack.hazards->region_count, joined = (all + TOGETHER - 1) / TOGETHER,
+             few = w->pack.by_clocks ? FEW_BY_CLOCKS : FEW_ALIVE;
     uint64_t lives = 0, slots = w->pack.slot_end / STEP;
     if (all < 2 || w->how->thorough || w->how->search)
         return 1;
@@ -394,8 +396,8 @@ static uint32_t count_regions(const work *w, const hdi_members *members)
             lives += w->lifetimes->res_close[res] - w->lifetimes->res_first[res] + 1;
     }
     if (lives < few * slots)
-        return 1;
-    return lives < MANY_ALIVE * slots ? all : (all + TOGETHER - 1) / TOGETHER;
+        return w->pack.by_clocks ? joined : 1;
+    return lives < MANY_ALIVE * slots ? all : joined;
 }
 
 /* *known: whose bytes each of them takes over. UINT64_MAX: out of memory. */
