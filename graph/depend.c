@@ -109,13 +109,16 @@ static uint32_t find_places_of(const work *w, uint32_t block, uint32_t sum)
     }
     for (uint32_t p = begin; p < end; p++) {
         succ_begin[p] = sum;
-        for (uint32_t k = 0; k < parts; k++)
-            follow[k][p] = sum += (uint32_t)follow[k][p];
+        for (uint32_t k = 0; k < parts; k++) {
+            const uint32_t count = (uint32_t)follow[k][p];
+            follow[k][p] = sum;
+            sum += count;
+        }
     }
     return sum;
 }
 
-/* From counts to places: where the edges end. */
+/* From counts to places: where the edges begin. */
 static void find_places(uint32_t k, void *user)
 {
     const work *w = user;
@@ -166,8 +169,13 @@ static void place_part(uint32_t k, void *user)
     const work *w = user;
     const hdi_edges *own = &w->part[k];
     uint32_t pass_count = w->decl->pass_count, first = w->first_edge[k];
+    uint32_t *const pred = w->out->pred + first, *const succ = w->out->succ;
     uint32_t begin = hdi_range_begin(pass_count, w->parts, k), end = hdi_range_begin(pass_count, w->parts, k + 1);
-    hdi_edges_turn(own, w->out->pred + first, w->out->succ);
+    for (size_t e = 0; e < own->count; e++) {
+        const uint32_t from = hdi_edge_from(own->edge[e]);
+        pred[e] = from;
+        succ[own->follow[from]++] = hdi_edge_to(own->edge[e]);
+    }
     for (uint32_t p = begin; p < end; p++)
         w->out->pred_begin[p + 1] += first;
     hdi_arena_keep(own->arena, own->mark, NULL, 0);
@@ -188,12 +196,13 @@ static hd_result depend_by_parts(work *w)
         w->first_edge[k + 1] = w->first_edge[k] + w->part[k].count;
     }
     out->pred = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts]);
-    out->succ = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts]);
+    out->succ = HDI_ARENA_ARRAY(w->arena, uint32_t, w->first_edge[w->parts] + 1);
     if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(w->crew, w->parts, find_places, w);
     hdi_crew_parts(w->crew, w->parts, place_part, w);
     out->succ_begin[w->decl->pass_count] = out->pred_begin[w->decl->pass_count];
+    out->succ[w->first_edge[w->parts]] = HDI_NONE;
     return HD_OK;
 }
 

@@ -116,26 +116,45 @@ bool hdi_edges_drop(hdi_edges *own, const hdi_kept *kept, uint32_t pass_count)
     return !(few ? drop_few : drop_many)(own, kept->pass_kept, pass_count);
 }
 
-void hdi_edges_place(const hdi_edges *own, uint32_t pass_count, uint32_t *succ_begin)
+/* Where the next one that follows a pass is to stand is kept where those of the next pass begin, which is what it is in
+ * the end. All edges to a pass stand before those from it: so its level is known then. */
+static HDI_INLINE void turn(const hdi_edges *own, const hdi_depends *out, bool levels)
 {
-    uint64_t *const follow = own->follow;
-    uint32_t sum = 0;
-    for (size_t p = 0; p < pass_count; p++) {
-        succ_begin[p] = sum;
-        follow[p] = sum += (uint32_t)follow[p];
+    uint32_t *const next = out->succ_begin + 1, *const pred = out->pred, *const succ = out->succ;
+    uint32_t *const level = out->level;
+    const hdi_pass_edge *const edge = own->edge;
+    for (size_t e = 0, end = own->count; e < end; e++) {
+        size_t from = hdi_edge_from(edge[e]), to = hdi_edge_to(edge[e]), place = next[from];
+        pred[e] = (uint32_t)from;
+        HDI_HIDE(from); /* else addresses are found before they are used, which takes more, here and below */
+        next[from] = (uint32_t)place + 1;
+        succ[place] = (uint32_t)to;
+        if (levels) {
+            const uint32_t behind = level[from] + 1, before = level[to];
+            HDI_HIDE(to);
+            level[to] = behind > before ? behind : before;
+        }
     }
-    succ_begin[pass_count] = sum;
 }
 
-/* From the last on, as `follow` now says where those of each pass end. */
-void hdi_edges_turn(const hdi_edges *own, uint32_t *pred, uint32_t *succ)
+void hdi_edges_turn(const hdi_edges *own, const hdi_depends *out)
 {
-    uint64_t *const follow = own->follow;
-    const hdi_pass_edge *const edge = own->edge;
-    for (size_t e = own->count; e-- > 0;) {
-        uint32_t from = hdi_edge_from(edge[e]);
-        pred[e] = from;
-        succ[--follow[from]] = hdi_edge_to(edge[e]);
+    out->succ_begin[0] = 0;
+    out->succ[own->count] = HDI_NONE;
+    if (out->level)
+        turn(own, out, true);
+    else
+        turn(own, out, false);
+}
+
+/* From counts to places. */
+static void find_places(const hdi_edges *own, uint32_t pass_count, uint32_t *succ_begin)
+{
+    const uint64_t *const follow = own->follow;
+    uint32_t sum = 0;
+    for (size_t p = 0; p < pass_count; p++) {
+        succ_begin[p + 1] = sum;
+        sum += (uint32_t)follow[p];
     }
 }
 
@@ -145,15 +164,15 @@ bool hdi_edges_finish(hdi_edges *own, uint32_t pass_count, uint8_t **pass_kept, 
     out->pred_begin = own->pred_end - 1;
     out->succ_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)pass_count + 1);
     out->pred = HDI_ARENA_ARRAY(arena, uint32_t, own->count);
-    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, own->count);
+    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, own->count + 1);
     if (arena->failed)
         return false;
-    hdi_edges_place(own, pass_count, out->succ_begin);
-    hdi_edges_turn(own, out->pred, out->succ);
+    find_places(own, pass_count, out->succ_begin);
+    hdi_edges_turn(own, out);
     const hdi_arena_kept kept[] = {{pass_kept, pass_count * sizeof(**pass_kept)},
                                    {&out->succ_begin, ((size_t)pass_count + 1) * sizeof(uint32_t)},
                                    {&out->pred, own->count * sizeof(uint32_t)},
-                                   {&out->succ, own->count * sizeof(uint32_t)}};
+                                   {&out->succ, (own->count + 1) * sizeof(uint32_t)}};
     hdi_arena_keep(arena, own->mark, pass_kept ? kept : kept + 1, pass_kept ? 4 : 3);
     return true;
 }

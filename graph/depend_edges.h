@@ -26,7 +26,7 @@ typedef struct hdi_edges {
     uint32_t slack;     /* room for edges that there always is at the start of a pass */
     uint32_t *pred_end; /* per pass: where its edges end, from the first one of the part on */
     /* Per pass: in the upper half the newest pass that follows it already, which is never the first one, of no pass all
-     * bits; in the lower one how many follow it. Then where the next of these is to stand. */
+     * bits; in the lower one how many follow it. Then, of parts, where the next of these is to stand. */
     uint64_t *follow;
     uint32_t *blocks; /* by block: how many follow its passes; not with one part */
 } hdi_edges;
@@ -60,8 +60,9 @@ static inline uint32_t hdi_edges_add_more(hdi_edges *own, uint32_t from, uint32_
     return (uint32_t)hdi_edges_add(own->follow, own->edge, from, to, count);
 }
 
-/* To where they belong, also the other way round. */
-void hdi_edges_turn(const hdi_edges *own, uint32_t *pred, uint32_t *succ);
+/* To where they belong, also the other way round; succ_begin: behind each pass, where those who follow it are to stand.
+ * With `level`, which are 0, counts these, too. */
+void hdi_edges_turn(const hdi_edges *own, const hdi_depends *out);
 
 /* Where the edges of passes without uses end. */
 void hdi_edges_end_empty(const hdi_decl *decl, const hdi_edges *own, uint32_t begin, uint32_t end);
@@ -72,9 +73,6 @@ bool hdi_edges_drop(hdi_edges *own, const hdi_kept *kept, uint32_t pass_count);
 
 /* Takes away the edges of passes that are not kept, which are few, and whom nobody follows: `follow` stays as it is. */
 void hdi_edges_close(hdi_edges *own, const uint8_t *pass_kept, uint32_t pass_count);
-
-/* From counts to places: where those who follow each pass are to stand. */
-void hdi_edges_place(const hdi_edges *own, uint32_t pass_count, uint32_t *succ_begin);
 
 /* The edges of the whole frame, once they are all found, in the arena they are from; what was handed out since
  * hdi_edges_start goes, but for pass_kept, which may be null. False: no memory. */

@@ -203,16 +203,15 @@ static HDI_APART bool is_wanted(const work *w, uint32_t pass)
 /* From counts to places. False: somebody is read by nobody. */
 static bool find_places(const work *w, uint32_t *succ_begin)
 {
-    uint64_t *const follow = w->edges.follow;
+    const uint64_t *const follow = w->edges.follow;
     uint32_t sum = 0, passes = w->decl->pass_count;
     for (uint32_t p = 0; p < passes; p++) {
         const uint32_t count = (uint32_t)follow[p];
         if (HDI_UNLIKELY(count == 0) && !is_wanted(w, p))
             return false;
-        succ_begin[p] = sum;
-        follow[p] = sum += count;
+        succ_begin[p + 1] = sum;
+        sum += count;
     }
-    succ_begin[passes] = sum;
     return true;
 }
 
@@ -225,7 +224,6 @@ static HDI_APART bool find_kept(work *w, uint32_t *succ_begin, hdi_kept *kept)
     const uint32_t *const pred_begin = w->edges.pred_end - 1, *const not_read = w->not_read;
     const uint32_t passes = w->decl->pass_count;
     uint32_t at = w->edges.count;
-    succ_begin[passes] = at;
     for (uint32_t p = passes; p-- > 0;) {
         const uint32_t count = (uint32_t)follow[p];
         if (HDI_UNLIKELY(count <= not_read[p]) && !is_wanted(w, p)) {
@@ -236,16 +234,12 @@ static HDI_APART bool find_kept(work *w, uint32_t *succ_begin, hdi_kept *kept)
             for (uint32_t e = pred_begin[p]; e < pred_begin[p + 1]; e++)
                 follow[hdi_edge_from(w->edges.edge[e])]--;
         }
-        follow[p] = at;
-        succ_begin[p] = at -= count;
+        succ_begin[p + 1] = at -= count;
     }
     if (kept->kept_count == passes)
         return true;
-    for (uint32_t p = 0; p < passes; p++) { /* so many edges are gone */
-        follow[p] -= at;
+    for (uint32_t p = 1; p <= passes; p++) /* so many edges are gone */
         succ_begin[p] -= at;
-    }
-    succ_begin[passes] -= at;
     hdi_edges_close(&w->edges, kept->pass_kept, passes);
     return true;
 }
@@ -288,6 +282,8 @@ hd_result hdi_depend_simple(const hdi_decl *decl, const hdi_frozen *frozen, cons
     kept->kept_count = passes;
     kept->pass_kept = HDI_ARENA_ARRAY(arena, uint8_t, passes);
     out->succ_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)passes + 1);
+    const bool levels = decl->range_count && passes < crew->region_passes;
+    out->level = levels ? HDI_ARENA_ZEROED(arena, uint32_t, passes) : NULL;
     if (!start(&w, crew, arena))
         return HD_OUT_OF_MEMORY;
     const bool simple = find_edges(&w, out->succ_begin, kept);
@@ -295,16 +291,17 @@ hd_result hdi_depend_simple(const hdi_decl *decl, const hdi_frozen *frozen, cons
         return HD_OUT_OF_MEMORY;
     if (!simple) {
         hdi_arena_keep(arena, mark, NULL, 0);
+        out->level = NULL;
         return HD_OK;
     }
     out->pred_begin = w.edges.pred_end - 1;
     out->pred = HDI_ARENA_ARRAY(arena, uint32_t, w.edges.count);
-    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, w.edges.count);
+    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, w.edges.count + 1);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hdi_edges_turn(&w.edges, out->pred, out->succ);
+    hdi_edges_turn(&w.edges, out);
     const hdi_arena_kept arrays[] = {{&out->pred, w.edges.count * sizeof(uint32_t)},
-                                     {&out->succ, w.edges.count * sizeof(uint32_t)}};
+                                     {&out->succ, (w.edges.count + 1) * sizeof(uint32_t)}};
     hdi_arena_keep(arena, w.edges.mark, arrays, 2);
     *done = true;
     out->simple = decl->range_count == 0;

@@ -168,7 +168,9 @@ hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flo
 
 typedef struct hdi_depends {
     uint32_t *pred_begin, *pred; /* per pass, kept passes only, no duplicates */
-    uint32_t *succ_begin, *succ;
+    uint32_t *succ_begin, *succ; /* HDI_NONE behind the last */
+    uint32_t *level; /* per pass, most passes one behind the other before it; null: not counted, as where frames are cut
+                      * into regions, in which only their own passes count */
     bool simple; /* each resource is written once at most, by who uses it first, and by all of it; all are kept */
 } hdi_depends;
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,

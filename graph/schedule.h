@@ -142,8 +142,8 @@ typedef struct hdi_group_rules {
  * out (arena->failed). */
 bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint32_t rules_count, hdi_schedule *out);
 
-/* Levels of passes whose scopes gather, in place of those that they have; held: as in schedule_take.h. */
-void hdi_sched_scope_levels(const hdi_sched *s, uint8_t *held);
+/* Levels of passes whose scopes gather, in place of those that they have. */
+void hdi_sched_scope_levels(const hdi_sched *s);
 
 /* In such a schedule, puts passes side by side that go on with one another's attachments; as below, which it keeps up
  * to date. */

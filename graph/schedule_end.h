@@ -112,6 +112,15 @@ static HDI_APART uint32_t find_float(const hdi_sched *s, size_t pass)
     return first == HDI_NONE || first == pass_level[pass] ? 0 : first - pass_level[pass] - 1;
 }
 
+/* Whether the first one to follow a pass, or, where nobody does, somebody else, is just behind it: then it cannot wait
+ * at all, as nearly none can. */
+static HDI_INLINE bool is_needed_next(const hdi_sched *s, size_t pass)
+{
+    const uint32_t *level = s->pass_level;
+    size_t next = s->depends->succ[s->depends->succ_begin[pass]];
+    return next < s->pass_end && level[next] == level[pass] + 1;
+}
+
 /* A pass has one predecessor less to wait for. 1: it was the last one, and the pass is ready; else 0. */
 static HDI_INLINE uint32_t lose_one(uint32_t *left, size_t pass, uint64_t *ready, uint32_t rank)
 {
@@ -157,9 +166,8 @@ static HDI_INLINE void make_ready_in_time(const work *w)
     uint32_t *left = w->left, *slot_group = w->out->slot_group;
     uint32_t group = w->group, rank_begin = s->rank_begin;
     uint64_t *ready = w->ready;
-    const uint8_t *held = w->held;
     hdi_ask *ask = w->ask;
-    size_t pass_begin = s->pass_begin, pass_end = s->pass_end;
+    size_t pass_end = s->pass_end;
     for (size_t i = w->group_begin, slots = w->slots; i < slots; i++) {
         size_t p = slot_pass[i], end = succ_begin[p + 1];
         slot_group[i] = group;
@@ -167,10 +175,9 @@ static HDI_INLINE void make_ready_in_time(const work *w)
             size_t next = succ[e];
             if (HDI_UNLIKELY(next >= pass_end) || --left[next])
                 continue;
-            HDI_HIDE(next); /* else the loop makes for all what it takes to find the place of few */
             size_t rank = pass_rank[next] - rank_begin;
             hdi_bit_set(ready, (uint32_t)rank);
-            if (!held[next - pass_begin] && (ask[rank].opens || ask[rank].more & ~HDI_COUNTED))
+            if (!is_needed_next(s, next) && (ask[rank].opens || ask[rank].more & ~HDI_COUNTED))
                 ask[rank].due = group + 1 + find_float(s, next);
         }
     }

@@ -84,43 +84,51 @@ static bool take_asks(work *w)
     return true;
 }
 
-/* whole: else passes may depend on some of earlier regions. */
-static HDI_INLINE void find_levels_of(work *w, bool whole)
+/* whole: else passes may depend on some of earlier regions. Returns the deepest. */
+static HDI_INLINE uint32_t find_levels_of(const hdi_sched *s, bool whole)
 {
-    const hdi_sched *s = w->s;
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred, *rank_pass = s->rank_pass;
-    uint32_t *pass_level = s->pass_level, pass_begin = whole ? 0 : s->pass_begin, depth = 0;
-    uint8_t *held = w->held;
+    uint32_t *pass_level = s->pass_level, pass_begin = whole ? 0 : s->pass_begin, deepest = 0;
     size_t kept = s->kept_count, e = pred_begin[pass_begin]; /* those of passes that are not kept are none */
-    memset(held, 0, s->pass_end - pass_begin);
     for (size_t rank = 0; rank < kept; rank++) {
-        size_t p = rank_pass[rank], end = pred_begin[p + 1], deepest = p;
+        size_t p = rank_pass[rank], end = pred_begin[p + 1];
         uint32_t level = 0;
         for (; e < end; e++) {
             size_t before = pred[e];
             if (!whole && HDI_UNLIKELY(before < pass_begin))
                 continue;
             uint32_t behind = pass_level[before] + 1;
-            deepest = behind > level ? before : deepest;
             level = behind > level ? behind : level;
         }
-        held[deepest - pass_begin] = 1; /* nobody asks that of who depends on none, as it is ready before any group */
         pass_level[p] = level;
-        depth = level > depth ? level : depth;
+        deepest = level > deepest ? level : deepest;
     }
-    w->depth = depth + 1;
-    w->levelled = true;
+    return deepest;
+}
+
+/* The same where they were counted. */
+static HDI_INLINE uint32_t take_levels(const hdi_sched *s)
+{
+    uint32_t *pass_level = s->pass_level, deepest = 0;
+    const uint32_t *level = s->depends->level;
+    for (size_t p = 0, end = s->pass_end; p < end; p++) {
+        pass_level[p] = level[p];
+        deepest = level[p] > deepest ? level[p] : deepest;
+    }
+    return deepest;
 }
 
 /* Levels, for who waits in float, and who must know how many groups are too many. */
 static HDI_APART void find_levels(work *w)
 {
-    if (w->s->pass_begin == 0)
-        find_levels_of(w, true);
+    const hdi_sched *s = w->s;
+    if (s->depends->level)
+        w->depth = take_levels(s) + 1;
     else
-        find_levels_of(w, false);
+        w->depth = (s->pass_begin ? find_levels_of(s, false) : find_levels_of(s, true)) + 1;
+    w->levelled = true;
     if (w->rules.gather == HDI_GATHER_ALL)
-        hdi_sched_scope_levels(w->s, w->held);
+        hdi_sched_scope_levels(s);
 }
 
 static bool prepare(work *w)
@@ -138,7 +146,6 @@ static bool prepare(work *w)
     w->scratch = HDI_ARENA_ARRAY(arena, uint32_t, kept);
     w->group_live = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 2);
     w->counted = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)s->use_count + 1);
-    w->held = HDI_ARENA_ARRAY(arena, uint8_t, s->pass_end - s->pass_begin);
     w->early = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)kept + 1);
     w->next = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);
     w->behind = HDI_ARENA_ARRAY(arena, uint32_t, edges + COPIED);

@@ -151,8 +151,9 @@ static bounds bounds_of(const hdi_queues *queues, float longest, const double *w
     return most > all ? (bounds){most, 0.0} : (bounds){all, wide_queues};
 }
 
-/* All of a pass but how long it is to the end. whole: of a frame, not of a region. */
-static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, bool whole, chain *of_place)
+/* All of a pass but how long it is to the end. whole: of a frame, not of a region; level: there, null or known. */
+static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_list *list, bool whole,
+                                  const uint32_t *level, chain *of_place)
 {
     const hdi_decl *decl = s->decl;
     const uint32_t *pred_begin = s->depends->pred_begin, *all_preds = s->depends->pred, *rank_pass = s->rank_pass;
@@ -168,15 +169,15 @@ static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_lis
         size_t p = rank_pass[rank], place = p - pass_begin;
         const uint32_t *pred = all_preds + pred_begin[p], *end = all_preds + pred_begin[p + 1];
         uint32_t lowest = HIGHEST_LEVEL + 1, left = whole ? (uint32_t)(end - pred) : 0;
-        for (; pred < end; pred++) {
+        for (; !level && pred < end; pred++) {
             if (!whole && *pred < pass_begin)
                 continue;
-            uint32_t level = of_place[*pred - pass_begin].level;
-            lowest = level < lowest ? level : lowest;
+            uint32_t lower = of_place[*pred - pass_begin].level;
+            lowest = lower < lowest ? lower : lowest;
             HDI_HIDE(lowest); /* else vectors are set up for two or three */
             left += !whole;
         }
-        of_place[place].level = lowest - 1;
+        of_place[place].level = level ? HIGHEST_LEVEL - level[p] : lowest - 1;
         of_place[place].none = 0;
         pass_need[p] = left;
         root[roots] = (uint32_t)place;
@@ -263,10 +264,13 @@ static HDI_INLINE bounds find_paths(const hdi_sched *s, const hdi_list *list, bo
 static bounds find_passes(const hdi_sched *s, double handoff_us, hdi_list *list, chain *of_place)
 {
     if (s->whole) {
-        make_nodes(s, handoff_us, list, true, of_place);
+        if (s->depends->level)
+            make_nodes(s, handoff_us, list, true, s->depends->level, of_place);
+        else
+            make_nodes(s, handoff_us, list, true, NULL, of_place);
         return find_paths(s, list, true, of_place);
     }
-    make_nodes(s, handoff_us, list, false, of_place);
+    make_nodes(s, handoff_us, list, false, NULL, of_place);
     return find_paths(s, list, false, of_place);
 }
 

@@ -237,23 +237,20 @@ static bool join(const work *w, int64_t *slot_net, hdi_schedule *out)
     return true;
 }
 
-void hdi_sched_scope_levels(const hdi_sched *s, uint8_t *held)
+void hdi_sched_scope_levels(const hdi_sched *s)
 {
     const hdi_depends *depends = s->depends;
     touches t = {.pass = HDI_NONE};
-    memset(held, 0, s->pass_end - s->pass_begin);
     for (uint32_t rank = 0; rank < s->kept_count; rank++) {
-        uint32_t pass = s->rank_pass[rank], deepest = pass, level = 0;
+        uint32_t pass = s->rank_pass[rank], level = 0;
         bool renders = hdi_renders(s->decl, pass);
         for (uint32_t e = depends->pred_begin[pass]; e < depends->pred_begin[pass + 1]; e++) {
             uint32_t before = depends->pred[e];
             if (before < s->pass_begin)
                 continue;
             uint32_t behind = s->pass_level[before] + !(renders && may_go_on(s, before, pass, &t));
-            deepest = behind > level ? before : deepest;
             level = behind > level ? behind : level;
         }
-        held[deepest - s->pass_begin] = 1;
         s->pass_level[pass] = level;
     }
 }

@@ -53,7 +53,6 @@ typedef struct work {
     hdi_specials special;
     uint32_t *next, *behind; /* passes that follow those of the group, and a level of each */
     bool levelled;           /* the levels of passes are known: one behind the deepest that it depends on */
-    uint8_t *held;           /* then, per pass of the region: one just behind it has none that is deeper before it */
     uint32_t depth;          /* then, passes on the longest chain of dependences; before, not more */
     uint64_t *key, *scratch_key;
     uint32_t *scratch;
