@@ -378,10 +378,10 @@ static uint64_t pack_regions(work *whole, const hdi_crew *crew, const hdi_member
 }
 
 /* In how many regions a shared heap is packed, by a sample of how many members are alive at a time. Where they are few,
- * a region is packed quickly, however long it is: on one queue the whole frame is one, so that it is packed to the
- * brim, as two that take turns do not fit together at borders. Where they are many, what lives on over a border is in
- * the way of many. In both cases several of the schedule's are one region; else these are as long as is best for a
- * cache. */
+ * the whole frame is one: it is packed quickly, however long it is, and to the brim, as two that take turns do not fit
+ * together at borders (of several queues such frames took half as much again in regions). Where they are many, what
+ * lives on over a border is in the way of many, so several of the schedule's are one region. Else these are as long as
+ * is best for a cache. */
 static uint32_t count_regions(const work *w, const hdi_members *members)
 {
     enum { STEP = 16, FEW_ALIVE = 8, FEW_BY_CLOCKS = 12, MANY_ALIVE = 32, TOGETHER = 4 };
@@ -396,7 +396,7 @@ static uint32_t count_regions(const work *w, const hdi_members *members)
             lives += w->lifetimes->res_close[res] - w->lifetimes->res_first[res] + 1;
     }
     if (lives < few * slots)
-        return w->pack.by_clocks ? joined : 1;
+        return 1;
     return lives < MANY_ALIVE * slots ? all : joined;
 }
 
