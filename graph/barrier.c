@@ -241,7 +241,8 @@ static bool find_requests(work *w, const hdi_crew *crew, uint32_t most, hdi_aren
 
 /* Where the host works beside one GPU queue: of what it uses epochs say what they need, of all else steps. */
 static hd_result find_beside_host(work *w, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                                  const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
+                                  const hdi_merged *merged, const hdi_plan_room *room, const hdi_crew *crew,
+                                  hdi_arena *arena, hdi_arena *aside)
 {
     hdi_barriers *out = w->out;
     hdi_requests *requests = w->requests;
@@ -251,16 +252,26 @@ static hd_result find_beside_host(work *w, const hdi_lifetimes *lifetimes, const
     out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     requests->list->begin = 0;
     requests->order = NULL;
-    requests->item = HDI_EARLY_ARRAY(crew, aside, hdi_request, most);
-    if (!make_known(w, crew, aside) || !make_spots(w, crew, aside) || arena->failed || aside->failed)
+    requests->item = HDI_ARENA_ARRAY(aside, hdi_request, most);
+    if (!make_known(w, crew, aside))
+        return HD_OUT_OF_MEMORY;
+    hdi_arena_mark early = hdi_arena_here(crew->early);
+    if (!make_spots(w, crew, aside) || arena->failed || aside->failed)
         return HD_OUT_OF_MEMORY;
     w->slot_wait_stages = out->slot_wait_stages;
     prepare(0, 0, 0, w);
-    out->barrier = HDI_EARLY_ARRAY(crew, aside, hd_plan_barrier, most);
+    out->barrier = HDI_ARENA_ARRAY(aside, hd_plan_barrier, most);
     if (aside->failed)
         return HD_OUT_OF_MEMORY;
-    hdi_visit_steps_whole(0, w->frozen->seg_count, 0, w);
-    return hdi_barrier_beside_host(w, lifetimes, placed, merged, crew, arena, aside, out);
+    w->item = requests->item;
+    w->barrier = out->barrier;
+    for (uint32_t i = 0; i < w->hazards->host_res_count; i++) {
+        const uint32_t *segs = &w->frozen->res_seg_begin[w->hazards->host_res[i]];
+        hdi_visit_lean_whole(w, segs[0], segs[1]);
+    }
+    requests->list->count = (uint32_t)(w->item - requests->item);
+    hdi_arena_keep(crew->early, early, NULL, 0); /* nobody asks for points of requests */
+    return hdi_barrier_beside_host(w, lifetimes, placed, merged, room, crew, arena, aside, out);
 }
 
 /* Finds requests and places them. aside: of several workers, where what is only looked at here does not stand in front
@@ -355,7 +366,7 @@ hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_
     hdi_cut_barriers(queues, hazards, merged, region);
     hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     hdi_arena_mark mark = hdi_arena_here(aside);
-    hd_result result = hazards->step ? find_beside_host(&w, lifetimes, placed, merged, crew, arena, aside)
+    hd_result result = hazards->step ? find_beside_host(&w, lifetimes, placed, merged, room, crew, arena, aside)
                                      : find_and_place(&w, crew, arena, aside);
     if (aside != arena)
         hdi_arena_keep(aside, mark, NULL, 0);

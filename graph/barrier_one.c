@@ -163,30 +163,24 @@ static uint8_t find_apart(const work *w)
 }
 
 /* By one worker: barriers are written where the plan has them, if its memory has room: it will begin so far in
- * front of them as its other tables ask for. What lies there now is read up to the last barrier, and then no more. */
-static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena)
+ * front of them as its other tables ask for. What lies there now is read up to the last barrier, and then no more.
+ * begin: from where on there may be room; 0: it is not asked for. */
+static void place_barriers(work *w, size_t begin, const hdi_plan_room *room, const hdi_crew *crew)
 {
-    const hdi_hazards *hazards = w->hazards;
     hdi_barriers *out = w->out;
-    w->left = count_left(w);
-    size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left, bytes,
-           points = 2 * (size_t)hazards->slot_count;
-    if (hazards->step_count > HDI_ONE_AHEAD && hdi_are_scattered(w->res_tenants, w->tenant, w->decl->res_count, 1))
-        w->fetch_end = hazards->step + hazards->step_count - HDI_ONE_AHEAD;
-    points = (most < points ? most : points) + 1;
-    w->arena = arena;
-    w->most = most + HDI_ONE_SPARE;
-    size_t begin = room ? begin_in_plan(w, room, crew->early) : 0;
-    w->point = HDI_ARENA_ARRAY(arena, hdi_point, points);
+    size_t bytes;
     out->barrier = begin ? hdi_arena_rest(crew->early, begin, &bytes) : NULL;
     out->in_plan = out->barrier && bytes > room->behind;
     if (out->in_plan)
         w->barrier_end = out->barrier + (bytes - room->behind) / sizeof(*out->barrier);
-    else if ((out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, w->most)) != NULL)
+    else if ((out->barrier = HDI_ARENA_ARRAY(w->arena, hd_plan_barrier, w->most)) != NULL)
         w->barrier_end = out->barrier + w->most;
-    w->barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, w->most);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
+}
+
+/* One region after another. begin: as above. */
+static hd_result walk_in_turn(work *w, size_t begin, const hdi_plan_room *room)
+{
+    hdi_barriers *out = w->out;
     out->batch_count = out->barrier_count = 0;
     for (uint32_t k = 0; k < w->region_count && !w->failed; k++) {
         hdi_one_region *r = &w->region[k];
@@ -196,14 +190,36 @@ static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *
         out->barrier_count += r->barrier_count;
         out->batch_count += r->batch_count;
     }
-    out->point = w->point;
-    out->point[out->batch_count] = (hdi_point){.at = HDI_NONE, .begin = out->barrier_count};
     if (out->in_plan && out->batch_count > room->batches)
         hdi_leave_plan(w, out->barrier_count);
     if (begin)
         out->plan_bytes = begin + HDI_ARENA_ALIGNMENT + room->behind +
                           ((size_t)out->barrier_count + w->left + HDI_ONE_SPARE) * sizeof(*out->barrier);
     return w->failed ? HD_OUT_OF_MEMORY : HD_OK;
+}
+
+static hd_result walk_alone(work *w, const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena)
+{
+    const hdi_hazards *hazards = w->hazards;
+    hdi_barriers *out = w->out;
+    w->left = count_left(w);
+    size_t most = (size_t)hazards->step_count + w->frozen->seg_count + w->left,
+           points = 2 * (size_t)hazards->slot_count;
+    if (hazards->step_count > HDI_ONE_AHEAD && hdi_are_scattered(w->res_tenants, w->tenant, w->decl->res_count, 1))
+        w->fetch_end = hazards->step + hazards->step_count - HDI_ONE_AHEAD;
+    points = (most < points ? most : points) + 1;
+    w->arena = arena;
+    w->most = most + HDI_ONE_SPARE;
+    size_t begin = room ? begin_in_plan(w, room, crew->early) : 0;
+    w->point = HDI_ARENA_ARRAY(arena, hdi_point, points);
+    place_barriers(w, begin, room, crew);
+    w->barrier_point = HDI_ARENA_ARRAY(arena, uint32_t, w->most);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hd_result result = walk_in_turn(w, begin, room);
+    out->point = w->point;
+    out->point[out->batch_count] = (hdi_point){.at = HDI_NONE, .begin = out->barrier_count};
+    return result;
 }
 
 /* How many images' segments take over bytes, at most: each may need a flush. */
@@ -218,8 +234,10 @@ static uint32_t count_flushes(const work *w)
     return count;
 }
 
-/* Beside the host's queue. Batches are cleared. */
-static hd_result walk_beside(work *w, hdi_beside *h, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
+/* Beside the host's queue. Batches are cleared. One worker writes barriers behind all that lies in the plan's memory:
+ * its GPU queue comes to each after those before it, as they stand. */
+static hd_result walk_beside(work *w, hdi_beside *h, const hdi_plan_room *room, const hdi_crew *crew, hdi_arena *arena,
+                             hdi_arena *aside)
 {
     hdi_barriers *out = w->out;
     size_t barriers = (size_t)w->hazards->step_count + h->event_count + count_flushes(w),
@@ -231,30 +249,30 @@ static hd_result walk_beside(work *w, hdi_beside *h, const hdi_crew *crew, hdi_a
             w->region[k].most += h->event_begin[k + 1] - h->event_begin[k];
         share_room(w, &barriers, &batches);
     }
-    w->point = HDI_EARLY_ARRAY(crew, aside, hdi_point, batches);
-    w->barrier_point = HDI_EARLY_ARRAY(crew, aside, uint32_t, barriers);
+    w->arena = arena;
+    w->most = barriers + HDI_ONE_SPARE;
+    w->point = HDI_ARENA_ARRAY(aside, hdi_point, batches);
+    w->barrier_point = HDI_ARENA_ARRAY(aside, uint32_t, w->most);
     out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
     hdi_arena_mark mark = hdi_arena_here(arena);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
-    if (arena->failed || aside->failed)
-        return HD_OUT_OF_MEMORY;
     if (!w->alone) {
+        out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
+        if (arena->failed || aside->failed)
+            return HD_OUT_OF_MEMORY;
         hdi_crew_parts(crew, w->region_count, hdi_walk_region, w);
         count_all(w);
         return HD_OK;
     }
-    out->batch_count = out->barrier_count = 0;
-    for (uint32_t k = 0; k < w->region_count; k++) {
-        hdi_one_region *r = &w->region[k];
-        r->barrier_begin = out->barrier_count;
-        r->batch_begin = out->batch_count;
-        hdi_walk_region(k, w);
-        out->barrier_count += r->barrier_count;
-        out->batch_count += r->batch_count;
-    }
+    size_t begin = room ? hdi_arena_offset(crew->early, hdi_arena_here(crew->early).at) : 0;
+    begin = begin && begin < room->front ? room->front : begin;
+    place_barriers(w, begin, room, crew);
+    if (arena->failed)
+        return HD_OUT_OF_MEMORY;
+    hd_result result = walk_in_turn(w, begin, room);
     const hdi_arena_kept kept = {&out->barrier, out->barrier_count * sizeof(*out->barrier)};
-    hdi_arena_keep(arena, mark, &kept, 1);
-    return HD_OK;
+    if (!out->in_plan)
+        hdi_arena_keep(arena, mark, &kept, 1);
+    return result;
 }
 
 /* Of the queue, from the tables. */
@@ -277,8 +295,8 @@ static work begin_work(const hdi_decl *decl, const hdi_frozen *frozen, const hdi
 }
 
 hd_result hdi_barrier_beside_host(const hdi_step_work *several, const hdi_lifetimes *lifetimes,
-                                  const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew,
-                                  hdi_arena *arena, hdi_arena *aside, hdi_barriers *out)
+                                  const hdi_placed *placed, const hdi_merged *merged, const hdi_plan_room *room,
+                                  const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside, hdi_barriers *out)
 {
     work w = begin_work(several->decl, several->frozen, several->hazards, lifetimes, placed, merged, out);
     hdi_beside beside;
@@ -291,7 +309,7 @@ hd_result hdi_barrier_beside_host(const hdi_step_work *several, const hdi_lifeti
         return HD_OUT_OF_MEMORY;
     cut(&w);
     w.alone = crew->workers == 1;
-    return walk_beside(&w, &beside, crew, arena, aside);
+    return walk_beside(&w, &beside, room, crew, arena, aside);
 }
 
 hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,

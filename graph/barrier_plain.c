@@ -34,7 +34,7 @@ static HDI_INLINE void give(hdi_walker *k, const place *at)
 /* Who had the memory of a resource before. */
 typedef struct tenants {
     uint64_t stages, writes;
-    uint32_t low, queues; /* queues: that they were on, where the host works beside the queue */
+    uint32_t low;
 } tenants;
 
 static HDI_INLINE tenants tenants_of(const hdi_tenants *of, const uint32_t *tenant, const hdi_stay *stays)
@@ -52,12 +52,12 @@ static HDI_INLINE tenants tenants_of(const hdi_tenants *of, const uint32_t *tena
     return t;
 }
 
-/* The same beside the host's queue, where stays are in pairs, and of places. */
+/* The same beside the host's queue, where stays are in pairs, and of places. No tenant was on that: what the host uses
+ * lies in heaps of its own. */
 static HDI_INLINE tenants tenants_beside(const hdi_one_work *w, size_t res)
 {
     tenants t = {0};
     const hdi_tenants *of = &w->res_tenants[res];
-    const uint16_t *res_queues = w->hazards->res_queues;
     const uint32_t *slots = w->beside->slots;
     for (const uint32_t *i = w->tenant + of->begin, *end = w->tenant + of->end; i < end; i++) {
         const hdi_stay *stay = &w->stay[2 * (size_t)*i];
@@ -66,7 +66,6 @@ static HDI_INLINE tenants tenants_beside(const hdi_one_work *w, size_t res)
         t.low = behind > t.low ? behind : t.low;
         t.stages |= stay->tail_stages;
         t.writes |= stay->tail_writes;
-        t.queues |= res_queues[*i];
     }
     t.writes &= HDI_WRITE_BITS;
     return t;
@@ -158,7 +157,7 @@ static HDI_INLINE place write_range(hdi_walker *k, place at, const uint32_t *seg
 }
 
 /* whole: each resource is one segment. alone: nobody else says anything of the same uses now. beside: the host works
- * beside the queue, and steps of what it uses are left out. */
+ * beside the queue; several workers have steps of what it uses, too, which are left out. */
 static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step *end, bool whole, bool alone,
                             bool fetches, bool beside)
 {
@@ -174,7 +173,7 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
     place at = take(k);
     for (; step != end; step++) {
         size_t res = whole ? step->seg : seg_res[step->seg];
-        if (beside && (step->to == HDI_NONE || res_flags[res] & HDI_RES_HOST))
+        if (beside && !alone && (step->to == HDI_NONE || res_flags[res] & HDI_RES_HOST))
             continue;
         const hdi_kind *to = &kind[step->to];
         uint32_t low = step->low, old, reason;
@@ -193,7 +192,7 @@ static HDI_INLINE void walk(hdi_walker *k, const hdi_step *step, const hdi_step 
         } else {
             tenants t = beside ? tenants_beside(w, res) : tenants_of(&res_tenants[res], tenant, stays);
             uint32_t flags = res_flags[res];
-            if (HDI_UNLIKELY((t.writes && !(flags & HDI_RES_BUFFER)) || (beside && t.queues > 1) ||
+            if (HDI_UNLIKELY((t.writes && !(flags & HDI_RES_BUFFER)) ||
                              flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY))) {
                 at = go_first(k, at, (uint32_t)res, step, to, slot_pass[step->slot]);
                 continue;
@@ -260,6 +259,11 @@ static HDI_SCALAR HDI_APART void pieces_shared(hdi_walker *k, const hdi_step *st
 
 static HDI_SCALAR HDI_APART void beside_host(hdi_walker *k, const hdi_step *step, const hdi_step *end)
 {
+    walk(k, step, end, false, true, false, true);
+}
+
+static HDI_SCALAR HDI_APART void beside_shared(hdi_walker *k, const hdi_step *step, const hdi_step *end)
+{
     walk(k, step, end, false, false, false, true);
 }
 
@@ -269,7 +273,7 @@ void hdi_walk_plain(hdi_walker *k, const hdi_step *step, const hdi_step *end)
     bool far = step < w->fetch_end;
     bool whole = w->frozen->seg_count == w->decl->res_count; /* one step is behind each use: nobody else speaks of it */
     if (w->beside)
-        beside_host(k, step, end);
+        (w->alone ? beside_host : beside_shared)(k, step, end);
     else if (whole)
         (far ? whole_far : whole_near)(k, step, end);
     else if (w->alone)

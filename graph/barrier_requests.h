@@ -80,8 +80,8 @@ hd_result hdi_barrier_one_queue(const hdi_decl *decl, const hdi_frozen *frozen, 
 /* The same beside the host's queue, what it uses having been visited: requests of that stand in the first list. aside:
  * for what only this looks at. */
 hd_result hdi_barrier_beside_host(const struct hdi_step_work *several, const hdi_lifetimes *lifetimes,
-                                  const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew,
-                                  hdi_arena *arena, hdi_arena *aside, hdi_barriers *out);
+                                  const hdi_placed *placed, const hdi_merged *merged, const hdi_plan_room *room,
+                                  const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside, hdi_barriers *out);
 
 /* Whether stays of former tenants are more than a cache holds, and are not asked for one after another as they stand:
  * by some neighbours. Where one of it is not so, fetching them is more work than it saves. In barrier_one.c. */

@@ -532,8 +532,10 @@ static void walk_events(walker *k, uint32_t region)
         const hdi_step *next = step;
         while (next < end && 2 * next->slot < e->high)
             next++;
-        hdi_walk_plain(k, step, next);
+        (w->alone ? walk_alone : hdi_walk_plain)(k, step, next);
         step = next;
+        if (w->alone && !has_room(k, HDI_ONE_SPARE))
+            return;
         if (e->what & HDI_EVENT_LEAVES) {
             uint32_t seg = e->what & ~HDI_EVENT_LEAVES;
             leave(k, w->frozen->seg_res[seg], seg, e->high);
@@ -543,7 +545,7 @@ static void walk_events(walker *k, uint32_t region)
             keep_late(k, e->low, e->high, (cause){b->reason, b->reason_pass, b->reason_resource});
         }
     }
-    hdi_walk_plain(k, step, end);
+    (w->alone ? walk_alone : hdi_walk_plain)(k, step, end);
 }
 
 void hdi_walk_region(uint32_t part, void *user)

@@ -261,15 +261,16 @@ static void forget_front(hd_graph *graph, hdi_tables *t)
 }
 
 /* About what the plan's memory will have to hold, from what is known before the barriers. */
-static size_t plan_bytes(const hdi_tables *t)
+static size_t plan_bytes(const hdi_tables *t, bool merges)
 {
     const hdi_decl *decl = t->decl;
     size_t passes = decl->pass_count, resources = decl->res_count, uses = decl->use_count, segs = t->frozen.seg_count;
-    if (t->queues.count == 1 && t->crew.workers == 1) {
+    const bool beside = hdi_is_beside_host(decl, &t->queues, merges);
+    if ((t->queues.count == 1 || beside) && t->crew.workers == 1) {
         /* Barriers where they stay, behind tables that they are found from. As a rule each resource is made ready for a
          * use that writes all of it, and once for those that read that, and each pass writes something. */
         size_t steps = segs + passes < uses ? segs + passes : uses, front = passes * 32 + resources * 56,
-               tables = steps * 24 + segs * 16 + resources * 32;
+               tables = steps * 24 + segs * 16 + resources * (beside ? 88 : 32) + (beside ? passes * 30 : 0);
         return (front > tables ? front : tables) + steps * sizeof(hd_plan_barrier) +
                t->attached.scope_count * sizeof(hd_plan_scope) +
                t->attached.attachment_count * sizeof(hd_plan_attachment) + HDI_ONE_SPARE * sizeof(hd_plan_barrier);
@@ -295,7 +296,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     lap(desc, HD_PHASE_SCHEDULE, since);
     if (crew->workers == 1)
         hdi_attach_most(decl, &t->kept, &t->attached);
-    hdi_arena_widen(crew->early, plan_bytes(t));
+    hdi_arena_widen(crew->early, plan_bytes(t, desc->merge_rendering));
     if (result == HD_OK)
         result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, desc->merge_rendering, crew, arena,
                             &t->hazards);
@@ -432,12 +433,12 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
 /* About what the phases of a first compile take at their most beside the plan's memory, so that the arena is one block
  * from the start. The barriers take it: those who work alone give back what they need for a region before the next one,
  * and of several most of what the schedule needs lies in the arenas of the parts. */
-static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, const hdi_crew *crew)
+static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, bool merges, const hdi_crew *crew)
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
     if (crew->workers == 1) {
-        bool one = queue_count == 1;
-        size_t per_pass = one ? 226 : crew->cuts ? 223 + 20 * queue_count : 175 + 30 * queue_count,
+        bool beside = hdi_is_beside_host(decl, queues, merges), one = queue_count == 1 || beside;
+        size_t per_pass = beside ? 234 : one ? 226 : crew->cuts ? 223 + 20 * queue_count : 175 + 30 * queue_count,
                per_use = one ? 3 : crew->cuts ? 7 : 50, bytes = passes * per_pass + uses * per_use + ranges * 70;
         return 32768 + bytes + (crew->cuts ? 0 : bytes / 3); /* a short frame is one region */
     }
@@ -468,7 +469,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
     hdi_arena_lend(&early, &graph->allocator, graph->plan.data, graph->plan.bytes);
     if (t->crew.workers > 1)
         hd_jobs_warm(t->crew.jobs); /* while the caller does what comes before the first ranges */
-    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, &t->crew));
+    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, desc->merge_rendering, &t->crew));
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hd_result result = run_front(graph, desc, t->decl, t, &since);
     if (result == HD_OK && desc->memory_budget)

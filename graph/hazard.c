@@ -439,14 +439,16 @@ hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_k
     out->slot_want = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, wants) : NULL;
     out->use_kept = HDI_ARENA_ARRAY(arena, uint8_t, decl->use_count);
     out->step = NULL;
+    out->host_res_count = 0;
     out->second_count = 0;
     out->has_gaps = false;
     w.keeper = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w.left = w.several ? HDI_ARENA_ARRAY(arena, uint32_t, frozen->seg_count) : NULL;
     bool (*find)(work *) = w.alone ? build_alone : build_sorted;
-    const bool beside = !merges && hdi_is_beside_host(&w);
+    const bool beside = hdi_is_beside_host(decl, queues, merges);
     if (!w.several || beside)
         find = w.alone ? hdi_find_steps : hdi_find_steps_by_regions;
+    out->host_res = beside ? HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count) : NULL;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (beside)

@@ -9,13 +9,13 @@
 
 typedef hdi_hazard_work work;
 
-bool hdi_is_beside_host(const hdi_hazard_work *w)
+bool hdi_is_beside_host(const hdi_decl *decl, const hdi_queues *queues, bool merges)
 {
-    const uint8_t *res_flags = w->decl->res_flags;
+    const uint8_t *res_flags = decl->res_flags;
     uint32_t images = 0;
-    if (w->queues->count != 2 || w->queues->gpu_count != 1)
+    if (merges || queues->count != 2 || queues->gpu_count != 1)
         return false;
-    for (uint32_t r = 0; r < w->decl->res_count; r++)
+    for (uint32_t r = 0; r < decl->res_count; r++)
         images |= (res_flags[r] & (HDI_RES_HOST | HDI_RES_BUFFER)) == HDI_RES_HOST;
     return !images;
 }
@@ -39,9 +39,12 @@ void hdi_begin_beside_host(const hdi_hazard_work *w)
 {
     hdi_hazards *out = w->out;
     const uint8_t *res_flags = w->decl->res_flags;
-    uint32_t on_queue[HD_MAX_QUEUES] = {0};
-    for (uint32_t r = 0; r < w->decl->res_count; r++)
+    uint32_t on_queue[HD_MAX_QUEUES] = {0}, count = 0, end = w->decl->res_count;
+    for (uint32_t r = 0; r < end; r++)
         out->res_queues[r] = !(res_flags[r] & HDI_RES_HOST);
+    for (uint32_t r = 0; (r = hdi_next_flagged(w->decl, r, end, HDI_RES_HOST)) < end; r++)
+        out->host_res[count++] = r;
+    out->host_res_count = count;
     hdi_count_slots(w, 0, out->slot_count, on_queue);
     hdi_begin_queues(w, &on_queue, 1);
     place_slots(w);
@@ -76,23 +79,40 @@ uint32_t hdi_count_host_visits(const hdi_hazard_work *w)
     return visits;
 }
 
-/* Sorts visits by segments, those of one in their order, and tells who uses what. at: becomes their ends. */
+/* Segments of what the host uses. */
+static uint32_t count_segments(const work *w)
+{
+    const uint32_t *seg_begin = w->frozen->res_seg_begin;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->out->host_res_count; i++)
+        count += seg_begin[w->out->host_res[i] + 1] - seg_begin[w->out->host_res[i]];
+    return count;
+}
+
+/* Sorts visits by segments, those of one in their order, and tells who uses what. at, of these segments: becomes their
+ * ends. */
 static void sort_visits(const work *w, uint32_t *at, hdi_record *sorted)
 {
+    const hdi_hazards *out = w->out;
     const hdi_record *end = w->host_use + w->host_use_count;
-    uint32_t segs = w->frozen->seg_count, sum = 0;
-    uint16_t *res_queues = w->out->res_queues;
-    memset(at, 0, segs * sizeof(*at));
+    const uint32_t *seg_begin = w->frozen->res_seg_begin;
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < out->host_res_count; i++) {
+        for (uint32_t seg = seg_begin[out->host_res[i]]; seg < seg_begin[out->host_res[i] + 1]; seg++)
+            at[seg] = 0;
+    }
     for (const hdi_record *r = w->host_use; r < end; r++) {
         hdi_span span = hdi_use_span(w->decl, w->frozen, r->use);
-        res_queues[w->decl->use_res[r->use]] |= (uint16_t)(1u << w->out->slot_queue[r->slot]);
+        out->res_queues[w->decl->use_res[r->use]] |= (uint16_t)(1u << out->slot_queue[r->slot]);
         for (uint32_t i = 0; i < span.cols; i++)
             at[span.base + i]++;
     }
-    for (uint32_t seg = 0; seg < segs; seg++) {
-        uint32_t of = at[seg];
-        at[seg] = sum;
-        sum += of;
+    for (uint32_t i = 0; i < out->host_res_count; i++) {
+        for (uint32_t seg = seg_begin[out->host_res[i]]; seg < seg_begin[out->host_res[i] + 1]; seg++) {
+            uint32_t of = at[seg];
+            at[seg] = sum;
+            sum += of;
+        }
     }
     for (const hdi_record *r = w->host_use; r < end; r++) {
         hdi_span span = hdi_use_span(w->decl, w->frozen, r->use);
@@ -102,20 +122,38 @@ static void sort_visits(const work *w, uint32_t *at, hdi_record *sorted)
     sorted[sum].slot = HDI_NONE;
 }
 
+/* The epochs of one, behind those that are built. *begin: where its visits begin in the sorted ones, then those of the
+ * next one. keeper: room for one; who keeps its state is listed elsewhere. */
+static hdi_built build_resource(const work *w, hdi_kinds *kinds, uint32_t res, const hdi_record *sorted,
+                                uint32_t *begin, hdi_built built, uint32_t *keeper)
+{
+    const uint32_t *segs = &w->frozen->res_seg_begin[res];
+    uint32_t first = segs[0], end = segs[1], *at = w->out->seg_epoch_end, behind = at[end - 1];
+    const hdi_record *own = sorted + *begin;
+    for (uint32_t seg = first; seg < end; seg++)
+        at[seg] -= *begin;
+    *begin = behind;
+    return hdi_build_epochs(w, kinds, first, end, own, at, built, keeper);
+}
+
 bool hdi_build_host_epochs(hdi_hazard_work *w, hdi_kinds *kinds)
 {
     hdi_hazards *out = w->out;
-    uint32_t segs = w->frozen->seg_count, visits = hdi_count_host_visits(w);
+    uint32_t segs = w->frozen->seg_count, visits = hdi_count_host_visits(w), begin = 0, keeper;
+    hdi_built built = {0};
     out->seg_epoch_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, segs);
     out->seg_epoch_end = HDI_ARENA_ARRAY(w->arena, uint32_t, segs);
-    out->epoch = HDI_ARENA_ARRAY(w->arena, hdi_epoch, (size_t)visits + segs);
+    out->epoch = HDI_ARENA_ARRAY(w->arena, hdi_epoch, (size_t)visits + count_segments(w));
     out->entry = HDI_ARENA_ARRAY(w->arena, hdi_entry, visits);
     hdi_record *sorted = HDI_ARENA_ARRAY(w->arena, hdi_record, (size_t)visits + 1);
     if (w->arena->failed)
         return false;
     sort_visits(w, out->seg_epoch_end, sorted);
-    hdi_built built = hdi_build_epochs(w, kinds, 0, segs, sorted, out->seg_epoch_end, (hdi_built){0}, w->keeper);
-    w->keepers = built.keepers;
+    for (uint32_t i = 0; i < out->host_res_count; i++) {
+        hdi_built of = build_resource(w, kinds, out->host_res[i], sorted, &begin, built, &keeper);
+        built.epochs += of.epochs;
+        built.entries += of.entries;
+    }
     out->epoch_count = built.epochs;
     return true;
 }

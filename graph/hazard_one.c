@@ -80,22 +80,30 @@ static HDI_INLINE walk add_use(walk k, const odds *o, uint32_t seg, size_t use, 
     return k;
 }
 
-/* One of several segments, or what may be one of several uses of a pass: the first of them stands for all. */
-static HDI_INLINE walk add_piece(walk k, const odds *o, uint32_t seg, size_t use, uint32_t slot, bool regional)
-{
-    if (!o->due)
-        return add_use(k, o, seg, use, slot, k.use_access[use], regional);
-    return k.state[seg].behind == slot + 1 ? k : add_use(k, o, seg, use, slot, o->due[seg].kind, regional);
-}
-
 /* A use of several segments. */
-static HDI_APART void add_span(walk *shared, const odds *o, uint32_t use, uint32_t slot, bool regional)
+static HDI_SCALAR HDI_APART void add_span(walk *shared, const odds *o, uint32_t use, uint32_t slot, bool regional)
 {
     walk k = *shared;
-    hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
-    for (uint32_t row = 0; row < span.rows; row++) {
-        for (uint32_t c = 0; c < span.cols; c++)
-            k = add_piece(k, o, span.base + row * span.stride + c, use, slot, regional);
+    const hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
+    uint32_t to = k.use_access[use], seg = span.base;
+    for (uint32_t row = 0; row < span.rows; row++, seg += span.stride) {
+        for (uint32_t s = seg; s < seg + span.cols; s++)
+            k = add_use(k, o, s, use, slot, to, regional);
+    }
+    *shared = k;
+}
+
+/* What may be one of several uses of a pass: the first of them stands for all. */
+static HDI_SCALAR HDI_APART void add_due(walk *shared, const odds *o, uint32_t use, uint32_t slot)
+{
+    walk k = *shared;
+    const hdi_span span = hdi_use_span(o->w->decl, o->w->frozen, use);
+    uint32_t seg = span.base;
+    for (uint32_t row = 0; row < span.rows; row++, seg += span.stride) {
+        for (uint32_t s = seg; s < seg + span.cols; s++) {
+            if (k.state[s].behind != slot + 1)
+                k = add_use(k, o, s, use, slot, o->due[s].kind, true);
+        }
     }
     *shared = k;
 }
@@ -235,7 +243,7 @@ static HDI_APART void walk_mixed(walk *k, const odds *o, uint32_t slot, const ui
         else if (o->lists && is_put_off(o, o->w->decl->use_res[use]))
             put_span_off(k, o, use, slot);
         else
-            add_span(k, o, use, slot, true);
+            add_due(k, o, use, slot);
     }
 }
 
@@ -286,7 +294,10 @@ hdi_region_steps hdi_find_steps_in(const hdi_hazard_work *w, hdi_kinds *kinds, c
 /* One of several segments that was put off, or one that a pass may use in two layouts. */
 static HDI_APART void add_stray(walk *k, const odds *o, const hdi_stray *stray, uint32_t visits)
 {
-    add_span(k, o, stray->use, stray->slot, true);
+    if (o->due)
+        add_due(k, o, stray->use, stray->slot);
+    else
+        add_span(k, o, stray->use, stray->slot, true);
     for (uint32_t i = k->next; i < stray->step + visits; i++)
         o->step[i].to = HDI_NONE;
 }
@@ -372,10 +383,9 @@ static bool begin(work *w, steps_place *place)
     bool found = hdi_find_kinds(w, HDI_MIXES);
     memset(out->use_kept, 0, decl->use_count);
     memset(out->res_concurrent, 0, decl->res_count);
-    if (w->several)
-        w->host_use = HDI_ARENA_ARRAY(place->arena, hdi_record, uses);
     place->mark = hdi_arena_here(place->arena);
     out->step = HDI_ARENA_ARRAY(place->arena, hdi_step, steps);
+    w->host_use = w->several ? HDI_ARENA_ARRAY(place->arena, hdi_record, uses) : NULL;
     return found && !place->arena->failed && !w->arena->failed;
 }
 
@@ -411,8 +421,9 @@ bool hdi_find_steps(hdi_hazard_work *w)
     if (!w->several) {
         hdi_begin_queues(w, &on_queue, 1);
         hdi_place_slots(w, 0, out->slot_count, on_queue);
-        w->keepers = find_keepers(w);
     }
-    w->pairs = hdi_settle_range(w, 0, w->several ? w->decl->res_count : 0, w->keeper, w->keepers);
+    w->keepers = find_keepers(w);
+    w->pairs = hdi_settle_range(w, 0, 0, w->keeper, w->keepers);
+    hdi_settle_hosts(w);
     return true;
 }

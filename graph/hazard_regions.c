@@ -212,8 +212,7 @@ bool hdi_find_steps_by_regions(hdi_hazard_work *w)
     hdi_crew_parts(crew, regions, walk_region, &s);
     hdi_crew_parts(crew, s.buckets, walk_bucket, &s);
     gather(&s, w);
-    if (w->several)
-        hdi_settle_range(w, 0, decl->res_count, NULL, 0);
+    hdi_settle_hosts(w);
     hdi_arena_keep(aside, mark, NULL, 0);
     return true;
 }

@@ -274,7 +274,7 @@ static HDI_INLINE void settle(work *w, uint32_t res, bool shared)
 static void settle_keeper(work *w, uint32_t res)
 {
     keep_state(w, res);
-    if (w->several)
+    if (w->several && !has_steps(w, res))
         settle(w, res, is_shared(w, res));
 }
 
@@ -305,6 +305,16 @@ uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_
             settle(&w, several[i], true);
     }
     return pairs;
+}
+
+void hdi_settle_hosts(hdi_hazard_work *w)
+{
+    const hdi_hazards *out = w->out;
+    for (uint32_t i = 0; i < out->host_res_count; i++) {
+        uint32_t res = out->host_res[i];
+        if (is_shared(w, res) && !(w->decl->res_flags[res] & HDI_KEEPS_STATE))
+            settle(w, res, true);
+    }
 }
 
 static void settle_pairs(uint32_t begin, uint32_t end, uint32_t part, void *user)

@@ -115,17 +115,13 @@ void hdi_find_stray_steps(const hdi_hazard_work *work, hdi_kinds *kinds, const h
 /* In hazard_regions.c. Steps of one queue, found by several workers. False: no memory. */
 bool hdi_find_steps_by_regions(hdi_hazard_work *work);
 
-/* In hazard_host.c. Whether a frame with a host queue goes by steps: there is one GPU queue, and no image of the host.
- */
-bool hdi_is_beside_host(const hdi_hazard_work *work);
-/* Then, before its steps are found: slots get their places. */
+/* In hazard_host.c. Where the host works beside one GPU queue, before steps are found: slots get their places. */
 void hdi_begin_beside_host(const hdi_hazard_work *work);
 /* Lists the uses of what the host uses, in the order of the schedule; one worker does so with the steps. */
 bool hdi_list_host_uses(hdi_hazard_work *work, hdi_arena *arena);
 /* How many segments they visit. */
 uint32_t hdi_count_host_visits(const hdi_hazard_work *work);
-/* The epochs of these, and a list of what keeps its state. kinds: there is room for one more a visit, or it grows.
- * False: no memory. */
+/* The epochs of these. kinds: there is room for one more a visit, or it grows. False: no memory. */
 bool hdi_build_host_epochs(hdi_hazard_work *work, hdi_kinds *kinds);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
@@ -134,6 +130,8 @@ bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
  * have a partner, and are left. */
 uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, const uint32_t *keeper,
                           uint32_t keepers);
+/* Of what the host uses, where all else has steps, for those that do not. */
+void hdi_settle_hosts(hdi_hazard_work *work);
 /* And then for those, and for segments that need extra slots. */
 hd_result hdi_settle(hdi_hazard_work *work);
 

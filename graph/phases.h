@@ -286,8 +286,7 @@ typedef struct hdi_region_steps {
 /* Slots of the schedule, and extra ones that hold only barriers (slot_pass HDI_NONE), in one numbering. */
 typedef struct hdi_hazards {
     uint32_t slot_count, memory_edge_count;
-    uint32_t epoch_count; /* and room for more */
-    uint32_t second_count; /* by one worker: of epochs whose steps may need a second barrier, at most */
+    uint32_t epoch_count, second_count; /* and room for more; by one worker: at most so many need two barriers */
     bool has_extras; /* there are extra slots */
     uint32_t *slot_pass;
     uint8_t *slot_queue;
@@ -305,7 +304,7 @@ typedef struct hdi_hazards {
     hdi_step *step;
     uint32_t step_count; /* and gaps in regions */
     bool has_gaps;
-    uint32_t *keeper, keeper_count; /* resources that keep their state, ascending */
+    uint32_t *host_res, host_res_count, *keeper, keeper_count; /* what has epochs all the same; what keeps its state */
     hdi_seg_state *seg_state;
     hdi_region_steps *region_step;
     uint32_t *seg_epoch_begin, *seg_epoch_end; /* there are gaps between those of one segment and of the next */
@@ -367,7 +366,8 @@ static inline uint32_t hdi_epoch_layout(const hdi_hazards *hazards, const hdi_ep
     return epoch->flags & HDI_EPOCH_FINAL ? epoch->kind : hazards->kind[epoch->kind].layout;
 }
 
-/* merges: scopes may be shared. */
+/* Whether steps are found beside the host's queue: of one GPU queue, without images of the host. merges: not then. */
+bool hdi_is_beside_host(const hdi_decl *decl, const hdi_queues *queues, bool merges);
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, const hdi_schedule *schedule,
                      const hdi_queues *queues, bool merges, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
 

@@ -1,5 +1,7 @@
 #include "plan_places.h"
 
+#include <assert.h>
+
 #include "attach_uses.h"
 #include "barrier_asked.h"
 #include "vk_numbers.h"
@@ -171,9 +173,10 @@ static HDI_SCALAR void write_run(const writer *w, const run *r)
 
 static inline void end_run(const writer *w, const run *r)
 {
+    assert(w->to.barriers != w->barrier || r->begin == r->to);
     if (w->asked)
         write_run(w, r);
-    else if (r->begin < r->end)
+    else if (w->to.barriers != w->barrier && r->begin < r->end) /* else they are there already */
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
 }
 
