@@ -6,6 +6,10 @@
 
 #include "alloc.h"
 
+#ifdef HDI_ARENA_GUARDS
+#include <sanitizer/asan_interface.h>
+#endif
+
 /* Bump allocation. A full block stays where it is (what was handed out never moves) and a new one, at least twice as
  * large, goes in front of it, or a sixteenth of what there is once that is much: O(log bytes) blocks on the way. Reset
  * replaces a chain by one block of the chain's whole capacity. Capacity and not bytes used: the next frame may spend
@@ -25,6 +29,21 @@ struct hdi_arena_block {
 };
 
 _Static_assert(sizeof(hdi_arena_block) == ALIGNMENT, "the bytes behind the header must be aligned");
+
+#ifdef HDI_ARENA_GUARDS
+void hdi_arena_guard(const void *array, size_t bytes, size_t room)
+{
+    ASAN_UNPOISON_MEMORY_REGION(array, bytes);
+    ASAN_POISON_MEMORY_REGION((const unsigned char *)array + bytes, room - bytes);
+}
+#endif
+
+/* All of it may be touched again: by who frees it, or is to have it. */
+static void unguard(const hdi_arena_block *block)
+{
+    const size_t bytes = sizeof(*block) + block->capacity;
+    hdi_arena_guard(block, bytes, bytes);
+}
 
 static hdi_arena_block *make_block(hdi_arena *arena, size_t capacity)
 {
@@ -55,6 +74,7 @@ static void free_chain(hdi_arena *arena, hdi_arena_block *block)
 {
     while (block) {
         hdi_arena_block *older = block->older;
+        unguard(block);
         hdi_free(&arena->allocator, block, sizeof(hdi_arena_block) + block->capacity);
         block = older;
     }
@@ -132,6 +152,8 @@ HDI_COLD void *hdi_arena_more(hdi_arena *arena, size_t bytes)
     else
         pointer = rounded ? grow_and_take(arena, rounded) : NULL; /* 0: more than there can be */
     arena->failed |= !pointer;
+    if (pointer)
+        hdi_arena_guard(pointer, bytes, rounded);
     return pointer;
 }
 
@@ -192,8 +214,10 @@ void *hdi_arena_return(hdi_arena *arena, size_t *bytes)
 {
     hdi_arena_block *block = arena->block;
     *bytes = block ? sizeof(*block) + block->capacity : 0;
-    if (block)
+    if (block) {
         free_chain(arena, block->older);
+        unguard(block);
+    }
     begin_block(arena, NULL);
     return block;
 }
@@ -214,6 +238,7 @@ void *hdi_arena_rest(hdi_arena *arena, size_t begin, size_t *bytes)
         return NULL;
     *bytes = end - begin;
     arena->at = arena->end;
+    hdi_arena_guard((unsigned char *)block + begin, *bytes, *bytes);
     return (unsigned char *)block + begin;
 }
 
@@ -241,6 +266,7 @@ void hdi_arena_keep(hdi_arena *arena, hdi_arena_mark mark, const hdi_arena_kept 
         const size_t bytes = kept[i].bytes;
         assert(from >= at && bytes <= (size_t)(arena->end - from));
         if (worth_moving((size_t)(from - at), bytes)) {
+            hdi_arena_guard(at, bytes, bytes);
             memmove(at, from, bytes);
             memcpy(kept[i].array, &at, sizeof at);
         } else {

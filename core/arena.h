@@ -12,6 +12,26 @@
 
 enum { HDI_ARENA_ALIGNMENT = 64 };
 
+/* For AddressSanitizer, which knows of whole blocks alone: what is between the end of an array and the next one is not
+ * to be touched. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HDI_ARENA_GUARDS
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HDI_ARENA_GUARDS
+#endif
+#endif
+#ifdef HDI_ARENA_GUARDS
+void hdi_arena_guard(const void *array, size_t bytes, size_t room);
+#else
+static inline void hdi_arena_guard(const void *array, size_t bytes, size_t room)
+{
+    (void)array;
+    (void)bytes;
+    (void)room;
+}
+#endif
+
 typedef struct hdi_arena_block hdi_arena_block;
 
 typedef struct hdi_arena {
@@ -36,7 +56,9 @@ static inline void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
     unsigned char *pointer = arena->at;
     if (HDI_UNLIKELY(bytes >= (size_t)(arena->end - pointer)))
         return hdi_arena_more(arena, bytes);
-    arena->at = pointer + ((bytes + HDI_ARENA_ALIGNMENT - 1) & ~(size_t)(HDI_ARENA_ALIGNMENT - 1));
+    const size_t room = (bytes + HDI_ARENA_ALIGNMENT - 1) & ~(size_t)(HDI_ARENA_ALIGNMENT - 1);
+    arena->at = pointer + room;
+    hdi_arena_guard(pointer, bytes, room);
     return pointer;
 }
 /* The same, for count elements of some bytes, overflow checked; zeroed by the second. */

@@ -15,6 +15,10 @@
 #include "random.h"
 #include "sort.h"
 
+#ifdef HDI_ARENA_GUARDS
+#include <sanitizer/asan_interface.h>
+#endif
+
 /* core/ against models that are too simple to be wrong: one byte a bit, bubble-like sorts, lists by search. Each case
  * has a seed of its own, printed when it fails; HEDDLE_SEED=seed runs that case first. */
 
@@ -263,6 +267,26 @@ Test(arena, odd_sizes)
     cr_assert_not_null(hdi_arena_alloc(&arena, 10), "usable again after free");
     hdi_arena_free(&arena);
 }
+
+#ifdef HDI_ARENA_GUARDS
+Test(arena, nobody_touches_what_is_behind_an_array)
+{
+    const size_t bytes[] = {0, 1, 63, 64, 65, 1000};
+    hdi_arena arena;
+
+    hdi_arena_init(&arena, NULL);
+    for (int frame = 0; frame < 2; frame++) {
+        for (size_t i = 0; i < sizeof(bytes) / sizeof(*bytes); i++) {
+            unsigned char *array = hdi_arena_alloc(&arena, bytes[i]);
+            cr_assert_null(__asan_region_is_poisoned(array, bytes[i]));
+            for (unsigned char *behind = array + bytes[i]; behind < arena.at; behind++)
+                cr_assert(__asan_address_is_poisoned(behind));
+        }
+        hdi_arena_reset(&arena);
+    }
+    hdi_arena_free(&arena);
+}
+#endif
 
 /* ---- bitset ---- */
 
