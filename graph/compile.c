@@ -403,7 +403,9 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_go
 {
     static const uint32_t windows[] = {UINT32_MAX, 256, 64, 1};
     enum { WINDOWS = sizeof(windows) / sizeof(windows[0]) };
-    bool gathers = desc->merge_rendering && t->queues.gpu_count == 1;
+    const hdi_decl *decl = t->decl;
+    bool renders = decl->pass_count && memchr(decl->pass_type, HD_PASS_GFX, decl->pass_count);
+    bool gathers = desc->merge_rendering && renders && t->queues.gpu_count == 1;
     hdi_tables best = {0};
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < (gathers ? 2 * WINDOWS : WINDOWS); i++) {
