@@ -267,7 +267,7 @@ static hd_result find_beside_host(work *w, const hdi_lifetimes *lifetimes, const
     w->barrier = out->barrier;
     for (uint32_t i = 0; i < w->hazards->host_res_count; i++) {
         const uint32_t *segs = &w->frozen->res_seg_begin[w->hazards->host_res[i]];
-        hdi_visit_lean_whole(w, segs[0], segs[1]);
+        hdi_visit_segments_whole(w, segs[0], segs[1]);
     }
     requests->list->count = (uint32_t)(w->item - requests->item);
     hdi_arena_keep(crew->early, early, NULL, 0); /* nobody asks for points of requests */
@@ -301,8 +301,7 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
         return HD_OUT_OF_MEMORY;
     if (!apart)
         prepare(0, segs, 0, w);
-    if (arena->failed || aside->failed ||
-        !(whole ? find_whole(w, most, arena) : find_requests(w, crew, most, arena)))
+    if (arena->failed || aside->failed || !(whole ? find_whole(w, most, arena) : find_requests(w, crew, most, arena)))
         return HD_OUT_OF_MEMORY;
     size_t count = count_requests(requests), points = 2 * (size_t)slots;
     out->order = HDI_ARENA_ARRAY(arena, uint32_t, count + HDI_ORDER_SLACK);

@@ -1,7 +1,7 @@
-/* For barrier_steps.c and barrier_lean.c: what they ask for, and how that is written down. In a long frame a request
+/* For barrier_steps.c and barrier_odd.c: what they ask for, and how that is written down. In a long frame a request
  * notes its scopes by number and its range as a box, in 24 bytes (barrier_asked.h), and the plan writes the barrier. In
  * a short one, where memory is no question, the barrier is written at once as the plan has it, and neither the table of
- * scopes nor the plan has to ask what was meant: HDI_STEPS_WHOLE, in barrier_steps_whole.c and barrier_lean_whole.c. So
+ * scopes nor the plan has to ask what was meant: HDI_STEPS_WHOLE, in barrier_steps_whole.c and barrier_odd_whole.c. So
  * it is for one worker up to some regions, too. */
 #ifndef HDI_BARRIER_ASK_H
 #define HDI_BARRIER_ASK_H
@@ -15,14 +15,14 @@
 #ifdef HDI_STEPS_WHOLE
 enum { WHOLE = 1 };
 #define VISIT_STEPS hdi_visit_steps_whole
-#define VISIT_LEAN hdi_visit_lean_whole
-#define VISIT_SEGMENT hdi_visit_segment_whole
+#define VISIT_SEGMENTS hdi_visit_segments_whole
+#define VISIT_FIRST_STEP hdi_visit_first_step_whole
 #define VISIT_ODD_STEP hdi_visit_odd_step_whole
 #else
 enum { WHOLE = 0 };
 #define VISIT_STEPS hdi_visit_steps
-#define VISIT_LEAN hdi_visit_lean
-#define VISIT_SEGMENT hdi_visit_segment
+#define VISIT_SEGMENTS hdi_visit_segments
+#define VISIT_FIRST_STEP hdi_visit_first_step
 #define VISIT_ODD_STEP hdi_visit_odd_step
 #endif
 
@@ -32,36 +32,6 @@ static HDI_INLINE const hdi_kind *kind_of(const work *w, const hdi_epoch *epoch)
 {
     return &w->kinds[epoch->kind];
 }
-
-/* What the steps of a segment have in common. */
-typedef struct resource {
-    uint32_t res, layout;        /* layout: at the frame's start */
-    bool is_image, several, odd; /* several segments; odd: these, levels, or a buffer */
-} resource;
-
-/* What the first use of a segment looks at, all over a table that is long in a long frame: stays of the first and of
- * the last of its former tenants, on their first queue and on the last one. A loop over them, or a look at how many
- * queues they were on, is a branch that cannot be foreseen and costs as much as is won. */
-enum { AHEAD = 8 }; /* segments */
-static HDI_INLINE void fetch_tenant(const work *w, uint32_t tenant)
-{
-    const hdi_stay *stays = &w->stay[(size_t)tenant * w->queue_count];
-    HDI_FETCH(stays + __builtin_ctz(w->res_queues[tenant] | 1u << (HD_MAX_QUEUES - 1)));
-    HDI_FETCH(stays + w->queue_count - 1);
-}
-
-static HDI_INLINE void fetch_tenants(const work *w, uint32_t seg)
-{
-    hdi_tenants of = w->res_tenants[w->frozen->seg_res[seg]];
-    uint32_t any = 0 - (uint32_t)(of.begin != of.end); /* else resource 0 is asked for: lists may have gaps */
-    fetch_tenant(w, w->tenant[of.begin & any] & any);
-    fetch_tenant(w, w->tenant[(of.end - 1) & any] & any);
-}
-
-/* Where a barrier must stand. */
-typedef struct interval {
-    uint32_t queue, low, high;
-} interval;
 
 /* One side of a barrier. number: of a kind, or of a scope that was made; it stands for the rest, where that is not
  * written at once. pair: where stages and access stand side by side, or null. */
@@ -105,8 +75,8 @@ static HDI_INLINE scope made(work *w, uint64_t stages, uint64_t access, uint32_t
         return out;
     uint32_t at = (uint32_t)((stages + access * 3 + layout * 5) * spread >> 40) & (w->made_slots - 1);
     const hdi_kind *kind = &w->made[at];
-    uint64_t differs = (kind->src_stages ^ stages) | (kind->src_access ^ access) | (kind->layout ^ layout) |
-                       (kind->keeps ^ keeps);
+    uint64_t differs =
+        (kind->src_stages ^ stages) | (kind->src_access ^ access) | (kind->layout ^ layout) | (kind->keeps ^ keeps);
     if (HDI_LIKELY(!differs))
         out.number = (w->made_begin + at) | HDI_ASKED_MADE;
     else
@@ -125,34 +95,6 @@ typedef struct move {
 } move;
 static const move no_move = {HD_MAX_QUEUES, HD_MAX_QUEUES};
 
-static HDI_INLINE void request(work *w, interval at, uint32_t kind)
-{
-    hdi_request *r = w->item++;
-    r->low = at.low;
-    r->place = w->place_begin[at.queue] + at.high;
-    r->kind = (uint8_t)kind;
-    if (WHOLE) {
-        hdi_note_low(&w->spot[r->place], r->low);
-        if (kind & HDI_FOLLOWS)
-            hdi_note_followed(&w->spot[r->place], r[-1].low);
-    } else {
-        uint32_t region = w->place_region[r->place];
-        r->region = (uint8_t)region;
-        w->in_region[region]++;
-    }
-}
-
-static HDI_INLINE void note(work *w, uint32_t what, uint32_t extent, scopes does, uint32_t kind, cause why, move by)
-{
-    hdi_asked *asked = w->asked++;
-    asked->what = what;
-    asked->extent = extent;
-    asked->pass = why.pass;
-    asked->from = does.from.number;
-    asked->to = does.to.number;
-    asked->word = kind | why.reason << HDI_ASKED_REASON | by.source << HDI_ASKED_SOURCE | by.target << HDI_ASKED_TARGET;
-}
-
 /* Of a pair both in one go: their loads and stores are a good part of a barrier's. */
 static HDI_INLINE void write_side(uint64_t *to, const scope *from)
 {
@@ -164,30 +106,10 @@ static HDI_INLINE void write_side(uint64_t *to, const scope *from)
     }
 }
 
-static HDI_INLINE hd_plan_barrier *write(work *w, bool global, scopes does, cause why, uint32_t res)
-{
-    hd_plan_barrier *b = w->barrier++;
-    write_side(&b->src_stages, &does.from);
-    write_side(&b->dst_stages, &does.to);
-    hdi_write_cause(b, global ? HD_NONE : res, global ? 0 : does.from.layout & does.to.keeps,
-                      global ? 0 : does.to.layout, why.reason, why.pass, res);
-    return b;
-}
-
 /* Of what is not an image of one mip and layer. */
 static HDI_APART void write_range(const work *w, uint32_t seg, hd_range *range)
 {
     *range = hdi_seg_range(w->decl, w->frozen, seg);
-}
-
-/* Asks for a global barrier. */
-static HDI_INLINE void ask_global(work *w, uint32_t res, interval at, uint32_t kind, scopes does, cause why)
-{
-    request(w, at, kind | HDI_GLOBAL);
-    if (WHOLE)
-        write(w, true, does, why, res)->range = (hd_range){.offset = 0};
-    else
-        note(w, res, 0, does, kind | HDI_GLOBAL, why, no_move);
 }
 
 /* What one of a segment is about. */
@@ -195,13 +117,12 @@ typedef struct box {
     uint32_t what, extent, kind;
 } box;
 
-/* Of what is not an image of one mip and layer. */
-static HDI_APART box box_of(const work *w, const resource *of, uint32_t seg, bool is_image)
+static HDI_APART box box_of(const work *w, uint32_t res, uint32_t odd, uint32_t seg)
 {
-    const hdi_res_info *info = &w->res_info[of->res];
-    bool fits = is_image && info->mips <= HDI_BOX_MIPS && info->layers <= HDI_BOX_LAYERS;
-    uint32_t what = of->res, extent = hdi_box(0, info->mips, 0, info->layers);
-    if (of->several) {
+    const hdi_res_info *info = &w->res_info[res];
+    bool fits = !(odd & HDI_RES_BUFFER) && info->mips <= HDI_BOX_MIPS && info->layers <= HDI_BOX_LAYERS;
+    uint32_t what = res, extent = hdi_box(0, info->mips, 0, info->layers);
+    if (odd & HDI_SEVERAL) {
         const hd_range *range = &w->frozen->seg_range[seg];
         fits = fits && range->aspect == 0;
         extent = fits ? hdi_box(range->mip_base, range->mip_count, range->layer_base, range->layer_count) : seg;
@@ -210,44 +131,145 @@ static HDI_APART box box_of(const work *w, const resource *of, uint32_t seg, boo
     return (box){what, extent, fits ? 0 : HDI_LOOK};
 }
 
-/* Asks for one of a segment. An image is what changes its layout. */
-static HDI_INLINE void ask_part(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
-                                cause why, move by, bool is_image)
+/* Behind the newest request, and its barrier or what it asks for: two words, which are handed over in registers. */
+typedef struct cursor {
+    hdi_request *item;
+    void *record;
+} cursor;
+
+static HDI_INLINE cursor cursor_of(const work *w)
 {
-    kind |= HDI_UNLIKELY(of->several) ? HDI_SEVERAL : 0;
-    request(w, at, kind);
+    return (cursor){w->item, WHOLE ? (void *)w->barrier : (void *)w->asked};
+}
+
+static HDI_INLINE void leave_at(work *w, cursor c)
+{
+    w->item = c.item;
+    if (WHOLE)
+        w->barrier = c.record;
+    else
+        w->asked = c.record;
+}
+
+static HDI_INLINE void write_request(const work *w, hdi_request *r, uint32_t low, uint32_t place, uint32_t kind)
+{
+    r->low = low;
+    r->place = place;
+    r->kind = (uint8_t)kind;
     if (WHOLE) {
-        hd_plan_barrier *b = write(w, false, does, why, of->res);
-        b->range = (hd_range){.mip_count = 1, .layer_count = 1};
-        if (HDI_UNLIKELY(of->odd))
-            write_range(w, seg, &b->range);
+        hdi_note_low(&w->spot[place], low);
+    } else {
+        uint32_t region = w->place_region[place];
+        r->region = (uint8_t)region;
+        w->in_region[region]++;
+    }
+}
+
+static HDI_INLINE void write_asked(hdi_asked *asked, uint32_t what, uint32_t extent, uint32_t kind, const scopes *does,
+                                   cause why, move by)
+{
+    asked->what = what;
+    asked->extent = extent;
+    asked->pass = why.pass;
+    asked->from = does->from.number;
+    asked->to = does->to.number;
+    asked->word = kind | why.reason << HDI_ASKED_REASON | by.source << HDI_ASKED_SOURCE | by.target << HDI_ASKED_TARGET;
+}
+
+static HDI_INLINE cursor behind_one(cursor c)
+{
+    return (cursor){c.item + 1, (char *)c.record + (WHOLE ? sizeof(hd_plan_barrier) : sizeof(hdi_asked))};
+}
+
+static HDI_INLINE cursor add_global(const work *w, cursor c, uint32_t low, uint32_t place, uint32_t kind, scopes does,
+                                    cause why, uint32_t res)
+{
+    write_request(w, c.item, low, place, kind | HDI_GLOBAL);
+    if (WHOLE) {
+        hd_plan_barrier *b = c.record;
+        write_side(&b->src_stages, &does.from);
+        write_side(&b->dst_stages, &does.to);
+        hdi_write_cause(b, HD_NONE, 0, 0, why.reason, why.pass, res);
+        b->range = (hd_range){.offset = 0};
+    } else {
+        write_asked(c.record, res, 0, kind | HDI_GLOBAL, &does, why, no_move);
+    }
+    return behind_one(c);
+}
+
+/* Of a segment. odd: what kind of one it is. */
+static HDI_INLINE cursor add_part(const work *w, cursor c, uint32_t low, uint32_t place, uint32_t kind, scopes does,
+                                  cause why, uint32_t res, uint32_t odd, uint32_t seg, move by)
+{
+    kind |= odd & HDI_SEVERAL;
+    write_request(w, c.item, low, place, kind);
+    if (WHOLE) {
+        hd_plan_barrier *b = c.record;
+        write_side(&b->src_stages, &does.from);
+        write_side(&b->dst_stages, &does.to);
+        hdi_write_cause(b, res, does.from.layout & does.to.keeps, does.to.layout, why.reason, why.pass, res);
         if (by.source != HD_MAX_QUEUES) {
             b->src_family = w->queues->family[by.source];
             b->dst_family = w->queues->family[by.target];
         }
-        return;
+        b->range = (hd_range){.mip_count = 1, .layer_count = 1};
+        if (odd & HDI_SEVERAL)
+            b->range = w->frozen->seg_range[seg];
+        else if (HDI_UNLIKELY(odd))
+            write_range(w, seg, &b->range);
+    } else {
+        box of = {res, hdi_box(0, 1, 0, 1), 0};
+        if (HDI_UNLIKELY(odd))
+            of = box_of(w, res, odd, seg);
+        write_asked(c.record, of.what, of.extent, kind | of.kind, &does, why, by);
     }
-    box b = {of->res, hdi_box(0, 1, 0, 1), 0};
-    if (HDI_UNLIKELY(of->odd))
-        b = box_of(w, of, seg, is_image);
-    note(w, b.what, b.extent, does, kind | b.kind, why, by);
+    return behind_one(c);
 }
 
-static HDI_INLINE void ask_image(work *w, const resource *of, uint32_t seg, interval at, uint32_t kind, scopes does,
-                                 cause why)
+/* Stages of a queue count on the semaphore that first told it of a place on another one. Returns the place where it
+ * did, which is `limit` at the latest. */
+static HDI_INLINE uint32_t rely_on(const work *w, uint32_t queue, uint32_t other, uint32_t pos, uint32_t limit,
+                                   uint64_t stages)
 {
-    ask_part(w, of, seg, at, kind, does, why, no_move, true);
+    uint32_t known = w->known[queue][w->known_begin[other] + pos];
+    known = known < limit ? known : limit;
+    hdi_count_on(&w->slot_wait_stages[w->slots[queue][known]], stages, WHOLE || w->alone);
+    return known;
 }
 
-static HDI_INLINE void ask(work *w, const resource *of, uint32_t seg, interval at, scopes does, cause why)
+/* The last point of the submit that a place of a queue is in. */
+static HDI_INLINE uint32_t submit_end(const work *w, uint32_t queue, uint32_t pos)
 {
-    ask_part(w, of, seg, at, 0, does, why, no_move, of->is_image);
+    const hdi_synced *synced = w->synced;
+    return 2 * synced->submit[synced->place_submit[w->hazards->queue_begin[queue] + pos]].end_pos - 1;
 }
 
-/* Asks for one that hands it over between the families of two queues. */
-static HDI_INLINE void ask_move(work *w, const resource *of, uint32_t seg, interval at, move by, scopes does, cause why)
+/* Who comes now. */
+typedef struct newcomer {
+    uint32_t queue, pos;
+    uint64_t stages;
+} newcomer;
+
+/* Behind those who were on other queues. */
+static HDI_INLINE uint32_t after_stays(const work *w, const hdi_stay *stays, uint32_t mask, const newcomer *n,
+                                       uint64_t stages, uint32_t low)
 {
-    ask_part(w, of, seg, at, HDI_MOVES, does, why, by, of->is_image);
+    for (; mask; mask &= mask - 1) {
+        uint32_t other = (uint32_t)__builtin_ctz(mask);
+        uint32_t point = 2 * rely_on(w, n->queue, other, stays[other].last, n->pos, stages);
+        low = point > low ? point : low;
+    }
+    return low;
+}
+
+/* What former tenants wrote, by a global barrier in a command before that of an image's first use at a place. */
+static HDI_INLINE cursor flush(work *w, cursor c, uint64_t stages, uint64_t writes, uint32_t low, uint32_t place,
+                               uint32_t pass, uint32_t res)
+{
+    scopes does = {made(w, stages, writes, 0, 0), made(w, stages, 0, 0, 0)};
+    if (WHOLE)
+        hdi_note_followed(&w->spot[place], low);
+    return add_global(w, c, low, place - 1, HDI_EARLY, does, (cause){HD_REASON_ALIAS, pass}, res);
 }
 
 #endif

@@ -1,7 +1,8 @@
 #include "barrier_steps.h"
 
-/* What barrier_steps.c asks for less often: what an epoch that several queues share does on each, and scopes that are
- * not those of epochs. Few of these differ, so that a barrier names its scope: a table by hash values. O(entries). */
+/* What barrier_steps.c and barrier_odd.c ask for less often: what an epoch that several queues share does on each, and
+ * scopes that are not those of epochs. Few of these differ, so that a barrier names its scope: a table by hash values.
+ * O(entries). */
 
 static HDI_INLINE void add_to_sides(const hdi_step_work *w, uint32_t slot, uint32_t use, hdi_side *sides)
 {

@@ -38,8 +38,8 @@ typedef struct hdi_step_work {
     const hdi_stay *stay;
     uint64_t *slot_wait_stages;
     uint32_t queue_count, queue_mask, gpu_mask; /* masks: of all queues, and of those of the GPU */
-    bool merges; /* scopes are shared */
-    uint32_t made_slots; /* for scopes of each range, a power of 2 */
+    bool merges;                                /* scopes are shared */
+    uint32_t made_slots;                        /* for scopes of each range, a power of 2 */
     /* Where the range goes on: behind the last request, with what it asks for, or with its barrier. */
     hdi_request *item;
     hdi_spot *spot;      /* of each place, where barriers are written at once */
@@ -64,7 +64,7 @@ typedef struct hdi_handover {
     uint32_t flush_low;
     bool others; /* some were on other queues */
 } hdi_handover;
-/* stages: of who comes now, from `slot` on. Where no scopes are shared. */
+/* stages: of who comes now, from `slot` on. */
 hdi_handover hdi_find_handover(const hdi_step_work *work, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages);
 
 /* In barrier_sides.c. Of an epoch on all queues. */
@@ -78,15 +78,16 @@ uint32_t hdi_make_scope(hdi_step_work *work, uint32_t at, uint64_t stages, uint6
 /* The requests of a range of segments; its number is that of its list. whole: with barriers as the plan has them. */
 void hdi_visit_steps(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
 void hdi_visit_steps_whole(uint32_t begin, uint32_t end, uint32_t range, void *step_work);
+/* The same of some segments, behind what was asked for before. */
+void hdi_visit_segments(hdi_step_work *work, uint32_t begin, uint32_t end);
+void hdi_visit_segments_whole(hdi_step_work *work, uint32_t begin, uint32_t end);
 
-/* In barrier_lean.c. What segments from one up to another ask for, where no scopes are shared and no slots are extra
- * ones; by the next two what it does not do itself: all of a segment, and one step of a segment that is used before.
- * odd: of HDI_RES_BUFFER, HDI_RES_LEVELS and HDI_SEVERAL what is so; 0: it is a whole image of one mip and layer. */
-void hdi_visit_lean(hdi_step_work *work, uint32_t seg, uint32_t end);
-void hdi_visit_segment(hdi_step_work *work, uint32_t seg);
+/* In barrier_odd.c: what barrier_steps.c does not do itself, of the first use of a segment, and of a step behind
+ * another. odd: of HDI_RES_BUFFER, HDI_RES_LEVELS and HDI_SEVERAL what is so; 0: it is a whole image of one mip and
+ * layer. */
+void hdi_visit_first_step(hdi_step_work *work, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind);
 void hdi_visit_odd_step(hdi_step_work *work, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind);
-void hdi_visit_lean_whole(hdi_step_work *work, uint32_t seg, uint32_t end);
-void hdi_visit_segment_whole(hdi_step_work *work, uint32_t seg);
+void hdi_visit_first_step_whole(hdi_step_work *work, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind);
 void hdi_visit_odd_step_whole(hdi_step_work *work, uint32_t res, uint32_t odd, uint32_t seg, const hdi_epoch *behind);
 
 #endif
