@@ -150,6 +150,10 @@ void hdi_sched_scope_levels(const hdi_sched *s);
 bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t *slot_net, int64_t *group_live,
                       hdi_schedule *out);
 
+/* Passes have moved between its groups: numbers these without those that are empty now, as slots have them. begin: by
+ * the old numbers, how many passes each has; then its first slot. */
+void hdi_sched_begin_groups(uint32_t *begin, hdi_schedule *out);
+
 /* Moves passes of such a schedule to later groups, where the cap leaves no room; slot_net: bytes that it opens less
  * those that it closes, group_live: what is alive in each group. */
 bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out);

@@ -177,27 +177,33 @@ static uint32_t find_peak(const hdi_sched *s, const int64_t *slot_net, const hdi
     return here ? peak : 0;
 }
 
-/* Back into one list, groups that are empty now left out. */
-static bool join(const work *w, hdi_schedule *out)
+void hdi_sched_begin_groups(uint32_t *begin, hdi_schedule *out)
 {
-    uint32_t n = out->slot_count, groups = 0, at = 0;
-    uint32_t *pass = HDI_ARENA_ARRAY(w->s->arena, uint32_t, n);
-    uint32_t *begin = HDI_ARENA_ZEROED(w->s->arena, uint32_t, (size_t)w->group_count + 1);
-    if (!pass || !begin)
-        return false;
-    memcpy(pass, out->slot_pass, n * sizeof(*pass));
-    for (uint32_t i = 0; i < n; i++)
-        begin[w->group[pass[i]]]++;
-    for (uint32_t g = 0; g < w->group_count; g++) {
+    uint32_t groups = 0, at = 0;
+    for (uint32_t g = 0; g < out->group_count; g++) {
         uint32_t count = begin[g];
         begin[g] = at;
         groups += count != 0;
         for (uint32_t i = 0; i < count; i++)
             out->slot_group[at++] = groups;
     }
+    out->group_count = groups + 1;
+}
+
+/* Back into one list. */
+static bool join(const work *w, hdi_schedule *out)
+{
+    uint32_t n = out->slot_count;
+    uint32_t *pass = HDI_ARENA_ARRAY(w->s->arena, uint32_t, n);
+    uint32_t *begin = HDI_ARENA_ZEROED(w->s->arena, uint32_t, w->group_count);
+    if (!pass || !begin)
+        return false;
+    memcpy(pass, out->slot_pass, n * sizeof(*pass));
+    for (uint32_t i = 0; i < n; i++)
+        begin[w->group[pass[i]]]++;
+    hdi_sched_begin_groups(begin, out);
     for (uint32_t i = 0; i < n; i++)
         out->slot_pass[begin[w->group[pass[i]]]++] = pass[i];
-    out->group_count = groups + 1;
     return true;
 }
 

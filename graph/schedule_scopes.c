@@ -197,31 +197,24 @@ static bool gather(work *w, const hdi_schedule *out)
     return any;
 }
 
-/* Back into one list, groups that are empty now left out: chains behind all others of their group. */
+/* Back into one list: chains behind all others of their group. */
 static bool join(const work *w, int64_t *slot_net, hdi_schedule *out)
 {
     hdi_arena *arena = w->s->arena;
-    uint32_t n = out->slot_count, base = w->s->pass_begin, groups = 0, at = 0;
+    uint32_t n = out->slot_count, base = w->s->pass_begin, groups = 0, *begin = w->count;
     uint32_t *pass = HDI_ARENA_ARRAY(arena, uint32_t, n);
     int64_t *net = HDI_ARENA_ARRAY(arena, int64_t, w->s->pass_end - base); /* by pass */
-    uint32_t *begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)out->group_count + 1);
     if (arena->failed)
         return false;
     memcpy(pass, out->slot_pass, n * sizeof(*pass));
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         net[pass[i] - base] = slot_net[i];
-        begin[w->group[pass[i]]]++;
-    }
     for (uint32_t g = 0; g < out->group_count; g++) {
-        uint32_t count = begin[g];
-        begin[g] = at;
-        groups += count != 0;
-        if (count)
-            w->live[groups] = w->live[g];
-        for (uint32_t i = 0; i < count; i++)
-            out->slot_group[at++] = groups;
+        if (w->count[g])
+            w->live[++groups] = w->live[g];
     }
     w->live[groups + 1] = 0;
+    hdi_sched_begin_groups(begin, out);
     for (uint32_t i = 0; i < n; i++) {
         if (w->follower[pass[i] - base] == HDI_NONE && !w->goes_on[pass[i] - base])
             out->slot_pass[begin[w->group[pass[i]]]++] = pass[i];
@@ -233,7 +226,6 @@ static bool join(const work *w, int64_t *slot_net, hdi_schedule *out)
     }
     for (uint32_t i = 0; i < n; i++)
         slot_net[i] = net[out->slot_pass[i] - base];
-    out->group_count = groups + 1;
     return true;
 }
 
