@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "clock.h"
 #include "phases.h"
+#include "sync_again.h"
 
 /* Compile: the list of phases and nothing else. */
 

@@ -481,12 +481,6 @@ typedef struct hdi_packing {
 /* In sync_tenants.c. Between queues: who takes bytes over wants the last uses of its tenants. */
 void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
                       const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want);
-/* In sync_again.c. Clocks when that is known, where they may be found from those by the schedule's promises, which out
- * and want hold; want then has the rows of slots that wait. */
-bool hdi_may_sync_again(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_synced *synced);
-hd_result hdi_sync_again(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
-                         const hdi_lifetimes *lifetimes, const hdi_placed *placed, hdi_arena *arena, uint32_t *want,
-                         hdi_synced *out);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
                     const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how,
                     const hdi_crew *crew, hdi_arena *arena, hdi_placed *out);

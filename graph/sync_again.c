@@ -1,4 +1,4 @@
-#include "phases.h"
+#include "sync_again.h"
 
 #include <string.h>
 

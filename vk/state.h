@@ -12,6 +12,7 @@
 #include "capture_marks.h"
 #include "functions.h"
 #include "kept.h"
+#include "staging.h"
 #include "tables.h"
 
 /* Cached objects that no frame used for so long are dropped; more than frames can be in flight. */
@@ -237,24 +238,6 @@ typedef struct hdi_vk_slot {
     uint32_t timed_count, timed_capacity;
     atomic_int failure; /* first hd_result of a worker or of a record callback's call */
 } hdi_vk_slot;
-
-/* Staging memory: one buffer, mapped, taken from front to back. */
-typedef struct hdi_vk_chunk {
-    struct hdi_vk_chunk *next;
-    VkBuffer buffer;
-    hd_vk_memory at;
-    uint64_t bytes, used;
-} hdi_vk_chunk;
-
-/* What helpers keep for one frame that was or will be executed. */
-typedef struct hdi_vk_help {
-    hdi_arena arena;
-    hdi_vk_chunk *chunks, *current; /* those behind current are unused */
-    uint64_t frame;
-    const hd_graph *graph; /* the last whose frame has filled it; tag: which of its frames */
-    uint32_t tag;
-    bool several; /* other graphs have, too */
-} hdi_vk_help;
 
 /* The plan and its declaration during one hd_vk_execute. */
 typedef struct hdi_vk_frame {
@@ -562,13 +545,6 @@ hd_result hdi_vk_wait_slot(hd_vk *vk, const hdi_vk_slot *slot);
 hd_result hdi_vk_wait_all(hd_vk *vk);
 /* All that the driver was given has finished, or the device is lost and time is up. */
 void hdi_vk_drain(hd_vk *vk);
-
-/* ---- staging.c ---- */
-/* For what helpers declare now; it lives until the frame that is executed next has finished. */
-hdi_vk_help *hdi_vk_help_now(hd_vk *vk, const hd_graph *graph);
-hd_result hdi_vk_stage(hd_vk *vk, const hd_graph *graph, uint64_t bytes, hdi_vk_chunk **chunk, uint64_t *offset);
-void hdi_vk_help_open(hd_vk *vk);
-void hdi_vk_help_close(hd_vk *vk);
 
 /* ---- recorder.c ---- */
 /* What host passes need to know handles of lists by. */
