@@ -2,8 +2,8 @@
 #include <heddle/graph.h>
 
 #include <stdlib.h>
+#include <time.h>
 
-#include "clock.h"
 #include "random.h"
 #include "random_graph.h"
 #include "tables.h"
@@ -143,6 +143,14 @@ Test(twice, as_if_each_were_compared)
               (unsigned long long)mixed_frames);
 }
 
+/* Of this thread alone, so that it matters little what else the machine does. */
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static double declare_ns(uint32_t count, uint32_t buffers)
 {
     hd_graph *graph;
@@ -155,9 +163,9 @@ static double declare_ns(uint32_t count, uint32_t buffers)
             uses[b].resource = hd_graph_import(graph, &(hd_import_desc){.bytes = 4096 * (uint64_t)count});
         for (uint32_t u = 0; u < count; u++)
             uses[u] = (hd_use){uses[u % buffers].resource, HD_STORAGE_READ_COMPUTE, {.offset = u, .bytes = 1}};
-        uint64_t begin = hdi_clock_ns();
+        uint64_t begin = cpu_ns();
         hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = count});
-        double took = (double)(hdi_clock_ns() - begin) / count;
+        double took = (double)(cpu_ns() - begin) / count;
         least = repeat == 0 || took < least ? took : least;
         cr_assert_eq(hd_graph_error(graph)->result, HD_OK);
     }
@@ -181,9 +189,9 @@ static double compile_ns(hd_graph *graph, uint32_t uses)
     for (int repeat = 0; repeat < 5; repeat++) {
         const hd_plan *plan;
         hd_compile_desc desc = {.cache = HD_CACHE_OFF, .merge_rendering = true};
-        uint64_t begin = hdi_clock_ns();
+        uint64_t begin = cpu_ns();
         cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
-        double took = (double)(hdi_clock_ns() - begin) / uses;
+        double took = (double)(cpu_ns() - begin) / uses;
         least = repeat == 0 || took < least ? took : least;
     }
     return least;
