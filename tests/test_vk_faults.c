@@ -181,6 +181,46 @@ Test(vk_faults, device_lost, .timeout = 120)
     each_call(VK_ERROR_DEVICE_LOST);
 }
 
+/* From some submit on the driver takes no more: half a frame is under way, and nothing goes before it has finished. */
+static void submits_stop(hdt_busy *busy, hd_vk *owner, VkResult failure, uint64_t until, uint32_t *halves)
+{
+    hdt_faults *f = &hdt_the_faults;
+    hd_vk *vk = NULL;
+    cr_assert_eq(adopt(owner, &vk), HD_OK);
+    f->failure = failure;
+    f->submits_until = until;
+    atomic_store(&f->submits, 0);
+    cr_expect_eq(work(busy, vk), expected(failure));
+    *halves += hd_vk_wait(vk) == expected(failure);
+    hd_vk_destroy(vk);
+    f->submits_until = 0;
+    cr_expect_eq(f->early, 0, "submit %d: destroyed while the GPU was at work", (int)until);
+    f->early = 0;
+}
+
+Test(vk_faults, half_a_frame, .timeout = 120)
+{
+#ifdef HDT_THREE_FAMILIES
+    hdt_vk_three_families(true, 0);
+#endif
+    hdt_busy busy = {0};
+    uint32_t halves = 0;
+    hd_vk *vk;
+    hdt_vk_keep_libraries();
+    cr_assert_eq(hd_graph_create(NULL, &busy.graph), HD_OK);
+    hd_result result = make(&vk);
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device");
+    cr_assert_eq(result, HD_OK);
+    for (uint64_t until = 1; until <= 12; until++) {
+        submits_stop(&busy, vk, VK_ERROR_OUT_OF_DEVICE_MEMORY, until, &halves);
+        submits_stop(&busy, vk, VK_ERROR_DEVICE_LOST, until, &halves);
+    }
+    hd_vk_destroy(vk);
+    cr_expect_gt(halves, 12);
+    hd_graph_destroy(busy.graph);
+}
+
 /* What a driver lacks is named, and what was made until then goes: but for what only the missing function destroys. */
 Test(vk_faults, missing_functions, .timeout = 60)
 {

@@ -61,7 +61,7 @@ static void wait_for_use(hd_vk_swapchain *s)
         hdi_vk_drain(vk);
     for (uint32_t q = 0; q < vk->queue_count; q++) {
         if (queues >> q & 1)
-            s->vkQueueWaitIdle(vk->queues[q].desc.queue); /* its failure leaves nothing better to do */
+            vk->fn.vkQueueWaitIdle(vk->queues[q].desc.queue); /* its failure leaves nothing better to do */
     }
 }
 

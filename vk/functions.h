@@ -27,6 +27,7 @@ typedef struct hdi_vk_instance_table {
     X(vkDestroyDevice)                                                                                                 \
     X(vkGetDeviceQueue)                                                                                                \
     X(vkQueueSubmit2)                                                                                                  \
+    X(vkQueueWaitIdle)                                                                                                 \
     X(vkCreateSemaphore)                                                                                               \
     X(vkDestroySemaphore)                                                                                              \
     X(vkWaitSemaphores)                                                                                                \

@@ -107,9 +107,17 @@ hd_result hdi_vk_wait_all(hd_vk *vk)
 void hdi_vk_drain(hd_vk *vk)
 {
     uint64_t values[HD_MAX_QUEUES];
-    for (uint32_t q = 0; q <= vk->queue_count; q++)
+    bool half = false;
+    for (uint32_t q = 0; q <= vk->queue_count; q++) {
         values[q] = vk->queues[q].submitted;
+        half |= vk->queues[q].base > values[q];
+    }
     hdi_vk_wait_values(vk, values, true);
+    for (uint32_t q = 0; q < vk->queue_count && half; q++) { /* not all of such a frame has a signal behind it */
+        uint32_t tries = 0;
+        while (hdi_vk_try_again(vk->fn.vkQueueWaitIdle(vk->queues[q].desc.queue), &tries)) {
+        }
+    }
 }
 
 /* ---- values ---- */

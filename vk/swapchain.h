@@ -20,8 +20,7 @@
     X(vkDestroySwapchainKHR)                                                                                           \
     X(vkGetSwapchainImagesKHR)                                                                                         \
     X(vkAcquireNextImageKHR)                                                                                           \
-    X(vkQueuePresentKHR)                                                                                               \
-    X(vkQueueWaitIdle)
+    X(vkQueuePresentKHR)
 
 typedef struct hdi_vk_shown {
     VkImage image;

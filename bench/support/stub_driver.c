@@ -400,6 +400,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL vk_QueueSubmit2(VkQueue queue, uint32_t co
     return VK_SUCCESS;
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL vk_QueueWaitIdle(VkQueue queue)
+{
+    return VK_SUCCESS;
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL vk_WaitSemaphores(VkDevice device, const VkSemaphoreWaitInfo *info,
                                                         uint64_t timeout)
 {
@@ -425,6 +430,7 @@ static const hdb_stub_entry entries[] = {
     HDB_STUB_ENTRY(DestroyDevice),
     HDB_STUB_ENTRY(GetDeviceQueue),
     HDB_STUB_ENTRY(QueueSubmit2),
+    HDB_STUB_ENTRY(QueueWaitIdle),
     HDB_STUB_ENTRY(CreateSemaphore),
     HDB_STUB_ENTRY(DestroySemaphore),
     HDB_STUB_ENTRY(WaitSemaphores),

@@ -47,10 +47,12 @@ static void lives(int count)
 
 #define SPOIL memset(out, 0xdd, sizeof(*out))
 
-#define CREATION(type, info_type)                                                                                      \
+#define MAKING(type, info_type)                                                                                        \
     SPOILING_CALL(vkCreate##type, false, 1,                                                                            \
                   (VkDevice device, const info_type *info, const VkAllocationCallbacks *memory, Vk##type *out),        \
-                  (device, info, memory, out), SPOIL)                                                                  \
+                  (device, info, memory, out), SPOIL)
+#define CREATION(type, info_type)                                                                                      \
+    MAKING(type, info_type)                                                                                            \
     DESTRUCTION(vkDestroy##type, Vk##type)
 
 #define DESTRUCTION(name, type)                                                                                        \
@@ -61,8 +63,8 @@ static void lives(int count)
         real_##name(device, object, memory);                                                                           \
     }
 
-CREATION(Semaphore, VkSemaphoreCreateInfo)
-CREATION(CommandPool, VkCommandPoolCreateInfo)
+MAKING(Semaphore, VkSemaphoreCreateInfo)
+MAKING(CommandPool, VkCommandPoolCreateInfo)
 CREATION(QueryPool, VkQueryPoolCreateInfo)
 CREATION(Event, VkEventCreateInfo)
 CREATION(Image, VkImageCreateInfo)
@@ -85,12 +87,9 @@ CALL(vkAllocateCommandBuffers, false, 0,
      (VkDevice device, const VkCommandBufferAllocateInfo *info, VkCommandBuffer *out), (device, info, out))
 CALL(vkResetCommandPool, false, 0, (VkDevice device, VkCommandPool pool, VkCommandPoolResetFlags flags),
      (device, pool, flags))
-CALL(vkBeginCommandBuffer, false, 0, (VkCommandBuffer commands, const VkCommandBufferBeginInfo *info),
-     (commands, info))
+CALL(vkBeginCommandBuffer, false, 0, (VkCommandBuffer commands, const VkCommandBufferBeginInfo *info), (commands, info))
 CALL(vkEndCommandBuffer, false, 0, (VkCommandBuffer commands), (commands))
 CALL(vkResetEvent, false, 0, (VkDevice device, VkEvent event), (device, event))
-CALL(vkQueueSubmit2, true, 0, (VkQueue queue, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence),
-     (queue, count, submits, fence))
 CALL(vkWaitSemaphores, true, 0, (VkDevice device, const VkSemaphoreWaitInfo *info, uint64_t timeout),
      (device, info, timeout))
 CALL(vkSignalSemaphore, false, 0, (VkDevice device, const VkSemaphoreSignalInfo *info), (device, info))
@@ -109,8 +108,8 @@ SPOILING_CALL(vkCreateDevice, true, 1,
               (VkPhysicalDevice physical, const VkDeviceCreateInfo *info, const VkAllocationCallbacks *memory,
                VkDevice *out),
               (physical, info, memory, out), SPOIL)
-CALL(vkEnumerateInstanceExtensionProperties, false, 0,
-     (const char *layer, uint32_t *count, VkExtensionProperties *out), (layer, count, out))
+CALL(vkEnumerateInstanceExtensionProperties, false, 0, (const char *layer, uint32_t *count, VkExtensionProperties *out),
+     (layer, count, out))
 CALL(vkEnumerateDeviceExtensionProperties, false, 0,
      (VkPhysicalDevice physical, const char *layer, uint32_t *count, VkExtensionProperties *out),
      (physical, layer, count, out))
@@ -132,13 +131,91 @@ static VKAPI_ATTR void VKAPI_CALL fault_vkDestroyDevice(VkDevice device, const V
     real_vkDestroyDevice(device, memory);
 }
 
+/* What was submitted to a queue: whether all of it has finished can be seen while there is a signal behind it. */
+static struct fault_queue {
+    VkQueue queue;
+    VkSemaphore semaphore; /* a timeline's, the last that was signalled */
+    uint64_t value;
+    bool open; /* something was submitted behind that */
+} fault_queues[8];
+static PFN_vkGetSemaphoreCounterValue counter_value;
+
+static struct fault_queue *queue_record(VkQueue queue)
+{
+    struct fault_queue *record = fault_queues;
+    while (record->queue && record->queue != queue)
+        record++;
+    record->queue = queue;
+    return record;
+}
+
+static PFN_vkQueueSubmit2 real_vkQueueSubmit2;
+static VKAPI_ATTR VkResult VKAPI_CALL fault_vkQueueSubmit2(VkQueue queue, uint32_t count, const VkSubmitInfo2 *submits,
+                                                           VkFence fence)
+{
+    hdt_faults *f = &hdt_the_faults;
+    VkResult result;
+    if (fails("vkQueueSubmit2", true, &result))
+        return result;
+    if (f->submits_until && atomic_fetch_add(&f->submits, 1) + 1 >= f->submits_until)
+        return f->failure;
+    result = real_vkQueueSubmit2(queue, count, submits, fence);
+    struct fault_queue *record = queue_record(queue);
+    for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++) {
+        record->open = submits[i].signalSemaphoreInfoCount == 0;
+        if (record->open)
+            continue;
+        record->semaphore = submits[i].pSignalSemaphoreInfos[0].semaphore;
+        record->value = submits[i].pSignalSemaphoreInfos[0].value;
+    }
+    return result;
+}
+
+static PFN_vkQueueWaitIdle real_vkQueueWaitIdle;
+static VKAPI_ATTR VkResult VKAPI_CALL fault_vkQueueWaitIdle(VkQueue queue)
+{
+    VkResult result;
+    if (fails("vkQueueWaitIdle", true, &result))
+        return result;
+    result = real_vkQueueWaitIdle(queue);
+    *queue_record(queue) = (struct fault_queue){.queue = queue};
+    return result;
+}
+
+static PFN_vkDestroyCommandPool real_vkDestroyCommandPool;
+static VKAPI_ATTR void VKAPI_CALL fault_vkDestroyCommandPool(VkDevice device, VkCommandPool pool,
+                                                             const VkAllocationCallbacks *memory)
+{
+    for (struct fault_queue *record = fault_queues; record->queue; record++) {
+        uint64_t value = 0;
+        if (record->open || (record->semaphore &&
+                             (counter_value(device, record->semaphore, &value) != VK_SUCCESS || value < record->value)))
+            atomic_fetch_add(&hdt_the_faults.early, 1);
+    }
+    lives(pool ? -1 : 0);
+    real_vkDestroyCommandPool(device, pool, memory);
+}
+
+static PFN_vkDestroySemaphore real_vkDestroySemaphore;
+static VKAPI_ATTR void VKAPI_CALL fault_vkDestroySemaphore(VkDevice device, VkSemaphore semaphore,
+                                                           const VkAllocationCallbacks *memory)
+{
+    for (struct fault_queue *record = fault_queues; record->queue; record++) {
+        if (record->semaphore == semaphore)
+            record->semaphore = VK_NULL_HANDLE;
+    }
+    lives(semaphore ? -1 : 0);
+    real_vkDestroySemaphore(device, semaphore, memory);
+}
+
 #define PAIR(X, type) X(vkCreate##type) X(vkDestroy##type)
 #define DEVICE_LEVEL(X)                                                                                                \
     PAIR(X, Semaphore)                                                                                                 \
-    PAIR(X, CommandPool) PAIR(X, QueryPool) PAIR(X, Event) PAIR(X, Image) PAIR(X, Buffer) PAIR(X, ImageView)           \
-        X(vkAllocateMemory) X(vkFreeMemory) X(vkMapMemory) X(vkBindImageMemory) X(vkBindBufferMemory)                  \
-            X(vkAllocateCommandBuffers) X(vkResetCommandPool) X(vkBeginCommandBuffer) X(vkEndCommandBuffer)            \
-                X(vkResetEvent) X(vkQueueSubmit2) X(vkWaitSemaphores) X(vkSignalSemaphore) X(vkGetQueryPoolResults)    \
+    PAIR(X, CommandPool)                                                                                               \
+    PAIR(X, QueryPool) PAIR(X, Event) PAIR(X, Image) PAIR(X, Buffer) PAIR(X, ImageView) X(vkAllocateMemory)            \
+        X(vkFreeMemory) X(vkMapMemory) X(vkBindImageMemory) X(vkBindBufferMemory) X(vkAllocateCommandBuffers)          \
+            X(vkResetCommandPool) X(vkBeginCommandBuffer) X(vkEndCommandBuffer) X(vkResetEvent) X(vkQueueSubmit2)      \
+                X(vkQueueWaitIdle) X(vkWaitSemaphores) X(vkSignalSemaphore) X(vkGetQueryPoolResults)                   \
                     X(vkSetDebugUtilsObjectNameEXT) X(vkDestroyDevice)
 #define INSTANCE_LEVEL(X)                                                                                              \
     X(vkCreateInstance)                                                                                                \
@@ -174,6 +251,7 @@ PFN_vkVoidFunction VKAPI_PTR hdt_faults_proc(VkInstance instance, const char *na
     INSTANCE_LEVEL(REPLACE)
     if (found && strcmp(name, "vkGetDeviceProcAddr") == 0) {
         real_device_proc = (PFN_vkGetDeviceProcAddr)found;
+        counter_value = (PFN_vkGetSemaphoreCounterValue)hdt_vk_hooked(instance, "vkGetSemaphoreCounterValue");
         return (PFN_vkVoidFunction)device_proc;
     }
     return found;

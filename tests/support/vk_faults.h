@@ -13,6 +13,9 @@ typedef struct hdt_faults {
     VkResult failure;    /* calls that cannot give it by the specification are not counted */
     _Atomic uint64_t calls;
     const char *failed; /* the call that failed; null: none did */
+    uint64_t submits_until; /* vkQueueSubmit2 fails from this one on, counted in submits; 0: never */
+    _Atomic uint64_t submits;
+    atomic_int early; /* command pools destroyed while what was submitted to some queue had not finished */
     atomic_int live;    /* objects made and not destroyed, instance and device included */
     atomic_int wrong;   /* destroyed twice, or what was never made */
 } hdt_faults;

@@ -17,7 +17,7 @@ typedef struct hd_vk hd_vk;
 typedef struct hd_vk_queue_desc {
     hd_queue_kind kind; /* gfx, compute or transfer */
     uint32_t family;
-    VkQueue queue; /* no other thread submits to it while hd_vk_execute runs */
+    VkQueue queue; /* no other thread uses it while hd_vk_execute, hd_vk_destroy or a call of swapchains runs */
 } hd_vk_queue_desc;
 
 /* Device memory from the engine. heddle asks for few and large pieces: the heaps of graph resources, and staging
