@@ -309,7 +309,7 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     lap(desc, HD_PHASE_LIFETIME, since);
     hdi_packing packing = {.thorough = goal->cap || goal->order != HD_ORDER_OVERLAP,
                            .search = goal->cap ? goal->window == 1 : goal->order != HD_ORDER_OVERLAP,
-                           .enough = desc->memory_budget};
+                           .enough = goal->cap ? desc->memory_budget : 0};
     if (result == HD_OK)
         result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, crew, arena,
                            &t->placed);
@@ -397,39 +397,61 @@ static hd_result fit_window(hd_graph *graph, const hd_compile_desc *desc, hdi_go
     return HD_OK;
 }
 
-/* Within a budget: schedules are tried from the largest window to the smallest, where rendering may merge with its
- * scopes gathered, too, which pays where there is much memory. */
-static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, hdi_goal goal, hdi_tables *t,
-                            uint64_t *since)
+/* Schedules are tried from the largest window to the smallest, where rendering may merge with its scopes gathered, too,
+ * which pays where there is much memory. *best, *least: as above. */
+static hd_result fit_windows(hd_graph *graph, const hd_compile_desc *desc, hdi_goal goal, hdi_tables *t,
+                             uint64_t *since, hdi_tables *best, uint64_t *least)
 {
     static const uint32_t windows[] = {UINT32_MAX, 256, 64, 1};
     enum { WINDOWS = sizeof(windows) / sizeof(windows[0]) };
     const hdi_decl *decl = t->decl;
     bool renders = decl->pass_count && memchr(decl->pass_type, HD_PASS_GFX, decl->pass_count);
     bool gathers = desc->merge_rendering && renders && t->queues.gpu_count == 1;
-    hdi_tables best = {0};
-    uint64_t least = UINT64_MAX;
+    *best = (hdi_tables){0};
+    *least = UINT64_MAX;
     for (size_t i = 0; i < (gathers ? 2 * WINDOWS : WINDOWS); i++) {
         goal.window = windows[i % WINDOWS];
         goal.gather = i < WINDOWS ? HDI_GATHER_NONE : HDI_GATHER_ALL;
-        hd_result result = fit_window(graph, desc, goal, t, since, &best, &least);
+        hd_result result = fit_window(graph, desc, goal, t, since, best, least);
         if (result != HD_OK)
             return result;
     }
-    if (best.decl) {
+    return HD_OK;
+}
+
+/* Within a budget. Where no window fits, what is done without one is tried, and then what order `memory` does: these
+ * take the same with every budget, so that what a frame takes without one is never too little. Windows find other
+ * schedules with other budgets: that what one of them took would do is tried before it is told. */
+static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, const hdi_goal *plain, hdi_tables *t,
+                            uint64_t *since)
+{
+    const hdi_goal lean = {.order = HD_ORDER_MEMORY, .handoff_us = plain->handoff_us};
+    const hdi_goal *last[] = {plain, &lean};
+    hdi_tables best;
+    uint64_t least, told = UINT64_MAX;
+    hd_result result = fit_windows(graph, desc, *plain, t, since, &best, &least);
+    if (result == HD_OK && best.decl)
         *t = best;
-        return HD_OK;
-    }
-    goal.cap = 0; /* as order `memory` does it */
-    goal.gather = HDI_GATHER_NONE;
-    goal.order = HD_ORDER_MEMORY;
-    hd_result result = run_back(graph, desc, &goal, t, since);
-    if (result != HD_OK || heap_bytes(t) <= desc->memory_budget)
+    if (result != HD_OK || best.decl)
         return result;
-    least = heap_bytes(t) < least ? heap_bytes(t) : least;
+    for (int i = 0; i < 2; i++) {
+        result = run_back(graph, desc, last[i], t, since);
+        if (result != HD_OK || heap_bytes(t) <= desc->memory_budget)
+            return result;
+        told = heap_bytes(t) < told ? heap_bytes(t) : told;
+    }
+    if (least < told) {
+        hd_compile_desc other = *desc;
+        uint64_t unused;
+        other.memory_budget = least;
+        result = fit_windows(graph, &other, *plain, t, since, &best, &unused);
+        if (result != HD_OK)
+            return result;
+        told = best.decl ? least : told;
+    }
     char detail[128];
-    snprintf(detail, sizeof(detail), "%llu bytes are allowed, %llu would do",
-             (unsigned long long)desc->memory_budget, (unsigned long long)least);
+    snprintf(detail, sizeof(detail), "%llu bytes are allowed, %llu would do", (unsigned long long)desc->memory_budget,
+             (unsigned long long)told);
     return hdi_graph_fail(graph, HD_OVER_BUDGET, HD_NONE, HD_NONE, HD_NONE, detail);
 }
 
@@ -476,7 +498,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hd_result result = run_front(graph, desc, t->decl, t, &since);
     if (result == HD_OK && desc->memory_budget)
-        result = fit_budget(graph, desc, goal, t, &since);
+        result = fit_budget(graph, desc, &goal, t, &since);
     else if (result == HD_OK)
         result = run_back(graph, desc, &goal, t, &since);
     if (result == HD_OK)

@@ -24,6 +24,7 @@ typedef struct run {
     hd_jobs *jobs;
     hdt_odd_setting setting;
     uint64_t seed, plans, refused, over, cycles, brutes, failures;
+    uint64_t enough; /* a budget that must do: what the frame takes without one, or what a refusal tells */
     bool plain; /* the models know all of the frame */
 } run;
 
@@ -116,6 +117,17 @@ static void same_cut(run *r, hd_compile_desc desc, hd_result result, const void 
     r->old->parallel_passes = r->setting.parallel_passes;
 }
 
+static void note_refusal(run *r, uint64_t budget)
+{
+    const char *told = strstr(hd_graph_error(r->fresh)->text, "allowed, ");
+    r->over++;
+    if (budget >= r->enough)
+        complain(r, "with a budget that must do", hd_graph_error(r->fresh)->text);
+    r->enough = told ? strtoull(told + strlen("allowed, "), NULL, 10) : 0;
+    if (r->enough <= budget)
+        complain(r, "with a budget", "a refusal that does not tell what would do");
+}
+
 /* One compile of the fresh graph, and all the ways of the old one. Returns the bytes of its heaps. */
 static uint64_t try_ways(run *r, uint64_t budget)
 {
@@ -126,7 +138,7 @@ static uint64_t try_ways(run *r, uint64_t budget)
     desc.cache = HD_CACHE_OFF;
     hd_result result = hd_graph_compile(r->fresh, &desc, &plan);
     if (budget && result == HD_OVER_BUDGET)
-        r->over++;
+        note_refusal(r, budget);
     else if (!expected(r, result))
         complain(r, "compile", hd_graph_error(r->fresh)->text);
     uint64_t sum = result == HD_OK ? heap_bytes(plan) : 0;
@@ -145,6 +157,19 @@ static uint64_t try_ways(run *r, uint64_t budget)
     return sum;
 }
 
+/* Less than the frame takes without a budget, as much, or more; and what a refusal tells. */
+static void try_budget(run *r, declare_fn declare, uint32_t passes, uint64_t bytes, uint64_t *rng)
+{
+    uint64_t refused = r->over;
+    r->enough = bytes;
+    try_ways(r, hdt_below(rng, 4) ? bytes * (60 + hdt_below(rng, 60)) / 100 + 1 : bytes);
+    if (r->over == refused)
+        return;
+    declare(r->fresh, r->seed, passes); /* errors stick */
+    declare(r->old, r->seed, passes);
+    try_ways(r, r->enough);
+}
+
 static void try_frame(run *r, declare_fn declare, uint32_t passes)
 {
     uint64_t rng = r->seed;
@@ -158,7 +183,7 @@ static void try_frame(run *r, declare_fn declare, uint32_t passes)
         complain(r, "declare", hd_graph_error(r->fresh)->text);
     uint64_t failures = r->failures, bytes = try_ways(r, 0);
     if (bytes && hdt_below(&rng, 3) == 0)
-        try_ways(r, bytes * (60 + hdt_below(&rng, 60)) / 100 + 1);
+        try_budget(r, declare, passes, bytes, &rng);
     if (r->failures == failures && hdt_below(&rng, 6) == 0) { /* on a set that devices have, and through its texts */
         char name[64];
         snprintf(name, sizeof(name), "HEDDLE_SEED=%llu", (unsigned long long)r->seed);
