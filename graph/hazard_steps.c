@@ -125,6 +125,8 @@ static uint32_t first_gpu_queue(const work *w, uint32_t res)
     return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
 }
 
+/* First uses want nothing before them, so that one slot before all others of a queue serves all of those: who comes first
+ * waits for it, and for the others there is nothing left to wait for. */
 static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind)
 {
     uint32_t gpu = behind->queue_mask & w->gpu_mask;
@@ -132,8 +134,9 @@ static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoc
         gpu = before->queue_mask & w->gpu_mask;
     uint32_t queue = gpu ? lowest(gpu) : first_gpu_queue(w, res);
     bool is_final = (behind->flags & HDI_EPOCH_FINAL) != 0;
+    uint32_t next = is_final ? w->schedule->slot_count : before ? behind->first : 0;
     behind->place = HDI_PLACE_EXTRA;
-    behind->extra = extra_slot(w, is_final ? w->schedule->slot_count : behind->first, queue);
+    behind->extra = extra_slot(w, next, queue);
     if (before)
         edges_from(w, before, queue, behind->extra);
     if (!is_final)

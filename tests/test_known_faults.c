@@ -440,3 +440,24 @@ Test(known_faults, uploads_add_no_waits)
     cr_expect_eq(waits, 2, "%u waits of the host", waits);
     hd_graph_destroy(graph);
 }
+
+/* Images that the host writes first are made ready for it by one submit, and waited for once. */
+Test(known_faults, images_of_the_host_add_one_wait)
+{
+    enum { IMAGES = 4 };
+    hd_graph *graph = new_graph();
+    for (uint32_t i = 0; i < IMAGES; i++) {
+        hd_resource image = hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37});
+        hd_use writes = {image, HD_HOST_WRITE}, reads[] = {{image, HD_TRANSFER_SRC}};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_HOST, .uses = &writes, .use_count = 1});
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_GFX, .root = true, .uses = reads, .use_count = 1});
+    }
+    hd_plan_view view = compiled(graph, &(hd_compile_desc){.queues = three, .queue_count = 1});
+    uint32_t waits = 0;
+    for (uint32_t s = 0; s < view.submit_count; s++) {
+        waits += view.queues[view.submits[s].queue].kind == HD_QUEUE_HOST ? view.submits[s].wait_count : 0;
+        cr_expect_gt(view.submits[s].command_count, 0, "submit %u", s);
+    }
+    cr_expect_eq(waits, 1, "%u waits of the host", waits);
+    hd_graph_destroy(graph);
+}
