@@ -74,12 +74,14 @@ typedef struct work {
     uint32_t open_lanes; /* a bit for each that is not empty */
 } work;
 
-/* What a queue learns in front of a pass that depends on `pred`. */
+/* What a queue learns in front of a pass that depends on `pred`: where clocks are short, what stands behind that. */
 static HDI_INLINE void learn(const work *w, uint32_t words, const uint64_t *pred, const queue *q, uint64_t *clock)
 {
-    for (uint32_t k = 0; k < words; k++) {
+    if (words == 1)
+        hdi_clock_raise(1, clock, &pred[1]);
+    for (uint32_t k = 0; words > 1 && k < words; k++) {
         uint64_t slots = pred[k];
-        if (words == 1 || q->word == k)
+        if (q->word == k)
             slots &= q->keep; /* its own it knows */
         for (; slots; slots >>= hdi_clock_bits(words))
             hdi_clock_raise(words, clock, &w->l.clock[(slots & hdi_clock_mask(words)) * words]);

@@ -16,7 +16,7 @@ static HDI_INLINE lane *lane_of(const work *w, uint32_t words, const hdi_list_no
 }
 static HDI_INLINE uint64_t *pred_of(const work *w, uint32_t words, hdi_list_node *v)
 {
-    return words <= 1 ? &v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
+    return words <= 1 ? v->pred : &w->l.pred[(size_t)(v - w->l.node) * words];
 }
 
 /* Times are not negative, so their bits order as they do. */
@@ -98,10 +98,10 @@ static HDI_INLINE place best_place(const work *w, uint32_t words, const lane *l,
     const uint64_t *pred = pred_of(w, words, v);
     const lane_queue *on = l->on;
     place best = {start_on(w, words, v, pred, on->queue), on->queue};
-    double least = best.start + v->bias * on->foreign;
+    double least = best.start + (double)v->bias * on->foreign;
     for (uint32_t i = 1; i < count; i++) {
         place p = {start_on(w, words, v, pred, on[i].queue), on[i].queue};
-        double biased = p.start + v->bias * on[i].foreign;
+        double biased = p.start + (double)v->bias * on[i].foreign;
         bool better = biased < least;
         best.start = better ? p.start : best.start;
         best.queue = better ? p.queue : best.queue;
@@ -156,12 +156,12 @@ static HDI_INLINE void look_at_each(const work *w, const lane *l, uint32_t count
     for (uint32_t i = 0, end = l->count; i < end; i++) {
         uint64_t key = l->key[i];
         const hdi_list_node *v = node_of(w, key);
-        double own = start_on(w, 1, v, &v->pred, on->queue);
-        uint64_t start = bits_of(own), least = bits_of(own + v->bias * on->foreign);
+        double own = start_on(w, 1, v, v->pred, on->queue);
+        uint64_t start = bits_of(own), least = bits_of(own + (double)v->bias * on->foreign);
         queue *q = on->queue;
         for (uint32_t k = 1; k < count; k++) {
-            double other = start_on(w, 1, v, &v->pred, on[k].queue);
-            uint64_t biased = bits_of(other + v->bias * on[k].foreign);
+            double other = start_on(w, 1, v, v->pred, on[k].queue);
+            uint64_t biased = bits_of(other + (double)v->bias * on[k].foreign);
             start = biased < least ? bits_of(other) : start;
             q = biased < least ? on[k].queue : q;
             least = biased < least ? biased : least;

@@ -161,7 +161,7 @@ static HDI_APART place claim_best_place(const work *w, uint32_t words, const lan
         const lane_queue *on = &l->on[i];
         bool known = on->queue == p.queue;
         start[i] = known ? p.start : start_on(w, words, v, pred, on->queue);
-        biased[i] = start[i] + v->bias * on->foreign;
+        biased[i] = start[i] + (double)v->bias * on->foreign;
         claimed |= (uint32_t)known << i;
     }
     for (;;) {
@@ -172,7 +172,7 @@ static HDI_APART place claim_best_place(const work *w, uint32_t words, const lan
             return (place){start[best], l->on[best].queue};
         claimed |= 1u << best;
         start[best] = claim(w, words, pred, l->on[best].queue, v->bytes, start[best]);
-        biased[best] = start[best] + v->bias * l->on[best].foreign;
+        biased[best] = start[best] + (double)v->bias * l->on[best].foreign;
     }
 }
 
@@ -359,6 +359,7 @@ static HDI_INLINE void move_on(work *w, uint32_t words)
 static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const queue *q, uint64_t now)
 {
     const uint32_t *succ = w->succ, *begin = &w->succ_begin[pass];
+    const uint64_t newest[] = {now, *q->knows};
     uint32_t pass_begin = w->pass_begin, count = w->pass_count;
     hdi_list_node *all = w->l.node;
     for (size_t e = begin[0], end = begin[1]; e < end; e++) {
@@ -367,7 +368,10 @@ static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const que
             continue;
         hdi_list_node *v = &all[next];
         uint64_t *of = pred_of(w, words, v) + (words <= 1 ? 0 : q->word);
-        *of = words ? (*of & q->keep) | now : now;
+        if (words == 1)
+            hdi_clock_raise_two(of, newest);
+        else
+            *of = words ? (*of & q->keep) | now : now;
         if (--v->left)
             continue;
         if (words)
@@ -401,7 +405,7 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
         w->l.finish[slot + 1] = q->free_at;
         q->knows[k] = (q->knows[k] & q->keep) | now;
     }
-    for (uint32_t i = 0; i < words; i++)
+    for (uint32_t i = 0; words > 1 && i < words; i++)
         w->l.clock[(size_t)(slot + 1) * words + i] = q->knows[i];
     leave(w, words, v);
     if (v->flags & HDI_NODE_OPENS)
@@ -529,7 +533,8 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     w.slot_queue = out->slot_queue;
     w.fresh = w.cap - s->live_bytes;
     w.l.finish[0] = -NEVER;
-    memset(w.l.clock, 0, words * sizeof(*w.l.clock));
+    if (words > 1)
+        memset(w.l.clock, 0, words * sizeof(*w.l.clock));
     begin_queues(list, words, w.queue_count, queues);
     begin_lanes(&w, queues);
     bool one = list->lane_count == 1 && lanes[0].queue_count == 1;

@@ -7,15 +7,17 @@
 
 /* A pass, of those from the region's first to its last. On one line: whoever looks at one looks at most of it. */
 typedef struct hdi_list_node {
-    uint64_t pred; /* a short clock: the newest slots that it depends on */
-    uint64_t key;  /* microseconds to the end, as bits of a float, inverted; its place: the lowest comes first */
-    int64_t bytes; /* that it opens */
-    double bias;   /* what a queue of another kind than its own costs it */
-    /* When what it depends on is done: where clocks are short, seen from each queue; else [1] from queue `home`, [0]
-     * from all others. */
-    float ready[HDI_SHORT_QUEUES];
+    uint64_t pred[2]; /* short clocks: the newest slots that it depends on, and what has finished when they have */
+    uint64_t key;     /* microseconds to the end, as bits of a float, inverted; its place: the lowest comes first */
+    int64_t bytes;    /* that it opens */
+    union {
+        uint32_t left; /* of what it depends on, how much was not taken */
+        /* Then when that is done: where clocks are short, seen from each queue; else [1] from queue `home`, [0] from
+         * all others. */
+        float ready[HDI_SHORT_QUEUES];
+    };
     float cost;    /* microseconds */
-    uint32_t left; /* of what it depends on, how much was not taken */
+    float bias;    /* what a queue of another kind than its own costs it */
     uint32_t rank; /* in the region */
     /* No bytes: these might be written to whatever else is in registers. */
     uint32_t home : 8; /* HDI_LIST_NOWHERE: all queues that it may run on see the same, and so does [1] */
@@ -70,7 +72,7 @@ typedef struct hdi_list {
     uint64_t *pred;      /* by pass, where clocks are long */
     uint8_t *state;      /* by rank, with as many behind the last as a window has */
     hdi_list_opener *opener;
-    uint64_t *clock;     /* by slot + 1: what has finished when it has; of 0: nothing */
+    uint64_t *clock;     /* where they are long, by slot + 1: what has finished when it has; of 0: nothing */
     double *finish;      /* by slot + 1: when; of 0: before everything */
     int64_t *alive_step; /* by rank: how much more bytes are alive there than at the one before, going on by rank */
     hdi_list_closing *closing[HD_MAX_QUEUES];

@@ -187,9 +187,9 @@ static HDI_INLINE void make_nodes(const hdi_sched *s, double handoff_us, hdi_lis
         before = live;
         float cost = pass_cost[p];
         hdi_list_node *own = &node[place];
-        own->pred = 0;
+        own->pred[0] = own->pred[1] = 0;
         own->bytes = (int64_t)by_rank[rank].opens;
-        own->bias = handoff_us + 0.25 * (double)cost;
+        own->bias = (float)(handoff_us + 0.25 * (double)cost);
         own->cost = cost;
         own->left = left;
         own->rank = (uint32_t)rank;
@@ -286,7 +286,7 @@ static bool prepare(const hdi_sched *s, hdi_list *list)
     list->alone = HDI_ARENA_ARRAY(arena, hdi_list_alone, s->mixed_uses ? passes : 0);
     list->state = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)kept + HDI_MOST_LIST_WINDOW);
     list->opener = HDI_ARENA_ARRAY(arena, hdi_list_opener, kept);
-    list->clock = HDI_ARENA_ARRAY(arena, uint64_t, ((size_t)kept + 1) * words);
+    list->clock = HDI_ARENA_ARRAY(arena, uint64_t, words > 1 ? ((size_t)kept + 1) * words : 0);
     list->finish = HDI_ARENA_ARRAY(arena, double, (size_t)kept + 1);
     list->alive_step = HDI_ARENA_ARRAY(arena, int64_t, (size_t)kept + 1);
     for (uint32_t q = 0; q < n; q++)
@@ -343,7 +343,7 @@ static void begin_again(const hdi_sched *s, const hdi_list *list, const hdi_sche
         uint32_t p = s->rank_pass[rank];
         hdi_list_node *node = &list->node[p - s->pass_begin];
         int64_t at = (int64_t)s->rank[rank].live;
-        node->pred = 0;
+        node->pred[0] = node->pred[1] = 0;
         node->left = s->pass_need[p];
         list->alive_step[rank] = at - live;
         live = at;
@@ -361,17 +361,21 @@ static bool run(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *
     return hdi_schedule_list(s, list, rules, out);
 }
 
-/* Whether passes by rank, each as soon as it can on the queue that is free first, come near a rate: of the first ones,
- * and nothing else counts. Where they are far from it, what runs side by side stands far apart, and so it takes memory
- * for both: without that a run would be given up, of which little is lost in a short frame. O(their edges) */
-static bool is_near(const hdi_sched *s, const hdi_list *list, double rate)
+/* Whether passes by rank, each as soon as it can on the queue that is free first, come near the bounds: all of a short
+ * frame, else the first ones, by their rate, where that counts. Where they are far from it, what runs side by side
+ * stands far apart, and so it takes memory for both: without that a run is given up, late in a short frame. A frame
+ * whose lean run was kept came to 1.33 times the least, or 0.96 of the rate; others to 1.44, or 0.84. O(their edges)
+ */
+static bool is_near(const hdi_sched *s, const hdi_list *list, const bounds *limit)
 {
     enum { SHORT = 64, FEW = 32, PART = 8 };
     const uint32_t *pred_begin = s->depends->pred_begin, *pred = s->depends->pred;
     double free_at[HD_MAX_QUEUES] = {0.0}, *finish = list->finish, work_us = 0.0, last = 0.0;
     uint32_t kept = s->kept_count, count = kept / PART > FEW ? kept / PART : FEW;
-    if (kept < SHORT)
+    bool all = kept < SHORT;
+    if (!all && limit->rate <= 0.0)
         return true;
+    count = all ? kept : count;
     for (uint32_t rank = 0; rank < count; rank++) {
         uint32_t p = s->rank_pass[rank];
         const hdi_list_node *v = &list->node[p - s->pass_begin];
@@ -389,7 +393,7 @@ static bool is_near(const hdi_sched *s, const hdi_list *list, double rate)
         last = finish[rank] > last ? finish[rank] : last;
         work_us += (double)v->cost;
     }
-    return work_us >= 0.8 * rate * last;
+    return all ? last <= 1.4 * limit->least_us : work_us >= 0.88 * limit->rate * last;
 }
 
 hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out)
@@ -416,7 +420,7 @@ hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_sche
     if (goal->cap || goal->order != HD_ORDER_OVERLAP)
         return run(s, &list, &rules, false, out) ? HD_OK : HD_OUT_OF_MEMORY;
     rules.least_rate = limit.rate / 1.1;
-    bool lean = limit.rate <= 0.0 || is_near(s, &list, limit.rate);
+    bool lean = is_near(s, &list, &limit);
     bool done = lean && run(s, &list, &rules, false, out);
     if (s->arena->failed || (done && out->makespan_us <= 1.1 * limit.least_us))
         return s->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
