@@ -66,6 +66,7 @@ NOTHING(vkCmdDrawIndirectCount, VkBuffer b, VkDeviceSize o, VkBuffer c2, VkDevic
 NOTHING(vkCmdDrawIndexedIndirectCount, VkBuffer b, VkDeviceSize o, VkBuffer c2, VkDeviceSize p, uint32_t n, uint32_t s)
 NOTHING(vkCmdDispatchIndirect, VkBuffer b, VkDeviceSize o)
 NOTHING(vkCmdBeginRendering, const VkRenderingInfo *i)
+NOTHING(vkCmdExecuteCommands, uint32_t n, const VkCommandBuffer *p)
 NOTHING(vkCmdBeginDebugUtilsLabelEXT, const VkDebugUtilsLabelEXT *i)
 NOTHING(vkCmdBeginRenderPass, const VkRenderPassBeginInfo *i, VkSubpassContents s)
 NOTHING(vkCmdPipelineBarrier, VkPipelineStageFlags s, VkPipelineStageFlags d, VkDependencyFlags f, uint32_t a,
@@ -101,9 +102,10 @@ SUCCESS(vkGetSemaphoreCounterValue, VkDevice d, VkSemaphore s, uint64_t *v)
     X(vkCmdBindVertexBuffers2) X(vkCmdBindIndexBuffer) X(vkCmdDraw) X(vkCmdDrawIndexed) X(vkCmdDrawIndirect)           \
     X(vkCmdDrawIndexedIndirect) X(vkCmdDrawIndirectCount) X(vkCmdDrawIndexedIndirectCount) X(vkCmdDispatchIndirect)    \
     X(vkCmdBeginRendering) X(vkCmdEndRendering) X(vkCmdBeginDebugUtilsLabelEXT) X(vkCmdEndDebugUtilsLabelEXT)          \
-    X(vkCmdBeginRenderPass) X(vkCmdPipelineBarrier) X(vkGetImageMemoryRequirements) X(vkBindImageMemory)               \
-    X(vkBindBufferMemory) X(vkMapMemory) X(vkSetDebugUtilsObjectNameEXT) X(vkQueueSubmit) X(vkQueueSubmit2)            \
-    X(vkQueuePresentKHR) X(vkAcquireNextImageKHR) X(vkAcquireNextImage2KHR) X(vkGetSemaphoreCounterValue)
+    X(vkCmdExecuteCommands) X(vkCmdBeginRenderPass) X(vkCmdPipelineBarrier) X(vkGetImageMemoryRequirements)            \
+    X(vkBindImageMemory) X(vkBindBufferMemory) X(vkMapMemory) X(vkSetDebugUtilsObjectNameEXT)                \
+    X(vkQueueSubmit) X(vkQueueSubmit2) X(vkQueuePresentKHR) X(vkAcquireNextImageKHR)                                   \
+    X(vkAcquireNextImage2KHR) X(vkGetSemaphoreCounterValue)
 
 static PFN_vkVoidFunction VKAPI_PTR fake_proc(VkInstance instance, const char *name)
 {
@@ -389,6 +391,99 @@ Test(capture_calls, rendering)
                       "vkCmdEndRendering:\n");
     hd_stream_free(stream);
     free(text);
+}
+
+static VkImageView slice_of(VkImage image, uint32_t slice)
+{
+    VkImageView out;
+    VkImageViewCreateInfo info = {.image = image, .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 1, slice, 1}};
+    CALL(vkCreateImageView)(DEVICE, &info, NULL, &out);
+    return out;
+}
+
+typedef struct rendered {
+    VkImageView views[2]; /* the second may be none */
+    VkImageLayout layout;
+    VkImage sampled; /* in that layout; null: nothing */
+    bool in_secondary;
+} rendered;
+
+static void note_first(const char *text, void *user)
+{
+    if (!*(char *)user)
+        snprintf(user, 256, "%s", text);
+}
+
+/* A rendering, behind a barrier that brings all levels of image into the layout. Null: no rule is broken. */
+static void expect_drawn(const char *what, VkImage image, rendered d, const char *sentence)
+{
+    const VkImageSubresourceRange whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
+                                           VK_REMAINING_ARRAY_LAYERS};
+    const VkImageSubresourceRange second = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 1, 0, 1};
+    const VkCommandBuffer part = (VkCommandBuffer)(uintptr_t)4, in = d.in_secondary ? part : COMMANDS;
+    const VkPipelineStageFlags all = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkImageMemoryBarrier opens = {.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT,
+                                  .newLayout = d.layout,
+                                  .image = image,
+                                  .subresourceRange = whole};
+    VkRenderingAttachmentInfo attachments[2];
+    for (int i = 0; i < 2; i++)
+        attachments[i] = (VkRenderingAttachmentInfo){
+            .imageView = d.views[i], .imageLayout = d.layout, .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR};
+    CALL(vkCmdPipelineBarrier)(COMMANDS, all, all, 0, 0, NULL, 0, NULL, 1, &opens);
+    CALL(vkCmdBeginRendering)
+    (COMMANDS, &(VkRenderingInfo){.colorAttachmentCount = 2, .pColorAttachments = attachments});
+    if (d.sampled)
+        hd_capture_image(in, d.sampled, &second, d.layout, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
+                         VK_ACCESS_2_SHADER_SAMPLED_READ_BIT);
+    if (d.in_secondary)
+        CALL(vkCmdExecuteCommands)(COMMANDS, 1, &part);
+    CALL(vkCmdEndRendering)(COMMANDS);
+    hd_stream *stream;
+    char first[256] = "", *text = close_fake(&stream);
+    hd_result result = hd_stream_verify(stream, &(hd_verify_desc){.message = note_first, .user = first});
+    cr_expect_eq(result, sentence ? HD_PLAN_INVALID : HD_OK, "%s: %s", what, first);
+    cr_expect(!sentence || strstr(first, sentence), "%s: '%s', not '%s'", what, first, sentence);
+    hd_stream_free(stream);
+    free(text);
+}
+
+/* What is drawn to is read meanwhile, or drawn to twice. */
+Test(capture_calls, attachments_that_meet)
+{
+    const VkImageLayout general = VK_IMAGE_LAYOUT_GENERAL;
+    const VkImageLayout feedback = VK_IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT;
+    for (int secondary = 0; secondary < 2; secondary++) {
+        open_fake();
+        expect_drawn("read meanwhile", color, (rendered){{slice_of(color, 0)}, general, color, secondary},
+                     "race on image 0 '': vkCmdBeginRendering (command 1 of submit 0, queue 0, frame 0) writes, "
+                     "hd_capture_image (command 2");
+        open_fake();
+        expect_drawn("in the layout for it", color, (rendered){{slice_of(color, 0)}, feedback, color, secondary}, NULL);
+    }
+    open_fake();
+    expect_drawn("two layers", color, (rendered){{slice_of(color, 0), slice_of(color, 1)}, general}, NULL);
+    open_fake();
+    expect_drawn("one layer twice", color, (rendered){{slice_of(color, 1), slice_of(color, 1)}, general},
+                 "race on image 0 '': vkCmdBeginRendering (command 1 of submit 0, queue 0, frame 0) writes, "
+                 "vkCmdBeginRendering (command 1 of submit 0, queue 0, frame 0) writes: its attachments overlap");
+    for (uint32_t slice = 0; slice < 2; slice++) {
+        VkImage volume;
+        VkDeviceMemory memory;
+        open_fake();
+        CALL(vkCreateImage)
+        (DEVICE,
+         &(VkImageCreateInfo){.imageType = VK_IMAGE_TYPE_3D,
+                              .format = VK_FORMAT_R8G8B8A8_UNORM,
+                              .extent = {8, 8, 8},
+                              .mipLevels = 2,
+                              .arrayLayers = 1},
+         NULL, &volume);
+        CALL(vkAllocateMemory)(DEVICE, &(VkMemoryAllocateInfo){.allocationSize = 65536}, NULL, &memory);
+        CALL(vkBindImageMemory)(DEVICE, volume, memory, 0);
+        expect_drawn("slices", volume, (rendered){{slice_of(volume, 3 - slice), slice_of(volume, 2)}, general},
+                     slice ? "its attachments overlap" : NULL);
+    }
 }
 
 /* An acquired image is waited for, its frame presented; a fence and a counter are looked at. */

@@ -44,6 +44,13 @@ static void take(const char *text, void *user)
     ", \"access\": " access ", " more "}]}"
 #define WRITE(resource) ACCESS("fill", resource, CLEAR, "4096", "\"range\": [0, 64]")
 #define READ(resource) ACCESS("copy", resource, COPY, "2048", "\"range\": [32, 32]")
+#define DECLARED(resource, offset, access)                                                                             \
+    "{\"kind\": \"access\", \"name\": \"pass\", \"group\": 1, \"list\": [{\"resource\": " resource                   \
+    ", \"stages\": 4294967296, \"access\": " access ", \"flags\": 1, \"range\": [" offset ", 64]}]}"
+#define FILLED ACCESS("fill", "0", CLEAR, "4096", "\"range\": [0, 128]") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", ALL, "6144"))
+#define OF_PASS(what) "{\"group\": 1, \"kind\": \"access\", " what
+#define WRITE_OF "\"name\": \"fill\", \"list\": [{\"resource\": 0, \"stages\": " CLEAR ", \"access\": 4096, \"range\": [0, 64]}]}"
+#define READ_OF "\"name\": \"copy\", \"list\": [{\"resource\": 0, \"stages\": " COPY ", \"access\": 2048, \"range\": [0, 64]}]}"
 #define BARRIERS(kind, list) "{\"kind\": \"" kind "\", \"name\": \"barrier\", \"event\": 1, \"list\": [" list "]}"
 #define MASKS(src, src_access, dst, dst_access)                                                                        \
     "\"src_stages\": " src ", \"src_access\": " src_access ", \"dst_stages\": " dst ", \"dst_access\": " dst_access
@@ -94,6 +101,16 @@ Test(capture_file, races)
            HEAD SUBMIT("0", WRITE("0") "," WRITE("3")) TAIL);
     expect("an alias behind a barrier", NULL,
            HEAD SUBMIT("0", WRITE("0") "," BARRIERS("barrier", GLOBAL(CLEAR, "4096", CLEAR, "4096")) "," WRITE("3")) TAIL);
+    expect("a command of the pass does what it declares", NULL, HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "4096") "," OF_PASS(WRITE_OF)) TAIL);
+    expect("reads what it writes", NULL, HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "6144") "," OF_PASS(READ_OF)) TAIL);
+    expect("writes what it only reads", "race on buffer 0 'a': pass (command 2 of submit 0, queue 0, frame 0) reads, fill",
+           HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "2048") "," OF_PASS(WRITE_OF)) TAIL);
+    expect("another part of the pass reads", "race on buffer 0 'a': fill (command 2 of submit 0, queue 0, frame 0) writes, pass",
+           HEAD SUBMIT("0", FILLED "," OF_PASS(WRITE_OF) "," DECLARED("0", "0", "2048")) TAIL);
+    expect("behind a barrier of its own", NULL,
+           HEAD SUBMIT("0", FILLED "," DECLARED("0", "0", "2048") "," BARRIERS("barrier", GLOBAL(COPY, "0", CLEAR, "0")) "," OF_PASS(WRITE_OF)) TAIL);
+    expect("other bytes than those that it reads", NULL,
+           HEAD SUBMIT("0", FILLED "," DECLARED("0", "64", "2048") "," OF_PASS(WRITE_OF)) TAIL);
     expect("unseen queue", "race", HEAD SUBMIT("0", WRITE("0") "," SHOWN) "," SUBMIT("1", READ("0")) TAIL);
 }
 

@@ -123,6 +123,8 @@ static VkResult VKAPI_PTR hook_vkCreateImage(VkDevice device, const VkImageCreat
         result == VK_SUCCESS && hdi_cap.open ? hdi_cap_make_locked(HDI_CAP_IMAGE, HDI_CAP_HANDLE(*out)) : NULL;
     if (object) {
         object->format = (uint32_t)info->format;
+        if (info->imageType == VK_IMAGE_TYPE_3D)
+            memcpy(object->extent, &info->extent, sizeof(object->extent));
         object->res = (hd_stream_resource){
             .name = HD_NONE,
             .memory = HD_NONE,
@@ -157,6 +159,21 @@ static VkResult VKAPI_PTR hook_vkCreateBuffer(VkDevice device, const VkBufferCre
     return result;
 }
 
+/* Slices of an image of three dimensions are layers of its views of two. */
+static hd_stream_box slices_of(const hdi_cap_object *image, const VkImageViewCreateInfo *info)
+{
+    const VkImageSubresourceRange *range = &info->subresourceRange;
+    hd_stream_box box = {{0}, {0}};
+    if (image->extent[2] == 0 || info->viewType == VK_IMAGE_VIEW_TYPE_3D)
+        return box;
+    for (int i = 0; i < 3; i++)
+        box.extent[i] = image->extent[i] >> range->baseMipLevel ? image->extent[i] >> range->baseMipLevel : 1;
+    box.offset[2] = range->baseArrayLayer;
+    box.extent[2] -= range->baseArrayLayer;
+    box.extent[2] = range->layerCount < box.extent[2] ? range->layerCount : box.extent[2];
+    return box;
+}
+
 static VkResult VKAPI_PTR hook_vkCreateImageView(VkDevice device, const VkImageViewCreateInfo *info,
                                                  const VkAllocationCallbacks *memory, VkImageView *out)
 {
@@ -168,10 +185,12 @@ static VkResult VKAPI_PTR hook_vkCreateImageView(VkDevice device, const VkImageV
     if (image) {
         uint32_t of = hdi_cap_index_locked(image);
         hd_range range = hdi_cap_image_range(image, &info->subresourceRange);
+        hd_stream_box box = slices_of(image, info);
         hdi_cap_object *view = hdi_cap_make_locked(HDI_CAP_VIEW, HDI_CAP_HANDLE(*out));
         if (view) {
             view->of = of;
             view->range = range;
+            view->box = box;
         }
     }
     hdi_cap_unlock();

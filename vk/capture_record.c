@@ -17,8 +17,8 @@
     X(vkCmdEndDebugUtilsLabelEXT)                                                                                      \
     X(vkCmdBeginRenderPass)                                                                                            \
     X(vkCmdBeginRenderPass2)                                                                                           \
-    X(vkCmdWaitEvents)                                                                                                \
-    X(vkCmdTraceRaysKHR)                                                                                              \
+    X(vkCmdWaitEvents)                                                                                                 \
+    X(vkCmdTraceRaysKHR)                                                                                               \
     X(vkCmdBuildAccelerationStructuresKHR)
 HOOKS(HDI_CAP_NEXT)
 
@@ -288,11 +288,34 @@ static void VKAPI_PTR hook_vkCmdWaitEvents2(VkCommandBuffer commands, uint32_t c
 
 /* ---- rendering ---- */
 
+/* as: layout, scope, range and box. */
+static hd_stream_access *add_attachment(hd_stream *list, const hdi_cap_object *image, uint64_t stages, uint64_t access,
+                                        const hd_stream_access *as)
+{
+    hd_stream_access *a = add_access(list, image, stages, access);
+    if (a) {
+        a->layout = as->layout;
+        a->scope = as->scope;
+        a->range = as->range;
+        a->box = as->box;
+    }
+    return a;
+}
+
+/* Whether an access within a rendering is one to its attachments: as such, or in the layout in which shaders may read
+ * what they draw to. */
+static bool of_scope(const hd_stream_access *a)
+{
+    const uint64_t attachment = VK_ACCESS_2_INPUT_ATTACHMENT_READ_BIT | VK_ACCESS_2_COLOR_ATTACHMENT_READ_BIT |
+                                VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT |
+                                VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT;
+    return !(a->access & ~attachment) || a->layout == (uint32_t)VK_IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT;
+}
+
 static void attachment_locked(hdi_cap_commands *c, const VkRenderingAttachmentInfo *info, bool depth,
                               VkImageAspectFlags aspect, VkRenderingFlags flags)
 {
-    const hdi_cap_object *view =
-        info ? hdi_cap_find_locked(HDI_CAP_VIEW, HDI_CAP_HANDLE(info->imageView)) : NULL;
+    const hdi_cap_object *view = info ? hdi_cap_find_locked(HDI_CAP_VIEW, HDI_CAP_HANDLE(info->imageView)) : NULL;
     if (!view)
         return;
     uint64_t stages = depth ? VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT
@@ -304,22 +327,14 @@ static void attachment_locked(hdi_cap_commands *c, const VkRenderingAttachmentIn
     VkImageAspectFlags both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
     range.aspect = image->res.aspects == both ? aspect : 0;
     bool loads = info->loadOp == VK_ATTACHMENT_LOAD_OP_LOAD, none = info->storeOp == VK_ATTACHMENT_STORE_OP_NONE;
-    if (!(flags & VK_RENDERING_RESUMING_BIT)) {
-        hd_stream_access *a = add_access(c->list, image, stages, loads ? read : write);
-        if (a) {
-            a->range = range;
-            a->layout = (uint32_t)info->imageLayout;
-            a->scope = c->scope;
-        }
-    }
+    const hd_stream_access as = {
+        .layout = (uint32_t)info->imageLayout, .scope = c->scope, .range = range, .box = view->box};
+    if (!(flags & VK_RENDERING_RESUMING_BIT))
+        add_attachment(c->list, image, stages, loads ? read : write, &as);
     if (!none && !(flags & VK_RENDERING_SUSPENDING_BIT)) {
-        hd_stream_access *a = add_access(c->at_end, image, stages, write);
-        if (a) {
-            a->range = range;
-            a->layout = (uint32_t)info->imageLayout;
-            a->scope = c->scope;
+        hd_stream_access *a = add_attachment(c->at_end, image, stages, write, &as);
+        if (a)
             a->flags = info->storeOp == VK_ATTACHMENT_STORE_OP_DONT_CARE ? HD_STREAM_LOST : 0;
-        }
     }
     const hdi_cap_object *to = info->resolveMode == VK_RESOLVE_MODE_NONE || flags & VK_RENDERING_SUSPENDING_BIT
                                    ? NULL
@@ -327,14 +342,10 @@ static void attachment_locked(hdi_cap_commands *c, const VkRenderingAttachmentIn
     if (!to)
         return;
     const uint64_t output = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT; /* resolves of depth, too */
-    hd_stream_access *a =
-        add_access(c->at_end, &hdi_cap.objects[to->of], output, VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT);
-    if (a) {
-        a->range = to->range;
-        a->range.aspect = hdi_cap.objects[to->of].res.aspects == both ? aspect : 0;
-        a->layout = (uint32_t)info->resolveImageLayout;
-        a->scope = c->scope;
-    }
+    hd_stream_access into = {
+        .layout = (uint32_t)info->resolveImageLayout, .scope = c->scope, .range = to->range, .box = to->box};
+    into.range.aspect = hdi_cap.objects[to->of].res.aspects == both ? aspect : 0;
+    add_attachment(c->at_end, &hdi_cap.objects[to->of], output, VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT, &into);
 }
 
 static void VKAPI_PTR hook_vkCmdBeginRendering(VkCommandBuffer commands, const VkRenderingInfo *info)
@@ -389,7 +400,7 @@ static void append_locked(hdi_cap_commands *to, const hd_stream *from)
                 hd_stream_access *a = add_access(to->list, hdi_cap.objects, 0, 0);
                 if (a) {
                     *a = from->accesses[k];
-                    a->scope = a->scope ? a->scope : to->scope;
+                    a->scope = a->scope || !of_scope(a) ? a->scope : to->scope;
                 }
             } else {
                 hd_stream_barrier *b = add_barrier(to->list);
@@ -502,8 +513,11 @@ void hd_capture_image(VkCommandBuffer commands, VkImage image, const VkImageSubr
 {
     hdi_cap_lock();
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
-    if (c && range && hdi_cap_command_locked(c, HD_STREAM_ACCESS, "hd_capture_image"))
-        hdi_cap_image_locked(c->list, image, range, (uint32_t)layout, stages, access);
+    if (c && range && hdi_cap_command_locked(c, HD_STREAM_ACCESS, "hd_capture_image")) {
+        hd_stream_access *a = hdi_cap_image_locked(c->list, image, range, (uint32_t)layout, stages, access);
+        if (a)
+            a->scope = of_scope(a) ? c->scope : 0;
+    }
     hdi_cap_unlock();
 }
 

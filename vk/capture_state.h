@@ -44,7 +44,9 @@ typedef struct hdi_cap_object {
     uint32_t name;           /* in cap.names */
     hd_stream_resource res;  /* images, buffers; memory: serial of the memory */
     uint32_t format, levels; /* images */
+    uint32_t extent[3];      /* images of three dimensions; else 0 */
     hd_range range;          /* of a view */
+    hd_stream_box box;       /* of a view: the slices of such an image that it shows as layers; else all 0 */
     uint32_t of;             /* a view's image, a command buffer's pool; object */
     uint64_t value;          /* semaphores, fences, queues: highest that is signalled; binary: pending signals */
     uint32_t binary, queue_kind, family;

@@ -46,17 +46,34 @@ static uint32_t plain_layout(uint32_t layout)
 
 /* What one copy, blit or resolve reads must not be what it writes (no region of it), also through an alias. How the
  * texels of images lie in memory is not known, nor which are meant where a box is left out. That two of its regions
- * write the same is not forbidden. Shaders order their own accesses, or are not seen to. */
+ * write the same is not forbidden. Two attachments of one rendering must not be the same texels where one of them is
+ * written: rasterization orders the accesses to each of them alone. Shaders order their own accesses, or are not seen
+ * to: an invocation may well read as uniform what it writes afterwards. */
 static bool meets_itself(const hdi_cverify *c, uint32_t x, uint32_t y)
 {
     const uint64_t transfer = 0x1000 | UINT64_C(0xf00000000); /* VkPipelineStageFlagBits2 */
     const hd_stream_access *a = access_of(c, x), *b = access_of(c, y);
-    if (((a->flags | b->flags) & HD_STREAM_DECLARED) || ((a->stages | b->stages) & ~transfer) ||
-        info_of(c, x)->writes == info_of(c, y)->writes)
+    if ((a->flags | b->flags) & HD_STREAM_DECLARED)
+        return false;
+    if (a->scope && a->scope == b->scope)
+        return a->resource == b->resource && (info_of(c, x)->writes || info_of(c, y)->writes);
+    if (((a->stages | b->stages) & ~transfer) || info_of(c, x)->writes == info_of(c, y)->writes)
         return false;
     if (is_image(c, a->resource) || is_image(c, b->resource))
         return a->resource == b->resource && a->box.extent[0] && b->box.extent[0];
     return true;
+}
+
+/* What a pass declares stands for what its commands do, but for one that writes what the pass only reads: whatever else
+ * in the pass reads it has no order with that. */
+static bool is_told(const hdi_cverify *c, uint32_t x, uint32_t y)
+{
+    bool x_declared = access_of(c, x)->flags & HD_STREAM_DECLARED;
+    bool y_declared = access_of(c, y)->flags & HD_STREAM_DECLARED;
+    if (x_declared == y_declared)
+        return x_declared;
+    return x_declared ? info_of(c, x)->writes || !info_of(c, y)->writes
+                      : info_of(c, y)->writes || !info_of(c, x)->writes;
 }
 
 /* Pairs that are in order by themselves. */
@@ -68,8 +85,7 @@ static bool together(const hdi_cverify *c, uint32_t x, uint32_t y)
         return !meets_itself(c, x, y);
     if (a->scope && a->scope == b->scope && a->resource == b->resource)
         return true; /* rasterization order */
-    bool declared = (a->flags | b->flags) & HD_STREAM_DECLARED;
-    return declared && c->s->commands[cx].group && c->s->commands[cx].group == c->s->commands[cy].group;
+    return c->s->commands[cx].group && c->s->commands[cx].group == c->s->commands[cy].group && is_told(c, x, y);
 }
 
 /* Uses of one resource meet where their boxes do; how the texels of an image lie in memory, aliases cannot know. */
@@ -91,7 +107,8 @@ static void race(hdi_cverify *c, uint32_t x, uint32_t y, bool x_writes)
                      rx == ry ? "" : " through its alias", hdi_cverify_command(c, c->use_command[x], &a),
                      x_writes ? "writes" : "reads", hdi_cverify_command(c, c->use_command[y], &b),
                      info_of(c, y)->writes ? "writes" : "reads",
-                     c->use_command[x] == c->use_command[y]   ? "its regions overlap"
+                     c->use_command[x] == c->use_command[y] && access_of(c, x)->scope ? "its attachments overlap"
+                     : c->use_command[x] == c->use_command[y]                         ? "its regions overlap"
                      : hdi_verify_use_before_use(&c->v, x, y) ? "the write is not made available and visible to it"
                                                               : "no execution chain");
 }
@@ -107,8 +124,8 @@ static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
             race(c, x, y, true);
     }
     uint32_t n = seg->write_node;
-    if (n != HDI_NONE && (!hdi_verify_node_before_use(&c->v, n, y) ||
-                          !hdi_verify_memory_to_use(&c->v, HDI_NONE, n, s, y, ys))) {
+    if (n != HDI_NONE &&
+        (!hdi_verify_node_before_use(&c->v, n, y) || !hdi_verify_memory_to_use(&c->v, HDI_NONE, n, s, y, ys))) {
         hdi_ctext a, b, r;
         hdi_cverify_fail(c, "race on %s: %s changes its layout or owner, %s does not wait for it",
                          hdi_cverify_resource(c, access_of(c, y)->resource, &r), hdi_cverify_node(c, n, &a),
@@ -147,8 +164,7 @@ static void check_node(hdi_cverify *c, uint32_t n, uint32_t res, uint32_t s)
                          hdi_cverify_node(c, n, &a));
     else if (before != HDI_NONE && before != n && !hdi_verify_node_before_node(&c->v, before, n))
         hdi_cverify_fail(c, "race on %s: %s and %s change its layout or owner: no execution chain",
-                         hdi_cverify_resource(c, res, &r), hdi_cverify_node(c, before, &a),
-                         hdi_cverify_node(c, n, &b));
+                         hdi_cverify_resource(c, res, &r), hdi_cverify_node(c, before, &a), hdi_cverify_node(c, n, &b));
     for (uint32_t e = seg->reads; e != HDI_NONE && !c->stop; e = c->entry[e].next) {
         uint32_t x = c->entry[e].use;
         if (!hdi_verify_use_before_node(&c->v, x, n))
@@ -451,7 +467,9 @@ static void start(hdi_cverify *c)
         const hd_stream_resource *res = &c->s->resources[r];
         bool old = res->flags & HD_STREAM_OLD, alone = c->alias_begin[r] == c->alias_begin[r + 1];
         for (uint32_t s = c->v.seg_begin[r]; s < c->v.seg_begin[r + 1]; s++)
-            c->seg[s] = (hdi_cseg){.layout = res->aspects == 0 ? 0 : old ? HDI_NONE : res->layout,
+            c->seg[s] = (hdi_cseg){.layout = res->aspects == 0 ? 0
+                                             : old             ? HDI_NONE
+                                                               : res->layout,
                                    .owner = HDI_NONE,
                                    .writes = HDI_NONE,
                                    .reads = HDI_NONE,

@@ -7,7 +7,8 @@
 #include "brute_graph.h"
 
 /* Nodes: elements of barriers, waits, signals, and one at the head of each submit for what its thread knew. Sets of
- * nodes are bits. An operation is an access, or a barrier that changes layout or owner. O(nodes^3 / 64 + operations^2) */
+ * nodes are bits. An operation is an access, or a barrier that changes layout or owner. O(nodes^3 / 64 + operations^2)
+ */
 
 #define BIT(n) (UINT64_C(1) << (n))
 #define HOST BIT(14)
@@ -380,10 +381,13 @@ static bool meet(const plain *p, const op *x, const op *y)
     return begin[0] < end[1] && begin[1] < end[0];
 }
 
-/* Nothing orders the regions of a command, but only a source that is overwritten is an error. */
+/* Nothing orders the regions of a command, but only a source that is overwritten is an error; and nothing orders two
+ * attachments of one rendering. */
 static bool overwrites_its_source(const plain *p, const op *x, const op *y)
 {
     const hd_stream_access *a = x->access, *b = y->access;
+    if (a && b && !((a->flags | b->flags) & HD_STREAM_DECLARED) && a->scope && a->scope == b->scope)
+        return x->resource == y->resource && (x->writes || y->writes);
     if (!a || !b || x->writes == y->writes || (a->flags | b->flags) & HD_STREAM_DECLARED ||
         (a->stages | b->stages) & ~(BIT(12) | BIT(32) | BIT(33) | BIT(34) | BIT(35)))
         return false;
@@ -391,13 +395,21 @@ static bool overwrites_its_source(const plain *p, const op *x, const op *y)
            (x->resource == y->resource && a->box.extent[0] && b->box.extent[0]);
 }
 
+/* A declaration and a command of its pass, but not one that writes what is declared to be read. */
+static bool of_one_pass(const op *x, const op *y)
+{
+    bool x_declared = x->access->flags & HD_STREAM_DECLARED, y_declared = y->access->flags & HD_STREAM_DECLARED;
+    if (!x->group || x->group != y->group || !(x_declared || y_declared))
+        return false;
+    return (x_declared && y_declared) || (x_declared ? x : y)->writes || !(x_declared ? y : x)->writes;
+}
+
 static bool together(const plain *p, const op *x, const op *y)
 {
     const hd_stream_access *a = x->access, *b = y->access;
     if (x->command == y->command)
         return !overwrites_its_source(p, x, y);
-    return a && b && ((a->scope && a->scope == b->scope && x->resource == y->resource) ||
-                      ((a->flags | b->flags) & HD_STREAM_DECLARED && x->group && x->group == y->group));
+    return a && b && ((a->scope && a->scope == b->scope && x->resource == y->resource) || of_one_pass(x, y));
 }
 
 /* Whether a range holds a cell: a subresource of an image, or what two accesses of a buffer share. */

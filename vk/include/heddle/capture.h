@@ -77,11 +77,13 @@ typedef struct hd_stream_access {
     uint32_t resource;
     uint32_t layout; /* of images */
     uint32_t flags;  /* HD_STREAM_DECLARED, ... */
-    uint32_t scope; /* rendering that it is an attachment of; 0: none. In one, attachments are in rasterization order */
+    uint32_t scope; /* rendering that it is an attachment of, or reads one of in the layout for feedback loops; 0: none.
+                     * In one, accesses to an attachment are in rasterization order */
     hd_range range;  /* explicit counts */
     hd_stream_box box; /* of images: of each subresource of range; else all 0 */
 } hd_stream_access;
-#define HD_STREAM_DECLARED 1u /* by its pass; not checked against other accesses of that pass */
+/* By its pass; not checked against commands of that pass, but for those that write what it only reads. */
+#define HD_STREAM_DECLARED 1u
 #define HD_STREAM_LOST 2u     /* what stands there is thrown away afterwards */
 
 typedef enum hd_stream_kind {
@@ -170,7 +172,10 @@ hd_result hd_capture_begin(void);
 hd_result hd_capture_end(hd_stream **out);
 
 /* What commands of the engine do at this place of a command buffer that is being recorded and that the capture cannot
- * see. access: VkAccessFlags2. A size of VK_WHOLE_SIZE and VK_REMAINING_ counts are understood. */
+ * see. access: VkAccessFlags2. A size of VK_WHOLE_SIZE and VK_REMAINING_ counts are understood. What one draw or
+ * dispatch reads and writes in an order of its shaders' own is told by one call: of two, the second counts as a command
+ * behind the first. What is read within a rendering that writes it is a race, but in
+ * VK_IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT. */
 void hd_capture_buffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size,
                        VkPipelineStageFlags2 stages, VkAccessFlags2 access);
 void hd_capture_image(VkCommandBuffer commands, VkImage image, const VkImageSubresourceRange *range,
