@@ -1,0 +1,102 @@
+#include <criterion/criterion.h>
+#include <heddle/graph.h>
+
+#include <stdlib.h>
+
+#include "work.h"
+
+/* Many uses a pass: declaring and compiling them takes work by their number, not by its square. Work is counted, in
+ * basic blocks (support/work.h), whatever else the machine does. Of 16 times as many uses each takes at most half as
+ * much again; comparing each with all before it would take up to 16 times as much. */
+
+static double declare_work(uint32_t count, uint32_t buffers)
+{
+    hd_graph *graph;
+    hd_use *uses = calloc(count, sizeof(*uses));
+    cr_assert(uses && hd_graph_create(NULL, &graph) == HD_OK);
+    for (uint32_t b = 0; b < buffers; b++)
+        uses[b].resource = hd_graph_import(graph, &(hd_import_desc){.bytes = 4096 * (uint64_t)count});
+    for (uint32_t u = 0; u < count; u++)
+        uses[u] = (hd_use){uses[u % buffers].resource, HD_STORAGE_READ_COMPUTE, {.offset = u, .bytes = 1}};
+    uint64_t before = hdt_work();
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = count});
+    double work = (double)(hdt_work() - before) / count;
+    cr_assert_eq(hd_graph_error(graph)->result, HD_OK);
+    hd_graph_destroy(graph);
+    free(uses);
+    return work;
+}
+
+static void expect_linear(const char *what, double few, double many)
+{
+    printf("%s: %.1f and %.1f basic blocks a use\n", what, few, many);
+    cr_expect(few > 1, "%s: nothing is counted", what);
+    cr_expect(many < 1.5 * few, "%s: %.1f and %.1f basic blocks a use", what, few, many);
+}
+
+Test(growth, uses_of_a_pass)
+{
+    expect_linear("one buffer", declare_work(1000, 1), declare_work(16000, 1));
+    expect_linear("each buffer twice", declare_work(1000, 500), declare_work(16000, 8000));
+}
+
+static double compile_work(hd_graph *graph, uint32_t uses)
+{
+    const hd_plan *plan;
+    hd_compile_desc desc = {.cache = HD_CACHE_OFF, .merge_rendering = true};
+    uint64_t before = hdt_work();
+    cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+    return (double)(hdt_work() - before) / uses;
+}
+
+enum { PASSES = 3 };
+
+/* Passes that write one buffer in so many ranges, so that it is asked of each of these who opens it. */
+static double compile_ranges(uint32_t count)
+{
+    hd_graph *graph;
+    hd_use *uses = calloc(count, sizeof(*uses));
+    cr_assert(uses && hd_graph_create(NULL, &graph) == HD_OK);
+    hd_resource buffer = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 4 * (uint64_t)count});
+    for (uint32_t u = 0; u < count; u++)
+        uses[u] = (hd_use){buffer, HD_STORAGE_WRITE_COMPUTE, {.offset = 4 * (uint64_t)u, .bytes = 4}};
+    for (uint32_t p = 0; p < PASSES; p++)
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = count, .root = true});
+    double work = compile_work(graph, PASSES * count);
+    hd_graph_destroy(graph);
+    free(uses);
+    return work;
+}
+
+Test(growth, ranges_of_one_resource)
+{
+    expect_linear("ranges", compile_ranges(1000), compile_ranges(16000));
+}
+
+/* Passes that draw to one image, one behind the other, with so many buffers that each of them reads. */
+static double compile_draws(uint32_t count)
+{
+    hd_graph *graph;
+    hd_use *uses = calloc(count + 1, sizeof(*uses));
+    cr_assert(uses && hd_graph_create(NULL, &graph) == HD_OK);
+    hd_resource image = hd_graph_image(graph, &(hd_image_desc){.width = 16, .height = 16, .format = 37});
+    for (uint32_t u = 0; u < count; u++)
+        uses[u] = (hd_use){hd_graph_import(graph, &(hd_import_desc){.bytes = 4096}), HD_UNIFORM_READ};
+    for (uint32_t p = 0; p < PASSES; p++) {
+        hd_resource own = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 4096});
+        hd_graph_pass(graph,
+                      &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({own, HD_STORAGE_WRITE_COMPUTE})});
+        uses[0].resource = own; /* so that they are not ready at once */
+        uses[count] = (hd_use){image, p ? HD_COLOR_RW : HD_COLOR_WRITE};
+        hd_graph_pass(graph, &(hd_pass_desc){.uses = uses, .use_count = count + 1, .root = true});
+    }
+    double work = compile_work(graph, PASSES * count);
+    hd_graph_destroy(graph);
+    free(uses);
+    return work;
+}
+
+Test(growth, uses_of_passes_of_a_scope)
+{
+    expect_linear("draws", compile_draws(1000), compile_draws(16000));
+}
