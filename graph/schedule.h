@@ -25,7 +25,7 @@ typedef struct hdi_sched_res {
     union {
         struct {
             uint32_t uses;  /* all */
-            uint32_t close; /* 0, and what schedule_level.c makes of it */
+            uint32_t close; /* 0, then the last group that it is alive in, for schedule_level.c */
         };
         uint64_t counts; /* until all is judged: uses, in the upper half those that write */
         uint64_t slots;  /* of several queues, a short clock: the newest slots that used it */
@@ -155,8 +155,11 @@ bool hdi_sched_gather(const hdi_sched *s, const hdi_group_rules *rules, int64_t 
 void hdi_sched_begin_groups(uint32_t *begin, hdi_schedule *out);
 
 /* Moves passes of such a schedule to later groups, where the cap leaves no room; slot_net: bytes that it opens less
- * those that it closes, group_live: what is alive in each group. */
-bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out);
+ * those that it closes, group_live: what is alive in each group. Resources that the region closes, but for those
+ * that are known to close last, say with which group: that of their last use, or the one behind it, if that writes.
+ * moved: passes have moved since that was said. */
+bool hdi_sched_level(const hdi_sched *s, uint64_t cap, bool moved, const int64_t *slot_net, int64_t *group_live,
+                     hdi_schedule *out);
 
 /* For several: by time. */
 hd_result hdi_schedule_queues(const hdi_sched *s, const hdi_goal *goal, hdi_schedule *out);

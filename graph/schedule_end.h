@@ -271,9 +271,9 @@ static HDI_INLINE int64_t free_closed(work *w)
 {
     if (!w->s->known)
         count_group(w);
-    const hdi_sched_res *res = w->res;
+    hdi_sched_res *res = w->res;
     const uint32_t *left = w->left, *use_pass = w->s->decl->use_pass;
-    uint32_t rank_begin = w->s->rank_begin;
+    uint32_t rank_begin = w->s->rank_begin, group = w->group;
     hdi_ask *ask = w->ask;
     int64_t *net = w->net, room = 0, closed = w->closed, late = 0, here = 0;
     size_t oldest = w->oldest, at = w->scan.at;
@@ -286,12 +286,14 @@ static HDI_INLINE int64_t free_closed(work *w)
     }
     for (size_t i = 0; i < w->counted_count; i++) {
         size_t use = w->counted[i];
-        const hdi_sched_res *of = &res[w->use_res[use]];
+        hdi_sched_res *of = &res[w->use_res[use]];
         size_t last = of->last - rank_begin;
         int64_t bytes = (int64_t)of->bytes;
+        uint32_t writes = w->use_flags[use] / HDI_USE_WRITES & 1;
+        of->close = group + writes;
         net[left[use_pass[use]]] -= bytes;
         closed += bytes;
-        late += bytes & -(int64_t)(w->use_flags[use] / HDI_USE_WRITES & 1);
+        late += bytes & -(int64_t)writes;
         bytes &= -(int64_t)(last >= oldest);
         ask[last + 1].step += bytes;
         room += bytes;

@@ -410,12 +410,14 @@ static HDI_APART void run_alone(work *w)
     w->group = group;
     w->ready_count = ready_count;
     w->follower = HDI_NONE;
-    if (HDI_UNLIKELY(counts)) { /* levelling begins with nothing left */
+    if (HDI_UNLIKELY(counts)) { /* levelling asks what it closes */
         w->group_begin = slot - 1;
         left[slot_pass[slot - 1]] = (uint32_t)slot - 1;
         if (s->known)
             count_down(w, slot_pass[slot - 1]);
+        w->group--;
         free_closed(w);
+        w->group++;
     }
 }
 
@@ -509,7 +511,8 @@ bool hdi_schedule_groups(const hdi_sched *s, const hdi_group_rules *rules, uint3
     if (w.rules.gather && !hdi_sched_gather(s, &w.rules, w.net, w.group_live, out))
         return false;
     w.group = out->group_count;
-    if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, w.net, w.group_live, out))
+    const bool moved = w.rules.gather;
+    if (w.rules.level && is_full(&w) && !hdi_sched_level(s, w.rules.cap, moved, w.net, w.group_live, out))
         return false;
     find_queues(s, out);
     return true;

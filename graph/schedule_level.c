@@ -19,6 +19,8 @@ typedef struct work {
     int64_t *live;   /* per group, in units: 1 << shift bytes */
     uint64_t *pain;  /* per group: what it suffers */
     uint32_t *group; /* by pass */
+    const uint32_t *succ, *succ_begin, *use_res, *use_begin; /* of the above, as each pass asks for them */
+    size_t edges;
     uint32_t shift, group_count;
 } work;
 
@@ -35,84 +37,89 @@ static uint64_t suffers(int64_t live)
     return ((x & ((1u << STEP_BITS) - 1)) + (1u << STEP_BITS)) << (step < 40 ? step : 40);
 }
 
-/* The last group before those that depend on a pass. */
-static uint32_t latest(const work *w, uint32_t pass)
+/* The last group before those that depend on a pass. How many these are nobody could predict, so up to a few are looked
+ * at whatever there are, without branches: behind them stand those of other passes. */
+static HDI_INLINE uint32_t latest(const work *w, size_t pass)
 {
-    const hdi_sched *s = w->s;
+    enum { FEW = 4 };
+    const uint32_t *succ = w->succ, *group = w->group, last = w->s->pass_end - 1;
+    const size_t e = w->succ_begin[pass], count = w->succ_begin[pass + 1] - e;
     uint32_t to = w->group_count;
-    const uint32_t *succ = s->depends->succ, *group = w->group;
-    for (size_t e = s->depends->succ_begin[pass], end = s->depends->succ_begin[pass + 1]; e < end; e++) {
-        size_t next = succ[e];
-        if (HDI_LIKELY(next < s->pass_end))
-            to = group[next] < to ? group[next] : to;
+    if (HDI_UNLIKELY(count > FEW || e + FEW > w->edges)) {
+        for (size_t k = e; k < e + count; k++) {
+            if (HDI_LIKELY(succ[k] <= last))
+                to = group[succ[k]] < to ? group[succ[k]] : to;
+        }
+        return to - 1;
+    }
+    for (uint32_t k = 0; k < FEW; k++) {
+        uint32_t next = succ[e + k], none = (uint32_t)((k < count) & (next <= last)) - 1;
+        uint32_t at = group[next < last ? next : last] | none; /* not even read where another worker writes */
+        to = at < to ? at : to;
     }
     return to - 1;
 }
 
-/* Passes are seen backwards. Of a resource `left` is how many of its uses were seen, and `close` the last group that it
- * is alive in by them. What another region closes is left alone, and what has no bytes. */
+/* What of a resource another region closes, or has no bytes, is left alone. */
 static inline bool is_elsewhere(const hdi_sched *s, const hdi_sched_res *res)
 {
-    return HDI_UNLIKELY(!hdi_sched_has(s, res->last));
+    return !hdi_sched_has(s, res->last);
 }
 
-static inline void close_with(hdi_sched_res *res, uint32_t flags, uint32_t group)
+/* The last group that what a pass uses is alive in. */
+static inline void close_with(const work *w, size_t use, uint32_t group)
 {
-    uint32_t close = group + (flags / HDI_USE_WRITES & 1);
-    res->close = close > res->close ? close : res->close;
+    hdi_sched_res *res = &w->s->res[w->s->decl->use_res[use]];
+    uint32_t close = group + (w->s->decl->use_flags[use] / HDI_USE_WRITES & 1);
+    if (HDI_LIKELY(!is_elsewhere(w->s, res)))
+        res->close = close > res->close ? close : res->close;
 }
 
-/* The uses of a pass that stays where it is. whole: what has no bytes is seen, too, as nobody asks. */
-static HDI_INLINE void see_uses_in(const work *w, size_t pass, uint32_t group, bool whole)
+/* Where passes were moved since their uses were counted. Those that are not kept have group 0. */
+static void find_closes(const work *w)
 {
-    const hdi_decl *decl = w->s->decl;
-    const uint32_t *use_res = decl->use_res;
-    const uint8_t *use_flags = decl->use_flags;
-    hdi_sched_res *all = w->s->res;
-    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
-        hdi_sched_res *res = &all[use_res[u]];
-        if (!whole && is_elsewhere(w->s, res))
-            continue;
-        res->left++;
-        close_with(res, use_flags[u], group);
+    const hdi_sched *s = w->s;
+    const hdi_decl *decl = s->decl;
+    const size_t begin = decl->pass_use_begin[s->pass_begin], end = decl->pass_use_begin[s->pass_end];
+    for (uint32_t i = 0; i < w->out->slot_count; i++)
+        w->group[w->out->slot_pass[i]] = w->out->slot_group[i];
+    for (size_t u = begin; u < end; u++) {
+        hdi_sched_res *res = &s->res[decl->use_res[u]];
+        if (!is_elsewhere(s, res))
+            res->close = 0;
     }
+    for (size_t u = begin; u < end; u++)
+        close_with(w, u, w->group[decl->use_pass[u]]);
 }
 
-static void see_uses(const work *w, size_t pass, uint32_t group)
+/* What a pass uses; as long as it stays. Which of it opens and closes what nobody could predict: so there are no
+ * branches for it. Who opens is who comes first by rank, as all others follow, unless several write it. known: of what
+ * is known to close with its last rank nobody said with which group. False: it stays. */
+static HDI_INLINE bool look_at_uses(const work *w, size_t pass, uint32_t group, bool known, move *m)
 {
-    if (w->s->whole)
-        see_uses_in(w, pass, group, true);
-    else
-        see_uses_in(w, pass, group, false);
-}
-
-/* Those of one that may move; as long as it stays. Which of them open and close what nobody could predict: so there are
- * no branches for it. False: it stays. */
-static bool look_at_uses(const work *w, size_t pass, uint32_t group, move *m)
-{
-    const hdi_decl *decl = w->s->decl;
+    const hdi_sched *s = w->s;
+    const hdi_sched_res *all = s->res;
+    const uint32_t *use_res = w->use_res, rank = s->pass_rank[pass], rank_begin = s->rank_begin, kept = s->kept_count;
     uint32_t fixed = 0, before = HDI_NONE, shift = w->shift;
-    int64_t opened = 0, alone_opened = 0;
+    int64_t opened = 0, alone = 0;
     *m = (move){.opened = 0};
-    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
-        uint32_t r = decl->use_res[u];
-        hdi_sched_res *res = &w->s->res[r];
-        fixed |= res->mixed & (HDI_MIXED_LAYOUTS | HDI_WRITTEN_AGAIN);
-        if (is_elsewhere(w->s, res))
-            continue;
-        uint32_t seen = res->left++, close = res->close;
-        uint32_t here = group + (decl->use_flags[u] / HDI_USE_WRITES & 1), longer;
-        int64_t units = (int64_t)(res->bytes >> shift), opens = units & -(int64_t)(seen + 1 == res->uses);
-        fixed |= (seen != 0) & (r == before);
+    for (size_t u = w->use_begin[pass], end = w->use_begin[pass + 1]; u < end; u++) {
+        uint32_t r = use_res[u];
+        const hdi_sched_res *res = &all[r];
+        uint32_t last = res->last - rank_begin, close, longer;
+        fixed |= (res->mixed & (HDI_MIXED_LAYOUTS | HDI_WRITTEN_AGAIN)) | (r == before);
         before = r;
-        opened += opens;
-        alone_opened += opens & -(int64_t)(seen == 0);
+        if (HDI_UNLIKELY(last >= kept)) /* another region closes it, or it has no bytes */
+            continue;
+        int64_t units = (int64_t)(res->bytes >> shift), opens = units & -(int64_t)(res->first == rank);
+        close = known && res->mixed & HDI_CLOSES_LAST ? w->group[s->rank_pass[last]] : res->close;
         longer = (close > group ? close : group) + 1 - group;
+        opened += opens;
+        alone += opens & -(int64_t)(res->uses == 1);
         m->longer[longer < REACH + 1 ? longer : REACH + 1] += units - opens;
-        res->close = close > here ? close : here;
     }
-    m->opened = opened - alone_opened;
-    m->alone = alone_opened;
+    m->opened = opened - alone;
+    m->alone = alone;
     return !fixed && opened;
 }
 
@@ -148,16 +155,6 @@ static void take_along(work *w, const move *m, uint32_t group, uint32_t to)
     }
     w->live[to + 1] += m->alone;
     w->pain[to + 1] = suffers(w->live[to + 1]);
-}
-
-static void close_inputs(const work *w, size_t pass, uint32_t group)
-{
-    const hdi_decl *decl = w->s->decl;
-    for (size_t u = decl->pass_use_begin[pass], end = decl->pass_use_begin[pass + 1]; u < end; u++) {
-        hdi_sched_res *res = &w->s->res[decl->use_res[u]];
-        if (!is_elsewhere(w->s, res))
-            close_with(res, decl->use_flags[u], group);
-    }
 }
 
 /* The slot behind which the most is alive, if the peak by rank is in here; else 0. */
@@ -224,17 +221,30 @@ static uint32_t find_last_loose(const work *w)
     }
     for (; i > 0; i--) {
         uint32_t p = out->slot_pass[i - 1], group = out->slot_group[i - 1];
+        bool loose = latest(w, p) > group;
         w->group[p] = group;
-        if (latest(w, p) > group)
+        if (loose)
             break;
     }
     return i;
 }
 
-bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, int64_t *group_live, hdi_schedule *out)
+bool hdi_sched_level(const hdi_sched *s, uint64_t cap, bool moved, const int64_t *slot_net, int64_t *group_live,
+                     hdi_schedule *out)
 {
-    work w = {.s = s, .out = out, .live = group_live, .group = s->pass_need};
-    w.group_count = out->group_count;
+    work w = {.s = s,
+              .out = out,
+              .live = group_live,
+              .group = s->pass_need,
+              .succ = s->depends->succ,
+              .succ_begin = s->depends->succ_begin,
+              .use_res = s->decl->use_res,
+              .use_begin = s->decl->pass_use_begin,
+              .edges = s->depends->succ_begin[s->decl->pass_count],
+              .group_count = out->group_count};
+    const bool known = s->known && !moved;
+    if (moved)
+        find_closes(&w);
     uint32_t loose = find_last_loose(&w);
     if (!loose)
         return true;
@@ -247,24 +257,22 @@ bool hdi_sched_level(const hdi_sched *s, uint64_t cap, const int64_t *slot_net, 
         group_live[g] >>= w.shift;
         w.pain[g] = suffers(group_live[g]);
     }
-    for (uint32_t i = out->slot_count; i > loose; i--)
-        see_uses(&w, out->slot_pass[i - 1], out->slot_group[i - 1]);
     uint32_t peak = find_peak(s, slot_net, out);
     for (uint32_t i = loose; i-- > 0;) {
         uint32_t p = out->slot_pass[i], group = out->slot_group[i], to = latest(&w, p);
         move m;
-        w.group[p] = group;
         to = to > group + REACH ? group + REACH : to;
         if (i <= peak && to > out->slot_group[peak])
             to = out->slot_group[peak];
-        if (to <= group) {
-            see_uses(&w, p, group);
+        w.group[p] = group;
+        if (to <= group || !(known ? look_at_uses(&w, p, group, true, &m) : look_at_uses(&w, p, group, false, &m)))
             continue;
-        }
-        if (look_at_uses(&w, p, group, &m) && (to = find_best(&w, &m, group, to)) > group) {
+        to = find_best(&w, &m, group, to);
+        if (to > group) {
             take_along(&w, &m, group, to);
+            for (size_t u = w.use_begin[p], end = w.use_begin[p + 1]; u < end; u++)
+                close_with(&w, u, to);
             w.group[p] = to;
-            close_inputs(&w, p, to);
         }
     }
     return join(&w, out);

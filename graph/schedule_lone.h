@@ -98,17 +98,19 @@ static HDI_INLINE view go_on(const work *w, view v)
 }
 
 /* Counts down what a pass uses, and frees what it uses last. Returns how much that is. */
-static HDI_APART int64_t count_lone(work *w, size_t pass, view *v, rivals *r)
+static HDI_APART int64_t count_lone(work *w, size_t pass, uint32_t group, view *v, rivals *r)
 {
     int64_t closed = 0, late = 0;
     count_down(w, pass);
     for (size_t i = 0; i < w->counted_count; i++) {
         size_t use = w->counted[i];
-        const hdi_sched_res *of = &w->res[w->use_res[use]];
+        hdi_sched_res *of = &w->res[w->use_res[use]];
         size_t last = of->last - w->s->rank_begin;
         int64_t bytes = (int64_t)of->bytes;
+        uint32_t writes = w->use_flags[use] / HDI_USE_WRITES & 1;
+        of->close = group + writes;
         closed += bytes;
-        late += w->use_flags[use] & HDI_USE_WRITES ? bytes : 0;
+        late += writes ? bytes : 0;
         if (last < v->oldest)
             continue;
         w->ask[last + 1].step += bytes;
@@ -285,7 +287,7 @@ static HDI_APART bool run_lone(work *w)
         if (HDI_UNLIKELY(ask[rank].more)) {
             view counted = v;
             rivals others = r;
-            closed += count_lone(w, p, &counted, &others);
+            closed += count_lone(w, p, group, &counted, &others);
             v = counted;
             r = others;
             live += w->closed_late;
