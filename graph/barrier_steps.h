@@ -5,7 +5,7 @@
 
 #include "barrier_requests.h"
 
-enum { HDI_KNOWN_SPARE = 4 };
+enum { HDI_KNOWN_SPARE = 8 };
 /* Where a range of segments is on its way. */
 typedef struct hdi_step_work {
     const hdi_decl *decl;

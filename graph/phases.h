@@ -500,7 +500,7 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass);
 
 /* ---- barrier ---- */
 
-enum { HDI_ORDER_SLACK = 12 }; /* words behind the last one of the order that may be read with it */
+enum { HDI_ORDER_SLACK = 8 }; /* words behind the last one of the order that may be read with it */
 /* A batch, and where it stands. */
 typedef struct hdi_point {
     uint32_t at;     /* 2 * slot before, 2 * slot + 1 behind */

@@ -11,8 +11,8 @@
  * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output).
  *
  * With one queue barriers stand in the order that the plan has: one worker wrote them there already or has one run of
- * them, several have runs with gaps in between. Of several queues the order has them in such runs; where they were not
- * written at once, as in a long frame, they are written here, from what was asked for. */
+ * them, several have runs with gaps in between. Of several queues the order says which come next: the walk lists them,
+ * then they are copied, or in a long frame written from what was asked for. */
 
 /* What does not change over a range. */
 typedef struct writer {
@@ -30,8 +30,7 @@ typedef struct writer {
     uint32_t family[HD_MAX_QUEUES + 1]; /* the last one: none */
 } writer;
 
-/* Barriers, or of several queues what the order says of them, that stand side by side and are yet to be written, to
- * behind those that were. */
+/* Barriers of one queue that stand side by side and are yet to be written, to behind those that were. */
 typedef struct run {
     uint32_t begin, end, to;
 } run;
@@ -160,24 +159,45 @@ static HDI_INLINE void write_barrier(const writer *w, const hdi_asked *asked, hd
         write_rest(w, asked, b);
 }
 
-/* They stand all over a table that is long. */
-static HDI_SCALAR void write_run(const writer *w, const run *r)
-{
-    const uint32_t *order = w->order + r->begin, *end = w->order + r->end;
-    hd_plan_barrier *to = w->to.barriers + r->to;
-    for (; order < end; order++) {
-        HDI_FETCH(&w->asked[order[HDI_ORDER_SLACK]]);
-        write_barrier(w, &w->asked[*order], to++);
-    }
-}
-
 static inline void end_run(const writer *w, const run *r)
 {
     assert(w->to.barriers != w->barrier || r->begin == r->to);
-    if (w->asked)
-        write_run(w, r);
-    else if (w->to.barriers != w->barrier && r->begin < r->end) /* else they are there already */
+    if (w->to.barriers != w->barrier && r->begin < r->end) /* else they are there already */
         memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
+}
+
+/* Which barriers of several queues come next, as the plan has them, before they are written: at the end of where they
+ * will stand, where each is read before it is overwritten. How many there are in a batch nobody foresees, so that a
+ * loop over them for each costs more than this. */
+typedef struct list {
+    uint32_t *next, *end;
+} list;
+
+/* Mostly a few, of which so many are noted at once. */
+static HDI_INLINE list note_batch(list l, const uint32_t *order, uint32_t count)
+{
+    if (HDI_LIKELY(count <= HDI_ORDER_SLACK && l.end - l.next >= HDI_ORDER_SLACK))
+        memcpy(l.next, order, HDI_ORDER_SLACK * sizeof(*order));
+    else
+        memcpy(l.next, order, count * sizeof(*order));
+    l.next += count;
+    return l;
+}
+
+/* They stand all over a table, that of what is asked for being long. */
+static HDI_SCALAR void write_listed(const writer *w, const uint32_t *next, const uint32_t *end, hd_plan_barrier *to)
+{
+    enum { AHEAD = 12 };
+    const uint32_t *last = end - 1;
+    if (!w->asked) {
+        for (; next < end; next++)
+            *to++ = w->barrier[*next];
+        return;
+    }
+    for (; next < end; next++) {
+        HDI_FETCH(&w->asked[last - next > AHEAD ? next[AHEAD] : *last]);
+        write_barrier(w, &w->asked[*next], to++);
+    }
 }
 
 /* Where a line of passes goes on: what is looked at and written for each of them, at hand. */
@@ -373,19 +393,15 @@ static HDI_INLINE void begin_submit(const hdi_tables *t, const hdi_plan_tables *
 
 /* ---- several queues, or workers ---- */
 
-/* copies: barriers of several queues were written at once, and the order says which come next. */
+/* lists: of several queues, where an order says which barriers come next. */
 static HDI_INLINE line add_batch(line l, const writer *w, uint32_t from, uint32_t *number, uint32_t *barrier, run *r,
-                                 bool copies)
+                                 list *next, bool lists)
 {
     const hd_plan_batch batch = w->batch[from];
     *l.command++ = (hd_plan_command){HD_COMMAND_BARRIER, (*number)++, 0};
     *l.batch++ = (hd_plan_batch){*barrier, batch.barrier_count};
-    if (copies) {
-        const uint32_t *order = w->order + batch.barrier_begin, *end = order + batch.barrier_count;
-        hd_plan_barrier *to = w->to.barriers + *barrier;
-        do
-            *to++ = w->barrier[*order];
-        while (++order < end);
+    if (lists) {
+        *next = note_batch(*next, w->order + batch.barrier_begin, batch.barrier_count);
     } else if (batch.barrier_begin != r->end) {
         end_run(w, r);
         *r = (run){batch.barrier_begin, batch.barrier_begin + batch.barrier_count, *barrier};
@@ -406,9 +422,9 @@ static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
     HDI_FETCH(&w->use_kept[use]);
 }
 
-/* Submits from that of `place` on up to `end`. *over: as in hdi_plan_fill_places. */
+/* Submits from that of `place` on up to `end`. *over: as in hdi_plan_fill_places. barriers: where those end. */
 static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_t place, uint32_t end,
-                                   hdi_plan_place *at, uint32_t *over, bool copies)
+                                   uint32_t barriers, hdi_plan_place *at, uint32_t *over, bool lists)
 {
     const uint32_t *slot_pre = t->barriers.slot_pre, *slot_post = t->barriers.slot_post,
                    *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared,
@@ -418,7 +434,9 @@ static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_
     line l = begin_line(w, at);
     uint32_t batch = at->batch, barrier = at->barrier, wait = at->wait, s = hdi_submit_of(&t->synced, place);
     uint32_t begun = place - submit_begin[s]; /* places of the first submit that are of the range before */
-    run r = {.to = barrier};                  /* goes on with those that stand first, wherever the frame has them */
+    uint32_t *const listed = (uint32_t *)(void *)(to.barriers + barriers) - (barriers - barrier);
+    list next = {listed, listed + (barriers - barrier)};
+    run r = {.to = barrier}; /* goes on with those that stand first, wherever the frame has them */
     for (; place < end; s++, begun = 0) {
         const hdi_submit *submit = &t->synced.submit[s];
         uint32_t first = submit->first_pos + begun, count = submit->end_pos - first;
@@ -430,17 +448,17 @@ static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_
         if (HDI_LIKELY(!begun))
             begin_submit(t, &to, s, command, &wait);
         for (const uint32_t *until = slots + count; slots < until; slots++) {
-            if (!copies && w->fetch && slots_end - slots > AHEAD)
+            if (w->fetch && slots_end - slots > AHEAD)
                 fetch_uses(w, slot_pass[slots[AHEAD]]);
             uint32_t slot = *slots, pass = slot_pass[slot], pre = slot_pre[slot], post = slot_post[slot];
             if (pre != HDI_NONE) {
-                l = add_batch(l, w, pre, &batch, &barrier, &r, copies);
+                l = add_batch(l, w, pre, &batch, &barrier, &r, &next, lists);
                 last = HDI_NONE;
             }
             if (pass != HDI_NONE)
                 l = add_pass(l, w, &to, pass_declared, pass, &last);
             if (post != HDI_NONE) {
-                l = add_batch(l, w, post, &batch, &barrier, &r, copies);
+                l = add_batch(l, w, post, &batch, &barrier, &r, &next, lists);
                 last = HDI_NONE;
             }
         }
@@ -450,7 +468,10 @@ static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_
         else if (ends)
             *over = behind;
     }
-    end_run(w, &r);
+    if (lists)
+        write_listed(w, listed, next.end, to.barriers + at->barrier);
+    else
+        end_run(w, &r);
     end_line(&l, &to, at);
     at->batch = batch;
     at->barrier = barrier;
@@ -480,8 +501,7 @@ HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables 
                 .kinds = t->hazards.kind,
                 .made = from->made,
                 .frozen = &t->frozen,
-                .fetch = t->crew.cuts};
-    const bool copies = from->order && !from->asked;
+                .fetch = t->crew.cuts && (from->asked || !from->order)};
     memcpy(w.family, t->queues.family, sizeof(t->queues.family));
     w.family[HD_MAX_QUEUES] = HD_NONE;
     uint32_t place = t->attached.range_begin[part], end = t->attached.range_begin[part + 1], first_barrier;
@@ -495,10 +515,13 @@ HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables 
         at->barrier = from->barrier_count;
         if (!from->in_plan)
             memcpy(to->barriers, from->barrier, at->barrier * sizeof(*to->barriers));
-    } else if (copies) {
-        add_submits(t, &w, place, end, at, over, true);
     } else {
-        add_submits(t, &w, place, end, at, over, false);
+        bool last = part + 1 == t->attached.ranges;
+        uint32_t barriers = last ? from->barrier_count : t->attached.range_at[part + 1].barrier;
+        if (from->order)
+            add_submits(t, &w, place, end, barriers, at, over, true);
+        else
+            add_submits(t, &w, place, end, barriers, at, over, false);
     }
     name_reasons(t, to->barriers, first_barrier, at->barrier);
 }
