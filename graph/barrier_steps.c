@@ -232,8 +232,9 @@ static HDI_INLINE bool in_one_scope(const work *w, const hdi_epoch *before, cons
            w->slot_first[a] == w->slot_first[b];
 }
 
-/* plain: no scopes are shared and no slots are extra ones. Else first uses are no matter of this file. */
-static HDI_INLINE void visit_segments(work *w, uint32_t seg, uint32_t end, bool plain)
+/* plain: no scopes are shared and no slots are extra ones. Else first uses are no matter of this file. whole: each
+ * resource is one segment. */
+static HDI_INLINE void visit_segments(work *w, uint32_t seg, uint32_t end, bool plain, bool whole)
 {
     const tables k = {.seg_epoch_begin = w->hazards->seg_epoch_begin,
                       .seg_epoch_end = w->hazards->seg_epoch_end,
@@ -259,9 +260,9 @@ static HDI_INLINE void visit_segments(work *w, uint32_t seg, uint32_t end, bool 
         if ((ptrdiff_t)count <= 0)
             continue;
         const hdi_epoch *epoch = k.epochs + first;
-        size_t res = k.seg_res[seg];
+        size_t res = whole ? seg : k.seg_res[seg];
         uint32_t flags = k.res_flags[res];
-        bool several = k.res_seg_begin[res + 1] - k.res_seg_begin[res] > 1;
+        bool several = !whole && k.res_seg_begin[res + 1] - k.res_seg_begin[res] > 1;
         uint32_t odd = (flags & (HDI_RES_BUFFER | HDI_RES_LEVELS)) | (several ? HDI_SEVERAL : 0);
         if (!plain ||
             HDI_UNLIKELY(flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY) || epoch->place != HDI_PLACE_CONSUMER)) {
@@ -295,19 +296,27 @@ static HDI_INLINE void visit_segments(work *w, uint32_t seg, uint32_t end, bool 
     leave_at(w, c);
 }
 
+static HDI_APART HDI_SCALAR void visit_whole(work *w, uint32_t begin, uint32_t end)
+{
+    visit_segments(w, begin, end, true, true);
+}
+
 static HDI_APART HDI_SCALAR void visit_plain(work *w, uint32_t begin, uint32_t end)
 {
-    visit_segments(w, begin, end, true);
+    visit_segments(w, begin, end, true, false);
 }
 
 static HDI_APART HDI_SCALAR void visit_others(work *w, uint32_t begin, uint32_t end)
 {
-    visit_segments(w, begin, end, false);
+    visit_segments(w, begin, end, false, false);
 }
 
 void VISIT_SEGMENTS(work *w, uint32_t begin, uint32_t end)
 {
-    (w->merges || w->has_extras ? visit_others : visit_plain)(w, begin, end);
+    if (w->merges || w->has_extras)
+        visit_others(w, begin, end);
+    else
+        (w->frozen->seg_count == w->decl->res_count ? visit_whole : visit_plain)(w, begin, end);
 }
 
 /* Of requests that were made without a look at it: where each lies, and how many in each region. */
