@@ -79,13 +79,13 @@ static void count_places(const work *w, const hdi_submit *submit, uint32_t first
 {
     const hdi_hazards *hazards = w->hazards;
     const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[submit->queue]], *slot_pass = hazards->slot_pass;
-    const uint32_t *slot_pre = w->barriers->slot_pre, *slot_post = w->barriers->slot_post;
+    const uint32_t *place_batch = w->barriers->place_batch + 2 * (size_t)hazards->queue_begin[submit->queue];
     hdi_plan_place s = *at;
     uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
     for (uint32_t pos = first; pos < end; pos++) {
-        uint32_t slot = slots[pos], pass = slot_pass[slot];
-        if (slot_pre[slot] != HDI_NONE) {
-            count_batch(w, slot_pre[slot], &s);
+        uint32_t pass = slot_pass[slots[pos]], before = place_batch[2 * pos], behind = place_batch[2 * pos + 1];
+        if (before != HDI_NONE) {
+            count_batch(w, before, &s);
             last = HDI_NONE;
         }
         if (pass != HDI_NONE) {
@@ -98,8 +98,8 @@ static void count_places(const work *w, const hdi_submit *submit, uint32_t first
             last = step == HDI_SCOPE_NONE ? HDI_NONE : pass;
             s.command++;
         }
-        if (slot_post[slot] != HDI_NONE) {
-            count_batch(w, slot_post[slot], &s);
+        if (behind != HDI_NONE) {
+            count_batch(w, behind, &s);
             last = HDI_NONE;
         }
     }
@@ -113,11 +113,12 @@ static uint32_t begin_at(const work *w, uint32_t place)
         return place;
     uint32_t s = hdi_submit_of(w->synced, place), end = w->submit_begin[s + 1];
     const hdi_hazards *hazards = w->hazards;
-    const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[w->submit[s].queue] + w->submit[s].first_pos];
+    uint32_t first = hazards->queue_begin[w->submit[s].queue] + w->submit[s].first_pos; /* of the places by queues */
     for (; place > w->submit_begin[s] && place < end; place++) {
-        uint32_t slot = slots[place - w->submit_begin[s]], before = slots[place - w->submit_begin[s] - 1];
-        uint32_t a = hazards->slot_pass[before], b = hazards->slot_pass[slot];
-        if (w->barriers->slot_pre[slot] != HDI_NONE || w->barriers->slot_post[before] != HDI_NONE ||
+        size_t at = (size_t)first + place - w->submit_begin[s];
+        const uint32_t *batch = w->barriers->place_batch + 2 * at;
+        uint32_t a = hazards->slot_pass[hazards->queue_slot[at - 1]], b = hazards->slot_pass[hazards->queue_slot[at]];
+        if (batch[0] != HDI_NONE || batch[-1] != HDI_NONE ||
             (a != HDI_NONE && b != HDI_NONE &&
              !(hdi_renders(w->decl, a) && hdi_renders(w->decl, b) && hdi_goes_on(w->decl, a, b))))
             break;

@@ -117,8 +117,7 @@ static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
     uint32_t slots = w->hazards->slot_count, slot = hdi_range_begin(slots, w->ranges, part),
              count = hdi_range_begin(slots, w->ranges, part + 1) - slot;
     memset(w->out->slot_wait_stages + slot, 0, count * sizeof(*w->out->slot_wait_stages));
-    memset(w->out->slot_pre + slot, 0xff, count * sizeof(*w->out->slot_pre));
-    memset(w->out->slot_post + slot, 0xff, count * sizeof(*w->out->slot_post));
+    memset(w->out->place_batch + 2 * (size_t)slot, 0xff, 2 * (size_t)count * sizeof(*w->out->place_batch));
     if (w->alone) {
         find_all_known(w);
         return;
@@ -248,8 +247,7 @@ static hd_result find_beside_host(work *w, const hdi_lifetimes *lifetimes, const
     hdi_requests *requests = w->requests;
     uint32_t slots = w->hazards->slot_count, most = 2 * w->hazards->epoch_count;
     out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
-    out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    out->place_batch = HDI_ARENA_ARRAY(arena, uint32_t, 2 * (size_t)slots);
     requests->list->begin = 0;
     requests->order = NULL;
     requests->item = HDI_ARENA_ARRAY(aside, hdi_request, most);
@@ -284,8 +282,7 @@ static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena,
     uint32_t slots = hazards->slot_count, segs = w->frozen->seg_count;
     const bool whole = !w->cuts || (w->alone && hazards->region_count <= MOST_WHOLE);
     out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
-    out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    out->place_batch = HDI_ARENA_ARRAY(arena, uint32_t, 2 * (size_t)slots);
     bool apart = aside != arena;
     if ((apart && !make_known(w, crew, aside)) || arena->failed)
         return HD_OUT_OF_MEMORY;

@@ -104,8 +104,7 @@ static hd_result walk_regions(work *w, const hdi_crew *crew, hdi_arena *arena, h
     w->region[w->last_region].most += count_left(w);
     share_room(w, &barriers, &batches);
     uint32_t slots = w->hazards->slot_count;
-    w->out->slot_pre = HDI_ARENA_ARRAY(arena, uint32_t, slots);
-    w->out->slot_post = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    w->out->place_batch = HDI_ARENA_ARRAY(arena, uint32_t, 2 * (size_t)slots);
     w->out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, batches);
     w->out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, barriers);
     w->point = HDI_EARLY_ARRAY(crew, aside, hdi_point, batches);

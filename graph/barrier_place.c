@@ -353,7 +353,7 @@ static HDI_SCALAR void fill_points(const region *r, uint32_t queue, written *don
 {
     const work *w = r->w;
     const uint32_t *begin = r->begin;
-    uint32_t *slot_batch[2] = {w->out->slot_pre, w->out->slot_post};
+    uint32_t *place_batch = w->out->place_batch + 2 * (size_t)w->hazards->queue_begin[queue];
     hd_plan_batch *batch = w->out->batch;
     uint32_t next_batch = r->first_batch + done->batch_count, barriers = 0;
     uint32_t first = r->queue_point[queue], end = r->queue_point[queue + 1];
@@ -376,7 +376,7 @@ static HDI_SCALAR void fill_points(const region *r, uint32_t queue, written *don
         if (count == 0)
             continue;
         batch[next_batch] = (hd_plan_batch){r->first + begin[p], count};
-        slot_batch[at & 1][f.slots[at / 2]] = next_batch++;
+        place_batch[at] = next_batch++;
         barriers += count;
     }
     done->barrier_count += barriers;

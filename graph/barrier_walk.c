@@ -413,16 +413,18 @@ static void leave_all(walker *k)
 
 /* ---- regions ---- */
 
+/* Of one queue places are slots; beside the host they are those of the first queue. */
 static void write_batches(const walker *k, uint32_t begin, uint32_t barrier_begin)
 {
     hdi_barriers *out = k->w->out;
-    uint32_t *slot_pre = out->slot_pre, *slot_post = out->slot_post, end = hdi_walked(k);
+    const uint32_t *slot_pos = k->w->beside ? k->w->beside->slot_pos : NULL;
+    uint32_t end = hdi_walked(k);
     hd_plan_batch *batch = out->batch + begin;
     for (uint32_t p = k->point_count; p-- > 0;) {
         uint32_t at = k->point[p].at, first = k->point[p].begin;
         batch[p] = (hd_plan_batch){barrier_begin + first, end - first};
         end = first;
-        (at & 1 ? slot_post : slot_pre)[at / 2] = begin + p;
+        out->place_batch[slot_pos ? 2 * slot_pos[at / 2] + (at & 1) : at] = begin + p;
     }
 }
 
@@ -437,11 +439,10 @@ static void count_from(const walker *k, uint32_t barrier_begin)
 static void clear_batches(const work *w, uint32_t region)
 {
     const hdi_one_region *r = &w->region[region];
-    uint32_t begin = r->slot_begin ? r->slot_begin - 1 : 0, end = r->slot_end ? r->slot_end - 1 : 0;
-    if (region == w->last_region)
-        end = w->hazards->slot_count;
-    memset(w->out->slot_pre + r->slot_begin, 0xff, (r->slot_end - r->slot_begin) * sizeof(*w->out->slot_pre));
-    memset(w->out->slot_post + begin, 0xff, (end - begin) * sizeof(*w->out->slot_post));
+    size_t begin = 2 * (size_t)r->slot_begin, end = 2 * (size_t)r->slot_end;
+    begin -= begin > 0;
+    end -= end > 0 && region != w->last_region;
+    memset(w->out->place_batch + begin, 0xff, (end - begin) * sizeof(*w->out->place_batch));
 }
 
 /* Room for so many more; false: there is no memory. */

@@ -529,7 +529,7 @@ typedef struct hdi_barriers {
     bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
     size_t plan_bytes;        /* that memory would have to be so large for it; 0: they never are */
     uint32_t *order;          /* of several queues: those of a batch one behind another */
-    uint32_t *slot_pre, *slot_post; /* batch before and behind each slot, HDI_NONE: none */
+    uint32_t *place_batch; /* before and behind each place, as in queue_slot, HDI_NONE: none */
     uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;
 /* Bytes of a plan in front of its barriers, if it has no more than so many batches, and behind them. */

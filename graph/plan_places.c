@@ -426,8 +426,7 @@ static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
 static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_t place, uint32_t end,
                                    uint32_t barriers, hdi_plan_place *at, uint32_t *over, bool lists)
 {
-    const uint32_t *slot_pre = t->barriers.slot_pre, *slot_post = t->barriers.slot_post,
-                   *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared,
+    const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared,
                    *submit_begin = t->synced.submit_begin;
     const uint32_t *slots_end = t->hazards.queue_slot + t->hazards.slot_count; /* of all queues */
     const hdi_plan_tables to = w->to;
@@ -443,14 +442,15 @@ static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_
         bool ends = count <= end - place;
         count = ends ? count : end - place;
         place += count;
-        const uint32_t *slots = &t->hazards.queue_slot[t->hazards.queue_begin[submit->queue] + first];
+        size_t by_queue = (size_t)t->hazards.queue_begin[submit->queue] + first;
+        const uint32_t *slots = t->hazards.queue_slot + by_queue, *batches = t->barriers.place_batch + 2 * by_queue;
         uint32_t command = (uint32_t)(l.command - to.commands), last = HDI_NONE; /* as in add_line */
         if (HDI_LIKELY(!begun))
             begin_submit(t, &to, s, command, &wait);
-        for (const uint32_t *until = slots + count; slots < until; slots++) {
+        for (const uint32_t *until = slots + count; slots < until; slots++, batches += 2) {
             if (w->fetch && slots_end - slots > AHEAD)
                 fetch_uses(w, slot_pass[slots[AHEAD]]);
-            uint32_t slot = *slots, pass = slot_pass[slot], pre = slot_pre[slot], post = slot_post[slot];
+            uint32_t pass = slot_pass[*slots], pre = batches[0], post = batches[1];
             if (pre != HDI_NONE) {
                 l = add_batch(l, w, pre, &batch, &barrier, &r, &next, lists);
                 last = HDI_NONE;
