@@ -172,3 +172,27 @@ hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32
     return (work->decl->mixed_layouts ? build_mixed : build_plain)(work, kinds, first_seg, last_seg, record, record_end,
                                                                    before, keeper);
 }
+
+uint32_t hdi_build_listed_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, const uint32_t *res, uint32_t count,
+                                 const hdi_record *record)
+{
+    const uint32_t *seg_begin = work->frozen->res_seg_begin;
+    hdi_hazards *out = work->out;
+    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end;
+    uint8_t of_none = 0;
+    const walk w = {work, work->decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
+    point p = {.next = out->epoch};
+    for (const hdi_record *from = record; count > 0; count--, res++) {
+        uint32_t more = (work->decl->res_flags[*res] & HDI_KEEPS_STATE) != 0; /* room for a state that is to be left */
+        for (uint32_t seg = seg_begin[*res], last = seg_begin[*res + 1]; seg < last; seg++) {
+            const hdi_record *to = record + end[seg];
+            begin[seg] = p.at;
+            p = build(&w, p, seg, from, to, true);
+            end[seg] = p.at;
+            p.at += more;
+            p.next += more;
+            from = to;
+        }
+    }
+    return p.at;
+}

@@ -122,25 +122,10 @@ static void sort_visits(const work *w, uint32_t *at, hdi_record *sorted)
     sorted[sum].slot = HDI_NONE;
 }
 
-/* The epochs of one, behind those that are built. *begin: where its visits begin in the sorted ones, then those of the
- * next one. keeper: room for one; who keeps its state is listed elsewhere. */
-static hdi_built build_resource(const work *w, hdi_kinds *kinds, uint32_t res, const hdi_record *sorted,
-                                uint32_t *begin, hdi_built built, uint32_t *keeper)
-{
-    const uint32_t *segs = &w->frozen->res_seg_begin[res];
-    uint32_t first = segs[0], end = segs[1], *at = w->out->seg_epoch_end, behind = at[end - 1];
-    const hdi_record *own = sorted + *begin;
-    for (uint32_t seg = first; seg < end; seg++)
-        at[seg] -= *begin;
-    *begin = behind;
-    return hdi_build_epochs(w, kinds, first, end, own, at, built, keeper);
-}
-
 bool hdi_build_host_epochs(hdi_hazard_work *w, hdi_kinds *kinds)
 {
     hdi_hazards *out = w->out;
-    uint32_t segs = w->frozen->seg_count, visits = hdi_count_host_visits(w), begin = 0, keeper;
-    hdi_built built = {0};
+    uint32_t segs = w->frozen->seg_count, visits = hdi_count_host_visits(w);
     out->seg_epoch_begin = HDI_ARENA_ARRAY(w->arena, uint32_t, segs);
     out->seg_epoch_end = HDI_ARENA_ARRAY(w->arena, uint32_t, segs);
     out->epoch = HDI_ARENA_ARRAY(w->arena, hdi_epoch, (size_t)visits + count_segments(w));
@@ -149,11 +134,6 @@ bool hdi_build_host_epochs(hdi_hazard_work *w, hdi_kinds *kinds)
     if (w->arena->failed)
         return false;
     sort_visits(w, out->seg_epoch_end, sorted);
-    for (uint32_t i = 0; i < out->host_res_count; i++) {
-        hdi_built of = build_resource(w, kinds, out->host_res[i], sorted, &begin, built, &keeper);
-        built.epochs += of.epochs;
-        built.entries += of.entries;
-    }
-    out->epoch_count = built.epochs;
+    out->epoch_count = hdi_build_listed_epochs(w, kinds, out->host_res, out->host_res_count, sorted);
     return true;
 }

@@ -197,27 +197,27 @@ static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t fin
 
 /* ---- all of it ---- */
 
-/* What stands between its epochs and those of the frames before and behind. */
-static void keep_state(const work *w, uint32_t res)
+/* The last writes of a resource outlive the frame. Returns whether it is used. */
+static bool keep_steps(const work *w, uint32_t seg, uint32_t seg_end)
 {
     hdi_hazards *out = w->out;
-    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res],
-             end = w->frozen->res_seg_begin[res + 1];
-    bool is_image = !(flags & HDI_RES_BUFFER), used = false;
-    if (!is_image)
-        out->res_final_layout[res] = 0;
-    else if (flags & HDI_RES_HISTORY)
-        out->res_final_layout[res] = out->res_final_layout[w->decl->res_pair[res]];
+    uint32_t behind = 0;
+    for (const hdi_seg_state *s = out->seg_state + seg, *end = out->seg_state + seg_end; s < end; s++) {
+        behind |= s->behind;
+        if (s->behind && out->kind[s->kind].flags & HDI_EPOCH_WRITES)
+            out->use_kept[out->step[s->step_end - 1].use] = 1;
+    }
+    return behind != 0;
+}
+
+/* The same of what has epochs; and the layout that it is left in. */
+static bool keep_epochs(const work *w, uint32_t res, uint32_t first, uint32_t end)
+{
+    hdi_hazards *out = w->out;
+    bool is_image = !(w->decl->res_flags[res] & HDI_RES_BUFFER), used = false;
     uint32_t initial = is_image ? hdi_initial_layout(w->decl, out, res) : 0;
     for (uint32_t seg = first; seg < end; seg++)
-        used |= is_used(w, res, seg);
-    bool on_gpu = used && (!w->several || out->res_queues[res] & w->gpu_mask);
-    uint32_t family = on_gpu ? w->queues->family[0] : HDI_NONE;
-    owners o = {.first_family = family, .last_family = family}; /* mostly there is one */
-    if (w->several_families && on_gpu)
-        o = find_owners(w, res);
-    out->res_first_family[res] = o.first_family;
-    out->res_final_family[res] = o.last_family;
+        used |= out->seg_epoch_begin[seg] != out->seg_epoch_end[seg];
     for (uint32_t seg = first; used && seg < end; seg++) {
         last_use last = find_last(w, res, seg);
         if (last.kind && last.kind->flags & HDI_EPOCH_WRITES)
@@ -225,6 +225,28 @@ static void keep_state(const work *w, uint32_t res)
         if (is_image)
             add_final(w, seg, last.kind ? last.kind->layout : initial, out->res_final_layout[res]);
     }
+    return used;
+}
+
+/* What stands between its epochs and those of the frames before and behind. */
+static void keep_state(const work *w, uint32_t res)
+{
+    hdi_hazards *out = w->out;
+    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res],
+             end = w->frozen->res_seg_begin[res + 1];
+    if (flags & HDI_RES_BUFFER)
+        out->res_final_layout[res] = 0;
+    else if (flags & HDI_RES_HISTORY)
+        out->res_final_layout[res] = out->res_final_layout[w->decl->res_pair[res]];
+    const bool is_several = w->several_families && out->res_queues[res] & w->gpu_mask;
+    owners o = {.first_family = HDI_NONE, .last_family = HDI_NONE};
+    if (is_several)
+        o = find_owners(w, res);
+    bool used = has_steps(w, res) ? keep_steps(w, first, end) : keep_epochs(w, res, first, end);
+    if (!is_several && used && (!w->several || out->res_queues[res] & w->gpu_mask)) /* mostly there is one */
+        o.first_family = o.last_family = w->queues->family[0];
+    out->res_first_family[res] = o.first_family;
+    out->res_final_family[res] = o.last_family;
 }
 
 /* Whether steps of a segment are not just before the first use of the epoch behind. */

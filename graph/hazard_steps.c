@@ -213,10 +213,9 @@ bool hdi_place_segment(hdi_hazard_work *w, uint32_t seg, bool may_add)
     bool exclusive = !out->res_concurrent[res];
     hdi_epoch *before = NULL, *behind = &out->epoch[out->seg_epoch_begin[seg]],
               *end = &out->epoch[out->seg_epoch_end[seg]];
-    for (; behind < end; before = behind++) {
+    for (; behind < end; before = behind++) { /* as kinds have it, a step stands before the first use */
         uint32_t to = behind->queue_mask;
         if (HDI_LIKELY(is_single(to) && (to & w->gpu_mask))) {
-            behind->place = HDI_PLACE_CONSUMER;
             if (from & ~to)
                 take_over(w, exclusive, before, behind);
         } else if (!place_other(w, res, before, behind, may_add)) {

@@ -90,6 +90,11 @@ typedef struct hdi_built {
 hdi_built hdi_build_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg, uint32_t last_seg,
                            const hdi_record *record, const uint32_t *record_end, hdi_built before, uint32_t *keeper);
 
+/* The same of a few resources, whose records stand one behind another up to what is then seg_epoch_end. Who keeps its
+ * state is listed elsewhere. Returns how many epochs. */
+uint32_t hdi_build_listed_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, const uint32_t *res, uint32_t count,
+                                 const hdi_record *record);
+
 /* In hazard_one.c. Steps of one queue, found by one worker. False: no memory. */
 bool hdi_find_steps(hdi_hazard_work *work);
 /* What several regions use, which none of them looks at. Uses of it, each with the first of the steps that there is

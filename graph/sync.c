@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "bitset.h"
 #include "hints.h"
 
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
@@ -174,38 +173,43 @@ typedef struct slot_wait {
     uint32_t begin, count;
 } slot_wait;
 
+/* Of a slot: a submit ends behind it; and some wait is for it. */
+enum { ENDS = 1, SIGNALS = 2 };
+
 typedef struct alone {
     const hdi_hazards *hazards;
     uint32_t queues;
     hdi_synced *out;
-    uint64_t *ends, *signals; /* a bit for each slot; signals end submits, too */
-    slot_wait *slot_waits;
+    uint8_t *marks;
+    slot_wait *place_waits; /* places as in queue_slot */
 } alone;
 
 /* Finds waits and writes them down at once; returns how many. As a rule a slot waits for one queue. */
 static uint32_t wait_alone(const alone *w)
 {
-    const hdi_hazards *hazards = w->hazards;
-    const hdi_synced *out = w->out;
-    const uint32_t *slot_pos = hazards->slot_pos, *slot_pass = hazards->slot_pass;
-    uint32_t queues = w->queues, at = 0;
-    for (uint32_t i = 0; i < out->waiting_count; i++) {
-        uint32_t s = out->waiting[i], mask = out->slot_waits[s], begin = at;
-        const uint32_t *want = &out->slot_want[(size_t)s * queues];
-        if (slot_pos[s])
-            hdi_bit_set(w->ends, hdi_slot_at(hazards, hazards->slot_queue[s], slot_pos[s] - 1));
+    const hdi_hazards hazards = *w->hazards; /* of its own, both: nothing that is written here changes them */
+    const hdi_synced out = *w->out;
+    const uint32_t queues = w->queues;
+    uint8_t *const marks = w->marks;
+    slot_wait *const place_waits = w->place_waits;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < out.waiting_count; i++) {
+        uint32_t s = out.waiting[i], mask = out.slot_waits[s], begin = at, pos = hazards.slot_pos[s];
+        const uint32_t *want = &out.slot_want[(size_t)s * queues];
+        const size_t place = (size_t)hazards.queue_begin[hazards.slot_queue[s]] + pos;
+        if (pos)
+            marks[hazards.queue_slot[place - 1]] |= ENDS;
         if (mask & (mask - 1)) {
-            mask = find_waits(hazards, out->slot_clock, queues, mask, want);
-            out->slot_waits[s] = (uint16_t)mask;
+            mask = find_waits(&hazards, out.slot_clock, queues, mask, want);
+            out.slot_waits[s] = (uint16_t)mask;
         }
         do {
-            uint32_t q = (uint32_t)__builtin_ctz(mask), from = wanted_slot(hazards, want, q);
-            hdi_bit_set(w->ends, from);
-            hdi_bit_set(w->signals, from);
-            out->wait[at++] = (hdi_wait){.queue = q, .pos = want[q] - 1, .reason_pass = slot_pass[from]};
+            uint32_t q = (uint32_t)__builtin_ctz(mask), from = wanted_slot(&hazards, want, q);
+            marks[from] = ENDS | SIGNALS;
+            out.wait[at++] = (hdi_wait){.queue = q, .pos = want[q] - 1, .reason_pass = hazards.slot_pass[from]};
             mask &= mask - 1;
         } while (mask);
-        w->slot_waits[s] = (slot_wait){begin, at - begin};
+        place_waits[place] = (slot_wait){begin, at - begin};
     }
     return at;
 }
@@ -227,23 +231,24 @@ static HDI_INLINE void tell_places(uint32_t *place_submit, uint32_t first, uint3
 /* Submits that end with these slots. */
 static void submit_alone(const alone *w, const uint32_t *list, uint32_t count)
 {
-    const hdi_hazards *hazards = w->hazards;
-    const hdi_synced *out = w->out;
-    const uint32_t *queue_begin = hazards->queue_begin;
+    const hdi_synced out = *w->out; /* of its own: nothing that is written here changes it */
+    const uint32_t *queue_begin = w->hazards->queue_begin, *slot_pos = w->hazards->slot_pos;
+    const uint8_t *const slot_queue = w->hazards->slot_queue, *const marks = w->marks;
+    const slot_wait *const place_waits = w->place_waits;
     uint32_t open_pos[HD_MAX_QUEUES] = {0}, signals[HD_MAX_QUEUES] = {0}, place = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t s = list[i], q = hazards->slot_queue[s], first = open_pos[q], end = hazards->slot_pos[s] + 1;
-        uint32_t signal = hdi_bit_get(w->signals, s);
-        slot_wait waits = w->slot_waits[hdi_slot_at(hazards, q, first)];
+        uint32_t s = list[i], q = slot_queue[s], first = open_pos[q], end = slot_pos[s] + 1;
+        uint32_t signal = marks[s] / SIGNALS;
+        slot_wait waits = place_waits[queue_begin[q] + first];
         signals[q] += signal;
-        out->submit[i] = (hdi_submit){.queue = q,
+        out.submit[i] = (hdi_submit){.queue = q,
                                       .first_pos = first,
                                       .end_pos = end,
                                       .wait_begin = waits.begin,
                                       .wait_count = waits.count,
                                       .signal = signals[q] & (0 - signal)};
-        out->submit_begin[i] = place;
-        tell_places(out->place_submit + queue_begin[q], first, end, queue_begin[q + 1] - queue_begin[q], i);
+        out.submit_begin[i] = place;
+        tell_places(out.place_submit + queue_begin[q], first, end, queue_begin[q + 1] - queue_begin[q], i);
         place += end - first;
         open_pos[q] = end;
     }
@@ -299,13 +304,13 @@ static bool make_submits(hdi_synced *out, uint32_t slots, hdi_arena *arena)
     return true;
 }
 
-/* The slots that end submits; returns how many. */
-static uint32_t list_ends(const uint64_t *ends, uint32_t slots, uint32_t *list)
+/* The slots that end submits; returns how many. Which ones cannot be foreseen. */
+static uint32_t list_ends(const uint8_t *marks, uint32_t slots, uint32_t *list)
 {
     uint32_t count = 0;
-    for (uint32_t word = 0; word < hdi_bit_words(slots); word++) {
-        for (uint64_t left = ends[word]; left; left &= left - 1)
-            list[count++] = 64 * word + (uint32_t)__builtin_ctzll(left);
+    for (uint32_t s = 0; s < slots; s++) {
+        list[count] = s;
+        count += marks[s] != 0;
     }
     return count;
 }
@@ -315,24 +320,23 @@ static hd_result sync_alone(const hdi_hazards *hazards, uint32_t queues, const h
 {
     uint32_t slots = hazards->slot_count;
     alone w = {.hazards = hazards, .queues = queues, .out = out};
-    w.slot_waits = HDI_EARLY_ARRAY(crew, arena, slot_wait, slots);
-    w.ends = HDI_EARLY_ARRAY(crew, arena, uint64_t, 2 * (size_t)hdi_bit_words(slots));
+    w.place_waits = HDI_EARLY_ARRAY(crew, arena, slot_wait, slots);
+    w.marks = HDI_EARLY_ARRAY(crew, arena, uint8_t, slots);
     uint32_t *list = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
     hdi_arena_mark mark = hdi_arena_here(arena);
     out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, (size_t)out->waiting_count * (queues - 1));
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    w.signals = w.ends + hdi_bit_words(slots);
-    memset(w.slot_waits, 0, slots * sizeof(*w.slot_waits));
-    memset(w.ends, 0, 2 * (size_t)hdi_bit_words(slots) * sizeof(*w.ends));
+    memset(w.place_waits, 0, slots * sizeof(*w.place_waits));
+    memset(w.marks, 0, slots);
     out->wait_count = wait_alone(&w);
     const hdi_arena_kept kept = {&out->wait, out->wait_count * sizeof(*out->wait)};
     hdi_arena_keep(arena, mark, &kept, 1);
     for (uint32_t q = 0, last; q < queues; q++) {
         if ((last = last_slot(hazards, q)) != HDI_NONE)
-            hdi_bit_set(w.ends, last);
+            w.marks[last] |= ENDS;
     }
-    out->submit_count = list_ends(w.ends, slots, list);
+    out->submit_count = list_ends(w.marks, slots, list);
     if (!make_submits(out, slots, arena))
         return HD_OUT_OF_MEMORY;
     submit_alone(&w, list, out->submit_count);
