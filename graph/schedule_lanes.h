@@ -50,7 +50,17 @@ static HDI_INLINE bool needs_barrier(const work *w, uint32_t words, const uint64
     return ((w->group[k] - pred[k]) & q->guard) == 0;
 }
 
-static HDI_INLINE void insert(work *w, uint32_t words, hdi_list_node *v)
+/* When what a pass depends on is done, seen from the first queue of its lane. Where clocks are long and it is one
+ * queue, that is home, or none. */
+static HDI_INLINE double ready_of(const work *w, uint32_t words, const hdi_list_node *v)
+{
+    if (words == 0)
+        return 0.0;
+    return (double)v->ready[words == 1 ? w->lane[v->lane].on->queue->index : 1];
+}
+
+/* ready: as above. What follows waits for it less long where it was found just now. */
+static HDI_INLINE void insert(work *w, uint32_t words, hdi_list_node *v, double ready)
 {
     uint32_t index = words ? v->lane : 0;
     lane *l = &w->lane[index];
@@ -59,8 +69,7 @@ static HDI_INLINE void insert(work *w, uint32_t words, hdi_list_node *v)
     v->at = (uint8_t)at;
     l->key[at] = v->key;
     l->pred[at] = pred_of(w, words, v)[words <= 1 ? 0 : q->word];
-    /* Where clocks are long and it is one queue, that is home, or none. */
-    l->ready[at] = words ? (double)v->ready[words == 1 ? q->index : 1] : 0.0;
+    l->ready[at] = ready;
     w->open_lanes |= 1u << index;
 }
 

@@ -13,8 +13,9 @@
  *
  * O(passes * (window + queues^2) + uses + edges), mostly far from it. Serial, but for regions: each begins as if no
  * queue had anything to do, and waits of its first slots (schedule.c) make what earlier ones have closed free for
- * everybody. All is compiled for short clocks as well as for any (schedule_clock.h), and once more with no words for
- * passes that all run on one queue: it knows all, so there are no clocks and no times but when it is free. */
+ * everybody. All is compiled for short clocks as well as for any (schedule_clock.h), of a frame of one region and else,
+ * and once more with no words for passes that all run on one queue: it knows all, so there are no clocks and no times
+ * but when it is free. */
 
 typedef struct choice {
     hdi_list_node *node; /* null: none */
@@ -47,35 +48,37 @@ static HDI_INLINE void admit(work *w, uint32_t words, uint32_t rank)
     if (is_due(w, v)) {
         w->l.state[rank] = HDI_RANK_LEFT;
         w->waiting_count--;
-        insert(w, words, v);
+        insert(w, words, v, ready_of(w, words, v));
     }
 }
 
 /* When a pass could start: what it depends on is done at `near` seen from queue `home`, at `far` from all others. What
- * is rounded is memory: gcc 12 leaves conversions there and back out where it makes vectors. */
-static HDI_INLINE void set_start(const work *w, uint32_t words, hdi_list_node *v, uint32_t home, double near,
-                                 double far)
+ * is rounded is memory: gcc 12 leaves conversions there and back out where it makes vectors. Returns it as its lane has
+ * it. */
+static HDI_INLINE double set_start(const work *w, uint32_t words, hdi_list_node *v, uint32_t home, double near,
+                                   double far)
 {
     if (words == 1) {
+        float seen_near = (float)near, seen_far = (float)far;
         for (uint32_t q = 0; q < HDI_SHORT_QUEUES; q++)
-            v->ready[q] = (float)far;
-        v->ready[home] = (float)near;
-        return;
+            v->ready[q] = seen_far;
+        v->ready[home] = seen_near;
+        return (double)(w->lane[v->lane].on->queue->index == home ? seen_near : seen_far);
     }
     bool at_home = w->l.lane[v->lane].queues >> home & 1;
     v->home = at_home ? (uint8_t)home : HDI_LIST_NOWHERE;
     v->ready[1] = (float)(at_home ? near : far);
     v->ready[0] = (float)far;
+    return (double)v->ready[1];
 }
 
 /* The same of a pass that waited for one more, which was taken on queue `last` just now. Most passes depend on one
  * queue alone. Else, of queues that it depends on nobody on costs less than asking whether it does. */
-static HDI_INLINE void find_start(const work *w, uint32_t words, const queue *last, hdi_list_node *v)
+static HDI_INLINE double find_start(const work *w, uint32_t words, const queue *last, hdi_list_node *v)
 {
     const uint64_t *pred = pred_of(w, words, v);
     if (words == 1 && (*pred & last->keep) == 0 && HDI_LIKELY(last->free_at > 0.0)) {
-        set_start(w, words, v, last->index, last->free_at, last->free_at + w->handoff_us);
-        return;
+        return set_start(w, words, v, last->index, last->free_at, last->free_at + w->handoff_us);
     }
     const double *finish = w->l.finish;
     double first = -NEVER, second = -NEVER, far = 0.0;
@@ -99,7 +102,7 @@ static HDI_INLINE void find_start(const work *w, uint32_t words, const queue *la
         home = 0;
     }
     double near = second + w->handoff_us;
-    set_start(w, words, v, home, near > first ? near : first, far);
+    return set_start(w, words, v, home, near > first ? near : first, far);
 }
 
 static HDI_APART uint32_t look_at_all_shared(const work *w, hdi_list_node *v)
@@ -133,7 +136,7 @@ static HDI_INLINE uint32_t look_at_shared(const work *w, hdi_list_node *v)
     return opens ? alone->res : HDI_NONE;
 }
 
-static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
+static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v, double ready)
 {
     if (v->flags & HDI_NODE_SHARED) {
         uint32_t res = look_at_shared(w, v);
@@ -141,7 +144,7 @@ static HDI_INLINE void make_ready(work *w, uint32_t words, hdi_list_node *v)
             w->l.opener[w->opener_count++] = (hdi_list_opener){(uint32_t)v->key, res};
     }
     if (is_due(w, v)) {
-        insert(w, words, v);
+        insert(w, words, v, ready);
     } else {
         w->l.state[v->rank] = HDI_RANK_WAITS;
         w->waiting_count++;
@@ -266,7 +269,7 @@ static HDI_APART choice force(work *w, uint32_t words)
     hdi_list_node *v = node_at(w, w->oldest);
     const lane *l = lane_of(w, words, v);
     if (w->l.state[w->oldest] == HDI_RANK_WAITS) {
-        insert(w, words, v);
+        insert(w, words, v, ready_of(w, words, v));
         w->waiting_count--;
     }
     place p = best_place(w, words, l, l->queue_count, v);
@@ -305,7 +308,8 @@ static HDI_APART void open_shared(work *w, uint32_t words, const hdi_list_node *
     w->opener_count = kept;
 }
 
-static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue *q, uint64_t now)
+/* What a pass uses, and nobody else any more, is closed. whole: of a frame of one region, all that has bytes is. */
+static HDI_INLINE void close_uses(work *w, uint32_t words, bool whole, uint32_t pass, queue *q, uint64_t now)
 {
     const uint32_t *use_res = w->use_res, *use = &w->pass_use_begin[pass];
     hdi_sched_res *all = w->res;
@@ -314,8 +318,7 @@ static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue 
     for (size_t u = use[0], end = use[1]; u < end; u++) {
         uint32_t r = use_res[u];
         hdi_sched_res *res = &all[r];
-        uint32_t last = res->last - rank_begin;
-        if (last >= kept) { /* a later region closes it, or it has no bytes */
+        if (!whole && res->last - rank_begin >= kept) { /* a later region closes it, or it has no bytes */
             if (of_all)
                 res->left--;
             continue;
@@ -326,8 +329,10 @@ static HDI_INLINE void close_uses(work *w, uint32_t words, uint32_t pass, queue 
         if (--res->left)
             continue;
         int64_t bytes = (int64_t)res->bytes;
+        if (whole && bytes == 0)
+            continue;
         *q->closed.end++ = (hdi_list_closing){bytes, words == 1 ? *of : r};
-        add_alive(w, last + 1, -bytes, true);
+        add_alive(w, res->last - (whole ? 0 : rank_begin) + 1, -bytes, true);
     }
 }
 
@@ -356,15 +361,15 @@ static HDI_INLINE void move_on(work *w, uint32_t words)
 }
 
 /* Who depends on a pass that was taken. */
-static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const queue *q, uint64_t now)
+static HDI_INLINE void release(work *w, uint32_t words, bool whole, uint32_t pass, const queue *q, uint64_t now)
 {
     const uint32_t *succ = w->succ, *begin = &w->succ_begin[pass];
     const uint64_t newest[] = {now, *q->knows};
-    uint32_t pass_begin = w->pass_begin, count = w->pass_count;
+    uint32_t pass_begin = whole ? 0 : w->pass_begin, count = w->pass_count;
     hdi_list_node *all = w->l.node;
     for (size_t e = begin[0], end = begin[1]; e < end; e++) {
         size_t next = succ[e] - pass_begin;
-        if (next >= count)
+        if (!whole && next >= count)
             continue;
         hdi_list_node *v = &all[next];
         uint64_t *of = pred_of(w, words, v) + (words <= 1 ? 0 : q->word);
@@ -374,18 +379,17 @@ static HDI_INLINE void release(work *w, uint32_t words, uint32_t pass, const que
             *of = words ? (*of & q->keep) | now : now;
         if (--v->left)
             continue;
-        if (words)
-            find_start(w, words, q, v);
-        make_ready(w, words, v);
+        make_ready(w, words, v, words ? find_start(w, words, q, v) : 0.0);
     }
 }
 
-static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
+static HDI_INLINE void take(work *w, uint32_t words, bool whole, const choice *c)
 {
     hdi_list_node *v = c->node;
     queue *q = c->queue;
     const uint64_t *pred = pred_of(w, words, v);
-    uint32_t pass = pass_of(w, v), slot = w->slots++, rank = v->rank, k = words <= 1 ? 0 : q->word;
+    uint32_t pass = (uint32_t)v->key + (whole ? 0 : w->pass_begin), slot = w->slots++, rank = v->rank;
+    uint32_t k = words <= 1 ? 0 : q->word;
     uint64_t now = (uint64_t)(slot + 1) << (words ? q->shift : 0);
     w->slot_pass[slot] = pass;
     w->slot_queue[slot] = (uint8_t)q->index;
@@ -410,10 +414,10 @@ static HDI_INLINE void take(work *w, uint32_t words, const choice *c)
     leave(w, words, v);
     if (v->flags & HDI_NODE_OPENS)
         open_shared(w, words, v);
-    close_uses(w, words, pass, q, now);
+    close_uses(w, words, whole, pass, q, now);
     if (rank == w->oldest)
         move_on(w, words);
-    release(w, words, pass, q, now);
+    release(w, words, whole, pass, q, now);
 }
 
 /* ---- a run ---- */
@@ -433,7 +437,7 @@ static inline uint32_t part_of(uint32_t kept, uint32_t part)
 
 /* A run that is to be given up shows early: from a sixteenth to a quarter of the passes it has to come nearer and
  * nearer to the rate. */
-static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
+static HDI_INLINE bool run(work *w, uint32_t words, bool whole, double least_rate)
 {
     enum { FEW = 16, FIRST_PART = 2, LAST_PART = 8 };
     const hdi_sched *s = w->s;
@@ -444,15 +448,14 @@ static HDI_INLINE bool run(work *w, uint32_t words, double least_rate)
     uint32_t check = least_rate > 0.0 ? part_of(kept, part) : kept;
     for (uint32_t i = 0; i < w->l.root_count; i++) {
         hdi_list_node *v = &w->l.node[w->l.root[i]];
-        set_start(w, words, v, 0, 0.0, 0.0);
-        make_ready(w, words, v);
+        make_ready(w, words, v, set_start(w, words, v, 0, 0.0, 0.0));
     }
     for (;;) {
         while (w->slots < check) {
             choice c = choose(w, words);
             if (HDI_UNLIKELY(!c.node))
                 c = force(w, words);
-            take(w, words, &c);
+            take(w, words, whole, &c);
         }
         if (check == kept)
             break;
@@ -541,7 +544,13 @@ bool hdi_schedule_list(const hdi_sched *s, const hdi_list *list, const hdi_list_
     for (uint32_t k = 0; !one && k < words; k++)
         w.group[k] = hdi_clock_guards(words);
     double least_rate = rules->least_rate;
-    bool done = one ? run(&w, 0, least_rate) : words == 1 ? run(&w, 1, least_rate) : run(&w, words, least_rate);
+    bool done;
+    if (one)
+        done = run(&w, 0, false, least_rate);
+    else if (words > 1)
+        done = run(&w, words, false, least_rate);
+    else
+        done = s->whole ? run(&w, 1, true, least_rate) : run(&w, 1, false, least_rate);
     out->slot_count = w.slots;
     return done;
 }
