@@ -143,6 +143,11 @@ static HDI_APART void read_of_three(const hdi_pack *pack, uint32_t res, hdi_newc
     read_several(pack, res, n, 3);
 }
 
+static HDI_APART void read_of_four(const hdi_pack *pack, uint32_t res, hdi_newcomer *n)
+{
+    read_several(pack, res, n, 4);
+}
+
 static HDI_APART void read_of_many(const hdi_pack *pack, uint32_t res, hdi_newcomer *n)
 {
     read_several(pack, res, n, pack->queues);
@@ -154,6 +159,8 @@ void hdi_read_several(const hdi_pack *pack, uint32_t res, hdi_newcomer *n)
         read_of_two(pack, res, n);
     else if (pack->queues == 3)
         read_of_three(pack, res, n);
+    else if (pack->queues == 4) /* the host's is the fourth */
+        read_of_four(pack, res, n);
     else
         read_of_many(pack, res, n);
 }

@@ -241,6 +241,12 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
      * have done with less. */
     uint64_t in_time = w->pack.placed_count == 0 && w->pack.end == w->lifetimes->res_close ? mix->least : 0;
     uint32_t turns = hdi_pack_choose(w, mix, count, least, how);
+    uint64_t top = least;
+    w->pack.atoms = NULL;
+    if (known && w->pack.by_clocks && hdi_pack_places_by_clocks(w, by_first, count, &top)) {
+        best = top; /* than which there is nothing better */
+        *known = true;
+    }
     for (uint32_t turn = 0; turn < turns && best > least; turn++) {
         if ((how[turn] == ORDER_IN_TIME && best <= in_time) || (best != UINT64_MAX && is_hopeless(how, turn, count)))
             continue;

@@ -243,6 +243,10 @@ static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
  * whose bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */
 bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes);
 
+/* The same by clocks where they have few sizes, each with places of its own. False: that takes more than *top, or it
+ * cannot; else *top: what it takes. */
+bool hdi_pack_places_by_clocks(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *top);
+
 /* The members of a heap of the host's, and whose bytes each takes over: in alias_host.c. host: its queue, or HDI_NONE.
  * Returns how many bytes they take; UINT64_MAX: out of memory. */
 uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first, uint32_t count);
