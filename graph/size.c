@@ -22,6 +22,7 @@ typedef struct work {
     hd_result result;
     uint32_t bad_res;
     bool all_kept; /* every use is one of a kept pass */
+    bool alone;    /* nobody else writes res_used */
 } work;
 
 static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t res, hd_memory_need *need)
@@ -63,15 +64,21 @@ static void use_runs(const work *w, uint32_t begin, uint32_t end)
     }
 }
 
-/* Where many passes go, which ones nobody can foresee, and there is no branch: what they use is noted behind all
- * resources. */
+/* Where many passes go, which ones nobody can foresee, and there is no branch: of several workers what those use is
+ * noted behind all resources. */
 static void use_each(const work *w, uint32_t begin, uint32_t end)
 {
     const uint32_t *const use_res = w->decl->use_res, *const use_pass = w->decl->use_pass;
     const uint8_t *const pass_kept = w->kept->pass_kept;
     _Atomic(uint8_t) *const used = (_Atomic(uint8_t) *)w->out->res_used;
-    const size_t nobody = w->decl->res_count;
-    for (size_t u = w->decl->pass_use_begin[begin], last = w->decl->pass_use_begin[end]; u < last; u++) {
+    const size_t nobody = w->decl->res_count, last = w->decl->pass_use_begin[end];
+    size_t u = w->decl->pass_use_begin[begin];
+    if (w->alone) {
+        uint8_t *const restrict own = w->out->res_used;
+        for (; u < last; u++)
+            own[use_res[u]] |= pass_kept[use_pass[u]];
+    }
+    for (; u < last; u++) {
         const size_t kept = pass_kept[use_pass[u]], res = use_res[u];
         set_used(used, nobody + (res - nobody) * kept);
     }
@@ -175,7 +182,7 @@ static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
 hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, const hdi_crew *crew,
                    hdi_arena *arena, hdi_sizes *out, uint32_t *bad_res)
 {
-    work w = {decl, kept, desc, out, HD_OK, HDI_NONE, kept->kept_count == decl->pass_count};
+    work w = {decl, kept, desc, out, HD_OK, HDI_NONE, kept->kept_count == decl->pass_count, crew->workers == 1};
     out->need = HDI_ARENA_ARRAY(arena, hd_memory_need, decl->res_count);
     out->res_used = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)decl->res_count + 1);
     out->res_persistent = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
