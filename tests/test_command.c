@@ -371,8 +371,12 @@ Test(command, files_and_figures)
     cr_assert_eq(run("compile in.fgt --plan -"), 0);
     cr_assert_not_null(strstr(contents("out"), "\"plan\": 1"));
     cr_assert_eq(run("compile - < in.fgt"), 0);
-    cr_assert_eq(run("--help"), 0);
     cr_assert_eq(run("--version"), 0);
+    static const char *const helps[] = {"--help", "-h", "compile --help", "verify -h", "explain --help", "run -h"};
+    for (size_t i = 0; i < sizeof(helps) / sizeof(helps[0]); i++) {
+        cr_assert_eq(run(helps[i]), 0, "%s", helps[i]);
+        cr_assert_eq(strncmp(contents("out"), "usage: heddle ", 14), 0, "%s", helps[i]);
+    }
 }
 
 /* What FORMATS keeps, in a few lines of Python that share nothing with heddle. */

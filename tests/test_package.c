@@ -21,9 +21,15 @@ static void run(const char *command)
 Test(package, installed, .timeout = 120)
 {
     run("cmake --install '" HEDDLE_BINARY_DIR "' --prefix \"$PWD/there\" >log 2>&1");
-    run("cmake -S " PROJECT " -B made -DCMAKE_PREFIX_PATH=\"$PWD/there\" -DCMAKE_C_FLAGS=-Werror >log 2>&1");
+    run("cmake -S " PROJECT " -B made -DCMAKE_PREFIX_PATH=\"$PWD/there\" -DCMAKE_C_FLAGS=-Werror"
+        " -DCMAKE_CXX_FLAGS='-Wall -Wextra -Wpedantic -Werror' >log 2>&1");
     run("cmake --build made >log 2>&1");
     run("made/engine >log 2>&1 && grep -q '^1 passes, ' log");
+    run("test ! -e made/engine_cxx || made/engine_cxx >log 2>&1");
+    /* without CMake, and moved */
+    run("mv there elsewhere && PKG_CONFIG_PATH=$(dirname $(find $PWD/elsewhere -name heddle.pc)) sh -c '${CC:-cc} "
+        "-std=c11 -Werror \"" HEDDLE_SOURCE_DIR "/tests/package/engine.c\" -o plain $(pkg-config --cflags --libs "
+        "heddle)' >log 2>&1 && ./plain >log 2>&1 && grep -q '^1 passes, ' log && mv elsewhere there");
     /* of another version, or without what it needs: said so, and no error of CMake's own */
     run("mkdir other && sed 's/heddle 0.1 REQUIRED/heddle 9.0 REQUIRED/' " PROJECT
         "/CMakeLists.txt >other/CMakeLists.txt");

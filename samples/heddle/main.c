@@ -21,7 +21,7 @@ static const char usage[] =
     "  --order ORDER           overlap (default), memory or declared\n"
     "  --memory-budget BYTES   fail unless the heaps stay within it\n"
     "  --merge-rendering       passes that go on with the same attachments share a scope, without barriers between\n"
-    "  --threads N             workers of the compile (default 1)\n"
+    "  --threads N             workers of the compile (default 1, at most 256)\n"
     "  --plan FILE             write the plan as JSON\n"
     "  --dot FILE              write the plan as a Graphviz picture\n"
     "  --html FILE             write the plan as a page to look at\n"
@@ -32,12 +32,13 @@ static const char usage[] =
     "run options: executes it on a Vulkan device; every pass writes what it declares\n"
     "  --frames N              how often (default 1)\n"
     "  --queues LIST           as above, folded onto what the device has\n"
-    "  --workers N             threads that record (default 1)\n"
+    "  --workers N             threads that record (default 1, at most 256)\n"
     "  --check                 compare what every pass reads with what was written last\n"
     "  --device K              in the loader's order (default 0)\n"
     "  --capture FILE          write what is given to Vulkan, for heddle verify --capture\n"
     "  --scale N               divide sizes of images and buffers by N, as far as levels and ranges stay (default 1)\n"
     "\n"
+    "heddle --help says this, heddle --version which one it is.\n"
     "A FILE may be - for standard output, GRAPH.fgt for standard input.\n"
     "Exit status: 0 done; 1 wrong command line; 2 bad input, I/O or no device; 3 the plan or capture fails\n"
     "verification, or run --check found a wrong value.\n";
@@ -73,6 +74,11 @@ static void open_standard_streams(void)
     }
 }
 
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static int run_command_line(int argc, char **argv)
 {
     static const struct {
@@ -84,7 +90,8 @@ static int run_command_line(int argc, char **argv)
         fputs(usage, stderr);
         return EXIT_COMMAND_LINE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    _Static_assert(HD_MAX_WORKERS == 256, "the usage says so");
+    if (is_help(argv[1]) || (argc > 2 && is_help(argv[2]))) {
         fputs(usage, stdout);
         return EXIT_DONE;
     }

@@ -154,12 +154,12 @@ typedef enum hd_access {
 /* A range of a resource; all zero is the whole. Images: a count of 0 means all from the base on. Buffers: bytes 0 means
  * all from the offset on. */
 typedef union hd_range {
-    struct {
+    __extension__ struct { /* standard C11, and an extension of C++ that both compilers have */
         uint16_t mip_base, mip_count;
         uint32_t layer_base, layer_count;
         uint32_t aspect; /* HD_ASPECT_*, of an image with depth and stencil; 0: all aspects of the format */
     };
-    struct {
+    __extension__ struct {
         uint64_t offset, bytes;
     };
 } hd_range;
@@ -171,7 +171,7 @@ typedef enum hd_load { HD_LOAD_CLEAR, HD_LOAD_DONT_CARE } hd_load;
 
 typedef union hd_clear {
     float color[4];
-    struct {
+    __extension__ struct {
         float depth;
         uint32_t stencil;
     };
@@ -210,7 +210,8 @@ typedef struct hd_use {
     const hd_custom_access *custom; /* only with HD_ACCESS_CUSTOM */
 } hd_use;
 
-/* HD_USES({depth, HD_DEPTH_WRITE}, {albedo, HD_COLOR_WRITE}) gives .uses its value and its count. */
+/* HD_USES({depth, HD_DEPTH_WRITE}, {albedo, HD_COLOR_WRITE}) gives .uses its value and its count. In C: C++ has no
+ * arrays that are made in an expression; there the two are set to an array's. */
 #define HD_USES(...)                                                                                                   \
     (const hd_use[]){__VA_ARGS__}, .use_count = sizeof((const hd_use[]){__VA_ARGS__}) / sizeof(hd_use)
 
