@@ -230,7 +230,8 @@ Test(vk_helpers, resolve)
                                     : hd_vk_resolve(s.f.vk, s.graph, color4, NULL, (hd_resource){0}, NULL,
                                                     VK_RESOLVE_MODE_NONE);
         cr_expect_eq(pass.id, 0, "fault %u", fault);
-        cr_expect_eq(hd_graph_error(s.graph)->result, HD_INVALID_ARGUMENT, "fault %u", fault);
+        cr_expect_eq(hd_graph_error(s.graph)->result, fault == 3 ? HD_BAD_HANDLE : HD_INVALID_ARGUMENT, "fault %u",
+                     fault);
     }
     close_scene(&s);
 }
@@ -319,9 +320,10 @@ Test(vk_helpers, mistakes)
         }
         cr_expect_eq(pass.id, 0, "fault %u", fault);
         const hd_error *error = hd_graph_error(s.graph);
-        cr_expect_eq(error->result, HD_INVALID_ARGUMENT, "fault %u", fault);
+        hd_result expected = fault == 2 ? HD_BAD_HANDLE : HD_INVALID_ARGUMENT;
+        cr_expect_eq(error->result, expected, "fault %u", fault);
         cr_expect_eq(error->resource == HD_NONE, fault == 2, "fault %u names no resource", fault);
-        cr_expect_eq(hd_vk_frame(s.f.vk, s.graph), HD_INVALID_ARGUMENT);
+        cr_expect_eq(hd_vk_frame(s.f.vk, s.graph), expected);
     }
     close_scene(&s);
 }
@@ -391,6 +393,18 @@ Test(vk_helpers, images_that_do_not_go_together)
     hd_resource behind = buffer(&s, "behind", 64);
     cr_expect_eq(hd_vk_readback(s.f.vk, s.graph, behind, &(hd_range){.offset = 64}, keep, NULL).id, 0);
     cr_expect(strstr(hd_graph_error(s.graph)->text, "no such part"), "%s", hd_graph_error(s.graph)->text);
+    for (uint32_t fault = 0; fault < 4; fault++) {
+        hd_resource stale = behind, good;
+        hd_graph_begin(s.graph);
+        good = buffer(&s, "good", 64);
+        if (fault == 0)
+            hd_vk_fill(s.f.vk, s.graph, stale, NULL, 0);
+        else if (fault == 1)
+            hd_vk_upload(s.f.vk, s.graph, (hd_resource){0}, NULL, &value, sizeof(value));
+        else
+            hd_vk_copy(s.f.vk, s.graph, fault == 2 ? stale : good, NULL, fault == 2 ? good : stale, NULL);
+        cr_expect_eq(hd_graph_error(s.graph)->result, HD_BAD_HANDLE, "%s", hd_graph_error(s.graph)->text);
+    }
     static const uint8_t texels[PIXELS * 4];
     for (uint32_t fault = 0; fault < 3; fault++) {
         hd_graph_begin(s.graph);

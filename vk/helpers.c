@@ -44,11 +44,13 @@ static hd_pass no_memory(hd_graph *graph)
     return fail(graph, HD_OUT_OF_MEMORY, (hd_resource){0}, "what a helper keeps");
 }
 
-static bool look_at(const hd_graph *graph, hd_resource resource, const hd_range *range, part *out)
+static bool look_at(hd_graph *graph, hd_resource resource, const hd_range *range, part *out)
 {
     uint32_t index = graph ? hd_graph_resource_index(graph, resource) : HD_NONE;
-    if (index == HD_NONE)
+    if (index == HD_NONE) {
+        fail(graph, HD_BAD_HANDLE, resource, "given to hd_vk_upload, copy or the like"); /* what they say comes later */
         return false;
+    }
     hdi_decl decl = hdi_graph_decl(graph);
     out->info = &decl.res_info[index];
     out->buffer = decl.res_flags[index] & HDI_RES_BUFFER;
