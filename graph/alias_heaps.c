@@ -79,8 +79,8 @@ typedef struct progress {
     uint32_t order;      /* its topmost bit: that some come before others, or are not used */
 } progress;
 
-/* Resources that are all like the first of the part are members of its first heap. Goes on to one that is not. Apart, on
- * a line: inlined, it took 1.3 ns a pass of chain more after the files before it had grown. */
+/* Resources that are all like the first of the part are members of its first heap. Goes on to one that is not. Apart,
+ * on a line: inlined, it took 1.3 ns a pass of chain more after the files before it had grown. */
 static HDI_APART HDI_ON_LINE void find_alike(const work *w, part_heaps *p, uint32_t *list, uint32_t end, progress *at)
 {
     const hd_memory_need *needs = w->pack->sizes->need;
