@@ -23,11 +23,11 @@ static void sum_up(uint32_t *count, uint32_t pieces)
 /* Those from the largest to the smallest, and how much is alive. False: one of them alone does not fit below `most`, or
  * so much is alive that 32 bits have wrapped to nothing. */
 static bool read_members(work *w, const hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t most,
-                         uint32_t *starts, uint32_t *ends)
+                         uint32_t *starts, uint32_t *ends, uint32_t *live)
 {
     const uint32_t *piece_of = pack->piece_of, *res_first = pack->lifetimes->res_first, *res_end = pack->end;
     const hd_memory_need *needs = pack->sizes->need;
-    uint32_t slot = pack->slot_begin, *live = w->live, sum = 0;
+    uint32_t slot = pack->slot_begin, sum = 0;
     uint64_t largest = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t res = by_size[i], first = piece_of[res_first[res] - slot], last = piece_of[res_end[res] - slot];
@@ -41,7 +41,7 @@ static bool read_members(work *w, const hdi_pack *pack, const uint32_t *by_size,
         live[last + 1] -= (uint32_t)units; /* it may wrap, which the sum undoes */
     }
     for (uint32_t p = 0; p < w->pieces; p++) {
-        live[p] = sum += live[p];
+        sum += live[p];
         w->most_live = sum > w->most_live ? sum : w->most_live;
     }
     w->largest = (uint32_t)largest;
@@ -137,7 +137,6 @@ bool hdi_make_blocks(const hdi_pack *pack, const uint32_t *by_size, uint32_t cou
     hdi_arena *arena = pack->arena;
     *w = (hdi_blocks){.pieces = pack->piece_count};
     w->item = HDI_ARENA_ARRAY(arena, item, (size_t)count + 1);
-    w->live = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces + 1);
     w->list_begin = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces + 1);
     if (arena->failed)
         return false;
@@ -145,8 +144,9 @@ bool hdi_make_blocks(const hdi_pack *pack, const uint32_t *by_size, uint32_t cou
     hdi_arena_mark mark = hdi_arena_here(arena);
     item *by_end = HDI_ARENA_ARRAY(arena, item, count);
     uint32_t *starts = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces),
-             *ends = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces);
-    if (arena->failed || !read_members(w, pack, by_size, count, most, starts, ends))
+             *ends = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces),
+             *live = HDI_ARENA_ZEROED(arena, uint32_t, w->pieces + 1);
+    if (arena->failed || !read_members(w, pack, by_size, count, most, starts, ends, live))
         return false;
     sort_members(w, count, starts, ends, by_end);
     hdi_arena_keep(arena, mark, NULL, 0);

@@ -11,13 +11,14 @@
 enum { LONG_LIFE = 512 }; /* slots */
 /* Parts of what is needed that a heap may be larger: to be left alone, to be searched for. */
 enum { NEAR = 56, GOAL = 64 };
+enum { MUCH = 32 };                          /* of a heap: to be worth many barriers more */
 enum { MANY_ALIVE = 16, MANY_IN_PART = 24 }; /* on average: fewer are packed well in time */
 enum { FEW_LOOKS = 8192 };                   /* more on one queue, of the few members that are searched for at all */
 enum { CROWDED = 12 }; /* alive on average: by clocks a search finds nothing among so many, as each step looks at all */
 /* Of a search, for each resource: what later looks find is hardly ever worth them. */
 enum { FEW = 256, QUICK_LOOKS = 8, MORE_QUICK_LOOKS = 320, THOROUGH_LOOKS = 256, MORE_LOOKS = 1 << 17 };
 enum { HOST_LOOKS = 3, MORE_HOST_LOOKS = 512 }; /* beside the host there is one queue: more find next to nothing */
-enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_BY_LOAD = ORDER_COUNT, SKYLINE_BOTH };
+enum { ORDER_IN_TIME, ORDER_SIZE, ORDER_AREA, ORDER_CLASS, ORDER_COUNT, SKYLINE_ONCE = ORDER_COUNT, SKYLINE_BOTH };
 
 typedef hdi_pack_work work;
 
@@ -100,20 +101,20 @@ uint32_t hdi_pack_choose(const work *w, const hdi_pack_mix *mix, uint32_t count,
         skyline && (w->is_part ? mix->area / slots > mix->least / HDI_PACK_UNIT / 2 && lives / slots >= MANY_IN_PART
                                : mix->area / slots > least / HDI_PACK_UNIT / 3 * 2 && lives / slots >= MANY_ALIVE);
     if (is_full && !w->how->thorough)
-        how[n++] = SKYLINE_BOTH;
+        how[n++] = count > FEW ? SKYLINE_ONCE : SKYLINE_BOTH;
     how[n++] = several_sizes ? ORDER_SIZE : ORDER_IN_TIME;
     how[n++] = several_sizes ? ORDER_IN_TIME : ORDER_SIZE;
-    bool all = w->how->thorough || (skyline && count <= FEW);
+    bool all = w->how->thorough || (skyline && !is_full && count <= FEW);
     for (uint8_t order = ORDER_AREA; all && order < ORDER_COUNT; order++)
         how[n++] = order;
     if (skyline && (!is_full || w->how->thorough))
-        how[n++] = SKYLINE_BY_LOAD;
+        how[n++] = w->how->thorough ? SKYLINE_BOTH : SKYLINE_ONCE;
     return n;
 }
 
 bool hdi_pack_try(work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top)
 {
-    bool skyline = how == SKYLINE_BOTH || how == SKYLINE_BY_LOAD;
+    bool skyline = how == SKYLINE_BOTH || how == SKYLINE_ONCE;
     w->pack.atoms = NULL;
     if (how == ORDER_IN_TIME)
         return hdi_pack_in_time(&w->pack, by_first, count, offset, top);
@@ -178,33 +179,62 @@ static bool find_tenants(work *w, const uint32_t *by_first, uint32_t count, bool
     return true;
 }
 
-/* Search from the packing that is there. With one queue lives may end before their groups do, in few places
- * at first. */
-static bool search_on(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
+static bool search_once(work *w, const uint32_t *by_first, uint32_t count, uint64_t looks, uint64_t *top)
 {
-    static const uint32_t tenths[] = {10, 9, 8, 0};
+    for (uint32_t i = 0; i < count; i++)
+        w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
+    bool done = hdi_pack_search(&w->pack, by_first, count, w->goal, looks, w->offset, top);
+    hdi_pack_keep(w, by_first, count);
+    return done;
+}
+
+/* Where lives end before their groups do, in few places at first: the skyline may be good enough then, or a search goes
+ * on. Each barrier more is worth it where that becomes good enough, or much better. */
+static bool search_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint64_t looks, uint64_t *top)
+{
+    const uint64_t most[] = {w->needed, w->needed / 10 * 9, w->needed / 10 * 8, 0};
+    uint64_t before = *top, *offset = HDI_ARENA_ARRAY(w->pack.arena, uint64_t, count);
+    if (!offset)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        offset[i] = w->out->res_offset[by_first[i]];
+    w->least = w->near;
+    for (size_t i = 0; *top > w->near && i < sizeof(most) / sizeof(most[0]); i++) {
+        if (!cut_lives(w, by_first, count, most[i]))
+            continue;
+        if (!try_packer(w, SKYLINE_BOTH, by_first, count, *top - w->near - 1, top) ||
+            (*top > w->near && !search_once(w, by_first, count, looks, top)))
+            return false;
+    }
+    if (*top > w->near && before - *top < before / MUCH) {
+        for (uint32_t i = 0; i < count; i++)
+            w->out->res_offset[by_first[i]] = offset[i];
+        *top = before;
+    }
+    return true;
+}
+
+/* Search from the packing that is there, for not long where lives overlap in nearly as much. */
+static bool search_on(work *w, const uint32_t *by_first, uint32_t count, uint64_t overlap, uint64_t *top)
+{
     uint64_t looks = (uint64_t)count * QUICK_LOOKS + MORE_QUICK_LOOKS;
-    if (w->how->search)
+    bool cuts = !w->pack.by_clocks && w->how->search;
+    if (w->how->search && (!cuts || overlap <= w->near || *top - overlap > *top / MUCH))
         looks = (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS;
     else if (!w->pack.by_clocks)
         looks += FEW_LOOKS;
     else if (w->pack.gpu_mask == 1)
         looks = (uint64_t)count * HOST_LOOKS + MORE_HOST_LOOKS;
-    for (uint32_t i = 0; i < count; i++)
-        w->offset[by_first[i]] = w->out->res_offset[by_first[i]];
-    bool done = hdi_pack_search(&w->pack, by_first, count, w->goal, looks, w->offset, top);
-    for (size_t i = 0; done && !w->pack.by_clocks && w->how->search && i < sizeof(tenths) / sizeof(tenths[0]); i++) {
-        if (*top > w->near && cut_lives(w, by_first, count, tenths[i] == 10 ? w->needed : w->needed / 10 * tenths[i]))
-            done = hdi_pack_search(&w->pack, by_first, count, w->goal, looks, w->offset, top);
-    }
-    hdi_pack_keep(w, by_first, count);
-    return done;
+    if (!search_once(w, by_first, count, looks, top))
+        return false;
+    looks = (uint64_t)count * THOROUGH_LOOKS + MORE_LOOKS;
+    return !cuts || *top <= w->near || search_by_cuts(w, by_first, count, looks, top);
 }
 
 /* A frame so short that each barrier more is worth its trouble. */
 static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
-    w->least = 0;
+    w->least = w->near;
     for (uint32_t tenth = 10; tenth >= 8 && *top > w->near; tenth--) {
         if (cut_lives(w, by_first, count, w->needed / 10 * tenth) &&
             !try_packer(w, SKYLINE_BOTH, by_first, count, 0, top))
@@ -213,11 +243,18 @@ static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint
     return true;
 }
 
-/* Behind a skyline that found something, packing in time has not been seen to be better, nor by size unless there are
- * few. */
-static bool is_hopeless(const uint8_t *how, uint32_t turn, uint32_t count)
+/* Behind a skyline that found something, packing in time or by size has not been seen to be good enough. */
+static bool is_hopeless(const uint8_t *how, uint32_t turn)
 {
-    return how[0] == SKYLINE_BOTH && (how[turn] == ORDER_IN_TIME || (how[turn] == ORDER_SIZE && count > FEW));
+    return how[0] >= SKYLINE_ONCE && (how[turn] == ORDER_IN_TIME || how[turn] == ORDER_SIZE);
+}
+
+/* Of a late skyline, by which bytes change hands more often: that is not done for a little less, unless it is good
+ * enough then. */
+static uint64_t least_gain(const work *w, uint64_t best)
+{
+    uint64_t to_near = best > w->near ? best - w->near - 1 : 0, gain = best / MUCH < to_near ? best / MUCH : to_near;
+    return gain > best / GOAL ? gain : best / GOAL;
 }
 
 uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known)
@@ -248,16 +285,16 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
         *known = true;
     }
     for (uint32_t turn = 0; turn < turns && best > least; turn++) {
-        if ((how[turn] == ORDER_IN_TIME && best <= in_time) || (best != UINT64_MAX && is_hopeless(how, turn, count)))
+        if ((how[turn] == ORDER_IN_TIME && best <= in_time) || (best != UINT64_MAX && is_hopeless(how, turn)))
             continue;
-        bool late = how[turn] == SKYLINE_BY_LOAD && turn; /* bytes change hands more often: not for a little less */
-        if (!try_packer(w, how[turn], by_first, count, late ? best / GOAL : 0, &best))
+        bool late = turn && (how[turn] == SKYLINE_ONCE || how[turn] == SKYLINE_BOTH);
+        if (!try_packer(w, how[turn], by_first, count, late ? least_gain(w, best) : 0, &best))
             return UINT64_MAX;
     }
     bool crowded = w->pack.by_clocks && mix->lives >= (uint64_t)CROWDED * (w->pack.slot_end - w->pack.slot_begin);
     if (best > w->near && !w->is_part && (w->how->search || (count <= FEW && !crowded))) {
         if ((quick && best > HDI_SMALL_BYTES && !pack_by_cuts(w, by_first, count, &best)) ||
-            (best > w->near && !search_on(w, by_first, count, &best)))
+            (best > w->near && !search_on(w, by_first, count, mix->least, &best)))
             return UINT64_MAX;
         w->pack.atoms = NULL;
     }

@@ -133,8 +133,8 @@ bool hdi_pack_in_clocked_atoms(hdi_pack *pack, const uint32_t *order, uint32_t c
 uint32_t hdi_pack_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const uint64_t *offset,
                           hdi_tenants *res_tenants, uint32_t *tenant, uint32_t tenants);
 
-/* Whoever fills the lowest stretch of time best, and who lives when the most is alive before others; where that takes
- * more than `enough`, tried in another way without these, too. by_size: the largest first. Finds nothing where
+/* Whoever fills a low stretch of time best, and who lives where the most is left to be placed before others; where that
+ * takes more than `enough`, tried in another way, too. by_size: the largest first. Finds nothing where
  * hdi_pack_cuts_time does not allow it. */
 bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t enough, uint64_t *offset,
                       uint64_t *top);

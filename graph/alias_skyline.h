@@ -27,7 +27,6 @@ typedef struct hdi_blocks {
     int16_t *first, *last;
     uint32_t *end;        /* in item */
     uint32_t *list_begin; /* by piece: those that start there */
-    uint32_t *live;       /* by piece: units */
     uint32_t pieces, lists, blocks, most_live;
     uint32_t clear_begin, clear_end; /* pieces in a row, over which nothing hangs */
     uint32_t largest;                /* of all, and its alignment */
