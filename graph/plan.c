@@ -137,6 +137,29 @@ static void end_submits(work *w)
     }
 }
 
+/* Submits that wait for nothing, do nothing and are not waited for are taken out: a slot without a pass is left so where
+ * its barriers found another place. How many stay. */
+static uint32_t drop_idle_submits(const hdi_tables *t, hd_plan_submit *submits)
+{
+    uint32_t count = t->synced.submit_count, kept = 0;
+    if (t->hazards.slot_count == t->kept.kept_count || count < 2)
+        return count; /* each has a pass */
+    for (uint32_t s = 0; s < count; s++) {
+        const hd_plan_submit submit = submits[s];
+        if (HDI_LIKELY(submit.command_count || submit.wait_count || submit.signal_value)) {
+            submits[kept++] = submit;
+            continue;
+        }
+        for (uint32_t next = s + 1; submit.cut == HD_CUT_FIRST && next < count; next++) {
+            if (submits[next].queue == submit.queue) {
+                submits[next].cut = HD_CUT_FIRST;
+                break;
+            }
+        }
+    }
+    return kept;
+}
+
 /* Which range of its kind a part is. Its number counts down to that. */
 static bool is_of(uint32_t *part, uint32_t ranges)
 {
@@ -282,6 +305,6 @@ void hdi_plan_fill(const hdi_tables *t, const uint32_t resource_begin[HDI_MOST_P
         heaps[h] = t->placed.heap[h];
     hdi_crew_parts(&t->crew, 1 + w.cuts.places + w.cuts.resources, fill_part, &w);
     end_submits(&w);
-    hdi_plan_shrink(plan, w.end.scope, w.end.attachment);
+    hdi_plan_shrink(plan, drop_idle_submits(t, w.to.submits), w.end.scope, w.end.attachment);
     hdi_plan_finish_by(plan, &t->crew);
 }

@@ -92,16 +92,25 @@ hd_plan *hdi_plan_begin(void *block, const hdi_plan_counts *counts)
     return plan;
 }
 
-/* Both tables are the last ones, and fill their 8 bytes. */
-void hdi_plan_shrink(hd_plan *plan, uint32_t scope_count, uint32_t attachment_count)
+/* No table grows, so each goes where it is to be before what stands behind it does. */
+void hdi_plan_shrink(hd_plan *plan, uint32_t submit_count, uint32_t scope_count, uint32_t attachment_count)
 {
-    unsigned char *block = (unsigned char *)plan, *attachments = block + (size_t)plan->offset[ATTACHMENTS] * 8;
-    if (plan->counts.scope_count == scope_count && plan->counts.attachment_count == attachment_count)
+    hdi_plan_counts *counts = &plan->counts;
+    if (counts->submit_count == submit_count && counts->scope_count == scope_count &&
+        counts->attachment_count == attachment_count)
         return;
-    plan->counts.scope_count = scope_count;
-    plan->counts.attachment_count = attachment_count;
-    plan->bytes = layout(&plan->counts, plan->offset);
-    memmove(block + (size_t)plan->offset[ATTACHMENTS] * 8, attachments, attachment_count * sizeof(hd_plan_attachment));
+    uint32_t from[TABLE_COUNT];
+    memcpy(from, plan->offset, sizeof(from));
+    counts->submit_count = submit_count;
+    counts->scope_count = scope_count;
+    counts->attachment_count = attachment_count;
+    plan->bytes = layout(counts, plan->offset);
+    uint64_t *block = (uint64_t *)(void *)plan;
+    for (int t = SUBMITS + 1; t < TABLE_COUNT; t++) {
+        uint64_t end = t + 1 < TABLE_COUNT ? plan->offset[t + 1] : plan->bytes / 8;
+        if (plan->offset[t] != from[t])
+            memmove(block + plan->offset[t], block + from[t], (size_t)(end - plan->offset[t]) * 8);
+    }
 }
 
 typedef struct hashing {

@@ -70,6 +70,23 @@ static uint64_t heap_bytes(const hd_plan *plan)
     return sum;
 }
 
+/* What is wrong with where submits are cut: null: nothing. */
+static const char *wrong_cut(const hd_plan *plan)
+{
+    hd_plan_view view = hd_plan_read(plan);
+    for (uint32_t s = 0; s < view.submit_count; s++) {
+        const hd_plan_submit *submit = &view.submits[s];
+        bool first = true;
+        for (uint32_t before = 0; before < s && first; before++)
+            first = view.submits[before].queue != submit->queue;
+        if (first != (submit->cut == HD_CUT_FIRST))
+            return first ? "the first submit of a queue is told to be cut" : "a second submit is told to be first";
+        if (view.submit_count > 1 && !submit->command_count && !submit->wait_count && !submit->signal_value)
+            return "a submit waits for nothing, does nothing and is not waited for";
+    }
+    return NULL;
+}
+
 static void check_plan(run *r, const hd_plan *plan, const char *what)
 {
     char why[512] = "";
@@ -77,6 +94,9 @@ static void check_plan(run *r, const hd_plan *plan, const char *what)
     const hd_verify_desc verify = {.message = keep_first, .user = why, .size = r->setting.desc.size};
     if (hd_plan_verify(r->fresh, plan, &verify) != HD_OK)
         complain(r, what, why);
+    const char *cut = wrong_cut(plan);
+    if (cut)
+        complain(r, what, cut);
     if (!r->plain)
         return;
     if (!r->setting.desc.size && !hdt_reference(r->fresh, plan, why, sizeof(why)))
