@@ -193,9 +193,10 @@ void hd_vk_destroy(hd_vk *vk)
         return;
     close_device(vk);
     if (vk->owns_device) {
-        if (vk->device && vk->fn.vkDestroyDevice)
+        bool device_stays = vk->device && !vk->fn.vkDestroyDevice; /* the instance must outlive it */
+        if (vk->device && !device_stays)
             vk->fn.vkDestroyDevice(vk->device, NULL);
-        if (vk->instance && vk->in.vkDestroyInstance)
+        if (vk->instance && vk->in.vkDestroyInstance && !device_stays)
             vk->in.vkDestroyInstance(vk->instance, NULL);
     }
     hdi_vk_free_sizes(vk);
