@@ -184,7 +184,7 @@ static owners find_owners(const work *w, uint32_t res)
 static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t final_layout)
 {
     hdi_hazards *out = w->out;
-    if (layout == final_layout || out->step) /* there the barrier phase finds it out */
+    if (layout == final_layout)
         return;
     uint32_t end = out->seg_epoch_end[seg]++;
     out->epoch[end] = (hdi_epoch){.use = HDI_NONE,
@@ -197,7 +197,8 @@ static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t fin
 
 /* ---- all of it ---- */
 
-/* The last writes of a resource outlive the frame. Returns whether it is used. */
+/* The last writes of a resource outlive the frame; in which layout it is left the barrier phase finds out. Returns
+ * whether it is used. */
 static bool keep_steps(const work *w, uint32_t seg, uint32_t seg_end)
 {
     hdi_hazards *out = w->out;

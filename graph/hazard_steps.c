@@ -125,8 +125,8 @@ static uint32_t first_gpu_queue(const work *w, uint32_t res)
     return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
 }
 
-/* First uses want nothing before them, so that one slot before all others of a queue serves all of those: who comes first
- * waits for it, and for the others there is nothing left to wait for. */
+/* First uses want nothing before them, so that one slot before all others of a queue serves all of those: who comes
+ * first waits for it, and for the others there is nothing left to wait for. */
 static void place_extra(work *w, uint32_t res, const hdi_epoch *before, hdi_epoch *behind)
 {
     uint32_t gpu = behind->queue_mask & w->gpu_mask;

@@ -19,7 +19,8 @@
  *   memory    groups within the memory that the passes need by rank
  *   declared  as declared; groups end where a dependence, a layout or the memory says so
  *
- * Where rendering may merge, one queue gathers what can share a scope (schedule_scopes.c), unless the order is declared.
+ * Where rendering may merge, one queue gathers what can share a scope (schedule_scopes.c), unless the order is
+ * declared.
  *
  * A scheduler takes one pass after another, so a long frame is cut into regions, runs of ranks that are scheduled side
  * by side, as if everything before were done: the order of the frame is that of its regions. Where they end depends on

@@ -11,10 +11,6 @@
 #include <emmintrin.h>
 #endif
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "hints.h"
 
 enum { HDI_CLOCK_WORDS = HD_MAX_QUEUES / 2, HDI_SHORT_QUEUES = 4, HDI_SHORT_SLOTS = (1 << 15) - 1 };

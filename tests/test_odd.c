@@ -457,6 +457,48 @@ static void halves_frame(hd_graph *graph, uint64_t seed)
     }
 }
 
+/* Long runs of passes that go on with the same attachments; at times one samples what was drawn before them, or what a
+ * compute pass in between has written. Scopes of such runs reach over where regions end. */
+static void scopes_frame(hd_graph *graph, uint64_t seed)
+{
+    enum { SCOPE_PASSES = 160 };
+    uint64_t rng = seed;
+    uint32_t passes = 20 + hdt_below(&rng, SCOPE_PASSES - 20), most = 2 + hdt_below(&rng, 60);
+    uint32_t breaks = hdt_below(&rng, 12), targets = 1 + hdt_below(&rng, 3), others = hdt_below(&rng, 20);
+    hd_resource target[3] = {{0}}, drawn = {0}, written = {0};
+    hd_graph_begin(graph);
+    for (uint32_t p = 0, left = 0; p < passes; p++) {
+        hd_use uses[5];
+        uint32_t count = 0;
+        bool begins = left == 0, other = !begins && hdt_below(&rng, 100) < others;
+        if (other) { /* beside them */
+            written = hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37});
+            uses[0] = (hd_use){written, HD_STORAGE_WRITE_COMPUTE};
+            hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = 1, .root = p % 2});
+            continue;
+        }
+        if (begins) {
+            drawn = target[0];
+            left = 1 + hdt_below(&rng, most);
+        }
+        for (uint32_t t = 0; t < targets; t++) {
+            if (begins)
+                target[t] = hd_graph_image(graph, &(hd_image_desc){.width = 128, .height = 128, .format = 37});
+            uses[count++] = (hd_use){target[t], begins ? HD_COLOR_WRITE : HD_COLOR_RW};
+        }
+        if (drawn.id && (begins || hdt_below(&rng, 100) < breaks))
+            uses[count++] = (hd_use){drawn, HD_SAMPLED_GRAPHICS};
+        if (written.id && hdt_below(&rng, 100) < breaks)
+            uses[count++] = (hd_use){written, HD_SAMPLED_GRAPHICS};
+        left--;
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_GFX,
+                                             .uses = uses,
+                                             .use_count = count,
+                                             .root = true,
+                                             .cost_us = (float)(1 + hdt_below(&rng, 50))});
+    }
+}
+
 /* Who uses what last, and in which layouts, and who opens what several overwrite, has one answer, whoever looks for it.
  */
 static void try_all(void (*declare)(hd_graph *graph, uint64_t seed), uint64_t count)
@@ -475,6 +517,7 @@ static void try_all(void (*declare)(hd_graph *graph, uint64_t seed), uint64_t co
         hd_compile_desc desc = {.queues = queues, .queue_count = seed % 4 ? 1 : 2, .cache = HD_CACHE_OFF};
         uint64_t hash = 0;
         desc.order = (hd_order)(seed % 5 % 3);
+        desc.merge_rendering = declare == scopes_frame;
         declare(graph, seed);
         graph->region_passes = seed % 3 ? 1 + (uint32_t)(seed % 60) : HDI_REGION_PASSES;
         graph->parallel_passes = 0;
@@ -492,6 +535,11 @@ static void try_all(void (*declare)(hd_graph *graph, uint64_t seed), uint64_t co
     }
     hd_jobs_destroy(jobs);
     hd_graph_destroy(graph);
+}
+
+Test(odd, scopes_over_regions)
+{
+    try_all(scopes_frame, 600);
 }
 
 Test(odd, told_uses)
