@@ -77,11 +77,10 @@ static HDI_INLINE double set_start(const work *w, uint32_t words, hdi_list_node 
 static HDI_INLINE double find_start(const work *w, uint32_t words, const queue *last, hdi_list_node *v)
 {
     const uint64_t *pred = pred_of(w, words, v);
-    if (words == 1 && (*pred & last->keep) == 0 && HDI_LIKELY(last->free_at > 0.0)) {
+    if (words == 1 && (*pred & last->keep) == 0)
         return set_start(w, words, v, last->index, last->free_at, last->free_at + w->handoff_us);
-    }
     const double *finish = w->l.finish;
-    double first = -NEVER, second = -NEVER, far = 0.0;
+    double first = -NEVER, second = -NEVER;
     uint32_t home = 0;
     for (uint32_t k = 0; k < words; k++) {
         uint32_t q = 2 * k;
@@ -94,15 +93,8 @@ static HDI_INLINE double find_start(const work *w, uint32_t words, const queue *
             first = done > first ? done : first;
         }
     }
-    if (first >= 0.0) /* it depends on somebody */
-        far = first + w->handoff_us;
-    if (!(first > 0.0)) { /* on no queue there was anything to do */
-        second = first;
-        first = 0.0;
-        home = 0;
-    }
     double near = second + w->handoff_us;
-    return set_start(w, words, v, home, near > first ? near : first, far);
+    return set_start(w, words, v, home, near > first ? near : first, first + w->handoff_us);
 }
 
 static HDI_APART uint32_t look_at_all_shared(const work *w, hdi_list_node *v)
