@@ -7,8 +7,7 @@
 #include "brute_graph.h"
 
 /* Nodes: elements of barriers, waits, signals, and one at the head of each submit for what its thread knew. Sets of
- * nodes are bits. An operation is an access, or a barrier that changes layout or owner. O(nodes^3 / 64 + operations^2)
- */
+ * nodes are bits. An operation is an access, or a barrier that moves: O(nodes^3 / 64 + operations^2) */
 
 #define BIT(n) (UINT64_C(1) << (n))
 #define HOST BIT(14)
@@ -55,25 +54,11 @@ static bool matches(uint64_t mask, uint64_t bit)
 static uint64_t stages_of(uint64_t bit)
 {
     const uint64_t shaders = BIT(3) | BIT(4) | BIT(5) | BIT(6) | BIT(7) | BIT(11);
-    const uint64_t of[35] = {[0] = BIT(1),
-                             [1] = BIT(36),
-                             [2] = BIT(37),
-                             [3] = shaders,
-                             [4] = BIT(7),
-                             [5] = shaders,
-                             [6] = shaders,
-                             [7] = BIT(10),
-                             [8] = BIT(10),
-                             [9] = BIT(8) | BIT(9),
-                             [10] = BIT(8) | BIT(9),
-                             [11] = BIT(32) | BIT(33) | BIT(34) | BIT(35),
-                             [12] = BIT(32) | BIT(33) | BIT(34) | BIT(35),
-                             [13] = HOST,
-                             [14] = HOST,
-                             [15] = ~UINT64_C(0),
-                             [16] = ~UINT64_C(0),
-                             [32] = shaders,
-                             [33] = shaders,
+    const uint64_t of[35] = {[0] = BIT(1), [1] = BIT(36), [2] = BIT(37), [3] = shaders, [4] = BIT(7),
+                             [5] = shaders, [6] = shaders, [7] = BIT(10), [8] = BIT(10), [9] = BIT(8) | BIT(9),
+                             [10] = BIT(8) | BIT(9), [11] = BIT(32) | BIT(33) | BIT(34) | BIT(35),
+                             [12] = BIT(32) | BIT(33) | BIT(34) | BIT(35), [13] = HOST, [14] = HOST,
+                             [15] = ~UINT64_C(0), [16] = ~UINT64_C(0), [32] = shaders, [33] = shaders,
                              [34] = shaders};
     int n = __builtin_ctzll(bit);
     return n < 35 ? of[n] : ~UINT64_C(0);
