@@ -55,8 +55,8 @@ void hdi_free_columns(hd_graph *graph);
 hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad, const char **why);
 
 /* Checks a use, at the end of the newest pass, whose uses begin at first, against those before it. Behind many of them
- * it notes many_twice instead, and the pass is to be checked as a whole, or as far as its uses are right: count of them.
- * On HD_CONFLICTING_USES *bad is the index of the first use that does not agree with those before it. */
+ * it notes many_twice instead, and the pass is to be checked as a whole, or as far as its uses are right: count of
+ * them. On HD_CONFLICTING_USES *bad is the index of the first use that does not agree with those before it. */
 hd_result hdi_check_double_use(hd_graph *graph, uint32_t first, uint32_t use);
 hd_result hdi_check_many_uses(hd_graph *graph, uint32_t first, uint32_t count, uint32_t *bad);
 

@@ -137,8 +137,8 @@ static void end_submits(work *w)
     }
 }
 
-/* Submits that wait for nothing, do nothing and are not waited for are taken out: a slot without a pass is left so where
- * its barriers found another place. How many stay. */
+/* Submits that wait for nothing, do nothing and are not waited for are taken out: a slot without a pass is left so
+ * where its barriers found another place. How many stay. */
 static uint32_t drop_idle_submits(const hdi_tables *t, hd_plan_submit *submits)
 {
     uint32_t count = t->synced.submit_count, kept = 0;

@@ -70,8 +70,7 @@ NOTHING(vkCmdExecuteCommands, uint32_t n, const VkCommandBuffer *p)
 NOTHING(vkCmdBeginDebugUtilsLabelEXT, const VkDebugUtilsLabelEXT *i)
 NOTHING(vkCmdBeginRenderPass, const VkRenderPassBeginInfo *i, VkSubpassContents s)
 NOTHING(vkCmdPipelineBarrier, VkPipelineStageFlags s, VkPipelineStageFlags d, VkDependencyFlags f, uint32_t a,
-        const VkMemoryBarrier *m, uint32_t b, const VkBufferMemoryBarrier *n, uint32_t e,
-        const VkImageMemoryBarrier *i)
+        const VkMemoryBarrier *m, uint32_t b, const VkBufferMemoryBarrier *n, uint32_t e, const VkImageMemoryBarrier *i)
 static void VKAPI_PTR fake_vkCmdEndRendering(VkCommandBuffer c)
 {
 }
@@ -94,18 +93,22 @@ SUCCESS(vkAcquireNextImage2KHR, VkDevice d, const VkAcquireNextImageInfoKHR *i, 
 SUCCESS(vkGetSemaphoreCounterValue, VkDevice d, VkSemaphore s, uint64_t *v)
 
 #define FAKES(X)                                                                                                       \
-    X(vkCreateImage) X(vkCreateBuffer) X(vkCreateImageView) X(vkAllocateMemory) X(vkCreateSemaphore)                   \
-    X(vkCreateFence) X(vkCmdCopyBuffer) X(vkCmdCopyBuffer2) X(vkCmdCopyImage) X(vkCmdCopyImage2)                       \
-    X(vkCmdResolveImage) X(vkCmdResolveImage2) X(vkCmdBlitImage) X(vkCmdBlitImage2) X(vkCmdCopyBufferToImage)          \
-    X(vkCmdCopyBufferToImage2) X(vkCmdCopyImageToBuffer) X(vkCmdCopyImageToBuffer2) X(vkCmdFillBuffer)                 \
-    X(vkCmdUpdateBuffer) X(vkCmdCopyQueryPoolResults) X(vkCmdClearDepthStencilImage) X(vkCmdBindVertexBuffers)         \
-    X(vkCmdBindVertexBuffers2) X(vkCmdBindIndexBuffer) X(vkCmdDraw) X(vkCmdDrawIndexed) X(vkCmdDrawIndirect)           \
-    X(vkCmdDrawIndexedIndirect) X(vkCmdDrawIndirectCount) X(vkCmdDrawIndexedIndirectCount) X(vkCmdDispatchIndirect)    \
-    X(vkCmdBeginRendering) X(vkCmdEndRendering) X(vkCmdBeginDebugUtilsLabelEXT) X(vkCmdEndDebugUtilsLabelEXT)          \
-    X(vkCmdExecuteCommands) X(vkCmdBeginRenderPass) X(vkCmdPipelineBarrier) X(vkGetImageMemoryRequirements)            \
-    X(vkBindImageMemory) X(vkBindBufferMemory) X(vkMapMemory) X(vkSetDebugUtilsObjectNameEXT)                \
-    X(vkQueueSubmit) X(vkQueueSubmit2) X(vkQueuePresentKHR) X(vkAcquireNextImageKHR)                                   \
-    X(vkAcquireNextImage2KHR) X(vkGetSemaphoreCounterValue)
+    X(vkCreateImage)                                                                                                   \
+    X(vkCreateBuffer) X(vkCreateImageView) X(vkAllocateMemory) X(vkCreateSemaphore) X(vkCreateFence)                   \
+        X(vkCmdCopyBuffer) X(vkCmdCopyBuffer2) X(vkCmdCopyImage) X(vkCmdCopyImage2) X(vkCmdResolveImage)               \
+            X(vkCmdResolveImage2) X(vkCmdBlitImage) X(vkCmdBlitImage2) X(vkCmdCopyBufferToImage)                       \
+                X(vkCmdCopyBufferToImage2) X(vkCmdCopyImageToBuffer) X(vkCmdCopyImageToBuffer2) X(vkCmdFillBuffer)     \
+                    X(vkCmdUpdateBuffer) X(vkCmdCopyQueryPoolResults) X(vkCmdClearDepthStencilImage)                   \
+                        X(vkCmdBindVertexBuffers) X(vkCmdBindVertexBuffers2) X(vkCmdBindIndexBuffer) X(vkCmdDraw)      \
+                            X(vkCmdDrawIndexed) X(vkCmdDrawIndirect) X(vkCmdDrawIndexedIndirect)                       \
+                                X(vkCmdDrawIndirectCount) X(vkCmdDrawIndexedIndirectCount) X(vkCmdDispatchIndirect)    \
+                                    X(vkCmdBeginRendering) X(vkCmdEndRendering) X(vkCmdBeginDebugUtilsLabelEXT)        \
+                                        X(vkCmdEndDebugUtilsLabelEXT) X(vkCmdExecuteCommands) X(vkCmdBeginRenderPass)  \
+                                            X(vkCmdPipelineBarrier) X(vkGetImageMemoryRequirements)                    \
+                                                X(vkBindImageMemory) X(vkBindBufferMemory) X(vkMapMemory)              \
+                                                    X(vkSetDebugUtilsObjectNameEXT) X(vkQueueSubmit) X(vkQueueSubmit2) \
+                                                        X(vkQueuePresentKHR) X(vkAcquireNextImageKHR)                  \
+                                                            X(vkAcquireNextImage2KHR) X(vkGetSemaphoreCounterValue)
 
 static PFN_vkVoidFunction VKAPI_PTR fake_proc(VkInstance instance, const char *name)
 {
@@ -209,28 +212,45 @@ Test(capture_calls, transfers)
     open_fake();
     CALL(vkCmdCopyBuffer)(COMMANDS, a, b, 1, &(VkBufferCopy){16, 32, 64});
     CALL(vkCmdCopyBuffer2)
-    (COMMANDS, &(VkCopyBufferInfo2){.srcBuffer = a, .dstBuffer = b, .regionCount = 1,
+    (COMMANDS, &(VkCopyBufferInfo2){.srcBuffer = a,
+                                    .dstBuffer = b,
+                                    .regionCount = 1,
                                     .pRegions = &(VkBufferCopy2){.srcOffset = 1, .dstOffset = 2, .size = 3}});
-    CALL(vkCmdCopyImage)(COMMANDS, color, SRC, color, DST, 1,
-                         &(VkImageCopy){level, {1, 2, 0}, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {3, 4, 0}, {5, 6, 1}});
+    CALL(vkCmdCopyImage)
+    (COMMANDS, color, SRC, color, DST, 1,
+     &(VkImageCopy){level, {1, 2, 0}, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {3, 4, 0}, {5, 6, 1}});
     CALL(vkCmdCopyImage2)
-    (COMMANDS, &(VkCopyImageInfo2){.srcImage = color, .srcImageLayout = SRC, .dstImage = color, .dstImageLayout = DST,
-                                   .regionCount = 1, .pRegions = &(VkImageCopy2){.srcSubresource = level}});
-    CALL(vkCmdResolveImage)(COMMANDS, color, SRC, color, DST, 1, 
-                            &(VkImageResolve){.dstSubresource = level, .dstOffset = {1, 1, 0}, .extent = {2, 3, 1}});
+    (COMMANDS, &(VkCopyImageInfo2){.srcImage = color,
+                                   .srcImageLayout = SRC,
+                                   .dstImage = color,
+                                   .dstImageLayout = DST,
+                                   .regionCount = 1,
+                                   .pRegions = &(VkImageCopy2){.srcSubresource = level}});
+    CALL(vkCmdResolveImage)
+    (COMMANDS, color, SRC, color, DST, 1,
+     &(VkImageResolve){.dstSubresource = level, .dstOffset = {1, 1, 0}, .extent = {2, 3, 1}});
     CALL(vkCmdBlitImage2)
-    (COMMANDS, &(VkBlitImageInfo2){.srcImage = color, .srcImageLayout = SRC, .dstImage = color, .dstImageLayout = DST,
-                                   .regionCount = 1, .pRegions = &(VkImageBlit2){.srcSubresource = level,
+    (COMMANDS, &(VkBlitImageInfo2){.srcImage = color,
+                                   .srcImageLayout = SRC,
+                                   .dstImage = color,
+                                   .dstImageLayout = DST,
+                                   .regionCount = 1,
+                                   .pRegions = &(VkImageBlit2){.srcSubresource = level,
                                                                .srcOffsets = {{8, 1, 0}, {2, 4, 1}},
                                                                .dstOffsets = {{0, 9, 0}, {2, 1, 1}}},
                                    .filter = VK_FILTER_NEAREST});
     CALL(vkCmdCopyBufferToImage)
-    (COMMANDS, a, color, DST, 1, &(VkBufferImageCopy){.bufferOffset = 8, .bufferRowLength = 16,
-                                                      .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 2},
-                                                      .imageExtent = {4, 4, 1}});
+    (COMMANDS, a, color, DST, 1,
+     &(VkBufferImageCopy){.bufferOffset = 8,
+                          .bufferRowLength = 16,
+                          .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 2},
+                          .imageExtent = {4, 4, 1}});
     CALL(vkCmdCopyImageToBuffer2)
     (COMMANDS, &(VkCopyImageToBufferInfo2){
-                   .srcImage = depth, .srcImageLayout = SRC, .dstBuffer = b, .regionCount = 1,
+                   .srcImage = depth,
+                   .srcImageLayout = SRC,
+                   .dstBuffer = b,
+                   .regionCount = 1,
                    .pRegions = &(VkBufferImageCopy2){.imageSubresource = {VK_IMAGE_ASPECT_STENCIL_BIT, 0, 0, 1},
                                                      .imageExtent = {8, 8, 1}}});
     CALL(vkCmdFillBuffer)(COMMANDS, a, 4000, VK_WHOLE_SIZE, 0);
@@ -239,11 +259,11 @@ Test(capture_calls, transfers)
     CALL(vkCmdClearDepthStencilImage)
     (COMMANDS, depth, DST, &(VkClearDepthStencilValue){0}, 1,
      &(VkImageSubresourceRange){VK_IMAGE_ASPECT_DEPTH_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS});
-    CALL(vkCmdBlitImage)(COMMANDS, color, SRC, color, DST, 1, 
-                         &(VkImageBlit){.srcSubresource = level,
-                                        .srcOffsets = {{0, 0, 0}, {4, 4, 1}},
-                                        .dstOffsets = {{0, 0, 0}, {2, 2, 1}}},
-                         VK_FILTER_LINEAR);
+    CALL(vkCmdBlitImage)
+    (COMMANDS, color, SRC, color, DST, 1,
+     &(VkImageBlit){
+         .srcSubresource = level, .srcOffsets = {{0, 0, 0}, {4, 4, 1}}, .dstOffsets = {{0, 0, 0}, {2, 2, 1}}},
+     VK_FILTER_LINEAR);
     CALL(vkCmdResolveImage2)
     (COMMANDS, &(VkResolveImageInfo2){.srcImage = color,
                                       .srcImageLayout = SRC,
@@ -253,13 +273,16 @@ Test(capture_calls, transfers)
                                       .pRegions = &(VkImageResolve2){.srcSubresource = level}});
     CALL(vkCmdCopyBufferToImage2)
     (COMMANDS, &(VkCopyBufferToImageInfo2){
-                   .srcBuffer = a, .dstImage = depth, .dstImageLayout = DST, .regionCount = 1,
+                   .srcBuffer = a,
+                   .dstImage = depth,
+                   .dstImageLayout = DST,
+                   .regionCount = 1,
                    .pRegions = &(VkBufferImageCopy2){.imageSubresource = {VK_IMAGE_ASPECT_DEPTH_BIT, 0, 0, 1},
                                                      .imageExtent = {8, 8, 1}}});
     CALL(vkCmdCopyImageToBuffer)
-    (COMMANDS, color, SRC, b, 1, &(VkBufferImageCopy){.bufferImageHeight = 8,
-                                                      .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 3, 7, 1},
-                                                      .imageExtent = {2, 2, 3}});
+    (COMMANDS, color, SRC, b, 1,
+     &(VkBufferImageCopy){
+         .bufferImageHeight = 8, .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 3, 7, 1}, .imageExtent = {2, 2, 3}});
     hd_stream *stream;
     char *text = close_fake(&stream);
     expect_text(text, "vkCmdCopyBuffer: b0 16+64 100000000/800 b1 32+64 100000000/1000\n"
@@ -298,18 +321,21 @@ Test(capture_calls, blocks)
     VkImage bc1 = make_image(VK_FORMAT_BC1_RGB_UNORM_BLOCK, 4, 1), bc7 = make_image(VK_FORMAT_BC7_UNORM_BLOCK, 4, 2),
             astc = make_image(VK_FORMAT_ASTC_10x6_UNORM_BLOCK, 1, 1);
     CALL(vkCmdCopyBufferToImage)
-    (COMMANDS, a, bc1, DST, 1, &(VkBufferImageCopy){.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
-                                                    .imageExtent = {16, 9, 1}});
+    (COMMANDS, a, bc1, DST, 1,
+     &(VkBufferImageCopy){.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {16, 9, 1}});
     CALL(vkCmdCopyBufferToImage)
-    (COMMANDS, a, bc7, DST, 1, &(VkBufferImageCopy){.bufferOffset = 64, .bufferRowLength = 16,
-                                                    .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 0, 2},
-                                                    .imageExtent = {5, 5, 1}});
+    (COMMANDS, a, bc7, DST, 1,
+     &(VkBufferImageCopy){.bufferOffset = 64,
+                          .bufferRowLength = 16,
+                          .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 2, 0, 2},
+                          .imageExtent = {5, 5, 1}});
     CALL(vkCmdCopyImageToBuffer)
-    (COMMANDS, astc, SRC, b, 1, &(VkBufferImageCopy){.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
-                                                     .imageExtent = {11, 6, 1}});
-    CALL(vkCmdCopyImage)(COMMANDS, color, SRC, bc7, DST, 1,
-                         &(VkImageCopy){{VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {0, 0, 0},
-                                        {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {0, 0, 0}, {2, 2, 1}});
+    (COMMANDS, astc, SRC, b, 1,
+     &(VkBufferImageCopy){.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, .imageExtent = {11, 6, 1}});
+    CALL(vkCmdCopyImage)
+    (COMMANDS, color, SRC, bc7, DST, 1,
+     &(VkImageCopy){
+         {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {0, 0, 0}, {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1}, {0, 0, 0}, {2, 2, 1}});
     hd_stream *stream;
     char *text = close_fake(&stream);
     expect_text(text, "vkCmdCopyBufferToImage: b0 0+96 100000000/800 i1 0+1,0+1,0 100000000/1000@7 box 0,0,0+16,9,1\n"
@@ -393,12 +419,17 @@ Test(capture_calls, rendering)
     free(text);
 }
 
-static VkImageView slice_of(VkImage image, uint32_t slice)
+static VkImageView layers_of(VkImage image, uint32_t first, uint32_t count)
 {
     VkImageView out;
-    VkImageViewCreateInfo info = {.image = image, .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 1, slice, 1}};
+    VkImageViewCreateInfo info = {.image = image, .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 1, 1, first, count}};
     CALL(vkCreateImageView)(DEVICE, &info, NULL, &out);
     return out;
+}
+
+static VkImageView slice_of(VkImage image, uint32_t slice)
+{
+    return layers_of(image, slice, 1);
 }
 
 typedef struct rendered {
@@ -406,6 +437,7 @@ typedef struct rendered {
     VkImageLayout layout;
     VkImage sampled; /* in that layout; null: nothing */
     bool in_secondary;
+    uint32_t layers, views_drawn; /* 0: one layer; a mask */
 } rendered;
 
 static void note_first(const char *text, void *user)
@@ -432,7 +464,10 @@ static void expect_drawn(const char *what, VkImage image, rendered d, const char
             .imageView = d.views[i], .imageLayout = d.layout, .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR};
     CALL(vkCmdPipelineBarrier)(COMMANDS, all, all, 0, 0, NULL, 0, NULL, 1, &opens);
     CALL(vkCmdBeginRendering)
-    (COMMANDS, &(VkRenderingInfo){.colorAttachmentCount = 2, .pColorAttachments = attachments});
+    (COMMANDS, &(VkRenderingInfo){.layerCount = d.layers ? d.layers : 1,
+                                  .viewMask = d.views_drawn,
+                                  .colorAttachmentCount = 2,
+                                  .pColorAttachments = attachments});
     if (d.sampled)
         hd_capture_image(in, d.sampled, &second, d.layout, VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
                          VK_ACCESS_2_SHADER_SAMPLED_READ_BIT);
@@ -467,6 +502,15 @@ Test(capture_calls, attachments_that_meet)
     expect_drawn("one layer twice", color, (rendered){{slice_of(color, 1), slice_of(color, 1)}, general},
                  "race on image 0 '': vkCmdBeginRendering (command 1 of submit 0, queue 0, frame 0) writes, "
                  "vkCmdBeginRendering (command 1 of submit 0, queue 0, frame 0) writes: its attachments overlap");
+    for (uint32_t drawn = 1; drawn <= 2; drawn++) {
+        const char *sentence = drawn > 1 ? "its attachments overlap" : NULL;
+        open_fake();
+        expect_drawn("layers of views that overlap", color,
+                     (rendered){{layers_of(color, 0, 2), slice_of(color, 1)}, general, .layers = drawn}, sentence);
+        open_fake();
+        expect_drawn("views of views that overlap", color,
+                     (rendered){{layers_of(color, 0, 2), slice_of(color, 1)}, general, .views_drawn = drawn}, sentence);
+    }
     for (uint32_t slice = 0; slice < 2; slice++) {
         VkImage volume;
         VkDeviceMemory memory;
@@ -508,11 +552,13 @@ Test(capture_calls, presenting)
         if (frame)
             CALL(vkAcquireNextImage2KHR)
         (DEVICE, &(VkAcquireNextImageInfoKHR){.semaphore = acquired, .fence = fence}, &index);
-        else
-            CALL(vkAcquireNextImageKHR)(DEVICE, VK_NULL_HANDLE, 0, acquired, fence, &index);
+        else CALL(vkAcquireNextImageKHR)(DEVICE, VK_NULL_HANDLE, 0, acquired, fence, &index);
         CALL(vkQueueSubmit2)
-        (QUEUE, 1, &(VkSubmitInfo2){.waitSemaphoreInfoCount = 1, .pWaitSemaphoreInfos = &wait,
-                                    .signalSemaphoreInfoCount = 2, .pSignalSemaphoreInfos = signals},
+        (QUEUE, 1,
+         &(VkSubmitInfo2){.waitSemaphoreInfoCount = 1,
+                          .pWaitSemaphoreInfos = &wait,
+                          .signalSemaphoreInfoCount = 2,
+                          .pSignalSemaphoreInfos = signals},
          VK_NULL_HANDLE);
         CALL(vkQueuePresentKHR)(QUEUE, &(VkPresentInfoKHR){.waitSemaphoreCount = 1, .pWaitSemaphores = &drawn});
         uint64_t value = (uint64_t)frame + 5;

@@ -312,8 +312,20 @@ static bool of_scope(const hd_stream_access *a)
     return !(a->access & ~attachment) || a->layout == (uint32_t)VK_IMAGE_LAYOUT_ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT;
 }
 
-static void attachment_locked(hdi_cap_commands *c, const VkRenderingAttachmentInfo *info, bool depth,
-                              VkImageAspectFlags aspect, VkRenderingFlags flags)
+/* What a rendering touches of a view: as many of its layers as it draws to; of slices, too. */
+static void cut_layers(const VkRenderingInfo *rendering, hd_stream_access *a)
+{
+    uint32_t layers = rendering->layerCount;
+    for (uint32_t views = rendering->viewMask, most = 1; views; views >>= 1)
+        layers = most++;
+    if (layers && a->box.extent[2])
+        a->box.extent[2] = layers < a->box.extent[2] ? layers : a->box.extent[2];
+    else if (layers)
+        a->range.layer_count = layers < a->range.layer_count ? layers : a->range.layer_count;
+}
+
+static void attachment_locked(hdi_cap_commands *c, const VkRenderingInfo *rendering,
+                              const VkRenderingAttachmentInfo *info, bool depth, VkImageAspectFlags aspect)
 {
     const hdi_cap_object *view = info ? hdi_cap_find_locked(HDI_CAP_VIEW, HDI_CAP_HANDLE(info->imageView)) : NULL;
     if (!view)
@@ -327,8 +339,9 @@ static void attachment_locked(hdi_cap_commands *c, const VkRenderingAttachmentIn
     VkImageAspectFlags both = VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
     range.aspect = image->res.aspects == both ? aspect : 0;
     bool loads = info->loadOp == VK_ATTACHMENT_LOAD_OP_LOAD, none = info->storeOp == VK_ATTACHMENT_STORE_OP_NONE;
-    const hd_stream_access as = {
-        .layout = (uint32_t)info->imageLayout, .scope = c->scope, .range = range, .box = view->box};
+    const VkRenderingFlags flags = rendering->flags;
+    hd_stream_access as = {.layout = (uint32_t)info->imageLayout, .scope = c->scope, .range = range, .box = view->box};
+    cut_layers(rendering, &as);
     if (!(flags & VK_RENDERING_RESUMING_BIT))
         add_attachment(c->list, image, stages, loads ? read : write, &as);
     if (!none && !(flags & VK_RENDERING_SUSPENDING_BIT)) {
@@ -345,6 +358,7 @@ static void attachment_locked(hdi_cap_commands *c, const VkRenderingAttachmentIn
     hd_stream_access into = {
         .layout = (uint32_t)info->resolveImageLayout, .scope = c->scope, .range = to->range, .box = to->box};
     into.range.aspect = hdi_cap.objects[to->of].res.aspects == both ? aspect : 0;
+    cut_layers(rendering, &into);
     add_attachment(c->at_end, &hdi_cap.objects[to->of], output, VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT, &into);
 }
 
@@ -356,9 +370,9 @@ static void VKAPI_PTR hook_vkCmdBeginRendering(VkCommandBuffer commands, const V
         c->scope = ++hdi_cap.scopes;
         c->at_end->access_count = 0;
         for (uint32_t i = 0; i < info->colorAttachmentCount; i++)
-            attachment_locked(c, &info->pColorAttachments[i], false, VK_IMAGE_ASPECT_COLOR_BIT, info->flags);
-        attachment_locked(c, info->pDepthAttachment, true, VK_IMAGE_ASPECT_DEPTH_BIT, info->flags);
-        attachment_locked(c, info->pStencilAttachment, true, VK_IMAGE_ASPECT_STENCIL_BIT, info->flags);
+            attachment_locked(c, info, &info->pColorAttachments[i], false, VK_IMAGE_ASPECT_COLOR_BIT);
+        attachment_locked(c, info, info->pDepthAttachment, true, VK_IMAGE_ASPECT_DEPTH_BIT);
+        attachment_locked(c, info, info->pStencilAttachment, true, VK_IMAGE_ASPECT_STENCIL_BIT);
     }
     hdi_cap_unlock();
     NEXT(vkCmdBeginRendering)(commands, info);

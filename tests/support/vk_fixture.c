@@ -67,8 +67,8 @@ static uint32_t layer_version(void)
     return 0;
 }
 
-/* So that a leak checker can name, and then leave out, what drivers and layers keep until the process ends; and NVIDIA's
- * can be loaded some 30 times only: each time takes thread-local memory that unloading does not give back. */
+/* So that a leak checker can name, and then leave out, what drivers and layers keep until the process ends; and
+ * NVIDIA's can be loaded some 30 times only: each time takes thread-local memory that unloading does not give back. */
 void hdt_vk_keep_libraries(void)
 {
     dlopen("libGLX_nvidia.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
