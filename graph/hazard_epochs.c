@@ -117,13 +117,33 @@ static keeps next_keeper(const hdi_hazard_work *work, uint32_t res, uint32_t res
     return (keeps){res, seg_begin[res], seg_begin[res + (res < res_end)]};
 }
 
+/* The epochs of segments of resources that all keep their state, or none of which does. from: the records of the first;
+ * those behind the last. */
+static HDI_INLINE point build_segments(const walk *w, point p, uint32_t seg, uint32_t stop, const hdi_record *record,
+                                       const uint32_t *record_end, const hdi_record **from, bool is_kept, bool mixed)
+{
+    uint32_t *begin = w->work->out->seg_epoch_begin, *end = w->work->out->seg_epoch_end;
+    for (; seg < stop; seg++) {
+        const hdi_record *to = record + record_end[seg];
+        begin[seg] = p.at;
+        p = build(w, p, seg, *from, to, mixed);
+        end[seg] = p.at;
+        if (is_kept) { /* room for a state that is to be left */
+            p.at++;
+            p.next++;
+        }
+        *from = to;
+    }
+    return p;
+}
+
 static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *kinds, uint32_t first_seg,
                                       uint32_t last_seg, const hdi_record *record, const uint32_t *record_end,
                                       hdi_built before, uint32_t *keeper, bool mixed)
 {
     const hdi_decl *decl = work->decl;
     hdi_hazards *out = work->out;
-    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end, seg = first_seg, keepers = 0;
+    uint32_t seg = first_seg, keepers = 0;
     uint8_t of_none = 0;
     walk w = {work, decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
     point p = {.next = &out->epoch[before.epochs], .at = before.epochs, .entry = before.entries};
@@ -133,17 +153,9 @@ static HDI_INLINE hdi_built build_all(const hdi_hazard_work *work, hdi_kinds *ki
     keeps next = next_keeper(work, work->frozen->seg_res[first_seg], res_end);
     for (const hdi_record *from = record; seg < last_seg;) {
         bool is_kept = seg >= next.begin;
-        for (uint32_t stop = is_kept ? next.end : next.begin; seg < stop; seg++) {
-            const hdi_record *to = record + record_end[seg];
-            begin[seg] = p.at;
-            p = build(&w, p, seg, from, to, mixed);
-            end[seg] = p.at;
-            if (is_kept) { /* room for a state that is to be left */
-                p.at++;
-                p.next++;
-            }
-            from = to;
-        }
+        uint32_t stop = is_kept ? next.end : next.begin;
+        p = build_segments(&w, p, seg, stop, record, record_end, &from, is_kept, mixed);
+        seg = stop;
         if (is_kept) {
             keeper[keepers++] = next.res;
             next = next_keeper(work, next.res + 1, res_end);
@@ -178,21 +190,11 @@ uint32_t hdi_build_listed_epochs(const hdi_hazard_work *work, hdi_kinds *kinds, 
 {
     const uint32_t *seg_begin = work->frozen->res_seg_begin;
     hdi_hazards *out = work->out;
-    uint32_t *begin = out->seg_epoch_begin, *end = out->seg_epoch_end;
     uint8_t of_none = 0;
     const walk w = {work, work->decl->use_access, out->slot_queue, kinds, out->entry, out->use_kept, &of_none};
     point p = {.next = out->epoch};
-    for (const hdi_record *from = record; count > 0; count--, res++) {
-        uint32_t more = (work->decl->res_flags[*res] & HDI_KEEPS_STATE) != 0; /* room for a state that is to be left */
-        for (uint32_t seg = seg_begin[*res], last = seg_begin[*res + 1]; seg < last; seg++) {
-            const hdi_record *to = record + end[seg];
-            begin[seg] = p.at;
-            p = build(&w, p, seg, from, to, true);
-            end[seg] = p.at;
-            p.at += more;
-            p.next += more;
-            from = to;
-        }
-    }
+    for (const hdi_record *from = record; count > 0; count--, res++)
+        p = build_segments(&w, p, seg_begin[*res], seg_begin[*res + 1], record, out->seg_epoch_end, &from,
+                           work->decl->res_flags[*res] & HDI_KEEPS_STATE, true);
     return p.at;
 }
