@@ -40,13 +40,17 @@ Test(growth, uses_of_a_pass)
     expect_linear("each buffer twice", declare_work(1000, 500), declare_work(16000, 8000));
 }
 
-static double compile_work(hd_graph *graph, uint32_t uses)
+/* Of so many uses in all. The graph goes then, and uses with it. */
+static double compile_work(hd_graph *graph, hd_use *uses, uint32_t count)
 {
     const hd_plan *plan;
     hd_compile_desc desc = {.cache = HD_CACHE_OFF, .merge_rendering = true};
     uint64_t before = hdt_work();
     cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
-    return (double)(hdt_work() - before) / uses;
+    double work = (double)(hdt_work() - before) / count;
+    hd_graph_destroy(graph);
+    free(uses);
+    return work;
 }
 
 enum { PASSES = 3 };
@@ -62,10 +66,7 @@ static double compile_ranges(uint32_t count)
         uses[u] = (hd_use){buffer, HD_STORAGE_WRITE_COMPUTE, {.offset = 4 * (uint64_t)u, .bytes = 4}};
     for (uint32_t p = 0; p < PASSES; p++)
         hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = count, .root = true});
-    double work = compile_work(graph, PASSES * count);
-    hd_graph_destroy(graph);
-    free(uses);
-    return work;
+    return compile_work(graph, uses, PASSES * count);
 }
 
 Test(growth, ranges_of_one_resource)
@@ -90,10 +91,7 @@ static double compile_draws(uint32_t count)
         uses[count] = (hd_use){image, p ? HD_COLOR_RW : HD_COLOR_WRITE};
         hd_graph_pass(graph, &(hd_pass_desc){.uses = uses, .use_count = count + 1, .root = true});
     }
-    double work = compile_work(graph, PASSES * count);
-    hd_graph_destroy(graph);
-    free(uses);
-    return work;
+    return compile_work(graph, uses, PASSES * count);
 }
 
 Test(growth, uses_of_passes_of_a_scope)
