@@ -4,7 +4,7 @@
 #include "tables.h"
 #include "vk_numbers.h"
 
-/* The numbers of graph/vk_numbers.h are Vulkan's own, and the access table is the contract's. The flags of
+/* The numbers of graph/tables/vk_numbers.h are Vulkan's own, and the access table is the contract's. The flags of
  * synchronization2 are constants that no static assertion may use in C, hence a test. */
 
 #define SAME(ours, theirs) cr_assert_eq((uint64_t)(ours), (uint64_t)(theirs), #ours)

@@ -43,7 +43,7 @@ Test(package, part_of_a_project, .timeout = 120)
 {
     run("cmake -S " PROJECT " -B made -DHEDDLE_SOURCE='" HEDDLE_SOURCE_DIR "' -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
         " -DCMAKE_POSITION_INDEPENDENT_CODE=ON >log 2>&1");
-    run("grep -q 'vk/swapchain.c' made/compile_commands.json");
+    run("grep -q 'vk/window/swapchain.c' made/compile_commands.json");
     run("! grep -q -e Werror -e samples/ -e bench/ -e test_ made/compile_commands.json");
     run("! grep -e '-c .*/vk/' made/compile_commands.json | grep -v -q -e -fPIC");
 }

@@ -9,7 +9,7 @@
 #include "random.h"
 #include "random_graph.h"
 
-/* Frames that are simple enough for one walk (graph/depend_simple.c) have the plan that flow, cull and depend make. */
+/* Frames that are simple enough for one walk (graph/front/depend_simple.c) have the plan that flow, cull and depend make. */
 
 static const hd_queue_desc queue_sets[3][4] = {
     {{HD_QUEUE_GFX, 0}},

@@ -82,7 +82,7 @@ typedef struct hdi_access_info {
     uint8_t on_image, on_buffer;
     uint8_t attachment;           /* HDI_ATTACHMENT_* */
 } hdi_access_info;
-/* THE table (graph/access.c): index hd_access below HD_ACCESS_COUNT, and those below. In a graph rows follow it that
+/* THE table (graph/tables/access.c): index hd_access below HD_ACCESS_COUNT, and those below. In a graph rows follow it that
  * are of buffers alone, of those of its accesses that images may have as well, and custom accesses: always look up
  * through hdi_decl.access. */
 enum { HDI_ACCESS_ROWS = 32, HDI_ACCESS_TWINS = 7, HDI_ACCESS_CUSTOM_FIRST = HDI_ACCESS_ROWS + HDI_ACCESS_TWINS };

@@ -1,4 +1,4 @@
-/* A captured stream as the verifier of plans sees it. The relation "finished before" (graph/verify_order.c), segments
+/* A captured stream as the verifier of plans sees it. The relation "finished before" (graph/verify/verify_order.c), segments
  * and masks are the plan verifier's; what a stream means, its order of submits, and its states are told here. */
 #ifndef HDI_CAPTURE_VERIFY_H
 #define HDI_CAPTURE_VERIFY_H
