@@ -2,3 +2,4 @@
 #define HDT_THREE_FAMILIES
 #include "test_vk_swapchain.c"
 #include "test_vk_swapchain_faults.c"
+#include "test_vk_behind_host.c"

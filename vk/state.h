@@ -71,12 +71,14 @@ typedef struct hdi_vk_sync {
     uint32_t wait_submit, signal_submit;
     uint32_t wait_command; /* first of the plan that must come behind the wait; HD_NONE: all of wait_submit */
     struct hdi_vk_told *told; /* of a swapchain, which waits only where the frame uses the image; null: the engine's */
+    uint64_t host_needed;     /* of the host's timeline: value that its signal depends on; 0: none */
 } hdi_vk_sync;
 
 /* What became of a swapchain's image in a frame. */
 typedef struct hdi_vk_told {
     uint64_t frame;
-    uint32_t queue; /* of hd_vk: did the last of it */
+    uint64_t host_needed; /* of the host's timeline: value that the signal for the present depends on; 0: none */
+    uint32_t queue;       /* of hd_vk: did the last of it */
     bool done;
 } hdi_vk_told;
 
@@ -158,6 +160,7 @@ typedef struct hdi_vk_queue {
     uint32_t timestamp_bits; /* of the family; 0: none */
     uint64_t base;      /* value with which the frames so far end */
     uint64_t submitted; /* highest value whose signal was handed to the driver (or to the host thread) */
+    uint64_t host_needed; /* highest value of the host's timeline that what it was given depends on; 0: none */
 } hdi_vk_queue;
 
 /* A command pool of one frame slot and kind; taken by one batch or strand at a time. */
@@ -405,6 +408,7 @@ struct hd_vk {
     VkSemaphore host_more; /* a timeline that has the value host_pushed: frames pushed so far */
     uint64_t host_pushed;
     uint64_t host_finished; /* frames before this one have finished, as far as the host thread had to do with them */
+    uint64_t host_signalled; /* value of the host's timeline; under host_lock */
 };
 
 /* ---- loader.c ---- */
@@ -526,6 +530,10 @@ void hdi_vk_drop_syncs(hd_vk *vk, const hd_graph *graph, const hdi_vk_told *told
 uint32_t hdi_vk_synced_command(const hdi_vk_frame *frame, uint32_t submit);
 /* The frame was handed over. */
 void hdi_vk_tell_syncs(const hdi_vk_frame *frame);
+/* Before a frame is handed over: what the binary semaphores of the engine that it waits for may depend on. */
+hd_result hdi_vk_await_before(const hdi_vk_frame *frame);
+/* After it was: what the binary semaphores of the engine that it signals depend on. */
+hd_result hdi_vk_await_after(const hdi_vk_frame *frame);
 
 /* ---- submit.c ---- */
 /* The histories' clears are submitted, so the timelines' values are known. */
@@ -572,6 +580,8 @@ hd_result hdi_vk_host_start(hd_vk *vk);
 void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot);
 /* Waits for a frame that was pushed, all its queues included. */
 hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame);
+/* Waits until the host's timeline has a value that a frame which was pushed signals; 0: does not wait. */
+hd_result hdi_vk_host_wait_value(hd_vk *vk, uint64_t value);
 void hdi_vk_host_stop(hd_vk *vk);
 
 static inline hdi_vk_guess *hdi_vk_guess_of(hd_vk *vk, uint32_t plan_resource)

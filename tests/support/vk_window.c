@@ -303,6 +303,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL present(VkQueue queue, const VkPresentInfo
     uint32_t index = info->pImageIndices[0];
     if (index >= s->count || !s->acquired[index])
         fault("an image is presented that is not acquired");
+    if (w->on_present)
+        w->on_present();
     VkResult result = enter(HDT_PRESENT);
     if (result == VK_ERROR_OUT_OF_HOST_MEMORY || result == VK_ERROR_OUT_OF_DEVICE_MEMORY ||
         result == VK_ERROR_DEVICE_LOST)

@@ -31,6 +31,7 @@ typedef struct hdt_window {
     uint32_t fail_at; /* the so-manyth such call from 1; 0: none */
     uint32_t fail_count;
     VkResult failure;
+    void (*on_present)(void); /* before a present does anything; null: none */
     uint32_t live_swapchains, live_surfaces, swapchains, presented;
     unsigned faults;
 } hdt_window;

@@ -93,7 +93,7 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     hdi_vk_sweep_heaps(vk, false);
     hdi_vk_sweep_kept(vk, false);
     vk->stats.memory_bytes = vk->memory_bytes;
-    return result;
+    return result == HD_OK ? hdi_vk_await_after(&frame) : result;
 }
 
 hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)

@@ -96,6 +96,10 @@ static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t fra
     if (submit->signal == 0)
         return;
     signal_value(vk, vk->queues[vk->queue_count].timeline, submit->signal);
+    pthread_mutex_lock(&vk->host_lock);
+    vk->host_signalled = submit->signal;
+    pthread_cond_broadcast(&vk->host_told);
+    pthread_mutex_unlock(&vk->host_lock);
 }
 
 static bool has_ended(hd_vk *vk, const hdi_vk_slot *slot, any_of *missing)
@@ -219,6 +223,17 @@ hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame)
     pthread_mutex_unlock(&vk->host_lock);
     if (vk->captured)
         hdi_cap_mark_hear(&vk->host_finished, frame + 1);
+    return (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
+}
+
+hd_result hdi_vk_host_wait_value(hd_vk *vk, uint64_t value)
+{
+    if (value == 0)
+        return HD_OK;
+    pthread_mutex_lock(&vk->host_lock);
+    while (vk->host_signalled < value)
+        pthread_cond_wait(&vk->host_told, &vk->host_lock);
+    pthread_mutex_unlock(&vk->host_lock);
     return (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
 }
 

@@ -13,6 +13,14 @@
  * gets its part last: its waits then never come before the submits that end them, which a driver must bear but the
  * validation layer of Debian 12 does not.
  *
+ * So a submit may be handed over before the host thread has signalled what it waits for. That is allowed for timelines
+ * alone: a call that waits for a binary semaphore (a present, a submit of the engine or for it) must come behind every
+ * signal that the semaphore's own depends on (VUID-vkQueuePresentKHR-pWaitSemaphores-03268,
+ * VUID-vkQueueSubmit2-semaphore-03873). All signals of queues have been handed over by then; what is left are those of
+ * the host. Each queue keeps the highest value of the host's timeline that it depends on (host_needed), by its own
+ * waits and by those of the queues that it waited for; whoever hands a binary semaphore out or takes one waits for
+ * that.
+ *
  * What a submit waits for of the host it waits for in an empty one before it, and starts a call of its own. NVIDIA's
  * driver (580.159.04, H200) drops what the GPU keeps of the host's memory where a call's work begins, before the waits
  * in it, and no barrier behind a wait makes it do so again: in one call, with the wait before the commands or in an
@@ -258,7 +266,39 @@ typedef struct gpu_submits {
     VkSemaphoreSubmitInfo *waits, *signals;
     uint64_t *values; /* by plan submit: of the queue's own timeline; 0: none */
     VkCommandBufferSubmitInfo *buffers;
+    uint64_t host_needed[HD_MAX_QUEUES]; /* hdi_vk_queue.host_needed, as the frame leaves it */
 } gpu_submits;
+
+/* A submit on queue q waits for a value of queue p. What p was given since that value counts as well. */
+static void need_host(const hd_vk *vk, uint64_t *host_needed, uint32_t q, uint32_t p, uint64_t value)
+{
+    uint64_t needed = p == vk->queue_count ? value : host_needed[p];
+    for (uint32_t same = 0; same < vk->queue_count; same++) {
+        if (vk->queues[same].desc.queue == vk->queues[q].desc.queue && needed > host_needed[same])
+            host_needed[same] = needed;
+    }
+}
+
+/* Raises what the submit's queue depends on of the host, and notes it for the semaphores that the submit signals. */
+static void note_host(const hdi_vk_frame *frame, uint32_t s, uint64_t *host_needed)
+{
+    const hd_vk *vk = frame->vk;
+    const hd_plan_submit *submit = &frame->plan.submits[s];
+    const uint64_t *joined = &frame->join_values[(size_t)s * (vk->queue_count + 1)];
+    uint32_t q = frame->queue_of[submit->queue];
+    for (uint32_t p = 0; p <= vk->queue_count; p++) {
+        if (joined[p] != 0)
+            need_host(vk, host_needed, q, p, joined[p]);
+    }
+    for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
+        uint32_t p = frame->queue_of[frame->plan.waits[w].queue];
+        need_host(vk, host_needed, q, p, vk->queues[p].base + frame->plan.waits[w].value);
+    }
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        if (vk->syncs[i].signal_submit == s)
+            vk->syncs[i].host_needed = host_needed[q];
+    }
+}
 
 /* The plan's submit as it stands, or in two where some of its commands need not wait for the semaphores of an engine or
  * a swapchain: an earlier submit's waits hold back the later one too, and its signals come last. */
@@ -316,6 +356,8 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     VkSemaphoreSubmitInfo *waits = out->waits, *signals = out->signals;
+    for (uint32_t q = 0; q < queues; q++)
+        out->host_needed[q] = frame->vk->queues[q].host_needed;
     for (uint32_t b = 0; b < frame->batch_count; b++) {
         out->buffers[b].sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
         out->buffers[b].commandBuffer = frame->batches[b].made.commands;
@@ -324,6 +366,7 @@ static hd_result build(const hdi_vk_frame *frame, gpu_submits *out)
         out->info_begin[s] = info;
         if (frame->queue_of[frame->plan.submits[s].queue] == frame->vk->queue_count)
             continue;
+        note_host(frame, s, out->host_needed);
         out->values[s] = signal_value(frame, s);
         uint32_t host_count = gather_waits(frame, s, true, waits);
         if (host_count) {
@@ -417,6 +460,8 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame)
         result = build(frame, &submits);
     if (result == HD_OK)
         result = hdi_vk_timing_note(frame);
+    if (result == HD_OK)
+        result = hdi_vk_await_before(frame);
     if (result != HD_OK)
         return result;
     bool any;
@@ -427,6 +472,7 @@ hd_result hdi_vk_submit(hdi_vk_frame *frame)
         hdi_vk_lose(vk, result); /* half a frame is under way: no later frame can rely on anything */
     for (uint32_t q = 0; q <= vk->queue_count; q++) {
         vk->queues[q].base = slot->end[q] = frame->ends.end[q];
+        vk->queues[q].host_needed = submits.host_needed[q];
         vk->fresh[q] &= frame->ends.first[q] == HD_NONE;
     }
     memcpy(vk->known, frame->known, sizeof(vk->known));

@@ -226,6 +226,7 @@ static hd_result submit_one(hd_vk *vk, uint32_t q, VkCommandBuffer commands)
     for (uint32_t p = 0; p <= vk->queue_count; p++)
         vk->known[q][p] = vk->queues[p].base;
     queue->base = queue->submitted = signal.value;
+    queue->host_needed = vk->queues[vk->queue_count].base;
     return HD_OK;
 }
 

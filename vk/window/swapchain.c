@@ -323,8 +323,10 @@ hd_result hd_vk_swapchain_present(hd_vk_swapchain *s)
     if (lost != HD_OK || !s->held || !s->told.done)
         return lost;
     uint32_t q = presenting_queue(s);
-    if (q != HD_NONE)
-        return present_image(s, q);
+    if (q != HD_NONE) {
+        hd_result result = hdi_vk_host_wait_value(s->vk, s->told.host_needed);
+        return result == HD_OK ? present_image(s, q) : result;
+    }
     hdi_log(&s->vk->log, HD_LOG_ERROR,
             "the frame used the swapchain's image last on a queue of family %u, which cannot present: let a pass on "
             "another "

@@ -49,10 +49,40 @@ void hdi_vk_tell_syncs(const hdi_vk_frame *frame)
         if (sync->told && sync->signal_submit != HD_NONE)
             *sync->told = (hdi_vk_told){
                 .frame = vk->frame,
+                .host_needed = sync->host_needed,
                 .queue = frame->queue_of[frame->plan.submits[sync->signal_submit].queue],
                 .done = true,
             };
     }
+}
+
+/* An engine tells binary semaphores by their value, 0. What its own submit depends on that signals one, behind heddle's
+ * on a queue that both use or behind a semaphore that heddle signals, is not known: it is taken for all that was. */
+hd_result hdi_vk_await_before(const hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    uint64_t value = 0;
+    bool binary = false;
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        const hdi_vk_sync *sync = &vk->syncs[i];
+        binary |= !sync->told && sync->wait_submit != HD_NONE && sync->sync.wait && !sync->sync.wait_value;
+    }
+    for (uint32_t q = 0; q < vk->queue_count && binary; q++)
+        value = vk->queues[q].host_needed > value ? vk->queues[q].host_needed : value;
+    return hdi_vk_host_wait_value(vk, value);
+}
+
+hd_result hdi_vk_await_after(const hdi_vk_frame *frame)
+{
+    hd_vk *vk = frame->vk;
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < vk->sync_count; i++) {
+        const hdi_vk_sync *sync = &vk->syncs[i];
+        bool binary = !sync->told && sync->signal_submit != HD_NONE && sync->sync.signal && !sync->sync.signal_value;
+        if (binary && sync->host_needed > value)
+            value = sync->host_needed;
+    }
+    return hdi_vk_host_wait_value(vk, value);
 }
 
 void hdi_vk_drop_syncs(hd_vk *vk, const hd_graph *graph, const hdi_vk_told *told)

@@ -94,7 +94,7 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out);
 void hd_vk_destroy(hd_vk *vk);
 
 /* Declared frame to GPU: compiles (with this device's queues and sizes) and executes. Does not wait for the GPU but for
- * frames in flight. */
+ * frames in flight, nor for host passes but for those before binary semaphores (hd_vk_sync_import). */
 hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
 /* The two steps of it. A null desc stands for the device's queues and sizes, with merge_rendering. graph must hold the
  * declaration that plan was compiled from, and stay as it is until hd_vk_execute returned; host passes run later, on
@@ -130,15 +130,22 @@ hd_result hd_vk_size(const hd_resource_info *info, hd_memory_need *need, void *v
 /* Semaphores of the engine around what the next frame does to an import. */
 typedef struct hd_vk_sync {
     VkSemaphore wait;      /* null: none. Waited for before the frame's first command that touches the import */
-    uint64_t wait_value;   /* of a timeline semaphore; binary: ignored */
+    uint64_t wait_value;   /* of a timeline semaphore; 0: the semaphore is binary */
     VkSemaphore signal;    /* null: none. Signalled by the last submit that touches it */
-    uint64_t signal_value;
+    uint64_t signal_value; /* likewise */
 } hd_vk_sync;
 /* For the frame that graph declares, when vk executes it; at most one call an import. The frame's first use of the
  * import must come before all others (a write does, as of a swapchain's image) and its last one behind them: other
  * queues that use it at the same time would not wait. A frame that is not executed waits for nothing and signals
  * nothing; one that does nothing with the import does both all the same. hd_vk_execute forgets them, also where it
- * fails: for another try they are given anew. HD_OK, HD_BAD_HANDLE, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
+ * fails: for another try they are given anew. HD_OK, HD_BAD_HANDLE, HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY.
+ *
+ * Vulkan wants that all signals which a binary semaphore's depends on have been submitted before anything waits for it,
+ * those of the host included. So with a binary semaphore hd_vk_execute waits for host passes, which timelines do not
+ * need: before it submits a wait for one, for those that work of earlier frames waits for; and, where it signals one,
+ * before it returns, for those that this signal depends on. What else the engine submits to queues that heddle uses
+ * comes behind heddle's submits there: where that signals a binary semaphore for anything but heddle, hd_vk_wait comes
+ * first, or no host pass precedes it. */
 hd_result hd_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import, const hd_vk_sync *sync);
 /* Waits until every frame that was executed has finished, host passes included. */
 hd_result hd_vk_wait(hd_vk *vk);
@@ -314,7 +321,10 @@ hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *swapchain, hd_graph *graph, h
 /* Declares the pass that puts an image (its first level and layer, scaled to fit) into the one that was acquired; none
  * where there is none. HD_UNSUPPORTED sticks in the graph where images of the surface cannot be copied to. */
 hd_pass hd_vk_swapchain_show(hd_vk_swapchain *swapchain, hd_graph *graph, hd_resource from);
-/* Hands what the executed frame wrote to the window; does nothing without. Results as of acquire. */
+/* Hands what the executed frame wrote to the window; does nothing without. Waits until the host passes have run, of
+ * this frame and of earlier ones, that the image depends on, in any number of steps over queues: Vulkan takes for a
+ * present only what no signal is missing for. What no host pass precedes is presented at once. Results as of acquire.
+ */
 hd_result hd_vk_swapchain_present(hd_vk_swapchain *swapchain);
 
 /* The window's new size, where the surface leaves it to the swapchain; other surfaces tell by themselves. 0: minimised.
