@@ -54,19 +54,6 @@ static bool from_start(const hdi_decl *decl, uint32_t res)
 
 /* ---- what the caller alone needs, too ---- */
 
-uint32_t hdi_next_flagged(const hdi_decl *decl, uint32_t res, uint32_t end, uint8_t flags)
-{
-    const uint8_t *const res_flags = decl->res_flags;
-    for (uint64_t eight; end - res >= sizeof(eight); res += (uint32_t)sizeof(eight)) { /* at a time */
-        memcpy(&eight, res_flags + res, sizeof(eight));
-        if (eight & flags * UINT64_C(0x0101010101010101))
-            break;
-    }
-    while (res < end && !(res_flags[res] & flags))
-        res++;
-    return res;
-}
-
 void hdi_flow_start_states(const hdi_decl *decl, const hdi_frozen *frozen, uint64_t *states)
 {
     const uint32_t *seg_begin = frozen->res_seg_begin;

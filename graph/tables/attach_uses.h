@@ -1,5 +1,5 @@
-/* What the uses of a pass say of its rendering scope: for attach.c, which counts scopes, and plan_places.c, which
- * writes them. */
+/* What the uses of a pass say of its rendering scope: attach.c counts scopes by it, plan_places.c
+ * writes them, and the schedule gathers passes that can share one. */
 #ifndef HDI_ATTACH_USES_H
 #define HDI_ATTACH_USES_H
 
