@@ -7,7 +7,6 @@
 #include "alloc.h"
 #include "clock.h"
 #include "phases.h"
-#include "sync_again.h"
 
 /* Compile: the list of phases and nothing else. */
 
@@ -233,8 +232,6 @@ static hd_result sync_promised(hdi_tables *t, hdi_arena *arena, uint32_t **words
 static hd_result sync_again(hdi_tables *t, hdi_arena *arena, uint32_t *want)
 {
     const hdi_hazards *hazards = &t->hazards;
-    if (hdi_may_sync_again(hazards, &t->queues, &t->synced))
-        return hdi_sync_again(t->decl, hazards, &t->queues, &t->lifetimes, &t->placed, arena, want, &t->synced);
     want_work w = {hazards, t->queues.count, want, t->crew.workers == 1};
     hdi_crew_ranges(&t->crew, hazards->slot_count, WANT_GRAIN, copy_wants, &w);
     hdi_want_tenants(t->decl, hazards, &t->queues, &t->lifetimes, &t->placed, &t->crew, want);

@@ -47,28 +47,6 @@ static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t e
         tell_rest(w, queue, told);
 }
 
-/* The same of all places, by the caller alone, who has a list of the slots that wait. How many there are to be told of
- * can not be foreseen: it is said of some more, of which others will say it again. */
-static void find_all_known(const work *w)
-{
-    uint32_t queues = w->queues->count, told[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}};
-    for (uint32_t i = 0; i < w->synced->waiting_count; i++) {
-        uint32_t slot = w->synced->waiting[i], queue = w->slot_queue[slot], pos = w->slot_pos[slot];
-        const uint32_t *clock = w->synced->slot_clock + (size_t)slot * queues;
-        for (uint32_t q = 0; q < queues; q++) {
-            uint32_t at = told[queue][q], until = q == queue ? at : clock[q];
-            uint32_t *known = w->known[queue] + w->known_begin[q], *next = known + at;
-            for (int k = 0; k < HDI_KNOWN_SPARE; k++)
-                next[k] = pos;
-            for (next += HDI_KNOWN_SPARE; HDI_UNLIKELY(next < known + until); next++)
-                *next = pos;
-            told[queue][q] = until;
-        }
-    }
-    for (uint32_t q = 0; q < queues; q++)
-        tell_rest(w, q, told[q]);
-}
-
 /* The most requests that segments of a range may make. Whether a first use has to flush what former tenants wrote is
  * not looked at: they stand all over a table that is long in a long frame. */
 static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
@@ -118,10 +96,6 @@ static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
              count = hdi_range_begin(slots, w->ranges, part + 1) - slot;
     memset(w->out->slot_wait_stages + slot, 0, count * sizeof(*w->out->slot_wait_stages));
     memset(w->out->place_batch + 2 * (size_t)slot, 0xff, 2 * (size_t)count * sizeof(*w->out->place_batch));
-    if (w->alone) {
-        find_all_known(w);
-        return;
-    }
     for (uint32_t q = 0; q < w->queues->count; q++) {
         uint32_t places = w->hazards->queue_begin[q + 1] - w->hazards->queue_begin[q];
         find_known(w, q, hdi_range_begin(places, w->ranges, part), hdi_range_begin(places, w->ranges, part + 1),

@@ -282,38 +282,11 @@ static void find_unaware(uint32_t first, uint32_t end, uint32_t part, void *user
     }
 }
 
-/* The same of all queues by one worker, who has a list of the slots that wait. */
-static void find_unaware_alone(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues, uint32_t *unaware)
-{
-    const uint32_t *begin = hazards->queue_begin;
-    uint32_t known[HD_MAX_QUEUES][HD_MAX_QUEUES] = {{0}};
-    for (uint32_t i = 0; i < synced->waiting_count; i++) {
-        uint32_t s = synced->waiting[i], k = hazards->slot_queue[s], pos = hazards->slot_pos[s];
-        uint32_t behind = pos > 0 ? hdi_slot_at(hazards, k, pos - 1) + 1 : 0;
-        const uint32_t *clock = &synced->slot_clock[(size_t)s * queues];
-        for (uint32_t q = 0; q < queues; q++) {
-            if (q != k && known[k][q] < clock[q])
-                know(unaware + hdi_unaware_row(queues, begin[q]), queues, k, &known[k][q], clock[q], pos, behind);
-        }
-    }
-    for (uint32_t k = 0; k < queues; k++) {
-        for (uint32_t q = 0; q < queues && begin[k] < begin[k + 1]; q++) {
-            if (q != k)
-                know(unaware + hdi_unaware_row(queues, begin[q]), queues, k, &known[k][q], begin[q + 1] - begin[q],
-                     begin[k + 1] - begin[k], hazards->queue_slot[begin[k + 1] - 1] + 1);
-        }
-    }
-}
-
 static uint32_t *find_all_unaware(const hdi_hazards *hazards, const hdi_synced *synced, uint32_t queues,
                                   const hdi_crew *crew, hdi_arena *arena)
 {
     const uint32_t *begin = hazards->queue_begin;
     uint32_t *unaware = HDI_ARENA_ZEROED(arena, uint32_t, hdi_unaware_row(queues, hazards->slot_count));
-    if (unaware && synced->waiting) {
-        find_unaware_alone(hazards, synced, queues, unaware);
-        return unaware;
-    }
     for (uint32_t k = 0; unaware && k < queues; k++) {
         unaware_work w = {hazards, synced, queues, k, unaware};
         if (begin[k] < begin[k + 1])

@@ -166,94 +166,6 @@ static void fill_submits(uint32_t begin, uint32_t end, uint32_t part, void *user
     }
 }
 
-/* ---- the same, by the caller alone ---- */
-
-/* What a slot waits for. */
-typedef struct slot_wait {
-    uint32_t begin, count;
-} slot_wait;
-
-/* Of a slot: a submit ends behind it; and some wait is for it. */
-enum { ENDS = 1, SIGNALS = 2 };
-
-typedef struct alone {
-    const hdi_hazards *hazards;
-    uint32_t queues;
-    hdi_synced *out;
-    uint8_t *marks;
-    slot_wait *place_waits; /* places as in queue_slot */
-} alone;
-
-/* Finds waits and writes them down at once; returns how many. As a rule a slot waits for one queue. */
-static uint32_t wait_alone(const alone *w)
-{
-    const hdi_hazards hazards = *w->hazards; /* of its own, both: nothing that is written here changes them */
-    const hdi_synced out = *w->out;
-    const uint32_t queues = w->queues;
-    uint8_t *const marks = w->marks;
-    slot_wait *const place_waits = w->place_waits;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < out.waiting_count; i++) {
-        uint32_t s = out.waiting[i], mask = out.slot_waits[s], begin = at, pos = hazards.slot_pos[s];
-        const uint32_t *want = &out.slot_want[(size_t)s * queues];
-        const size_t place = (size_t)hazards.queue_begin[hazards.slot_queue[s]] + pos;
-        if (pos)
-            marks[hazards.queue_slot[place - 1]] |= ENDS;
-        if (mask & (mask - 1)) {
-            mask = find_waits(&hazards, out.slot_clock, queues, mask, want);
-            out.slot_waits[s] = (uint16_t)mask;
-        }
-        do {
-            uint32_t q = (uint32_t)__builtin_ctz(mask), from = wanted_slot(&hazards, want, q);
-            marks[from] = ENDS | SIGNALS;
-            out.wait[at++] = (hdi_wait){.queue = q, .pos = want[q] - 1, .reason_pass = hazards.slot_pass[from]};
-            mask &= mask - 1;
-        } while (mask);
-        place_waits[place] = (slot_wait){begin, at - begin};
-    }
-    return at;
-}
-
-/* Of a queue. Places are told of in their order, some of them before their time. */
-static HDI_INLINE void tell_places(uint32_t *place_submit, uint32_t first, uint32_t end, uint32_t count,
-                                   uint32_t number)
-{
-    enum { SOME = 8 };
-    if (HDI_LIKELY(first + SOME <= count)) {
-        for (uint32_t i = 0; i < SOME; i++)
-            place_submit[first + i] = number;
-        first += SOME;
-    }
-    for (; first < end; first++)
-        place_submit[first] = number;
-}
-
-/* Submits that end with these slots. */
-static void submit_alone(const alone *w, const uint32_t *list, uint32_t count)
-{
-    const hdi_synced out = *w->out; /* of its own: nothing that is written here changes it */
-    const uint32_t *queue_begin = w->hazards->queue_begin, *slot_pos = w->hazards->slot_pos;
-    const uint8_t *const slot_queue = w->hazards->slot_queue, *const marks = w->marks;
-    const slot_wait *const place_waits = w->place_waits;
-    uint32_t open_pos[HD_MAX_QUEUES] = {0}, signals[HD_MAX_QUEUES] = {0}, place = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t s = list[i], q = slot_queue[s], first = open_pos[q], end = slot_pos[s] + 1;
-        uint32_t signal = marks[s] / SIGNALS;
-        slot_wait waits = place_waits[queue_begin[q] + first];
-        signals[q] += signal;
-        out.submit[i] = (hdi_submit){.queue = q,
-                                      .first_pos = first,
-                                      .end_pos = end,
-                                      .wait_begin = waits.begin,
-                                      .wait_count = waits.count,
-                                      .signal = signals[q] & (0 - signal)};
-        out.submit_begin[i] = place;
-        tell_places(out.place_submit + queue_begin[q], first, end, queue_begin[q + 1] - queue_begin[q], i);
-        place += end - first;
-        open_pos[q] = end;
-    }
-}
-
 /* From what each range holds to what stands before it. */
 static void add_up(work *w, uint32_t ranges)
 {
@@ -270,19 +182,16 @@ static void add_up(work *w, uint32_t ranges)
     w->out->submit_count = before.submits;
 }
 
-/* Nobody waits for anybody: one submit. */
-static hd_result one_queue(const hdi_hazards *hazards, uint32_t queue, uint32_t *place_submit, hdi_arena *arena,
-                           hdi_synced *out)
+/* Of one queue: nothing waits, so there is one submit. */
+static hd_result one_queue(const hdi_hazards *hazards, hdi_arena *arena, hdi_synced *out)
 {
     out->submit = HDI_ARENA_ARRAY(arena, hdi_submit, 1);
     out->submit_begin = HDI_ARENA_ZEROED(arena, uint32_t, 2);
-    out->wait = NULL;
-    out->place_submit = place_submit;
     out->submit_count = out->wait_count = 0;
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     if (hazards->slot_count)
-        out->submit[out->submit_count++] = (hdi_submit){.queue = queue, .end_pos = hazards->slot_count};
+        out->submit[out->submit_count++] = (hdi_submit){.end_pos = hazards->slot_count};
     out->submit_begin[out->submit_count] = hazards->slot_count;
     return HD_OK;
 }
@@ -304,59 +213,15 @@ static bool make_submits(hdi_synced *out, uint32_t slots, hdi_arena *arena)
     return true;
 }
 
-/* The slots that end submits; returns how many. Which ones cannot be foreseen. */
-static uint32_t list_ends(const uint8_t *marks, uint32_t slots, uint32_t *list)
-{
-    uint32_t count = 0;
-    for (uint32_t s = 0; s < slots; s++) {
-        list[count] = s;
-        count += marks[s] != 0;
-    }
-    return count;
-}
-
-static hd_result sync_alone(const hdi_hazards *hazards, uint32_t queues, const hdi_crew *crew, hdi_arena *arena,
-                            hdi_synced *out)
-{
-    uint32_t slots = hazards->slot_count;
-    alone w = {.hazards = hazards, .queues = queues, .out = out};
-    w.place_waits = HDI_EARLY_ARRAY(crew, arena, slot_wait, slots);
-    w.marks = HDI_EARLY_ARRAY(crew, arena, uint8_t, slots);
-    uint32_t *list = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    out->wait = HDI_ARENA_ARRAY(arena, hdi_wait, (size_t)out->waiting_count * (queues - 1));
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    memset(w.place_waits, 0, slots * sizeof(*w.place_waits));
-    memset(w.marks, 0, slots);
-    out->wait_count = wait_alone(&w);
-    const hdi_arena_kept kept = {&out->wait, out->wait_count * sizeof(*out->wait)};
-    hdi_arena_keep(arena, mark, &kept, 1);
-    for (uint32_t q = 0, last; q < queues; q++) {
-        if ((last = last_slot(hazards, q)) != HDI_NONE)
-            w.marks[last] |= ENDS;
-    }
-    out->submit_count = list_ends(w.marks, slots, list);
-    if (!make_submits(out, slots, arena))
-        return HD_OUT_OF_MEMORY;
-    submit_alone(&w, list, out->submit_count);
-    return HD_OK;
-}
-
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
                    hdi_synced *out)
 {
     uint32_t slots = hazards->slot_count, ranges = hdi_range_count(crew, slots, GRAIN);
     if (queues->count == 1)
-        return one_queue(hazards, 0, NULL, arena, out);
-    uint32_t only = hdi_find_only_queue(hazards, queues->count);
-    if (only != HDI_NONE)
-        return one_queue(hazards, only, HDI_ARENA_ZEROED(arena, uint32_t, slots), arena, out);
+        return one_queue(hazards, arena, out);
     out->place_submit = HDI_ARENA_ARRAY(arena, uint32_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    if (out->waiting)
-        return sync_alone(hazards, queues->count, crew, arena, out);
     work w; /* not cleared: it is long */
     w.hazards = hazards;
     w.queues = queues->count;

@@ -399,7 +399,6 @@ typedef struct hdi_synced {
     const uint32_t *slot_want; /* what the clocks were made from; null with one queue */
     uint16_t *slot_waits; /* a mask of the queues of which a slot does not know what it wants, and then, from hdi_sync
                            * on, of those that it waits for */
-    uint32_t *waiting, waiting_count; /* slots that do not know all they want; null: not found, by several workers */
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
 } hdi_synced;
@@ -416,8 +415,6 @@ static inline uint32_t hdi_submit_of(const hdi_synced *synced, uint32_t place)
 /* want: what slots wait for, as in the hazards, and maybe more. */
 hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
                           const hdi_crew *crew, hdi_arena *arena, hdi_synced *out);
-/* The queue that has all slots, or HDI_NONE. */
-uint32_t hdi_find_only_queue(const hdi_hazards *hazards, uint32_t queues);
 /* Waits and submits, once the clocks are what they will be. */
 hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
                    hdi_synced *out);
