@@ -138,6 +138,78 @@ Test(verify, what_one_host_pass_uses_shares_no_bytes)
     hd_graph_destroy(graph);
 }
 
+/* ---- a history takes turns with what it is of ---- */
+
+/* A history that is sampled, and an image of two levels that it is of; written: the first level of that is. */
+static const hd_plan *compile_history(hd_graph *graph, bool written)
+{
+    const hd_plan *plan;
+    hd_graph_begin(graph);
+    hd_resource next =
+        hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37, .mips = 2, .name = "next"});
+    hd_resource last = hd_graph_history(graph, next);
+    if (written)
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                             .uses = HD_USES({next, HD_STORAGE_WRITE_COMPUTE, {{0, 1, 0, 0, 0}}})});
+    hd_graph_pass(graph, &(hd_pass_desc){
+                             .type = HD_PASS_COMPUTE, .root = true, .uses = HD_USES({last, HD_SAMPLED_COMPUTE})});
+    hd_compile_desc desc = {.queues = queue_sets[0], .queue_count = queue_counts[0]};
+    cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
+    return plan;
+}
+
+/* The next frame finds all levels in the layout that the plan names, on a device on which the image was new. */
+Test(verify, levels_that_no_pass_uses_are_left_in_the_final_layout)
+{
+    hd_graph *graph;
+    sink s;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    const hd_plan *plan = compile_history(graph, true);
+    hd_plan_view view = hd_plan_read(plan);
+    uint32_t of_unused = 0;
+    for (uint32_t b = 0; b < view.barrier_count; b++) {
+        hd_plan_barrier *barrier = (hd_plan_barrier *)&view.barriers[b], was = *barrier;
+        if (was.resource != 0 || was.range.mip_base != 1)
+            continue;
+        of_unused++;
+        *barrier = (hd_plan_barrier){.resource = HD_NONE, .src_family = HD_NONE, .dst_family = HD_NONE};
+        cr_expect_eq(verify(graph, plan, &s), HD_PLAN_INVALID);
+        cr_expect(holds(&s, "final state: resource 0 'next' ends in layout 0, the plan says 5"), "%s", s.text[0]);
+        *barrier = was;
+    }
+    cr_expect_eq(of_unused, 1);
+    cr_expect_eq(verify(graph, plan, &s), HD_OK);
+    /* A frame that does not use the image leaves the history as it is: there is no barrier for either. */
+    plan = compile_history(graph, false);
+    view = hd_plan_read(plan);
+    cr_expect_eq(view.resource_count, 2);
+    cr_expect_eq(view.barrier_count, 0);
+    cr_expect_eq(verify(graph, plan, &s), HD_OK);
+    hd_graph_destroy(graph);
+}
+
+/* They are the same two images in each frame, made once: for one family or for all of them. */
+Test(verify, a_history_is_shared_as_what_it_is_of)
+{
+    hd_graph *graph;
+    sink s;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    const hd_plan *plan = compile_history(graph, true);
+    hd_plan_view view = hd_plan_read(plan);
+    cr_assert_eq(view.resource_count, 2);
+    cr_assert_eq((view.resources[0].flags | view.resources[1].flags) & HD_PLAN_CONCURRENT, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        ((hd_plan_resource *)view.resources)[i].flags ^= HD_PLAN_CONCURRENT;
+        cr_expect_eq(verify(graph, plan, &s), HD_PLAN_INVALID);
+        cr_expect(holds(&s, i ? "final state: history 1 'next' is concurrent, what it is of is exclusive"
+                              : "final state: history 1 'next' is exclusive, what it is of is concurrent"),
+                  "%s", s.text[0]);
+        ((hd_plan_resource *)view.resources)[i].flags ^= HD_PLAN_CONCURRENT;
+    }
+    cr_expect_eq(verify(graph, plan, &s), HD_OK);
+    hd_graph_destroy(graph);
+}
+
 /* What is broken here cannot be said of a plan that is taken apart; the other ways are in broken_plans/. Each gets the
  * tables of a copy and a place to break; false: nothing to break there. rule: a word that some message must hold. */
 typedef bool (*break_fn)(const hd_plan_view *p, uint32_t i);

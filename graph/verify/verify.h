@@ -69,6 +69,7 @@ typedef struct hdi_verify {
     uint32_t *pass_queue, *pass_submit, *pass_command; /* where a pass stands */
     uint32_t *pass_next;                               /* first node on its queue after it */
     uint8_t *kept;
+    uint8_t *res_used;   /* by kept passes */
     uint8_t *use_lost;   /* what the use writes is thrown away behind its scope */
     uint32_t *use_scope; /* scope that a use is an attachment of, or HDI_NONE */
 

@@ -199,8 +199,9 @@ static void find_kept(hdi_verify *v, uint8_t *live)
 }
 
 /* Compares what is kept with the plan: culled, placed passes and resources. */
-static void compare(hdi_verify *v, uint8_t *used)
+static void compare(hdi_verify *v)
 {
+    uint8_t *used = v->res_used;
     uint32_t c = 0;
     for (uint32_t p = 0; p < v->d.pass_count; p++) {
         bool culled = c < v->p.culled_count && v->p.culled[c] == p, placed = v->pass_queue[p] != HDI_NONE;
@@ -228,13 +229,13 @@ static void compare(hdi_verify *v, uint8_t *used)
 hd_result hdi_verify_cull(hdi_verify *v)
 {
     uint8_t *live = HDI_ARENA_ZEROED(&v->arena, uint8_t, v->seg_count);
-    uint8_t *used = HDI_ARENA_ZEROED(&v->arena, uint8_t, v->d.res_count);
+    v->res_used = HDI_ARENA_ZEROED(&v->arena, uint8_t, v->d.res_count);
     v->expect_begin = HDI_ARENA_ZEROED(&v->arena, uint32_t, (size_t)v->d.use_count + 1);
     v->final_holder = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->seg_count);
     if (v->arena.failed)
         return HD_OUT_OF_MEMORY;
     find_kept(v, live);
-    compare(v, used);
+    compare(v);
     if (v->bad)
         return HD_PLAN_INVALID;
     for (uint32_t u = 0; u < v->d.use_count; u++) {

@@ -82,13 +82,23 @@ static hd_result place_heap(hdi_verify *v, const uint32_t *order, const uint32_t
     return HD_OK;
 }
 
-/* Next frame's history is what this frame leaves: nobody moves it between two frames. */
-static void check_pair_family(hdi_verify *v, const hd_plan_resource *history)
+/* Next frame's history is what this frame leaves: nothing moves it between two frames, and it is shared as it was made.
+ */
+static void check_pair(hdi_verify *v, const hd_plan_resource *history)
 {
-    if (!(v->d.res_flags[history->id] & HDI_RES_HISTORY) || history->flags & HD_PLAN_CONCURRENT)
+    if (!(v->d.res_flags[history->id] & HDI_RES_HISTORY))
         return;
     uint32_t index = v->plan_res[v->d.res_pair[history->id]];
     const hd_plan_resource *of = index == HDI_NONE ? history : &v->p.resources[index];
+    bool shared = history->flags & HD_PLAN_CONCURRENT;
+    if (shared != ((of->flags & HD_PLAN_CONCURRENT) != 0)) {
+        v->found.resource = history->id;
+        hdi_verify_fail(v, HD_RULE_FINAL_STATE, "final state: history %u '%s' is %s, what it is of is %s", history->id,
+                        hdi_verify_res_name(v, history->id), shared ? "concurrent" : "exclusive",
+                        shared ? "exclusive" : "concurrent");
+    }
+    if (shared)
+        return;
     if (history->first_family == HDI_NONE || of->final_family == HDI_NONE ||
         history->first_family == of->final_family)
         return;
@@ -115,7 +125,7 @@ hd_result hdi_verify_placement(hdi_verify *v)
     for (uint32_t i = 0; i < n; i++) {
         const hd_plan_resource *r = &v->p.resources[i];
         bool external = v->d.res_flags[r->id] & HDI_RES_EXTERNAL;
-        check_pair_family(v, r);
+        check_pair(v, r);
         if (external != (r->heap == HDI_NONE) || (!external && r->heap >= heaps)) {
             hdi_verify_fail(v, HD_RULE_PLACEMENT, "placement: resource %u '%s' has the wrong heap", r->id,
                             hdi_verify_res_name(v, r->id));

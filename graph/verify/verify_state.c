@@ -470,6 +470,9 @@ static void finish(hdi_verify *v)
                               ? v->p.resources[v->plan_res[v->d.res_pair[r->id]]].final_layout
                               : r->final_layout;
         uint32_t asked = flags & HDI_RES_EXTERNAL && image ? v->d.res_info[r->id].final_layout : 0;
+        /* A frame that does not use what a history is of hands nothing on. One that does hands on all of it, also the
+         * parts that no pass uses: they begin as UNDEFINED. */
+        bool rests = flags & HDI_RES_HAS_HISTORY && !v->res_used[r->id];
         v->found.resource = r->id;
         if (asked && asked != wanted) {
             v->found.repair = (hd_repair){.kind = HD_REPAIR_FINAL_LAYOUT, .index = i, .value = asked};
@@ -493,8 +496,7 @@ static void finish(hdi_verify *v)
                                 v->node[seg->released].barrier);
             if (!keeps && !(flags & HDI_RES_HISTORY))
                 continue;
-            bool untouched = seg->write_use == HDI_NONE && seg->write_node == HDI_NONE && seg->reads == HDI_NONE;
-            if (image && seg->layout != wanted && !(untouched && (flags & HDI_RES_HAS_HISTORY))) {
+            if (image && seg->layout != wanted && !rests) {
                 hdi_verify_about(v, last_place(v, s), v->found.second, r->id, r->id);
                 hdi_verify_mend_end(v, r->id, s, wanted);
                 hdi_verify_fail(v, HD_RULE_FINAL_STATE,

@@ -177,6 +177,20 @@ static void walk_node(hdt_plain *b, uint32_t n, uint32_t c)
         s->layout = r->new_layout;
 }
 
+/* Whether a pass of the plan uses a resource. What a history is of is handed on as a whole if so, and else not. */
+static bool is_used(const hdt_plain *b, uint32_t res)
+{
+    for (uint32_t c = 0; c < b->p.command_count; c++) {
+        uint32_t p = b->p.commands[c].index;
+        if (b->p.commands[c].kind != HD_COMMAND_PASS)
+            continue;
+        for (uint32_t u = b->c.d.pass_use_begin[p]; u < b->c.d.pass_use_begin[p + 1]; u++)
+            if (b->c.d.use_res[u] == res)
+                return true;
+    }
+    return false;
+}
+
 static void finish(hdt_plain *b)
 {
     for (uint32_t c = 0; c < b->c.count; c++) {
@@ -189,16 +203,18 @@ static void finish(hdt_plain *b)
             HDT_FAIL(b, "resource %u is never acquired", res);
         if (!(flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)))
             continue;
-        bool touched = s->write_time || s->read_count;
         uint32_t pair = flags & HDI_RES_EXTERNAL ? HDT_NOBODY : b->plan_res[b->c.d.res_pair[res]];
         if (pair != HDT_NOBODY && b->p.resources[pair].final_layout != r->final_layout)
             HDT_FAIL(b, "resource %u and its other half end in layouts %u and %u", res, r->final_layout,
                      b->p.resources[pair].final_layout);
+        if (pair != HDT_NOBODY && is_exclusive(b, b->c.d.res_pair[res]) != is_exclusive(b, res))
+            HDT_FAIL(b, "resource %u and its other half are shared in two ways", res);
         uint32_t left = pair == HDT_NOBODY ? r->final_family : b->p.resources[pair].final_family;
         if (flags & HDI_RES_HISTORY && is_exclusive(b, res) && r->first_family != HD_NONE && left != HD_NONE &&
             r->first_family != left)
             HDT_FAIL(b, "history %u starts with family %u, but is left with %u", res, r->first_family, left);
-        if (!(flags & HDI_RES_BUFFER) && s->layout != r->final_layout && (touched || !(flags & HDI_RES_HAS_HISTORY)))
+        if (!(flags & HDI_RES_BUFFER) && s->layout != r->final_layout &&
+            (!(flags & HDI_RES_HAS_HISTORY) || is_used(b, res)))
             HDT_FAIL(b, "resource %u ends in layout %u, not %u", res, s->layout, r->final_layout);
         if (is_exclusive(b, res) && s->owner != HDT_NOBODY && r->final_family != HD_NONE && s->owner != r->final_family)
             HDT_FAIL(b, "resource %u ends with family %u, not %u", res, s->owner, r->final_family);
@@ -287,8 +303,7 @@ static void set_next(hdt_plain *b)
             if (buffer ? b->c.cell[c].begin < b->c.cell[d].begin || b->c.cell[c].begin >= b->c.cell[d].end
                        : b->c.cell[c].begin != b->c.cell[d].begin)
                 continue;
-            bool touched = end[d].write_time || end[d].read_count;
-            if (touched || !(b->c.d.res_flags[pair] & HDI_RES_HAS_HISTORY)) { /* else as it was a frame before */
+            if (!(b->c.d.res_flags[pair] & HDI_RES_HAS_HISTORY) || is_used(b, pair)) { /* else as it was before */
                 b->cells[c].layout = end[d].layout;
                 b->cells[c].owner = end[d].owner;
             }
