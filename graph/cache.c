@@ -18,7 +18,7 @@
  *
  * Left out is what no phase reads: names, record functions and user pointers (pass_exec), clear values, native handles,
  * the job pool (a parallel compile gives the same bytes), the graph's own name and tag, line numbers of .fgt text. A
- * new column that a phase reads must join `columns_of`: HD_CACHE_CHECK and tests/test_cache.c are there to notice.
+ * new column that a phase reads must join `columns_of`: HD_CACHE_CHECK and tests/compile/test_cache.c are there to notice.
  *
  * The entry that was used last is compared with the declaration's columns where they stand: one pass over memory, no
  * copy and no hash, which is all that a steady frame costs. Only where that fails the key is gathered into one block

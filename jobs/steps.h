@@ -1,5 +1,5 @@
 /* The atomic operations of jobs/, each a step where a test may hold the thread up: built with HDI_CHAOS, hdi_step is
- * called before every one of them, which the test defines (tests/stress_chaos.c). Otherwise they are the plain ones. */
+ * called before every one of them, which the test defines (tests/jobs/stress_chaos.c). Otherwise they are the plain ones. */
 #ifndef HDI_STEPS_H
 #define HDI_STEPS_H
 

@@ -28,7 +28,7 @@
  *
  * Event counts are ConcurrencyKit's ck_ec32 over futexes, one a worker, as ck_ec wakes everyone on its address. They
  * order nothing here that is relied on: data is published by the deques, the injected runs and the counters.
- * tests/park.pml is a model of this file. */
+ * tests/jobs/park.pml is a model of this file. */
 
 /* ---- event counts over futexes ---- */
 

@@ -78,5 +78,5 @@ in_debian13()
             . /heddle/samples/setup.sh
             say "building in Debian 13"
             configure_and_build release release -DHEDDLE_BENCH=OFF &&
-                /heddle/tests/layered /heddle/build/release --random "$0" --several' "$1"
+                /heddle/tests/vk/layered /heddle/build/release --random "$0" --several' "$1"
 }

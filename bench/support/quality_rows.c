@@ -27,7 +27,7 @@ void hdb_quality_head(FILE *stream)
 {
     fputs(
         "# Exact figures of compiled plans: a change of quality shows in the diff of this file.\n"
-        "# tests/test_quality.c compares them with what the compiler makes.\n"
+        "# tests/compile/test_quality.c compares them with what the compiler makes.\n"
         "# Made anew by: cmake --build build/release --target quality_baseline\n"
         "# Workloads: bench/support/workload_families.c, seed 1. passes: as asked for; sizes in bytes, times in "
         "microseconds;\n"

@@ -1,5 +1,5 @@
-/* What the fuzzers run on each input: tests/fuzz_NAME.c holds one each. libFuzzer drives them in the fuzz preset,
- * test_corpus.c runs them on every file of tests/corpus/NAME in all others. A fault aborts. */
+/* What the fuzzers run on each input: fuzz_NAME.c holds one each. libFuzzer drives them in the fuzz preset,
+ * test_corpus.c runs them on every file of tests/io/corpus/NAME in all others. A fault aborts. */
 #ifndef HDT_FUZZ_H
 #define HDT_FUZZ_H
 

@@ -30,7 +30,7 @@ static void run_file(fuzzer run, const char *path)
 static void run_folder(fuzzer run, const char *name, uint32_t fewest)
 {
     char folder[512], path[1024];
-    snprintf(folder, sizeof(folder), "%s/tests/corpus/%s", HEDDLE_SOURCE_DIR, name);
+    snprintf(folder, sizeof(folder), "%s/tests/io/corpus/%s", HEDDLE_SOURCE_DIR, name);
     DIR *dir = opendir(folder);
     cr_assert(dir, "%s", folder);
     uint32_t count = 0;

@@ -4,11 +4,11 @@
 
 #include "folder.h"
 
-/* What another project sees of heddle: tests/package, with what was installed and with heddle as a part of it. */
+/* What another project sees of heddle: tests/whole/package, with what was installed and with heddle as a part of it. */
 
 TestSuite(package, .init = hdt_enter_folder, .fini = hdt_leave_folder);
 
-#define PROJECT "'" HEDDLE_SOURCE_DIR "/tests/package'"
+#define PROJECT "'" HEDDLE_SOURCE_DIR "/tests/whole/package'"
 
 static void run(const char *command)
 {
@@ -28,7 +28,7 @@ Test(package, installed, .timeout = 120)
     run("test ! -e made/engine_cxx || made/engine_cxx >log 2>&1");
     /* without CMake, and moved */
     run("mv there elsewhere && PKG_CONFIG_PATH=$(dirname $(find $PWD/elsewhere -name heddle.pc)) sh -c '${CC:-cc} "
-        "-std=c11 -Werror \"" HEDDLE_SOURCE_DIR "/tests/package/engine.c\" -o plain $(pkg-config --cflags --libs "
+        "-std=c11 -Werror \"" HEDDLE_SOURCE_DIR "/tests/whole/package/engine.c\" -o plain $(pkg-config --cflags --libs "
         "heddle)' >log 2>&1 && ./plain >log 2>&1 && grep -q '^1 passes, ' log && mv elsewhere there");
     /* of another version, or without what it needs: said so, and no error of CMake's own */
     run("mkdir other && sed 's/heddle 0.1 REQUIRED/heddle 9.0 REQUIRED/' " PROJECT
