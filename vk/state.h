@@ -584,6 +584,13 @@ hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame);
 hd_result hdi_vk_host_wait_value(hd_vk *vk, uint64_t value);
 void hdi_vk_host_stop(hd_vk *vk);
 
+/* Layers of a barrier. With the feature maintenance9 those of a 3D image that 2D views can be made of are its slices,
+ * and 1 would be the first of them. */
+static inline uint32_t hdi_vk_barrier_layers(const hdi_vk_key *key, uint32_t count)
+{
+    return key->depth > 1 ? VK_REMAINING_ARRAY_LAYERS : count;
+}
+
 static inline hdi_vk_guess *hdi_vk_guess_of(hd_vk *vk, uint32_t plan_resource)
 {
     return &vk->guesses[(size_t)plan_resource * vk->copy_count + vk->frame % vk->copy_count];

@@ -285,6 +285,7 @@ static VKAPI_ATTR void VKAPI_CALL vk_CmdPipelineBarrier2(VkCommandBuffer command
                                     .dst_family = m->dstQueueFamilyIndex,
                                     .mip_base = m->subresourceRange.baseMipLevel,
                                     .mip_count = m->subresourceRange.levelCount,
+                                    .layer_count = m->subresourceRange.layerCount,
                                     .object = (uint64_t)(uintptr_t)m->image});
     }
 }

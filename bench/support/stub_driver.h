@@ -21,7 +21,7 @@ typedef struct hdb_event {
     uint64_t object;                                         /* VkImage, VkBuffer, or semaphore; 0: a global barrier */
     uint64_t value;                                          /* semaphores */
     uint32_t old_layout, new_layout, src_family, dst_family;
-    uint32_t mip_base, mip_count;
+    uint32_t mip_base, mip_count, layer_count;
     bool writes; /* marks */
 } hdb_event;
 

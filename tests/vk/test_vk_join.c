@@ -321,6 +321,41 @@ Test(vk_join, histories_of_unknown_texels)
     }
 }
 
+/* Layers of a barrier may be the slices of a 3D image: all of them are named without a number, by the plan's barriers and
+ * by those of histories' clears. */
+Test(vk_join, slices_of_3d_images)
+{
+    world w;
+    open_world(&w, 3, 2, 0);
+    begin(&w);
+    hd_resource next[2], last[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        hd_image_desc desc = {.name = i ? "3D" : "2D", .width = 16, .height = 16, .format = VK_FORMAT_R8G8B8A8_UNORM};
+        desc.depth = i ? 8 : 1;
+        desc.layers = i ? 1 : 3;
+        desc.flags = i ? VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT : 0;
+        next[i] = hd_graph_image(w.graph, &desc);
+        last[i] = hd_graph_history(w.graph, next[i]);
+        add_pass(&w, HD_PASS_COMPUTE, (hd_use[]){{last[i], HD_SAMPLED_COMPUTE}, {next[i], HD_STORAGE_WRITE_COMPUTE}},
+                 2);
+    }
+    run(&w);
+    uint32_t barriers[2] = {0}, all[2] = {0};
+    for (uint32_t e = 0; e < hdb_stub_state.event_count; e++) {
+        const hdb_event *event = &hdb_stub_state.events[e];
+        if (event->kind != HDB_BARRIER || !event->new_layout)
+            continue;
+        uint32_t solid = event->layer_count != 3;
+        barriers[solid]++;
+        all[solid] += event->layer_count == VK_REMAINING_ARRAY_LAYERS;
+    }
+    cr_expect_geq(barriers[1], 4, "%u", barriers[1]);
+    cr_expect_eq(barriers[0], barriers[1]);
+    cr_expect_eq(all[1], barriers[1]);
+    cr_expect_eq(all[0], 0);
+    close_world(&w);
+}
+
 /* ---- what must wait: random frames against the reference ---- */
 
 typedef struct thing {

@@ -48,7 +48,7 @@ static void add_buffer(hdi_vk_barriers *out, const hd_plan_barrier *barrier)
     };
 }
 
-static void add_image(hdi_vk_barriers *out, const hd_plan_barrier *barrier, uint32_t format)
+static void add_image(hdi_vk_barriers *out, const hd_plan_barrier *barrier, const hdi_vk_key *key)
 {
     const hd_range *range = &barrier->range;
     out->image_res[out->image_count] = barrier->resource;
@@ -62,8 +62,8 @@ static void add_image(hdi_vk_barriers *out, const hd_plan_barrier *barrier, uint
         .newLayout = (VkImageLayout)barrier->new_layout,
         .srcQueueFamilyIndex = barrier->src_family,
         .dstQueueFamilyIndex = barrier->dst_family,
-        .subresourceRange = {range->aspect ? range->aspect : hdi_vk_aspects(format), range->mip_base, range->mip_count,
-                             range->layer_base, range->layer_count},
+        .subresourceRange = {range->aspect ? range->aspect : hdi_vk_aspects(key->format), range->mip_base,
+                             range->mip_count, range->layer_base, hdi_vk_barrier_layers(key, range->layer_count)},
     };
 }
 
@@ -116,7 +116,7 @@ hd_result hdi_vk_keep_barriers(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi
             else if (is_buffer(frame, barrier))
                 add_buffer(out, barrier);
             else
-                add_image(out, barrier, kept->keys[kept->plan_index[barrier->resource]].format);
+                add_image(out, barrier, &kept->keys[kept->plan_index[barrier->resource]]);
         }
         info.memoryBarrierCount = (uint32_t)(out->memory + out->memory_count - info.pMemoryBarriers);
         info.bufferMemoryBarrierCount = (uint32_t)(out->buffers + out->buffer_count - info.pBufferMemoryBarriers);

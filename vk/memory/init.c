@@ -74,7 +74,7 @@ static VkImageMemoryBarrier2 image_barrier(const hdi_vk_init *init, uint32_t fro
         .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
         .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
         .image = init->object->image,
-        .subresourceRange = {hdi_vk_aspects(key->format), 0, key->mips, 0, key->layers},
+        .subresourceRange = {hdi_vk_aspects(key->format), 0, key->mips, 0, hdi_vk_barrier_layers(key, key->layers)},
     };
 }
 
