@@ -348,7 +348,7 @@ struct hd_vk {
     uint32_t size_count, size_capacity;
     hdi_vk_heap **heaps;
     uint32_t heap_count, heap_capacity;
-    uint64_t heap_serial, memory_bytes;
+    uint64_t heap_serial;
     uint64_t shrunk; /* the last frame that made a smaller heap of histories; 0: none */
     hd_vk_memory_callbacks memory_callbacks; /* no allocate: the driver's */
     uint64_t alignment;                      /* the largest that any resource asked for; under size_lock */
@@ -391,6 +391,7 @@ struct hd_vk {
 
     /* staging.c */
     hdi_vk_help help[HDI_VK_MAX_FRAMES + 1]; /* by frame modulo slot_count + 1 */
+    hdi_vk_chunk *idle_chunks;               /* no frame uses them */
 
     /* timing.c */
     hdi_vk_times *times; /* ring */
@@ -450,7 +451,10 @@ hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, voi
 /* A memory type that the host maps; UINT32_MAX: none. */
 uint32_t hdi_vk_host_type(const hd_vk *vk, uint32_t allowed);
 hd_result hdi_vk_realise_heaps(hdi_vk_frame *frame);
-void hdi_vk_sweep_heaps(hd_vk *vk, bool all);
+/* Frees those that the last frames, so many, did not use: as many as can be in flight at the least. 0: all. */
+void hdi_vk_sweep_heaps(hd_vk *vk, uint64_t age);
+/* Heaps of which the next frame needs less than half make way for smaller ones then. */
+void hdi_vk_shrink_soon(hd_vk *vk);
 void hdi_vk_free_sizes(hd_vk *vk);
 
 /* ---- resource.c ---- */
@@ -461,9 +465,9 @@ void hdi_vk_commit_pairs(hdi_vk_frame *frame);
 void hdi_vk_spoil_pairs(const hdi_vk_frame *frame);
 /* Whether a history of the frame's that the plan puts into a plan heap finds its content in heap. */
 bool hdi_vk_histories_go_on(const hdi_vk_frame *frame, uint32_t plan_heap, const hdi_vk_heap *heap);
-/* Destroys objects that lie in a heap (0: any) and were not used for long, or all. */
+/* Destroys objects that lie in a heap; those that the last frames, so many, did not use (0: all). */
 void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial);
-void hdi_vk_sweep_objects(hd_vk *vk, bool all);
+void hdi_vk_sweep_objects(hd_vk *vk, uint64_t age);
 /* Forgets a kept import; no frame uses it any more. */
 void hdi_vk_drop_import(hd_vk *vk, uint64_t serial);
 

@@ -209,7 +209,7 @@ static void run(const char *schedule, const way *w, bool keep, hdb_event **event
     for (uint32_t f = 0; schedule[f]; f++) {
         const hd_plan *plan;
         if (!keep) {
-            hdi_vk_sweep_kept(b.vk, true);
+            hdi_vk_sweep_kept(b.vk, 0);
             memset(b.vk->seen, 0, sizeof(b.vk->seen));
         }
         hdb_stub_state.frame = f;

@@ -416,3 +416,113 @@ Test(vk_memory, histories_that_grow_and_shrink, .timeout = 60)
         cr_assert_eq(shown[frame][1].word, frame % 8 ? frame - 1 : 0, "frame %u", frame);
     close_budget(&b);
 }
+
+/* ---- staging memory, trimming ---- */
+
+static hd_vk_frame_stats stats_of(hd_vk *vk)
+{
+    hd_vk_frame_stats stats;
+    hd_vk_frame_stats_get(vk, &stats);
+    cr_expect_eq(stats.memory_bytes, stats.heap_bytes + stats.history_bytes + stats.staging_bytes);
+    return stats;
+}
+
+/* Uploads so many bytes, 0: none, to a buffer as large; a history beside it counts frames. */
+static void upload(budget *b, uint64_t bytes, uint32_t number, seen *last_number)
+{
+    static unsigned char data[18 * MIB];
+    hd_graph_begin(b->graph);
+    hd_resource to = hd_graph_buffer(b->graph, &(hd_buffer_desc){.name = "to", .bytes = bytes ? bytes : 4});
+    hd_resource next = hd_graph_buffer(b->graph, &(hd_buffer_desc){.name = "next", .bytes = 256});
+    hd_resource last = hd_graph_history(b->graph, next);
+    hd_vk_readback(b->vk, b->graph, last, &(hd_range){.bytes = 4}, look, last_number);
+    hd_vk_fill(b->vk, b->graph, next, NULL, number);
+    if (bytes)
+        hd_vk_upload(b->vk, b->graph, to, NULL, data, bytes);
+    else
+        hd_vk_fill(b->vk, b->graph, to, NULL, 0);
+    hd_graph_pass(b->graph,
+                  &(hd_pass_desc){
+                      .name = "root", .type = HD_PASS_TRANSFER, .root = true, .uses = HD_USES({to, HD_TRANSFER_SRC})});
+    cr_assert_eq(hd_vk_frame(b->vk, b->graph), HD_OK, "%s", hd_graph_error(b->graph)->text);
+}
+
+/* It goes by age, also where nothing is uploaded any more, and where small uploads come after the large one; what is
+ * used again and again stays. */
+Test(vk_memory, staging_is_given_back)
+{
+    static seen last[64];
+    for (uint32_t after = 0; after < 3; after++) { /* nothing, little, as much */
+        const uint64_t later[] = {0, 4, 16 * MIB};
+        budget b;
+        open_budget(&b, 1u << 30);
+        memset(last, 0, sizeof(last));
+        for (uint32_t frame = 0; frame < 40; frame++) {
+            upload(&b, frame ? later[after] : 16 * MIB, frame, &last[frame]);
+            hd_vk_frame_stats stats = stats_of(b.vk);
+            cr_expect_eq(stats.memory_bytes > b.out - 4096 && stats.memory_bytes <= b.out, true);
+            cr_expect(frame > 10 || stats.staging_bytes >= 16 * MIB, "frame %u", frame);
+        }
+        uint64_t left = stats_of(b.vk).staging_bytes;
+        cr_expect(after == 2 ? left >= 16 * MIB && left <= 48 * MIB : left <= after * 3 * (uint64_t)MIB,
+                  "%llu bytes are left", (unsigned long long)left);
+        close_budget(&b);
+    }
+}
+
+/* All at once: what the last frames did not use, and with the next frame what is too large for it. Histories stay. */
+Test(vk_memory, trim)
+{
+    static seen last[16];
+    budget b;
+    open_budget(&b, 1u << 30);
+    hd_vk_trim(NULL);
+    hd_vk_trim(b.vk);
+    memset(last, 0, sizeof(last));
+    for (uint32_t frame = 0; frame < 16; frame++) {
+        uint64_t before = b.out;
+        upload(&b, frame ? 4 : 18 * MIB, frame, &last[frame]);
+        hd_vk_frame_stats stats = stats_of(b.vk);
+        if (frame == 1)
+            hd_vk_trim(b.vk); /* too soon: the first frame may be under way */
+        if (frame == 0 || frame == 1)
+            cr_expect(stats.staging_bytes >= 16 * MIB && stats.heap_bytes >= 16 * MIB);
+        if (frame == 8) {
+            hd_vk_trim(b.vk);
+            cr_expect_leq(stats_of(b.vk).staging_bytes, 3 * (uint64_t)MIB);
+            cr_expect_lt(b.out, before);
+        }
+    }
+    hd_vk_frame_stats stats = stats_of(b.vk);
+    cr_expect_leq(stats.heap_bytes, (uint64_t)MIB, "%llu bytes of heaps", (unsigned long long)stats.heap_bytes);
+    cr_expect(stats.history_bytes >= 512 && stats.history_bytes <= MIB);
+    cr_expect_eq(hd_vk_wait(b.vk), HD_OK);
+    for (uint32_t frame = 1; frame < 16; frame++)
+        cr_expect_eq(last[frame].word, frame - 1, "frame %u: %u", frame, last[frame].word);
+    close_budget(&b);
+}
+
+/* Staging memory of earlier frames does not stand in the way of a heap, nor of other staging memory. */
+Test(vk_memory, staging_makes_way)
+{
+    static seen last[16];
+    budget b;
+    open_budget(&b, 22 * MIB);
+    memset(last, 0, sizeof(last));
+    upload(&b, 9 * MIB, 0, &last[0]); /* as much in a heap */
+    cr_expect_eq(fill_and_read(&b, 20 * MIB, 0), HD_OK);
+    cr_expect_eq(b.refused, 1);
+    cr_expect_eq(fill_and_read(&b, 4, 0), HD_OK);
+    hd_vk_trim(b.vk);
+    for (uint32_t frame = 1; frame < 8; frame++) /* the large heap goes */
+        upload(&b, 0, frame, &last[frame]);
+    b.refused = 0;
+    upload(&b, 6 * MIB, 8, &last[8]);
+    for (uint32_t frame = 9; frame < 12; frame++)
+        upload(&b, 0, frame, &last[frame]);
+    cr_expect_eq(b.refused, 0);
+    b.limit = b.out + MIB;
+    upload(&b, 2 * MIB, 12, &last[12]); /* the idle one is too large for it, both are too much */
+    cr_expect_eq(b.refused, 1);
+    close_budget(&b);
+}

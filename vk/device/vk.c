@@ -177,8 +177,8 @@ static void close_device(hd_vk *vk)
     if (vk->queues[vk->queue_count].timeline) /* the last thing that create makes */
         hdi_vk_drain(vk);
     hdi_vk_help_close(vk);
-    hdi_vk_sweep_objects(vk, true);
-    hdi_vk_sweep_heaps(vk, true);
+    hdi_vk_sweep_objects(vk, 0);
+    hdi_vk_sweep_heaps(vk, 0);
     for (uint32_t i = 0; i < vk->slot_count; i++)
         hdi_vk_slot_free(vk, &vk->slots[i]);
     for (uint32_t q = 0; q <= vk->queue_count; q++) {
@@ -200,7 +200,7 @@ void hd_vk_destroy(hd_vk *vk)
             vk->in.vkDestroyInstance(vk->instance, NULL);
     }
     hdi_vk_free_sizes(vk);
-    hdi_vk_sweep_kept(vk, true);
+    hdi_vk_sweep_kept(vk, 0);
     hdi_vk_timing_close(vk);
     hdi_free(&vk->allocator, vk->syncs, vk->sync_capacity * sizeof(*vk->syncs));
     hdi_free(&vk->allocator, vk->imports, vk->import_capacity * sizeof(*vk->imports));
@@ -244,4 +244,16 @@ void hd_vk_info_get(const hd_vk *vk, hd_vk_info *out)
 void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out)
 {
     *out = vk->stats;
+    out->memory_bytes = out->heap_bytes + out->history_bytes + out->staging_bytes;
+}
+
+void hd_vk_trim(hd_vk *vk)
+{
+    if (!vk)
+        return;
+    hdi_vk_sweep_objects(vk, vk->slot_count);
+    hdi_vk_sweep_heaps(vk, vk->slot_count);
+    hdi_vk_sweep_staging(vk, vk->slot_count);
+    hdi_vk_sweep_kept(vk, vk->slot_count);
+    hdi_vk_shrink_soon(vk);
 }

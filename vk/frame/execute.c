@@ -89,10 +89,10 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
             slot->end[q] = vk->queues[q].base;
     }
     if (vk->frame % HDI_VK_KEEP_FRAMES == 0)
-        hdi_vk_sweep_objects(vk, false);
-    hdi_vk_sweep_heaps(vk, false);
-    hdi_vk_sweep_kept(vk, false);
-    vk->stats.memory_bytes = vk->memory_bytes;
+        hdi_vk_sweep_objects(vk, HDI_VK_KEEP_FRAMES);
+    hdi_vk_sweep_heaps(vk, HDI_VK_KEEP_FRAMES);
+    hdi_vk_sweep_staging(vk, HDI_VK_KEEP_FRAMES);
+    hdi_vk_sweep_kept(vk, HDI_VK_KEEP_FRAMES);
     return result == HD_OK ? hdi_vk_await_after(&frame) : result;
 }
 

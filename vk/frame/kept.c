@@ -269,12 +269,12 @@ hd_result hdi_vk_keep(hdi_vk_frame *frame, const hd_plan *plan)
     return once ? fill(frame, once, &frame->slot->arena) : HD_OUT_OF_MEMORY;
 }
 
-void hdi_vk_sweep_kept(hd_vk *vk, bool all)
+void hdi_vk_sweep_kept(hd_vk *vk, uint64_t age)
 {
     hdi_vk_kept **link = &vk->kept;
     while (*link) {
         hdi_vk_kept *kept = *link;
-        if (all || kept->last_frame + HDI_VK_KEEP_FRAMES <= vk->frame) {
+        if (age == 0 || kept->last_frame + age < vk->frame) {
             *link = kept->next;
             drop(vk, kept);
         } else {

@@ -107,6 +107,7 @@ static hd_result need_zeros(const hdi_vk_frame *frame, uint64_t bytes, zeros *z)
     hd_result result = hdi_vk_stage(frame->vk, frame->graph, bytes, &chunk, &z->offset);
     if (result != HD_OK)
         return result;
+    hdi_vk_help_now(frame->vk, frame->graph)->stays = true; /* the frame may fail, and be declared anew, at once */
     memset((unsigned char *)chunk->at.mapped + z->offset, 0, bytes);
     z->buffer = chunk->buffer;
     z->bytes = bytes;

@@ -255,29 +255,34 @@ void hdi_vk_free_sizes(hd_vk *vk)
 
 /* ---- heaps ---- */
 
+static uint64_t *bytes_like(hd_vk *vk, const hdi_vk_heap *heap)
+{
+    return heap->flags & HD_HEAP_PERSISTENT ? &vk->stats.history_bytes : &vk->stats.heap_bytes;
+}
+
 static void free_heap(hd_vk *vk, hdi_vk_heap *heap)
 {
     hdi_vk_drop_heap_objects(vk, heap->serial);
     hdi_vk_piece_free(vk, &heap->at);
-    vk->memory_bytes -= heap->bytes;
+    *bytes_like(vk, heap) -= heap->bytes;
     hdi_free(&vk->allocator, heap->spans, heap->span_capacity * sizeof(*heap->spans));
     hdi_free(&vk->allocator, heap, sizeof(*heap));
 }
 
-void hdi_vk_sweep_heaps(hd_vk *vk, bool all)
+void hdi_vk_sweep_heaps(hd_vk *vk, uint64_t age)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < vk->heap_count; i++) {
         hdi_vk_heap *heap = vk->heaps[i];
         /* Frame vk->frame - 1 waited for the one that is slot_count before it. */
-        uint64_t wait = heap->retired ? vk->slot_count : HDI_VK_KEEP_FRAMES;
-        if (all || heap->last_frame + wait < vk->frame)
+        uint64_t wait = heap->retired ? vk->slot_count : age;
+        if (age == 0 || heap->last_frame + wait < vk->frame)
             free_heap(vk, heap);
         else
             vk->heaps[kept++] = heap;
     }
     vk->heap_count = kept;
-    if (all) {
+    if (age == 0) {
         hdi_free(&vk->allocator, vk->heaps, vk->heap_capacity * sizeof(*vk->heaps));
         vk->heaps = NULL;
         vk->heap_capacity = 0;
@@ -305,8 +310,8 @@ static bool is_wanted(const hdi_vk_frame *frame, const hdi_vk_heap *heap)
     return wanted && !heap->retired;
 }
 
-/* When the device is full, heaps that this frame does without may be what fills it: wait for the frames that use them
- * and try again. */
+/* When the device is full, heaps and staging memory that this frame does without may be what fills it: wait for the
+ * frames that use them and try again. */
 static VkResult allocate(const hdi_vk_frame *frame, const hd_vk_memory_request *request, hd_vk_memory *out)
 {
     hd_vk *vk = frame->vk;
@@ -323,6 +328,7 @@ static VkResult allocate(const hdi_vk_frame *frame, const hd_vk_memory_request *
             free_heap(vk, vk->heaps[i]);
     }
     vk->heap_count = kept;
+    hdi_vk_sweep_staging(vk, 0);
     return hdi_vk_piece_allocate(vk, request, out);
 }
 
@@ -365,7 +371,7 @@ static hd_result make_heap(const hdi_vk_frame *frame, const hdi_vk_heap *like, b
         return result;
     }
     heap->serial = ++vk->heap_serial;
-    vk->memory_bytes += heap->bytes;
+    *bytes_like(vk, heap) += heap->bytes;
     vk->heaps[vk->heap_count++] = heap;
     *out = heap;
     return HD_OK;
@@ -414,6 +420,13 @@ static hdi_vk_heap *shrink(const hdi_vk_frame *frame, uint32_t index, hdi_vk_hea
         return heap;
     heap->retired = true;
     return made;
+}
+
+void hdi_vk_shrink_soon(hd_vk *vk)
+{
+    for (uint32_t i = 0; i < vk->heap_count; i++)
+        vk->heaps[i]->since = vk->frame - SHRINK_FRAMES; /* may wrap round, and back where it is compared */
+    vk->shrunk = 0;
 }
 
 static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alignment)

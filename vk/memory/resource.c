@@ -56,7 +56,7 @@ static void destroy_object(hd_vk *vk, hdi_vk_object *object)
         memset(vk->guesses, 0, vk->guess_capacity * sizeof(*vk->guesses));
 }
 
-static void drop_objects(hd_vk *vk, uint64_t heap_serial, bool all)
+static void drop_objects(hd_vk *vk, uint64_t heap_serial, uint64_t age)
 {
     for (uint32_t b = 0; b < vk->bucket_count; b++) {
         hdi_vk_object **link = &vk->buckets[b];
@@ -64,7 +64,7 @@ static void drop_objects(hd_vk *vk, uint64_t heap_serial, bool all)
             hdi_vk_object *object = *link;
             bool import = object->key.bits & HDI_VK_KEY_IMPORT;
             bool drop = heap_serial ? object->heap_serial == heap_serial && !import
-                                    : all || object->last_frame + HDI_VK_KEEP_FRAMES <= vk->frame;
+                                    : age == 0 || object->last_frame + age < vk->frame;
             if (drop) {
                 *link = object->next;
                 destroy_object(vk, object);
@@ -77,7 +77,7 @@ static void drop_objects(hd_vk *vk, uint64_t heap_serial, bool all)
 
 void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial)
 {
-    drop_objects(vk, heap_serial, false);
+    drop_objects(vk, heap_serial, 0);
 }
 
 void hdi_vk_drop_import(hd_vk *vk, uint64_t serial)
@@ -96,10 +96,10 @@ void hdi_vk_drop_import(hd_vk *vk, uint64_t serial)
     }
 }
 
-void hdi_vk_sweep_objects(hd_vk *vk, bool all)
+void hdi_vk_sweep_objects(hd_vk *vk, uint64_t age)
 {
-    drop_objects(vk, 0, all);
-    if (all) {
+    drop_objects(vk, 0, age);
+    if (age == 0) {
         hdi_free(&vk->allocator, vk->buckets, vk->bucket_count * sizeof(*vk->buckets));
         vk->buckets = NULL;
         vk->bucket_count = 0;

@@ -25,8 +25,8 @@ typedef struct hd_vk_queue_desc {
  *
  * A heap that is too small for a frame is replaced by a larger one. One of which no frame needed more than half for 256
  * frames makes way for a smaller one, where that saves 16 MiB, without waiting for anything on the CPU. One with
- * histories does so in a frame whose histories in it all begin anew, at most once in 256 frames. One that no frame used
- * for 16 frames goes. */
+ * histories does so in a frame whose histories in it all begin anew, at most once in 256 frames. A heap or a piece of
+ * staging memory that no frame used for 16 frames goes; hd_vk_trim does all of that sooner. */
 typedef struct hd_vk_memory_request {
     uint64_t bytes;
     uint64_t alignment; /* of the offset: a power of two */
@@ -41,7 +41,8 @@ typedef struct hd_vk_memory {
 } hd_vk_memory;
 typedef struct hd_vk_memory_callbacks {
     /* VK_SUCCESS, or why not. After VK_ERROR_OUT_OF_DEVICE_MEMORY, for a heap, heddle waits for the frames in flight,
-     * frees the heaps that this frame does without and asks once more. */
+     * frees the heaps and the staging memory that this frame does without and asks once more; for staging memory it
+     * frees that of finished frames and asks once more. */
     VkResult (*allocate)(const hd_vk_memory_request *request, hd_vk_memory *out, void *user);
     /* What allocate gave; nothing on the GPU uses it any more. */
     void (*free)(const hd_vk_memory *memory, void *user);
@@ -164,9 +165,19 @@ void hd_vk_info_get(const hd_vk *vk, hd_vk_info *out);
 
 typedef struct hd_vk_frame_stats {
     double compile_us, record_us, submit_us; /* CPU, last frame */
-    uint64_t memory_bytes;                   /* device memory that heddle holds for graph resources */
+    /* Device memory that heddle holds now, for whatever frames. */
+    uint64_t memory_bytes;  /* the sum of the three */
+    uint64_t heap_bytes;    /* heaps of graph resources but for the next */
+    uint64_t history_bytes; /* heaps of histories and what they are of */
+    uint64_t staging_bytes; /* for uploads, and for the zeros of histories */
 } hd_vk_frame_stats;
 void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out);
+
+/* Frees at once what would go by age: memory of all three kinds, images, buffers and views that none of the last
+ * frames_in_flight frames used, and what is kept of such frames' plans. Heaps of which the next frame needs no more
+ * than half make way for smaller ones then, where that saves 16 MiB. For the end of loading or of a level. Waits for
+ * nothing. Null is allowed. */
+void hd_vk_trim(hd_vk *vk);
 
 /* ---- times of finished frames, where hd_vk_desc.timed_frames says so ---- */
 
@@ -243,7 +254,7 @@ void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
  *     hd_vk_readback(vk, g, target, NULL, save_picture, engine);
  */
 
-/* Copies data at once into staging memory, which is kept for later frames, and in the frame from there on the transfer
+/* Copies data at once into staging memory, which later frames use again, and in the frame from there on the transfer
  * queue. Buffers: bytes is at most the range's. Images of a format whose texels heddle knows: one mip level, texels
  * (blocks of them where the format has such) packed row by row, layer by layer. */
 hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range *range, const void *data,
