@@ -9,7 +9,7 @@
 #include <heddle/vk.h>
 
 #include "arena.h"
-#include "capture_marks.h"
+#include "observer.h"
 #include "functions.h"
 #include "kept.h"
 #include "staging.h"
@@ -191,7 +191,7 @@ typedef struct hdi_vk_host_pass {
     uint32_t use_count;
     uint32_t pass;
     uint64_t begin_ns, end_ns;
-    hdi_cap_uses captured; /* where a capture is open */
+    void *observed; /* what the observer keeps of it */
 } hdi_vk_host_pass;
 
 typedef struct hdi_vk_host_submit {
@@ -268,7 +268,7 @@ typedef struct hdi_vk_frame {
     uint32_t job_count;
     atomic_uint next_job;
     hdi_vk_ends ends;
-    uint32_t first_group; /* where Vulkan's calls are captured: number of pass 0's commands */
+    uint32_t first_observed; /* number of pass 0, by the observer */
     uint32_t *before;      /* by command: 1 + index in joins; 0: none */
     hdi_vk_join *joins;
     uint32_t *before_room; /* what the two are written into, where they are not those of the kept plan */
@@ -320,7 +320,7 @@ struct hd_vk {
     hd_jobs *jobs;
     bool owns_device;
     bool labels; /* debug labels can be recorded */
-    bool captured; /* its functions are those of a capture, which hears of passes as well */
+    const hdi_vk_observer *observer; /* null: none */
     char device_name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
 
     PFN_vkGetInstanceProcAddr get_instance_proc;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "tables.h"
+#include "utf8.h"
 
 /* The pass's name, or "pass N"; in buffer, cut to fit. */
 static inline const char *hdi_pass_label(const hdi_decl *decl, uint32_t pass, char *buffer, size_t bytes)
@@ -28,8 +29,6 @@ static inline const char *hdi_resource_label(const hdi_decl *decl, uint32_t res,
     return buffer;
 }
 
-/* Bytes of the UTF-8 character that text begins with; 0: it begins with none. */
-int hdi_character_bytes(const unsigned char *text);
 /* Writes that character; a space for a control character, and U+FFFD in place of a byte that begins none. Returns how
  * many bytes of text that were. */
 int hdi_write_character(const unsigned char *text, FILE *f);

@@ -222,12 +222,19 @@ static PFN_vkVoidFunction VKAPI_PTR device_proc(VkDevice device, const char *nam
     return real;
 }
 
+static const hdi_vk_observer *VKAPI_PTR observe(void)
+{
+    return &hdi_cap_observer;
+}
+
 PFN_vkVoidFunction VKAPI_PTR hd_capture_get_instance_proc(VkInstance instance, const char *name)
 {
     if (!hdi_cap.instance_proc)
         return NULL;
     if (strcmp(name, "vkGetInstanceProcAddr") == 0)
         return (PFN_vkVoidFunction)hd_capture_get_instance_proc;
+    if (strcmp(name, HDI_VK_OBSERVER) == 0)
+        return (PFN_vkVoidFunction)observe;
     PFN_vkVoidFunction real = hdi_cap.instance_proc(instance, name);
     if (!real)
         return NULL;

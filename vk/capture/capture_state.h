@@ -5,8 +5,10 @@
 
 #include <pthread.h>
 
-#include "capture_marks.h"
-#include "capture_stream.h"
+#include <heddle/capture.h>
+
+#include "observer.h"
+#include "stream.h"
 
 typedef enum hdi_cap_kind {
     HDI_CAP_IMAGE,
@@ -104,6 +106,12 @@ extern const hdi_cap_hooks hdi_cap_object_hooks, hdi_cap_record_hooks, hdi_cap_t
 #define HDI_CAP_ENTRY(name) {#name, (PFN_vkVoidFunction)hook_##name, &next_##name},
 
 #define HDI_CAP_HANDLE(handle) ((uint64_t)(uintptr_t)(handle))
+
+/* ---- what the executor tells (observer.h) ---- */
+extern const hdi_vk_observer hdi_cap_observer; /* capture_observer.c */
+void hdi_cap_mark_queue(VkQueue queue, uint32_t kind, uint32_t family);
+void hdi_cap_mark_tell(const void *place, uint64_t value);
+void hdi_cap_mark_hear(const void *place, uint64_t value);
 
 void hdi_cap_lock(void);
 void hdi_cap_unlock(void);

@@ -88,8 +88,8 @@ static void number_families(hd_vk *vk)
         if (f == vk->family_count)
             vk->families[vk->family_count++] = vk->queues[q].desc.family;
         vk->queues[q].family_index = f;
-        if (vk->captured)
-            hdi_cap_mark_queue(vk->queues[q].desc.queue, (uint32_t)vk->queues[q].desc.kind, vk->queues[q].desc.family);
+        if (vk->observer)
+            vk->observer->queue(vk->queues[q].desc.queue, (uint32_t)vk->queues[q].desc.kind, vk->queues[q].desc.family);
     }
     vk->queues[vk->queue_count].desc = (hd_vk_queue_desc){.kind = HD_QUEUE_HOST, .family = HD_NONE};
 }
@@ -150,7 +150,8 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     vk->memory_callbacks = desc->memory;
     vk->alignment = 1;
     vk->get_instance_proc = get;
-    vk->captured = get == hd_capture_get_instance_proc;
+    hdi_vk_observer_fn observer = (hdi_vk_observer_fn)get(NULL, HDI_VK_OBSERVER);
+    vk->observer = observer ? observer() : NULL;
     vk->slot_count = frames_in_flight;
     vk->copy_count = desc->memory_copies ? desc->memory_copies : 1;
     pthread_mutex_init(&vk->size_lock, NULL);

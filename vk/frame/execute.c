@@ -67,12 +67,10 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     if (result != HD_OK)
         return result;
     slot->frame = vk->frame;
-    if (vk->captured)
-        hdi_cap_mark_frame(vk->frame);
     hdi_vk_frame frame = {
         .vk = vk, .slot = slot, .graph = graph, .decl = hdi_graph_decl(graph), .plan = hd_plan_read(plan)};
-    if (vk->captured)
-        frame.first_group = hdi_cap_groups(frame.plan.pass_count);
+    if (vk->observer)
+        frame.first_observed = vk->observer->frame(vk->frame, frame.plan.pass_count);
     result = run(&frame, plan);
     if (result == HD_OK) {
         hdi_vk_commit_pairs(&frame);

@@ -87,8 +87,8 @@ static void run_submit(hd_vk *vk, const hdi_vk_host_submit *submit, uint64_t fra
         hdi_vk_host_pass *pass = &submit->passes[p];
         pass->begin_ns = vk->times ? hdi_clock_ns() : 0;
         hd_recorder recorder = {.host = pass, .vk = vk, .worker = HD_NONE, .part_count = 1, .frame_index = frame};
-        if (vk->captured)
-            hdi_cap_mark_host_pass(&pass->captured);
+        if (vk->observer)
+            vk->observer->host_pass(pass->observed);
         if (pass->record)
             pass->record(&recorder, pass->user);
         pass->end_ns = vk->times ? hdi_clock_ns() : 0;
@@ -125,7 +125,7 @@ static hdi_vk_slot *slot_at(const hd_vk *vk, uint64_t position)
 typedef struct place {
     uint64_t frame;
     uint32_t submit;
-    bool heard; /* a capture knows that the frame was pushed before */
+    bool heard; /* the observer knows that the frame was pushed before */
 } place;
 
 /* Runs the next host submit, if it can run; false: there is none, or it is missing something. */
@@ -134,8 +134,8 @@ static bool go_on(hd_vk *vk, place *at, uint64_t tail, any_of *missing)
     if (at->frame == tail)
         return false;
     const hdi_vk_slot *slot = slot_at(vk, at->frame);
-    if (vk->captured && !at->heard)
-        hdi_cap_mark_hear(&vk->host_tail, slot->frame + 1);
+    if (vk->observer && !at->heard)
+        vk->observer->heard(&vk->host_tail, slot->frame + 1);
     at->heard = true;
     if (at->submit == slot->host_submit_count) {
         *at = (place){.frame = at->frame + 1};
@@ -169,8 +169,8 @@ static void *host_main(void *user)
             ended = has_ended(vk, oldest, &missing);
         if (!moved && !ended && !lost(vk))
             wait_for(vk, missing.semaphores, missing.values, missing.count, SLICE_NS);
-        if (ended && vk->captured)
-            hdi_cap_mark_tell(&vk->host_finished, next);
+        if (ended && vk->observer)
+            vk->observer->told(&vk->host_finished, next);
         pthread_mutex_lock(&vk->host_lock);
         if (ended) { /* from here on the slot is the caller's */
             vk->host_head++;
@@ -205,8 +205,8 @@ hd_result hdi_vk_host_start(hd_vk *vk)
 void hdi_vk_host_push(hd_vk *vk, hdi_vk_slot *slot)
 {
     const uint32_t room = sizeof(vk->host_queue) / sizeof(vk->host_queue[0]);
-    if (vk->captured)
-        hdi_cap_mark_tell(&vk->host_tail, slot->frame + 1);
+    if (vk->observer)
+        vk->observer->told(&vk->host_tail, slot->frame + 1);
     pthread_mutex_lock(&vk->host_lock);
     vk->host_queue[vk->host_tail++ % room] = slot;
     vk->host_pushed++;
@@ -221,8 +221,8 @@ hd_result hdi_vk_host_wait(hd_vk *vk, uint64_t frame)
     while (vk->host_finished <= frame)
         pthread_cond_wait(&vk->host_told, &vk->host_lock);
     pthread_mutex_unlock(&vk->host_lock);
-    if (vk->captured)
-        hdi_cap_mark_hear(&vk->host_finished, frame + 1);
+    if (vk->observer)
+        vk->observer->heard(&vk->host_finished, frame + 1);
     return (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
 }
 

@@ -63,8 +63,9 @@ static void record_part(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t 
         frame->vk->fn.vkCmdSetViewport(commands, 0, 1, &rendering->viewport);
         frame->vk->fn.vkCmdSetScissor(commands, 0, 1, &rendering->info.renderArea);
     }
-    if (frame->vk->captured)
-        hdi_cap_mark_pass(frame, commands, pass);
+    const hdi_vk_observer *observer = frame->vk->observer;
+    if (observer)
+        observer->pass_begin(frame, commands, pass);
     hd_recorder recorder = {.frame = frame,
                             .vk = frame->vk,
                             .commands = commands,
@@ -75,8 +76,8 @@ static void record_part(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t 
                             .frame_index = frame->vk->frame};
     if (exec->record)
         exec->record(&recorder, exec->user);
-    if (frame->vk->captured)
-        hdi_cap_mark_pass_end(commands);
+    if (observer)
+        observer->pass_end(commands);
 }
 
 static hd_result record_pass(hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t command, uint32_t queue,

@@ -210,7 +210,7 @@ static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk
         for (uint32_t id = hdi_handle(frame->graph, res); id; id = hdi_handle_next(frame->graph, id))
             out->uses[count++] = (hdi_vk_host_use){id, frame->bound[res]};
     }
-    return frame->vk->captured ? hdi_cap_keep_host_pass(frame, pass, &out->captured) : HD_OK;
+    return frame->vk->observer ? frame->vk->observer->host_pass_kept(frame, pass, &out->observed) : HD_OK;
 }
 
 static hd_result copy_host_submit(const hdi_vk_frame *frame, uint32_t s, hdi_vk_host_submit *out)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture_stream.h"
+#include "utf8.h"
 
 /* Kept times in the trace event format: one process for the GPU with a track a queue, one for the CPU with a track for
  * each worker that recorded, for submits and for host passes. Times there are microseconds, with the nanoseconds as
@@ -42,7 +42,7 @@ static json_t *name_of(const hd_vk_span *span)
     json_t *name = json_string(span->name);
     char *copy = name ? NULL : strdup(span->name);
     if (copy) {
-        hdi_stream_clean(copy);
+        hdi_utf8_clean(copy);
         name = json_string(copy);
         free(copy);
     }

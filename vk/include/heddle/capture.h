@@ -23,127 +23,12 @@
 #ifndef HEDDLE_CAPTURE_H
 #define HEDDLE_CAPTURE_H
 
+#include <heddle/stream.h>
 #include <heddle/vk.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- streams ---- */
-
-typedef struct hd_stream_queue {
-    uint32_t kind;   /* hd_queue_kind; host: one thread that waits, signals or touches memory */
-    uint32_t family; /* HD_NONE: a host queue */
-} hd_stream_queue;
-
-typedef struct hd_stream_resource {
-    uint32_t name;          /* in strings, or HD_NONE */
-    uint32_t memory;        /* a number; resources of one memory whose bytes meet are aliases. HD_NONE: its own */
-    uint64_t offset, bytes; /* in it; bytes of a buffer: those of the buffer */
-    uint32_t mips, layers;  /* buffers: 1 */
-    uint32_t aspects;       /* VkImageAspectFlags; 0: a buffer */
-    uint32_t layout;        /* of an image when the stream begins; HD_NONE: not known */
-    uint32_t flags;         /* HD_STREAM_* */
-} hd_stream_resource;
-#define HD_STREAM_CONCURRENT 1u
-#define HD_STREAM_OLD 2u    /* from before the stream: owner and layout are not known, content counts as defined */
-#define HD_STREAM_MAPPED 4u /* the host may write it at any time: its content counts as defined */
-
-typedef struct hd_stream_semaphore {
-    uint32_t binary;
-    uint64_t initial; /* value when the stream begins; binary: 1 where it is signalled */
-} hd_stream_semaphore;
-
-/* A wait or a signal. */
-typedef struct hd_stream_sync {
-    uint32_t semaphore; /* HD_NONE: nothing */
-    uint64_t value, stages;
-} hd_stream_sync;
-
-typedef struct hd_stream_barrier {
-    uint64_t src_stages, src_access, dst_stages, dst_access;
-    uint32_t resource; /* HD_NONE: all memory */
-    uint32_t old_layout, new_layout, src_family, dst_family;
-    hd_range range; /* explicit counts */
-} hd_stream_barrier;
-
-/* Texels, in the subresource's own: x, y, z. */
-typedef struct hd_stream_box {
-    uint32_t offset[3], extent[3]; /* extent[0] 0: all that there are */
-} hd_stream_box;
-
-typedef struct hd_stream_access {
-    uint64_t stages, access; /* each bit of access at each stage that can do it */
-    uint32_t resource;
-    uint32_t layout; /* of images */
-    uint32_t flags;  /* HD_STREAM_DECLARED, ... */
-    uint32_t scope; /* rendering that it is an attachment of, or reads one of in the layout for feedback loops; 0: none.
-                     * In one, accesses to an attachment are in rasterization order */
-    hd_range range;  /* explicit counts */
-    hd_stream_box box; /* of images: of each subresource of range; else all 0 */
-} hd_stream_access;
-/* By its pass; not checked against commands of that pass, but for those that write what it only reads. */
-#define HD_STREAM_DECLARED 1u
-#define HD_STREAM_LOST 2u     /* what stands there is thrown away afterwards */
-
-typedef enum hd_stream_kind {
-    HD_STREAM_ACCESS,  /* begin, count: accesses */
-    HD_STREAM_BARRIER, /* begin, count: barriers, here and below */
-    HD_STREAM_SET,
-    HD_STREAM_WAIT,
-} hd_stream_kind;
-
-typedef struct hd_stream_command {
-    uint32_t kind;
-    uint32_t name;  /* the Vulkan function, in strings */
-    uint32_t label; /* the pass, in strings, or HD_NONE */
-    uint32_t group; /* commands of one pass have one number; 0: of none */
-    uint32_t event; /* SET, WAIT */
-    uint32_t begin, count;
-} hd_stream_command;
-
-typedef struct hd_stream_submit {
-    uint32_t queue;
-    uint32_t thread; /* host queue of the caller: what that did before happens before this */
-    uint32_t name;   /* the Vulkan function, in strings */
-    uint32_t frame;
-    uint32_t wait_begin, wait_count;       /* in syncs */
-    uint32_t command_begin, command_count; /* in commands */
-    uint32_t signal_begin, signal_count;   /* in syncs */
-} hd_stream_submit;
-
-/* Plain arrays, in the order of the calls. Whoever changes them keeps them consistent. */
-typedef struct hd_stream {
-    hd_allocator allocator;
-    uint64_t unseen; /* calls whose accesses are not known */
-    char **strings;
-    hd_stream_queue *queues;
-    hd_stream_resource *resources;
-    hd_stream_semaphore *semaphores;
-    hd_stream_submit *submits;
-    hd_stream_sync *syncs;
-    hd_stream_command *commands;
-    hd_stream_barrier *barriers;
-    hd_stream_access *accesses;
-    uint32_t string_count, queue_count, resource_count, semaphore_count, submit_count, sync_count, command_count,
-        barrier_count, access_count;
-    uint32_t string_room, queue_room, resource_room, semaphore_room, submit_room, sync_room, command_room, barrier_room,
-        access_room; /* of the arrays */
-} hd_stream;
-
-void hd_stream_free(hd_stream *stream);
-hd_result hd_stream_copy(const hd_stream *stream, hd_stream **out);
-/* JSON, a line a submit, command, barrier or access; the same stream gives the same bytes. HD_OK, HD_IO. Names are
- * those of the structures. "range": [offset, bytes], of images [first mip, mips, first layer, layers], with "aspect"
- * where it is one of two; "box": [x, y, z, width, height, depth], left out where an access touches all texels. */
-hd_result hd_stream_write(const hd_stream *stream, FILE *file);
-/* HD_OK, HD_PARSE (error says what and where), HD_TOO_LARGE, HD_OUT_OF_MEMORY. allocator and error may be null. */
-hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *allocator, hd_stream **out, char *error,
-                         size_t error_bytes);
-/* HD_OK: no rule is broken. HD_PLAN_INVALID: desc->message (may be null, as desc) got a sentence for each broken rule,
- * beginning with its word: race, layout, content, ownership, wait, event, stages. It names both commands; a race of two
- * commands on a resource, and a sentence that would be the same again, are said once. */
-hd_result hd_stream_verify(const hd_stream *stream, const hd_verify_desc *desc);
 
 /* ---- capturing ---- */
 

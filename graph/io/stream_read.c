@@ -1,8 +1,8 @@
-#include "capture_stream.h"
+#include "stream.h"
 
 #include <string.h>
 
-#include "io/json_error.h"
+#include "json_error.h"
 
 /* Reads a stream from JSON, by whomever it was written. Everything is checked for type and range, so that whoever takes
  * a stream may rely on its indices: queues, semaphores, resources, and ranges that lie inside them. */

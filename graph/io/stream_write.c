@@ -1,4 +1,4 @@
-#include "capture_stream.h"
+#include "stream.h"
 
 #include <inttypes.h>
 

@@ -1,4 +1,4 @@
-#include "capture_verify.h"
+#include "stream_verify.h"
 
 /* The walk: submits in a topological order, one state a segment, by the rules of Vulkan's synchronization. Every access
  * is checked against the last writes and the reads since. Accesses that need no order among themselves (those that a

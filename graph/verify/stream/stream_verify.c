@@ -1,4 +1,4 @@
-#include "capture_verify.h"
+#include "stream_verify.h"
 
 #include <stdarg.h>
 #include <stdio.h>

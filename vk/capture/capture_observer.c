@@ -6,6 +6,12 @@
  * accesses and layout of its kind of access. Reads of one image by one pass that agree on a layout (depth that is also
  * sampled) have that one. */
 
+/* What a host pass declares. */
+typedef struct host_uses {
+    hd_stream_access *accesses; /* resource: of the capture's objects */
+    uint32_t count, name;
+} host_uses;
+
 static uint64_t access_bits(const hdi_access_info *info)
 {
     uint64_t bits = 0;
@@ -81,16 +87,17 @@ static bool fill_locked(const hdi_vk_frame *frame, uint32_t pass, uint32_t use, 
     return true;
 }
 
-uint32_t hdi_cap_groups(uint32_t count)
+static uint32_t mark_frame(uint64_t frame, uint32_t pass_count)
 {
     hdi_cap_lock();
     uint32_t first = hdi_cap.groups + 1;
-    hdi_cap.groups += count;
+    hdi_cap.groups += pass_count;
+    hdi_cap.frame = frame;
     hdi_cap_unlock();
     return first;
 }
 
-void hdi_cap_mark_pass(const hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass)
+static void mark_pass(const hdi_vk_frame *frame, VkCommandBuffer commands, uint32_t pass)
 {
     const hdi_decl *decl = &frame->decl;
     const char *name = decl->pass_exec[pass].name;
@@ -100,7 +107,7 @@ void hdi_cap_mark_pass(const hdi_vk_frame *frame, VkCommandBuffer commands, uint
         if (c->label_count < HDI_CAP_LABELS)
             c->labels[c->label_count] = hdi_cap_string_locked(name ? name : "");
         c->label_count++;
-        c->group = frame->first_group + pass; /* that of all its parts */
+        c->group = frame->first_observed + pass; /* that of all its parts */
         hd_stream_command *command = hdi_cap_command_locked(c, HD_STREAM_ACCESS, "pass");
         for (uint32_t u = decl->pass_use_begin[pass]; command && u < decl->pass_use_begin[pass + 1]; u++) {
             hd_stream_access access, *slot;
@@ -120,7 +127,7 @@ void hdi_cap_mark_pass(const hdi_vk_frame *frame, VkCommandBuffer commands, uint
     hdi_cap_unlock();
 }
 
-void hdi_cap_mark_pass_end(VkCommandBuffer commands)
+static void mark_pass_end(VkCommandBuffer commands)
 {
     hdi_cap_lock();
     hdi_cap_commands *c = hdi_cap_commands_locked(commands);
@@ -131,11 +138,14 @@ void hdi_cap_mark_pass_end(VkCommandBuffer commands)
     hdi_cap_unlock();
 }
 
-hd_result hdi_cap_keep_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_cap_uses *out)
+static hd_result keep_host_pass(const hdi_vk_frame *frame, uint32_t pass, void **kept)
 {
     uint32_t begin = frame->decl.pass_use_begin[pass], end = frame->decl.pass_use_begin[pass + 1];
     const char *name = frame->decl.pass_exec[pass].name;
-    out->count = 0;
+    host_uses *out = hdi_arena_alloc(&frame->slot->arena, sizeof(*out));
+    if (!(*kept = out))
+        return HD_OUT_OF_MEMORY;
+    *out = (host_uses){.count = 0};
     out->accesses = HDI_ARENA_ARRAY(&frame->slot->arena, hd_stream_access, end - begin);
     if (!out->accesses)
         return HD_OUT_OF_MEMORY;
@@ -149,8 +159,9 @@ hd_result hdi_cap_keep_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_c
     return HD_OK;
 }
 
-void hdi_cap_mark_host_pass(const hdi_cap_uses *uses)
+static void mark_host_pass(const void *kept)
 {
+    const host_uses *uses = kept;
     hdi_cap_lock();
     hd_stream *s = hdi_cap.stream;
     uint32_t thread = s ? hdi_cap_thread_locked() : HD_NONE, name = s ? hdi_cap_string_locked("host pass") : HD_NONE;
@@ -186,9 +197,13 @@ void hdi_cap_mark_host_pass(const hdi_cap_uses *uses)
     hdi_cap_unlock();
 }
 
-void hdi_cap_mark_frame(uint64_t frame)
-{
-    hdi_cap_lock();
-    hdi_cap.frame = frame;
-    hdi_cap_unlock();
-}
+const hdi_vk_observer hdi_cap_observer = {
+    .queue = hdi_cap_mark_queue,
+    .frame = mark_frame,
+    .pass_begin = mark_pass,
+    .pass_end = mark_pass_end,
+    .host_pass_kept = keep_host_pass,
+    .host_pass = mark_host_pass,
+    .told = hdi_cap_mark_tell,
+    .heard = hdi_cap_mark_hear,
+};

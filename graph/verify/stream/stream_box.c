@@ -1,4 +1,4 @@
-#include "capture_verify.h"
+#include "stream_verify.h"
 
 /* Boxes of texels: whether two meet, and which content of a subresource is defined by parts. What was written in boxes
  * is a list, the newest first: a question for a box goes through it and takes from the box what each of them answers,

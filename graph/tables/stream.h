@@ -1,11 +1,11 @@
 /* Streams of captured commands: how their arrays grow, and their leaves as fields of a file. */
-#ifndef HDI_CAPTURE_STREAM_H
-#define HDI_CAPTURE_STREAM_H
+#ifndef HDI_STREAM_H
+#define HDI_STREAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include <heddle/capture.h>
+#include <heddle/stream.h>
 
 #include "alloc.h"
 
@@ -21,8 +21,6 @@ hd_stream_sync *hdi_stream_sync(hd_stream *s);
 hd_stream_command *hdi_stream_command(hd_stream *s);
 hd_stream_barrier *hdi_stream_barrier(hd_stream *s);
 hd_stream_access *hdi_stream_access(hd_stream *s);
-/* A question mark in place of each byte that is no part of a UTF-8 character. */
-void hdi_stream_clean(char *text);
 /* The number of a string, which is copied where it is new; HD_NONE: no memory. What is no UTF-8 loses those bytes. */
 uint32_t hdi_stream_string(hd_stream *s, const char *text);
 

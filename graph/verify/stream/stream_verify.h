@@ -1,9 +1,9 @@
 /* A captured stream as the verifier of plans sees it. The relation "finished before" (graph/verify/verify_order.c), segments
  * and masks are the plan verifier's; what a stream means, its order of submits, and its states are told here. */
-#ifndef HDI_CAPTURE_VERIFY_H
-#define HDI_CAPTURE_VERIFY_H
+#ifndef HDI_STREAM_VERIFY_H
+#define HDI_STREAM_VERIFY_H
 
-#include "capture_stream.h"
+#include "stream.h"
 #include "verify.h"
 
 /* State of a segment while the stream is walked. Lists of accesses go through hdi_cverify.entry. */

@@ -1,8 +1,8 @@
-#include "capture_stream.h"
+#include "stream.h"
 
 #include <string.h>
 
-#include "io/plan_view.h"
+#include "utf8.h"
 
 /* A stream is a handful of arrays that grow by doubling. Strings are few (names of functions and passes): they are
  * found by going through them, the newest first. */
@@ -88,16 +88,6 @@ void hd_stream_free(hd_stream *s)
     hdi_free(&allocator, s, sizeof(*s));
 }
 
-void hdi_stream_clean(char *text)
-{
-    for (unsigned char *c = (unsigned char *)text; *c;) {
-        int bytes = hdi_character_bytes(c);
-        if (!bytes)
-            *c = '?';
-        c += bytes ? bytes : 1;
-    }
-}
-
 uint32_t hdi_stream_string(hd_stream *s, const char *text)
 {
     size_t bytes = strlen(text) + 1;
@@ -105,7 +95,7 @@ uint32_t hdi_stream_string(hd_stream *s, const char *text)
     if (!copy)
         return HD_NONE;
     memcpy(copy, text, bytes);
-    hdi_stream_clean(copy);
+    hdi_utf8_clean(copy);
     for (uint32_t i = s->string_count; i-- > 0;) {
         if (strcmp(s->strings[i], copy) == 0) {
             hdi_free(&s->allocator, copy, bytes);
