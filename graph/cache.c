@@ -14,7 +14,7 @@
  *               name: sizes and usage (lifetime, through the size callback), layouts and sharing (hazard)
  *   accesses    the graph's custom ones (the named ones are constants)
  *   queue set   with the host queue that build_queues added
- *   options     order, budget, hand-off price, merging of rendering, size callback and its user pointer
+ *   options     order, budget, packing effort, hand-off price, merging of rendering, size callback and its user pointer
  *
  * Left out is what no phase reads: names, record functions and user pointers (pass_exec), clear values, native handles,
  * the job pool (a parallel compile gives the same bytes), the graph's own name and tag, line numbers of .fgt text. A
@@ -67,7 +67,7 @@ _Static_assert(sizeof(access_key) == 32, "no padding");
 /* Everything of fixed size; compared as bytes, so it starts as zeros. */
 typedef struct key_head {
     uint32_t pass_count, res_count, use_count, range_count, access_count;
-    uint32_t late_count, order;
+    uint32_t late_count, order, packing_effort;
     uint64_t memory_budget;
     hdi_queues queues;
     float handoff_us;
@@ -132,6 +132,7 @@ static void view_key(const hdi_decl *decl, const hdi_queues *queues, const hd_co
     out->head.access_count = decl->access_count;
     out->head.late_count = decl->late_count;
     out->head.order = (uint32_t)desc->order;
+    out->head.packing_effort = desc->packing_effort;
     out->head.memory_budget = desc->memory_budget;
     out->head.queues = *queues;
     out->head.handoff_us = desc->handoff_us > 0.0f ? desc->handoff_us : 0.0f;

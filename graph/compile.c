@@ -304,8 +304,8 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK)
         result = hdi_lifetime(decl, &t->frozen, &t->hazards, &t->queues, &t->synced, crew, arena, &t->lifetimes);
     lap(desc, HD_PHASE_LIFETIME, since);
-    hdi_packing packing = {.thorough = goal->cap || goal->order != HD_ORDER_OVERLAP,
-                           .search = goal->cap ? goal->window == 1 : goal->order != HD_ORDER_OVERLAP,
+    hdi_packing packing = {.lean = goal->cap || goal->order != HD_ORDER_OVERLAP,
+                           .effort = desc->packing_effort,
                            .enough = goal->cap ? desc->memory_budget : 0};
     if (result == HD_OK)
         result = hdi_alias(decl, &t->sizes, &t->hazards, &t->queues, &t->synced, &t->lifetimes, &packing, crew, arena,

@@ -6,7 +6,7 @@
  * all uses of the other, on whatever queues they are. Histories and what they are of share with nobody, and of
  * host-visible buffers those that the host writes once it has waited for the GPU (alias_host.c).
  *
- * How the members of a heap are packed stands in alias_orders.c. Which resource takes over whose bytes is found last
+ * How the members of a heap are packed stands in alias_improve.c. Which resource takes over whose bytes is found last
  * (alias_tenants.c).
  *
  * Of a long frame each region is packed by itself, side by side, around those that live on into another one: these come
@@ -43,7 +43,7 @@ typedef struct component {
     hdi_pack_mix mix;
     hdi_arena_mark mark;
     uint32_t begin, count; /* in crossing */
-    uint64_t least, top;
+    uint64_t top;
 } component;
 
 typedef struct region_work {
@@ -60,8 +60,6 @@ typedef struct region_work {
     uint32_t *inner, *crossing, *placed, *ending, crossing_count;
     component *component;
     uint32_t component_count;
-    int order;     /* in which crossing ones are packed */
-    uint64_t best; /* bytes that they have taken in another */
     uint64_t enough;
 } region_work;
 
@@ -248,16 +246,6 @@ static bool find_components(region_work *w)
     return !arena->failed;
 }
 
-static void pack_component(uint32_t k, void *user)
-{
-    const region_work *w = user;
-    component *c = &w->component[k];
-    c->top = w->best;
-    bool failed = c->part.pack.arena->failed; /* already: what it packs by may be half made, or not there */
-    if (failed || !hdi_pack_try(&c->part, w->order, w->crossing + c->begin, c->count, c->part.offset, &c->top))
-        c->top = UINT64_MAX;
-}
-
 static void look_at_region(uint32_t k, void *user)
 {
     const region_work *w = user;
@@ -275,71 +263,34 @@ static void look_at_region(uint32_t k, void *user)
     r->needed = part.pack.by_clocks ? 0 : mix->all_needed;
 }
 
-/* The first order of a component, and then the look at a region: they share an arena. */
+/* A component, and then the look at a region: they share an arena. */
 static void start_part(uint32_t k, void *user)
 {
     const region_work *w = user;
     if (k < w->component_count) {
         component *c = &w->component[k];
-        if (!hdi_pack_look(&c->part.pack, w->crossing + c->begin, c->count, NULL, c->part.sizes_of, &c->mix))
-            c->least = UINT64_MAX;
-        else
-            c->least = c->part.pack.by_clocks ? c->mix.needed : c->mix.least; /* as far as clocks know */
-        pack_component(k, user);
+        const uint32_t *res = w->crossing + c->begin;
+        c->top = UINT64_MAX;
+        if (!hdi_pack_look(&c->part.pack, res, c->count, NULL, c->part.sizes_of, &c->mix) ||
+            !hdi_pack_first_fit(&c->part, res, c->count, c->part.offset, &c->top))
+            c->top = UINT64_MAX;
     }
     look_at_region(k, user);
 }
 
-static uint64_t highest(const region_work *w)
-{
-    uint64_t top = 0;
-    for (uint32_t k = 0; k < w->component_count; k++)
-        top = w->component[k].top > top ? w->component[k].top : top;
-    return top;
-}
-
-static uint32_t choose_for_crossing(const region_work *w, uint8_t *order)
-{
-    const work *whole = w->whole;
-    hdi_pack_mix mix = {.sizes = 1}; /* as far as it is asked for */
-    for (uint32_t i = 0; i < w->crossing_count; i++) {
-        uint32_t res = w->crossing[i];
-        mix.lives += whole->lifetimes->res_close[res] - whole->lifetimes->res_first[res] + 1;
-        mix.sizes += mix.sizes == 1 && whole->sizes->need[res].bytes != whole->sizes->need[w->crossing[0]].bytes;
-    }
-    return hdi_pack_choose(whole, &mix, w->crossing_count, 0, order);
-}
-
-/* As pack_members does it with all of them. Bytes; UINT64_MAX: out of memory. */
+/* Bytes; UINT64_MAX: out of memory. */
 static uint64_t pack_crossing(region_work *w)
 {
-    uint8_t order[HDI_PACK_TURNS] = {0};
-    uint32_t orders = 0;
-    uint64_t least = 0;
-    if (w->crossing_count)
-        orders = choose_for_crossing(w, order);
-    w->best = UINT64_MAX;
-    w->order = order[0];
+    uint64_t best = 0;
     hdi_crew_parts(w->crew, w->regions, start_part, w);
-    for (uint32_t k = 0; k < w->component_count; k++)
-        least = w->component[k].least > least ? w->component[k].least : least;
-    w->best = highest(w);
-    hdi_pack_keep(w->whole, w->crossing, w->crossing_count);
-    for (uint32_t k = 1; k < orders && w->best > least; k++) {
-        w->order = order[k];
-        hdi_crew_parts(w->crew, w->component_count, pack_component, w);
-        uint64_t top = highest(w);
-        if (top >= w->best)
-            continue;
-        w->best = top;
-        hdi_pack_keep(w->whole, w->crossing, w->crossing_count);
-    }
-    bool failed = false;
     for (uint32_t k = 0; k < w->component_count; k++) {
-        failed |= w->component[k].part.pack.arena->failed;
+        best = w->component[k].top > best ? w->component[k].top : best;
+        if (w->component[k].part.pack.arena->failed)
+            best = UINT64_MAX;
         hdi_arena_keep(w->component[k].part.pack.arena, w->component[k].mark, NULL, 0);
     }
-    return failed ? UINT64_MAX : w->best;
+    hdi_pack_keep(w->whole, w->crossing, w->crossing_count);
+    return best;
 }
 
 static void pack_region(uint32_t k, void *user)
@@ -349,7 +300,7 @@ static void pack_region(uint32_t k, void *user)
     work part = work_of_region(w, k);
     hdi_arena_mark mark = hdi_arena_here(part.pack.arena);
     hdi_pack_recall(&part.pack, part.mix);
-    r->bytes = r->inner_count ? hdi_pack_members(&part, r->inner, r->inner_count, w->enough, NULL) : 0;
+    r->bytes = r->inner_count ? hdi_pack_members(&part, r->inner, r->inner_count, w->enough) : 0;
     hdi_arena_keep(part.pack.arena, mark, NULL, 0);
 }
 
@@ -388,7 +339,7 @@ static uint32_t count_regions(const work *w, const hdi_members *members)
     uint32_t all = w->pack.hazards->region_count, joined = (all + TOGETHER - 1) / TOGETHER,
              few = w->pack.by_clocks ? FEW_BY_CLOCKS : FEW_ALIVE;
     uint64_t lives = 0, slots = w->pack.slot_end / STEP;
-    if (all < 2 || w->how->thorough || w->how->search)
+    if (all < 2 || w->how->lean)
         return 1;
     for (uint32_t i = 0; i < members->count && lives < MANY_ALIVE * slots; i += STEP) {
         uint32_t res = members->by_first[i];
@@ -426,7 +377,7 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
     *known = bytes != UINT64_MAX;
     if (*known)
         return bytes;
-    return hdi_pack_members(w, in_heap, count, 0, known);
+    return hdi_pack_members(w, in_heap, count, 0);
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
@@ -435,6 +386,8 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
 {
     uint32_t n = decl->res_count;
     work w = {.decl = decl, .sizes = sizes, .lifetimes = lifetimes, .out = out, .how = how, .enough = how->enough};
+    uint64_t steps = hdi_pack_budget(hazards->slot_count, how);
+    w.steps_left = &steps;
     w.pack = (hdi_pack){.sizes = sizes,
                         .hazards = hazards,
                         .synced = synced,
@@ -446,6 +399,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
                         .by_clocks = queues->count > 1,
                         .slot_end = hazards->slot_count,
                         .lives = HDI_PACK_NOT_KNOWN,
+                        .most_steps = UINT64_MAX,
                         .arena = arena};
     out->heap = HDI_ARENA_ARRAY(arena, hd_plan_heap, HDI_MOST_HEAPS);
     out->res_heap = HDI_ARENA_ARRAY(arena, uint32_t, n);

@@ -340,7 +340,9 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
         n.alignment = alignment > 1 ? (uint32_t)alignment : 1;
         bucket *from = &buckets[(res_first[res] - begin) >> shift], *to = &buckets[(res_close[res] - begin) >> shift];
         uint32_t at = lowest_of(from, to, &n, queues);
+        pack->steps += 20 + 12 * (uint64_t)(to - from);
         for (bucket *b = from; b <= to; b++) {
+            pack->steps += b->next;
             if (!insert(pack->arena, b, b->above, at, &n, queues))
                 return false;
         }
@@ -357,9 +359,7 @@ static HDI_INLINE bool pack_in_buckets(hdi_pack *pack, const uint32_t *order, ui
 bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     if (hdi_pack_cuts_time(pack, order, count))
-        return hdi_pack_in_atoms(pack, order, count, offset, top) || hdi_pack_in_runs(pack, order, count, offset, top);
-    if (pack->by_clocks && hdi_pack_in_clocked_atoms(pack, order, count, offset, top))
-        return true;
+        return hdi_pack_in_runs(pack, order, count, offset, top);
     uint32_t queues = pack->by_clocks ? pack->queues : 1;
     if (!cut_time(pack, count, queues)) {
         *top = UINT64_MAX;

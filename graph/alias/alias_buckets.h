@@ -22,14 +22,9 @@ struct hdi_pack_grains {
 };
 
 /* As many members as are whole grains, from the first one on, around those that are placed. Returns how many; HDI_NONE:
- * out of memory. *end: bytes, the highest of all. Narrow ones look at eight items at a time, wide ones at sixteen (for
- * a processor with AVX2), and both find the same: neither is there without SSE2. */
+ * out of memory. *end: bytes, the highest of all. It is not there without SSE2. */
 uint32_t hdi_pack_in_grains(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t most,
                             uint64_t *end);
-uint32_t hdi_pack_in_narrow_grains(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
-                                   uint64_t most, uint64_t *end);
-uint32_t hdi_pack_in_wide_grains(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t most,
-                                 uint64_t *end);
 
 /* Of the table of where they begin: as many queues as are read at a time. */
 static inline uint32_t hdi_bucket_lanes(uint32_t queues)

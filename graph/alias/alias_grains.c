@@ -2,7 +2,7 @@
 
 /* The packer of alias_buckets.c for members of whole grains, as most are where memory for images comes in these: places
  * and bytes alike are 16 bits then, and who is in the way and where there is room is found of eight items in fewer
- * steps, or of sixteen where the processor can and buckets are full enough. It ends with the first member who is
+ * steps. It ends with the first member who is
  * smaller than a grain or no multiple, or for whom there might be no place below TOP, nearly 2 GiB, and leaves the rest
  * to the other one. O(resources * (placed in a bucket) * buckets of a life). */
 
@@ -10,20 +10,10 @@
 
 #include "alias_grains_lanes.h"
 
-enum { MANY_ITEMS = 32 }; /* of a bucket: fewer are not looked at sooner by sixteen */
-
-uint32_t hdi_pack_in_narrow_grains(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
-                                   uint64_t most, uint64_t *end)
-{
-    return pack_on_queues(pack, order, count, offset, most, end);
-}
-
 uint32_t hdi_pack_in_grains(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t most,
                             uint64_t *end)
 {
-    bool wide = count / MANY_ITEMS >= pack->bucket_count && __builtin_cpu_supports("avx2");
-    return wide ? hdi_pack_in_wide_grains(pack, order, count, offset, most, end)
-                : hdi_pack_in_narrow_grains(pack, order, count, offset, most, end);
+    return pack_on_queues(pack, order, count, offset, most, end);
 }
 
 #else

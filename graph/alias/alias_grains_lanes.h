@@ -6,6 +6,7 @@
 
 typedef struct hdi_pack_grains bucket;
 
+enum { MEMBER_STEPS = 20, BUCKET_STEPS = 12 };
 enum { BLOCK = HDI_LANES, BOTTOM = 0, TOP = 0x7f7f };
 
 /* What lies behind the last item is looked at, too. */
@@ -151,6 +152,7 @@ static HDI_INLINE uint32_t pack_in_grains(hdi_pack *pack, const uint32_t *order,
     const hd_memory_need *needs = pack->sizes->need;
     uint32_t begin = pack->slot_begin, shift = pack->bucket_shift, end = 0, i;
     uint32_t fetched = hdi_bucket_fetched(pack, count);
+    uint64_t steps = 0;
     hdi_newcomer n = {.queues = 0};
     if (count == 0 || grains_of(needs[order[0]].bytes) > TOP)
         return 0;
@@ -171,12 +173,15 @@ static HDI_INLINE uint32_t pack_in_grains(hdi_pack *pack, const uint32_t *order,
                *to = &pack->grains[(res_close[res] - begin) >> shift];
         uint32_t at = lowest_of(from, to, &n, queues);
         for (bucket *b = from; b <= to; b++) {
+            steps += b->next / 2;
             if (!insert(pack->arena, b, b->above, at, &n, queues))
                 return HDI_NONE;
         }
+        steps += MEMBER_STEPS + BUCKET_STEPS * (uint32_t)(to - from);
         offset[res] = (uint64_t)at * HDI_GRAIN;
         end = at + n.units > end ? at + n.units : end;
     }
+    pack->steps += steps;
     *highest = (uint64_t)end * HDI_GRAIN;
     return i;
 }

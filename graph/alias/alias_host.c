@@ -143,7 +143,7 @@ uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first
 {
     hdi_placed *out = w->out;
     uint32_t mask = gpu_queues_of(&w->pack, by_first, count);
-    const uint32_t *clocks = find_clocks(&w->pack), *known = w->how->thorough ? w->pack.synced->slot_clock : clocks;
+    const uint32_t *clocks = find_clocks(&w->pack), *known = w->how->lean ? w->pack.synced->slot_clock : clocks;
     shelf s = {.pack = &w->pack, .oldest = HDI_NONE, .newest = HDI_NONE};
     s.place = HDI_ARENA_ARRAY(w->pack.arena, place, count);
     if (!clocks || !s.place || !hdi_pack_tenant_room(&w->pack, out))

@@ -1,76 +1,8 @@
-/* Items of a bucket, so many at a time: eight, with SSE2, or sixteen where HDI_WIDE_LANES is defined before, in
- * functions for a processor with AVX2. */
+/* Items of a bucket, eight at a time, with SSE2. */
 #ifndef HDI_ALIAS_LANES_H
 #define HDI_ALIAS_LANES_H
 
 #include "alias_buckets.h"
-
-#ifdef HDI_WIDE_LANES
-
-enum { HDI_LANES = 16 };
-typedef __m256i hdi_lanes;
-
-static HDI_INLINE hdi_lanes hdi_lanes_load(const int16_t *from)
-{
-    return _mm256_loadu_si256((const __m256i *)(const void *)from);
-}
-
-static HDI_INLINE void hdi_lanes_store(int16_t *to, hdi_lanes value)
-{
-    _mm256_storeu_si256((__m256i *)(void *)to, value);
-}
-
-/* A value, counted from a base, in all of them. */
-static HDI_INLINE hdi_lanes hdi_lanes_all(int32_t value, int32_t base)
-{
-    __m128i one = _mm_sub_epi32(_mm_cvtsi32_si128(value), _mm_cvtsi32_si128(base));
-    return _mm256_broadcastw_epi16(_mm_packs_epi32(one, one));
-}
-
-static HDI_INLINE hdi_lanes hdi_lanes_more(hdi_lanes one, hdi_lanes other)
-{
-    return _mm256_cmpgt_epi16(one, other);
-}
-
-static HDI_INLINE hdi_lanes hdi_lanes_max(hdi_lanes one, hdi_lanes other)
-{
-    return _mm256_max_epi16(one, other);
-}
-
-static HDI_INLINE hdi_lanes hdi_lanes_minus(hdi_lanes one, hdi_lanes other)
-{
-    return _mm256_subs_epi16(one, other);
-}
-
-/* Two bits for each. */
-static HDI_INLINE uint32_t hdi_lanes_bits(hdi_lanes set)
-{
-    return (uint32_t)_mm256_movemask_epi8(set);
-}
-
-/* Each has what the one before it had; the first one nothing. */
-static HDI_INLINE hdi_lanes hdi_lanes_up(hdi_lanes all)
-{
-    return _mm256_alignr_epi8(all, _mm256_permute2x128_si256(all, all, 8), 14);
-}
-
-/* The highest of those up to each. */
-static HDI_INLINE hdi_lanes hdi_lanes_highest(hdi_lanes all)
-{
-    const __m256i last = _mm256_set1_epi16(0x0f0e);
-    all = _mm256_max_epi16(all, _mm256_slli_si256(all, 2));
-    all = _mm256_max_epi16(all, _mm256_slli_si256(all, 4));
-    all = _mm256_max_epi16(all, _mm256_slli_si256(all, 8));
-    return _mm256_max_epi16(all, _mm256_shuffle_epi8(_mm256_permute2x128_si256(all, all, 8), last));
-}
-
-/* The last one in all of them. */
-static HDI_INLINE hdi_lanes hdi_lanes_last(hdi_lanes all)
-{
-    return _mm256_broadcastw_epi16(_mm_srli_si128(_mm256_extracti128_si256(all, 1), 14));
-}
-
-#else
 
 enum { HDI_LANES = 8 };
 typedef __m128i hdi_lanes;
@@ -127,8 +59,6 @@ static HDI_INLINE hdi_lanes hdi_lanes_last(hdi_lanes all)
 {
     return _mm_shuffle_epi32(_mm_shufflehi_epi16(all, 0xff), 0xff);
 }
-
-#endif
 
 static HDI_INLINE hdi_lanes hdi_lanes_and(hdi_lanes one, hdi_lanes other)
 {

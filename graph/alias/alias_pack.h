@@ -43,11 +43,10 @@ typedef struct hdi_pack {
     uint32_t bucket_count, bucket_shift; /* from a slot to its bucket */
     struct hdi_pack_run *run;            /* of hdi_pack_in_runs, likewise: so many for each piece of time */
     uint32_t runs;
-    const struct hdi_pack_atoms *atoms; /* of hdi_pack_in_atoms, if it packed last */
-    uint32_t *piece_of;                 /* per slot in which it packs; null: not known yet */
+    uint32_t *piece_of; /* per slot in which it packs; null: not known yet */
     uint32_t piece_count;
-    uint32_t size_count; /* sizes of the members; 0: many, or not known */
     uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0, UINT64_MAX: short enough, too long for pieces */
+    uint64_t steps, most_steps; /* about four instructions each: taken by packers; when no other round begins */
 } hdi_pack;
 #define HDI_PACK_NOT_KNOWN (UINT64_MAX - 1)
 
@@ -59,9 +58,20 @@ static inline uint32_t hdi_pack_slot(const hdi_pack *pack, uint32_t slot)
                                     : pack->slot_end - 1) -
            pack->slot_begin;
 }
+static inline bool hdi_pack_may_go_on(const hdi_pack *pack)
+{
+    return pack->steps < pack->most_steps;
+}
 static inline uint64_t hdi_pack_units(uint64_t bytes)
 {
     return (bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT;
+}
+
+/* A logarithm, with so many bits behind the point. */
+static inline int32_t hdi_log_of(uint32_t units, uint32_t bits)
+{
+    uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
+    return (int32_t)(log << bits | ((uint64_t)units << bits >> log & ((1u << bits) - 1)));
 }
 
 /* ---- clocks: in alias_clocks.c ---- */
@@ -122,30 +132,12 @@ bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
 bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
-/* The same, where they have few sizes, too. False: they have not, or lie at too many offsets, or it is out of
- * memory. */
-bool hdi_pack_in_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
-/* The same by clocks. False, too: they are not many and short-lived. */
-bool hdi_pack_in_clocked_atoms(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
-/* Of whole units: whose bytes each of them takes over, behind so many tenants that are known. Returns how many then
- * are.
- */
-uint32_t hdi_pack_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const uint64_t *offset,
-                          hdi_tenants *res_tenants, uint32_t *tenant, uint32_t tenants);
-
-/* Whoever fills a low stretch of time best, and who lives where the most is left to be placed before others; where that
- * takes more than `enough`, tried in another way, too. by_size: the largest first. Finds nothing where
+/* The same on one queue, in an order of its own that leaves fewer gaps. order: the largest first. Finds nothing where
  * hdi_pack_cuts_time does not allow it. */
-bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t enough, uint64_t *offset,
-                      uint64_t *top);
+bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
 /* In order of time over a list of free ranges: the lowest that is large enough. Bytes are free once all queues know. */
 bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
-
-/* Goes on from a packing towards one that needs no more than goal, and replaces it by what it finds. looks: what it may
- * cost, in looks of one resource at another. */
-bool hdi_pack_search(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t goal, uint64_t looks,
-                     uint64_t *offset, uint64_t *top);
 
 /* Bytes of the members that are alive at once, at most, if lives end with the last use: no packing needs less. False:
  * out of memory. */
@@ -184,14 +176,13 @@ static inline void hdi_pack_recall(hdi_pack *pack, const hdi_pack_mix *mix)
 {
     pack->piece_count = mix->pieces;
     pack->lives = mix->lives;
-    pack->size_count = mix->has_many_sizes ? 0 : mix->sizes;
 }
 
 /* Lives that end earlier, each with its last use or behind it, wherever more than `most` bytes would be alive: barriers
  * will stand there that the groups of the schedule do not need. How many. */
 uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *end);
 
-/* ---- of members: in alias_orders.c ---- */
+/* ---- of members: in alias_improve.c ---- */
 
 typedef struct hdi_pack_work {
     const hdi_decl *decl;
@@ -204,23 +195,23 @@ typedef struct hdi_pack_work {
     uint8_t *sizes_of;       /* of members, as the mix numbers them */
     const hdi_pack_mix *mix; /* null: nobody has looked at them yet */
     const hdi_packing *how;
-    uint64_t enough;             /* bytes that a heap may take before anything is done about it */
-    uint64_t needed, near, goal; /* bytes: no packing has less, that are good enough, that a search aims at */
-    uint64_t least;              /* bytes: where one packer gets along with them, no other is tried */
-    bool is_part;                /* there are others in the heap, whom it does not move */
+    uint64_t enough;      /* bytes that a heap may take before anything is done about it */
+    uint64_t goal;        /* bytes that are good enough */
+    uint64_t *steps_left; /* for improving packings, of all heaps */
+    bool is_part;         /* there are others in the heap, which it does not move */
 } hdi_pack_work;
 
-enum { HDI_PACK_TURNS = 6 };
-/* Which packers are to be tried, by turns. least: bytes that are alive at once, 0: by orders only. Returns how many. */
-uint32_t hdi_pack_choose(const hdi_pack_work *w, const hdi_pack_mix *mix, uint32_t count, uint64_t least, uint8_t *how);
-/* False: out of memory. *top as for the packers. */
-bool hdi_pack_try(hdi_pack_work *w, int how, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
+/* First fit, the largest first, or in order of time where lives are long. False: out of memory. *top as for the
+ * packers. */
+bool hdi_pack_first_fit(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top);
 /* Offsets become those of the plan. */
 void hdi_pack_keep(const hdi_pack_work *w, const uint32_t *res, uint32_t count);
+/* needed: the most bytes that are alive at once. */
 void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
-/* enough: as many bytes are there anyway. *known: set where they are all of a heap, and whose bytes each takes over was
- * found on the way; null for a part. Returns how many bytes it takes; UINT64_MAX: out of memory. */
-uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known);
+/* Steps of all improvements of a compile, for a frame of so many slots. */
+uint64_t hdi_pack_budget(uint32_t slots, const hdi_packing *how);
+/* enough: as many bytes are there anyway. Returns how many bytes it takes; UINT64_MAX: out of memory. */
+uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough);
 
 /* Places a resource behind what ends at `end`, where nobody was before it. Returns where it ends. */
 static HDI_INLINE uint64_t hdi_pack_behind(hdi_pack_work *w, uint32_t res, uint64_t end)
@@ -242,10 +233,6 @@ static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
 /* All members of a heap, where they have one size and a packing as good as any other is found at once: theirs, and
  * whose bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */
 bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes);
-
-/* The same by clocks where they have few sizes, each with places of its own. False: that takes more than *top, or it
- * cannot; else *top: what it takes. */
-bool hdi_pack_places_by_clocks(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *top);
 
 /* The members of a heap of the host's, and whose bytes each takes over: in alias_host.c. host: its queue, or HDI_NONE.
  * Returns how many bytes they take; UINT64_MAX: out of memory. */

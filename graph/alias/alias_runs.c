@@ -231,9 +231,13 @@ static HDI_APART bool take_placed(hdi_pack *pack, uint64_t *end)
 typedef struct progress {
     uint32_t next;      /* in the order */
     uint64_t end, most; /* units: the highest of all; where that is of no use any more */
+    uint64_t pieces;    /* of all lives */
     uint32_t at;        /* where the next one is not free */
     const run *met;     /* in this piece */
 } progress;
+
+enum { PACKED, TOO_HIGH, BETWEEN };
+enum { MEMBER_STEPS = 8, BETWEEN_STEPS = 16, BETWEEN_PIECE_STEPS = 8 };
 
 /* Somebody does not fit above the bottoms of all pieces, or a row is full: what he took before that was seen is given
  * back. False: out of memory. */
@@ -249,10 +253,9 @@ static HDI_APART bool place_between(hdi_pack *pack, uint32_t res, uint64_t *offs
     at = find_lowest(begin, pack->run + (size_t)last * pack->runs, pack->runs, at, units, alignment ? alignment : 1);
     offset[res] = (uint64_t)at * HDI_PACK_UNIT;
     so_far->end = at + units > so_far->end ? at + units : so_far->end;
+    pack->steps += BETWEEN_STEPS + BETWEEN_PIECE_STEPS * (uint64_t)(last - first);
     return take(pack, first, last, at, at + units);
 }
-
-enum { PACKED, TOO_HIGH, BETWEEN };
 
 /* BETWEEN: the next one must be placed in another way before it may go on, so that nothing is called here. */
 static HDI_INLINE int pack_members(const hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset,
@@ -264,6 +267,7 @@ static HDI_INLINE int pack_members(const hdi_pack *pack, const uint32_t *order, 
     uint32_t begin = pack->slot_begin, units = 0, rest = 0, mask = 0; /* rest, mask: to whole alignments */
     run *rows = pack->run;
     uint32_t end = (uint32_t)so_far->end, most = (uint32_t)so_far->most;
+    uint64_t pieces = so_far->pieces;
     for (const uint32_t *next = order + so_far->next, *stop = order + count; next < stop; next++) {
         uint32_t res = *next;
         const hd_memory_need *need = &needs[res];
@@ -286,10 +290,11 @@ static HDI_INLINE int pack_members(const hdi_pack *pack, const uint32_t *order, 
             bottom = one > bottom ? one : bottom;
             bottom = other > bottom ? other : bottom;
         }
+        pieces += (size_t)(last - first) / runs;
         uint32_t at = (bottom + rest) & mask;
         const run *met = take_all(first, last, runs, at, at + units);
         if (HDI_UNLIKELY(met <= last)) {
-            *so_far = (progress){(uint32_t)(next - order), end, so_far->most, at, met};
+            *so_far = (progress){(uint32_t)(next - order), end, so_far->most, pieces, at, met};
             return BETWEEN;
         }
         offset[res] = (uint64_t)at * HDI_PACK_UNIT;
@@ -300,6 +305,7 @@ static HDI_INLINE int pack_members(const hdi_pack *pack, const uint32_t *order, 
         }
     }
     so_far->end = end;
+    so_far->pieces = pieces;
     return PACKED;
 }
 
@@ -317,6 +323,7 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
         if (done == BETWEEN && !place_between(pack, order[so_far.next++], offset, &so_far))
             return false;
     }
+    pack->steps += so_far.pieces + (uint64_t)count * MEMBER_STEPS;
     if (done == PACKED)
         *top = so_far.end * HDI_PACK_UNIT;
     return true;

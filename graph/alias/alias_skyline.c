@@ -45,27 +45,26 @@ typedef struct stretch {
     int16_t left, right, critical; /* grains up to its neighbours; the piece in which the most is left to be placed */
 } stretch;
 
-/* What somebody is worth beside his size, of which an eighth of a logarithm is 1: by trial of random frames of 200,
- * 1000 and 2000 passes. In the first, to end level with the neighbour at the left is worth more than all the rest
- * together; at the right it is worth about as much as the critical piece. In the other, which is not as good alone, the
- * critical piece is worth nearly as much as a level at the left, and long lives much more than large sizes. */
-typedef struct way {
-    int16_t left_end, right_end;     /* to stand at an end of the stretch */
-    int16_t left_level, right_level; /* there, to end as high as the neighbour */
-    int16_t critical;                /* to be alive in its critical piece */
-    int16_t length;                  /* for each doubling of his pieces */
-} way;
-static const way ways[] = {{32, 19, 4000, 61, 67, 4}, {0, 36, 1312, 218, 1226, 35}};
+/* What a list is worth beside its size, of which an eighth of a logarithm is 1; found by trial of random frames of 200,
+ * 1000 and 2000 passes. To end level with the neighbour at the left is worth more than all the rest together; at the
+ * right it is worth about as much as the critical piece. */
+enum {
+    LEFT_END = 32, /* to stand at an end of the stretch */
+    RIGHT_END = 19,
+    LEFT_LEVEL = 4000, /* there, to end as high as the neighbour */
+    RIGHT_LEVEL = 61,
+    CRITICAL = 67, /* to be alive in its critical piece */
+    LENGTH = 4     /* for each doubling of the pieces */
+};
 
 /* Of a block: its size in eighths of a logarithm from the least that can be told, and grains. */
 typedef struct measure {
     int16_t size, grains;
 } measure;
 
-/* How far a packing has come, with one way to tell who is worth the most. */
+/* How far a packing has come. */
 typedef struct work {
     hdi_blocks b;
-    way way;
     int16_t *worth, *base; /* by list; no worth is below 0 where somebody is left */
     int16_t *grains;       /* by list: of the next one */
     int16_t *least;        /* by list, where anything hangs: the fine size of the smallest at first */
@@ -77,6 +76,7 @@ typedef struct work {
     edge *edge;            /* by piece; before the first and behind the last one stands another, above everything */
     stretch stretch;       /* the one to be filled */
     uint32_t left, highest;
+    uint64_t steps;                /* hdi_pack */
     run *hanging;                  /* by piece and offset: what is placed already */
     uint32_t *above, *hanging_end; /* by piece: the next one above the skyline */
     uint32_t *ceiling;             /* where that begins, or UINT32_MAX */
@@ -110,7 +110,7 @@ static run run_of(const hdi_pack *pack, uint32_t res)
                  (uint32_t)(end < HDI_SKYLINE_MOST_UNITS ? end : HDI_SKYLINE_MOST_UNITS)};
 }
 
-/* For both ways. False: out of memory. */
+/* False: out of memory. */
 static bool measure_blocks(work *w, const hdi_pack *pack)
 {
     uint32_t blocks = w->b.blocks;
@@ -137,8 +137,7 @@ static void find_worth(work *w)
     uint32_t sum = 0, block = 0;
     for (uint32_t k = 0; k < w->b.lists; k++) {
         uint32_t first = (uint32_t)w->b.first[k], last = (uint32_t)w->b.last[k], all = 0;
-        w->base[k] =
-            (int16_t)(hdi_log_of(last - first + 1, HDI_SKYLINE_LOG_BITS) * w->way.length >> HDI_SKYLINE_LOG_BITS);
+        w->base[k] = (int16_t)(hdi_log_of(last - first + 1, HDI_SKYLINE_LOG_BITS) * LENGTH >> HDI_SKYLINE_LOG_BITS);
         w->worth[k] = (int16_t)(w->base[k] + w->measure[block].size);
         w->grains[k] = w->measure[block].grains;
         w->next[k] = block;
@@ -167,10 +166,10 @@ static HDI_INLINE int32_t worth_within(const work *w, uint32_t k, int16_t grains
 {
     int32_t first = w->b.first[k], last = w->b.last[k], worth = 0;
     if (first == (int32_t)s->begin)
-        worth += w->way.left_end + (grains == s->left ? w->way.left_level : 0);
+        worth += LEFT_END + (grains == s->left ? LEFT_LEVEL : 0);
     if (last == (int32_t)s->last)
-        worth += w->way.right_end + (grains == s->right ? w->way.right_level : 0);
-    return worth + (first <= s->critical && last >= s->critical ? w->way.critical : 0);
+        worth += RIGHT_END + (grains == s->right ? RIGHT_LEVEL : 0);
+    return worth + (first <= s->critical && last >= s->critical ? CRITICAL : 0);
 }
 
 /* Of LANES lists from one on, and behind those of the stretch only of some that end later: who is worth the most, of
@@ -182,9 +181,9 @@ static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, const stret
     const __m128i first = _mm_set1_epi16((int16_t)s->begin), last = _mm_set1_epi16((int16_t)s->last),
                   room = _mm_set1_epi16(hangs ? s->room : 0), left = _mm_set1_epi16(s->left),
                   right = _mm_set1_epi16(s->right), critical = _mm_set1_epi16(s->critical),
-                  left_end = _mm_set1_epi16(w->way.left_end), right_end = _mm_set1_epi16(w->way.right_end),
-                  left_level = _mm_set1_epi16(w->way.left_level), right_level = _mm_set1_epi16(w->way.right_level),
-                  alive = _mm_set1_epi16(w->way.critical);
+                  left_end = _mm_set1_epi16(LEFT_END), right_end = _mm_set1_epi16(RIGHT_END),
+                  left_level = _mm_set1_epi16(LEFT_LEVEL), right_level = _mm_set1_epi16(RIGHT_LEVEL),
+                  alive = _mm_set1_epi16(CRITICAL);
     __m128i worth[ROWS], most = _mm_set1_epi16(INT16_MIN);
     for (uint32_t k = 0; k < ROWS; k++) {
         __m128i begins = hdi_load_row(&w->b.first[from + 8 * k]), ends = hdi_load_row(&w->b.last[from + 8 * k]),
@@ -382,14 +381,6 @@ static HDI_INLINE uint32_t rim_of(const work *w, const stretch *s)
     return before < behind ? before : behind;
 }
 
-/* Whether it takes more than `limit` if this stretch rises: no guess, as grains are rounded down. */
-static HDI_INLINE bool is_beyond(const work *w, const stretch *s, uint32_t limit, bool hangs)
-{
-    uint32_t to = rim_of(w, s);
-    to = hangs && to > s->ceiling ? s->ceiling : to;
-    return limit != UINT32_MAX && (to >> w->grain_shift) + (uint32_t)w->waiting[s->critical] > limit >> w->grain_shift;
-}
-
 /* What nobody fits into is lost: up to the lower neighbour. */
 static HDI_INLINE void rise(work *w, stretch *s, bool hangs)
 {
@@ -402,11 +393,10 @@ static HDI_INLINE void rise(work *w, stretch *s, bool hangs)
     settle(w, s);
 }
 
-enum { FILLED, TOO_HIGH, STOPPED, CLEAR };
+enum { FILLED, TOO_HIGH, CLEAR };
 
-/* TOO_HIGH: it takes `most` or more. STOPPED: it will take more than `limit`, and may go on. CLEAR: nothing hangs above
- * the skyline any more. */
-static HDI_INLINE int fill_all(work *w, uint64_t most, uint32_t limit, bool hangs)
+/* TOO_HIGH: it takes `most` or more. CLEAR: nothing hangs above the skyline any more. */
+static HDI_INLINE int fill_all(work *w, uint64_t most, bool hangs)
 {
     stretch s = w->stretch;
     while (w->left) {
@@ -418,11 +408,8 @@ static HDI_INLINE int fill_all(work *w, uint64_t most, uint32_t limit, bool hang
             find_ceiling(w, &s);
         look_around(w, &s);
         choice best = best_of_stretch(w, &s, hangs);
+        w->steps += 8 + (w->b.list_begin[s.last + 1] - w->b.list_begin[s.begin]) / 4;
         if (best.worth < 0) {
-            if (HDI_UNLIKELY(is_beyond(w, &s, limit, hangs))) {
-                w->stretch = s;
-                return STOPPED;
-            }
             rise(w, &s, hangs);
             continue;
         }
@@ -492,8 +479,8 @@ static bool hang_all(work *w, const hdi_pack *pack)
     return true;
 }
 
-/* From the ground; what there is to be packed stays as it is. False: out of memory. */
-static bool start(work *w, const hdi_pack *pack, uint32_t which)
+/* From the ground. False: out of memory. */
+static bool start(work *w, const hdi_pack *pack)
 {
     hdi_arena *arena = pack->arena;
     size_t pieces = w->b.pieces, lists = w->b.lists;
@@ -510,20 +497,9 @@ static bool start(work *w, const hdi_pack *pack, uint32_t which)
     w->stretch = (stretch){.last = w->b.pieces - 1, .ceiling = UINT32_MAX};
     w->left = w->b.blocks;
     w->highest = 0;
-    w->way = ways[which];
     find_worth(w);
     if (!pack->placed_count)
         return true;
-    const item *blocks = w->b.item; /* they move below what hangs */
-    w->b.item = HDI_ARENA_ARRAY(arena, item, (size_t)w->b.blocks + 1);
-    if (!w->b.item)
-        return false;
-    memcpy(w->b.item, blocks, ((size_t)w->b.blocks + 1) * sizeof(*blocks));
-    const measure *measures = w->measure;
-    w->measure = HDI_ARENA_ARRAY(arena, measure, (size_t)w->b.blocks + 1);
-    if (!w->measure)
-        return false;
-    memcpy(w->measure, measures, ((size_t)w->b.blocks + 1) * sizeof(*measures));
     w->least = HDI_ARENA_ARRAY(arena, int16_t, lists + LANES);
     if (!w->least)
         return false;
@@ -532,66 +508,35 @@ static bool start(work *w, const hdi_pack *pack, uint32_t which)
     return hang_all(w, pack);
 }
 
-static int go_on(work *w, uint64_t most, uint32_t limit)
+static int fill_from(work *w, uint64_t most)
 {
-    int done = w->ceilings ? fill_all(w, most, limit, true) : CLEAR;
+    int done = w->ceilings ? fill_all(w, most, true) : CLEAR;
     if (done != CLEAR)
         return done;
     work own = *w; /* whose address nobody knows: what is in it need not be read again and again */
-    done = fill_all(&own, most, limit, false);
+    done = fill_all(&own, most, false);
     *w = own;
     return done;
 }
 
-/* In one way, and where that takes more than `enough`, in the other way too: what is seen to take more waits for what
- * becomes of the other one. *best: null: nothing is below `most`. False: out of memory. */
-static bool fill_both(work *one, work *other, const hdi_pack *pack, uint64_t most, uint32_t enough, const work **best)
-{
-    *other = *one;
-    *best = NULL;
-    if (!start(one, pack, 0))
-        return false;
-    int done = go_on(one, most, one->b.largest <= enough ? enough : UINT32_MAX);
-    if (done == FILLED) {
-        most = one->highest;
-        *best = one;
-    }
-    if (enough == UINT32_MAX || (done == FILLED && most <= enough))
-        return true;
-    if (!start(other, pack, 1))
-        return false;
-    if (other->b.largest < most && go_on(other, most, done == FILLED ? (uint32_t)most - 1 : UINT32_MAX) == FILLED) {
-        most = (uint64_t)other->highest + 1;
-        *best = other;
-    }
-    if (done == STOPPED && (!*best || other->highest > enough) &&
-        go_on(one, most, *best ? (uint32_t)most - 1 : UINT32_MAX) == FILLED)
-        *best = one;
-    return true;
-}
-
-bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t enough, uint64_t *offset,
-                      uint64_t *top)
+bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     const uint64_t limit = (uint64_t)HDI_SKYLINE_MOST_UNITS * HDI_PACK_UNIT;
     const uint64_t most = hdi_pack_units(*top < limit ? *top : limit); /* rounded up: what ends below *top may stay */
-    enough /= HDI_PACK_UNIT;
     *top = UINT64_MAX;
-    if (!hdi_pack_cuts_time(pack, by_size, count) || pack->piece_count > MOST_PIECES)
+    if (!hdi_pack_cuts_time(pack, order, count) || pack->piece_count > MOST_PIECES)
         return !pack->arena->failed;
-    work one = {.ceilings = 0}, other;
-    const work *best;
-    if (!hdi_make_blocks(pack, by_size, count, most, &one.b))
+    work w = {.ceilings = 0};
+    if (!hdi_make_blocks(pack, order, count, most, &w.b))
         return !pack->arena->failed;
-    if (!measure_blocks(&one, pack))
+    if (!measure_blocks(&w, pack) || !start(&w, pack))
         return false;
-    if (!fill_both(&one, &other, pack, most, enough < UINT32_MAX ? (uint32_t)enough : UINT32_MAX, &best))
-        return false;
-    if (!best)
+    int done = fill_from(&w, most);
+    pack->steps += w.steps;
+    if (done == TOO_HIGH)
         return true;
     for (uint32_t i = 0; i < count; i++)
-        offset[best->b.part[i].res] =
-            (uint64_t)(best->at[best->b.part[i].block] + best->b.part[i].below) * HDI_PACK_UNIT;
-    *top = (uint64_t)best->highest * HDI_PACK_UNIT;
+        offset[w.b.part[i].res] = (uint64_t)(w.at[w.b.part[i].block] + w.b.part[i].below) * HDI_PACK_UNIT;
+    *top = (uint64_t)w.highest * HDI_PACK_UNIT;
     return true;
 }

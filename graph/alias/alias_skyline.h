@@ -38,13 +38,6 @@ static inline uint64_t hdi_align_units(uint64_t value, uint32_t alignment)
     return (value + alignment - 1) & ~((uint64_t)alignment - 1);
 }
 
-/* A logarithm, with so many bits behind the point. */
-static inline int32_t hdi_log_of(uint32_t units, uint32_t bits)
-{
-    uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
-    return (int32_t)(log << bits | ((uint64_t)units << bits >> log & ((1u << bits) - 1)));
-}
-
 /* by_size: the largest first. False: out of memory, or they are too large for less than `most` units. */
 bool hdi_make_blocks(const hdi_pack *pack, const uint32_t *by_size, uint32_t count, uint64_t most, hdi_blocks *out);
 

@@ -469,10 +469,11 @@ typedef struct hdi_placed {
     hdi_tenants *res_tenants;
     uint32_t *tenant, tenant_count;
 } hdi_placed;
-/* What packing may cost. thorough: all orders are tried. search: for long, and barriers may be added where resources
- * give up bytes before their groups end. enough: bytes of all heaps below which less is not better. */
+/* lean: memory matters more than barriers. effort: hd_compile_desc's packing_effort. enough: bytes of all heaps below
+ * which less is not better. */
 typedef struct hdi_packing {
-    bool thorough, search;
+    bool lean;
+    uint32_t effort;
     uint64_t enough;
 } hdi_packing;
 /* In sync_tenants.c. Between queues: who takes bytes over wants the last uses of its tenants. */

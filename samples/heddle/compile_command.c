@@ -12,7 +12,7 @@ typedef struct options {
     queue_list queues;
     hd_order order;
     uint64_t budget;
-    uint32_t threads, repeat;
+    uint32_t threads, repeat, effort;
     bool verify, stats, merge_rendering;
 } options;
 
@@ -52,6 +52,10 @@ static bool parse_option(int option, const char *value, options *o)
         return parse_order(value, &o->order);
     case 'm':
         return parse_number(value, 1, UINT64_MAX, &o->budget);
+    case 'e':
+        good = parse_number(value, 0, 1000000, &number);
+        o->effort = (uint32_t)number;
+        return good;
     case 't':
         good = parse_number(value, 1, HD_MAX_WORKERS, &number);
         o->threads = (uint32_t)number;
@@ -98,12 +102,18 @@ static int check_outputs(const options *o)
 static int parse(int argc, char **argv, options *o)
 {
     static const struct option longs[] = {
-        {"queues", required_argument, NULL, 'q'},  {"order", required_argument, NULL, 'o'},
-        {"memory-budget", required_argument, NULL, 'm'}, {"threads", required_argument, NULL, 't'},
-        {"repeat", required_argument, NULL, 'r'},  {"plan", required_argument, NULL, 'p'},
-        {"dot", required_argument, NULL, 'd'},     {"html", required_argument, NULL, 'h'},
-        {"verify", no_argument, NULL, 'v'},        {"stats", no_argument, NULL, 's'},
+        {"queues", required_argument, NULL, 'q'},
+        {"order", required_argument, NULL, 'o'},
+        {"memory-budget", required_argument, NULL, 'm'},
+        {"threads", required_argument, NULL, 't'},
+        {"repeat", required_argument, NULL, 'r'},
+        {"plan", required_argument, NULL, 'p'},
+        {"dot", required_argument, NULL, 'd'},
+        {"html", required_argument, NULL, 'h'},
+        {"verify", no_argument, NULL, 'v'},
+        {"stats", no_argument, NULL, 's'},
         {"merge-rendering", no_argument, NULL, 'g'},
+        {"packing-effort", required_argument, NULL, 'e'},
         {0},
     };
     *o = (options){.threads = 1, .repeat = 1};
@@ -177,6 +187,7 @@ static hd_compile_desc compile_desc(const options *o, hd_jobs *jobs)
                              .queue_count = o->queues.count,
                              .order = o->order,
                              .memory_budget = o->budget,
+                             .packing_effort = o->effort,
                              .merge_rendering = o->merge_rendering,
                              .jobs = jobs};
 }

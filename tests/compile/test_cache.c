@@ -293,6 +293,7 @@ static const hd_compile_desc option_sets[] = {
     {.queues = queues, .queue_count = 3, .order = HD_ORDER_MEMORY},
     {.queues = queues, .queue_count = 3, .order = HD_ORDER_DECLARED},
     {.queues = queues, .queue_count = 3, .memory_budget = UINT64_C(1) << 40},
+    {.queues = queues, .queue_count = 3, .packing_effort = 1},
     {.queues = queues, .queue_count = 3, .handoff_us = 50},
     {.queues = queues, .queue_count = 3, .merge_rendering = true},
     {.queues = queues, .queue_count = 3, .size = double_need},

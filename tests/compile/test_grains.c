@@ -5,8 +5,7 @@
 #include "alias_buckets.h"
 #include "random.h"
 
-/* The packers by buckets of whole grains: eight items at a time, and sixteen where this processor can, against a search
- * over all items that came before. Clocks here are any numbers: packers do not ask whether a schedule could have
+/* The packer by buckets of whole grains, eight items at a time, against a search over all items that came before. Clocks here are any numbers: packers do not ask whether a schedule could have
  * them. */
 
 #ifdef __SSE2__
@@ -170,10 +169,7 @@ static bool fits(const frame *f, uint32_t res, uint64_t most)
     return need->bytes % HDI_GRAIN == 0 && (most + need->bytes + need->alignment) / HDI_GRAIN < TOP;
 }
 
-typedef uint32_t (*pack_fn)(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t most,
-                            uint64_t *end);
-
-static void check(const frame *f, pack_fn pack_in_grains, uint64_t seed)
+static void check(const frame *f, uint64_t seed)
 {
     uint32_t queues = f->pack.queues, lanes = hdi_bucket_lanes(queues), placed = f->pack.placed_count, whole = placed;
     static uint64_t offset[MEMBERS];
@@ -188,7 +184,7 @@ static void check(const frame *f, pack_fn pack_in_grains, uint64_t seed)
         for (uint32_t q = 0; q < queues; q++)
             pack.bucket_base[b * lanes + q] = (int32_t)(b << SHIFT) / (int32_t)queues;
     }
-    uint32_t count = pack_in_grains(&pack, f->order + placed, f->count - placed, offset, UINT64_MAX, &end);
+    uint32_t count = hdi_pack_in_grains(&pack, f->order + placed, f->count - placed, offset, UINT64_MAX, &end);
     for (uint32_t r = 0; r < placed; r++)
         most = highest(f, r, most);
     for (; whole < f->count && fits(f, whole, most); whole++)
@@ -200,7 +196,7 @@ static void check(const frame *f, pack_fn pack_in_grains, uint64_t seed)
     hdi_arena_free(&arena);
 }
 
-Test(grains, eight_and_sixteen_at_a_time_find_the_lowest_places)
+Test(grains, eight_at_a_time_find_the_lowest_places)
 {
     static frame f;
     for (uint64_t seed = hdt_seed(), last = seed + 40; seed < last; seed++) {
@@ -208,9 +204,7 @@ Test(grains, eight_and_sixteen_at_a_time_find_the_lowest_places)
         make(&f, seed, queues);
         for (uint32_t r = f.pack.placed_count; r < f.count; r++)
             f.offset[r] = lowest(&f, r);
-        check(&f, hdi_pack_in_narrow_grains, seed);
-        if (__builtin_cpu_supports("avx2"))
-            check(&f, hdi_pack_in_wide_grains, seed);
+        check(&f, seed);
     }
 }
 

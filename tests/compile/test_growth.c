@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "work.h"
+#include "workloads.h"
 
 /* Many uses a pass: declaring and compiling them takes work by their number, not by its square. Work is counted, in
  * basic blocks (support/work.h), whatever else the machine does. Of 16 times as many uses each takes at most half as
@@ -72,6 +73,45 @@ static double compile_ranges(uint32_t count)
 Test(growth, ranges_of_one_resource)
 {
     expect_linear("ranges", compile_ranges(1000), compile_ranges(16000));
+}
+
+/* A pass of a frame of a family. */
+static double compile_family(const char *family, uint32_t passes, const hd_compile_desc *desc)
+{
+    hdb_workload *workload = hdb_workload_make(hdb_family_index(family), passes, 1, false);
+    const hd_plan *plan;
+    hd_graph *graph;
+    cr_assert(workload && hd_graph_create(NULL, &graph) == HD_OK);
+    hdb_workload_declare(workload, graph);
+    uint64_t before = hdt_work();
+    cr_assert_eq(hd_graph_compile(graph, desc, &plan), HD_OK);
+    double work = (double)(hdt_work() - before) / hdb_workload_pass_count(workload);
+    hd_graph_destroy(graph);
+    hdb_workload_free(workload);
+    return work;
+}
+
+/* Packing has a budget in every order: without one, some of these take 100 times as much. More effort takes more. */
+Test(growth, packing_in_every_order)
+{
+    static const hd_queue_desc queues[] = {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 1}, {HD_QUEUE_TRANSFER, 2}};
+    static const char *const families[] = {"async", "layered", "temporal"};
+    static const uint32_t sizes[] = {50, 150, 1000};
+    enum { MOST = 20000 };
+    double effort = 0, none = 0;
+    for (int i = 0; i < 3 * 3 * 2 * 2; i++) {
+        hd_compile_desc desc = {.queues = queues, .queue_count = i / 9 % 2 ? 3 : 1, .cache = HD_CACHE_OFF};
+        const char *family = families[i % 3];
+        uint32_t size = sizes[i / 3 % 3];
+        desc.order = i / 18 ? HD_ORDER_DECLARED : HD_ORDER_MEMORY;
+        double work = compile_family(family, size, &desc);
+        printf("%s %u, %u queues: %.0f basic blocks a pass\n", family, size, desc.queue_count, work);
+        cr_expect(work > 1 && work < MOST, "%s %u: %.0f basic blocks a pass", family, size, work);
+        none += work;
+        desc.packing_effort = 2;
+        effort += compile_family(family, size, &desc);
+    }
+    cr_expect(effort > none);
 }
 
 /* Passes that draw to one image, one behind the other, with so many buffers that each of them reads. */

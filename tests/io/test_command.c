@@ -75,6 +75,7 @@ Test(command, wrong_command_lines_exit_with_1)
         "compile in.fgt --threads x",
         "compile in.fgt --threads 257", /* HD_MAX_WORKERS is 256 */
         "compile in.fgt --memory-budget -5",
+        "compile in.fgt --packing-effort -1",
         "verify in.fgt",
         "verify in.fgt a b",
         "verify --fast in.fgt a",
