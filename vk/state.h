@@ -8,6 +8,7 @@
 
 #include <heddle/vk.h>
 
+#include "alloc.h"
 #include "arena.h"
 #include "observer.h"
 #include "functions.h"
@@ -119,6 +120,15 @@ typedef struct hdi_vk_object {
     struct hdi_vk_object *next; /* same bucket */
 } hdi_vk_object;
 
+/* For callbacks that ask for what their pass may not have; of buffer and image. */
+typedef struct hdi_vk_spare {
+    VkBuffer buffer;
+    VkImage image;
+    VkImageView view;
+    VkDeviceMemory memory[2];
+    bool made;
+} hdi_vk_spare;
+
 /* Where a resource of a plan was found in the frame before; in steady frames it is there again. */
 typedef struct hdi_vk_guess {
     hdi_vk_object *object;
@@ -185,6 +195,7 @@ typedef struct hdi_vk_host_use {
 } hdi_vk_host_use;
 
 typedef struct hdi_vk_host_pass {
+    const char *name; /* never null */
     hd_record_fn record;
     void *user;
     hdi_vk_host_use *uses;
@@ -239,7 +250,8 @@ typedef struct hdi_vk_slot {
     uint32_t query_capacity, query_count;
     hdi_vk_timed *timed; /* arena; null: nothing to collect */
     uint32_t timed_count, timed_capacity;
-    atomic_int failure; /* first hd_result of a worker or of a record callback's call */
+    atomic_int failure;  /* first hd_result of a worker or of a record callback's call */
+    hd_error host_error; /* first one of its frame's host passes; the caller's once the frame has finished */
 } hdi_vk_slot;
 
 /* The plan and its declaration during one hd_vk_execute. */
@@ -362,6 +374,7 @@ struct hd_vk {
     hdi_vk_pair *pairs;
     uint32_t pair_count, pair_capacity;
     pthread_mutex_t view_lock;
+    hdi_vk_spare spare; /* under the view lock */
 
     /* kept.c */
     hdi_vk_kept *kept; /* list */
@@ -388,6 +401,12 @@ struct hd_vk {
     uint64_t frame; /* frames executed */
     hd_vk_frame_stats stats;
     atomic_int lost; /* the hd_result that ended it; also set by the host thread */
+
+    /* error.c */
+    atomic_bool entered; /* a call of the engine runs */
+    pthread_mutex_t error_lock;
+    bool failed; /* error is of the call that runs, or ran last */
+    hd_error error; /* of the last call that failed */
 
     /* staging.c */
     hdi_vk_help help[HDI_VK_MAX_FRAMES + 1]; /* by frame modulo slot_count + 1 */
@@ -417,10 +436,23 @@ PFN_vkGetInstanceProcAddr hdi_vk_find_loader(void);
 /* Null, or the name of the first function that is missing. */
 const char *hdi_vk_load_instance(hd_vk *vk);
 const char *hdi_vk_load_device(hd_vk *vk);
-/* Turns a VkResult into a result and logs what failed. */
+/* Turns a VkResult into a result; what failed is a failure as by hdi_vk_fail. */
 hd_result hdi_vk_result(hd_vk *vk, VkResult result, const char *what);
 /* The device cannot go on; result comes back from every later call. Any thread. */
 void hdi_vk_lose(hd_vk *vk, hd_result result);
+
+/* ---- error.c ---- */
+/* Around each call of the engine's. HD_INVALID_ARGUMENT: it must not be done, nor left. */
+hd_result hdi_vk_enter(hd_vk *vk, const char *call);
+/* Gives result back. graph: whose error it may be; null: none's. */
+hd_result hdi_vk_leave(hd_vk *vk, hd_result result, const hd_graph *graph);
+/* Logs a sentence and keeps it as the error of the call that runs, unless it has one. pass, resource: indices, or
+ * HD_NONE. Gives result back. Any thread. */
+hd_result hdi_vk_fail(hd_vk *vk, hd_result result, uint32_t pass, uint32_t resource, const char *format, ...)
+    HDI_PRINTF(5, 6);
+/* The same by a host pass of a slot's frame; once that has finished, the other one takes it and gives it back. */
+void hdi_vk_fail_later(hd_vk *vk, hdi_vk_slot *slot, const hd_error *error);
+hd_result hdi_vk_failed_before(hd_vk *vk, hdi_vk_slot *slot);
 
 /* ---- device.c ---- */
 hd_result hdi_vk_make(hd_vk *vk, const hd_vk_desc *desc);
@@ -478,6 +510,11 @@ VkImageView hdi_vk_view_get(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_object *object,
                             VkImageAspectFlags aspects, VkImageViewType type);
 void hdi_vk_free_views(hd_vk *vk, hdi_vk_object *object);
 
+/* ---- spare.c ---- */
+/* Any worker. Handles are null where there is no memory. */
+const hdi_vk_spare *hdi_vk_spare_get(hd_vk *vk);
+void hdi_vk_spare_free(hd_vk *vk);
+
 /* ---- pool.c ---- */
 /* Pools for so many command buffers of a kind, of which so many are recorded at once at most. */
 hd_result hdi_vk_pools_need(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, uint32_t buffers, uint32_t at_once);
@@ -507,6 +544,8 @@ typedef struct hdi_vk_inherited {
     VkCommandBufferInheritanceInfo info;
     VkCommandBufferInheritanceRenderingInfo rendering;
 } hdi_vk_inherited;
+/* Of a use, with explicit counts. */
+hd_range hdi_vk_use_range(const hdi_vk_frame *frame, uint32_t use);
 void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, uint32_t scope, hdi_vk_inherited *out);
 /* Puts the bound objects into the barriers of the plan; records a batch of them. */
 void hdi_vk_patch_barriers(hdi_vk_frame *frame);

@@ -18,6 +18,7 @@ typedef struct pass_marks {
     hd_resource resource[MOST_USES];
     hd_range range[MOST_USES];
     hd_access access[MOST_USES];
+    bool image[MOST_USES];
     uint32_t count;
 } pass_marks;
 
@@ -26,11 +27,11 @@ static void record_marks(hd_recorder *recorder, void *user)
     const pass_marks *marks = user;
     for (uint32_t u = 0; u < marks->count; u++) {
         const hdi_access_info *info = &hdi_access_table[marks->access[u]];
-        VkImage image = hd_vk_image(recorder, marks->resource[u]);
-        VkBuffer buffer = hd_vk_buffer(recorder, marks->resource[u]);
+        bool image = marks->image[u];
         uint32_t mips = marks->range[u].mip_count;
         hdb_event mark = {.kind = HDB_MARK,
-                          .object = image ? (uint64_t)(uintptr_t)image : (uint64_t)(uintptr_t)buffer,
+                          .object = image ? (uint64_t)(uintptr_t)hd_vk_image(recorder, marks->resource[u])
+                                          : (uint64_t)(uintptr_t)hd_vk_buffer(recorder, marks->resource[u]),
                           .src_stages = info->stages,
                           .src_access = info->access,
                           .writes = info->writes,
@@ -98,6 +99,8 @@ static void add_pass(world *w, hd_pass_type type, const hd_use *uses, uint32_t c
         marks->resource[u] = uses[u].resource;
         marks->access[u] = uses[u].access;
         marks->range[u] = uses[u].range;
+        uint32_t index = hd_graph_resource_index(w->graph, uses[u].resource);
+        marks->image[u] = !(hdi_graph_decl(w->graph).res_flags[index] & HDI_RES_BUFFER);
     }
     hd_graph_pass(w->graph, &(hd_pass_desc){.name = "pass",
                                             .type = type,

@@ -58,7 +58,8 @@ static void record_copy(hd_recorder *recorder, void *user)
     const op *o = user;
     const VkImageLayout src = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, dst = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     VkCommandBuffer commands = hd_vk_commands(recorder);
-    VkImage from = hd_vk_image(recorder, o->from), to = hd_vk_image(recorder, o->to);
+    VkImage from = o->from_image ? hd_vk_image(recorder, o->from) : VK_NULL_HANDLE;
+    VkImage to = o->to_image ? hd_vk_image(recorder, o->to) : VK_NULL_HANDLE;
     VkBufferImageCopy mixed = {.imageSubresource = layers, .imageExtent = {SIDE, SIDE, 1}};
     VkImageCopy images = {.srcSubresource = layers, .dstSubresource = layers, .extent = {SIDE, SIDE, 1}};
     VkBufferCopy buffers = {.size = WORDS * 4};

@@ -127,28 +127,22 @@ Test(vk_resources, imports)
 /* ---- views ---- */
 
 typedef struct view_pass {
-    hd_resource color, cube, volume, depth, words, stranger;
+    hd_resource color, cube, volume, depth, words;
     uint32_t runs, bad;
 } view_pass;
 
 static void ask_views(hd_recorder *recorder, void *user)
 {
     view_pass *v = user;
-    const hd_range mip = {.mip_base = 1, .mip_count = 1}, outside = {.mip_base = 9},
-                   beyond = {.mip_base = 0, .mip_count = 3}, face = {.layer_base = 2, .layer_count = 1};
+    const hd_range mip = {.mip_base = 1, .mip_count = 1}, face = {.layer_base = 2, .layer_count = 1};
     VkImageView all = hd_vk_view(recorder, v->color, NULL), one = hd_vk_view(recorder, v->color, &mip);
     v->runs++;
     v->bad += !all || !one || all == one;
     v->bad += hd_vk_view(recorder, v->color, NULL) != all || hd_vk_view(recorder, v->color, &mip) != one;
-    v->bad += hd_vk_view(recorder, v->color, &outside) || hd_vk_view(recorder, v->color, &beyond);
     VkImageView cube = hd_vk_view(recorder, v->cube, NULL), side = hd_vk_view(recorder, v->cube, &face);
     v->bad += !cube || !side || cube == side;
     v->bad += !hd_vk_view(recorder, v->volume, NULL) || !hd_vk_view(recorder, v->depth, NULL);
-    v->bad += hd_vk_view(recorder, v->words, NULL) || hd_vk_view(recorder, v->stranger, NULL);
-    v->bad += !hd_vk_buffer(recorder, v->words) || hd_vk_image(recorder, v->words);
-    v->bad += hd_vk_buffer(recorder, v->color) || !hd_vk_image(recorder, v->color);
-    v->bad += hd_vk_image(recorder, v->stranger) || hd_vk_image(recorder, (hd_resource){0});
-    v->bad += hd_vk_mapped(recorder, v->words) != NULL; /* not a host pass */
+    v->bad += !hd_vk_buffer(recorder, v->words) || !hd_vk_image(recorder, v->color);
 }
 
 Test(vk_resources, views)
@@ -174,14 +168,9 @@ Test(vk_resources, views)
             g,
             &(hd_image_desc){.name = "depth", .width = SIZE, .height = SIZE, .format = VK_FORMAT_D32_SFLOAT_S8_UINT});
         v.words = buffer(&s, "words", 256);
-        v.stranger = image(&s, "stranger", rgba);
         hd_graph_pass(g, &(hd_pass_desc){.name = "depth",
                                          .type = HD_PASS_GFX,
                                          .uses = HD_USES({v.depth, HD_DEPTH_WRITE, .clear.depth = 1.0f})});
-        hd_graph_pass(g, &(hd_pass_desc){.name = "stranger",
-                                         .type = HD_PASS_GFX,
-                                         .root = true,
-                                         .uses = HD_USES({v.stranger, HD_COLOR_WRITE})});
         hd_graph_pass(
             g, &(hd_pass_desc){.name = "ask",
                                .type = HD_PASS_COMPUTE,

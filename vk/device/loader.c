@@ -72,8 +72,8 @@ hd_result hdi_vk_result(hd_vk *vk, VkResult result, const char *what)
         mapped = HD_VULKAN;
         break;
     }
-    hdi_log(&vk->log, HD_LOG_ERROR, "%s failed with VkResult %d: %s", what, (int)result, hd_result_text(mapped));
-    return mapped;
+    return hdi_vk_fail(vk, mapped, HD_NONE, HD_NONE, "%s failed with VkResult %d: %s", what, (int)result,
+                       hd_result_text(mapped));
 }
 
 void hdi_vk_lose(hd_vk *vk, hd_result result)

@@ -158,6 +158,7 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out)
     pthread_mutex_init(&vk->view_lock, NULL);
     pthread_mutex_init(&vk->pool_lock, NULL);
     pthread_mutex_init(&vk->host_lock, NULL);
+    pthread_mutex_init(&vk->error_lock, NULL);
     pthread_cond_init(&vk->host_wake, NULL);
     pthread_cond_init(&vk->host_told, NULL);
     for (uint32_t i = 0; i < vk->slot_count; i++)
@@ -178,6 +179,7 @@ static void close_device(hd_vk *vk)
     if (vk->queues[vk->queue_count].timeline) /* the last thing that create makes */
         hdi_vk_drain(vk);
     hdi_vk_help_close(vk);
+    hdi_vk_spare_free(vk);
     hdi_vk_sweep_objects(vk, 0);
     hdi_vk_sweep_heaps(vk, 0);
     for (uint32_t i = 0; i < vk->slot_count; i++)
@@ -190,7 +192,7 @@ static void close_device(hd_vk *vk)
 
 void hd_vk_destroy(hd_vk *vk)
 {
-    if (!vk)
+    if (!vk || hdi_vk_enter(vk, "hd_vk_destroy") != HD_OK)
         return;
     close_device(vk);
     if (vk->owns_device) {
@@ -210,6 +212,7 @@ void hd_vk_destroy(hd_vk *vk)
     pthread_mutex_destroy(&vk->view_lock);
     pthread_mutex_destroy(&vk->pool_lock);
     pthread_mutex_destroy(&vk->host_lock);
+    pthread_mutex_destroy(&vk->error_lock);
     pthread_cond_destroy(&vk->host_wake);
     pthread_cond_destroy(&vk->host_told);
     hd_allocator allocator = vk->allocator;
@@ -218,13 +221,17 @@ void hd_vk_destroy(hd_vk *vk)
 
 hd_result hd_vk_wait(hd_vk *vk)
 {
-    if (!vk)
-        return HD_INVALID_ARGUMENT;
-    hd_result result = hdi_vk_wait_all(vk);
+    hd_result result = vk ? hdi_vk_enter(vk, "hd_vk_wait") : HD_INVALID_ARGUMENT;
+    if (result != HD_OK)
+        return result;
+    result = hdi_vk_wait_all(vk);
     for (uint64_t i = 0; i < vk->slot_count && result == HD_OK; i++)
         hdi_vk_timing_collect(vk, &vk->slots[(vk->frame + i) % vk->slot_count]); /* the oldest first */
-    /* The host thread may have found the device lost while everything else came to its end. */
-    return result != HD_OK ? result : (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
+    if (result == HD_OK) /* the host thread may have found the device lost while everything else came to its end */
+        result = (hd_result)atomic_load_explicit(&vk->lost, memory_order_acquire);
+    for (uint64_t i = 0; i < vk->slot_count && result == HD_OK; i++)
+        result = hdi_vk_failed_before(vk, &vk->slots[(vk->frame + i) % vk->slot_count]);
+    return hdi_vk_leave(vk, result, NULL);
 }
 
 void hd_vk_info_get(const hd_vk *vk, hd_vk_info *out)
@@ -250,11 +257,12 @@ void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out)
 
 void hd_vk_trim(hd_vk *vk)
 {
-    if (!vk)
+    if (!vk || hdi_vk_enter(vk, "hd_vk_trim") != HD_OK)
         return;
     hdi_vk_sweep_objects(vk, vk->slot_count);
     hdi_vk_sweep_heaps(vk, vk->slot_count);
     hdi_vk_sweep_staging(vk, vk->slot_count);
     hdi_vk_sweep_kept(vk, vk->slot_count);
     hdi_vk_shrink_soon(vk);
+    hdi_vk_leave(vk, HD_OK, NULL);
 }

@@ -8,8 +8,7 @@
 
 static hd_result refuse(hd_vk *vk, const char *why)
 {
-    hdi_log(&vk->log, HD_LOG_ERROR, "the plan cannot be executed: %s", why);
-    return HD_INVALID_ARGUMENT;
+    return hdi_vk_fail(vk, HD_INVALID_ARGUMENT, HD_NONE, HD_NONE, "the plan cannot be executed: %s", why);
 }
 
 /* Plan queues are this device's queues of the same kind and family, each taken once. */
@@ -112,10 +111,9 @@ hd_result hdi_vk_check_plan(const hdi_vk_frame *frame)
             return refuse(frame->vk, "a barrier names a resource that is not in it");
         if (res == HD_NONE || frame->decl.res_flags[res] & HDI_RES_BUFFER || !plan->barriers[b].range.aspect)
             continue;
-        if (!frame->vk->aspects_apart) {
-            hdi_log(&frame->vk->log, HD_LOG_ERROR, "depth and stencil apart need separateDepthStencilLayouts");
-            return HD_UNSUPPORTED;
-        }
+        if (!frame->vk->aspects_apart)
+            return hdi_vk_fail(frame->vk, HD_UNSUPPORTED, HD_NONE, res,
+                               "depth and stencil apart need separateDepthStencilLayouts");
     }
     return scopes_fit(frame) ? HD_OK : refuse(frame->vk, "its rendering scopes do not fit its passes");
 }
@@ -139,12 +137,11 @@ static hd_result check_copies(const hdi_vk_frame *frame, const hd_plan_submit *s
                 hdi_vk_aspects(frame->decl.res_info[res].format) & VK_IMAGE_ASPECT_COLOR_BIT)
                 continue;
             const char *pass_name = frame->decl.pass_exec[command->index].name, *name = frame->decl.res_info[res].name;
-            hdi_log(
-                &frame->vk->log, HD_LOG_ERROR,
+            return hdi_vk_fail(
+                frame->vk, HD_UNSUPPORTED, command->index, res,
                 "pass %u '%s' copies or clears depth or stencil of resource %u '%s' on a queue without graphics, where "
                 "Vulkan cannot: the queue set needs a gfx queue, and the pass no pin to another",
                 command->index, pass_name ? pass_name : "", res, name ? name : "");
-            return HD_UNSUPPORTED;
         }
     }
     return HD_OK;

@@ -63,6 +63,8 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     if (result == HD_OK)
         result = hdi_vk_wait_slot(vk, slot);
     if (result == HD_OK)
+        result = hdi_vk_failed_before(vk, slot);
+    if (result == HD_OK)
         result = hdi_vk_slot_reset(vk, slot);
     if (result != HD_OK)
         return result;
@@ -94,13 +96,19 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     return result == HD_OK ? hdi_vk_await_after(&frame) : result;
 }
 
+static hd_result execute_and_forget(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
+{
+    hd_result result = execute(vk, graph, plan);
+    hdi_vk_drop_syncs(vk, graph, NULL);
+    return result;
+}
+
 hd_result hd_vk_execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
 {
     if (!vk || !graph || !plan)
         return HD_INVALID_ARGUMENT;
-    hd_result result = execute(vk, graph, plan);
-    hdi_vk_drop_syncs(vk, graph, NULL);
-    return result;
+    hd_result result = hdi_vk_enter(vk, "hd_vk_execute");
+    return result == HD_OK ? hdi_vk_leave(vk, execute_and_forget(vk, graph, plan), graph) : result;
 }
 
 hd_result hd_vk_size(const hd_resource_info *info, hd_memory_need *need, void *vk)
@@ -108,10 +116,8 @@ hd_result hd_vk_size(const hd_resource_info *info, hd_memory_need *need, void *v
     return info && need && vk ? hdi_vk_size_of(info, need, vk) : HD_INVALID_ARGUMENT;
 }
 
-hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
+static hd_result compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
 {
-    if (!vk || !graph || !out)
-        return HD_INVALID_ARGUMENT;
     hd_queue_desc queues[HD_MAX_QUEUES];
     hd_compile_desc mine = desc ? *desc : (hd_compile_desc){0};
     if (!mine.queues) {
@@ -134,9 +140,24 @@ hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc,
     return result;
 }
 
+hd_result hd_vk_compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc, const hd_plan **out)
+{
+    if (!vk || !graph || !out)
+        return HD_INVALID_ARGUMENT;
+    hd_result result = hdi_vk_enter(vk, "hd_vk_compile");
+    return result == HD_OK ? hdi_vk_leave(vk, compile(vk, graph, desc, out), graph) : result;
+}
+
 hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph)
 {
     const hd_plan *plan;
-    hd_result result = hd_vk_compile(vk, graph, NULL, &plan);
-    return result == HD_OK ? hd_vk_execute(vk, graph, plan) : result;
+    if (!vk || !graph)
+        return HD_INVALID_ARGUMENT;
+    hd_result result = hdi_vk_enter(vk, "hd_vk_frame");
+    if (result != HD_OK)
+        return result;
+    result = compile(vk, graph, NULL, &plan);
+    if (result == HD_OK)
+        result = execute_and_forget(vk, graph, plan);
+    return hdi_vk_leave(vk, result, graph);
 }

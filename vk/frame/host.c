@@ -195,8 +195,7 @@ hd_result hdi_vk_host_start(hd_vk *vk)
     vk->host_pushed = 0;
     if (pthread_create(&vk->host_thread, NULL, host_main, vk) != 0) {
         vk->fn.vkDestroySemaphore(vk->device, vk->host_more, NULL);
-        hdi_log(&vk->log, HD_LOG_ERROR, "no thread could be started for host passes");
-        return HD_OUT_OF_MEMORY;
+        return hdi_vk_fail(vk, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, "no thread could be started for host passes");
     }
     vk->host_started = true;
     return HD_OK;

@@ -9,7 +9,7 @@
  * and is made once for a plan that is kept; views come from the cache of their object, and are remembered for the
  * objects that an attachment was the last times: histories and copies of the memory take turns. */
 
-static hd_range use_range(const hdi_vk_frame *frame, uint32_t use)
+hd_range hdi_vk_use_range(const hdi_vk_frame *frame, uint32_t use)
 {
     uint32_t range = frame->decl.use_range[use];
     if (range != HDI_NONE)
@@ -21,13 +21,12 @@ static hd_range use_range(const hdi_vk_frame *frame, uint32_t use)
 static hd_result refuse(const hdi_vk_frame *frame, uint32_t pass, const char *why)
 {
     const char *name = frame->decl.pass_exec[pass].name;
-    hdi_log(&frame->vk->log, HD_LOG_ERROR, "pass %u '%s': %s", pass, name ? name : "", why);
-    return HD_UNSUPPORTED;
+    return hdi_vk_fail(frame->vk, HD_UNSUPPORTED, pass, HD_NONE, "pass %u '%s': %s", pass, name ? name : "", why);
 }
 
 static VkImageAspectFlags use_aspects(const hdi_vk_frame *frame, uint32_t use)
 {
-    uint32_t aspect = use_range(frame, use).aspect;
+    uint32_t aspect = hdi_vk_use_range(frame, use).aspect;
     return aspect ? aspect : hdi_vk_aspects(frame->decl.res_info[frame->decl.use_res[use]].format);
 }
 
@@ -56,7 +55,7 @@ static hd_result show(const hdi_vk_frame *frame, const hdi_vk_kept *kept, uint32
 {
     uint32_t res = frame->decl.use_res[use];
     const hdi_vk_key *key = &kept->keys[kept->plan_index[res]];
-    hd_range range = use_range(frame, use);
+    hd_range range = hdi_vk_use_range(frame, use);
     if (key->depth > 1) {
         if (!(key->flags & VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT))
             return refuse(frame, pass, "a 3D attachment needs VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT");

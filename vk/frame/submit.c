@@ -195,7 +195,13 @@ static hd_result copy_host_pass(const hdi_vk_frame *frame, uint32_t pass, hdi_vk
         for (uint32_t id = hdi_handle(frame->graph, frame->decl.use_res[u]); id; id = hdi_handle_next(frame->graph, id))
             count++;
     }
+    const char *name = frame->decl.pass_exec[pass].name ? frame->decl.pass_exec[pass].name : "";
+    char *kept_name = HDI_ARENA_ARRAY(&frame->slot->arena, char, strlen(name) + 1); /* it may be gone by then */
+    if (!kept_name)
+        return HD_OUT_OF_MEMORY;
+    memcpy(kept_name, name, strlen(name) + 1);
     *out = (hdi_vk_host_pass){
+        .name = kept_name,
         .record = frame->decl.pass_exec[pass].record,
         .user = frame->decl.pass_exec[pass].user,
         .pass = pass,

@@ -192,14 +192,19 @@ static VkBufferImageCopy packed(const hd_recorder *recorder, hd_resource image, 
                                .imageExtent = extent_of(info_of(recorder, image), range->mip_base)};
 }
 
+static bool is_buffer(const hd_recorder *recorder, hd_resource resource)
+{
+    const hdi_vk_frame *frame = recorder->frame;
+    return frame->decl.res_flags[hd_graph_resource_index(frame->graph, resource)] & HDI_RES_BUFFER;
+}
+
 static void record_upload(hd_recorder *recorder, void *user)
 {
     const help *h = user;
     const hdi_vk_device_table *fn = &h->vk->fn;
-    VkBuffer buffer = hd_vk_buffer(recorder, h->to);
-    if (buffer) {
+    if (is_buffer(recorder, h->to)) {
         VkBufferCopy region = {h->offset, h->to_range.offset, h->bytes};
-        fn->vkCmdCopyBuffer(recorder->commands, h->staging, buffer, 1, &region);
+        fn->vkCmdCopyBuffer(recorder->commands, h->staging, hd_vk_buffer(recorder, h->to), 1, &region);
         return;
     }
     VkBufferImageCopy region = packed(recorder, h->to, &h->to_range, h->offset);
@@ -223,7 +228,8 @@ static void record_copy(hd_recorder *recorder, void *user)
 {
     const help *h = user;
     const hdi_vk_device_table *fn = &h->vk->fn;
-    VkBuffer from = hd_vk_buffer(recorder, h->from), to = hd_vk_buffer(recorder, h->to);
+    VkBuffer from = is_buffer(recorder, h->from) ? hd_vk_buffer(recorder, h->from) : VK_NULL_HANDLE;
+    VkBuffer to = is_buffer(recorder, h->to) ? hd_vk_buffer(recorder, h->to) : VK_NULL_HANDLE;
     if (from && to) {
         VkBufferCopy region = {h->from_range.offset, h->to_range.offset, h->bytes};
         fn->vkCmdCopyBuffer(recorder->commands, from, to, 1, &region);

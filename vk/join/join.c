@@ -390,11 +390,9 @@ static hd_result place_syncs(joining *j)
             continue; /* the swapchain keeps the image for the next frame */
         if (sync->wait_submit == HD_NONE)
             sync->wait_submit = sync->signal_submit = last;
-        if (last == HD_NONE) {
-            hdi_log(&vk->log, HD_LOG_ERROR,
-                    "a frame without GPU passes cannot wait for or signal the engine's semaphores");
-            return HD_INVALID_ARGUMENT;
-        }
+        if (last == HD_NONE)
+            return hdi_vk_fail(vk, HD_INVALID_ARGUMENT, HD_NONE, res,
+                               "a frame without GPU passes cannot wait for or signal the engine's semaphores");
     }
     return HD_OK;
 }

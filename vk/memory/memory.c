@@ -155,20 +155,17 @@ uint32_t hdi_vk_host_type(const hd_vk *vk, uint32_t allowed)
 static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
 {
     bool buffer = key->bits & HDI_VK_KEY_BUFFER;
-    if (buffer && key->bytes > vk->max_buffer_bytes) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "%s cannot make a buffer of %llu bytes", vk->device_name,
-                (unsigned long long)key->bytes);
-        return HD_UNSUPPORTED;
-    }
+    if (buffer && key->bytes > vk->max_buffer_bytes)
+        return hdi_vk_fail(vk, HD_UNSUPPORTED, HD_NONE, HD_NONE, "%s cannot make a buffer of %llu bytes",
+                           vk->device_name, (unsigned long long)key->bytes);
     const char *fault = NULL;
     hd_result asked_format = buffer ? HD_OK : ask_format(vk, key, &fault);
     if (asked_format != HD_OK)
         return asked_format;
-    if (fault) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "%s does not support %s (format %u, %ux%ux%u, usage 0x%x)", vk->device_name,
-                fault, key->format, key->width, key->height, key->depth, key->usage);
-        return HD_UNSUPPORTED;
-    }
+    if (fault)
+        return hdi_vk_fail(vk, HD_UNSUPPORTED, HD_NONE, HD_NONE,
+                           "%s does not support %s (format %u, %ux%ux%u, usage 0x%x)", vk->device_name, fault,
+                           key->format, key->width, key->height, key->depth, key->usage);
     uint64_t bytes = 0, alignment = 1;
     uint32_t allowed = UINT32_MAX;
     for (uint32_t way = 0; way < 4; way++) {
@@ -186,11 +183,9 @@ static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
     uint32_t type =
         host ? hdi_vk_host_type(vk, allowed)
              : choose_type(vk, allowed, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT);
-    if (type == UINT32_MAX) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "%s has no memory type for a resource%s", vk->device_name,
-                host ? " that the host maps" : "");
-        return HD_UNSUPPORTED;
-    }
+    if (type == UINT32_MAX)
+        return hdi_vk_fail(vk, HD_UNSUPPORTED, HD_NONE, HD_NONE, "%s has no memory type for a resource%s",
+                           vk->device_name, host ? " that the host maps" : "");
     /* Images and buffers lie side by side in a heap: keep them on different pages of the granularity. */
     if (vk->limits.bufferImageGranularity > alignment)
         alignment = vk->limits.bufferImageGranularity;
@@ -345,11 +340,10 @@ static uint64_t alignment_of(hd_vk *vk)
 static hd_result make_heap(const hdi_vk_frame *frame, const hdi_vk_heap *like, bool smaller, hdi_vk_heap **out)
 {
     hd_vk *vk = frame->vk;
-    if (vk->max_piece_bytes && like->bytes > vk->max_piece_bytes) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "the plan needs a heap of %llu bytes; %s allocates at most %llu at once",
-                (unsigned long long)like->bytes, vk->device_name, (unsigned long long)vk->max_piece_bytes);
-        return HD_UNSUPPORTED;
-    }
+    if (vk->max_piece_bytes && like->bytes > vk->max_piece_bytes)
+        return hdi_vk_fail(vk, HD_UNSUPPORTED, HD_NONE, HD_NONE,
+                           "the plan needs a heap of %llu bytes; %s allocates at most %llu at once",
+                           (unsigned long long)like->bytes, vk->device_name, (unsigned long long)vk->max_piece_bytes);
     hd_result result =
         hdi_grow(&vk->allocator, (void **)&vk->heaps, &vk->heap_capacity, vk->heap_count + 1, sizeof(*vk->heaps));
     hdi_vk_heap *heap = result == HD_OK ? hdi_alloc(&vk->allocator, sizeof(*heap), 64) : NULL;
@@ -438,11 +432,9 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
     frame->heaps[index] = NULL;
     if (plan->bytes == 0)
         return HD_OK;
-    if ((plan->memory & (HDI_VK_HOST_HEAP - 1)) >= vk->memory.memoryTypeCount || plan->memory >= 2 * HDI_VK_HOST_HEAP) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "the plan was not compiled for this device: heap %u has memory %u", index,
-                plan->memory);
-        return HD_INVALID_ARGUMENT;
-    }
+    if ((plan->memory & (HDI_VK_HOST_HEAP - 1)) >= vk->memory.memoryTypeCount || plan->memory >= 2 * HDI_VK_HOST_HEAP)
+        return hdi_vk_fail(vk, HD_INVALID_ARGUMENT, HD_NONE, HD_NONE,
+                           "the plan was not compiled for this device: heap %u has memory %u", index, plan->memory);
     for (uint32_t i = 0; i < vk->heap_count; i++) {
         hdi_vk_heap *heap = vk->heaps[i];
         if (heap->retired || heap->number != plan->memory || heap->flags != plan->flags || heap->ordinal != ordinal ||

@@ -39,10 +39,10 @@ VkResult hdi_vk_piece_allocate(hd_vk *vk, const hd_vk_memory_request *request, h
     *out = (hd_vk_memory){0};
     VkResult result = engine->allocate(&mine, out, engine->user);
     if (result == VK_SUCCESS && (!out->memory || out->offset % mine.alignment || (mine.mapped && !out->mapped))) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "the engine's memory callback gave %s",
-                !out->memory                   ? "no memory"
-                : out->offset % mine.alignment ? "an offset that is not aligned as was asked"
-                                               : "no mapped pointer where one was asked for");
+        hdi_vk_fail(vk, HD_VULKAN, HD_NONE, HD_NONE, "the engine's memory callback gave %s",
+                    !out->memory                   ? "no memory"
+                    : out->offset % mine.alignment ? "an offset that is not aligned as was asked"
+                                                   : "no mapped pointer where one was asked for");
         if (out->memory)
             engine->free(out, engine->user);
         result = VK_ERROR_UNKNOWN;

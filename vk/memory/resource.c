@@ -119,12 +119,11 @@ static hd_result check_place(hd_vk *vk, const VkMemoryRequirements *needs, const
     if ((heap->at.offset + offset) % needs->alignment == 0 && offset <= heap->bytes &&
         needs->size <= heap->bytes - offset && needs->memoryTypeBits >> type & 1)
         return HD_OK;
-    hdi_log(
-        &vk->log, HD_LOG_ERROR,
+    return hdi_vk_fail(
+        vk, HD_INVALID_ARGUMENT, HD_NONE, res,
         "resource %u does not fit its place in the plan (offset %llu, needs %llu bytes aligned to %llu): the plan was "
         "compiled with other sizes",
         res, (unsigned long long)offset, (unsigned long long)needs->size, (unsigned long long)needs->alignment);
-    return HD_INVALID_ARGUMENT;
 }
 
 static hd_result make_image(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap *heap, uint32_t res)
@@ -289,11 +288,9 @@ static hd_result bind_history(hdi_vk_frame *frame, const hd_plan_resource *histo
     const hdi_vk_heap *heap = frame->heaps[history->heap];
     const hd_plan_resource *of;
     hdi_vk_pair pair = pair_of(frame, history, heap, &of);
-    if (of && of->heap != history->heap) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "the plan puts history %u and resource %u into different heaps", history->id,
-                of->id);
-        return HD_INVALID_ARGUMENT;
-    }
+    if (of && of->heap != history->heap)
+        return hdi_vk_fail(vk, HD_INVALID_ARGUMENT, HD_NONE, history->id,
+                           "the plan puts history %u and resource %u into different heaps", history->id, of->id);
     const hdi_vk_pair *last = last_pair(frame, &pair);
     uint32_t turn = last && of ? last->turn : 0;
     hdi_vk_object *object = NULL;
@@ -383,11 +380,10 @@ static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
     const hdi_res_import *from = &frame->decl.res_import[plan->id];
     const char *name = frame->decl.res_info[plan->id].name;
     bool buffer = frame->decl.res_flags[plan->id] & HDI_RES_BUFFER;
-    if (!from->native) {
-        hdi_log(&frame->vk->log, HD_LOG_ERROR, "resource %u '%s' is imported without a %s and cannot be executed",
-                plan->id, name ? name : "", buffer ? "VkBuffer" : "VkImage");
-        return HD_INVALID_ARGUMENT;
-    }
+    if (!from->native)
+        return hdi_vk_fail(frame->vk, HD_INVALID_ARGUMENT, HD_NONE, plan->id,
+                           "resource %u '%s' is imported without a %s and cannot be executed", plan->id,
+                           name ? name : "", buffer ? "VkBuffer" : "VkImage");
     const hdi_vk_key *described = key_in_plan(frame, plan);
     if (!buffer && from->serial) {
         hdi_vk_key key = *described;
@@ -412,10 +408,9 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
         *guess = NULL; /* they change from frame to frame */
     if (flags & HDI_RES_EXTERNAL)
         return bind_import(frame, plan);
-    if (plan->heap >= frame->plan.heap_count || !frame->heaps[plan->heap]) {
-        hdi_log(&frame->vk->log, HD_LOG_ERROR, "the plan puts resource %u into no heap", plan->id);
-        return HD_INVALID_ARGUMENT;
-    }
+    if (plan->heap >= frame->plan.heap_count || !frame->heaps[plan->heap])
+        return hdi_vk_fail(frame->vk, HD_INVALID_ARGUMENT, HD_NONE, plan->id, "the plan puts resource %u into no heap",
+                           plan->id);
     if (flags & HDI_RES_HISTORY)
         return bind_history(frame, plan);
     if (flags & HDI_RES_HAS_HISTORY && frame->plan_index[frame->decl.res_pair[plan->id]] != HDI_NONE)

@@ -112,9 +112,8 @@ hd_result hdi_vk_chain_look_at_surface(hd_vk_swapchain *s)
     }
     if (s->can_present)
         return HD_OK;
-    hdi_log(&vk->log, HD_LOG_ERROR, "%s has no queue among those of this hd_vk that can present to the surface",
-            vk->device_name);
-    return HD_UNSUPPORTED;
+    return hdi_vk_fail(vk, HD_UNSUPPORTED, HD_NONE, HD_NONE,
+                       "%s has no queue among those of this hd_vk that can present to the surface", vk->device_name);
 }
 
 static VkSurfaceFormatKHR best_format(const hd_vk_swapchain *s, const VkSurfaceFormatKHR *has, uint32_t count)
@@ -148,10 +147,8 @@ static hd_result choose_format(hd_vk_swapchain *s, VkSurfaceFormatKHR *out)
     got = s->vkGetPhysicalDeviceSurfaceFormatsKHR(vk->physical_device, s->surface, &count, has);
     hd_result result =
         got == VK_INCOMPLETE ? HD_OK : hdi_vk_chain_result(s, got, "vkGetPhysicalDeviceSurfaceFormatsKHR");
-    if (result == HD_OK && count == 0) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "the surface has no format");
-        result = HD_UNSUPPORTED;
-    }
+    if (result == HD_OK && count == 0)
+        result = hdi_vk_fail(vk, HD_UNSUPPORTED, HD_NONE, HD_NONE, "the surface has no format");
     if (result == HD_OK)
         *out = best_format(s, has, count);
     hdi_free(&vk->allocator, has, bytes);
@@ -240,11 +237,9 @@ static hd_result create_swapchain(hd_vk_swapchain *s, hdi_vk_chain *chain)
     uint32_t least = caps->minImageCount, most = caps->maxImageCount ? caps->maxImageCount : UINT32_MAX;
     VkImageUsageFlags helpful = VK_IMAGE_USAGE_TRANSFER_DST_BIT & caps->supportedUsageFlags;
     bool shared = s->sharing == HD_SHARING_CONCURRENT && vk->family_count > 1;
-    if (s->usage & ~caps->supportedUsageFlags) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "images of the surface cannot have the usage 0x%x",
-                s->usage & ~caps->supportedUsageFlags);
-        return HD_UNSUPPORTED;
-    }
+    if (s->usage & ~caps->supportedUsageFlags)
+        return hdi_vk_fail(vk, HD_UNSUPPORTED, HD_NONE, HD_NONE, "images of the surface cannot have the usage 0x%x",
+                           s->usage & ~caps->supportedUsageFlags);
     VkSwapchainCreateInfoKHR info = {
         .sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR,
         .surface = s->surface,

@@ -63,18 +63,18 @@ static const char *desc_fault(const hd_vk_swapchain_desc *desc)
     return (uint32_t)desc->sharing > HD_SHARING_CONCURRENT ? "sharing is no hd_sharing" : NULL;
 }
 
-hd_result hd_vk_swapchain_create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapchain **out)
+static void destroy(hd_vk_swapchain *s)
 {
-    if (!out)
-        return HD_INVALID_ARGUMENT;
-    *out = NULL;
-    if (!vk || !desc)
-        return HD_INVALID_ARGUMENT;
+    if (s->chain || s->retired)
+        hdi_vk_chain_drop_all(s);
+    hdi_free(&s->vk->allocator, s, sizeof(*s));
+}
+
+static hd_result create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapchain **out)
+{
     const char *fault = desc_fault(desc);
-    if (fault) {
-        hdi_log(&vk->log, HD_LOG_ERROR, "a swapchain cannot be made: %s", fault);
-        return HD_INVALID_ARGUMENT;
-    }
+    if (fault)
+        return hdi_vk_fail(vk, HD_INVALID_ARGUMENT, HD_NONE, HD_NONE, "a swapchain cannot be made: %s", fault);
     hd_vk_swapchain *s = hdi_alloc(&vk->allocator, sizeof(*s), 64);
     if (!s)
         return HD_OUT_OF_MEMORY;
@@ -91,39 +91,52 @@ hd_result hd_vk_swapchain_create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd
     const char *missing = load(s);
     hd_result result = HD_MISSING_FEATURE;
     if (missing)
-        hdi_log(&vk->log, HD_LOG_ERROR, "a swapchain needs %s and it is not enabled", missing);
+        hdi_vk_fail(vk, result, HD_NONE, HD_NONE, "a swapchain needs %s and it is not enabled", missing);
     else
         result = open_surface(s);
     if (result != HD_OK) {
-        hd_vk_swapchain_destroy(s);
+        destroy(s);
         return result;
     }
     *out = s;
     return HD_OK;
 }
 
+hd_result hd_vk_swapchain_create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapchain **out)
+{
+    if (!out)
+        return HD_INVALID_ARGUMENT;
+    *out = NULL;
+    if (!vk || !desc)
+        return HD_INVALID_ARGUMENT;
+    hd_result result = hdi_vk_enter(vk, "hd_vk_swapchain_create");
+    return result == HD_OK ? hdi_vk_leave(vk, create(vk, desc, out), NULL) : result;
+}
+
 void hd_vk_swapchain_destroy(hd_vk_swapchain *s)
 {
-    if (!s)
+    hd_vk *vk = s ? s->vk : NULL;
+    if (!vk || hdi_vk_enter(vk, "hd_vk_swapchain_destroy") != HD_OK)
         return;
-    hd_vk *vk = s->vk;
-    if (s->chain || s->retired)
-        hdi_vk_chain_drop_all(s);
-    hdi_free(&vk->allocator, s, sizeof(*s));
+    destroy(s);
+    hdi_vk_leave(vk, HD_OK, NULL);
 }
 
 hd_result hd_vk_swapchain_set_surface(hd_vk_swapchain *s, VkSurfaceKHR surface)
 {
-    if (!s)
-        return HD_INVALID_ARGUMENT;
+    hd_result result = s ? hdi_vk_enter(s->vk, "hd_vk_swapchain_set_surface") : HD_INVALID_ARGUMENT;
+    if (result != HD_OK)
+        return result;
     hdi_vk_chain_drop_all(s);
     s->surface = surface;
     s->surface_lost = s->stale = s->suboptimal = false;
-    return open_surface(s);
+    return hdi_vk_leave(s->vk, open_surface(s), NULL);
 }
 
 void hd_vk_swapchain_resize(hd_vk_swapchain *s, uint32_t width, uint32_t height)
 {
+    if (!s)
+        return;
     s->stale |= s->width != width || s->height != height;
     s->width = width;
     s->height = height;
@@ -239,29 +252,6 @@ static hd_result declare(hd_vk_swapchain *s, hd_graph *graph, hd_resource *out)
     return HD_OK;
 }
 
-hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *s, hd_graph *graph, hd_resource *image)
-{
-    if (!s || !graph || !image)
-        return HD_INVALID_ARGUMENT;
-    *image = (hd_resource){0};
-    hd_result result = (hd_result)atomic_load_explicit(&s->vk->lost, memory_order_acquire);
-    if (result == HD_OK)
-        result = hd_graph_error(graph)->result;
-    if (result != HD_OK || !s->surface)
-        return result;
-    if (s->surface_lost)
-        return HD_SURFACE_LOST;
-    if (is_declared(s, graph)) {
-        *image = s->import;
-        return HD_OK;
-    }
-    if (s->held && s->told.done) /* the engine left that out */
-        result = hd_vk_swapchain_present(s);
-    if (result == HD_OK)
-        result = hold_image(s);
-    return result == HD_OK && s->held ? declare(s, graph, image) : result;
-}
-
 /* ---- present ---- */
 
 /* The queue that had the image last, or where families do not matter any. HD_NONE: none. */
@@ -315,10 +305,8 @@ static hd_result present_image(hd_vk_swapchain *s, uint32_t q)
     return HD_OK;
 }
 
-hd_result hd_vk_swapchain_present(hd_vk_swapchain *s)
+static hd_result present(hd_vk_swapchain *s)
 {
-    if (!s)
-        return HD_INVALID_ARGUMENT;
     hd_result lost = (hd_result)atomic_load_explicit(&s->vk->lost, memory_order_acquire);
     if (lost != HD_OK || !s->held || !s->told.done)
         return lost;
@@ -327,14 +315,50 @@ hd_result hd_vk_swapchain_present(hd_vk_swapchain *s)
         hd_result result = hdi_vk_host_wait_value(s->vk, s->told.host_needed);
         return result == HD_OK ? present_image(s, q) : result;
     }
-    hdi_log(&s->vk->log, HD_LOG_ERROR,
-            "the frame used the swapchain's image last on a queue of family %u, which cannot present: let a pass on "
-            "another "
-            "queue come last, or make the swapchain with HD_SHARING_CONCURRENT",
-            s->vk->queues[s->told.queue].desc.family);
     s->held = false;
     s->stale = true;
-    return HD_UNSUPPORTED;
+    return hdi_vk_fail(
+        s->vk, HD_UNSUPPORTED, HD_NONE, HD_NONE,
+        "the frame used the swapchain's image last on a queue of family %u, which cannot present: let a pass on "
+        "another queue come last, or make the swapchain with HD_SHARING_CONCURRENT",
+        s->vk->queues[s->told.queue].desc.family);
+}
+
+hd_result hd_vk_swapchain_present(hd_vk_swapchain *s)
+{
+    hd_result result = s ? hdi_vk_enter(s->vk, "hd_vk_swapchain_present") : HD_INVALID_ARGUMENT;
+    return result == HD_OK ? hdi_vk_leave(s->vk, present(s), NULL) : result;
+}
+
+/* ---- entry ---- */
+
+static hd_result acquire(hd_vk_swapchain *s, hd_graph *graph, hd_resource *image)
+{
+    hd_result result = (hd_result)atomic_load_explicit(&s->vk->lost, memory_order_acquire);
+    if (result == HD_OK)
+        result = hd_graph_error(graph)->result;
+    if (result != HD_OK || !s->surface)
+        return result;
+    if (s->surface_lost)
+        return HD_SURFACE_LOST;
+    if (is_declared(s, graph)) {
+        *image = s->import;
+        return HD_OK;
+    }
+    if (s->held && s->told.done) /* the engine left that out */
+        result = present(s);
+    if (result == HD_OK)
+        result = hold_image(s);
+    return result == HD_OK && s->held ? declare(s, graph, image) : result;
+}
+
+hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *s, hd_graph *graph, hd_resource *image)
+{
+    if (!s || !graph || !image)
+        return HD_INVALID_ARGUMENT;
+    *image = (hd_resource){0};
+    hd_result result = hdi_vk_enter(s->vk, "hd_vk_swapchain_acquire");
+    return result == HD_OK ? hdi_vk_leave(s->vk, acquire(s, graph, image), graph) : result;
 }
 
 hd_pass hd_vk_swapchain_show(hd_vk_swapchain *s, hd_graph *graph, hd_resource from)

@@ -24,7 +24,8 @@ hd_result hdi_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource impor
 
 hd_result hd_vk_sync_import(hd_vk *vk, const hd_graph *graph, hd_resource import, const hd_vk_sync *sync)
 {
-    return vk && graph && sync ? hdi_vk_sync_import(vk, graph, import, sync, NULL) : HD_INVALID_ARGUMENT;
+    hd_result result = vk && graph && sync ? hdi_vk_enter(vk, "hd_vk_sync_import") : HD_INVALID_ARGUMENT;
+    return result == HD_OK ? hdi_vk_leave(vk, hdi_vk_sync_import(vk, graph, import, sync, NULL), NULL) : result;
 }
 
 uint32_t hdi_vk_synced_command(const hdi_vk_frame *frame, uint32_t submit)

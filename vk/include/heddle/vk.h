@@ -1,7 +1,9 @@
 /* heddle/vk.h: executes plans on a Vulkan 1.3 device.
  *
- * One hd_vk is used by one thread at a time; record callbacks run on any worker of its job pool. No Vulkan function is
- * called through global pointers: heddle keeps no process-wide state of its own. */
+ * One hd_vk is used by one thread at a time; record callbacks run on any worker of its job pool. A call while another
+ * one on the same hd_vk runs, by a callback or by another thread, and any call by a host pass, gives
+ * HD_INVALID_ARGUMENT, and does nothing; but for what the headers allow to any thread or inside a callback. No Vulkan
+ * function is called through global pointers: heddle keeps no process-wide state of its own. */
 #ifndef HEDDLE_VK_H
 #define HEDDLE_VK_H
 
@@ -93,6 +95,11 @@ typedef struct hd_vk_desc {
 hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out);
 /* Waits for the device, frees everything. Null is allowed. */
 void hd_vk_destroy(hd_vk *vk);
+
+/* Why the last call on this hd_vk, or on a swapchain of it, that gave an error did so: the same result, the sentence that
+ * was logged, and the pass and the resource where it is about one. HD_OK and no text: none did. What hd_vk_create
+ * refuses stands in the log alone. Any thread. */
+void hd_vk_error_get(const hd_vk *vk, hd_error *out);
 
 /* Declared frame to GPU: compiles (with this device's queues and sizes) and executes. Does not wait for the GPU but for
  * frames in flight, nor for host passes but for those before binary semaphores (hd_vk_sync_import). */
@@ -226,15 +233,21 @@ uint32_t hd_vk_part(const hd_recorder *recorder);
 uint32_t hd_vk_part_count(const hd_recorder *recorder);
 uint32_t hd_vk_worker(const hd_recorder *recorder);      /* index of the recording worker; HD_NONE in a host pass */
 uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed before this one */
-/* Objects behind a resource that this pass uses; they live as long as heddle's cache keeps them, at least for the frame
- * and all frames in flight. VK_NULL_HANDLE for a resource of another kind or not used by the pass. */
+/* Objects behind a resource that this pass declares; they live as long as heddle's cache keeps them, at least for the
+ * frame and all frames in flight.
+ *
+ * To ask for a resource that the pass does not declare, or of the other kind, or for a view of what no use of the pass
+ * has in its range, is a mistake: the log names pass and resource, and the frame fails with HD_BAD_HANDLE (of no
+ * resource of this frame), HD_BAD_RANGE or else HD_INVALID_ARGUMENT. The callback gets an object of heddle's own that it
+ * may record with; nothing of the frame is submitted. (What was asked for by a host pass comes to light later: the next
+ * hd_vk_wait, or the next frame that waits for one, which is not executed then, gives the result.) */
 VkImage hd_vk_image(hd_recorder *recorder, hd_resource resource);
 VkBuffer hd_vk_buffer(hd_recorder *recorder, hd_resource resource);
-/* range null: the whole. The view has the type that fits: 2D, or 2D array for more than one layer, 3D, cube for
+/* range null: what the pass's uses of the image span; counts of 0: up to the end. The view has the type that fits: 2D, or 2D array for more than one layer, 3D, cube for
  * cube-compatible images over six layers. Cached; depth-stencil formats give the depth aspect unless the range names
  * the other. */
 VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range);
-/* In a host pass: the memory of a buffer that it uses. Coherent. Null otherwise. */
+/* In a host pass: the memory of a buffer that it declares. Coherent. Null otherwise, which is a mistake as above. */
 void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
 
 /* ---- passes that every engine needs ----
