@@ -4,13 +4,14 @@
 
 #include "alloc.h"
 #include "csr.h"
+#include "sort.h"
 #include "vk_numbers.h"
 
 /* Explain: works out, from a plan and its declaration alone, which passes and which resource are behind each barrier,
  * wait, cut, placement and cull. It is done here and not in the phases because it costs searches that no frame needs,
  * and so it works for a plan from a file as well. Uses of each resource in the order of the commands, and from each
- * part of the plan a search among the uses of the resources at hand. O(uses) to set up; a part costs the uses of its
- * resources. */
+ * part of the plan a search among the uses of the resources at hand: back from the part to the first one that fits.
+ * O(n log n) to set up; a search ends within a few uses, but for what fits nothing. */
 
 bool hdi_explain_ranges_meet(const hd_range *a, const hd_range *b, bool is_buffer)
 {
@@ -18,6 +19,27 @@ bool hdi_explain_ranges_meet(const hd_range *a, const hd_range *b, bool is_buffe
         return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
     return a->mip_base < b->mip_base + b->mip_count && b->mip_base < a->mip_base + a->mip_count &&
            a->layer_base < b->layer_base + b->layer_count && b->layer_base < a->layer_base + a->layer_count;
+}
+
+uint32_t hdi_explain_from(const hdi_explain *x, uint32_t res, uint32_t at)
+{
+    uint32_t low = x->plan_begin[res], high = x->plan_begin[res + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (x->pass_at[x->use_pass[x->plan_use[middle]]] < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+hdi_explain_uses hdi_explain_uses_of(const hdi_explain *x, uint32_t pass, uint32_t res)
+{
+    uint32_t at = x->pass_at[pass];
+    if (at == HDI_NONE)
+        return (hdi_explain_uses){0, 0};
+    return (hdi_explain_uses){hdi_explain_from(x, res, at), hdi_explain_from(x, res, at + 1)};
 }
 
 bool hdi_explain_meet(const hdi_explain *x, uint32_t use_a, uint32_t use_b)
@@ -36,8 +58,10 @@ bool hdi_explain_meet(const hdi_explain *x, uint32_t use_a, uint32_t use_b)
 static uint32_t layout_of(const hdi_explain *x, uint32_t use)
 {
     const hdi_decl *decl = x->decl;
-    uint32_t pass = x->use_pass[use], layout = decl->access[decl->use_access[use]].layout;
-    for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++) {
+    uint32_t layout = decl->access[decl->use_access[use]].layout;
+    hdi_explain_uses own = hdi_explain_uses_of(x, x->use_pass[use], decl->use_res[use]);
+    for (uint32_t i = own.begin; i < own.end; i++) {
+        uint32_t u = x->plan_use[i];
         if (hdi_explain_meet(x, u, use) && decl->access[decl->use_access[u]].layout != layout)
             return HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY;
     }
@@ -82,15 +106,20 @@ static uint32_t strength(uint32_t reason)
 
 bool hdi_explain_pair(const hdi_explain *x, uint32_t a, uint32_t b, hd_why *out)
 {
-    const hdi_decl *decl = x->decl;
-    uint32_t best = 0;
-    for (uint32_t u = decl->pass_use_begin[a]; u < decl->pass_use_begin[a + 1]; u++) {
-        for (uint32_t v = decl->pass_use_begin[b]; v < decl->pass_use_begin[b + 1]; v++) {
-            uint32_t reason = hdi_explain_conflict(x, u, v);
-            if (strength(reason) <= best)
+    const uint32_t *begin = x->decl->pass_use_begin;
+    uint32_t best = 0, best_use = 0;
+    bool few_in_a = begin[a + 1] - begin[a] < begin[b + 1] - begin[b];
+    uint32_t from = few_in_a ? a : b, to = few_in_a ? b : a;
+    for (uint32_t s = begin[from]; s < begin[from + 1]; s++) {
+        hdi_explain_uses others = hdi_explain_uses_of(x, to, x->decl->use_res[s]);
+        for (uint32_t i = others.begin; i < others.end; i++) {
+            uint32_t t = x->plan_use[i], u = few_in_a ? s : t;
+            uint32_t reason = few_in_a ? hdi_explain_conflict(x, s, t) : hdi_explain_conflict(x, t, s);
+            if (reason == HD_REASON_NONE || strength(reason) < best || (strength(reason) == best && u >= best_use))
                 continue;
             best = strength(reason);
-            *out = (hd_why){reason, b, a, decl->use_res[u], HD_NONE};
+            best_use = u;
+            *out = (hd_why){reason, b, a, x->decl->use_res[u], HD_NONE};
         }
     }
     return best != 0;
@@ -128,11 +157,8 @@ uint32_t hdi_explain_first_user(const hdi_explain *x, uint32_t res)
 
 uint32_t hdi_explain_last_user(const hdi_explain *x, uint32_t res, uint32_t at)
 {
-    for (uint32_t i = x->plan_begin[res + 1]; i-- > x->plan_begin[res];) {
-        if (x->pass_at[x->use_pass[x->plan_use[i]]] < at)
-            return x->use_pass[x->plan_use[i]];
-    }
-    return HDI_NONE;
+    uint32_t end = hdi_explain_from(x, res, at);
+    return end == x->plan_begin[res] ? HDI_NONE : x->use_pass[x->plan_use[end - 1]];
 }
 
 /* The plan names one; where it does not, or its was not used yet, the one whose last use is the latest. */
@@ -196,6 +222,30 @@ static void order_uses(hdi_explain *x, uint32_t *key, uint32_t *use, uint32_t *o
     hdi_csr_build(decl->use_res, decl->use_count, decl->res_count, x->declared_begin, x->declared_use);
 }
 
+/* Resources of each heap by where they end; of those that end together, the last first. */
+static bool order_by_end(hdi_explain *x)
+{
+    uint32_t n = x->view.resource_count;
+    uint64_t *key = HDI_ARENA_ARRAY(&x->arena, uint64_t, n), *key2 = HDI_ARENA_ARRAY(&x->arena, uint64_t, n);
+    uint32_t *order2 = HDI_ARENA_ARRAY(&x->arena, uint32_t, n), placed = 0;
+    if (x->arena.failed)
+        return false;
+    for (uint32_t i = n; i-- > 0;) {
+        if (x->view.resources[i].heap >= x->view.heap_count)
+            continue;
+        key[placed] = x->view.resources[i].offset + x->view.resources[i].bytes;
+        x->by_end[placed++] = i;
+        x->heap_begin[x->view.resources[i].heap + 1]++;
+    }
+    hdi_sort_u64(key, x->by_end, key2, order2, placed);
+    for (uint32_t i = 0; i < placed; i++)
+        key[i] = x->view.resources[x->by_end[i]].heap;
+    hdi_sort_u64(key, x->by_end, key2, order2, placed); /* stable */
+    for (uint32_t h = 0; h < x->view.heap_count; h++)
+        x->heap_begin[h + 1] += x->heap_begin[h];
+    return true;
+}
+
 static bool set_up(hdi_explain *x)
 {
     const hdi_decl *decl = x->decl;
@@ -214,7 +264,9 @@ static bool set_up(hdi_explain *x)
     uint32_t *key = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
     uint32_t *use = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
     uint32_t *order = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
-    if (arena->failed)
+    x->by_end = HDI_ARENA_ARRAY(arena, uint32_t, x->view.resource_count);
+    x->heap_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)x->view.heap_count + 1);
+    if (arena->failed || !order_by_end(x) || !hdi_signals_list(&x->signals, &x->view, arena))
         return false;
     for (uint32_t p = 0; p < decl->pass_count; p++) {
         for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++)

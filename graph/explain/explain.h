@@ -3,7 +3,7 @@
 #ifndef HDI_EXPLAIN_H
 #define HDI_EXPLAIN_H
 
-#include "tables.h"
+#include "signals.h"
 
 typedef struct hdi_explain {
     const hdi_decl *decl;
@@ -16,9 +16,20 @@ typedef struct hdi_explain {
     uint32_t *declared_begin, *declared_use; /* ... in order of declaration */
     uint32_t *res_at;                        /* where a resource stands in the plan's, HDI_NONE: nowhere */
     uint32_t *signal_wait;                   /* per submit: the first wait that is for it, HDI_NONE */
+    uint32_t *heap_begin, *by_end;           /* places in the plan's list, by heap and by where they end */
+    hdi_signals signals;
     uint8_t *culled;
     hd_why *barriers, *waits, *submits, *submit_ends, *resources, *culls;
 } hdi_explain;
+
+/* Places in plan_use. */
+typedef struct hdi_explain_uses {
+    uint32_t begin, end;
+} hdi_explain_uses;
+/* The uses of a resource by a pass; none where the pass is not in the plan. */
+hdi_explain_uses hdi_explain_uses_of(const hdi_explain *x, uint32_t pass, uint32_t res);
+/* The first use of a resource by a command that is not before `at`. */
+uint32_t hdi_explain_from(const hdi_explain *x, uint32_t res, uint32_t at);
 
 bool hdi_explain_ranges_meet(const hd_range *a, const hd_range *b, bool is_buffer);
 /* Two uses touch a common subresource or byte. */

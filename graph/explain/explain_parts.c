@@ -23,8 +23,9 @@ static bool leads_to(const hdi_explain *x, uint32_t use, uint32_t pass, uint32_t
 {
     if (pass == HDI_NONE)
         return true;
-    for (uint32_t v = x->decl->pass_use_begin[pass]; v < x->decl->pass_use_begin[pass + 1]; v++) {
-        uint32_t found = hdi_explain_conflict(x, use, v);
+    hdi_explain_uses own = hdi_explain_uses_of(x, pass, x->decl->use_res[use]);
+    for (uint32_t i = own.begin; i < own.end; i++) {
+        uint32_t found = hdi_explain_conflict(x, use, x->plan_use[i]);
         if (found == reason || (found && (reason == HD_REASON_RELEASE || reason == HD_REASON_ACQUIRE)))
             return true;
     }
@@ -35,9 +36,9 @@ static bool leads_to(const hdi_explain *x, uint32_t use, uint32_t pass, uint32_t
 static uint32_t last_before(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t res, uint32_t command,
                             uint32_t pass, uint32_t reason)
 {
-    for (uint32_t i = x->plan_begin[res + 1]; i-- > x->plan_begin[res];) {
+    for (uint32_t i = hdi_explain_from(x, res, command); i-- > x->plan_begin[res];) {
         uint32_t use = x->plan_use[i], user = x->use_pass[use];
-        if (x->pass_at[user] < command && user != pass && touches(x, barrier, use) && leads_to(x, use, pass, reason))
+        if (user != pass && touches(x, barrier, use) && leads_to(x, use, pass, reason))
             return user;
     }
     return HDI_NONE;
@@ -45,10 +46,9 @@ static uint32_t last_before(const hdi_explain *x, const hd_plan_barrier *barrier
 
 static uint32_t first_behind(const hdi_explain *x, const hd_plan_barrier *barrier, uint32_t res, uint32_t command)
 {
-    for (uint32_t i = x->plan_begin[res]; i < x->plan_begin[res + 1]; i++) {
-        uint32_t user = x->use_pass[x->plan_use[i]];
-        if (x->pass_at[user] > command && touches(x, barrier, x->plan_use[i]))
-            return user;
+    for (uint32_t i = hdi_explain_from(x, res, command + 1); i < x->plan_begin[res + 1]; i++) {
+        if (touches(x, barrier, x->plan_use[i]))
+            return x->use_pass[x->plan_use[i]];
     }
     return HDI_NONE;
 }
@@ -111,15 +111,6 @@ void hdi_explain_barriers(hdi_explain *x)
 
 /* ---- waits ---- */
 
-static uint32_t signalling(const hdi_explain *x, uint32_t queue, uint64_t value)
-{
-    for (uint32_t s = 0; s < x->view.submit_count; s++) {
-        if (x->view.submits[s].queue == queue && x->view.submits[s].signal_value >= value)
-            return s;
-    }
-    return HDI_NONE;
-}
-
 /* A wait that a barrier of the waiting submit needs: the image that it changes was used on the other queue, by `only`
  * or by whomever. */
 static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t last_submit, uint32_t only,
@@ -153,9 +144,10 @@ static bool serves(const hdi_explain *x, uint32_t pass, uint32_t use)
 {
     if (pass == HD_NONE)
         return false;
-    for (uint32_t v = x->decl->pass_use_begin[pass]; v < x->decl->pass_use_begin[pass + 1]; v++) {
-        if (hdi_explain_meet(x, v, use))
-            return hdi_explain_conflict(x, v, use) == HD_REASON_NONE;
+    hdi_explain_uses own = hdi_explain_uses_of(x, pass, x->decl->use_res[use]);
+    for (uint32_t i = own.begin; i < own.end; i++) {
+        if (hdi_explain_meet(x, x->plan_use[i], use))
+            return hdi_explain_conflict(x, x->plan_use[i], use) == HD_REASON_NONE;
     }
     return false;
 }
@@ -174,9 +166,10 @@ static bool barrier_for(const hdi_explain *x, uint32_t b, uint32_t submit, fit h
         uint32_t pass = x->view.commands[c].index;
         if (x->view.commands[c].kind != HD_COMMAND_PASS || (how == FIT_EXACT && x->barriers[b].pass != pass))
             continue;
-        for (uint32_t u = x->decl->pass_use_begin[pass]; u < x->decl->pass_use_begin[pass + 1]; u++) {
-            if (x->decl->use_res[u] != barrier->resource || !touches(x, barrier, u) ||
-                (how == FIT_SHARED && !serves(x, x->barriers[b].pass, u)))
+        hdi_explain_uses own = hdi_explain_uses_of(x, pass, barrier->resource);
+        for (uint32_t i = own.begin; i < own.end; i++) {
+            uint32_t u = x->plan_use[i];
+            if (!touches(x, barrier, u) || (how == FIT_SHARED && !serves(x, x->barriers[b].pass, u)))
                 continue;
             *out = (hd_why){x->barriers[b].code, pass, x->barriers[b].other_pass, barrier->resource, HD_NONE};
             if (how == FIT_JOINED)
@@ -304,7 +297,7 @@ void hdi_explain_waits(hdi_explain *x)
         const hd_plan_submit *submit = &x->view.submits[s];
         for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
             const hd_plan_wait *wait = &x->view.waits[w];
-            uint32_t signal = signalling(x, wait->queue, wait->value);
+            uint32_t signal = hdi_signals_find(&x->signals, &x->view, wait->queue, wait->value);
             if (signal == HDI_NONE)
                 continue;
             if (x->signal_wait[signal] == HDI_NONE)
@@ -386,21 +379,26 @@ static uint32_t first_host_pass(const hdi_explain *x, uint32_t res)
 /* Who keeps a resource from lying lower: the highest of those below it that are in use meanwhile. */
 static uint32_t neighbour_below(const hdi_explain *x, const hd_plan_resource *own)
 {
-    uint32_t first = hdi_explain_first_user(x, own->id), last = hdi_explain_last_user(x, own->id, HDI_NONE),
-             best = HDI_NONE;
-    uint64_t best_end = 0;
-    for (uint32_t i = 0; own->offset && first != HDI_NONE && i < x->view.resource_count; i++) {
-        const hd_plan_resource *other = &x->view.resources[i];
-        uint64_t end = other->offset + other->bytes;
-        if (other->heap != own->heap || end > own->offset || end <= best_end)
-            continue;
-        uint32_t a = hdi_explain_first_user(x, other->id), b = hdi_explain_last_user(x, other->id, HDI_NONE);
-        if (a == HDI_NONE || x->pass_at[a] > x->pass_at[last] || x->pass_at[b] < x->pass_at[first])
-            continue;
-        best = other->id;
-        best_end = end;
+    uint32_t first = hdi_explain_first_user(x, own->id), last = hdi_explain_last_user(x, own->id, HDI_NONE);
+    if (own->heap >= x->view.heap_count || !own->offset || first == HDI_NONE)
+        return HDI_NONE;
+    uint32_t begin = x->heap_begin[own->heap], end = x->heap_begin[own->heap + 1];
+    for (uint32_t low = begin; low < end;) { /* end: the first that ends above its offset */
+        uint32_t middle = low + (end - low) / 2;
+        const hd_plan_resource *other = &x->view.resources[x->by_end[middle]];
+        if (other->offset + other->bytes <= own->offset)
+            low = middle + 1;
+        else
+            end = middle;
     }
-    return best;
+    while (end-- > begin) {
+        const hd_plan_resource *other = &x->view.resources[x->by_end[end]];
+        uint32_t a = hdi_explain_first_user(x, other->id), b = hdi_explain_last_user(x, other->id, HDI_NONE);
+        if (other->offset + other->bytes && a != HDI_NONE && x->pass_at[a] <= x->pass_at[last] &&
+            x->pass_at[b] >= x->pass_at[first])
+            return other->id;
+    }
+    return HDI_NONE;
 }
 
 static uint32_t placing_of(const hdi_explain *x, const hd_plan_resource *r)

@@ -2,6 +2,7 @@
 
 #include "fgt_words.h"
 #include "plan_view.h"
+#include "signals.h"
 
 /* A plan as a Graphviz picture: a cluster a queue with its submits from top to bottom, passes coloured by type, barrier
  * batches as small notes in the chain, semaphore waits as edges between queues, culled passes aside, memory as a table.
@@ -11,6 +12,7 @@ typedef struct drawing {
     const hdi_decl *decl;
     const hd_plan_view *view;
     const hd_plan_reasons *reasons;
+    const hdi_signals *signals;
     FILE *f;
 } drawing;
 
@@ -116,18 +118,15 @@ static void write_waits(const drawing *d)
     for (uint32_t s = 0; s < view->submit_count; s++) {
         const hd_plan_submit *submit = &view->submits[s];
         for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
-            for (uint32_t from = 0; from < s; from++) {
-                const hd_plan_submit *signal = &view->submits[from];
-                if (signal->queue != view->waits[w].queue || signal->signal_value < view->waits[w].value)
-                    continue;
-                bool empty = signal->command_count == 0;
-                fprintf(f,
-                        "  %c%" PRIu32 " -> s%" PRIu32 " [color=\"#c0392b\", penwidth=1.5, constraint=true, tooltip=\"",
-                        empty ? 's' : 'c', empty ? from : signal->command_begin + signal->command_count - 1, s);
-                write_why(d, HDI_WHY_WAIT, &d->reasons->waits[w]);
-                fprintf(f, "\", label=\"%s\"];\n", hdi_why_word(HDI_WHY_WAIT, d->reasons->waits[w].code));
-                break;
-            }
+            uint32_t from = hdi_signals_find(d->signals, view, view->waits[w].queue, view->waits[w].value);
+            if (from == HDI_NONE)
+                continue;
+            const hd_plan_submit *signal = &view->submits[from];
+            bool empty = signal->command_count == 0;
+            fprintf(f, "  %c%" PRIu32 " -> s%" PRIu32 " [color=\"#c0392b\", penwidth=1.5, constraint=true, tooltip=\"",
+                    empty ? 's' : 'c', empty ? from : signal->command_begin + signal->command_count - 1, s);
+            write_why(d, HDI_WHY_WAIT, &d->reasons->waits[w]);
+            fprintf(f, "\", label=\"%s\"];\n", hdi_why_word(HDI_WHY_WAIT, d->reasons->waits[w].code));
         }
     }
 }
@@ -190,9 +189,17 @@ hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *f)
     hdi_decl decl = hdi_graph_decl(graph);
     hd_plan_view view = hd_plan_read(plan);
     drawing d = {.decl = &decl, .view = &view, .f = f};
-    hd_result result = hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &d.reasons);
-    if (result != HD_OK)
+    hdi_signals signals;
+    hdi_arena arena;
+    hdi_arena_init(&arena, hdi_graph_allocator(graph));
+    hd_result result = hdi_signals_list(&signals, &view, &arena)
+                           ? hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &d.reasons)
+                           : HD_OUT_OF_MEMORY;
+    if (result != HD_OK) {
+        hdi_arena_free(&arena);
         return result;
+    }
+    d.signals = &signals;
     fputs("digraph plan {\n  label=\"", f);
     escaped(hd_graph_name(graph), f);
     fputs("\"; labelloc=t; fontname=\"Helvetica\"; ranksep=0.2; nodesep=0.25;\n"
@@ -205,5 +212,6 @@ hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *f)
     write_memory(&d);
     fputs("}\n", f);
     hd_plan_reasons_free(d.reasons, hdi_graph_allocator(graph));
+    hdi_arena_free(&arena);
     return fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
 }

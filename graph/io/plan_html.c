@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "fgt_words.h"
 #include "plan_view.h"
@@ -11,6 +12,7 @@ typedef struct page {
     const hdi_decl *decl;
     const hd_plan_view *view;
     const hd_plan_reasons *reasons;
+    uint32_t *first, *last; /* by resource */
     FILE *f;
 } page;
 
@@ -91,20 +93,20 @@ static void write_lanes(const page *g)
     fputs("</svg></div>", f);
 }
 
-/* First and last place of a resource in the order of the submits; HD_NONE: unused. */
-static void find_life(const hdi_decl *decl, const hd_plan_view *view, uint32_t res, uint32_t *first, uint32_t *last)
+/* First and last place of each resource in the order of the submits; HD_NONE: unused. */
+static void find_lives(const page *g)
 {
+    const hdi_decl *decl = g->decl;
     uint32_t at = 0;
-    *first = HD_NONE;
-    for (uint32_t c = 0; c < view->command_count; c++) {
-        uint32_t p = view->commands[c].index;
-        if (view->commands[c].kind != HD_COMMAND_PASS)
+    memset(g->first, 0xff, decl->res_count * sizeof(*g->first));
+    for (uint32_t c = 0; c < g->view->command_count; c++) {
+        uint32_t p = g->view->commands[c].index;
+        if (g->view->commands[c].kind != HD_COMMAND_PASS)
             continue;
         for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            if (decl->use_res[u] != res)
-                continue;
-            *first = *first == HD_NONE ? at : *first;
-            *last = at;
+            uint32_t res = decl->use_res[u];
+            g->first[res] = g->first[res] == HD_NONE ? at : g->first[res];
+            g->last[res] = at;
         }
         at++;
     }
@@ -116,20 +118,19 @@ static void write_heap(const page *g, uint32_t heap)
     const hd_plan_view *view = g->view;
     FILE *f = g->f;
     uint64_t bytes = view->heaps[heap].bytes;
-    uint32_t width = LEFT + CELL * (pass_total(view) + 1);
+    uint32_t passes = pass_total(view), width = LEFT + CELL * (passes + 1);
     fprintf(f, "<h2>Heap %" PRIu32 ": %.2f MiB%s%s</h2><div class=\"wide\"><svg width=\"%" PRIu32 "\" height=\"%d\">",
             heap, (double)bytes / 1048576.0, view->heaps[heap].flags & HD_HEAP_HOST ? ", host" : "",
             view->heaps[heap].flags & HD_HEAP_PERSISTENT ? ", persistent" : "", width, MAP_HEIGHT + 4);
     for (uint32_t i = 0; i < view->resource_count; i++) {
         const hd_plan_resource *r = &view->resources[i];
-        uint32_t first, last = 0;
         char label[96];
         if (r->heap != heap || bytes == 0)
             continue;
-        find_life(decl, view, r->id, &first, &last);
+        uint32_t first = g->first[r->id], last = g->last[r->id];
         if (first == HD_NONE || view->heaps[heap].flags & HD_HEAP_PERSISTENT) {
             first = 0;
-            last = pass_total(view) ? pass_total(view) - 1 : 0;
+            last = passes ? passes - 1 : 0;
         }
         double y = MAP_HEIGHT * ((double)r->offset / (double)bytes),
                h = MAP_HEIGHT * ((double)r->bytes / (double)bytes);
@@ -260,9 +261,17 @@ hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f
     hdi_decl decl = hdi_graph_decl(graph);
     hd_plan_view view = hd_plan_read(plan);
     page g = {.decl = &decl, .view = &view, .f = f};
-    hd_result result = hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &g.reasons);
-    if (result != HD_OK)
+    hdi_arena arena;
+    hdi_arena_init(&arena, hdi_graph_allocator(graph));
+    g.first = HDI_ARENA_ARRAY(&arena, uint32_t, decl.res_count);
+    g.last = HDI_ARENA_ARRAY(&arena, uint32_t, decl.res_count);
+    hd_result result =
+        arena.failed ? HD_OUT_OF_MEMORY : hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &g.reasons);
+    if (result != HD_OK) {
+        hdi_arena_free(&arena);
         return result;
+    }
+    find_lives(&g);
     fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", f);
     hdi_write_markup(hd_graph_name(graph), f);
     fputs("</title><style>body{font:13px system-ui,sans-serif;margin:24px;color:#222}h2{margin:24px 0 6px}"
@@ -286,6 +295,7 @@ hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f
     write_resources(&g);
     write_culled(&g);
     hd_plan_reasons_free(g.reasons, hdi_graph_allocator(graph));
+    hdi_arena_free(&arena);
     fputs("</body></html>\n", f);
     return fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
 }

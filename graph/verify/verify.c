@@ -6,10 +6,10 @@
 
 /* Entry of the verifier. Replays a plan, without any code of the compiler, in steps: structure (verify_structure.c),
  * the order that versions ask for (verify_versions.c), culling and what each read must see (verify_model.c), placement
- * (verify_place.c), rendering scopes (verify_scope.c), the relation "finished before" (verify_order.c), and a walk in
+ * (verify_place.c), who has which bytes (verify_tenant.c), rendering scopes (verify_scope.c), the relation "finished before" (verify_order.c), and a walk in
  * submission order that keeps layout, content and owner of each segment (verify_state.c). Every wait names an earlier
  * submit, so submission order is a topological order of the relation.
- * Cost: O(nodes * stages * nodes / 64) for the relation and O(nodes / 64) for each hazard. */
+ * Cost: O(nodes * queues * (stages + kinds of access) * stages) for the relation, O(stages^2) for each hazard. */
 
 const char *hdi_verify_pass_name(const hdi_verify *v, uint32_t pass)
 {
@@ -58,8 +58,8 @@ static hd_result run(hdi_verify *v)
     if (v->bad) /* what follows relies on indices in range */
         return HD_PLAN_INVALID;
     hd_result (*const steps[])(hdi_verify *) = {hdi_verify_model,     hdi_verify_versions, hdi_verify_cull,
-                                                hdi_verify_placement, hdi_verify_scopes,   hdi_verify_nodes,
-                                                hdi_verify_walk};
+                                                hdi_verify_placement, hdi_verify_units,    hdi_verify_scopes,
+                                                hdi_verify_nodes,     hdi_verify_walk};
     for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]) && !v->stop; i++) {
         hd_result result = steps[i](v);
         if (result != HD_OK)

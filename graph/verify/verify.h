@@ -34,7 +34,9 @@ enum { HV_TRANSITION = 1, HV_RELEASE = 2, HV_ACQUIRE = 4 };
 typedef struct hdi_vnode {
     uint64_t src_near, src_far, dst_near, dst_far, src_access, dst_access;
     uint32_t queue, submit, command, barrier, resource;
+    uint32_t spread_end; /* the first node of its queue that can come after it; HDI_NONE: none can */
     uint8_t kind, flags;
+    bool spread; /* the walk has passed it */
 } hdi_vnode;
 
 #define HV_INITIAL (UINT32_MAX - 1) /* content from before the frame */
@@ -48,12 +50,21 @@ typedef struct hdi_vseg {
     uint32_t lost_node, lost_layout; /* the transition that threw content away, and from which layout; or HDI_NONE */
     uint32_t lost_use;               /* the attachment that was not stored, or HDI_NONE */
     bool tenant;                    /* no alias has written since our last write */
+    bool displaced;                 /* an alias took its content */
 } hdi_vseg;
 
-/* A use in a list of uses. */
+/* A use in a list of uses, or a unit in one of units. */
 typedef struct hdi_vlink {
     uint32_t use, next; /* index of the next one, or HDI_NONE */
 } hdi_vlink;
+
+/* What takes bytes of a heap at once: a segment of a buffer, or an image. */
+typedef struct hdi_vunit {
+    uint32_t resource, seg_begin, seg_end;
+    uint32_t cell[2]; /* begin and end */
+    uint32_t rivals;  /* list in hdi_verify.read: the units that it displaced last */
+    bool holds;       /* and no unit has displaced it since */
+} hdi_vunit;
 
 typedef struct hdi_verify {
     hdi_decl d;
@@ -84,13 +95,18 @@ typedef struct hdi_verify {
     uint32_t *expect_begin; /* use_count + 1 */
     uint32_t *expect;       /* holder that each use must see, per segment of its range */
     uint32_t *final_holder; /* per segment */
-    uint32_t *alias_begin, *alias;
+    /* Who has the bytes of the heaps (verify_tenant.c). */
+    uint32_t *unit_begin; /* res_count + 1 */
+    struct hdi_vunit *unit;
+    uint32_t cell_count, *run_unit; /* by the first cell of a run: its unit, HDI_NONE: none */
+    uint64_t *run_start;            /* cells in which runs begin */
 
-    uint32_t node_count, words;
+    uint32_t node_count;
     hdi_vnode *node;
     uint32_t *queue_node; /* queue_count + 1 */
     uint32_t *command_node, *submit_signal, *wait_node;
     uint32_t *wait_signal; /* plan wait -> submit whose signal it waits for */
+    uint32_t *signal_wait, *next_wait; /* submit -> its first wait, HDI_NONE: none; wait -> next one of its signal */
     uint32_t *seg_node_begin, *seg_node;
 
     uint64_t rep;           /* representative stages */
@@ -100,11 +116,20 @@ typedef struct hdi_verify {
     uint32_t *kind_begin, *access_kind; /* per access: (stage, access bit) pairs, those that count */
     uint64_t *kind_stage, *kind_bit;
     uint32_t kinds;
-    uint64_t *pred;  /* node_count x words */
-    uint64_t *reach; /* queue x slot x words */
-    uint64_t *seen;  /* queue x kind x words: nodes whose memory is visible */
-    uint64_t *leave; /* slot x words: nodes that wait for a stage */
-    uint64_t *avail; /* kind x words: global nodes that make a write available */
+    /* Rows of the relation (verify_order.c): row_words = queue_count x columns; a queue's columns are the slots of
+     * stages, then the kinds that write. */
+    uint32_t columns, row_words;
+    uint32_t *kind_column; /* HDI_NONE: a kind that reads */
+    uint32_t *pred;        /* node_count rows */
+    uint32_t *reach;       /* queue x slot rows */
+    uint32_t *seen;        /* queue x kind rows: nodes whose memory is visible */
+    uint32_t *row;         /* scratch */
+    uint32_t queue_at[HD_MAX_QUEUES]; /* the first node of each queue that the walk has not come to */
+    /* What host queues see: barriers to HOST in to_host, those of queue q from to_host_begin[q] on. By host queue: how
+     * far of each queue they are shown, which are shown (a bit a node), and the row of these. */
+    uint32_t to_host_begin[HD_MAX_QUEUES + 1], *to_host, *host_at;
+    uint64_t *host_shown[HD_MAX_QUEUES];
+    uint32_t *host_row[HD_MAX_QUEUES];
 
     hdi_vlink *read;
     uint32_t read_count, read_capacity;
@@ -123,6 +148,13 @@ hd_result hdi_verify_cull(hdi_verify *v);
 hd_result hdi_verify_scopes(hdi_verify *v);
 hd_result hdi_verify_nodes(hdi_verify *v);
 hd_result hdi_verify_walk(hdi_verify *v);
+
+hd_result hdi_verify_units(hdi_verify *v);
+uint32_t hdi_verify_unit(const hdi_verify *v, uint32_t res, uint32_t seg); /* HDI_NONE: in no heap */
+uint32_t hdi_verify_holder(const hdi_verify *v, uint32_t cell);            /* the unit, HDI_NONE: none */
+/* A unit takes its bytes: those that had them lose them and their content. The units behind whose accesses that must
+ * come: a list in v->read. */
+uint32_t hdi_verify_take(hdi_verify *v, uint32_t unit);
 
 /* Notes for the next message: who is concerned, and what would help. */
 hd_verify_place hdi_verify_pass_place(const hdi_verify *v, uint32_t pass);
@@ -160,14 +192,27 @@ hdi_vrect hdi_verify_use_rect(const hdi_verify *v, uint32_t use);
         for (uint32_t hv_a = hv_r.a0; hv_a < hv_r.a1; hv_a += hv_r.step)                                               \
             for (uint32_t hv_b = hv_r.b0, s = hv_r.base + hv_a * hv_r.stride + hv_b; hv_b < hv_r.b1; hv_b++, s++)
 
-/* Order. */
+/* Order. A set of nodes: those before a node, before a stage of a queue, or whose memory a kind of access there sees. */
+typedef struct hdi_vset {
+    const uint32_t *row;
+    uint32_t queue, node, stage, kind; /* HDI_NONE where the set is of another sort */
+} hdi_vset;
+hdi_vset hdi_verify_before_node(const hdi_verify *v, uint32_t n);
+hdi_vset hdi_verify_before_stage(const hdi_verify *v, uint32_t queue, uint64_t stage); /* of the lowest one */
+hdi_vset hdi_verify_seen_by_kind(const hdi_verify *v, uint32_t queue, uint32_t kind);
+bool hdi_verify_is_in(const hdi_verify *v, const hdi_vset *set, uint32_t node);
+/* Whether the set has a node of the queue, from begin on, that waits for the lowest of the stages. */
+bool hdi_verify_leaves(const hdi_verify *v, const hdi_vset *set, uint32_t queue, uint64_t stage, uint32_t begin);
+bool hdi_verify_on_segment(const hdi_verify *v, uint32_t node, uint32_t seg);
 uint64_t hdi_verify_expand(uint64_t stages);
 uint64_t hdi_verify_src(uint64_t stages);
 uint64_t hdi_verify_dst(uint64_t stages);
 bool hdi_verify_access_meets(uint64_t mask, uint64_t bit);
 uint64_t hdi_verify_access_stages(uint64_t bit);
 uint64_t hdi_verify_queue_stages(uint32_t kind);
+/* The walk goes through a barrier or signal by gather, a wait by follow, then a barrier or wait by spread. */
 void hdi_verify_gather(hdi_verify *v, uint32_t node);
+void hdi_verify_follow(hdi_verify *v, uint32_t wait, uint32_t signal);
 void hdi_verify_spread(hdi_verify *v, uint32_t node);
 bool hdi_verify_use_before_use(const hdi_verify *v, uint32_t x, uint32_t y);
 bool hdi_verify_use_before_node(const hdi_verify *v, uint32_t x, uint32_t node);
@@ -178,12 +223,10 @@ bool hdi_verify_memory_to_use(const hdi_verify *v, uint32_t x, uint32_t x_node, 
 bool hdi_verify_memory_to_node(const hdi_verify *v, uint32_t x, uint32_t x_seg, uint32_t node);
 /* Whether something that made x (a use, or x none: the node x_node) available lies in set, or is the node self. */
 bool hdi_verify_available(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x_seg, uint32_t kind,
-                          const uint64_t *set, uint32_t self);
+                          const hdi_vset *set, uint32_t self);
 /* The same for all that use x writes, on the way to use y: whether visibility is all that lacks. */
 bool hdi_verify_available_to(const hdi_verify *v, uint32_t x, uint32_t x_seg, uint32_t y);
 bool hdi_verify_write_bit(uint64_t bit);
-/* Whether the rows share a bit of begin .. end - 1. */
-bool hdi_verify_meet(const uint64_t *a, const uint64_t *b, uint32_t begin, uint32_t end);
 void hdi_verify_bytes(const hdi_verify *v, uint32_t res, uint32_t seg, uint64_t *begin, uint64_t *end);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "bitset.h"
-
 /* The shortest repair of a pair that is out of order or whose write is not seen. A chain from x to y goes through some
  * sync node n. What n lacks to hang on x, in bits of its masks, is its price on the way in: nothing where the relation
  * has x's access in n's set already; one bit where an earlier node of its queue has it and the two only need to meet;
@@ -28,11 +26,6 @@ typedef struct mender {
     price *prices;
 } mender;
 
-static const uint64_t *crow(const uint64_t *rows, const hdi_verify *v, uint32_t r)
-{
-    return rows + (size_t)r * v->words;
-}
-
 static uint64_t use_stages(const hdi_verify *v, uint32_t use)
 {
     return hdi_verify_expand(v->d.access[v->d.use_access[use]].stages);
@@ -48,53 +41,45 @@ static bool on_host(const hdi_verify *v, uint32_t queue)
     return v->p.queues[queue].kind == HD_QUEUE_HOST;
 }
 
-/* Whether node n stands on the segment. */
-static bool on_segment(const hdi_verify *v, uint32_t n, uint32_t seg)
-{
-    for (uint32_t i = v->seg_node_begin[seg]; i < v->seg_node_begin[seg + 1]; i++)
-        if (v->seg_node[i] == n)
-            return true;
-    return false;
-}
-
 static bool covers(const hdi_verify *v, uint32_t n, uint32_t seg)
 {
-    return v->node[n].resource == HDI_NONE || on_segment(v, n, seg);
+    return v->node[n].resource == HDI_NONE || hdi_verify_on_segment(v, n, seg);
 }
 
 /* ---- what the relation has ---- */
 
 static bool arrived(const hdi_verify *v, const hdi_vpair *c, uint32_t n)
 {
-    const uint64_t *set = crow(v->pred, v, n);
+    hdi_vset set = hdi_verify_before_node(v, n);
     if (c->x == HDI_NONE)
-        return n == c->xn || hdi_bit_get(set, c->xn);
-    uint32_t qx = queue_of(v, c->x, HDI_NONE), begin = v->pass_next[v->use_pass[c->x]], end = v->queue_node[qx + 1];
+        return n == c->xn || hdi_verify_is_in(v, &set, c->xn);
+    uint32_t qx = queue_of(v, c->x, HDI_NONE), begin = v->pass_next[v->use_pass[c->x]];
     uint32_t a = v->d.use_access[c->x];
     for (uint64_t left = v->use_stage[a]; left; left &= left - 1) {
         uint64_t stage = left & -left;
         bool direct = v->node[n].queue == qx && n >= begin && (v->node[n].src_far & stage);
-        if (!direct && !hdi_verify_meet(set, crow(v->leave, v, v->stage_slot[__builtin_ctzll(stage)]), begin, end))
+        if (!direct && !hdi_verify_leaves(v, &set, qx, stage, begin))
             return false;
     }
     for (uint32_t i = v->kind_begin[a]; c->memory && i < v->kind_begin[a + 1]; i++)
         if (hdi_verify_write_bit(v->kind_bit[v->access_kind[i]]) &&
-            !hdi_verify_available(v, c->x, HDI_NONE, c->xs, v->access_kind[i], set, n))
+            !hdi_verify_available(v, c->x, HDI_NONE, c->xs, v->access_kind[i], &set, n))
             return false;
     return true;
 }
 
 static bool seen_by_use(const hdi_verify *v, const hdi_vpair *c, uint32_t n, uint32_t k)
 {
-    uint32_t qy = queue_of(v, c->y, HDI_NONE), stage = (uint32_t)__builtin_ctzll(v->kind_stage[k]);
-    if (hdi_bit_get(crow(v->seen, v, qy * v->kinds + k), n))
+    uint32_t qy = queue_of(v, c->y, HDI_NONE);
+    hdi_vset seen = hdi_verify_seen_by_kind(v, qy, k), reach = hdi_verify_before_stage(v, qy, v->kind_stage[k]);
+    if (hdi_verify_is_in(v, &seen, n))
         return true;
-    const uint64_t *reach = crow(v->reach, v, qy * v->slots + v->stage_slot[stage]);
     for (uint32_t i = v->seg_node_begin[c->ys]; i < v->seg_node_begin[c->ys + 1]; i++) {
         uint32_t b = v->seg_node[i];
         const hdi_vnode *x = &v->node[b];
-        if ((x->queue == qy || on_host(v, qy)) && hdi_bit_get(reach, b) && (x->dst_near & v->kind_stage[k]) &&
-            hdi_verify_access_meets(x->dst_access, v->kind_bit[k]) && (b == n || hdi_bit_get(crow(v->pred, v, b), n)))
+        hdi_vset before = hdi_verify_before_node(v, b);
+        if ((x->queue == qy || on_host(v, qy)) && hdi_verify_is_in(v, &reach, b) && (x->dst_near & v->kind_stage[k]) &&
+            hdi_verify_access_meets(x->dst_access, v->kind_bit[k]) && (b == n || hdi_verify_is_in(v, &before, n)))
             return true;
     }
     return false;
@@ -102,8 +87,9 @@ static bool seen_by_use(const hdi_verify *v, const hdi_vpair *c, uint32_t n, uin
 
 static bool leaves_to(const hdi_verify *v, const hdi_vpair *c, uint32_t n)
 {
+    hdi_vset before = c->y == HDI_NONE ? hdi_verify_before_node(v, c->yn) : (hdi_vset){0};
     if (c->y == HDI_NONE)
-        return n == c->yn || hdi_bit_get(crow(v->pred, v, c->yn), n);
+        return n == c->yn || hdi_verify_is_in(v, &before, n);
     uint32_t a = v->d.use_access[c->y];
     if (!hdi_verify_node_before_use(v, n, c->y))
         return false;

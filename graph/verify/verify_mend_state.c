@@ -111,16 +111,16 @@ static hd_plan_barrier image_barrier(const hdi_verify *v, uint32_t res, uint32_t
                          .reason_pass = HDI_NONE,
                          .reason_resource = HDI_NONE};
     add_sources(v, &b, queue, seg);
-    if (v->seg[seg].tenant || v->d.res_flags[res] & HDI_RES_BUFFER)
+    uint32_t unit = hdi_verify_unit(v, res, seg);
+    if (v->seg[seg].tenant || v->d.res_flags[res] & HDI_RES_BUFFER || unit == HDI_NONE)
         return b;
-    uint64_t begin, end, other_begin, other_end;
-    hdi_verify_bytes(v, res, seg, &begin, &end);
-    for (uint32_t i = v->alias_begin[res]; i < v->alias_begin[res + 1]; i++)
-        for (uint32_t t = v->seg_begin[v->alias[i]]; t < v->seg_begin[v->alias[i] + 1]; t++) {
-            hdi_verify_bytes(v, v->alias[i], t, &other_begin, &other_end);
-            if (other_begin < end && begin < other_end)
+    for (uint32_t cell = v->unit[unit].cell[0], last = unit; cell < v->unit[unit].cell[1]; cell++) {
+        uint32_t holder = hdi_verify_holder(v, cell);
+        if (holder != HDI_NONE && holder != last)
+            for (uint32_t t = v->unit[holder].seg_begin; t < v->unit[holder].seg_end; t++)
                 add_sources(v, &b, queue, t);
-        }
+        last = holder;
+    }
     b.src_access = v->seg[seg].write_use != HDI_NONE ? b.src_access : 0; /* aliases' writes are none of this image's */
     return b;
 }
@@ -381,7 +381,7 @@ void hdi_verify_mend_content(hdi_verify *v, uint32_t res, uint32_t seg)
                 repair_of(v, HD_REPAIR_STORE, a)->value = 0;
         return;
     }
-    if (v->alias_begin[res] != v->alias_begin[res + 1])
+    if (x->displaced)
         hdi_verify_mend_place(v, v->plan_res[res], v->p.resources[v->plan_res[res]].bytes, 65536);
 }
 

@@ -1,6 +1,8 @@
 #include "verify.h"
 
-/* Numbers the sync nodes by queue and prepares the rows of the relation. O(nodes * (stages + kinds)). */
+#include "bitset.h"
+
+/* Numbers the sync nodes by queue and prepares the rows of the relation. O(nodes * queues * (stages + kinds)). */
 
 static uint32_t batch_size(const hdi_verify *v, const hd_plan_command *c)
 {
@@ -23,6 +25,7 @@ static void fill_barrier(hdi_verify *v, uint32_t n, uint32_t s, uint32_t c, uint
                         .command = c,
                         .barrier = b,
                         .resource = x->resource,
+                        .spread_end = HDI_NONE,
                         .kind = HV_BARRIER};
     if (x->resource == HDI_NONE)
         return;
@@ -47,12 +50,20 @@ static void fill_semaphore(hdi_verify *v, uint32_t n, uint32_t s, uint8_t kind, 
     bool all = stages & HV_STAGE(HV_ALL_COMMANDS), host = v->p.queues[q].kind == HD_QUEUE_HOST;
     hdi_vnode *node = &v->node[n];
     *node = (hdi_vnode){
-        .queue = q, .submit = s, .command = HDI_NONE, .barrier = HDI_NONE, .resource = HDI_NONE, .kind = kind};
+        .queue = q, .submit = s, .command = HDI_NONE, .barrier = HDI_NONE, .resource = HDI_NONE,
+        .spread_end = HDI_NONE, .kind = kind};
     if (kind == HV_WAIT)
         node->dst_far = host ? HV_STAGE(HV_HOST) : hdi_verify_dst(stages) | (all ? HV_STAGE(HV_INTO) : 0);
     else /* a barrier to HOST before a signal of everything is what the host's wait relies on */
         node->src_far =
             host ? HV_STAGE(HV_HOST) : hdi_verify_src(stages) | (all ? HV_STAGE(HV_OUT) | HV_STAGE(HV_HOST) : 0);
+}
+
+/* What comes from node n on can come after these. */
+static void end_spread(hdi_verify *v, uint32_t first, uint32_t count, uint32_t n)
+{
+    for (uint32_t i = first; i < first + count; i++)
+        v->node[i].spread_end = v->node[i].spread_end < n ? v->node[i].spread_end : n;
 }
 
 static hd_result number_nodes(hdi_verify *v)
@@ -74,11 +85,10 @@ static hd_result number_nodes(hdi_verify *v)
     }
     uint32_t next[HD_MAX_QUEUES];
     for (uint32_t q = 0; q < q_count; q++) {
-        next[q] = v->queue_node[q];
+        next[q] = v->queue_at[q] = v->queue_node[q];
         v->queue_node[q + 1] += v->queue_node[q];
     }
     v->node_count = v->queue_node[q_count];
-    v->words = v->node_count / 64 + 1;
     v->node = HDI_ARENA_ARRAY(&v->arena, hdi_vnode, v->node_count);
     if (!v->node)
         return HD_OUT_OF_MEMORY;
@@ -89,6 +99,7 @@ static hd_result number_nodes(hdi_verify *v)
             v->wait_node[w] = *n;
             fill_semaphore(v, (*n)++, s, HV_WAIT, v->p.waits[w].stages);
         }
+        end_spread(v, *n - x->wait_count, x->wait_count, *n);
         for (uint32_t c = x->command_begin; c < x->command_begin + x->command_count; c++) {
             const hd_plan_command *command = &v->p.commands[c];
             if (command->kind == HD_COMMAND_PASS) {
@@ -97,11 +108,14 @@ static hd_result number_nodes(hdi_verify *v)
             }
             if (command->kind == HD_COMMAND_WAIT) { /* structure left its SET here */
                 v->command_node[c] = v->command_node[v->command_node[c]];
+                end_spread(v, v->command_node[c], v->p.batches[command->index].barrier_count, *n);
                 continue;
             }
             v->command_node[c] = *n;
             for (uint32_t i = 0; i < batch_size(v, command); i++)
                 fill_barrier(v, (*n)++, s, c, v->p.batches[command->index].barrier_begin + i);
+            if (command->kind == HD_COMMAND_BARRIER)
+                end_spread(v, v->command_node[c], batch_size(v, command), *n);
         }
         v->submit_signal[s] = x->signal_value ? *n : HDI_NONE;
         if (x->signal_value)
@@ -196,20 +210,64 @@ static hd_result make_kinds(hdi_verify *v)
     return HD_OK;
 }
 
-static void fill_rows(hdi_verify *v)
+/* Waits by the signal that they wait for. */
+static hd_result list_waits(hdi_verify *v)
 {
-    for (uint32_t n = 0; n < v->node_count; n++) {
-        const hdi_vnode *x = &v->node[n];
-        uint64_t bit = UINT64_C(1) << (n & 63);
-        for (uint64_t left = x->src_far & v->rep; left; left &= left - 1)
-            v->leave[(size_t)v->stage_slot[__builtin_ctzll(left)] * v->words + n / 64] |= bit;
-        for (uint32_t k = 0; k < v->kinds; k++)
-            if (x->kind == HV_SIGNAL
-                    ? !!(x->src_far & v->kind_stage[k])
-                    : x->kind == HV_BARRIER && x->resource == HDI_NONE && (x->src_near & v->kind_stage[k]) &&
-                          hdi_verify_access_meets(x->src_access, v->kind_bit[k]))
-                v->avail[(size_t)k * v->words + n / 64] |= bit;
+    v->signal_wait = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->p.submit_count);
+    v->next_wait = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->p.wait_count);
+    if (v->arena.failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t s = 0; s < v->p.submit_count; s++)
+        v->signal_wait[s] = HDI_NONE;
+    for (uint32_t w = v->p.wait_count; w-- > 0;) {
+        if (v->wait_node[w] == HDI_NONE)
+            continue;
+        v->next_wait[w] = v->signal_wait[v->wait_signal[w]];
+        v->signal_wait[v->wait_signal[w]] = w;
     }
+    return HD_OK;
+}
+
+static bool leads_to_host(const hdi_vnode *x)
+{
+    return x->kind == HV_BARRIER && x->resource == HDI_NONE && (x->dst_near & HV_STAGE(HV_HOST)) &&
+           hdi_verify_access_meets(x->dst_access, HV_HOST_READ);
+}
+
+static hd_result make_rows(hdi_verify *v)
+{
+    uint32_t queues = v->p.queue_count;
+    v->kind_column = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->kinds);
+    if (!v->kind_column)
+        return HD_OUT_OF_MEMORY;
+    v->columns = v->slots;
+    for (uint32_t k = 0; k < v->kinds; k++)
+        v->kind_column[k] = hdi_verify_write_bit(v->kind_bit[k]) ? v->columns++ : HDI_NONE;
+    v->row_words = queues * v->columns;
+    size_t words = v->row_words;
+    v->pred = HDI_ARENA_ZEROED(&v->arena, uint32_t, v->node_count * words);
+    v->reach = HDI_ARENA_ZEROED(&v->arena, uint32_t, queues * v->slots * words);
+    v->seen = HDI_ARENA_ZEROED(&v->arena, uint32_t, queues * v->kinds * words);
+    v->row = HDI_ARENA_ARRAY(&v->arena, uint32_t, words);
+    v->to_host = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->node_count);
+    v->host_at = HDI_ARENA_ARRAY(&v->arena, uint32_t, (size_t)queues * queues);
+    for (uint32_t q = 0; q < queues; q++) {
+        if (v->p.queues[q].kind != HD_QUEUE_HOST)
+            continue;
+        v->host_shown[q] = HDI_ARENA_ZEROED(&v->arena, uint64_t, hdi_bit_words(v->node_count));
+        v->host_row[q] = HDI_ARENA_ZEROED(&v->arena, uint32_t, words);
+    }
+    if (v->arena.failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t q = 0, count = 0; q < queues; q++) {
+        for (uint32_t host = 0; host < queues; host++)
+            v->host_at[host * queues + q] = count;
+        for (uint32_t n = v->queue_node[q]; n < v->queue_node[q + 1]; n++)
+            if (leads_to_host(&v->node[n]))
+                v->to_host[count++] = n;
+        v->to_host_begin[q + 1] = count;
+    }
+    return HD_OK;
 }
 
 /* Nodes on each segment, in the order of the plan on each queue. */
@@ -247,16 +305,9 @@ hd_result hdi_verify_nodes(hdi_verify *v)
         return result;
     merge_stages(v);
     result = make_kinds(v);
-    if (result != HD_OK)
-        return result;
-    size_t words = v->words, queues = v->p.queue_count;
-    v->pred = HDI_ARENA_ZEROED(&v->arena, uint64_t, v->node_count * words);
-    v->reach = HDI_ARENA_ZEROED(&v->arena, uint64_t, queues * v->slots * words);
-    v->seen = HDI_ARENA_ZEROED(&v->arena, uint64_t, queues * v->kinds * words);
-    v->leave = HDI_ARENA_ZEROED(&v->arena, uint64_t, v->slots * words);
-    v->avail = HDI_ARENA_ZEROED(&v->arena, uint64_t, v->kinds * words);
-    if (v->arena.failed)
-        return HD_OUT_OF_MEMORY;
-    fill_rows(v);
-    return list_segment_nodes(v);
+    if (result == HD_OK)
+        result = list_waits(v);
+    if (result == HD_OK)
+        result = make_rows(v);
+    return result == HD_OK ? list_segment_nodes(v) : result;
 }

@@ -5,9 +5,14 @@
 #include "bitset.h"
 
 /* The relation "finished before". Sync nodes are numbered by queue, in submission order, so "later on the queue of x"
- * is an interval. pred[n] is the set of nodes before n; reach[q][stage] the set of nodes that an access of that stage,
- * here on q, comes after; seen[q][stage, access] those whose memory it sees. A use x is before y when a node that waits
- * for x's stage, later on x's queue, is in y's set. Stages that no mask of the plan tells apart share a row. */
+ * is an interval. What a node comes after is a row of numbers, as a vector clock: for each queue and stage the last node
+ * before it whose first scope holds the stage, and for each queue and kind of write the last one that makes such writes
+ * available. reach[q][stage] is the row of what an access of that stage, here on q, comes after; seen[q][stage, access]
+ * that of what it sees. A use x is before y when y's row names, for x's stage and queue, a node behind x: the last one
+ * answers for all, because each of them would do. Stages that no mask of the plan tells apart share a column.
+ * Whether a node a itself is in such a set follows from the row, too: it is there directly, by a's own second scope, or
+ * through a later node of its queue that shares a stage with that scope, and of those the row names the last.
+ * O(queues * (stages + kinds)) memory a node, as many steps for each stage of its masks. */
 
 static const uint8_t graphics_order[] = {1, 36, 37, 3, 4, 5, 6, 24, 22, 8, 7, 9, 10};
 #define TRANSFERS (UINT64_C(0xf) << 32)
@@ -130,87 +135,180 @@ bool hdi_verify_access_meets(uint64_t mask, uint64_t bit)
     return (mask & 0x8000) || ((mask & 0x20) && (bit == UINT64_C(0x100000000) || bit == UINT64_C(0x200000000)));
 }
 
-static uint64_t *row(uint64_t *rows, const hdi_verify *v, uint32_t r)
+/* ---- rows ---- */
+
+static void join(const hdi_verify *v, uint32_t *to, const uint32_t *from)
 {
-    return rows + (size_t)r * v->words;
+    for (uint32_t i = 0; i < v->row_words; i++)
+        to[i] = to[i] > from[i] ? to[i] : from[i];
 }
-static const uint64_t *crow(const uint64_t *rows, const hdi_verify *v, uint32_t r)
+
+static bool makes_kind_available(const hdi_verify *v, uint32_t n, uint32_t k)
 {
-    return rows + (size_t)r * v->words;
+    const hdi_vnode *x = &v->node[n];
+    if (x->kind == HV_SIGNAL)
+        return x->src_far & v->kind_stage[k];
+    return x->kind == HV_BARRIER && x->resource == HDI_NONE && (x->src_near & v->kind_stage[k]) &&
+           hdi_verify_access_meets(x->src_access, v->kind_bit[k]);
 }
-static void join(uint64_t *to, const uint64_t *from, uint32_t words)
+
+/* Into a row: node n. Entries are numbers of nodes plus one. */
+static void add_node(const hdi_verify *v, uint32_t *row, uint32_t n)
 {
-    for (uint32_t i = 0; i < words; i++)
-        to[i] |= from[i];
-}
-bool hdi_verify_meet(const uint64_t *a, const uint64_t *b, uint32_t begin, uint32_t end)
-{
-    if (begin >= end)
-        return false;
-    uint32_t first = begin >> 6, last = (end - 1) >> 6;
-    for (uint32_t i = first; i <= last; i++) {
-        uint64_t word = a[i] & b[i];
-        if (i == first)
-            word &= ~UINT64_C(0) << (begin & 63);
-        if (i == last)
-            word &= ~UINT64_C(0) >> (63 - ((end - 1) & 63));
-        if (word)
-            return true;
+    const hdi_vnode *x = &v->node[n];
+    uint32_t *of = row + x->queue * v->columns;
+    for (uint64_t left = x->src_far & v->rep; left; left &= left - 1) {
+        uint32_t slot = v->stage_slot[__builtin_ctzll(left)];
+        of[slot] = of[slot] > n ? of[slot] : n + 1;
     }
+    for (uint32_t k = 0; k < v->kinds; k++) {
+        uint32_t column = v->kind_column[k];
+        if (column != HDI_NONE && of[column] <= n && makes_kind_available(v, n, k))
+            of[column] = n + 1;
+    }
+}
+
+static uint32_t *pred_row(const hdi_verify *v, uint32_t n)
+{
+    return v->pred + (size_t)n * v->row_words;
+}
+static uint32_t *reach_row(const hdi_verify *v, uint32_t queue, uint32_t stage)
+{
+    return v->reach + ((size_t)queue * v->slots + v->stage_slot[stage]) * v->row_words;
+}
+static uint32_t *seen_row(const hdi_verify *v, uint32_t queue, uint32_t kind)
+{
+    return v->seen + ((size_t)queue * v->kinds + kind) * v->row_words;
+}
+
+hdi_vset hdi_verify_before_node(const hdi_verify *v, uint32_t n)
+{
+    return (hdi_vset){.row = pred_row(v, n), .node = n, .stage = HDI_NONE, .kind = HDI_NONE};
+}
+hdi_vset hdi_verify_before_stage(const hdi_verify *v, uint32_t queue, uint64_t stage)
+{
+    uint32_t s = (uint32_t)__builtin_ctzll(stage);
+    return (hdi_vset){.row = reach_row(v, queue, s), .queue = queue, .node = HDI_NONE, .stage = s, .kind = HDI_NONE};
+}
+hdi_vset hdi_verify_seen_by_kind(const hdi_verify *v, uint32_t queue, uint32_t kind)
+{
+    return (hdi_vset){
+        .row = seen_row(v, queue, kind), .queue = queue, .node = HDI_NONE, .stage = HDI_NONE, .kind = kind};
+}
+
+/* Node n makes what is before it visible to the kind, by itself. */
+static bool shows_kind(const hdi_verify *v, uint32_t n, uint32_t k)
+{
+    const hdi_vnode *x = &v->node[n];
+    if (x->kind == HV_WAIT)
+        return x->dst_far & v->kind_stage[k];
+    return x->kind == HV_BARRIER && x->resource == HDI_NONE && (x->dst_near & v->kind_stage[k]) &&
+           hdi_verify_access_meets(x->dst_access, v->kind_bit[k]);
+}
+
+/* In the set by itself, and not through a node behind it. */
+static bool is_in_directly(const hdi_verify *v, const hdi_vset *set, uint32_t a)
+{
+    const hdi_vnode *x = &v->node[a];
+    if (set->node != HDI_NONE)
+        return x->queue == v->node[set->node].queue && set->node >= x->spread_end &&
+               set->node < v->queue_at[x->queue] && (x->dst_far & v->node[set->node].src_far & v->rep);
+    if (!x->spread)
+        return false;
+    if (set->stage != HDI_NONE)
+        return x->queue == set->queue && (x->dst_far >> set->stage & 1);
+    if (v->p.queues[set->queue].kind == HD_QUEUE_HOST && !hdi_verify_write_bit(v->kind_bit[set->kind]))
+        return hdi_bit_get(v->host_shown[set->queue], a);
+    return x->queue == set->queue && shows_kind(v, a, set->kind);
+}
+
+bool hdi_verify_is_in(const hdi_verify *v, const hdi_vset *set, uint32_t a)
+{
+    const hdi_vnode *x = &v->node[a];
+    if (x->kind == HV_SIGNAL) { /* by its waits alone */
+        for (uint32_t w = v->signal_wait[x->submit]; w != HDI_NONE; w = v->next_wait[w])
+            if (v->wait_node[w] != HDI_NONE && (v->wait_node[w] == set->node || hdi_verify_is_in(v, set, v->wait_node[w])))
+                return true;
+        return false;
+    }
+    if (is_in_directly(v, set, a))
+        return true;
+    const uint32_t *of = set->row + x->queue * v->columns;
+    for (uint64_t left = x->dst_far & v->rep; left; left &= left - 1)
+        if (of[v->stage_slot[__builtin_ctzll(left)]] > x->spread_end)
+            return true;
     return false;
+}
+
+bool hdi_verify_leaves(const hdi_verify *v, const hdi_vset *set, uint32_t queue, uint64_t stage, uint32_t begin)
+{
+    return set->row[queue * v->columns + v->stage_slot[__builtin_ctzll(stage)]] > begin;
+}
+
+/* The walk has come to node n. */
+static void arrive(hdi_verify *v, uint32_t n)
+{
+    uint32_t *at = &v->queue_at[v->node[n].queue];
+    *at = *at > n ? *at : n + 1;
 }
 
 void hdi_verify_gather(hdi_verify *v, uint32_t n)
 {
     const hdi_vnode *x = &v->node[n];
-    uint64_t *pred = row(v->pred, v, n);
+    arrive(v, n);
     for (uint64_t left = x->src_far & v->rep; left; left &= left - 1)
-        join(pred, row(v->reach, v, x->queue * v->slots + v->stage_slot[__builtin_ctzll(left)]), v->words);
+        join(v, pred_row(v, n), reach_row(v, x->queue, (uint32_t)__builtin_ctzll(left)));
 }
 
-/* The host sees what the barriers to HOST that came before the wait made visible. */
-static void spread_host_reads(hdi_verify *v, uint32_t n, uint32_t kind)
+void hdi_verify_follow(hdi_verify *v, uint32_t wait, uint32_t signal)
 {
-    uint64_t *to = row(v->seen, v, v->node[n].queue * v->kinds + kind);
-    const uint64_t *pred = crow(v->pred, v, n);
-    for (uint32_t w = 0; w < v->words; w++)
-        for (uint64_t left = pred[w]; left; left &= left - 1) {
-            uint32_t h = w * 64 + (uint32_t)__builtin_ctzll(left);
-            const hdi_vnode *x = &v->node[h];
-            if (x->kind != HV_BARRIER || x->resource != HDI_NONE || !(x->dst_near & HV_STAGE(HV_HOST)) ||
-                !hdi_verify_access_meets(x->dst_access, HV_HOST_READ))
-                continue;
-            hdi_bit_set(to, h);
-            join(to, crow(v->pred, v, h), v->words);
+    arrive(v, wait);
+    join(v, pred_row(v, wait), pred_row(v, signal));
+    add_node(v, pred_row(v, wait), signal);
+}
+
+/* The host sees what the barriers to HOST that came before the wait made visible, and nothing else. */
+static void show_host(hdi_verify *v, uint32_t n)
+{
+    uint32_t host = v->node[n].queue;
+    hdi_vset before = hdi_verify_before_node(v, n);
+    for (uint32_t q = 0; q < v->p.queue_count; q++) {
+        uint32_t end = 0, *at = &v->host_at[host * v->p.queue_count + q]; /* all before it are shown */
+        for (uint32_t slot = 0; slot < v->slots; slot++)
+            end = before.row[q * v->columns + slot] > end ? before.row[q * v->columns + slot] : end;
+        for (uint32_t i = *at; i < v->to_host_begin[q + 1] && v->to_host[i] < end; i++) {
+            uint32_t h = v->to_host[i];
+            bool shown = hdi_bit_get(v->host_shown[host], h);
+            if (!shown && hdi_verify_is_in(v, &before, h)) {
+                hdi_bit_set(v->host_shown[host], h);
+                join(v, v->host_row[host], pred_row(v, h));
+                add_node(v, v->host_row[host], h);
+                shown = true;
+            }
+            *at += shown && *at == i;
         }
+    }
 }
 
 void hdi_verify_spread(hdi_verify *v, uint32_t n)
 {
-    const hdi_vnode *x = &v->node[n];
-    const uint64_t *pred = crow(v->pred, v, n);
+    hdi_vnode *x = &v->node[n];
     bool host = v->p.queues[x->queue].kind == HD_QUEUE_HOST;
-    for (uint64_t left = x->dst_far & v->rep; left; left &= left - 1) {
-        uint64_t *to = row(v->reach, v, x->queue * v->slots + v->stage_slot[__builtin_ctzll(left)]);
-        join(to, pred, v->words);
-        hdi_bit_set(to, n);
-    }
-    if (x->kind == HV_BARRIER && x->resource != HDI_NONE)
-        return;
-    for (uint32_t k = 0; k < v->kinds; k++) {
-        uint64_t scope = x->kind == HV_WAIT ? x->dst_far : x->dst_near;
-        if (!(scope & v->kind_stage[k]) ||
-            (x->kind == HV_BARRIER && !hdi_verify_access_meets(x->dst_access, v->kind_bit[k])))
-            continue;
-        if (host && !hdi_verify_write_bit(v->kind_bit[k])) {
-            spread_host_reads(v, n, k);
-            continue;
-        }
-        uint64_t *to = row(v->seen, v, x->queue * v->kinds + k);
-        join(to, pred, v->words);
-        hdi_bit_set(to, n);
-    }
+    uint32_t *with = v->row; /* what is before n, and n */
+    memcpy(with, pred_row(v, n), v->row_words * sizeof(*with));
+    add_node(v, with, n);
+    x->spread = true;
+    for (uint64_t left = x->dst_far & v->rep; left; left &= left - 1)
+        join(v, reach_row(v, x->queue, (uint32_t)__builtin_ctzll(left)), with);
+    if (host && x->kind == HV_WAIT)
+        show_host(v, n);
+    for (uint32_t k = 0; k < v->kinds; k++)
+        if (shows_kind(v, n, k))
+            join(v, seen_row(v, x->queue, k),
+                 host && !hdi_verify_write_bit(v->kind_bit[k]) ? v->host_row[x->queue] : with);
 }
+
+/* ---- what is before what ---- */
 
 static uint32_t use_queue(const hdi_verify *v, uint32_t use)
 {
@@ -228,24 +326,23 @@ bool hdi_verify_use_before_use(const hdi_verify *v, uint32_t x, uint32_t y)
 {
     if (same_host(v, x, y))
         return true;
-    uint32_t qx = use_queue(v, x), qy = use_queue(v, y);
-    uint32_t begin = v->pass_next[v->use_pass[x]], end = v->queue_node[qx + 1];
-    for (uint64_t sx = v->use_stage[v->d.use_access[x]]; sx; sx &= sx - 1)
-        for (uint64_t sy = v->use_stage[v->d.use_access[y]]; sy; sy &= sy - 1)
-            if (!hdi_verify_meet(crow(v->reach, v, qy * v->slots + v->stage_slot[__builtin_ctzll(sy)]),
-                                 crow(v->leave, v, v->stage_slot[__builtin_ctzll(sx)]), begin, end))
+    uint32_t qx = use_queue(v, x), qy = use_queue(v, y), begin = v->pass_next[v->use_pass[x]];
+    for (uint64_t sy = v->use_stage[v->d.use_access[y]]; sy; sy &= sy - 1) {
+        hdi_vset before = hdi_verify_before_stage(v, qy, sy);
+        for (uint64_t sx = v->use_stage[v->d.use_access[x]]; sx; sx &= sx - 1)
+            if (!hdi_verify_leaves(v, &before, qx, sx, begin))
                 return false;
+    }
     return true;
 }
 
 bool hdi_verify_use_before_node(const hdi_verify *v, uint32_t x, uint32_t n)
 {
-    uint32_t qx = use_queue(v, x);
-    uint32_t begin = v->pass_next[v->use_pass[x]], end = v->queue_node[qx + 1];
+    uint32_t qx = use_queue(v, x), begin = v->pass_next[v->use_pass[x]];
+    hdi_vset before = hdi_verify_before_node(v, n);
     for (uint64_t sx = v->use_stage[v->d.use_access[x]]; sx; sx &= sx - 1) {
         bool direct = v->node[n].queue == qx && n >= begin && (v->node[n].src_far & sx & -sx);
-        if (!direct &&
-            !hdi_verify_meet(crow(v->pred, v, n), crow(v->leave, v, v->stage_slot[__builtin_ctzll(sx)]), begin, end))
+        if (!direct && !hdi_verify_leaves(v, &before, qx, sx, begin))
             return false;
     }
     return true;
@@ -253,40 +350,64 @@ bool hdi_verify_use_before_node(const hdi_verify *v, uint32_t x, uint32_t n)
 
 bool hdi_verify_node_before_use(const hdi_verify *v, uint32_t n, uint32_t y)
 {
-    uint32_t qy = use_queue(v, y);
-    for (uint64_t sy = v->use_stage[v->d.use_access[y]]; sy; sy &= sy - 1)
-        if (!hdi_bit_get(crow(v->reach, v, qy * v->slots + v->stage_slot[__builtin_ctzll(sy)]), n))
+    for (uint64_t sy = v->use_stage[v->d.use_access[y]]; sy; sy &= sy - 1) {
+        hdi_vset before = hdi_verify_before_stage(v, use_queue(v, y), sy);
+        if (!hdi_verify_is_in(v, &before, n))
             return false;
+    }
     return true;
 }
 
 bool hdi_verify_node_before_node(const hdi_verify *v, uint32_t a, uint32_t b)
 {
-    return v->node[a].queue == v->node[b].queue || hdi_bit_get(crow(v->pred, v, b), a);
+    hdi_vset before = hdi_verify_before_node(v, b);
+    return v->node[a].queue == v->node[b].queue || hdi_verify_is_in(v, &before, a);
 }
 
-/* Whether node a, a barrier on x's own resource, makes x's access of this kind available. */
-static bool makes_available(const hdi_verify *v, uint32_t a, uint32_t x, uint32_t kind)
+/* ---- memory ---- */
+
+/* The first of the nodes on a segment that is not below n: they ascend. */
+static uint32_t first_on_segment(const hdi_verify *v, uint32_t seg, uint32_t n)
+{
+    uint32_t low = v->seg_node_begin[seg], high = v->seg_node_begin[seg + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (v->seg_node[middle] < n)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool hdi_verify_on_segment(const hdi_verify *v, uint32_t n, uint32_t seg)
+{
+    uint32_t i = first_on_segment(v, seg, n);
+    return i < v->seg_node_begin[seg + 1] && v->seg_node[i] == n;
+}
+
+/* Whether node a, a barrier on x's own resource and behind x, makes x's access of this kind available. */
+static bool makes_available(const hdi_verify *v, uint32_t a, uint32_t kind)
 {
     const hdi_vnode *n = &v->node[a];
-    return n->queue == use_queue(v, x) && a >= v->pass_next[v->use_pass[x]] && (n->src_near & v->kind_stage[kind]) &&
-           hdi_verify_access_meets(n->src_access, v->kind_bit[kind]);
+    return (n->src_near & v->kind_stage[kind]) && hdi_verify_access_meets(n->src_access, v->kind_bit[kind]);
 }
 
 bool hdi_verify_available(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x_seg, uint32_t kx,
-                          const uint64_t *set, uint32_t self)
+                          const hdi_vset *set, uint32_t self)
 {
     if (x == HDI_NONE)
-        return x_node == self || hdi_bit_get(set, x_node);
-    uint32_t end = v->queue_node[use_queue(v, x) + 1], begin = v->pass_next[v->use_pass[x]];
-    const uint64_t *avail = crow(v->avail, v, kx);
-    if (hdi_verify_meet(set, avail, begin, end))
+        return x_node == self || hdi_verify_is_in(v, set, x_node);
+    uint32_t q = use_queue(v, x), begin = v->pass_next[v->use_pass[x]];
+    if (set->row[q * v->columns + v->kind_column[kx]] > begin)
         return true;
-    if (self != HDI_NONE && self >= begin && self < end && hdi_bit_get(avail, self))
+    if (self != HDI_NONE && self >= begin && v->node[self].queue == q && makes_kind_available(v, self, kx))
         return true;
-    for (uint32_t i = v->seg_node_begin[x_seg]; i < v->seg_node_begin[x_seg + 1]; i++) {
+    for (uint32_t i = first_on_segment(v, x_seg, begin); i < v->seg_node_begin[x_seg + 1]; i++) {
         uint32_t a = v->seg_node[i];
-        if ((a == self || hdi_bit_get(set, a)) && makes_available(v, a, x, kx))
+        if (a >= v->queue_at[q]) /* the walk has not come there, or it is on another queue */
+            break;
+        if (makes_available(v, a, kx) && (a == self || hdi_verify_is_in(v, set, a)))
             return true;
     }
     return false;
@@ -295,18 +416,21 @@ bool hdi_verify_available(const hdi_verify *v, uint32_t x, uint32_t x_node, uint
 static bool visible(const hdi_verify *v, uint32_t x, uint32_t x_node, uint32_t x_seg, uint32_t kx, uint32_t y,
                     uint32_t y_seg, uint32_t ky)
 {
-    uint32_t qy = use_queue(v, y);
-    bool host = v->p.queues[qy].kind == HD_QUEUE_HOST;
-    if (hdi_verify_available(v, x, x_node, x_seg, kx, crow(v->seen, v, qy * v->kinds + ky), HDI_NONE))
+    uint32_t qy = use_queue(v, y), begin = v->seg_node_begin[y_seg], end = v->seg_node_begin[y_seg + 1];
+    hdi_vset set = hdi_verify_seen_by_kind(v, qy, ky);
+    if (hdi_verify_available(v, x, x_node, x_seg, kx, &set, HDI_NONE))
         return true;
-    uint32_t stage = (uint32_t)__builtin_ctzll(v->kind_stage[ky]);
-    const uint64_t *reach = crow(v->reach, v, qy * v->slots + v->stage_slot[stage]);
-    for (uint32_t i = v->seg_node_begin[y_seg + 1]; i-- > v->seg_node_begin[y_seg];) {
+    if (v->p.queues[qy].kind != HD_QUEUE_HOST) { /* to the host, barriers of any queue lead */
+        begin = first_on_segment(v, y_seg, v->queue_node[qy]);
+        end = first_on_segment(v, y_seg, v->queue_at[qy]);
+    }
+    hdi_vset reach = hdi_verify_before_stage(v, qy, v->kind_stage[ky]);
+    for (uint32_t i = end; i-- > begin;) {
         uint32_t b = v->seg_node[i];
         const hdi_vnode *n = &v->node[b];
-        if ((host || n->queue == qy) && hdi_bit_get(reach, b) && (n->dst_near & v->kind_stage[ky]) &&
-            hdi_verify_access_meets(n->dst_access, v->kind_bit[ky]) &&
-            hdi_verify_available(v, x, x_node, x_seg, kx, crow(v->pred, v, b), b))
+        hdi_vset before = hdi_verify_before_node(v, b);
+        if ((n->dst_near & v->kind_stage[ky]) && hdi_verify_access_meets(n->dst_access, v->kind_bit[ky]) &&
+            hdi_verify_is_in(v, &reach, b) && hdi_verify_available(v, x, x_node, x_seg, kx, &before, b))
             return true;
     }
     return false;
@@ -335,13 +459,12 @@ bool hdi_verify_memory_to_use(const hdi_verify *v, uint32_t x, uint32_t x_node, 
 bool hdi_verify_memory_to_node(const hdi_verify *v, uint32_t x, uint32_t x_seg, uint32_t n)
 {
     uint32_t ax = v->d.use_access[x];
+    hdi_vset before = hdi_verify_before_node(v, n);
+    bool own = hdi_verify_on_segment(v, n, x_seg);
     for (uint32_t i = v->kind_begin[ax]; i < v->kind_begin[ax + 1]; i++) {
         uint32_t k = v->access_kind[i];
-        bool own = false; /* the node itself, where it stands on this very segment */
-        for (uint32_t j = v->seg_node_begin[x_seg]; j < v->seg_node_begin[x_seg + 1] && !own; j++)
-            own = v->seg_node[j] == n;
         if (hdi_verify_write_bit(v->kind_bit[k]) &&
-            !hdi_verify_available(v, x, HDI_NONE, x_seg, k, crow(v->pred, v, n), own ? n : HDI_NONE))
+            !hdi_verify_available(v, x, HDI_NONE, x_seg, k, &before, own ? n : HDI_NONE))
             return false;
     }
     return true;
@@ -349,12 +472,13 @@ bool hdi_verify_memory_to_node(const hdi_verify *v, uint32_t x, uint32_t x_seg, 
 
 bool hdi_verify_available_to(const hdi_verify *v, uint32_t x, uint32_t x_seg, uint32_t y)
 {
-    uint32_t ax = v->d.use_access[x], ay = v->d.use_access[y], qy = use_queue(v, y);
-    for (uint32_t i = v->kind_begin[ax]; i < v->kind_begin[ax + 1]; i++)
-        for (uint64_t sy = v->use_stage[ay]; sy; sy &= sy - 1)
+    uint32_t ax = v->d.use_access[x];
+    for (uint64_t sy = v->use_stage[v->d.use_access[y]]; sy; sy &= sy - 1) {
+        hdi_vset before = hdi_verify_before_stage(v, use_queue(v, y), sy);
+        for (uint32_t i = v->kind_begin[ax]; i < v->kind_begin[ax + 1]; i++)
             if (hdi_verify_write_bit(v->kind_bit[v->access_kind[i]]) &&
-                !hdi_verify_available(v, x, HDI_NONE, x_seg, v->access_kind[i],
-                                      crow(v->reach, v, qy * v->slots + v->stage_slot[__builtin_ctzll(sy)]), HDI_NONE))
+                !hdi_verify_available(v, x, HDI_NONE, x_seg, v->access_kind[i], &before, HDI_NONE))
                 return false;
+    }
     return true;
 }

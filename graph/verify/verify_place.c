@@ -2,7 +2,7 @@
 
 #include "sort.h"
 
-/* Placement: sizes, alignment, heaps, and which resources share bytes. Sweep over offsets, O(n log n + pairs). */
+/* Placement: sizes, alignment, heaps, and that nothing shares bytes with what is persistent. O(n log n). */
 
 static hd_result need_of(hdi_verify *v, uint32_t res, hd_memory_need *need)
 {
@@ -41,45 +41,32 @@ static void check_one(hdi_verify *v, const hd_plan_resource *r, const hd_memory_
     }
 }
 
-static void pair(hdi_verify *v, uint32_t a, uint32_t b, bool fill, uint32_t *at)
+static bool is_persistent(const hdi_verify *v, const hd_plan_resource *r)
 {
-    if (fill) {
-        v->alias[at[a]++] = b;
-        v->alias[at[b]++] = a;
-        return;
-    }
-    uint8_t both = v->d.res_flags[a] | v->d.res_flags[b];
-    if (both & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY)) {
-        hdi_verify_about(v, v->found.first, v->found.second, a, b);
-        hdi_verify_mend_place(v, v->plan_res[a], v->p.resources[v->plan_res[a]].bytes, 65536);
-        hdi_verify_fail(
-            v, HD_RULE_PLACEMENT,
-            "placement: resources %u '%s' and %u '%s' share bytes, and one is persistent (a history or what it is of)",
-            a, hdi_verify_res_name(v, a), b, hdi_verify_res_name(v, b));
-    }
-    v->alias_begin[a + 1]++;
-    v->alias_begin[b + 1]++;
+    return v->d.res_flags[r->id] & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY);
 }
 
-static void sweep(hdi_verify *v, const uint32_t *order, uint32_t n, bool fill, uint32_t *at)
+/* Of two resources that share bytes none may be persistent. In the order of their offsets it is enough to know the one
+ * that reaches furthest, of all and of those that are persistent. */
+static void check_sharing(hdi_verify *v, const uint32_t *order, uint32_t n)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        const hd_plan_resource *a = &v->p.resources[order[i]];
-        for (uint32_t j = i + 1; j < n; j++) {
-            const hd_plan_resource *b = &v->p.resources[order[j]];
-            if (b->offset >= a->offset + a->bytes)
-                break;
-            if (b->bytes)
-                pair(v, a->id, b->id, fill, at);
+    const hd_plan_resource *furthest[2] = {NULL, NULL};
+    for (uint32_t i = 0; i < n && !v->stop; i++) {
+        const hd_plan_resource *b = &v->p.resources[order[i]], *a = furthest[!is_persistent(v, b)];
+        if (b->bytes == 0)
+            continue;
+        if (a && b->offset < a->offset + a->bytes) {
+            hdi_verify_about(v, v->found.first, v->found.second, a->id, b->id);
+            hdi_verify_mend_place(v, v->plan_res[a->id], a->bytes, 65536);
+            hdi_verify_fail(v, HD_RULE_PLACEMENT,
+                            "placement: resources %u '%s' and %u '%s' share bytes, and one is persistent (a history or "
+                            "what it is of)",
+                            a->id, hdi_verify_res_name(v, a->id), b->id, hdi_verify_res_name(v, b->id));
         }
+        for (int only = 0; only <= is_persistent(v, b); only++)
+            if (!furthest[only] || b->offset + b->bytes > furthest[only]->offset + furthest[only]->bytes)
+                furthest[only] = b;
     }
-}
-
-static hd_result place_heap(hdi_verify *v, const uint32_t *order, const uint32_t *heap_begin, bool fill, uint32_t *at)
-{
-    for (uint32_t h = 0; h < v->p.heap_count; h++)
-        sweep(v, order + heap_begin[h], heap_begin[h + 1] - heap_begin[h], fill, at);
-    return HD_OK;
 }
 
 /* Next frame's history is what this frame leaves: nothing moves it between two frames, and it is shared as it was made.
@@ -116,8 +103,6 @@ hd_result hdi_verify_placement(hdi_verify *v)
     uint32_t *by_heap = HDI_ARENA_ARRAY(&v->arena, uint32_t, n);
     uint32_t *heap_begin = HDI_ARENA_ZEROED(&v->arena, uint32_t, (size_t)heaps + 2);
     uint32_t *memory = HDI_ARENA_ARRAY(&v->arena, uint32_t, heaps);
-    uint32_t *at = HDI_ARENA_ARRAY(&v->arena, uint32_t, (size_t)v->d.res_count + 1);
-    v->alias_begin = HDI_ARENA_ZEROED(&v->arena, uint32_t, (size_t)v->d.res_count + 1);
     if (v->arena.failed)
         return HD_OUT_OF_MEMORY;
     for (uint32_t h = 0; h < heaps; h++)
@@ -153,13 +138,7 @@ hd_result hdi_verify_placement(hdi_verify *v)
         heap_begin[h + 2] += heap_begin[h + 1];
     for (uint32_t i = 0; i < placed; i++)
         by_heap[heap_begin[v->p.resources[order[i]].heap + 1]++] = order[i];
-    place_heap(v, by_heap, heap_begin, false, at);
-    for (uint32_t r = 0; r < v->d.res_count; r++) {
-        v->alias_begin[r + 1] += v->alias_begin[r];
-        at[r] = v->alias_begin[r];
-    }
-    v->alias = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->alias_begin[v->d.res_count]);
-    if (!v->alias)
-        return HD_OUT_OF_MEMORY;
-    return place_heap(v, by_heap, heap_begin, true, at);
+    for (uint32_t h = 0; h < heaps; h++)
+        check_sharing(v, by_heap + heap_begin[h], heap_begin[h + 1] - heap_begin[h]);
+    return HD_OK;
 }

@@ -139,30 +139,22 @@ void hdi_verify_bytes(const hdi_verify *v, uint32_t res, uint32_t s, uint64_t *b
     }
 }
 
-/* A write by use y or node n takes the memory of segment s: every overlapping segment of other resources must be done,
- * and loses its content. */
+/* A write by use y or node n takes the memory of segment s, behind all that its rivals did with theirs. */
 static void take_memory(hdi_verify *v, uint32_t y, uint32_t n, uint32_t res, uint32_t s)
 {
-    if (v->seg[s].tenant)
+    uint32_t unit = hdi_verify_unit(v, res, s);
+    if (v->seg[s].tenant || unit == HDI_NONE)
         return;
-    uint64_t begin, end;
-    hdi_verify_bytes(v, res, s, &begin, &end);
-    for (uint32_t i = v->alias_begin[res]; i < v->alias_begin[res + 1] && !v->stop; i++) {
-        uint32_t other = v->alias[i];
-        for (uint32_t t = v->seg_begin[other]; t < v->seg_begin[other + 1] && !v->stop; t++) {
-            uint64_t b, e;
-            hdi_verify_bytes(v, other, t, &b, &e);
-            if (b >= end || e <= begin)
-                continue;
+    v->seg[s].tenant = true;
+    for (uint32_t r = hdi_verify_take(v, unit); r != HDI_NONE; r = v->read[r].next) {
+        const hdi_vunit *rival = &v->unit[v->read[r].use];
+        for (uint32_t t = rival->seg_begin; t < rival->seg_end && !v->stop; t++) {
             if (y != HDI_NONE)
                 check_use(v, y, s, t);
             else
                 check_node(v, n, res, s, t);
-            v->seg[t].tenant = false;
-            v->seg[t].holder = v->seg[t].lost_node = v->seg[t].lost_use = HDI_NONE;
         }
     }
-    v->seg[s].tenant = true;
 }
 
 static bool is_concurrent(const hdi_verify *v, uint32_t res)
@@ -261,6 +253,7 @@ static hd_result walk_use(hdi_verify *v, uint32_t u)
             seg->write_node = seg->reads = HDI_NONE;
             seg->holder = v->use_lost[u] ? HDI_NONE : p;
             seg->lost_node = HDI_NONE;
+            seg->displaced = false;
             seg->lost_use = v->use_lost[u] ? u : HDI_NONE;
             continue;
         }
@@ -546,13 +539,8 @@ hd_result hdi_verify_walk(hdi_verify *v)
     start(v);
     for (uint32_t s = 0; s < v->p.submit_count && !v->stop; s++) {
         const hd_plan_submit *x = &v->p.submits[s];
-        for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++) {
-            uint32_t n = v->wait_node[w], signal = v->submit_signal[v->wait_signal[w]];
-            uint64_t *to = v->pred + (size_t)n * v->words, *from = v->pred + (size_t)signal * v->words;
-            for (uint32_t i = 0; i < v->words; i++)
-                to[i] |= from[i];
-            to[signal / 64] |= UINT64_C(1) << (signal & 63);
-        }
+        for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++)
+            hdi_verify_follow(v, v->wait_node[w], v->submit_signal[v->wait_signal[w]]);
         for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++)
             hdi_verify_spread(v, v->wait_node[w]);
         for (uint32_t c = x->command_begin; c < x->command_begin + x->command_count && !v->stop; c++) {

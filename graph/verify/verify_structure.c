@@ -1,5 +1,7 @@
 #include "verify.h"
 
+#include "signals.h"
+
 /* Structure of a plan: indices in range, every pass culled or once on a queue that can run it, stages and accesses that
  * queues support, waits that name an earlier submit. O(plan). */
 
@@ -223,6 +225,9 @@ static bool deadlocks(hdi_verify *v)
 static void check_waits(hdi_verify *v)
 {
     bool late = false;
+    hdi_signals signals;
+    if (!hdi_signals_list(&signals, &v->p, &v->arena))
+        return;
     hd_finding first_late = v->found;
     uint64_t last[HD_MAX_QUEUES] = {0};
     for (uint32_t s = 0; s < v->p.submit_count; s++) {
@@ -238,12 +243,7 @@ static void check_waits(hdi_verify *v)
                             "stages: the signal of submit %u has stages that queue %u does not support", s, x->queue);
         for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++) {
             const hd_plan_wait *wait = &v->p.waits[w];
-            v->wait_signal[w] = HDI_NONE;
-            for (uint32_t t = 0; wait->value && wait->queue < v->p.queue_count && t < v->p.submit_count; t++)
-                if (v->p.submits[t].queue == wait->queue && v->p.submits[t].signal_value >= wait->value) {
-                    v->wait_signal[w] = t;
-                    break;
-                }
+            v->wait_signal[w] = hdi_signals_find(&signals, &v->p, wait->queue, wait->value);
             if (v->wait_signal[w] == HDI_NONE || v->wait_signal[w] >= s) {
                 v->found.second = hdi_verify_wait_place(w, s, x->queue);
                 hdi_verify_mend_wait(v, w, s);

@@ -138,3 +138,108 @@ Test(growth, uses_of_passes_of_a_scope)
 {
     expect_linear("draws", compile_draws(1000), compile_draws(16000));
 }
+
+/* ---- what is done with a plan ---- */
+
+typedef struct plan_work {
+    double verify, count, explain, draw;
+} plan_work;
+
+static plan_work measure_plan(hd_graph *graph, const hd_compile_desc *desc, uint32_t count)
+{
+    const hd_plan *plan;
+    hd_plan_stats stats;
+    const hd_plan_reasons *reasons;
+    char *text = NULL;
+    size_t bytes;
+    cr_assert_eq(hd_graph_compile(graph, desc, &plan), HD_OK, "%s", hd_graph_error(graph)->text);
+    uint64_t start = hdt_work();
+    cr_assert_eq(hd_plan_verify(graph, plan, NULL), HD_OK);
+    uint64_t verified = hdt_work();
+    cr_assert_eq(hd_plan_stats_get(graph, plan, &stats), HD_OK);
+    uint64_t counted = hdt_work();
+    cr_assert_eq(hd_plan_explain(graph, plan, NULL, &reasons), HD_OK);
+    uint64_t explained = hdt_work();
+    FILE *file = open_memstream(&text, &bytes);
+    cr_assert(file && hd_plan_write_html(graph, plan, file) == HD_OK && hd_plan_write_dot(graph, plan, file) == HD_OK);
+    uint64_t drawn = hdt_work();
+    fclose(file);
+    free(text);
+    hd_plan_reasons_free(reasons, NULL);
+    hd_graph_destroy(graph);
+    return (plan_work){(double)(verified - start) / count, (double)(counted - verified) / count,
+                       (double)(explained - counted) / count, (double)(drawn - explained) / count};
+}
+
+static void expect_all_linear(const char *what, plan_work few, plan_work many)
+{
+    char name[128];
+    const struct {
+        const char *name;
+        double few, many;
+    } parts[] = {{"verify", few.verify, many.verify},
+                 {"count", few.count, many.count},
+                 {"explain", few.explain, many.explain},
+                 {"draw", few.draw, many.draw}};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        snprintf(name, sizeof(name), "%s %s", parts[i].name, what);
+        expect_linear(name, parts[i].few, parts[i].many);
+    }
+}
+
+/* A pass behind the other, on queues by turns; each writes an image that the next one reads, so that few bytes have
+ * as many tenants as there are passes. */
+static plan_work plan_chain(uint32_t count, uint32_t queues)
+{
+    static const hd_queue_desc queue[] = {{HD_QUEUE_GFX, 0}, {HD_QUEUE_COMPUTE, 1}};
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint32_t p = 0; p < count; p++) {
+        static hd_resource last;
+        hd_resource own = hd_graph_image(graph, &(hd_image_desc){.width = 16 + p % 7, .height = 16, .format = 37});
+        hd_use uses[] = {{own, HD_STORAGE_WRITE_COMPUTE}, {last, HD_SAMPLED_COMPUTE}};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                             .pin = p % queues ? HD_PIN_COMPUTE : HD_PIN_GFX,
+                                             .root = p + 1 == count,
+                                             .uses = uses,
+                                             .use_count = p ? 2 : 1});
+        last = own;
+    }
+    return measure_plan(graph, &(hd_compile_desc){.queues = queue, .queue_count = queues}, count);
+}
+
+Test(growth, plans_of_chains)
+{
+    expect_all_linear("a chain", plan_chain(500, 1), plan_chain(8000, 1));
+    expect_all_linear("a chain on two queues", plan_chain(500, 2), plan_chain(8000, 2));
+}
+
+/* One buffer that so many passes read, the whole of it or a range each; each leaves one for the last pass. */
+static plan_work plan_readers(uint32_t count, bool ranges)
+{
+    hd_graph *graph;
+    hd_use *all = calloc(count + 1, sizeof(*all));
+    cr_assert(all && hd_graph_create(NULL, &graph) == HD_OK);
+    hd_resource buffer = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 4 * (uint64_t)count});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = HD_USES({buffer, HD_STORAGE_WRITE_COMPUTE})});
+    for (uint32_t p = 0; p < count; p++) {
+        all[p] = (hd_use){hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 4096}), HD_STORAGE_READ_COMPUTE};
+        hd_use uses[] = {{buffer, HD_STORAGE_READ_COMPUTE}, {all[p].resource, HD_STORAGE_WRITE_COMPUTE}};
+        if (ranges)
+            uses[0] = (hd_use){buffer, HD_STORAGE_READ_COMPUTE, {.offset = 4 * (uint64_t)p, .bytes = 4}};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = 2});
+    }
+    all[count] = (hd_use){buffer, HD_STORAGE_WRITE_COMPUTE};
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = all, .use_count = count + 1});
+    free(all);
+    return measure_plan(graph, &(hd_compile_desc){0}, count);
+}
+
+Test(growth, plans_of_readers)
+{
+    expect_all_linear("readers of one buffer", plan_readers(500, false), plan_readers(8000, false));
+    plan_work few = plan_readers(500, true), many = plan_readers(8000, true);
+    expect_linear("verify readers of ranges", few.verify, many.verify);
+    expect_linear("count readers of ranges", few.count, many.count);
+}

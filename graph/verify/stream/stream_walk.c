@@ -450,13 +450,8 @@ static void walk_batch(hdi_cverify *c, uint32_t command)
 static void walk_waits(hdi_cverify *c, const hd_plan_submit *x)
 {
     hdi_verify *v = &c->v;
-    for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++) {
-        uint32_t n = v->wait_node[w], signal = v->submit_signal[v->wait_signal[w]];
-        uint64_t *to = v->pred + (size_t)n * v->words, *from = v->pred + (size_t)signal * v->words;
-        for (uint32_t i = 0; i < v->words; i++)
-            to[i] |= from[i];
-        to[signal / 64] |= UINT64_C(1) << (signal & 63);
-    }
+    for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++)
+        hdi_verify_follow(v, v->wait_node[w], v->submit_signal[v->wait_signal[w]]);
     for (uint32_t w = x->wait_begin; w < x->wait_begin + x->wait_count; w++)
         hdi_verify_spread(v, v->wait_node[w]);
 }

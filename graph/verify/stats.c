@@ -1,10 +1,10 @@
-#include "alloc.h"
-#include "tables.h"
+#include "verify.h"
 
-/* Figures of a plan, worked out from the plan and the declaration alone, slowly and simply: nothing of it is on a
- * frame's way. Sizes of transients follow the plan's order of submits; the makespan plays the queues' passes at their
- * costs; the critical path follows dependences by content, found by a sweep over the boundaries of ranges. O(uses^2) a
- * resource at worst, where many ranges of one resource are used. */
+#include "signals.h"
+
+/* Figures of a plan, worked out from the plan and the declaration alone, simply: nothing of it is on a frame's way.
+ * Sizes of transients follow the plan's order of submits; the makespan plays the queues' passes at their costs; the
+ * critical path follows dependences by content, over the pieces that no range cuts. O(pieces that the uses touch). */
 
 typedef struct work {
     hdi_decl decl;
@@ -76,22 +76,15 @@ static hd_result measure_makespan(work *w, hd_plan_stats *out)
 {
     double *end = HDI_ARENA_ZEROED(&w->arena, double, w->view.submit_count);
     double *free_at = HDI_ARENA_ZEROED(&w->arena, double, w->view.queue_count);
-    /* Newest submit of each queue with a signal, chained by `before`: a wait looks for its value from there. */
-    uint32_t *newest = HDI_ARENA_ARRAY(&w->arena, uint32_t, w->view.queue_count);
-    uint32_t *before = HDI_ARENA_ARRAY(&w->arena, uint32_t, w->view.submit_count);
-    if (w->arena.failed)
+    hdi_signals signals;
+    if (w->arena.failed || !hdi_signals_list(&signals, &w->view, &w->arena))
         return HD_OUT_OF_MEMORY;
-    for (uint32_t q = 0; q < w->view.queue_count; q++)
-        newest[q] = HDI_NONE;
     for (uint32_t s = 0; s < w->view.submit_count; s++) {
         const hd_plan_submit *submit = &w->view.submits[s];
         double now = free_at[submit->queue];
         for (uint32_t i = 0; i < submit->wait_count; i++) {
             const hd_plan_wait *wait = &w->view.waits[submit->wait_begin + i];
-            uint32_t from = newest[wait->queue];
-            while (from != HDI_NONE && before[from] != HDI_NONE &&
-                   w->view.submits[before[from]].signal_value >= wait->value)
-                from = before[from];
+            uint32_t from = hdi_signals_find(&signals, &w->view, wait->queue, wait->value);
             if (from != HDI_NONE && end[from] > now)
                 now = end[from];
         }
@@ -101,63 +94,45 @@ static hd_result measure_makespan(work *w, hd_plan_stats *out)
                 now += (double)w->decl.pass_cost[command.index];
         }
         end[s] = free_at[submit->queue] = now;
-        if (submit->signal_value) {
-            before[s] = newest[submit->queue];
-            newest[submit->queue] = s;
-        }
         out->makespan_us = now > out->makespan_us ? now : out->makespan_us;
     }
     return HD_OK;
 }
 
-static bool overlap(const hdi_decl *decl, uint32_t a, uint32_t b)
-{
-    if (decl->use_range[a] == HDI_NONE || decl->use_range[b] == HDI_NONE)
-        return true;
-    const hd_range *x = &decl->range[decl->use_range[a]], *y = &decl->range[decl->use_range[b]];
-    if (decl->res_flags[decl->use_res[a]] & HDI_RES_BUFFER)
-        return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
-    return x->mip_base < y->mip_base + y->mip_count && y->mip_base < x->mip_base + x->mip_count &&
-           x->layer_base < y->layer_base + y->layer_count && y->layer_base < x->layer_base + x->layer_count &&
-           hdi_aspects_meet(x, y);
-}
-
-/* Longest chain of costs: each use follows earlier uses of the same resource that overlap it, one of the two writing. A
- * write of the whole ends the list: what follows depends on it. Passes are taken in the plan's order, which agrees with
- * the declaration's wherever two uses conflict, versions included. */
+/* Longest chain of costs: each use follows the earlier uses of the same pieces, one of the two writing. Passes are taken
+ * in the plan's order, which agrees with the declaration's wherever two uses conflict, versions included. */
 static hd_result measure_critical_path(work *w, hd_plan_stats *out)
 {
     const hdi_decl *decl = &w->decl;
-    double *end = HDI_ARENA_ZEROED(&w->arena, double, decl->pass_count);
-    uint32_t *use_pass = HDI_ARENA_ARRAY(&w->arena, uint32_t, decl->use_count);
-    uint32_t *head = HDI_ARENA_ARRAY(&w->arena, uint32_t, decl->res_count);
-    uint32_t *next = HDI_ARENA_ARRAY(&w->arena, uint32_t, decl->use_count);
-    if (w->arena.failed)
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t r = 0; r < decl->res_count; r++)
-        head[r] = HDI_NONE;
-    for (uint32_t i = 0; i < w->order_count; i++) {
-        uint32_t p = w->order[i];
-        double start = 0;
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
+    hdi_verify v = {.d = *decl, .p = w->view};
+    hdi_arena_init(&v.arena, &w->arena.allocator);
+    hd_result result = hdi_verify_model(&v);
+    /* By piece, the latest end of the passes that wrote and read it. */
+    double *written = HDI_ARENA_ZEROED(&v.arena, double, v.seg_count);
+    double *read = HDI_ARENA_ZEROED(&v.arena, double, v.seg_count);
+    if (v.arena.failed)
+        result = HD_OUT_OF_MEMORY;
+    for (uint32_t i = 0; result == HD_OK && i < w->order_count; i++) {
+        uint32_t begin = decl->pass_use_begin[w->order[i]], finish = decl->pass_use_begin[w->order[i] + 1];
+        double end = 0;
+        for (uint32_t u = begin; u < finish; u++) {
             bool writes = decl->access[decl->use_access[u]].writes;
-            for (uint32_t v = head[decl->use_res[u]]; v != HDI_NONE; v = next[v]) {
-                if ((writes || decl->access[decl->use_access[v]].writes) && overlap(decl, u, v) &&
-                    end[use_pass[v]] > start)
-                    start = end[use_pass[v]];
+            HV_EACH_SEG(hdi_verify_use_rect(&v, u), s)
+            {
+                end = written[s] > end ? written[s] : end;
+                end = writes && read[s] > end ? read[s] : end;
             }
         }
-        end[p] = start + (double)decl->pass_cost[p];
-        out->critical_path_us = end[p] > out->critical_path_us ? end[p] : out->critical_path_us;
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            uint32_t r = decl->use_res[u];
-            bool ends = decl->access[decl->use_access[u]].writes && decl->use_range[u] == HDI_NONE;
-            use_pass[u] = p;
-            next[u] = ends ? HDI_NONE : head[r];
-            head[r] = u;
+        end += (double)decl->pass_cost[w->order[i]];
+        out->critical_path_us = end > out->critical_path_us ? end : out->critical_path_us;
+        for (uint32_t u = begin; u < finish; u++) {
+            double *last = decl->access[decl->use_access[u]].writes ? written : read;
+            HV_EACH_SEG(hdi_verify_use_rect(&v, u), s)
+            last[s] = end > last[s] ? end : last[s];
         }
     }
-    return HD_OK;
+    hdi_arena_free(&v.arena);
+    return result;
 }
 
 static void count(const work *w, hd_plan_stats *out)
