@@ -1,301 +1,358 @@
 #include <inttypes.h>
-#include <string.h>
 
 #include "fgt_words.h"
+#include "plan_page.h"
 #include "plan_view.h"
 
-/* A plan as one self-contained page: queues as lanes over the order of the submits, a map of each heap (place in the
- * order against offset), tables of submits, barriers, resources and culled passes, each with its reason. Pictures are
- * inline SVG; nothing is loaded. */
+/* A plan as one self-contained page: the page's own text (graph/io/page/, see the README there), with the declaration,
+ * the plan and its reasons as JSON in a script element that runs nothing. Rows of numbers, as the page counts on: each
+ * table says which columns it has. Everything else, drawing and words included, is the page's. */
 
-typedef struct page {
+typedef struct writer {
     const hdi_decl *decl;
     const hd_plan_view *view;
     const hd_plan_reasons *reasons;
-    uint32_t *first, *last; /* by resource */
     FILE *f;
-} page;
+    uint32_t column;
+} writer;
 
-static void write_why(const page *g, hdi_why_kind kind, const hd_why *why)
+/* ---- rows ---- */
+
+static void next_column(writer *w)
 {
-    char text[HDI_WHY_BYTES];
-    hdi_write_markup(hdi_why_text(g->decl, kind, why, text, sizeof(text)), g->f);
+    if (w->column++)
+        fputc(',', w->f);
 }
 
-static void write_pass(const page *g, uint32_t pass)
+/* A number of JavaScript holds 53 bits: what has more is written as a string. */
+static void put(writer *w, uint64_t value)
 {
-    char label[96];
-    if (pass != HD_NONE)
-        hdi_write_markup(hdi_pass_label(g->decl, pass, label, sizeof(label)), g->f);
+    next_column(w);
+    fprintf(w->f, value >> 53 ? "\"%" PRIu64 "\"" : "%" PRIu64, value);
 }
 
-enum { CELL = 26, LANE = 34, LEFT = 110, MAP_HEIGHT = 260 };
-
-static uint32_t pass_total(const hd_plan_view *view)
+static void put_index(writer *w, uint32_t index)
 {
-    uint32_t n = 0;
-    for (uint32_t c = 0; c < view->command_count; c++)
-        n += view->commands[c].kind == HD_COMMAND_PASS;
-    return n;
+    next_column(w);
+    if (index == HD_NONE)
+        fputs("-1", w->f);
+    else
+        fprintf(w->f, "%" PRIu32, index);
 }
 
-/* The tooltip of a batch: a line a barrier. */
-static void write_batch_title(const page *g, const hd_plan_batch *batch)
+static void put_name(writer *w, const char *name)
 {
-    fprintf(g->f, "<title>%" PRIu32 " barriers", batch->barrier_count);
-    for (uint32_t i = 0; i < batch->barrier_count; i++) {
-        fputc('\n', g->f);
-        write_why(g, HDI_WHY_BARRIER, &g->reasons->barriers[batch->barrier_begin + i]);
+    next_column(w);
+    if (name)
+        hdi_write_json_string(name, w->f);
+    else
+        fputs("null", w->f);
+}
+
+static void put_why(writer *w, const hd_why *why)
+{
+    put(w, why->code);
+    put_index(w, why->pass);
+    put_index(w, why->other_pass);
+    put_index(w, why->resource);
+    put_index(w, why->other_resource);
+}
+#define WHY "code,pass,other_pass,resource,other_resource"
+
+static void put_range(writer *w, const hd_range *range, bool is_buffer)
+{
+    put(w, is_buffer ? range->offset : range->mip_base);
+    put(w, is_buffer ? range->bytes : range->mip_count);
+    put(w, is_buffer ? 0 : range->layer_base);
+    put(w, is_buffer ? 0 : range->layer_count);
+    put(w, is_buffer ? 0 : range->aspect);
+}
+#define RANGE "first,count,layer,layers,aspect"
+
+static bool is_buffer(const writer *w, uint32_t res)
+{
+    return res >= w->decl->res_count || w->decl->res_flags[res] & HDI_RES_BUFFER;
+}
+
+typedef void (*row_fn)(writer *w, uint32_t index);
+
+static void write_table(writer *w, const char *name, const char *columns, uint32_t count, row_fn row)
+{
+    fprintf(w->f, ",\n\"%s\":{\"columns\":\"%s\",\"rows\":[", name, columns);
+    for (uint32_t i = 0; i < count; i++) {
+        fputs(i ? ",\n[" : "\n[", w->f);
+        w->column = 0;
+        row(w, i);
+        fputc(']', w->f);
     }
-    fputs("</title>", g->f);
+    fputs("]}", w->f);
 }
 
-static void write_lanes(const page *g)
+/* ---- the declaration ---- */
+
+static void pass_row(writer *w, uint32_t p)
 {
-    const hdi_decl *decl = g->decl;
-    const hd_plan_view *view = g->view;
-    FILE *f = g->f;
-    uint32_t at = 0, width = LEFT + CELL * (pass_total(view) + 1), height = LANE * view->queue_count + 10;
-    fprintf(f, "<h2>Queues</h2><div class=\"wide\"><svg width=\"%" PRIu32 "\" height=\"%" PRIu32 "\">", width, height);
-    for (uint32_t q = 0; q < view->queue_count; q++)
-        fprintf(f, "<text x=\"4\" y=\"%" PRIu32 "\">%" PRIu32 ": %s</text>", LANE * q + 22, q,
-                hdi_fgt_kinds[view->queues[q].kind & 3]);
-    for (uint32_t s = 0; s < view->submit_count; s++) {
-        const hd_plan_submit *submit = &view->submits[s];
-        uint32_t y = LANE * submit->queue + 6;
-        fprintf(f, "<path class=\"%s\" d=\"M%" PRIu32 " %" PRIu32 "v22\"><title>submit %" PRIu32 " starts: ",
-                submit->wait_count ? "wait" : "cut", LEFT + CELL * at, y, s);
-        write_why(g, HDI_WHY_CUT, &g->reasons->submits[s]);
-        for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
-            fprintf(f, "\nwaits for queue %" PRIu32 ": ", view->waits[w].queue);
-            write_why(g, HDI_WHY_WAIT, &g->reasons->waits[w]);
-        }
-        fputs("</title></path>", f);
-        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
-            char label[96];
-            uint32_t pass = view->commands[c].index;
-            if (view->commands[c].kind != HD_COMMAND_PASS) {
-                fprintf(f, "<circle cx=\"%" PRIu32 "\" cy=\"%" PRIu32 "\" r=\"3\">", LEFT + CELL * at, y - 2);
-                write_batch_title(g, &view->batches[pass]);
-                fputs("</circle>", f);
-                continue;
-            }
-            fprintf(f, "<rect x=\"%" PRIu32 "\" y=\"%" PRIu32 "\" width=\"%d\" height=\"22\" fill=\"%s\"><title>",
-                    LEFT + CELL * at + 1, y, CELL - 2, hdi_pass_color(decl, pass));
-            hdi_write_markup(hdi_pass_label(decl, pass, label, sizeof(label)), f);
-            fprintf(f,
-                    " (submit %" PRIu32 ")</title></rect><text class=\"in\" x=\"%" PRIu32 "\" y=\"%" PRIu32
-                    "\">%" PRIu32 "</text>",
-                    s, LEFT + CELL * at + 4, y + 15, pass);
-            at++;
-        }
-    }
-    fputs("</svg></div>", f);
+    const hdi_decl *decl = w->decl;
+    put_name(w, decl->pass_exec[p].name);
+    put(w, decl->pass_type[p]);
+    put(w, decl->pass_flags[p]);
+    put(w, decl->pass_pin[p]);
+    next_column(w);
+    fprintf(w->f, "%.9g", (double)decl->pass_cost[p]);
+    put(w, decl->pass_use_begin[p]);
 }
 
-/* First and last place of each resource in the order of the submits; HD_NONE: unused. */
-static void find_lives(const page *g)
+static void use_row(writer *w, uint32_t u)
 {
-    const hdi_decl *decl = g->decl;
-    uint32_t at = 0;
-    memset(g->first, 0xff, decl->res_count * sizeof(*g->first));
-    for (uint32_t c = 0; c < g->view->command_count; c++) {
-        uint32_t p = g->view->commands[c].index;
-        if (g->view->commands[c].kind != HD_COMMAND_PASS)
-            continue;
-        for (uint32_t u = decl->pass_use_begin[p]; u < decl->pass_use_begin[p + 1]; u++) {
-            uint32_t res = decl->use_res[u];
-            g->first[res] = g->first[res] == HD_NONE ? at : g->first[res];
-            g->last[res] = at;
-        }
-        at++;
-    }
+    const hdi_decl *decl = w->decl;
+    const hdi_use_exec *exec = &decl->use_exec[u];
+    put(w, decl->use_res[u]);
+    put(w, decl->use_access[u]);
+    put_index(w, decl->use_range[u]);
+    put(w, hdi_load_op(decl, u));
+    put_index(w, exec->resolve ? exec->resolve - 1u : HD_NONE);
 }
 
-static void write_heap(const page *g, uint32_t heap)
+static void range_row(writer *w, uint32_t r)
 {
-    const hdi_decl *decl = g->decl;
-    const hd_plan_view *view = g->view;
-    FILE *f = g->f;
-    uint64_t bytes = view->heaps[heap].bytes;
-    uint32_t passes = pass_total(view), width = LEFT + CELL * (passes + 1);
-    fprintf(f, "<h2>Heap %" PRIu32 ": %.2f MiB%s%s</h2><div class=\"wide\"><svg width=\"%" PRIu32 "\" height=\"%d\">",
-            heap, (double)bytes / 1048576.0, view->heaps[heap].flags & HD_HEAP_HOST ? ", host" : "",
-            view->heaps[heap].flags & HD_HEAP_PERSISTENT ? ", persistent" : "", width, MAP_HEIGHT + 4);
-    for (uint32_t i = 0; i < view->resource_count; i++) {
-        const hd_plan_resource *r = &view->resources[i];
-        char label[96];
-        if (r->heap != heap || bytes == 0)
-            continue;
-        uint32_t first = g->first[r->id], last = g->last[r->id];
-        if (first == HD_NONE || view->heaps[heap].flags & HD_HEAP_PERSISTENT) {
-            first = 0;
-            last = passes ? passes - 1 : 0;
-        }
-        double y = MAP_HEIGHT * ((double)r->offset / (double)bytes),
-               h = MAP_HEIGHT * ((double)r->bytes / (double)bytes);
-        fprintf(f,
-                "<rect class=\"res\" x=\"%" PRIu32 "\" y=\"%.2f\" width=\"%" PRIu32
-                "\" height=\"%.2f\" fill=\"hsl(%" PRIu32 ",55%%,75%%)\"><title>",
-                LEFT + CELL * first, y, CELL * (last - first + 1), h, r->id * 47 % 360);
-        hdi_write_markup(hdi_resource_label(decl, r->id, label, sizeof(label)), f);
-        fprintf(f, ": %" PRIu64 " bytes at %" PRIu64 "\n", r->bytes, r->offset);
-        write_why(g, HDI_WHY_PLACING, &g->reasons->resources[i]);
-        fputs("</title></rect>", f);
-    }
-    fputs("</svg></div>", f);
+    put_range(w, &w->decl->range[r], is_buffer(w, w->decl->range_res[r]));
 }
 
-static void write_submits(const page *g)
+static void access_row(writer *w, uint32_t a)
 {
-    const hd_plan_view *view = g->view;
-    FILE *f = g->f;
-    fputs("<h2>Submits</h2><table><tr><th>submit</th><th>queue</th><th>starts</th><th>waits</th><th>signals</"
-          "th><th>ends</th></tr>",
-          f);
-    for (uint32_t s = 0; s < view->submit_count; s++) {
-        const hd_plan_submit *submit = &view->submits[s];
-        fprintf(f, "<tr><td>%" PRIu32 "</td><td>%" PRIu32 ": %s</td><td>", s, submit->queue,
-                hdi_fgt_kinds[view->queues[submit->queue].kind & 3]);
-        write_why(g, HDI_WHY_CUT, &g->reasons->submits[s]);
-        fputs("</td><td>", f);
-        for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
-            fprintf(f, "%squeue %" PRIu32 " at %" PRIu64 ": ", w > submit->wait_begin ? "; " : "", view->waits[w].queue,
-                    view->waits[w].value);
-            write_why(g, HDI_WHY_WAIT, &g->reasons->waits[w]);
-        }
-        fputs("</td><td>", f);
-        if (submit->signal_value)
-            fprintf(f, "%" PRIu64, submit->signal_value);
-        fputs("</td><td>", f);
-        write_why(g, HDI_WHY_CUT, &g->reasons->submit_ends[s]);
-        fputs("</td></tr>\n", f);
-    }
-    fputs("</table>", f);
+    const hdi_access_info *info = &w->decl->access[a];
+    put_name(w, info->name);
+    put(w, info->stages);
+    put(w, info->access);
+    put(w, info->layout);
+    put(w, info->reads);
+    put(w, info->writes);
+    put(w, info->attachment);
 }
 
-static void write_barriers(const page *g)
+static void resource_row(writer *w, uint32_t r)
 {
-    const hd_plan_view *view = g->view;
-    FILE *f = g->f;
-    char label[96];
-    fputs("<h2>Barriers</h2><table><tr><th>batch</th><th>resource</th><th>why</th><th>because "
-          "of</th><th>for</th><th>stages</th>"
-          "<th>accesses</th><th>layouts</th><th>families</th></tr>",
-          f);
-    for (uint32_t i = 0; i < view->batch_count; i++) {
-        for (uint32_t k = 0; k < view->batches[i].barrier_count; k++) {
-            const hd_plan_barrier *b = &view->barriers[view->batches[i].barrier_begin + k];
-            const hd_why *why = &g->reasons->barriers[view->batches[i].barrier_begin + k];
-            fprintf(f, "<tr><td>%" PRIu32 "</td><td>%s", i, b->resource == HD_NONE ? "all memory" : "");
-            if (why->resource != HD_NONE) {
-                fputs(b->resource == HD_NONE ? ", for " : "", f);
-                hdi_write_markup(hdi_resource_label(g->decl, why->resource, label, sizeof(label)), f);
-            }
-            fprintf(f, "</td><td>%s", hdi_why_word(HDI_WHY_BARRIER, why->code));
-            if (why->other_resource != HD_NONE) {
-                fputs(", bytes of ", f);
-                hdi_write_markup(hdi_resource_label(g->decl, why->other_resource, label, sizeof(label)), f);
-            }
-            fputs("</td><td>", f);
-            write_pass(g, why->other_pass);
-            fputs("</td><td>", f);
-            write_pass(g, why->pass);
-            fprintf(f, "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>%" PRIx64 " &#8594; %" PRIx64 "</td><td>",
-                    b->src_stages, b->dst_stages, b->src_access, b->dst_access);
-            if (b->old_layout != b->new_layout)
-                fprintf(f, "%" PRIu32 " &#8594; %" PRIu32, b->old_layout, b->new_layout);
-            fputs("</td><td>", f);
-            if (b->src_family != b->dst_family)
-                fprintf(f, "%" PRIu32 " &#8594; %" PRIu32, b->src_family, b->dst_family);
-            fputs("</td></tr>\n", f);
-        }
-    }
-    fputs("</table>", f);
+    const hdi_decl *decl = w->decl;
+    const hdi_res_info *info = &decl->res_info[r];
+    put_name(w, info->name);
+    put(w, decl->res_flags[r]);
+    put_index(w, decl->res_pair[r]);
+    const uint32_t size[] = {info->width, info->height, info->depth,  info->mips,
+                             info->layers, info->samples, info->format, hdi_res_usage(decl, r)};
+    for (size_t i = 0; i < sizeof(size) / sizeof(size[0]); i++)
+        put(w, size[i]);
+    put(w, info->bytes);
 }
 
-static void write_resources(const page *g)
+static void write_declaration(writer *w)
 {
-    const hd_plan_view *view = g->view;
-    FILE *f = g->f;
-    char label[96];
-    fputs("<h2>Resources</h2><table><tr><th>id</th><th>name</th><th>heap</th><th>offset</th><th>bytes</th><th>why "
-          "there</th>"
-          "<th>sharing</th></tr>",
-          f);
-    for (uint32_t i = 0; i < view->resource_count; i++) {
-        const hd_plan_resource *r = &view->resources[i];
-        fprintf(f, "<tr><td>%" PRIu32 "</td><td>", r->id);
-        hdi_write_markup(hdi_resource_label(g->decl, r->id, label, sizeof(label)), f);
-        if (r->heap == HD_NONE)
-            fputs("</td><td></td><td></td><td></td><td>", f);
-        else
-            fprintf(f, "</td><td>%" PRIu32 "</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td><td>", r->heap, r->offset,
-                    r->bytes);
-        write_why(g, HDI_WHY_PLACING, &g->reasons->resources[i]);
-        fprintf(f, "</td><td>%s</td></tr>\n", r->flags & HD_PLAN_CONCURRENT ? "concurrent" : "");
-    }
-    fputs("</table>", f);
+    const hdi_decl *decl = w->decl;
+    write_table(w, "access", "name,stages,access,layout,reads,writes,attachment", decl->access_count, access_row);
+    write_table(w, "passes", "name,type,flags,pin,cost,use_begin", decl->pass_count, pass_row);
+    write_table(w, "uses", "res,access,range,load,resolve", decl->use_count, use_row);
+    write_table(w, "ranges", RANGE, decl->range_count, range_row);
+    write_table(w, "resources", "name,flags,pair,width,height,depth,mips,layers,samples,format,usage,bytes",
+                decl->res_count, resource_row);
 }
 
-static void write_culled(const page *g)
+/* ---- the plan ---- */
+
+static void queue_row(writer *w, uint32_t q)
 {
-    FILE *f = g->f;
-    if (g->view->culled_count == 0)
-        return;
-    fputs("<h2>Culled passes</h2><table><tr><th>pass</th><th>name</th><th>why</th></tr>", f);
-    for (uint32_t i = 0; i < g->view->culled_count; i++) {
-        fprintf(f, "<tr><td>%" PRIu32 "</td><td>", g->view->culled[i]);
-        write_pass(g, g->view->culled[i]);
-        fputs("</td><td>", f);
-        write_why(g, HDI_WHY_CULL, &g->reasons->culled[i]);
-        fputs("</td></tr>\n", f);
+    put(w, w->view->queues[q].kind);
+    put_index(w, w->view->queues[q].family);
+}
+
+static void heap_row(writer *w, uint32_t h)
+{
+    put(w, w->view->heaps[h].bytes);
+    put(w, w->view->heaps[h].memory);
+    put(w, w->view->heaps[h].flags);
+}
+
+static void placed_row(writer *w, uint32_t i)
+{
+    const hd_plan_resource *r = &w->view->resources[i];
+    put(w, r->id);
+    put_index(w, r->heap);
+    put(w, r->offset);
+    put(w, r->bytes);
+    put(w, r->final_layout);
+    put_index(w, r->first_family);
+    put_index(w, r->final_family);
+    put(w, r->flags);
+    put_why(w, &w->reasons->resources[i]);
+}
+
+static void submit_row(writer *w, uint32_t s)
+{
+    const hd_plan_submit *submit = &w->view->submits[s];
+    put(w, submit->queue);
+    put(w, submit->wait_begin);
+    put(w, submit->wait_count);
+    put(w, submit->command_begin);
+    put(w, submit->command_count);
+    put(w, submit->signal_value);
+    put(w, submit->signal_stages);
+    put_why(w, &w->reasons->submits[s]);
+}
+
+static void submit_end_row(writer *w, uint32_t s)
+{
+    put_why(w, &w->reasons->submit_ends[s]);
+}
+
+static void wait_row(writer *w, uint32_t i)
+{
+    put(w, w->view->waits[i].queue);
+    put(w, w->view->waits[i].value);
+    put(w, w->view->waits[i].stages);
+    put_why(w, &w->reasons->waits[i]);
+}
+
+static void command_row(writer *w, uint32_t c)
+{
+    put(w, w->view->commands[c].kind);
+    put(w, w->view->commands[c].index);
+    put(w, w->view->commands[c].event);
+}
+
+static void batch_row(writer *w, uint32_t b)
+{
+    put(w, w->view->batches[b].barrier_begin);
+    put(w, w->view->batches[b].barrier_count);
+}
+
+static void barrier_row(writer *w, uint32_t i)
+{
+    const hd_plan_barrier *b = &w->view->barriers[i];
+    put(w, b->src_stages);
+    put(w, b->src_access);
+    put(w, b->dst_stages);
+    put(w, b->dst_access);
+    put_index(w, b->resource);
+    put(w, b->old_layout);
+    put(w, b->new_layout);
+    put_index(w, b->src_family);
+    put_index(w, b->dst_family);
+    put_range(w, &b->range, is_buffer(w, b->resource));
+    put_why(w, &w->reasons->barriers[i]);
+}
+
+static void scope_row(writer *w, uint32_t s)
+{
+    const hd_plan_scope *scope = &w->view->scopes[s];
+    put(w, scope->command_begin);
+    put(w, scope->command_count);
+    put(w, scope->attachment_begin);
+    put(w, scope->attachment_count);
+}
+
+static void attachment_row(writer *w, uint32_t a)
+{
+    const hd_plan_attachment *attachment = &w->view->attachments[a];
+    put(w, attachment->use);
+    put(w, attachment->load);
+    put(w, attachment->store);
+    put_index(w, attachment->resolve);
+}
+
+static void culled_row(writer *w, uint32_t i)
+{
+    put(w, w->view->culled[i]);
+    put_why(w, &w->reasons->culled[i]);
+}
+
+static void write_plan(writer *w)
+{
+    const hd_plan_view *view = w->view;
+    write_table(w, "queues", "kind,family", view->queue_count, queue_row);
+    write_table(w, "heaps", "bytes,memory,flags", view->heap_count, heap_row);
+    write_table(w, "placed", "id,heap,offset,bytes,final_layout,first_family,final_family,flags," WHY,
+                view->resource_count, placed_row);
+    write_table(w, "submits",
+                "queue,wait_begin,wait_count,command_begin,command_count,signal_value,signal_stages," WHY,
+                view->submit_count, submit_row);
+    write_table(w, "submit_ends", WHY, view->submit_count, submit_end_row);
+    write_table(w, "waits", "queue,value,stages," WHY, view->wait_count, wait_row);
+    write_table(w, "commands", "kind,index,event", view->command_count, command_row);
+    write_table(w, "batches", "barrier_begin,barrier_count", view->batch_count, batch_row);
+    write_table(w, "barriers",
+                "src_stages,src_access,dst_stages,dst_access,res,old_layout,new_layout,src_family,dst_family," RANGE
+                "," WHY,
+                view->barrier_count, barrier_row);
+    write_table(w, "scopes", "command_begin,command_count,attachment_begin,attachment_count", view->scope_count,
+                scope_row);
+    write_table(w, "attachments", "use,load,store,resolve", view->attachment_count, attachment_row);
+    write_table(w, "culled", "id," WHY, view->culled_count, culled_row);
+}
+
+/* The words behind the codes of reasons, list by list. */
+static void write_words(writer *w)
+{
+    static const struct {
+        const char *list;
+        hdi_why_kind kind;
+        uint32_t count;
+    } lists[] = {{"reason", HDI_WHY_BARRIER, HD_REASON_COUNT},
+                 {"cut", HDI_WHY_CUT, HD_CUT_COUNT},
+                 {"placing", HDI_WHY_PLACING, HD_PLACING_COUNT},
+                 {"cull", HDI_WHY_CULL, HD_CULL_COUNT}};
+    fputs(",\n\"words\":{", w->f);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        fprintf(w->f, "%s\"%s\":[", i ? "," : "", lists[i].list);
+        w->column = 0;
+        for (uint32_t code = 0; code < lists[i].count; code++)
+            put_name(w, hdi_why_word(lists[i].kind, code));
+        fputc(']', w->f);
     }
-    fputs("</table>", f);
+    fputc('}', w->f);
+}
+
+static void write_stats(writer *w, const hd_plan_stats *stats)
+{
+    fprintf(w->f,
+            ",\n\"stats\":{\"heap_bytes\":%" PRIu64 ",\"unaliased_bytes\":%" PRIu64 ",\"peak_live_bytes\":%" PRIu64
+            ",\"makespan_us\":%.9g,\"critical_path_us\":%.9g,\"batches\":%" PRIu32 "}",
+            stats->heap_bytes, stats->unaliased_bytes, stats->peak_live_bytes, stats->makespan_us,
+            stats->critical_path_us, stats->barrier_batches);
+}
+
+static void write_data(writer *w, const char *name, const hd_plan_stats *stats)
+{
+    fputs("{\"name\":", w->f);
+    hdi_write_json_string(name, w->f);
+    fprintf(w->f, ",\"hash\":\"%016" PRIx64 "\"", w->view->hash);
+    write_stats(w, stats);
+    write_words(w);
+    write_declaration(w);
+    write_plan(w);
+    fputc('}', w->f);
+}
+
+hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hdi_page *page, FILE *f)
+{
+    if (!page->bytes)
+        return HD_NO_PAGE;
+    hdi_decl decl = hdi_graph_decl(graph);
+    hd_plan_view view = hd_plan_read(plan);
+    hd_plan_stats stats;
+    writer w = {.decl = &decl, .view = &view, .f = f};
+    hd_result result = hd_plan_stats_get(graph, plan, &stats);
+    if (result == HD_OK)
+        result = hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &w.reasons);
+    if (result != HD_OK)
+        return result;
+    fwrite(page->text, 1, page->data_at, f);
+    write_data(&w, hd_graph_name(graph), &stats);
+    fwrite(page->text + page->data_at, 1, page->bytes - page->data_at, f);
+    hd_plan_reasons_free(w.reasons, hdi_graph_allocator(graph));
+    return fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
 }
 
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f)
 {
     if (!graph || !plan || !f)
         return HD_INVALID_ARGUMENT;
-    hdi_decl decl = hdi_graph_decl(graph);
-    hd_plan_view view = hd_plan_read(plan);
-    page g = {.decl = &decl, .view = &view, .f = f};
-    hdi_arena arena;
-    hdi_arena_init(&arena, hdi_graph_allocator(graph));
-    g.first = HDI_ARENA_ARRAY(&arena, uint32_t, decl.res_count);
-    g.last = HDI_ARENA_ARRAY(&arena, uint32_t, decl.res_count);
-    hd_result result =
-        arena.failed ? HD_OUT_OF_MEMORY : hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &g.reasons);
-    if (result != HD_OK) {
-        hdi_arena_free(&arena);
-        return result;
-    }
-    find_lives(&g);
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", f);
-    hdi_write_markup(hd_graph_name(graph), f);
-    fputs("</title><style>body{font:13px system-ui,sans-serif;margin:24px;color:#222}h2{margin:24px 0 6px}"
-          ".wide{overflow-x:auto;border:1px solid #ccc}svg{display:block}text{font-size:12px}.in{font-size:9px}"
-          ".wait{stroke:#c0392b;stroke-width:3}.cut{stroke:#999;stroke-width:2}.res{stroke:#555;stroke-width:.5}table{"
-          "border-collapse:collapse}"
-          "td,th{border:1px solid #ddd;padding:2px 8px;text-align:left}</style></head><body><h1>",
-          f);
-    hdi_write_markup(hd_graph_name(graph), f);
-    fprintf(f,
-            "</h1><p>%" PRIu32 " passes, %" PRIu32 " culled, %" PRIu32 " submits, %" PRIu32 " waits, %" PRIu32
-            " barriers in %" PRIu32 " batches. Point at anything to read what it is; a bar starts a submit, a red one "
-                                    "waits for another queue, a dot is a batch of barriers.</p>",
-            view.pass_count, view.culled_count, view.submit_count, view.wait_count, view.barrier_count,
-            view.batch_count);
-    write_lanes(&g);
-    for (uint32_t h = 0; h < view.heap_count; h++)
-        write_heap(&g, h);
-    write_submits(&g);
-    write_barriers(&g);
-    write_resources(&g);
-    write_culled(&g);
-    hd_plan_reasons_free(g.reasons, hdi_graph_allocator(graph));
-    hdi_arena_free(&arena);
-    fputs("</body></html>\n", f);
-    return fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
+    return hdi_plan_write_page(graph, plan, &hdi_plan_page, f);
 }

@@ -16,24 +16,6 @@ typedef struct writer {
     uint32_t scope; /* the next to be written */
 } writer;
 
-static void write_string(const char *text, FILE *f)
-{
-    fputc('"', f);
-    for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        int bytes = hdi_character_bytes(c);
-        if (*c == '"' || *c == '\\')
-            fprintf(f, "\\%c", *c);
-        else if (*c < 0x20)
-            fprintf(f, "\\u%04x", *c);
-        else if (bytes)
-            fwrite(c, 1, (size_t)bytes, f);
-        else
-            fputs("\\ufffd", f);
-        c += bytes ? bytes : 1;
-    }
-    fputc('"', f);
-}
-
 static const char *comma(uint32_t index, uint32_t count)
 {
     return index + 1 < count ? "," : "";
@@ -189,7 +171,7 @@ static void write_plan(writer *w, const char *name, FILE *f)
 {
     const hd_plan_view *view = w->view;
     fputs("{\"plan\": 1, \"graph\": ", f);
-    write_string(name, f);
+    hdi_write_json_string(name, f);
     fprintf(f, ", \"hash\": \"%016" PRIx64 "\",\n \"queues\": [", view->hash);
     for (uint32_t q = 0; q < view->queue_count; q++)
         fprintf(f, "{\"kind\": \"%s\", \"family\": %" PRIu32 "}%s", hdi_fgt_kinds[view->queues[q].kind & 3],

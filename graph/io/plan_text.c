@@ -25,3 +25,21 @@ void hdi_write_markup(const char *text, FILE *f)
             c += hdi_write_character(c, f);
     }
 }
+
+void hdi_write_json_string(const char *text, FILE *f)
+{
+    fputc('"', f);
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int bytes = hdi_character_bytes(c);
+        if (*c == '"' || *c == '\\')
+            fprintf(f, "\\%c", *c);
+        else if (*c < 0x20 || *c == '<')
+            fprintf(f, "\\u%04x", *c);
+        else if (bytes)
+            fwrite(c, 1, (size_t)bytes, f);
+        else
+            fputs("\\ufffd", f);
+        c += bytes ? bytes : 1;
+    }
+    fputc('"', f);
+}

@@ -34,6 +34,8 @@ static inline const char *hdi_resource_label(const hdi_decl *decl, uint32_t res,
 int hdi_write_character(const unsigned char *text, FILE *f);
 /* Text for HTML, and for the labels of Graphviz that look like it. */
 void hdi_write_markup(const char *text, FILE *f);
+/* A string of JSON, quotes included. It has no `<`: within a script element of a page nothing ends that element. */
+void hdi_write_json_string(const char *text, FILE *f);
 
 /* Which list the code of an hd_why is of. */
 typedef enum hdi_why_kind { HDI_WHY_BARRIER, HDI_WHY_WAIT, HDI_WHY_CUT, HDI_WHY_PLACING, HDI_WHY_CULL } hdi_why_kind;

@@ -35,6 +35,18 @@ static hd_result write_file(const struct app *app, const hd_plan *plan, const ch
     return result;
 }
 
+/* A build without d3 has no page: the sample goes on without. */
+static hd_result write_page(const struct app *app, const hd_plan *plan)
+{
+    hd_result result = write_file(app, plan, "plan.html", hd_plan_write_html);
+    if (result != HD_NO_PAGE)
+        return result;
+    char path[4096];
+    report_path(app, "plan.html", path, sizeof path);
+    fprintf(stderr, "deferred: no plan.html: %s\n", hd_result_text(result));
+    return remove(path) == 0 ? HD_OK : HD_IO;
+}
+
 /* The drawing is a convenience: where there is no dot program there is none. */
 static void draw_dot(const struct app *app)
 {
@@ -54,7 +66,7 @@ hd_result report_write_plan(const struct app *app, const hd_plan *plan)
 {
     hd_result result = write_file(app, plan, "plan.json", hd_plan_write_json);
     if (result == HD_OK)
-        result = write_file(app, plan, "plan.html", hd_plan_write_html);
+        result = write_page(app, plan);
     if (result == HD_OK)
         result = write_file(app, plan, "plan.dot", hd_plan_write_dot);
     if (result == HD_OK)

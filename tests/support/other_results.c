@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plan_page.h"
 #include "limited.h"
 #include "state.h"
 
@@ -79,6 +80,16 @@ static hd_result a_plan_that_does_nothing(hd_graph *graph)
     return result;
 }
 
+/* What a build without d3 has. */
+static hd_result no_page(hd_graph *graph)
+{
+    const hd_plan *plan;
+    const hdi_page none = {0};
+    declare(graph);
+    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
+    return hdi_plan_write_page(graph, plan, &none, stderr);
+}
+
 static PFN_vkVoidFunction VKAPI_PTR empty_loader(VkInstance instance, const char *name)
 {
     (void)instance;
@@ -125,6 +136,7 @@ const hdt_other_result hdt_other_results[HDT_OTHER_RESULTS] = {
     {HD_IO, full_device},
     {HD_PARSE, no_graph_in_it},
     {HD_PLAN_INVALID, a_plan_that_does_nothing},
+    {HD_NO_PAGE, no_page},
     {HD_NO_LOADER, no_loader},
     {HD_NO_DEVICE, incompatible_driver},
     {HD_MISSING_FEATURE, missing_feature},

@@ -35,6 +35,7 @@ extern "C" {
     X(HD_TOO_LARGE, "a count or a size exceeds what heddle can hold")                                                  \
     X(HD_IO, "a file could not be read or written")                                                                    \
     X(HD_PARSE, "a text does not follow its format")                                                                   \
+    X(HD_NO_PAGE, "heddle was built without d3 (d3.min.js), which the page that shows plans needs")                    \
     X(HD_PLAN_INVALID, "a plan fails verification")                                                                    \
     X(HD_CACHE_MISMATCH,                                                                                               \
       "a plan found in the cache is not what compiling gives: the size callback changed its answers")                  \

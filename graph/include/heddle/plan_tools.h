@@ -231,6 +231,8 @@ hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
  * "other_resource". */
 hd_result hd_plan_write_json(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+/* One page that needs no other file and no network, for any browser of today: queues, resources and memory over time,
+ * each barrier in words, what is connected with what. HD_NO_PAGE: heddle was built where d3 was not found. */
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *stream);
 /* Makes a plan from JSON text; freed by hd_plan_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT,
  * HD_OUT_OF_MEMORY, HD_PARSE. The text's tree is the JSON library's, in the C library's memory: where that runs out,

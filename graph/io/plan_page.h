@@ -1,0 +1,17 @@
+/* The page that shows plans, made from the files of graph/io/page/ when heddle is built. */
+#ifndef HDI_PLAN_PAGE_H
+#define HDI_PLAN_PAGE_H
+
+#include <heddle/graph.h>
+
+typedef struct hdi_page {
+    const unsigned char *text;
+    size_t bytes;   /* 0 where d3 was not found */
+    size_t data_at; /* where what is shown goes in */
+} hdi_page;
+extern const hdi_page hdi_plan_page;
+
+/* hd_plan_write_html with a page of the caller's. */
+hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hdi_page *page, FILE *f);
+
+#endif
