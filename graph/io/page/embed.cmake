@@ -1,5 +1,5 @@
 # Makes one page of page.html, page.css, d3 and the scripts, and a C file with it in an array (graph/io/plan_page.h).
-# cmake -DPAGE=FOLDER -DD3=FILE (may be empty) -DSCRIPTS=a.js,b.js -DOUT=FILE.c [-DHTML=FILE.html] -P embed.cmake
+# cmake -DPAGE=FOLDER -DD3=FILE (may be empty) -DSCRIPTS=a.js,b.js -DNAME=NAME -DOUT=FILE.c [-DHTML=FILE.html] -P embed.cmake
 cmake_minimum_required(VERSION 3.25) # without it @D3@ in a string would be the value of D3
 
 # base64 of a SHA-256, as Content-Security-Policy wants it. CMake knows the hexadecimal form only.
@@ -51,4 +51,4 @@ math(EXPR bytes "${digits} / 2")
 string(REGEX REPLACE "(..)" "0x\\1," array "${hex}")
 string(REGEX REPLACE "(................................................................................)" "\\1\n" array "${array}")
 file(WRITE ${OUT} "#include \"plan_page.h\"\n\nstatic const unsigned char text[] = {\n${array}0};\n"
-                  "const hdi_page hdi_plan_page = {text, ${bytes}, ${at}};\n")
+                  "const hdi_page ${NAME} = {text, ${bytes}, ${at}};\n")

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "sections.h"
 #include "clock.h"
 #include "measure.h"
 #include "printed.h"
@@ -10,7 +11,7 @@
  * order. ms: median of hd_plan_verify on a compiled plan, which is right; marked where it is over 50 ms, the aim for
  * 1000 passes. KiB: the most memory that it holds.
  *
- * usage: bench_verify [PASSES [REPEAT [FAMILY]]]        default: 1000 passes, 9 times, all families */
+ * usage: heddle-bench verify [PASSES [REPEAT [FAMILY]]]        default: 1000 passes, 9 times, all families */
 
 enum { AIM_MS = 50 };
 
@@ -58,7 +59,7 @@ static hd_result family_rows(hd_graph *graph, uint32_t family, uint32_t passes, 
     return result;
 }
 
-int main(int argc, char **argv)
+int hbs_verify(int argc, char **argv)
 {
     uint32_t passes = 1000, repeat = 9;
     uint32_t only = argc > 3 ? hdb_family_index(argv[3]) : HDB_FAMILY_COUNT;
@@ -66,7 +67,7 @@ int main(int argc, char **argv)
 
     if (argc > 4 || (argc > 1 && !hdb_number(argv[1], 4, 100000, &passes)) ||
         (argc > 2 && !hdb_number(argv[2], 1, UINT32_MAX, &repeat)) || (argc > 3 && only == HDB_FAMILY_COUNT)) {
-        fprintf(stderr, "usage: bench_verify [PASSES [REPEAT [FAMILY]]]\n");
+        fprintf(stderr, "usage: heddle-bench verify [PASSES [REPEAT [FAMILY]]]\n");
         return 1;
     }
     hd_result result = hd_graph_create(NULL, &graph);
@@ -78,7 +79,7 @@ int main(int argc, char **argv)
             result = family_rows(graph, family, passes, repeat);
     }
     if (result != HD_OK)
-        fprintf(stderr, "bench_verify: %s\n", hd_result_text(result));
+        fprintf(stderr, "heddle-bench verify: %s\n", hd_result_text(result));
     else
         hd_graph_destroy(graph);
     return hdb_printed(result == HD_OK ? 0 : 2);

@@ -1,16 +1,17 @@
 #include <getopt.h>
 #include <stdlib.h>
 
+#include "sections.h"
 #include "bars.h"
 #include "printed.h"
 #include "quality_rows.h"
 
 /* What plans cost: exact figures, no times.
  *
- * usage: bench_quality            prints the figures that are committed, as CSV
- *        bench_quality --update   writes them to bench/baseline/quality.csv
- *        bench_quality --bars     prints what plans are to reach, and what they do
- *        bench_quality --spare    counts the waits and barriers that a plan does not need; --each names them
+ * usage: heddle-bench quality            prints the figures that are committed, as CSV
+ *        heddle-bench quality --update   writes them to bench/baseline/quality.csv
+ *        heddle-bench quality --bars     prints what plans are to reach, and what they do
+ *        heddle-bench quality --spare    counts the waits and barriers that a plan does not need; --each names them
  * --bars and --spare take --seed N, to see whether a figure is luck. */
 
 static bool print_row(const hdb_quality_row *row, void *user)
@@ -20,7 +21,7 @@ static bool print_row(const hdb_quality_row *row, void *user)
 
 static int fail(const char *what, const char *why)
 {
-    fprintf(stderr, "bench_quality: %s: %s\n", what, why);
+    fprintf(stderr, "heddle-bench quality: %s: %s\n", what, why);
     return 2;
 }
 
@@ -49,7 +50,7 @@ static hd_result print_spare(uint64_t seed, bool each)
     return result;
 }
 
-int main(int argc, char **argv)
+int hbs_quality(int argc, char **argv)
 {
     static const struct option longs[] = {{"update", no_argument, NULL, 'u'},     {"bars", no_argument, NULL, 'b'},
                                           {"spare", no_argument, NULL, 's'},      {"each", no_argument, NULL, 'e'},
@@ -67,7 +68,7 @@ int main(int argc, char **argv)
             mode = option;
     }
     if (option == '?' || optind != argc || *end) {
-        fprintf(stderr, "usage: bench_quality [--update | --bars | --spare [--each]] [--seed N]\n");
+        fprintf(stderr, "usage: heddle-bench quality [--update | --bars | --spare [--each]] [--seed N]\n");
         return 1;
     }
     hd_result result;
@@ -86,3 +87,10 @@ int main(int argc, char **argv)
     }
     return result == HD_OK ? hdb_printed(0) : fail("stopped", hd_result_text(result));
 }
+
+#ifdef HBS_ALONE
+int main(int argc, char **argv)
+{
+    return hbs_quality(argc, argv);
+}
+#endif

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sections.h"
 #include "device.h"
 #include "measure.h"
 #include "printed.h"
@@ -12,7 +13,7 @@
  * more; with splits each pass is recorded in so many parts. The GPU's time does not count: hd_vk_wait stands between
  * the frames.
  *
- * usage: bench_record [passes [draws [frames [splits [device]]]]]    default: 64 2000 40 1 0 */
+ * usage: heddle-bench record [passes [draws [frames [splits [device]]]]]    default: 64 2000 40 1 0 */
 
 #define SIZE 64
 #define FORMAT VK_FORMAT_R8G8B8A8_UNORM
@@ -101,7 +102,7 @@ static bool number(int argc, char **argv, int at, uint32_t least, uint32_t most,
     return at >= argc || hdb_number(argv[at], least, most, out);
 }
 
-int main(int argc, char **argv)
+int hbs_record(int argc, char **argv)
 {
     static scene s;
     const uint32_t counts[] = {1, 2, 4, 8, 16};
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
     if (argc > 6 || !number(argc, argv, 1, 1, MOST_PASSES, &passes) ||
         !number(argc, argv, 2, 1, UINT32_MAX, &s.draws) || !number(argc, argv, 3, 1, UINT32_MAX, &frames) ||
         !number(argc, argv, 4, 0, HD_MAX_SPLITS, &s.splits) || !number(argc, argv, 5, 0, UINT32_MAX, &device)) {
-        fputs("usage: bench_record [passes [draws [frames [splits [device]]]]]\n", stderr);
+        fputs("usage: heddle-bench record [passes [draws [frames [splits [device]]]]]\n", stderr);
         return 1;
     }
     double one = 0.0;

@@ -3,6 +3,7 @@
 
 #include <heddle/vk.h>
 
+#include "sections.h"
 #include "clock.h"
 #include "measure.h"
 #include "printed.h"
@@ -13,7 +14,7 @@
  * heddle itself costs. Each figure is the median over frames; the plan is compiled once. Objects and allocations are
  * those of the measured frames, which should make none.
  *
- * usage: bench_execute [passes [frames]]    default: 1000 300 */
+ * usage: heddle-bench execute [passes [frames]]    default: 1000 300 */
 
 static void nothing(hd_recorder *recorder, void *user)
 {
@@ -24,7 +25,7 @@ static void nothing(hd_recorder *recorder, void *user)
 static void print_log(hd_log_level level, const char *text, void *user)
 {
     (void)user;
-    fprintf(stderr, "bench_execute: level %d: %s\n", (int)level, text);
+    fprintf(stderr, "heddle-bench execute: level %d: %s\n", (int)level, text);
 }
 
 typedef struct figures {
@@ -96,18 +97,18 @@ static hd_result measure(uint32_t family, uint32_t passes, uint32_t queues, uint
     return result;
 }
 
-int main(int argc, char **argv)
+int hbs_execute(int argc, char **argv)
 {
     uint32_t passes = 1000, frames = 300;
     int processor;
     bool ok = true;
     if (argc > 3 || (argc > 1 && !hdb_number(argv[1], 4, 100000, &passes)) ||
         (argc > 2 && !hdb_number(argv[2], 1, UINT32_MAX, &frames))) {
-        fputs("usage: bench_execute [passes [frames]]\n", stderr);
+        fputs("usage: heddle-bench execute [passes [frames]]\n", stderr);
         return 1;
     }
     if (!hdb_pin(&processor))
-        fprintf(stderr, "bench_execute: not pinned to one processor\n");
+        fprintf(stderr, "heddle-bench execute: not pinned to one processor\n");
     printf("%-10s %6s %6s %8s %8s | %8s %8s %8s %8s | %7s %7s\n", "ns a pass", "queues", "passes", "barriers",
            "submits", "all", "bind", "record", "submit", "objects", "allocs");
     for (uint32_t family = 0; family < HDB_FAMILY_COUNT; family++) {

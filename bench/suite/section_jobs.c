@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sections.h"
 #include "jobs/jobs_bars.h"
 #include "jobs/jobs_measure.h"
 #include "support/printed.h"
@@ -10,8 +11,8 @@
  * a cache line between two threads measured in the same run: both drift on shared machines, and a figure without them
  * says little.
  *
- * usage: bench_jobs [workers]    tables for so many; default: one a processor
- *        bench_jobs --bars       for 1 to 16 workers, and what is to be reached */
+ * usage: heddle-bench jobs [workers]    tables for so many; default: one a processor
+ *        heddle-bench jobs --bars       for 1 to 16 workers, and what is to be reached */
 
 static void report_batches(void)
 {
@@ -60,25 +61,25 @@ static void report_graphs(hd_jobs *one, hd_jobs *many)
     printf("graph of 1000 nodes of %.2f us: %.2fx over a serial loop\n", serial / 1e6, serial / pool);
 }
 
-int main(int argc, char **argv)
+int hbs_jobs(int argc, char **argv)
 {
     hd_jobs *one, *many;
 
     if (argc == 2 && strcmp(argv[1], "--bars") == 0) {
         if (jobs_print_bars() >= 0)
             return hdb_printed(0);
-        fprintf(stderr, "bench_jobs: no pool\n");
+        fprintf(stderr, "heddle-bench jobs: no pool\n");
         return 1;
     }
     char *end = "";
     unsigned long workers = argc > 1 ? strtoul(argv[1], &end, 10) : 0;
     if (argc > 2 || *end || workers > HD_MAX_WORKERS) {
-        fputs("usage: bench_jobs [workers | --bars]\n", stderr);
+        fputs("usage: heddle-bench jobs [workers | --bars]\n", stderr);
         return 1;
     }
     if (hd_jobs_create(&(hd_jobs_desc){.worker_count = (uint32_t)workers}, &many) != HD_OK ||
         hd_jobs_create(&(hd_jobs_desc){.worker_count = 1}, &one) != HD_OK) {
-        fprintf(stderr, "bench_jobs: no pool\n");
+        fprintf(stderr, "heddle-bench jobs: no pool\n");
         return 1;
     }
     printf("workers %u, round trip of a cache line %.0f ns\n", hd_jobs_worker_count(many), jobs_round_trip());
@@ -97,3 +98,10 @@ int main(int argc, char **argv)
     hd_jobs_destroy(one);
     return hdb_printed(0);
 }
+
+#ifdef HBS_ALONE
+int main(int argc, char **argv)
+{
+    return hbs_jobs(argc, argv);
+}
+#endif

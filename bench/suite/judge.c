@@ -1,0 +1,53 @@
+#include "suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A plan goes through a file, as everything does that others make, and then through the verifier. */
+
+static void keep_first(const char *message, void *user)
+{
+    char *verdict = user;
+    if (!verdict[0])
+        snprintf(verdict, 256, "%.255s", message);
+}
+
+bool hbs_judge(const hb_adapter *adapter, void *handle, const hd_graph *graph, json_t *quality, char *verdict,
+               size_t verdict_bytes)
+{
+    char *text = NULL, error[256] = "", finding[256] = "";
+    size_t bytes = 0;
+    hd_plan *plan = NULL;
+    hd_plan_stats stats;
+    FILE *file = open_memstream(&text, &bytes);
+    if (!file)
+        return false;
+    int failed = adapter->export_plan(handle, file);
+    failed |= fclose(file) != 0;
+    hd_result result = failed ? HD_IO : hd_plan_read_json(graph, text, bytes, NULL, &plan, error, sizeof(error));
+    free(text);
+    if (result != HD_OK) {
+        snprintf(verdict, verdict_bytes, "%s", failed ? "the plan was not exported" : error);
+        return false;
+    }
+    hd_verify_desc desc = {.message = keep_first, .user = finding};
+    result = hd_plan_verify(graph, plan, &desc);
+    if (result == HD_OK)
+        result = hd_plan_stats_get(graph, plan, &stats);
+    if (result == HD_OK && quality) {
+        json_object_set_new(quality, "kept", json_integer(stats.kept));
+        json_object_set_new(quality, "barriers", json_integer(stats.barriers));
+        json_object_set_new(quality, "batches", json_integer(stats.barrier_batches));
+        json_object_set_new(quality, "submits", json_integer(stats.submits));
+        json_object_set_new(quality, "waits", json_integer(stats.semaphore_waits));
+        json_object_set_new(quality, "heap_bytes", json_integer((json_int_t)stats.heap_bytes));
+        json_object_set_new(quality, "unaliased_bytes", json_integer((json_int_t)stats.unaliased_bytes));
+        json_object_set_new(quality, "peak_live_bytes", json_integer((json_int_t)stats.peak_live_bytes));
+        json_object_set_new(quality, "makespan_us", json_real(stats.makespan_us));
+        json_object_set_new(quality, "critical_path_us", json_real(stats.critical_path_us));
+    }
+    hd_plan_free(plan, NULL);
+    if (result != HD_OK)
+        snprintf(verdict, verdict_bytes, "%s", finding[0] ? finding : hd_result_text(result));
+    return result == HD_OK;
+}
