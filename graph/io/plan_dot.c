@@ -160,7 +160,8 @@ static void write_memory(const drawing *d)
     enum { MOST_ROWS = 64 };
     fputs("  memory [shape=plain, fillcolor=\"#ffffff\", label=<<table border=\"0\" cellborder=\"1\" cellspacing=\"0\">"
           "<tr><td><b>resource</b></td><td><b>heap</b></td><td><b>offset</b></td><td><b>bytes</b></td>"
-          "<td><b>why</b></td></tr>", f);
+          "<td><b>why</b></td></tr>",
+          f);
     for (uint32_t i = 0; i < view->resource_count && i < MOST_ROWS; i++) {
         const hd_plan_resource *r = &view->resources[i];
         char label[96];
@@ -204,7 +205,8 @@ hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *f)
     escaped(hd_graph_name(graph), f);
     fputs("\"; labelloc=t; fontname=\"Helvetica\"; ranksep=0.2; nodesep=0.25;\n"
           "  node [shape=box, style=filled, fontname=\"Helvetica\", fontsize=11, height=0.3, fillcolor=\"#ffffff\"];\n"
-          "  edge [fontname=\"Helvetica\", fontsize=8];\n", f);
+          "  edge [fontname=\"Helvetica\", fontsize=8];\n",
+          f);
     for (uint32_t q = 0; q < view.queue_count; q++)
         write_queue(&d, q);
     write_waits(&d);

@@ -99,8 +99,8 @@ static hd_result measure_makespan(work *w, hd_plan_stats *out)
     return HD_OK;
 }
 
-/* Longest chain of costs: each use follows the earlier uses of the same pieces, one of the two writing. Passes are taken
- * in the plan's order, which agrees with the declaration's wherever two uses conflict, versions included. */
+/* Longest chain of costs: each use follows the earlier uses of the same pieces, one of the two writing. Passes are
+ * taken in the plan's order, which agrees with the declaration's wherever two uses conflict, versions included. */
 static hd_result measure_critical_path(work *w, hd_plan_stats *out)
 {
     const hdi_decl *decl = &w->decl;

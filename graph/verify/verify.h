@@ -192,7 +192,7 @@ hdi_vrect hdi_verify_use_rect(const hdi_verify *v, uint32_t use);
         for (uint32_t hv_a = hv_r.a0; hv_a < hv_r.a1; hv_a += hv_r.step)                                               \
             for (uint32_t hv_b = hv_r.b0, s = hv_r.base + hv_a * hv_r.stride + hv_b; hv_b < hv_r.b1; hv_b++, s++)
 
-/* Order. A set of nodes: those before a node, before a stage of a queue, or whose memory a kind of access there sees. */
+/* Order. A set of nodes: those before a node, or before a stage of a queue, or whose memory a kind of access sees. */
 typedef struct hdi_vset {
     const uint32_t *row;
     uint32_t queue, node, stage, kind; /* HDI_NONE where the set is of another sort */

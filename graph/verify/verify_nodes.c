@@ -49,9 +49,13 @@ static void fill_semaphore(hdi_verify *v, uint32_t n, uint32_t s, uint8_t kind, 
     uint32_t q = v->p.submits[s].queue;
     bool all = stages & HV_STAGE(HV_ALL_COMMANDS), host = v->p.queues[q].kind == HD_QUEUE_HOST;
     hdi_vnode *node = &v->node[n];
-    *node = (hdi_vnode){
-        .queue = q, .submit = s, .command = HDI_NONE, .barrier = HDI_NONE, .resource = HDI_NONE,
-        .spread_end = HDI_NONE, .kind = kind};
+    *node = (hdi_vnode){.queue = q,
+                        .submit = s,
+                        .command = HDI_NONE,
+                        .barrier = HDI_NONE,
+                        .resource = HDI_NONE,
+                        .spread_end = HDI_NONE,
+                        .kind = kind};
     if (kind == HV_WAIT)
         node->dst_far = host ? HV_STAGE(HV_HOST) : hdi_verify_dst(stages) | (all ? HV_STAGE(HV_INTO) : 0);
     else /* a barrier to HOST before a signal of everything is what the host's wait relies on */

@@ -5,11 +5,11 @@
 #include "bitset.h"
 
 /* The relation "finished before". Sync nodes are numbered by queue, in submission order, so "later on the queue of x"
- * is an interval. What a node comes after is a row of numbers, as a vector clock: for each queue and stage the last node
- * before it whose first scope holds the stage, and for each queue and kind of write the last one that makes such writes
- * available. reach[q][stage] is the row of what an access of that stage, here on q, comes after; seen[q][stage, access]
- * that of what it sees. A use x is before y when y's row names, for x's stage and queue, a node behind x: the last one
- * answers for all, because each of them would do. Stages that no mask of the plan tells apart share a column.
+ * is an interval. What a node comes after is a row of numbers, as a vector clock: for each queue and stage the last
+ * node before it whose first scope holds the stage, and for each queue and kind of write the last one that makes such
+ * writes available. reach[q][stage] is the row of what an access of that stage, here on q, comes after; seen[q][stage,
+ * access] that of what it sees. A use x is before y when y's row names, for x's stage and queue, a node behind x: the
+ * last one answers for all, because each of them would do. Stages that no mask of the plan tells apart share a column.
  * Whether a node a itself is in such a set follows from the row, too: it is there directly, by a's own second scope, or
  * through a later node of its queue that shares a stage with that scope, and of those the row names the last.
  * O(queues * (stages + kinds)) memory a node, as many steps for each stage of its masks. */
@@ -227,7 +227,8 @@ bool hdi_verify_is_in(const hdi_verify *v, const hdi_vset *set, uint32_t a)
     const hdi_vnode *x = &v->node[a];
     if (x->kind == HV_SIGNAL) { /* by its waits alone */
         for (uint32_t w = v->signal_wait[x->submit]; w != HDI_NONE; w = v->next_wait[w])
-            if (v->wait_node[w] != HDI_NONE && (v->wait_node[w] == set->node || hdi_verify_is_in(v, set, v->wait_node[w])))
+            if (v->wait_node[w] != HDI_NONE &&
+                (v->wait_node[w] == set->node || hdi_verify_is_in(v, set, v->wait_node[w])))
                 return true;
         return false;
     }

@@ -86,8 +86,7 @@ static void check_pair(hdi_verify *v, const hd_plan_resource *history)
     }
     if (shared)
         return;
-    if (history->first_family == HDI_NONE || of->final_family == HDI_NONE ||
-        history->first_family == of->final_family)
+    if (history->first_family == HDI_NONE || of->final_family == HDI_NONE || history->first_family == of->final_family)
         return;
     v->found.resource = history->id;
     hdi_verify_fail(v, HD_RULE_FINAL_STATE,

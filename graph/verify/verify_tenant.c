@@ -3,13 +3,13 @@
 #include "bitset.h"
 #include "sort.h"
 
-/* Who has the bytes of a heap while the plan is walked. A unit is what takes bytes at once: a segment of a buffer, or an
- * image, of which nobody knows where its segments lie. The bytes of all heaps, cut where units begin and end, are cells;
- * runs of cells belong to one unit each, those that no unit has taken to none. A unit that takes its cells displaces the
- * units that it finds there, its rivals: its first access is checked against theirs. What was displaced before need not
- * be looked at again: the rivals came behind it, and order is transitive. The other segments of an image come behind the
- * same rivals.
- * O(n log n + runs that are displaced): each take adds at most three. Where a run begins is found by bits, 64 at a time. */
+/* Who has the bytes of a heap while the plan is walked. A unit is what takes bytes at once: a segment of a buffer, or
+ * an image, of which nobody knows where its segments lie. The bytes of all heaps, cut where units begin and end, are
+ * cells; runs of cells belong to one unit each, those that no unit has taken to none. A unit that takes its cells
+ * displaces the units that it finds there, its rivals: its first access is checked against theirs. What was displaced
+ * before need not be looked at again: the rivals came behind it, and order is transitive. The other segments of an
+ * image come behind the same rivals. O(n log n + runs that are displaced): each take adds at most three. Where a run
+ * begins is found by bits, 64 at a time. */
 
 static uint64_t *boundary_keys(hdi_verify *v, uint32_t *point, uint64_t *key, uint64_t *key2, uint32_t *point2,
                                uint32_t count, bool heaps)
@@ -29,7 +29,8 @@ static hd_result make_cells(hdi_verify *v, uint32_t units)
 {
     uint32_t count = units * 2;
     hdi_arena_mark mark = hdi_arena_here(&v->arena);
-    uint32_t *point = HDI_ARENA_ARRAY(&v->arena, uint32_t, count), *point2 = HDI_ARENA_ARRAY(&v->arena, uint32_t, count);
+    uint32_t *point = HDI_ARENA_ARRAY(&v->arena, uint32_t, count),
+             *point2 = HDI_ARENA_ARRAY(&v->arena, uint32_t, count);
     uint64_t *key = HDI_ARENA_ARRAY(&v->arena, uint64_t, count), *key2 = HDI_ARENA_ARRAY(&v->arena, uint64_t, count);
     if (v->arena.failed)
         return HD_OUT_OF_MEMORY;

@@ -230,8 +230,7 @@ static plan_work plan_readers(uint32_t count, bool ranges)
         hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = 2});
     }
     all[count] = (hd_use){buffer, HD_STORAGE_WRITE_COMPUTE};
-    hd_graph_pass(graph,
-                  &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = all, .use_count = count + 1});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = all, .use_count = count + 1});
     free(all);
     return measure_plan(graph, &(hd_compile_desc){0}, count);
 }

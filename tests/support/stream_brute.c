@@ -96,9 +96,7 @@ static void add_barrier(plain *p, uint32_t queue, uint32_t at, uint32_t c, uint3
                        .dst = hdt_stages_dst(dst),
                        .src_near = hdt_stages_expand(src),
                        .dst_near = hdt_stages_expand(dst),
-                       .queue = queue,
-                       .at = at,
-                       .command = c,
+                       .queue = queue, .at = at, .command = c,
                        .kind = OF_BARRIER,
                        .moves = x->resource != HD_NONE && (between || (image && x->old_layout != x->new_layout))});
     const node *n = &p->nodes[p->node_count - 1];
@@ -389,12 +387,17 @@ static bool of_one_pass(const op *x, const op *y)
     return (x_declared && y_declared) || (x_declared ? x : y)->writes || !(x_declared ? y : x)->writes;
 }
 
-static bool together(const plain *p, const op *x, const op *y)
+static bool of_one_attachment(const op *x, const op *y)
 {
     const hd_stream_access *a = x->access, *b = y->access;
+    return a && b && a->scope && a->scope == b->scope && x->resource == y->resource;
+}
+
+static bool together(const plain *p, const op *x, const op *y)
+{
     if (x->command == y->command)
         return !overwrites_its_source(p, x, y);
-    return a && b && ((a->scope && a->scope == b->scope && x->resource == y->resource) || of_one_pass(x, y));
+    return of_one_attachment(x, y) || (x->access && y->access && of_one_pass(x, y));
 }
 
 /* Whether a range holds a cell: a subresource of an image, or what two accesses of a buffer share. */
@@ -423,8 +426,8 @@ static bool makes_available(const plain *p, const op *x, const hd_range *cell, u
 static bool makes_visible(const plain *p, uint32_t n, const op *y, const hd_range *cell, uint64_t stage, uint64_t bit)
 {
     const node *v = &p->nodes[n];
-    bool barrier =
-        v->kind == OF_BARRIER && v->dst_near & stage && matches(v->b->dst_access, bit) && covers(p, v, y, cell);
+    bool barrier = v->kind == OF_BARRIER && v->dst_near & stage && matches(v->b->dst_access, bit);
+    barrier = barrier && covers(p, v, y, cell);
     if (!y->host || bit != HOST_READ)
         return enters(p, n, y, stage) && (v->kind != OF_BARRIER || barrier);
     for (uint32_t w = 0; barrier && w < p->node_count; w++)
@@ -489,8 +492,9 @@ static bool between(const plain *p, uint32_t i, const hd_range *cell, uint32_t j
     for (uint32_t k = 0; k < p->op_count; k++) {
         const op *z = &p->ops[k];
         hd_range range = range_of(p, z);
-        if (!z->writes || !p->before[(size_t)i * p->op_count + k] || !p->before[(size_t)k * p->op_count + j] ||
-            !meet(p, x, z) || !meet(p, z, &p->ops[j]))
+        bool rasters = of_one_attachment(z, &p->ops[j]) && z->command < p->ops[j].command;
+        if (!z->writes || !p->before[(size_t)i * p->op_count + k] || !meet(p, x, z) || !meet(p, z, &p->ops[j]) ||
+            (!p->before[(size_t)k * p->op_count + j] && !rasters))
             continue;
         if (!cell || z->resource != x->resource ||
             (holds(p->s->resources[x->resource].aspects, &range, cell) && takes_texels(x, &p->ops[j], z)))
@@ -507,8 +511,7 @@ static bool cell_of(const plain *p, const op *x, const op *other, uint32_t n, hd
     if (p->s->resources[x->resource].aspects) {
         cell->mip_base = (uint16_t)(range.mip_base + n % range.mip_count);
         cell->layer_base = range.layer_base + n / range.mip_count;
-        cell->mip_count = 1;
-        cell->layer_count = 1;
+        cell->layer_count = cell->mip_count = 1;
         return n < (uint64_t)range.mip_count * range.layer_count;
     }
     if (other) {

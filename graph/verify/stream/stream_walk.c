@@ -113,6 +113,22 @@ static void race(hdi_cverify *c, uint32_t x, uint32_t y, bool x_writes)
                                                               : "no execution chain");
 }
 
+/* A rendering has written the texels of attachment y itself, by a load operation that clears or does not load: y comes
+ * behind that in rasterization order, which carries memory, too. What changed the layout before was overwritten, and
+ * the load operation came behind it. */
+static bool behind_load(const hdi_cverify *c, const hdi_cseg *seg, uint32_t y)
+{
+    const hd_stream_access *b = access_of(c, y);
+    for (uint32_t e = seg->writes; e != HDI_NONE && b->scope; e = c->entry[e].next) {
+        uint32_t x = c->entry[e].use;
+        const hd_stream_access *a = access_of(c, x);
+        if (a->scope == b->scope && a->resource == b->resource && !(a->flags & HD_STREAM_DECLARED) &&
+            c->use_command[x] != c->use_command[y] && hdi_box_holds(&a->box, &b->box))
+            return true;
+    }
+    return false;
+}
+
 /* Use y on segment ys against what stands on segment s (the same one, or an alias's). */
 static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
 {
@@ -124,7 +140,7 @@ static void check_use(hdi_cverify *c, uint32_t y, uint32_t ys, uint32_t s)
             race(c, x, y, true);
     }
     uint32_t n = seg->write_node;
-    if (n != HDI_NONE &&
+    if (n != HDI_NONE && !behind_load(c, seg, y) &&
         (!hdi_verify_node_before_use(&c->v, n, y) || !hdi_verify_memory_to_use(&c->v, HDI_NONE, n, s, y, ys))) {
         hdi_ctext a, b, r;
         hdi_cverify_fail(c, "race on %s: %s changes its layout or owner, %s does not wait for it",
