@@ -62,6 +62,9 @@ typedef struct hdi_vk_import {
     const void *native;
     uint64_t frame;
     const hdi_vk_cell *cell;
+    uint64_t serial;           /* the engine's */
+    uint32_t resource, layout; /* in that frame; what it left the image in */
+    bool buffer, warned;
 } hdi_vk_import;
 
 /* An engine's semaphores around an import; the submits are those of the frame that is executed. */
@@ -461,6 +464,8 @@ hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc);
 /* ---- wishes.c ---- */
 /* Names the first feature that the engine wants and the device lacks. */
 hd_result hdi_vk_check_features(hd_vk *vk, const hd_vk_desc *desc);
+/* Names the first feature that heddle needs and an adopted device was made without, as far as the engine says. */
+hd_result hdi_vk_check_adopted(hd_vk *vk, const hd_vk_desc *desc);
 /* After a failure for lack of one: logs which extensions of the engine's are not there. */
 void hdi_vk_name_missing_extensions(hd_vk *vk, const hd_vk_desc *desc, bool device);
 
@@ -560,6 +565,8 @@ hd_result hdi_vk_submit_inits(hdi_vk_frame *frame);
 hd_result hdi_vk_join_frames(hdi_vk_frame *frame);
 /* Brings the spans up to date before a frame of another plan; while the heaps of the last one are there. */
 void hdi_vk_catch_up(hd_vk *vk);
+/* import.c: before a frame joins an import; before: what is known of the object. */
+hd_result hdi_vk_check_import(const hdi_vk_frame *frame, uint32_t res, hdi_vk_import *before);
 /* After a failure or work outside of plans: every queue waits for everything before it goes on. */
 void hdi_vk_forget_left(hd_vk *vk);
 

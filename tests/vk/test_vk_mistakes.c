@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "stub_driver.h"
 #include "vk_fixture.h"
 
 /* Mistakes of an engine: each has a result and a sentence that names what it is about, and none reaches the driver. */
@@ -360,4 +361,223 @@ Test(vk_mistakes, errors_that_can_be_read)
     cr_expect_eq(hd_vk_frame(vk, w.graph), HD_OK);
     cr_expect_eq(error_of(vk).result, HD_BAD_HANDLE, "it stays until another call gives an error");
     close_world(&w);
+}
+
+/* ---- imports ---- */
+
+typedef struct own_image {
+    VkImage image;
+    VkDeviceMemory memory;
+} own_image;
+
+static own_image make_image(world *w)
+{
+    own_image own;
+    VkDevice device = w->f.info.device;
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .imageType = VK_IMAGE_TYPE_2D,
+                              .format = VK_FORMAT_R8G8B8A8_UNORM,
+                              .extent = {16, 16, 1},
+                              .mipLevels = 1,
+                              .arrayLayers = 1,
+                              .samples = VK_SAMPLE_COUNT_1_BIT,
+                              .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
+    VkMemoryRequirements needs;
+    cr_assert_eq(HDT_FN(&w->f, vkCreateImage)(device, &info, NULL, &own.image), VK_SUCCESS);
+    HDT_FN(&w->f, vkGetImageMemoryRequirements)(device, own.image, &needs);
+    VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = needs.size};
+    cr_assert_eq(HDT_FN(&w->f, vkAllocateMemory)(device, &memory, NULL, &own.memory), VK_SUCCESS);
+    cr_assert_eq(HDT_FN(&w->f, vkBindImageMemory)(device, own.image, own.memory, 0), VK_SUCCESS);
+    return own;
+}
+
+static void free_image(world *w, own_image own)
+{
+    cr_expect_eq(hd_vk_wait(w->f.vk), HD_OK);
+    HDT_FN(&w->f, vkDestroyImage)(w->f.info.device, own.image, NULL);
+    HDT_FN(&w->f, vkFreeMemory)(w->f.info.device, own.memory, NULL);
+}
+
+/* A frame that clears the images. */
+static hd_result clear_imports(world *w, const hd_import_desc *descs, uint32_t count)
+{
+    hd_graph_begin(w->graph);
+    for (uint32_t i = 0; i < count; i++)
+        hd_vk_clear(w->f.vk, w->graph, hd_graph_import(w->graph, &descs[i]), NULL, &(VkClearValue){0});
+    return hd_vk_frame(w->f.vk, w->graph);
+}
+
+static hd_import_desc import_of(const own_image *own, const char *name, uint64_t serial)
+{
+    return (hd_import_desc){.name = name,
+                            .image = (void *)own->image,
+                            .width = 16,
+                            .height = 16,
+                            .format = VK_FORMAT_R8G8B8A8_UNORM,
+                            .final_layout = VK_IMAGE_LAYOUT_GENERAL,
+                            .serial = serial};
+}
+
+Test(vk_mistakes, one_image_twice_in_a_frame)
+{
+    world w;
+    open_world(&w, 0);
+    own_image own = make_image(&w), other = make_image(&w);
+    for (uint64_t serial = 0; serial < 2; serial++) {
+        hd_import_desc twice[] = {import_of(&own, "one", serial), import_of(&other, "other", 2 * serial),
+                                  import_of(&own, "again", serial)};
+        cr_expect_eq(clear_imports(&w, twice, 2), HD_OK, "%s", error_of(w.f.vk).text);
+        unsigned submits = atomic_load(&hdt_vk_hooks.submits);
+        cr_expect_eq(clear_imports(&w, twice, 3), HD_INVALID_ARGUMENT);
+        cr_expect_eq(atomic_load(&hdt_vk_hooks.submits), submits);
+        hd_error error = error_of(w.f.vk);
+        cr_expect_eq(error.resource, 2);
+        expect_text(&error, (const char *[]){"'one'", "'again'", "the same VkImage", NULL});
+        cr_expect_eq(clear_imports(&w, twice, 2), HD_OK);
+    }
+    free_image(&w, own);
+    free_image(&w, other);
+    close_world(&w);
+}
+
+Test(vk_mistakes, one_serial_for_two_descriptions)
+{
+    world w;
+    open_world(&w, 0);
+    own_image own = make_image(&w), other = make_image(&w);
+    hd_import_desc first = import_of(&own, "first", 7), second = import_of(&other, "second", 7), larger = first;
+    larger.width = 32;
+    cr_expect_eq(clear_imports(&w, &first, 1), HD_OK);
+    cr_expect_eq(clear_imports(&w, &second, 1), HD_OK, "serials are of each handle");
+    cr_expect_eq(clear_imports(&w, &larger, 1), HD_INVALID_ARGUMENT);
+    hd_error error = error_of(w.f.vk);
+    expect_text(&error, (const char *[]){"'first'", "serial 7", "another size", NULL});
+    cr_expect_eq(clear_imports(&w, &first, 1), HD_OK);
+    free_image(&w, own);
+    free_image(&w, other);
+    close_world(&w);
+}
+
+typedef struct warned {
+    char text[512];
+    uint32_t count;
+} warned;
+
+static void keep_warning(hd_log_level level, const char *text, void *user)
+{
+    warned *to = user;
+    to->count += level == HD_LOG_WARNING;
+    if (level == HD_LOG_WARNING)
+        snprintf(to->text, sizeof(to->text), "%s", text);
+}
+
+static void keep_error(hd_log_level level, const char *text, void *user)
+{
+    warned *to = user;
+    if (level == HD_LOG_ERROR)
+        snprintf(to->text, sizeof(to->text), "%s", text);
+}
+
+/* Warned of once an image, and not where its content is discarded. By a driver that does nothing. */
+Test(vk_mistakes, layouts_of_imports)
+{
+    static const struct {
+        uint32_t initial_layout, warnings; /* the sum so far; frames leave it in GENERAL */
+    } frames[] = {
+        {VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 0}, /* heddle sees it for the first time */
+        {VK_IMAGE_LAYOUT_UNDEFINED, 0},
+        {VK_IMAGE_LAYOUT_GENERAL, 0},
+        {VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 1},
+        {VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, 1},
+        {VK_IMAGE_LAYOUT_GENERAL, 1},
+    };
+    world w = {.runs = 0};
+    warned seen = {.count = 0};
+    hd_vk_desc desc = hdb_stub_desc(1);
+    desc.log = (hd_log){keep_warning, &seen};
+    cr_assert_eq(hd_vk_create(&desc, &w.f.vk), HD_OK);
+    cr_assert_eq(hd_graph_create(NULL, &w.graph), HD_OK);
+    const own_image own = {.image = (VkImage)(uintptr_t)1000000};
+    for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
+        hd_import_desc import = import_of(&own, "target", 0);
+        import.initial_layout = frames[i].initial_layout;
+        cr_expect_eq(clear_imports(&w, &import, 1), HD_OK);
+        cr_expect_eq(seen.count, frames[i].warnings, "frame %zu: %u", i, seen.count);
+    }
+    cr_expect(strstr(seen.text, "'target' is imported in layout 6") && strstr(seen.text, "left it in layout 1"), "%s",
+              seen.text);
+    hd_graph_destroy(w.graph);
+    hd_vk_destroy(w.f.vk);
+}
+
+/* ---- a device that lacks something ---- */
+
+static hd_result adopt_with(const world *w, const hd_vk_desc *from, warned *seen)
+{
+    hd_vk_desc desc = *from;
+    hd_vk *vk = NULL;
+    seen->text[0] = 0;
+    desc.log = (hd_log){keep_error, seen};
+    desc.get_instance_proc = hdt_vk_hooked;
+    desc.instance = w->f.info.instance;
+    desc.physical_device = w->f.info.physical_device;
+    desc.device = w->f.info.device;
+    if (!desc.queues) {
+        desc.queues = w->f.info.queues;
+        desc.queue_count = w->f.info.queue_count;
+    }
+    hd_result result = hd_vk_create(&desc, &vk);
+    hd_vk_destroy(vk);
+    return result;
+}
+
+Test(vk_mistakes, devices_that_lack_something)
+{
+    world w;
+    warned seen;
+    hdt_vk_three_families(true, 0);
+    open_world(&w, 0);
+    VkPhysicalDeviceVulkan12Features all12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                              .timelineSemaphore = VK_TRUE};
+    VkPhysicalDeviceVulkan13Features all13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                              .synchronization2 = VK_TRUE,
+                                              .dynamicRendering = VK_TRUE,
+                                              .maintenance4 = VK_TRUE};
+    hd_vk_desc all = {.features12 = &all12, .features13 = &all13};
+    cr_expect_eq(adopt_with(&w, &(hd_vk_desc){0}, &seen), HD_OK, "nothing is told");
+    cr_expect_eq(adopt_with(&w, &all, &seen), HD_OK, "%s", seen.text);
+    VkBool32 *features[] = {&all12.timelineSemaphore, &all13.synchronization2, &all13.dynamicRendering,
+                            &all13.maintenance4};
+    const char *const names[] = {"timelineSemaphore", "synchronization2", "dynamicRendering", "maintenance4"};
+    for (uint32_t i = 0; i < 4; i++) {
+        *features[i] = VK_FALSE;
+        cr_expect_eq(adopt_with(&w, &all, &seen), HD_MISSING_FEATURE);
+        cr_expect(strstr(seen.text, names[i]), "%s", seen.text);
+        *features[i] = VK_TRUE;
+    }
+    all.timed_frames = 4;
+    cr_expect_eq(adopt_with(&w, &all, &seen), HD_MISSING_FEATURE);
+    cr_expect(strstr(seen.text, "hostQueryReset"), "%s", seen.text);
+
+    /* as a chain: each in a structure of its own, or in Vulkan's */
+    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
+    all13.pNext = &timeline;
+    cr_expect_eq(adopt_with(&w, &(hd_vk_desc){.device_next = &all13}, &seen), HD_OK, "%s", seen.text);
+    timeline.timelineSemaphore = VK_FALSE;
+    cr_expect_eq(adopt_with(&w, &(hd_vk_desc){.device_next = &all13}, &seen), HD_MISSING_FEATURE);
+    cr_expect_eq(adopt_with(&w, &(hd_vk_desc){.device_next = &timeline}, &seen), HD_MISSING_FEATURE);
+
+    for (uint32_t q = 0; q < w.f.info.queue_count; q++) {
+        for (uint32_t kind = 0; kind <= HD_QUEUE_TRANSFER; kind++) {
+            hd_vk_queue_desc queue = w.f.info.queues[q];
+            bool can = kind >= (uint32_t)queue.kind; /* graphics can do all, transfer but itself */
+            queue.kind = (hd_queue_kind)kind;
+            cr_expect_eq(adopt_with(&w, &(hd_vk_desc){.queues = &queue, .queue_count = 1}, &seen),
+                         can ? HD_OK : HD_MISSING_FEATURE, "queue %u as %u: %s", q, kind, seen.text);
+            cr_expect(can || strstr(seen.text, "which has no"), "%s", seen.text);
+        }
+    }
+    close_world(&w);
+    hdt_vk_three_families(false, 0);
 }

@@ -39,6 +39,16 @@ static hd_result load_device(hd_vk *vk)
 
 /* ---- adopt ---- */
 
+/* Null, or what a queue of the kind must have and the family has not. Passes of all types may run on a gfx queue. */
+static const char *what_it_lacks(hd_queue_kind kind, VkQueueFlags has)
+{
+    if (kind == HD_QUEUE_GFX && !(has & VK_QUEUE_GRAPHICS_BIT))
+        return "graphics";
+    if (kind != HD_QUEUE_TRANSFER && !(has & VK_QUEUE_COMPUTE_BIT))
+        return "compute";
+    return has & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT) ? NULL : "transfers";
+}
+
 hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc)
 {
     if (!desc->instance || !desc->physical_device || desc->queue_count == 0 || desc->queue_count >= HD_MAX_QUEUES) {
@@ -52,6 +62,8 @@ hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc)
     if (result == HD_OK)
         result = hdi_vk_use_physical_device(vk, desc->physical_device);
     if (result == HD_OK)
+        result = hdi_vk_check_adopted(vk, desc);
+    if (result == HD_OK)
         result = load_device(vk);
     if (result != HD_OK)
         return result;
@@ -64,6 +76,12 @@ hd_result hdi_vk_adopt(hd_vk *vk, const hd_vk_desc *desc)
             hdi_log(&vk->log, HD_LOG_ERROR,
                     "adopted queue %u has no VkQueue, a family that the device lacks or a bad kind", q);
             return HD_INVALID_ARGUMENT;
+        }
+        const char *lacks = what_it_lacks(queue->kind, families[queue->family].queueFlags);
+        if (lacks) {
+            hdi_log(&vk->log, HD_LOG_ERROR, "adopted queue %u is of family %u, which has no %s", q, queue->family,
+                    lacks);
+            return HD_MISSING_FEATURE;
         }
         vk->queues[q].desc = *queue;
         vk->queues[q].flags = families[queue->family].queueFlags;

@@ -80,13 +80,17 @@ static const char *find_missing(const feature *all, size_t count, const void *wa
     return NULL;
 }
 
+#define IN(type, name)                                                                                                 \
+    {                                                                                                                  \
+#name, offsetof(type, name)                                                                                    \
+    }
+#define IN_CORE(name) IN(VkPhysicalDeviceFeatures, name),
+#define IN_11(name) IN(VkPhysicalDeviceVulkan11Features, name),
+#define IN_12(name) IN(VkPhysicalDeviceVulkan12Features, name),
+#define IN_13(name) IN(VkPhysicalDeviceVulkan13Features, name),
+
 hd_result hdi_vk_check_features(hd_vk *vk, const hd_vk_desc *desc)
 {
-#define IN(type, name) {#name, offsetof(type, name)},
-#define IN_CORE(name) IN(VkPhysicalDeviceFeatures, name)
-#define IN_11(name) IN(VkPhysicalDeviceVulkan11Features, name)
-#define IN_12(name) IN(VkPhysicalDeviceVulkan12Features, name)
-#define IN_13(name) IN(VkPhysicalDeviceVulkan13Features, name)
     static const feature core[] = {CORE(IN_CORE)}, core11[] = {CORE_11(IN_11)}, core12[] = {CORE_12(IN_12)},
                          core13[] = {CORE_13(IN_13)};
 #define MISSING(all, wanted, has) find_missing(all, sizeof(all) / sizeof(all[0]), wanted, has)
@@ -108,6 +112,66 @@ hd_result hdi_vk_check_features(hd_vk *vk, const hd_vk_desc *desc)
         return HD_OK;
     hdi_log(&vk->log, HD_LOG_ERROR, "%s lacks the feature %s, which the engine asks for", vk->device_name, missing);
     return HD_MISSING_FEATURE;
+}
+
+/* ---- of a device that is adopted ---- */
+
+/* A feature that heddle uses: where it stands in Vulkan's own structure, or in that of the extension that it was. */
+typedef struct used_feature {
+    feature in;
+    bool of_13; /* else of 1.2 */
+    VkStructureType alone;
+    size_t alone_offset;
+} used_feature;
+
+/* What the engine says of it. Without a word about any feature it is taken to be enabled. */
+static bool is_enabled(const hd_vk_desc *desc, const used_feature *f)
+{
+    const void *given = f->of_13 ? (const void *)desc->features13 : (const void *)desc->features12;
+    bool enabled = !desc->features12 && !desc->features13 && !desc->device_next;
+    if (given)
+        return at(given, f->in.offset);
+    for (const VkBaseInStructure *next = desc->device_next; next; next = next->pNext) {
+        if (next->sType == (f->of_13 ? VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES
+                                     : VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES))
+            enabled |= at(next, f->in.offset);
+        else if (next->sType == f->alone)
+            enabled |= at(next, f->alone_offset);
+    }
+    return enabled;
+}
+
+#define ALONE(of_13, type, name, extension, structure_type)                                                            \
+    {                                                                                                                  \
+        IN(type, name), of_13, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_##structure_type##_FEATURES,                          \
+            offsetof(VkPhysicalDevice##extension##Features, name)                                                      \
+    }
+#define ALONE_12(name, extension, structure_type)                                                                      \
+    ALONE(false, VkPhysicalDeviceVulkan12Features, name, extension, structure_type)
+#define ALONE_13(name, extension, structure_type)                                                                      \
+    ALONE(true, VkPhysicalDeviceVulkan13Features, name, extension, structure_type)
+
+hd_result hdi_vk_check_adopted(hd_vk *vk, const hd_vk_desc *desc)
+{
+    static const used_feature needed[] = {
+        ALONE_12(timelineSemaphore, TimelineSemaphore, TIMELINE_SEMAPHORE),
+        ALONE_13(synchronization2, Synchronization2, SYNCHRONIZATION_2),
+        ALONE_13(dynamicRendering, DynamicRendering, DYNAMIC_RENDERING),
+        ALONE_13(maintenance4, Maintenance4, MAINTENANCE_4),
+        ALONE_12(hostQueryReset, HostQueryReset, HOST_QUERY_RESET), /* last: where frames are timed */
+    };
+    static const used_feature apart =
+        ALONE_12(separateDepthStencilLayouts, SeparateDepthStencilLayouts, SEPARATE_DEPTH_STENCIL_LAYOUTS);
+    size_t count = sizeof(needed) / sizeof(needed[0]) - (desc->timed_frames == 0);
+    vk->aspects_apart &= is_enabled(desc, &apart);
+    for (size_t i = 0; i < count; i++) {
+        if (is_enabled(desc, &needed[i]))
+            continue;
+        hdi_log(&vk->log, HD_LOG_ERROR, "the adopted device was made without the feature %s, which heddle needs%s",
+                needed[i].in.name, i == 4 ? " where frames are timed" : "");
+        return HD_MISSING_FEATURE;
+    }
+    return HD_OK;
 }
 
 /* ---- extensions ---- */

@@ -219,10 +219,11 @@ static hd_result join_placed(joining *j)
 
 /* ---- imports ---- */
 
-static hdi_vk_import *find_import(hdi_vk_import *imports, uint32_t capacity, const void *native)
+/* Handles of images and buffers may be equal. */
+static hdi_vk_import *find_import(hdi_vk_import *imports, uint32_t capacity, const void *native, bool buffer)
 {
     uint32_t at = (uint32_t)hdi_hash_mix(0, (uint64_t)(uintptr_t)native) & (capacity - 1);
-    while (imports[at].native && imports[at].native != native)
+    while (imports[at].native && (imports[at].native != native || imports[at].buffer != buffer))
         at = (at + 1) & (capacity - 1);
     return &imports[at];
 }
@@ -245,7 +246,7 @@ static hd_result grow_imports(hd_vk *vk, uint32_t more)
     for (uint32_t i = 0; i < vk->import_capacity; i++) {
         if (!vk->imports[i].native || !lives(vk, vk->imports[i].frame))
             continue;
-        *find_import(imports, capacity, vk->imports[i].native) = vk->imports[i];
+        *find_import(imports, capacity, vk->imports[i].native, vk->imports[i].buffer) = vk->imports[i];
         vk->import_count++;
     }
     hdi_free(&vk->allocator, vk->imports, vk->import_capacity * sizeof(*imports));
@@ -254,31 +255,38 @@ static hd_result grow_imports(hd_vk *vk, uint32_t more)
     return HD_OK;
 }
 
-/* An import may be imported twice: then the frame's own cell stands there already, and the two are put together. That
- * the frame's uses of the one follow those of the other is up to the engine. */
 static hd_result join_import(joining *j, uint32_t index)
 {
     hdi_vk_frame *frame = j->frame;
     hd_vk *vk = frame->vk;
     const hdi_vk_touch *row = &j->kept->touches[(size_t)index * j->queues];
-    const void *native = frame->decl.res_import[frame->plan.resources[index].id].native;
+    const hd_plan_resource *plan = &frame->plan.resources[index];
+    const hdi_res_import *from = &frame->decl.res_import[plan->id];
+    bool buffer = frame->decl.res_flags[plan->id] & HDI_RES_BUFFER;
     hd_result result = grow_imports(vk, 1);
     if (result != HD_OK)
         return result;
-    hdi_vk_import *import = find_import(vk->imports, vk->import_capacity, native);
+    hdi_vk_import *import = find_import(vk->imports, vk->import_capacity, from->native, buffer);
+    result = hdi_vk_check_import(frame, plan->id, import);
+    if (result != HD_OK)
+        return result;
     const hdi_vk_cell *old = import->native && lives(vk, import->frame) ? import->cell : NULL;
     hdi_vk_cell *cell = make_cell(j, row, old ? old->left_count : 0);
     if (!cell)
         return HD_OUT_OF_MEMORY;
     if (old) {
-        bool twice = old->frame == vk->frame, wrote = cell->writes;
         meet(j, row, old);
-        cell->writes &= !twice;
         keep_left(vk, cell, old);
-        cell->writes = wrote;
     }
     vk->import_count += import->native == NULL;
-    *import = (hdi_vk_import){native, vk->frame, cell};
+    *import = (hdi_vk_import){.native = from->native,
+                              .frame = vk->frame,
+                              .cell = cell,
+                              .serial = from->serial,
+                              .resource = plan->id,
+                              .layout = plan->final_layout,
+                              .buffer = buffer,
+                              .warned = import->warned};
     return HD_OK;
 }
 

@@ -12,8 +12,11 @@
 
 /* ---- cache ---- */
 
+/* Imports of one image lie in one bucket, whatever they are described as. */
 static uint32_t bucket_of(const hdi_vk_key *key, uint64_t serial, uint64_t offset, uint32_t bucket_count)
 {
+    if (key->bits & HDI_VK_KEY_IMPORT)
+        return (uint32_t)hdi_hash_mix(hdi_hash_mix(0, serial), offset) & (bucket_count - 1);
     uint64_t hash = hdi_hash_mix(hdi_hash_mix(hdi_hash_bytes(key, sizeof(*key), 0), serial), offset);
     return (uint32_t)hash & (bucket_count - 1);
 }
@@ -137,9 +140,9 @@ static hd_result make_image(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap 
     vk->fn.vkGetImageMemoryRequirements(vk->device, object->image, &needs);
     result = check_place(vk, &needs, heap, object->offset, res);
     if (result == HD_OK)
-        result = hdi_vk_result(vk, vk->fn.vkBindImageMemory(vk->device, object->image, heap->at.memory,
-                                                         heap->at.offset + object->offset),
-                               "vkBindImageMemory");
+        result = hdi_vk_result(
+            vk, vk->fn.vkBindImageMemory(vk->device, object->image, heap->at.memory, heap->at.offset + object->offset),
+            "vkBindImageMemory");
     if (result != HD_OK)
         vk->fn.vkDestroyImage(vk->device, object->image, NULL);
     return result;
@@ -156,9 +159,10 @@ static hd_result make_buffer(hd_vk *vk, hdi_vk_object *object, const hdi_vk_heap
     vk->fn.vkGetBufferMemoryRequirements(vk->device, object->buffer, &needs);
     result = check_place(vk, &needs, heap, object->offset, res);
     if (result == HD_OK)
-        result = hdi_vk_result(vk, vk->fn.vkBindBufferMemory(vk->device, object->buffer, heap->at.memory,
-                                                          heap->at.offset + object->offset),
-                               "vkBindBufferMemory");
+        result = hdi_vk_result(
+            vk,
+            vk->fn.vkBindBufferMemory(vk->device, object->buffer, heap->at.memory, heap->at.offset + object->offset),
+            "vkBindBufferMemory");
     if (result != HD_OK)
         vk->fn.vkDestroyBuffer(vk->device, object->buffer, NULL);
     else if (heap->at.mapped)
@@ -350,8 +354,32 @@ void hdi_vk_spoil_pairs(const hdi_vk_frame *frame)
 
 /* ---- entry ---- */
 
+/* Whether two descriptions, but for what the uses of a frame imply, can be of one image. */
+static bool are_alike(const hdi_vk_key *a, const hdi_vk_key *b)
+{
+    return a->width == b->width && a->height == b->height && a->depth == b->depth && a->format == b->format &&
+           a->mips == b->mips && a->layers == b->layers && a->samples == b->samples && a->flags == b->flags;
+}
+
+/* With one serial a handle is of one image. */
+static hd_result check_serial(hd_vk *vk, const hdi_vk_key *key, const hdi_res_import *from, uint32_t res,
+                              const char *name, uint32_t bucket)
+{
+    for (const hdi_vk_object *other = vk->buckets[bucket]; other; other = other->next) {
+        bool same = other->key.bits & HDI_VK_KEY_IMPORT && other->heap_serial == from->serial &&
+                    other->offset == (uint64_t)(uintptr_t)from->native;
+        if (same && !are_alike(&other->key, key))
+            return hdi_vk_fail(vk, HD_INVALID_ARGUMENT, HD_NONE, res,
+                               "resource %u '%s' is imported with serial %llu, with which an earlier frame gave the "
+                               "VkImage another size, format, count or flags",
+                               res, name ? name : "", (unsigned long long)from->serial);
+    }
+    return HD_OK;
+}
+
 /* An import that the engine tells apart from all others: it is cached for the sake of its views. */
-static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_import *from, hdi_vk_object **out)
+static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_import *from, uint32_t res,
+                             const char *name, hdi_vk_object **out)
 {
     uint64_t handle = (uint64_t)(uintptr_t)from->native;
     hd_result result = grow_buckets(vk);
@@ -360,6 +388,9 @@ static hd_result keep_import(hd_vk *vk, const hdi_vk_key *key, const hdi_res_imp
     uint32_t bucket = bucket_of(key, from->serial, handle, vk->bucket_count);
     hdi_vk_object *object = find_object(vk, key, from->serial, handle, bucket);
     if (!object) {
+        result = check_serial(vk, key, from, res, name, bucket);
+        if (result != HD_OK)
+            return result;
         object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
         if (!object)
             return HD_OUT_OF_MEMORY;
@@ -388,7 +419,7 @@ static hd_result bind_import(hdi_vk_frame *frame, const hd_plan_resource *plan)
     if (!buffer && from->serial) {
         hdi_vk_key key = *described;
         key.bits |= HDI_VK_KEY_IMPORT;
-        return keep_import(frame->vk, &key, from, &frame->bound[plan->id]);
+        return keep_import(frame->vk, &key, from, plan->id, name, &frame->bound[plan->id]);
     }
     hdi_vk_object *object = &frame->slot->imports[frame->slot->import_count++];
     *object = (hdi_vk_object){.key = *described, .serial = ++frame->vk->object_serial};

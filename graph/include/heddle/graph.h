@@ -108,6 +108,7 @@ typedef struct hd_import_desc {
     hd_sharing sharing;      /* as it was made */
     /* Not 0: a number that this image has as long as it lives and that no later image behind the same handle gets.
      * Views of it are then kept from frame to frame; else they live for one frame. Below 2^63: the others are heddle's.
+     * The executor refuses one with which an earlier frame gave the image other sizes or another format.
      */
     uint64_t serial;
 } hd_import_desc;

@@ -67,7 +67,9 @@ typedef struct hd_vk_desc {
 
     /* Adopt: with device set, heddle uses these and destroys none of them. The device must have synchronization2,
      * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled, and separateDepthStencilLayouts where
-     * depth and stencil of one image are used apart. */
+     * depth and stencil of one image are used apart. Vulkan does not tell what a device was made with: give features12,
+     * features13 or device_next (below) as they were given to vkCreateDevice, and what is missing there gives
+     * HD_MISSING_FEATURE; with none of the three nothing is checked. */
     PFN_vkGetInstanceProcAddr get_instance_proc; /* null: the system's Vulkan loader */
     VkInstance instance;
     VkPhysicalDevice physical_device;
@@ -122,9 +124,11 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * but for those with a serial, which are dropped by age.
  *
  * Frames overlap on the GPU: a frame waits, where it first uses memory or an import, for what earlier frames left
- * there, and for nothing else. Of two imports that share memory heddle knows nothing: their order from frame to frame
- * is up to the engine; so is a barrier to the host where host passes read an import that was last written by a frame of
- * which no host pass uses it.
+ * there, and for nothing else. A VkImage or VkBuffer is imported once in a frame: twice gives HD_INVALID_ARGUMENT. A
+ * layout that is not the one in which the last frame left the image is warned of once: it is right where the engine
+ * changed it. Of two imports that share memory heddle knows nothing: their order from frame to frame is up to the
+ * engine; so is a barrier to the host where host passes read an import that was last written by a frame of which no
+ * host pass uses it.
  *
  * When only half of a frame could be submitted, and when the device is lost, that result comes back from every later
  * call; then only hd_vk_destroy is left. After any other error, memory that ran out included, the next frame may be
