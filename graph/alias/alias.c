@@ -300,7 +300,7 @@ static void pack_region(uint32_t k, void *user)
     work part = work_of_region(w, k);
     hdi_arena_mark mark = hdi_arena_here(part.pack.arena);
     hdi_pack_recall(&part.pack, part.mix);
-    r->bytes = r->inner_count ? hdi_pack_members(&part, r->inner, r->inner_count, w->enough) : 0;
+    r->bytes = r->inner_count ? hdi_pack_members(&part, r->inner, r->inner_count, w->enough, NULL) : 0;
     hdi_arena_keep(part.pack.arena, mark, NULL, 0);
 }
 
@@ -377,7 +377,7 @@ static uint64_t pack_heap(work *w, const hdi_crew *crew, const hdi_members *memb
     *known = bytes != UINT64_MAX;
     if (*known)
         return bytes;
-    return hdi_pack_members(w, in_heap, count, 0);
+    return hdi_pack_members(w, in_heap, count, 0, known);
 }
 
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,

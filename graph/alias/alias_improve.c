@@ -11,7 +11,7 @@
  * where each member that ends above the goal gets a higher priority for the next round. The first priority of a member
  * is the power of two of its size, and within that the end of its life. The best packing of all rounds stays.
  *
- * Improvement has a budget in steps, never in time, so that a plan is the same on every machine. A step is about four
+ * Improvement has a budget in steps, never in time, so that a plan is the same on every machine. A step is a few
  * instructions; packers count them. By default the budget is about the work of the other phases where memory is what
  * matters; it is a fraction of that, and for small heaps alone, where barriers matter more. O(budget).
  *
@@ -31,15 +31,20 @@ typedef hdi_pack_work work;
 
 uint64_t hdi_pack_budget(uint32_t slots, const hdi_packing *how)
 {
-    enum { SHORT_FRAME = 4096, LEAN = 384, OTHER = 32 };
+    enum { SHORT_FRAME = 8192, LEAN = 768, OTHER = 64 };
     uint64_t steps = slots * (uint64_t)(how->lean ? LEAN : OTHER);
     return (steps > SHORT_FRAME ? steps : SHORT_FRAME) * (1 + (uint64_t)how->effort);
 }
 
-void hdi_pack_set_goal(work *w, uint64_t needed)
+static uint64_t near_to(uint64_t needed)
 {
     uint64_t units = hdi_pack_units(needed) * HDI_PACK_UNIT, near = needed + needed / NEAR;
-    w->goal = near > units ? near : units; /* a packer makes no fewer units of it */
+    return near > units ? near : units; /* a packer makes no fewer units of it */
+}
+
+void hdi_pack_set_goal(work *w, uint64_t needed)
+{
+    w->goal = near_to(needed);
     w->goal = w->enough > w->goal ? w->enough : w->goal;
 }
 
@@ -107,10 +112,16 @@ static bool try_packer(work *w, packer *pack_it, const uint32_t *by_first, uint3
     return true;
 }
 
+static bool pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
+{
+    return hdi_pack_cuts_time(pack, order, count) ? hdi_pack_in_runs(pack, order, count, offset, top)
+                                                  : hdi_pack_in_lists(pack, order, count, offset, top);
+}
+
 bool hdi_pack_first_fit(work *w, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top)
 {
     sort_by_size(w, by_first, count);
-    return hdi_pack_in_order(&w->pack, w->order, count, offset, top);
+    return pack_in_order(&w->pack, w->order, count, offset, top);
 }
 
 /* Time is cut where lives end, of these members. */
@@ -155,7 +166,7 @@ static bool pack_by_cuts(work *w, const uint32_t *by_first, uint32_t count, uint
  * equal priority come in order of first use. */
 static bool pack_by_priorities(work *w, const uint32_t *by_first, uint32_t count, uint64_t *top)
 {
-    enum { SORT_STEPS = 4, IDLE = 8 }; /* a member; rounds */
+    enum { SORT_STEPS = 8, IDLE = 8 }; /* a member; rounds */
     const hd_memory_need *need = w->sizes->need;
     uint32_t *priority = HDI_ARENA_ARRAY(w->pack.arena, uint32_t, count), slots = w->pack.slot_end - w->pack.slot_begin;
     uint64_t idle = 0, most_idle = IDLE * (1 + (uint64_t)w->how->effort);
@@ -173,7 +184,7 @@ static bool pack_by_priorities(work *w, const uint32_t *by_first, uint32_t count
         hdi_sort_u64(w->key, w->order, w->scratch_key, w->scratch, count);
         w->pack.steps += (uint64_t)count * SORT_STEPS;
         uint64_t found = UINT64_MAX;
-        if (!hdi_pack_in_order(&w->pack, w->order, count, w->offset, &found))
+        if (!pack_in_order(&w->pack, w->order, count, w->offset, &found))
             return false;
         if (found == UINT64_MAX)
             break;
@@ -223,13 +234,13 @@ static bool pack_once(work *w, const uint32_t *by_first, uint32_t count, uint64_
     if (w->mix->lives > (uint64_t)count * LONG_LIFE)
         return hdi_pack_in_time(&w->pack, by_first, count, w->out->res_offset, top);
     sort_by_size(w, by_first, count);
-    return (full || try_packer(w, hdi_pack_in_order, by_first, count, 0, top)) &&
+    return (full || try_packer(w, pack_in_order, by_first, count, 0, top)) &&
            (!skyline || *top <= least || try_packer(w, hdi_pack_skyline, by_first, count, gain_of(w, *top), top)) &&
-           (*top != UINT64_MAX || try_packer(w, hdi_pack_in_order, by_first, count, 0, top)) &&
+           (*top != UINT64_MAX || try_packer(w, pack_in_order, by_first, count, 0, top)) &&
            (*top != UINT64_MAX || hdi_pack_in_time(&w->pack, by_first, count, w->out->res_offset, top));
 }
 
-uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough)
+uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known)
 {
     uint64_t least = enough, top = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
     hdi_pack_mix own;
@@ -243,12 +254,14 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
             least = mix->needed;
         least = w->goal > least ? w->goal : least;
     }
-    if (!pack_once(w, by_first, count, least, &top) ||
-        (!w->is_part && top > w->goal && is_worth_it(w, count) && !improve(w, by_first, count, &top)))
+    uint64_t pools = least;
+    if (known && w->pack.by_clocks && hdi_pack_pools(w, by_first, count, &pools)) {
+        top = pools;
+        *known = true;
+    } else if (!pack_once(w, by_first, count, least, &top) ||
+               (!w->is_part && top > w->goal && is_worth_it(w, count) && !improve(w, by_first, count, &top)))
         return UINT64_MAX;
     w->pack.end = w->lifetimes->res_close;
-    w->pack.grains = NULL;
-    w->pack.bucket_base = NULL;
     w->pack.bucket = NULL; /* another heap has regions with buckets of their own, side by side */
     w->mix = NULL;
     forget_pieces(&w->pack);

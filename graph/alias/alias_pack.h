@@ -10,15 +10,6 @@ enum { HDI_PACK_UNIT = 256 };
 /* Resources of a frame: from so many on, what is known of each is not near enough to be read without waiting for it. */
 enum { HDI_PACK_FAR = 4096 };
 
-/* How places of queues are packed into words of clocks: each queue has a lane in the lower half of one word, and the
- * same one in the upper half. The topmost bit of a lane is a guard. */
-typedef struct hdi_pack_lanes {
-    uint32_t words;
-    uint8_t word[HD_MAX_QUEUES];
-    uint64_t one[HD_MAX_QUEUES];                            /* the lowest bit of the lane of each queue */
-    uint64_t nothing[HD_MAX_QUEUES], guards[HD_MAX_QUEUES]; /* words of who is on no queue and knows of none; guards */
-} hdi_pack_lanes;
-
 /* What packers know of resources. first and close are slots: outside of them nobody shares bytes unsafely; between them
  * only the clocks can allow it, and with one GPU queue never do. */
 typedef struct hdi_pack {
@@ -29,7 +20,6 @@ typedef struct hdi_pack {
     const uint32_t *end; /* res_close of the lifetimes, or what hdi_pack_cut made of it */
     uint32_t queues, gpu_mask, res_count;
     bool by_clocks;
-    hdi_pack_lanes lanes; /* hdi_pack_find_lanes */
     /* Slots in which it packs, and who is placed already and alive there. */
     uint32_t slot_begin, slot_end;
     const uint32_t *placed;
@@ -37,16 +27,16 @@ typedef struct hdi_pack {
     const uint64_t *placed_offset; /* by resource */
     uint32_t *scratch;             /* as many as resources; of hdi_pack_cut */
     hdi_arena *arena;
-    struct hdi_pack_bucket *bucket;      /* of hdi_pack_in_order, kept from order to order */
-    struct hdi_pack_grains *grains;      /* likewise */
-    int32_t *bucket_base;                /* by bucket and queue: its first place */
+    struct hdi_pack_bucket *bucket;      /* of hdi_pack_in_lists, kept from order to order; null: not made yet */
     uint32_t bucket_count, bucket_shift; /* from a slot to its bucket */
+    uint32_t grain_shift;                /* from bytes to its grains */
+    uint64_t live_bytes;                 /* of the members, alive at once at most */
     struct hdi_pack_run *run;            /* of hdi_pack_in_runs, likewise: so many for each piece of time */
     uint32_t runs;
     uint32_t *piece_of; /* per slot in which it packs; null: not known yet */
     uint32_t piece_count;
     uint64_t lives; /* of all members, in slots; HDI_PACK_NOT_KNOWN; 0, UINT64_MAX: short enough, too long for pieces */
-    uint64_t steps, most_steps; /* about four instructions each: taken by packers; when no other round begins */
+    uint64_t steps, most_steps; /* a few instructions each: taken by packers; when no other round begins */
 } hdi_pack;
 #define HDI_PACK_NOT_KNOWN (UINT64_MAX - 1)
 
@@ -74,28 +64,41 @@ static inline int32_t hdi_log_of(uint32_t units, uint32_t bits)
     return (int32_t)(log << bits | ((uint64_t)units << bits >> log & ((1u << bits) - 1)));
 }
 
-/* ---- clocks: in alias_clocks.c ---- */
-
-/* On several queues, for a whole frame. */
-void hdi_pack_find_lanes(hdi_pack *pack);
-/* What clocks say of a resource: on each queue the first place behind its last use, and, counted down, how many places
- * have finished before its first use. As many words as the lanes have. */
-void hdi_pack_read_clock(const hdi_pack *pack, uint32_t res, uint64_t *clock);
-
-static inline uint64_t hdi_pack_turned(uint64_t word)
+/* When a member lives, by queue: how many places have finished before it starts, and the last place that does not know
+ * that it is over; its first and its last place on its own queues. One queue: all are slots. */
+typedef struct hdi_pack_time {
+    uint32_t queues; /* its own */
+    int32_t known[HD_MAX_QUEUES], unaware[HD_MAX_QUEUES], first[HD_MAX_QUEUES], last[HD_MAX_QUEUES];
+} hdi_pack_time;
+/* Of a member that does not live on one GPU queue alone. */
+void hdi_pack_read_several(const hdi_pack *pack, uint32_t res, hdi_pack_time *t);
+/* queues: 1, or those of the pack where it packs by clocks. */
+static HDI_INLINE void hdi_pack_read_time(const hdi_pack *pack, uint32_t res, uint32_t queues, hdi_pack_time *t)
 {
-    return word >> 32 | word << 32;
-}
-/* Whether neither of two is known to be over when the other starts. One of them has its words turned: then what one
- * leaves behind is added to what the other does not know of, both ways at once, and a guard comes up where it is
- * more. */
-static HDI_INLINE bool hdi_pack_conflict(const hdi_pack_lanes *lanes, const uint64_t *clock, const uint64_t *turned,
-                                         uint32_t words)
-{
-    uint64_t more = (clock[0] + turned[0]) & lanes->guards[0];
-    for (uint32_t k = 1; k < words; k++)
-        more |= (clock[k] + turned[k]) & lanes->guards[k];
-    return (uint32_t)more != 0 && more >> 32 != 0;
+    const uint32_t first = pack->lifetimes->res_first[res];
+    if (!pack->by_clocks) {
+        t->known[0] = t->first[0] = (int32_t)first;
+        t->unaware[0] = t->last[0] = (int32_t)pack->end[res];
+        t->queues = 1;
+        return;
+    }
+    uint32_t mask = pack->hazards->res_queues[res], own = (uint32_t)__builtin_ctz(mask);
+    if ((mask & (mask - 1)) || !(mask & pack->gpu_mask)) {
+        hdi_pack_read_several(pack, res, t);
+        return;
+    }
+    const hdi_stay *stay = &pack->lifetimes->stay[(size_t)res * queues + own];
+    const uint32_t *knows = &pack->synced->slot_clock[(size_t)first * queues],
+                   *unaware =
+                       &pack->lifetimes
+                            ->place_unaware[hdi_unaware_row(queues, pack->hazards->queue_begin[own] + stay->close)];
+    for (uint32_t q = 0; q < queues; q++) {
+        t->known[q] = (int32_t)knows[q];
+        t->unaware[q] = (int32_t)unaware[q] - 1;
+    }
+    t->known[own] = t->first[own] = (int32_t)stay->first;
+    t->unaware[own] = t->last[own] = (int32_t)stay->close;
+    t->queues = mask;
 }
 
 /* The region of a slot, of which there is one: they are about as long as one another. One behind the last slot is in
@@ -125,10 +128,9 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
                       hdi_members *members);
 
 /* Each resource, in the given order, at the lowest offset that is free of those that it may not share with. False: out
- * of memory. *top: as many bytes are of no use, then those that the heap needs, UINT64_MAX: too many. */
-bool hdi_pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
-
-/* The same, where lives end at few places: where hdi_pack_cuts_time, which finds those, says so. */
+ * of memory. *top: as many bytes are of no use, then those that the heap needs, UINT64_MAX: too many. In runs: on one
+ * queue where lives end at few places, as hdi_pack_cuts_time, which finds these, says. */
+bool hdi_pack_in_lists(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 bool hdi_pack_cuts_time(hdi_pack *pack, const uint32_t *res, uint32_t count);
 bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top);
 
@@ -176,6 +178,7 @@ static inline void hdi_pack_recall(hdi_pack *pack, const hdi_pack_mix *mix)
 {
     pack->piece_count = mix->pieces;
     pack->lives = mix->lives;
+    pack->live_bytes = mix->least;
 }
 
 /* Lives that end earlier, each with its last use or behind it, wherever more than `most` bytes would be alive: barriers
@@ -210,8 +213,9 @@ void hdi_pack_keep(const hdi_pack_work *w, const uint32_t *res, uint32_t count);
 void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
 /* Steps of all improvements of a compile, for a frame of so many slots. */
 uint64_t hdi_pack_budget(uint32_t slots, const hdi_packing *how);
-/* enough: as many bytes are there anyway. Returns how many bytes it takes; UINT64_MAX: out of memory. */
-uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough);
+/* enough: as many bytes are there anyway. *known: set where they are all of a heap, and whose bytes each takes over was
+ * found on the way; null for a part. Returns how many bytes it takes; UINT64_MAX: out of memory. */
+uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known);
 
 /* Places a resource behind what ends at `end`, where nobody was before it. Returns where it ends. */
 static HDI_INLINE uint64_t hdi_pack_behind(hdi_pack_work *w, uint32_t res, uint64_t end)
@@ -233,6 +237,10 @@ static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
 /* All members of a heap, where they have one size and a packing as good as any other is found at once: theirs, and
  * whose bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */
 bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes);
+
+/* The same on several queues, for few sizes, each with places of its own. False: that takes more than *top, or it
+ * cannot; else *top: what it takes. */
+bool hdi_pack_pools(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *top);
 
 /* The members of a heap of the host's, and whose bytes each takes over: in alias_host.c. host: its queue, or HDI_NONE.
  * Returns how many bytes they take; UINT64_MAX: out of memory. */

@@ -237,7 +237,7 @@ typedef struct progress {
 } progress;
 
 enum { PACKED, TOO_HIGH, BETWEEN };
-enum { MEMBER_STEPS = 8, BETWEEN_STEPS = 16, BETWEEN_PIECE_STEPS = 8 };
+enum { MEMBER_STEPS = 16, PIECE_STEPS = 2, BETWEEN_STEPS = 32, BETWEEN_PIECE_STEPS = 16 };
 
 /* Somebody does not fit above the bottoms of all pieces, or a row is full: what he took before that was seen is given
  * back. False: out of memory. */
@@ -323,7 +323,7 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
         if (done == BETWEEN && !place_between(pack, order[so_far.next++], offset, &so_far))
             return false;
     }
-    pack->steps += so_far.pieces + (uint64_t)count * MEMBER_STEPS;
+    pack->steps += so_far.pieces * PIECE_STEPS + (uint64_t)count * MEMBER_STEPS;
     if (done == PACKED)
         *top = so_far.end * HDI_PACK_UNIT;
     return true;

@@ -408,7 +408,7 @@ static HDI_INLINE int fill_all(work *w, uint64_t most, bool hangs)
             find_ceiling(w, &s);
         look_around(w, &s);
         choice best = best_of_stretch(w, &s, hangs);
-        w->steps += 8 + (w->b.list_begin[s.last + 1] - w->b.list_begin[s.begin]) / 4;
+        w->steps += 16 + (w->b.list_begin[s.last + 1] - w->b.list_begin[s.begin]) / 2;
         if (best.worth < 0) {
             rise(w, &s, hangs);
             continue;

@@ -2,15 +2,13 @@
 
 #include <inttypes.h>
 
-#include "alias_buckets.h"
+#include "alias_pack.h"
 #include "random.h"
 
-/* The packer by buckets of whole grains, eight items at a time, against a search over all items that came before. Clocks here are any numbers: packers do not ask whether a schedule could have
- * them. */
+/* First fit by clocks, eight items at a time, against a search over all items that came before. Clocks here are any
+ * numbers: packers do not ask whether a schedule could have them. */
 
-#ifdef __SSE2__
-
-enum { TOP = 0x7f7f, SLOTS = 600, MEMBERS = 700, SHIFT = 7, BUCKETS = (SLOTS - 1) / (1 << SHIFT) + 1 };
+enum { SLOTS = 600, MEMBERS = 700, SHIFT = 7, UNIT = 1 << 16 };
 
 typedef struct frame {
     hdi_sizes sizes;
@@ -59,8 +57,8 @@ static void make_member(frame *f, uint64_t *random, uint32_t queues, uint32_t re
     uint32_t most = hdt_below(random, 8) ? 40 : 300, first = hdt_below(random, SLOTS),
              close = first + hdt_below(random, most);
     close = close < SLOTS ? close : SLOTS - 1;
-    f->need[res] = (hd_memory_need){.bytes = (uint64_t)size * HDI_GRAIN,
-                                    .alignment = (uint64_t)HDI_GRAIN >> 1 << hdt_below(random, 4)};
+    f->need[res] =
+        (hd_memory_need){.bytes = (uint64_t)size * UNIT, .alignment = (uint64_t)UNIT >> 1 << hdt_below(random, 4)};
     f->res_first[res] = first;
     f->res_close[res] = close;
     hdi_stay *stay = &f->stay[(size_t)res * queues];
@@ -86,13 +84,14 @@ static void make(frame *f, uint64_t seed, uint32_t queues)
         make_member(f, &random, queues, r, 1 + hdt_below(&random, sizes) * size);
         f->order[r] = r;
     }
-    if (hdt_below(&random, 2)) /* it ends there */
-        f->need[hdt_below(&random, f->count)].bytes += HDI_GRAIN / 2;
+    if (hdt_below(&random, 2)) { /* no common grain */
+        for (uint32_t r = 0; r < f->count; r += 1 + hdt_below(&random, 20))
+            f->need[r].bytes += hdt_below(&random, 1000);
+    }
     uint32_t before = hdt_below(&random, 4) ? 0 : hdt_below(&random, f->count);
     for (uint32_t r = 0; r < before; r++) {
         f->placed[r] = r;
-        f->offset[r] = (uint64_t)hdt_below(&random, 500) * HDI_GRAIN;
-        f->need[r].bytes &= ~(uint64_t)(HDI_GRAIN - 1);
+        f->offset[r] = (uint64_t)hdt_below(&random, 500) * UNIT;
     }
     f->sizes.need = f->need;
     f->hazards.slot_pos = f->slot_pos;
@@ -116,8 +115,9 @@ static void make(frame *f, uint64_t seed, uint32_t queues)
                          .placed = f->placed,
                          .placed_count = before,
                          .placed_offset = f->offset,
-                         .bucket_count = BUCKETS,
-                         .bucket_shift = SHIFT};
+                         .lives = HDI_PACK_NOT_KNOWN,
+                         .live_bytes = hdt_below(&random, 2) ? 0 : UINT64_C(1) << 40,
+                         .most_steps = UINT64_MAX};
 }
 
 static bool shares_bucket(const frame *f, uint32_t a, uint32_t b)
@@ -127,10 +127,10 @@ static bool shares_bucket(const frame *f, uint32_t a, uint32_t b)
 
 static bool is_in_way(const frame *f, uint32_t before, uint32_t res)
 {
-    hdi_newcomer old, n;
+    hdi_pack_time old, n;
     bool over = true, behind = true;
-    hdi_read_newcomer(&f->pack, before, &old, f->pack.queues);
-    hdi_read_newcomer(&f->pack, res, &n, f->pack.queues);
+    hdi_pack_read_time(&f->pack, before, f->pack.queues, &old);
+    hdi_pack_read_time(&f->pack, res, f->pack.queues, &n);
     for (uint32_t q = 0; q < f->pack.queues; q++) {
         if (!(n.queues >> q & 1))
             continue;
@@ -140,80 +140,56 @@ static bool is_in_way(const frame *f, uint32_t before, uint32_t res)
     return !over && !behind && shares_bucket(f, before, res);
 }
 
-/* The lowest place that is free of all who came before. */
-static uint64_t lowest(const frame *f, uint32_t res)
+static uint64_t round_up(uint64_t value, uint64_t to)
 {
-    uint64_t alignment = f->need[res].alignment > HDI_GRAIN ? f->need[res].alignment : HDI_GRAIN, at = 0;
+    return (value + to - 1) / to * to;
+}
+
+/* The lowest place that is free of all that came before, in whole grains. */
+static uint64_t lowest(const frame *f, uint32_t res, uint64_t grain)
+{
+    uint64_t alignment = f->need[res].alignment > grain ? f->need[res].alignment : grain, at = 0,
+             bytes = round_up(f->need[res].bytes, grain);
     bool way[MEMBERS];
     for (uint32_t r = 0; r < res; r++)
         way[r] = is_in_way(f, r, res);
     for (uint32_t r = 0; r < res; r++) {
-        if (!way[r] || f->offset[r] + f->need[r].bytes <= at || f->offset[r] >= at + f->need[res].bytes)
+        uint64_t begin = f->offset[r] / grain * grain, end = round_up(f->offset[r] + f->need[r].bytes, grain);
+        if (!way[r] || end <= at || begin >= at + bytes)
             continue;
-        at = (f->offset[r] + f->need[r].bytes + alignment - 1) & ~(alignment - 1);
+        at = round_up(end, alignment);
         r = UINT32_MAX; /* from the first one on */
     }
     return at;
 }
 
-static uint64_t highest(const frame *f, uint32_t res, uint64_t most)
+static void check(frame *f, uint64_t seed)
 {
-    uint64_t end = f->offset[res] + f->need[res].bytes;
-    return end > most ? end : most;
-}
-
-/* Whether he is packed behind others, the highest of which ends there. */
-static bool fits(const frame *f, uint32_t res, uint64_t most)
-{
-    const hd_memory_need *need = &f->need[res];
-    return need->bytes % HDI_GRAIN == 0 && (most + need->bytes + need->alignment) / HDI_GRAIN < TOP;
-}
-
-static void check(const frame *f, uint64_t seed)
-{
-    uint32_t queues = f->pack.queues, lanes = hdi_bucket_lanes(queues), placed = f->pack.placed_count, whole = placed;
     static uint64_t offset[MEMBERS];
-    uint64_t end, most = 0;
+    uint32_t queues = f->pack.queues, placed = f->pack.placed_count;
+    uint64_t top = UINT64_MAX, most = 0;
     hdi_arena arena;
     hdi_arena_init(&arena, NULL);
-    hdi_pack pack = f->pack;
-    pack.arena = &arena;
-    pack.bucket_base = HDI_ARENA_ZEROED(&arena, int32_t, (size_t)BUCKETS * lanes);
-    cr_assert(pack.bucket_base);
-    for (uint32_t b = 0; b < BUCKETS; b++) {
-        for (uint32_t q = 0; q < queues; q++)
-            pack.bucket_base[b * lanes + q] = (int32_t)(b << SHIFT) / (int32_t)queues;
-    }
-    uint32_t count = hdi_pack_in_grains(&pack, f->order + placed, f->count - placed, offset, UINT64_MAX, &end);
-    for (uint32_t r = 0; r < placed; r++)
-        most = highest(f, r, most);
-    for (; whole < f->count && fits(f, whole, most); whole++)
-        most = highest(f, whole, most);
-    cr_assert(count == whole - placed, "HEDDLE_SEED=%" PRIu64 " queues %u: %u of %u", seed, queues, count, whole);
-    for (uint32_t r = placed; r < whole; r++)
+    f->pack.arena = &arena;
+    cr_assert(hdi_pack_in_lists(&f->pack, f->order + placed, f->count - placed, offset, &top));
+    for (uint32_t r = placed; r < f->count; r++) {
+        f->offset[r] = lowest(f, r, UINT64_C(1) << f->pack.grain_shift);
         cr_assert(offset[r] == f->offset[r], "HEDDLE_SEED=%" PRIu64 " queues %u: %u", seed, queues, r);
-    cr_assert(count == 0 || end == most, "HEDDLE_SEED=%" PRIu64 " queues %u", seed, queues);
+        most = offset[r] + f->need[r].bytes > most ? offset[r] + f->need[r].bytes : most;
+    }
+    cr_assert_eq(top, most, "HEDDLE_SEED=%" PRIu64 " queues %u", seed, queues);
+    cr_assert(f->pack.steps >= f->count - placed);
+    top = most; /* as much is of no use */
+    cr_assert(hdi_pack_in_lists(&f->pack, f->order + placed, f->count - placed, offset, &top));
+    cr_assert_eq(top, UINT64_MAX);
     hdi_arena_free(&arena);
 }
 
-Test(grains, eight_at_a_time_find_the_lowest_places)
+Test(packing, lists_find_the_lowest_places)
 {
     static frame f;
     for (uint64_t seed = hdt_seed(), last = seed + 40; seed < last; seed++) {
-        uint32_t queues = 1 + (uint32_t)(seed % 6);
-        make(&f, seed, queues);
-        for (uint32_t r = f.pack.placed_count; r < f.count; r++)
-            f.offset[r] = lowest(&f, r);
+        make(&f, seed, 1 + (uint32_t)(seed % 6));
         check(&f, seed);
     }
 }
-
-#else
-
-Test(grains, are_packed_elsewhere)
-{
-    uint64_t end;
-    cr_assert(hdi_pack_in_grains(NULL, NULL, 0, NULL, 0, &end) == 0);
-}
-
-#endif
