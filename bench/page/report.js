@@ -333,8 +333,14 @@ function drawTable() {
         const text = `${nameOf(row)} ${row.workload} ${row.mode} q${row.queues} ${row.queues} w${row.workers} ${row.verdict}`.toLowerCase();
         return words.every(word => text.includes(word));
     });
-    const value = row => { const v = column ? column[1](row) : row.index; return typeof v === 'number' && isNaN(v) ? undefined : v; };
-    shown.sort((a, b) => (state.down ? -1 : 1) * d3.ascending(value(a), value(b)) || a.index - b.index);
+    const value = row => column ? column[1](row) : row.index;
+    const missing = v => typeof v === 'number' && isNaN(v); /* rows without a number stand last */
+    shown.sort((a, b) => {
+        const x = value(a), y = value(b);
+        if (missing(x) || missing(y))
+            return missing(x) - missing(y) || a.index - b.index;
+        return (state.down ? -1 : 1) * d3.ascending(x, y) || a.index - b.index;
+    });
     each(table.append('thead').append('tr'), 'th', columns).text(c => c[0]).attr('tabindex', 0)
         .attr('aria-sort', c => c[0] !== state.sort ? 'none' : state.down ? 'descending' : 'ascending')
         .each(function (c) {

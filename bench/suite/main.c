@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <getopt.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,22 +96,20 @@ static void add_family(cells *all, const options *o, const char *family, uint32_
     }
 }
 
-static void add_files(cells *all, const options *o)
+static void add_file(cells *all, const options *o, const char *file)
 {
-    for (uint32_t i = 0; i < o->fgt_count; i++) {
-        for (uint32_t queues = 1; queues <= 3; queues += 2) {
-            hbs_source source = {.queues = queues};
-            const char *base = strrchr(o->fgt[i], '/');
-            base = base ? base + 1 : o->fgt[i];
-            snprintf(source.family, sizeof(source.family), "%.*s", (int)strcspn(base, "."), base);
-            snprintf(source.file, sizeof(source.file), "%s", o->fgt[i]);
-            hd_graph *graph = NULL;
-            if (hd_graph_create(NULL, &graph) == HD_OK && hbs_declare(&source, 0, graph)) {
-                source.passes = hd_graph_pass_count(graph);
-                add_cell(all, o, source, 1, 0, 1 << HBS_TURNS | 1 << HBS_UNCHANGED | 1 << HBS_COLD);
-            }
-            hd_graph_destroy(graph);
+    for (uint32_t queues = 1; queues <= 3; queues += 2) {
+        hbs_source source = {.queues = queues};
+        const char *base = strrchr(file, '/');
+        base = base ? base + 1 : file;
+        snprintf(source.family, sizeof(source.family), "%.*s", (int)strcspn(base, "."), base);
+        snprintf(source.file, sizeof(source.file), "%s", file);
+        hd_graph *graph = NULL;
+        if (hd_graph_create(NULL, &graph) == HD_OK && hbs_declare(&source, 0, graph)) {
+            source.passes = hd_graph_pass_count(graph);
+            add_cell(all, o, source, 1, 0, 1 << HBS_TURNS | 1 << HBS_UNCHANGED | 1 << HBS_COLD);
         }
+        hd_graph_destroy(graph);
     }
 }
 
@@ -147,7 +146,15 @@ static void add_cells(cells *all, const options *o)
             add_cell(all, o, source, workers, 0, TURNS);
         }
     }
-    add_files(all, o);
+    /* Frames of the samples, as they wrote them. */
+    glob_t frames;
+    if (glob(HEDDLE_BENCH_DIR "/frames/*.fgt", 0, NULL, &frames) == 0) {
+        for (size_t i = 0; i < frames.gl_pathc; i++)
+            add_file(all, o, frames.gl_pathv[i]);
+        globfree(&frames);
+    }
+    for (uint32_t i = 0; i < o->fgt_count; i++)
+        add_file(all, o, o->fgt[i]);
 }
 
 /* ---- adapters ---- */

@@ -62,9 +62,17 @@ static void draw_dot(const struct app *app)
     }
 }
 
+static hd_result write_frame(const hd_graph *graph, const hd_plan *plan, FILE *stream)
+{
+    (void)plan;
+    return hd_graph_write_fgt(graph, stream);
+}
+
 hd_result report_write_plan(const struct app *app, const hd_plan *plan)
 {
-    hd_result result = write_file(app, plan, "plan.json", hd_plan_write_json);
+    hd_result result = write_file(app, plan, "frame.fgt", write_frame);
+    if (result == HD_OK)
+        result = write_file(app, plan, "plan.json", hd_plan_write_json);
     if (result == HD_OK)
         result = write_page(app, plan);
     if (result == HD_OK)
