@@ -118,10 +118,16 @@ static bool pack_in_order(hdi_pack *pack, const uint32_t *order, uint32_t count,
                                                   : hdi_pack_in_lists(pack, order, count, offset, top);
 }
 
+/* In time where that is sooner, or where the heap is too large for the numbers of the other packers. */
 bool hdi_pack_first_fit(work *w, const uint32_t *by_first, uint32_t count, uint64_t *offset, uint64_t *top)
 {
-    sort_by_size(w, by_first, count);
-    return pack_in_order(&w->pack, w->order, count, offset, top);
+    *top = UINT64_MAX;
+    if (w->mix->lives <= (uint64_t)count * LONG_LIFE) {
+        sort_by_size(w, by_first, count);
+        if (!pack_in_order(&w->pack, w->order, count, offset, top))
+            return false;
+    }
+    return *top != UINT64_MAX || hdi_pack_in_time(&w->pack, by_first, count, offset, top);
 }
 
 /* Time is cut where lives end, of these members. */
@@ -230,14 +236,16 @@ static bool is_full(const work *w, const hdi_pack_mix *mix, uint64_t least)
 /* The first packing. least: bytes than which a packer cannot do with less, or that are enough. */
 static bool pack_once(work *w, const uint32_t *by_first, uint32_t count, uint64_t least, uint64_t *top)
 {
-    bool skyline = !w->pack.by_clocks && w->mix->sizes > 1, full = skyline && is_full(w, w->mix, least);
-    if (w->mix->lives > (uint64_t)count * LONG_LIFE)
-        return hdi_pack_in_time(&w->pack, by_first, count, w->out->res_offset, top);
-    sort_by_size(w, by_first, count);
-    return (full || try_packer(w, pack_in_order, by_first, count, 0, top)) &&
-           (!skyline || *top <= least || try_packer(w, hdi_pack_skyline, by_first, count, gain_of(w, *top), top)) &&
-           (*top != UINT64_MAX || try_packer(w, pack_in_order, by_first, count, 0, top)) &&
-           (*top != UINT64_MAX || hdi_pack_in_time(&w->pack, by_first, count, w->out->res_offset, top));
+    bool skyline = !w->pack.by_clocks && w->mix->sizes > 1 && w->mix->lives <= (uint64_t)count * LONG_LIFE;
+    *top = UINT64_MAX;
+    if (!(skyline && is_full(w, w->mix, least)) && !hdi_pack_first_fit(w, by_first, count, w->out->res_offset, top))
+        return false;
+    if (skyline && *top > least) {
+        sort_by_size(w, by_first, count);
+        if (!try_packer(w, hdi_pack_skyline, by_first, count, gain_of(w, *top), top))
+            return false;
+    }
+    return *top != UINT64_MAX || hdi_pack_first_fit(w, by_first, count, w->out->res_offset, top);
 }
 
 uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known)

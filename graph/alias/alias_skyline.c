@@ -1,542 +1,485 @@
-#include "alias_skyline.h"
+#include "alias_pack.h"
+#include "simd.h"
 
 #include <string.h>
 
-#include "alias_skyline_rows.h"
-
-/* The packer for heaps that are full most of the time: a skyline over pieces of time (alias_runs.c). A stretch of it
- * that is lower than both its neighbours gets somebody who lives within it: who ends as high as a neighbour, so that
- * they become one stretch, who is alive in its critical piece, in which the most is left to be placed, who stands at an
- * end, and who is large and lives long; what each of these is worth was found by trial of frames, as weights of a sum.
- * Where nobody fits, the stretch rises to the lower of its neighbours and is lost. So the times at which nothing may be
- * lost are filled first and without gaps, and resources lie side by side in time before anything lies on top of them,
- * where an order by size leaves gaps that nobody else has the life for. The idea is the best fit of Burke, Kendall and
- * Whitwell for cutting strips, with levels that fit as Leung, Zhang and Sim score them; that the most that is left
- * comes before the fit (and not the most that is alive) brought random frames from 3.8 % above the least to 3.1. What
- * is placed already hangs over the skyline, and is left to be passed; whoever does not fit below it comes above it.
+/* The packer for heaps that are full most of the time, on one queue: a skyline over pieces of time (alias_runs.c). A
+ * stretch of pieces that is lower than both its neighbours is a valley. It gets a member that lives within it, chosen
+ * by what it is worth: it ends level with a neighbour, so that they become one stretch; it is alive in the critical
+ * piece of the valley, in which the most is left to be placed; it stands at an end; it is large and lives long. Where
+ * no member fits, the valley rises to the lower of its neighbours, and what it rises by is lost. So the times at which
+ * nothing may be lost are filled first and without gaps, where an order by size leaves gaps that no other member has
+ * the life for. The idea is the best fit of Burke, Kendall and Whitwell for cutting strips, with levels that fit as
+ * Leung, Zhang and Sim score them. That the most that is left comes before the fit (and not the most that is alive)
+ * brought random frames from 3.8 % above the least to 3.1.
  *
- * Valleys have nothing to do with one another, as who fits into one fits into no other: so they are filled one by one,
- * each up to its rim, and nobody looks for the lowest of all. Those that live in the same pieces are a list, the
- * largest first, and small ones of it lie on one another for good, as a block. How well a list fills a stretch is a
- * number of 16 bits; numbers of all lists that start in a stretch stand in a row and are compared eight at a time,
- * without a branch that nobody could foretell, and so is what is left in pieces, in grains. Once a stretch rises so far
- * that what is left in its critical piece does not fit below a limit, nothing else is to be asked. O(members + blocks *
- * lists that start in a stretch). */
+ * What is placed already hangs over the skyline as a ceiling: where nothing fits below it any more, the skyline goes on
+ * above it. Valleys have nothing to do with one another, as what fits into one fits into no
+ * other: so they are filled one by one, each up to its rim. Members that live in the same pieces are a list, the
+ * largest first, of which only the first is looked at; lists that start in a valley stand side by side and are compared
+ * eight at a time. Sizes, and what is left in a piece, are counted in grains of 16 bits to be compared; offsets are
+ * exact. O(members * (lists that start in a valley + pieces of a life)). */
 
-enum { NOBODY = INT16_MIN / 2 };      /* worth of an empty list, negative with all that comes to it */
+/* Worth, beside the size, of which an eighth of a logarithm is 1; found by trial of random frames of 200, 1000 and 2000
+ * passes. To end level at the left is worth more than all the rest together. */
+enum { LEFT_END = 32, RIGHT_END = 19, LEFT_LEVEL = 4000, RIGHT_LEVEL = 61, CRITICAL = 67, LENGTH = 4 };
+enum { LOG_BITS = 3, SIZES = 48 };    /* bits of a logarithm behind the point; sizes that can be told apart */
+enum { EMPTY = INT16_MIN / 2 };       /* worth of an empty list, below zero with all that comes to it */
 enum { MOST_GRAINS = INT16_MAX / 2 }; /* alive at once, so that alignments have room */
-enum { MOST_PIECES = INT16_MAX };     /* their numbers are of 16 bits, and lists behind all have the last */
-enum { LANES = HDI_SKYLINE_LANES };
+enum { MOST_PIECES = INT16_MAX - 1 };
+enum { STEPS = 16 };                /* for a valley that is looked at, beside its lists */
+#define MOST_UNITS (UINT32_MAX / 2) /* half a terabyte */
 
-typedef hdi_block item;
+typedef struct skyline_member {
+    uint32_t res, units, alignment;
+    uint16_t first, last; /* pieces */
+    int16_t size, grains; /* in eighths of a logarithm from the least that is told apart */
+} skyline_member;
 
-typedef struct edge {
-    uint32_t height, other; /* of a stretch, at its first and last piece: the other one of these */
-} edge;
+/* A stretch of the skyline, at its first and at its last piece: where the other end is. */
+typedef struct skyline_edge {
+    uint32_t height, other;
+} skyline_edge;
 
-typedef struct run {
+typedef struct skyline_run {
     uint32_t begin, end; /* HDI_PACK_UNITs */
-} run;
+} skyline_run;
 
-/* Pieces from one to another of the same height; what of it lies in memory may be older. */
-typedef struct stretch {
-    uint32_t begin, last, height, ceiling;
-    int16_t room; /* the fine size of what is left below the ceiling: who is of a larger one does not fit */
-    int16_t left, right, critical; /* grains up to its neighbours; the piece in which the most is left to be placed */
-} stretch;
+typedef struct skyline {
+    skyline_member *member; /* by first piece, last piece and falling size; behind all an empty one */
+    uint32_t pieces, lists, grain_shift;
+    uint64_t steps;
+    int16_t *first, *last;     /* of each list, with room behind */
+    int16_t *least;            /* of each list: grains of the smallest member */
+    int16_t *worth, *grains;   /* of each list's first member */
+    uint32_t *next, *end;      /* of each list: members */
+    uint32_t *list_begin;      /* by piece: lists that start there or later */
+    int16_t *waiting;          /* by piece: grains that are not placed yet */
+    skyline_edge *edge;        /* by piece and one more; one at either end stands above everything */
+    uint32_t begin, end_piece; /* the valley: pieces from one to before another */
+    uint32_t height;
+    /* What is placed, by piece and offset; in each piece the next one above the skyline, and how many are left in all.
+     */
+    skyline_run *hanging;
+    uint32_t *above, *hanging_end, hanging_left;
+    uint32_t *new_height; /* by piece */
+} skyline;
 
-/* What a list is worth beside its size, of which an eighth of a logarithm is 1; found by trial of random frames of 200,
- * 1000 and 2000 passes. To end level with the neighbour at the left is worth more than all the rest together; at the
- * right it is worth about as much as the critical piece. */
-enum {
-    LEFT_END = 32, /* to stand at an end of the stretch */
-    RIGHT_END = 19,
-    LEFT_LEVEL = 4000, /* there, to end as high as the neighbour */
-    RIGHT_LEVEL = 61,
-    CRITICAL = 67, /* to be alive in its critical piece */
-    LENGTH = 4     /* for each doubling of the pieces */
-};
+/* ---- members and lists ---- */
 
-/* Of a block: its size in eighths of a logarithm from the least that can be told, and grains. */
-typedef struct measure {
-    int16_t size, grains;
-} measure;
-
-/* How far a packing has come. */
-typedef struct work {
-    hdi_blocks b;
-    int16_t *worth, *base; /* by list; no worth is below 0 where somebody is left */
-    int16_t *grains;       /* by list: of the next one */
-    int16_t *least;        /* by list, where anything hangs: the fine size of the smallest at first */
-    int16_t *waiting;      /* by piece: grains that are still to be placed, or passed where they hang */
-    uint32_t grain_shift;  /* from units to grains */
-    measure *measure;      /* by block, and of the empty one behind them */
-    uint32_t *next;        /* by list: in b.item */
-    uint32_t *at;          /* by block: where it lies */
-    edge *edge;            /* by piece; before the first and behind the last one stands another, above everything */
-    stretch stretch;       /* the one to be filled */
-    uint32_t left, highest;
-    uint64_t steps;                /* hdi_pack */
-    run *hanging;                  /* by piece and offset: what is placed already */
-    uint32_t *above, *hanging_end; /* by piece: the next one above the skyline */
-    uint32_t *ceiling;             /* where that begins, or UINT32_MAX */
-    uint32_t ceilings;             /* pieces above whose skyline something hangs */
-} work;
-
-/* To the thousandth of a logarithm, in 16 bits. */
-static inline int16_t fine_size_of(uint32_t units)
+static int16_t grains_of(const skyline *s, uint32_t units)
 {
-    return (int16_t)hdi_log_of(units, 10);
-}
-
-static inline int16_t grains_of(const work *w, uint32_t units)
-{
-    uint32_t grains = units >> w->grain_shift;
+    uint32_t grains = units >> s->grain_shift;
     return (int16_t)(grains < INT16_MAX ? grains : INT16_MAX);
 }
 
-static inline measure measure_of(const work *w, uint32_t units)
+static void sum_up(uint32_t *count, uint32_t pieces)
 {
-    int32_t size = hdi_log_of(units, HDI_SKYLINE_LOG_BITS) - w->b.least_log;
-    return (measure){(int16_t)(size > 0 ? size : 0), grains_of(w, units)};
+    uint32_t sum = 0;
+    for (uint32_t p = 0; p < pieces; p++) {
+        uint32_t here = count[p];
+        count[p] = sum;
+        sum += here;
+    }
 }
 
-/* Where somebody lies who is placed. */
-static run run_of(const hdi_pack *pack, uint32_t res)
+/* The most units alive at once; 0: one member alone has `most`. */
+static uint64_t read_members(skyline *s, const hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t most,
+                             uint32_t *starts, uint32_t *ends, uint64_t *live)
+{
+    const uint32_t *piece_of = pack->piece_of, slot = pack->slot_begin;
+    uint64_t sum = 0, most_live = 0, largest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = order[i], first = piece_of[pack->lifetimes->res_first[res] - slot],
+                 last = piece_of[pack->end[res] - slot];
+        uint64_t units = hdi_pack_units(pack->sizes->need[res].bytes),
+                 alignment = pack->sizes->need[res].alignment / HDI_PACK_UNIT;
+        s->member[i] = (skyline_member){.res = res,
+                                        .units = (uint32_t)units,
+                                        .alignment = (uint32_t)(alignment + (alignment == 0)),
+                                        .first = (uint16_t)first,
+                                        .last = (uint16_t)last};
+        largest = units + alignment > largest ? units + alignment : largest;
+        starts[first]++;
+        ends[last]++;
+        live[first] += units;
+        live[last + 1] -= units; /* it may wrap, which the sum undoes */
+    }
+    for (uint32_t p = 0; p < s->pieces; p++) {
+        sum += live[p];
+        most_live = sum > most_live ? sum : most_live;
+    }
+    return largest < most ? most_live : 0;
+}
+
+/* By where they start, then by where they end, then as they come. */
+static void sort_members(skyline *s, uint32_t count, uint32_t *starts, uint32_t *ends, skyline_member *by_end)
+{
+    sum_up(starts, s->pieces);
+    sum_up(ends, s->pieces);
+    for (uint32_t i = 0; i < count; i++)
+        by_end[ends[s->member[i].last]++] = s->member[i];
+    for (uint32_t i = 0; i < count; i++)
+        s->member[starts[by_end[i].first]++] = by_end[i];
+}
+
+static void show_first(skyline *s, uint32_t list)
+{
+    const skyline_member *m = &s->member[s->next[list]];
+    uint32_t length = (uint32_t)(s->last[list] - s->first[list] + 1);
+    int32_t worth = (hdi_log_of(length, LOG_BITS) * LENGTH >> LOG_BITS) + m->size;
+    s->worth[list] = (int16_t)(s->next[list] < s->end[list] ? worth : EMPTY);
+    s->grains[list] = m->grains;
+}
+
+static void make_lists(skyline *s, uint32_t count)
+{
+    uint32_t largest = 0, lists = 0;
+    for (uint32_t i = 0; i < count; i++)
+        largest = s->member[i].units > largest ? s->member[i].units : largest;
+    int32_t least = hdi_log_of(largest, LOG_BITS) - SIZES + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        skyline_member *m = &s->member[i];
+        int32_t size = hdi_log_of(m->units, LOG_BITS) - least;
+        m->size = (int16_t)(size > 0 ? size : 0);
+        m->grains = grains_of(s, m->units);
+        if (i == 0 || m->first != m[-1].first || m->last != m[-1].last) {
+            s->first[lists] = (int16_t)m->first;
+            s->last[lists] = (int16_t)m->last;
+            s->next[lists++] = i;
+        }
+        s->end[lists - 1] = i + 1;
+        s->least[lists - 1] = m->grains; /* the last one is the smallest */
+        s->list_begin[m->first + 1] = lists;
+        for (uint32_t p = m->first; p <= m->last; p++)
+            s->waiting[p] = (int16_t)(s->waiting[p] + m->grains);
+    }
+    for (uint32_t p = 0; p < s->pieces; p++)
+        s->list_begin[p + 1] = s->list_begin[p + 1] ? s->list_begin[p + 1] : s->list_begin[p];
+    for (uint32_t k = lists; k < lists + HDI_LANES; k++)
+        s->first[k] = s->last[k] = INT16_MAX; /* outside of every valley */
+    s->lists = lists;
+    for (uint32_t k = 0; k < lists; k++)
+        show_first(s, k);
+}
+
+/* ---- what is placed already ---- */
+
+static skyline_run run_of(const hdi_pack *pack, uint32_t res)
 {
     uint64_t begin = pack->placed_offset[res] / HDI_PACK_UNIT,
-             end = begin + hdi_pack_units(pack->sizes->need[res].bytes);
-    return (run){(uint32_t)(begin < HDI_SKYLINE_MOST_UNITS ? begin : HDI_SKYLINE_MOST_UNITS),
-                 (uint32_t)(end < HDI_SKYLINE_MOST_UNITS ? end : HDI_SKYLINE_MOST_UNITS)};
+             end = hdi_pack_units(pack->placed_offset[res] + pack->sizes->need[res].bytes);
+    return (skyline_run){(uint32_t)(begin < MOST_UNITS ? begin : MOST_UNITS),
+                         (uint32_t)(end < MOST_UNITS ? end : MOST_UNITS)};
 }
 
-/* False: out of memory. */
-static bool measure_blocks(work *w, const hdi_pack *pack)
+/* First counts, then fills. */
+static void hang(skyline *s, const hdi_pack *pack, bool fills)
 {
-    uint32_t blocks = w->b.blocks;
-    uint64_t most = 0;
-    w->measure = HDI_ARENA_ARRAY(pack->arena, measure, (size_t)blocks + 1);
-    if (!w->measure)
-        return false;
     for (uint32_t i = 0; i < pack->placed_count; i++) {
-        run one = run_of(pack, pack->placed[i]);
-        most = one.end > most ? one.end : most;
+        uint32_t res = pack->placed[i], last = pack->piece_of[hdi_pack_slot(pack, pack->end[res])];
+        skyline_run run = run_of(pack, res);
+        for (uint32_t p = pack->piece_of[hdi_pack_slot(pack, pack->lifetimes->res_first[res])]; p <= last; p++) {
+            uint32_t at = s->hanging_end[p]++;
+            for (; fills && at > s->above[p] && s->hanging[at - 1].begin > run.begin; at--)
+                s->hanging[at] = s->hanging[at - 1];
+            if (fills) {
+                s->hanging[at] = run;
+                s->waiting[p] = (int16_t)(s->waiting[p] + grains_of(s, run.end - run.begin));
+            }
+        }
     }
-    most += w->b.most_live;
-    for (w->grain_shift = 0; most >> w->grain_shift > MOST_GRAINS;)
-        w->grain_shift++;
-    for (uint32_t i = 0; i < blocks; i++)
-        w->measure[i] = measure_of(w, w->b.item[i].units);
-    w->measure[blocks] = (measure){0, 0};
-    return true;
 }
 
-/* Before anybody is placed. */
-static void find_worth(work *w)
+static bool hang_all(skyline *s, const hdi_pack *pack)
 {
-    uint32_t sum = 0, block = 0;
-    for (uint32_t k = 0; k < w->b.lists; k++) {
-        uint32_t first = (uint32_t)w->b.first[k], last = (uint32_t)w->b.last[k], all = 0;
-        w->base[k] = (int16_t)(hdi_log_of(last - first + 1, HDI_SKYLINE_LOG_BITS) * LENGTH >> HDI_SKYLINE_LOG_BITS);
-        w->worth[k] = (int16_t)(w->base[k] + w->measure[block].size);
-        w->grains[k] = w->measure[block].grains;
-        w->next[k] = block;
-        for (; block < w->b.end[k]; block++)
-            all += (uint32_t)w->measure[block].grains;
-        w->waiting[first] = (int16_t)((uint32_t)w->waiting[first] + all); /* it may wrap, which sums undo */
-        w->waiting[last + 1] = (int16_t)((uint32_t)w->waiting[last + 1] - all);
+    hang(s, pack, false);
+    for (uint32_t p = 0; p < s->pieces; p++) {
+        s->above[p] = s->hanging_left;
+        s->hanging_left += s->hanging_end[p];
+        s->hanging_end[p] = s->above[p];
     }
-    for (uint32_t k = w->b.lists; k < w->b.lists + LANES; k++) {
-        w->worth[k] = NOBODY;
-        w->grains[k] = 0;
-    }
-    for (uint32_t p = 0; p < w->b.pieces; p++)
-        w->waiting[p] = (int16_t)(sum += (uint32_t)w->waiting[p]);
+    s->hanging = HDI_ARENA_ARRAY(pack->arena, skyline_run, s->hanging_left);
+    if (s->hanging)
+        hang(s, pack, true);
+    return s->hanging;
 }
 
-/* ---- who fills a stretch ---- */
-
-typedef struct choice {
-    int32_t worth; /* below 0: nobody */
-    uint32_t list;
-} choice;
-
-/* What comes to a list's own worth, with its next one of so many grains. */
-static HDI_INLINE int32_t worth_within(const work *w, uint32_t k, int16_t grains, const stretch *s)
+static uint32_t ceiling_of(const skyline *s, uint32_t piece)
 {
-    int32_t first = w->b.first[k], last = w->b.last[k], worth = 0;
+    return s->above[piece] < s->hanging_end[piece] ? s->hanging[s->above[piece]].begin : UINT32_MAX;
+}
+
+/* Of the valley. */
+static uint32_t find_ceiling(const skyline *s)
+{
+    uint32_t lowest = UINT32_MAX;
+    for (uint32_t p = s->begin; s->hanging_left && p < s->end_piece; p++) {
+        uint32_t ceiling = ceiling_of(s, p);
+        lowest = ceiling < lowest ? ceiling : lowest;
+    }
+    return lowest;
+}
+
+/* ---- which member fills a valley ---- */
+
+/* The piece in which the most is left to be placed; the first of several. */
+static uint32_t find_critical(const skyline *s)
+{
+    const int16_t *waiting = s->waiting;
+    int16_t lanes[HDI_LANES] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const hdi_i16x8 lane = hdi_i16_load(lanes);
+    hdi_i16x8 most = hdi_i16_all(INT16_MIN);
+    for (uint32_t p = s->begin; p < s->end_piece; p += HDI_LANES) {
+        hdi_i16x8 within =
+            hdi_i16_greater(hdi_i16_all((int16_t)(s->end_piece - p < HDI_LANES ? s->end_piece - p : HDI_LANES)), lane);
+        most = hdi_i16_max(most, hdi_i16_or(hdi_i16_and(within, hdi_i16_load(waiting + p)),
+                                            hdi_i16_unless(within, hdi_i16_all(INT16_MIN))));
+    }
+    most = hdi_i16_spread_largest(most);
+    for (uint32_t p = s->begin;; p += HDI_LANES) {
+        uint32_t here = hdi_i16_bits(hdi_i16_equal(hdi_i16_load(waiting + p), most));
+        if (here)
+            return p + (uint32_t)__builtin_ctz(here);
+    }
+}
+
+/* What comes to the worth of a list within the valley. In lanes below. */
+static int32_t worth_within(const skyline *s, uint32_t list, int16_t grains, int32_t critical)
+{
+    int32_t first = s->first[list], last = s->last[list], worth = 0;
     if (first == (int32_t)s->begin)
-        worth += LEFT_END + (grains == s->left ? LEFT_LEVEL : 0);
-    if (last == (int32_t)s->last)
-        worth += RIGHT_END + (grains == s->right ? RIGHT_LEVEL : 0);
-    return worth + (first <= s->critical && last >= s->critical ? CRITICAL : 0);
+        worth += LEFT_END + (grains == grains_of(s, s->edge[s->begin].height - s->height) ? LEFT_LEVEL : 0);
+    if (last == (int32_t)s->end_piece - 1)
+        worth += RIGHT_END + (grains == grains_of(s, s->edge[s->end_piece + 1].height - s->height) ? RIGHT_LEVEL : 0);
+    return worth + (first <= critical && last >= critical ? CRITICAL : 0);
 }
 
-/* Of LANES lists from one on, and behind those of the stretch only of some that end later: who is worth the most, of
- * equal ones the first. As many at a time as most stretches have, since how many there are cannot be foretold. */
-static HDI_INLINE choice best_of_lists(const work *w, uint32_t from, const stretch *s, bool hangs)
+/* The list whose first member is worth the most, of equal ones the first; HDI_NONE: none lives within the valley. Lists
+ * do not count whose members are all larger than the room. */
+static uint32_t find_best(const skyline *s, uint32_t room)
 {
-#ifdef __SSE2__
-    enum { ROWS = LANES / 8 };
-    const __m128i first = _mm_set1_epi16((int16_t)s->begin), last = _mm_set1_epi16((int16_t)s->last),
-                  room = _mm_set1_epi16(hangs ? s->room : 0), left = _mm_set1_epi16(s->left),
-                  right = _mm_set1_epi16(s->right), critical = _mm_set1_epi16(s->critical),
-                  left_end = _mm_set1_epi16(LEFT_END), right_end = _mm_set1_epi16(RIGHT_END),
-                  left_level = _mm_set1_epi16(LEFT_LEVEL), right_level = _mm_set1_epi16(RIGHT_LEVEL),
-                  alive = _mm_set1_epi16(CRITICAL);
-    __m128i worth[ROWS], most = _mm_set1_epi16(INT16_MIN);
-    for (uint32_t k = 0; k < ROWS; k++) {
-        __m128i begins = hdi_load_row(&w->b.first[from + 8 * k]), ends = hdi_load_row(&w->b.last[from + 8 * k]),
-                grains = hdi_load_row(&w->grains[from + 8 * k]);
-        __m128i to_left = _mm_add_epi16(left_end, _mm_and_si128(_mm_cmpeq_epi16(grains, left), left_level)),
-                to_right = _mm_add_epi16(right_end, _mm_and_si128(_mm_cmpeq_epi16(grains, right), right_level)),
-                other_time = _mm_or_si128(_mm_cmpgt_epi16(begins, critical), _mm_cmpgt_epi16(critical, ends));
-        worth[k] = _mm_add_epi16(hdi_load_row(&w->worth[from + 8 * k]), _mm_andnot_si128(other_time, alive));
-        worth[k] = _mm_add_epi16(worth[k], _mm_and_si128(_mm_cmpeq_epi16(begins, first), to_left));
-        worth[k] = _mm_add_epi16(worth[k], _mm_and_si128(_mm_cmpeq_epi16(ends, last), to_right));
-        __m128i outside = _mm_or_si128(_mm_cmpgt_epi16(first, begins), _mm_cmpgt_epi16(ends, last));
-        worth[k] = _mm_or_si128(worth[k], outside); /* below 0, too */
-        if (hangs)
-            worth[k] = _mm_or_si128(worth[k], _mm_cmpgt_epi16(hdi_load_row(&w->least[from + 8 * k]), room));
-        most = _mm_max_epi16(most, worth[k]);
-    }
-    most = hdi_largest_of(most);
-    uint32_t where = 0;
-    for (uint32_t k = 0; k < ROWS; k += 2) {
-        __m128i low = _mm_cmpeq_epi16(worth[k], most), high = _mm_cmpeq_epi16(worth[k + 1], most);
-        where |= (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(low, high)) << (8 * k);
-    }
-    return (choice){(int16_t)_mm_extract_epi16(most, 0), from + (uint32_t)__builtin_ctz(where)};
-#else
-    choice best = {-1, from};
-    for (uint32_t k = from; k < from + LANES; k++) {
-        int32_t worth = w->worth[k] + worth_within(w, k, w->grains[k], s);
-        bool within = (w->b.first[k] >= (int32_t)s->begin) & (w->b.last[k] <= (int32_t)s->last) &
-                      !(hangs && w->least[k] > s->room);
-        bool better = (worth > best.worth) & within;
-        best = better ? (choice){worth, k} : best;
-    }
-    return best;
-#endif
-}
-
-static HDI_INLINE choice best_of_stretch(const work *w, const stretch *s, bool hangs)
-{
-    uint32_t from = w->b.list_begin[s->begin] & ~7u, to = w->b.list_begin[s->last + 1];
-    choice best = best_of_lists(w, from, s, hangs);
-    while (HDI_UNLIKELY((from += LANES) < to)) {
-        choice other = best_of_lists(w, from, s, hangs);
-        best = other.worth > best.worth ? other : best;
-    }
-    return best;
-}
-
-static bool fits_below(const item *one, const stretch *s)
-{
-    return hdi_align_units(s->height, one->alignment) + one->units <= s->ceiling;
-}
-
-/* The same below a ceiling, where the first of a list may be too large. *at: which block. */
-static HDI_APART choice best_below(const work *w, const stretch *s, uint32_t *at)
-{
-    choice best = {-1, 0};
-    uint32_t room = s->ceiling - s->height;
-    for (uint32_t k = w->b.list_begin[s->begin]; k < w->b.list_begin[s->last + 1]; k++) {
-        if (w->b.last[k] > (int32_t)s->last || w->worth[k] < 0)
+    uint32_t begin = s->list_begin[s->begin], end = s->list_begin[s->end_piece], at = HDI_NONE;
+    const hdi_i16x8 left = hdi_i16_all(grains_of(s, s->edge[s->begin].height - s->height)),
+                    right = hdi_i16_all(grains_of(s, s->edge[s->end_piece + 1].height - s->height)),
+                    critical = hdi_i16_all((int16_t)find_critical(s)), valley = hdi_i16_all((int16_t)s->begin),
+                    end_of_valley = hdi_i16_all((int16_t)(s->end_piece - 1)),
+                    most_grains = hdi_i16_all(grains_of(s, room));
+    hdi_i16x8 most = hdi_i16_all(-1);
+    for (uint32_t k = begin; k < end; k += HDI_LANES) {
+        hdi_i16x8 first = hdi_i16_load(s->first + k), last = hdi_i16_load(s->last + k),
+                  grains = hdi_i16_load(s->grains + k), worth = hdi_i16_load(s->worth + k),
+                  to_left = hdi_i16_and(hdi_i16_equal(grains, left), hdi_i16_all(LEFT_LEVEL)),
+                  to_right = hdi_i16_and(hdi_i16_equal(grains, right), hdi_i16_all(RIGHT_LEVEL)),
+                  other_time = hdi_i16_or(hdi_i16_greater(first, critical), hdi_i16_greater(critical, last));
+        to_left = hdi_i16_add(to_left, hdi_i16_all(LEFT_END));
+        to_right = hdi_i16_add(to_right, hdi_i16_all(RIGHT_END));
+        worth = hdi_i16_add(worth, hdi_i16_unless(other_time, hdi_i16_all(CRITICAL)));
+        worth = hdi_i16_add(worth, hdi_i16_and(hdi_i16_equal(first, valley), to_left));
+        worth = hdi_i16_add(worth, hdi_i16_and(hdi_i16_equal(last, end_of_valley), to_right));
+        worth = hdi_i16_or(worth, hdi_i16_greater(last, end_of_valley)); /* then it is below zero, too */
+        worth = hdi_i16_or(worth, hdi_i16_greater(hdi_i16_load(s->least + k), most_grains));
+        uint32_t better = hdi_i16_bits(hdi_i16_greater(worth, most));
+        if (!better)
             continue;
-        uint32_t i = w->next[k], end = w->b.end[k];
-        if (w->b.item[end - 1].units > room) /* the smallest */
-            continue;
-        while (i < end && !fits_below(&w->b.item[i], s))
+        most = hdi_i16_spread_largest(worth);
+        at = k + (uint32_t)__builtin_ctz(hdi_i16_bits(hdi_i16_equal(worth, most)));
+    }
+    return at < end ? at : HDI_NONE;
+}
+
+static uint64_t begin_of(const skyline *s, const skyline_member *m)
+{
+    return (s->height + m->alignment - 1) & ~((uint64_t)m->alignment - 1);
+}
+
+/* The same below a ceiling, of each list with the largest member that fits, which becomes the first. */
+static uint32_t find_best_below(skyline *s, uint32_t ceiling)
+{
+    uint32_t best = HDI_NONE, at = 0;
+    int32_t most = -1, critical = (int32_t)find_critical(s);
+    for (uint32_t k = s->list_begin[s->begin]; k < s->list_begin[s->end_piece]; k++) {
+        uint32_t i = s->next[k], end = s->last[k] < (int32_t)s->end_piece ? s->end[k] : i;
+        while (i < end && begin_of(s, &s->member[i]) + s->member[i].units > ceiling)
             i++;
         if (i == end)
             continue;
-        measure own = w->measure[i];
-        int32_t worth = w->base[k] + own.size + worth_within(w, k, own.grains, s);
-        if (worth <= best.worth)
-            continue;
-        best = (choice){worth, k};
-        *at = i;
+        int32_t worth = s->worth[k] - s->member[s->next[k]].size + s->member[i].size +
+                        worth_within(s, k, s->member[i].grains, critical);
+        if (worth > most) {
+            most = worth;
+            best = k;
+            at = i;
+        }
     }
+    if (best == HDI_NONE)
+        return best;
+    skyline_member chosen = s->member[at];
+    memmove(&s->member[s->next[best] + 1], &s->member[s->next[best]], (at - s->next[best]) * sizeof(chosen));
+    s->member[s->next[best]] = chosen;
     return best;
-}
-
-/* One of a list is gone, who need not be the first. */
-static HDI_INLINE item take_off(work *w, uint32_t list, uint32_t at, bool hangs)
-{
-    uint32_t begin = w->next[list], next = ++w->next[list];
-    item one = w->b.item[at];
-    measure own = w->measure[at];
-    for (uint32_t i = at; hangs && i > begin; i--) {
-        w->b.item[i] = w->b.item[i - 1];
-        w->measure[i] = w->measure[i - 1];
-    }
-    int16_t worth = (int16_t)(w->base[list] + w->measure[next].size), left = (int16_t) - (next < w->b.end[list]);
-    hdi_set_in_row(w->worth, list, (int16_t)((worth & left) | (NOBODY & ~left)));
-    hdi_set_in_row(w->grains, list, w->measure[next].grains);
-    hdi_subtract_within(w->waiting, one.first, one.last, own.grains);
-    return one;
 }
 
 /* ---- the skyline ---- */
 
-static HDI_INLINE void set_edges(work *w, uint32_t begin, uint32_t last, uint32_t height)
+static void set_edges(skyline *s, uint32_t begin, uint32_t end, uint32_t height)
 {
-    w->edge[begin + 1] = (edge){height, last};
-    w->edge[last + 1] = (edge){height, begin};
+    s->edge[begin + 1] = (skyline_edge){height, end - 1};
+    s->edge[end] = (skyline_edge){height, begin};
 }
 
-/* Of two numbers, by a mask: which one it is nobody could foretell, as a branch. */
-static HDI_INLINE uint32_t choose(uint32_t mask, uint32_t one, uint32_t other)
-{
-    return other ^ ((one ^ other) & mask);
-}
-
-/* Goes on to a stretch that is lower than both its neighbours: with those of the same height it is one, to a lower one
- * it moves. */
-static HDI_INLINE void settle(work *w, stretch *s)
+/* Goes on from a stretch to one that is lower than both its neighbours: with those of the same height it is one, to a
+ * lower one it moves. */
+static HDI_INLINE void settle(skyline *s)
 {
     for (;;) {
-        edge left = w->edge[s->begin], right = w->edge[s->last + 2];
-        uint32_t is_left = -(uint32_t)(left.height <= right.height);
-        HDI_HIDE(is_left);
-        uint32_t height = choose(is_left, left.height, right.height), end = choose(is_left, left.other, right.other);
+        skyline_edge left = s->edge[s->begin], right = s->edge[s->end_piece + 1];
+        bool is_left = left.height <= right.height;
+        uint32_t height = is_left ? left.height : right.height;
         if (height > s->height)
             return;
-        set_edges(w, s->begin, s->last, s->height);
-        uint32_t same = -(uint32_t)(height == s->height);
-        uint32_t own = (s->last + 1 - s->begin) & same, begin = s->last + 1 - own, last = s->begin - 1 + own;
-        *s = (stretch){.begin = choose(is_left, end, begin),
-                       .last = choose(is_left, last, end),
-                       .height = height,
-                       .ceiling = s->ceiling};
-    }
-}
-
-/* Pieces of the stretch are filled up to a height: goes on to the rest, which is the lowest still. */
-static HDI_INLINE void fill(work *w, stretch *s, uint32_t begin, uint32_t last, uint32_t height)
-{
-    uint32_t before = -(uint32_t)(begin > s->begin), behind = -(uint32_t)(last < s->last), rest = before | behind;
-    HDI_HIDE(rest);
-    if (!rest) {
+        set_edges(s, s->begin, s->end_piece, s->height);
+        if (is_left) {
+            s->end_piece = height == s->height ? s->end_piece : s->begin;
+            s->begin = left.other;
+        } else {
+            s->begin = height == s->height ? s->begin : s->end_piece;
+            s->end_piece = right.other + 1;
+        }
         s->height = height;
-        settle(w, s);
+    }
+}
+
+/* A member lies in pieces of the valley up to a height: goes on with the rest, which is the lowest still. */
+static HDI_INLINE void fill(skyline *s, uint32_t begin, uint32_t end, uint32_t height)
+{
+    bool before = begin > s->begin, behind = end < s->end_piece;
+    if (!before && !behind) {
+        s->height = height;
+        settle(s);
         return;
     }
-    set_edges(w, begin, last, height);
-    uint32_t spare = w->b.pieces + 1;
-    HDI_HIDE(before);
-    HDI_HIDE(behind);
-    set_edges(w, choose(behind, last + 1, spare), choose(behind, s->last, spare), s->height);
-    s->begin = choose(before, s->begin, last + 1);
-    s->last = choose(before, begin - 1, s->last);
+    set_edges(s, begin, end, height);
+    if (before && behind)
+        set_edges(s, end, s->end_piece, s->height);
+    if (before)
+        s->end_piece = begin;
+    else
+        s->begin = end;
 }
 
-static void find_ceiling(const work *w, stretch *s)
+/* Pieces get new heights: a stretch for each. */
+static void set_heights(skyline *s, uint32_t from, uint32_t to)
 {
-    uint32_t ceiling = UINT32_MAX;
-    for (uint32_t p = s->begin; p <= s->last; p++) {
-        if (p >= w->b.clear_begin && p < w->b.clear_end)
-            p = w->b.clear_end;
-        if (p <= s->last)
-            ceiling = w->ceiling[p] < ceiling ? w->ceiling[p] : ceiling;
-    }
-    s->ceiling = ceiling;
-    s->room = fine_size_of(ceiling - s->height);
-}
-
-static HDI_INLINE void look_around(const work *w, stretch *s)
-{
-    s->left = grains_of(w, w->edge[s->begin].height - s->height);
-    s->right = grains_of(w, w->edge[s->last + 2].height - s->height);
-    s->critical = (int16_t)hdi_find_largest(w->waiting, s->begin, s->last);
-}
-
-/* Up to the top of what hangs lowest, where that hangs. */
-static HDI_APART void rise_through(work *w, stretch *s)
-{
-    stretch left = {.last = UINT32_MAX}; /* what stays */
-    for (uint32_t p = s->begin, begin = p; p <= s->last; p++) {
-        if (w->ceiling[p] != s->ceiling) {
-            set_edges(w, begin, p, s->height);
-            left = (stretch){.begin = begin, .last = p, .height = s->height};
+    for (uint32_t p = from, begin = from; p < to; p++) {
+        if (p + 1 < to && s->new_height[p + 1] == s->new_height[begin])
             continue;
-        }
-        run passed = w->hanging[w->above[p]++];
-        uint32_t height = passed.end;
-        w->waiting[p] = (int16_t)(w->waiting[p] - grains_of(w, passed.end - passed.begin));
-        w->ceiling[p] = w->above[p] < w->hanging_end[p] ? w->hanging[w->above[p]].begin : UINT32_MAX;
-        w->ceilings -= w->ceiling[p] == UINT32_MAX;
-        set_edges(w, p, p, height);
-        begin = p + 1;
-        left = left.last == UINT32_MAX ? (stretch){.begin = p, .last = p, .height = height} : left;
+        s->begin = begin;
+        s->end_piece = begin = p + 1;
+        s->height = s->new_height[p];
+        set_edges(s, s->begin, s->end_piece, s->height);
     }
-    *s = left;
-    settle(w, s);
+    settle(s);
 }
 
-static HDI_INLINE uint32_t rim_of(const work *w, const stretch *s)
+/* What no member fits into is lost: up to the lower neighbour, or above what hangs lowest. */
+static void rise(skyline *s, uint32_t ceiling)
 {
-    uint32_t before = w->edge[s->begin].height, behind = w->edge[s->last + 2].height;
-    return before < behind ? before : behind;
-}
-
-/* What nobody fits into is lost: up to the lower neighbour. */
-static HDI_INLINE void rise(work *w, stretch *s, bool hangs)
-{
-    uint32_t to = rim_of(w, s);
-    if (hangs && to >= s->ceiling) {
-        rise_through(w, s);
+    uint32_t before = s->edge[s->begin].height, behind = s->edge[s->end_piece + 1].height,
+             rim = before < behind ? before : behind;
+    if (rim < ceiling || ceiling == UINT32_MAX) {
+        s->height = rim;
+        settle(s);
         return;
     }
-    s->height = to;
-    settle(w, s);
+    for (uint32_t p = s->begin; p < s->end_piece; p++) {
+        s->new_height[p] = s->height;
+        if (ceiling_of(s, p) != ceiling)
+            continue;
+        skyline_run passed = s->hanging[s->above[p]++];
+        s->hanging_left--;
+        s->new_height[p] = passed.end;
+        s->waiting[p] = (int16_t)(s->waiting[p] - grains_of(s, passed.end - passed.begin));
+    }
+    set_heights(s, s->begin, s->end_piece);
 }
 
-enum { FILLED, TOO_HIGH, CLEAR };
-
-/* TOO_HIGH: it takes `most` or more. CLEAR: nothing hangs above the skyline any more. */
-static HDI_INLINE int fill_all(work *w, uint64_t most, bool hangs)
+/* False: it takes `most` units or more. */
+static bool fill_all(skyline *s, uint32_t count, uint64_t most, uint64_t *offset, uint64_t *top)
 {
-    stretch s = w->stretch;
-    while (w->left) {
-        if (hangs && !w->ceilings) {
-            w->stretch = s;
-            return CLEAR;
-        }
-        if (hangs)
-            find_ceiling(w, &s);
-        look_around(w, &s);
-        choice best = best_of_stretch(w, &s, hangs);
-        w->steps += 16 + (w->b.list_begin[s.last + 1] - w->b.list_begin[s.begin]) / 2;
-        if (best.worth < 0) {
-            rise(w, &s, hangs);
+    for (uint32_t left = count; left;) {
+        uint32_t ceiling = find_ceiling(s), list = find_best(s, ceiling - s->height);
+        s->steps += STEPS + (s->list_begin[s->end_piece] - s->list_begin[s->begin]) / 2;
+        if (list != HDI_NONE && begin_of(s, &s->member[s->next[list]]) + s->member[s->next[list]].units > ceiling)
+            list = find_best_below(s, ceiling);
+        if (list == HDI_NONE) {
+            rise(s, ceiling);
             continue;
         }
-        uint32_t at = w->next[best.list];
-        if (hangs && !fits_below(&w->b.item[at], &s) && (best = best_below(w, &s, &at)).worth < 0) {
-            rise(w, &s, hangs);
-            continue;
-        }
-        uint32_t first = (uint32_t)w->b.first[best.list], last = (uint32_t)w->b.last[best.list];
-        item one = take_off(w, best.list, at, hangs);
-        uint64_t begin = hdi_align_units(s.height, one.alignment), end = begin + one.units;
+        const skyline_member *m = &s->member[s->next[list]++];
+        uint64_t begin = begin_of(s, m), end = begin + m->units;
         if (end >= most)
-            return TOO_HIGH;
-        w->at[one.id] = (uint32_t)begin;
-        w->highest = end > w->highest ? (uint32_t)end : w->highest;
-        fill(w, &s, first, last, (uint32_t)end);
-        w->left--;
-    }
-    return FILLED;
-}
-
-/* What is placed, by the pieces in which it is alive. Returns the top of it; HDI_NONE: out of memory. */
-static uint32_t hang(work *w, const hdi_pack *pack)
-{
-    size_t total = 0;
-    uint32_t top = 0, *end = w->hanging_end;
-    for (int fill = 0; fill < 2; fill++) {
-        for (uint32_t i = 0; i < pack->placed_count; i++) {
-            uint32_t res = pack->placed[i], last = pack->piece_of[hdi_pack_slot(pack, pack->end[res])];
-            run one = run_of(pack, res);
-            top = one.end > top ? one.end : top;
-            for (uint32_t p = pack->piece_of[hdi_pack_slot(pack, pack->lifetimes->res_first[res])]; p <= last; p++) {
-                uint32_t at = end[p]++;
-                for (; fill && at > w->above[p] && w->hanging[at - 1].begin > one.begin; at--)
-                    w->hanging[at] = w->hanging[at - 1];
-                if (fill)
-                    w->hanging[at] = one;
-                else
-                    w->waiting[p] = (int16_t)(w->waiting[p] + grains_of(w, one.end - one.begin));
-            }
-        }
-        for (uint32_t p = 0; !fill && p < w->b.pieces; p++) {
-            uint32_t count = end[p];
-            w->above[p] = end[p] = (uint32_t)total;
-            total += count;
-        }
-        if (!fill)
-            w->hanging = HDI_ARENA_ARRAY(pack->arena, run, total + 1);
-        if (!w->hanging)
-            return HDI_NONE;
-    }
-    return top;
-}
-
-static bool hang_all(work *w, const hdi_pack *pack)
-{
-    w->above = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->b.pieces);
-    w->hanging_end = HDI_ARENA_ZEROED(pack->arena, uint32_t, w->b.pieces);
-    w->ceiling = HDI_ARENA_ARRAY(pack->arena, uint32_t, w->b.pieces);
-    if (pack->arena->failed || (w->highest = hang(w, pack)) == HDI_NONE)
-        return false;
-    for (uint32_t p = 0; p < w->b.pieces; p++) {
-        bool clear = w->above[p] == w->hanging_end[p];
-        w->ceiling[p] = clear ? UINT32_MAX : w->hanging[w->above[p]].begin;
-        w->ceilings += !clear;
+            return false;
+        offset[m->res] = begin * HDI_PACK_UNIT;
+        *top = end > *top ? end : *top;
+        for (uint32_t p = m->first; p <= m->last; p++)
+            s->waiting[p] = (int16_t)(s->waiting[p] - m->grains);
+        show_first(s, list);
+        fill(s, m->first, m->last + 1u, (uint32_t)end);
+        left--;
     }
     return true;
 }
 
-/* From the ground. False: out of memory. */
-static bool start(work *w, const hdi_pack *pack)
-{
-    hdi_arena *arena = pack->arena;
-    size_t pieces = w->b.pieces, lists = w->b.lists;
-    w->at = HDI_ARENA_ARRAY(arena, uint32_t, w->b.blocks);
-    w->next = HDI_ARENA_ARRAY(arena, uint32_t, lists);
-    w->worth = HDI_ARENA_ARRAY(arena, int16_t, lists + LANES);
-    w->base = HDI_ARENA_ARRAY(arena, int16_t, lists);
-    w->grains = HDI_ARENA_ARRAY(arena, int16_t, lists + LANES);
-    w->waiting = HDI_ARENA_ZEROED(arena, int16_t, pieces + HDI_ROW);
-    w->edge = HDI_ARENA_ARRAY(arena, edge, pieces + 3);
-    if (arena->failed)
-        return false;
-    w->edge[0] = w->edge[pieces + 1] = (edge){UINT32_MAX, 0};
-    w->stretch = (stretch){.last = w->b.pieces - 1, .ceiling = UINT32_MAX};
-    w->left = w->b.blocks;
-    w->highest = 0;
-    find_worth(w);
-    if (!pack->placed_count)
-        return true;
-    w->least = HDI_ARENA_ARRAY(arena, int16_t, lists + LANES);
-    if (!w->least)
-        return false;
-    for (size_t k = 0; k < lists + LANES; k++)
-        w->least[k] = k < lists ? fine_size_of(w->b.item[w->b.end[k] - 1].units) : 0;
-    return hang_all(w, pack);
-}
-
-static int fill_from(work *w, uint64_t most)
-{
-    int done = w->ceilings ? fill_all(w, most, true) : CLEAR;
-    if (done != CLEAR)
-        return done;
-    work own = *w; /* whose address nobody knows: what is in it need not be read again and again */
-    done = fill_all(&own, most, false);
-    *w = own;
-    return done;
-}
-
 bool hdi_pack_skyline(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
-    const uint64_t limit = (uint64_t)HDI_SKYLINE_MOST_UNITS * HDI_PACK_UNIT;
+    const uint64_t limit = (uint64_t)MOST_UNITS * HDI_PACK_UNIT;
     const uint64_t most = hdi_pack_units(*top < limit ? *top : limit); /* rounded up: what ends below *top may stay */
+    hdi_arena *arena = pack->arena;
     *top = UINT64_MAX;
     if (!hdi_pack_cuts_time(pack, order, count) || pack->piece_count > MOST_PIECES)
-        return !pack->arena->failed;
-    work w = {.ceilings = 0};
-    if (!hdi_make_blocks(pack, order, count, most, &w.b))
-        return !pack->arena->failed;
-    if (!measure_blocks(&w, pack) || !start(&w, pack))
+        return !arena->failed;
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    skyline s = {.pieces = pack->piece_count};
+    size_t pieces = s.pieces, lists = (size_t)count + HDI_LANES;
+    s.member = HDI_ARENA_ARRAY(arena, skyline_member, (size_t)count + 1);
+    s.first = HDI_ARENA_ARRAY(arena, int16_t, lists);
+    s.last = HDI_ARENA_ARRAY(arena, int16_t, lists);
+    s.least = HDI_ARENA_ARRAY(arena, int16_t, lists);
+    s.worth = HDI_ARENA_ARRAY(arena, int16_t, lists);
+    s.grains = HDI_ARENA_ARRAY(arena, int16_t, lists);
+    s.next = HDI_ARENA_ARRAY(arena, uint32_t, count);
+    s.end = HDI_ARENA_ARRAY(arena, uint32_t, count);
+    s.list_begin = HDI_ARENA_ZEROED(arena, uint32_t, pieces + 1);
+    s.waiting = HDI_ARENA_ZEROED(arena, int16_t, pieces + HDI_LANES);
+    s.edge = HDI_ARENA_ARRAY(arena, skyline_edge, pieces + 2);
+    skyline_member *by_end = HDI_ARENA_ARRAY(arena, skyline_member, count);
+    uint32_t *starts = HDI_ARENA_ZEROED(arena, uint32_t, pieces), *ends = HDI_ARENA_ZEROED(arena, uint32_t, pieces);
+    s.new_height = HDI_ARENA_ZEROED(arena, uint32_t, pieces);
+    s.above = HDI_ARENA_ARRAY(arena, uint32_t, pieces);
+    s.hanging_end = HDI_ARENA_ZEROED(arena, uint32_t, pieces);
+    uint64_t *live = HDI_ARENA_ZEROED(arena, uint64_t, pieces + 1), highest = 0;
+    if (arena->failed)
         return false;
-    int done = fill_from(&w, most);
-    pack->steps += w.steps;
-    if (done == TOO_HIGH)
-        return true;
-    for (uint32_t i = 0; i < count; i++)
-        offset[w.b.part[i].res] = (uint64_t)(w.at[w.b.part[i].block] + w.b.part[i].below) * HDI_PACK_UNIT;
-    *top = (uint64_t)w.highest * HDI_PACK_UNIT;
+    for (uint32_t i = 0; i < pack->placed_count; i++) {
+        uint32_t end = run_of(pack, pack->placed[i]).end;
+        highest = end > highest ? end : highest;
+    }
+    uint64_t most_live = read_members(&s, pack, order, count, most, starts, ends, live);
+    if (most_live) {
+        for (uint64_t all = highest + most_live; all >> s.grain_shift > MOST_GRAINS;)
+            s.grain_shift++;
+        sort_members(&s, count, starts, ends, by_end);
+        s.member[count] = (skyline_member){.units = 1};
+        make_lists(&s, count);
+        if (pack->placed_count && !hang_all(&s, pack))
+            return false;
+        s.edge[0] = s.edge[pieces + 1] = (skyline_edge){UINT32_MAX, 0};
+        set_heights(&s, 0, s.pieces);
+        if (fill_all(&s, count, most, offset, &highest))
+            *top = highest * HDI_PACK_UNIT;
+        pack->steps += s.steps;
+    }
+    hdi_arena_keep(arena, mark, NULL, 0);
     return true;
 }
