@@ -213,15 +213,20 @@ hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc)
     info->bytes = desc->bytes;
     info->name = desc->name;
     graph->res_import[graph->res_count] =
-        (hdi_res_import){desc->bytes ? desc->buffer : desc->image, desc->serial};
+        (hdi_res_import){.native = desc->bytes ? desc->buffer : desc->image, .serial = desc->serial};
     return add_resource(graph, flags | (flags & HDI_RES_BUFFER ? 0 : levels_flag(info)));
 }
 
 hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
 {
-    if (!have_room(graph, &of) && !more_resources(graph, &of))
+    return hd_graph_history_with(graph, &(hd_history_desc){.of = of});
+}
+
+hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc)
+{
+    if (!have_room(graph, desc) && !more_resources(graph, desc))
         return (hd_resource){0};
-    uint32_t base = hd_graph_resource_index(graph, of), own = graph->res_count;
+    uint32_t base = hd_graph_resource_index(graph, desc->of), own = graph->res_count;
     if (base == HD_NONE)
         return bad_resource(graph, HD_BAD_HANDLE, NULL, "what the history is of");
     uint32_t flags = graph->res_flags[base];
@@ -230,7 +235,10 @@ hd_resource hd_graph_history(hd_graph *graph, hd_resource of)
         return bad_resource(graph, HD_HISTORY_OF_HISTORY, name, "what the history is of");
     if (flags & HDI_RES_HAS_HISTORY)
         return bad_resource(graph, HD_BAD_DESC, name, "the resource has a history already");
+    if ((uint32_t)desc->skipped > HD_SKIPPED_RESTART)
+        return bad_resource(graph, HD_INVALID_ARGUMENT, name, "skipped is no hd_skipped");
     graph->res_info[own] = graph->res_info[base];
+    graph->res_import[own] = (hdi_res_import){.serial = desc->key, .skipped = (uint32_t)desc->skipped};
     graph->res_flags[base] = (uint8_t)(flags | HDI_RES_HAS_HISTORY);
     graph->res_pair[base] = own;
     graph->res_pair[own] = base;

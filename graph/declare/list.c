@@ -31,7 +31,7 @@ typedef struct list_call {
         hd_image_desc image;
         hd_buffer_desc buffer;
         hd_import_desc import;
-        hd_resource of;
+        hd_history_desc history;
         hd_pass_desc pass;
     } desc;
 } list_call;
@@ -207,9 +207,14 @@ hd_resource hd_list_import(hd_list *list, const hd_import_desc *desc)
 
 hd_resource hd_list_history(hd_list *list, hd_resource of)
 {
-    list_call *call = add_call(list, CALL_HISTORY, false);
-    if (call)
-        call->desc.of = of;
+    return hd_list_history_with(list, &(hd_history_desc){.of = of});
+}
+
+hd_resource hd_list_history_with(hd_list *list, const hd_history_desc *desc)
+{
+    list_call *call = add_call(list, CALL_HISTORY, !desc);
+    if (call && desc)
+        call->desc.history = *desc;
     return returned(call);
 }
 
@@ -313,7 +318,7 @@ static uint32_t make_call(hd_graph *graph, const list_call *call)
     case CALL_IMPORT:
         return hd_graph_import(graph, call->is_null ? NULL : &call->desc.import).id;
     case CALL_HISTORY:
-        return hd_graph_history(graph, call->desc.of).id;
+        return hd_graph_history_with(graph, call->is_null ? NULL : &call->desc.history).id;
     default:
         return hd_graph_pass(graph, call->is_null ? NULL : &call->desc.pass).id;
     }

@@ -251,12 +251,17 @@ static bool read_buffer(reader *r)
 static bool read_history(reader *r)
 {
     uint32_t of;
-    if (!expect_fields(r, 3, 3, "history ID OF") || !read_new_id(r, r->resource_count, "resource") ||
+    hd_history_desc desc = {0};
+    if (!expect_fields(r, 3, 4, "history ID OF [skipped=restart]") || !read_new_id(r, r->resource_count, "resource") ||
         !read_u32(r, 2, "id", &of))
         return false;
     if (of >= r->resource_count)
         return fail(r, HD_PARSE, "resource %u is not declared", of);
-    return add_resource(r, hd_graph_history(r->graph, r->resources[of]), r->is_buffer[of]);
+    if (r->field_count > 3 && !is_word(&r->fields[3], "skipped=restart"))
+        return fail(r, HD_PARSE, "unknown word '%.*s': only 'skipped=restart' may stand here", SHOW(&r->fields[3]));
+    desc.of = r->resources[of];
+    desc.skipped = r->field_count > 3 ? HD_SKIPPED_RESTART : HD_SKIPPED_KEEP;
+    return add_resource(r, hd_graph_history_with(r->graph, &desc), r->is_buffer[of]);
 }
 
 /* ---- passes and uses ---- */

@@ -54,7 +54,8 @@ static void write_resource(const hdi_decl *decl, uint32_t res, FILE *stream)
     uint32_t flags = decl->res_flags[res];
     const char *external = flags & HDI_RES_EXTERNAL ? " external" : "";
     if (flags & HDI_RES_HISTORY)
-        fprintf(stream, "history %u %u\n", res, decl->res_pair[res]);
+        fprintf(stream, "history %u %u%s\n", res, decl->res_pair[res],
+                decl->res_import[res].skipped == HD_SKIPPED_RESTART ? " skipped=restart" : "");
     else if (flags & HDI_RES_BUFFER)
         fprintf(stream, "buffer %u %llu%s\n", res, (unsigned long long)info->bytes, external);
     else

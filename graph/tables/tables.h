@@ -49,10 +49,11 @@ typedef struct hdi_res_info {
 } hdi_res_info;
 _Static_assert(sizeof(hdi_res_info) == 64, "a line");
 
-/* Of imports only. */
+/* Of imports and histories only: how they go on from frame to frame, of which no plan says anything. */
 typedef struct hdi_res_import {
-    void *native;    /* VkImage or VkBuffer */
-    uint64_t serial; /* 0: the handle may come to mean another image */
+    void *native;     /* imports: VkImage or VkBuffer */
+    uint64_t serial;  /* imports: 0 where the handle may come to mean another image; histories: hd_history_desc.key */
+    uint32_t skipped; /* histories: hd_skipped */
 } hdi_res_import;
 
 /* What declaring keeps of a resource, together, as each use of it reads and writes all of it. word: in its lower half
@@ -158,7 +159,7 @@ typedef struct hdi_decl {
     const uint8_t *res_flags;
     const uint32_t *res_pair; /* history <-> what it is of, else HDI_NONE */
     const hdi_res_info *res_info;
-    const hdi_res_import *res_import; /* of externals; for the executor */
+    const hdi_res_import *res_import; /* of externals and histories; for the executor */
     const hdi_res_state *res_state; /* of passes in the order that they have here */
     const uint32_t *use_res;
     const uint32_t *use_pass;   /* whose use it is */

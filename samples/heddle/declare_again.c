@@ -65,7 +65,9 @@ static hd_resource declare_resource(const declaration *d, hd_graph *graph, uint3
     const hdi_res_info *info = &d->decl.res_info[res];
     uint32_t flags = d->decl.res_flags[res];
     if (flags & HDI_RES_HISTORY)
-        return hd_graph_history(graph, d->resource[d->decl.res_pair[res]]);
+        return hd_graph_history_with(graph,
+                                     &(hd_history_desc){.of = d->resource[d->decl.res_pair[res]],
+                                                        .skipped = (hd_skipped)d->decl.res_import[res].skipped});
     if (flags & HDI_RES_EXTERNAL)
         return hd_graph_import(graph, &(hd_import_desc){.width = info->width,
                                                         .height = info->height,

@@ -97,7 +97,8 @@ static hd_resource declare_resource(run *r, hd_graph *graph, uint32_t i, bool fi
     const run_res *res = &r->res[i];
     uint32_t flags = r->decl.res_flags[i];
     if (flags & HDI_RES_HISTORY)
-        return hd_graph_history(graph, r->res[r->decl.res_pair[i]].handle);
+        return hd_graph_history_with(graph, &(hd_history_desc){.of = r->res[r->decl.res_pair[i]].handle,
+                                                               .skipped = (hd_skipped)r->decl.res_import[i].skipped});
     if (flags & HDI_RES_EXTERNAL) {
         hd_import_desc import = {.image = (void *)r->imports[i].image, .buffer = (void *)r->imports[i].buffer};
         import.sharing = r->family_count > 1 ? HD_SHARING_CONCURRENT : HD_SHARING_EXCLUSIVE;

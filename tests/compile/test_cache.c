@@ -53,6 +53,7 @@ static void touch(hd_recorder *recorder, void *user)
 /* One pass; what no plan tells may differ from frame to frame. */
 static void plain_frame(hd_graph *graph, const char *name, float red, void *native)
 {
+    hd_history_desc history = {.skipped = native ? HD_SKIPPED_RESTART : HD_SKIPPED_KEEP, .key = native ? 5 : 0};
     hd_graph_begin(graph);
     hd_resource in = hd_graph_import(graph, &(hd_import_desc){.name = name, .bytes = 64, .buffer = native});
     hd_resource out = hd_graph_image(graph, &(hd_image_desc){.name = name, .width = 8, .height = 8, .format = 37});
@@ -62,6 +63,8 @@ static void plain_frame(hd_graph *graph, const char *name, float red, void *nati
                              .record = native ? touch : NULL,
                              .user = native,
                              .uses = HD_USES({in, HD_UNIFORM_READ}, {out, HD_COLOR_WRITE, .clear = {.color = {red}}})});
+    history.of = out;
+    hd_graph_history_with(graph, &history);
 }
 
 Test(cache, names_pointers_and_clears_are_no_key)

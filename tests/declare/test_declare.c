@@ -338,6 +338,10 @@ Test(declare, histories)
     expect(HD_BAD_DESC, HD_NONE, 2, HD_NONE);
     hd_graph_history(graph, (hd_resource){0});
     expect(HD_BAD_HANDLE, HD_NONE, 0, HD_NONE);
+    hd_graph_history_with(graph, NULL);
+    expect(HD_INVALID_ARGUMENT, HD_NONE, 0, HD_NONE);
+    hd_graph_history_with(graph, &(hd_history_desc){.of = image(), .skipped = (hd_skipped)2});
+    expect(HD_INVALID_ARGUMENT, HD_NONE, 1, HD_NONE);
 }
 
 Test(declare, descriptions)

@@ -495,6 +495,7 @@ static void check_mistake(const mistake *m)
     cr_assert_eq(hd_graph_buffer(graph, NULL).id, 0u);
     cr_assert_eq(hd_graph_import(graph, NULL).id, 0u);
     cr_assert_eq(hd_graph_history(graph, (hd_resource){0}).id, 0u);
+    cr_assert_eq(hd_graph_history_with(graph, NULL).id, 0u);
     cr_assert_eq(hd_graph_pass(graph, NULL).id, 0u);
     cr_assert_eq(compile(NULL), m->result);
     cr_assert(hd_graph_pass_count(graph) == passes && hd_graph_resource_count(graph) == resources);

@@ -8,6 +8,7 @@
 #include "limited.h"
 #include "list_parts.h"
 #include "random.h"
+#include "tables.h"
 
 /* Lists: a frame from lists is the frame that one thread declares part after part. Threads are stress_declare's
  * business; here parts are declared in any order, and calls of several lists take turns. */
@@ -88,6 +89,25 @@ Test(list, handles_are_good_after_the_join_and_in_later_lists)
     cr_assert(hd_graph_pass_count(g) == 4);
     hd_graph_begin(g);
     cr_assert(hd_graph_resource_index(g, image) == HD_NONE && hd_graph_pass_index(g, pass) == HD_NONE);
+    hd_graph_destroy(g);
+}
+
+Test(list, histories_are_as_described)
+{
+    hd_graph *g = make_graph();
+    hd_list *list = hd_graph_list(g, 1);
+    hd_resource a = hd_list_image(list, &small), b = hd_list_image(list, &small);
+    hd_list_history(list, a);
+    hd_list_history_with(list, &(hd_history_desc){.of = b, .skipped = HD_SKIPPED_RESTART, .key = 77});
+    cr_assert(hd_graph_join(g) == HD_OK);
+    hdi_decl decl = hdi_graph_decl(g);
+    cr_assert(decl.res_count == 4 && decl.res_pair[2] == 0 && decl.res_pair[3] == 1);
+    cr_expect(decl.res_import[2].skipped == HD_SKIPPED_KEEP && decl.res_import[2].serial == 0);
+    cr_expect(decl.res_import[3].skipped == HD_SKIPPED_RESTART && decl.res_import[3].serial == 77);
+    hd_graph_begin(g);
+    list = hd_graph_list(g, 1);
+    hd_list_history_with(list, NULL);
+    cr_assert(hd_graph_join(g) == HD_INVALID_ARGUMENT);
     hd_graph_destroy(g);
 }
 

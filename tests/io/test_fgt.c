@@ -47,6 +47,8 @@ static const bad_text bad_texts[] = {
     {HEAD "buffer 2\n", 4, "count of fields"},
     {HEAD "history 2 9\n", 4, "not declared"},
     {HEAD "history 2 2\n", 4, "not declared"},
+    {HEAD "history 2 0 skipped=keep\n", 4, "only 'skipped=restart' may stand here"},
+    {HEAD "history 2 0 skipped=restart more\n", 4, "count of fields"},
     {HEAD "history 2 0\nhistory 3 2\n", 5, "history is taken of something"},
     {HEAD "buffer 2 64 external\nhistory 3 2\n", 5, "history is taken of something"},
     {HEAD "pass 1 gfx\n", 4, "out of order"},
@@ -150,6 +152,24 @@ Test(fgt, what_is_written_reads_back)
 }
 
 /* Costs come back as the same numbers, whatever their size; and so does the plan that follows from them. */
+/* A line without the word says what it always said. */
+Test(fgt, histories_that_restart_read_back)
+{
+    static const char text[] = HEAD "history 2 0\nhistory 3 1 skipped=restart\n";
+    size_t bytes;
+    char error[512] = "";
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    cr_assert_eq(hd_graph_read_fgt(graph, text, strlen(text), "f.fgt", error, sizeof(error)), HD_OK, "%s", error);
+    hdi_decl decl = hdi_graph_decl(graph);
+    cr_assert_eq(decl.res_import[2].skipped, HD_SKIPPED_KEEP);
+    cr_assert_eq(decl.res_import[3].skipped, HD_SKIPPED_RESTART);
+    char *written = write_text(graph, &bytes);
+    cr_expect_str_eq(written, text);
+    free(written);
+    hd_graph_destroy(graph);
+}
+
 Test(fgt, costs_read_back_exactly)
 {
     enum { COUNT = 3000 };

@@ -66,7 +66,8 @@ static void add_versions(const hdt_sink *s, uint64_t *random)
 static void add_history(const hdt_sink *s)
 {
     hd_resource now = image(s, &(hd_image_desc){.width = 128, .height = 128, .format = 97});
-    hd_resource before = s->list ? hd_list_history(s->list, now) : hd_graph_history(s->graph, now);
+    const hd_history_desc desc = {.of = now, .skipped = HD_SKIPPED_RESTART, .key = 1};
+    hd_resource before = s->list ? hd_list_history_with(s->list, &desc) : hd_graph_history_with(s->graph, &desc);
     pass(s, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
                             .uses = HD_USES({before, HD_SAMPLED_COMPUTE}, {now, HD_STORAGE_WRITE_COMPUTE})});
 }

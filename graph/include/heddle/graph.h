@@ -117,8 +117,26 @@ hd_resource hd_graph_image(hd_graph *graph, const hd_image_desc *desc);
 hd_resource hd_graph_buffer(hd_graph *graph, const hd_buffer_desc *desc);
 hd_resource hd_graph_import(hd_graph *graph, const hd_import_desc *desc);
 /* What `of` (an image or buffer of this graph, declared this frame) held at the end of the previous frame; read-only.
- * Two physical resources take turns. At most one history of a resource. Its content is kept after the frame. */
+ * Two physical resources take turns. At most one history of a resource. Its content is kept after the frame. The same
+ * as hd_graph_history_with of a description in which all but `of` is 0. */
 hd_resource hd_graph_history(hd_graph *graph, hd_resource of);
+
+/* A frame skips a history where no pass that is kept uses what it is of, or the history is not declared: nothing is
+ * handed on. What a history holds behind such frames: */
+typedef enum hd_skipped {
+    HD_SKIPPED_KEEP,    /* what it held before them. Those who execute plans bound how long: heddle/vk.h */
+    HD_SKIPPED_RESTART, /* zero, as in its first frame */
+} hd_skipped;
+
+/* Nothing of it but `of` is in the plan. */
+typedef struct hd_history_desc {
+    hd_resource of;
+    hd_skipped skipped;
+    /* Not 0: by which those who execute plans know the history from frame to frame. 0: by the name of what it is of.
+     * Those of two frames or views that are executed side by side need two keys or names. */
+    uint64_t key;
+} hd_history_desc;
+hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc);
 
 /* ---- passes ---- */
 
@@ -267,6 +285,7 @@ hd_resource hd_list_image(hd_list *list, const hd_image_desc *desc);
 hd_resource hd_list_buffer(hd_list *list, const hd_buffer_desc *desc);
 hd_resource hd_list_import(hd_list *list, const hd_import_desc *desc);
 hd_resource hd_list_history(hd_list *list, hd_resource of);
+hd_resource hd_list_history_with(hd_list *list, const hd_history_desc *desc);
 hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc);
 /* Appends all open lists to the graph and closes them. By the graph's own thread, after the others have finished
  * theirs. hd_graph_compile does it for lists that are still open. Returns the graph's error. */

@@ -222,7 +222,7 @@ hd_result hd_graph_read_fgt(hd_graph *graph, const char *text, size_t bytes, con
 void hd_graph_fgt_error(const hd_graph *graph, const char *file, char *error, size_t error_bytes);
 /* HD_OK, HD_IO, or HD_UNSUPPORTED where .fgt has no word for what passes touch and how; the stream stays open. Left out
  * is what .fgt does not tell apart: names, layouts of imports, sharing, flags, usage, loads and clears, splits, passes
- * that do their own rendering. */
+ * that do their own rendering, keys of histories. */
 hd_result hd_graph_write_fgt(const hd_graph *graph, FILE *stream);
 /* HD_OK, HD_IO, HD_OUT_OF_MEMORY, HD_INVALID_ARGUMENT; each says why every part of the plan is there (hd_plan_explain).
  * JSON, beyond the format: "reason", "reason_pass", "reason_resource" of barriers, "reason_pass" of waits, "cut" of
