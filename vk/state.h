@@ -20,6 +20,10 @@
 #define HDI_VK_KEEP_FRAMES 16
 /* Heap numbers: a memory type, plus this for memory that the host maps. */
 #define HDI_VK_HOST_HEAP 32u
+/* A history that so many frames skipped goes. */
+#define HDI_VK_HISTORY_FRAMES 256
+/* In flags of heaps: of histories, and no plan's. */
+#define HDI_VK_HEAP_HISTORIES (1u << 31)
 /* In the serials of imports that are heddle's own. */
 #define HDI_VK_OWN_SERIAL (UINT64_C(1) << 63)
 
@@ -95,11 +99,13 @@ typedef struct hdi_vk_heap {
     hd_vk_memory at;
     uint64_t serial; /* never used twice */
     uint64_t bytes;
-    uint32_t number, flags, ordinal; /* of the plan heaps that it stands for */
-    uint32_t copy;                   /* vk->frame modulo copy_count of the frames that use it; persistent: 0 */
+    uint32_t number, flags, ordinal; /* of the plan heaps that it stands for; flags may be HDI_VK_HEAP_HISTORIES */
+    uint32_t copy;                   /* vk->frame modulo copy_count of the frames that use it */
     uint64_t last_frame, since; /* since: the last frame that needed more than half of it, or made it */
     uint64_t most;  /* bytes that frames needed from then on */
     bool retired;   /* another one took its place */
+    uint32_t histories; /* of those: that live in it, and bytes from the front that they have taken */
+    uint64_t used;
     hdi_vk_span *spans; /* disjoint, ascending */
     uint32_t span_count, span_capacity;
 } hdi_vk_heap;
@@ -115,6 +121,8 @@ typedef struct hdi_vk_object {
     hdi_vk_key key;
     uint64_t serial; /* never used twice */
     uint64_t heap_serial, offset; /* place; part of what it is found by. Imports: the engine's serial and the handle */
+    hdi_vk_heap *heap; /* of histories and what they are of: where it lies, and how long it is; else null */
+    uint64_t bytes;
     VkImage image;
     VkBuffer buffer;
     void *mapped;
@@ -137,24 +145,6 @@ typedef struct hdi_vk_guess {
     hdi_vk_object *object;
     uint32_t span; /* of its heap */
 } hdi_vk_guess;
-
-/* A history and what it is of: two objects that take turns. */
-typedef struct hdi_vk_pair {
-    hdi_vk_key key;
-    uint64_t name;                   /* a hash of the OF's; 0: none */
-    uint64_t heap_serial, offset[2]; /* of the OF and of the history in the plan; equal for a history alone */
-    uint64_t next_frame;             /* the frame in which its content is the last frame's */
-    uint32_t turn;                   /* which place holds the OF in that frame */
-    uint32_t layout, family;         /* as the last frame left what is now the history */
-} hdi_vk_pair;
-
-/* What must happen to a history before a frame that relies on it. */
-typedef struct hdi_vk_init {
-    hdi_vk_object *object;
-    uint32_t old_layout, new_layout; /* images; an old layout of UNDEFINED: cleared */
-    uint32_t family;                 /* that must own it; HD_NONE: any */
-    bool clear;
-} hdi_vk_init;
 
 typedef struct hdi_vk_size {
     hdi_vk_key key;
@@ -270,10 +260,10 @@ typedef struct hdi_vk_frame {
     hdi_vk_object **bound;      /* by declared resource; null: not in the plan */
     bool rebound;               /* some object is not the one that stands in the kept barriers */
     hdi_vk_heap **heaps;        /* by plan heap */
-    hdi_vk_init *inits;
+    struct hdi_vk_init *inits;
     uint32_t init_count;
-    hdi_vk_pair *pair_next; /* what the pairs are for the next frame */
-    uint32_t pair_count;
+    struct hdi_vk_history **histories; /* those of kept; null: not found yet */
+    struct hdi_vk_history **next_histories; /* room for all that there are */
     struct hdi_vk_batch *batches;
     uint32_t batch_count;
     uint32_t *submit_batch_begin; /* submit_count + 1 */
@@ -364,7 +354,6 @@ struct hd_vk {
     hdi_vk_heap **heaps;
     uint32_t heap_count, heap_capacity;
     uint64_t heap_serial;
-    uint64_t shrunk; /* the last frame that made a smaller heap of histories; 0: none */
     hd_vk_memory_callbacks memory_callbacks; /* no allocate: the driver's */
     uint64_t alignment;                      /* the largest that any resource asked for; under size_lock */
     uint64_t aligned_plan;                   /* hash of the last plan whose resources' alignments are known */
@@ -374,10 +363,13 @@ struct hd_vk {
     uint32_t bucket_count, object_count;
     hdi_vk_guess *guesses; /* by plan resource and copy: what it was last; objects are null after one was destroyed */
     uint32_t guess_capacity;
-    hdi_vk_pair *pairs;
-    uint32_t pair_count, pair_capacity;
     pthread_mutex_t view_lock;
     hdi_vk_spare spare; /* under the view lock */
+
+    /* history.c */
+    struct hdi_vk_history **histories; /* those of the last frame first, in its order */
+    uint32_t history_count, history_capacity;
+    uint64_t attempt; /* frames that were tried */
 
     /* kept.c */
     hdi_vk_kept *kept; /* list */
@@ -487,6 +479,12 @@ VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key);
 hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *vk); /* an hd_size_fn */
 /* A memory type that the host maps; UINT32_MAX: none. */
 uint32_t hdi_vk_host_type(const hd_vk *vk, uint32_t allowed);
+/* The needs of a key, by its usage and flags as they are. Any thread. */
+hd_result hdi_vk_need_of(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need);
+/* Whether all families share what is made from a key. */
+bool hdi_vk_shares(const hd_vk *vk, const hdi_vk_key *key);
+/* Memory for what like says, which is all of a heap but its place. */
+hd_result hdi_vk_make_heap(const hdi_vk_frame *frame, const hdi_vk_heap *like, hdi_vk_heap **out);
 hd_result hdi_vk_realise_heaps(hdi_vk_frame *frame);
 /* Frees those that the last frames, so many, did not use: as many as can be in flight at the least. 0: all. */
 void hdi_vk_sweep_heaps(hd_vk *vk, uint64_t age);
@@ -496,12 +494,10 @@ void hdi_vk_free_sizes(hd_vk *vk);
 
 /* ---- resource.c ---- */
 hd_result hdi_vk_realise_resources(hdi_vk_frame *frame);
-/* The frame was handed over: its histories are the next frame's. */
-void hdi_vk_commit_pairs(hdi_vk_frame *frame);
-/* Histories were cleared for a frame that failed: what lay in their heaps is lost. */
-void hdi_vk_spoil_pairs(const hdi_vk_frame *frame);
-/* Whether a history of the frame's that the plan puts into a plan heap finds its content in heap. */
-bool hdi_vk_histories_go_on(const hdi_vk_frame *frame, uint32_t plan_heap, const hdi_vk_heap *heap);
+/* Makes an image or a buffer at a place; name may be null. It stands in no cache. res: for messages. */
+hd_result hdi_vk_make_object(hd_vk *vk, const hdi_vk_key *key, const hdi_vk_heap *heap, uint64_t offset, uint32_t res,
+                             const char *name, hdi_vk_object **out);
+void hdi_vk_destroy_object(hd_vk *vk, hdi_vk_object *object);
 /* Destroys objects that lie in a heap; those that the last frames, so many, did not use (0: all). */
 void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial);
 void hdi_vk_sweep_objects(hd_vk *vk, uint64_t age);
@@ -555,10 +551,6 @@ void hdi_vk_inherit_rendering(const hdi_vk_frame *frame, uint32_t scope, hdi_vk_
 /* Puts the bound objects into the barriers of the plan; records a batch of them. */
 void hdi_vk_patch_barriers(hdi_vk_frame *frame);
 void hdi_vk_record_barriers(const hdi_vk_frame *frame, VkCommandBuffer commands, const hd_plan_command *command);
-
-/* ---- init.c ---- */
-/* Records and submits what histories need before the frame. */
-hd_result hdi_vk_submit_inits(hdi_vk_frame *frame);
 
 /* ---- join.c ---- */
 /* Finds what the frame must wait for of earlier ones: before, joins, join_values. The ends are known. */

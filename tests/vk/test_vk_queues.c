@@ -6,6 +6,7 @@
 #include "test_vk_frames.c"
 #include "test_vk_helpers.c"
 #include "test_vk_history.c"
+#include "test_vk_history_random.c"
 #include "test_vk_resources.c"
 #include "test_vk_random.c"
 #include "test_vk_attach.c"

@@ -188,7 +188,8 @@ static void add_resources(scene *s, uint64_t shape, model *models, uint32_t last
             m->image = models[r - 1].image;
             m->host = false;
             m->written = true;
-            m->handle = hd_graph_history(s->graph, models[r - 1].handle);
+            m->handle = hd_graph_history_with(
+                s->graph, &(hd_history_desc){.of = models[r - 1].handle, .skipped = HD_SKIPPED_RESTART});
             memcpy(m->words, last[(r - (RESOURCES - 4)) / 2], sizeof(m->words));
         } else if (m->image) {
             m->handle = hd_graph_image(

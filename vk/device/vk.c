@@ -1,4 +1,4 @@
-#include "state.h"
+#include "history.h"
 
 #include <string.h>
 
@@ -180,6 +180,7 @@ static void close_device(hd_vk *vk)
         hdi_vk_drain(vk);
     hdi_vk_help_close(vk);
     hdi_vk_spare_free(vk);
+    hdi_vk_sweep_histories(vk, 0);
     hdi_vk_sweep_objects(vk, 0);
     hdi_vk_sweep_heaps(vk, 0);
     for (uint32_t i = 0; i < vk->slot_count; i++)
@@ -207,7 +208,7 @@ void hd_vk_destroy(hd_vk *vk)
     hdi_vk_timing_close(vk);
     hdi_free(&vk->allocator, vk->syncs, vk->sync_capacity * sizeof(*vk->syncs));
     hdi_free(&vk->allocator, vk->imports, vk->import_capacity * sizeof(*vk->imports));
-    hdi_free(&vk->allocator, vk->pairs, vk->pair_capacity * sizeof(*vk->pairs));
+    hdi_free(&vk->allocator, vk->histories, vk->history_capacity * sizeof(*vk->histories));
     pthread_mutex_destroy(&vk->size_lock);
     pthread_mutex_destroy(&vk->view_lock);
     pthread_mutex_destroy(&vk->pool_lock);
@@ -259,6 +260,7 @@ void hd_vk_trim(hd_vk *vk)
 {
     if (!vk || hdi_vk_enter(vk, "hd_vk_trim") != HD_OK)
         return;
+    hdi_vk_sweep_histories(vk, vk->slot_count);
     hdi_vk_sweep_objects(vk, vk->slot_count);
     hdi_vk_sweep_heaps(vk, vk->slot_count);
     hdi_vk_sweep_staging(vk, vk->slot_count);

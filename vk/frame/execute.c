@@ -1,4 +1,4 @@
-#include "state.h"
+#include "history.h"
 
 #include <string.h>
 
@@ -20,7 +20,11 @@ static hd_result prepare(hdi_vk_frame *frame, const hd_plan *plan)
     if (frame->vk->stale && frame->vk->streak_of != frame->kept)
         hdi_vk_catch_up(frame->vk);
     if (result == HD_OK)
+        result = hdi_vk_find_histories(frame);
+    if (result == HD_OK)
         result = hdi_vk_realise_heaps(frame);
+    if (result == HD_OK)
+        result = hdi_vk_bind_histories(frame);
     if (result == HD_OK)
         result = hdi_vk_realise_resources(frame);
     if (result == HD_OK)
@@ -47,8 +51,6 @@ static hd_result run(hdi_vk_frame *frame, const hd_plan *plan)
     uint64_t recorded = hdi_clock_ns();
     if (result == HD_OK)
         result = hdi_vk_submit(frame);
-    if (result != HD_OK && cleared)
-        hdi_vk_spoil_pairs(frame);
     vk->stats.record_us = (double)(recorded - start) * 1e-3;
     vk->stats.submit_us = (double)(hdi_clock_ns() - recorded) * 1e-3;
     return result;
@@ -75,10 +77,11 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
         frame.first_observed = vk->observer->frame(vk->frame, frame.plan.pass_count);
     result = run(&frame, plan);
     if (result == HD_OK) {
-        hdi_vk_commit_pairs(&frame);
+        hdi_vk_commit_histories(&frame);
         hdi_vk_tell_syncs(&frame);
         vk->frame++;
     } else {
+        hdi_vk_revert_histories(vk);
         hdi_vk_forget_left(vk);
         slot->timed = NULL; /* its queries may never be written */
         slot->timed_count = 0;
@@ -90,6 +93,7 @@ static hd_result execute(hd_vk *vk, const hd_graph *graph, const hd_plan *plan)
     }
     if (vk->frame % HDI_VK_KEEP_FRAMES == 0)
         hdi_vk_sweep_objects(vk, HDI_VK_KEEP_FRAMES);
+    hdi_vk_sweep_histories(vk, HDI_VK_HISTORY_FRAMES);
     hdi_vk_sweep_heaps(vk, HDI_VK_KEEP_FRAMES);
     hdi_vk_sweep_staging(vk, HDI_VK_KEEP_FRAMES);
     hdi_vk_sweep_kept(vk, HDI_VK_KEEP_FRAMES);

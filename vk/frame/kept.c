@@ -115,9 +115,9 @@ static hdi_vk_key key_in_plan(const hdi_vk_frame *frame, const hd_plan_resource 
     if (!(flags & HDI_RES_EXTERNAL))
         info.concurrent_possible = plan->flags & HD_PLAN_CONCURRENT;
     hdi_vk_key key = hdi_vk_key_of(&info);
-    /* to be cleared before its first use */
+    /* to be cleared before its first use, and copied where another plan needs another one */
     if (!info.is_buffer && flags & (HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
-        key.usage |= VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+        key.usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     return key;
 }
 
@@ -128,6 +128,8 @@ static hd_result index_plan(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_ar
     kept->plan_index = HDI_ARENA_ARRAY(arena, uint32_t, res_count);
     kept->keys = HDI_ARENA_ARRAY(arena, hdi_vk_key, plan->resource_count);
     kept->patched = HDI_ARENA_ZEROED(arena, uint64_t, plan->resource_count);
+    kept->histories = HDI_ARENA_ARRAY(arena, hdi_vk_kept_history, plan->resource_count);
+    kept->heap_used = HDI_ARENA_ZEROED(arena, uint8_t, plan->heap_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     for (uint32_t r = 0; r < res_count; r++)
@@ -139,14 +141,42 @@ static hd_result index_plan(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_ar
     return HD_OK;
 }
 
+/* The histories, in the order of the plan's resources. */
+static hd_result note_histories(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena)
+{
+    const hd_plan_view *plan = &frame->plan;
+    const hdi_decl *decl = &frame->decl;
+    uint8_t *used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
+    if (!used)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t c = 0; c < plan->command_count; c++) {
+        uint32_t pass = plan->commands[c].index;
+        if (plan->commands[c].kind != HD_COMMAND_PASS)
+            continue;
+        for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++)
+            used[decl->use_res[u]] = 1;
+    }
+    for (uint32_t i = 0; i < plan->resource_count; i++) {
+        uint32_t id = plan->resources[i].id, pair = decl->res_pair[id];
+        if (decl->res_flags[id] & HDI_RES_HISTORY)
+            kept->histories[kept->history_count++] =
+                (hdi_vk_kept_history){.res = id, .plan = i, .of = kept->plan_index[pair], .used = used[pair]};
+        else if (pair != HDI_NONE && kept->plan_index[pair] == HDI_NONE)
+            kept->histories[kept->history_count++] =
+                (hdi_vk_kept_history){.res = pair, .plan = HDI_NONE, .of = i, .used = used[id]};
+    }
+    return HD_OK;
+}
+
 static void note_resources(const hdi_vk_frame *frame, hdi_vk_kept *kept)
 {
     const hd_plan_view *plan = &frame->plan;
     for (uint32_t i = 0; i < plan->resource_count; i++) {
         uint32_t flags = frame->decl.res_flags[plan->resources[i].id];
         kept->keys[i] = key_in_plan(frame, &plan->resources[i]);
-        kept->history_count += (flags & HDI_RES_HISTORY) != 0;
         kept->import_count += (flags & HDI_RES_EXTERNAL) != 0;
+        if (!(flags & HDI_KEEPS_STATE) && plan->resources[i].heap < plan->heap_count)
+            kept->heap_used[plan->resources[i].heap] = 1;
     }
     for (uint32_t c = 0; c < plan->command_count; c++) {
         const hd_plan_command *command = &plan->commands[c];
@@ -171,7 +201,9 @@ static hd_result fill(hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena)
     if (result != HD_OK)
         return result;
     note_resources(frame, kept);
-    result = hdi_vk_keep_touches(frame, kept, arena);
+    result = note_histories(frame, kept, arena);
+    if (result == HD_OK)
+        result = hdi_vk_keep_touches(frame, kept, arena);
     if (result == HD_OK)
         result = hdi_vk_keep_barriers(frame, kept, arena);
     if (result == HD_OK)
@@ -192,6 +224,7 @@ static hd_result make_steady(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_a
     steady->wait_at = HDI_ARENA_ARRAY(arena, uint32_t, waits);
     steady->wait_back = HDI_ARENA_ARRAY(arena, uint64_t, waits);
     steady->offsets = HDI_ARENA_ARRAY(arena, uint64_t, plan->resource_count);
+    steady->turns = HDI_ARENA_ZEROED(arena, hdi_vk_object *, 2 * (size_t)plan->resource_count);
     steady->heaps = HDI_ARENA_ZEROED(arena, hdi_vk_heap *, heaps);
     steady->heap_serials = HDI_ARENA_ZEROED(arena, uint64_t, heaps);
     return arena->failed ? HD_OUT_OF_MEMORY : HD_OK;

@@ -78,9 +78,19 @@ typedef struct hdi_vk_steady_join {
     uint64_t *wait_back; /* how far behind the base of its queue the value is */
     uint32_t wait_count;
     uint64_t *offsets;      /* by plan resource: where it lay in that frame */
+    struct hdi_vk_object **turns; /* plan resource * 2 + frames since then, modulo 2: what it was, of what takes turns;
+                                     else null */
     struct hdi_vk_heap **heaps;    /* copy of the memory * heap_count + plan heap: as last used */
     uint64_t *heap_serials; /* the same */
+    uint64_t histories;     /* a hash of those that were last used, and of whose turn it was */
 } hdi_vk_steady_join;
+
+/* A history of which the plan has both halves, or one. */
+typedef struct hdi_vk_kept_history {
+    uint32_t res;      /* the history, as it was declared */
+    uint32_t plan, of; /* the two in the plan, or HDI_NONE */
+    bool used;         /* a pass uses what it is of: the next frame's history is what this frame leaves there */
+} hdi_vk_kept_history;
 
 /* What follows from a plan, its declaration and the device alone. That of a plan that comes again is kept with copies
  * of both; else it lives for the frame. */
@@ -97,14 +107,14 @@ typedef struct hdi_vk_kept {
     uint32_t queue_of[HD_MAX_QUEUES]; /* plan queue -> queues of hd_vk */
     uint32_t *plan_index;             /* declared resource -> plan.resources, or HDI_NONE */
     struct hdi_vk_key *keys;                 /* by plan resource */
+    hdi_vk_kept_history *histories;
     uint32_t history_count, import_count;
+    uint8_t *heap_used; /* by plan heap: something else than histories and what they are of lies in it */
     uint32_t event_count;
     hdi_vk_ends ends; /* end: how far it raises the queue's base */
     hdi_vk_touch *touches; /* plan resource * (queue_count + 1) + queue */
     uint32_t *order;       /* plan resources by first touch */
     uint32_t order_count;
-    uint64_t *span_bytes;  /* by plan resource: that it, or what it takes turns with, takes */
-    uint32_t *pair_index;  /* by plan resource: what it takes turns with, or HDI_NONE */
     uint32_t join_capacity;
     uint64_t *covered; /* by submit: value above the base whose signal covers all that stands in it */
     uint8_t *to_host;  /* by submit: ends with a barrier that shows later frames' host passes what it wrote */

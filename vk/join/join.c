@@ -1,4 +1,4 @@
-#include "state.h"
+#include "history.h"
 
 #include <string.h>
 
@@ -182,10 +182,11 @@ static bool is_older(const joining *j, const hdi_vk_span *span)
 }
 
 /* Writes down what the frame does to bytes of a heap from `begin` on, which hold a resource of the plan. */
-static hd_result join_bytes(joining *j, uint32_t index, hdi_vk_heap *heap, uint64_t begin, uint32_t *guess)
+static hd_result join_bytes(joining *j, uint32_t index, hdi_vk_heap *heap, uint64_t begin, uint64_t bytes,
+                            uint32_t *guess)
 {
     const hdi_vk_touch *row = &j->kept->touches[(size_t)index * j->queues];
-    hdi_vk_span span = {begin, begin + j->kept->span_bytes[index], j->number, NULL};
+    hdi_vk_span span = {begin, begin + bytes, j->number, NULL};
     uint32_t first = *guess = first_span(heap, span.begin, *guess), more = 0;
     for (uint32_t i = first; i < heap->span_count && heap->spans[i].begin < span.end; i++)
         more += is_older(j, &heap->spans[i]) ? heap->spans[i].cell->left_count : 0;
@@ -210,9 +211,12 @@ static hd_result join_placed(joining *j)
     for (uint32_t i = 0; i < j->kept->order_count && result == HD_OK; i++) {
         uint32_t index = j->kept->order[i];
         const hd_plan_resource *plan = &frame->plan.resources[index];
-        if (!(frame->decl.res_flags[plan->id] & HDI_RES_EXTERNAL))
-            result = join_bytes(j, index, frame->heaps[plan->heap], frame->bound[plan->id]->offset,
-                                &hdi_vk_guess_of(j->vk, index)->span);
+        const hdi_vk_object *object = frame->bound[plan->id];
+        uint32_t *guess = &hdi_vk_guess_of(j->vk, index)->span;
+        if (object->heap)
+            result = join_bytes(j, index, object->heap, object->offset, object->bytes, guess);
+        else if (!(frame->decl.res_flags[plan->id] & HDI_RES_EXTERNAL))
+            result = join_bytes(j, index, frame->heaps[plan->heap], object->offset, plan->bytes, guess);
     }
     return result;
 }
@@ -419,6 +423,14 @@ static void use_heaps(const hdi_vk_frame *frame, bool *same)
         steady->heap_serials[at + h] = serial;
         steady->heaps[at + h] = frame->heaps[h];
     }
+    uint64_t histories = 0;
+    for (uint32_t i = 0; i < frame->kept->history_count; i++) {
+        const hdi_vk_history *history = frame->histories[i];
+        uint64_t turns = frame->kept->histories[i].used ? vk->frame : 0; /* in step with the frames */
+        histories = hdi_hash_mix(histories, history->serial * 2 + (history->turn + turns) % 2);
+    }
+    *same &= steady->histories == histories;
+    steady->histories = histories;
 }
 
 /* Frames of the plan, in a row and with these heaps, until all that lives is theirs. */
@@ -446,6 +458,17 @@ static void note_steady(const joining *j)
     steady->frame = j->number;
     for (uint32_t i = 0; i < frame->plan.resource_count; i++)
         steady->offsets[i] = frame->bound[frame->plan.resources[i].id]->offset;
+    for (uint32_t i = 0; i < j->kept->history_count; i++) {
+        const hdi_vk_kept_history *at = &j->kept->histories[i];
+        hdi_vk_history *history = frame->histories[i];
+        for (uint32_t since = 0; since < 2; since++) {
+            uint32_t turn = (history->turn + since * at->used) % 2;
+            if (at->of != HDI_NONE)
+                steady->turns[2 * at->of + since] = history->objects[turn];
+            if (at->plan != HDI_NONE)
+                steady->turns[2 * at->plan + since] = history->objects[1 - turn];
+        }
+    }
 }
 
 /* The same without barriers that others contain: what a frame without imports records. */
@@ -483,13 +506,14 @@ static hd_result catch_up(hd_vk *vk, uint32_t age)
     uint32_t copy = (uint32_t)(j.number % vk->copy_count) * plan.heap_count, guess = 0;
     hd_result result = HD_OK;
     for (uint32_t i = 0; i < kept->order_count && result == HD_OK; i++) {
-        uint32_t index = kept->order[i], place = index;
-        if (kept->decl.res_flags[plan.resources[index].id] & HDI_RES_EXTERNAL)
-            continue;
-        if (kept->pair_index[index] != HDI_NONE && (j.number - steady->frame) % 2)
-            place = kept->pair_index[index];
-        result =
-            join_bytes(&j, index, steady->heaps[copy + plan.resources[index].heap], steady->offsets[place], &guess);
+        uint32_t index = kept->order[i];
+        const hd_plan_resource *resource = &plan.resources[index];
+        const hdi_vk_object *object = steady->turns[2 * index + (j.number - steady->frame) % 2];
+        if (object)
+            result = join_bytes(&j, index, object->heap, object->offset, object->bytes, &guess);
+        else if (!(kept->decl.res_flags[resource->id] & HDI_RES_EXTERNAL))
+            result = join_bytes(&j, index, steady->heaps[copy + resource->heap], steady->offsets[index],
+                                resource->bytes, &guess);
     }
     return result;
 }

@@ -171,35 +171,20 @@ static void show_host(const touching *j, uint32_t index)
     }
 }
 
-/* A history and what it is of change places: both may be as large as the larger one. */
-static void measure(const touching *j, uint32_t index)
-{
-    const hd_plan_view *plan = &j->frame->plan;
-    uint32_t res = j->frame->decl.res_pair[plan->resources[index].id];
-    uint32_t pair = res == HDI_NONE ? HDI_NONE : j->kept->plan_index[res];
-    uint64_t bytes = plan->resources[index].bytes, other = pair == HDI_NONE ? 0 : plan->resources[pair].bytes;
-    j->kept->span_bytes[index] = other > bytes ? other : bytes;
-    j->kept->pair_index[index] = pair;
-}
-
 hd_result hdi_vk_keep_touches(const hdi_vk_frame *frame, hdi_vk_kept *kept, hdi_arena *arena)
 {
     touching j = {frame, kept, frame->vk->queue_count + 1};
     kept->touches = HDI_ARENA_ZEROED(arena, hdi_vk_touch, (size_t)frame->plan.resource_count * j.queues);
     kept->order = HDI_ARENA_ARRAY(arena, uint32_t, frame->plan.resource_count);
     kept->covered = HDI_ARENA_ARRAY(arena, uint64_t, frame->plan.submit_count);
-    kept->span_bytes = HDI_ARENA_ARRAY(arena, uint64_t, frame->plan.resource_count);
-    kept->pair_index = HDI_ARENA_ARRAY(arena, uint32_t, frame->plan.resource_count);
     kept->to_host = HDI_ARENA_ZEROED(arena, uint8_t, frame->plan.submit_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     touch_commands(&j);
     find_ends(&j);
     find_covered(&j);
-    for (uint32_t i = 0; i < frame->plan.resource_count; i++) {
+    for (uint32_t i = 0; i < frame->plan.resource_count; i++)
         show_host(&j, i);
-        measure(&j, i);
-    }
     size_t most = (size_t)frame->plan.resource_count * j.queues;
     kept->join_capacity = most < frame->plan.command_count ? (uint32_t)most : frame->plan.command_count;
     return HD_OK;

@@ -1,14 +1,17 @@
-#include "state.h"
+#include "history.h"
 
 #include <string.h>
 
 #include "alloc.h"
 
-/* Histories before their first frame: cleared to zero and brought into the layout and family that the plan takes for
- * granted, in submits of their own ahead of the frame's. An image is cleared on a queue that can (graphics, or compute
- * for colours) and, when that is of another family than its owner, released there and acquired in a second round. No
- * command clears blocks, and none anything on a queue that can but copy: zeros are copied into them, from staging
- * memory. Where no queue can do that either it gets its layout alone. */
+/* What histories need before a frame, in submits of their own ahead of the frame's: to become zero, to be copied where
+ * a plan asks for another kind of object, and to get the layout and the family that the plan takes for granted.
+ *
+ * An image is cleared on a queue that can (graphics, or compute for colours) and copied on one that can (graphics for
+ * depth). No command clears blocks, and none anything on a queue that can but copy: zeros are copied into them, from
+ * staging memory. Where no queue can do that either it gets its layout alone. What is of another family than the queue
+ * is released there in a round before; what is to be of another one is released behind the work, and acquired in a
+ * round after. */
 
 /* How an image becomes zero on a queue. */
 typedef enum zeroing {
@@ -29,11 +32,9 @@ typedef struct zeros {
 
 static zeroing zeroing_of(const hdi_vk_queue *queue, const hdi_vk_init *init)
 {
-    const hdi_vk_key *key = &init->object->key;
-    if (init->object->buffer)
+    const hdi_vk_key *key = &init->history->key;
+    if (key->bits & HDI_VK_KEY_BUFFER)
         return ZERO_CLEAR;
-    if (!init->clear)
-        return ZERO_NOT;
     if (!(hdi_vk_aspects(key->format) & VK_IMAGE_ASPECT_COLOR_BIT))
         return queue->flags & VK_QUEUE_GRAPHICS_BIT ? ZERO_CLEAR : ZERO_NOT;
     hdi_texel_block block = hdi_format_block(key->format);
@@ -44,14 +45,50 @@ static zeroing zeroing_of(const hdi_vk_queue *queue, const hdi_vk_init *init)
     return key->samples == 1 ? ZERO_LEVELS : ZERO_NOT;
 }
 
-/* Which queue does it; best one that can clear, then one of the family that shall own it. */
+static hdi_vk_object *object_of(const hdi_vk_init *init)
+{
+    return init->history->objects[init->index];
+}
+
+/* Whose content stays: what is copied, or the object itself; null: none's. */
+static hdi_vk_history *content_of(const hdi_vk_init *init)
+{
+    return init->source ? init->source : init->clear ? NULL : init->history;
+}
+
+static bool can_copy(const hdi_vk_queue *queue, const hdi_vk_key *key)
+{
+    if (key->bits & HDI_VK_KEY_BUFFER)
+        return true;
+    if (!(hdi_vk_aspects(key->format) & VK_IMAGE_ASPECT_COLOR_BIT))
+        return queue->flags & VK_QUEUE_GRAPHICS_BIT;
+    if (!hdi_format_block(key->format).bytes) /* they may be of several planes */
+        return false;
+    return key->samples == 1 || queue->flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT);
+}
+
+bool hdi_vk_can_copy(const hd_vk *vk, const hdi_vk_key *key)
+{
+    bool can = false;
+    for (uint32_t q = 0; q < vk->queue_count; q++)
+        can |= can_copy(&vk->queues[q], key);
+    return can;
+}
+
+/* Which queue does it: one that can, then one of the family that shall own it, then one of the family that does. */
 static uint32_t choose_queue(const hd_vk *vk, const hdi_vk_init *init)
 {
     uint32_t chosen = 0, best = 0;
+    const hdi_vk_history *content = content_of(init);
     for (uint32_t q = vk->queue_count; q-- > 0;) {
-        bool owner = init->family == HD_NONE || vk->queues[q].desc.family == init->family;
-        zeroing how = zeroing_of(&vk->queues[q], init);
-        uint32_t score = 1 + (owner ? 1 : 0) + 2 * (how > ZERO_PIECES ? ZERO_PIECES : how);
+        uint32_t family = vk->queues[q].desc.family, can = 0;
+        if (init->source)
+            can = can_copy(&vk->queues[q], &init->history->key);
+        else if (init->clear)
+            can = zeroing_of(&vk->queues[q], init);
+        uint32_t score = 4 * (can > ZERO_PIECES ? ZERO_PIECES : can) + 1;
+        score += init->want.family == HD_NONE || init->want.family == family ? 2 : 0;
+        score += content && content->held[init->index].family == family ? 1 : 0;
         if (score >= best) {
             chosen = q;
             best = score;
@@ -60,10 +97,22 @@ static uint32_t choose_queue(const hd_vk *vk, const hdi_vk_init *init)
     return chosen;
 }
 
-static VkImageMemoryBarrier2 image_barrier(const hdi_vk_init *init, uint32_t from, uint32_t to)
+/* The first of a family; queue_count: none. */
+static uint32_t queue_of_family(const hd_vk *vk, uint32_t family)
 {
-    const hdi_vk_key *key = &init->object->key;
-    return (VkImageMemoryBarrier2){
+    uint32_t q = 0;
+    while (q < vk->queue_count && vk->queues[q].desc.family != family)
+        q++;
+    return q;
+}
+
+/* A layout, and the families between which it is handed over: equal ones, or HD_NONE, where it is not. */
+static void record_barrier(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_object *object, uint32_t from,
+                           uint32_t to, uint32_t from_family, uint32_t to_family)
+{
+    const hdi_vk_key *key = &object->key;
+    bool moves = from_family != to_family && from_family != HD_NONE && to_family != HD_NONE;
+    const VkImageMemoryBarrier2 image = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
         .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
         .srcAccessMask = VK_ACCESS_2_MEMORY_WRITE_BIT,
@@ -71,31 +120,43 @@ static VkImageMemoryBarrier2 image_barrier(const hdi_vk_init *init, uint32_t fro
         .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
         .oldLayout = (VkImageLayout)from,
         .newLayout = (VkImageLayout)to,
-        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = init->object->image,
+        .srcQueueFamilyIndex = moves ? from_family : VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = moves ? to_family : VK_QUEUE_FAMILY_IGNORED,
+        .image = object->image,
         .subresourceRange = {hdi_vk_aspects(key->format), 0, key->mips, 0, hdi_vk_barrier_layers(key, key->layers)},
     };
-}
-
-static void record_image_barrier(const hd_vk *vk, VkCommandBuffer commands, const VkImageMemoryBarrier2 *barrier)
-{
-    VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .imageMemoryBarrierCount = 1, .pImageMemoryBarriers = barrier};
+    const VkBufferMemoryBarrier2 buffer = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+        .srcStageMask = image.srcStageMask,
+        .srcAccessMask = image.srcAccessMask,
+        .dstStageMask = image.dstStageMask,
+        .dstAccessMask = image.dstAccessMask,
+        .srcQueueFamilyIndex = image.srcQueueFamilyIndex,
+        .dstQueueFamilyIndex = image.dstQueueFamilyIndex,
+        .buffer = object->buffer,
+        .size = VK_WHOLE_SIZE,
+    };
+    const VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+        .bufferMemoryBarrierCount = object->buffer != VK_NULL_HANDLE,
+        .pBufferMemoryBarriers = &buffer,
+        .imageMemoryBarrierCount = object->image != VK_NULL_HANDLE,
+        .pImageMemoryBarriers = &image,
+    };
     vk->fn.vkCmdPipelineBarrier2(commands, &info);
 }
 
-static void clear_image(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_init *init)
+static void clear_image(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_object *object)
 {
-    const hdi_vk_key *key = &init->object->key;
+    const hdi_vk_key *key = &object->key;
     VkImageSubresourceRange range = {hdi_vk_aspects(key->format), 0, key->mips, 0, key->layers};
     const VkImageLayout layout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     if (range.aspectMask & VK_IMAGE_ASPECT_COLOR_BIT) {
         VkClearColorValue zero = {{0}};
-        vk->fn.vkCmdClearColorImage(commands, init->object->image, layout, &zero, 1, &range);
+        vk->fn.vkCmdClearColorImage(commands, object->image, layout, &zero, 1, &range);
     } else {
         VkClearDepthStencilValue zero = {0};
-        vk->fn.vkCmdClearDepthStencilImage(commands, init->object->image, layout, &zero, 1, &range);
+        vk->fn.vkCmdClearDepthStencilImage(commands, object->image, layout, &zero, 1, &range);
     }
 }
 
@@ -119,10 +180,10 @@ static uint32_t side_of(uint32_t texels, uint32_t mip)
     return texels >> mip ? texels >> mip : 1;
 }
 
-static hd_result copy_zeros(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_init *init, bool pieces,
-                            zeros *z)
+static hd_result copy_zeros(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_object *object,
+                            bool pieces, zeros *z)
 {
-    const hdi_vk_key *key = &init->object->key;
+    const hdi_vk_key *key = &object->key;
     const hdi_texel_block block = hdi_format_block(key->format);
     uint64_t row = hdi_texel_blocks(key->width, block.width) * block.bytes;
     uint64_t slice = row * hdi_texel_blocks(key->height, block.height), most = row > PIECE_BYTES ? row : PIECE_BYTES;
@@ -140,7 +201,7 @@ static hd_result copy_zeros(const hdi_vk_frame *frame, VkCommandBuffer commands,
                     .imageOffset = {0, (int32_t)y, (int32_t)i},
                     .imageExtent = {side_of(key->width, mip), height - y < high ? height - y : high, deep},
                 };
-                frame->vk->fn.vkCmdCopyBufferToImage(commands, z->buffer, init->object->image,
+                frame->vk->fn.vkCmdCopyBufferToImage(commands, z->buffer, object->image,
                                                      VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
             }
         }
@@ -148,55 +209,135 @@ static hd_result copy_zeros(const hdi_vk_frame *frame, VkCommandBuffer commands,
     return result;
 }
 
+static void copy_object(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_object *from, const hdi_vk_object *to)
+{
+    const hdi_vk_key *key = &to->key;
+    if (to->buffer) {
+        const VkBufferCopy all = {.size = key->bytes};
+        vk->fn.vkCmdCopyBuffer(commands, from->buffer, to->buffer, 1, &all);
+    }
+    for (uint32_t mip = 0; mip < key->mips && to->image; mip++) {
+        const VkImageSubresourceLayers level = {hdi_vk_aspects(key->format), mip, 0, key->layers};
+        const VkImageCopy all = {
+            .srcSubresource = level,
+            .dstSubresource = level,
+            .extent = {side_of(key->width, mip), side_of(key->height, mip), side_of(key->depth, mip)},
+        };
+        vk->fn.vkCmdCopyImage(commands, from->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to->image,
+                              VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &all);
+    }
+}
+
+/* What the content's object is on the way, on queue `by`: it comes from its family, and goes into the layout in which
+ * it is copied, or in which it is wanted. False: there is none. */
+static bool arrival(const hdi_vk_init *init, hdi_vk_object **object, hdi_vk_held *from, uint32_t *to)
+{
+    const hdi_vk_history *content = content_of(init);
+    if (!content)
+        return false;
+    *object = content->objects[init->index];
+    *from = content->held[init->index];
+    *to = init->source ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : init->want.layout;
+    return true;
+}
+
+/* The layout that an init's own object has on queue `by` before the last barrier. */
+static uint32_t worked_layout(const hd_vk *vk, const hdi_vk_init *init, uint32_t by)
+{
+    bool written = init->source || (init->clear && zeroing_of(&vk->queues[by], init) != ZERO_NOT);
+    return written ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_UNDEFINED;
+}
+
+/* Of buffers: the host may read them next. */
+static void show_buffer(const hd_vk *vk, VkCommandBuffer commands)
+{
+    const VkMemoryBarrier2 shown = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+        .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT,
+        .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
+        .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT,
+        .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT | VK_ACCESS_2_HOST_READ_BIT,
+    };
+    const VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &shown};
+    vk->fn.vkCmdPipelineBarrier2(commands, &info);
+}
+
+static hd_result write_object(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t q,
+                              zeros *z)
+{
+    const hd_vk *vk = frame->vk;
+    const hdi_vk_object *object = object_of(init);
+    const zeroing how = zeroing_of(&vk->queues[q], init);
+    if (init->source) {
+        copy_object(vk, commands, init->source->objects[init->index], object);
+        return HD_OK;
+    }
+    if (object->buffer)
+        vk->fn.vkCmdFillBuffer(commands, object->buffer, 0, VK_WHOLE_SIZE, 0);
+    else if (how == ZERO_CLEAR)
+        clear_image(vk, commands, object);
+    else if (how != ZERO_NOT)
+        return copy_zeros(frame, commands, object, how == ZERO_PIECES, z);
+    return HD_OK;
+}
+
+/* The round of the work, on queue q. */
 static hd_result record_init(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t q,
                              zeros *z)
 {
     const hd_vk *vk = frame->vk;
-    hd_result result = HD_OK;
-    uint32_t family = vk->queues[q].desc.family;
-    if (init->object->buffer) {
-        vk->fn.vkCmdFillBuffer(commands, init->object->buffer, 0, VK_WHOLE_SIZE, 0);
-        VkMemoryBarrier2 shown = {
-            .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
-            .srcStageMask = VK_PIPELINE_STAGE_2_CLEAR_BIT,
-            .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-            .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_2_HOST_BIT,
-            .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT | VK_ACCESS_2_HOST_READ_BIT,
-        };
-        VkDependencyInfo info = {
-            .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &shown};
-        vk->fn.vkCmdPipelineBarrier2(commands, &info);
+    hdi_vk_object *object;
+    hdi_vk_held from;
+    uint32_t family = vk->queues[q].desc.family, to;
+    if (arrival(init, &object, &from, &to))
+        record_barrier(vk, commands, object, from.layout, to, from.family, family);
+    if (!init->source && !init->clear)
         return HD_OK;
-    }
-    uint32_t layout = init->old_layout;
-    const zeroing how = zeroing_of(&vk->queues[q], init);
-    if (how != ZERO_NOT) {
-        VkImageMemoryBarrier2 open = image_barrier(init, layout, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
-        record_image_barrier(vk, commands, &open);
-        if (how == ZERO_CLEAR)
-            clear_image(vk, commands, init);
-        else
-            result = copy_zeros(frame, commands, init, how == ZERO_PIECES, z);
-        layout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-    }
-    VkImageMemoryBarrier2 close = image_barrier(init, layout, init->new_layout);
-    if (init->family != HD_NONE && init->family != family) {
-        close.srcQueueFamilyIndex = family;
-        close.dstQueueFamilyIndex = init->family;
-    }
-    record_image_barrier(vk, commands, &close);
+    object = object_of(init);
+    uint32_t layout = object->buffer ? VK_IMAGE_LAYOUT_UNDEFINED : worked_layout(vk, init, q);
+    if (layout != VK_IMAGE_LAYOUT_UNDEFINED)
+        record_barrier(vk, commands, object, VK_IMAGE_LAYOUT_UNDEFINED, layout, HD_NONE, HD_NONE);
+    hd_result result = write_object(frame, commands, init, q, z);
+    if (object->buffer)
+        show_buffer(vk, commands);
+    if (object->image || (init->want.family != HD_NONE && init->want.family != family))
+        record_barrier(vk, commands, object, layout, init->want.layout, family, init->want.family);
     return result;
 }
 
-/* The second half of an ownership transfer that record_init began on queue by. */
-static void record_acquire(const hd_vk *vk, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t by)
+/* What a queue records in a round: releases of content that queue `by` works with, the work, acquires of what it
+ * released. */
+static bool has_part(const hd_vk *vk, const hdi_vk_init *init, uint32_t q, uint32_t round, uint32_t by)
 {
-    bool cleared = zeroing_of(&vk->queues[by], init) != ZERO_NOT;
-    VkImageMemoryBarrier2 barrier = image_barrier(
-        init, cleared ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : (VkImageLayout)init->old_layout, init->new_layout);
-    barrier.srcQueueFamilyIndex = vk->queues[by].desc.family;
-    barrier.dstQueueFamilyIndex = init->family;
-    record_image_barrier(vk, commands, &barrier);
+    uint32_t family = vk->queues[by].desc.family;
+    const hdi_vk_history *content = content_of(init);
+    uint32_t from = content ? content->held[init->index].family : HD_NONE;
+    if (!object_of(init)->buffer && init->want.layout == VK_IMAGE_LAYOUT_UNDEFINED)
+        return false;
+    if (round == 0)
+        return from != HD_NONE && from != family && queue_of_family(vk, from) == q;
+    if (round == 1)
+        return by == q;
+    return (init->source || init->clear) && init->want.family != HD_NONE && init->want.family != family &&
+           queue_of_family(vk, init->want.family) == q;
+}
+
+static hd_result record_part(const hdi_vk_frame *frame, VkCommandBuffer commands, const hdi_vk_init *init, uint32_t q,
+                             uint32_t round, uint32_t by, zeros *z)
+{
+    const hd_vk *vk = frame->vk;
+    uint32_t family = vk->queues[by].desc.family, to;
+    hdi_vk_object *object = object_of(init);
+    hdi_vk_held from;
+    if (round == 1)
+        return record_init(frame, commands, init, q, z);
+    if (round == 2)
+        record_barrier(vk, commands, object, object->buffer ? VK_IMAGE_LAYOUT_UNDEFINED : worked_layout(vk, init, by),
+                       init->want.layout, family, init->want.family);
+    else if (arrival(init, &object, &from, &to))
+        record_barrier(vk, commands, object, from.layout, to, from.family, family);
+    return HD_OK;
 }
 
 static hd_result submit_one(hd_vk *vk, uint32_t q, VkCommandBuffer commands)
@@ -231,7 +372,6 @@ static hd_result submit_one(hd_vk *vk, uint32_t q, VkCommandBuffer commands)
     return HD_OK;
 }
 
-/* One round on one queue: round 0 does the inits that q does, round 1 acquires those that it does not own yet. */
 static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round, zeros *z)
 {
     hd_vk *vk = frame->vk;
@@ -240,15 +380,8 @@ static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round, z
     hd_result result = HD_OK;
     for (uint32_t i = 0; i < frame->init_count && result == HD_OK; i++) {
         const hdi_vk_init *init = &frame->inits[i];
-        if (!init->object->buffer && init->new_layout == VK_IMAGE_LAYOUT_UNDEFINED)
-            continue;
-        uint32_t by = choose_queue(vk, init), family = vk->queues[q].desc.family;
-        uint32_t from = vk->queues[by].desc.family;
-        bool acquires = round == 1 && init->family != HD_NONE && init->family != from && init->family == family &&
-                        !init->object->buffer;
-        for (uint32_t before = 0; before < q && acquires; before++)
-            acquires = vk->queues[before].desc.family != family; /* once: the first queue of the family */
-        if (round == 0 ? by != q : !acquires)
+        uint32_t by = choose_queue(vk, init);
+        if (!has_part(vk, init, q, round, by))
             continue;
         if (!pool) {
             pool = hdi_vk_pool_take(vk, frame->slot, hdi_vk_pool_kind(vk->queues[q].family_index, false), &result);
@@ -257,10 +390,7 @@ static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round, z
             if (result != HD_OK)
                 break;
         }
-        if (round == 0)
-            result = record_init(frame, commands, init, q, z);
-        else
-            record_acquire(vk, commands, init, by);
+        result = record_part(frame, commands, init, q, round, by, z);
     }
     if (pool && result == HD_OK)
         result = hdi_vk_result(vk, vk->fn.vkEndCommandBuffer(commands), "vkEndCommandBuffer");
@@ -269,15 +399,32 @@ static hd_result submit_round(hdi_vk_frame *frame, uint32_t q, uint32_t round, z
     return pool && result == HD_OK ? submit_one(vk, q, commands) : result;
 }
 
+/* How the objects are now, whatever becomes of the frame; or that nothing is known of them. */
+static void settle(const hd_vk *vk, const hdi_vk_init *init, bool done)
+{
+    uint32_t by = choose_queue(vk, init);
+    hdi_vk_history *source = init->source;
+    init->history->lost |= !done;
+    if (source) {
+        hdi_vk_held *held = &source->held[init->index];
+        source->lost |= !done;
+        held->layout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+        held->family = held->family == HD_NONE ? HD_NONE : vk->queues[by].desc.family;
+    }
+    init->history->held[init->index] = init->want;
+}
+
 hd_result hdi_vk_submit_inits(hdi_vk_frame *frame)
 {
     hd_result result = HD_OK;
     zeros z = {0};
     if (frame->init_count == 0)
         return HD_OK;
-    for (uint32_t round = 0; round < 2; round++) {
+    for (uint32_t round = 0; round < 3; round++) {
         for (uint32_t q = 0; q < frame->vk->queue_count && result == HD_OK; q++)
             result = submit_round(frame, q, round, &z);
     }
+    for (uint32_t i = 0; i < frame->init_count; i++)
+        settle(frame->vk, &frame->inits[i], result == HD_OK);
     return result;
 }

@@ -1,4 +1,4 @@
-#include "state.h"
+#include "history.h"
 
 #include <string.h>
 
@@ -6,9 +6,9 @@
 #include "hash.h"
 
 /* What resources need in memory, asked of the driver once a description and then remembered; and one VkDeviceMemory for
- * each heap of a plan. The compiler's sizes and the objects come from the same create infos, so that they agree. A heap
- * that a plan outgrows, or that has been far too large for many frames, is replaced and freed when no frame in flight
- * uses it. */
+ * each heap of a plan but those of histories (history.c). The compiler's sizes and the objects come from the same
+ * create infos, so that they agree. A heap that a plan outgrows, or that has been far too large for many frames, is
+ * replaced and freed when no frame in flight uses it. */
 
 hdi_vk_key hdi_vk_key_of(const hd_resource_info *info)
 {
@@ -36,14 +36,14 @@ hdi_vk_key hdi_vk_key_of(const hd_resource_info *info)
 
 /* What the host writes has no owner that could hand it on: from frame to frame it would be read by one family where the
  * last to use it was another. */
-static bool shares(const hd_vk *vk, const hdi_vk_key *key)
+bool hdi_vk_shares(const hd_vk *vk, const hdi_vk_key *key)
 {
     return key->bits & (HDI_VK_KEY_CONCURRENT | HDI_VK_KEY_HOST) && vk->family_count > 1;
 }
 
 VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key)
 {
-    bool concurrent = shares(vk, key);
+    bool concurrent = hdi_vk_shares(vk, key);
     return (VkImageCreateInfo){
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
         .flags = key->flags,
@@ -64,7 +64,7 @@ VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key)
 
 VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key)
 {
-    bool concurrent = shares(vk, key);
+    bool concurrent = hdi_vk_shares(vk, key);
     return (VkBufferCreateInfo){
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
         .size = key->bytes,
@@ -151,7 +151,7 @@ uint32_t hdi_vk_host_type(const hd_vk *vk, uint32_t allowed)
 }
 
 /* The needs of every way in which the resource may come to be made: sharing is decided by the plan, and a history is
- * cleared once. */
+ * cleared once, or copied. */
 static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
 {
     bool buffer = key->bits & HDI_VK_KEY_BUFFER;
@@ -172,7 +172,7 @@ static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
         hdi_vk_key variant = *key;
         variant.bits = (key->bits & ~(uint32_t)HDI_VK_KEY_CONCURRENT) | (way & 1 ? HDI_VK_KEY_CONCURRENT : 0u);
         if (way & 2 && !buffer)
-            variant.usage |= VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+            variant.usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
         VkMemoryRequirements asked;
         ask_driver(vk, &variant, &asked);
         bytes = asked.size > bytes ? asked.size : bytes;
@@ -222,17 +222,15 @@ static hd_result grow_sizes(hd_vk *vk)
     return HD_OK;
 }
 
-hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *user)
+hd_result hdi_vk_need_of(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
 {
-    hd_vk *vk = user;
-    hdi_vk_key key = hdi_vk_key_of(info);
     pthread_mutex_lock(&vk->size_lock);
     hd_result result = grow_sizes(vk);
     if (result == HD_OK) {
-        hdi_vk_size *size = find_size(vk->sizes, vk->size_capacity, &key);
+        hdi_vk_size *size = find_size(vk->sizes, vk->size_capacity, key);
         if (!size->used) {
-            size->key = key;
-            size->result = measure(vk, &key, &size->need);
+            size->key = *key;
+            size->result = measure(vk, key, &size->need);
             size->used = size->result != HD_OUT_OF_MEMORY && size->result != HD_OUT_OF_DEVICE_MEMORY; /* those pass */
             vk->size_count += size->used;
         }
@@ -241,6 +239,12 @@ hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, voi
     }
     pthread_mutex_unlock(&vk->size_lock);
     return result;
+}
+
+hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *user)
+{
+    hdi_vk_key key = hdi_vk_key_of(info);
+    return hdi_vk_need_of(user, &key, need);
 }
 
 void hdi_vk_free_sizes(hd_vk *vk)
@@ -252,7 +256,7 @@ void hdi_vk_free_sizes(hd_vk *vk)
 
 static uint64_t *bytes_like(hd_vk *vk, const hdi_vk_heap *heap)
 {
-    return heap->flags & HD_HEAP_PERSISTENT ? &vk->stats.history_bytes : &vk->stats.heap_bytes;
+    return heap->flags & HDI_VK_HEAP_HISTORIES ? &vk->stats.history_bytes : &vk->stats.heap_bytes;
 }
 
 static void free_heap(hd_vk *vk, hdi_vk_heap *heap)
@@ -271,7 +275,7 @@ void hdi_vk_sweep_heaps(hd_vk *vk, uint64_t age)
         hdi_vk_heap *heap = vk->heaps[i];
         /* Frame vk->frame - 1 waited for the one that is slot_count before it. */
         uint64_t wait = heap->retired ? vk->slot_count : age;
-        if (age == 0 || heap->last_frame + wait < vk->frame)
+        if (age == 0 || (!heap->histories && heap->last_frame + wait < vk->frame))
             free_heap(vk, heap);
         else
             vk->heaps[kept++] = heap;
@@ -296,17 +300,17 @@ static uint32_t ordinal_of(const hd_plan_view *plan, uint32_t index)
 /* Whether the frame's plan, or what is alike in the next one, can use it, of whichever copy it is. */
 static bool is_wanted(const hdi_vk_frame *frame, const hdi_vk_heap *heap)
 {
-    bool wanted = false;
+    bool wanted = heap->histories != 0;
     for (uint32_t i = 0; i < frame->plan.heap_count && !wanted; i++) {
         const hd_plan_heap *plan = &frame->plan.heaps[i];
-        wanted = plan->bytes && plan->bytes <= heap->bytes && plan->memory == heap->number &&
+        wanted = frame->kept->heap_used[i] && plan->bytes <= heap->bytes && plan->memory == heap->number &&
                  plan->flags == heap->flags && ordinal_of(&frame->plan, i) == heap->ordinal;
     }
     return wanted && !heap->retired;
 }
 
-/* When the device is full, heaps and staging memory that this frame does without may be what fills it: wait for the
- * frames that use them and try again. */
+/* When the device is full, heaps, histories and staging memory that this frame does without may be what fills it: wait
+ * for the frames that use them and try again. */
 static VkResult allocate(const hdi_vk_frame *frame, const hd_vk_memory_request *request, hd_vk_memory *out)
 {
     hd_vk *vk = frame->vk;
@@ -315,6 +319,7 @@ static VkResult allocate(const hdi_vk_frame *frame, const hd_vk_memory_request *
         return result;
     if (hdi_vk_wait_all(vk) != HD_OK)
         return result;
+    hdi_vk_drop_other_histories(vk);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < vk->heap_count; i++) {
         if (is_wanted(frame, vk->heaps[i]))
@@ -371,11 +376,14 @@ static hd_result make_heap(const hdi_vk_frame *frame, const hdi_vk_heap *like, b
     return HD_OK;
 }
 
+hd_result hdi_vk_make_heap(const hdi_vk_frame *frame, const hdi_vk_heap *like, hdi_vk_heap **out)
+{
+    return make_heap(frame, like, false, out);
+}
+
 enum { SHRINK_FRAMES = 256, WORTH_BYTES = 16 << 20 };
 
-/* Whether a heap, which a larger frame made, may go: for SHRINK_FRAMES no frame needed more than half of it. In another
- * heap the content of histories would be lost: theirs goes in a frame that finds none there, and then no sooner than
- * SHRINK_FRAMES after the last one. */
+/* Whether a heap, which a larger frame made, may go: for SHRINK_FRAMES no frame needed more than half of it. */
 static bool too_large(const hdi_vk_frame *frame, uint32_t index, hdi_vk_heap *heap)
 {
     hd_vk *vk = frame->vk;
@@ -386,11 +394,7 @@ static bool too_large(const hdi_vk_frame *frame, uint32_t index, hdi_vk_heap *he
         return false;
     }
     heap->most = needed > heap->most ? needed : heap->most;
-    if (!(heap->flags & HD_HEAP_PERSISTENT))
-        return vk->frame - heap->since >= SHRINK_FRAMES && heap->bytes - heap->most >= WORTH_BYTES;
-    heap->most = needed;
-    return heap->bytes - needed >= WORTH_BYTES && (!vk->shrunk || vk->frame - vk->shrunk >= SHRINK_FRAMES) &&
-           !hdi_vk_histories_go_on(frame, index, heap);
+    return vk->frame - heap->since >= SHRINK_FRAMES && heap->bytes - heap->most >= WORTH_BYTES;
 }
 
 /* The heap that the frame uses where this one does: itself, or a smaller one in its place. The large one lives until
@@ -408,8 +412,6 @@ static hdi_vk_heap *shrink(const hdi_vk_frame *frame, uint32_t index, hdi_vk_hea
                                .since = vk->frame};
     heap->since = vk->frame; /* where there is no memory for both, they are tried again later */
     heap->most = 0;
-    if (heap->flags & HD_HEAP_PERSISTENT)
-        vk->shrunk = vk->frame;
     if (make_heap(frame, &like, true, &made) != HD_OK)
         return heap;
     heap->retired = true;
@@ -420,7 +422,6 @@ void hdi_vk_shrink_soon(hd_vk *vk)
 {
     for (uint32_t i = 0; i < vk->heap_count; i++)
         vk->heaps[i]->since = vk->frame - SHRINK_FRAMES; /* may wrap round, and back where it is compared */
-    vk->shrunk = 0;
 }
 
 static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alignment)
@@ -428,9 +429,9 @@ static hd_result realise_heap(hdi_vk_frame *frame, uint32_t index, uint64_t alig
     hd_vk *vk = frame->vk;
     const hd_plan_heap *plan = &frame->plan.heaps[index];
     uint32_t ordinal = ordinal_of(&frame->plan, index);
-    uint32_t copy = plan->flags & HD_HEAP_PERSISTENT ? 0 : (uint32_t)(vk->frame % vk->copy_count);
+    uint32_t copy = (uint32_t)(vk->frame % vk->copy_count);
     frame->heaps[index] = NULL;
-    if (plan->bytes == 0)
+    if (!frame->kept->heap_used[index])
         return HD_OK;
     if ((plan->memory & (HDI_VK_HOST_HEAP - 1)) >= vk->memory.memoryTypeCount || plan->memory >= 2 * HDI_VK_HOST_HEAP)
         return hdi_vk_fail(vk, HD_INVALID_ARGUMENT, HD_NONE, HD_NONE,

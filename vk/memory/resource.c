@@ -7,8 +7,8 @@
 
 /* Binds what a plan names to images and buffers. Objects are cached by description and place (heap and offset): a plan
  * that comes again creates nothing. Objects of different plans may lie over one another in a heap: frames are fully
- * synchronized with each other, and only persistent heaps hand content on. A history and what it is of are two objects
- * that change roles each frame; their content counts only when the frame before used exactly the same pair. */
+ * synchronized with each other, and none hands its content on. Histories and what they are of are bound before
+ * (history.c). */
 
 /* ---- cache ---- */
 
@@ -44,7 +44,7 @@ static hd_result grow_buckets(hd_vk *vk)
     return HD_OK;
 }
 
-static void destroy_object(hd_vk *vk, hdi_vk_object *object)
+void hdi_vk_destroy_object(hd_vk *vk, hdi_vk_object *object)
 {
     hdi_vk_free_views(vk, object);
     if (object->key.bits & HDI_VK_KEY_IMPORT)
@@ -54,6 +54,11 @@ static void destroy_object(hd_vk *vk, hdi_vk_object *object)
     if (object->buffer)
         vk->fn.vkDestroyBuffer(vk->device, object->buffer, NULL);
     hdi_free(&vk->allocator, object, sizeof(*object));
+}
+
+static void drop_object(hd_vk *vk, hdi_vk_object *object)
+{
+    hdi_vk_destroy_object(vk, object);
     vk->object_count--;
     if (vk->guess_capacity)
         memset(vk->guesses, 0, vk->guess_capacity * sizeof(*vk->guesses));
@@ -70,7 +75,7 @@ static void drop_objects(hd_vk *vk, uint64_t heap_serial, uint64_t age)
                                     : age == 0 || object->last_frame + age < vk->frame;
             if (drop) {
                 *link = object->next;
-                destroy_object(vk, object);
+                drop_object(vk, object);
             } else {
                 link = &object->next;
             }
@@ -91,7 +96,7 @@ void hdi_vk_drop_import(hd_vk *vk, uint64_t serial)
             hdi_vk_object *object = *link;
             if (object->key.bits & HDI_VK_KEY_IMPORT && object->heap_serial == serial) {
                 *link = object->next;
-                destroy_object(vk, object);
+                drop_object(vk, object);
             } else {
                 link = &object->next;
             }
@@ -187,6 +192,31 @@ static void add_object(hd_vk *vk, hdi_vk_object *object, uint32_t bucket)
     vk->object_count++;
 }
 
+hd_result hdi_vk_make_object(hd_vk *vk, const hdi_vk_key *key, const hdi_vk_heap *heap, uint64_t offset, uint32_t res,
+                             const char *name, hdi_vk_object **out)
+{
+    hdi_vk_object *object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
+    if (!object)
+        return HD_OUT_OF_MEMORY;
+    *object = (hdi_vk_object){.key = *key,
+                              .serial = ++vk->object_serial,
+                              .heap_serial = heap->serial,
+                              .offset = offset,
+                              .last_frame = vk->frame};
+    hd_result result =
+        key->bits & HDI_VK_KEY_BUFFER ? make_buffer(vk, object, heap, res) : make_image(vk, object, heap, res);
+    if (result != HD_OK) {
+        hdi_free(&vk->allocator, object, sizeof(*object));
+        return result;
+    }
+    if (object->image)
+        hdi_vk_name(vk, VK_OBJECT_TYPE_IMAGE, (uint64_t)(uintptr_t)object->image, name);
+    else
+        hdi_vk_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)(uintptr_t)object->buffer, name);
+    *out = object;
+    return HD_OK;
+}
+
 static hd_result get_object(const hdi_vk_frame *frame, const hdi_vk_key *key, const hdi_vk_heap *heap, uint64_t offset,
                             uint32_t res, hdi_vk_object **out)
 {
@@ -195,161 +225,20 @@ static hd_result get_object(const hdi_vk_frame *frame, const hdi_vk_key *key, co
     if (result != HD_OK)
         return result;
     uint32_t bucket = bucket_of(key, heap->serial, offset, vk->bucket_count);
-    hdi_vk_object *object = find_object(vk, key, heap->serial, offset, bucket);
-    if (object) {
-        object->last_frame = vk->frame;
-        *out = object;
+    *out = find_object(vk, key, heap->serial, offset, bucket);
+    if (*out) {
+        (*out)->last_frame = vk->frame;
         return HD_OK;
     }
-    object = hdi_alloc(&vk->allocator, sizeof(*object), 64);
-    if (!object)
-        return HD_OUT_OF_MEMORY;
-    *object = (hdi_vk_object){.key = *key,
-                              .serial = ++vk->object_serial,
-                              .heap_serial = heap->serial,
-                              .offset = offset,
-                              .last_frame = vk->frame};
-    result = key->bits & HDI_VK_KEY_BUFFER ? make_buffer(vk, object, heap, res) : make_image(vk, object, heap, res);
-    if (result != HD_OK) {
-        hdi_free(&vk->allocator, object, sizeof(*object));
-        return result;
-    }
-    if (object->image)
-        hdi_vk_name(vk, VK_OBJECT_TYPE_IMAGE, (uint64_t)(uintptr_t)object->image, frame->decl.res_info[res].name);
-    else
-        hdi_vk_name(vk, VK_OBJECT_TYPE_BUFFER, (uint64_t)(uintptr_t)object->buffer, frame->decl.res_info[res].name);
-    add_object(vk, object, bucket);
-    *out = object;
-    return HD_OK;
+    result = hdi_vk_make_object(vk, key, heap, offset, res, frame->decl.res_info[res].name, out);
+    if (result == HD_OK)
+        add_object(vk, *out, bucket);
+    return result;
 }
-
-/* ---- histories ---- */
 
 static const hdi_vk_key *key_in_plan(const hdi_vk_frame *frame, const hd_plan_resource *plan)
 {
     return &frame->kept->keys[plan - frame->plan.resources];
-}
-
-static bool same_pair(const hdi_vk_pair *a, const hdi_vk_pair *b)
-{
-    return a->heap_serial == b->heap_serial && a->offset[0] == b->offset[0] && a->offset[1] == b->offset[1] &&
-           a->name == b->name && memcmp(&a->key, &b->key, sizeof(a->key)) == 0;
-}
-
-/* Two resources that are alike may have changed places with the order in which they are declared: names tell. */
-static uint64_t hash_name(const hdi_vk_frame *frame, uint32_t res)
-{
-    const char *name = frame->decl.res_info[res].name;
-    return name ? hdi_hash_bytes(name, strlen(name), 1) : 0;
-}
-
-/* of: null where the plan has the history alone. */
-static hdi_vk_pair pair_of(const hdi_vk_frame *frame, const hd_plan_resource *history, const hdi_vk_heap *heap,
-                           const hd_plan_resource **of)
-{
-    uint32_t of_res = frame->decl.res_pair[history->id], of_index = frame->plan_index[of_res];
-    *of = of_index == HDI_NONE ? NULL : &frame->plan.resources[of_index];
-    return (hdi_vk_pair){.key = *key_in_plan(frame, history),
-                         .name = hash_name(frame, of_res),
-                         .heap_serial = heap->serial,
-                         .offset = {*of ? (*of)->offset : history->offset, history->offset}};
-}
-
-/* The same one as the last frame left it; null: its content is not there. */
-static const hdi_vk_pair *last_pair(const hdi_vk_frame *frame, const hdi_vk_pair *pair)
-{
-    const hd_vk *vk = frame->vk;
-    for (uint32_t i = 0, at = frame->pair_count; i < vk->pair_count; i++, at++) { /* most stand where they stood */
-        const hdi_vk_pair *last = &vk->pairs[at % vk->pair_count];
-        if (last->next_frame == vk->frame && same_pair(last, pair))
-            return last;
-    }
-    return NULL;
-}
-
-bool hdi_vk_histories_go_on(const hdi_vk_frame *frame, uint32_t plan_heap, const hdi_vk_heap *heap)
-{
-    for (uint32_t i = 0; i < frame->plan.resource_count; i++) {
-        const hd_plan_resource *history = &frame->plan.resources[i], *of;
-        if (!(frame->decl.res_flags[history->id] & HDI_RES_HISTORY) || history->heap != plan_heap)
-            continue;
-        hdi_vk_pair pair = pair_of(frame, history, heap, &of);
-        if (last_pair(frame, &pair))
-            return true;
-    }
-    return false;
-}
-
-/* What the frame that comes next will find; written back by hdi_vk_commit_pairs. */
-static void note_pair(hdi_vk_frame *frame, const hdi_vk_pair *next)
-{
-    frame->pair_next[frame->pair_count++] = *next;
-}
-
-static hd_result bind_history(hdi_vk_frame *frame, const hd_plan_resource *history)
-{
-    hd_vk *vk = frame->vk;
-    const hdi_vk_heap *heap = frame->heaps[history->heap];
-    const hd_plan_resource *of;
-    hdi_vk_pair pair = pair_of(frame, history, heap, &of);
-    if (of && of->heap != history->heap)
-        return hdi_vk_fail(vk, HD_INVALID_ARGUMENT, HD_NONE, history->id,
-                           "the plan puts history %u and resource %u into different heaps", history->id, of->id);
-    const hdi_vk_pair *last = last_pair(frame, &pair);
-    uint32_t turn = last && of ? last->turn : 0;
-    hdi_vk_object *object = NULL;
-    hd_result result = get_object(frame, &pair.key, heap, pair.offset[1 - turn], history->id, &object);
-    frame->bound[history->id] = object;
-    if (result == HD_OK && of)
-        result = get_object(frame, &pair.key, heap, pair.offset[turn], of->id, &frame->bound[of->id]);
-    if (result != HD_OK)
-        return result;
-
-    bool shared = history->flags & HD_PLAN_CONCURRENT;
-    uint32_t layout = of ? of->final_layout : history->final_layout;
-    uint32_t left = of ? of->final_family : history->final_family, family = history->first_family;
-    if (family == HD_NONE)
-        family = left;
-    if (shared)
-        left = family = HD_NONE;
-    bool image = !(pair.key.bits & HDI_VK_KEY_BUFFER);
-    if (!last || (!shared && last->family != family))
-        frame->inits[frame->init_count++] = (hdi_vk_init){object, VK_IMAGE_LAYOUT_UNDEFINED, layout, family, true};
-    /* The other one too: a frame in which no pass writes it hands it on as it is. */
-    if (!last && of)
-        frame->inits[frame->init_count++] =
-            (hdi_vk_init){frame->bound[of->id], VK_IMAGE_LAYOUT_UNDEFINED, layout, left, true};
-    if (last && (shared || last->family == family) && image && last->layout != layout)
-        frame->inits[frame->init_count++] = (hdi_vk_init){object, last->layout, layout, family, false};
-    pair.turn = of ? 1 - turn : 0;
-    pair.layout = layout;
-    pair.family = left;
-    pair.next_frame = vk->frame + 1;
-    note_pair(frame, &pair);
-    return HD_OK;
-}
-
-void hdi_vk_commit_pairs(hdi_vk_frame *frame)
-{
-    hd_vk *vk = frame->vk;
-    /* Room was made before; what this frame did not use is lost. */
-    if (frame->pair_count > 0)
-        memcpy(vk->pairs, frame->pair_next, frame->pair_count * sizeof(*vk->pairs));
-    vk->pair_count = frame->pair_count;
-}
-
-void hdi_vk_spoil_pairs(const hdi_vk_frame *frame)
-{
-    hd_vk *vk = frame->vk;
-    uint32_t kept = 0;
-    for (uint32_t p = 0; p < vk->pair_count; p++) {
-        bool spoiled = false;
-        for (uint32_t i = 0; i < frame->init_count && !spoiled; i++)
-            spoiled = frame->inits[i].object->heap_serial == vk->pairs[p].heap_serial;
-        if (!spoiled)
-            vk->pairs[kept++] = vk->pairs[p];
-    }
-    vk->pair_count = kept;
 }
 
 /* ---- entry ---- */
@@ -435,17 +324,15 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
 {
     uint32_t flags = frame->decl.res_flags[plan->id];
     hdi_vk_object **guess = &hdi_vk_guess_of(frame->vk, (uint32_t)(plan - frame->plan.resources))->object;
-    if (flags & (HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY))
+    if (flags & HDI_KEEPS_STATE)
         *guess = NULL; /* they change from frame to frame */
     if (flags & HDI_RES_EXTERNAL)
         return bind_import(frame, plan);
+    if (flags & HDI_KEEPS_STATE)
+        return HD_OK; /* bound before */
     if (plan->heap >= frame->plan.heap_count || !frame->heaps[plan->heap])
         return hdi_vk_fail(frame->vk, HD_INVALID_ARGUMENT, HD_NONE, plan->id, "the plan puts resource %u into no heap",
                            plan->id);
-    if (flags & HDI_RES_HISTORY)
-        return bind_history(frame, plan);
-    if (flags & HDI_RES_HAS_HISTORY && frame->plan_index[frame->decl.res_pair[plan->id]] != HDI_NONE)
-        return HD_OK; /* bound with its history */
     const hdi_vk_key *key = key_in_plan(frame, plan);
     const hdi_vk_heap *heap = frame->heaps[plan->heap];
     if (*guess && (*guess)->heap_serial == heap->serial && (*guess)->offset == plan->offset &&
@@ -455,7 +342,7 @@ static hd_result bind_resource(hdi_vk_frame *frame, const hd_plan_resource *plan
         return HD_OK;
     }
     hd_result result = get_object(frame, key, heap, plan->offset, plan->id, &frame->bound[plan->id]);
-    *guess = result == HD_OK && !(flags & HDI_RES_HAS_HISTORY) ? frame->bound[plan->id] : NULL;
+    *guess = result == HD_OK ? frame->bound[plan->id] : NULL;
     return result;
 }
 
@@ -476,25 +363,20 @@ hd_result hdi_vk_realise_resources(hdi_vk_frame *frame)
     hdi_vk_kept *kept = frame->kept;
     const hd_plan_view *plan = &frame->plan;
     hdi_arena *arena = &frame->slot->arena;
-    frame->inits = HDI_ARENA_ARRAY(arena, hdi_vk_init, 2 * (size_t)kept->history_count);
-    frame->pair_next = HDI_ARENA_ARRAY(arena, hdi_vk_pair, kept->history_count);
     frame->slot->imports = HDI_ARENA_ARRAY(arena, hdi_vk_object, kept->import_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    hd_result result =
-        hdi_grow(&vk->allocator, (void **)&vk->pairs, &vk->pair_capacity, kept->history_count, sizeof(*vk->pairs));
     uint32_t known = vk->guess_capacity;
-    if (result == HD_OK)
-        result = hdi_grow(&vk->allocator, (void **)&vk->guesses, &vk->guess_capacity,
-                          plan->resource_count * vk->copy_count, sizeof(*vk->guesses));
+    hd_result result = hdi_grow(&vk->allocator, (void **)&vk->guesses, &vk->guess_capacity,
+                                plan->resource_count * vk->copy_count, sizeof(*vk->guesses));
     if (vk->guess_capacity > known)
         memset(vk->guesses + known, 0, (vk->guess_capacity - known) * sizeof(*vk->guesses));
     uint64_t *owner = &vk->guess_owner[vk->frame % vk->copy_count];
     bool again = kept->serial && *owner == kept->serial;
-    frame->rebound = kept->history_count != 0;
+    frame->rebound = false;
     for (uint32_t i = 0; i < plan->resource_count && result == HD_OK; i++) {
         result = again ? bind_again(frame, &plan->resources[i], i) : bind_resource(frame, &plan->resources[i]);
-        if (result == HD_OK && frame->bound[plan->resources[i].id]) /* what has a history is bound with it */
+        if (result == HD_OK)
             frame->rebound |= frame->bound[plan->resources[i].id]->serial != kept->patched[i];
     }
     *owner = result == HD_OK ? kept->serial : 0;

@@ -22,13 +22,14 @@ typedef struct hd_vk_queue_desc {
     VkQueue queue; /* no other thread uses it while hd_vk_execute, hd_vk_destroy or a call of swapchains runs */
 } hd_vk_queue_desc;
 
-/* Device memory from the engine. heddle asks for few and large pieces: the heaps of graph resources, and staging
- * memory. The callbacks are called inside of hd_vk_ calls, by the thread that made the call.
+/* Device memory from the engine. heddle asks for few and large pieces: the heaps of graph resources, a piece for each
+ * large history, pieces of 1 MiB that small histories share, and staging memory. The callbacks are called inside of
+ * hd_vk_ calls, by the thread that made the call.
  *
  * A heap that is too small for a frame is replaced by a larger one. One of which no frame needed more than half for 256
- * frames makes way for a smaller one, where that saves 16 MiB, without waiting for anything on the CPU. One with
- * histories does so in a frame whose histories in it all begin anew, at most once in 256 frames. A heap or a piece of
- * staging memory that no frame used for 16 frames goes; hd_vk_trim does all of that sooner. */
+ * frames makes way for a smaller one, where that saves 16 MiB, without waiting for anything on the CPU. A heap or a
+ * piece of staging memory that no frame used for 16 frames goes, as does one in which no history has lived for so long;
+ * hd_vk_trim does all of that sooner. */
 typedef struct hd_vk_memory_request {
     uint64_t bytes;
     uint64_t alignment; /* of the offset: a power of two */
@@ -43,8 +44,8 @@ typedef struct hd_vk_memory {
 } hd_vk_memory;
 typedef struct hd_vk_memory_callbacks {
     /* VK_SUCCESS, or why not. After VK_ERROR_OUT_OF_DEVICE_MEMORY, for a heap, heddle waits for the frames in flight,
-     * frees the heaps and the staging memory that this frame does without and asks once more; for staging memory it
-     * frees that of finished frames and asks once more. */
+     * frees the heaps, histories and staging memory that this frame does without and asks once more; for staging memory
+     * it frees that of finished frames and asks once more. */
     VkResult (*allocate)(const hd_vk_memory_request *request, hd_vk_memory *out, void *user);
     /* What allocate gave; nothing on the GPU uses it any more. */
     void (*free)(const hd_vk_memory *memory, void *user);
@@ -98,8 +99,8 @@ hd_result hd_vk_create(const hd_vk_desc *desc, hd_vk **out);
 /* Waits for the device, frees everything. Null is allowed. */
 void hd_vk_destroy(hd_vk *vk);
 
-/* Why the last call on this hd_vk, or on a swapchain of it, that gave an error did so: the same result, the sentence that
- * was logged, and the pass and the resource where it is about one. HD_OK and no text: none did. What hd_vk_create
+/* Why the last call on this hd_vk, or on a swapchain of it, that gave an error did so: the same result, the sentence
+ * that was logged, and the pass and the resource where it is about one. HD_OK and no text: none did. What hd_vk_create
  * refuses stands in the log alone. Any thread. */
 void hd_vk_error_get(const hd_vk *vk, hd_error *out);
 
@@ -111,14 +112,23 @@ hd_result hd_vk_frame(hd_vk *vk, hd_graph *graph);
  * heddle's host thread: what their callbacks need must live until hd_vk_wait or until the frame has left the frames in
  * flight.
  *
- * A history holds what the last frame that was executed on this hd_vk left in what it is of, where passes of both
- * frames use the two of them, and they have the same name, description (an image's uses in a frame are part of it) and
- * places in both: a declaration that comes again finds it. Else it is zero: in the first frame; where the declaration
- * gave another name, format or size to it or to anything else that has a history, or has more or fewer of those, which
- * may move it; behind a frame that did not read it or did not write what it is of; behind one that failed. It never
- * holds what another resource left, as long as names tell apart what is alike. Where no queue of the device can make it
- * zero it is undefined: without graphics depth, without graphics and compute several samples, and always texels that
- * heddle does not know (of several planes, PVRTC and of other extensions).
+ * A history holds what was left in what it is of by the last frame that was executed on this hd_vk and used that,
+ * whatever became of other resources, of the plan and of its queues in between; what that frame did not write of it is
+ * undefined. It is known by its key, or by the name of what it is of (of several with one name, by the order of their
+ * declaration), and it has memory of its own. Its uses, sharing and queues may differ from frame to frame: where they
+ * ask for another image or buffer the content is copied, and all queues wait for that.
+ *
+ * Frames that skip a history (hd_skipped) leave it as it is. It goes when no plan of 256 frames had it, and sooner
+ * where the device has no memory left, or by hd_vk_trim when no frame in flight has it. One that has neither a key nor
+ * a name is known by its description, and goes with the first frame whose plan does not have it.
+ *
+ * It is zero in its first frame, and where it restarts: with another size, format or flags, behind frames that skipped
+ * it and HD_SKIPPED_RESTART, after it went, and where a frame failed while the history was prepared for it (behind any
+ * other frame that failed it is as before). The log has one line each time that a history with content restarts or
+ * goes, with its name and why: HD_LOG_INFO, or HD_LOG_WARNING where nothing in the declaration asks for it. Where no
+ * queue of the device can make it zero it is undefined: without graphics depth, without graphics and compute several
+ * samples, and always texels that heddle does not know (of several planes, PVRTC and of other extensions); these are
+ * not copied either.
  *
  * The engine may destroy an image once the frames that import it have finished: views of imports live for one frame,
  * but for those with a serial, which are dropped by age.
@@ -184,10 +194,10 @@ typedef struct hd_vk_frame_stats {
 } hd_vk_frame_stats;
 void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out);
 
-/* Frees at once what would go by age: memory of all three kinds, images, buffers and views that none of the last
- * frames_in_flight frames used, and what is kept of such frames' plans. Heaps of which the next frame needs no more
- * than half make way for smaller ones then, where that saves 16 MiB. For the end of loading or of a level. Waits for
- * nothing. Null is allowed. */
+/* Frees at once what would go by age: memory of all three kinds, histories, images, buffers and views that none of the
+ * last frames_in_flight frames used, and what is kept of such frames' plans. Heaps of which the next frame needs no
+ * more than half make way for smaller ones then, where that saves 16 MiB. For the end of loading or of a level. Waits
+ * for nothing. Null is allowed. */
 void hd_vk_trim(hd_vk *vk);
 
 /* ---- times of finished frames, where hd_vk_desc.timed_frames says so ---- */
@@ -242,14 +252,14 @@ uint64_t hd_vk_frame_index(const hd_recorder *recorder); /* frames executed befo
  *
  * To ask for a resource that the pass does not declare, or of the other kind, or for a view of what no use of the pass
  * has in its range, is a mistake: the log names pass and resource, and the frame fails with HD_BAD_HANDLE (of no
- * resource of this frame), HD_BAD_RANGE or else HD_INVALID_ARGUMENT. The callback gets an object of heddle's own that it
- * may record with; nothing of the frame is submitted. (What was asked for by a host pass comes to light later: the next
- * hd_vk_wait, or the next frame that waits for one, which is not executed then, gives the result.) */
+ * resource of this frame), HD_BAD_RANGE or else HD_INVALID_ARGUMENT. The callback gets an object of heddle's own that
+ * it may record with; nothing of the frame is submitted. (What was asked for by a host pass comes to light later: the
+ * next hd_vk_wait, or the next frame that waits for one, which is not executed then, gives the result.) */
 VkImage hd_vk_image(hd_recorder *recorder, hd_resource resource);
 VkBuffer hd_vk_buffer(hd_recorder *recorder, hd_resource resource);
-/* range null: what the pass's uses of the image span; counts of 0: up to the end. The view has the type that fits: 2D, or 2D array for more than one layer, 3D, cube for
- * cube-compatible images over six layers. Cached; depth-stencil formats give the depth aspect unless the range names
- * the other. */
+/* range null: what the pass's uses of the image span; counts of 0: up to the end. The view has the type that fits: 2D,
+ * or 2D array for more than one layer, 3D, cube for cube-compatible images over six layers. Cached; depth-stencil
+ * formats give the depth aspect unless the range names the other. */
 VkImageView hd_vk_view(hd_recorder *recorder, hd_resource resource, const hd_range *range);
 /* In a host pass: the memory of a buffer that it declares. Coherent. Null otherwise, which is a mistake as above. */
 void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
