@@ -328,6 +328,7 @@ hd_result run_model_frame(run *r, run_slot *slot, uint64_t frame)
     bool good = true;
     slot->op_count = 0;
     for (uint32_t i = 0; i < r->decl.res_count && good; i++) {
+        r->res[i].used = false;
         if (r->decl.res_flags[i] & HDI_RES_HISTORY)
             good = copy_content(&r->kept[i], &r->content[i]);
         else if (!(r->decl.res_flags[i] & HDI_RES_EXTERNAL))
@@ -335,12 +336,15 @@ hd_result run_model_frame(run *r, run_slot *slot, uint64_t frame)
     }
     for (uint32_t p = 0; p < r->decl.pass_count && good; p++) {
         slot->op_begin[p] = slot->op_count;
-        if (r->pass_queue[p] != HD_NONE)
-            good = pass_ops(r, slot, p, frame);
+        if (r->pass_queue[p] == HD_NONE)
+            continue;
+        for (uint32_t u = r->decl.pass_use_begin[p]; u < r->decl.pass_use_begin[p + 1]; u++)
+            r->res[r->decl.use_res[u]].used = true;
+        good = pass_ops(r, slot, p, frame);
     }
     slot->op_begin[r->decl.pass_count] = slot->op_count;
     for (uint32_t i = 0; i < r->decl.res_count && good; i++) {
-        if (r->decl.res_flags[i] & HDI_RES_HISTORY)
+        if (r->decl.res_flags[i] & HDI_RES_HISTORY && r->res[r->decl.res_pair[i]].used) /* else it stays as it is */
             good = copy_content(&r->content[r->decl.res_pair[i]], &r->kept[i]);
     }
     return good ? HD_OK : run_fail(r, HD_OUT_OF_MEMORY, "no memory");

@@ -120,6 +120,7 @@ typedef struct run_res {
     uint64_t bytes;
     uint32_t scale;
     bool buffer, small; /* small: words are counts of an indirect command */
+    bool used;          /* by a pass of the frame that is prepared */
 } run_res;
 
 typedef struct run {

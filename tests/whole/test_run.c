@@ -115,3 +115,21 @@ Test(run, random_graphs_in_random_order, .timeout = 100)
     if (count > 1)
         cr_assert_gt(done, refused);
 }
+
+/* What a history is of may be used by no pass: the history holds on to what it held, which is known. */
+Test(run, histories_that_frames_skip)
+{
+    static const char text[] = "graph skipped\nimage 0 64 64 rgba8 2 1\nhistory 1 0\nimage 2 64 64 rgba8 1 1 external\n"
+                               "pass 0 compute\nuse 0 1 sampled_compute 0 1 0 1\nuse 0 2 storage_write_compute\n";
+    char error[512] = "";
+    hd_graph *graph;
+    run_report report;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    cr_assert_eq(hd_graph_read_fgt(graph, text, strlen(text), "f.fgt", error, sizeof(error)), HD_OK, "%s", error);
+    cr_assert_eq(execute((run_desc){.graph = graph, .frames = 5}, 0, &report, error), HD_OK, "%s", error);
+    cr_expect_eq(report.wrong, 0, "%s", first_wrong);
+    cr_expect_geq(report.checks, 5);
+    cr_expect_eq(report.unchecked, 0);
+    run_report_free(&report);
+    hd_graph_destroy(graph);
+}
