@@ -237,6 +237,10 @@ hd_result hd_vk_wait(hd_vk *vk)
 
 void hd_vk_info_get(const hd_vk *vk, hd_vk_info *out)
 {
+    if (out)
+        *out = (hd_vk_info){0};
+    if (!vk || !out)
+        return;
     *out = (hd_vk_info){
         .instance = vk->instance,
         .physical_device = vk->physical_device,
@@ -252,8 +256,10 @@ void hd_vk_info_get(const hd_vk *vk, hd_vk_info *out)
 
 void hd_vk_frame_stats_get(const hd_vk *vk, hd_vk_frame_stats *out)
 {
-    *out = vk->stats;
-    out->memory_bytes = out->heap_bytes + out->history_bytes + out->staging_bytes;
+    if (out)
+        *out = vk ? vk->stats : (hd_vk_frame_stats){0};
+    if (out)
+        out->memory_bytes = out->heap_bytes + out->history_bytes + out->staging_bytes;
 }
 
 void hd_vk_trim(hd_vk *vk)

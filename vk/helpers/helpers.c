@@ -44,9 +44,13 @@ static hd_pass no_memory(hd_graph *graph)
     return fail(graph, HD_OUT_OF_MEMORY, (hd_resource){0}, "what a helper keeps");
 }
 
-static bool look_at(hd_graph *graph, hd_resource resource, const hd_range *range, part *out)
+static bool look_at(const hd_vk *vk, hd_graph *graph, hd_resource resource, const hd_range *range, part *out)
 {
     uint32_t index = graph ? hd_graph_resource_index(graph, resource) : HD_NONE;
+    if (!vk) {
+        fail(graph, HD_INVALID_ARGUMENT, resource, "the hd_vk of a helper is null");
+        return false;
+    }
     if (index == HD_NONE) {
         fail(graph, HD_BAD_HANDLE, resource, "given to hd_vk_upload, copy or the like"); /* what they say comes later */
         return false;
@@ -310,7 +314,7 @@ hd_pass hd_vk_upload(hd_vk *vk, hd_graph *graph, hd_resource to, const hd_range 
                      uint64_t bytes)
 {
     part p;
-    if (!vk || !data || bytes == 0 || !look_at(graph, to, range, &p))
+    if (!look_at(vk, graph, to, range, &p) || !data || bytes == 0)
         return refuse(graph, to, "upload: no data, or no such part of a resource");
     if (!p.buffer && p.info->samples != 1)
         return refuse(graph, to, "upload: to an image with several samples");
@@ -354,7 +358,7 @@ hd_pass hd_vk_copy(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
                    const hd_range *to_range)
 {
     part a, b;
-    if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b))
+    if (!look_at(vk, graph, from, from_range, &a) || !look_at(vk, graph, to, to_range, &b))
         return refuse(graph, to, "copy: no such part of a resource");
     if (a.buffer != b.buffer) {
         part *image = a.buffer ? &b : &a, *buffer = a.buffer ? &a : &b;
@@ -387,7 +391,7 @@ hd_pass hd_vk_blit(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_range 
                    const hd_range *to_range, VkFilter filter)
 {
     part a, b;
-    if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b) || a.buffer || b.buffer)
+    if (!look_at(vk, graph, from, from_range, &a) || !look_at(vk, graph, to, to_range, &b) || a.buffer || b.buffer)
         return refuse(graph, to, "blit: no such part of an image");
     a.range.mip_count = b.range.mip_count = 1;
     const char *fault = blit_fault(&a, &b, filter);
@@ -412,7 +416,7 @@ hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ran
                       const hd_range *to_range, VkResolveModeFlagBits mode)
 {
     part a, b;
-    if (!vk || !look_at(graph, from, from_range, &a) || !look_at(graph, to, to_range, &b) || a.buffer || b.buffer)
+    if (!look_at(vk, graph, from, from_range, &a) || !look_at(vk, graph, to, to_range, &b) || a.buffer || b.buffer)
         return refuse(graph, to, "resolve: no such part of an image");
     a.range.mip_count = b.range.mip_count = 1;
     VkExtent3D x = extent_of(a.info, a.range.mip_base), y = extent_of(b.info, b.range.mip_base);
@@ -432,7 +436,7 @@ hd_pass hd_vk_resolve(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ran
 hd_pass hd_vk_generate_mips(hd_vk *vk, hd_graph *graph, hd_resource image)
 {
     part p;
-    if (!vk || !look_at(graph, image, NULL, &p) || p.buffer)
+    if (!look_at(vk, graph, image, NULL, &p) || p.buffer)
         return refuse(graph, image, "generate mips: no such image");
     hd_pass last = {0};
     uint32_t mips = p.info->mips;
@@ -455,7 +459,7 @@ static hd_pass declare_write(hd_graph *graph, const char *name, const help *h, h
 hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_range *range, const VkClearValue *value)
 {
     part p;
-    if (!vk || !value || !look_at(graph, image, range, &p) || p.buffer)
+    if (!look_at(vk, graph, image, range, &p) || !value || p.buffer)
         return refuse(graph, image, "clear: no value, or no such part of an image");
     hdi_texel_block block = hdi_format_block(p.info->format);
     if (block.width > 1)
@@ -470,7 +474,7 @@ hd_pass hd_vk_clear(hd_vk *vk, hd_graph *graph, hd_resource image, const hd_rang
 hd_pass hd_vk_fill(hd_vk *vk, hd_graph *graph, hd_resource buffer, const hd_range *range, uint32_t word)
 {
     part p;
-    if (!vk || !look_at(graph, buffer, range, &p) || !p.buffer)
+    if (!look_at(vk, graph, buffer, range, &p) || !p.buffer)
         return refuse(graph, buffer, "fill: no such part of a buffer");
     if (p.range.offset % 4 || p.range.bytes % 4)
         return refuse(graph, buffer, "fill: offset and bytes are multiples of 4");
@@ -482,7 +486,7 @@ hd_pass hd_vk_readback(hd_vk *vk, hd_graph *graph, hd_resource from, const hd_ra
                        void *user)
 {
     part p;
-    if (!vk || !fn || !look_at(graph, from, range, &p) || (p.buffer && p.range.bytes == 0))
+    if (!look_at(vk, graph, from, range, &p) || !fn || (p.buffer && p.range.bytes == 0))
         return refuse(graph, from, "readback: no function, or no such part of a resource");
     one_level(&p);
     uint64_t bytes = p.buffer ? p.range.bytes : level_bytes(&p);

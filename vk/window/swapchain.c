@@ -144,9 +144,10 @@ void hd_vk_swapchain_resize(hd_vk_swapchain *s, uint32_t width, uint32_t height)
 
 void hd_vk_swapchain_info_get(const hd_vk_swapchain *s, hd_vk_swapchain_info *out)
 {
-    const hdi_vk_chain *chain = s->chain;
-    *out = (hd_vk_swapchain_info){.made = s->made, .presented = s->presented};
-    if (!chain)
+    const hdi_vk_chain *chain = s ? s->chain : NULL;
+    if (out)
+        *out = s ? (hd_vk_swapchain_info){.made = s->made, .presented = s->presented} : (hd_vk_swapchain_info){0};
+    if (!chain || !out)
         return;
     out->width = chain->extent.width;
     out->height = chain->extent.height;

@@ -3,7 +3,10 @@
  * One hd_vk is used by one thread at a time; record callbacks run on any worker of its job pool. A call while another
  * one on the same hd_vk runs, by a callback or by another thread, and any call by a host pass, gives
  * HD_INVALID_ARGUMENT, and does nothing; but for what the headers allow to any thread or inside a callback. No Vulkan
- * function is called through global pointers: heddle keeps no process-wide state of its own. */
+ * function is called through global pointers: heddle keeps no process-wide state of its own.
+ *
+ * A null pointer where none is allowed does no harm: functions give HD_INVALID_ARGUMENT, no pass (the graph has the
+ * error), a null handle, or zeros. */
 #ifndef HEDDLE_VK_H
 #define HEDDLE_VK_H
 
