@@ -140,6 +140,12 @@ Test(capture_file, semaphores)
            HEAD SYNCED("0", "", WRITE("0"), SYNC("2", "0", ALL)) "," SYNCED("1", SYNC("2", "0", ALL), READ("0"), SYNC("0", "1", ALL))
                "," SYNCED("0", SYNC("0", "1", ALL), WRITE("0"), SYNC("2", "0", ALL)) ","
                    SYNCED("1", SYNC("2", "0", ALL), READ("0"), "") TAIL);
+    expect("a binary one that was signalled before", NULL,
+           "{\"capture\": 1, \"queues\": [{\"kind\": 0, \"family\": 0}, {\"kind\": 2, \"family\": 1}, {\"kind\": 3}],"
+           "\"semaphores\": [{}, {}, {\"binary\": 1, \"initial\": 1}], \"resources\": ["
+           "{\"memory\": 0, \"bytes\": 256, \"flags\": 1}], \"submits\": ["
+               SYNCED("0", SYNC("2", "0", ALL), WRITE("0"), SYNC("2", "0", ALL)) "," SYNCED("1", SYNC("2", "0", ALL), READ("0"), "")
+                   TAIL);
     expect("a host wait before a submit", NULL,
            HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) ","
                "{\"name\": \"vkWaitSemaphores\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "]},"
@@ -148,6 +154,29 @@ Test(capture_file, semaphores)
            HEAD SYNCED("0", "", WRITE("0"), SYNC("0", "1", ALL)) ","
                "{\"name\": \"vkWaitSemaphores\", \"queue\": 2, \"waits\": [" SYNC("0", "1", ALL) "]},"
                SUBMIT("1", READ("0")) TAIL);
+}
+
+#define HOST_SIGNALS(value) "{\"name\": \"vkSignalSemaphore\", \"queue\": 2, \"signals\": [" SYNC("0", value, ALL) "]}"
+#define WAITS_FOR_BINARY SYNCED("1", SYNC("2", "0", ALL), "", "")
+
+/* The order of the calls counts where a binary semaphore is waited for. */
+Test(capture_file, binary_semaphores)
+{
+    expect("behind the host", NULL,
+           HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("2", "0", ALL)) "," HOST_SIGNALS("1") "," WAITS_FOR_BINARY TAIL);
+    expect("before the host",
+           "wait: vkQueueSubmit2 (submit 1, queue 1, frame 0) waits for the binary semaphore 2, whose signal depends on "
+           "vkSignalSemaphore (submit 2, queue 2, frame 0)",
+           HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY "," HOST_SIGNALS("1") TAIL);
+    expect("by the order of the queue", "wait: vkQueueSubmit2 (submit 2, queue 1",
+           HEAD SYNCED("0", SYNC("0", "1", ALL), "", "") "," SYNCED("0", "", "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY ","
+               HOST_SIGNALS("1") TAIL);
+    expect("by another queue", "wait: vkQueueSubmit2 (submit 2, queue 1",
+           HEAD SYNCED("1", SYNC("0", "1", ALL), "", SYNC("1", "1", ALL)) ","
+               SYNCED("0", SYNC("1", "1", ALL), "", SYNC("2", "0", ALL)) "," WAITS_FOR_BINARY "," HOST_SIGNALS("1") TAIL);
+    expect("timelines may be waited for before", NULL,
+           HEAD SYNCED("0", SYNC("0", "1", ALL), "", SYNC("1", "1", ALL)) "," SYNCED("1", SYNC("1", "1", ALL), "", "") ","
+               HOST_SIGNALS("1") TAIL);
 }
 
 #define HOST_READS                                                                                                     \

@@ -32,7 +32,7 @@ typedef struct window {
     hd_jobs *jobs; /* for adopt */
 } window;
 
-static inline void open_window(window *w)
+static inline void open_window_through(window *w, PFN_vkGetInstanceProcAddr proc)
 {
     static const char *const instance_extensions[] = {"VK_KHR_surface"}, *const device_extensions[] = {
                                                                              "VK_KHR_swapchain"};
@@ -41,7 +41,7 @@ static inline void open_window(window *w)
 #ifdef HDT_THREE_FAMILIES
     hdt_vk_three_families(true, 0);
 #endif
-    hd_result result = hdt_vk_open(&w->f, &(hd_vk_desc){.get_instance_proc = hdt_window_proc,
+    hd_result result = hdt_vk_open(&w->f, &(hd_vk_desc){.get_instance_proc = proc,
                                                         .instance_extensions = instance_extensions,
                                                         .instance_extension_count = 1,
                                                         .device_extensions = device_extensions,
@@ -54,6 +54,11 @@ static inline void open_window(window *w)
     cr_assert_eq(hd_graph_create(&(hd_graph_desc){.log = hdt_log()}, &w->graph), HD_OK);
     w->busy.graph = w->graph;
     w->surface = hdt_window_surface();
+}
+
+static inline void open_window(window *w)
+{
+    open_window_through(w, hdt_window_proc);
 }
 
 static inline void close_window(window *w)

@@ -1,6 +1,8 @@
 #include <criterion/criterion.h>
 
+#include <heddle/capture.h>
 #include <semaphore.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "vk_presenting.h"
@@ -105,20 +107,21 @@ static void not_at_all(window *w, hd_resource target)
 
 /* A present, as anything that waits for a binary semaphore, comes behind all signals that it depends on, those of the
  * host included. */
+static const struct {
+    const char *name;
+    void (*declare)(window *w, hd_resource target);
+    uint32_t frames_before; /* without the window */
+    uint32_t passes, overtaken;
+} cases[] = {
+    {"itself", itself, 0, 1, 0},
+    {"by another queue", by_another_queue, 0, 1, 0},
+    {"by an earlier submit", by_an_earlier_submit, 1, 1, 0},
+    {"by memory of the frame before", by_memory_of_the_frame_before, 1, 2, 2}, /* the second pass is overtaken */
+    {"not at all", not_at_all, 0, 1, 1},
+};
+
 Test(vk_behind_host, presents)
 {
-    static const struct {
-        const char *name;
-        void (*declare)(window *w, hd_resource target);
-        uint32_t frames_before; /* without the window */
-        uint32_t passes, overtaken;
-    } cases[] = {
-        {"itself", itself, 0, 1, 0},
-        {"by another queue", by_another_queue, 0, 1, 0},
-        {"by an earlier submit", by_an_earlier_submit, 1, 1, 0},
-        {"by memory of the frame before", by_memory_of_the_frame_before, 1, 2, 2}, /* the second pass is overtaken */
-        {"not at all", not_at_all, 0, 1, 1},
-    };
     window w;
     open_window(&w);
     cr_assert_eq(make(&w, NULL), HD_OK);
@@ -234,4 +237,41 @@ Test(vk_behind_host, semaphores)
     lend(false, false);
     lend(false, true);
     lend(true, false);
+}
+
+static void keep_first(const char *text, void *user)
+{
+    if (!*(char *)user)
+        snprintf(user, 800, "%s", text);
+}
+
+/* What the executor gave to Vulkan says the same to the verifier of streams. */
+Test(vk_behind_host, captured)
+{
+    window w;
+    hd_stream *stream;
+    char text[800] = "";
+    cr_assert_eq(hd_capture_open(&(hd_capture_desc){.get_instance_proc = hdt_window_proc}), HD_OK);
+    open_window_through(&w, hd_capture_get_instance_proc);
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    sem_init(&slow.gone_on, 0, 0);
+    cr_assert_eq(hd_capture_begin(), HD_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (uint32_t frame = 0; frame < 2; frame++) {
+            hd_resource target;
+            hd_graph_begin(w.graph);
+            cr_assert_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &target), HD_OK);
+            cases[i].declare(&w, target);
+            cr_assert_eq(hd_vk_frame(w.vk, w.graph), HD_OK);
+            cr_expect_eq(hd_vk_swapchain_present(w.swapchain), HD_OK);
+            sem_post(&slow.gone_on); /* late: host passes of this one have run */
+        }
+    }
+    cr_expect_eq(hd_vk_wait(w.vk), HD_OK);
+    cr_assert_eq(hd_capture_end(&stream), HD_OK);
+    cr_expect_eq(hd_stream_verify(stream, &(hd_verify_desc){.message = keep_first, .user = text}), HD_OK, "%s", text);
+    hd_stream_free(stream);
+    sem_destroy(&slow.gone_on);
+    close_window(&w);
+    hd_capture_close();
 }

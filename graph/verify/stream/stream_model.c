@@ -25,6 +25,7 @@ typedef struct build {
     uint32_t submit_count, wait_count, command_count, batch_count;
     uint32_t *signal_submit; /* sync of the stream (a signal) -> plan submit */
     uint32_t *wait_sync;     /* plan wait -> sync of the stream, HDI_NONE: made up, then wait_signal is known */
+    uint32_t *wait_binary;   /* plan wait that is left -> its semaphore, HDI_NONE: not a binary one */
     uint32_t *host_fence;    /* by queue: newest made-up signal of a host queue, HDI_NONE */
     uint8_t *host_dirty;     /* by queue: has done something since */
     uint32_t *fence_seen;    /* by GPU queue * queues + host queue: what it waited for already */
@@ -195,18 +196,16 @@ static void resolve_timeline(build *b, uint32_t wait, const hd_stream_sync *sync
     c->v.wait_signal[wait] = found == HDI_NONE ? HDI_NONE : b->signal_submit[found];
 }
 
-/* A binary semaphore: the k-th wait takes the k-th signal, counting one from before. */
-static void resolve_binary(build *b, uint32_t wait, uint32_t sync)
+/* A binary semaphore: the k-th wait takes the k-th signal, counting one from before; false: that one. */
+static bool resolve_binary(build *b, uint32_t wait, uint32_t sync)
 {
     hdi_cverify *c = b->c;
     const hd_stream *s = c->s;
     uint32_t semaphore = s->syncs[sync].semaphore, turn = 0, signals = (uint32_t)s->semaphores[semaphore].initial;
     for (uint32_t w = 0; w < wait; w++)
         turn += b->wait_sync[w] != HDI_NONE && s->syncs[b->wait_sync[w]].semaphore == semaphore;
-    if (turn < signals) { /* nothing that the stream knows of */
-        b->wait_sync[wait] = HDI_NONE;
-        return;
-    }
+    if (turn < signals) /* nothing that the stream knows of */
+        return false;
     for (uint32_t x = 0; x < s->submit_count; x++) {
         const hd_stream_submit *submit = &s->submits[x];
         for (uint32_t g = submit->signal_begin; g < submit->signal_begin + submit->signal_count; g++) {
@@ -214,6 +213,7 @@ static void resolve_binary(build *b, uint32_t wait, uint32_t sync)
                 c->v.wait_signal[wait] = b->signal_submit[g];
         }
     }
+    return true;
 }
 
 /* Values that a queue signals rise; a value that stands is not signalled again. */
@@ -253,13 +253,13 @@ static void resolve_waits(build *b)
         hd_plan_submit *x = &b->submits[n];
         uint32_t end = x->wait_begin + x->wait_count, kept = x->wait_begin;
         for (uint32_t w = x->wait_begin; w < end; w++) {
-            uint32_t sync = b->wait_sync[w];
+            uint32_t sync = b->wait_sync[w], binary = HDI_NONE;
             bool drop = false;
             if (sync != HDI_NONE) {
                 const hd_stream_semaphore *semaphore = &s->semaphores[s->syncs[sync].semaphore];
                 if (semaphore->binary) {
-                    resolve_binary(b, w, sync);
-                    drop = b->wait_sync[w] == HDI_NONE;
+                    binary = s->syncs[sync].semaphore;
+                    drop = !resolve_binary(b, w, sync);
                 } else if (s->syncs[sync].value <= semaphore->initial) {
                     drop = true;
                 } else {
@@ -279,7 +279,7 @@ static void resolve_waits(build *b)
                 continue;
             b->waits[kept] = b->waits[w];
             c->v.wait_signal[kept] = c->v.wait_signal[w];
-            kept++;
+            b->wait_binary[kept++] = binary;
         }
         x->wait_count = kept - x->wait_begin;
     }
@@ -327,6 +327,36 @@ static hd_result sort_submits(build *b)
         hdi_cverify_fail(c, "wait: deadlock: %s (submit %u, queue %u, frame %u) waits for what comes after it",
                          c->s->strings[x->name], c->sub[n], x->queue, x->frame);
         break;
+    }
+    return HD_OK;
+}
+
+/* All that the signal of a binary semaphore depends on is submitted before anything waits for it, signals by the host
+ * included: what Vulkan asks of the order of the calls, and timelines do not need. */
+static hd_result check_binary(build *b)
+{
+    hdi_cverify *c = b->c;
+    const hd_stream *s = c->s;
+    uint32_t *latest = HDI_ARENA_ZEROED(&c->v.arena, uint32_t, b->submit_count); /* 1 + submit of the stream; 0: none */
+    uint32_t *of_queue = HDI_ARENA_ZEROED(&c->v.arena, uint32_t, s->queue_count);
+    if (c->v.arena.failed)
+        return HD_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < c->order_count; i++) {
+        uint32_t n = c->order[i], *of = &of_queue[b->submits[n].queue];
+        uint32_t own = c->sub[n] == HDI_NONE ? 0 : 1 + c->sub[n];
+        latest[n] = own > *of ? own : *of;
+        for (uint32_t w = b->submits[n].wait_begin; w < b->submits[n].wait_begin + b->submits[n].wait_count; w++) {
+            uint32_t before = latest[c->v.wait_signal[w]];
+            if (b->wait_binary[w] != HDI_NONE && before > own)
+                hdi_cverify_fail(c,
+                                 "wait: %s (submit %u, queue %u, frame %u) waits for the binary semaphore %u, whose "
+                                 "signal depends on %s (submit %u, queue %u, frame %u), which comes later",
+                                 s->strings[s->submits[own - 1].name], own - 1, b->submits[n].queue,
+                                 s->submits[own - 1].frame, b->wait_binary[w], s->strings[s->submits[before - 1].name],
+                                 before - 1, s->submits[before - 1].queue, s->submits[before - 1].frame);
+            latest[n] = before > latest[n] ? before : latest[n];
+        }
+        *of = latest[n];
     }
     return HD_OK;
 }
@@ -422,6 +452,7 @@ static hd_result allocate(build *b)
     b->barriers = HDI_ARENA_ZEROED(arena, hd_plan_barrier, s->barrier_count);
     b->signal_submit = HDI_ARENA_ARRAY(arena, uint32_t, s->sync_count);
     b->wait_sync = HDI_ARENA_ARRAY(arena, uint32_t, waits);
+    b->wait_binary = HDI_ARENA_ARRAY(arena, uint32_t, waits);
     b->host_fence = HDI_ARENA_ARRAY(arena, uint32_t, queues);
     b->host_dirty = HDI_ARENA_ZEROED(arena, uint8_t, queues);
     b->fence_seen = HDI_ARENA_ARRAY(arena, uint32_t, queues * queues);
@@ -473,6 +504,8 @@ hd_result hdi_cverify_build(hdi_cverify *c)
                             .batches = b.batches,
                             .barriers = b.barriers};
     result = sort_submits(&b);
+    if (result == HD_OK)
+        result = check_binary(&b);
     if (result == HD_OK)
         result = hdi_verify_model(&c->v);
     return result == HD_OK ? hdi_verify_nodes(&c->v) : result;
