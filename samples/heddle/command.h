@@ -4,7 +4,8 @@
 
 #include <limits.h>
 
-#include <heddle/capture.h>
+#include <heddle/graph.h>
+#include <heddle/stream.h>
 
 /* Exit statuses. */
 enum { EXIT_DONE = 0, EXIT_COMMAND_LINE = 1, EXIT_INPUT = 2, EXIT_PROOF = 3 };

@@ -80,6 +80,14 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+#ifdef HEDDLE_NO_VK
+int run_command(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    return complain(EXIT_INPUT, "run: this build has no executor (HEDDLE_VK=OFF)");
+}
+#endif
+
 static int run_command_line(int argc, char **argv)
 {
     static const struct {

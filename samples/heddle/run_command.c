@@ -1,5 +1,7 @@
 #include "command.h"
 
+#include <heddle/capture.h>
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>

@@ -38,6 +38,20 @@ Test(package, installed, .timeout = 120)
         " grep -q 'heddle needs ConcurrencyKit and jansson' log");
 }
 
+/* The compiler as a shared library, where no Vulkan header is: what it shows are the calls of its headers. */
+Test(package, shared_without_vulkan, .timeout = 240)
+{
+    run("cmake -S '" HEDDLE_SOURCE_DIR "' -B made -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=-O0 -DBUILD_SHARED_LIBS=ON"
+        " -DHEDDLE_VK=OFF -DHEDDLE_TESTS=OFF -DHEDDLE_SAMPLES=OFF -DHEDDLE_BENCH=OFF -DVOLK_INCLUDE=/nowhere"
+        " -DHEDDLE_D3= >log 2>&1");
+    run("cmake --build made -j2 --target heddle >log 2>&1");
+    run("nm -D --defined-only made/libheddle.so | cut -d' ' -f3 >log && grep -q '^hd_graph_compile$' log");
+    run("! nm -D --defined-only made/libheddle.so | cut -d' ' -f3 | grep -v '^hd_' >log");
+    run("${CC:-cc} -std=c11 -Werror -I'" HEDDLE_SOURCE_DIR "/core/include' -I'" HEDDLE_SOURCE_DIR "/jobs/include' -I'"
+        HEDDLE_SOURCE_DIR "/graph/include' '" HEDDLE_SOURCE_DIR "/tests/whole/package/compiler.c' -o plain -Lmade -lheddle"
+        " -Wl,-rpath,$PWD/made >log 2>&1 && ./plain >log 2>&1 && grep -q '^1 passes, ' log");
+}
+
 /* The library alone: neither programs nor what only they need, and no warning is an error. */
 Test(package, part_of_a_project, .timeout = 120)
 {

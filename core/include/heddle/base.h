@@ -7,9 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Around what a header declares: C names, and visible where the rest of a shared library is hidden. */
 #ifdef __cplusplus
-extern "C" {
+#define HD_API_BEGIN extern "C" { _Pragma("GCC visibility push(default)")
+#define HD_API_END _Pragma("GCC visibility pop") }
+#else
+#define HD_API_BEGIN _Pragma("GCC visibility push(default)")
+#define HD_API_END _Pragma("GCC visibility pop")
 #endif
+
+HD_API_BEGIN
 
 /* Every result, with its one sentence. Functions that return one answer HD_INVALID_ARGUMENT to a null pointer that
  * their headers do not allow; of the others only those that free, destroy or end something, and those whose headers say
@@ -73,7 +80,5 @@ typedef struct hd_log {
     void *user;
 } hd_log;
 
-#ifdef __cplusplus
-}
-#endif
+HD_API_END
 #endif

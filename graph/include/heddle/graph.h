@@ -13,9 +13,7 @@
 #include <heddle/base.h>
 #include <heddle/jobs.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HD_API_BEGIN
 
 typedef struct hd_graph hd_graph;
 typedef struct hd_plan hd_plan;
@@ -546,9 +544,7 @@ hd_plan_view hd_plan_read(const hd_plan *plan);
 /* The block itself, for copying, comparing and storing; hd_plan_read works on a copy (8-byte aligned) as well. */
 const void *hd_plan_data(const hd_plan *plan, size_t *bytes);
 
-#ifdef __cplusplus
-}
-#endif
+HD_API_END
 
 #include <heddle/plan_tools.h>
 

@@ -5,9 +5,7 @@
 
 #include <heddle/graph.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HD_API_BEGIN
 
 /* ---- reasons: what stands behind each part of a plan ---- */
 
@@ -241,7 +239,5 @@ hd_result hd_plan_read_json(const hd_graph *graph, const char *text, size_t byte
                             hd_plan **out, char *error, size_t error_bytes);
 void hd_plan_free(hd_plan *plan, const hd_allocator *allocator);
 
-#ifdef __cplusplus
-}
-#endif
+HD_API_END
 #endif

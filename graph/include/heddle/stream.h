@@ -5,9 +5,7 @@
 
 #include <heddle/graph.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HD_API_BEGIN
 
 typedef struct hd_stream_queue {
     uint32_t kind;   /* hd_queue_kind; host: one thread that waits, signals or touches memory */
@@ -123,7 +121,5 @@ hd_result hd_stream_read(const char *text, size_t bytes, const hd_allocator *all
  * commands on a resource, and a sentence that would be the same again, are said once. */
 hd_result hd_stream_verify(const hd_stream *stream, const hd_verify_desc *desc);
 
-#ifdef __cplusplus
-}
-#endif
+HD_API_END
 #endif

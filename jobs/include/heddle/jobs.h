@@ -9,9 +9,7 @@
 
 #include <heddle/base.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HD_API_BEGIN
 
 typedef struct hd_jobs hd_jobs;
 
@@ -131,7 +129,5 @@ typedef struct hd_node {
  * then. Waits as hd_jobs_wait does. */
 void hd_jobs_run_dag(hd_jobs *jobs, const hd_dag *dag, hd_node *nodes);
 
-#ifdef __cplusplus
-}
-#endif
+HD_API_END
 #endif

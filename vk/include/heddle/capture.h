@@ -26,9 +26,7 @@
 #include <heddle/stream.h>
 #include <heddle/vk.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HD_API_BEGIN
 
 /* ---- capturing ---- */
 
@@ -66,7 +64,5 @@ void hd_capture_buffer(VkCommandBuffer commands, VkBuffer buffer, VkDeviceSize o
 void hd_capture_image(VkCommandBuffer commands, VkImage image, const VkImageSubresourceRange *range,
                       VkImageLayout layout, VkPipelineStageFlags2 stages, VkAccessFlags2 access);
 
-#ifdef __cplusplus
-}
-#endif
+HD_API_END
 #endif

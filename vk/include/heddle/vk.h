@@ -13,9 +13,7 @@
 #include <heddle/graph.h>
 #include <vulkan/vulkan_core.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+HD_API_BEGIN
 
 typedef struct hd_vk hd_vk;
 
@@ -385,7 +383,5 @@ typedef struct hd_vk_swapchain_info {
 } hd_vk_swapchain_info;
 void hd_vk_swapchain_info_get(const hd_vk_swapchain *swapchain, hd_vk_swapchain_info *out);
 
-#ifdef __cplusplus
-}
-#endif
+HD_API_END
 #endif
