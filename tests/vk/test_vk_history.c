@@ -385,6 +385,63 @@ Test(vk_history, that_frames_skip, .timeout = 60)
     skip(1, true, 7, NULL); /* a frame in flight may have it */
 }
 
+#ifdef HDT_THREE_FAMILIES
+enum { PLANS = 12 };
+
+typedef struct seen_images {
+    hd_resource last;
+    VkImage images[PLANS];
+    uint32_t count;
+} seen_images;
+
+static void note_seen_image(hd_recorder *recorder, void *user)
+{
+    seen_images *to = user;
+    VkImage image = hd_vk_image(recorder, to->last);
+    for (uint32_t i = 0; i < to->count; i++) {
+        if (to->images[i] == image)
+            return;
+    }
+    to->images[to->count++] = image;
+}
+
+/* Every second plan reads it on two queues at once, and shares it among all families; the others keep it for one, and
+ * do with what there is. */
+Test(vk_history, of_plans_that_take_turns)
+{
+    scene s;
+    seen_images to = {0};
+    uint32_t shared = 0;
+    open_scene(&s, NULL);
+    for (uint32_t frame = 0; frame < PLANS; frame++) {
+        const hd_plan *plan;
+        hd_graph_begin(s.graph);
+        hd_resource next = image(&s, "next", VK_FORMAT_R32_UINT);
+        to.last = hd_graph_history(s.graph, next);
+        hd_graph_pass(s.graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                               .pin = HD_PIN_GFX,
+                                               .root = true,
+                                               .record = note_seen_image,
+                                               .user = &to,
+                                               .uses = HD_USES({to.last, HD_SAMPLED_COMPUTE})});
+        if (frame % 2)
+            hd_graph_pass(s.graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                                   .pin = HD_PIN_COMPUTE,
+                                                   .root = true,
+                                                   .uses = HD_USES({to.last, HD_SAMPLED_COMPUTE})});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                               .pin = HD_PIN_GFX,
+                                               .uses = HD_USES({next, HD_STORAGE_WRITE_COMPUTE})});
+        cr_assert_eq(hd_vk_compile(s.f.vk, s.graph, NULL, &plan), HD_OK);
+        shared += hd_plan_read(plan).resources[0].flags & HD_PLAN_CONCURRENT;
+        cr_assert_eq(hd_vk_execute(s.f.vk, s.graph, plan), HD_OK);
+    }
+    cr_expect_eq(shared, PLANS / 2);
+    cr_expect_eq(to.count, 1 + 2, "%u images", to.count); /* of the first frame, and those of all others */
+    close_scene(&s);
+}
+#endif
+
 /* ---- what no command clears ---- */
 
 enum { LEVELS = 3, LAYERS = 2, MOST_BYTES = 1 << 21 };
@@ -520,8 +577,8 @@ static void fail_between(uint32_t fails, uint32_t side, bool reader_first)
     cr_expect_eq(hd_vk_wait(s.f.vk), HD_OK);
     cr_expect_eq(nothing.runs, 0);
     for (uint32_t frame = 0; frame < 6; frame++) {
-        cr_expect(shows[frame].same && shows[frame].word == frame,
-                  "frame %u: %u%s", frame, shows[frame].word, shows[frame].same ? "" : " and others");
+        cr_expect(shows[frame].same && shows[frame].word == frame, "frame %u: %u%s", frame, shows[frame].word,
+                  shows[frame].same ? "" : " and others");
     }
     close_scene(&s);
 }

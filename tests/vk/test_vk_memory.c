@@ -417,6 +417,35 @@ Test(vk_memory, histories_that_grow_and_shrink, .timeout = 60)
     close_budget(&b);
 }
 
+/* Where the device is full, the histories that the frame skips make way, and none of those that it has. */
+Test(vk_memory, histories_that_a_frame_skips_make_way)
+{
+    seen shown[6][2] = {0}, large[6] = {0};
+    const hd_range word = {.bytes = 4};
+    budget b;
+    open_budget(&b, 64 * MIB);
+    for (uint32_t frame = 0; frame < 6; frame++) {
+        hd_vk_frame_stats stats;
+        if (frame != 1 && frame != 5) {
+            cr_assert_eq(fill_and_show(b.vk, b.graph, frame == 3 ? LARGE : SMALL, SMALL, frame, shown[frame]), HD_OK);
+        } else {
+            hd_graph_begin(b.graph);
+            hd_resource next = hd_graph_buffer(b.graph, &(hd_buffer_desc){.name = "large", .bytes = HISTORY});
+            hd_vk_readback(b.vk, b.graph, hd_graph_history(b.graph, next), &word, look, &large[frame]);
+            hd_vk_fill(b.vk, b.graph, next, NULL, 77);
+            cr_assert_eq(hd_vk_frame(b.vk, b.graph), HD_OK);
+        }
+        hd_vk_frame_stats_get(b.vk, &stats);
+        bool has_large = frame == 1 || frame == 2 || frame == 5;
+        cr_expect_eq(stats.history_bytes >= 2 * HISTORY, has_large, "frame %u", frame);
+    }
+    cr_expect_eq(b.refused, 2); /* of the large buffer, and of the large history when that is still there */
+    cr_expect_eq(hd_vk_wait(b.vk), HD_OK);
+    cr_expect(large[1].runs == 1 && large[5].runs == 1 && large[5].word == 0);
+    cr_expect(shown[2][1].word == 0 && shown[3][1].word == 2 && shown[4][1].word == 3);
+    close_budget(&b);
+}
+
 /* ---- staging memory, trimming ---- */
 
 static hd_vk_frame_stats stats_of(hd_vk *vk)

@@ -147,7 +147,8 @@ static hd_result note_histories(const hdi_vk_frame *frame, hdi_vk_kept *kept, hd
     const hd_plan_view *plan = &frame->plan;
     const hdi_decl *decl = &frame->decl;
     uint8_t *used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
-    if (!used)
+    uint8_t *moves = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
+    if (arena->failed)
         return HD_OUT_OF_MEMORY;
     for (uint32_t c = 0; c < plan->command_count; c++) {
         uint32_t pass = plan->commands[c].index;
@@ -156,14 +157,20 @@ static hd_result note_histories(const hdi_vk_frame *frame, hdi_vk_kept *kept, hd
         for (uint32_t u = decl->pass_use_begin[pass]; u < decl->pass_use_begin[pass + 1]; u++)
             used[decl->use_res[u]] = 1;
     }
+    for (uint32_t b = 0; b < plan->barrier_count; b++) {
+        if (plan->barriers[b].resource != HD_NONE && plan->barriers[b].src_family != plan->barriers[b].dst_family)
+            moves[plan->barriers[b].resource] = 1;
+    }
     for (uint32_t i = 0; i < plan->resource_count; i++) {
         uint32_t id = plan->resources[i].id, pair = decl->res_pair[id];
-        if (decl->res_flags[id] & HDI_RES_HISTORY)
-            kept->histories[kept->history_count++] =
-                (hdi_vk_kept_history){.res = id, .plan = i, .of = kept->plan_index[pair], .used = used[pair]};
-        else if (pair != HDI_NONE && kept->plan_index[pair] == HDI_NONE)
-            kept->histories[kept->history_count++] =
-                (hdi_vk_kept_history){.res = pair, .plan = HDI_NONE, .of = i, .used = used[id]};
+        bool is_history = decl->res_flags[id] & HDI_RES_HISTORY;
+        if (pair == HDI_NONE || (!is_history && kept->plan_index[pair] != HDI_NONE))
+            continue;
+        hdi_vk_kept_history *to = &kept->histories[kept->history_count++];
+        *to = (hdi_vk_kept_history){.res = pair, .plan = HDI_NONE, .of = i, .used = used[id]};
+        if (is_history)
+            *to = (hdi_vk_kept_history){.res = id, .plan = i, .of = kept->plan_index[pair], .used = used[pair]};
+        to->moves = moves[id] || moves[pair];
     }
     return HD_OK;
 }

@@ -90,6 +90,7 @@ typedef struct hdi_vk_kept_history {
     uint32_t res;      /* the history, as it was declared */
     uint32_t plan, of; /* the two in the plan, or HDI_NONE */
     bool used;         /* a pass uses what it is of: the next frame's history is what this frame leaves there */
+    bool moves;        /* a barrier hands one of the two to another family */
 } hdi_vk_kept_history;
 
 /* What follows from a plan, its declaration and the device alone. That of a plan that comes again is kept with copies

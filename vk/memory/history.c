@@ -13,7 +13,8 @@
  * The two objects change places behind a frame that uses what the history is of. Behind any other frame both stay what
  * they are: the frame skips the history, which keeps what it held or becomes zero, as its declaration says. Where a
  * plan asks for another kind of object (a usage more, another sharing, memory for the host) the content is copied; a
- * usage that one plan asked for is kept, so that plans that take turns do not copy again and again. Another shape is
+ * usage that one plan asked for is kept, and a sharing where that does no harm, so that plans that take turns do not
+ * copy again and again. Another shape is
  * another content: it begins with zero.
  *
  * Nothing of this counts before the frame has been handed over: what was made for a frame that failed goes again, and
@@ -240,10 +241,12 @@ static void set_why(hdi_vk_history *h, bool warns, const char *why)
     h->warns = warns;
 }
 
-static bool serves(const hd_vk *vk, const hdi_vk_key *has, const hdi_vk_key *wanted)
+/* What all families share also does for a plan that keeps it for one, and hands it to no other. */
+static bool serves(const hdi_vk_frame *frame, uint32_t i, const hdi_vk_key *has, const hdi_vk_key *wanted)
 {
-    return !((has->bits ^ wanted->bits) & HDI_VK_KEY_HOST) && hdi_vk_shares(vk, has) == hdi_vk_shares(vk, wanted) &&
-           (wanted->usage & ~has->usage) == 0;
+    bool shared = hdi_vk_shares(frame->vk, has);
+    return !((has->bits ^ wanted->bits) & HDI_VK_KEY_HOST) && (wanted->usage & ~has->usage) == 0 &&
+           (shared == hdi_vk_shares(frame->vk, wanted) || (shared && !frame->kept->histories[i].moves));
 }
 
 /* Frames that skipped it, up to the one at hand. */
@@ -335,7 +338,7 @@ static hd_result bind(hdi_vk_frame *frame, uint32_t i)
     char why[sizeof(h->why)] = "";
     bool copies = false, voids = old && is_void(frame, i, old, why, sizeof(why));
     const hdi_vk_key *wanted = identity_of(frame, i).key;
-    if (!old || !same_shape(&old->key, wanted) || !serves(frame->vk, &old->key, wanted)) {
+    if (!old || !same_shape(&old->key, wanted) || !serves(frame, i, &old->key, wanted)) {
         hd_result result = renew(frame, i, old, why, &h, &copies);
         if (result != HD_OK)
             return result;
