@@ -222,26 +222,6 @@ void *hdi_arena_return(hdi_arena *arena, size_t *bytes)
     return block;
 }
 
-size_t hdi_arena_offset(const hdi_arena *arena, const void *at)
-{
-    const hdi_arena_block *block = arena->block;
-    uintptr_t begin = (uintptr_t)block, address = (uintptr_t)at;
-    return block && address > begin && address - begin <= sizeof(*block) + block->capacity ? address - begin : 0;
-}
-
-void *hdi_arena_rest(hdi_arena *arena, size_t begin, size_t *bytes)
-{
-    hdi_arena_block *block = arena->block;
-    size_t end = block ? sizeof(*block) + block->capacity : 0;
-    begin = (begin + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-    if (begin < sizeof(*block) || begin >= end)
-        return NULL;
-    *bytes = end - begin;
-    arena->at = arena->end;
-    hdi_arena_guard((unsigned char *)block + begin, *bytes, *bytes);
-    return (unsigned char *)block + begin;
-}
-
 size_t hdi_arena_total(const hdi_arena *arena)
 {
     return arena->before + bytes_used(arena);

@@ -88,10 +88,6 @@ void hdi_arena_reserve(hdi_arena *arena, size_t bytes);
 void hdi_arena_lend(hdi_arena *arena, const hd_allocator *allocator, void *memory, size_t bytes);
 void hdi_arena_widen(hdi_arena *arena, size_t bytes);
 void *hdi_arena_return(hdi_arena *arena, size_t *bytes);
-/* Where an address lies in its memory, which begins where hdi_arena_return finds it; 0: not there. */
-size_t hdi_arena_offset(const hdi_arena *arena, const void *at);
-/* Hands out all of its memory from there on, whatever it was, aligned. *bytes: how many; null: none. */
-void *hdi_arena_rest(hdi_arena *arena, size_t begin, size_t *bytes);
 /* Bytes that the newest block still has, up to which allocations, each rounded up to 64, need no other. */
 static inline size_t hdi_arena_room(const hdi_arena *arena)
 {

@@ -34,7 +34,6 @@ enum { MOST_SPARE = 1 << 17 };
 
 hd_result hdi_block_need(hdi_block *block, const hd_allocator *allocator, size_t bytes)
 {
-    block->begin = 0;
     if (bytes <= block->bytes)
         return HD_OK;
     size_t capacity = bytes + (bytes / 4 < MOST_SPARE ? bytes / 4 : MOST_SPARE); /* frames differ by a little */
@@ -47,7 +46,7 @@ hd_result hdi_block_need(hdi_block *block, const hd_allocator *allocator, size_t
 void hdi_block_free(hdi_block *block, const hd_allocator *allocator)
 {
     hdi_free(allocator, block->data, block->bytes);
-    *block = (hdi_block){NULL, 0, 0};
+    *block = (hdi_block){NULL, 0};
 }
 
 /* ---- the key ---- */

@@ -218,7 +218,8 @@ static hd_result sync_promised(hdi_tables *t, hdi_arena *arena, uint32_t **words
     t->synced = (hdi_synced){0};
     *words = NULL;
     if (hazards->memory_edge_count) {
-        want = *words = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)hazards->slot_count * queues + HDI_ROW_SLACK);
+        size_t count = (size_t)hazards->slot_count * queues + HDI_ROW_SLACK;
+        want = *words = HDI_EARLY_ARRAY(&t->crew, arena, uint32_t, count);
         if (!want)
             return HD_OUT_OF_MEMORY;
         want_work w = {hazards, queues, want, t->crew.workers == 1};
@@ -259,20 +260,10 @@ static void forget_front(hd_graph *graph, hdi_tables *t)
 }
 
 /* About what the plan's memory will have to hold, from what is known before the barriers. */
-static size_t plan_bytes(const hdi_tables *t, bool merges)
+static size_t plan_bytes(const hdi_tables *t)
 {
     const hdi_decl *decl = t->decl;
-    size_t passes = decl->pass_count, resources = decl->res_count, uses = decl->use_count, segs = t->frozen.seg_count;
-    const bool beside = hdi_is_beside_host(decl, &t->queues, merges);
-    if ((t->queues.count == 1 || beside) && t->crew.workers == 1) {
-        /* Barriers where they stay, behind tables that they are found from. As a rule each resource is made ready for a
-         * use that writes all of it, and once for those that read that, and each pass writes something. */
-        size_t steps = segs + passes < uses ? segs + passes : uses, front = passes * 32 + resources * 56,
-               tables = steps * 24 + segs * 16 + resources * (beside ? 88 : 32) + (beside ? passes * 30 : 0);
-        return (front > tables ? front : tables) + steps * sizeof(hd_plan_barrier) +
-               t->attached.scope_count * sizeof(hd_plan_scope) +
-               t->attached.attachment_count * sizeof(hd_plan_attachment) + HDI_ONE_SPARE * sizeof(hd_plan_barrier);
-    }
+    size_t passes = decl->pass_count, resources = decl->res_count, uses = decl->use_count;
     size_t all = resources * sizeof(hd_plan_resource) + uses * 60 + passes * 60;
     return passes ? (size_t)((double)all * t->kept.kept_count / (double)passes) : 0;
 }
@@ -294,10 +285,9 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     lap(desc, HD_PHASE_SCHEDULE, since);
     if (crew->workers == 1)
         hdi_attach_most(decl, &t->kept, &t->attached);
-    hdi_arena_widen(crew->early, plan_bytes(t, desc->merge_rendering));
+    hdi_arena_widen(crew->early, plan_bytes(t));
     if (result == HD_OK)
-        result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, desc->merge_rendering, crew, arena,
-                            &t->hazards);
+        result = hdi_hazard(decl, &t->frozen, &t->kept, &t->schedule, &t->queues, crew, arena, &t->hazards);
     if (result == HD_OK)
         result = sync_promised(t, arena, &want);
     lap(desc, HD_PHASE_SYNC, since);
@@ -321,13 +311,9 @@ static hd_result run_back(hd_graph *graph, const hd_compile_desc *desc, const hd
     if (result == HD_OK && desc->merge_rendering)
         result = hdi_merge(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed, arena,
                            &t->merged);
-    if (result == HD_OK) {
-        hdi_plan_room room = {0}; /* several workers write nothing there, and do not know yet what it will hold */
-        if (crew->workers == 1)
-            room = hdi_plan_most(t);
+    if (result == HD_OK)
         result = hdi_barrier(decl, &t->frozen, &t->queues, &t->hazards, &t->synced, &t->lifetimes, &t->placed,
-                             &t->merged, desc->memory_budget ? NULL : &room, crew, arena, &t->barriers);
-    }
+                             &t->merged, crew, arena, &t->barriers);
     lap(desc, HD_PHASE_BARRIER, since);
     if (result == HD_OK)
         hdi_attach(decl, &t->kept, &t->hazards, &t->synced, &t->barriers, crew, &t->attached);
@@ -347,15 +333,9 @@ static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_ta
     uint32_t resource_begin[HDI_MOST_PARTS];
     hdi_plan_count(t, &counts, resource_begin);
     block->data = hdi_arena_return(t->crew.early, &block->bytes);
-    size_t bytes, front = hdi_plan_front(&counts, &bytes);
-    if (t->barriers.in_plan) {
-        block->begin = (size_t)((unsigned char *)t->barriers.barrier - (unsigned char *)block->data) - front;
-    } else {
-        bytes = bytes > t->barriers.plan_bytes ? bytes : t->barriers.plan_bytes; /* so that the next frame has them */
-        if (hdi_block_need(block, &graph->allocator, bytes) != HD_OK)
-            return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
-    }
-    hd_plan *plan = hdi_plan_begin(hdi_block_content(block), &counts);
+    if (hdi_block_need(block, &graph->allocator, hdi_plan_size(&counts)) != HD_OK)
+        return hdi_graph_fail(graph, HD_OUT_OF_MEMORY, HD_NONE, HD_NONE, HD_NONE, "the plan");
+    hd_plan *plan = hdi_plan_begin(block->data, &counts);
     hdi_plan_fill(t, resource_begin, plan);
     lap(desc, HD_PHASE_PLAN, since);
     *out = plan;
@@ -455,12 +435,12 @@ static hd_result fit_budget(hd_graph *graph, const hd_compile_desc *desc, const 
 /* About what the phases of a first compile take at their most beside the plan's memory, so that the arena is one block
  * from the start. The barriers take it: those who work alone give back what they need for a region before the next one,
  * and of several most of what the schedule needs lies in the arenas of the parts. */
-static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, bool merges, const hdi_crew *crew)
+static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, const hdi_crew *crew)
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
     if (crew->workers == 1) {
-        bool beside = hdi_is_beside_host(decl, queues, merges), one = queue_count == 1 || beside;
-        size_t per_pass = beside ? 234 : one ? 226 : crew->cuts ? 223 + 20 * queue_count : 175 + 30 * queue_count,
+        bool one = queue_count == 1;
+        size_t per_pass = one ? 226 : crew->cuts ? 223 + 20 * queue_count : 175 + 30 * queue_count,
                per_use = one ? 3 : crew->cuts ? 7 : 50, bytes = passes * per_pass + uses * per_use + ranges * 70;
         return 32768 + bytes + (crew->cuts ? 0 : bytes / 3); /* a short frame is one region */
     }
@@ -491,7 +471,7 @@ static hd_result compile(hd_graph *graph, const hd_compile_desc *desc, hdi_table
     hdi_arena_lend(&early, &graph->allocator, graph->plan.data, graph->plan.bytes);
     if (t->crew.workers > 1)
         hd_jobs_warm(t->crew.jobs); /* while the caller does what comes before the first ranges */
-    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, desc->merge_rendering, &t->crew));
+    hdi_arena_reserve(&graph->scratch, scratch_bytes(t->decl, &t->queues, &t->crew));
     uint64_t since = desc->phase_ns ? hdi_clock_ns() : 0;
     hd_result result = run_front(graph, desc, t->decl, t, &since);
     if (result == HD_OK && desc->memory_budget)
@@ -550,9 +530,9 @@ hd_result hd_graph_compile(hd_graph *graph, const hd_compile_desc *desc, const h
         return compile(graph, desc, &tables, out);
     hdi_cache_entry *entry = hdi_cache_find(&graph->cache, &graph->allocator, &decl, &tables.all_queues, desc);
     if (entry && desc->cache == HD_CACHE_CHECK)
-        return check(graph, desc, &tables, hdi_block_content(&entry->plan), out);
+        return check(graph, desc, &tables, entry->plan.data, out);
     if (entry) {
-        *out = hdi_block_content(&entry->plan);
+        *out = entry->plan.data;
         return HD_OK;
     }
     hd_result result = compile(graph, desc, &tables, out);

@@ -1,344 +1,133 @@
-#include "barrier_steps.h"
+#include "barrier.h"
 
 #include <string.h>
 
-/* Barrier: which barriers each step between two epochs needs, and between which two points of its queue each must stand
- * (barrier_steps.c). Points of a queue: 2 * pos before a slot, 2 * pos + 1 behind it. barrier_place.c then chooses the
- * points. O(entries). By ranges of segments, each with a list of its own. Of one GPU queue, with the host's beside it
- * or without, barriers are found on the way instead (barrier_one.c, barrier_host.c). */
+/* Barrier: what each step between two epochs needs beside semaphores, and where it stands: the fewest batches that hold
+ * all barriers of a queue. First events are listed, which are not asked for before the slot of their step
+ * (barrier_events.c). Then each region of a long frame (schedule.c) is walked by itself, side by side
+ * (barrier_walk.c): what could have stood at a point of an earlier region stands at one of its own, as most of it must
+ * anyway. O(steps + events). */
 
-enum { GRAIN = 256 };
-/* Regions of a long frame up to which one worker writes its barriers at once, as of a short one: it takes fewer steps
- * than what they are about, but of more regions it would be out of the cache, and too much memory. */
-enum { MOST_WHOLE = 16 };
+typedef hdi_barrier_work work;
 
-typedef hdi_step_work work;
-
-/* Of the rest nobody ever knows. */
-static void tell_rest(const work *w, uint32_t queue, const uint32_t *told)
+/* The first step of a slot or a later one, from some on. */
+static uint32_t find_step(const hdi_hazards *hazards, uint32_t step, uint32_t slot)
 {
-    const uint32_t *queue_begin = w->hazards->queue_begin;
-    for (uint32_t q = 0; q < w->queues->count; q++) {
-        uint32_t *known = w->known[queue] + w->known_begin[q];
-        for (uint32_t pos = told[q]; q != queue && pos < queue_begin[q + 1] - queue_begin[q]; pos++)
-            known[pos] = HDI_NONE;
+    uint32_t end = hazards->step_count;
+    while (step < end) {
+        uint32_t middle = step + (end - step) / 2;
+        if (hazards->step[middle].slot < slot)
+            step = middle + 1;
+        else
+            end = middle;
     }
+    return step;
 }
 
-/* Places of a queue from begin up to end tell of those of others that they are the first to know of: those that have to
- * wait for others. */
-static void find_known(const work *w, uint32_t queue, uint32_t begin, uint32_t end, bool last)
-{
-    const uint32_t *slots = w->slots[queue], *slot_clock = w->synced->slot_clock;
-    const uint16_t *slot_waits = w->synced->slot_waits;
-    uint32_t queues = w->queues->count, told[HD_MAX_QUEUES] = {0};
-    if (begin > 0)
-        memcpy(told, slot_clock + (size_t)slots[begin - 1] * queues, queues * sizeof(*told));
-    for (uint32_t pos = begin; pos < end; pos++) {
-        if (!slot_waits[slots[pos]])
-            continue;
-        const uint32_t *clock = slot_clock + (size_t)slots[pos] * queues;
-        for (uint32_t q = 0; q < queues; q++) {
-            for (; q != queue && told[q] < clock[q]; told[q]++)
-                w->known[queue][w->known_begin[q] + told[q]] = pos;
-        }
-    }
-    if (last)
-        tell_rest(w, queue, told);
-}
-
-/* The most requests that segments of a range may make. Whether a first use has to flush what former tenants wrote is
- * not looked at: they stand all over a table that is long in a long frame. */
-static uint32_t count_most(const work *w, uint32_t begin, uint32_t end)
-{
-    const uint8_t of_place[] = {[HDI_PLACE_NONE] = 0,
-                                [HDI_PLACE_CONSUMER] = 1,
-                                [HDI_PLACE_PRODUCER] = w->queues->host == HDI_NONE ? 1 : 2, /* the host's own */
-                                [HDI_PLACE_TRANSFER] = 2,
-                                [HDI_PLACE_EXTRA] = 1};
-    uint32_t most = 0;
-    for (uint32_t seg = begin; seg < end; seg++) {
-        uint32_t first = w->hazards->seg_epoch_begin[seg], last = w->hazards->seg_epoch_end[seg];
-        hdi_tenants tenants = w->res_tenants[w->frozen->seg_res[seg]];
-        most += first < last && tenants.begin < tenants.end;
-        for (uint32_t e = first; e < last; e++)
-            most += of_place[w->epochs[e].place];
-    }
-    return most;
-}
-
-/* The same of all by one worker: each step asks for one, but for those that were counted. */
-static uint32_t count_all(const work *w, uint32_t resources)
-{
-    const uint32_t *seg_begin = w->frozen->res_seg_begin;
-    uint32_t most = w->hazards->epoch_count + w->hazards->second_count;
-    for (uint32_t r = 0; r < resources; r++)
-        most += (seg_begin[r + 1] - seg_begin[r]) & (0 - (uint32_t)(w->res_tenants[r].begin < w->res_tenants[r].end));
-    return most;
-}
-
-static void count(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    hdi_request_list *list = &w->requests->list[part];
-    if (!w->cuts)
-        list->count = 2 * w->hazards->epoch_count;
-    else
-        list->count = w->alone ? count_all(w, w->decl->res_count) : count_most(w, begin, end);
-}
-
-static void prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    (void)begin;
-    (void)end;
-    uint32_t slots = w->hazards->slot_count, slot = hdi_range_begin(slots, w->ranges, part),
-             count = hdi_range_begin(slots, w->ranges, part + 1) - slot;
-    memset(w->out->slot_wait_stages + slot, 0, count * sizeof(*w->out->slot_wait_stages));
-    memset(w->out->place_batch + 2 * (size_t)slot, 0xff, 2 * (size_t)count * sizeof(*w->out->place_batch));
-    for (uint32_t q = 0; q < w->queues->count; q++) {
-        uint32_t places = w->hazards->queue_begin[q + 1] - w->hazards->queue_begin[q];
-        find_known(w, q, hdi_range_begin(places, w->ranges, part), hdi_range_begin(places, w->ranges, part + 1),
-                   part + 1 == w->ranges);
-    }
-}
-
-static void count_and_prepare(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    count(begin, end, part, user);
-    prepare(begin, end, part, user);
-}
-
-/* The counts of the lists become where they begin; returns their sum. */
-static uint32_t number_lists(hdi_requests *requests)
-{
-    uint32_t sum = 0;
-    for (uint32_t k = 0; k < requests->list_count; k++) {
-        requests->list[k].begin = sum;
-        sum += requests->list[k].count;
-    }
-    return sum;
-}
-
-static uint32_t count_requests(const hdi_requests *requests)
-{
-    uint32_t count = 0;
-    for (uint32_t k = 0; k < requests->list_count; k++)
-        count += requests->list[k].count;
-    return count;
-}
-
-/* What lies behind the last one. */
-static size_t requests_end(const hdi_requests *requests)
-{
-    const hdi_request_list *last = &requests->list[requests->list_count - 1];
-    return (size_t)last->begin + last->count;
-}
-
-/* The regions of places. */
-static bool find_regions(work *w, const hdi_crew *crew, hdi_arena *arena)
-{
-    uint8_t *of = HDI_EARLY_ARRAY(crew, arena, uint8_t, 2 * (size_t)w->hazards->slot_count);
-    for (uint32_t q = 0; of && q < w->queues->count; q++) {
-        for (uint32_t k = 0; k < w->hazards->region_count; k++) {
-            const hdi_barrier_region *region = &w->region[k];
-            memset(of + w->place_begin[q] + region->floor[q], (int)k, region->end[q] - region->floor[q]);
-        }
-    }
-    w->place_region = of;
-    return of != NULL;
-}
-
-/* Room for what each queue knows. */
-static bool make_known(work *w, const hdi_crew *crew, hdi_arena *arena)
-{
-    uint32_t queues = w->queues->count;
-    size_t places = w->hazards->slot_count + (size_t)queues * HDI_KNOWN_SPARE;
-    uint32_t *known = HDI_EARLY_ARRAY(crew, arena, uint32_t, places * queues);
-    for (uint32_t q = 0; known && q < queues; q++) {
-        w->known[q] = known + q * places;
-        w->known_begin[q] = w->hazards->queue_begin[q] + q * HDI_KNOWN_SPARE;
-    }
-    return known != NULL;
-}
-
-/* Room for the lows of places. */
-static bool make_spots(work *w, const hdi_crew *crew, hdi_arena *arena)
-{
-    size_t places = 2 * (size_t)w->hazards->slot_count;
-    w->spot = w->requests->spot = HDI_EARLY_ARRAY(crew, arena, hdi_spot, places);
-    if (w->spot)
-        memset(w->spot, 0, places * sizeof(*w->spot));
-    return w->spot != NULL;
-}
-
-/* Finds those of a frame that is not long, with their barriers; most: how many there may be. */
-static bool find_whole(work *w, uint32_t most, hdi_arena *arena)
-{
-    hdi_barriers *out = w->out;
-    hdi_arena_mark mark = hdi_arena_here(arena);
-    out->barrier = HDI_ARENA_ARRAY(arena, hd_plan_barrier, most);
-    if (arena->failed)
-        return false;
-    hdi_visit_steps_whole(0, w->frozen->seg_count, 0, w);
-    hdi_arena_kept barriers = {&out->barrier, requests_end(w->requests) * sizeof(*out->barrier)};
-    hdi_arena_keep(arena, mark, &barriers, 1);
-    return true;
-}
-
-/* Finds those of a long frame, and what they are about. Should the scopes that are no kinds be too many, once more with
- * room for them. */
-static bool find_requests(work *w, const hdi_crew *crew, uint32_t most, hdi_arena *arena)
-{
-    enum { SCOPES = 256 }; /* of 64, a quarter of the looks met another one */
-    hdi_requests *requests = w->requests;
-    hdi_barriers *out = w->out;
-    const hdi_arena_mark begin = hdi_arena_here(arena);
-    bool full = true;
-    for (w->made_slots = SCOPES; full; w->made_slots *= 4) {
-        hdi_arena_keep(arena, begin, NULL, 0);
-        out->made = w->made = HDI_ARENA_ARRAY(arena, hdi_kind, (size_t)w->made_slots * requests->list_count);
-        hdi_arena_mark mark = hdi_arena_here(arena);
-        out->asked = HDI_ARENA_ARRAY(arena, hdi_asked, most);
-        if (arena->failed)
-            return false;
-        hdi_crew_ranges(crew, w->frozen->seg_count, GRAIN, hdi_visit_steps, w);
-        full = false;
-        for (uint32_t k = 0; k < requests->list_count; k++)
-            full |= requests->list[k].full;
-        hdi_arena_kept asked = {&out->asked, requests_end(requests) * sizeof(*out->asked)};
-        hdi_arena_keep(arena, mark, &asked, 1); /* fewer than there was room for */
-    }
-    return true;
-}
-
-/* Where the host works beside one GPU queue: of what it uses epochs say what they need, of all else steps. */
-static hd_result find_beside_host(work *w, const hdi_lifetimes *lifetimes, const hdi_placed *placed,
-                                  const hdi_merged *merged, const hdi_plan_room *room, const hdi_crew *crew,
-                                  hdi_arena *arena, hdi_arena *aside)
-{
-    hdi_barriers *out = w->out;
-    hdi_requests *requests = w->requests;
-    uint32_t slots = w->hazards->slot_count, most = 2 * w->hazards->epoch_count;
-    out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
-    out->place_batch = HDI_ARENA_ARRAY(arena, uint32_t, 2 * (size_t)slots);
-    requests->list->begin = 0;
-    requests->order = NULL;
-    requests->item = HDI_ARENA_ARRAY(aside, hdi_request, most);
-    if (!make_known(w, crew, aside))
-        return HD_OUT_OF_MEMORY;
-    hdi_arena_mark early = hdi_arena_here(crew->early);
-    if (!make_spots(w, crew, aside) || arena->failed || aside->failed)
-        return HD_OUT_OF_MEMORY;
-    w->slot_wait_stages = out->slot_wait_stages;
-    prepare(0, 0, 0, w);
-    out->barrier = HDI_ARENA_ARRAY(aside, hd_plan_barrier, most);
-    if (aside->failed)
-        return HD_OUT_OF_MEMORY;
-    w->item = requests->item;
-    w->barrier = out->barrier;
-    for (uint32_t i = 0; i < w->hazards->host_res_count; i++) {
-        const uint32_t *segs = &w->frozen->res_seg_begin[w->hazards->host_res[i]];
-        hdi_visit_segments_whole(w, segs[0], segs[1]);
-    }
-    requests->list->count = (uint32_t)(w->item - requests->item);
-    hdi_arena_keep(crew->early, early, NULL, 0); /* nobody asks for points of requests */
-    return hdi_barrier_beside_host(w, lifetimes, placed, merged, room, crew, arena, aside, out);
-}
-
-/* Finds requests and places them. aside: of several workers, where what is only looked at here does not stand in front
- * of what is kept; of one it lies in the plan's memory, if that has room. */
-static hd_result find_and_place(work *w, const hdi_crew *crew, hdi_arena *arena, hdi_arena *aside)
+/* Regions begin where no rendering scope of any queue is shared. */
+static void cut(work *w)
 {
     const hdi_hazards *hazards = w->hazards;
+    const uint32_t *slot_first = w->slot_first, *slot_last = w->slot_last;
+    for (uint32_t k = 0; k < hazards->region_count; k++) {
+        uint32_t begin = hazards->region_begin[k];
+        for (uint32_t q = 0; slot_first && q < w->queues->count; q++) {
+            uint32_t pos = hdi_pos_from(hazards, q, 0, begin), slot;
+            if (pos == hazards->queue_begin[q + 1] - hazards->queue_begin[q])
+                continue;
+            slot = hdi_slot_at(hazards, q, pos);
+            if (slot_first[slot] != slot) { /* all queues are looked at again */
+                begin = slot_last[slot] + 1;
+                q = UINT32_MAX;
+            }
+        }
+        w->slot_begin[k] = k && begin < w->slot_begin[k - 1] ? w->slot_begin[k - 1] : begin;
+        w->step_begin[k] = find_step(hazards, k ? w->step_begin[k - 1] : 0, w->slot_begin[k]);
+    }
+    w->slot_begin[hazards->region_count] = hazards->slot_count;
+    w->step_begin[hazards->region_count] = hazards->step_count;
+}
+
+/* Room for what the events and each region may have: two barriers a step, and those of the events. */
+static bool make_room(work *w)
+{
+    const hdi_hazards *hazards = w->hazards;
+    uint32_t events = hdi_count_events(w), sum = events / HDI_CHUNK_RECORDS + 2, slots = 0;
+    for (uint32_t k = 0; k < hazards->region_count; k++) {
+        uint32_t of = w->slot_begin[k + 1] - w->slot_begin[k];
+        slots = of > slots ? of : slots;
+        w->chunk_begin[k] = sum;
+        sum += 2 * (w->step_begin[k + 1] - w->step_begin[k]) / HDI_CHUNK_RECORDS + 2;
+    }
+    w->event = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_event, events);
+    w->out->chunk = HDI_ARENA_ARRAY(w->arena, hdi_record_chunk *, sum);
+    w->lane = NULL;
+    w->point = NULL;
+    if (w->alone) {
+        w->lane = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_lane, w->queues->count);
+        w->point = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_point, hdi_most_points(slots, w->queues->count));
+    }
+    return !w->arena->failed;
+}
+
+static void clear(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    (void)part;
+    memset(w->out->place_batch + 2 * (size_t)begin, 0, 2 * (size_t)(end - begin) * sizeof(*w->out->place_batch));
+    if (w->out->slot_wait_stages)
+        memset(w->out->slot_wait_stages + begin, 0, (end - begin) * sizeof(*w->out->slot_wait_stages));
+}
+
+static hd_result find_barriers(work *w)
+{
+    enum { GRAIN = 1024 };
+    const hdi_hazards *hazards = w->hazards;
     hdi_barriers *out = w->out;
-    hdi_requests *requests = w->requests;
-    uint32_t slots = hazards->slot_count, segs = w->frozen->seg_count;
-    const bool whole = !w->cuts || (w->alone && hazards->region_count <= MOST_WHOLE);
-    out->slot_wait_stages = HDI_ARENA_ARRAY(arena, uint64_t, slots);
-    out->place_batch = HDI_ARENA_ARRAY(arena, uint32_t, 2 * (size_t)slots);
-    bool apart = aside != arena;
-    if ((apart && !make_known(w, crew, aside)) || arena->failed)
+    uint32_t slots = hazards->slot_count;
+    out->slot_wait_stages = w->queues->count > 1 ? HDI_ARENA_ARRAY(w->arena, uint64_t, slots) : NULL;
+    out->place_batch = HDI_ARENA_ARRAY(w->arena, hdi_batch, 2 * (size_t)slots);
+    if (w->arena->failed)
         return HD_OUT_OF_MEMORY;
-    w->slot_wait_stages = out->slot_wait_stages;
-    hdi_crew_ranges(crew, segs, GRAIN, apart ? count_and_prepare : count, w);
-    uint32_t most = number_lists(requests);
-    requests->item = HDI_EARLY_ARRAY(crew, aside, hdi_request, most);
-    if (w->cuts && !find_regions(w, crew, aside))
+    hdi_crew_ranges(w->crew, slots, GRAIN, clear, w);
+    cut(w);
+    if (!make_room(w) || !hdi_list_events(w))
         return HD_OUT_OF_MEMORY;
-    bool stand = requests->list_count == 1 && hazards->region_count == 1;
-    requests->order = stand ? NULL : HDI_EARLY_ARRAY(crew, aside, uint32_t, most);
-    if ((!apart && !make_known(w, crew, arena)) || (whole && !make_spots(w, crew, aside)))
-        return HD_OUT_OF_MEMORY;
-    if (!apart)
-        prepare(0, segs, 0, w);
-    if (arena->failed || aside->failed || !(whole ? find_whole(w, most, arena) : find_requests(w, crew, most, arena)))
-        return HD_OUT_OF_MEMORY;
-    size_t count = count_requests(requests), points = 2 * (size_t)slots;
-    out->order = HDI_ARENA_ARRAY(arena, uint32_t, count + HDI_ORDER_SLACK);
-    out->batch = HDI_ARENA_ARRAY(arena, hd_plan_batch, hazards->region_count > 1 || points < count ? points : count);
-    if (arena->failed)
-        return HD_OUT_OF_MEMORY;
-    return hdi_place_barriers(w->decl, w->frozen, w->queues, hazards, w->synced, w->region, requests, crew, aside, out);
+    hdi_crew_parts(w->crew, hazards->region_count, hdi_walk_barriers, w);
+    out->batch_count = out->barrier_count = 0;
+    for (uint32_t k = 0; k < hazards->region_count; k++) {
+        if (w->failed[k])
+            return HD_OUT_OF_MEMORY;
+        out->batch_count += w->batch_count[k];
+        out->barrier_count += w->barrier_count[k];
+    }
+    return HD_OK;
 }
 
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
                       const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
-                      const hdi_placed *placed, const hdi_merged *merged, const hdi_plan_room *room,
-                      const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out)
+                      const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
+                      hdi_barriers *out)
 {
-    out->point = NULL;
-    out->asked = NULL;
-    out->barrier = NULL;
-    out->in_plan = false;
-    out->plan_bytes = 0;
-    if (queues->count == 1)
-        return hdi_barrier_one_queue(decl, frozen, hazards, lifetimes, placed, merged, room, crew, arena, out);
-    hdi_barrier_region region[HDI_MOST_PARTS];
-    hdi_requests requests;
-    requests.spot = NULL;
-    requests.list_count = hazards->step ? 1 : hdi_range_count(crew, frozen->seg_count, GRAIN);
-    work w = {.decl = decl,
-              .frozen = frozen,
-              .queues = queues,
-              .hazards = hazards,
-              .synced = synced,
-              .ranges = requests.list_count,
-              .cuts = crew->cuts,
-              .alone = crew->workers == 1,
-              .out = out,
-              .region = region,
-              .requests = &requests,
-              .epochs = hazards->epoch,
-              .kinds = hazards->kind,
-              .slot_pos = hazards->slot_pos,
-              .slot_pass = hazards->slot_pass,
-              .slot_queue = hazards->slot_queue,
-              .res_tenants = placed->res_tenants,
-              .tenant = placed->tenant,
-              .fetches = crew->cuts && placed->tenant_count > 0 &&
-                         hdi_are_scattered(placed->res_tenants, placed->tenant, decl->res_count, queues->count),
-              .has_extras = hazards->has_extras,
-              .slot_first = merged->slot_first ? merged->slot_first : hazards->slot_pos,
-              .slot_last = merged->slot_last ? merged->slot_last : hazards->slot_pos,
-              .res_flags = decl->res_flags,
-              .res_info = decl->res_info,
-              .res_queues = hazards->res_queues,
-              .stay = lifetimes->stay,
-              .queue_count = queues->count,
-              .queue_mask = (1u << queues->count) - 1,
-              .gpu_mask = (1u << queues->gpu_count) - 1,
-              .merges = merged->slot_first != NULL};
-    for (uint32_t q = 0; q < queues->count; q++) {
-        w.slots[q] = hazards->queue_slot + hazards->queue_begin[q];
-        w.place_begin[q] = 2 * hazards->queue_begin[q];
-    }
-    hdi_cut_barriers(queues, hazards, merged, region);
-    hdi_arena *aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
-    hdi_arena_mark mark = hdi_arena_here(aside);
-    hd_result result = hazards->step ? find_beside_host(&w, lifetimes, placed, merged, room, crew, arena, aside)
-                                     : find_and_place(&w, crew, arena, aside);
-    if (aside != arena)
-        hdi_arena_keep(aside, mark, NULL, 0);
-    return result;
+    work w; /* not cleared: it is long */
+    w.decl = decl;
+    w.frozen = frozen;
+    w.queues = queues;
+    w.hazards = hazards;
+    w.synced = synced;
+    w.slot_first = merged->slot_first;
+    w.slot_last = merged->slot_last;
+    w.stay = lifetimes->stay;
+    w.res_tenants = placed->res_tenants;
+    w.tenant = placed->tenant;
+    w.out = out;
+    w.crew = crew;
+    w.arena = arena;
+    w.alone = crew->workers == 1;
+    w.several_families = false;
+    w.parts = frozen->seg_count > decl->res_count;
+    w.gpu_mask = (1u << queues->gpu_count) - 1;
+    for (uint32_t q = 1; q < queues->gpu_count; q++)
+        w.several_families |= queues->family[q] != queues->family[0];
+    return find_barriers(&w);
 }

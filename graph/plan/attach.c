@@ -39,11 +39,11 @@ static inline uint32_t count_attachments(const hdi_decl *decl, const hdi_pass_us
 /* ---- counting ---- */
 
 /* A batch before or behind a place. */
-static inline void count_batch(const work *w, uint32_t batch, hdi_plan_place *at)
+static inline void count_batch(hdi_batch batch, hdi_plan_place *at)
 {
     at->command++;
     at->batch++;
-    at->barrier += w->barriers->batch[batch].barrier_count;
+    at->barrier += batch.barrier_count;
 }
 
 /* Places of a submit from first up to end. */
@@ -51,13 +51,14 @@ static void count_places(const work *w, const hdi_submit *submit, uint32_t first
 {
     const hdi_hazards *hazards = w->hazards;
     const uint32_t *slots = &hazards->queue_slot[hazards->queue_begin[submit->queue]], *slot_pass = hazards->slot_pass;
-    const uint32_t *place_batch = w->barriers->place_batch + 2 * (size_t)hazards->queue_begin[submit->queue];
+    const hdi_batch *place_batch = w->barriers->place_batch + 2 * (size_t)hazards->queue_begin[submit->queue];
     hdi_plan_place s = *at;
     uint32_t last = HDI_NONE; /* the pass that ends the newest scope; none: nothing can join it any more */
     for (uint32_t pos = first; pos < end; pos++) {
-        uint32_t pass = slot_pass[slots[pos]], before = place_batch[2 * pos], behind = place_batch[2 * pos + 1];
-        if (before != HDI_NONE) {
-            count_batch(w, before, &s);
+        uint32_t pass = slot_pass[slots[pos]];
+        hdi_batch before = place_batch[2 * pos], behind = place_batch[2 * pos + 1];
+        if (before.newest) {
+            count_batch(before, &s);
             last = HDI_NONE;
         }
         if (pass != HDI_NONE) {
@@ -70,8 +71,8 @@ static void count_places(const work *w, const hdi_submit *submit, uint32_t first
             last = step == HDI_SCOPE_NONE ? HDI_NONE : pass;
             s.command++;
         }
-        if (behind != HDI_NONE) {
-            count_batch(w, behind, &s);
+        if (behind.newest) {
+            count_batch(behind, &s);
             last = HDI_NONE;
         }
     }
@@ -88,9 +89,9 @@ static uint32_t begin_at(const work *w, uint32_t place)
     uint32_t first = hazards->queue_begin[w->submit[s].queue] + w->submit[s].first_pos; /* of the places by queues */
     for (; place > w->submit_begin[s] && place < end; place++) {
         size_t at = (size_t)first + place - w->submit_begin[s];
-        const uint32_t *batch = w->barriers->place_batch + 2 * at;
+        const hdi_batch *batch = w->barriers->place_batch + 2 * at;
         uint32_t a = hazards->slot_pass[hazards->queue_slot[at - 1]], b = hazards->slot_pass[hazards->queue_slot[at]];
-        if (batch[0] != HDI_NONE || batch[-1] != HDI_NONE ||
+        if (batch[0].newest || batch[-1].newest ||
             (a != HDI_NONE && b != HDI_NONE &&
              !(hdi_renders(w->decl, a) && hdi_renders(w->decl, b) && hdi_goes_on(w->decl, a, b))))
             break;

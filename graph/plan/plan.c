@@ -63,6 +63,12 @@ static HDI_INLINE hd_plan_resource plain_resource(const hdi_tables *t, uint32_t 
     return out;
 }
 
+/* HD_MAX_QUEUES: none. */
+static uint32_t family_of(const hdi_tables *t, uint32_t queue)
+{
+    return queue == HD_MAX_QUEUES ? HD_NONE : t->queues.family[queue];
+}
+
 /* External, a history, or what one is of: its state outlives the frame. Or it has no place. */
 static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint32_t flags)
 {
@@ -83,9 +89,9 @@ static hd_plan_resource special_resource(const hdi_tables *t, uint32_t res, uint
         out.final_layout = hazards->res_final_layout[res];
     if (!hazards->res_concurrent[res]) {
         /* A history and what it is of are handed on by one family: where only the host uses one, the other's. */
-        uint32_t owner = hazards->res_first_family[res] != HDI_NONE || pair == HDI_NONE ? res : pair;
-        out.first_family = hazards->res_first_family[owner];
-        out.final_family = hazards->res_final_family[owner];
+        uint32_t owner = hazards->res_first_owner[res] != HD_MAX_QUEUES || pair == HDI_NONE ? res : pair;
+        out.first_family = family_of(t, hazards->res_first_owner[owner]);
+        out.final_family = family_of(t, hazards->res_final_owner[owner]);
         /* What only the host uses has its barriers on the first queue in use, which need not be the set's first. */
         bool given = flags & HDI_RES_EXTERNAL && out.flags & HD_PLAN_IMAGE && out.first_family == HD_NONE;
         if (given && t->queues.family[0] != t->all_queues.family[0])
@@ -230,26 +236,6 @@ static void count_range(uint32_t part, void *user)
     uint32_t count = w->t->decl->res_count;
     w->resources[part] =
         count_resources(w->t, hdi_range_begin(count, w->ranges, part), hdi_range_begin(count, w->ranges, part + 1));
-}
-
-/* Up to one batch a slot, of twice as many that there may be. */
-hdi_plan_room hdi_plan_most(const hdi_tables *t)
-{
-    uint32_t points = t->hazards.slot_count;
-    hdi_plan_counts most = {
-        .queue_count = t->all_queues.count,
-        .culled_count = t->decl->pass_count - t->kept.kept_count,
-        .heap_count = t->placed.heap_count,
-        .resource_count = t->decl->res_count,
-        .submit_count = t->synced.submit_count,
-        .wait_count = t->synced.wait_count,
-        .command_count = t->kept.kept_count + points,
-        .batch_count = points,
-        .scope_count = t->attached.scope_count,
-        .attachment_count = t->attached.attachment_count,
-    };
-    size_t bytes, front = hdi_plan_front(&most, &bytes);
-    return (hdi_plan_room){front, bytes - front, points};
 }
 
 void hdi_plan_count(const hdi_tables *t, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS])

@@ -1,39 +1,24 @@
 #include "plan_places.h"
 
-#include <assert.h>
-
 #include "attach_uses.h"
-#include "barrier_asked.h"
 #include "vk_numbers.h"
 
 /* The part of a plan that follows the places of the slots, in one walk over them: submits with their waits, commands,
  * batches, barriers, and rendering scopes with how their attachments begin and end. Load ops follow from the access. A
- * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output).
- *
- * With one queue barriers stand in the order that the plan has: one worker wrote them there already or has one run of
- * them, several have runs with gaps in between. Of several queues the order says which come next: the walk lists them,
- * then they are copied, or in a long frame written from what was asked for. */
+ * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output). Barriers of
+ * a batch are a list, from its last one on; the walk copies them where they stay. */
 
 /* What does not change over a range. */
 typedef struct writer {
     hdi_plan_tables to;
     const hdi_decl *decl;
     const uint8_t *use_kept;
-    const hd_plan_batch *batch;
-    const hd_plan_barrier *barrier;
-    /* Of several queues: */
-    const uint32_t *order;
-    const hdi_asked *asked;
-    const hdi_kind *kinds, *made;
+    const hdi_barriers *barriers;
     const hdi_frozen *frozen;
+    const uint8_t *res_flags;
     bool fetch; /* of a long frame */
-    uint32_t family[HD_MAX_QUEUES + 1]; /* the last one: none */
+    bool parts; /* some resources have several segments */
 } writer;
-
-/* Barriers of one queue that stand side by side and are yet to be written, to behind those that were. */
-typedef struct run {
-    uint32_t begin, end, to;
-} run;
 
 /* ---- scopes ---- */
 
@@ -108,97 +93,6 @@ static HDI_INLINE uint32_t add_to_scope(const writer *w, uint32_t pass, uint32_t
 }
 
 /* ---- commands ---- */
-
-/* What global ones ask for that are joined with it. */
-static void add_joined(const writer *w, uint32_t joined, hd_plan_barrier *b)
-{
-    for (; joined; joined = w->asked[joined - 1].extent) {
-        const hdi_asked *asked = &w->asked[joined - 1];
-        const hdi_kind *from = hdi_asked_side(w->kinds, w->made, asked->from),
-                       *to = hdi_asked_side(w->kinds, w->made, asked->to);
-        b->src_stages |= from->src_stages;
-        b->src_access |= from->src_access;
-        b->dst_stages |= to->dst_stages;
-        b->dst_access |= to->dst_access;
-    }
-}
-
-/* What stands elsewhere: the range of a part, or what the resource tells, or those that a global one is joined with. */
-static HDI_APART void write_rest(const writer *w, const hdi_asked *asked, hd_plan_barrier *b)
-{
-    if (asked->word & HDI_GLOBAL) {
-        add_joined(w, asked->extent, b);
-        return;
-    }
-    uint32_t res = hdi_has_corners(asked) ? w->frozen->seg_res[asked->what] : asked->what;
-    b->resource = b->reason_resource = res;
-    if (hdi_has_corners(asked))
-        b->range = hdi_corners_range(w->frozen, asked, (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0);
-    else
-        b->range = hdi_seg_range(w->decl, w->frozen, w->frozen->res_seg_begin[res]);
-}
-
-static HDI_INLINE void write_barrier(const writer *w, const hdi_asked *asked, hd_plan_barrier *b)
-{
-    const hdi_kind *from = hdi_asked_side(w->kinds, w->made, asked->from),
-                   *to = hdi_asked_side(w->kinds, w->made, asked->to);
-    uint32_t word = asked->word, what = asked->what, image = (word / HDI_GLOBAL & 1) - 1; /* all bits; 0: global */
-    uint32_t extent = asked->extent & image;
-    memcpy(&b->src_stages, &from->src_stages, 2 * sizeof(b->src_stages));
-    memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
-    b->resource = what | ~image;
-    b->old_layout = from->layout & to->keeps & image;
-    b->new_layout = to->layout & image;
-    b->src_family = w->family[word >> HDI_ASKED_SOURCE & 0xff];
-    b->dst_family = w->family[word >> HDI_ASKED_TARGET];
-    b->reason = word >> HDI_ASKED_REASON & 0xff;
-    b->reason_pass = asked->pass;
-    b->reason_resource = what;
-    hdi_open_box(extent, &b->range);
-    if (HDI_UNLIKELY(word & HDI_LOOK))
-        write_rest(w, asked, b);
-}
-
-static inline void end_run(const writer *w, const run *r)
-{
-    assert(w->to.barriers != w->barrier || r->begin == r->to);
-    if (w->to.barriers != w->barrier && r->begin < r->end) /* else they are there already */
-        memcpy(w->to.barriers + r->to, w->barrier + r->begin, (r->end - r->begin) * sizeof(*w->barrier));
-}
-
-/* Which barriers of several queues come next, as the plan has them, before they are written: at the end of where they
- * will stand, where each is read before it is overwritten. How many there are in a batch nobody foresees, so that a
- * loop over them for each costs more than this. */
-typedef struct list {
-    uint32_t *next, *end;
-} list;
-
-/* Mostly a few, of which so many are noted at once. */
-static HDI_INLINE list note_batch(list l, const uint32_t *order, uint32_t count)
-{
-    if (HDI_LIKELY(count <= HDI_ORDER_SLACK && l.end - l.next >= HDI_ORDER_SLACK))
-        memcpy(l.next, order, HDI_ORDER_SLACK * sizeof(*order));
-    else
-        memcpy(l.next, order, count * sizeof(*order));
-    l.next += count;
-    return l;
-}
-
-/* They stand all over a table, that of what is asked for being long. */
-static HDI_SCALAR void write_listed(const writer *w, const uint32_t *next, const uint32_t *end, hd_plan_barrier *to)
-{
-    enum { AHEAD = 12 };
-    const uint32_t *last = end - 1;
-    if (!w->asked) {
-        for (; next < end; next++)
-            *to++ = w->barrier[*next];
-        return;
-    }
-    for (; next < end; next++) {
-        HDI_FETCH(&w->asked[last - next > AHEAD ? next[AHEAD] : *last]);
-        write_barrier(w, &w->asked[*next], to++);
-    }
-}
 
 /* Where a line of passes goes on: what is looked at and written for each of them, at hand. */
 typedef struct line {
@@ -291,45 +185,6 @@ static HDI_INLINE line add_pass(line l, const writer *w, const hdi_plan_tables *
     return l;
 }
 
-/* ---- one queue, one worker ---- */
-
-/* Returns what the line goes on with behind a batch. */
-static HDI_INLINE line add_point(line l, const hdi_point *point, uint32_t batch)
-{
-    *l.command++ = (hd_plan_command){HD_COMMAND_BARRIER, batch, 0};
-    *l.batch++ = (hd_plan_batch){point[0].begin, point[1].begin - point[0].begin};
-    return l;
-}
-
-/* Its places are its slots, each of a pass. */
-static HDI_APART HDI_SCALAR void add_line(const hdi_tables *t, const writer *w, uint32_t slot, uint32_t end,
-                                          hdi_plan_place *place)
-{
-    const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared;
-    const hdi_plan_tables to = w->to;
-    uint32_t batch = place->batch, last = HDI_NONE; /* last: the pass that ends the newest scope; none: no other one
-                                                     * can join it any more */
-    const hdi_point *point = t->barriers.point + batch;
-    line l = begin_line(w, place);
-    uint32_t next = point->at;
-    for (uint32_t at = 2 * slot; slot < end; slot++, at += 2) {
-        size_t pass = slot_pass[slot];
-        if (next == at) {
-            l = add_point(l, point++, batch++);
-            next = point->at;
-            last = HDI_NONE;
-        }
-        l = add_pass(l, w, &to, pass_declared, pass, &last);
-        if (next == at + 1) {
-            l = add_point(l, point++, batch++);
-            next = point->at;
-            last = HDI_NONE;
-        }
-    }
-    end_line(&l, &to, place);
-    place->batch = batch;
-}
-
 /* ---- submits ---- */
 
 /* Slots of a submit in the order of its places. */
@@ -391,24 +246,42 @@ static HDI_INLINE void begin_submit(const hdi_tables *t, const hdi_plan_tables *
     }
 }
 
-/* ---- several queues, or workers ---- */
+/* ---- places ---- */
 
-/* lists: of several queues, where an order says which barriers come next. */
-static HDI_INLINE line add_batch(line l, const writer *w, uint32_t from, uint32_t *number, uint32_t *barrier, run *r,
-                                 list *next, bool lists)
+/* What is not all of an image of one mip and layer. */
+static HDI_APART void write_range(const writer *w, uint32_t res, uint32_t number, hd_range *range)
 {
-    const hd_plan_batch batch = w->batch[from];
+    if (hdi_has_several(w->frozen, res))
+        *range = hdi_corners_range(w->frozen, hdi_corners_at(w->barriers, number));
+    else
+        *range = hdi_seg_range(w->decl, w->frozen, w->frozen->res_seg_begin[res]);
+}
+
+/* Returns 1 + the number of the one before it in its batch, or 0. */
+static HDI_INLINE uint32_t write_barrier(const writer *w, uint32_t number, hd_plan_barrier *to)
+{
+    const hdi_record_chunk *chunk = w->barriers->chunk[number / HDI_CHUNK_RECORDS];
+    const hdi_record *from = &chunk->record[number % HDI_CHUNK_RECORDS];
+    uint32_t res = from->resource, older = chunk->older[number % HDI_CHUNK_RECORDS];
+    memcpy(to, from, sizeof(*from));
+    if (res == HD_NONE)
+        to->range = (hd_range){.offset = 0};
+    else if (HDI_LIKELY(!(w->res_flags[res] & (HDI_RES_LEVELS | HDI_RES_BUFFER)) &&
+                        !(w->parts && hdi_has_several(w->frozen, res))))
+        to->range = (hd_range){.mip_count = 1, .layer_count = 1};
+    else
+        write_range(w, res, number, &to->range);
+    return older;
+}
+
+static HDI_INLINE line add_batch(line l, const writer *w, hdi_batch batch, uint32_t *number, uint32_t *barrier)
+{
     *l.command++ = (hd_plan_command){HD_COMMAND_BARRIER, (*number)++, 0};
     *l.batch++ = (hd_plan_batch){*barrier, batch.barrier_count};
-    if (lists) {
-        *next = note_batch(*next, w->order + batch.barrier_begin, batch.barrier_count);
-    } else if (batch.barrier_begin != r->end) {
-        end_run(w, r);
-        *r = (run){batch.barrier_begin, batch.barrier_begin + batch.barrier_count, *barrier};
-    } else {
-        r->end += batch.barrier_count;
-    }
     *barrier += batch.barrier_count;
+    hd_plan_barrier *to = w->to.barriers + *barrier;
+    for (uint32_t b = batch.newest; b;)
+        b = write_barrier(w, b - 1, --to);
     return l;
 }
 
@@ -422,9 +295,9 @@ static HDI_INLINE void fetch_uses(const writer *w, uint32_t pass)
     HDI_FETCH(&w->use_kept[use]);
 }
 
-/* Submits from that of `place` on up to `end`. *over: as in hdi_plan_fill_places. barriers: where those end. */
-static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_t place, uint32_t end,
-                                   uint32_t barriers, hdi_plan_place *at, uint32_t *over, bool lists)
+/* Submits from that of `place` on up to `end`. *over: as in hdi_plan_fill_places. */
+static HDI_SCALAR void add_submits(const hdi_tables *t, const writer *w, uint32_t place, uint32_t end,
+                                   hdi_plan_place *at, uint32_t *over)
 {
     const uint32_t *slot_pass = t->hazards.slot_pass, *pass_declared = t->versions.pass_declared,
                    *submit_begin = t->synced.submit_begin;
@@ -433,9 +306,6 @@ static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_
     line l = begin_line(w, at);
     uint32_t batch = at->batch, barrier = at->barrier, wait = at->wait, s = hdi_submit_of(&t->synced, place);
     uint32_t begun = place - submit_begin[s]; /* places of the first submit that are of the range before */
-    uint32_t *const listed = (uint32_t *)(void *)(to.barriers + barriers) - (barriers - barrier);
-    list next = {listed, listed + (barriers - barrier)};
-    run r = {.to = barrier}; /* goes on with those that stand first, wherever the frame has them */
     for (; place < end; s++, begun = 0) {
         const hdi_submit *submit = &t->synced.submit[s];
         uint32_t first = submit->first_pos + begun, count = submit->end_pos - first;
@@ -443,22 +313,24 @@ static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_
         count = ends ? count : end - place;
         place += count;
         size_t by_queue = (size_t)t->hazards.queue_begin[submit->queue] + first;
-        const uint32_t *slots = t->hazards.queue_slot + by_queue, *batches = t->barriers.place_batch + 2 * by_queue;
-        uint32_t command = (uint32_t)(l.command - to.commands), last = HDI_NONE; /* as in add_line */
+        const uint32_t *slots = t->hazards.queue_slot + by_queue;
+        const hdi_batch *batches = t->barriers.place_batch + 2 * by_queue;
+        /* last: the pass that ends the newest scope; none: no other one can join it any more */
+        uint32_t command = (uint32_t)(l.command - to.commands), last = HDI_NONE;
         if (HDI_LIKELY(!begun))
             begin_submit(t, &to, s, command, &wait);
         for (const uint32_t *until = slots + count; slots < until; slots++, batches += 2) {
             if (w->fetch && slots_end - slots > AHEAD)
                 fetch_uses(w, slot_pass[slots[AHEAD]]);
-            uint32_t pass = slot_pass[*slots], pre = batches[0], post = batches[1];
-            if (pre != HDI_NONE) {
-                l = add_batch(l, w, pre, &batch, &barrier, &r, &next, lists);
+            uint32_t pass = slot_pass[*slots];
+            if (batches[0].newest) {
+                l = add_batch(l, w, batches[0], &batch, &barrier);
                 last = HDI_NONE;
             }
             if (pass != HDI_NONE)
                 l = add_pass(l, w, &to, pass_declared, pass, &last);
-            if (post != HDI_NONE) {
-                l = add_batch(l, w, post, &batch, &barrier, &r, &next, lists);
+            if (batches[1].newest) {
+                l = add_batch(l, w, batches[1], &batch, &barrier);
                 last = HDI_NONE;
             }
         }
@@ -468,10 +340,6 @@ static HDI_INLINE void add_submits(const hdi_tables *t, const writer *w, uint32_
         else if (ends)
             *over = behind;
     }
-    if (lists)
-        write_listed(w, listed, next.end, to.barriers + at->barrier);
-    else
-        end_run(w, &r);
     end_line(&l, &to, at);
     at->batch = batch;
     at->barrier = barrier;
@@ -487,41 +355,14 @@ static void name_reasons(const hdi_tables *t, hd_plan_barrier *barrier, uint32_t
         barrier[b].reason_pass = hdi_declared_pass(&t->versions, barrier[b].reason_pass);
 }
 
-HDI_SCALAR void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32_t part, hdi_plan_place *at,
-                                     uint32_t *over)
+void hdi_plan_fill_places(const hdi_tables *t, const hdi_plan_tables *to, uint32_t part, hdi_plan_place *at,
+                          uint32_t *over)
 {
-    const hdi_barriers *from = &t->barriers;
-    writer w = {.to = *to,
-                .decl = t->decl,
-                .use_kept = t->hazards.use_kept,
-                .batch = from->batch,
-                .barrier = from->barrier,
-                .order = from->order,
-                .asked = from->asked,
-                .kinds = t->hazards.kind,
-                .made = from->made,
-                .frozen = &t->frozen,
-                .fetch = t->crew.cuts && (from->asked || !from->order)};
-    memcpy(w.family, t->queues.family, sizeof(t->queues.family));
-    w.family[HD_MAX_QUEUES] = HD_NONE;
-    uint32_t place = t->attached.range_begin[part], end = t->attached.range_begin[part + 1], first_barrier;
+    const writer w = {*to,        t->decl,      t->hazards.use_kept, &t->barriers,
+                      &t->frozen, t->decl->res_flags, t->crew.cuts,        t->frozen.seg_count > t->decl->res_count};
     *at = t->attached.range_at[part];
     *over = HDI_NONE;
-    first_barrier = at->barrier;
-    if (from->point) {
-        begin_submit(t, to, 0, 0, &at->wait); /* the only one */
-        add_line(t, &w, place, end, at);
-        to->submits[0].command_count = at->command;
-        at->barrier = from->barrier_count;
-        if (!from->in_plan)
-            memcpy(to->barriers, from->barrier, at->barrier * sizeof(*to->barriers));
-    } else {
-        bool last = part + 1 == t->attached.ranges;
-        uint32_t barriers = last ? from->barrier_count : t->attached.range_at[part + 1].barrier;
-        if (from->order)
-            add_submits(t, &w, place, end, barriers, at, over, true);
-        else
-            add_submits(t, &w, place, end, barriers, at, over, false);
-    }
+    uint32_t first_barrier = at->barrier;
+    add_submits(t, &w, t->attached.range_begin[part], t->attached.range_begin[part + 1], at, over);
     name_reasons(t, to->barriers, first_barrier, at->barrier);
 }

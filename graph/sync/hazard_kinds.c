@@ -1,4 +1,4 @@
-#include "hazard_work.h"
+#include "hazard.h"
 
 #include <string.h>
 
@@ -14,7 +14,6 @@
 static void make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t flags, bool is_buffer, hdi_kind *kind,
                  hdi_link *link)
 {
-    const hdi_epoch state = {.flags = (uint8_t)flags, .place = HDI_PLACE_CONSUMER};
     uint32_t reads = is_buffer ? HDI_LEFT_READS : HDI_LEFT_READS + layout;
     bool writes = (flags & HDI_EPOCH_WRITES) != 0, alone = writes || layout > INT32_MAX; /* no layout that there is */
     *kind = (hdi_kind){.left_access = writes ? access : 0,
@@ -25,7 +24,6 @@ static void make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t fla
                        .stages = stages,
                        .layout = is_buffer ? HDI_LAYOUT_UNDEFINED : layout,
                        .keeps = flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
-                       .state = state.state,
                        .flags = flags};
     *link = (hdi_link){alone ? HDI_LEFT_NEVER : reads, !flags   ? HDI_LEFT_NOTHING
                                                        : writes ? HDI_LEFT_WRITE

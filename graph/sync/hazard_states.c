@@ -1,16 +1,15 @@
-#include "hazard_work.h"
+#include "hazard.h"
+
+#include <string.h>
 
 #include "hints.h"
-#include "sort.h"
 #include "vk_numbers.h"
 
-/* What resources need beyond their epochs: those that keep their state, and those that several queues use, or the host.
- * The layout that is left behind, who shares each, the state at the frame's end, and the steps of its segments.
- * Histories start from the layout of what they are of, which is left as their readers want it: these pairs come last,
- * all layouts first. O(resources + epochs of those). By ranges of resources; who needs extra slots is left to the
- * caller, as their order counts. */
+/* What is known when there are all steps: who shares each resource, the layout and the family in which those that keep
+ * their state are left, and which steps need a slot of their own. A history starts from the layout of what it is of,
+ * which is left as the readers of the history want it. O(resources + steps), and epochs of those. */
 
-enum { GRAIN = 64 };
+enum { GRAIN = 512 };
 
 typedef hdi_hazard_work work;
 
@@ -26,7 +25,7 @@ static inline bool are_several_families(const work *w, uint32_t queues)
 /* BY_QUEUE: it is exclusive, and several families use it. BY_READERS: concurrent where reads of several queues meet. */
 typedef enum sharing { ONE_FAMILY, CONCURRENT, BY_QUEUE, BY_READERS } sharing;
 
-static HDI_INLINE sharing sharing_of(const work *w, uint32_t res)
+static sharing sharing_of(const work *w, uint32_t res)
 {
     const hdi_decl *decl = w->decl;
     uint32_t pair = decl->res_pair[res], flags = decl->res_flags[res];
@@ -52,328 +51,262 @@ bool hdi_is_handed_over(const hdi_hazard_work *w, uint32_t res)
     return w->decl->res_pair[res] == HDI_NONE && sharing_of(w, res) == BY_QUEUE;
 }
 
+static void find_sharing(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const work *w = user;
+    uint8_t *concurrent = w->out->res_concurrent; /* where reads of several queues met */
+    (void)part;
+    for (uint32_t res = begin; res < end; res++) {
+        sharing by = sharing_of(w, res);
+        concurrent[res] = by == CONCURRENT || (by == BY_READERS && concurrent[res]);
+    }
+}
+
 /* ---- the state at the frame's end, of what keeps it ---- */
 
-/* Whether a resource has steps, not epochs. */
-static bool has_steps(const work *w, uint32_t res)
+static bool find_keepers(const work *w)
 {
-    return w->out->step && !(w->several && w->decl->res_flags[res] & HDI_RES_HOST);
-}
-
-static bool is_used(const work *w, uint32_t res, uint32_t seg)
-{
-    const hdi_hazards *out = w->out;
-    return has_steps(w, res) ? out->seg_state[seg].behind != 0 : out->seg_epoch_begin[seg] != out->seg_epoch_end[seg];
-}
-
-/* The last epoch of a segment, before a final state stands behind it: its kind, its last slot and, asked for less often
- * as it stands elsewhere, its first use. kind null: there is none. */
-typedef struct last_use {
-    uint32_t slot;
-    const uint32_t *use;
-    const hdi_kind *kind;
-} last_use;
-
-static last_use find_last(const work *w, uint32_t res, uint32_t seg)
-{
-    const hdi_hazards *out = w->out;
-    if (has_steps(w, res)) {
-        const hdi_seg_state *state = &out->seg_state[seg];
-        if (!state->behind)
-            return (last_use){.kind = NULL};
-        return (last_use){state->behind - 1, &out->step[state->step_end - 1].use, &out->kind[state->kind]};
+    uint32_t count = 0, end = w->decl->res_count;
+    for (uint32_t res = 0; (res = hdi_next_flagged(w->decl, res, end, HDI_KEEPS_STATE)) < end; res++)
+        count++;
+    w->out->keeper = HDI_ARENA_ARRAY(w->arena, uint32_t, count);
+    for (uint32_t res = 0; w->out->keeper && w->out->keeper_count < count; res++) {
+        res = hdi_next_flagged(w->decl, res, end, HDI_KEEPS_STATE);
+        w->out->keeper[w->out->keeper_count++] = res;
     }
-    uint32_t end = out->seg_epoch_end[seg];
-    if (out->seg_epoch_begin[seg] == end)
-        return (last_use){.kind = NULL};
-    const hdi_epoch *last = &out->epoch[end - 1];
-    return (last_use){last->last, &last->use, &out->kind[last->kind]};
+    return w->out->keeper != NULL;
 }
 
 /* The layout that the last use of an image wants, HDI_NONE: nothing uses it. */
 static uint32_t last_layout(const work *w, uint32_t res)
 {
-    uint32_t best = HDI_NONE, layout = HDI_NONE;
+    uint32_t best = 0, layout = HDI_NONE;
     for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
-        last_use last = find_last(w, res, seg);
-        if (last.kind && (best == HDI_NONE || last.slot > best)) {
-            best = last.slot;
-            layout = last.kind->layout;
+        const hdi_seg_state *state = &w->out->seg_state[seg];
+        if (state->behind > best) {
+            best = state->behind;
+            layout = hdi_kind_of(w->out, state->to)->layout;
         }
     }
     return layout;
 }
 
-/* What the first use of a segment is. */
-static const hdi_kind *first_kind(const work *w, uint32_t seg)
+/* The layout that the first use of a segment wants. */
+static uint32_t first_layout(const work *w, uint32_t seg)
 {
-    const hdi_hazards *out = w->out;
-    if (!out->step)
-        return &out->kind[out->epoch[out->seg_epoch_begin[seg]].kind];
-    const hdi_step *step = &out->step[out->seg_state[seg].step_end - 1];
-    while (step->low)
-        step = &out->step[step->before - 1];
-    return &out->kind[step->to];
+    const hdi_step *step = &w->out->step[w->out->seg_state[seg].step_end - 1];
+    while (step->before)
+        step = &w->out->step[step->before - 1];
+    return hdi_kind_of(w->out, step->to)->layout;
 }
 
 static uint32_t choose_final_layout(const work *w, uint32_t res)
 {
-    const hdi_decl *decl = w->decl;
-    const hdi_res_info *info = &decl->res_info[res];
-    uint32_t pair = decl->res_pair[res];
-    uint32_t own = last_layout(w, res);
-    if (decl->res_flags[res] & HDI_RES_EXTERNAL) {
+    const hdi_res_info *info = &w->decl->res_info[res];
+    uint32_t pair = w->decl->res_pair[res], own = last_layout(w, res);
+    if (w->decl->res_flags[res] & HDI_RES_EXTERNAL) {
         if (info->final_layout)
             return info->final_layout;
         return own == HDI_NONE ? info->initial_layout : own;
     }
     /* What next frame's readers of the history want, so that they find it so and leave it so. */
     for (uint32_t seg = w->frozen->res_seg_begin[pair]; seg < w->frozen->res_seg_begin[pair + 1]; seg++) {
-        if (is_used(w, pair, seg))
-            return first_kind(w, seg)->layout;
+        if (w->out->seg_state[seg].behind)
+            return first_layout(w, seg);
     }
     return own == HDI_NONE ? HDI_LAYOUT_GENERAL : own;
 }
 
-static void choose_layouts(uint32_t begin, uint32_t end, uint32_t part, void *user)
+static void choose_layouts(const work *w)
 {
-    const work *w = user;
-    (void)part;
-    for (uint32_t i = begin; i < end; i++) {
-        uint32_t res = w->keeper[i];
-        if (w->decl->res_pair[res] != HDI_NONE && !(w->decl->res_flags[res] & (HDI_RES_BUFFER | HDI_RES_HISTORY)))
-            w->out->res_final_layout[res] = choose_final_layout(w, res);
+    const hdi_hazards *out = w->out;
+    const uint8_t *res_flags = w->decl->res_flags;
+    for (int histories = 0; histories < 2; histories++) {
+        for (uint32_t i = 0; i < out->keeper_count; i++) {
+            uint32_t res = out->keeper[i], flags = res_flags[res];
+            if (((flags & HDI_RES_HISTORY) != 0) == histories)
+                out->res_final_layout[res] = flags & HDI_RES_BUFFER ? 0
+                                             : histories ? out->res_final_layout[w->decl->res_pair[res]]
+                                                         : choose_final_layout(w, res);
+        }
     }
 }
 
-/* The families of its first and of its last use on the GPU. */
+/* The queues of its first and of its last use on the GPU. */
 typedef struct owners {
-    uint32_t first_slot, last_slot, first_family, last_family;
+    uint32_t first_slot, last_slot;
+    uint8_t first, last;
 } owners;
 
 static void see_owner(const work *w, owners *o, uint32_t slot)
 {
-    uint32_t family = w->queues->family[w->schedule->slot_queue[slot]];
-    if (family == HDI_NONE)
+    uint8_t queue = w->schedule->slot_queue[slot];
+    if (queue >= w->queues->gpu_count)
         return;
     if (slot < o->first_slot) {
         o->first_slot = slot;
-        o->first_family = family;
+        o->first = queue;
     }
     if (slot >= o->last_slot) {
         o->last_slot = slot;
-        o->last_family = family;
+        o->last = queue;
     }
 }
 
 static owners find_owners(const work *w, uint32_t res)
 {
     const hdi_hazards *out = w->out;
-    owners o = {HDI_NONE, 0, HDI_NONE, HDI_NONE};
+    owners o = {HDI_NONE, 0, HD_MAX_QUEUES, HD_MAX_QUEUES};
+    hdi_side sides[HD_MAX_QUEUES];
     for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
-        for (uint32_t e = out->seg_epoch_begin[seg]; e < out->seg_epoch_end[seg]; e++) {
-            see_owner(w, &o, out->epoch[e].first);
-            for (uint32_t i = out->epoch[e].more; i != HDI_NONE; i = out->entry[i].older)
-                see_owner(w, &o, out->entry[i].slot);
+        const hdi_seg_state *state = &out->seg_state[seg];
+        for (uint32_t end = state->step_end, behind = state->behind; end;) {
+            const hdi_step *step = &out->step[end - 1];
+            for (uint32_t i = hdi_find_sides(out, step, behind, sides); i-- > 0;) {
+                see_owner(w, &o, sides[i].first);
+                see_owner(w, &o, sides[i].last);
+            }
+            behind = step->low;
+            end = step->before;
         }
     }
     return o;
 }
 
-/* A step at the end of a segment that must be left in another layout than its last use wants. */
-static void add_final(const work *w, uint32_t seg, uint32_t layout, uint32_t final_layout)
-{
-    hdi_hazards *out = w->out;
-    if (layout == final_layout)
-        return;
-    uint32_t end = out->seg_epoch_end[seg]++;
-    out->epoch[end] = (hdi_epoch){.use = HDI_NONE,
-                                  .kind = final_layout,
-                                  .more = HDI_NONE,
-                                  .flags = HDI_EPOCH_FINAL,
-                                  .place = HDI_PLACE_PRODUCER,
-                                  .extra = HDI_NONE};
-}
-
-/* ---- all of it ---- */
-
-/* The last writes of a resource outlive the frame; in which layout it is left the barrier phase finds out. Returns
- * whether it is used. */
-static bool keep_steps(const work *w, uint32_t seg, uint32_t seg_end)
-{
-    hdi_hazards *out = w->out;
-    uint32_t behind = 0;
-    for (const hdi_seg_state *s = out->seg_state + seg, *end = out->seg_state + seg_end; s < end; s++) {
-        behind |= s->behind;
-        if (s->behind && out->kind[s->kind].flags & HDI_EPOCH_WRITES)
-            out->use_kept[out->step[s->step_end - 1].use] = 1;
-    }
-    return behind != 0;
-}
-
-/* The same of what has epochs; and the layout that it is left in. */
-static bool keep_epochs(const work *w, uint32_t res, uint32_t first, uint32_t end)
-{
-    hdi_hazards *out = w->out;
-    bool is_image = !(w->decl->res_flags[res] & HDI_RES_BUFFER), used = false;
-    uint32_t initial = is_image ? hdi_initial_layout(w->decl, out, res) : 0;
-    for (uint32_t seg = first; seg < end; seg++)
-        used |= out->seg_epoch_begin[seg] != out->seg_epoch_end[seg];
-    for (uint32_t seg = first; used && seg < end; seg++) {
-        last_use last = find_last(w, res, seg);
-        if (last.kind && last.kind->flags & HDI_EPOCH_WRITES)
-            out->use_kept[*last.use] = 1;
-        if (is_image)
-            add_final(w, seg, last.kind ? last.kind->layout : initial, out->res_final_layout[res]);
-    }
-    return used;
-}
-
-/* What stands between its epochs and those of the frames before and behind. */
+/* What stands between its epochs and those of the frames before and behind: the last writes outlive the frame. */
 static void keep_state(const work *w, uint32_t res)
 {
     hdi_hazards *out = w->out;
-    uint32_t flags = w->decl->res_flags[res], first = w->frozen->res_seg_begin[res],
-             end = w->frozen->res_seg_begin[res + 1];
-    if (flags & HDI_RES_BUFFER)
-        out->res_final_layout[res] = 0;
-    else if (flags & HDI_RES_HISTORY)
-        out->res_final_layout[res] = out->res_final_layout[w->decl->res_pair[res]];
-    const bool is_several = w->several_families && out->res_queues[res] & w->gpu_mask;
-    owners o = {.first_family = HDI_NONE, .last_family = HDI_NONE};
-    if (is_several)
+    uint32_t used = 0;
+    for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
+        const hdi_seg_state *state = &out->seg_state[seg];
+        used |= state->behind;
+        if (state->behind && hdi_kind_of(out, state->to)->flags & HDI_EPOCH_WRITES)
+            out->use_kept[out->step[state->step_end - 1].use] = 1; /* a write has one queue */
+    }
+    bool on_gpu = used && (!w->several || out->res_queues[res] & w->gpu_mask);
+    owners o = {.first = on_gpu ? 0 : HD_MAX_QUEUES, .last = on_gpu ? 0 : HD_MAX_QUEUES};
+    if (on_gpu && w->several_families)
         o = find_owners(w, res);
-    bool used = has_steps(w, res) ? keep_steps(w, first, end) : keep_epochs(w, res, first, end);
-    if (!is_several && used && (!w->several || out->res_queues[res] & w->gpu_mask)) /* mostly there is one */
-        o.first_family = o.last_family = w->queues->family[0];
-    out->res_first_family[res] = o.first_family;
-    out->res_final_family[res] = o.last_family;
+    out->res_first_owner[res] = o.first;
+    out->res_final_owner[res] = o.last;
 }
 
-/* Whether steps of a segment are not just before the first use of the epoch behind. */
-static bool is_crossing(const work *w, uint32_t seg)
+/* ---- steps with a slot of their own ---- */
+
+/* The first GPU queue that uses a resource, or the one that it takes turns with: there stand barriers for the host,
+ * which owns nothing. */
+static uint32_t first_gpu_queue(const work *w, uint32_t res)
 {
     const hdi_hazards *out = w->out;
-    uint32_t queues = 0;
-    const hdi_epoch *epoch = out->epoch + out->seg_epoch_begin[seg], *end = out->epoch + out->seg_epoch_end[seg];
-    for (; epoch < end; epoch++) {
-        queues |= epoch->queue_mask;
-        HDI_HIDE(queues);
+    uint32_t best = HDI_NONE, pair = w->decl->res_pair[res];
+    hdi_side sides[HD_MAX_QUEUES];
+    for (uint32_t seg = w->frozen->res_seg_begin[res]; seg < w->frozen->res_seg_begin[res + 1]; seg++) {
+        const hdi_seg_state *state = &out->seg_state[seg];
+        for (uint32_t end = state->step_end, behind = state->behind; end;) {
+            const hdi_step *step = &out->step[end - 1];
+            for (uint32_t i = hdi_find_sides(out, step, behind, sides); i-- > 0;) {
+                if (w->gpu_mask >> (sides[i].to >> HDI_QUEUE_SHIFT) & 1)
+                    best = sides[i].first < best ? sides[i].first : best;
+            }
+            behind = step->low;
+            end = step->before;
+        }
     }
-    return out->seg_epoch_begin[seg] != out->seg_epoch_end[seg] && (queues & (queues - 1) || !(queues & w->gpu_mask));
+    if (best == HDI_NONE && pair != HDI_NONE && pair > res) /* a history stands behind what it is of */
+        return first_gpu_queue(w, pair);
+    return best == HDI_NONE ? 0 : w->schedule->slot_queue[best];
 }
 
-static void place(work *w, uint32_t seg)
+/* Extra steps, and what each asks for. */
+typedef struct extras {
+    hdi_extra_step *step;
+    hdi_extra_ask *ask;
+    uint32_t count, step_capacity, ask_capacity;
+} extras;
+
+/* First uses want nothing before them, so that one slot before all others of a queue serves all of those. step:
+ * HDI_NONE: the frame's end. from, to: queues of the epochs before and behind. */
+static void add_extra(const work *w, extras *e, uint32_t seg, uint32_t step, uint32_t from, uint32_t to)
 {
-    if (!hdi_place_segment(w, seg, false))
-        w->left[atomic_fetch_add_explicit(w->left_count, 1, memory_order_relaxed)] = seg;
+    uint32_t gpu = to & w->gpu_mask ? to & w->gpu_mask : from & w->gpu_mask, before = w->out->slot_count;
+    if (step != HDI_NONE)
+        before = from ? w->out->step[step].slot : 0;
+    if (!hdi_arena_grow(w->arena, &e->step, &e->step_capacity, e->count, e->count + 1, sizeof(*e->step)) ||
+        !hdi_arena_grow(w->arena, &e->ask, &e->ask_capacity, e->count, e->count + 1, sizeof(*e->ask)))
+        return;
+    uint32_t queue = gpu ? (uint32_t)__builtin_ctz(gpu) : first_gpu_queue(w, w->frozen->seg_res[seg]);
+    e->step[e->count] = (hdi_extra_step){seg, step, e->count};
+    e->ask[e->count++] = (hdi_extra_ask){before, queue};
 }
 
-/* Several queues use a resource, or the host. */
-static HDI_INLINE bool is_shared(const work *w, uint32_t res)
+static bool is_one_gpu_queue(const work *w, uint32_t queues)
 {
-    uint32_t queues = w->out->res_queues[res];
-    return ((queues & (queues - 1)) | (queues & ~w->gpu_mask)) != 0;
+    return queues & w->gpu_mask && !(queues & (queues - 1));
 }
 
-/* shared: several queues use it, or the host. */
-static HDI_INLINE void settle(work *w, uint32_t res, bool shared)
+/* A step into an epoch of several queues or the host, whose layout no queue alone can change. */
+static void see_step(const work *w, extras *e, uint32_t number)
+{
+    const hdi_hazards *out = w->out;
+    const hdi_step *step = &out->step[number], *before = step->before ? &out->step[step->before - 1] : NULL;
+    uint32_t res = w->frozen->seg_res[step->seg], from = before ? hdi_step_queues(out, before) : 0;
+    if (w->decl->res_flags[res] & HDI_RES_BUFFER || is_one_gpu_queue(w, from))
+        return;
+    uint32_t layout = before ? hdi_kind_of(out, before->to)->layout : hdi_initial_layout(w->decl, out, res);
+    if (layout != hdi_kind_of(out, step->to)->layout)
+        add_extra(w, e, step->seg, number, from, hdi_step_queues(out, step));
+}
+
+/* Segments of what the frame leaves in another layout behind uses that are not of one GPU queue. */
+static void see_left(const work *w, extras *e, uint32_t res)
+{
+    const hdi_hazards *out = w->out;
+    uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1], used = 0;
+    for (uint32_t seg = first; seg < end; seg++)
+        used |= out->seg_state[seg].behind;
+    for (uint32_t seg = first; used && seg < end; seg++) {
+        const hdi_seg_state *state = &out->seg_state[seg];
+        uint32_t from = state->behind ? hdi_step_queues(out, &out->step[state->step_end - 1]) : 0;
+        if (!from && out->res_queues[res] & w->gpu_mask)
+            continue; /* any of its queues may do it */
+        if (hdi_is_left(w->decl, out, res, seg) && !is_one_gpu_queue(w, from))
+            add_extra(w, e, seg, HDI_NONE, from, 0);
+    }
+}
+
+static hd_result find_extras(work *w)
 {
     hdi_hazards *out = w->out;
-    uint32_t first = w->frozen->res_seg_begin[res], end = w->frozen->res_seg_begin[res + 1];
-    sharing by = w->several_families ? sharing_of(w, res) : ONE_FAMILY;
-    out->res_concurrent[res] = by == CONCURRENT || (by == BY_READERS && out->res_concurrent[res]); /* they meet */
-    if (HDI_LIKELY(end - first == 1)) {
-        if (shared)
-            place(w, first);
-        return;
-    }
-    for (uint32_t seg = first; seg < end; seg++) {
-        if (is_crossing(w, seg))
-            place(w, seg);
-    }
-}
-
-static void settle_keeper(work *w, uint32_t res)
-{
-    keep_state(w, res);
-    if (w->several && !has_steps(w, res))
-        settle(w, res, is_shared(w, res));
-}
-
-uint32_t hdi_settle_range(const hdi_hazard_work *shared, uint32_t first, uint32_t last, const uint32_t *keeper,
-                          uint32_t keepers)
-{
-    work w = *shared; /* several parts go by the same one */
-    const uint8_t *res_flags = w.decl->res_flags;
-    uint32_t pairs = 0;
-    for (uint32_t i = 0; i < keepers; i++) {
-        uint32_t res = keeper[i];
-        if (w.decl->res_pair[res] != HDI_NONE) {
-            pairs++;
+    extras e = {0};
+    for (uint32_t i = 0; i < out->step_count; i++) {
+        uint32_t to = out->step[i].to, queue = to >> HDI_QUEUE_SHIFT;
+        if (HDI_LIKELY(queue < w->queues->gpu_count && !(to & HDI_CROSSES)))
             continue;
-        }
-        if (!(res_flags[res] & HDI_RES_BUFFER))
-            w.out->res_final_layout[res] = choose_final_layout(&w, res);
-        settle_keeper(&w, res);
+        out->odd_count += to != HDI_NONE;
+        if (queue >= w->queues->gpu_count && to != HDI_NONE)
+            see_step(w, &e, i);
     }
-    while (first < last) { /* which ones several queues use cannot be foreseen: they are listed, some at a time */
-        enum { CHUNK = 128 };
-        uint32_t several[CHUNK], count = 0, behind = last - first < CHUNK ? last : first + CHUNK;
-        for (; first < behind; first++) {
-            several[count] = first;
-            count += is_shared(&w, first) & !(res_flags[first] & HDI_KEEPS_STATE);
-        }
-        for (uint32_t i = 0; i < count; i++)
-            settle(&w, several[i], true);
-    }
-    return pairs;
-}
-
-void hdi_settle_hosts(hdi_hazard_work *w)
-{
-    const hdi_hazards *out = w->out;
-    for (uint32_t i = 0; i < out->host_res_count; i++) {
-        uint32_t res = out->host_res[i];
-        if (is_shared(w, res) && !(w->decl->res_flags[res] & HDI_KEEPS_STATE))
-            settle(w, res, true);
-    }
-}
-
-static void settle_pairs(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    work w = *(const work *)user;
-    (void)part;
-    for (uint32_t i = begin; i < end; i++) {
-        if (w.decl->res_pair[w.keeper[i]] != HDI_NONE)
-            settle_keeper(&w, w.keeper[i]);
-    }
-}
-
-/* In their order, so that extra slots are numbered the same way however they were found. */
-static bool sort_left(const work *w, uint32_t count)
-{
-    uint64_t *key = HDI_ARENA_ARRAY(w->arena, uint64_t, count),
-             *scratch_key = HDI_ARENA_ARRAY(w->arena, uint64_t, count);
-    uint32_t *scratch = HDI_ARENA_ARRAY(w->arena, uint32_t, count);
+    for (uint32_t i = 0; i < out->keeper_count; i++)
+        see_left(w, &e, out->keeper[i]);
     if (w->arena->failed)
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        key[i] = w->left[i];
-    hdi_sort_u64(key, w->left, scratch_key, scratch, count);
-    return true;
+        return HD_OUT_OF_MEMORY;
+    out->extra = e.step;
+    out->extra_count = e.count;
+    return e.count ? hdi_add_extra_slots(w, e.ask) : HD_OK;
 }
 
-hd_result hdi_settle(hdi_hazard_work *w)
+bool hdi_settle(hdi_hazard_work *w)
 {
-    if (w->pairs > 0) {
-        hdi_crew_ranges(w->crew, w->keepers, GRAIN, choose_layouts, w);
-        hdi_crew_ranges(w->crew, w->keepers, GRAIN, settle_pairs, w);
-    }
-    uint32_t left = atomic_load_explicit(w->left_count, memory_order_relaxed);
-    if (left > 1 && !sort_left(w, left))
-        return HD_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < left; i++)
-        hdi_place_segment(w, w->left[i], true);
-    return w->arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
+    hdi_hazards *out = w->out;
+    if (!find_keepers(w))
+        return false;
+    if (w->several_families)
+        hdi_crew_ranges(w->crew, w->decl->res_count, GRAIN, find_sharing, w);
+    else
+        memset(out->res_concurrent, 0, w->decl->res_count);
+    choose_layouts(w);
+    for (uint32_t i = 0; i < out->keeper_count; i++)
+        keep_state(w, out->keeper[i]);
+    return !w->several || find_extras(w) == HD_OK;
 }

@@ -226,10 +226,11 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
     w.hazards = hazards;
     w.queues = queues->count;
     w.out = out;
-    w.marks = HDI_ARENA_ZEROED(arena, slot_marks, slots);
-    w.slot_wait_begin = HDI_ARENA_ARRAY(arena, uint32_t, slots);
+    w.marks = HDI_EARLY_ARRAY(crew, arena, slot_marks, slots);
+    w.slot_wait_begin = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
+    memset(w.marks, 0, slots * sizeof(*w.marks));
     hdi_crew_ranges(crew, slots, GRAIN, find_cuts, &w);
     out->wait_count = 0;
     for (uint32_t r = 0; r < ranges; r++) {

@@ -10,7 +10,8 @@
  * range after range. That is little: soon each queue has waited inside the range for who knew it all. There are no more
  * ranges than workers, as each has a little of it. */
 
-enum { GRAIN = 512 };
+enum { GRAIN = 512, FOUR = 4 };
+_Static_assert((int)HDI_ROW_SLACK >= FOUR - 1 && HD_MAX_QUEUES % FOUR == 0, "rows are read by fours");
 
 /* What the newest slot of each queue knew of the others. */
 typedef struct newest {
@@ -46,6 +47,8 @@ static HDI_INLINE uint32_t catch_up(const hdi_hazards *hazards, const uint32_t *
     return behind & ~(1u << own);
 }
 
+/* Rows are read and written by fours of words, with words of the row behind them, which is written later; those of no
+ * queue never count. Of the last slot of a range no word behind its own is written. */
 static void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, uint32_t begin, uint32_t end)
 {
     newest n = {0};
@@ -53,14 +56,25 @@ static void sweep(const hdi_hazards *hazards, uint32_t queues, hdi_synced *out, 
     const uint32_t *want = out->slot_want + (size_t)begin * queues, *slot_pos = hazards->slot_pos;
     uint32_t *rows = out->slot_clock, *row = rows + (size_t)begin * queues, *slot_round = out->slot_round;
     uint16_t *waits = out->slot_waits;
+    for (uint32_t own = 0; own < queues; own++) {
+        for (uint32_t q = queues; q < HD_MAX_QUEUES; q++)
+            n.clock[own][q] = UINT32_MAX;
+    }
     for (uint32_t s = begin; s < end; s++, row += queues, want += queues) {
-        uint32_t own = slot_queue[s], pos = slot_pos[s], *clock = n.clock[own], behind = 0;
-        for (uint32_t q = 0; q < queues; q++)
-            behind |= want[q] > clock[q];
-        if (behind)
+        uint32_t own = slot_queue[s], *clock = n.clock[own], behind = 0;
+        for (uint32_t q = 0; q < queues; q += FOUR) {
+            const uint32_t *w = want + q, *known = clock + q;
+            behind |= (w[0] > known[0]) | (w[1] > known[1]) | (w[2] > known[2]) | (w[3] > known[3]);
+        }
+        if (HDI_UNLIKELY(behind))
             behind = catch_up(hazards, rows, queues, begin, own, want, &n);
-        for (uint32_t q = 0; q < queues; q++)
-            row[q] = clock[q] + (q == own ? pos : 0);
+        if (s + 1 < end) {
+            for (uint32_t q = 0; q < queues; q += FOUR)
+                memcpy(row + q, clock + q, FOUR * sizeof(*row));
+        } else {
+            memcpy(row, clock, queues * sizeof(*row));
+        }
+        row[own] = slot_pos[s];
         waits[s] = (uint16_t)behind;
         slot_round[s] = n.round[own];
     }
@@ -141,6 +155,64 @@ static void raise_ranges(const clock_work *w)
     }
 }
 
+/* Of queue k: its slots, one after another, know more and more of the other queues. Clocks of one queue only rise, and
+ * only where slots wait. Each range writes to places of its own, as what a slot knows begins where the slot before it
+ * ends; the last one also to those that nobody on the queue knows of. */
+typedef struct unaware_work {
+    const hdi_hazards *hazards;
+    const hdi_synced *synced;
+    uint32_t queues, queue, *unaware;
+} unaware_work;
+
+/* Places of a queue, the rows of which are `of`, from `known` on, up to `now`: so many places of queue k did not know
+ * of them, and the last of these was the slot before `behind`. */
+static HDI_INLINE void know(uint32_t *of, uint32_t queues, uint32_t k, uint32_t *known, uint32_t now, uint32_t places,
+                            uint32_t behind)
+{
+    uint32_t *row = of + hdi_unaware_row(queues, *known), *end = of + hdi_unaware_row(queues, now);
+    for (; row < end; row += hdi_unaware_row(queues, 1)) {
+        row[k] = places;
+        row[queues] = behind > row[queues] ? behind : row[queues];
+    }
+    *known = now;
+}
+
+static void find_unaware(uint32_t first, uint32_t end, uint32_t part, void *user)
+{
+    const unaware_work *w = user;
+    const uint32_t *begin = w->hazards->queue_begin, *slots = w->hazards->queue_slot + begin[w->queue];
+    uint32_t known[HD_MAX_QUEUES] = {0}, queues = w->queues, count = begin[w->queue + 1] - begin[w->queue];
+    (void)part;
+    if (first > 0)
+        memcpy(known, &w->synced->slot_clock[(size_t)slots[first - 1] * queues], queues * sizeof(*known));
+    for (uint32_t i = first; i < end; i++) {
+        if (!w->synced->slot_waits[slots[i]])
+            continue;
+        const uint32_t *clock = &w->synced->slot_clock[(size_t)slots[i] * queues];
+        for (uint32_t q = 0; q < queues; q++) {
+            if (q != w->queue && known[q] < clock[q])
+                know(w->unaware + hdi_unaware_row(queues, begin[q]), queues, w->queue, &known[q], clock[q], i,
+                     i > 0 ? slots[i - 1] + 1 : 0);
+        }
+    }
+    for (uint32_t q = 0; q < queues && end == count; q++) {
+        if (q != w->queue)
+            know(w->unaware + hdi_unaware_row(queues, begin[q]), queues, w->queue, &known[q], begin[q + 1] - begin[q],
+                 count, slots[count - 1] + 1);
+    }
+}
+
+static void find_all_unaware(const hdi_hazards *hazards, uint32_t queues, const hdi_crew *crew, hdi_synced *out)
+{
+    const uint32_t *begin = hazards->queue_begin;
+    memset(out->place_unaware, 0, hdi_unaware_row(queues, hazards->slot_count) * sizeof(*out->place_unaware));
+    for (uint32_t k = 0; k < queues; k++) {
+        unaware_work w = {hazards, out, queues, k, out->place_unaware};
+        if (begin[k] < begin[k + 1])
+            hdi_crew_ranges(crew, begin[k + 1] - begin[k], GRAIN, find_unaware, &w);
+    }
+}
+
 hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
                           const hdi_crew *crew, hdi_arena *arena, hdi_synced *out)
 {
@@ -152,16 +224,19 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
     if (count == 1) {
         out->slot_clock = hazards->slot_pos;
         out->slot_round = NULL;
+        out->place_unaware = NULL;
         return HD_OK;
     }
     if (!out->slot_clock) { /* else nobody looks at those of before any more */
         out->slot_clock = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots * count + HDI_ROW_SLACK);
         out->slot_round = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
         out->slot_waits = HDI_EARLY_ARRAY(crew, arena, uint16_t, slots);
+        out->place_unaware = HDI_EARLY_ARRAY(crew, arena, uint32_t, hdi_unaware_row(count, slots));
     }
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
     hdi_crew_parts(crew, w.ranges, sweep_range, &w);
     raise_ranges(&w);
+    find_all_unaware(hazards, count, crew, out);
     return HD_OK;
 }

@@ -9,12 +9,7 @@
 typedef struct hdi_block {
     void *data;
     size_t bytes; /* capacity */
-    size_t begin; /* where in it that which it holds begins */
 } hdi_block;
-static inline void *hdi_block_content(const hdi_block *block)
-{
-    return (unsigned char *)block->data + block->begin;
-}
 /* HD_OK, or HD_OUT_OF_MEMORY: then it is empty. */
 hd_result hdi_block_need(hdi_block *block, const hd_allocator *allocator, size_t bytes);
 void hdi_block_free(hdi_block *block, const hd_allocator *allocator);

@@ -237,57 +237,50 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
 
 /* ---- hazard: what each segment goes through, in the order of the schedule ---- */
 
-enum { HDI_PLACE_NONE, HDI_PLACE_CONSUMER, HDI_PLACE_PRODUCER, HDI_PLACE_TRANSFER, HDI_PLACE_EXTRA };
-/* The first two as in HDI_USE_*. */
-enum { HDI_EPOCH_READS = HDI_USE_READS, HDI_EPOCH_WRITES = HDI_USE_WRITES, HDI_EPOCH_FINAL = 4 };
+enum { HDI_EPOCH_READS = HDI_USE_READS, HDI_EPOCH_WRITES = HDI_USE_WRITES };
 
-/* A run of uses of a segment that need nothing between them: one write, or reads that agree. The step into it from
- * what stood before is synchronized where `place` says. */
-typedef struct hdi_epoch {
-    uint32_t use;         /* its first */
-    uint32_t kind;        /* of all its uses; of a final state: the layout */
-    uint32_t first, last; /* slots; none for a final state */
-    uint32_t more;        /* the newest of its further entries, HDI_NONE: none */
-    uint32_t extra; /* slot of the barrier-only slot, for HDI_PLACE_EXTRA */
-    union {
-        struct {
-            uint16_t queue_mask;
-            uint8_t flags, place;
-        };
-        uint32_t state; /* all of these */
-    };
-} hdi_epoch;
-
-/* A use of an epoch beside its first. */
-typedef struct hdi_entry {
-    uint32_t slot, use;
-    uint32_t older; /* HDI_NONE: only the first one is older */
-} hdi_entry;
-
-/* Of one queue, epochs are found by slots, and of them only what is asked for is kept. A step: from what a segment
- * stood in to the epoch that a slot begins. */
+/* An epoch is a run of uses of a segment that need nothing between them: one write, or reads that agree. The step into
+ * it, from the epoch before, is what barriers and semaphores are for. Steps stand in the order of the first slots of
+ * their epochs. `to` has the kind of all uses of the epoch, HDI_CROSSES where queues of the epoch before differ from
+ * the queue of its first use, and on top that queue, or HDI_SEVERAL_QUEUES. */
 typedef struct hdi_step {
-    uint32_t use, seg;
-    uint32_t slot;
-    uint32_t low;      /* the slot behind the last use of the epoch before; 0: there is none */
-    uint32_t before;   /* and behind its step */
-    uint32_t to;       /* kind */
+    uint32_t use; /* the first use of the epoch; where several queues use it: its newest side */
+    uint32_t seg;
+    uint32_t slot;   /* of the first use */
+    uint32_t low;    /* the slot behind the last use of the epoch before; 0: there is none */
+    uint32_t before; /* 1 + the step into the epoch before; 0: there is none */
+    uint32_t to;     /* HDI_NONE: a gap, as several workers leave them */
 } hdi_step;
-/* And what a segment is in behind all of them. */
+#define HDI_KIND_BITS ((UINT32_C(1) << 23) - 1)
+#define HDI_CROSSES (UINT32_C(1) << 23)
+#define HDI_QUEUE_BITS (UINT32_C(255) << 24)
+enum { HDI_QUEUE_SHIFT = 24, HDI_SEVERAL_QUEUES = 255 };
+
+/* What an epoch does on one queue. Where several queues use it: one of its sides, the first use is of the oldest. */
+typedef struct hdi_side {
+    uint32_t use, first, last; /* slots */
+    uint32_t to;               /* as in a step */
+    uint32_t older;            /* the side before it; 0: there is none */
+} hdi_side;
+
+/* What a segment is in behind all steps. */
 typedef struct hdi_seg_state {
     uint32_t first, behind; /* its first slot, and the one behind its last one; behind 0: it is not used */
-    uint32_t kind, step_end; /* of its last epoch; and behind its step */
+    uint32_t to;            /* of its last epoch, as in a step */
+    uint32_t step_end;      /* 1 + the step into that */
 } hdi_seg_state;
-/* Where steps of a region stand. By several workers, how many are the first of their segments. */
-typedef struct hdi_region_steps {
-    uint32_t begin, end, firsts;
-} hdi_region_steps;
+
+/* A step whose barrier has a slot of its own, as no slot of one queue could hold it: several queues before, and several
+ * or the host behind, and another layout. */
+typedef struct hdi_extra_step {
+    uint32_t seg;
+    uint32_t step; /* HDI_NONE: into the state that the frame leaves */
+    uint32_t slot;
+} hdi_extra_step;
 
 /* Slots of the schedule, and extra ones that hold only barriers (slot_pass HDI_NONE), in one numbering. */
 typedef struct hdi_hazards {
     uint32_t slot_count, memory_edge_count;
-    uint32_t epoch_count, second_count; /* and room for more; by one worker: at most so many need two barriers */
-    bool has_extras; /* there are extra slots */
     uint32_t *slot_pass;
     uint8_t *slot_queue;
     uint32_t *slot_pos;                      /* place on its queue */
@@ -295,30 +288,68 @@ typedef struct hdi_hazards {
     uint32_t region_count, *region_begin;    /* those of the schedule, in slots as they are numbered here */
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
-    uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; with steps the barrier phase
-                        * says what is read */
+    uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; the barrier phase says what is
+                        * read */
     const hdi_kind *kind;
-    /* Of one GPU queue, else null: those of each slot by uses. What the host uses, whose queue may stand beside it, has
-     * epochs instead, and if there are steps of it, they do not count. has_gaps: by several workers, those of a region
-     * do not stand right behind those of the one before, and where `to` is HDI_NONE there is none. */
     hdi_step *step;
-    uint32_t step_count; /* and gaps in regions */
-    bool has_gaps;
-    uint32_t *host_res, host_res_count, *keeper, keeper_count; /* what has epochs all the same; what keeps its state */
+    uint32_t step_count; /* gaps count */
+    uint32_t odd_count;  /* steps from one queue to another, and into epochs of several or of the host */
+    hdi_side *side;      /* from 1 on; null where no epoch has several queues */
     hdi_seg_state *seg_state;
-    hdi_region_steps *region_step;
-    uint32_t *seg_epoch_begin, *seg_epoch_end; /* there are gaps between those of one segment and of the next */
-    hdi_epoch *epoch;
-    hdi_entry *entry;
+    hdi_extra_step *extra;
+    uint32_t extra_count;
+    uint32_t *keeper, keeper_count; /* resources that keep their state, ascending */
     uint32_t *slot_want; /* [slot * queues + q]: how many slots of queue q must have finished before it; null with one
                           * queue */
     hdi_edge *memory_edge;       /* those of the schedule */
     uint8_t *res_concurrent;
-    uint16_t *res_queues; /* mask of those whose passes use it; null with one queue; with steps that of the GPU, too,
-                           * where nobody does */
+    uint16_t *res_queues; /* mask of those whose passes use it; null with one queue */
     uint32_t *res_final_layout;
-    uint32_t *res_first_family, *res_final_family; /* of what keeps its state; HDI_NONE: none */
+    /* Of what keeps its state: GPU queues in whose families it is at first and at last; HD_MAX_QUEUES: in none. */
+    uint8_t *res_first_owner, *res_final_owner;
 } hdi_hazards;
+static inline const hdi_kind *hdi_kind_of(const hdi_hazards *hazards, uint32_t to)
+{
+    return &hazards->kind[to & HDI_KIND_BITS];
+}
+static inline bool hdi_has_sides(uint32_t to)
+{
+    return to >> HDI_QUEUE_SHIFT == HDI_SEVERAL_QUEUES;
+}
+/* What the epoch behind a step does on each of its queues, and which slot is behind its last use. Returns how many
+ * queues. */
+static inline uint32_t hdi_find_sides(const hdi_hazards *hazards, const hdi_step *step, uint32_t behind,
+                                      hdi_side sides[HD_MAX_QUEUES])
+{
+    uint32_t count = 0;
+    if (!hdi_has_sides(step->to)) {
+        sides[0] = (hdi_side){step->use, step->slot, behind - 1, step->to & ~HDI_CROSSES, 0};
+        return 1;
+    }
+    for (uint32_t i = step->use; i; i = hazards->side[i].older)
+        sides[count++] = hazards->side[i];
+    return count;
+}
+/* The first use of the epoch behind a step. */
+static inline uint32_t hdi_step_use(const hdi_hazards *hazards, const hdi_step *step)
+{
+    uint32_t side = step->use;
+    if (!hdi_has_sides(step->to))
+        return side;
+    while (hazards->side[side].older)
+        side = hazards->side[side].older;
+    return hazards->side[side].use;
+}
+/* A mask of the queues of the epoch behind a step. */
+static inline uint32_t hdi_step_queues(const hdi_hazards *hazards, const hdi_step *step)
+{
+    uint32_t queues = 0;
+    if (!hdi_has_sides(step->to))
+        return 1u << (step->to >> HDI_QUEUE_SHIFT);
+    for (uint32_t i = step->use; i; i = hazards->side[i].older)
+        queues |= 1u << (hazards->side[i].to >> HDI_QUEUE_SHIFT);
+    return queues;
+}
 static inline uint32_t hdi_slot_at(const hdi_hazards *hazards, uint32_t queue, uint32_t pos)
 {
     return hazards->queue_slot[hazards->queue_begin[queue] + pos];
@@ -360,16 +391,8 @@ static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_
     hdi_raise_want(&want[(size_t)to * queues + hazards->slot_queue[from]], hazards->slot_pos[from] + 1, alone);
 }
 
-/* The layout of an epoch or a final state. */
-static inline uint32_t hdi_epoch_layout(const hdi_hazards *hazards, const hdi_epoch *epoch)
-{
-    return epoch->flags & HDI_EPOCH_FINAL ? epoch->kind : hazards->kind[epoch->kind].layout;
-}
-
-/* Whether steps are found beside the host's queue: of one GPU queue, without images of the host. merges: not then. */
-bool hdi_is_beside_host(const hdi_decl *decl, const hdi_queues *queues, bool merges);
 hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, const hdi_schedule *schedule,
-                     const hdi_queues *queues, bool merges, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
+                     const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
 
 /* The layout that an image has at the frame's start; a history has what its OF was left in. */
 static inline uint32_t hdi_initial_layout(const hdi_decl *decl, const hdi_hazards *hazards, uint32_t res)
@@ -377,6 +400,18 @@ static inline uint32_t hdi_initial_layout(const hdi_decl *decl, const hdi_hazard
     if (decl->res_flags[res] & HDI_RES_EXTERNAL)
         return decl->res_info[res].initial_layout;
     return decl->res_flags[res] & HDI_RES_HISTORY ? hazards->res_final_layout[decl->res_pair[res]] : 0;
+}
+/* The layout that a segment of an image has behind its last use, or from the frame's start on where nothing uses it. */
+static inline uint32_t hdi_last_layout(const hdi_decl *decl, const hdi_hazards *hazards, uint32_t res, uint32_t seg)
+{
+    const hdi_seg_state *state = &hazards->seg_state[seg];
+    return state->behind ? hdi_kind_of(hazards, state->to)->layout : hdi_initial_layout(decl, hazards, res);
+}
+/* Whether the frame leaves a segment of what keeps its state in another layout than that. */
+static inline bool hdi_is_left(const hdi_decl *decl, const hdi_hazards *hazards, uint32_t res, uint32_t seg)
+{
+    return !(decl->res_flags[res] & HDI_RES_BUFFER) &&
+           hdi_last_layout(decl, hazards, res, seg) != hazards->res_final_layout[res];
 }
 
 /* ---- sync ---- */
@@ -401,7 +436,16 @@ typedef struct hdi_synced {
                            * on, of those that it waits for */
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
+    /* By place, as in queue_slot, a row of so many as there are queues and one: on each other one how many places start
+     * before it knows that what is there has finished; at last one more than the last slot of all these, 0: none. Null
+     * with one queue. */
+    uint32_t *place_unaware;
 } hdi_synced;
+/* Where the row of a place begins. */
+static inline size_t hdi_unaware_row(uint32_t queues, uint32_t place)
+{
+    return (queues + (size_t)1) * place;
+}
 /* Whose place it is. O(log submits) */
 static inline uint32_t hdi_submit_of(const hdi_synced *synced, uint32_t place)
 {
@@ -432,16 +476,8 @@ typedef struct hdi_lifetimes {
     hdi_stay *stay; /* [res * queues + q]; of what one GPU queue alone uses only that one's is filled: hdi_stay_on */
     uint32_t *res_first, *res_last;    /* slots; first > last: unused */
     uint32_t *res_close;               /* slot: whoever starts behind it, on any queue, may take over its bytes */
-    /* By place, as in queue_slot, a row of so many as there are queues and one: on each other one how many places start
-     * before it knows that what is there has finished; at last one more than the last slot of all these, 0: none. Null
-     * with one queue. */
-    uint32_t *place_unaware;
+    const uint32_t *place_unaware; /* of the clocks by which lifetimes were found */
 } hdi_lifetimes;
-/* Where the row of a place begins. */
-static inline size_t hdi_unaware_row(uint32_t queues, uint32_t place)
-{
-    return (queues + (size_t)1) * place;
-}
 /* What a resource that somebody uses does on a queue; null: nothing. */
 static inline const hdi_stay *hdi_stay_on(const hdi_lifetimes *lifetimes, const hdi_hazards *hazards,
                                           const hdi_queues *queues, uint32_t res, uint32_t queue)
@@ -485,8 +521,8 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
 
 /* ---- merge: only when asked for ---- */
 
-/* Places on its queue of the first and the last slot of the rendering scope that a slot is in; of itself where it
- * shares none. No barrier stands inside a scope. Null: no scopes are shared. */
+/* The first and the last slot of the rendering scope that a slot is in; itself where it shares none. No barrier stands
+ * inside a scope. Null: no scopes are shared. */
 typedef struct hdi_merged {
     uint32_t *slot_first, *slot_last;
 } hdi_merged;
@@ -498,49 +534,61 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass);
 
 /* ---- barrier ---- */
 
-enum { HDI_ORDER_SLACK = 8 }; /* words behind the last one of the order that may be read with it */
-/* A batch, and where it stands. */
-typedef struct hdi_point {
-    uint32_t at;     /* 2 * slot before, 2 * slot + 1 behind */
-    uint32_t begin;  /* its first barrier: the one that was next when it was opened */
-    uint32_t global; /* its global barrier, HDI_NONE */
-    uint32_t mixed; /* barriers of the points from here up to that at `mixed` do not stand in their order; 0: they do */
-} hdi_point;
-/* A barrier of several queues in a long frame until it stands in the plan (barrier_asked.h). */
-typedef struct hdi_asked {
-    uint32_t what;     /* resource; of a part of it that is no box: the first segment */
-    uint32_t extent;   /* a box, or the last segment; of a global one: 1 + the next of those that are joined with it, 0:
-                        * none */
-    uint32_t pass;     /* that needs it */
-    uint32_t from, to; /* what it orders: kinds, or scopes that were made */
-    uint32_t word;     /* what kind of a barrier, why, and between which queues it moves */
-} hdi_asked;
+/* A barrier until it stands in the plan: what this has in front of its range. */
+typedef struct hdi_record {
+    uint64_t src_stages, src_access, dst_stages, dst_access;
+    uint32_t resource, old_layout, new_layout, src_family, dst_family, reason, reason_pass, reason_resource;
+} hdi_record;
+_Static_assert(sizeof(hdi_record) == offsetof(hd_plan_barrier, range) &&
+                   offsetof(hdi_record, reason_resource) == offsetof(hd_plan_barrier, reason_resource),
+               "copied as it is");
+/* They stand in chunks, so that none ever moves. Numbers count through all chunks. */
+enum { HDI_CHUNK_RECORDS = 64 };
+typedef struct hdi_record_chunk {
+    hdi_record record[HDI_CHUNK_RECORDS];
+    uint32_t older[HDI_CHUNK_RECORDS]; /* 1 + the number of the barrier before it in its batch; 0: none */
+    struct hdi_corners {
+        uint32_t seg, last_seg;
+    } corners[HDI_CHUNK_RECORDS]; /* of its range; there only where resources have several segments */
+} hdi_record_chunk;
+typedef struct hdi_batch {
+    uint32_t newest; /* 1 + its last barrier; 0: there is no batch */
+    uint32_t barrier_count;
+} hdi_batch;
 typedef struct hdi_barriers {
     uint32_t batch_count, barrier_count;
-    /* Of one queue by one worker: in order, up to that of the next, and one behind the last which is at HDI_NONE. */
-    hdi_point *point;
-    hd_plan_batch *batch; /* else */
-    hd_plan_barrier *barrier; /* of one queue; without points there may be gaps between those of two batches; of several
-                               * queues those of a frame that is not long */
-    hdi_asked *asked;         /* of several queues, else; null: there are barriers */
-    const hdi_kind *made;
-    bool in_plan;             /* they stand in the plan's memory as the plan has them: it begins in front of them */
-    size_t plan_bytes;        /* that memory would have to be so large for it; 0: they never are */
-    uint32_t *order;          /* of several queues: those of a batch one behind another */
-    uint32_t *place_batch; /* before and behind each place, as in queue_slot, HDI_NONE: none */
-    uint64_t *slot_wait_stages;     /* what must wait for the semaphores before a slot; null with one queue */
+    hdi_record_chunk **chunk;
+    hdi_batch *place_batch;     /* before and behind each place, as in queue_slot */
+    uint64_t *slot_wait_stages; /* what must wait for the semaphores before a slot; null with one queue */
 } hdi_barriers;
-/* Bytes of a plan in front of its barriers, if it has no more than so many batches, and behind them. */
-typedef struct hdi_plan_room {
-    size_t front, behind;
-    uint32_t batches;
-} hdi_plan_room;
-enum { HDI_ONE_SPARE = 32 }; /* barriers that it has to have room for beyond those that there are */
-/* room: null: barriers are not to stand in the plan's memory. */
+static HDI_INLINE hdi_record *hdi_record_at(const hdi_barriers *barriers, uint32_t number)
+{
+    return &barriers->chunk[number / HDI_CHUNK_RECORDS]->record[number % HDI_CHUNK_RECORDS];
+}
+static HDI_INLINE uint32_t *hdi_older_record(const hdi_barriers *barriers, uint32_t number)
+{
+    return &barriers->chunk[number / HDI_CHUNK_RECORDS]->older[number % HDI_CHUNK_RECORDS];
+}
+static HDI_INLINE struct hdi_corners *hdi_corners_at(const hdi_barriers *barriers, uint32_t number)
+{
+    return &barriers->chunk[number / HDI_CHUNK_RECORDS]->corners[number % HDI_CHUNK_RECORDS];
+}
+/* The range from one segment to another of a resource that has several. */
+static inline hd_range hdi_corners_range(const hdi_frozen *frozen, const struct hdi_corners *corners)
+{
+    hd_range range = frozen->seg_range[corners->seg];
+    const hd_range *last = &frozen->seg_range[corners->last_seg];
+    if (corners->seg == corners->last_seg)
+        return range;
+    range.mip_count = (uint16_t)(last->mip_base + last->mip_count - range.mip_base);
+    range.layer_count = last->layer_base + last->layer_count - range.layer_base;
+    range.aspect = range.aspect == last->aspect ? range.aspect : 0;
+    return range;
+}
 hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
                       const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
-                      const hdi_placed *placed, const hdi_merged *merged, const hdi_plan_room *room,
-                      const hdi_crew *crew, hdi_arena *arena, hdi_barriers *out);
+                      const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
+                      hdi_barriers *out);
 
 /* ---- attach ---- */
 
@@ -585,8 +633,6 @@ typedef struct hdi_tables {
     hdi_attached attached; /* the last one: it is not cleared */
 } hdi_tables;
 
-/* Before barriers are known. */
-hdi_plan_room hdi_plan_most(const hdi_tables *tables);
 /* resource_begin: how many resources stand in a plan before each range of them. */
 void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS]);
 void hdi_plan_fill(const hdi_tables *tables, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan);

@@ -57,26 +57,17 @@ static uint64_t layout(const hdi_plan_counts *counts, uint32_t *offset)
     return at * 8;
 }
 
-size_t hdi_plan_front(const hdi_plan_counts *counts, size_t *bytes)
-{
-    uint32_t offset[TABLE_COUNT];
-    *bytes = layout(counts, offset);
-    return (size_t)offset[BARRIERS] * 8;
-}
-
 size_t hdi_plan_size(const hdi_plan_counts *counts)
 {
     return (size_t)layout(counts, NULL);
 }
 
-/* The last 8 bytes of a table may hold padding; nothing else does: structs have none. Barriers, which may be there
- * already, fill theirs. */
-_Static_assert(sizeof(hd_plan_barrier) % 8 == 0, "no padding behind the last one");
+/* The last 8 bytes of a table may hold padding; nothing else does: structs have none. */
 static void clear_padding(unsigned char *block, const uint32_t *offset, uint64_t bytes)
 {
     for (int t = 0; t < TABLE_COUNT; t++) {
         uint64_t end = t + 1 < TABLE_COUNT ? (uint64_t)offset[t + 1] * 8 : bytes;
-        if (t != BARRIERS && end > (uint64_t)offset[t] * 8)
+        if (end > (uint64_t)offset[t] * 8)
             memset(block + end - 8, 0, 8);
     }
 }

@@ -1,0 +1,95 @@
+/* Between the files of the hazard phase: hazard.c, which cuts the work, hazard_walk.c, where uses become steps,
+ * hazard_kinds.c, which says what accesses ask for, hazard_states.c, which looks at resources that keep their state or
+ * that several queues use, and hazard_slots.c, which numbers the slots. */
+#ifndef HDI_HAZARD_H
+#define HDI_HAZARD_H
+
+#include <stdatomic.h>
+
+#include "phases.h"
+
+/* Kinds of accesses, and behind them those of epochs whose uses differ, which are mixed from others. */
+enum { HDI_MIXES = 16 };
+typedef struct hdi_kinds {
+    const hdi_kind *kind;
+    const hdi_link *link; /* of each */
+    hdi_kind *own; /* the same; null: they are the graph's, and those that are mixed have no place yet */
+    hdi_link *own_link;
+    uint32_t count, capacity;
+    hdi_arena *arena; /* null: it does not grow */
+    struct hdi_mix {
+        uint32_t a, b, made;
+    } mix[HDI_MIXES]; /* some of the newest */
+} hdi_kinds;
+
+/* Sides of epochs; count: with side 0, which is none. */
+typedef struct hdi_sides {
+    hdi_side *side;
+    uint32_t count, capacity;
+    bool grows;
+    hdi_arena *arena; /* of side */
+} hdi_sides;
+
+/* What a pass does to a segment, where it may do so by several uses: behind its slot, and the kind of them all. */
+typedef struct hdi_due {
+    uint32_t behind, kind;
+} hdi_due;
+
+/* A use where it stands in the schedule. visit: how many visits of segments stand before it. */
+typedef struct hdi_visit_record {
+    uint32_t use, slot, visit;
+} hdi_visit_record;
+
+typedef struct hdi_hazard_work {
+    const hdi_decl *decl;
+    const hdi_frozen *frozen;
+    const hdi_kept *kept;
+    const hdi_schedule *schedule;
+    const hdi_queues *queues;
+    const hdi_crew *crew;
+    hdi_arena *arena;
+    hdi_hazards *out;
+    bool alone;   /* one worker: nobody else raises a word */
+    bool several; /* queues, the host's among them */
+    uint32_t gpu_mask;
+    bool several_families;
+    hdi_kinds kinds;
+    hdi_sides sides;
+    uint16_t family_mask[HD_MAX_QUEUES]; /* of each GPU queue: those of its family */
+    hdi_due *seg_due;                    /* where a pass reads in two layouts */
+} hdi_hazard_work;
+
+/* In hazard_kinds.c. What an epoch left, in joins and leaves of kinds; reads of images: more by their layout. OTHER:
+ * what nothing goes on with. NEVER: of what goes on with nothing. */
+enum { HDI_LEFT_NOTHING, HDI_LEFT_WRITE, HDI_LEFT_OTHER, HDI_LEFT_NEVER, HDI_LEFT_READS };
+/* Those of accesses, with room for `more`. */
+bool hdi_find_kinds(hdi_hazard_work *work, uint32_t more);
+/* Both of an epoch; without memory any, and it shows in the arena. */
+uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b);
+
+/* In hazard_walk.c. The steps of all uses, region by region, by one worker. */
+void hdi_walk_slots(hdi_hazard_work *work);
+/* Those of some uses, in the order of their slots: each step stands at the place of its visit. kinds, sides: of whoever
+ * works on this, with room. */
+void hdi_walk_records(const hdi_hazard_work *work, hdi_kinds *kinds, hdi_sides *sides, const hdi_visit_record *record,
+                      const hdi_visit_record *end);
+
+/* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
+bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
+/* What is known when there are all steps: who shares what, and what the frame leaves. Returns false without memory. */
+bool hdi_settle(hdi_hazard_work *work);
+
+/* In hazard_slots.c. Places of slots on their queues, by ranges of slots: they are counted, added up, and given out
+ * where `at` says how many of each queue stand before the range. */
+void hdi_count_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t count[HD_MAX_QUEUES]);
+void hdi_begin_queues(const hdi_hazard_work *work, uint32_t (*on_queue)[HD_MAX_QUEUES], uint32_t ranges);
+void hdi_place_slots(const hdi_hazard_work *work, uint32_t begin, uint32_t end, uint32_t at[HD_MAX_QUEUES]);
+/* An extra slot that is asked for: before a slot of the schedule (slot_count: at the end) and on a queue. The numbers
+ * of extra steps are those of what they ask for; equal ones become one slot. Numbers all slots anew, and raises what is
+ * wanted of the extra ones and by them. */
+typedef struct hdi_extra_ask {
+    uint32_t before, queue;
+} hdi_extra_ask;
+hd_result hdi_add_extra_slots(const hdi_hazard_work *work, const hdi_extra_ask *ask);
+
+#endif
