@@ -403,6 +403,8 @@ struct hd_vk {
     bool failed; /* error is of the call that runs, or ran last */
     hd_error error; /* of the last call that failed */
 
+    struct hd_vk_swapchain *swapchains; /* swapchain.c; a list */
+
     /* staging.c */
     hdi_vk_help help[HDI_VK_MAX_FRAMES + 1]; /* by frame modulo slot_count + 1 */
     hdi_vk_chunk *idle_chunks;               /* no frame uses them */
@@ -576,6 +578,10 @@ void hdi_vk_tell_syncs(const hdi_vk_frame *frame);
 hd_result hdi_vk_await_before(const hdi_vk_frame *frame);
 /* After it was: what the binary semaphores of the engine that it signals depend on. */
 hd_result hdi_vk_await_after(const hdi_vk_frame *frame);
+
+/* ---- swapchain.c ---- */
+/* Those that live longer than the hd_vk lose what they have of it. */
+void hdi_vk_drop_swapchains(hd_vk *vk);
 
 /* ---- submit.c ---- */
 /* The histories' clears are submitted, so the timelines' values are known. */

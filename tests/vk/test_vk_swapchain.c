@@ -330,6 +330,29 @@ Test(vk_swapchain, frames_that_do_not_use_it)
     close_window(&w);
 }
 
+/* The wrong way round: what is left of the swapchain refuses all, and can be destroyed. */
+Test(vk_swapchain, outlives_its_hd_vk)
+{
+    window w;
+    hd_resource target;
+    open_window(&w);
+    adopt(&w, (hd_allocator){0});
+    cr_assert_eq(make(&w, NULL), HD_OK);
+    cr_expect_eq(run(&w, 3), HD_OK);
+    hd_graph_begin(w.graph);
+    cr_expect_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &target), HD_OK);
+    hd_vk_destroy(w.vk);
+    w.vk = w.f.vk;
+    cr_expect_eq(hdt_the_window.live_swapchains, 0);
+    cr_expect_eq(hd_vk_swapchain_acquire(w.swapchain, w.graph, &target), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_swapchain_show(w.swapchain, w.graph, target).id, 0);
+    cr_expect_eq(hd_vk_swapchain_present(w.swapchain), HD_INVALID_ARGUMENT);
+    cr_expect_eq(hd_vk_swapchain_set_surface(w.swapchain, w.surface), HD_INVALID_ARGUMENT);
+    hd_vk_swapchain_resize(w.swapchain, 1, 1);
+    cr_expect_eq(info_of(&w).presented, 3);
+    close_window(&w);
+}
+
 /* Two windows, each with a graph of its own, acquired before either frame is executed. */
 Test(vk_swapchain, two_windows)
 {

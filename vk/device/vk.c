@@ -195,6 +195,7 @@ void hd_vk_destroy(hd_vk *vk)
 {
     if (!vk || hdi_vk_enter(vk, "hd_vk_destroy") != HD_OK)
         return;
+    hdi_vk_drop_swapchains(vk);
     close_device(vk);
     if (vk->owns_device) {
         bool device_stays = vk->device && !vk->fn.vkDestroyDevice; /* the instance must outlive it */

@@ -209,8 +209,7 @@ hd_result hdi_vk_timing_note(hdi_vk_frame *frame)
     for (uint32_t s = 0; s < slot->host_submit_count; s++) {
         for (uint32_t p = 0; p < slot->host_submits[s].pass_count; p++) {
             const hdi_vk_host_pass *pass = &slot->host_submits[s].passes[p];
-            hdi_vk_timed *timed =
-                add(slot, HD_VK_SPAN_HOST_PASS, vk->queue_count, pass->pass, keep_name(frame, pass->pass));
+            hdi_vk_timed *timed = add(slot, HD_VK_SPAN_HOST_PASS, vk->queue_count, pass->pass, pass->name);
             if (timed)
                 timed->host = &pass->begin_ns;
         }

@@ -63,11 +63,38 @@ static const char *desc_fault(const hd_vk_swapchain_desc *desc)
     return (uint32_t)desc->sharing > HD_SHARING_CONCURRENT ? "sharing is no hd_sharing" : NULL;
 }
 
-static void destroy(hd_vk_swapchain *s)
+/* Leaves it without an hd_vk. */
+static void detach(hd_vk_swapchain *s)
 {
+    hd_vk_swapchain **link = &s->vk->swapchains;
+    while (*link != s)
+        link = &(*link)->next;
+    *link = s->next;
     if (s->chain || s->retired)
         hdi_vk_chain_drop_all(s);
-    hdi_free(&s->vk->allocator, s, sizeof(*s));
+    s->vk = NULL;
+}
+
+static void destroy(hd_vk_swapchain *s)
+{
+    hd_allocator allocator = s->allocator;
+    if (s->vk)
+        detach(s);
+    hdi_free(&allocator, s, sizeof(*s));
+}
+
+void hdi_vk_drop_swapchains(hd_vk *vk)
+{
+    while (vk->swapchains) {
+        hdi_log(&vk->log, HD_LOG_ERROR, "hd_vk_destroy comes before hd_vk_swapchain_destroy of one of its swapchains");
+        detach(vk->swapchains);
+    }
+}
+
+/* A call on a swapchain; HD_OK: it is to be left. */
+static hd_result enter(const hd_vk_swapchain *s, const char *call)
+{
+    return s && s->vk ? hdi_vk_enter(s->vk, call) : HD_INVALID_ARGUMENT;
 }
 
 static hd_result create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapchain **out)
@@ -80,6 +107,9 @@ static hd_result create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapc
         return HD_OUT_OF_MEMORY;
     memset(s, 0, sizeof(*s));
     s->vk = vk;
+    s->allocator = vk->allocator;
+    s->next = vk->swapchains;
+    vk->swapchains = s;
     s->surface = desc->surface;
     s->width = desc->width;
     s->height = desc->height;
@@ -116,15 +146,16 @@ hd_result hd_vk_swapchain_create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd
 void hd_vk_swapchain_destroy(hd_vk_swapchain *s)
 {
     hd_vk *vk = s ? s->vk : NULL;
-    if (!vk || hdi_vk_enter(vk, "hd_vk_swapchain_destroy") != HD_OK)
+    if (!s || (vk && hdi_vk_enter(vk, "hd_vk_swapchain_destroy") != HD_OK))
         return;
     destroy(s);
-    hdi_vk_leave(vk, HD_OK, NULL);
+    if (vk)
+        hdi_vk_leave(vk, HD_OK, NULL);
 }
 
 hd_result hd_vk_swapchain_set_surface(hd_vk_swapchain *s, VkSurfaceKHR surface)
 {
-    hd_result result = s ? hdi_vk_enter(s->vk, "hd_vk_swapchain_set_surface") : HD_INVALID_ARGUMENT;
+    hd_result result = enter(s, "hd_vk_swapchain_set_surface");
     if (result != HD_OK)
         return result;
     hdi_vk_chain_drop_all(s);
@@ -327,7 +358,7 @@ static hd_result present(hd_vk_swapchain *s)
 
 hd_result hd_vk_swapchain_present(hd_vk_swapchain *s)
 {
-    hd_result result = s ? hdi_vk_enter(s->vk, "hd_vk_swapchain_present") : HD_INVALID_ARGUMENT;
+    hd_result result = enter(s, "hd_vk_swapchain_present");
     return result == HD_OK ? hdi_vk_leave(s->vk, present(s), NULL) : result;
 }
 
@@ -358,13 +389,13 @@ hd_result hd_vk_swapchain_acquire(hd_vk_swapchain *s, hd_graph *graph, hd_resour
     if (!s || !graph || !image)
         return HD_INVALID_ARGUMENT;
     *image = (hd_resource){0};
-    hd_result result = hdi_vk_enter(s->vk, "hd_vk_swapchain_acquire");
+    hd_result result = enter(s, "hd_vk_swapchain_acquire");
     return result == HD_OK ? hdi_vk_leave(s->vk, acquire(s, graph, image), graph) : result;
 }
 
 hd_pass hd_vk_swapchain_show(hd_vk_swapchain *s, hd_graph *graph, hd_resource from)
 {
-    if (!s || !graph || !s->held || hd_graph_resource_index(graph, s->import) == HD_NONE)
+    if (!s || !s->vk || !graph || !s->held || hd_graph_resource_index(graph, s->import) == HD_NONE)
         return (hd_pass){0};
     if (!(s->chain->caps.supportedUsageFlags & VK_IMAGE_USAGE_TRANSFER_DST_BIT)) {
         hdi_graph_fail(graph, HD_UNSUPPORTED, HD_NONE, hd_graph_resource_index(graph, s->import), HD_NONE,

@@ -50,7 +50,9 @@ typedef struct hdi_vk_chain {
 } hdi_vk_chain;
 
 struct hd_vk_swapchain {
-    hd_vk *vk;
+    hd_vk *vk;             /* null: it was destroyed */
+    hd_vk_swapchain *next; /* of the hd_vk's */
+    hd_allocator allocator;
     VkSurfaceKHR surface;
     uint32_t width, height, image_count, usage;
     hd_sharing sharing;

@@ -346,8 +346,8 @@ typedef struct hd_vk_swapchain_desc {
  * extension is not enabled), HD_UNSUPPORTED (no queue can present, a usage that the surface lacks), HD_SURFACE_LOST,
  * HD_OUT_OF_MEMORY, HD_OUT_OF_DEVICE_MEMORY, HD_DEVICE_LOST, HD_VULKAN. */
 hd_result hd_vk_swapchain_create(hd_vk *vk, const hd_vk_swapchain_desc *desc, hd_vk_swapchain **out);
-/* Waits for the frames in flight and what was presented. Before hd_vk_destroy; a lost device is fine. Null is allowed.
- */
+/* Waits for the frames in flight and what was presented. Before hd_vk_destroy (which else logs an error and leaves a
+ * swapchain that refuses every call but this one); a lost device is fine. Null is allowed. */
 void hd_vk_swapchain_destroy(hd_vk_swapchain *swapchain);
 
 /* Imports the next image into the frame that graph declares; from UNDEFINED to PRESENT_SRC, ordered behind what
