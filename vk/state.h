@@ -447,9 +447,19 @@ hd_result hdi_vk_leave(hd_vk *vk, hd_result result, const hd_graph *graph);
  * HD_NONE. Gives result back. Any thread. */
 hd_result hdi_vk_fail(hd_vk *vk, hd_result result, uint32_t pass, uint32_t resource, const char *format, ...)
     HDI_PRINTF(5, 6);
+/* Adds to the error of the call that runs whose fault it is. */
+void hdi_vk_blame(hd_vk *vk, uint32_t pass, uint32_t use, const char *format, ...) HDI_PRINTF(4, 5);
 /* The same by a host pass of a slot's frame; once that has finished, the other one takes it and gives it back. */
 void hdi_vk_fail_later(hd_vk *vk, hdi_vk_slot *slot, const hd_error *error);
 hd_result hdi_vk_failed_before(hd_vk *vk, hdi_vk_slot *slot);
+
+/* ---- names.c ---- */
+typedef struct hdi_vk_text {
+    char text[320];
+} hdi_vk_text;
+/* As Vulkan calls them; the room is for what has no name of its own. */
+const char *hdi_vk_format_name(uint32_t format, hdi_vk_text *room);
+const char *hdi_vk_usage_names(uint32_t usage, hdi_vk_text *room);
 
 /* ---- device.c ---- */
 hd_result hdi_vk_make(hd_vk *vk, const hd_vk_desc *desc);
@@ -479,6 +489,8 @@ hdi_vk_key hdi_vk_key_of(const hd_resource_info *info);
 VkImageCreateInfo hdi_vk_image_info(const hd_vk *vk, const hdi_vk_key *key);
 VkBufferCreateInfo hdi_vk_buffer_info(const hd_vk *vk, const hdi_vk_key *key);
 hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, void *vk); /* an hd_size_fn */
+/* An image that the device cannot make: names the first use that it can do nothing for, if one alone is at fault. */
+void hdi_vk_blame_use(hd_vk *vk, const hd_graph *graph);
 /* A memory type that the host maps; UINT32_MAX: none. */
 uint32_t hdi_vk_host_type(const hd_vk *vk, uint32_t allowed);
 /* The needs of a key, by its usage and flags as they are. Any thread. */

@@ -337,6 +337,26 @@ Test(vk_mistakes, errors_that_can_be_read)
     cr_expect(error.result == HD_UNSUPPORTED && error.resource == 0);
     expect_text(&error, (const char *[]){"'odd'", "images of this size", NULL});
 
+    for (uint32_t i = 0; i < 3; i++) { /* a use that the format is not for; it is said again, and sticks in the graph */
+        if (i < 2)
+            hd_graph_begin(w.graph);
+        odd = hd_graph_image(w.graph,
+                             &(hd_image_desc){.name = "odd", .width = 16, .height = 16, .format = VK_FORMAT_D16_UNORM});
+        hd_graph_pass(w.graph, &(hd_pass_desc){.name = "copies",
+                                               .type = HD_PASS_TRANSFER,
+                                               .root = true,
+                                               .uses = HD_USES({odd, HD_TRANSFER_DST})});
+        hd_graph_pass(w.graph, &(hd_pass_desc){.name = "stores",
+                                               .type = HD_PASS_COMPUTE,
+                                               .root = true,
+                                               .uses = HD_USES({odd, HD_STORAGE_RW_COMPUTE})});
+        cr_expect_eq(hd_vk_frame(vk, w.graph), HD_UNSUPPORTED);
+        error = error_of(vk);
+        cr_expect(error.resource == 0 && error.pass == 1 && error.use == 0, "%u: %s", error.pass, error.text);
+        expect_text(&error, (const char *[]){"'odd'", "pass 1 'stores'", "VK_FORMAT_D16_UNORM",
+                                             "VK_IMAGE_USAGE_STORAGE_BIT", NULL});
+    }
+
     hd_graph_begin(w.graph); /* of executing */
     hd_resource import = hd_graph_import(w.graph, &(hd_import_desc){.name = "empty", .bytes = 64});
     hd_graph_pass(w.graph,
@@ -471,13 +491,6 @@ static void keep_warning(hd_log_level level, const char *text, void *user)
         snprintf(to->text, sizeof(to->text), "%s", text);
 }
 
-static void keep_error(hd_log_level level, const char *text, void *user)
-{
-    warned *to = user;
-    if (level == HD_LOG_ERROR)
-        snprintf(to->text, sizeof(to->text), "%s", text);
-}
-
 /* Warned of once an image, and not where its content is discarded. By a driver that does nothing. */
 Test(vk_mistakes, layouts_of_imports)
 {
@@ -508,76 +521,4 @@ Test(vk_mistakes, layouts_of_imports)
               seen.text);
     hd_graph_destroy(w.graph);
     hd_vk_destroy(w.f.vk);
-}
-
-/* ---- a device that lacks something ---- */
-
-static hd_result adopt_with(const world *w, const hd_vk_desc *from, warned *seen)
-{
-    hd_vk_desc desc = *from;
-    hd_vk *vk = NULL;
-    seen->text[0] = 0;
-    desc.log = (hd_log){keep_error, seen};
-    desc.get_instance_proc = hdt_vk_hooked;
-    desc.instance = w->f.info.instance;
-    desc.physical_device = w->f.info.physical_device;
-    desc.device = w->f.info.device;
-    if (!desc.queues) {
-        desc.queues = w->f.info.queues;
-        desc.queue_count = w->f.info.queue_count;
-    }
-    hd_result result = hd_vk_create(&desc, &vk);
-    hd_vk_destroy(vk);
-    return result;
-}
-
-Test(vk_mistakes, devices_that_lack_something)
-{
-    world w;
-    warned seen;
-    hdt_vk_three_families(true, 0);
-    open_world(&w, 0);
-    VkPhysicalDeviceVulkan12Features all12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                              .timelineSemaphore = VK_TRUE};
-    VkPhysicalDeviceVulkan13Features all13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                              .synchronization2 = VK_TRUE,
-                                              .dynamicRendering = VK_TRUE,
-                                              .maintenance4 = VK_TRUE};
-    hd_vk_desc all = {.features12 = &all12, .features13 = &all13};
-    cr_expect_eq(adopt_with(&w, &(hd_vk_desc){0}, &seen), HD_OK, "nothing is told");
-    cr_expect_eq(adopt_with(&w, &all, &seen), HD_OK, "%s", seen.text);
-    VkBool32 *features[] = {&all12.timelineSemaphore, &all13.synchronization2, &all13.dynamicRendering,
-                            &all13.maintenance4};
-    const char *const names[] = {"timelineSemaphore", "synchronization2", "dynamicRendering", "maintenance4"};
-    for (uint32_t i = 0; i < 4; i++) {
-        *features[i] = VK_FALSE;
-        cr_expect_eq(adopt_with(&w, &all, &seen), HD_MISSING_FEATURE);
-        cr_expect(strstr(seen.text, names[i]), "%s", seen.text);
-        *features[i] = VK_TRUE;
-    }
-    all.timed_frames = 4;
-    cr_expect_eq(adopt_with(&w, &all, &seen), HD_MISSING_FEATURE);
-    cr_expect(strstr(seen.text, "hostQueryReset"), "%s", seen.text);
-
-    /* as a chain: each in a structure of its own, or in Vulkan's */
-    VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
-    all13.pNext = &timeline;
-    cr_expect_eq(adopt_with(&w, &(hd_vk_desc){.device_next = &all13}, &seen), HD_OK, "%s", seen.text);
-    timeline.timelineSemaphore = VK_FALSE;
-    cr_expect_eq(adopt_with(&w, &(hd_vk_desc){.device_next = &all13}, &seen), HD_MISSING_FEATURE);
-    cr_expect_eq(adopt_with(&w, &(hd_vk_desc){.device_next = &timeline}, &seen), HD_MISSING_FEATURE);
-
-    for (uint32_t q = 0; q < w.f.info.queue_count; q++) {
-        for (uint32_t kind = 0; kind <= HD_QUEUE_TRANSFER; kind++) {
-            hd_vk_queue_desc queue = w.f.info.queues[q];
-            bool can = kind >= (uint32_t)queue.kind; /* graphics can do all, transfer but itself */
-            queue.kind = (hd_queue_kind)kind;
-            cr_expect_eq(adopt_with(&w, &(hd_vk_desc){.queues = &queue, .queue_count = 1}, &seen),
-                         can ? HD_OK : HD_MISSING_FEATURE, "queue %u as %u: %s", q, kind, seen.text);
-            cr_expect(can || strstr(seen.text, "which has no"), "%s", seen.text);
-        }
-    }
-    close_world(&w);
-    hdt_vk_three_families(false, 0);
 }

@@ -16,6 +16,18 @@ static hd_error make_error(hd_result result, uint32_t pass, uint32_t resource)
     return (hd_error){.result = result, .pass = pass, .resource = resource, .use = HD_NONE};
 }
 
+/* Behind a colon; what does not fit is left out. */
+static void append(hd_error *error, const char *more)
+{
+    size_t used = strlen(error->text), left = sizeof(error->text) - 1 - used, bytes = strlen(more);
+    if (left < 3)
+        return;
+    bytes = bytes < left - 2 ? bytes : left - 2;
+    memcpy(error->text + used, ": ", 2);
+    memcpy(error->text + used + 2, more, bytes);
+    error->text[used + 2 + bytes] = 0;
+}
+
 hd_result hdi_vk_fail(hd_vk *vk, hd_result result, uint32_t pass, uint32_t resource, const char *format, ...)
 {
     hd_error error = make_error(result, pass, resource);
@@ -31,6 +43,24 @@ hd_result hdi_vk_fail(hd_vk *vk, hd_result result, uint32_t pass, uint32_t resou
     vk->failed = true;
     pthread_mutex_unlock(&vk->error_lock);
     return result;
+}
+
+void hdi_vk_blame(hd_vk *vk, uint32_t pass, uint32_t use, const char *format, ...)
+{
+    char text[sizeof(vk->error.text)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    hdi_one_line(text);
+    hdi_log(&vk->log, HD_LOG_ERROR, "%s", text);
+    pthread_mutex_lock(&vk->error_lock);
+    if (vk->failed) {
+        vk->error.pass = pass;
+        vk->error.use = use;
+        append(&vk->error, text);
+    }
+    pthread_mutex_unlock(&vk->error_lock);
 }
 
 void hdi_vk_fail_later(hd_vk *vk, hdi_vk_slot *slot, const hd_error *error)
@@ -75,11 +105,14 @@ hd_result hdi_vk_leave(hd_vk *vk, hd_result result, const hd_graph *graph)
 {
     pthread_mutex_lock(&vk->error_lock);
     const hd_error *declared = graph ? hd_graph_error(graph) : NULL;
-    if (result != HD_OK && declared && declared->result == result) {
+    bool again = result != HD_OK && !vk->failed && vk->error.result == result && declared &&
+                 strncmp(vk->error.text, declared->text, strlen(declared->text)) == 0; /* it sticks in the graph */
+    if (result != HD_OK && declared && declared->result == result && !again) {
         hd_error error = *declared;
         if (vk->failed) { /* the device's part of it */
-            strncat(error.text, ": ", sizeof(error.text) - strlen(error.text) - 1);
-            strncat(error.text, vk->error.text, sizeof(error.text) - strlen(error.text) - 1);
+            error.pass = error.pass == HD_NONE ? vk->error.pass : error.pass;
+            error.use = error.use == HD_NONE ? vk->error.use : error.use;
+            append(&error, vk->error.text);
         }
         vk->error = error;
     } else if (result != HD_OK && !vk->failed && vk->error.result != result) {

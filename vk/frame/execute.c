@@ -140,6 +140,8 @@ static hd_result compile(hd_vk *vk, hd_graph *graph, const hd_compile_desc *desc
         mine.jobs = vk->jobs;
     uint64_t start = hdi_clock_ns();
     hd_result result = hd_graph_compile(graph, &mine, out);
+    if (result == HD_UNSUPPORTED && mine.size == hdi_vk_size_of)
+        hdi_vk_blame_use(vk, graph);
     vk->stats.compile_us = (double)(hdi_clock_ns() - start) * 1e-3;
     return result;
 }

@@ -96,7 +96,7 @@ static hd_result ask_format(hd_vk *vk, const hdi_vk_key *key, const char **fault
         return hdi_vk_result(vk, got, "vkGetPhysicalDeviceImageFormatProperties2");
     const VkImageFormatProperties *most = &can.imageFormatProperties;
     if (got != VK_SUCCESS)
-        *fault = "this format with this usage";
+        *fault = "this format with this usage, or with these flags";
     else if (key->width > most->maxExtent.width || key->height > most->maxExtent.height ||
              key->depth > most->maxExtent.depth)
         *fault = "images of this size";
@@ -162,10 +162,12 @@ static hd_result measure(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
     hd_result asked_format = buffer ? HD_OK : ask_format(vk, key, &fault);
     if (asked_format != HD_OK)
         return asked_format;
+    hdi_vk_text format, usage;
     if (fault)
         return hdi_vk_fail(vk, HD_UNSUPPORTED, HD_NONE, HD_NONE,
-                           "%s does not support %s (format %u, %ux%ux%u, usage 0x%x)", vk->device_name, fault,
-                           key->format, key->width, key->height, key->depth, key->usage);
+                           "%s does not support %s (%s, %ux%ux%u, %s, flags 0x%x)", vk->device_name, fault,
+                           hdi_vk_format_name(key->format, &format), key->width, key->height, key->depth,
+                           hdi_vk_usage_names(key->usage, &usage), key->flags);
     uint64_t bytes = 0, alignment = 1;
     uint32_t allowed = UINT32_MAX;
     for (uint32_t way = 0; way < 4; way++) {
@@ -231,7 +233,7 @@ hd_result hdi_vk_need_of(hd_vk *vk, const hdi_vk_key *key, hd_memory_need *need)
         if (!size->used) {
             size->key = *key;
             size->result = measure(vk, key, &size->need);
-            size->used = size->result != HD_OUT_OF_MEMORY && size->result != HD_OUT_OF_DEVICE_MEMORY; /* those pass */
+            size->used = size->result == HD_OK; /* no memory passes, and why not is said each time */
             vk->size_count += size->used;
         }
         *need = size->need;
@@ -245,6 +247,28 @@ hd_result hdi_vk_size_of(const hd_resource_info *info, hd_memory_need *need, voi
 {
     hdi_vk_key key = hdi_vk_key_of(info);
     return hdi_vk_need_of(user, &key, need);
+}
+
+void hdi_vk_blame_use(hd_vk *vk, const hd_graph *graph)
+{
+    const hdi_decl decl = hdi_graph_decl(graph);
+    uint32_t res = hd_graph_error(graph)->resource;
+    if (!vk->failed || res >= decl.res_count || decl.res_flags[res] & HDI_RES_BUFFER)
+        return;
+    hd_resource_info info;
+    hdi_resource_info(&decl, res, &info);
+    for (uint32_t u = 0; u < decl.use_count; u++) {
+        uint32_t pass = decl.use_pass[u];
+        hdi_vk_key key = hdi_vk_key_of(&info);
+        const char *fault, *name = decl.pass_exec[pass].name;
+        hdi_vk_text usage, format;
+        key.usage = decl.access[decl.use_access[u]].image_usage;
+        if (decl.use_res[u] != res || !key.usage || ask_format(vk, &key, &fault) != HD_OK || !fault)
+            continue;
+        hdi_vk_blame(vk, pass, u - decl.pass_use_begin[pass], "pass %u '%s' uses %s for %s", pass, name ? name : "",
+                     hdi_vk_format_name(info.format, &format), hdi_vk_usage_names(key.usage, &usage));
+        return;
+    }
 }
 
 void hdi_vk_free_sizes(hd_vk *vk)
