@@ -219,6 +219,7 @@ static int write_workload(const char *folder, const char *name, hd_graph *g, con
     hdb_workload *w = hdb_workload_make(hdb_family_index(family), passes, 1, true);
     if (!w)
         return fail(name, HD_OUT_OF_MEMORY);
+    hd_graph_set_name(g, hdb_workload_name(w));
     hdb_workload_declare(w, g);
     int status = write_files(folder, name, g, false);
     hdb_workload_free(w);

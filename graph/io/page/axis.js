@@ -73,7 +73,6 @@ const axis = {
 function tickTime(us, span) {
     if (us === 0)
         return '0';
-    if (span >= 5000)
-        return d3.format(',.4r')(us / 1000).replace(/\.?0+$/, '') + ' ms';
-    return d3.format(',.6r')(us).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '') + ' µs';
+    const [unit, name] = span >= 5e6 ? [1e6, ' s'] : span >= 5000 ? [1000, ' ms'] : [1, ' µs'];
+    return d3.format(',')(Number((us / unit).toPrecision(8))) + name;
 }

@@ -36,8 +36,10 @@ function scopeStages(stages, first) {
 
 function barrierNode(m, barrier, place) {
     const batch = barrier.batch, res = m.resources[barrier.res], family = m.queues[batch.queue].family;
-    const node = { kind: 'barrier', item: barrier, queue: batch.queue, submit: batch.submit, gather: place, spread: place,
-                   src: scopeStages(barrier.src_stages, true), dst: scopeStages(barrier.dst_stages, false), res: barrier.res };
+    const node = { kind: 'barrier', item: barrier, queue: batch.queue, submit: batch.submit, gather: place,
+        spread: place,
+                   src: scopeStages(barrier.src_stages, true), dst: scopeStages(barrier.dst_stages, false),
+                       res: barrier.res };
     const moves = res && barrier.src_family !== barrier.dst_family;
     node.changes = Boolean(res && (moves || (!res.buffer && barrier.old_layout !== barrier.new_layout)));
     if (moves && family === barrier.src_family)
@@ -60,7 +62,8 @@ function chainNodes(m) {
         place++;
         for (const wait of submit.waits) {
             const all = BigInt(wait.stages) & bit(16);
-            nodes.push({ kind: 'wait', item: wait, queue: submit.queue, submit: submit.id, gather: place, spread: place, src: 0n,
+            nodes.push({ kind: 'wait', item: wait, queue: submit.queue, submit: submit.id, gather: place,
+                spread: place, src: 0n,
                          dst: host ? bit(HOST_BIT) : scopeStages(wait.stages, false) | (all ? bit(INTO_BIT) : 0n) });
         }
         for (let c = submit.command_begin; c < submit.command_begin + submit.command_count; c++) {
@@ -78,7 +81,8 @@ function chainNodes(m) {
         place++;
         if (submit.signal_value) {
             const all = BigInt(submit.signal_stages) & bit(16);
-            const node = { kind: 'signal', item: submit, queue: submit.queue, submit: submit.id, gather: place, spread: place,
+            const node = { kind: 'signal', item: submit, queue: submit.queue, submit: submit.id, gather: place,
+                spread: place,
                            src: host ? bit(HOST_BIT) : scopeStages(submit.signal_stages, true) |
                                                        (all ? bit(OUT_BIT) | bit(HOST_BIT) : 0n), dst: 0n };
             signals.set(submit, node);
@@ -131,11 +135,13 @@ function shortestChain(nodes, first, second) {
 
 function sharesBytes(a, b) {
     const x = a.res.placed, y = b.res.placed;
-    return x && y && x.heap !== NONE && x.heap === y.heap && x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes;
+    return x && y && x.heap !== NONE && x.heap === y.heap && x.offset < y.offset + y.bytes &&
+        y.offset < x.offset + x.bytes;
 }
 
 function conflictsOf(a, b) {
-    return a.uses.flatMap((x) => b.uses.filter((y) => (x.writes || y.writes) && (x.res === y.res ? meet(x, y) : sharesBytes(x, y)))
+    return a.uses.flatMap((x) => b.uses.filter((y) => (x.writes || y.writes) &&
+                                               (x.res === y.res ? meet(x, y) : sharesBytes(x, y)))
                                        .map((y) => [x, y]));
 }
 
@@ -206,8 +212,10 @@ function chainBlock(a, b, uses, chain) {
 
 function linkOf(node) {
     if (node.kind === 'barrier')
-        return [ref('b' + node.item.batch.id, 'barrier'), el('span.muted', null, ' ' + whyWord(ui.model, node.item.why)),
-                el('div.small', null, fromTo(codes(STAGE_NAMES, node.item.src_stages), codes(STAGE_NAMES, node.item.dst_stages)))];
+        return [ref('b' + node.item.batch.id, 'barrier'),
+                el('span.muted', null, ' ' + whyWord(ui.model, node.item.why)),
+                el('div.small', null, fromTo(codes(STAGE_NAMES, node.item.src_stages),
+                                             codes(STAGE_NAMES, node.item.dst_stages)))];
     const signal = node.kind === 'signal';
     return [ref('s' + node.submit, 'submit ' + node.submit), el('span.muted', null, signal
         ? ' signals ' + node.item.signal_value : ' waits for ' + node.item.value),

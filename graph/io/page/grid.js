@@ -20,7 +20,7 @@ const gridView = {
     /* Where there are many rows, those that are used first in the stretch that is shown come along. */
     follow() {
         const room = this.surface.height - HEAD;
-        if (this.rows.length * ROW < room * 2 || axis.lo === this.followed)
+        if (ui.selected || this.rows.length * ROW < room * 2 || axis.lo === this.followed)
             return;
         this.followed = axis.lo;
         this.offset = axis.lo > 0 ? (d3.bisector((r) => r.u0).left(this.rows, axis.lo) - 2) * ROW : 0;

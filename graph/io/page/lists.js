@@ -52,12 +52,14 @@ function passesTab() {
     const list = (culled ? m.culled : m.passes.filter(passShown)).slice().sort(PASS_ORDERS[how] || PASS_ORDERS.time);
     const most = d3.max(list, (p) => p.cost) || 1;
     return [
-        chips('Order', [['time', 'by time'], ['cost', 'by cost'], ['name', 'by name'], ['culled', 'culled ' + m.culled.length]],
+        chips('Order', [['time', 'by time'], ['cost', 'by cost'], ['name', 'by name'],
+                        ['culled', 'culled ' + m.culled.length]],
               how, (value) => setList('passes', value)),
         longList(list, (p) => (p.slot === NONE
             ? el('div.row.culled', null, ref('p' + p.id), p.culled ? why(p.culled) : null)
             : el('div.row.line.barred', null, ref('p' + p.id), bar(p.cost / most, 'pass-' + typeOf(p)),
-                 el('span.muted.num', null, timeText(p.cost)))), culled ? 'No pass is culled.' : 'No pass is let through by the filters.'),
+                 el('span.muted.num', null, timeText(p.cost)))),
+                     culled ? 'No pass is culled.' : 'No pass is let through by the filters.'),
     ];
 }
 
@@ -76,10 +78,12 @@ function resourcesTab() {
     return [
         el('div.summary', null,
            el('p', null, el('strong', null, bytesText(m.heapBytes)), ' in ' + countText(m.heaps.length, 'heap') + '. ',
-              saved > 0 ? ['Aliasing saves ', el('strong', null, bytesText(saved)), ' of ' + bytesText(m.stats.unaliased_bytes) + '. '] : '',
+              saved > 0 ? ['Aliasing saves ', el('strong', null, bytesText(saved)),
+                           ' of ' + bytesText(m.stats.unaliased_bytes) + '. '] : '',
               'At its peak the frame has ' + bytesText(m.stats.peak_live_bytes) + ' alive: ',
               bytesText(Math.max(0, m.heapBytes - m.stats.peak_live_bytes)) + ' of the heaps are waste.'),
-           m.heaps.map((heap) => el('div.line.barred', null, ref('h' + heap.id), bar(heap.bytes / m.heapBytes, 'memory'),
+           m.heaps.map((heap) => el('div.line.barred', null, ref('h' + heap.id),
+                                    bar(heap.bytes / m.heapBytes, 'memory'),
                                     el('span.muted.num', null, bytesText(heap.bytes))))),
         chips('Order', [['size', 'by size'], ['time', 'by first use'], ['name', 'by name']], listState.resources,
               (value) => setList('resources', value)),
@@ -111,11 +115,14 @@ function batchShown(batch) {
 function syncTab() {
     const m = ui.model, reasons = Array.from(new Set(m.barriers.filter((b) => b.why).map((b) => whyWord(m, b.why))));
     const waits = listState.sync === 'waits', all = listState.sync === 'all';
-    const items = syncItems().filter((item) => (item.submit ? all || (waits && item.submit.waits.length) : !waits && batchShown(item.batch)));
+    const items = syncItems().filter((item) => (item.submit ? all || (waits && item.submit.waits.length)
+                                                : !waits && batchShown(item.batch)));
     return [
-        chips('Reason', [['all', 'all'], ['waits', 'semaphore waits']].concat(reasons.map((r) => [r, r])), listState.sync,
+        chips('Reason', [['all', 'all'], ['waits', 'semaphore waits']].concat(reasons.map((r) => [r, r])),
+              listState.sync,
               (value) => setList('sync', value)),
-        longList(items, (item) => (item.submit ? submitRow(item.submit) : batchRow(item.batch)), 'There is nothing to wait for.'),
+        longList(items, (item) => (item.submit ? submitRow(item.submit) : batchRow(item.batch)),
+                 'There is nothing to wait for.'),
     ];
 }
 
@@ -130,10 +137,12 @@ function submitRow(submit) {
 }
 
 function batchRow(batch) {
-    const m = ui.model, shown = batch.barriers.filter((b) => listState.sync === 'all' || whyWord(m, b.why) === listState.sync);
+    const m = ui.model, shown = batch.barriers.filter((b) => listState.sync === 'all' ||
+                                                      whyWord(m, b.why) === listState.sync);
     const counts = d3.nest().key((b) => whyWord(m, b.why)).rollup((list) => list.length).entries(shown);
     return el('div.row.batch', null,
-        el('div.line', null, ref('b' + batch.id), batch.next ? el('span.muted', null, 'before ', ref('p' + batch.next.id)) : null,
+        el('div.line', null, ref('b' + batch.id), batch.next
+           ? el('span.muted', null, 'before ', ref('p' + batch.next.id)) : null,
            el('span.muted.num', null, countText(batch.barriers.length, 'barrier'))),
         shown.slice(0, 2).map((b) => why(b.why)),
         shown.length > 2 ? el('p.muted.why', null, counts.map((c) => c.values + ' × ' + c.key).join(', ')) : null);

@@ -65,7 +65,8 @@ function memoryKind(res) {
         return 'depth';
     return res.usage & 0x10 ? 'color' : 'storage';
 }
-const MEMORY_KINDS = [['color', 'color targets'], ['depth', 'depth'], ['storage', 'other images'], ['buffer', 'buffers'],
+const MEMORY_KINDS = [['color', 'color targets'], ['depth', 'depth'], ['storage', 'other images'],
+                      ['buffer', 'buffers'],
                       ['kept', 'kept between frames']];
 
 function paintHeap(ctx, { heap, top, height }, width, limit) {
@@ -74,29 +75,84 @@ function paintHeap(ctx, { heap, top, height }, width, limit) {
     const scale = height / heap.bytes, left = Math.max(GUTTER, axis.x(0)), right = Math.min(width, axis.x(axis.extent));
     ctx.fillStyle = colors.sunken;
     ctx.fillRect(left, top, right - left, height);
-    const lit = [];
+    const lit = [], dots = pixelField(Math.ceil(right - left), Math.ceil(height), left, top);
     for (const res of heap.tenants) {
         if (res.a1 < axis.lo || res.a0 > axis.hi)
             continue;
-        const box = { x: axis.x(res.a0), y: top + res.placed.offset * scale, height: res.placed.bytes * scale };
-        box.width = axis.x(res.a1) - box.x;
-        if ((box.width < 0.5 && box.height < 3) || box.height < 0.25 || box.y > limit || box.y + box.height < CURVE)
+        const box = wholePixels(axis.x(res.a0), top + res.placed.offset * scale, axis.x(res.a1),
+                                top + (res.placed.offset + res.placed.bytes) * scale);
+        if (box.y > limit || box.y + box.height < CURVE)
             continue;
         const role = ui.lit ? ui.lit.resources.get(res.id) || null : 'plain';
         if ((role && role !== 'plain') || ui.hover === 'r' + res.id)
             lit.push([res, box, role]);
+        else if (box.width < 30)
+            dots.tenant(res, box, role !== null && resShown(res), role);
         else
             paintTenant(ctx, res, box, role);
     }
+    dots.paint(ctx);
     lit.forEach(([res, box, role]) => paintTenant(ctx, res, box, role));
+}
+
+/* At least one pixel; edges on pixels are sharp, and painted many times faster than those between. */
+function wholePixels(x0, y0, x1, y1) {
+    const x = Math.round(x0), y = Math.round(y0);
+    return { x, y, width: Math.max(1, Math.round(x1) - x), height: Math.max(1, Math.round(y1) - y) };
+}
+
+/* Boxes of a few pixels come in thousands: they are set in memory, and painted at once. */
+function pixelField(width, height, left, top) {
+    let pixels = null;
+    return {
+        fill(x, y, wide, tall, color) {
+            const x0 = Math.max(0, x), x1 = Math.min(width, x + wide), y1 = Math.min(height, y + tall),
+                value = pixelOf(color);
+            for (let row = Math.max(0, y); row < y1; row++)
+                pixels.fill(value, row * width + x0, row * width + Math.max(x0, x1));
+        },
+        tenant(res, box, known, role) {
+            pixels = pixels || new Uint32Array(width * height);
+            const x = Math.round(box.x - left), y = Math.round(box.y - top), kind = memoryKind(res);
+            const tall = box.height > 4 ? box.height - 1 : box.height;
+            this.fill(x, y, box.width > 4 ? box.width - 1 : box.width, tall, tenantColor(res, known, role));
+            if (box.width > 6 && box.height > 3)
+                this.fill(x, y, 2, tall, known ? colors[kind] : colors.fill[kind]);
+        },
+        paint(ctx) {
+            if (!pixels)
+                return;
+            const canvas = pixelField.canvas || (pixelField.canvas = document.createElement('canvas'));
+            canvas.width = width;
+            canvas.height = height;
+            canvas.getContext('2d').putImageData(
+                new ImageData(new Uint8ClampedArray(pixels.buffer), width, height), 0, 0);
+            ctx.drawImage(canvas, left, top);
+        },
+    };
+}
+
+const pixelValues = new Map();
+
+function pixelOf(color) {
+    if (!pixelValues.has(color)) {
+        const { r, g, b } = d3.rgb(color);
+        pixelValues.set(color, (255 << 24 | b << 16 | g << 8 | r) >>> 0);
+    }
+    return pixelValues.get(color);
+}
+
+function tenantColor(res, known, role) {
+    const kind = memoryKind(res);
+    return !known ? colors.quiet[kind] : role === 'self' ? colors[kind] : res.id & 1 ? colors.odd[kind]
+        : colors.fill[kind];
 }
 
 function paintTenant(ctx, res, box, role) {
     const kind = memoryKind(res), known = role !== null && resShown(res);
     const gapX = box.width > 4 ? 1 : 0, gapY = box.height > 4 ? 1 : 0;
-    const width = Math.max(0.6, box.width - gapX), height = Math.max(0.6, box.height - gapY);
-    ctx.fillStyle = !known ? colors.quiet[kind] : role === 'self' ? colors[kind] : res.id & 1 ? colors.odd[kind]
-                                                                                              : colors.fill[kind];
+    const width = box.width - gapX, height = box.height - gapY;
+    ctx.fillStyle = tenantColor(res, known, role);
     ctx.fillRect(box.x, box.y, width, height);
     if (box.width > 6 && box.height > 3 && role !== 'self') {
         ctx.fillStyle = known ? colors[kind] : colors.fill[kind];
@@ -118,7 +174,8 @@ function paintTenant(ctx, res, box, role) {
     ctx.fillText(name, left, tall ? middle - 7 : middle);
     const taken = widthOf(ctx, name);
     setFont(ctx, 10.5);
-    const size = bytesText(res.placed.bytes), fits = tall ? room >= widthOf(ctx, size) : room - taken > widthOf(ctx, size) + 12;
+    const size = bytesText(res.placed.bytes), fits = tall ? room >= widthOf(ctx, size)
+        : room - taken > widthOf(ctx, size) + 12;
     if (fits && name) {
         ctx.fillStyle = role === 'self' ? colors.on : known ? colors.muted : colors.faint;
         ctx.fillText(size, tall ? left : left + taken + 8, tall ? middle + 7 : middle);
@@ -159,15 +216,23 @@ function paintCurve(ctx, width) {
     ctx.setLineDash([]);
     ctx.beginPath();
     ctx.moveTo(GUTTER, bottom);
-    let level = bottom, first = Math.max(0, d3.bisector((s) => s.at).right(m.steps, axis.lo) - 1);
-    for (let i = first; i < m.steps.length; i++) {
-        const x = axis.x(m.steps[i].at);
-        ctx.lineTo(x, level);
-        level = y(m.steps[i].bytes);
-        ctx.lineTo(x, level);
+    let level = bottom, top = bottom, last = GUTTER;
+    for (let i = Math.max(0, d3.bisector((s) => s.at).right(m.steps, axis.lo) - 1); i < m.steps.length; i++) {
+        const x = axis.x(m.steps[i].at), here = y(m.steps[i].bytes);
+        if (x - last > 0.6) { /* of the steps within a pixel the highest and the last */
+            ctx.lineTo(last, top);
+            ctx.lineTo(last, level);
+            ctx.lineTo(x, level);
+            last = x;
+            top = here;
+        }
+        top = Math.min(top, here);
+        level = here;
         if (x > width)
             break;
     }
+    ctx.lineTo(last, top);
+    ctx.lineTo(last, level);
     ctx.lineTo(axis.x(axis.extent), level);
     ctx.lineTo(axis.x(axis.extent), bottom);
     ctx.globalAlpha = 0.18;

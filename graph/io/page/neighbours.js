@@ -18,8 +18,10 @@ function neighbourGraph(pass, from, to) {
     const boxes = place(left, 1, 'from').concat(place(right, width - BOX.width - 1, 'to'));
     boxes.forEach((box) => {
         const [a, b] = box.role === 'from' ? [box, middle] : [middle, box];
-        const x0 = a.x + BOX.width, y0 = a.y + BOX.height / 2, x1 = b.x, y1 = b.y + BOX.height / 2, bend = (x0 + x1) / 2;
-        svg.append('path').attr({ d: `M${x0},${y0}C${bend},${y0} ${bend},${y1} ${x1},${y1}`, class: 'edge ' + box.role })
+        const x0 = a.x + BOX.width, y0 = a.y + BOX.height / 2, x1 = b.x, y1 = b.y + BOX.height / 2,
+            bend = (x0 + x1) / 2;
+        svg.append('path').attr({ d: `M${x0},${y0}C${bend},${y0} ${bend},${y1} ${x1},${y1}`,
+            class: 'edge ' + box.role })
             .append('title').text(box.through || '');
     });
     boxes.concat(middle).forEach((box) => paintBox(svg, box));
@@ -41,7 +43,8 @@ function paintBox(svg, box) {
     if (box.pass)
         group.append('rect').attr({ width: BOX.width, height: BOX.height, rx: 3 });
     group.append('text').attr({ x: 9, y: BOX.height / 2 + 4 }).text(cutLabel(box.pass ? box.pass.label : box.text, 15));
-    group.append('title').text((box.pass ? box.pass.label : box.text) + (box.through ? '\nthrough ' + box.through : ''));
+    group.append('title').text((box.pass ? box.pass.label : box.text) + (box.through ? '\nthrough ' + box.through
+        : ''));
 }
 
 function cutLabel(text, letters) {

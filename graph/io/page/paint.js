@@ -4,8 +4,10 @@ let colors = {};
 
 function readColors() {
     const style = getComputedStyle(document.documentElement);
-    const names = ['bg', 'panel', 'sunken', 'line', 'grid', 'text', 'muted', 'faint', 'accent', 'from', 'to', 'critical',
-                   'barrier', 'graphics', 'compute', 'transfer', 'host', 'culled', 'color', 'depth', 'storage', 'buffer',
+    const names = ['bg', 'panel', 'sunken', 'line', 'grid', 'text', 'muted', 'faint', 'accent', 'from', 'to',
+                   'critical',
+                   'barrier', 'graphics', 'compute', 'transfer', 'host', 'culled', 'color', 'depth', 'storage',
+                       'buffer',
                    'kept'];
     colors = {};
     names.forEach((name) => (colors[name] = style.getPropertyValue('--' + name).trim()));
@@ -41,7 +43,8 @@ function makeSurface(host, draw) {
 function fitSurface(surface) {
     const box = surface.host.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
     const width = Math.round(box.width), height = Math.round(box.height);
-    if (width === 0 || height === 0 || (width === surface.width && height === surface.height && ratio === surface.ratio))
+    if (width === 0 || height === 0 || (width === surface.width && height === surface.height &&
+                                        ratio === surface.ratio))
         return;
     Object.assign(surface, { width, height, ratio });
     surface.canvas.width = Math.round(width * ratio);
@@ -153,20 +156,21 @@ function roundedBox(ctx, x, y, width, height, radius) {
     ctx.closePath();
 }
 
-function hatch(ctx, x0, y0, width, height) {
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(x0, y0, width, height);
-    ctx.clip();
-    ctx.strokeStyle = colors.line;
-    ctx.lineWidth = 1;
-    ctx.beginPath();
-    for (let x = Math.floor((x0 - height) / 7) * 7; x < x0 + width; x += 7) {
-        ctx.moveTo(x, y0 + height);
-        ctx.lineTo(x + height, y0);
+function hatch(ctx, x, y, width, height) {
+    if (!colors.hatch) {
+        const tile = document.createElement('canvas'), pen = tile.getContext('2d');
+        tile.width = tile.height = 7;
+        pen.strokeStyle = colors.line;
+        pen.beginPath();
+        for (const at of [-7, 0, 7]) {
+            pen.moveTo(at, 7);
+            pen.lineTo(at + 7, 0);
+        }
+        pen.stroke();
+        colors.hatch = ctx.createPattern(tile, 'repeat');
     }
-    ctx.stroke();
-    ctx.restore();
+    ctx.fillStyle = colors.hatch;
+    ctx.fillRect(x, y, width, height);
 }
 
 function lightOf(map, id) {

@@ -81,7 +81,8 @@ function bar(share, className) {
 
 function codes(names, mask) {
     const found = bitNames(names, mask);
-    return found.length ? el('span.codes', null, found.map((name) => el('code', null, name))) : el('span.none', null, 'none');
+    return found.length ? el('span.codes', null, found.map((name) => el('code', null, name)))
+        : el('span.none', null, 'none');
 }
 
 function fromTo(a, b) {
@@ -93,7 +94,8 @@ function barrierBlock(barrier) {
     const chosen = ui.barrier === barrier.id;
     return el('article.barrier' + (chosen ? '.chosen' : ''), null,
         el('div.barrier-head', null, el('span.tag.reason', null, whyWord(m, barrier.why)),
-           res ? ref('r' + res.id) : el('span.muted', null, 'all memory'), range ? el('span.muted', null, range) : null),
+           res ? ref('r' + res.id) : el('span.muted', null, 'all memory'),
+               range ? el('span.muted', null, range) : null),
         why(barrier.why),
         el('dl.masks', null,
            el('dt', null, 'stages'),
@@ -133,7 +135,8 @@ function submitPanel(submit) {
         facts([['runs', timeText(submit.begin) + ' – ' + timeText(submit.end)],
                ['passes', String(submit.passes.length)], ['barrier batches', String(submit.batches.length)],
                ['signals', submit.signal_value ? el('span', null, 'value ' + submit.signal_value + ' at ',
-                                                    codes(STAGE_NAMES, submit.signal_stages)) : 'nothing waits for it']]),
+                                                    codes(STAGE_NAMES, submit.signal_stages))
+                                                        : 'nothing waits for it']]),
         block('Why it starts here', why(submit.why)),
         block('Why it ends here', why(submit.ends)),
         block('Waits', submit.waits.map((wait) => el('article.barrier', null,
@@ -179,11 +182,13 @@ function passPanel(pass) {
     const kept = pass.slot !== NONE;
     const out = [headline(TYPE_NAMES[pass.type] + ' pass', pass.label, 'pass-' + typeOf(pass))];
     if (!kept)
-        out.push(el('div.notice', null, el('strong', null, 'Culled: '), whySentence(m, pass.culled || { list: 'cull', code: 0 }),
+        out.push(el('div.notice', null, el('strong', null, 'Culled: '),
+                    whySentence(m, pass.culled || { list: 'cull', code: 0 }),
                     pass.culled ? culledRefs(pass.culled) : null));
     out.push(facts([
         kept ? ['runs', timeText(pass.begin) + ' – ' + timeText(pass.end)] : null,
-        ['takes', timeText(pass.cost) + (kept && m.duration ? ', ' + percentText(pass.cost / m.duration) + ' of the frame' : '')],
+        ['takes', timeText(pass.cost) + (kept && m.duration
+                                         ? ', ' + percentText(pass.cost / m.duration) + ' of the frame' : '')],
         kept ? ['on', el('span', null, m.queues[pass.queue].label + ', ', ref('s' + pass.submit))] : null,
         kept && m.critical.has(pass) ? ['path', el('span.tag.critical', null, 'critical path')] : null,
         pass.flags & PASS_ROOT ? ['kept', 'a root: never culled'] : null,
@@ -218,10 +223,12 @@ function waitsBefore(pass) {
     const m = ui.model, submit = m.submits[pass.submit], parts = [];
     if (submit.passes[0] === pass) {
         submit.waits.forEach((wait) => parts.push(el('article.barrier', null,
-            el('div.barrier-head', null, el('span.tag.reason', null, 'semaphore wait'), ref('s' + submit.id)), why(wait.why))));
+            el('div.barrier-head', null, el('span.tag.reason', null, 'semaphore wait'), ref('s' + submit.id)),
+                why(wait.why))));
     }
     pass.before.forEach((batch) => parts.push(el('div.line', null, ref('b' + batch.id, 'barrier batch ' + batch.id),
-                                                 el('span.muted.num', null, countText(batch.barriers.length, 'barrier'))),
+                                                 el('span.muted.num', null,
+                                                    countText(batch.barriers.length, 'barrier'))),
                                               batch.barriers.slice(0, 12).map(barrierBlock)));
     return parts.length ? parts : el('p.muted', null, 'Nothing: no barrier and no wait stands right before it.');
 }
@@ -232,14 +239,17 @@ function scopeBlock(pass) {
         return null;
     const shared = scope.passes.filter((other) => other !== pass);
     return block('Rendering scope',
-        shared.length ? el('p.why', null, 'Shared with ', shared.slice(0, 12).map((other) => [ref('p' + other.id), ' '])) : null,
-        apart ? el('p.why', null, el('span.muted', null, 'Not merged with the pass before: '), fromPieces(apart)) : null,
+        shared.length ? el('p.why', null, 'Shared with ',
+                           shared.slice(0, 12).map((other) => [ref('p' + other.id), ' '])) : null,
+        apart ? el('p.why', null, el('span.muted', null, 'Not merged with the pass before: '), fromPieces(apart))
+            : null,
         el('table.ops', null,
            el('thead', null, el('tr', null, ['attachment', 'load', 'store'].map((name) => el('th', null, name)))),
            el('tbody', null, scope.attachments.map((a) => {
                const use = attachmentUse(scope, a);
                return use ? el('tr', null, el('td', null, ref('r' + use.res.id)),
-                               el('td', null, el('code', null, nameOf(LOAD_NAMES, a.load)), el('span.muted', null, loadReason(a, use))),
+                               el('td', null, el('code', null, nameOf(LOAD_NAMES, a.load)),
+                                  el('span.muted', null, loadReason(a, use))),
                                el('td', null, el('code', null, nameOf(STORE_NAMES, a.store)),
                                   el('span.muted', null, fromPieces(storePieces(scope, a, use))))) : null;
            }))));
@@ -253,7 +263,8 @@ function resourcePanel(res) {
         headline(res.buffer ? 'buffer' : 'image', res.label, 'resource'),
         facts([
             ['size', sizeText(res)], ['format', res.buffer ? null : el('code', null, formatText(res))],
-            place && heap ? ['memory', el('span', null, bytesText(place.bytes) + ' at ' + bytesText(place.offset) + ' of ',
+            place && heap ? ['memory', el('span', null,
+                                          bytesText(place.bytes) + ' at ' + bytesText(place.offset) + ' of ',
                                           ref('h' + heap.id))] : null,
             ['content', res.flags & RES_HISTORY ? 'a history: what the frame before left'
                       : res.flags & RES_HAS_HISTORY ? 'kept for the next frame, which reads it as a history'
@@ -264,10 +275,13 @@ function resourcePanel(res) {
         ]),
         place ? block('Why it lies there', why(place.why)) : el('div.notice', null, 'No pass that is kept uses it.'),
         tenants.before.length + tenants.after.length ? block('Shares bytes with',
-            tenants.before.length ? [el('h4', null, 'before'), shortList(tenants.before, 6, (r) => tenantLine(r))] : null,
-            tenants.after.length ? [el('h4', null, 'after'), shortList(tenants.after, 6, (r) => tenantLine(r))] : null) : null,
+            tenants.before.length ? [el('h4', null, 'before'), shortList(tenants.before, 6, (r) => tenantLine(r))]
+                : null,
+            tenants.after.length ? [el('h4', null, 'after'), shortList(tenants.after, 6, (r) => tenantLine(r))] : null)
+                : null,
         block('Used by', shortList(res.uses, 24, (use) => el('div.use', null,
-            el('span.use-kind.' + use.kind, null, { read: 'R', write: 'W', clear: 'C', both: 'RW', resolve: '⇲' }[use.kind]),
+            el('span.use-kind.' + use.kind, null, { read: 'R', write: 'W', clear: 'C', both: 'RW',
+                resolve: '⇲' }[use.kind]),
             ref('p' + use.pass.id), el('span.muted', null, (use.access.name || 'custom').replace(/_/g, ' ') +
                 (rangeText(res, use.range) ? ' · ' + rangeText(res, use.range) : ''))))),
         block('Barriers', shortList(res.barriers, 10, (b) => [
@@ -304,7 +318,8 @@ function framePanel() {
     m.barriers.forEach((b) => b.why && count.set(whyWord(m, b.why), (count.get(whyWord(m, b.why)) || 0) + 1));
     const reasons = count.entries().sort((a, b) => b.value - a.value);
     const dear = m.order.slice().sort((a, b) => b.cost - a.cost);
-    const large = m.resources.filter((r) => r.placed && r.placed.heap !== NONE).sort((a, b) => b.placed.bytes - a.placed.bytes);
+    const large = m.resources.filter((r) => r.placed &&
+                                     r.placed.heap !== NONE).sort((a, b) => b.placed.bytes - a.placed.bytes);
     const most = dear.length ? dear[0].cost : 1;
     return [
         headline('frame', 'At a glance'),
@@ -313,7 +328,8 @@ function framePanel() {
             bar(p.cost / most, 'pass-' + typeOf(p)), el('span.muted.num', null, timeText(p.cost))))),
         block('Largest resources', shortList(large.slice(0, 6), 6, (r) => resourceLine(r, large[0].placed.bytes))),
         block('Barriers by reason', reasons.map((r) => el('div.line.barred', null, el('button.ref.part', {
-            'data-reason': r.key }, r.key), bar(r.value / reasons[0].value, 'sync'), el('span.muted.num', null, String(r.value))))),
+            'data-reason': r.key }, r.key), bar(r.value / reasons[0].value, 'sync'),
+                el('span.muted.num', null, String(r.value))))),
         block('Culled', m.culled.length ? shortList(m.culled, 5, (p) => [ref('p' + p.id), why(p.culled)])
                                         : el('p.muted', null, 'No pass is culled.')),
     ];

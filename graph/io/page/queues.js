@@ -40,7 +40,8 @@ const queueView = {
                 return 'b' + batch.id;
         }
         if (inLane >= LANE.strip - 2) {
-            const submit = m.submits.find((s) => s.queue === queue.id && axis.x(s.a0) - 2 <= x && axis.x(s.a1) + 2 >= x);
+            const submit = m.submits.find((s) => s.queue === queue.id && axis.x(s.a0) - 2 <= x &&
+                                          axis.x(s.a1) + 2 >= x);
             if (submit)
                 return 's' + submit.id;
         }
@@ -152,7 +153,7 @@ function paintIdle(ctx, queue, from, top) {
         return;
     for (let i = Math.max(1, from); i < queue.passes.length && queue.passes[i - 1].a1 <= axis.hi; i++) {
         const x0 = axis.x(queue.passes[i - 1].a1), x1 = axis.x(queue.passes[i].a0);
-        if (x1 - x0 < 3)
+        if (x1 - x0 < 5)
             continue;
         const left = Math.max(x0, GUTTER), right = Math.min(x1, axis.width);
         hatch(ctx, left, top + LANE.top, right - left, LANE.box);
@@ -233,7 +234,7 @@ function paintSubmits(ctx, queue, top) {
         const lit = ui.lit && ui.lit.submits.has(submit.id);
         ctx.fillStyle = selected ? colors.accent : lit || hover ? colors.muted : colors.line;
         ctx.fillRect(x0 + 0.5, top + LANE.strip, Math.max(1, x1 - x0 - 2), selected || hover ? 4 : 3);
-        if (x1 - x0 > 58) {
+        if (x1 - Math.max(x0, GUTTER) > 58) {
             setFont(ctx, 9.5);
             ctx.fillStyle = colors.faint;
             ctx.fillText('submit ' + submit.id, Math.max(x0, GUTTER) + 1, top + LANE.strip + 8.5);
@@ -265,10 +266,10 @@ function paintHandOffs(ctx) {
             seen.push({ source, submit, lit });
         }
     }
-    const many = seen.length > 160;
+    const many = seen.length > 120; /* more are a cloud: those of the selection alone */
     for (const arrow of seen) {
-        if (arrow.lit || !(many && ui.lit))
-            paintHandOff(ctx, arrow, arrow.lit ? 1 : ui.lit ? 0.12 : many ? 0.1 : 0.55);
+        if (arrow.lit || !many)
+            paintHandOff(ctx, arrow, arrow.lit ? 1 : ui.lit ? 0.12 : 0.55);
     }
 }
 

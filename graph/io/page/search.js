@@ -40,7 +40,8 @@ function setUpSearch() {
         at = 0;
         list.replaceChildren(...keys.map((key, i) => {
             const item = itemOf(ui.model, key);
-            const note = key[0] === 'p' ? (item.culled ? 'culled pass' : TYPE_NAMES[item.type] + ' pass') : sizeText(item);
+            const note = key[0] === 'p' ? (item.culled ? 'culled pass' : TYPE_NAMES[item.type] + ' pass')
+                : sizeText(item);
             return el('li', { role: 'option', id: 'found-' + i, 'data-key': key, 'aria-selected': String(i === at) },
                       el('span.ref.' + refClass(key, item), null, item.label), el('span.muted', null, note));
         }));
@@ -93,12 +94,14 @@ function setUpFilters() {
     const kinds = MEMORY_KINDS.concat([['import', 'imports']]).filter(([k]) => m.resources.some((r) => kindOf(r) === k));
     if (m.culled.length)
         types.push('culled');
-    const text = el('input', { type: 'search', placeholder: 'name contains …', 'aria-label': 'Only what has this in its name' });
+    const text = el('input', { type: 'search', placeholder: 'name contains …',
+        'aria-label': 'Only what has this in its name' });
     text.addEventListener('input', () => {
         ui.filter.text = text.value.toLowerCase();
         refilter();
     });
-    const group = (name, set, entries) => el('fieldset', null, el('legend', null, name), entries.map(([value, label, color]) => {
+    const group = (name, set, entries) => el('fieldset', null, el('legend', null, name),
+                                             entries.map(([value, label, color]) => {
         const box = el('input', { type: 'checkbox', checked: true });
         box.addEventListener('change', () => {
             if (box.checked)

@@ -21,7 +21,8 @@ function timeText(us) {
 }
 
 function percentText(share) {
-    return (isFinite(share) ? Math.round(share * 100) : 0) + ' %';
+    const percent = isFinite(share) ? share * 100 : 0;
+    return (percent > 0 && percent < 1 ? percent.toFixed(1) : Math.round(percent)) + ' %';
 }
 
 function countText(count, noun) {
@@ -109,7 +110,8 @@ function whyWord(m, why) {
 /* A reason as pieces: text, and keys of what it names. */
 function whyPieces(m, why) {
     const pattern = SENTENCES[why.list][whyWord(m, why)] || whyWord(m, why);
-    const absent = why.list === 'placing' && why.otherRes === NONE ? pattern.replace(/ Takes turns with.*/, '') : pattern;
+    const absent = why.list === 'placing' && why.otherRes === NONE ? pattern.replace(/ Takes turns with.*/, '')
+        : pattern;
     return absent.split(/(\{\w+\})/).filter((part) => part).map((part) => {
         const name = part[0] === '{' ? part.slice(1, -1) : null;
         if (!name)
