@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 
 #include "fgt_words.h"
 #include "plan_page.h"
@@ -318,41 +319,106 @@ static void write_stats(writer *w, const hd_plan_stats *stats)
             stats->critical_path_us, stats->barrier_batches);
 }
 
-static void write_data(writer *w, const char *name, const hd_plan_stats *stats)
+/* ---- all of it ---- */
+
+/* A plan with what is worked out about it. */
+typedef struct shown {
+    const hd_graph *graph;
+    hdi_decl decl;
+    hd_plan_view view;
+    hd_plan_stats stats;
+    const hd_plan_reasons *reasons;
+} shown;
+
+static hd_result look_at(const hd_graph *graph, const hd_plan *plan, shown *out)
 {
-    fputs("{\"name\":", w->f);
-    hdi_write_json_string(name, w->f);
-    fprintf(w->f, ",\"hash\":\"%016" PRIx64 "\"", w->view->hash);
-    write_stats(w, stats);
-    write_words(w);
-    write_declaration(w);
-    write_plan(w);
-    fputc('}', w->f);
+    *out = (shown){.graph = graph, .decl = hdi_graph_decl(graph), .view = hd_plan_read(plan)};
+    hd_result result = hd_plan_stats_get(graph, plan, &out->stats);
+    return result == HD_OK ? hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &out->reasons) : result;
 }
 
-hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hdi_page *page, FILE *f)
+static void forget(shown *s)
+{
+    if (s->graph)
+        hd_plan_reasons_free(s->reasons, hdi_graph_allocator(s->graph));
+}
+
+/* An object that is left open. */
+static void write_shown(const shown *s, FILE *f)
+{
+    writer w = {.decl = &s->decl, .view = &s->view, .reasons = s->reasons, .f = f};
+    fputs("{\"name\":", f);
+    hdi_write_json_string(hd_graph_name(s->graph), f);
+    fprintf(f, ",\"hash\":\"%016" PRIx64 "\"", s->view.hash);
+    write_stats(&w, &s->stats);
+    write_words(&w);
+    write_declaration(&w);
+    write_plan(&w);
+}
+
+/* From the first begin on. */
+static void write_spans(const hd_page_desc *desc, FILE *f)
+{
+    double first = desc->spans[0].begin_us;
+    for (uint32_t i = 1; i < desc->span_count; i++)
+        first = desc->spans[i].begin_us < first ? desc->spans[i].begin_us : first;
+    fputs(",\n\"spans\":{\"columns\":\"pass,begin,end\",\"rows\":[", f);
+    for (uint32_t i = 0; i < desc->span_count; i++)
+        fprintf(f, "%s[%" PRIu32 ",%.9g,%.9g]", i ? ",\n" : "\n", desc->spans[i].pass,
+                desc->spans[i].begin_us - first, desc->spans[i].end_us - first);
+    fputs("]}", f);
+}
+
+static bool is_good(const hd_page_desc *desc, uint32_t pass_count)
+{
+    if (!desc->before != !desc->before_graph || (desc->span_count && !desc->spans))
+        return false;
+    for (uint32_t i = 0; i < desc->span_count; i++) {
+        const hd_page_span *span = &desc->spans[i];
+        if (span->pass >= pass_count || !isfinite(span->begin_us) || !isfinite(span->end_us) ||
+            span->end_us < span->begin_us)
+            return false;
+    }
+    return true;
+}
+
+hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc,
+                              const hdi_page *page, FILE *f)
 {
     if (!page->bytes)
         return HD_NO_PAGE;
-    hdi_decl decl = hdi_graph_decl(graph);
-    hd_plan_view view = hd_plan_read(plan);
-    hd_plan_stats stats;
-    writer w = {.decl = &decl, .view = &view, .f = f};
-    hd_result result = hd_plan_stats_get(graph, plan, &stats);
-    if (result == HD_OK)
-        result = hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &w.reasons);
-    if (result != HD_OK)
-        return result;
-    fwrite(page->text, 1, page->data_at, f);
-    write_data(&w, hd_graph_name(graph), &stats);
-    fwrite(page->text + page->data_at, 1, page->bytes - page->data_at, f);
-    hd_plan_reasons_free(w.reasons, hdi_graph_allocator(graph));
-    return fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
+    shown now = {0}, before = {0};
+    hd_result result = look_at(graph, plan, &now);
+    if (result == HD_OK && desc->before)
+        result = look_at(desc->before_graph, desc->before, &before);
+    if (result == HD_OK) {
+        fwrite(page->text, 1, page->data_at, f);
+        write_shown(&now, f);
+        if (desc->span_count)
+            write_spans(desc, f);
+        if (desc->before) {
+            fputs(",\n\"before\":", f);
+            write_shown(&before, f);
+            fputc('}', f);
+        }
+        fputc('}', f);
+        fwrite(page->text + page->data_at, 1, page->bytes - page->data_at, f);
+        result = fflush(f) == 0 && !ferror(f) ? HD_OK : HD_IO;
+    }
+    forget(&now);
+    forget(&before);
+    return result;
+}
+
+hd_result hd_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc, FILE *f)
+{
+    static const hd_page_desc nothing;
+    if (!graph || !plan || !f || (desc && !is_good(desc, hd_graph_pass_count(graph))))
+        return HD_INVALID_ARGUMENT;
+    return hdi_plan_write_page(graph, plan, desc ? desc : &nothing, &hdi_plan_page, f);
 }
 
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f)
 {
-    if (!graph || !plan || !f)
-        return HD_INVALID_ARGUMENT;
-    return hdi_plan_write_page(graph, plan, &hdi_plan_page, f);
+    return hd_plan_write_page(graph, plan, NULL, f);
 }

@@ -11,7 +11,8 @@ typedef struct hdi_page {
 } hdi_page;
 extern const hdi_page hdi_plan_page;
 
-/* hd_plan_write_html with a page of the caller's. */
-hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hdi_page *page, FILE *f);
+/* hd_plan_write_page with a page of the caller's, and a good desc. */
+hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc,
+                              const hdi_page *page, FILE *f);
 
 #endif

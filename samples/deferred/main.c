@@ -51,7 +51,7 @@ static hd_result open_device(struct app *app)
                                             .jobs = app->jobs,
                                             .frames_in_flight = FRAMES_IN_FLIGHT,
                                             .memory_copies = FRAMES_IN_FLIGHT,
-                                            .timed_frames = app->bench && !app->untimed ? 4 : 0,
+                                            .timed_frames = app->untimed || app->capture ? 0 : 4,
                                             .application = "heddle deferred",
                                             .device_index = app->device,
                                             .queue_kinds = app->queue_kinds,

@@ -35,14 +35,40 @@ static hd_result write_file(const struct app *app, const hd_plan *plan, const ch
     return result;
 }
 
+/* What the passes of the last frame took, where the device could say so. Freed by the caller. */
+static hd_page_span *measured_spans(const struct app *app, uint32_t *count)
+{
+    hd_vk_times times;
+    *count = 0;
+    if (hd_vk_times_get(app->vk, 0, &times) != HD_OK)
+        return NULL;
+    hd_page_span *spans = calloc(times.span_count + 1u, sizeof *spans);
+    for (uint32_t i = 0; spans && i < times.span_count; i++) {
+        const hd_vk_span *span = &times.spans[i];
+        if (span->pass != HD_NONE && (span->kind == HD_VK_SPAN_PASS || span->kind == HD_VK_SPAN_HOST_PASS))
+            spans[(*count)++] =
+                (hd_page_span){span->pass, (double)span->begin_ns * 1e-3, (double)span->end_ns * 1e-3};
+    }
+    return spans;
+}
+
 /* A build without d3 has no page: the sample goes on without. */
 static hd_result write_page(const struct app *app, const hd_plan *plan)
 {
-    hd_result result = write_file(app, plan, "plan.html", hd_plan_write_html);
+    char path[4096];
+    hd_page_desc desc = {0};
+    hd_page_span *spans = measured_spans(app, &desc.span_count);
+    desc.spans = spans;
+    report_path(app, "plan.html", path, sizeof path);
+    FILE *file = fopen(path, "w");
+    hd_result result = file ? hd_plan_write_page(app->graph, plan, &desc, file) : HD_IO;
+    free(spans);
+    if (file && fclose(file) != 0 && result == HD_OK)
+        result = HD_IO;
+    if (result == HD_IO)
+        report_file(path);
     if (result != HD_NO_PAGE)
         return result;
-    char path[4096];
-    report_path(app, "plan.html", path, sizeof path);
     fprintf(stderr, "deferred: no plan.html: %s\n", hd_result_text(result));
     return remove(path) == 0 ? HD_OK : HD_IO;
 }

@@ -15,6 +15,8 @@ int compile_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
 int explain_command(int argc, char **argv);
 int run_command(int argc, char **argv);
+int diff_command(int argc, char **argv);
+int view_command(int argc, char **argv);
 
 /* The queues of --queues. */
 typedef struct queue_list {
@@ -22,6 +24,8 @@ typedef struct queue_list {
     uint32_t count;
 } queue_list;
 bool parse_queues(const char *list, queue_list *out);
+/* The word of --order. */
+bool parse_order(const char *word, hd_order *out);
 
 /* One line on standard error, "heddle: " before it; returns status. */
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));

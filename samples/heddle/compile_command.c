@@ -18,18 +18,6 @@ typedef struct options {
 
 /* ---- command line ---- */
 
-static bool parse_order(const char *word, hd_order *out)
-{
-    static const char *const words[] = {"overlap", "memory", "declared"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(word, words[i]) == 0) {
-            *out = (hd_order)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *out)
 {
     char *end;

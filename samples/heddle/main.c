@@ -13,6 +13,8 @@ static const char usage[] =
     "       heddle verify GRAPH.fgt PLAN.json\n"
     "       heddle verify --capture FILE [--list]                what an engine gave to Vulkan\n"
     "       heddle explain GRAPH.fgt PASS PASS [--queues LIST]   what orders two passes, or why nothing does\n"
+    "       heddle diff BEFORE.fgt AFTER.fgt [--html FILE]       what two frames' plans have in figures, and as a page\n"
+    "       heddle view GRAPH.fgt                                 compiles it and opens its page in the browser\n"
     "       heddle run GRAPH.fgt [options]\n"
     "\n"
     "compile options:\n"
@@ -29,6 +31,9 @@ static const char usage[] =
     "  --verify                verify the plan\n"
     "  --stats                 print key=value figures\n"
     "  --repeat N              compile N times; times are medians\n"
+    "\n"
+    "diff and view: --queues, --order and --merge-rendering as above; diff also\n"
+    "  --before-plan FILE, --plan FILE   a plan as JSON instead of what compiling gives\n"
     "\n"
     "run options: executes it on a Vulkan device; every pass writes what it declares\n"
     "  --frames N              how often (default 1)\n"
@@ -94,7 +99,8 @@ static int run_command_line(int argc, char **argv)
         const char *name;
         int (*run)(int, char **);
     } commands[] = {
-        {"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command}, {"run", run_command}};
+        {"compile", compile_command}, {"verify", verify_command}, {"explain", explain_command},
+        {"run", run_command}, {"diff", diff_command}, {"view", view_command}};
     if (argc < 2) {
         fputs(usage, stderr);
         return EXIT_COMMAND_LINE;

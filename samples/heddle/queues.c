@@ -22,3 +22,15 @@ bool parse_queues(const char *list, queue_list *out)
             return true;
     }
 }
+
+bool parse_order(const char *word, hd_order *out)
+{
+    static const char *const words[] = {"overlap", "memory", "declared"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            *out = (hd_order)i;
+            return true;
+        }
+    }
+    return false;
+}

@@ -93,6 +93,13 @@ Test(command, wrong_command_lines_exit_with_1)
         "explain in.fgt 0 1 2",
         "explain in.fgt 0 1 --queues video",
         "explain in.fgt 0 1 --plan p",
+        "diff in.fgt",
+        "diff in.fgt in.fgt in.fgt",
+        "diff in.fgt in.fgt --order sideways",
+        "diff in.fgt in.fgt --html in.fgt",
+        "view",
+        "view in.fgt in.fgt",
+        "view in.fgt --html page",
     };
     put("in.fgt", FRAME);
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -195,6 +202,8 @@ Test(command, standard_output_that_fails_exits_with_2)
         "compile in.fgt --stats",
         "compile in.fgt --plan -",
         "explain in.fgt 0 1",
+        "diff in.fgt in.fgt",
+        "diff in.fgt in.fgt --html -",
         "verify in.fgt p.json",
     };
     put("in.fgt", FRAME);
@@ -453,6 +462,41 @@ Test(command, workloads_compile_and_verify, .timeout = 200)
         check_workload(families[f], 200, true);
         check_workload(families[f], 1000, false);
     }
+}
+
+/* Figures of both and what lies between; plans may come from files. */
+Test(command, diff_compares_two_plans)
+{
+    put("in.fgt", FRAME);
+    put("other.fgt", FRAME "buffer 2 4096 external\npass 2 compute\nuse 2 2 storage_write_compute\n");
+    cr_assert_eq(run("diff in.fgt other.fgt --html page.html"), 0, "%s", contents("err"));
+    cr_assert_not_null(strstr(contents("out"), "passes=2 3 +1\n"), "%s", contents("out"));
+    cr_assert_eq(system("grep -q '\"before\":{\"name\":' page.html"), 0);
+    cr_assert_eq(run("diff in.fgt in.fgt"), 0);
+    cr_assert_not_null(strstr(contents("out"), "barrier_batches=2 2 +0\n"), "%s", contents("out"));
+    cr_assert_eq(run("compile in.fgt --plan p.json"), 0);
+    cr_assert_eq(run("diff in.fgt in.fgt --before-plan p.json --plan p.json"), 0, "%s", contents("err"));
+    cr_assert_eq(run("diff in.fgt other.fgt --plan in.fgt"), 2);
+    cr_assert_neq(contents("err")[0], 0);
+    cr_assert_eq(run("diff none.fgt in.fgt"), 2);
+    cr_assert_eq(run("diff in.fgt none.fgt --html never.html"), 2);
+    cr_assert_not(exists("never.html"));
+}
+
+/* The browser gets a page that stays; without one the page's name is said. */
+Test(command, view_opens_a_page)
+{
+    put("in.fgt", FRAME);
+    put("browser", "#!/bin/sh\ncp \"$1\" seen.html\n");
+    cr_assert_eq(system("chmod +x browser"), 0);
+    cr_assert_eq(setenv("TMPDIR", ".", 1), 0);
+    cr_assert_eq(setenv("BROWSER", "./browser:other", 1), 0);
+    cr_assert_eq(run("view in.fgt --order memory"), 0, "%s", contents("err"));
+    cr_assert_eq(system("grep -q '</html>' seen.html"), 0);
+    cr_assert_eq(strncmp(contents("out"), "./heddle-", 9), 0, "%s", contents("out"));
+    cr_assert_eq(setenv("BROWSER", "./no-such-browser", 1), 0);
+    cr_assert_eq(run("view in.fgt"), 2);
+    cr_assert_not_null(strstr(contents("err"), "open ./heddle-"), "%s", contents("err"));
 }
 
 /* A chain with its links and reasons, one between queues, none, and a pass that is culled. */

@@ -3,6 +3,7 @@
 #include <heddle/graph.h>
 
 #include <locale.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
@@ -399,6 +400,41 @@ Test(plan_json, nonsense_that_is_read_is_survived)
     cr_assert(read > count / 10 || count < 100, "%u of %u were read", read, (uint32_t)count);
     fclose(nowhere);
     hd_graph_destroy(graph);
+}
+
+/* Measured times and another plan stand in the data where they are given; what cannot be is refused. */
+Test(plan_json, pages_with_times_and_another_plan)
+{
+    hd_graph *graph, *other;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    cr_assert_eq(hd_graph_create(NULL, &other), HD_OK);
+    const hd_plan *plan = compile(graph, 3, 20), *before = compile(other, 4, 30);
+    uint32_t count = hd_graph_pass_count(graph);
+    const hd_page_span good[] = {{1, 1e10 + 2.5, 1e10 + 7}, {0, 1e10, 1e10 + 1}};
+    char *html;
+    size_t bytes;
+    FILE *f = open_memstream(&html, &bytes);
+    cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){other, before, good, 2}, f), HD_OK);
+    fclose(f);
+    json_t *data = page_data(html, NULL), *old = json_object_get(data, "before");
+    check_page_data(data, graph, plan);
+    check_page_data(old, other, before);
+    check_table(data, "spans", 2);
+    const json_t *row = json_array_get(json_object_get(json_object_get(data, "spans"), "rows"), 0);
+    cr_assert_eq(json_integer_value(json_array_get(row, 0)), 1);
+    cr_assert_float_eq(json_number_value(json_array_get(row, 1)), 2.5, 1e-5);
+    cr_assert_float_eq(json_number_value(json_array_get(row, 2)), 7, 1e-5);
+    json_decref(data);
+    free(html);
+    const hd_page_span bad[] = {{count, 0, 1}, {0, 2, 1}, {0, NAN, 1}, {0, 0, INFINITY}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.spans = &bad[i], .span_count = 1}, stderr),
+                     HD_INVALID_ARGUMENT, "%zu", i);
+    cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.span_count = 1}, stderr), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.before = before}, stderr), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.before_graph = other}, stderr), HD_INVALID_ARGUMENT);
+    hd_graph_destroy(graph);
+    hd_graph_destroy(other);
 }
 
 Test(plan_json, a_full_device_is_an_io_error)

@@ -15,6 +15,9 @@ enum { RGBA8 = 37, RG16F = 83, RGBA16F = 97, R8 = 9, R11G11B10F = 122, D32 = 126
 
 typedef hd_resource resource;
 
+/* The frame comes in two forms, to be compared. */
+static bool later;
+
 static resource image(hd_graph *g, const char *name, uint32_t format, uint32_t width, uint32_t height)
 {
     return hd_graph_image(g, &(hd_image_desc){.name = name, .format = format, .width = width, .height = height});
@@ -42,7 +45,7 @@ static void draw_scene(hd_graph *g, scene *s)
     s->instances = buffer(g, "instances", 2 << 20);
     s->visible = buffer(g, "visible instances", 1 << 20);
     resource staging = buffer(g, "staging", 2 << 20);
-    s->shadows = image(g, "shadow cascades", D32, 4096, 2048);
+    s->shadows = image(g, "shadow cascades", D32, later ? 2048 : 4096, 2048);
     s->depth = image(g, "depth", D32, 1920, 1080);
     s->albedo = image(g, "albedo", RGBA8, 1920, 1080);
     s->normal = image(g, "normal", RGBA16F, 1920, 1080);
@@ -53,7 +56,7 @@ static void draw_scene(hd_graph *g, scene *s)
                                      .uses = HD_USES({staging, HD_TRANSFER_SRC}, {s->instances, HD_TRANSFER_DST},
                                                      {s->constants, HD_TRANSFER_DST})});
     ON(NONE, "cull instances", 70, {s->instances, HD_STORAGE_READ_COMPUTE}, {s->visible, HD_STORAGE_WRITE_COMPUTE});
-    GFX("shadows", 420, {s->visible, HD_VERTEX_READ}, {s->shadows, HD_DEPTH_WRITE});
+    GFX("shadows", later ? 260 : 420, {s->visible, HD_VERTEX_READ}, {s->shadows, HD_DEPTH_WRITE});
     GFX("depth prepass", 160, {s->visible, HD_VERTEX_READ}, {s->depth, HD_DEPTH_WRITE});
     GFX("g-buffer", 480, {s->visible, HD_VERTEX_READ}, {s->constants, HD_UNIFORM_READ}, {s->depth, HD_DEPTH_RW},
         {s->albedo, HD_COLOR_WRITE}, {s->normal, HD_COLOR_WRITE}, {s->motion, HD_COLOR_WRITE});
@@ -66,14 +69,21 @@ static void light_scene(hd_graph *g, scene *s, resource lit)
     resource rough = image(g, "rough occlusion", R8, 960, 540), sky = image(g, "sky", RGBA16F, 512, 512);
     s->ao = image(g, "occlusion", R8, 1920, 1080);
     s->clusters = buffer(g, "light clusters", 3 << 20);
-    ON(COMPUTE, "light culling", 120, {s->depth, HD_SAMPLED_COMPUTE}, {s->clusters, HD_STORAGE_WRITE_COMPUTE});
     ON(COMPUTE, "occlusion", 260, {s->depth, HD_SAMPLED_COMPUTE}, {s->normal, HD_SAMPLED_COMPUTE},
        {rough, HD_STORAGE_WRITE_COMPUTE});
-    ON(COMPUTE, "denoise occlusion", 110, {rough, HD_SAMPLED_COMPUTE}, {s->ao, HD_STORAGE_WRITE_COMPUTE});
+    if (!later)
+        ON(COMPUTE, "light culling", 120, {s->depth, HD_SAMPLED_COMPUTE}, {s->clusters, HD_STORAGE_WRITE_COMPUTE});
+    ON(COMPUTE, "denoise occlusion", later ? 150 : 110, {rough, HD_SAMPLED_COMPUTE}, {s->ao, HD_STORAGE_WRITE_COMPUTE});
     GFX("sky", 130, {s->constants, HD_UNIFORM_READ}, {sky, HD_COLOR_WRITE});
     GFX("lighting", 520, {s->albedo, HD_SAMPLED_GRAPHICS}, {s->normal, HD_SAMPLED_GRAPHICS},
         {s->shadows, HD_SAMPLED_GRAPHICS}, {s->ao, HD_SAMPLED_GRAPHICS}, {sky, HD_SAMPLED_GRAPHICS},
         {s->constants, HD_UNIFORM_READ}, {lit, HD_COLOR_WRITE});
+    if (later) {
+        resource mirrored = image(g, "reflections", RGBA16F, 960, 540);
+        ON(COMPUTE, "trace reflections", 340, {s->depth, HD_SAMPLED_COMPUTE}, {s->normal, HD_SAMPLED_COMPUTE},
+           {lit, HD_SAMPLED_COMPUTE}, {mirrored, HD_STORAGE_WRITE_COMPUTE});
+        GFX("add reflections", 60, {mirrored, HD_SAMPLED_GRAPHICS}, {lit, HD_COLOR_RW});
+    }
     GFX("transparent", 240, {s->depth, HD_DEPTH_READ}, {s->constants, HD_UNIFORM_READ}, {lit, HD_COLOR_RW});
     GFX("particles", 150, {s->depth, HD_DEPTH_READ}, {s->constants, HD_UNIFORM_READ}, {lit, HD_COLOR_RW});
 }
@@ -108,6 +118,7 @@ static void finish_scene(hd_graph *g, scene *s, resource lit)
 static void declare_frame(hd_graph *g)
 {
     scene s;
+    hd_graph_begin(g);
     hd_graph_set_name(g, "courtyard");
     draw_scene(g, &s);
     resource lit = image(g, "lit", RGBA16F, 1920, 1080);
@@ -214,6 +225,63 @@ static int write_files(const char *folder, const char *name, hd_graph *g, bool c
     return 0;
 }
 
+/* Times such as a GPU could have taken: queues go on by themselves, but behind those that they wait for. */
+static uint32_t make_spans(const hd_plan *plan, hd_page_span *spans)
+{
+    hd_plan_view v = hd_plan_read(plan);
+    double clock[HD_MAX_QUEUES] = {0};
+    uint32_t count = 0;
+    for (uint32_t s = 0; s < v.submit_count; s++) {
+        const hd_plan_submit *submit = &v.submits[s];
+        double now = clock[submit->queue];
+        for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++)
+            now = clock[v.waits[w].queue] > now ? clock[v.waits[w].queue] : now;
+        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
+            if (v.commands[c].kind != HD_COMMAND_PASS)
+                continue;
+            uint32_t pass = v.commands[c].index;
+            double end = now + 4 + (pass * 37 % 23) * 14;
+            spans[count++] = (hd_page_span){pass, now + 4, end};
+            now = end;
+        }
+        clock[submit->queue] = now;
+    }
+    return count;
+}
+
+static int write_page(const char *folder, const char *name, const hd_graph *g, const hd_plan *plan,
+                      const hd_page_desc *desc)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/%s.html", folder, name);
+    FILE *f = fopen(path, "w");
+    hd_result result = f ? hd_plan_write_page(g, plan, desc, f) : HD_IO;
+    if (f && fclose(f) != 0 && result == HD_OK)
+        result = HD_IO;
+    return result == HD_OK ? 0 : fail(path, result);
+}
+
+/* The frame in both forms side by side, and with measured times. */
+static int write_compared(const char *folder, hd_graph *g, hd_graph *before)
+{
+    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true};
+    const hd_plan *plan, *old;
+    hd_page_span spans[64];
+    declare_frame(before);
+    later = true;
+    declare_frame(g);
+    later = false;
+    hd_result result = hd_graph_compile(before, &desc, &old);
+    if (result == HD_OK)
+        result = hd_graph_compile(g, &desc, &plan);
+    if (result != HD_OK)
+        return fail("compare", result);
+    uint32_t count = make_spans(old, spans);
+    return write_page(folder, "changed", g, plan, &(hd_page_desc){.before_graph = before, .before = old}) |
+           write_page(folder, "same", before, old, &(hd_page_desc){.before_graph = before, .before = old}) |
+           write_page(folder, "measured", before, old, &(hd_page_desc){.spans = spans, .span_count = count});
+}
+
 static int write_workload(const char *folder, const char *name, hd_graph *g, const char *family, uint32_t passes)
 {
     hdb_workload *w = hdb_workload_make(hdb_family_index(family), passes, 1, true);
@@ -232,15 +300,17 @@ int main(int argc, char **argv)
         const char *name;
         void (*declare)(hd_graph *g);
     } frames[] = {{"frame", declare_frame}, {"names", declare_names}, {"nothing", declare_nothing}, {"one", declare_one}};
-    hd_graph *g;
+    hd_graph *g, *before;
     if (argc != 2) {
         fputs("usage: page_frames FOLDER\n", stderr);
         return 2;
     }
     hd_result result = hd_graph_create(NULL, &g);
+    if (result == HD_OK)
+        result = hd_graph_create(NULL, &before);
     if (result != HD_OK)
         return fail("graph", result);
-    int status = 0;
+    int status = write_compared(argv[1], g, before);
     for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
         hd_graph_begin(g);
         frames[i].declare(g);
@@ -249,5 +319,6 @@ int main(int argc, char **argv)
     status |= write_workload(argv[1], "many", g, "layered", 2000);
     status |= write_workload(argv[1], "most", g, "layered", 20000);
     hd_graph_destroy(g);
+    hd_graph_destroy(before);
     return status;
 }

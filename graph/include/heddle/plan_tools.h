@@ -232,6 +232,19 @@ hd_result hd_plan_write_dot(const hd_graph *graph, const hd_plan *plan, FILE *st
 /* One page that needs no other file and no network, for any browser of today: queues, resources and memory over time,
  * each barrier in words, what is connected with what. HD_NO_PAGE: heddle was built where d3 was not found. */
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *stream);
+/* What the page shows beside the plan. All zero: nothing. */
+typedef struct hd_page_span {
+    uint32_t pass;
+    double begin_us, end_us; /* since a time that all spans share */
+} hd_page_span;
+typedef struct hd_page_desc {
+    const hd_graph *before_graph; /* holds the declaration of ... */
+    const hd_plan *before;        /* another plan: the page says what differs; null: none */
+    const hd_page_span *spans;    /* measured times of passes, at most one a pass, beside the simulated ones */
+    uint32_t span_count;
+} hd_page_desc;
+/* hd_plan_write_html, with what desc (may be null) says. */
+hd_result hd_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc, FILE *stream);
 /* Makes a plan from JSON text; freed by hd_plan_free with the same allocator (may be null). HD_OK, HD_INVALID_ARGUMENT,
  * HD_OUT_OF_MEMORY, HD_PARSE. The text's tree is the JSON library's, in the C library's memory: where that runs out,
  * the library at times says HD_PARSE of a good text. */

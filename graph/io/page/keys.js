@@ -50,9 +50,10 @@ const KEYS = [
     [['d'], 'pan to the right', () => axis.pan(80)],
     [['0'], 'all of the frame', () => axis.fit()],
     [['f'], 'the selection', () => focusSelection()],
-    [['o'], 'axis: time or order', () => setMode(!axis.byOrder)],
+    [['o'], 'axis: time or order', () => setMode(axis.byOrder ? ui.modes[0][1] : 'order')],
     [['t'], 'light or dark', () => switchTheme()],
-    [['1', '2', '3', '4'], 'tabs of the panel', (key) => openTab(TABS[Number(key) - 1][0])],
+    [['1', '2', '3', '4', '5'], 'tabs of the panel',
+     (key) => TABS[Number(key) - 1] && openTab(TABS[Number(key) - 1][0])],
     [['Escape'], 'select nothing', () => select(null)],
     [['?'], 'this list', () => showHelp()],
 ];

@@ -43,22 +43,22 @@ function setList(name, value) {
 
 const PASS_ORDERS = {
     time: (a, b) => a.begin - b.begin || a.id - b.id,
-    cost: (a, b) => b.cost - a.cost || a.id - b.id,
+    cost: (a, b) => b.end - b.begin - (a.end - a.begin) || a.id - b.id,
     name: (a, b) => d3.ascending(a.label, b.label) || a.id - b.id,
 };
 
 function passesTab() {
     const m = ui.model, how = listState.passes, culled = how === 'culled';
     const list = (culled ? m.culled : m.passes.filter(passShown)).slice().sort(PASS_ORDERS[how] || PASS_ORDERS.time);
-    const most = d3.max(list, (p) => p.cost) || 1;
+    const took = (p) => p.end - p.begin, most = d3.max(list, took) || 1;
     return [
         chips('Order', [['time', 'by time'], ['cost', 'by cost'], ['name', 'by name'],
                         ['culled', 'culled ' + m.culled.length]],
               how, (value) => setList('passes', value)),
         longList(list, (p) => (p.slot === NONE
             ? el('div.row.culled', null, ref('p' + p.id), p.culled ? why(p.culled) : null)
-            : el('div.row.line.barred', null, ref('p' + p.id), bar(p.cost / most, 'pass-' + typeOf(p)),
-                 el('span.muted.num', null, timeText(p.cost)))),
+            : el('div.row.line.barred', null, ref('p' + p.id), bar(took(p) / most, 'pass-' + typeOf(p)),
+                 el('span.muted.num', null, timeText(took(p))))),
                      culled ? 'No pass is culled.' : 'No pass is let through by the filters.'),
     ];
 }
@@ -149,4 +149,5 @@ function batchRow(batch) {
 }
 
 const TABS = [['selection', 'Selection', selectionPanel], ['passes', 'Passes', passesTab],
-              ['resources', 'Resources', resourcesTab], ['sync', 'Synchronization', syncTab]];
+              ['resources', 'Resources', resourcesTab], ['sync', 'Sync', syncTab]];
+const CHANGES_TAB = ['changes', 'Changes', changesTab];

@@ -117,26 +117,33 @@ function figure(name, value, note, open) {
               el('span.note', null, note));
 }
 
+/* The note of a figure: beside another plan what it was there. */
+function noteOf(name, note) {
+    const total = ui.model.before && totals(ui.model).find((t) => t.name === name);
+    return total ? (total.now === total.before ? 'as before' : 'was ' + total.text(total.before)) : note;
+}
+
 function setUpFigures() {
-    const m = ui.model, saved = m.stats.unaliased_bytes - m.heapBytes, kept = m.order.length;
+    const m = ui.model, saved = m.stats.unaliased_bytes - m.heapBytes, number = d3.format(',');
     const waits = d3.sum(m.submits, (s) => s.waits.length);
-    const list = (tab, name, value) => () => {
-        if (name)
-            listState[name] = value;
+    const list = (tab, value) => () => {
+        listState[tab] = value;
         openTab(tab);
     };
+    const culled = m.culled.length ? m.culled.length + ' of ' + m.passes.length + ' culled' : 'none culled';
+    const aliasing = saved > 0 ? 'aliasing saves ' + bytesText(saved) + ' of ' + bytesText(m.stats.unaliased_bytes)
+                               : 'nothing is shared';
+    const frame = ui.mode === 'measured' ? 'simulated ' + timeText(m.simulated.duration)
+                                         : 'dependencies alone ' + timeText(m.stats.critical_path_us);
     byId('figures').replaceChildren(
-        figure('Passes', d3.format(',')(kept), m.culled.length ? m.culled.length + ' of ' + m.passes.length + ' culled'
-               : 'none culled',
-               list('passes', 'passes', m.culled.length ? 'culled' : 'time')),
-        figure('Frame', timeText(m.duration), 'dependencies alone ' + timeText(m.stats.critical_path_us),
-               list('passes', 'passes', 'cost')),
-        figure('Memory', bytesText(m.heapBytes), saved > 0 ? 'aliasing saves ' + bytesText(saved) + ' of ' +
-               bytesText(m.stats.unaliased_bytes) : 'nothing is shared', list('resources', 'resources', 'size')),
-        figure('Barriers', d3.format(',')(m.barriers.length), 'in ' + countText(m.batches.length, 'batch'),
-               list('sync', 'sync', 'all')),
-        figure('Submits', d3.format(',')(m.submits.length), countText(waits, 'semaphore wait'),
-               list('sync', 'sync', 'waits')));
+        figure('Passes', number(m.order.length), noteOf('passes', culled),
+               list('passes', m.culled.length ? 'culled' : 'time')),
+        figure('Frame', timeText(m.duration), noteOf('frame', frame), list('passes', 'cost')),
+        figure('Memory', bytesText(m.heapBytes), noteOf('heaps', aliasing), list('resources', 'size')),
+        figure('Barriers', number(m.barriers.length), noteOf('barriers', 'in ' + countText(m.batches.length, 'batch')),
+               list('sync', 'all')),
+        figure('Submits', number(m.submits.length), noteOf('submits', countText(waits, 'semaphore wait')),
+               list('sync', 'waits')));
     byId('name').textContent = m.name;
     byId('name').title = m.name;
     byId('subtitle').textContent = 'plan ' + m.hash.slice(0, 8);
@@ -151,7 +158,7 @@ function drawRuler(ctx, width, height) {
     ctx.fillRect(0, 0, width, height);
     setFont(ctx, 10.5);
     ctx.fillStyle = colors.muted;
-    ctx.fillText(axis.byOrder ? 'passes by their begin' : 'simulated time', 16, height - 12);
+    ctx.fillText(axis.byOrder ? 'passes by their begin' : ui.mode + ' time', 16, height - 12);
     for (const at of axis.ticks()) {
         const x = Math.round(axis.x(at));
         if (x < GUTTER)
@@ -209,15 +216,18 @@ function fitBrush() {
 
 /* ---- modes, light and dark ---- */
 
-function setMode(byOrder) {
-    axis.byOrder = byOrder;
-    layOut(ui.model, byOrder);
-    usageSteps(ui.model);
+/* simulated, measured or order. */
+function setMode(mode) {
+    ui.mode = mode;
+    axis.byOrder = mode === 'order';
+    showTimes(ui.model, mode);
     axis.extent = ui.model.extent;
     gridView.arrange();
-    Array.from(byId('axis-mode').children).forEach((button, i) => button.setAttribute('aria-checked',
-        String((i === 1) === byOrder)));
+    Array.from(byId('axis-mode').children).forEach(
+        (button, i) => button.setAttribute('aria-checked', String(ui.modes[i][1] === mode)));
     axis.set(0, axis.extent);
+    setUpFigures();
+    showTab();
     repaint();
 }
 
@@ -257,7 +267,8 @@ function legend(section, entries) {
 function setUpControls() {
     const m = ui.model, types = ['graphics', 'compute', 'transfer',
                                  'host'].filter((t) => m.order.some((p) => typeOf(p) === t));
-    legend('queues', types.map((t) => ['pass-' + t, t]).concat([['batch', 'barriers'], ['critical', 'critical path']]));
+    legend('queues', types.map((t) => ['pass-' + t, t]).concat([['batch', 'barriers'], ['critical', 'critical path']],
+                         m.before ? [['added', 'new'], ['changed', 'changed'], ['gone', 'gone']] : []));
     legend('memory', MEMORY_KINDS.filter(([kind]) => m.resources.some((r) => r.placed && memoryKind(r) === kind))
                                  .map(([kind, text]) => ['res-' + kind, text]));
     legend('grid', [['cell-read', 'reads'], ['cell-write', 'writes'], ['cell-both', 'reads and writes']]);
@@ -286,8 +297,10 @@ function setUpControls() {
         });
         byId(name).querySelector('.controls').append(large);
     });
-    byId('axis-mode').replaceChildren(...[['Time', false], ['Order', true]].map(([text, byOrder]) =>
-        el('button', { role: 'radio', 'aria-checked': String(!byOrder), onclick: () => setMode(byOrder) }, text)));
+    ui.modes = (m.spans ? [['Measured', 'measured'], ['Simulated', 'simulated']] : [['Time', 'simulated']])
+        .concat([['Order', 'order']]);
+    byId('axis-mode').replaceChildren(...ui.modes.map(([text, mode]) =>
+        el('button', { role: 'radio', 'aria-checked': 'false', onclick: () => setMode(mode) }, text)));
     byId('help').addEventListener('click', showHelp);
 }
 
@@ -344,11 +357,11 @@ function measure(frames) {
 function start() {
     ui.model = readPlan(JSON.parse(byId('data').textContent));
     setUpTheme();
-    layOut(ui.model, false);
-    usageSteps(ui.model);
+    showTimes(ui.model, ui.model.spans ? 'measured' : 'simulated');
     axis.extent = ui.model.extent;
+    if (ui.model.before)
+        TABS.unshift(CHANGES_TAB);
     setUpTabs();
-    setUpFigures();
     setUpControls();
     setUpFilters();
     setUpSearch();
@@ -356,9 +369,9 @@ function start() {
     setUpViews();
     setUpSplitter();
     setUpKeys();
-    setMode(false);
+    setMode(ui.modes[0][1]);
     const [first, second] = location.hash.slice(1).split('+');
-    openTab('selection');
+    openTab(TABS[0][0]);
     if (first)
         select(first, { reveal: true });
     if (second)
@@ -378,5 +391,6 @@ function placeOf(key) {
 }
 
 /* What tests and consoles take hold of. */
-window.heddle = { ui, axis, surfaces, gridView, select, measure, setMode, openTab, itemOf, placeOf, chainLengths };
+window.heddle = { ui, deltaText, totals, axis, surfaces, gridView, select, measure, setMode, openTab, itemOf, placeOf,
+    chainLengths };
 start();

@@ -197,11 +197,11 @@ function usageSteps(m) {
     let bytes = 0;
     m.steps = Array.from(change.keys()).sort((a, b) => a - b).map((at) => ({ at, bytes: (bytes += change.get(at)) }));
     m.peak = m.steps.reduce((best, step) => (step.bytes > best.bytes ? step : best), { at: 0, bytes: 0 });
-    m.heapBytes = d3.sum(m.heaps, (heap) => heap.bytes);
 }
 
 function paintCurve(ctx, width) {
-    const m = ui.model, most = Math.max(m.heapBytes, m.peak.bytes) || 1, bottom = CURVE - 6, high = CURVE - 20;
+    const m = ui.model, most = Math.max(m.heapBytes, m.peak.bytes, m.before ? m.before.heapBytes : 0) || 1,
+        bottom = CURVE - 6, high = CURVE - 20;
     const y = (bytes) => bottom - high * bytes / most;
     ctx.fillStyle = colors.panel;
     ctx.fillRect(GUTTER, 0, width - GUTTER, CURVE - 2);
@@ -243,9 +243,31 @@ function paintCurve(ctx, width) {
     ctx.lineWidth = 1.25;
     ctx.stroke();
     ctx.globalAlpha = 1;
+    if (m.before && !axis.byOrder)
+        paintFormerCurve(ctx, width, y);
     paintPeak(ctx, width, y(m.peak.bytes));
     ctx.fillStyle = colors.line;
     ctx.fillRect(GUTTER, bottom, width - GUTTER, 1);
+}
+
+/* What the plan before had in use. */
+function paintFormerCurve(ctx, width, y) {
+    const steps = ui.model.before.steps;
+    ctx.strokeStyle = colors.muted;
+    ctx.setLineDash([4, 3]);
+    ctx.beginPath();
+    let level = y(0);
+    ctx.moveTo(GUTTER, level);
+    for (let i = Math.max(0, d3.bisector((s) => s.at).right(steps, axis.lo) - 1); i < steps.length; i++) {
+        const x = axis.x(steps[i].at);
+        ctx.lineTo(x, level);
+        level = y(steps[i].bytes);
+        ctx.lineTo(x, level);
+        if (x > width)
+            break;
+    }
+    ctx.stroke();
+    ctx.setLineDash([]);
 }
 
 function paintPeak(ctx, width, y) {

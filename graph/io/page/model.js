@@ -199,8 +199,7 @@ function simulate(m) {
         s.passes.forEach((p) => m.critical.add(p));
 }
 
-/* Culled passes have no time: they stand behind the pass declared before them, in a lane of their own. */
-function placeCulled(m, raw) {
+function readCulled(m, raw) {
     m.culled = [];
     for (const row of readTable(raw.culled)) {
         const p = m.passes[row.id];
@@ -209,6 +208,11 @@ function placeCulled(m, raw) {
         p.culled = whyOf('cull', row);
         m.culled.push(p);
     }
+    m.passes.forEach((p) => (p.before = p.before || []));
+}
+
+/* Culled passes have no time: they stand behind the pass declared before them, in a lane of their own. */
+function standCulled(m) {
     let kept = 0, free = 0;
     for (const p of m.passes) {
         if (p.slot !== NONE) {
@@ -217,7 +221,6 @@ function placeCulled(m, raw) {
             p.begin = Math.max(kept, free);
             p.end = free = p.begin + p.cost;
         }
-        p.before = p.before || [];
     }
     m.span = Math.max(m.duration, free);
 }
@@ -242,40 +245,15 @@ function readPlan(raw) {
     readScopes(raw, m);
     linkWaits(m);
     simulate(m);
-    placeCulled(m, raw);
+    readCulled(m, raw);
+    standCulled(m);
+    keepSimulated(m);
     collectUses(m);
-    for (const q of m.queues) {
-        q.passes = m.order.filter((p) => p.queue === q.id);
-        q.busy = d3.sum(q.passes, (p) => p.cost);
-    }
+    m.queues.forEach((q) => (q.passes = m.order.filter((p) => p.queue === q.id)));
+    m.heapBytes = d3.sum(m.heaps, (heap) => heap.bytes);
+    m.spans = raw.spans ? readTable(raw.spans) : null;
+    m.before = raw.before ? readPlan(raw.before) : null;
+    if (m.before)
+        compare(m);
     return m;
-}
-
-/* ---- where things stand on the axis ---- */
-
-/* By time: as simulated. By order: a column a pass, by begin. Sets a0 and a1 of passes, submits and batches, and of
- * resources from their first to their last use. */
-function layOut(m, byOrder) {
-    const all = m.passes.slice().sort((a, b) => a.begin - b.begin || a.slot - b.slot || a.id - b.id);
-    all.forEach((p, rank) => {
-        p.a0 = byOrder ? rank : p.begin;
-        p.a1 = byOrder ? rank + 1 : p.end;
-    });
-    m.byStart = all;
-    m.extent = byOrder ? all.length : m.span;
-    const end = m.extent = m.extent || 1;
-    for (const s of m.submits) {
-        s.a0 = s.passes.length ? s.passes[0].a0 : byOrder ? end : s.begin;
-        s.a1 = s.passes.length ? s.passes[s.passes.length - 1].a1 : byOrder ? end : s.end;
-    }
-    for (const b of m.batches)
-        b.a0 = b.next ? b.next.a0 : b.prev ? b.prev.a1 : m.submits[b.submit].a0;
-    for (const r of m.resources) {
-        const kept = r.uses.filter((use) => use.pass.slot !== NONE), uses = kept.length ? kept : r.uses;
-        const persistent = r.flags & (RES_HISTORY | RES_HAS_HISTORY | RES_EXTERNAL);
-        r.u0 = uses.length ? d3.min(uses, (use) => use.pass.a0) : 0;
-        r.u1 = uses.length ? d3.max(uses, (use) => use.pass.a1) : 0;
-        r.a0 = persistent ? 0 : r.u0;
-        r.a1 = persistent ? end : r.u1;
-    }
 }

@@ -6,7 +6,8 @@ function readColors() {
     const style = getComputedStyle(document.documentElement);
     const names = ['bg', 'panel', 'sunken', 'line', 'grid', 'text', 'muted', 'faint', 'accent', 'from', 'to',
                    'critical',
-                   'barrier', 'graphics', 'compute', 'transfer', 'host', 'culled', 'color', 'depth', 'storage',
+                   'barrier', 'added', 'changed', 'graphics', 'compute', 'transfer', 'host', 'culled', 'color',
+                       'depth', 'storage',
                        'buffer',
                    'kept'];
     colors = {};

@@ -27,7 +27,7 @@ function ref(key, text) {
 }
 
 function refClass(key, item) {
-    return key[0] === 'p' && item ? 'pass-' + typeOf(item) : key[0] === 'r' ? 'resource' : 'part';
+    return (key[0] === 'p' || key[0] === 'v') && item ? 'pass-' + typeOf(item) : key[0] === 'r' ? 'resource' : 'part';
 }
 
 function fromPieces(pieces) {
@@ -165,7 +165,7 @@ function heapPanel(heap) {
 /* ---- lines of lists ---- */
 
 function passLine(pass) {
-    const where = pass.slot === NONE ? 'culled' : timeText(pass.cost);
+    const where = pass.slot === NONE ? 'culled' : timeText(pass.end - pass.begin);
     return el('div.line', null, ref('p' + pass.id), el('span.muted.num', null, where));
 }
 
@@ -179,7 +179,7 @@ function resourceLine(res, total) {
 
 function passPanel(pass) {
     const m = ui.model, { from, to } = neighboursOf(pass), beside = besideOf(m, pass);
-    const kept = pass.slot !== NONE;
+    const kept = pass.slot !== NONE, took = pass.end - pass.begin;
     const out = [headline(TYPE_NAMES[pass.type] + ' pass', pass.label, 'pass-' + typeOf(pass))];
     if (!kept)
         out.push(el('div.notice', null, el('strong', null, 'Culled: '),
@@ -187,8 +187,11 @@ function passPanel(pass) {
                     pass.culled ? culledRefs(pass.culled) : null));
     out.push(facts([
         kept ? ['runs', timeText(pass.begin) + ' – ' + timeText(pass.end)] : null,
-        ['takes', timeText(pass.cost) + (kept && m.duration
-                                         ? ', ' + percentText(pass.cost / m.duration) + ' of the frame' : '')],
+        ['takes', timeText(took) + (kept && m.duration ? ', ' + percentText(took / m.duration) + ' of the frame' : '')],
+        m.spans && kept ? ['simulated', timeText(pass.cost)] : null,
+        pass.was ? ['before', pass.was.slot === NONE ? 'it was culled' : [ref('v' + pass.was.id, 'ran'), ' ' +
+                    timeText(pass.was.begin) + ' – ' + timeText(pass.was.end)]] : null,
+        pass.change ? ['changed', el('span.tag', null, pass.change)] : null,
         kept ? ['on', el('span', null, m.queues[pass.queue].label + ', ', ref('s' + pass.submit))] : null,
         kept && m.critical.has(pass) ? ['path', el('span.tag.critical', null, 'critical path')] : null,
         pass.flags & PASS_ROOT ? ['kept', 'a root: never culled'] : null,
@@ -300,7 +303,7 @@ function orderPanel(a, b) {
             chainBlocks(a, b)];
 }
 
-const PANELS = { p: passPanel, r: resourcePanel, b: batchPanel, s: submitPanel, h: heapPanel };
+const PANELS = { p: passPanel, r: resourcePanel, b: batchPanel, s: submitPanel, h: heapPanel, v: formerPassPanel };
 
 function selectionPanel() {
     const m = ui.model, item = itemOf(m, ui.selected), second = itemOf(m, ui.second);
@@ -317,15 +320,15 @@ function framePanel() {
     const m = ui.model, count = d3.map();
     m.barriers.forEach((b) => b.why && count.set(whyWord(m, b.why), (count.get(whyWord(m, b.why)) || 0) + 1));
     const reasons = count.entries().sort((a, b) => b.value - a.value);
-    const dear = m.order.slice().sort((a, b) => b.cost - a.cost);
+    const took = (p) => p.end - p.begin, dear = m.order.slice().sort((a, b) => took(b) - took(a));
     const large = m.resources.filter((r) => r.placed &&
                                      r.placed.heap !== NONE).sort((a, b) => b.placed.bytes - a.placed.bytes);
-    const most = dear.length ? dear[0].cost : 1;
+    const most = dear.length ? took(dear[0]) : 1;
     return [
         headline('frame', 'At a glance'),
         el('p.muted.intro', null, 'Select anything to see what it is connected with; shift-click a second pass to see what orders the two.'),
         block('Longest passes', shortList(dear.slice(0, 6), 6, (p) => el('div.line.barred', null, ref('p' + p.id),
-            bar(p.cost / most, 'pass-' + typeOf(p)), el('span.muted.num', null, timeText(p.cost))))),
+            bar(took(p) / most, 'pass-' + typeOf(p)), el('span.muted.num', null, timeText(took(p)))))),
         block('Largest resources', shortList(large.slice(0, 6), 6, (r) => resourceLine(r, large[0].placed.bytes))),
         block('Barriers by reason', reasons.map((r) => el('div.line.barred', null, el('button.ref.part', {
             'data-reason': r.key }, r.key), bar(r.value / reasons[0].value, 'sync'),

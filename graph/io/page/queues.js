@@ -1,14 +1,17 @@
 /* Queues over time: a lane a queue with its passes, idle stretches, barriers and submits; hand-offs between lanes. */
 
-const LANE = { height: 54, top: 12, box: 25, strip: 42 };
+const LANE = { top: 12, box: 25, strip: 42, plain: 54, ghost: 57, ghostBox: 7, ghosted: 74 };
 const CULLED_LANE = 30;
 
 const queueView = {
+    laneHeight() {
+        return ui.model.before || ui.model.spans ? LANE.ghosted : LANE.plain;
+    },
     laneTop(queue) {
-        return 6 + queue * LANE.height;
+        return 6 + queue * this.laneHeight();
     },
     culledTop() {
-        return 6 + ui.model.queues.length * LANE.height;
+        return this.laneTop(ui.model.queues.length);
     },
     height() {
         return this.culledTop() + (ui.model.culled.length ? CULLED_LANE : 0) + 4;
@@ -30,7 +33,7 @@ const queueView = {
             return null;
         if (m.culled.length && y >= this.culledTop())
             return keyAt(m.culled, x);
-        const queue = m.queues[Math.floor((y - 6) / LANE.height)];
+        const queue = m.queues[Math.floor((y - 6) / this.laneHeight())];
         if (!queue)
             return null;
         const inLane = y - this.laneTop(queue.id);
@@ -38,6 +41,10 @@ const queueView = {
             const batch = nearestBatch(queue, x);
             if (batch)
                 return 'b' + batch.id;
+        }
+        if (inLane >= LANE.ghost && m.ghosts) {
+            const ghosts = m.ghosts[queue.id], ghost = ghosts[firstBehind(ghosts, axis.at(x))];
+            return ghost && axis.x(ghost.a0) <= x ? ghost.key : null;
         }
         if (inLane >= LANE.strip - 2) {
             const submit = m.submits.find((s) => s.queue === queue.id && axis.x(s.a0) - 2 <= x &&
@@ -101,11 +108,16 @@ function paintLane(ctx, queue, top) {
             continue;
         painted = Math.max(x1, x0 + 0.7);
         paintPass(ctx, pass, x0, top + LANE.top, painted - x0, LANE.box, role);
+        if (pass.change) {
+            ctx.fillStyle = pass.change === 'new' ? colors.added : colors.changed;
+            ctx.fillRect(x0, top + LANE.top - 1, Math.max(1, x1 - x0 - 1), 3);
+        }
         if (ui.critical && ui.model.critical.has(pass)) {
             ctx.fillStyle = colors.critical;
             ctx.fillRect(x0, top + LANE.top + LANE.box + 1, Math.max(0.7, x1 - x0), 2);
         }
     }
+    paintGhosts(ctx, queue, top + LANE.ghost);
     paintScopes(ctx, passes, from, top);
     paintBatches(ctx, queue, top);
     paintSubmits(ctx, queue, top);
@@ -138,12 +150,25 @@ function paintPass(ctx, pass, x, y, width, height, role) {
     ctx.fillText(name, left, y + height / 2 + 0.5);
     const taken = widthOf(ctx, name);
     setFont(ctx, 10.5);
-    const time = timeText(pass.cost);
+    const time = timeText(pass.end - pass.begin);
     if (name === pass.label && room - taken > widthOf(ctx, time) + 12 && !pass.culled && !axis.byOrder) {
         ctx.fillStyle = role === 'self' ? colors.on : colors.muted;
         ctx.textAlign = 'right';
         ctx.fillText(time, x + width - 7, y + height / 2 + 0.5);
         ctx.textAlign = 'left';
+    }
+}
+
+/* The other times of this lane, small: those of the plan before, or simulated ones below measured ones. */
+function paintGhosts(ctx, queue, y) {
+    const ghosts = ui.model.ghosts ? ui.model.ghosts[queue.id] : [];
+    const selected = itemOf(ui.model, ui.selected),
+        former = selected && selected.was ? 'v' + selected.was.id : ui.selected;
+    for (let i = firstBehind(ghosts, axis.lo); i < ghosts.length && ghosts[i].a0 <= axis.hi; i++) {
+        const ghost = ghosts[i], x0 = axis.x(ghost.a0), wide = Math.max(0.7, axis.x(ghost.a1) - x0);
+        const strong = ghost.key === former || ghost.key === ui.hover;
+        ctx.fillStyle = strong ? colors.accent : ghost.gone ? colors.critical : colors.fill[ghost.type];
+        ctx.fillRect(x0, y, wide > 3 ? wide - 1 : wide, LANE.ghostBox);
     }
 }
 
@@ -314,6 +339,12 @@ function paintLaneNames(ctx, height) {
         ctx.fillRect(16, y + 20, GUTTER - 30, 3);
         ctx.fillStyle = colors[TYPE_NAMES[queue.kind]];
         ctx.fillRect(16, y + 20, (GUTTER - 30) * Math.min(1, share), 3);
+        if (m.ghosts) {
+            setFont(ctx, 10.5);
+            ctx.fillStyle = colors.faint;
+            ctx.fillText(m.before ? 'before' : 'simulated' + (m.ghostScale === 1 ? ''
+                : ' × ' + d3.format('.2r')(m.ghostScale)), 16, y + LANE.ghost - LANE.top + 4);
+        }
     }
     if (m.culled.length) {
         setFont(ctx, 12, 500);

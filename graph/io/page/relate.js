@@ -173,15 +173,20 @@ const lightKinds = {
         submit.batches.forEach((b) => lit.batches.add(b.id));
         lit.submits.add(submit.id);
     },
+    v(m, pass, lit) {
+        if (pass.is)
+            lit.passes.set(pass.is.id, 'self');
+    },
     h(m, heap, lit) {
         heap.tenants.forEach((res) => lit.resources.set(res.id, 'with'));
     },
 };
 
-/* ---- keys: p pass, r resource, b batch, s submit, h heap ---- */
+/* ---- keys: p pass, r resource, b batch, s submit, h heap, v pass of the plan before ---- */
 
 function itemOf(m, key) {
-    const lists = { p: m.passes, r: m.resources, b: m.batches, s: m.submits, h: m.heaps };
+    const lists = { p: m.passes, r: m.resources, b: m.batches, s: m.submits, h: m.heaps,
+                    v: m.before && m.before.passes };
     return (key && lists[key[0]] && lists[key[0]][Number(key.slice(1))]) || null;
 }
 
