@@ -339,12 +339,6 @@ HDI_COLD static hd_pass take_back(hd_graph *graph, const hd_pass_desc *desc, uin
     return no_pass(desc);
 }
 
-HDI_COLD static void warn_pin(const hd_graph *graph, const hd_pass_desc *desc)
-{
-    hdi_log(&graph->log, HD_LOG_WARNING, "pass %u '%s': its pin is ignored: no queue of that kind runs its type",
-            graph->pass_count, desc->name ? desc->name : "");
-}
-
 /* Host passes make what they use visible to the host. */
 HDI_COLD static void mark_host(hd_graph *graph, uint32_t first, uint32_t end)
 {
@@ -536,7 +530,7 @@ HDI_APART static hd_pass odd_pass(hd_graph *graph, const hd_pass_desc *desc)
     if (fault || result != HD_OK)
         return refuse(graph, desc, fault ? HD_INVALID_ARGUMENT : result, fault);
     if (!pin_fits(desc))
-        warn_pin(graph, desc);
+        return refuse(graph, desc, HD_BAD_PIN, NULL);
     mark_pass(graph, desc, graph->pass_count);
     if (desc->use_count == 0) {
         graph->has_empty_passes = true;

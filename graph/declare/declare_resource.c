@@ -232,9 +232,10 @@ hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc)
     uint32_t flags = graph->res_flags[base];
     const char *name = graph->res_info[base].name;
     if (flags & (HDI_RES_HISTORY | HDI_RES_EXTERNAL))
-        return bad_resource(graph, HD_HISTORY_OF_HISTORY, name, "what the history is of");
+        return bad_resource(graph, HD_HISTORY_OF_HISTORY, name,
+                            flags & HDI_RES_HISTORY ? "it would be of a history" : "it would be of an import");
     if (flags & HDI_RES_HAS_HISTORY)
-        return bad_resource(graph, HD_BAD_DESC, name, "the resource has a history already");
+        return bad_resource(graph, HD_SECOND_HISTORY, name, "the second");
     if ((uint32_t)desc->skipped > HD_SKIPPED_RESTART)
         return bad_resource(graph, HD_INVALID_ARGUMENT, name, "skipped is no hd_skipped");
     graph->res_info[own] = graph->res_info[base];

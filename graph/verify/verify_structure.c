@@ -153,7 +153,7 @@ static void check_pass(hdi_verify *v, uint32_t s, uint32_t c, uint32_t pass)
                         "queue: pass %u '%s' of type %u stands on queue %u of kind %u, which cannot run it", pass, name,
                         type, q, kind);
     uint32_t pin = v->d.pass_pin[pass];
-    if (pin == HD_PIN_NONE || !legal || !can_run(type, pin - HD_PIN_GFX)) /* a pin to what cannot run it says nothing */
+    if (pin == HD_PIN_NONE || !legal)
         return;
     bool have = false;
     for (uint32_t i = 0; i < v->p.queue_count; i++)

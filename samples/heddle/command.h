@@ -31,6 +31,7 @@ bool parse_order(const char *word, hd_order *out);
 int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What getopt_long returned for an option that is unknown or lacks its value. */
 int complain_option(char **argv, int option);
+int complain_value(const char *value, const char *option);
 
 /* VkPipelineStageFlags2 and VkAccessFlags2 as words, on standard output. */
 void print_stages(uint64_t mask);

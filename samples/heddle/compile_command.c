@@ -111,8 +111,7 @@ static int parse(int argc, char **argv, options *o)
         if (option == '?' || option == ':')
             return complain_option(argv, option);
         if (!parse_option(option, optarg, o))
-            return complain(EXIT_COMMAND_LINE, "'%s' is no value for --%s; see heddle --help", optarg,
-                            longs[index].name);
+            return complain_value(optarg, longs[index].name);
     }
     if (argc - optind != 1)
         return complain(EXIT_COMMAND_LINE, "compile takes one GRAPH.fgt; see heddle --help");

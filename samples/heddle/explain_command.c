@@ -198,7 +198,7 @@ int explain_command(int argc, char **argv)
         if (option == '?' || option == ':')
             return complain_option(argv, option);
         if (!parse_queues(optarg, &queues))
-            return complain(EXIT_COMMAND_LINE, "'%s' is no value for --queues; see heddle --help", optarg);
+            return complain_value(optarg, "queues");
     }
     uint32_t passes[2];
     if (argc - optind != 3 || !parse_pass(argv[optind + 1], &passes[0]) || !parse_pass(argv[optind + 2], &passes[1]) ||

@@ -124,9 +124,38 @@ static void forget_unfinished(const char *path)
     }
 }
 
+/* A new name in the folder of the file that it is to become. It does not hang on that one's, which may be as long as a
+ * name can be. */
+static char *new_name(const char *becomes)
+{
+    const char *slash = strrchr(becomes, '/');
+    size_t folder = slash ? (size_t)(slash + 1 - becomes) : 0;
+    char *name = malloc(folder + sizeof(".heddle.XXXXXX"));
+    if (name) {
+        memcpy(name, becomes, folder);
+        strcpy(name + folder, ".heddle.XXXXXX");
+    }
+    return name;
+}
+
+/* A file that has no name until it is complete, where the system has such files: nothing is left of a process that is
+ * killed. */
+static int make_nameless(const output *out)
+{
+    char *folder = strdup(out->becomes);
+    int descriptor = folder && access("/proc/self/fd", X_OK) == 0
+                         ? open(dirname(folder), O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR)
+                         : -1;
+    free(folder);
+    return descriptor;
+}
+
 /* mkstemp, without a moment in which nobody knows of the file. */
 static int make_temporary(outputs *all, output *out)
 {
+    out->temporary = new_name(out->becomes);
+    if (!out->temporary)
+        return -1;
     sigset_t before = hold_signals();
     int descriptor = mkstemp(out->temporary), why = errno;
     if (descriptor >= 0) {
@@ -143,8 +172,8 @@ static int make_temporary(outputs *all, output *out)
 bool is_same_file(const char *a, const char *b)
 {
     struct stat one, other;
-    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0)
-        return false;
+    if (strcmp(a, "-") == 0 || strcmp(b, "-") == 0) /* standard output */
+        return strcmp(a, b) == 0;
     bool has_one = stat(a, &one) == 0, has_other = stat(b, &other) == 0;
     if (has_one && has_other)
         return S_ISREG(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
@@ -176,25 +205,25 @@ static void close_output(output *out, bool remove_it)
     *out = (output){0};
 }
 
-/* A new file beside the one that it is to become: of the file behind a link, which stays one, and must have one. */
-static FILE *open_beside(outputs *all, output *out, const char *path)
+/* A new file in the folder of the one that it is to become: of the file behind a link, which stays one, and must have
+ * one. *why: null, or a sentence that says more than errno. */
+static FILE *open_beside(outputs *all, output *out, const char *path, const char **why)
 {
-    char *real = realpath(path, NULL); /* null: there is none yet, or what mkstemp complains about */
-    int why = errno;
     struct stat is;
-    if (real ? access(real, W_OK) != 0 : lstat(path, &is) == 0) {
-        why = real ? errno : why;
-        free(real);
-        errno = why;
-        return NULL;
+    out->becomes = realpath(path, NULL);
+    if (out->becomes) {
+        if (access(out->becomes, W_OK) != 0)
+            return NULL;
+    } else {
+        if (lstat(path, &is) == 0) {
+            *why = errno == ENOENT ? "it is a link to a file that does not exist" : NULL;
+            return NULL;
+        }
+        out->becomes = strdup(path);
     }
-    out->becomes = real ? real : strdup(path);
-    size_t size = out->becomes ? strlen(out->becomes) + 16 : 0;
-    out->temporary = size ? malloc(size) : NULL;
-    if (!out->temporary)
-        return NULL;
-    snprintf(out->temporary, size, "%s.XXXXXX", out->becomes);
-    int descriptor = make_temporary(all, out);
+    int descriptor = out->becomes ? make_nameless(out) : -1;
+    if (out->becomes && descriptor < 0)
+        descriptor = make_temporary(all, out);
     return descriptor < 0 ? NULL : fdopen(descriptor, "wb");
 }
 
@@ -215,17 +244,18 @@ FILE *open_output(outputs *all, const char *path)
 {
     output *out = &all->item[all->count];
     struct stat is;
+    const char *why = NULL;
     *out = (output){.path = path};
     bool is_standard = strcmp(path, "-") == 0, exists = !is_standard && stat(path, &is) == 0;
     out->target = is_standard ? stdout : exists ? standard_stream(&is) : NULL;
     if (!out->target && exists && !S_ISREG(is.st_mode)) /* a device or a pipe is written to, not replaced */
         out->target = fopen(path, "wb");
     else if (!out->target)
-        out->stream = open_beside(all, out, path);
+        out->stream = open_beside(all, out, path, &why);
     if (out->target)
         out->stream = tmpfile();
     if (!out->stream) {
-        complain(0, "%s: %s", path, strerror(errno));
+        complain(0, "%s: %s", path, why ? why : strerror(errno));
         close_output(out, true);
         return NULL;
     }
@@ -252,7 +282,7 @@ static bool copy(FILE *from, FILE *to)
     return fflush(to) == 0 && !ferror(from);
 }
 
-/* mkstemp makes files that only their owner reads. */
+/* New files are made so that only their owner reads them. */
 static bool give_mode(const output *out)
 {
     struct stat old;
@@ -261,10 +291,37 @@ static bool give_mode(const output *out)
     return fchmod(fileno(out->stream), stat(out->becomes, &old) == 0 ? old.st_mode & 07777 : 0666 & ~mask) == 0;
 }
 
+/* Gives a file without a name its own, or, where that is taken, another one beside it. */
+static bool give_name(output *out)
+{
+    enum { TRIES = 100 };
+    char from[64];
+    snprintf(from, sizeof(from), "/proc/self/fd/%d", fileno(out->stream));
+    if (linkat(AT_FDCWD, from, AT_FDCWD, out->becomes, AT_SYMLINK_FOLLOW) == 0)
+        return true;
+    out->temporary = errno == EEXIST ? new_name(out->becomes) : NULL;
+    for (unsigned i = 0; out->temporary && i < TRIES; i++) {
+        snprintf(out->temporary + strlen(out->temporary) - 6, 7, "%06x", ((unsigned)getpid() * TRIES + i) & 0xffffff);
+        if (linkat(AT_FDCWD, from, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    int why = errno;
+    free(out->temporary);
+    out->temporary = NULL;
+    errno = why;
+    return false;
+}
+
 /* Puts the new file where it belongs, and keeps the one that it takes the place of where the system can. */
 static bool put_in_place(output *out)
 {
     struct stat old;
+    if (!out->temporary && !give_name(out))
+        return false;
+    if (!out->temporary)
+        return true;
     if (lstat(out->becomes, &old) == 0 && S_ISREG(old.st_mode) &&
         renameat2(AT_FDCWD, out->temporary, AT_FDCWD, out->becomes, RENAME_EXCHANGE) == 0)
         return out->exchanged = true;
@@ -293,14 +350,14 @@ bool commit_outputs(outputs *all)
     sigset_t before = hold_signals(); /* all together */
     for (; good && renamed < all->count; renamed++) {
         output *out = &all->item[renamed];
-        if (out->temporary && !put_in_place(out)) {
+        if (out->becomes && !put_in_place(out)) {
             complain(0, "%s: %s", out->path, strerror(errno));
             good = false;
             break;
         }
     }
     for (int i = 0; !good && i < renamed; i++) {
-        if (all->item[i].temporary)
+        if (all->item[i].becomes)
             take_back(&all->item[i]);
     }
     let_signals(&before);

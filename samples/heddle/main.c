@@ -70,6 +70,16 @@ int complain_option(char **argv, int option)
     return complain(EXIT_COMMAND_LINE, "unknown option '%s'; see heddle --help", letters ? next : argv[optind - 1]);
 }
 
+int complain_value(const char *value, const char *option)
+{
+    _Static_assert(HD_MAX_QUEUES - 1 == 15, "the sentence says so");
+    uint32_t commas = 0;
+    for (const char *at = value; *at && strcmp(option, "queues") == 0; at++)
+        commas += *at == ',';
+    return complain(EXIT_COMMAND_LINE, "'%s' is no value for --%s%s; see heddle --help", value, option,
+                    commas >= HD_MAX_QUEUES - 1 ? ": at most 15 queues" : "");
+}
+
 /* A standard stream that is closed must not become the number of the next file that is opened. What stands in for it
  * can be neither read nor written, so whoever tries says so. */
 static void open_standard_streams(void)

@@ -67,8 +67,7 @@ static int parse(int argc, char **argv, options *o)
             o->check = true;
         }
         if (!good)
-            return complain(EXIT_COMMAND_LINE, "'%s' is no value for --%s; see heddle --help", optarg,
-                            longs[index].name);
+            return complain_value(optarg, longs[index].name);
     }
     if (argc - optind != 1)
         return complain(EXIT_COMMAND_LINE, "run takes one GRAPH.fgt; see heddle --help");

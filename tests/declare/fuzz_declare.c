@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "fuzz.h"
+#include "random_graph.h"
 #include "tables.h"
 
 /* The input as a sequence of calls: resources of every kind, histories, passes with ranges, versions, resolves and
@@ -292,7 +293,7 @@ static void add_pass(input *in)
     hd_pass_desc desc = {
         .name = bits & 1 ? "pass" : NULL,
         .type = (hd_pass_type)(wild(in) ? byte(in) : type),
-        .pin = (hd_pin)(bits >> 1 & 7) <= HD_PIN_TRANSFER ? (hd_pin)(bits >> 1 & 7) : HD_PIN_NONE,
+        .pin = hdt_pin_for(type, bits >> 1 & 7),
         .root = bits >> 4 & 1,
         .no_rendering = (bits >> 5 & 3) == 3,
         .cost_us = (float)below(in, 64),

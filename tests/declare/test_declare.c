@@ -335,7 +335,7 @@ Test(declare, histories)
     a = image();
     hd_graph_history(graph, a);
     hd_graph_history(graph, a);
-    expect(HD_BAD_DESC, HD_NONE, 2, HD_NONE);
+    expect(HD_SECOND_HISTORY, HD_NONE, 2, HD_NONE);
     hd_graph_history(graph, (hd_resource){0});
     expect(HD_BAD_HANDLE, HD_NONE, 0, HD_NONE);
     hd_graph_history_with(graph, NULL);

@@ -82,6 +82,20 @@ static hd_result unknown_pin(void)
     return compile(NULL);
 }
 
+static hd_result impossible_pin(void)
+{
+    one_good_pass();
+    PASS(.name = "culprit", .type = HD_PASS_GFX, .pin = HD_PIN_COMPUTE);
+    return compile(NULL);
+}
+
+static hd_result pinned_host(void)
+{
+    one_good_pass();
+    PASS(.name = "culprit", .type = HD_PASS_HOST, .pin = HD_PIN_GFX);
+    return compile(NULL);
+}
+
 static hd_result unknown_load(void)
 {
     one_good_pass();
@@ -283,6 +297,20 @@ static hd_result history_of_a_history(void)
     return compile(NULL);
 }
 
+static hd_result history_of_an_import(void)
+{
+    hd_graph_history(graph, hd_graph_import(graph, &(hd_import_desc){.name = "victim", .bytes = 64}));
+    return compile(NULL);
+}
+
+static hd_result second_history(void)
+{
+    hd_resource a = image("victim");
+    hd_graph_history(graph, a);
+    hd_graph_history(graph, a);
+    return compile(NULL);
+}
+
 static hd_result read_of_nothing(void)
 {
     one_good_pass();
@@ -426,6 +454,8 @@ static const mistake mistakes[] = {
     {HD_INVALID_ARGUMENT, wrong_pass_type, 1, NONE, NONE, {"pass 1", "culprit", "type"}},
     {HD_INVALID_ARGUMENT, endless_cost, 1, NONE, NONE, {"pass 1", "culprit", "cost_us"}},
     {HD_INVALID_ARGUMENT, unknown_pin, 1, NONE, NONE, {"pass 1", "culprit", "pin"}},
+    {HD_BAD_PIN, impossible_pin, 1, NONE, NONE, {"pass 1", "culprit"}},
+    {HD_BAD_PIN, pinned_host, 1, NONE, NONE, {"pass 1", "culprit"}},
     {HD_INVALID_ARGUMENT, unknown_load, 1, 1, 0, {"culprit", "victim", "load"}},
     {HD_INVALID_ARGUMENT, unknown_order, NONE, NONE, NONE, {"order"}},
     {HD_INVALID_ARGUMENT, unknown_cache, NONE, NONE, NONE, {"cache"}},
@@ -459,7 +489,9 @@ static const mistake mistakes[] = {
     {HD_BAD_PASS_TYPE, access_of_another_pass_type, 1, 1, 0, {"culprit", "victim"}},
     {HD_CONFLICTING_USES, two_uses_that_differ, 1, 1, 2, {"culprit", "victim"}},
     {HD_HISTORY_WRITTEN, history_is_written, 0, 1, 1, {"culprit"}},
-    {HD_HISTORY_OF_HISTORY, history_of_a_history, NONE, 2, NONE, {"resource 2", "victim"}},
+    {HD_HISTORY_OF_HISTORY, history_of_a_history, NONE, 2, NONE, {"resource 2", "victim", "of a history"}},
+    {HD_HISTORY_OF_HISTORY, history_of_an_import, NONE, 1, NONE, {"resource 1", "victim", "of an import"}},
+    {HD_SECOND_HISTORY, second_history, NONE, 2, NONE, {"resource 2", "victim"}},
     {HD_UNWRITTEN_READ, read_of_nothing, 2, 1, 1, {"pass 2", "culprit", "victim"}},
     {HD_VERSION_FORKED, version_forks, 1, 0, 0, {"culprit", "victim"}},
     {HD_VERSION_CYCLE, version_cycle, 2, 0, 0, {"early", "late", "victim"}},
@@ -527,7 +559,8 @@ Test(errors, mistakes_name_pass_resource_and_use)
 Test(errors, names_with_line_ends_leave_one_line)
 {
     PASS(.name = "two\nlines\x1b[0m", .type = HD_PASS_GFX, .pin = HD_PIN_TRANSFER, .root = true);
-    cr_assert(strstr(logged.last, "'two lines [0m'"), "%s", logged.last);
+    cr_assert(strstr(logged.last, "two lines [0m"), "%s", logged.last);
+    hd_graph_begin(graph);
     PASS(.name = "two\r\nlines", .type = (hd_pass_type)9);
     cr_assert(strstr(hd_graph_error(graph)->text, "two  lines: type"), "%s", hd_graph_error(graph)->text);
     cr_assert_str_eq(logged.last, hd_graph_error(graph)->text);

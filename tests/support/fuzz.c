@@ -46,6 +46,7 @@ static bool may_fail_with(hd_result result, bool budget)
     case HD_BAD_RESOLVE:
     case HD_HISTORY_WRITTEN:
     case HD_HISTORY_OF_HISTORY:
+    case HD_SECOND_HISTORY:
     case HD_UNWRITTEN_READ:
     case HD_VERSION_FORKED:
     case HD_VERSION_CYCLE:

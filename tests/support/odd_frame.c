@@ -1,6 +1,7 @@
 #include "odd_frame.h"
 
 #include "random.h"
+#include "random_graph.h"
 #include "tables.h"
 
 /* A read is of what was written before it in declaration order, so that each frame compiles wherever there are queues
@@ -410,7 +411,7 @@ static void add_pass(maker *m)
         uses[u].next = chance(m, m->m.versions) ? &picks[u].next : NULL;
     hd_pass pass =
         hd_graph_pass(m->graph, &(hd_pass_desc){.type = (hd_pass_type)type,
-                                                .pin = chance(m, m->m.pins) ? (hd_pin)below(m, 4) : HD_PIN_NONE,
+                                                .pin = chance(m, m->m.pins) ? hdt_pin_for(type, below(m, 4)) : HD_PIN_NONE,
                                                 .root = chance(m, m->m.roots),
                                                 .no_rendering = chance(m, 5),
                                                 .cost_us = pick_cost(m),

@@ -222,7 +222,7 @@ static void add_pass(maker *m)
         }
     }
     hd_graph_pass(m->graph, &(hd_pass_desc){.type = (hd_pass_type)type,
-                                            .pin = chance(m, 80) ? HD_PIN_NONE : (hd_pin)(1 + hdt_below(&m->rng, 3)),
+                                            .pin = chance(m, 80) ? HD_PIN_NONE : hdt_pin_for(type, 1 + hdt_below(&m->rng, 3)),
                                             .root = chance(m, 8),
                                             .cost_us = (float)(1 + hdt_below(&m->rng, 200)),
                                             .uses = uses,

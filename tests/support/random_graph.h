@@ -6,6 +6,15 @@
 
 #include <heddle/graph.h>
 
+/* The pin where queues of its kind can run passes of the type, else none. */
+static inline hd_pin hdt_pin_for(uint32_t type, uint32_t pin)
+{
+    bool fits = type == HD_PASS_TRANSFER ? pin <= HD_PIN_TRANSFER
+                : type == HD_PASS_HOST   ? pin == HD_PIN_NONE
+                                         : pin <= (type == HD_PASS_GFX ? HD_PIN_GFX : HD_PIN_COMPUTE);
+    return fits ? (hd_pin)pin : HD_PIN_NONE;
+}
+
 /* Seeds of a property test: [*first, *first + *count). HEDDLE_SEED=n in the environment replays one, HEDDLE_SEEDS=n
  * runs n of them; both: n of them from that one on. */
 void hdt_seeds(uint64_t *first, uint64_t *count);

@@ -34,6 +34,8 @@ HD_API_BEGIN
     X(HD_BAD_RESOLVE, "a resolve has no multisampled attachment of its pass to read, or one that does not fit it")     \
     X(HD_HISTORY_WRITTEN, "a pass writes to a history, which is read-only")                                            \
     X(HD_HISTORY_OF_HISTORY, "a history is taken of something that cannot have one: a history or an external")         \
+    X(HD_SECOND_HISTORY, "a history is taken of a resource that has one already")                                      \
+    X(HD_BAD_PIN, "a pass is pinned to a kind of queue that cannot run its type")                                      \
     X(HD_UNWRITTEN_READ, "a pass reads what no earlier pass wrote and what is neither external nor a history")         \
     X(HD_VERSION_FORKED, "a pass writes a version of a resource that another pass has overwritten already")            \
     X(HD_VERSION_CYCLE, "passes that read older versions of resources would have to run before themselves")            \

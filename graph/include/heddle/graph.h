@@ -243,7 +243,7 @@ typedef enum hd_pin { HD_PIN_NONE, HD_PIN_GFX, HD_PIN_COMPUTE, HD_PIN_TRANSFER }
 typedef struct hd_pass_desc {
     const char *name; /* must live until the frame is executed; null: none */
     hd_pass_type type;
-    hd_pin pin; /* a kind that the queue set lacks: ignored; one that cannot run the type: ignored, with a warning */
+    hd_pin pin; /* a kind that the queue set lacks: ignored; one that cannot run the type: HD_BAD_PIN */
     bool root;         /* never culled */
     bool no_rendering; /* gfx passes: heddle does not begin dynamic rendering, the pass does its own */
     float cost_us;     /* expected GPU time, from 0 on and finite; 0: 10 */
