@@ -4,25 +4,25 @@
 
 #include "hints.h"
 
-/* Which heap each resource is in, and who has memory at all, by first use. A heap holds what has the same kind of
- * memory and the same flags; they are numbered as they come up. Parts of the resources find their own heaps first, and
- * drop their members into bins, one for each region; then each bin is sorted by counting. A caller alone has one part
- * and one bin. O(resources + slots). */
+/* Which heap each resource is in, and which resources have memory at all, by first use. A heap holds what has the same
+ * kind of memory and the same flags; heaps are numbered as they come up. Parts of the resources find their own heaps
+ * first, and drop their members into bins, one for each region; then each bin is sorted by counting. One worker has one
+ * part and one bin. O(resources + slots). */
 
 enum { GRAIN = 512, KINDS = HDI_MOST_HEAPS, SPECIAL = HDI_RES_HOST | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY };
 _Static_assert((HD_HEAP_HOST | HD_HEAP_PERSISTENT) == 3, "flags are a digit of the kind");
 
 typedef struct part_heaps {
     uint32_t member_count, heap_count;
-    uint32_t first[KINDS];  /* of each heap: who came up first */
-    bool mixed[KINDS];      /* whether some other one has another size or alignment than he */
+    uint32_t first[KINDS];  /* of each heap: its first member */
+    bool mixed[KINDS];      /* some other member has another size or alignment */
     uint16_t number[KINDS]; /* of each kind, in the part: 1 and up */
     uint8_t kind[KINDS];
     uint8_t heap[KINDS]; /* what the numbers of the part become */
-    bool sorted, used;   /* members are in order of first use; all are used */
+    bool sorted;         /* members are in order of first use */
 } part_heaps;
 
-typedef struct work {
+typedef struct heaps_work {
     const hdi_pack *pack;
     const hdi_decl *decl;
     hdi_placed *out;
@@ -32,7 +32,7 @@ typedef struct work {
     uint32_t *binned;
     uint32_t *at; /* by slot */
     part_heaps *part;
-} work;
+} heaps_work;
 
 static bool is_host_visible(const hdi_decl *decl, uint32_t res)
 {
@@ -40,14 +40,14 @@ static bool is_host_visible(const hdi_decl *decl, uint32_t res)
     return (decl->res_flags[res] & HDI_RES_HOST) || (pair != HDI_NONE && decl->res_flags[pair] & HDI_RES_HOST);
 }
 
-/* One behind the last: a history that nobody uses. */
-static inline uint32_t first_slot(const work *w, uint32_t res)
+/* One behind the last: a history without uses. */
+static inline uint32_t first_slot(const heaps_work *w, uint32_t res)
 {
     uint32_t first = w->pack->lifetimes->res_first[res], slots = w->pack->hazards->slot_count;
     return first < slots ? first : slots;
 }
 
-static HDI_APART uint32_t special_flags(const work *w, uint32_t res)
+static HDI_APART uint32_t special_flags(const heaps_work *w, uint32_t res)
 {
     return (is_host_visible(w->decl, res) ? HD_HEAP_HOST : 0) |
            (w->pack->sizes->res_persistent[res] ? HD_HEAP_PERSISTENT : 0);
@@ -65,107 +65,48 @@ static HDI_APART uint32_t number_of(part_heaps *p, uint32_t kind, uint32_t res)
     return p->number[kind] - 1u;
 }
 
-static HDI_INLINE void put_nowhere(hdi_placed *out, uint32_t res)
-{
-    out->res_heap[res] = HDI_NONE;
-    out->res_offset[res] = 0;
-    out->res_tenants[res] = (hdi_tenants){0, 0};
-}
-
-/* What the loops over resources have come to. */
-typedef struct progress {
-    uint32_t res, count; /* looked at; members */
-    uint32_t slot;       /* of the last member's first use */
-    uint32_t order;      /* its topmost bit: that some come before others, or are not used */
-} progress;
-
-/* Resources that are all like the first of the part are members of its first heap. Goes on to one that is not. Apart,
- * on a line: inlined, it took 1.3 ns a pass of chain more after the files before it had grown. */
-static HDI_APART HDI_ON_LINE void find_alike(const work *w, part_heaps *p, uint32_t *list, uint32_t end, progress *at)
-{
-    const hd_memory_need *needs = w->pack->sizes->need;
-    const uint8_t *res_flags = w->decl->res_flags;
-    const uint32_t *res_first = w->pack->lifetimes->res_first;
-    uint32_t r = at->res, slot = 0, order = 0, *res_heap = w->out->res_heap, *put = list;
-    for (; r < end && needs[r].bytes == 0; r++)
-        put_nowhere(w->out, r);
-    at->res = r;
-    if (r == end || res_flags[r] & SPECIAL)
-        return;
-    const hd_memory_need *need = &needs[r], like = *need;
-    number_of(p, like.heap * 4, r);
-    for (; r < end; r++, need++) {
-        if (HDI_UNLIKELY(need->bytes != like.bytes || need->alignment != like.alignment || need->heap != like.heap ||
-                         res_flags[r] & SPECIAL)) {
-            if (need->bytes)
-                break;
-            put_nowhere(w->out, r);
-            continue;
-        }
-        uint32_t first = res_first[r]; /* all are used */
-        res_heap[r] = 0;
-        *put++ = r;
-        order |= first - slot;
-        slot = first;
-    }
-    *at = (progress){r, (uint32_t)(put - list), slot, order};
-}
-
 static void find_heaps(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    const work *w = user;
+    const heaps_work *w = user;
     const hd_memory_need *needs = w->pack->sizes->need, *first = NULL;
     const uint8_t *res_flags = w->decl->res_flags;
-    const uint32_t *res_first = w->pack->lifetimes->res_first;
     part_heaps *p = &w->part[part];
-    uint32_t *list = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, *res_heap = w->out->res_heap;
-    uint32_t kind = KINDS, number = 0;
-    uint64_t bytes = 0, alignment = 0, differs = 0;
-    progress at = {.res = begin};
+    uint32_t *put = w->list + begin, *bin = w->bin_begin + (size_t)part * w->bins, kind = KINDS, number = 0, slot = 0;
     p->heap_count = 0;
+    p->sorted = true;
     memset(p->number, 0, sizeof(p->number));
-    find_alike(w, p, list, end, &at);
-    uint32_t *put = list + at.count, slot = at.slot, order = at.order, all = 0;
-    const hd_memory_need *need = &needs[at.res];
-    for (uint32_t r = at.res; r < end; r++, need++) {
-        HDI_HIDE(r); /* one number, and not an address in each table */
+    for (uint32_t r = begin; r < end; r++) {
+        const hd_memory_need *need = &needs[r];
         if (HDI_UNLIKELY(need->bytes == 0)) {
-            put_nowhere(w->out, r);
+            w->out->res_heap[r] = HDI_NONE;
+            w->out->res_offset[r] = 0;
+            w->out->res_tenants[r] = (hdi_tenants){0, 0};
             continue;
         }
-        uint32_t own = need->heap * 4 + (HDI_UNLIKELY(res_flags[r] & SPECIAL) ? special_flags(w, r) : 0);
+        uint32_t own = need->heap * 4 + (HDI_UNLIKELY(res_flags[r] & SPECIAL) ? special_flags(w, r) : 0),
+                 at = first_slot(w, r);
         if (HDI_UNLIKELY(own != kind)) { /* neighbours are mostly of one kind */
-            if (first)
-                p->mixed[number] |= differs != 0;
             kind = own;
             number = number_of(p, kind, r);
             first = &needs[p->first[number]];
-            bytes = first->bytes;
-            alignment = first->alignment;
-            differs = 0;
         }
-        if (!differs)
-            differs = (need->bytes ^ bytes) | (need->alignment ^ alignment);
-        res_heap[r] = number;
+        if (HDI_UNLIKELY(need->bytes != first->bytes || need->alignment != first->alignment))
+            p->mixed[number] = true;
+        w->out->res_heap[r] = number;
         *put++ = r;
-        order |= res_first[r] - slot;
-        slot = res_first[r];
-        all |= slot;
+        p->sorted &= at >= slot;
+        slot = at;
     }
-    if (first)
-        p->mixed[number] |= differs != 0;
-    p->sorted = !(order >> 31);
-    p->used = !(all >> 31); /* slots have less than 31 bits */
-    p->member_count = (uint32_t)(put - list);
+    p->member_count = (uint32_t)(put - (w->list + begin));
     if (w->bins == 1)
         return;
     memset(bin, 0, w->bins * sizeof(*bin));
     for (uint32_t i = 0; i < p->member_count; i++)
-        bin[hdi_region_of(w->pack->hazards, first_slot(w, list[i]))]++;
+        bin[hdi_region_of(w->pack->hazards, first_slot(w, w->list[begin + i]))]++;
 }
 
 /* Heaps in the order in which resources come up, and where the members of each part and bin go. */
-static void join_parts(work *w, uint32_t parts)
+static void join_parts(heaps_work *w, uint32_t parts)
 {
     const hd_memory_need *need = w->pack->sizes->need;
     hdi_placed *out = w->out;
@@ -202,7 +143,7 @@ static void join_parts(work *w, uint32_t parts)
 
 static void fill_bins(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    const work *w = user;
+    const heaps_work *w = user;
     const part_heaps *p = &w->part[part];
     const uint32_t *list = w->list + begin;
     uint32_t *bin = w->bin_begin + (size_t)part * w->bins, *heap = w->out->res_heap;
@@ -214,35 +155,25 @@ static void fill_bins(uint32_t begin, uint32_t end, uint32_t part, void *user)
     }
 }
 
-/* Members that are first used in [slot_begin, slot_end), by first use. used: all of them are. */
-static HDI_INLINE void sort_by_slot(const work *w, const uint32_t *list, uint32_t count, uint32_t slot_begin,
-                                    uint32_t slot_end, uint32_t *by_first, bool used)
+/* Members that are first used in [slot_begin, slot_end), by first use. */
+static void sort_by_slot(const heaps_work *w, const uint32_t *list, uint32_t count, uint32_t slot_begin,
+                         uint32_t slot_end, uint32_t *by_first)
 {
-    const uint32_t *first = w->pack->lifetimes->res_first;
     uint32_t *at = w->at, sum = 0;
     memset(at + slot_begin, 0, (slot_end - slot_begin) * sizeof(*at));
     for (uint32_t i = 0; i < count; i++)
-        at[used ? first[list[i]] : first_slot(w, list[i])]++;
+        at[first_slot(w, list[i])]++;
     for (uint32_t s = slot_begin; s < slot_end; s++) {
         uint32_t here = at[s];
         at[s] = sum;
         sum += here;
     }
     for (uint32_t i = 0; i < count; i++)
-        by_first[at[used ? first[list[i]] : first_slot(w, list[i])]++] = list[i];
-}
-
-static void sort_members(const work *w, const uint32_t *list, uint32_t count, uint32_t slot_begin, uint32_t slot_end,
-                         uint32_t *by_first, bool used)
-{
-    if (used)
-        sort_by_slot(w, list, count, slot_begin, slot_end, by_first, true);
-    else
-        sort_by_slot(w, list, count, slot_begin, slot_end, by_first, false);
+        by_first[at[first_slot(w, list[i])]++] = list[i];
 }
 
 /* Where those of each region begin, if they are in order. */
-static void find_regions(const work *w)
+static void find_regions(const heaps_work *w)
 {
     const hdi_hazards *hazards = w->pack->hazards;
     const uint32_t *begin = hazards->region_begin;
@@ -261,12 +192,11 @@ static void find_regions(const work *w)
 
 static void sort_bin(uint32_t bin, void *user)
 {
-    const work *w = user;
+    const heaps_work *w = user;
     const hdi_hazards *hazards = w->pack->hazards;
     uint32_t begin = w->members->region_begin[bin], end = w->members->region_begin[bin + 1],
              slot_end = bin < hazards->region_count ? hazards->region_begin[bin + 1] : hazards->slot_count + 1;
-    sort_members(w, w->binned + begin, end - begin, hazards->region_begin[bin], slot_end, w->members->by_first + begin,
-                 bin < hazards->region_count);
+    sort_by_slot(w, w->binned + begin, end - begin, hazards->region_begin[bin], slot_end, w->members->by_first + begin);
 }
 
 bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew *crew, hdi_placed *out,
@@ -276,7 +206,7 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
     hdi_arena *arena = pack->arena;
     uint32_t n = decl->res_count, grain = hazards->slot_count ? GRAIN : UINT32_MAX,
              parts = hdi_range_count(crew, n, grain);
-    work w = {.pack = pack, .decl = decl, .out = out, .members = members};
+    heaps_work w = {.pack = pack, .decl = decl, .out = out, .members = members};
     w.bins = parts > 1 ? hazards->region_count + 1 : 1;
     *members = (hdi_members){.by_first = HDI_EARLY_ARRAY(crew, arena, uint32_t, n)};
     members->region_begin = HDI_ARENA_ZEROED(arena, uint32_t, (size_t)hazards->region_count + 2);
@@ -299,7 +229,7 @@ bool hdi_find_members(const hdi_pack *pack, const hdi_decl *decl, const hdi_crew
         find_regions(&w);
         return true;
     }
-    sort_members(&w, w.list, members->count, 0, hazards->slot_count + 1, members->by_first, w.part->used);
+    sort_by_slot(&w, w.list, members->count, 0, hazards->slot_count + 1, members->by_first);
     for (uint32_t k = 1; k <= hazards->region_count; k++) /* behind all that are first used in the slot before */
         members->region_begin[k] = hazards->region_begin[k] ? w.at[hazards->region_begin[k] - 1] : 0;
     return true;

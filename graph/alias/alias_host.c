@@ -2,19 +2,19 @@
 
 #include <string.h>
 
-/* Host-visible buffers: who of them shares bytes, and with whom.
+/* Host-visible buffers: which of them share bytes.
  *
- * What the host writes first thing in a frame would wait for whatever had its bytes last in the frame before, when the
- * GPU is at the end of that: such buffers keep their bytes to themselves, and so does what the GPU writes first, which
- * would need barriers. Who waits for the GPU in his own frame waits for the one before anyway, and who takes over from
- * him on the host's queue needs nothing but that wait. So only what is waited for in any case counts: clocks hold what
- * the schedule promised about memory, too, of which only what somebody takes over is waited for. Where memory is what
- * matters, bytes are taken over for such a wait all the same.
+ * A buffer that the host writes before it waits for the GPU would wait for the last tenant of its bytes in the frame
+ * before, when the GPU is at the end of that frame: such buffers keep their bytes to themselves, and so do those that
+ * the GPU writes first, which would need barriers. A buffer whose first use comes behind a wait for the GPU waits for
+ * the frame before anyway, and a buffer on the host's queue that takes over its bytes needs nothing but that wait. So
+ * only what is waited for in any case counts: clocks hold what the schedule promised about memory, too, of which only
+ * what is made use of is waited for. Where memory is what matters, bytes are taken over for such a wait all the same.
  *
- * They come in the order of the host's queue, so that what is over for one is over for all behind it. Each takes over
- * the place of one of those who hold theirs for the longest, the smallest that is large enough, or gets a new one.
- * O(members * (LOOKS + queues)), and slots * queues behind promises. The packers of other heaps find tighter ones for
- * many sizes, but look at each many times: of a frame with a host pass in every tenth they took 7 ns a pass for it. */
+ * Buffers come in the order of the host's queue, so that what is over for one is over for all behind it. Each takes
+ * over the smallest place that is large enough, of those that have been held for the longest, or gets a new one.
+ * O(members * (LOOKS + queues)), and slots * queues behind promises. The packers of other heaps find tighter packings
+ * for many sizes, but look at each member many times. */
 
 enum { LOOKS = 16 };
 

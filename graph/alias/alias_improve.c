@@ -31,7 +31,7 @@ typedef hdi_pack_work work;
 
 uint64_t hdi_pack_budget(uint32_t slots, const hdi_packing *how)
 {
-    enum { SHORT_FRAME = 8192, LEAN = 768, OTHER = 64 };
+    enum { SHORT_FRAME = 8192, LEAN = 640, OTHER = 32 };
     uint64_t steps = slots * (uint64_t)(how->lean ? LEAN : OTHER);
     return (steps > SHORT_FRAME ? steps : SHORT_FRAME) * (1 + (uint64_t)how->effort);
 }
@@ -252,7 +252,7 @@ uint64_t hdi_pack_members(work *w, const uint32_t *by_first, uint32_t count, uin
 {
     uint64_t least = enough, top = UINT64_MAX; /* of a part, enough is no less than what is alive in it */
     hdi_pack_mix own;
-    if (!w->mix && !hdi_pack_look(&w->pack, by_first, count, NULL, w->sizes_of, &own))
+    if (!w->mix && !hdi_pack_look(&w->pack, by_first, count, w->sizes_of, &own))
         return UINT64_MAX;
     const hdi_pack_mix *mix = w->mix = w->mix ? w->mix : &own;
     if (!w->is_part) {

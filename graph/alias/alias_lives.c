@@ -7,8 +7,6 @@
 /* Lives as the packers see them. They end with a group of the schedule, as inside of one there are no barriers; where
  * that keeps too much alive, they are cut short, and each cut is a barrier more. O(resources + slots). */
 
-enum { AHEAD = 16 }; /* members, whose needs are fetched so much earlier */
-
 bool hdi_pack_needed(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *needed)
 {
     const uint32_t *first = pack->lifetimes->res_first, *last = pack->lifetimes->res_last;
@@ -31,6 +29,8 @@ bool hdi_pack_needed(const hdi_pack *pack, const uint32_t *by_first, uint32_t co
     hdi_arena_keep(pack->arena, mark, NULL, 0);
     return true;
 }
+
+/* ---- what members are like ---- */
 
 /* A size that has not come up yet. */
 static HDI_APART uint8_t add_size(hdi_pack_mix *mix, uint64_t bytes, uint32_t slot)
@@ -67,6 +67,27 @@ typedef struct flow {
     uint64_t *used, *waiting;
 } flow;
 
+static void add_members(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f, uint8_t *sizes,
+                        hdi_pack_mix *mix)
+{
+    const uint32_t *res_first = pack->lifetimes->res_first, *res_last = pack->lifetimes->res_last, *res_end = pack->end;
+    uint64_t lives = count, *used = f->used, *waiting = f->waiting;
+    uint32_t begin = pack->slot_begin, *ends = pack->piece_of;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t res = by_first[i], first = res_first[res], end = res_end[res], behind_last = res_last[res] + 1 - begin,
+                 behind = end + 1 - begin;
+        uint64_t bytes = pack->sizes->need[res].bytes;
+        used[first - begin] += bytes;
+        used[behind_last] -= bytes;
+        waiting[behind_last] += bytes;
+        waiting[behind] -= bytes;
+        ends[behind] = 1;
+        lives += end - first;
+        sizes[i] = size_of(mix, bytes);
+    }
+    mix->lives = lives;
+}
+
 /* The most that is alive at once, and the pieces of time. */
 static void sweep(const hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
 {
@@ -83,77 +104,28 @@ static void sweep(const hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
     }
     piece_of[slots] += pieces;
     mix->pieces = piece_of[slots] + 1;
-    mix->needed = mix->all_needed = most_used;
+    mix->needed = most_used;
     mix->least = mix->all_least = most_live;
     mix->area = area / HDI_PACK_UNIT;
 }
 
-/* Once more, with others, where there are any. */
-static void sweep_all(const hdi_pack *pack, const flow *f, const hdi_pack_others *others, hdi_pack_mix *mix)
+/* Once more, with what is placed. */
+static void sweep_all(const hdi_pack *pack, const flow *f, hdi_pack_mix *mix)
 {
-    const uint32_t *first = pack->lifetimes->res_first, *last = pack->lifetimes->res_last, *end = pack->end;
-    const hd_memory_need *need = pack->sizes->need;
-    uint64_t used = others->before, waiting = 0, most_used = used, most_live = used;
-    uint32_t slots = pack->slot_end - pack->slot_begin;
-    for (uint32_t i = 0; i < others->leaving.count; i++)
-        f->used[first[others->leaving.res[i]] - pack->slot_begin] += need[others->leaving.res[i]].bytes;
-    for (uint32_t i = 0; i < others->leaving.count + others->ending.count; i++) {
-        bool leaves = i < others->leaving.count;
-        uint32_t res = leaves ? others->leaving.res[i] : others->ending.res[i - others->leaving.count],
-                 behind_last = hdi_pack_slot(pack, last[res]) + 1;
-        f->used[behind_last] -= need[res].bytes;
-        f->waiting[behind_last] += need[res].bytes;
-        f->waiting[leaves ? slots : hdi_pack_slot(pack, end[res]) + 1] -= need[res].bytes;
+    uint64_t live = 0, most = 0;
+    for (uint32_t i = 0; i < pack->placed_count; i++) {
+        uint32_t res = pack->placed[i];
+        f->used[hdi_pack_slot(pack, pack->lifetimes->res_first[res])] += pack->sizes->need[res].bytes;
+        f->used[hdi_pack_slot(pack, pack->end[res]) + 1] -= pack->sizes->need[res].bytes;
     }
-    for (uint32_t s = 0; s < slots; s++) {
-        used += f->used[s];
-        waiting += f->waiting[s];
-        most_used = used > most_used ? used : most_used;
-        most_live = used + waiting > most_live ? used + waiting : most_live;
+    for (uint32_t s = 0; s < pack->slot_end - pack->slot_begin; s++) {
+        live += f->used[s] + f->waiting[s];
+        most = live > most ? live : most;
     }
-    mix->all_needed = most_used;
-    mix->all_least = most_live;
+    mix->all_least = most;
 }
 
-/* Each member once. are_far: from one another, and as many as are fetched ahead come behind them. */
-static HDI_INLINE void look_at(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f,
-                               uint8_t *sizes, hdi_pack_mix *mix, bool are_far)
-{
-    const uint32_t *res_first = pack->lifetimes->res_first, *res_last = pack->lifetimes->res_last, *res_end = pack->end;
-    const hd_memory_need *need = pack->sizes->need;
-    uint64_t lives = mix->lives, *used = f->used, *waiting = f->waiting;
-    uint32_t begin = pack->slot_begin, *ends = pack->piece_of;
-    for (uint32_t i = 0; i < count; i++) {
-        if (are_far)
-            HDI_FETCH(&need[by_first[i + AHEAD]]);
-        uint32_t res = by_first[i], first = res_first[res], end = res_end[res], behind_last = res_last[res] + 1 - begin,
-                 behind = end + 1 - begin;
-        uint64_t bytes = need[res].bytes;
-        used[first - begin] += bytes;
-        used[behind_last] -= bytes;
-        waiting[behind_last] += bytes;
-        waiting[behind] -= bytes;
-        ends[behind] = 1;
-        lives += end - first;
-        sizes[i] = size_of(mix, bytes);
-    }
-    mix->lives = lives;
-}
-
-static HDI_APART void look_near(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f,
-                                uint8_t *sizes, hdi_pack_mix *mix)
-{
-    look_at(pack, by_first, count, f, sizes, mix, false);
-}
-
-static HDI_APART void look_far(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const flow *f,
-                               uint8_t *sizes, hdi_pack_mix *mix)
-{
-    look_at(pack, by_first, count, f, sizes, mix, true);
-}
-
-bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_pack_others *others,
-                   uint8_t *sizes, hdi_pack_mix *mix)
+bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix)
 {
     size_t slots = (size_t)(pack->slot_end - pack->slot_begin) + 1;
     if (!pack->piece_of)
@@ -163,30 +135,25 @@ bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, con
     if (pack->arena->failed)
         return false;
     flow f = {bytes, bytes + slots};
-    mix->lives = count;
     mix->sizes = 0;
     mix->has_many_sizes = false;
-    mix->bytes[0] = 0; /* nobody's */
+    mix->bytes[0] = 0; /* of no member */
     memset(mix->slot_size, 0, sizeof(mix->slot_size));
-    /* First it tells whether somebody ends in the slot before. */
-    memset(pack->piece_of, 0, slots * sizeof(*pack->piece_of));
-    for (uint32_t i = 0; i < pack->placed_count; i++) /* time is cut there, too */
+    memset(pack->piece_of, 0, slots * sizeof(*pack->piece_of)); /* first: whether a life ends in the slot before */
+    for (uint32_t i = 0; i < pack->placed_count; i++)           /* time is cut there, too */
         pack->piece_of[hdi_pack_slot(pack, pack->end[pack->placed[i]]) + 1] = 1;
-    if (pack->res_count >= HDI_PACK_FAR && count > AHEAD) {
-        look_far(pack, by_first, count - AHEAD, &f, sizes, mix);
-        look_near(pack, by_first + (count - AHEAD), AHEAD, &f, sizes + (count - AHEAD), mix);
-    } else {
-        look_near(pack, by_first, count, &f, sizes, mix);
-    }
+    add_members(pack, by_first, count, &f, sizes, mix);
     sweep(pack, &f, mix);
-    if (others && (others->before | others->leaving.count | others->ending.count))
-        sweep_all(pack, &f, others, mix);
+    if (pack->placed_count)
+        sweep_all(pack, &f, mix);
     hdi_pack_recall(pack, mix);
     hdi_arena_keep(pack->arena, mark, NULL, 0);
     return true;
 }
 
-/* Walks over first uses; where too much is alive, everybody whose last use is over ends just before. Who has ended is
+/* ---- cuts ---- */
+
+/* Walks over first uses; where too much is alive, all lives whose last use is over end just before. Which these are is
  * looked for then, and not before: what is alive is known from the bytes that go behind each slot. */
 uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t most, uint32_t *end)
 {

@@ -1,4 +1,4 @@
-/* Between alias.c, which sorts resources into heaps and tries packing orders, and the packers. */
+/* Inside of the room: what alias.c, which sorts resources into heaps, and the packers share. */
 #ifndef HDI_ALIAS_PACK_H
 #define HDI_ALIAS_PACK_H
 
@@ -7,11 +7,9 @@
 
 /* Offsets in packers: the coarsest unit that all alignments of the .fgt format have in common. */
 enum { HDI_PACK_UNIT = 256 };
-/* Resources of a frame: from so many on, what is known of each is not near enough to be read without waiting for it. */
-enum { HDI_PACK_FAR = 4096 };
 
-/* What packers know of resources. first and close are slots: outside of them nobody shares bytes unsafely; between them
- * only the clocks can allow it, and with one GPU queue never do. */
+/* What packers know of resources. A resource may share bytes with all whose lives, in slots from first to close, do not
+ * meet its own; where they meet only clocks can allow it, and with one GPU queue they never do. */
 typedef struct hdi_pack {
     const hdi_sizes *sizes;
     const hdi_hazards *hazards;
@@ -20,7 +18,7 @@ typedef struct hdi_pack {
     const uint32_t *end; /* res_close of the lifetimes, or what hdi_pack_cut made of it */
     uint32_t queues, gpu_mask, res_count;
     bool by_clocks;
-    /* Slots in which it packs, and who is placed already and alive there. */
+    /* Slots in which it packs, and what is placed already and alive there. */
     uint32_t slot_begin, slot_end;
     const uint32_t *placed;
     uint32_t placed_count;
@@ -55,13 +53,6 @@ static inline bool hdi_pack_may_go_on(const hdi_pack *pack)
 static inline uint64_t hdi_pack_units(uint64_t bytes)
 {
     return (bytes + HDI_PACK_UNIT - 1) / HDI_PACK_UNIT;
-}
-
-/* A logarithm, with so many bits behind the point. */
-static inline int32_t hdi_log_of(uint32_t units, uint32_t bits)
-{
-    uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
-    return (int32_t)(log << bits | ((uint64_t)units << bits >> log & ((1u << bits) - 1)));
 }
 
 /* When a member lives, by queue: how many places have finished before it starts, and the last place that does not know
@@ -113,14 +104,14 @@ static inline uint32_t hdi_region_of(const hdi_hazards *hazards, uint32_t slot)
     return region;
 }
 
-/* On average: as tenants each has those whom he covers whole, who come into two pieces each at most, and two others. */
+/* On average: the tenants of a resource are those that it covers whole, each in two extents at most, and two others. */
 enum { HDI_MOST_TENANTS = 4 };
 
 /* Resources with memory, by first use. */
 enum { HDI_MOST_HEAPS = 64 * 4 }; /* kinds of memory, flags */
 typedef struct hdi_members {
     uint32_t count, *by_first;
-    uint32_t *region_begin;     /* of each region; then those that nobody uses; then the count */
+    uint32_t *region_begin;     /* of each region; then those without uses; then the count */
     bool mixed[HDI_MOST_HEAPS]; /* members of the heap differ in size or alignment */
 } hdi_members;
 /* out->heap has room for HDI_MOST_HEAPS, out->res_heap for all resources. False: out of memory. */
@@ -145,35 +136,23 @@ bool hdi_pack_in_time(hdi_pack *pack, const uint32_t *by_first, uint32_t count, 
  * out of memory. */
 bool hdi_pack_needed(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint64_t *needed);
 
-/* Who else is alive in the slots in which it packs, and packed elsewhere. */
-typedef struct hdi_pack_list {
-    const uint32_t *res;
-    uint32_t count;
-} hdi_pack_list;
-typedef struct hdi_pack_others {
-    hdi_pack_list leaving; /* those that start there and end later */
-    hdi_pack_list ending;  /* that started earlier and have their last use or their end there, or between */
-    uint64_t before;       /* bytes of all that started earlier */
-} hdi_pack_others;
-
 /* What the members of a heap, or of a part of it, are like. Of the sizes, by number as they come up: bytes, members. */
 enum { HDI_PACK_SIZES = 48 };
 typedef struct hdi_pack_mix {
-    uint64_t needed, least;         /* bytes alive at once, if lives end with the last use, or as the packer has it */
-    uint64_t all_needed, all_least; /* the same with others */
-    uint64_t lives, area;           /* in slots; and times units */
-    uint32_t pieces;                /* of time */
+    uint64_t needed, least; /* bytes alive at once, if lives end with the last use, or as the packer has it */
+    uint64_t all_least;     /* the same with what is placed */
+    uint64_t lives, area;   /* in slots; and times units */
+    uint32_t pieces;        /* of time */
     uint32_t sizes;
     bool has_many_sizes;                /* that not all have numbers */
-    uint64_t bytes[HDI_PACK_SIZES + 1]; /* from 1; 0: of all who have no number */
+    uint64_t bytes[HDI_PACK_SIZES + 1]; /* from 1; 0: of all without a number */
     uint32_t members[HDI_PACK_SIZES + 1];
     uint8_t slot_size[256]; /* by hash: which size */
 } hdi_pack_mix;
 /* One look at each, which finds the pieces of time too, and writes them to piece_of, which it makes where there is
- * none. sizes: the number of the size of each. others: null: nobody. */
-bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, const hdi_pack_others *others,
-                   uint8_t *sizes, hdi_pack_mix *mix);
-/* What it found tells the packers, who have its piece_of. */
+ * none. sizes: the number of the size of each. */
+bool hdi_pack_look(hdi_pack *pack, const uint32_t *by_first, uint32_t count, uint8_t *sizes, hdi_pack_mix *mix);
+/* What it found goes to the packers, which have its piece_of. */
 static inline void hdi_pack_recall(hdi_pack *pack, const hdi_pack_mix *mix)
 {
     pack->piece_count = mix->pieces;
@@ -188,7 +167,6 @@ uint32_t hdi_pack_cut(const hdi_pack *pack, const uint32_t *by_first, uint32_t c
 /* ---- of members: in alias_improve.c ---- */
 
 typedef struct hdi_pack_work {
-    const hdi_decl *decl;
     const hdi_sizes *sizes;
     const hdi_lifetimes *lifetimes;
     hdi_pack pack;
@@ -196,7 +174,7 @@ typedef struct hdi_pack_work {
     uint64_t *key, *scratch_key, *offset;
     uint32_t *order, *scratch, *end;
     uint8_t *sizes_of;       /* of members, as the mix numbers them */
-    const hdi_pack_mix *mix; /* null: nobody has looked at them yet */
+    const hdi_pack_mix *mix; /* null: not looked at yet */
     const hdi_packing *how;
     uint64_t enough;      /* bytes that a heap may take before anything is done about it */
     uint64_t goal;        /* bytes that are good enough */
@@ -213,11 +191,11 @@ void hdi_pack_keep(const hdi_pack_work *w, const uint32_t *res, uint32_t count);
 void hdi_pack_set_goal(hdi_pack_work *w, uint64_t needed);
 /* Steps of all improvements of a compile, for a frame of so many slots. */
 uint64_t hdi_pack_budget(uint32_t slots, const hdi_packing *how);
-/* enough: as many bytes are there anyway. *known: set where they are all of a heap, and whose bytes each takes over was
- * found on the way; null for a part. Returns how many bytes it takes; UINT64_MAX: out of memory. */
+/* enough: as many bytes are there anyway. *known: set where they are all of a heap, and former tenants were found on
+ * the way; null for a part. Returns how many bytes it takes; UINT64_MAX: out of memory. */
 uint64_t hdi_pack_members(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t enough, bool *known);
 
-/* Places a resource behind what ends at `end`, where nobody was before it. Returns where it ends. */
+/* Places a resource behind what ends at `end`, in bytes without former tenants. Returns where it ends. */
 static HDI_INLINE uint64_t hdi_pack_behind(hdi_pack_work *w, uint32_t res, uint64_t end)
 {
     uint64_t alignment = w->sizes->need[res].alignment, offset = (end + alignment - 1) & ~(alignment - 1);
@@ -225,6 +203,10 @@ static HDI_INLINE uint64_t hdi_pack_behind(hdi_pack_work *w, uint32_t res, uint6
     w->out->res_tenants[res] = (hdi_tenants){0, 0};
     return offset + w->sizes->need[res].bytes;
 }
+
+/* A shared heap of a long frame: in alias_regions.c. Returns how many bytes it takes; UINT64_MAX: out of memory. */
+uint64_t hdi_pack_regions(hdi_pack_work *whole, const hdi_crew *crew, const hdi_members *members, uint32_t heap,
+                          uint32_t regions);
 
 /* Room for all tenants that heaps may have, of which those that are known come first. */
 static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
@@ -234,20 +216,20 @@ static inline bool hdi_pack_tenant_room(const hdi_pack *pack, hdi_placed *out)
     return out->tenant;
 }
 
-/* All members of a heap, where they have one size and a packing as good as any other is found at once: theirs, and
- * whose bytes each takes over. *bytes: UINT64_MAX where not. False: out of memory. */
+/* Offsets and former tenants of all members of a heap, where they have one size and a packing as good as any other is
+ * found at once. *bytes: UINT64_MAX where not. False: out of memory. */
 bool hdi_pack_places(hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *bytes);
 
 /* The same on several queues, for few sizes, each with places of its own. False: that takes more than *top, or it
  * cannot; else *top: what it takes. */
 bool hdi_pack_pools(const hdi_pack_work *w, const uint32_t *by_first, uint32_t count, uint64_t *top);
 
-/* The members of a heap of the host's, and whose bytes each takes over: in alias_host.c. host: its queue, or HDI_NONE.
+/* Offsets and former tenants of the members of a heap of the host's: in alias_host.c. host: its queue, or HDI_NONE.
  * Returns how many bytes they take; UINT64_MAX: out of memory. */
 uint64_t hdi_pack_host(hdi_pack_work *w, uint32_t host, const uint32_t *by_first, uint32_t count);
 
-/* Whose bytes each resource takes over. known: heaps of which that has been found, before all others, or in which
- * nobody does. */
+/* Former tenants of each resource. known: heaps of which they have been found, before all others, or whose bytes are
+ * not shared. */
 hd_result hdi_find_tenants(const hdi_pack *pack, const uint32_t *by_first, uint32_t count, const bool *known,
                            const hdi_crew *crew, hdi_placed *out);
 

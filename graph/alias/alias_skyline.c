@@ -67,6 +67,13 @@ typedef struct skyline {
 
 /* ---- members and lists ---- */
 
+/* A logarithm, with so many bits behind the point. */
+static int32_t log_of(uint32_t units, uint32_t bits)
+{
+    uint32_t log = 31 - (uint32_t)__builtin_clz(units | 1);
+    return (int32_t)(log << bits | ((uint64_t)units << bits >> log & ((1u << bits) - 1)));
+}
+
 static int16_t grains_of(const skyline *s, uint32_t units)
 {
     uint32_t grains = units >> s->grain_shift;
@@ -127,7 +134,7 @@ static void show_first(skyline *s, uint32_t list)
 {
     const skyline_member *m = &s->member[s->next[list]];
     uint32_t length = (uint32_t)(s->last[list] - s->first[list] + 1);
-    int32_t worth = (hdi_log_of(length, LOG_BITS) * LENGTH >> LOG_BITS) + m->size;
+    int32_t worth = (log_of(length, LOG_BITS) * LENGTH >> LOG_BITS) + m->size;
     s->worth[list] = (int16_t)(s->next[list] < s->end[list] ? worth : EMPTY);
     s->grains[list] = m->grains;
 }
@@ -137,10 +144,10 @@ static void make_lists(skyline *s, uint32_t count)
     uint32_t largest = 0, lists = 0;
     for (uint32_t i = 0; i < count; i++)
         largest = s->member[i].units > largest ? s->member[i].units : largest;
-    int32_t least = hdi_log_of(largest, LOG_BITS) - SIZES + 1;
+    int32_t least = log_of(largest, LOG_BITS) - SIZES + 1;
     for (uint32_t i = 0; i < count; i++) {
         skyline_member *m = &s->member[i];
-        int32_t size = hdi_log_of(m->units, LOG_BITS) - least;
+        int32_t size = log_of(m->units, LOG_BITS) - least;
         m->size = (int16_t)(size > 0 ? size : 0);
         m->grains = grains_of(s, m->units);
         if (i == 0 || m->first != m[-1].first || m->last != m[-1].last) {
