@@ -29,6 +29,24 @@ static void look(hd_recorder *recorder, void *user)
     atomic_fetch_add_explicit(&d->parts, 1, memory_order_relaxed);
 }
 
+/* What the pass may not have, by all workers at once. */
+static void ask_wrongly(hd_recorder *recorder, void *user)
+{
+    frame_data *d = user;
+    if (!hd_vk_buffer(recorder, d->image) || !hd_vk_image(recorder, d->up))
+        printf("nothing to go on with\n");
+    atomic_fetch_add_explicit(&d->parts, 1, memory_order_relaxed);
+}
+
+/* Mistakes that are meant are not printed. */
+static void log_others(hd_log_level level, const char *text, void *user)
+{
+    (void)level;
+    (void)user;
+    if (!strstr(text, "hd_vk_buffer of resource") && !strstr(text, "hd_vk_image of resource"))
+        fprintf(stderr, "heddle: %s\n", text);
+}
+
 static void write_words(hd_recorder *recorder, void *user)
 {
     frame_data *d = user;
@@ -54,7 +72,7 @@ static void read_words(hd_recorder *recorder, void *user)
         d->bad += !words || words[i] != d->frame + i;
 }
 
-static hd_result declare(hd_graph *g, frame_data *d)
+static hd_result declare(hd_graph *g, frame_data *d, hd_record_fn drawing)
 {
     hd_graph_begin(g);
     d->image =
@@ -68,7 +86,7 @@ static hd_result declare(hd_graph *g, frame_data *d)
         hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_GFX,
                                          .root = true,
                                          .splits = p % 5,
-                                         .record = look,
+                                         .record = drawing,
                                          .user = d,
                                          .uses = HD_USES({d->image, p ? HD_COLOR_RW : HD_COLOR_WRITE})});
     hd_graph_pass(g, &(hd_pass_desc){.type = HD_PASS_TRANSFER,
@@ -93,24 +111,30 @@ static uint32_t run(uint32_t workers, uint32_t frames_in_flight)
     if (hd_jobs_create(&(hd_jobs_desc){.worker_count = workers}, &jobs) != HD_OK ||
         hd_graph_create(NULL, &graph) != HD_OK)
         return 1;
-    hd_result result =
-        hd_vk_create(&(hd_vk_desc){.jobs = jobs,
-                                   .frames_in_flight = frames_in_flight,
-                                   .memory_copies = workers > 1 ? frames_in_flight : 1,
-                                   .log = hdt_log()},
-                     &vk);
+    hd_result result = hd_vk_create(&(hd_vk_desc){.jobs = jobs,
+                                                  .frames_in_flight = frames_in_flight,
+                                                  .memory_copies = workers > 1 ? frames_in_flight : 1,
+                                                  .log = {log_others, NULL}},
+                                    &vk);
     if (!hdt_vk_none(result)) {
         memset(frames, 0, sizeof(frames));
         for (uint32_t f = 0; f < FRAMES && result == HD_OK; f++) {
             frames[f].frame = 7 * f;
             hd_vk_info_get(vk, &frames[f].info);
-            result = declare(graph, &frames[f]);
+            result = declare(graph, &frames[f], look);
             if (result == HD_OK)
                 result = hdt_frame(vk, graph);
         }
         if (result == HD_OK)
             result = hd_vk_wait(vk);
         bad = result != HD_OK;
+        static frame_data wrong;
+        hd_error error;
+        memset(&wrong, 0, sizeof(wrong));
+        hd_vk_info_get(vk, &wrong.info);
+        bad += declare(graph, &wrong, ask_wrongly) != HD_OK || hd_vk_frame(vk, graph) != HD_INVALID_ARGUMENT;
+        hd_vk_error_get(vk, &error);
+        bad += error.result != HD_INVALID_ARGUMENT || wrong.parts == 0 || wrong.runs != 0;
         for (uint32_t f = 0; f < FRAMES; f++)
             bad += frames[f].bad != 0 || frames[f].runs != 1 || frames[f].parts != PARTS;
     }
