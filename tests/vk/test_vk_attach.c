@@ -411,9 +411,9 @@ Test(vk_attach, several_levels_are_warned_of)
             &(hd_image_desc){
                 .name = "pyramid", .width = SIZE, .height = SIZE, .mips = 3, .format = VK_FORMAT_R8G8B8A8_UNORM});
         hd_range range = {.mip_count = frame < 2 ? 0 : 1};
-        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
-                                               .root = true,
-                                               .uses = HD_USES({pyramid, HD_COLOR_WRITE, .range = range})});
+        hd_graph_pass(
+            s.graph,
+            &(hd_pass_desc){.name = "draw", .root = true, .uses = HD_USES({pyramid, HD_COLOR_WRITE, .range = range})});
         cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
         /* When its scopes are made, and when they are made to be kept. */
         cr_expect_eq(warnings > before, frame < 2, "frame %u: %u", frame, warnings - before);
@@ -451,4 +451,30 @@ Test(vk_attach, mixed_samples_are_warned_of)
     cr_expect_eq(hd_vk_wait(s.f.vk), HD_OK);
     hdt_vk_close(&s.f); /* the validation layer has its own word on mixed samples */
     hd_graph_destroy(s.graph);
+}
+
+static void count_unlike(hd_log_level level, const char *text, void *user)
+{
+    *(uint32_t *)user += level == HD_LOG_WARNING && strstr(text, "pass 0 'draw'") &&
+                         strstr(text, "'second' has 32x64 texels in 1 layers");
+}
+
+Test(vk_attach, unlike_sizes_are_warned_of)
+{
+    scene s;
+    uint32_t warnings = 0;
+    open_scene(&s, &(hd_vk_desc){.log = {count_unlike, &warnings}});
+    for (uint32_t width = SIZE; width >= SIZE / 2; width /= 2) {
+        hd_graph_begin(s.graph);
+        hd_resource first = image(&s, "first", VK_FORMAT_R8G8B8A8_UNORM);
+        hd_resource second = hd_graph_image(
+            s.graph,
+            &(hd_image_desc){.name = "second", .width = width, .height = SIZE, .format = VK_FORMAT_R8G8B8A8_UNORM});
+        hd_graph_pass(s.graph, &(hd_pass_desc){.name = "draw",
+                                               .root = true,
+                                               .uses = HD_USES({first, HD_COLOR_WRITE}, {second, HD_COLOR_WRITE})});
+        cr_assert_eq(hdt_frame(s.f.vk, s.graph), HD_OK);
+        cr_expect_eq(warnings, width < SIZE);
+    }
+    close_scene(&s);
 }

@@ -137,6 +137,20 @@ static void warn_samples(const hdi_vk_frame *frame, uint32_t pass, uint32_t res,
             pass, pass_name ? pass_name : "", res, name ? name : "", samples, others);
 }
 
+/* Vulkan allows it; a pass that means it draws to what all have. */
+static void warn_extent(const hdi_vk_frame *frame, uint32_t pass, uint32_t res, const extent *has, const extent *others)
+{
+    const char *pass_name = frame->decl.pass_exec[pass].name, *name = frame->decl.res_info[res].name;
+    if (has->width == others->width && has->height == others->height && has->layers == others->layers)
+        return;
+    hdi_log(
+        &frame->vk->log, HD_LOG_WARNING,
+        "pass %u '%s': its attachment resource %u '%s' has %ux%u texels in %u layers, those before it have %ux%u in "
+        "%u: what not all have is neither drawn to nor cleared",
+        pass, pass_name ? pass_name : "", res, name ? name : "", has->width, has->height, has->layers, others->width,
+        others->height, others->layers);
+}
+
 /* infos: room for the scope's colors, then for depth and stencil. */
 static hd_result add_attachment(const hdi_vk_frame *frame, const hdi_vk_kept *kept, const uint32_t passes[2],
                                 const hd_plan_attachment *planned, VkRenderingAttachmentInfo *infos,
@@ -186,6 +200,8 @@ static hd_result add_attachment(const hdi_vk_frame *frame, const hdi_vk_kept *ke
     if (out->attached_count && out->samples != (VkSampleCountFlagBits)key->samples)
         warn_samples(frame, passes[0], attached->from.res, key->samples, out->samples);
     out->samples = (VkSampleCountFlagBits)key->samples;
+    if (out->attached_count)
+        warn_extent(frame, passes[0], attached->from.res, &has, all);
     out->attached_count++;
     all->width = has.width < all->width ? has.width : all->width;
     all->height = has.height < all->height ? has.height : all->height;

@@ -239,7 +239,8 @@ hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
 /* In recording state; in a gfx pass with attachments inside the rendering scope that heddle began, with viewport and
  * scissor set to the whole render area (unless the pass has no_rendering). An attachment is one level, the first of its
  * use's range (with a warning, where that has more); the render area is what all attachments have, and what lies beyond
- * it is not cleared. All have as many samples (else with a warning: it takes an extension). Null in a host pass. */
+ * it is not cleared (with a warning, where one has more). All have as many samples (else with a warning: it takes an
+ * extension). Null in a host pass. */
 VkCommandBuffer hd_vk_commands(hd_recorder *recorder);
 /* Of a pass with splits: which of so many parts this call records. The parts of a pass may be recorded at the same
  * time, each into a command buffer of its own, and each begins as the pass does: inside the rendering scope, with
