@@ -48,26 +48,33 @@ static void cut(work *w)
     w->step_begin[hazards->region_count] = hazards->step_count;
 }
 
-/* Room for what the events and each region may have: two barriers a step, and those of the events. */
+/* Each region may have two barriers a step, and two events a step; the last one also what the frame leaves. */
 static bool make_room(work *w)
 {
     const hdi_hazards *hazards = w->hazards;
-    uint32_t events = hdi_count_events(w), sum = events / HDI_CHUNK_RECORDS + 2, slots = 0;
+    uint32_t sum = 0, slots = 0, begin[HDI_MOST_PARTS], left = hazards->extra_count;
+    for (uint32_t i = 0; i < hazards->keeper_count; i++)
+        left += w->frozen->res_seg_begin[hazards->keeper[i] + 1] - w->frozen->res_seg_begin[hazards->keeper[i]];
     for (uint32_t k = 0; k < hazards->region_count; k++) {
         uint32_t of = w->slot_begin[k + 1] - w->slot_begin[k];
         slots = of > slots ? of : slots;
-        w->chunk_begin[k] = sum;
-        sum += 2 * (w->step_begin[k + 1] - w->step_begin[k]) / HDI_CHUNK_RECORDS + 2;
+        begin[k] = sum;
+        sum += 4 * (w->step_begin[k + 1] - w->step_begin[k]) / HDI_CHUNK_RECORDS + 2;
     }
-    w->event = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_event, events);
-    w->out->chunk = HDI_ARENA_ARRAY(w->arena, hdi_record_chunk *, sum);
+    w->out->chunk = HDI_ARENA_ARRAY(w->arena, hdi_record_chunk *, sum + left / HDI_CHUNK_RECORDS + 1);
     w->lane = NULL;
     w->point = NULL;
     if (w->alone) {
         w->lane = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_lane, w->queues->count);
         w->point = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_point, hdi_most_points(slots, w->queues->count));
     }
-    return !w->arena->failed;
+    for (uint32_t k = 0; !w->arena->failed && k < hazards->region_count; k++)
+        hdi_begin_writer(&w->writer[k], w, begin[k], hdi_crew_arena(w->crew, k, w->arena));
+    for (uint32_t k = 0; k < hazards->region_count; k++) {
+        if (w->arena->failed || w->writer[k].failed)
+            return false;
+    }
+    return true;
 }
 
 static void clear(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -96,7 +103,7 @@ static hd_result find_barriers(work *w)
     hdi_crew_parts(w->crew, hazards->region_count, hdi_walk_barriers, w);
     out->batch_count = out->barrier_count = 0;
     for (uint32_t k = 0; k < hazards->region_count; k++) {
-        if (w->failed[k])
+        if (w->writer[k].failed)
             return HD_OUT_OF_MEMORY;
         out->batch_count += w->batch_count[k];
         out->barrier_count += w->barrier_count[k];

@@ -19,9 +19,20 @@ typedef struct hdi_event {
     uint32_t queue, barrier;
 } hdi_event;
 
-/* Barriers of a region, which stand in chunks, so that none ever moves. */
+/* Where barriers are written: the place of the next one, which may be written before it is known whether there will be
+ * one. */
+typedef struct hdi_barrier_writer {
+    hdi_record *next;
+    hdi_record_chunk *chunk;    /* of the next one */
+    size_t chunk_bytes;
+    uint32_t number, chunk_end; /* number of the next one, and behind its chunk */
+    hdi_barriers *out;
+    hdi_arena *arena; /* of chunks */
+    bool failed;      /* there is no memory: barriers are lost */
+} hdi_barrier_writer;
 struct hdi_lane;
 struct hdi_point;
+/* What all regions look at. */
 typedef struct hdi_barrier_work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
@@ -39,13 +50,12 @@ typedef struct hdi_barrier_work {
     bool several_families;
     bool parts; /* some resources have several segments */
     uint32_t gpu_mask;
-    /* Sorted by regions, those of a region by high; their barriers stand in the first chunks. */
     hdi_event *event;
-    uint32_t event_count, event_begin[HDI_MOST_PARTS + 1];
     /* Of each region: */
-    uint32_t slot_begin[HDI_MOST_PARTS + 1], step_begin[HDI_MOST_PARTS + 1], chunk_begin[HDI_MOST_PARTS];
+    uint32_t slot_begin[HDI_MOST_PARTS + 1], step_begin[HDI_MOST_PARTS + 1], event_begin[HDI_MOST_PARTS + 1];
+    uint32_t event_end[HDI_MOST_PARTS]; /* while they are listed */
+    hdi_barrier_writer writer[HDI_MOST_PARTS];
     uint32_t batch_count[HDI_MOST_PARTS], barrier_count[HDI_MOST_PARTS];
-    bool failed[HDI_MOST_PARTS];
     /* Of one worker, region after region; else null. */
     struct hdi_lane *lane;
     struct hdi_point *point;
@@ -157,12 +167,22 @@ static HDI_INLINE bool hdi_discards_for_family(const hdi_barrier_work *w, const 
            w->queues->family[__builtin_ctz(gpus)] != w->queues->family[queue];
 }
 
+/* Whether the reads behind a step found what was there before the frame, and as it was: who writes behind them needs
+ * order alone, as there is nothing to be made visible. */
+static HDI_INLINE bool hdi_is_untouched(const hdi_barrier_work *w, const hdi_step *step)
+{
+    uint32_t res = w->frozen->seg_res[step->seg];
+    uint32_t layout = hdi_kind_of(w->hazards, step->to)->layout;
+    return step->low == 0 &&
+           (w->decl->res_flags[res] & HDI_RES_BUFFER || hdi_initial_layout(w->decl, w->hazards, res) == layout);
+}
+
 /* ---- barrier_events.c ---- */
 
-/* At most so many events. */
-uint32_t hdi_count_events(const hdi_barrier_work *work);
-/* Lists them, with their barriers, from number 0 on. False: no memory. */
+/* Lists events, with their barriers, by the regions that they are for. False: no memory. */
 bool hdi_list_events(hdi_barrier_work *work);
+/* Sorts those of a region by their ends. False: no memory. */
+bool hdi_sort_events(const hdi_barrier_work *work, uint32_t region, hdi_arena *arena);
 
 /* ---- barrier_points.c ---- */
 
@@ -197,17 +217,6 @@ typedef struct hdi_lane {
     } recent[HDI_RECENT];
 } hdi_lane;
 
-/* Where barriers are written: the place of the next one, which may be written before it is known whether there will be
- * one. */
-typedef struct hdi_barrier_writer {
-    hdi_record *next;
-    hdi_record_chunk *chunk;    /* of the next one */
-    size_t chunk_bytes;
-    uint32_t number, chunk_end; /* number of the next one, and behind its chunk */
-    hdi_barriers *out;
-    hdi_arena *arena; /* of chunks */
-    bool failed;      /* there is no memory: barriers are lost */
-} hdi_barrier_writer;
 /* Begins with a chunk of a number. */
 void hdi_begin_writer(hdi_barrier_writer *writer, const hdi_barrier_work *work, uint32_t chunk, hdi_arena *arena);
 void hdi_next_chunk(hdi_barrier_writer *writer);
@@ -285,9 +294,11 @@ static HDI_INLINE void hdi_keep_part(hdi_walker *k, uint32_t queue, uint32_t low
     hdi_append(k, p, number);
 }
 
-/* The same of a global one, unless another one does its work. early: another barrier comes after it, so that it takes
- * the earliest of the points that there are. Returns the point where it, or what does its work, stands. */
-uint32_t hdi_keep_global(hdi_walker *walker, uint32_t queue, uint32_t low, uint32_t high, uint32_t number, bool early);
+/* The same of a global one, unless another one does its work. follows: HDI_NONE, or it flushes writes for another
+ * barrier, which stands behind it and up to that point: then it takes the earliest of the points that there are.
+ * Returns the point where it, or what does its work, stands. */
+uint32_t hdi_keep_global(hdi_walker *walker, uint32_t queue, uint32_t low, uint32_t high, uint32_t number,
+                         uint32_t follows);
 /* The batches of the region. */
 void hdi_write_batches(hdi_walker *walker, uint32_t region);
 

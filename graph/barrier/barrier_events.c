@@ -1,5 +1,7 @@
 #include "barrier.h"
 
+#include <string.h>
+
 #include "sort.h"
 
 /* What is asked for on a queue at another time than before the slot of a step: where several queues or the host come
@@ -37,9 +39,10 @@ typedef struct interval {
     uint32_t queue, low, high;
 } interval;
 
-/* Events and their barriers, which stand in chunks. */
+/* Where events are listed, with their barriers. */
 typedef struct events {
     work *w;
+    hdi_event *next; /* behind the last one */
     hdi_barrier_writer to;
 } events;
 
@@ -47,7 +50,7 @@ static hdi_record *add_event(events *e, interval at, hdi_scopes does, uint32_t r
                              uint32_t new_layout, hdi_cause why)
 {
     hdi_record *b = e->to.next;
-    e->w->event[e->w->event_count++] = (hdi_event){at.low, at.high, at.queue, e->to.number};
+    *e->next++ = (hdi_event){at.low, at.high, at.queue, e->to.number};
     hdi_write_record(b, does, resource, old_layout, new_layout, why);
     return b;
 }
@@ -203,19 +206,6 @@ static HDI_INLINE bool may_ask(const work *w, const hdi_step *step)
     return (queue >= w->queues->gpu_count || (w->several_families && step->to & HDI_CROSSES)) && step->to != HDI_NONE;
 }
 
-static void list_steps(events *e)
-{
-    const hdi_hazards *hazards = e->w->hazards;
-    for (const hdi_step *step = hazards->step, *end = step + hazards->step_count; step < end; step++) {
-        if (HDI_LIKELY(!may_ask(e->w, step)))
-            continue;
-        if (step->to >> HDI_QUEUE_SHIFT >= e->w->queues->gpu_count)
-            share(e, step);
-        else
-            release(e, step);
-    }
-}
-
 /* ---- extra slots, and the end of the frame ---- */
 
 /* The barrier of an extra slot. */
@@ -318,30 +308,50 @@ static uint32_t region_of(const work *w, const hdi_event *e)
     return low;
 }
 
-static bool sort_events(work *w)
+static void count_region(uint32_t region, void *user)
 {
-    uint32_t count = w->event_count, region = 0;
-    uint64_t *key = HDI_EARLY_ARRAY(w->crew, w->arena, uint64_t, count),
-             *scratch_key = HDI_EARLY_ARRAY(w->crew, w->arena, uint64_t, count);
-    uint32_t *order = HDI_EARLY_ARRAY(w->crew, w->arena, uint32_t, count),
-             *scratch = HDI_EARLY_ARRAY(w->crew, w->arena, uint32_t, count);
-    hdi_event *sorted = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_event, count);
-    if (w->arena->failed)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        key[i] = (uint64_t)region_of(w, &w->event[i]) << 32 | w->event[i].high;
-        order[i] = i;
+    work *w = user;
+    const hdi_step *step = w->hazards->step + w->step_begin[region],
+                   *end = w->hazards->step + w->step_begin[region + 1];
+    uint32_t count = 0;
+    for (; w->queues->count > 1 && step < end; step++)
+        count += may_ask(w, step);
+    w->event_begin[region] = w->queues->host == HDI_NONE ? count : 2 * count; /* the host has one of its own */
+}
+
+/* Those of steps. */
+static void list_region(uint32_t region, void *user)
+{
+    work *w = user;
+    const hdi_step *step = w->hazards->step + w->step_begin[region],
+                   *end = w->hazards->step + w->step_begin[region + 1];
+    events e = {w, w->event + w->event_begin[region], w->writer[region]};
+    for (; w->queues->count > 1 && step < end; step++) {
+        if (HDI_LIKELY(!may_ask(w, step)))
+            continue;
+        if (step->to >> HDI_QUEUE_SHIFT >= w->queues->gpu_count)
+            share(&e, step);
+        else
+            release(&e, step);
     }
-    hdi_sort_u64(key, order, scratch_key, scratch, count);
-    for (uint32_t i = 0; i < count; i++) {
-        sorted[i] = w->event[order[i]];
-        for (; region <= key[i] >> 32; region++)
-            w->event_begin[region] = i;
+    w->writer[region] = e.to;
+    w->event_end[region] = (uint32_t)(e.next - w->event);
+}
+
+/* Those of extra slots and of the frame's end are listed with the last region. */
+static void list_rest(work *w)
+{
+    const hdi_hazards *hazards = w->hazards;
+    uint32_t last = hazards->region_count - 1;
+    events e = {w, w->event + w->event_end[last], w->writer[last]};
+    for (uint32_t i = 0; i < hazards->extra_count; i++)
+        list_extra(&e, &hazards->extra[i]);
+    for (int used = 0; used < 2; used++) { /* those that are not used take any point that there is */
+        for (uint32_t i = 0; i < hazards->keeper_count; i++)
+            leave_resource(&e, hazards->keeper[i], used == 1);
     }
-    for (; region <= w->hazards->region_count; region++)
-        w->event_begin[region] = count;
-    w->event = sorted;
-    return true;
+    w->writer[last] = e.to;
+    w->event_end[last] = (uint32_t)(e.next - w->event);
 }
 
 /* Segments of resources that keep their state. */
@@ -355,26 +365,68 @@ static uint32_t count_left(const work *w)
     return count;
 }
 
-uint32_t hdi_count_events(const work *w)
+/* From where they were listed to the regions that they are for. */
+static void share_events(work *w, hdi_event *to)
 {
-    return w->hazards->extra_count + count_left(w) + 2 * w->hazards->odd_count;
+    const hdi_event *from = w->event;
+    uint32_t regions = w->hazards->region_count, at[HDI_MOST_PARTS + 1] = {0}, begin[HDI_MOST_PARTS];
+    memcpy(begin, w->event_begin, regions * sizeof(*begin));
+    for (uint32_t k = 0; k < regions; k++) {
+        for (uint32_t i = begin[k]; i < w->event_end[k]; i++)
+            at[region_of(w, &from[i]) + 1]++;
+    }
+    for (uint32_t k = 0; k < regions; k++)
+        w->event_begin[k] = at[k + 1] += at[k];
+    for (uint32_t k = regions; k > 0; k--)
+        w->event_begin[k] = at[k];
+    w->event_begin[0] = 0;
+    for (uint32_t k = 0; k < regions; k++) {
+        for (uint32_t i = begin[k]; i < w->event_end[k]; i++)
+            to[at[region_of(w, &from[i])]++] = from[i];
+    }
+    w->event = to;
 }
 
 bool hdi_list_events(work *w)
 {
-    const hdi_hazards *hazards = w->hazards;
-    events e = {.w = w};
-    w->event_count = 0;
-    hdi_begin_writer(&e.to, w, 0, w->arena);
-    if (e.to.failed)
-        return false;
-    if (w->queues->count > 1)
-        list_steps(&e);
-    for (uint32_t i = 0; i < hazards->extra_count; i++)
-        list_extra(&e, &hazards->extra[i]);
-    for (int used = 0; used < 2; used++) { /* those that are not used take any point that there is */
-        for (uint32_t i = 0; i < hazards->keeper_count; i++)
-            leave_resource(&e, hazards->keeper[i], used == 1);
+    uint32_t regions = w->hazards->region_count, sum = 0;
+    hdi_crew_parts(w->crew, regions, count_region, w);
+    for (uint32_t k = 0; k < regions; k++) {
+        uint32_t count = w->event_begin[k];
+        w->event_begin[k] = sum;
+        sum += count;
     }
-    return !e.to.failed && sort_events(w);
+    sum += w->hazards->extra_count + count_left(w);
+    w->event = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_event, sum);
+    hdi_event *shared = HDI_EARLY_ARRAY(w->crew, w->arena, hdi_event, sum);
+    if (w->arena->failed)
+        return false;
+    hdi_crew_parts(w->crew, regions, list_region, w);
+    list_rest(w);
+    share_events(w, shared);
+    return true;
+}
+
+bool hdi_sort_events(const work *w, uint32_t region, hdi_arena *arena)
+{
+    hdi_event *event = w->event + w->event_begin[region];
+    uint32_t count = w->event_begin[region + 1] - w->event_begin[region];
+    size_t bytes = count * (sizeof(*event) + 2 * sizeof(uint64_t) + 2 * sizeof(uint32_t)) + 5 * HDI_ARENA_ALIGNMENT;
+    arena = w->alone ? hdi_crew_early(w->crew, bytes, arena) : arena;
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    hdi_event *copy = HDI_ARENA_ARRAY(arena, hdi_event, count);
+    uint64_t *key = HDI_ARENA_ARRAY(arena, uint64_t, count), *scratch_key = HDI_ARENA_ARRAY(arena, uint64_t, count);
+    uint32_t *order = HDI_ARENA_ARRAY(arena, uint32_t, count), *scratch = HDI_ARENA_ARRAY(arena, uint32_t, count);
+    if (arena->failed)
+        return false;
+    memcpy(copy, event, count * sizeof(*copy));
+    for (uint32_t i = 0; i < count; i++) {
+        key[i] = event[i].high;
+        order[i] = i;
+    }
+    hdi_sort_u64(key, order, scratch_key, scratch, count);
+    for (uint32_t i = 0; i < count; i++)
+        event[i] = copy[order[i]];
+    hdi_arena_keep(arena, mark, NULL, 0);
+    return true;
 }

@@ -133,27 +133,61 @@ bool hdi_join_parts(hdi_walker *k, hdi_point *p, uint32_t number)
 
 /* ---- global barriers ---- */
 
-/* Whether a barrier that stands where another one could stand does its work: for execution any does, also an image's,
- * as only its memory scope is confined to the image; for memory a global one. */
-static HDI_INLINE bool orders(const hdi_scopes *a, const hdi_scopes *wanted)
+/* Stages that those of a first scope wait for as well: the logically earlier ones of their pipeline; or of a second
+ * scope, the later ones. Groups of stages count as they are, but for ALL_COMMANDS. */
+static HDI_APART uint64_t reach(uint64_t stages, bool back)
 {
-    return !(wanted->src_stages & ~a->src_stages) && !(wanted->dst_stages & ~a->dst_stages);
+    /* DRAW_INDIRECT, INDEX_INPUT, VERTEX_ATTRIBUTE_INPUT, VERTEX, TESSELLATION_CONTROL, TESSELLATION_EVALUATION,
+     * GEOMETRY, TRANSFORM_FEEDBACK, FRAGMENT_SHADING_RATE, EARLY, FRAGMENT, LATE, COLOR_OUTPUT; COMPUTE comes behind
+     * the first. */
+    static const uint8_t graphics[] = {1, 36, 37, 3, 4, 5, 6, 24, 22, 8, 7, 9, 10};
+    enum { COUNT = sizeof(graphics), INDIRECT = 1 << 1, COMPUTE = 1 << 11 };
+    uint64_t out = stages, so_far = 0;
+    if (stages & HDI_STAGE_ALL_COMMANDS)
+        return stages | ~(uint64_t)HDI_STAGE_HOST;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint64_t bit = UINT64_C(1) << graphics[back ? i : COUNT - 1 - i];
+        so_far |= bit;
+        out |= stages & bit ? so_far : 0;
+    }
+    if (back && stages & COMPUTE)
+        out |= INDIRECT;
+    if (!back && stages & INDIRECT)
+        out |= COMPUTE;
+    return out;
 }
 
+/* Whether a barrier that stands where another one could stand brings its order: any does, also an image's, as only its
+ * memory scope is confined to the image. */
+static bool orders(const hdi_scopes *a, const hdi_scopes *wanted)
+{
+    return !(wanted->src_stages & ~reach(a->src_stages, true)) && !(wanted->dst_stages & ~reach(a->dst_stages, false));
+}
+
+/* Whether a global one does all of its work: memory scopes are of the stages that are named alone. */
 static HDI_INLINE bool stands_for(const hdi_scopes *a, const hdi_scopes *wanted)
 {
-    return orders(a, wanted) && !(wanted->src_access & ~a->src_access) && !(wanted->dst_access & ~a->dst_access);
+    return !(wanted->src_stages & ~a->src_stages) && !(wanted->dst_stages & ~a->dst_stages) &&
+           !(wanted->src_access & ~a->src_access) && !(wanted->dst_access & ~a->dst_access);
+}
+
+/* Whether it makes available what another one is to flush for a barrier that comes behind that: which only has to chain
+ * with it. */
+static HDI_APART bool flushes(const hdi_scopes *a, const hdi_scopes *wanted)
+{
+    return !(wanted->src_stages & ~a->src_stages) && !(wanted->src_access & ~a->src_access) &&
+           reach(a->dst_stages, false) & reach(wanted->dst_stages, true);
 }
 
 /* A point where one of the newest global barriers does the work of another one, HDI_NONE: none. */
-static uint32_t find_spare(const lane *l, const hdi_scopes *wanted, uint32_t low, uint32_t high)
+static HDI_INLINE uint32_t find_spare(const lane *l, const hdi_scopes *wanted, uint32_t low, uint32_t high, bool early)
 {
     uint32_t least = l->recent_count < HDI_RECENT ? 0 : l->recent_count - HDI_RECENT;
     for (uint32_t i = l->recent_count; i-- > least;) {
         const struct hdi_recent *r = &l->recent[i % HDI_RECENT];
         if (r->top_end <= low || r->number + HDI_RECENT < l->asked)
             break;
-        if (r->at >= low && r->at <= high && stands_for(&r->does, wanted))
+        if (r->at >= low && r->at <= high && (early ? flushes : stands_for)(&r->does, wanted))
             return r->at;
     }
     return HDI_NONE;
@@ -207,18 +241,21 @@ static HDI_INLINE void note_recent(lane *l, const hdi_scopes *does, uint32_t at)
     l->recent[l->recent_count++ % HDI_RECENT] = (struct hdi_recent){*does, at, l->asked++, l->top_end};
 }
 
-uint32_t hdi_keep_global(walker *k, uint32_t queue, uint32_t low, uint32_t high, uint32_t number, bool early)
+uint32_t hdi_keep_global(walker *k, uint32_t queue, uint32_t low, uint32_t high, uint32_t number,
+                         uint32_t follows)
 {
+    const bool early = follows != HDI_NONE;
     lane *l = &k->lane[queue];
     hdi_record *b = hdi_record_at(k->to.out, number);
     const hdi_scopes does = hdi_scopes_of(b);
-    uint32_t spare = l->top_end > low ? find_spare(l, &does, low, high) : HDI_NONE;
+    uint32_t spare = l->top_end > low ? find_spare(l, &does, low, high, early) : HDI_NONE;
     if (HDI_UNLIKELY(spare == HDI_NONE && !(does.src_access | does.dst_access)))
         spare = find_order(k, l, &does, low, high);
     if (spare != HDI_NONE)
         return spare;
-    if (HDI_UNLIKELY(may_come_round(k->w, low, high, does.dst_stages))) {
-        uint32_t round = find_round(k->w, queue, low, high, does.dst_stages);
+    uint32_t until = early ? follows : high;
+    if (HDI_UNLIKELY(may_come_round(k->w, low, until, does.dst_stages))) {
+        uint32_t round = find_round(k->w, queue, low, until, does.dst_stages);
         return 2 * round - (round > 0); /* what comes after it stands before that slot at the earliest */
     }
     point *p = early ? &k->point[find_early(k, l, low, high) - 1] : hdi_choose_point(k, l, low, high);
@@ -241,13 +278,40 @@ uint32_t hdi_keep_global(walker *k, uint32_t queue, uint32_t low, uint32_t high,
 
 /* ---- batches ---- */
 
+/* A global barrier that asks for order alone is left out where another barrier of its point, which may have come after
+ * it, brings that. */
+static void drop_ordered(walker *k, point *p)
+{
+    const hdi_record *global = hdi_record_at(k->to.out, p->global - 1);
+    const hdi_scopes wanted = hdi_scopes_of(global);
+    uint32_t *link = NULL;
+    bool ordered = false;
+    if (global->src_access | global->dst_access)
+        return;
+    for (uint32_t *next = &p->newest; *next; next = hdi_older_record(k->to.out, *next - 1)) {
+        const hdi_record *other = hdi_record_at(k->to.out, *next - 1);
+        const hdi_scopes does = hdi_scopes_of(other);
+        if (*next == p->global)
+            link = next;
+        else
+            ordered |= other->src_family == HD_NONE && orders(&does, &wanted);
+    }
+    if (!ordered)
+        return;
+    *link = *hdi_older_record(k->to.out, p->global - 1);
+    p->count--;
+    k->barrier_count--;
+}
+
 void hdi_write_batches(walker *k, uint32_t region)
 {
     const hdi_hazards *hazards = k->w->hazards;
     for (uint32_t q = 0; q < k->w->queues->count; q++) {
         hdi_batch *places = k->to.out->place_batch + 2 * (size_t)hazards->queue_begin[q];
         for (uint32_t p = k->lane[q].newest; p; p = k->point[p - 1].before) {
-            const point *from = &k->point[p - 1];
+            point *from = &k->point[p - 1];
+            if (from->global)
+                drop_ordered(k, from);
             places[2 * hazards->slot_pos[from->at / 2] + (from->at & 1)] = (hdi_batch){from->newest, from->count};
         }
     }

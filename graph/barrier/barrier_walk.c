@@ -107,7 +107,7 @@ static HDI_APART uint32_t flush(walker *k, const former *f, uint32_t queue, uint
         low = behind > low ? behind : low;
     }
     hdi_write_record(k->to.next, (hdi_scopes){f->stages, f->writes, f->stages, 0}, HD_NONE, 0, 0, why);
-    uint32_t at = hdi_keep_global(k, queue, low, 2 * before + 1, k->to.number, true);
+    uint32_t at = hdi_keep_global(k, queue, low, 2 * before + 1, k->to.number, high);
     return at + 1 > f->low ? at + 1 : f->low;
 }
 
@@ -150,8 +150,10 @@ static HDI_APART void cross(walker *k, const hdi_step *step)
                        to->dst_access};
     hdi_cause why = {moves ? HD_REASON_ACQUIRE : reason, hazards->slot_pass[step->slot], w->frozen->seg_res[step->seg]};
     if (!changes) {
+        if (reason == HD_REASON_WRITE_AFTER_READ && hdi_is_untouched(w, last))
+            does.dst_access = 0;
         hdi_write_record(k->to.next, does, HD_NONE, 0, 0, why);
-        hdi_keep_global(k, queue, low, high, k->to.number, false);
+        hdi_keep_global(k, queue, low, high, k->to.number, HDI_NONE);
         return;
     }
     hdi_record *b = k->to.next;
@@ -196,6 +198,9 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
             old = from->layout;
             if (reason == HD_REASON_READ_AFTER_WRITE)
                 hdi_note_read(w, before);
+            else if (HDI_UNLIKELY(before->low == 0 && reason == HD_REASON_WRITE_AFTER_READ &&
+                                  old == to->layout && hdi_is_untouched(w, before)))
+                b->dst_access = 0;
             if (HDI_UNLIKELY(low > high))
                 continue; /* uses of one scope's attachments go on without a barrier (merge.c) */
         } else { /* the first use, maybe of memory that others had before */
@@ -232,7 +237,7 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
         b->reason_resource = res;
         if (HDI_UNLIKELY(old == to->layout)) {
             if (b->src_stages) /* else nothing was there before, or semaphores order it */
-                hdi_keep_global(k, queue, low, high, k->to.number, false);
+                hdi_keep_global(k, queue, low, high, k->to.number, HDI_NONE);
             continue;
         }
         b->resource = res;
@@ -264,7 +269,7 @@ static void take_event(walker *k, const hdi_event *e)
 {
     const hdi_record *b = hdi_record_at(k->to.out, e->barrier);
     if (b->resource == HD_NONE)
-        hdi_keep_global(k, e->queue, e->low, e->high, e->barrier, false);
+        hdi_keep_global(k, e->queue, e->low, e->high, e->barrier, HDI_NONE);
     else
         hdi_keep_part(k, e->queue, e->low, e->high, e->barrier,
                       b->src_family == HD_NONE && hdi_has_several(k->w->frozen, b->resource));
@@ -276,12 +281,11 @@ void hdi_walk_barriers(uint32_t region, void *user)
     const hdi_hazards *hazards = w->hazards;
     uint32_t slots = w->slot_begin[region + 1] - w->slot_begin[region], queues = w->queues->count;
     hdi_arena *own = hdi_crew_arena(w->crew, region, w->arena);
-    walker k = {.w = w};
-    hdi_begin_writer(&k.to, w, w->chunk_begin[region], own);
+    walker k = {.w = w, .to = w->writer[region]};
     k.lane = w->lane ? w->lane : HDI_ARENA_ARRAY(own, hdi_lane, queues);
     k.point = w->point ? w->point : HDI_ARENA_ARRAY(own, hdi_point, hdi_most_points(slots, queues));
-    w->failed[region] = own->failed;
-    if (own->failed)
+    w->writer[region].failed |= !hdi_sort_events(w, region, own) || own->failed;
+    if (w->writer[region].failed)
         return;
     memset(k.lane, 0, queues * sizeof(*k.lane));
     void (*walk)(walker *, const hdi_step *, const hdi_step *) =
@@ -298,5 +302,5 @@ void hdi_walk_barriers(uint32_t region, void *user)
     }
     walk(&k, step, end);
     hdi_write_batches(&k, region);
-    w->failed[region] = k.to.failed;
+    w->writer[region].failed = k.to.failed;
 }

@@ -23,15 +23,33 @@ static bool make_room(work *w, hdi_arena *early, uint32_t more)
 {
     hdi_hazards *out = w->out;
     size_t wants = (size_t)out->slot_count * w->queues->count;
-    out->seg_state = HDI_ARENA_ZEROED(early, hdi_seg_state, w->frozen->seg_count);
-    w->seg_due = w->decl->mixed_layouts ? HDI_ARENA_ZEROED(w->arena, hdi_due, w->frozen->seg_count) : NULL;
-    out->slot_want = w->several ? HDI_ARENA_ZEROED(early, uint32_t, wants + HDI_ROW_SLACK) : NULL;
-    bool found = hdi_find_kinds(w, more);
-    memset(out->use_kept, 0, w->decl->use_count);
-    memset(out->res_concurrent, 0, w->decl->res_count);
-    if (w->several)
-        memset(out->res_queues, 0, w->decl->res_count * sizeof(*out->res_queues));
-    return found && !early->failed && !w->arena->failed;
+    out->seg_state = HDI_ARENA_ARRAY(early, hdi_seg_state, w->frozen->seg_count);
+    w->seg_due = w->decl->mixed_layouts ? HDI_ARENA_ARRAY(w->arena, hdi_due, w->frozen->seg_count) : NULL;
+    out->slot_want = w->several ? HDI_ARENA_ARRAY(early, uint32_t, wants + HDI_ROW_SLACK) : NULL;
+    return hdi_find_kinds(w, more) && !early->failed && !w->arena->failed;
+}
+
+/* A share of it. */
+static void clear(const work *w, uint32_t part, uint32_t parts)
+{
+    const hdi_hazards *out = w->out;
+    const hdi_decl *decl = w->decl;
+    const size_t queues = w->queues->count;
+    uint32_t res = hdi_range_begin(decl->res_count, parts, part), use = hdi_range_begin(decl->use_count, parts, part),
+             seg = hdi_range_begin(w->frozen->seg_count, parts, part),
+             slot = hdi_range_begin(out->slot_count, parts, part),
+             resources = hdi_range_begin(decl->res_count, parts, part + 1) - res,
+             segs = hdi_range_begin(w->frozen->seg_count, parts, part + 1) - seg,
+             slots = hdi_range_begin(out->slot_count, parts, part + 1) - slot;
+    memset(out->use_kept + use, 0, hdi_range_begin(decl->use_count, parts, part + 1) - use);
+    memset(out->seg_state + seg, 0, segs * sizeof(*out->seg_state));
+    memset(out->res_concurrent + res, 0, resources);
+    if (w->seg_due)
+        memset(w->seg_due + seg, 0, segs * sizeof(*w->seg_due));
+    if (!w->several)
+        return;
+    memset(out->res_queues + res, 0, resources * sizeof(*out->res_queues));
+    memset(out->slot_want + slot * queues, 0, slots * queues * sizeof(*out->slot_want));
 }
 
 /* ---- by one worker ---- */
@@ -49,6 +67,7 @@ static bool find_alone(work *w)
     hdi_arena *arena = hdi_crew_early(w->crew, bytes, w->arena);
     if (!make_room(w, arena, HDI_MIXES))
         return false;
+    clear(w, 0, 1);
     hdi_arena_mark mark = hdi_arena_here(arena);
     out->step = HDI_ARENA_ARRAY(arena, hdi_step, visits);
     if (arena->failed)
@@ -148,6 +167,7 @@ static void fill_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
         }
     }
     hdi_place_slots(w, begin, end, s->on_queue[part]);
+    clear(w, part, s->ranges);
 }
 
 /* Each has room of its own: one kind and two sides for each visit; two kinds where passes mix them. */

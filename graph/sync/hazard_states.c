@@ -245,17 +245,35 @@ static bool is_one_gpu_queue(const work *w, uint32_t queues)
     return queues & w->gpu_mask && !(queues & (queues - 1));
 }
 
-/* A step into an epoch of several queues or the host, whose layout no queue alone can change. */
-static void see_step(const work *w, extras *e, uint32_t number)
+/* Whether a step leads into an epoch of several queues or the host, whose layout no queue alone can change. */
+static bool needs_extra(const work *w, const hdi_step *step)
 {
     const hdi_hazards *out = w->out;
-    const hdi_step *step = &out->step[number], *before = step->before ? &out->step[step->before - 1] : NULL;
-    uint32_t res = w->frozen->seg_res[step->seg], from = before ? hdi_step_queues(out, before) : 0;
-    if (w->decl->res_flags[res] & HDI_RES_BUFFER || is_one_gpu_queue(w, from))
-        return;
+    if (HDI_LIKELY(step->to >> HDI_QUEUE_SHIFT < w->queues->gpu_count || step->to == HDI_NONE))
+        return false;
+    uint32_t res = w->frozen->seg_res[step->seg];
+    if (w->decl->res_flags[res] & HDI_RES_BUFFER)
+        return false;
+    const hdi_step *before = step->before ? &out->step[step->before - 1] : NULL;
     uint32_t layout = before ? hdi_kind_of(out, before->to)->layout : hdi_initial_layout(w->decl, out, res);
-    if (layout != hdi_kind_of(out, step->to)->layout)
-        add_extra(w, e, step->seg, number, from, hdi_step_queues(out, step));
+    return !is_one_gpu_queue(w, before ? hdi_step_queues(out, before) : 0) &&
+           layout != hdi_kind_of(out, step->to)->layout;
+}
+
+/* Whether there is any, as seldom is. */
+typedef struct extra_look {
+    const work *w;
+    _Atomic(bool) found;
+} extra_look;
+
+static void look_for_extras(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    extra_look *l = user;
+    (void)part;
+    for (uint32_t i = begin; i < end; i++) {
+        if (needs_extra(l->w, &l->w->out->step[i]))
+            atomic_store_explicit(&l->found, true, memory_order_relaxed);
+    }
 }
 
 /* Segments of what the frame leaves in another layout behind uses that are not of one GPU queue. */
@@ -279,13 +297,13 @@ static hd_result find_extras(work *w)
 {
     hdi_hazards *out = w->out;
     extras e = {0};
-    for (uint32_t i = 0; i < out->step_count; i++) {
-        uint32_t to = out->step[i].to, queue = to >> HDI_QUEUE_SHIFT;
-        if (HDI_LIKELY(queue < w->queues->gpu_count && !(to & HDI_CROSSES)))
-            continue;
-        out->odd_count += to != HDI_NONE;
-        if (queue >= w->queues->gpu_count && to != HDI_NONE)
-            see_step(w, &e, i);
+    extra_look l = {.w = w};
+    hdi_crew_ranges(w->crew, out->step_count, GRAIN, look_for_extras, &l);
+    for (uint32_t i = 0; atomic_load_explicit(&l.found, memory_order_relaxed) && i < out->step_count; i++) {
+        const hdi_step *step = &out->step[i];
+        if (needs_extra(w, step))
+            add_extra(w, &e, step->seg, i, step->before ? hdi_step_queues(out, &out->step[step->before - 1]) : 0,
+                      hdi_step_queues(out, step));
     }
     for (uint32_t i = 0; i < out->keeper_count; i++)
         see_left(w, &e, out->keeper[i]);

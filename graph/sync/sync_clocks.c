@@ -202,10 +202,19 @@ static void find_unaware(uint32_t first, uint32_t end, uint32_t part, void *user
     }
 }
 
+static void clear_unaware(uint32_t begin, uint32_t end, uint32_t part, void *user)
+{
+    const unaware_work *w = user;
+    size_t from = hdi_unaware_row(w->queues, begin), to = hdi_unaware_row(w->queues, end);
+    (void)part;
+    memset(w->unaware + from, 0, (to - from) * sizeof(*w->unaware));
+}
+
 static void find_all_unaware(const hdi_hazards *hazards, uint32_t queues, const hdi_crew *crew, hdi_synced *out)
 {
     const uint32_t *begin = hazards->queue_begin;
-    memset(out->place_unaware, 0, hdi_unaware_row(queues, hazards->slot_count) * sizeof(*out->place_unaware));
+    unaware_work all = {hazards, out, queues, 0, out->place_unaware};
+    hdi_crew_ranges(crew, hazards->slot_count, GRAIN, clear_unaware, &all);
     for (uint32_t k = 0; k < queues; k++) {
         unaware_work w = {hazards, out, queues, k, out->place_unaware};
         if (begin[k] < begin[k + 1])

@@ -293,7 +293,6 @@ typedef struct hdi_hazards {
     const hdi_kind *kind;
     hdi_step *step;
     uint32_t step_count; /* gaps count */
-    uint32_t odd_count;  /* steps from one queue to another, and into epochs of several or of the host */
     hdi_side *side;      /* from 1 on; null where no epoch has several queues */
     hdi_seg_state *seg_state;
     hdi_extra_step *extra;

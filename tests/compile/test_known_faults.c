@@ -461,3 +461,23 @@ Test(known_faults, images_of_the_host_add_one_wait)
     cr_expect_eq(waits, 1, "%u waits of the host", waits);
     hd_graph_destroy(graph);
 }
+
+/* A write behind reads of what was there before the frame asks for order alone. Where an image's barrier of the same
+ * batch brings that, also for logically earlier stages, and though it is asked for later, no global one is left. */
+Test(known_faults, order_that_an_image_barrier_brings_needs_no_global_one)
+{
+    hd_graph *graph = new_graph();
+    hd_graph_begin(graph);
+    hd_resource numbers = external(graph),
+                image = hd_graph_image(graph, &(hd_image_desc){.width = 64, .height = 64, .format = 37});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_GFX,
+                                         .uses = HD_USES({numbers, HD_UNIFORM_READ}, {image, HD_COLOR_WRITE})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.type = HD_PASS_COMPUTE,
+                                  .uses = HD_USES({numbers, HD_STORAGE_WRITE_COMPUTE}, {image, HD_SAMPLED_COMPUTE})});
+    hd_plan_view view = compiled(graph, &(hd_compile_desc){.queues = three, .queue_count = 1});
+    for (uint32_t b = 0; b < view.barrier_count; b++)
+        cr_expect_neq(view.barriers[b].resource, HD_NONE, "barrier %u", b);
+    cr_expect_eq(view.barrier_count, 2);
+    hd_graph_destroy(graph);
+}

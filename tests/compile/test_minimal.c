@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "quality_rows.h"
+#include "random_graph.h"
 #include "spare.h"
 #include "workloads.h"
 
@@ -112,4 +113,37 @@ Test(minimal, memory)
 Test(minimal, declared)
 {
     check_order(HD_ORDER_DECLARED, ALLOWED_DECLARED);
+}
+
+/* Of small random frames, on one queue and on three. In hundredths of a percent of the global barriers. */
+enum { ALLOWED_GLOBAL = 220 };
+
+static void note_global(const hd_plan_view *view, bool is_wait, uint32_t index, void *user)
+{
+    uint32_t *count = user;
+    *count += !is_wait && view->barriers[index].resource == HD_NONE;
+}
+
+Test(minimal, global_barriers_of_random_frames)
+{
+    enum { FRAMES = 800, MOST_PASSES = 16 };
+    hd_graph *graph;
+    hdb_spare all = {0};
+    uint32_t globals = 0, spare = 0;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint32_t i = 0; i < 2 * FRAMES; i++) {
+        const hdb_queue_set *set = &hdb_queue_sets[i % 2];
+        const hd_plan *plan;
+        hdt_random_frame(graph, 1 + i / 2, 2 + i / 2 % (MOST_PASSES - 2));
+        const hd_compile_desc desc = {.queues = set->queues, .queue_count = set->count};
+        cr_assert_eq(hd_graph_compile(graph, &desc, &plan), HD_OK);
+        hd_plan_view view = hd_plan_read(plan);
+        for (uint32_t b = 0; b < view.barrier_count; b++)
+            globals += view.barriers[b].resource == HD_NONE;
+        cr_assert_eq(hdb_count_spare(graph, plan, note_global, &spare, &all), HD_OK);
+    }
+    printf("%u of %u global barriers, %u of %u records\n", spare, globals, all.spare_barriers + all.spare_waits,
+           all.barriers + all.waits);
+    cr_expect_leq(10000 * spare, ALLOWED_GLOBAL * globals, "%u of %u", spare, globals);
+    hd_graph_destroy(graph);
 }
