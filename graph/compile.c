@@ -105,8 +105,6 @@ static inline void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
         read_clock(desc, phase, since);
 }
 
-enum { NOT_SIMPLE = 15 }; /* compiles, after one of a frame that was not, in which that is not tried again */
-
 /* Passes that follow each other, and bytes: both need nothing but who is kept. */
 typedef struct sides {
     const hd_compile_desc *desc;
@@ -115,7 +113,6 @@ typedef struct sides {
     hd_result sized, depended;
     uint32_t bad_res;
     uint64_t *since;
-    bool alone; /* depended already */
 } sides;
 
 /* The callback is for the caller's thread alone. */
@@ -130,8 +127,7 @@ static void find_depends(const hdi_crew *crew, void *user)
 {
     sides *s = user;
     hdi_tables *t = s->t;
-    if (!s->alone)
-        s->depended = hdi_depend(t->decl, &t->frozen, &t->flow, &t->kept, crew, t->aside, &t->depends);
+    s->depended = hdi_depend(t->decl, &t->frozen, &t->flow, &t->kept, crew, t->aside, &t->depends);
 }
 
 /* Up to what the schedule starts from: the same whatever it aims at. */
@@ -155,27 +151,18 @@ static hd_result run_front(hd_graph *graph, const hd_compile_desc *desc, const h
     t->aside = hdi_crew_arena(crew, HDI_MOST_PARTS - 1, arena);
     t->front = hdi_arena_here(t->aside);
     lap(desc, HD_PHASE_FREEZE, since);
-    bool simple = false, try_simple = graph->not_simple == 0;
-    if (result == HD_OK && try_simple)
-        result = hdi_depend_simple(decl, &t->frozen, crew, t->aside, &t->kept, &t->depends, &simple);
-    graph->not_simple = simple ? 0 : try_simple ? NOT_SIMPLE : graph->not_simple - 1;
-    const bool alone = hdi_crew_part_count(crew) == 1;
-    if (result == HD_OK && !simple && alone)
-        result = hdi_depend_alone(decl, &t->frozen, crew, t->aside, &t->flow, &t->kept, &t->depends, &bad);
-    else if (result == HD_OK && !simple)
+    if (result == HD_OK)
         result = hdi_flow_find(decl, &t->frozen, crew, t->aside, &t->flow, &bad);
     if (result == HD_UNWRITTEN_READ)
         return fail_use(graph, t, result, bad);
     lap(desc, HD_PHASE_DEPEND, since);
-    if (result == HD_OK && !alone) {
+    if (result == HD_OK)
         result = hdi_cull(decl, &t->frozen, &t->flow, crew, arena, &t->kept);
-        lap(desc, HD_PHASE_CULL, since);
-    }
+    lap(desc, HD_PHASE_CULL, since);
     if (result == HD_OK) {
-        sides s = {.desc = desc, .arena = arena, .t = t, .bad_res = HDI_NONE, .since = since, .alone = alone};
+        sides s = {.desc = desc, .arena = arena, .t = t, .bad_res = HDI_NONE, .since = since};
         hdi_crew_both(crew, find_sizes, find_depends, &s);
-        if (!alone)
-            lap(desc, HD_PHASE_DEPEND, since);
+        lap(desc, HD_PHASE_DEPEND, since);
         result = s.sized != HD_OK ? s.sized : s.depended;
         if (s.sized != HD_OK && s.bad_res != HDI_NONE)
             return hdi_graph_fail(graph, result, HD_NONE, s.bad_res, HD_NONE, "from the size callback");

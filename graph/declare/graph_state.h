@@ -107,7 +107,6 @@ struct hd_graph {
     hdi_arena part[HDI_MOST_PARTS];
     /* HDI_REGION_PASSES, HDI_PARALLEL_PASSES; tests make them smaller. */
     uint32_t region_passes, parallel_passes;
-    uint32_t not_simple; /* compiles that do not try hdi_depend_simple, as it found a frame for which it does not do */
     hdi_cache cache;
     hdi_block plan; /* of the newest compile, where the cache does not keep it; else of one that nobody needs */
     hdi_fgt_lines lines;

@@ -1,4 +1,4 @@
-#include "depend_edges.h"
+#include "phases.h"
 
 #include <string.h>
 
@@ -14,7 +14,162 @@
  * them, in both tables, it puts them there. Most edges are short, so counts are joined block by block, of the parts
  * that follow somebody in it. */
 
-enum { BLOCK = HDI_EDGES_BLOCK };
+/* ---- edges ---- */
+
+/* One word an edge: in its lower half the pass that it leads from, in the upper one the pass that it leads to. */
+typedef uint64_t pass_edge;
+static inline uint32_t from_of(pass_edge edge)
+{
+    return (uint32_t)edge;
+}
+static inline uint32_t to_of(pass_edge edge)
+{
+    return (uint32_t)(edge >> 32);
+}
+
+enum { BLOCK = 256 }; /* passes */
+
+typedef struct edges {
+    _Alignas(HDI_LINE_PAIR) hdi_arena_mark mark;
+    hdi_arena *arena;
+    pass_edge *edge; /* grouped by the pass that they lead to */
+    uint32_t count, capacity;
+    uint32_t slack;     /* room for edges that there always is at the start of a pass */
+    uint32_t *pred_end; /* per pass: where its edges end, from the first one of the part on */
+    /* Per pass: in the upper half the newest pass that follows it already, which is never the first one, of no pass all
+     * bits; in the lower one how many follow it. Then, of parts, where the next of these is to stand. */
+    uint64_t *follow;
+    uint32_t *blocks; /* by block: how many follow its passes; not with one part */
+    bool others;      /* a use does not just find what one pass wrote */
+} edges;
+
+/* The edge from one pass to another unless it is there or leads from none. Returns the count of edges; behind them no
+ * edge may be written, too. */
+static HDI_INLINE size_t add_edge(uint64_t *follow, pass_edge *edge, size_t from, uint32_t to, size_t count)
+{
+    const uint64_t mark = (uint64_t)to << 32, before = follow[from], after = mark + (uint32_t)before + 1;
+    edge[count] = mark | from;
+    follow[from] = before < mark ? after : before;
+    return count + (before < mark);
+}
+
+/* Room for so many more edges, and the slack. */
+static inline bool make_room(edges *own, uint32_t count, uint32_t more)
+{
+    return hdi_arena_grow(own->arena, &own->edge, &own->capacity, count, count + more + own->slack, sizeof(*own->edge));
+}
+
+/* An edge for which there may be no room. Without memory the edges are written over: the arena tells. */
+static inline uint32_t add_more(edges *own, uint32_t from, uint32_t to, uint32_t count)
+{
+    count = make_room(own, count, 1) ? count : 0;
+    return (uint32_t)add_edge(own->follow, own->edge, from, to, count);
+}
+
+/* No edges yet, of a part of the passes; its arena and pred_end are set. False: no memory. */
+static bool start_part(const hdi_decl *decl, const hdi_crew *crew, uint32_t begin, uint32_t end, edges *own)
+{
+    uint32_t pass_count = decl->pass_count, none = hdi_flow_end(decl, crew) - pass_count;
+    hdi_arena *arena = own->arena;
+    own->slack = decl->pass_use_begin[end] - decl->pass_use_begin[begin];
+    own->follow = HDI_ARENA_ARRAY(arena, uint64_t, pass_count + none);
+    own->edge = HDI_ARENA_ARRAY(arena, pass_edge, 2 * own->slack + BLOCK);
+    if (arena->failed)
+        return false;
+    own->capacity = 2 * own->slack + BLOCK;
+    /* No pass of the part comes before those behind it. */
+    uint32_t last_block = (end + BLOCK - 1) / BLOCK * BLOCK, most = last_block < pass_count ? last_block : pass_count;
+    memset(own->follow, 0, most * sizeof(*own->follow));
+    memset(own->follow + pass_count, 0xff, none * sizeof(*own->follow));
+    return true;
+}
+
+/* The same of the whole frame. */
+static bool start_edges(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, edges *own)
+{
+    *own = (edges){.arena = arena};
+    uint32_t *pred_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)decl->pass_count + 1);
+    own->mark = hdi_arena_here(arena);
+    if (arena->failed)
+        return false;
+    own->pred_end = pred_begin + 1;
+    pred_begin[0] = 0;
+    return start_part(decl, crew, 0, decl->pass_count, own);
+}
+
+/* Where the edges of passes without uses end. */
+static void end_empty(const hdi_decl *decl, const edges *own, uint32_t begin, uint32_t end)
+{
+    const uint32_t *const use_begin = decl->pass_use_begin;
+    for (uint32_t p = begin; p < end; p++) {
+        if (use_begin[p] == use_begin[p + 1])
+            own->pred_end[p] = p > begin ? own->pred_end[p - 1] : 0;
+    }
+}
+
+/* Where the next one that follows a pass is to stand is kept where those of the next pass begin, which is what it is in
+ * the end. All edges to a pass stand before those from it: so its level is known then. */
+static HDI_INLINE void turn(const edges *own, const hdi_depends *out, bool levels)
+{
+    uint32_t *const next = out->succ_begin + 1, *const pred = out->pred, *const succ = out->succ;
+    uint32_t *const level = out->level;
+    const pass_edge *const edge = own->edge;
+    for (size_t e = 0, end = own->count; e < end; e++) {
+        size_t from = from_of(edge[e]), to = to_of(edge[e]), place = next[from];
+        pred[e] = (uint32_t)from;
+        HDI_HIDE(from); /* else addresses are found before they are used, which takes more, here and below */
+        next[from] = (uint32_t)place + 1;
+        succ[place] = (uint32_t)to;
+        if (levels) {
+            const uint32_t behind = level[from] + 1, before = level[to];
+            HDI_HIDE(to);
+            level[to] = behind > before ? behind : before;
+        }
+    }
+}
+
+/* The edges to where they belong, grouped by each of their passes. */
+static void turn_edges(const edges *own, const hdi_depends *out)
+{
+    out->succ_begin[0] = 0;
+    out->succ[own->count] = HDI_NONE;
+    if (out->level)
+        turn(own, out, true);
+    else
+        turn(own, out, false);
+}
+
+/* From counts to places: where those that follow a pass are to stand is kept where those of the next pass begin. */
+static void count_places(const edges *own, uint32_t pass_count, uint32_t *succ_begin)
+{
+    const uint64_t *const follow = own->follow;
+    uint32_t sum = 0;
+    for (size_t p = 0; p < pass_count; p++) {
+        succ_begin[p + 1] = sum;
+        sum += (uint32_t)follow[p];
+    }
+}
+
+/* All edges are found: they go where they belong, and the memory in which they were found is free. False: no memory. */
+static bool finish(edges *own, uint32_t pass_count, hdi_depends *out)
+{
+    hdi_arena *arena = own->arena;
+    out->pred_begin = own->pred_end - 1;
+    out->succ_begin = HDI_ARENA_ARRAY(arena, uint32_t, (size_t)pass_count + 1);
+    out->pred = HDI_ARENA_ARRAY(arena, uint32_t, own->count);
+    out->succ = HDI_ARENA_ARRAY(arena, uint32_t, own->count + 1);
+    if (arena->failed)
+        return false;
+    count_places(own, pass_count, out->succ_begin);
+    turn_edges(own, out);
+    const hdi_arena_kept kept[] = {{&out->succ_begin, ((size_t)pass_count + 1) * sizeof(uint32_t)},
+                                   {&out->pred, own->count * sizeof(uint32_t)},
+                                   {&out->succ, (own->count + 1) * sizeof(uint32_t)}};
+    hdi_arena_keep(arena, own->mark, kept, 3);
+    return true;
+}
+
+/* ---- the walk ---- */
 
 typedef struct work {
     const hdi_decl *decl;
@@ -27,12 +182,12 @@ typedef struct work {
     bool all_kept;
     uint32_t parts, blocks;
     uint32_t first_edge[HDI_FEW_PARTS + 1]; /* of the passes of a part */
-    hdi_edges part[HDI_FEW_PARTS];
+    edges part[HDI_FEW_PARTS];
 } work;
 
 /* A write of what was visited before: the visits of its segment from the newest on. In a pass that writes it nothing
  * else visits it, so the writer's visit is known by its pass. */
-static uint32_t add_late(const work *w, hdi_edges *own, uint32_t id, uint32_t to, uint32_t count)
+static uint32_t add_late(const work *w, edges *own, uint32_t id, uint32_t to, uint32_t count)
 {
     hdi_visit visit = w->flow->visit[id];
     uint32_t writer = hdi_visit_found(visit) & ~HDI_FOUND_LATE;
@@ -41,7 +196,7 @@ static uint32_t add_late(const work *w, hdi_edges *own, uint32_t id, uint32_t to
         uint32_t pass = w->flow->pass[before & ~HDI_VISITED];
         bool kept = w->pass_kept[pass], writes = pass == writer;
         if (kept && !(writes && read))
-            count = hdi_edges_add_more(own, pass, to, count);
+            count = add_more(own, pass, to, count);
         if (kept && writes)
             break;
         visit = w->flow->visit[before & ~HDI_VISITED];
@@ -52,9 +207,10 @@ static uint32_t add_late(const work *w, hdi_edges *own, uint32_t id, uint32_t to
 }
 
 /* Of a use that does not just find what one pass wrote. */
-static HDI_APART uint32_t add_others(const work *w, hdi_edges *own, uint32_t use, uint32_t count)
+static HDI_APART uint32_t add_others(const work *w, edges *own, uint32_t use, uint32_t count)
 {
     uint32_t to = w->decl->use_pass[use];
+    own->others = true;
     if (!w->pass_kept[to])
         return count;
     if (hdi_visit_found(w->flow->visit[use]) & HDI_FOUND_LATE)
@@ -66,27 +222,27 @@ static HDI_APART uint32_t add_others(const work *w, hdi_edges *own, uint32_t use
         if (found & HDI_FOUND_LATE)
             count = add_late(w, own, id, to, count);
         else
-            count = hdi_edges_add_more(own, found, to, count);
+            count = add_more(own, found, to, count);
     }
     return count;
 }
 
 /* Edges to what the passes of a part follow, over uses, and not over passes and their uses: how many a pass has nobody
  * can foresee. Where those of each pass end is counted from the part's first. */
-static HDI_INLINE void find_edges(const work *w, hdi_edges *own, size_t first, size_t end, bool all_kept)
+static HDI_INLINE void find_edges(const work *w, edges *own, size_t first, size_t end, bool all_kept)
 {
     const hdi_visit *const visits = w->flow->visit;
     const uint8_t *const pass_kept = w->pass_kept;
     const uint32_t *const use_pass = w->decl->use_pass;
     uint32_t *const pred_end = own->pred_end;
     const uint32_t none = hdi_flow_nobody(w->decl);
-    hdi_pass_edge *edge = own->edge; /* in registers, like `follow` */
+    pass_edge *edge = own->edge; /* in registers, like `follow` */
     uint64_t *const follow = own->follow;
     size_t count = 0; /* this and the counter of the loop are as wide as addresses: nothing is to be extended */
     for (size_t u = first; u < end; u++) {
         uint32_t from = hdi_visit_found(visits[u]), to = use_pass[u];
         if (HDI_LIKELY(from < HDI_FOUND_SEVERAL)) {
-            count = hdi_edges_add(follow, edge, all_kept || pass_kept[to] ? from : none, to, count);
+            count = add_edge(follow, edge, all_kept || pass_kept[to] ? from : none, to, count);
         } else {
             count = add_others(w, own, (uint32_t)u, (uint32_t)count);
             edge = own->edge;
@@ -124,7 +280,7 @@ static void find_places(uint32_t k, void *user)
     const work *w = user;
     uint32_t block = hdi_range_begin(w->blocks, w->parts, k), end = hdi_range_begin(w->blocks, w->parts, k + 1),
              sum = 0;
-    for (const hdi_edges *of = w->part; k > 0 && of < w->part + w->parts; of++) {
+    for (const edges *of = w->part; k > 0 && of < w->part + w->parts; of++) {
         for (uint32_t before = 0; before < block; before++)
             sum += of->blocks[before];
     }
@@ -132,7 +288,7 @@ static void find_places(uint32_t k, void *user)
         sum = find_places_of(w, block, sum);
 }
 
-static void find_all(const work *w, hdi_edges *own, uint32_t begin, uint32_t end)
+static void find_all(const work *w, edges *own, uint32_t begin, uint32_t end)
 {
     const uint32_t *use_begin = w->decl->pass_use_begin;
     if (w->all_kept)
@@ -140,7 +296,7 @@ static void find_all(const work *w, hdi_edges *own, uint32_t begin, uint32_t end
     else
         find_edges(w, own, use_begin[begin], use_begin[end], false);
     if (HDI_UNLIKELY(w->decl->has_empty_passes))
-        hdi_edges_end_empty(w->decl, own, begin, end);
+        end_empty(w->decl, own, begin, end);
 }
 
 static void find_part(uint32_t k, void *user)
@@ -148,12 +304,12 @@ static void find_part(uint32_t k, void *user)
     work *w = user;
     uint32_t pass_count = w->decl->pass_count;
     uint32_t begin = hdi_range_begin(pass_count, w->parts, k), end = hdi_range_begin(pass_count, w->parts, k + 1);
-    hdi_edges *own = &w->part[k];
+    edges *own = &w->part[k];
     hdi_arena *arena = own->arena = &w->crew->arena[k];
     own->mark = hdi_arena_here(arena);
     own->pred_end = w->out->pred_begin + 1;
     own->blocks = HDI_ARENA_ZEROED(arena, uint32_t, w->blocks);
-    if (arena->failed || !hdi_edges_start_part(w->decl, w->crew, begin, end, own))
+    if (arena->failed || !start_part(w->decl, w->crew, begin, end, own))
         return;
     find_all(w, own, begin, end);
     for (uint32_t block = 0; block * BLOCK < end; block++) {
@@ -167,14 +323,14 @@ static void find_part(uint32_t k, void *user)
 static void place_part(uint32_t k, void *user)
 {
     const work *w = user;
-    const hdi_edges *own = &w->part[k];
+    const edges *own = &w->part[k];
     uint32_t pass_count = w->decl->pass_count, first = w->first_edge[k];
     uint32_t *const pred = w->out->pred + first, *const succ = w->out->succ;
     uint32_t begin = hdi_range_begin(pass_count, w->parts, k), end = hdi_range_begin(pass_count, w->parts, k + 1);
     for (size_t e = 0; e < own->count; e++) {
-        const uint32_t from = hdi_edge_from(own->edge[e]);
+        const uint32_t from = from_of(own->edge[e]);
         pred[e] = from;
-        succ[own->follow[from]++] = hdi_edge_to(own->edge[e]);
+        succ[own->follow[from]++] = to_of(own->edge[e]);
     }
     for (uint32_t p = begin; p < end; p++)
         w->out->pred_begin[p + 1] += first;
@@ -208,11 +364,15 @@ static hd_result depend_by_parts(work *w)
 
 static hd_result depend_at_once(work *w)
 {
-    hdi_edges *own = &w->part[0];
-    if (!hdi_edges_start(w->decl, w->crew, w->arena, own))
+    const hdi_decl *decl = w->decl;
+    edges *own = &w->part[0];
+    const bool levels = decl->range_count && decl->pass_count < w->crew->region_passes;
+    w->out->level = levels ? HDI_ARENA_ZEROED(w->arena, uint32_t, decl->pass_count) : NULL;
+    if (w->arena->failed || !start_edges(decl, w->crew, w->arena, own))
         return HD_OUT_OF_MEMORY;
-    find_all(w, own, 0, w->decl->pass_count);
-    return hdi_edges_finish(own, w->decl->pass_count, NULL, w->out) ? HD_OK : HD_OUT_OF_MEMORY;
+    find_all(w, own, 0, decl->pass_count);
+    w->out->simple = w->all_kept && !own->others && !decl->range_count && !decl->may_read_unwritten;
+    return finish(own, w->decl->pass_count, w->out) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,

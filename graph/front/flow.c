@@ -7,7 +7,7 @@
 
 /* Flow: whose content each use finds, before anything is culled. A walk over all uses with a state for each segment:
  * who wrote it last, and its newest visit. Each visit is tied to the one before it of the same segment; passes learn
- * how often somebody reads what they wrote. O(visits + segments). Of the caller alone depend_alone.c does it.
+ * how often somebody reads what they wrote. O(visits + segments).
  *
  * Each part walks passes of its own with states of its own, all untouched at first. Passes that stand
  * together mostly use what was declared together, so states are made block by block as a part comes to them. When all
@@ -18,7 +18,7 @@ enum { BLOCK = 256 }; /* segments */
 
 /* What a visit finds and the one before it, as in hdi_visit, in one word: the last pass that writes the segment in the
  * lower half, and in the upper one its newest visit. */
-typedef hdi_flow_state state;
+typedef uint64_t state;
 
 typedef struct part {
     _Alignas(HDI_LINE_PAIR) hdi_arena_mark mark;
@@ -52,21 +52,8 @@ static bool from_start(const hdi_decl *decl, uint32_t res)
     return decl->may_read_unwritten && decl->res_flags[res] & HDI_RES_CONTENT;
 }
 
-/* ---- what the caller alone needs, too ---- */
-
-void hdi_flow_start_states(const hdi_decl *decl, const hdi_frozen *frozen, uint64_t *states)
-{
-    const uint32_t *seg_begin = frozen->res_seg_begin;
-    for (uint32_t s = 0; s < frozen->seg_count; s++)
-        states[s] = hdi_flow_nobody(decl);
-    const uint32_t end = decl->may_read_unwritten ? decl->res_count : 0;
-    for (uint32_t r = 0; (r = hdi_next_flagged(decl, r, end, HDI_RES_CONTENT)) < end; r++) {
-        for (uint32_t s = seg_begin[r]; s < seg_begin[r + 1]; s++)
-            states[s] = hdi_flow_start(decl);
-    }
-}
-
-uint32_t hdi_flow_find_bad(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_visit *visits)
+/* The first use that reads what no pass wrote, HDI_NONE: there is none. */
+static uint32_t find_bad(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_visit *visits)
 {
     for (uint32_t u = 0; u < decl->use_count; u++) {
         uint32_t first = u, count = 1;
@@ -342,6 +329,6 @@ hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hd
         hdi_arena_keep(&crew->arena[k], w.part[k].mark, NULL, 0);
     hdi_arena_keep(arena, mark, NULL, 0);
     if (decl->may_read_unwritten && out->pass_reads[hdi_flow_nobody(decl)])
-        *bad_use = hdi_flow_find_bad(decl, frozen, out->visit);
+        *bad_use = find_bad(decl, frozen, out->visit);
     return *bad_use == HDI_NONE ? HD_OK : HD_UNWRITTEN_READ;
 }

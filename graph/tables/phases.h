@@ -136,21 +136,13 @@ static inline uint32_t hdi_flow_start(const hdi_decl *decl)
 }
 static inline uint32_t hdi_flow_end(const hdi_decl *decl, const hdi_crew *crew)
 {
-    /* What several parts count at numbers of their own lies on lines of its own. */
-    uint32_t parts = hdi_crew_part_count(crew), apart = HDI_LINE_PAIR / sizeof(uint32_t);
-    return decl->pass_count + (parts > 1 ? (parts + 2) * apart : 2);
+    /* What parts count at numbers of their own lies on lines of its own. */
+    return decl->pass_count + (hdi_crew_part_count(crew) + 2) * (uint32_t)(HDI_LINE_PAIR / sizeof(uint32_t));
 }
-/* Of a segment during the walk, in one word: the last pass that writes it in the lower half, and in the upper one its
- * newest visit, as in hdi_visit. */
-typedef uint64_t hdi_flow_state;
-/* Those of all segments as the frame finds them. */
-void hdi_flow_start_states(const hdi_decl *decl, const hdi_frozen *frozen, hdi_flow_state *states);
 /* The first resource from `res` on, below `end`, that has any of these flags, as few do; end: none. */
 uint32_t hdi_next_flagged(const hdi_decl *decl, uint32_t res, uint32_t end, uint8_t flags);
 enum { HDI_RES_OUTLIVES = HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY }; /* the frame */
-/* The first use that reads what nobody wrote, HDI_NONE: there is none. */
-uint32_t hdi_flow_find_bad(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_visit *visits);
-/* For several workers. A read of what nobody wrote is found here: *bad_use, first HDI_NONE, is its index. */
+/* A read of what no pass wrote is found here: *bad_use, first HDI_NONE, is its index. */
 hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena,
                         hdi_flow *out, uint32_t *bad_use);
 
@@ -175,13 +167,6 @@ typedef struct hdi_depends {
 } hdi_depends;
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
                      const hdi_crew *crew, hdi_arena *arena, hdi_depends *out);
-/* Flow, cull and depend at once, for the caller alone. *bad_use as in hdi_flow_find. */
-hd_result hdi_depend_alone(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena,
-                           hdi_flow *flow, hdi_kept *kept, hdi_depends *out, uint32_t *bad_use);
-/* The same of frames for which this is enough; *done: it was. */
-hd_result hdi_depend_simple(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena,
-                            hdi_kept *kept, hdi_depends *out, bool *done);
-
 /* ---- size ---- */
 
 typedef struct hdi_sizes {

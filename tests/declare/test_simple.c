@@ -9,7 +9,8 @@
 #include "random.h"
 #include "random_graph.h"
 
-/* Frames that are simple enough for one walk (graph/front/depend_simple.c) have the plan that flow, cull and depend make. */
+/* Frames that are simple for the schedule (hdi_depends.simple), as it is with one worker, have the plan that several
+ * workers make of them, for which no frame is simple. */
 
 static const hd_queue_desc queue_sets[3][4] = {
     {{HD_QUEUE_GFX, 0}},
@@ -60,46 +61,42 @@ static void declare_plain(hd_graph *graph, uint64_t seed, bool halves)
     }
 }
 
-/* Returns whether a frame is simple enough for one walk; then it has the plan that flow, cull and depend would make. */
-static bool compare_simple(hd_graph *graph, uint64_t seed)
+/* One worker and several make the same plan. */
+static void compare_workers(hd_graph *graph, hd_jobs *jobs, uint64_t seed)
 {
     hd_compile_desc desc = {.queues = queue_sets[seed % 3], .queue_count = queue_counts[seed % 3]};
     const hd_plan *plan;
     size_t bytes, other_bytes;
-    graph->not_simple = 1;
     hd_result result = hdt_compile(graph, &desc, &plan);
     cr_assert_eq(result, HD_OK, "seed %llu: %s", (unsigned long long)seed, hd_graph_error(graph)->text);
     const void *data = hd_plan_data(plan, &bytes);
     void *kept = malloc(bytes);
     cr_assert(kept);
     memcpy(kept, data, bytes);
-    graph->not_simple = 0;
+    desc.jobs = jobs;
+    graph->parallel_passes = 0;
     cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK);
     data = hd_plan_data(plan, &other_bytes);
     cr_assert(bytes == other_bytes && memcmp(kept, data, bytes) == 0, "seed %llu", (unsigned long long)seed);
     free(kept);
-    return graph->not_simple == 0;
 }
 
-Test(simple, frames_have_the_plan_of_all_phases)
+Test(simple, frames_have_one_plan)
 {
-    uint32_t simple = 0, frames = 400;
     hd_graph *graph;
+    hd_jobs *jobs;
     cr_assert_eq(hd_graph_create(&(hd_graph_desc){.plans = HD_NONE}, &graph), HD_OK);
-    for (uint64_t seed = 1; seed <= frames; seed++) {
+    cr_assert_eq(hd_jobs_create(&(hd_jobs_desc){.worker_count = 3}, &jobs), HD_OK);
+    for (uint64_t seed = 1; seed <= 400; seed++) {
         declare_plain(graph, seed, false);
-        simple += compare_simple(graph, seed);
-    }
-    cr_assert(simple > frames / 10 && simple < frames - frames / 10, "%u of %u are simple", simple, frames);
-    for (uint64_t seed = 1; seed <= 1000; seed++) { /* few of these are */
-        hdt_random_graph(graph, seed, 1 + (uint32_t)(seed % 40));
-        compare_simple(graph, seed);
-    }
-    simple = 0;
-    for (uint64_t seed = 1; seed <= frames; seed++) {
+        compare_workers(graph, jobs, seed);
         declare_plain(graph, seed, true);
-        simple += compare_simple(graph, seed);
+        compare_workers(graph, jobs, seed);
     }
-    cr_assert(simple > frames / 2, "%u of %u by halves are simple", simple, frames);
+    for (uint64_t seed = 1; seed <= 1000; seed++) { /* few of these are simple */
+        hdt_random_graph(graph, seed, 1 + (uint32_t)(seed % 40));
+        compare_workers(graph, jobs, seed);
+    }
+    hd_jobs_destroy(jobs);
     hd_graph_destroy(graph);
 }
