@@ -369,13 +369,52 @@ static void write_spans(const hd_page_desc *desc, FILE *f)
     fputs("]}", f);
 }
 
-static bool is_good(const hd_page_desc *desc, uint32_t pass_count)
+static void write_base64(const uint8_t *bytes, size_t count, FILE *f)
 {
-    if (!desc->before != !desc->before_graph || (desc->span_count && !desc->spans))
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < count; i += 3) {
+        size_t left = count - i;
+        uint32_t bits = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                        (left > 2 ? bytes[i + 2] : 0u);
+        const char four[4] = {digits[bits >> 18], digits[bits >> 12 & 63], left > 1 ? digits[bits >> 6 & 63] : '=',
+                              left > 2 ? digits[bits & 63] : '='};
+        fwrite(four, 1, sizeof(four), f);
+    }
+}
+
+static void write_pictures(const hd_page_desc *desc, FILE *f)
+{
+    fputs(",\n\"pictures\":{\"columns\":\"pass,res,width,height,least,most,rgba\",\"rows\":[", f);
+    for (uint32_t i = 0; i < desc->picture_count; i++) {
+        const hd_page_picture *p = &desc->pictures[i];
+        fprintf(f, "%s[%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%.6g,%.6g,\"", i ? ",\n" : "\n", p->pass,
+                p->resource, p->width, p->height, (double)p->least, (double)p->most);
+        write_base64(p->rgba, (size_t)p->width * p->height * 4, f);
+        fputs("\"]", f);
+    }
+    fputs("]}", f);
+}
+
+static bool are_good(const hd_page_picture *pictures, uint32_t count, const hd_graph *graph)
+{
+    enum { MOST = 512 };
+    for (uint32_t i = 0; i < count; i++) {
+        const hd_page_picture *p = &pictures[i];
+        if (p->pass >= hd_graph_pass_count(graph) || p->resource >= hd_graph_resource_count(graph) || !p->rgba ||
+            p->width - 1u >= MOST || p->height - 1u >= MOST || !isfinite(p->least) || !isfinite(p->most))
+            return false;
+    }
+    return true;
+}
+
+static bool is_good(const hd_page_desc *desc, const hd_graph *graph)
+{
+    if (!desc->before != !desc->before_graph || (desc->span_count && !desc->spans) ||
+        (desc->picture_count && !desc->pictures) || !are_good(desc->pictures, desc->picture_count, graph))
         return false;
     for (uint32_t i = 0; i < desc->span_count; i++) {
         const hd_page_span *span = &desc->spans[i];
-        if (span->pass >= pass_count || !isfinite(span->begin_us) || !isfinite(span->end_us) ||
+        if (span->pass >= hd_graph_pass_count(graph) || !isfinite(span->begin_us) || !isfinite(span->end_us) ||
             span->end_us < span->begin_us)
             return false;
     }
@@ -396,6 +435,8 @@ hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const 
         write_shown(&now, f);
         if (desc->span_count)
             write_spans(desc, f);
+        if (desc->picture_count)
+            write_pictures(desc, f);
         if (desc->before) {
             fputs(",\n\"before\":", f);
             write_shown(&before, f);
@@ -413,7 +454,7 @@ hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const 
 hd_result hd_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc, FILE *f)
 {
     static const hd_page_desc nothing;
-    if (!graph || !plan || !f || (desc && !is_good(desc, hd_graph_pass_count(graph))))
+    if (!graph || !plan || !f || (desc && !is_good(desc, graph)))
         return HD_INVALID_ARGUMENT;
     return hdi_plan_write_page(graph, plan, desc ? desc : &nothing, &hdi_plan_page, f);
 }

@@ -23,7 +23,7 @@ struct bloom_level {
 struct frame {
     struct app *app;
     uint32_t number;
-    bool write_png, read_back;
+    bool write_png, read_back, with_thumbnails;
     struct frame_data data;
     hd_resource vertices, indices;
     hd_resource staging, constants, lights, instances;
@@ -34,12 +34,21 @@ struct frame {
     struct bloom_level bloom_levels[MAX_BLOOM_LEVELS];
 };
 
+/* An image as a pass left it, small. */
+enum { MAX_THUMBNAILS = 64, THUMBNAIL_WIDTH = 128, THUMBNAIL_HEIGHT = 72 };
+struct thumbnail {
+    uint32_t pass, resource;
+    uint32_t width, height; /* of the image, where all of it comes to the CPU */
+    float least, most;
+    uint8_t rgba[THUMBNAIL_WIDTH * THUMBNAIL_HEIGHT * 4];
+};
+
 struct app {
     /* options */
     uint32_t frame_count, width, height, device, workers, every;
     uint32_t bench;  /* frames to measure; 0: pictures are what is wanted */
     uint32_t detail; /* how finely the compute passes sample: 1 upwards; 0: as the device can */
-    bool passes, untimed, capture;
+    bool passes, untimed, capture, thumbnails;
     const char *out;
     hd_queue_kind queue_kinds[HD_MAX_QUEUES];
     uint32_t queue_kind_count;
@@ -53,6 +62,9 @@ struct app {
     uint32_t bloom_level_count;
     struct frame frames[FRAME_SLOTS];
 
+    struct thumbnail *thumbnail; /* room for MAX_THUMBNAILS, where they are wanted */
+    uint32_t thumbnail_count, thumbnail_passes;
+
     uint64_t *picture_hashes; /* of each frame's picture, written by its last host pass */
     atomic_bool png_failed;
 
@@ -64,7 +76,9 @@ struct app {
 bool options_parse(struct app *app, int argc, char **argv);
 
 /* frame.c: declares one frame in app->graph, beginning it. */
-void frame_declare(struct app *app, struct frame *frame, uint32_t number);
+void frame_declare(struct app *app, struct frame *frame, uint32_t number, bool with_thumbnails);
+/* thumbnails.c: declares what keeps a small picture of each image that the pass wrote. */
+void thumbnails_add(struct frame *frame, hd_pass pass, const hd_pass_desc *desc);
 /* load.c: a graph of its own that brings the meshes to the device, once. */
 hd_result load_meshes(struct app *app);
 

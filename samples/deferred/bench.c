@@ -131,7 +131,7 @@ static hd_result render_frames(struct app *app, struct measured *m, double *tota
         if (number == BENCH_WARM_UP)
             begin = before = now_us();
         hd_jobs_warm(app->jobs);
-        frame_declare(app, &app->frames[number % FRAME_SLOTS], number);
+        frame_declare(app, &app->frames[number % FRAME_SLOTS], number, false);
         hd_result result = hd_vk_compile(app->vk, app->graph, NULL, &plan);
         if (result == HD_OK && number == BENCH_WARM_UP + app->bench)
             *total_us = now_us() - begin; /* the frame that is read back comes next */

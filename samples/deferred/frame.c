@@ -64,16 +64,24 @@ static void declare_resources(struct app *app, struct frame *f)
     f->picture = image(app, "picture", 1, RGBA8);
 }
 
+/* A pass; where pictures are wanted, with passes behind it that keep what it wrote. */
+static void add_pass(struct frame *f, const hd_pass_desc *desc)
+{
+    hd_pass pass = hd_graph_pass(f->app->graph, desc);
+    if (f->with_thumbnails)
+        thumbnails_add(f, pass, desc);
+}
+
 /* One line a thought reads better here than one line a field. */
 /* clang-format off */
 /* The CPU writes what changes into a staging buffer, the transfer queue brings it over. */
-static void declare_upload(hd_graph *g, struct frame *f)
+static void declare_upload(struct frame *f)
 {
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "frame data", .type = HD_PASS_HOST, .record = write_frame_data, .user = f,
         .uses = HD_USES({f->staging, HD_HOST_WRITE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "upload", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 20,
         .record = upload_frame_data, .user = f,
         .uses = HD_USES({f->staging, HD_TRANSFER_SRC}, {f->constants, HD_TRANSFER_DST}, {f->lights, HD_TRANSFER_DST},
@@ -81,21 +89,21 @@ static void declare_upload(hd_graph *g, struct frame *f)
     });
 }
 
-static void declare_geometry(hd_graph *g, struct frame *f)
+static void declare_geometry(struct frame *f)
 {
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "depth", .type = HD_PASS_GFX, .cost_us = 120, .record = draw_depth, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_WRITE}, {f->constants, HD_UNIFORM_READ}, {f->instances, HD_VERTEX_READ},
                         {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "gbuffer", .type = HD_PASS_GFX, .cost_us = 260, .record = draw_gbuffer, .user = f,
         .uses = HD_USES({f->depth, HD_DEPTH_READ}, {f->albedo, HD_COLOR_WRITE}, {f->normal, HD_COLOR_WRITE},
                         {f->motion, HD_COLOR_WRITE},
                         {f->constants, HD_UNIFORM_READ}, {f->instances, HD_VERTEX_READ}, {f->vertices, HD_VERTEX_READ},
                         {f->indices, HD_INDEX_READ}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "sun map", .type = HD_PASS_GFX, .cost_us = 150, .record = draw_shadow_map, .user = f,
         .uses = HD_USES({f->sun_map, HD_DEPTH_WRITE}, {f->constants, HD_UNIFORM_READ}, {f->instances, HD_VERTEX_READ},
                         {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}),
@@ -104,23 +112,23 @@ static void declare_geometry(hd_graph *g, struct frame *f)
 
 /* What the compute queue can do while the graphics queue draws. Reads have no order among themselves: heddle may run
  * the light culling before the G-buffer, beside the sun map, and does. */
-static void declare_async(hd_graph *g, struct frame *f)
+static void declare_async(struct frame *f)
 {
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "light culling", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 60,
         .record = cull_lights, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_UNIFORM_READ_COMPUTE},
                         {f->depth, HD_SAMPLED_COMPUTE},
                         {f->light_masks, HD_STORAGE_WRITE_COMPUTE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "occlusion", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 140,
         .record = trace_occlusion, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->normal, HD_SAMPLED_COMPUTE},
                         {f->occlusion_noisy, HD_STORAGE_WRITE_COMPUTE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "occlusion blur", .type = HD_PASS_COMPUTE, .pin = HD_PIN_COMPUTE, .cost_us = 50,
         .record = blur_occlusion, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
@@ -129,28 +137,28 @@ static void declare_async(hd_graph *g, struct frame *f)
     });
 }
 
-static void declare_lighting(hd_graph *g, struct frame *f)
+static void declare_lighting(struct frame *f)
 {
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "mist", .type = HD_PASS_COMPUTE, .cost_us = 150, .record = march_mist, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->sun_map, HD_SAMPLED_COMPUTE},
                         {f->mist, HD_STORAGE_WRITE_COMPUTE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "mirrored court", .type = HD_PASS_GFX, .cost_us = 260, .record = draw_mirror, .user = f,
         .uses = HD_USES({f->mirror_color, HD_COLOR_WRITE}, {f->mirror_depth, HD_DEPTH_WRITE},
                         {f->constants, HD_UNIFORM_READ},
                         {f->lights, HD_UNIFORM_READ}, {f->sun_map, HD_SAMPLED_GRAPHICS}, {f->instances, HD_VERTEX_READ},
                         {f->vertices, HD_VERTEX_READ}, {f->indices, HD_INDEX_READ}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "reflections", .type = HD_PASS_COMPUTE, .cost_us = 90, .record = blur_mirror, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
                         {f->normal, HD_SAMPLED_COMPUTE},
                         {f->mirror_color, HD_SAMPLED_COMPUTE}, {f->reflected, HD_STORAGE_WRITE_COMPUTE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "lighting", .type = HD_PASS_COMPUTE, .cost_us = 420, .record = light_scene, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lights, HD_UNIFORM_READ_COMPUTE},
                         {f->light_masks, HD_STORAGE_READ_COMPUTE}, {f->depth, HD_SAMPLED_COMPUTE},
@@ -159,7 +167,7 @@ static void declare_lighting(hd_graph *g, struct frame *f)
                         {f->reflected, HD_SAMPLED_COMPUTE}, {f->mist, HD_SAMPLED_COMPUTE},
                         {f->lit, HD_STORAGE_WRITE_COMPUTE}),
     });
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "temporal", .type = HD_PASS_COMPUTE, .cost_us = 180, .record = accumulate, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->lit, HD_SAMPLED_COMPUTE},
                         {f->depth, HD_SAMPLED_COMPUTE}, {f->motion, HD_SAMPLED_COMPUTE},
@@ -168,7 +176,7 @@ static void declare_lighting(hd_graph *g, struct frame *f)
 }
 
 /* Down and up again over the mips of one image: each pass names the mips that it touches, and only those. */
-static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
+static void declare_bloom(struct frame *f, uint32_t levels)
 {
     static const char *const down[] = {"bloom down 0", "bloom down 1", "bloom down 2", "bloom down 3",
         "bloom down 4", "bloom down 5"};
@@ -178,7 +186,7 @@ static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
         hd_use source = {f->resolved, HD_SAMPLED_COMPUTE};
         if (i > 0)
             source = (hd_use){f->bloom, HD_SAMPLED_COMPUTE, .range = above};
-        hd_graph_pass(g, &(hd_pass_desc){
+        add_pass(f, &(hd_pass_desc){
             .name = down[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 10 : 40,
             .record = bloom_down, .user = &f->bloom_levels[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, source,
@@ -187,7 +195,7 @@ static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
     }
     for (uint32_t i = levels - 1; i-- > 0;) {
         hd_range level = {.mip_base = i, .mip_count = 1}, below = {.mip_base = i + 1, .mip_count = 1};
-        hd_graph_pass(g, &(hd_pass_desc){
+        add_pass(f, &(hd_pass_desc){
             .name = up[i], .type = HD_PASS_COMPUTE, .cost_us = i ? 10 : 40,
             .record = bloom_up, .user = &f->bloom_levels[i],
             .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->bloom, HD_SAMPLED_COMPUTE, .range = below},
@@ -198,10 +206,10 @@ static void declare_bloom(hd_graph *g, struct frame *f, uint32_t levels)
 
 /* On the compute queue too: a queue runs in order, so a last pass on the graphics queue would keep the next frame's
  * first ones from running beside the light of this one. */
-static void declare_picture(hd_graph *g, struct frame *f)
+static void declare_picture(struct frame *f)
 {
     hd_range largest = {.mip_base = 0, .mip_count = 1};
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "tonemap", .type = HD_PASS_COMPUTE, .cost_us = 70, .root = true, .record = tonemap, .user = f,
         .uses = HD_USES({f->constants, HD_UNIFORM_READ_COMPUTE}, {f->resolved, HD_SAMPLED_COMPUTE},
                         {f->bloom, HD_SAMPLED_COMPUTE, .range = largest},
@@ -209,14 +217,14 @@ static void declare_picture(hd_graph *g, struct frame *f)
     });
     if (!f->read_back)
         return;
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "read back", .type = HD_PASS_TRANSFER, .pin = HD_PIN_TRANSFER, .cost_us = 60,
         .record = read_back, .user = f,
         .uses = HD_USES({f->picture, HD_TRANSFER_SRC}, {f->readback, HD_TRANSFER_DST}),
     });
     /* Nothing in the graph needs what a host pass does with the picture: without root it would be culled, and with it
      * everything that leads only here. */
-    hd_graph_pass(g, &(hd_pass_desc){
+    add_pass(f, &(hd_pass_desc){
         .name = "keep picture", .type = HD_PASS_HOST, .root = true, .record = keep_picture, .user = f,
         .uses = HD_USES({f->readback, HD_HOST_READ}),
     });
@@ -224,7 +232,7 @@ static void declare_picture(hd_graph *g, struct frame *f)
 
 /* clang-format on */
 
-void frame_declare(struct app *app, struct frame *frame, uint32_t number)
+void frame_declare(struct app *app, struct frame *frame, uint32_t number, bool with_thumbnails)
 {
     struct scene_view view = {.frame = number,
                               .width = app->width,
@@ -244,12 +252,13 @@ void frame_declare(struct app *app, struct frame *frame, uint32_t number)
     }
     scene_frame(&app->scene, &view, &frame->data);
 
+    frame->with_thumbnails = with_thumbnails;
     hd_graph_begin(app->graph);
     declare_resources(app, frame);
-    declare_upload(app->graph, frame);
-    declare_geometry(app->graph, frame);
-    declare_async(app->graph, frame);
-    declare_lighting(app->graph, frame);
-    declare_bloom(app->graph, frame, app->bloom_level_count);
-    declare_picture(app->graph, frame);
+    declare_upload(frame);
+    declare_geometry(frame);
+    declare_async(frame);
+    declare_lighting(frame);
+    declare_bloom(frame, app->bloom_level_count);
+    declare_picture(frame);
 }

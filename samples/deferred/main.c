@@ -69,7 +69,8 @@ static hd_result open_app(struct app *app)
         return HD_OUT_OF_MEMORY;
     app->bloom_level_count = bloom_levels(app->width, app->height);
     app->picture_hashes = calloc(app->frame_count, sizeof *app->picture_hashes);
-    if (!app->picture_hashes)
+    app->thumbnail = calloc(MAX_THUMBNAILS, sizeof *app->thumbnail);
+    if (!app->picture_hashes || !app->thumbnail)
         return HD_OUT_OF_MEMORY;
     hd_result result = open_device(app);
     if (result == HD_OK)
@@ -93,6 +94,7 @@ static void close_app(struct app *app)
     hd_jobs_destroy(app->jobs);
     scene_destroy(&app->scene);
     free(app->picture_hashes);
+    free(app->thumbnail);
 }
 
 /* One line that counts on a terminal, a line every ten frames elsewhere. */
@@ -113,7 +115,8 @@ static hd_result render(struct app *app, struct times *times, const hd_plan **pl
     for (uint32_t number = 0; number < app->frame_count; number++) {
         double before = now_us();
         hd_jobs_warm(app->jobs);
-        frame_declare(app, &app->frames[number % FRAME_SLOTS], number);
+        frame_declare(app, &app->frames[number % FRAME_SLOTS], number,
+                      app->thumbnails && number + 1 == app->frame_count);
         double declared = now_us();
         hd_result result = hd_vk_compile(app->vk, app->graph, &as_the_format_says, plan);
         double compiled = now_us();
@@ -129,6 +132,10 @@ static hd_result render(struct app *app, struct times *times, const hd_plan **pl
         print_progress(app, number + 1, start);
     }
     hd_result result = hd_vk_wait(app->vk);
+    if (result == HD_OK && app->thumbnails) { /* what is reported is the frame without them */
+        frame_declare(app, &app->frames[app->frame_count % FRAME_SLOTS], app->frame_count - 1, false);
+        result = hd_vk_compile(app->vk, app->graph, &as_the_format_says, plan);
+    }
     times->total_ms = (now_us() - start) * 1e-3;
     if (result == HD_OK && atomic_load_explicit(&app->gpu.failed, memory_order_relaxed))
         result = HD_VULKAN;

@@ -14,6 +14,7 @@ static const char usage[] = "usage: deferred [options]\n"
                             "  --out DIR        where the files go (out)\n"
                             "  --every N        also keep the picture of every Nth frame\n"
                             "  --capture        what was given to Vulkan goes to capture.json, and is verified\n"
+                            "  --thumbnails     plan.html has what each pass left in its images\n"
                             "  --detail N       how finely light is sampled, 1 to 16 (16 on a discrete GPU, else 1)\n"
                             "  --bench N        no files: measures N frames\n"
                             "  --passes         with --bench: the GPU time of each pass\n"
@@ -63,6 +64,7 @@ bool options_parse(struct app *app, int argc, char **argv)
                                             {"bench", required_argument, NULL, 'b'},
                                             {"passes", no_argument, NULL, 'p'},
                                             {"untimed", no_argument, NULL, 'u'},
+                                            {"thumbnails", no_argument, NULL, 't'},
                                             {0}};
     app->frame_count = 60;
     app->width = 960;
@@ -107,6 +109,9 @@ bool options_parse(struct app *app, int argc, char **argv)
             break;
         case 'c':
             app->capture = true;
+            break;
+        case 't':
+            app->thumbnails = true;
             break;
         case 'u':
             app->untimed = true;

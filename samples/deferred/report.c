@@ -40,7 +40,7 @@ static hd_page_span *measured_spans(const struct app *app, uint32_t *count)
 {
     hd_vk_times times;
     *count = 0;
-    if (hd_vk_times_get(app->vk, 0, &times) != HD_OK)
+    if (hd_vk_times_get(app->vk, app->thumbnails ? 1 : 0, &times) != HD_OK) /* the frame without thumbnails */
         return NULL;
     hd_page_span *spans = calloc(times.span_count + 1u, sizeof *spans);
     for (uint32_t i = 0; spans && i < times.span_count; i++) {
@@ -59,6 +59,13 @@ static hd_result write_page(const struct app *app, const hd_plan *plan)
     hd_page_desc desc = {0};
     hd_page_span *spans = measured_spans(app, &desc.span_count);
     desc.spans = spans;
+    hd_page_picture pictures[MAX_THUMBNAILS];
+    for (desc.picture_count = 0; desc.picture_count < app->thumbnail_count; desc.picture_count++) {
+        const struct thumbnail *t = &app->thumbnail[desc.picture_count];
+        pictures[desc.picture_count] = (hd_page_picture){
+            t->pass, t->resource, THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT, t->rgba, t->least, t->most};
+    }
+    desc.pictures = pictures;
     report_path(app, "plan.html", path, sizeof path);
     FILE *file = fopen(path, "w");
     hd_result result = file ? hd_plan_write_page(app->graph, plan, &desc, file) : HD_IO;

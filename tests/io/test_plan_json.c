@@ -414,7 +414,7 @@ Test(plan_json, pages_with_times_and_another_plan)
     char *html;
     size_t bytes;
     FILE *f = open_memstream(&html, &bytes);
-    cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){other, before, good, 2}, f), HD_OK);
+    cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.before_graph = other, .before = before, .spans = good, .span_count = 2}, f), HD_OK);
     fclose(f);
     json_t *data = page_data(html, NULL), *old = json_object_get(data, "before");
     check_page_data(data, graph, plan);
@@ -431,6 +431,21 @@ Test(plan_json, pages_with_times_and_another_plan)
         cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.spans = &bad[i], .span_count = 1}, stderr),
                      HD_INVALID_ARGUMENT, "%zu", i);
     cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.span_count = 1}, stderr), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.picture_count = 1}, stderr), HD_INVALID_ARGUMENT);
+    static const uint8_t dot[4] = {1, 2, 3, 4};
+    uint32_t resources = hd_graph_resource_count(graph);
+    const hd_page_picture poor[] = {{count, 0, 1, 1, dot, 0, 1},  {0, resources, 1, 1, dot, 0, 1},
+                                    {0, 0, 0, 1, dot, 0, 1},      {0, 0, 1, 513, dot, 0, 1},
+                                    {0, 0, 1, 1, NULL, 0, 1},     {0, 0, 1, 1, dot, NAN, 1}};
+    for (size_t i = 0; i < sizeof(poor) / sizeof(poor[0]); i++)
+        cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.pictures = &poor[i], .picture_count = 1}, stderr),
+                     HD_INVALID_ARGUMENT, "%zu", i);
+    f = open_memstream(&html, &bytes);
+    const hd_page_picture fine = {0, 0, 1, 1, dot, -1, 2};
+    cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.pictures = &fine, .picture_count = 1}, f), HD_OK);
+    fclose(f);
+    cr_assert_not_null(strstr(html, "[0,0,1,1,-1,2,\"AQIDBA==\"]"));
+    free(html);
     cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.before = before}, stderr), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_plan_write_page(graph, plan, &(hd_page_desc){.before_graph = other}, stderr), HD_INVALID_ARGUMENT);
     hd_graph_destroy(graph);

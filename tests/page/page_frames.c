@@ -93,7 +93,8 @@ static void finish_scene(hd_graph *g, scene *s, resource lit)
     static const char *const down[] = {"bloom 1/2", "bloom 1/4", "bloom 1/8"};
     resource resolved = image(g, "resolved", RGBA16F, 1920, 1080), before = hd_graph_history(g, resolved);
     resource exposure = buffer(g, "exposure", 256), result = buffer(g, "readback", 256), last = resolved, bloom[3];
-    resource heat = image(g, "overdraw heat", RGBA8, 1920, 1080), overlay = image(g, "debug overlay", RGBA8, 1920, 1080);
+    resource heat = image(g, "overdraw heat", RGBA8, 1920, 1080);
+    resource overlay = image(g, "debug overlay", RGBA8, 1920, 1080);
     resource screen = hd_graph_import(g, &(hd_import_desc){.name = "swapchain", .width = 1920, .height = 1080,
                                                            .format = RGBA8, .final_layout = 1000001002});
     ON(NONE, "temporal", 220, {lit, HD_SAMPLED_COMPUTE}, {before, HD_SAMPLED_COMPUTE}, {s->motion, HD_SAMPLED_COMPUTE},
@@ -151,10 +152,12 @@ static void declare_names(hd_graph *g)
     resource last = buffer(g, large, 256);
     hd_graph_pass(g, &(hd_pass_desc){.name = large, .type = HD_PASS_COMPUTE,
                                      .uses = HD_USES({last, HD_STORAGE_WRITE_COMPUTE})});
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    const size_t count = sizeof(names) / sizeof(names[0]);
+    for (size_t i = 0; i < count; i++) {
         resource next = buffer(g, names[i], 256), lost = buffer(g, names[i], 256);
-        hd_graph_pass(g, &(hd_pass_desc){.name = names[i], .type = HD_PASS_COMPUTE, .root = i + 1 == sizeof(names) / sizeof(names[0]),
-                                         .uses = HD_USES({last, HD_STORAGE_READ_COMPUTE}, {next, HD_STORAGE_WRITE_COMPUTE})});
+        hd_graph_pass(g, &(hd_pass_desc){.name = names[i], .type = HD_PASS_COMPUTE, .root = i + 1 == count,
+                                         .uses = HD_USES({last, HD_STORAGE_READ_COMPUTE},
+                                                         {next, HD_STORAGE_WRITE_COMPUTE})});
         hd_graph_pass(g, &(hd_pass_desc){.name = names[i], .type = HD_PASS_COMPUTE,
                                          .uses = HD_USES({lost, HD_STORAGE_WRITE_COMPUTE})});
         last = next;
@@ -277,9 +280,17 @@ static int write_compared(const char *folder, hd_graph *g, hd_graph *before)
     if (result != HD_OK)
         return fail("compare", result);
     uint32_t count = make_spans(old, spans);
+    static uint8_t red[8 * 4 * 4], ramp[64 * 4];
+    for (uint32_t i = 0; i < sizeof(red); i++)
+        red[i] = i % 4 == 0 || i % 4 == 3 ? 255 : 0;
+    for (uint32_t i = 0; i < sizeof(ramp); i++)
+        ramp[i] = i % 4 == 3 ? 255 : (uint8_t)(i & ~3u);
+    const hd_page_picture pictures[] = {{4, 4, 8, 4, red, -1.5f, 60.f}, {6, 4, 64, 1, ramp, 0, 1}};
     return write_page(folder, "changed", g, plan, &(hd_page_desc){.before_graph = before, .before = old}) |
            write_page(folder, "same", before, old, &(hd_page_desc){.before_graph = before, .before = old}) |
-           write_page(folder, "measured", before, old, &(hd_page_desc){.spans = spans, .span_count = count});
+           write_page(folder, "measured", before, old, &(hd_page_desc){.spans = spans, .span_count = count}) |
+           write_page(folder, "pictures", before, old,
+                      &(hd_page_desc){.pictures = pictures, .picture_count = 2});
 }
 
 static int write_workload(const char *folder, const char *name, hd_graph *g, const char *family, uint32_t passes)
@@ -299,7 +310,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*declare)(hd_graph *g);
-    } frames[] = {{"frame", declare_frame}, {"names", declare_names}, {"nothing", declare_nothing}, {"one", declare_one}};
+    } frames[] = {{"frame", declare_frame}, {"names", declare_names}, {"nothing", declare_nothing},
+                  {"one", declare_one}};
     hd_graph *g, *before;
     if (argc != 2) {
         fputs("usage: page_frames FOLDER\n", stderr);

@@ -237,11 +237,20 @@ typedef struct hd_page_span {
     uint32_t pass;
     double begin_us, end_us; /* since a time that all spans share */
 } hd_page_span;
+/* An image as a pass left it. */
+typedef struct hd_page_picture {
+    uint32_t pass, resource;
+    uint32_t width, height; /* of this small picture, each at most 512 */
+    const uint8_t *rgba;    /* width x height x 4, as it is to be seen */
+    float least, most;      /* of the image itself */
+} hd_page_picture;
 typedef struct hd_page_desc {
     const hd_graph *before_graph; /* holds the declaration of ... */
     const hd_plan *before;        /* another plan: the page says what differs; null: none */
     const hd_page_span *spans;    /* measured times of passes, at most one a pass, beside the simulated ones */
     uint32_t span_count;
+    const hd_page_picture *pictures;
+    uint32_t picture_count;
 } hd_page_desc;
 /* hd_plan_write_html, with what desc (may be null) says. */
 hd_result hd_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc, FILE *stream);

@@ -251,6 +251,7 @@ function readPlan(raw) {
     collectUses(m);
     m.queues.forEach((q) => (q.passes = m.order.filter((p) => p.queue === q.id)));
     m.heapBytes = d3.sum(m.heaps, (heap) => heap.bytes);
+    readPictures(raw, m);
     m.spans = raw.spans ? readTable(raw.spans) : null;
     m.before = raw.before ? readPlan(raw.before) : null;
     if (m.before)

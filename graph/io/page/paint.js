@@ -26,7 +26,7 @@ function readColors() {
 }
 
 function roleColor(role) {
-    return role === 'self' ? colors.accent : role === 'from' ? colors.from : role === 'to' ? colors.to : colors.text;
+    return role === 'self' ? colors.accent : role === 'from' ? colors.from : role === 'to' ? colors.to : colors.accent;
 }
 
 const surfaces = [];

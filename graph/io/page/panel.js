@@ -115,12 +115,12 @@ const BATCH_WORDS = { [COMMAND_BARRIER]: 'vkCmdPipelineBarrier2', [COMMAND_SET]:
 function batchPanel(batch) {
     const m = ui.model, sides = [];
     if (batch.prev)
-        sides.push('after ', ref('p' + batch.prev.id), ' ');
+        sides.push(' after ', ref('p' + batch.prev.id));
     if (batch.next)
-        sides.push('before ', ref('p' + batch.next.id));
+        sides.push(' before ', ref('p' + batch.next.id));
     return [
         headline(BATCH_WORDS[batch.kind], countText(batch.barriers.length, 'barrier'), 'sync'),
-        el('p.where', null, 'On ', m.queues[batch.queue].label + ' ', sides, ', in ', ref('s' + batch.submit), '.'),
+        el('p.where', null, 'On ', m.queues[batch.queue].label, sides, ', in ', ref('s' + batch.submit), '.'),
         el('div.barriers', null, batch.barriers.slice(0, 60).map(barrierBlock)),
         batch.barriers.length > 60 ? el('p.muted', null, 'and ' + (batch.barriers.length - 60) + ' more') : null,
     ];
@@ -198,6 +198,7 @@ function passPanel(pass) {
         pass.pin ? ['pinned to', ['', 'graphics', 'compute', 'transfer'][pass.pin]] : null,
     ]));
     out.push(neighbourGraph(pass, from, to));
+    out.push(passPictures(pass));
     out.push(block('Uses', pass.uses.map(useLine)));
     if (kept) {
         out.push(block('Waits for', waitsBefore(pass)));
@@ -276,6 +277,7 @@ function resourcePanel(res) {
             ['usage', codes(res.buffer ? BUFFER_USAGE_NAMES : IMAGE_USAGE_NAMES, res.usage)],
             ['sharing', place ? (place.flags & 1 ? 'concurrent' : 'exclusive') : null],
         ]),
+        resourcePictures(res),
         place ? block('Why it lies there', why(place.why)) : el('div.notice', null, 'No pass that is kept uses it.'),
         tenants.before.length + tenants.after.length ? block('Shares bytes with',
             tenants.before.length ? [el('h4', null, 'before'), shortList(tenants.before, 6, (r) => tenantLine(r))]
