@@ -227,6 +227,7 @@ static hd_resource declare_resource(const hdb_workload *w, hd_graph *graph, cons
                 .mips = r->mips,
                 .layers = r->layers,
                 .initial_layout = LAYOUT_GENERAL,
+                .final_layout = w->record ? LAYOUT_GENERAL : 0, /* executed: the next frame finds it so again */
                 .serial = 1});
     return hd_graph_image(
         graph, &(hd_image_desc){

@@ -496,6 +496,14 @@ typedef struct hdi_packing {
     uint32_t effort;
     uint64_t enough;
 } hdi_packing;
+/* First clocks, by what the schedule promised about memory: its edges. *words: room for what slots want, for
+ * hdi_sync_again, or null: nothing was promised. */
+hd_result hdi_sync_promised(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew,
+                            hdi_arena *arena, uint32_t **words, hdi_synced *out);
+/* The same once memory is packed: only the last uses of former tenants are waited for. */
+hd_result hdi_sync_again(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
+                         const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want,
+                         hdi_arena *arena, hdi_synced *out);
 /* In sync_tenants.c. Between queues: who takes bytes over wants the last uses of its tenants. */
 void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
                       const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want);
