@@ -352,7 +352,8 @@ static void against_compiling(uint64_t seed, uint64_t hash_mask, uint32_t plans)
             cached->use_exec[use].load ^= 1, plain->use_exec[use].load ^= 1;
             break;
         case 3:
-            cached->pass_pin[pass] = plain->pass_pin[pass] = HD_PIN_GFX;
+            if (plain->pass_type[pass] != HD_PASS_HOST) /* which no queue of the GPU runs */
+                cached->pass_pin[pass] = plain->pass_pin[pass] = HD_PIN_GFX;
             break;
         default:
             break;
