@@ -158,6 +158,7 @@ static void run_random(hd_graph *graph, const hdt_limited *limited)
         hd_compile_desc desc = {
             .queues = sets[set], .queue_count = counts[set], .order = (hd_order)hdt_below(&state, 3)};
         desc.merge_rendering = hdt_below(&state, 3) == 0;
+        desc.packing_effort = hdt_below(&state, 4) == 0 ? 3 : 0;
         desc.memory_budget = hdt_below(&state, 6) == 0 ? UINT64_C(1) << (20 + hdt_below(&state, 16)) : 0;
         snprintf(frame, sizeof(frame), "HEDDLE_SEED=%" PRIu64, seed);
         hdt_try_seed(seed);

@@ -174,6 +174,7 @@ Test(compile, random_graphs_match_the_models)
         const hd_plan *plan;
         hd_compile_desc desc = {
             .queues = queue_sets[seed % 3], .queue_count = queue_counts[seed % 3], .order = (hd_order)(seed / 3 % 3)};
+        desc.packing_effort = seed % 5;
         cr_assert_eq(hdt_compile(graph, &desc, &plan), HD_OK, "seed %llu: %s", (unsigned long long)seed,
                      hd_graph_error(graph)->text);
         hd_plan_view view = hd_plan_read(plan);

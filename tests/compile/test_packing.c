@@ -193,3 +193,95 @@ Test(packing, lists_find_the_lowest_places)
         check(&f, seed);
     }
 }
+
+static bool meet(const frame *f, uint32_t a, uint32_t b)
+{
+    return f->res_first[a] <= f->res_close[b] && f->res_first[b] <= f->res_close[a] &&
+           f->offset[a] < f->offset[b] + f->need[b].bytes && f->offset[b] < f->offset[a] + f->need[a].bytes;
+}
+
+/* Sizes of which a heap of 8 MiB holds all: lists count them in units then, as the packers of one queue do. */
+static void make_small(frame *f, uint64_t seed, hdi_arena *arena)
+{
+    uint64_t random = seed * 7;
+    make(f, seed, 1);
+    for (uint32_t r = 0; r < f->count; r++) {
+        f->need[r] = (hd_memory_need){.bytes = (1 + hdt_below(&random, 100)) * HDI_PACK_UNIT,
+                                      .alignment = (uint64_t)HDI_PACK_UNIT << hdt_below(&random, 3)};
+        f->offset[r] = hdt_below(&random, 1000) * (uint64_t)HDI_PACK_UNIT;
+    }
+    for (uint32_t r = 1; r < f->pack.placed_count; r++) { /* what is placed lies apart, too */
+        for (uint32_t other = 0; other < r; other++) {
+            if (meet(f, other, r)) {
+                f->offset[r] = f->offset[other] + f->need[other].bytes;
+                other = UINT32_MAX; /* from the first one on */
+            }
+        }
+    }
+    f->need[f->count - 1].bytes = HDI_PACK_UNIT;
+    f->pack.live_bytes = 0;
+    f->pack.lives = 0; /* short enough for pieces of time */
+    f->pack.arena = arena;
+}
+
+Test(packing, runs_find_what_lists_find)
+{
+    static frame f;
+    static uint64_t by_lists[MEMBERS], by_runs[MEMBERS];
+    for (uint64_t seed = hdt_seed(), last = seed + 40; seed < last; seed++) {
+        hdi_arena arena;
+        hdi_arena_init(&arena, NULL);
+        make_small(&f, seed, &arena);
+        uint32_t placed = f.pack.placed_count, count = f.count - placed;
+        uint64_t lists = UINT64_MAX, runs = UINT64_MAX;
+        hdi_pack pack = f.pack;
+        cr_assert(hdi_pack_in_lists(&pack, f.order + placed, count, by_lists, &lists));
+        cr_assert_eq(pack.grain_shift, 8u);
+        cr_assert(hdi_pack_cuts_time(&f.pack, f.order + placed, count));
+        cr_assert(hdi_pack_in_runs(&f.pack, f.order + placed, count, by_runs, &runs));
+        for (uint32_t r = placed; r < f.count; r++)
+            cr_assert_eq(by_runs[r], by_lists[r], "HEDDLE_SEED=%" PRIu64 ": %u", seed, r);
+        uint64_t highest = 0; /* runs count what is placed */
+        for (uint32_t r = 0; r < placed; r++)
+            highest = f.offset[r] + f.need[r].bytes > highest ? f.offset[r] + f.need[r].bytes : highest;
+        cr_assert_eq(runs, lists > highest ? lists : highest, "HEDDLE_SEED=%" PRIu64, seed);
+        hdi_arena_free(&arena);
+    }
+}
+
+/* By a skyline and in order of time: no two share bytes at a time, and the top is what the members take. */
+Test(packing, what_is_alive_at_once_lies_apart)
+{
+    static frame f;
+    for (uint64_t seed = hdt_seed(), last = seed + 40; seed < last; seed++) {
+        for (int in_time = 0; in_time < 2; in_time++) {
+            hdi_arena arena;
+            hdi_arena_init(&arena, NULL);
+            make_small(&f, seed, &arena);
+            uint32_t placed = f.pack.placed_count, count = f.count - placed;
+            uint64_t top = UINT64_MAX, most = 0;
+            for (uint32_t i = 1; i < count; i++) { /* by first use, or the largest first */
+                uint32_t *at = &f.order[placed + i], res = *at;
+                for (; at > f.order + placed && (in_time ? f.res_first[at[-1]] > f.res_first[res]
+                                                         : f.need[at[-1]].bytes < f.need[res].bytes);
+                     at--)
+                    at[0] = at[-1];
+                *at = res;
+            }
+            cr_assert((in_time ? hdi_pack_in_time : hdi_pack_skyline)(&f.pack, f.order + placed, count, f.offset, &top));
+            for (uint32_t r = 0; r < f.count; r++) {
+                most = f.offset[r] + f.need[r].bytes > most ? f.offset[r] + f.need[r].bytes : most;
+                cr_assert(r < placed || f.offset[r] % f.need[r].alignment == 0);
+                for (uint32_t other = placed; other < r; other++)
+                    cr_assert(!meet(&f, other, r), "HEDDLE_SEED=%" PRIu64 ": %u and %u", seed, other, r);
+                for (uint32_t other = 0; r >= placed && other < placed; other++)
+                    cr_assert(in_time ? f.offset[other] >= f.offset[r] + f.need[r].bytes ||
+                                            f.offset[r] >= f.offset[other] + f.need[other].bytes
+                                      : !meet(&f, other, r),
+                              "HEDDLE_SEED=%" PRIu64 ": %u and placed %u", seed, r, other);
+            }
+            cr_assert_eq(top, most, "HEDDLE_SEED=%" PRIu64, seed);
+            hdi_arena_free(&arena);
+        }
+    }
+}

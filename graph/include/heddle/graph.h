@@ -359,8 +359,8 @@ typedef struct hd_compile_desc {
     hd_order order;
     uint64_t memory_budget; /* bytes for all heaps: the fewest barrier batches that stay within them, whatever the
                              * order; HD_OVER_BUDGET, with what would do, where nothing does. 0: none */
-    uint32_t packing_effort; /* 0: heaps are packed in about as much work as the rest of the compile; N: the work to
-                              * improve them may be N times as much again. Counted, not timed: plans stay the same */
+    uint32_t packing_effort; /* 0: to make heaps smaller takes at most about as much work as the rest of the compile;
+                              * N: at most N times as much again. Work is counted in steps, not in time */
     float handoff_us;       /* price of a hand-off between queues, from 0 on and finite; 0: 6 */
     hd_size_fn size;        /* null: the sizes that the .fgt format defines */
     void *size_user;
