@@ -84,15 +84,15 @@ hd_result hd_graph_create(const hd_graph_desc *desc, hd_graph **out)
     if (result == HD_INVALID_ARGUMENT)
         hdi_log(&graph->log, HD_LOG_ERROR, "a graph cannot be made: plans is %u, at most 1024 are kept", desc->plans);
     if (result == HD_OK)
-        result = hdi_need_passes(graph, 64);
+        result = hdi_need(graph, HDI_PASSES, 64);
     if (result == HD_OK)
-        result = hdi_need_resources(graph, 64);
+        result = hdi_need(graph, HDI_RESOURCES, 64);
     if (result == HD_OK)
-        result = hdi_need_uses(graph, 256);
+        result = hdi_need(graph, HDI_USES, 256);
     if (result == HD_OK)
-        result = hdi_need_ranges(graph, 64);
+        result = hdi_need(graph, HDI_RANGES, 64);
     if (result == HD_OK)
-        result = hdi_need_accesses(graph, HDI_ACCESS_CUSTOM_FIRST);
+        result = hdi_need(graph, HDI_ACCESSES, HDI_ACCESS_CUSTOM_FIRST);
     if (result != HD_OK) {
         hd_graph_destroy(graph);
         return result;
@@ -145,7 +145,7 @@ void hd_graph_begin(hd_graph *graph)
     graph->access_count = HDI_ACCESS_CUSTOM_FIRST;
     graph->own_layout = HDI_LAYOUT_UNDEFINED;
     graph->has_empty_passes = graph->unwritten_reads = graph->ties = graph->mixed_layouts = false;
-    graph->many_twice = false;
+    graph->used_twice = false;
     graph->pass_use_begin[0] = 0;
     hdi_set_rooms(graph);
     hdi_lists_forget(graph);

@@ -13,174 +13,113 @@
 enum { UNUSUAL = -1 }; /* of columns that are written anyway */
 
 typedef struct column {
-    void **data;
-    size_t element_bytes;
-    uint32_t extra; /* elements beyond the capacity */
-    int usual;      /* the bytes of the usual value */
+    uint8_t group; /* hdi_columns */
+    uint8_t extra; /* elements beyond the capacity */
+    int16_t usual; /* the bytes of the usual value */
+    uint32_t element_bytes;
+    size_t place; /* of the pointer in hd_graph */
 } column;
 
-enum { MOST_COLUMNS = 6 };
+_Static_assert(HDI_NONE == UINT32_MAX, "all bytes are 0xff");
+#define COLUMN_OF(group, field, extra, usual)                                                                          \
+    {                                                                                                                  \
+        group, extra, usual, sizeof(*((hd_graph *)0)->field), offsetof(hd_graph, field)                                \
+    }
+#define COLUMN(group, field) COLUMN_OF(group, field, 0, UNUSUAL)
+static const column columns[] = {
+    COLUMN(HDI_PASSES, pass_type),
+    COLUMN_OF(HDI_PASSES, pass_flags, 0, 0),
+    COLUMN_OF(HDI_PASSES, pass_pin, 0, 0),
+    COLUMN(HDI_PASSES, pass_cost),
+    COLUMN_OF(HDI_PASSES, pass_use_begin, 1, UNUSUAL),
+    COLUMN(HDI_PASSES, pass_exec),
+    COLUMN(HDI_RESOURCES, res_flags),
+    COLUMN(HDI_RESOURCES, res_state),
+    COLUMN(HDI_RESOURCES, res_info),
+    COLUMN(HDI_RESOURCES, res_import),
+    COLUMN_OF(HDI_RESOURCES, res_pair, 0, 0xff),
+    COLUMN(HDI_USES, use_res),
+    COLUMN(HDI_USES, use_pass),
+    COLUMN(HDI_USES, use_access),
+    COLUMN_OF(HDI_USES, use_flags, HDI_USE_FLAGS_SLACK, UNUSUAL),
+    COLUMN_OF(HDI_USES, use_range, 0, 0xff),
+    COLUMN_OF(HDI_USES, use_exec, 0, 0),
+    COLUMN(HDI_RANGES, range),
+    COLUMN(HDI_RANGES, range_res),
+    COLUMN(HDI_CLEARS, clear_use),
+    COLUMN(HDI_CLEARS, clear),
+    COLUMN(HDI_ACCESSES, access),
+    COLUMN(HDI_VERSIONS, version_res),
+    COLUMN(HDI_VERSIONS, version_made),
+    COLUMN(HDI_VERSIONS, version_next),
+    COLUMN(HDI_LATE_USES, late_use),
+    COLUMN(HDI_LATE_USES, late_end),
+};
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+static void **data_of(hd_graph *graph, const column *of)
+{
+    return (void **)(void *)((char *)graph + of->place);
+}
 
 static size_t bytes_of(const column *of, uint32_t capacity)
 {
-    return ((size_t)capacity + of->extra) * of->element_bytes;
+    return capacity ? ((size_t)capacity + of->extra) * of->element_bytes : 0;
 }
 
-/* All columns of a group grow to one capacity, or none does. Callers ask only where there is no room: the lists of
- * columns are not to be made for each pass. */
-static hd_result grow(hd_graph *graph, const column *columns, uint32_t column_count, uint32_t *capacity, uint64_t need)
+static uint32_t grown(uint32_t capacity, uint32_t need)
 {
-    if (need > HDI_MOST_INDICES)
-        return HD_TOO_LARGE;
     enum { LARGE = 1 << 14 }; /* from there on by a quarter: half of many columns would lie there for nothing */
-    uint32_t grown = *capacity ? *capacity : 64;
-    while (grown < need)
-        grown += grown < LARGE ? grown : grown / 4;
-    grown = grown < HDI_MOST_INDICES ? grown : HDI_MOST_INDICES;
-    void *fresh[MOST_COLUMNS];
-    for (uint32_t i = 0; i < column_count; i++) {
-        fresh[i] = hdi_alloc(&graph->allocator, bytes_of(&columns[i], grown), 64);
-        if (fresh[i])
-            continue;
-        while (i-- > 0)
-            hdi_free(&graph->allocator, fresh[i], bytes_of(&columns[i], grown));
-        return HD_OUT_OF_MEMORY;
-    }
-    for (uint32_t i = 0; i < column_count; i++) {
-        size_t bytes = *columns[i].data ? bytes_of(&columns[i], *capacity) : 0;
-        if (bytes)
-            memcpy(fresh[i], *columns[i].data, bytes);
-        if (columns[i].usual != UNUSUAL)
-            memset((char *)fresh[i] + bytes, columns[i].usual, bytes_of(&columns[i], grown) - bytes);
-        hdi_free(&graph->allocator, *columns[i].data, bytes);
-        *columns[i].data = fresh[i];
-    }
-    *capacity = grown;
-    return HD_OK;
+    uint32_t count = capacity ? capacity : 64;
+    while (count < need)
+        count += count < LARGE ? count : count / 4;
+    return count < HDI_MOST_INDICES ? count : HDI_MOST_INDICES;
 }
-
-static void free_columns(hd_graph *graph, const column *columns, uint32_t column_count, uint32_t capacity)
-{
-    for (uint32_t i = 0; i < column_count; i++)
-        hdi_free(&graph->allocator, *columns[i].data, *columns[i].data ? bytes_of(&columns[i], capacity) : 0);
-}
-
-#define COLUMN_OF(field, more, value)                                                                                  \
-    {                                                                                                                  \
-        (void **)&graph->field, sizeof(*graph->field), more, value                                                     \
-    }
-#define COLUMN(field) COLUMN_OF(field, 0, UNUSUAL)
-#define PASS_COLUMNS                                                                                                   \
-    {                                                                                                                  \
-        COLUMN(pass_type), COLUMN_OF(pass_flags, 0, 0), COLUMN_OF(pass_pin, 0, 0), COLUMN(pass_cost),                  \
-            COLUMN_OF(pass_use_begin, 1, UNUSUAL), COLUMN(pass_exec)                                                   \
-    }
-#define RES_COLUMNS                                                                                                    \
-    {                                                                                                                  \
-        COLUMN(res_flags), COLUMN(res_state), COLUMN(res_info), COLUMN(res_import), COLUMN_OF(res_pair, 0, 0xff)       \
-    }
-#define USE_COLUMNS                                                                                                    \
-    {                                                                                                                  \
-        COLUMN(use_res), COLUMN(use_pass), COLUMN(use_access), COLUMN_OF(use_flags, HDI_USE_FLAGS_SLACK, UNUSUAL),     \
-            COLUMN_OF(use_range, 0, 0xff), COLUMN_OF(use_exec, 0, 0)                                                   \
-    }
-#define RANGE_COLUMNS                                                                                                  \
-    {                                                                                                                  \
-        COLUMN(range), COLUMN(range_res)                                                                               \
-    }
-#define CLEAR_COLUMNS                                                                                                  \
-    {                                                                                                                  \
-        COLUMN(clear_use), COLUMN(clear)                                                                               \
-    }
-#define ACCESS_COLUMNS                                                                                                 \
-    {                                                                                                                  \
-        COLUMN(access)                                                                                                 \
-    }
-#define VERSION_COLUMNS                                                                                                \
-    {                                                                                                                  \
-        COLUMN(version_res), COLUMN(version_made), COLUMN(version_next)                                                \
-    }
-#define LATE_COLUMNS                                                                                                   \
-    {                                                                                                                  \
-        COLUMN(late_use), COLUMN(late_end)                                                                             \
-    }
-#define COUNT(columns) (uint32_t)(sizeof(columns) / sizeof((columns)[0]))
-
-_Static_assert(HDI_NONE == UINT32_MAX, "all bytes are 0xff");
 
 void hdi_set_rooms(hd_graph *graph)
 {
     bool failed = graph->error.result != HD_OK;
-    graph->pass_room = failed ? 0 : graph->capacity.pass;
-    graph->res_room = failed ? 0 : graph->capacity.res;
+    graph->pass_room = failed ? 0 : graph->capacity[HDI_PASSES];
+    graph->res_room = failed ? 0 : graph->capacity[HDI_RESOURCES];
 }
 
-hd_result hdi_need_passes(hd_graph *graph, uint64_t need)
+/* All columns of a group grow to one capacity, or none does. */
+hd_result hdi_need(hd_graph *graph, hdi_columns group, uint64_t need)
 {
-    if (need <= graph->capacity.pass)
+    const uint32_t before = graph->capacity[group];
+    if (need <= before)
         return HD_OK;
-    const column columns[] = PASS_COLUMNS;
-    hd_result result = grow(graph, columns, COUNT(columns), &graph->capacity.pass, need);
+    if (need > HDI_MOST_INDICES)
+        return HD_TOO_LARGE;
+    const uint32_t after = grown(before, (uint32_t)need);
+    void *fresh[COLUMNS] = {NULL};
+    bool failed = false;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        if (columns[i].group == group && !failed)
+            fresh[i] = hdi_alloc(&graph->allocator, bytes_of(&columns[i], after), 64);
+        failed |= columns[i].group == group && !fresh[i];
+    }
+    for (size_t i = 0; i < COLUMNS; i++) {
+        void **data = data_of(graph, &columns[i]), *old = *data;
+        size_t bytes = bytes_of(&columns[i], before), all = bytes_of(&columns[i], after);
+        if (!fresh[i])
+            continue;
+        if (failed) {
+            hdi_free(&graph->allocator, fresh[i], all);
+            continue;
+        }
+        if (bytes)
+            memcpy(fresh[i], old, bytes);
+        if (columns[i].usual != UNUSUAL)
+            memset((char *)fresh[i] + bytes, columns[i].usual, all - bytes);
+        hdi_free(&graph->allocator, old, bytes);
+        *data = fresh[i];
+    }
+    if (failed)
+        return HD_OUT_OF_MEMORY;
+    graph->capacity[group] = after;
     hdi_set_rooms(graph);
-    return result;
-}
-
-hd_result hdi_need_resources(hd_graph *graph, uint64_t need)
-{
-    if (need <= graph->capacity.res)
-        return HD_OK;
-    const column columns[] = RES_COLUMNS;
-    hd_result result = grow(graph, columns, COUNT(columns), &graph->capacity.res, need);
-    hdi_set_rooms(graph);
-    return result;
-}
-
-hd_result hdi_need_uses(hd_graph *graph, uint64_t need)
-{
-    if (need <= graph->capacity.use)
-        return HD_OK;
-    const column columns[] = USE_COLUMNS;
-    return grow(graph, columns, COUNT(columns), &graph->capacity.use, need);
-}
-
-hd_result hdi_need_ranges(hd_graph *graph, uint64_t need)
-{
-    if (need <= graph->capacity.range)
-        return HD_OK;
-    const column columns[] = RANGE_COLUMNS;
-    return grow(graph, columns, COUNT(columns), &graph->capacity.range, need);
-}
-
-hd_result hdi_need_clears(hd_graph *graph, uint64_t need)
-{
-    if (need <= graph->capacity.clear)
-        return HD_OK;
-    const column columns[] = CLEAR_COLUMNS;
-    return grow(graph, columns, COUNT(columns), &graph->capacity.clear, need);
-}
-
-hd_result hdi_need_accesses(hd_graph *graph, uint64_t need)
-{
-    if (need <= graph->capacity.access)
-        return HD_OK;
-    const column columns[] = ACCESS_COLUMNS;
-    return grow(graph, columns, COUNT(columns), &graph->capacity.access, need);
-}
-
-hd_result hdi_need_versions(hd_graph *graph, uint64_t need)
-{
-    if (need <= graph->capacity.version)
-        return HD_OK;
-    const column columns[] = VERSION_COLUMNS;
-    return grow(graph, columns, COUNT(columns), &graph->capacity.version, need);
-}
-
-hd_result hdi_need_late(hd_graph *graph, uint64_t need)
-{
-    if (need <= graph->capacity.late)
-        return HD_OK;
-    const column columns[] = LATE_COLUMNS;
-    return grow(graph, columns, COUNT(columns), &graph->capacity.late, need);
+    return HD_OK;
 }
 
 void hdi_reset_columns(hd_graph *graph)
@@ -209,20 +148,7 @@ void hdi_reset_pass(hd_graph *graph, uint32_t pass, uint32_t first, uint32_t end
 
 void hdi_free_columns(hd_graph *graph)
 {
-    const column passes[] = PASS_COLUMNS, resources[] = RES_COLUMNS, uses[] = USE_COLUMNS, ranges[] = RANGE_COLUMNS,
-                 clears[] = CLEAR_COLUMNS, accesses[] = ACCESS_COLUMNS, versions[] = VERSION_COLUMNS,
-                 late[] = LATE_COLUMNS;
-    _Static_assert(COUNT(passes) <= MOST_COLUMNS && COUNT(resources) <= MOST_COLUMNS && COUNT(uses) <= MOST_COLUMNS &&
-                       COUNT(ranges) <= MOST_COLUMNS && COUNT(clears) <= MOST_COLUMNS &&
-                       COUNT(accesses) <= MOST_COLUMNS && COUNT(versions) <= MOST_COLUMNS &&
-                       COUNT(late) <= MOST_COLUMNS,
-                   "they grow together");
-    free_columns(graph, passes, COUNT(passes), graph->capacity.pass);
-    free_columns(graph, resources, COUNT(resources), graph->capacity.res);
-    free_columns(graph, uses, COUNT(uses), graph->capacity.use);
-    free_columns(graph, ranges, COUNT(ranges), graph->capacity.range);
-    free_columns(graph, clears, COUNT(clears), graph->capacity.clear);
-    free_columns(graph, accesses, COUNT(accesses), graph->capacity.access);
-    free_columns(graph, versions, COUNT(versions), graph->capacity.version);
-    free_columns(graph, late, COUNT(late), graph->capacity.late);
+    for (size_t i = 0; i < COLUMNS; i++)
+        hdi_free(&graph->allocator, *data_of(graph, &columns[i]),
+                 bytes_of(&columns[i], graph->capacity[columns[i].group]));
 }

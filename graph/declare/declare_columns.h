@@ -33,15 +33,8 @@ static inline bool hdi_is_list_handle(const hd_graph *graph, uint32_t id)
 /* What a handle of a list stands for; 0: nothing. */
 uint32_t hdi_list_alias(const hd_graph *graph, uint32_t id);
 
-/* Room in the columns, so many elements in all. */
-hd_result hdi_need_passes(hd_graph *graph, uint64_t need);
-hd_result hdi_need_resources(hd_graph *graph, uint64_t need);
-hd_result hdi_need_uses(hd_graph *graph, uint64_t need);
-hd_result hdi_need_ranges(hd_graph *graph, uint64_t need);
-hd_result hdi_need_clears(hd_graph *graph, uint64_t need);
-hd_result hdi_need_accesses(hd_graph *graph, uint64_t need);
-hd_result hdi_need_versions(hd_graph *graph, uint64_t need);
-hd_result hdi_need_late(hd_graph *graph, uint64_t need);
+/* Room in a group of columns, so many elements in all. */
+hd_result hdi_need(hd_graph *graph, hdi_columns group, uint64_t need);
 /* After a change of the capacities or of the error. */
 void hdi_set_rooms(hd_graph *graph);
 /* Before the counts go back to 0: columns that have a usual value get it back. */
@@ -54,11 +47,9 @@ void hdi_free_columns(hd_graph *graph);
  * the use and *why a clause that says what is wrong. */
 hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad, const char **why);
 
-/* Checks a use, at the end of the newest pass, whose uses begin at first, against those before it. Behind many of them
- * it notes many_twice instead, and the pass is to be checked as a whole, or as far as its uses are right: count of
- * them. On HD_CONFLICTING_USES *bad is the index of the first use that does not agree with those before it. */
-hd_result hdi_check_double_use(hd_graph *graph, uint32_t first, uint32_t use);
-hd_result hdi_check_many_uses(hd_graph *graph, uint32_t first, uint32_t count, uint32_t *bad);
+/* Checks `count` uses of the newest pass, from `first` on, against one another. On HD_CONFLICTING_USES *bad is the index
+ * of the first use that does not agree with those before it. */
+hd_result hdi_check_double_uses(hd_graph *graph, uint32_t first, uint32_t count, uint32_t *bad);
 
 /* The rules that uses of an access are checked by. access: where they go; rows: of images and of buffers. own_layout:
  * has a bit of its own among HDI_RES_READERS, beside those that accesses of the table read in. */

@@ -86,7 +86,7 @@ static hd_result add_custom_access(hd_graph *graph, const hd_use *use, bool is_b
     if (result == HD_OK && graph->access_count > UINT16_MAX)
         result = HD_TOO_LARGE;
     if (result == HD_OK)
-        result = hdi_need_accesses(graph, graph->access_count + 1);
+        result = hdi_need(graph, HDI_ACCESSES, graph->access_count + 1);
     if (result != HD_OK)
         return result;
     graph->access[graph->access_count] = (hdi_access_info){
@@ -159,7 +159,7 @@ static HDI_INLINE uint32_t put_range(hd_graph *graph, uint32_t res)
 /* Any range; that of the whole is none. */
 static hd_result add_range(hd_graph *graph, const hd_use *use, uint32_t res, uint32_t *out)
 {
-    hd_result result = hdi_need_ranges(graph, (uint64_t)graph->range_count + 1);
+    hd_result result = hdi_need(graph, HDI_RANGES, (uint64_t)graph->range_count + 1);
     if (result != HD_OK)
         return result;
     resolved what = resolve_plain(graph, use, res);
@@ -186,7 +186,7 @@ static inline uint64_t clear_bits(const hd_use *use)
 static HDI_APART hd_result add_clear(hd_graph *graph, const hd_use *use, uint32_t at)
 {
     uint32_t count = graph->clear_count;
-    hd_result result = count == graph->capacity.clear ? hdi_need_clears(graph, (uint64_t)count + 1) : HD_OK;
+    hd_result result = hdi_need(graph, HDI_CLEARS, (uint64_t)count + 1);
     if (result != HD_OK)
         return result;
     graph->clear_use[count] = at;
@@ -277,20 +277,15 @@ HDI_COLD static const char *pass_fault(const hd_pass_desc *desc)
 
 HDI_COLD static hd_result make_room(hd_graph *graph, uint64_t passes, uint64_t uses)
 {
-    hd_result result = hdi_need_passes(graph, passes);
-    return result == HD_OK ? hdi_need_uses(graph, uses) : result;
+    hd_result result = hdi_need(graph, HDI_PASSES, passes);
+    return result == HD_OK ? hdi_need(graph, HDI_USES, uses) : result;
 }
 
-/* What few passes have: many uses of which some are of one resource, uses that are tied to one another or to versions.
+/* What few passes have: uses that are tied to one another or to versions.
  * *bad: the use that does not go; why: null, or what is wrong with it. */
 HDI_COLD static hd_result tie_uses(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad,
                                    const char **why)
 {
-    if (graph->many_twice) {
-        hd_result result = hdi_check_many_uses(graph, first, desc->use_count, bad);
-        if (result != HD_OK)
-            return result;
-    }
     bool resolves = false, versions = graph->version_count != 0; /* any there, or asked for */
     for (uint32_t u = 0; u < desc->use_count; u++) {
         resolves |= desc->uses[u].access == HD_RESOLVE_WRITE || desc->uses[u].resolve_of.id;
@@ -323,7 +318,7 @@ HDI_COLD static hd_pass take_back(hd_graph *graph, const hd_pass_desc *desc, uin
 {
     char text[HDI_FAULT_BYTES];
     uint32_t earlier;
-    if (graph->many_twice && hdi_check_many_uses(graph, first, bad, &earlier) == HD_CONFLICTING_USES) {
+    if (graph->used_twice && hdi_check_double_uses(graph, first, bad, &earlier) == HD_CONFLICTING_USES) {
         result = HD_CONFLICTING_USES;
         bad = earlier;
     }
@@ -381,7 +376,7 @@ static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint3
 {
     uint32_t res = use->resource.id - graph->first_handle;
     size_t access = (uint32_t)use->access;
-    if (HDI_UNLIKELY(graph->range_count >= graph->capacity.range))
+    if (HDI_UNLIKELY(graph->range_count >= graph->capacity[HDI_RANGES]))
         return false;
     if (resolve_plain(graph, use, res) != RANGE_PART)
         return false;
@@ -397,7 +392,9 @@ static HDI_INLINE bool add_plain_range(hd_graph *graph, const hd_use *use, uint3
     state->word = word | (rule & ~HDI_RES_FULL);
     state->newest = (uint32_t)at + 1;
     put_use(graph, at, pass, res, rule);
-    return !twice || hdi_check_double_use(graph, first, (uint32_t)at) == HD_OK;
+    if (twice)
+        graph->used_twice = true;
+    return true;
 }
 
 /* Appends any use, at the end of the newest pass. */
@@ -437,7 +434,9 @@ HDI_APART static hd_result add_use(hd_graph *graph, const hd_use *use, uint32_t 
     state->word |= adds;
     bool twice = state->newest > first;
     state->newest = at + 1;
-    return twice ? hdi_check_double_use(graph, first, at) : HD_OK;
+    if (twice)
+        graph->used_twice = true;
+    return HD_OK;
 }
 
 /* The rest of a pass that is in its columns with the uses before this one. (Scalar: a caller may have written a range
@@ -458,10 +457,12 @@ HDI_APART HDI_SCALAR static hd_pass finish_pass(hd_graph *graph, const hd_pass_d
     }
     graph->unwritten_reads |= full == 0;
     graph->use_count = graph->pass_use_begin[graph->pass_count] = (uint32_t)end;
-    if (HDI_UNLIKELY(graph->ties)) {
+    if (HDI_UNLIKELY(graph->ties | graph->used_twice)) {
         const char *why = NULL;
         uint32_t bad = desc->use_count;
-        hd_result result = tie_uses(graph, desc, first, &bad, &why);
+        hd_result result = graph->used_twice ? hdi_check_double_uses(graph, first, bad, &bad) : HD_OK;
+        if (result == HD_OK && graph->ties)
+            result = tie_uses(graph, desc, first, &bad, &why);
         graph->ties = graph->version_count != 0;
         if (result != HD_OK)
             return take_back(graph, desc, first, result, bad, why);
@@ -558,7 +559,7 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc)
     if (HDI_UNLIKELY(!desc || graph->pass_count >= graph->pass_room))
         return odd_pass(graph, desc);
     uint32_t cost = cost_bits(desc->cost_us);
-    if (HDI_UNLIKELY(!is_plain(desc, cost, graph->capacity.use - graph->use_count)))
+    if (HDI_UNLIKELY(!is_plain(desc, cost, graph->capacity[HDI_USES] - graph->use_count)))
         return odd_pass(graph, desc);
     return put_pass(graph, desc, cost);
 }

@@ -30,7 +30,7 @@ HDI_COLD static bool more_resources(hd_graph *graph, const void *desc)
         bad_resource(graph, HD_INVALID_ARGUMENT, NULL, "the description is null");
         return false;
     }
-    hd_result result = hdi_need_resources(graph, (uint64_t)graph->res_count + 1);
+    hd_result result = hdi_need(graph, HDI_RESOURCES, (uint64_t)graph->res_count + 1);
     if (result != HD_OK)
         hdi_graph_fail(graph, result, HD_NONE, graph->res_count, HD_NONE, NULL);
     return result == HD_OK;

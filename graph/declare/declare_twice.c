@@ -4,27 +4,13 @@
 #include "sort.h"
 #include "vk_numbers.h"
 
-/* Uses of one resource in one pass: pieces that meet must be reads that agree on a layout. In a short pass each use is
- * compared with those before it, O(uses). In a long one this waits until all are there; then a sweep over each resource
- * from its first layer or byte on keeps, for each mip and aspect, the piece that reaches furthest. Who meets any meets
- * that one, and as agreeing goes from one use to the next, it speaks for all that hang together with it:
- * O(uses * (log uses + mips)). Rejected: a chain of the uses of each resource instead, which is still quadratic where a
- * pass uses one buffer in thousands of places. */
+/* Uses of one resource in one pass: pieces that meet must be reads that agree on a layout. A sweep over each resource
+ * from its first layer or byte on keeps, for each mip and aspect, the piece that reaches furthest. A use that meets any
+ * meets that one, and as agreeing goes from one use to the next, it speaks for all that hang together with it:
+ * O(uses * (log uses + mips)). Rejected: a chain of the uses of each resource instead, which is quadratic where a pass
+ * uses one buffer in thousands of places. */
 
-enum { FEW_USES = 64, MOST_MIPS = 32 };
-
-static bool ranges_overlap(const hd_graph *graph, uint32_t a, uint32_t b)
-{
-    uint32_t ra = graph->use_range[a], rb = graph->use_range[b];
-    if (ra == HDI_NONE || rb == HDI_NONE)
-        return true;
-    const hd_range *x = &graph->range[ra], *y = &graph->range[rb];
-    if (graph->res_flags[graph->use_res[a]] & HDI_RES_BUFFER)
-        return x->offset < y->offset + y->bytes && y->offset < x->offset + x->bytes;
-    return x->mip_base < y->mip_base + y->mip_count && y->mip_base < x->mip_base + x->mip_count &&
-           x->layer_base < y->layer_base + y->layer_count && y->layer_base < x->layer_base + x->layer_count &&
-           hdi_aspects_meet(x, y);
-}
+enum { MOST_MIPS = 32 };
 
 static void mark_mixed(hd_graph *graph)
 {
@@ -51,22 +37,6 @@ static bool uses_agree(hd_graph *graph, uint32_t a, uint32_t b)
     mark_mixed(graph);
     return low == HDI_LAYOUT_DEPTH_STENCIL_READ_ONLY && high == HDI_LAYOUT_SHADER_READ_ONLY;
 }
-
-HDI_APART hd_result hdi_check_double_use(hd_graph *graph, uint32_t first, uint32_t use)
-{
-    if (use - first >= FEW_USES) {
-        graph->ties = graph->many_twice = true;
-        return HD_OK;
-    }
-    for (uint32_t other = first; other < use; other++) {
-        if (graph->use_res[other] == graph->use_res[use] && ranges_overlap(graph, other, use) &&
-            !uses_agree(graph, other, use))
-            return HD_CONFLICTING_USES;
-    }
-    return HD_OK;
-}
-
-/* ---- long passes ---- */
 
 /* The piece that reaches furthest among those so far that hang together. */
 typedef struct furthest {
@@ -124,8 +94,11 @@ static bool all_agree(hd_graph *graph, sweep *s, uint32_t first, uint32_t count)
         s->keys[i] = graph->use_res[s->uses[i]];
     hdi_sort_u64(s->keys, s->uses, s->scratch_keys, s->scratch_uses, count);
     for (uint32_t i = 0; i < count; i++) {
+        bool first_use = i == 0 || s->keys[i] != s->keys[i - 1];
+        if (first_use && (i + 1 == count || s->keys[i] != s->keys[i + 1]))
+            continue; /* the only use of its resource */
         uint32_t mips = graph->res_info[s->keys[i]].mips;
-        for (uint32_t mip = 0; (i == 0 || s->keys[i] != s->keys[i - 1]) && mip < (mips ? mips : 1); mip++)
+        for (uint32_t mip = 0; first_use && mip < (mips ? mips : 1); mip++)
             s->of[mip][0].end = s->of[mip][1].end = 0;
         if (!goes_on(graph, s, s->uses[i]))
             return false;
@@ -147,19 +120,23 @@ HDI_COLD static uint32_t first_bad(hd_graph *graph, sweep *s, uint32_t first, ui
     return differ - 1;
 }
 
-HDI_COLD hd_result hdi_check_many_uses(hd_graph *graph, uint32_t first, uint32_t count, uint32_t *bad)
+HDI_APART hd_result hdi_check_double_uses(hd_graph *graph, uint32_t first, uint32_t count, uint32_t *bad)
 {
     hdi_arena *arena = &graph->scratch; /* empty while a frame is declared */
-    sweep s = {.keys = HDI_ARENA_ARRAY(arena, uint64_t, count),
-               .scratch_keys = HDI_ARENA_ARRAY(arena, uint64_t, count),
-               .uses = HDI_ARENA_ARRAY(arena, uint32_t, count),
-               .scratch_uses = HDI_ARENA_ARRAY(arena, uint32_t, count)};
-    hd_result result = arena->failed ? HD_OUT_OF_MEMORY : HD_OK;
-    graph->many_twice = false;
+    uint64_t *room = HDI_ARENA_ARRAY(arena, uint64_t, 3 * (size_t)count);
+    hd_result result = room ? HD_OK : HD_OUT_OF_MEMORY;
+    graph->used_twice = false;
     *bad = count - 1;
-    if (result == HD_OK && !all_agree(graph, &s, first, count)) {
-        *bad = first_bad(graph, &s, first, count);
-        result = HD_CONFLICTING_USES;
+    if (room) {
+        sweep s;
+        s.keys = room;
+        s.scratch_keys = room + count;
+        s.uses = (uint32_t *)(room + 2 * (size_t)count);
+        s.scratch_uses = s.uses + count;
+        if (!all_agree(graph, &s, first, count)) {
+            *bad = first_bad(graph, &s, first, count);
+            result = HD_CONFLICTING_USES;
+        }
     }
     hdi_arena_reset(arena);
     return result;

@@ -13,7 +13,7 @@ static uint32_t next_of(const hd_graph *graph, uint32_t version, uint32_t res)
 
 static hd_result add_late(hd_graph *graph, uint32_t use, uint32_t end)
 {
-    hd_result result = hdi_need_late(graph, (uint64_t)graph->late_count + 1);
+    hd_result result = hdi_need(graph, HDI_LATE_USES, (uint64_t)graph->late_count + 1);
     if (result != HD_OK)
         return result;
     graph->late_use[graph->late_count] = use;
@@ -24,7 +24,7 @@ static hd_result add_late(hd_graph *graph, uint32_t use, uint32_t end)
 static hd_result add_version(hd_graph *graph, uint32_t after, uint32_t res, uint32_t pass)
 {
     uint32_t fresh = graph->version_count;
-    hd_result result = hdi_need_versions(graph, (uint64_t)fresh + 1);
+    hd_result result = hdi_need(graph, HDI_VERSIONS, (uint64_t)fresh + 1);
     if (result != HD_OK)
         return result;
     graph->version_res[fresh] = res;

@@ -11,10 +11,18 @@
 /* How long the regions of a long frame are (crew.h), and below what a frame is compiled by the caller alone. */
 enum { HDI_REGION_PASSES = 512, HDI_PARALLEL_PASSES = 4 * HDI_REGION_PASSES };
 
-/* Capacity of one group of columns that grow together. */
-typedef struct hdi_capacity {
-    uint32_t pass, res, use, range, clear, access, version, late;
-} hdi_capacity;
+/* Groups of columns that grow together, to one capacity. */
+typedef enum hdi_columns {
+    HDI_PASSES,
+    HDI_RESOURCES,
+    HDI_USES,
+    HDI_RANGES,
+    HDI_CLEARS,
+    HDI_ACCESSES,
+    HDI_VERSIONS,
+    HDI_LATE_USES,
+    HDI_COLUMN_GROUPS
+} hdi_columns;
 
 /* What a use of an access means for a resource of one kind: hdi_rule_index. Made from the access table, for the loops
  * over the uses of a pass. One word by type of pass: below HDI_RULE_FLAGS what the use adds to the state of a resource
@@ -58,10 +66,10 @@ struct hd_graph {
     uint32_t first_version;       /* handle of version 0 */
     uint32_t version_count;       /* beyond the first of each resource */
     uint32_t unusual;             /* HDI_UNUSUAL_* */
-    hdi_capacity capacity;
+    uint32_t capacity[HDI_COLUMN_GROUPS];
     bool has_empty_passes;
-    bool ties; /* there are versions, or the pass at hand has uses that are tied to others, or many_twice */
-    bool many_twice; /* it has many uses, and some of one resource that are still to be compared */
+    bool ties; /* there are versions, or the pass at hand has uses that are tied to others */
+    bool used_twice; /* it uses a resource twice */
     bool mixed_layouts;   /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool unwritten_reads; /* a use reads what no use of the whole resource wrote before */
 

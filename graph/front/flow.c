@@ -278,7 +278,7 @@ static void close_part(uint32_t k, void *user)
     const uint32_t pass_count = decl->pass_count, nobody = w->part[k].nobody, checked = checked_flags(decl);
     uint32_t u = decl->pass_use_begin[hdi_range_begin(decl->pass_count, w->parts, k)];
     uint32_t end = decl->pass_use_begin[hdi_range_begin(decl->pass_count, w->parts, k + 1)];
-    for (; u < end; u++) {
+    for (; (k || checked) && u < end; u++) { /* no part is before the first */
         uint32_t found = hdi_visit_found(visits[u]);
         if (found < pass_count)
             continue;
