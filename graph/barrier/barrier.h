@@ -16,7 +16,8 @@
  * high. */
 typedef struct hdi_event {
     uint32_t low, high;
-    uint32_t queue, barrier;
+    uint32_t barrier;
+    uint16_t queue, region;
 } hdi_event;
 
 /* Where barriers are written: the place of the next one, which may be written before it is known whether there will be
@@ -109,10 +110,10 @@ static HDI_INLINE uint32_t hdi_behind_slot(const hdi_barrier_work *w, uint32_t s
     return 2 * (HDI_UNLIKELY(w->slot_last != NULL) ? w->slot_last[slot] : slot) + 1;
 }
 
-/* Somebody reads what the epoch before a step leaves. */
-static HDI_INLINE void hdi_note_read(const hdi_barrier_work *w, const hdi_step *before)
+/* What a write leaves, which is alone in its epoch, is read. */
+static HDI_INLINE void hdi_note_read(const hdi_barrier_work *w, const hdi_step *write)
 {
-    uint8_t *kept = &w->hazards->use_kept[hdi_step_use(w->hazards, before)];
+    uint8_t *kept = &w->hazards->use_kept[write->use];
     if (w->alone)
         *kept = 1;
     else

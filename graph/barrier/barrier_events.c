@@ -39,6 +39,22 @@ typedef struct interval {
     uint32_t queue, low, high;
 } interval;
 
+/* The region that the slot which a point is before lies in: what is behind the last slot of a region belongs to the
+ * next one. */
+static uint32_t region_of(const work *w, interval at)
+{
+    const hdi_hazards *hazards = w->hazards;
+    uint32_t place = hazards->queue_begin[at.queue] + hazards->slot_pos[at.high / 2] + (at.high & 1), low = 0,
+             high = hazards->region_count;
+    if (place == hazards->queue_begin[at.queue + 1])
+        return high - 1;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        *(w->slot_begin[middle] <= hazards->queue_slot[place] ? &low : &high) = middle;
+    }
+    return low;
+}
+
 /* Where events are listed, with their barriers. */
 typedef struct events {
     work *w;
@@ -50,7 +66,7 @@ static hdi_record *add_event(events *e, interval at, hdi_scopes does, uint32_t r
                              uint32_t new_layout, hdi_cause why)
 {
     hdi_record *b = e->to.next;
-    *e->next++ = (hdi_event){at.low, at.high, at.queue, e->to.number};
+    *e->next++ = (hdi_event){at.low, at.high, e->to.number, (uint16_t)at.queue, (uint16_t)region_of(e->w, at)};
     hdi_write_record(b, does, resource, old_layout, new_layout, why);
     return b;
 }
@@ -292,22 +308,6 @@ static void leave_resource(events *e, uint32_t res, bool used)
 
 /* ---- all of them ---- */
 
-/* The region that the slot which a point is before lies in: what is behind the last slot of a region belongs to the
- * next one. */
-static uint32_t region_of(const work *w, const hdi_event *e)
-{
-    const hdi_hazards *hazards = w->hazards;
-    uint32_t place = hazards->queue_begin[e->queue] + hazards->slot_pos[e->high / 2] + (e->high & 1), low = 0,
-             high = hazards->region_count;
-    if (place == hazards->queue_begin[e->queue + 1])
-        return high - 1;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        *(w->slot_begin[middle] <= hazards->queue_slot[place] ? &low : &high) = middle;
-    }
-    return low;
-}
-
 static void count_region(uint32_t region, void *user)
 {
     work *w = user;
@@ -373,7 +373,7 @@ static void share_events(work *w, hdi_event *to)
     memcpy(begin, w->event_begin, regions * sizeof(*begin));
     for (uint32_t k = 0; k < regions; k++) {
         for (uint32_t i = begin[k]; i < w->event_end[k]; i++)
-            at[region_of(w, &from[i]) + 1]++;
+            at[from[i].region + 1]++;
     }
     for (uint32_t k = 0; k < regions; k++)
         w->event_begin[k] = at[k + 1] += at[k];
@@ -382,7 +382,7 @@ static void share_events(work *w, hdi_event *to)
     w->event_begin[0] = 0;
     for (uint32_t k = 0; k < regions; k++) {
         for (uint32_t i = begin[k]; i < w->event_end[k]; i++)
-            to[at[region_of(w, &from[i])]++] = from[i];
+            to[at[from[i].region]++] = from[i];
     }
     w->event = to;
 }

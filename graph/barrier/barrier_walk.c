@@ -90,6 +90,14 @@ static HDI_APART void find_formers(const work *w, const hdi_tenants *of, uint32_
     *out = f;
 }
 
+static HDI_INLINE former formers_on(const work *w, uint32_t res, uint32_t queue, uint32_t slot, uint64_t stages)
+{
+    former f = {0};
+    if (w->res_tenants[res].begin < w->res_tenants[res].end)
+        find_formers(w, &w->res_tenants[res], queue, slot, stages, &f);
+    return f;
+}
+
 /* Pending writes of former tenants of an image: its own barrier covers no writes through other resources, and elements
  * of one command do not chain, so that they are flushed by a global barrier in a command before, behind those who left
  * writes. Returns the earliest point behind that. */
@@ -204,15 +212,8 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
             if (HDI_UNLIKELY(low > high))
                 continue; /* uses of one scope's attachments go on without a barrier (merge.c) */
         } else { /* the first use, maybe of memory that others had before */
-            const hdi_tenants *of = &w->res_tenants[res];
-            former f = {0};
-            if (!several) {
-                f = formers_of(w, of);
-            } else if (of->begin < of->end) {
-                former found;
-                find_formers(w, of, queue, step->slot, to->dst_stages, &found);
-                f = found;
-            }
+            const former f = several ? formers_on(w, res, queue, step->slot, to->dst_stages)
+                                     : formers_of(w, &w->res_tenants[res]);
             low = f.low;
             reason = f.stages || f.others ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
             b->src_stages = f.stages;

@@ -314,16 +314,6 @@ static inline uint32_t hdi_find_sides(const hdi_hazards *hazards, const hdi_step
         sides[count++] = hazards->side[i];
     return count;
 }
-/* The first use of the epoch behind a step. */
-static inline uint32_t hdi_step_use(const hdi_hazards *hazards, const hdi_step *step)
-{
-    uint32_t side = step->use;
-    if (!hdi_has_sides(step->to))
-        return side;
-    while (hazards->side[side].older)
-        side = hazards->side[side].older;
-    return hazards->side[side].use;
-}
 /* A mask of the queues of the epoch behind a step. */
 static inline uint32_t hdi_step_queues(const hdi_hazards *hazards, const hdi_step *step)
 {
