@@ -30,8 +30,8 @@ uint32_t hdt_stream_uses(const hdt_stream_item *i, hdt_stream_use uses[HDT_MOST_
     uint32_t n = 0;
     bool shader = i->op == HDT_DISPATCH || i->op == HDT_INDIRECT;
     bool reads = i->op != HDT_FILL && i->op != HDT_UPDATE && i->op != HDT_CLEAR;
-    bool fills = i->op == HDT_FILL || i->op == HDT_CLEAR;
-    uint64_t stage = shader ? COMPUTE : fills ? CLEAR : i->op == HDT_BLIT ? BLIT : COPY;
+    bool clears = i->op == HDT_FILL || i->op == HDT_UPDATE || i->op == HDT_CLEAR;
+    uint64_t stage = shader ? COMPUTE : clears ? CLEAR : i->op == HDT_BLIT ? BLIT : COPY;
     if (reads)
         uses[n++] = (hdt_stream_use){
             i->a, i->half_a, i->a < HDT_BUFFERS ? 0 : SRC, stage, shader ? STORAGE_READ : TRANSFER_READ, false};
@@ -277,7 +277,7 @@ static void declare(const hdt_stream *s, hd_graph *graph, hdt_layouts layouts, b
         uint32_t n = hdt_stream_uses(&s->item[i], from);
         for (uint32_t u = 0; u < n; u++) {
             bool buffer = from[u].resource < HDT_BUFFERS;
-            bool fill = fill_copies && (s->item[i].op == HDT_FILL);
+            bool fill = fill_copies && (s->item[i].op == HDT_FILL || s->item[i].op == HDT_UPDATE);
             custom[u] = (hd_custom_access){.stages = fill ? COPY : from[u].stage,
                                            .access = from[u].access,
                                            .layout = layouts[i][from[u].resource],

@@ -81,6 +81,8 @@ typedef struct hdt_player hdt_player;
 hdt_player *hdt_player_open(char *why, size_t bytes);
 void hdt_player_close(hdt_player *player);
 bool hdt_player_shaders(const hdt_player *player);
+/* The layer has what fills and updates buffers in the COPY stage, as before 1.3.280 (its pull request 7543). */
+bool hdt_player_fill_copies(const hdt_player *player);
 /* Records and submits it, waits. How many hazards the layer reported; text gets the first. others: messages of other
  * kinds so far. */
 uint32_t hdt_play(hdt_player *player, const hdt_stream *stream, char *text, size_t bytes, uint32_t *others);

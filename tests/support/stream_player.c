@@ -148,6 +148,11 @@ bool hdt_player_shaders(const hdt_player *p)
     return p->pipeline != VK_NULL_HANDLE;
 }
 
+bool hdt_player_fill_copies(const hdt_player *p)
+{
+    return p->f.layer < VK_MAKE_API_VERSION(0, 1, 3, 280);
+}
+
 static bool layer_is_there(const hdt_player *p)
 {
     const char *layers = getenv("VK_INSTANCE_LAYERS");
