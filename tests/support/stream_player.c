@@ -168,6 +168,7 @@ hdt_player *hdt_player_open(char *why, size_t bytes)
            1);
     setenv("VK_LAYER_DISABLES", "", 1); /* what it makes of several submits is compared, right or wrong */
     setenv("VK_LAYER_DUPLICATE_MESSAGE_LIMIT", "1000000000", 1);
+    hdt_vk_layer_alone(); /* streams go to it as they are */
     hdt_player *p = calloc(1, sizeof(*p));
     if (!p)
         abort();

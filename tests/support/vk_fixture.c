@@ -9,12 +9,21 @@
 #include "vk_families.h"
 
 #define LAYER "VK_LAYER_KHRONOS_validation"
+#define ORDER "VK_LAYER_HEDDLE_order" /* tests/layer */
 
 /* Khronos' layer follows timeline semaphores from one submit to another, and knows that what is resolved at the end of
  * a rendering is ordered behind it, from this version on; its issues 7600 and 7441. Those from 1.3.240 on check submits
- * all the same, unless told not to. */
+ * all the same, unless told not to. Those that follow them are wrong about submits that wait for the host, and get no
+ * such submit (tests/vk/test_vk_layer.c). */
 static const uint32_t layer_follows = VK_MAKE_API_VERSION(0, 1, 3, 297),
                       layer_checks = VK_MAKE_API_VERSION(0, 1, 3, 240);
+
+static bool layer_alone;
+
+void hdt_vk_layer_alone(void)
+{
+    layer_alone = true;
+}
 
 static bool is_fault_of_layer(uint32_t layer, const char *text)
 {
@@ -83,8 +92,11 @@ hd_result hdt_vk_open(hdt_vk *f, const hd_vk_desc *desc)
     hdt_vk_keep_libraries();
     f->layer = layer_version();
     if (f->layer) {
-        setenv("VK_INSTANCE_LAYERS", LAYER, 0);
+        bool order = f->layer >= layer_follows && !layer_alone;
+        setenv("VK_INSTANCE_LAYERS", order ? ORDER ":" LAYER : LAYER, 0);
+        setenv("VK_ADD_LAYER_PATH", HEDDLE_BINARY_DIR "/tests/layer", 0);
         setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT", 0);
+        setenv("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1", 0); /* shaders count, as in older ones unasked */
         if (f->layer >= layer_checks && f->layer < layer_follows)
             setenv("VK_LAYER_DISABLES", "VALIDATION_CHECK_DISABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 0);
     }

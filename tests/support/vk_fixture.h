@@ -23,6 +23,10 @@ hd_log hdt_log(void);
 /* Keeps drivers and layers loaded. For tests that do not call hdt_vk_open, which does it too. */
 void hdt_vk_keep_libraries(void);
 
+/* From here on the process opens devices with the validation layer alone: without VK_LAYER_HEDDLE_order, which hands it
+ * submits when they can run, above a version that needs it. */
+void hdt_vk_layer_alone(void);
+
 /* Makes a device by desc (may be null), with validation and synchronization validation. */
 hd_result hdt_vk_open(hdt_vk *f, const hd_vk_desc *desc);
 /* Waits, destroys; returns how many messages the validation layer had. */

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <xcb/xcb.h>
@@ -179,6 +180,13 @@ static hd_result frame(desk *d)
     return result == HD_OK ? hd_vk_swapchain_present(d->swapchain) : result;
 }
 
+/* Mesa 25 sees what became of a window in a thread of its own, some time behind a present. */
+static hd_result late_frame(desk *d)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    return frame(d);
+}
+
 Test(vk_xcb, resized_and_lost, .timeout = 60)
 {
     desk d;
@@ -193,6 +201,10 @@ Test(vk_xcb, resized_and_lost, .timeout = 60)
             resize(&d, width, height);
         cr_assert_eq(frame(&d), HD_OK);
         hd_vk_swapchain_info_get(d.swapchain, &info);
+        for (uint32_t more = 0; i % 3 == 2 && more < 500 && (info.width != width || info.height != height); more++) {
+            cr_assert_eq(late_frame(&d), HD_OK);
+            hd_vk_swapchain_info_get(d.swapchain, &info);
+        }
         if (i % 3 == 2)
             cr_expect(info.width == width && info.height == height, "%ux%u, not %ux%u", info.width, info.height, width,
                       height);
@@ -203,8 +215,8 @@ Test(vk_xcb, resized_and_lost, .timeout = 60)
     VkSurfaceKHR old = d.surface;
     x.xcb_destroy_window(d.connection, d.window);
     settle(&d);
-    for (uint32_t i = 0; i < 4 && result == HD_OK; i++)
-        result = frame(&d);
+    for (uint32_t i = 0; i < 500 && result == HD_OK; i++)
+        result = late_frame(&d);
     cr_expect_eq(result, HD_SURFACE_LOST, "%s", hd_result_name(result));
     make_window(&d);
     cr_expect_eq(hd_vk_swapchain_set_surface(d.swapchain, d.surface), HD_OK);

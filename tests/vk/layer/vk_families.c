@@ -575,5 +575,6 @@ PFN_vkVoidFunction hdt_vk_family_function(const char *name)
     at++;
     REPLACED(REPLACE)
 #undef REPLACE
-    return hdt_vk_order_function(plain);
+    PFN_vkVoidFunction order = hdt_vk_order_function(plain);
+    return order ? order : hdt_vk_order_function(name);
 }

@@ -19,7 +19,7 @@
  * Each command buffer is waited for: lavapipe leaves out barriers that begin or end one, and what it rasterizes in the
  * background then meets what the next command buffer does with other resources in the same memory.
  * Above the validation layer (order_only) the same spares it submits that wait for a value which the host signals
- * later: it takes what comes behind them for races. */
+ * later, and submits and signals of two threads at once: it loses track of both (tests/vk/test_vk_layer.c). */
 
 void hdt_vk_order_start(hdt_vk_device *d)
 {
@@ -393,11 +393,24 @@ static VkResult VKAPI_PTR order_vkWaitSemaphores(VkDevice device, const VkSemaph
     return result;
 }
 
+/* The semaphore counts as signalled: what waits for it need not be held. */
+static VkResult VKAPI_PTR order_vkAcquireNextImageKHR(VkDevice device, VkSwapchainKHR swapchain, uint64_t timeout,
+                                                      VkSemaphore semaphore, VkFence fence, uint32_t *index)
+{
+    hdt_vk_device *d = hdt_vk_device_of(device);
+    VkResult result = d->fn.AcquireNextImageKHR(device, swapchain, timeout, semaphore, fence, index);
+    pthread_mutex_lock(&d->lock);
+    if (semaphore && (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR))
+        set_value(d, semaphore, 1);
+    pthread_mutex_unlock(&d->lock);
+    return result;
+}
+
 static VkResult VKAPI_PTR order_vkSignalSemaphore(VkDevice device, const VkSemaphoreSignalInfo *info)
 {
     hdt_vk_device *d = hdt_vk_device_of(device);
-    VkResult result = d->fn.SignalSemaphore(device, info);
     pthread_mutex_lock(&d->lock);
+    VkResult result = d->fn.SignalSemaphore(device, info);
     set_value(d, info->semaphore, info->value);
     if (d->implied)
         hdt_vk_implied_signalled(d->implied, info);
@@ -469,6 +482,7 @@ static VkResult VKAPI_PTR order_vkGetQueryPoolResults(VkDevice device, VkQueryPo
     X(vkDeviceWaitIdle)                                                                                                \
     X(vkCreateSemaphore)                                                                                               \
     X(vkWaitSemaphores)                                                                                                \
+    X(vkAcquireNextImageKHR)                                                                                           \
     X(vkSignalSemaphore)                                                                                               \
     X(vkGetSemaphoreCounterValue)                                                                                      \
     X(vkWaitForFences)                                                                                                 \

@@ -7,6 +7,7 @@
 #include "vk_families.h"
 
 #define HDT_VK_NEXT(X)                                                                                                 \
+    X(AcquireNextImageKHR)                                                                                             \
     X(AllocateCommandBuffers)                                                                                          \
     X(BeginCommandBuffer)                                                                                              \
     X(CmdPipelineBarrier2)                                                                                             \
