@@ -151,6 +151,7 @@ static hd_result execute(run *r, run_slot *slot, const hd_graph *graph, const hd
     hd_result result = run_prepare_slot(r, slot);
     if (result == HD_OK)
         result = hd_vk_execute(r->vk, graph, plan);
+    slot->used = result == HD_OK; /* nothing is looked at that did not run */
     return result == HD_OK ? HD_OK : run_fail(r, result, "%s", hd_result_text(result));
 }
 

@@ -259,7 +259,6 @@ hd_result run_prepare_slot(run *r, run_slot *slot)
         if (op->access == HD_TRANSFER_DST && op->write && !r->res[op->res].buffer)
             fill_tile(r, slot, op);
     }
-    slot->used = true;
     return HD_OK;
 }
 

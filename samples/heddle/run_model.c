@@ -221,6 +221,20 @@ static run_cell sum_of(const run *r, uint32_t res, const run_cell *old, run_cell
     return sum;
 }
 
+/* The pass tests depth in this subresource too, which is then in the read-only layout of depth. */
+static bool tested_too(const run *r, uint32_t pass, uint32_t res, uint32_t mip, uint32_t layer)
+{
+    for (uint32_t u = r->decl.pass_use_begin[pass]; u < r->decl.pass_use_begin[pass + 1]; u++) {
+        if (r->decl.use_res[u] != res || r->uses[u].access != HD_DEPTH_READ)
+            continue;
+        hd_range range = run_use_range(r, u);
+        if (mip >= range.mip_base && mip - range.mip_base < range.mip_count && layer >= range.layer_base &&
+            layer - range.layer_base < range.layer_count)
+            return true;
+    }
+    return false;
+}
+
 static bool image_ops(run *r, run_slot *slot, run_op op, bool write, uint64_t frame, const hd_range *range)
 {
     const run_res *res = &r->res[op.res];
@@ -232,6 +246,7 @@ static bool image_ops(run *r, run_slot *slot, run_op op, bool write, uint64_t fr
             op.width = smaller(res->width, mip);
             op.height = smaller(res->height, mip);
             op.write = write;
+            op.sampled_depth = !write && op.pass != HD_NONE && tested_too(r, op.pass, op.res, mip, layer);
             op.cell = *cell;
             if (write) {
                 op.cell = value_of(r, op.res, op.pass, frame, mip * res->layers + layer);
@@ -292,15 +307,6 @@ static bool can_check(const run *r, const run_op *op)
     return op->access != HD_PRESENT && op->access != HD_COLOR_RW; /* that is seen by who reads the sum */
 }
 
-static bool tested_too(const run *r, uint32_t pass, uint32_t res)
-{
-    for (uint32_t u = r->decl.pass_use_begin[pass]; u < r->decl.pass_use_begin[pass + 1]; u++) {
-        if (r->decl.use_res[u] == res && r->uses[u].access == HD_DEPTH_READ)
-            return true;
-    }
-    return false;
-}
-
 static bool pass_ops(run *r, run_slot *slot, uint32_t pass, uint64_t frame)
 {
     for (uint32_t writes = 0; writes < 2; writes++) { /* everything is read before anything is written */
@@ -314,7 +320,6 @@ static bool pass_ops(run *r, run_slot *slot, uint32_t pass, uint64_t frame)
                 r->report->unchecked++;
                 continue;
             }
-            op.sampled_depth = tested_too(r, pass, op.res);
             if (!add_ops(r, slot, &op, writes, frame, &range))
                 return false;
         }

@@ -133,3 +133,112 @@ Test(run, histories_that_frames_skip)
     run_report_free(&report);
     hd_graph_destroy(graph);
 }
+
+/* ---- layouts of descriptors ---- */
+
+static PFN_vkGetDeviceProcAddr real_device_proc;
+static PFN_vkUpdateDescriptorSets real_update;
+static uint32_t sampled_as[2]; /* in the layout of colors, in that of depth that is tested too */
+
+static void VKAPI_PTR update(VkDevice device, uint32_t count, const VkWriteDescriptorSet *writes, uint32_t copy_count,
+                             const VkCopyDescriptorSet *copies)
+{
+    for (uint32_t w = 0; w < count; w++) {
+        if (writes[w].descriptorType == VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE)
+            sampled_as[writes[w].pImageInfo->imageLayout == VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL]++;
+    }
+    real_update(device, count, writes, copy_count, copies);
+}
+
+static PFN_vkVoidFunction VKAPI_PTR looking_device_proc(VkDevice device, const char *name)
+{
+    PFN_vkVoidFunction real = real_device_proc(device, name);
+    if (strcmp(name, "vkUpdateDescriptorSets") != 0)
+        return real;
+    real_update = (PFN_vkUpdateDescriptorSets)real;
+    return (PFN_vkVoidFunction)update;
+}
+
+static PFN_vkVoidFunction VKAPI_PTR looking(VkInstance instance, const char *name)
+{
+    PFN_vkVoidFunction real = hdt_vk_hooked(instance, name);
+    if (!real || strcmp(name, "vkGetDeviceProcAddr") != 0)
+        return real;
+    real_device_proc = (PFN_vkGetDeviceProcAddr)real;
+    return (PFN_vkVoidFunction)looking_device_proc;
+}
+
+/* Depth of four layers is written, then one pass samples some layers and tests others. */
+static void sample_and_test(hd_range sampled, hd_range tested)
+{
+    static const hd_queue_kind one[] = {HD_QUEUE_GFX};
+    char error[512];
+    hd_graph *graph;
+    run_report report;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hd_graph_begin(graph);
+    hd_resource depth = hd_graph_image(
+        graph, &(hd_image_desc){.width = 32, .height = 32, .layers = 4, .format = VK_FORMAT_D32_SFLOAT});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_GFX, .uses = HD_USES({depth, HD_DEPTH_WRITE})});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_GFX,
+                                         .root = true,
+                                         .uses = HD_USES({depth, HD_SAMPLED_GRAPHICS, .range = sampled},
+                                                         {depth, HD_DEPTH_READ, .range = tested})});
+    hdt_vk_keep_libraries();
+    hdt_vk_three_families(false, 0);
+    first_wrong[0] = 0;
+    sampled_as[0] = sampled_as[1] = 0;
+    hd_result result = run_graph(&(run_desc){.graph = graph,
+                                             .frames = 1,
+                                             .scale = 1,
+                                             .check = true,
+                                             .wrong = note,
+                                             .vk = {.get_instance_proc = looking,
+                                                    .queue_kinds = one,
+                                                    .queue_kind_count = 1}},
+                                 &report, error, sizeof(error));
+    if (hdt_vk_none(result))
+        cr_skip_test("no Vulkan 1.3 device: %s", error);
+    cr_assert_eq(result, HD_OK, "%s", error);
+    cr_expect_eq(report.wrong, 0, "%s", first_wrong);
+    run_report_free(&report);
+    hd_graph_destroy(graph);
+}
+
+Test(run, sampled_depth_is_in_the_layout_of_its_layers)
+{
+    const hd_range low = {.mip_count = 1, .layer_base = 0, .layer_count = 2},
+                   high = {.mip_count = 1, .layer_base = 2, .layer_count = 2},
+                   middle = {.mip_count = 1, .layer_base = 1, .layer_count = 2};
+    sample_and_test(low, high);
+    cr_expect(sampled_as[0] == 2 && sampled_as[1] == 0, "%u and %u", sampled_as[0], sampled_as[1]);
+    sample_and_test(low, low);
+    cr_expect(sampled_as[0] == 0 && sampled_as[1] == 2, "%u and %u", sampled_as[0], sampled_as[1]);
+    sample_and_test(middle, high);
+    cr_expect(sampled_as[0] == 1 && sampled_as[1] == 1, "%u and %u", sampled_as[0], sampled_as[1]);
+}
+
+/* A frame that is refused leaves no values behind, and none are looked at: copies of depth without graphics. */
+Test(run, a_refused_frame_has_no_wrong_values)
+{
+    static const hd_queue_kind kinds[] = {HD_QUEUE_COMPUTE, HD_QUEUE_TRANSFER};
+    char error[512];
+    hd_graph *graph;
+    run_report report;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    hd_graph_begin(graph);
+    hd_resource depth =
+        hd_graph_image(graph, &(hd_image_desc){.width = 32, .height = 32, .format = VK_FORMAT_D32_SFLOAT});
+    hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = HD_USES({depth, HD_TRANSFER_DST})});
+    hd_graph_pass(graph,
+                  &(hd_pass_desc){.type = HD_PASS_TRANSFER, .root = true, .uses = HD_USES({depth, HD_TRANSFER_SRC})});
+    run_desc desc = {.graph = graph,
+                     .frames = 3,
+                     .scale = 1,
+                     .vk = {.queue_kinds = kinds, .queue_kind_count = 2}};
+    hd_result result = execute(desc, 1, &report, error);
+    cr_expect_neq(result, HD_OK);
+    cr_expect_neq(error[0], 0);
+    cr_expect_str_empty(first_wrong, "%s (%s)", first_wrong, error);
+    hd_graph_destroy(graph);
+}
