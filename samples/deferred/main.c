@@ -1,4 +1,5 @@
 #include "app.h"
+#include "lavapipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,7 @@ static hd_result open_device(struct app *app)
 {
     VkPhysicalDeviceFeatures features = {.shaderStorageImageExtendedFormats = VK_TRUE}; /* occlusion is stored as r8 */
     hd_jobs_desc jobs = {.worker_count = app->workers, .log = {write_log, app}};
+    avoid_lavapipe_threads();
     hd_result result = hd_jobs_create(&jobs, &app->jobs);
     if (result == HD_OK && app->capture)
         result = hd_capture_open(NULL);

@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 
+#include "lavapipe.h"
 #include "run.h"
 
 /* heddle run: its command line, and what it prints. */
@@ -159,6 +160,7 @@ int run_command(int argc, char **argv)
     hd_queue_kind kinds[HD_MAX_QUEUES];
     for (uint32_t q = 0; q < o.queues.count; q++)
         kinds[q] = o.queues.queue[q].kind;
+    avoid_lavapipe_threads();
     hd_jobs *jobs = NULL;
     hd_result result = o.workers > 1
                            ? hd_jobs_create(&(hd_jobs_desc){.worker_count = (uint32_t)o.workers}, &jobs)

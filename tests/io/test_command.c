@@ -604,3 +604,19 @@ Test(command, run_shows_externals_to_the_host, .timeout = 60)
         cr_skip_test("no device: %s", contents("err"));
     cr_assert_eq(run("verify --capture c.json"), 0, "%s", contents("err"));
 }
+
+/* A frame draws while the next one writes the memory that it samples: Mesa's CPU driver of before version 25 drops the
+ * barrier between them, and gets it right as samples/lavapipe.h sets it. */
+Test(command, run_is_right_where_frames_share_memory, .timeout = 60)
+{
+    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
+    put("in.fgt", "graph g\nbuffer 0 16777216\nimage 1 2048 2048 rgba8 1 1\n"
+                  "pass 0 compute\nuse 0 0 storage_write_compute\npass 1 compute root\nuse 1 0 storage_read_compute\n"
+                  "pass 2 gfx\nuse 2 1 color_write\npass 3 gfx root\nuse 3 1 sampled_graphics\n");
+    for (int times = 0; times < 3; times++) {
+        int status = run("run in.fgt --frames 12 --check --queues gfx");
+        if (status == 2)
+            cr_skip_test("no device: %s", contents("err"));
+        cr_assert_eq(status, 0, "%s", contents("err"));
+    }
+}

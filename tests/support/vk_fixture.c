@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lavapipe.h"
 #include "state.h"
 #include "vk_families.h"
 
@@ -84,6 +85,7 @@ void hdt_vk_keep_libraries(void)
     dlopen("libvulkan_lvp.so", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     dlopen("libVkLayer_khronos_validation.so", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     dlopen("libVkLayer_MESA_device_select.so", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    avoid_lavapipe_threads();
 }
 
 hd_result hdt_vk_open(hdt_vk *f, const hd_vk_desc *desc)

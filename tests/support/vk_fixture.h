@@ -20,7 +20,7 @@ typedef struct hdt_vk {
 /* Prints what heddle logs. */
 hd_log hdt_log(void);
 
-/* Keeps drivers and layers loaded. For tests that do not call hdt_vk_open, which does it too. */
+/* Keeps drivers and layers loaded, and lavapipe right (samples/lavapipe.h). For tests that do not call hdt_vk_open, which does it too. */
 void hdt_vk_keep_libraries(void);
 
 /* From here on the process opens devices with the validation layer alone: without VK_LAYER_HEDDLE_order, which hands it
