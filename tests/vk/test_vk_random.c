@@ -167,7 +167,7 @@ static bool add_op(scene *s, uint64_t *random, model *models, op *o, uint32_t nu
                                             .type = host     ? HD_PASS_HOST
                                                     : clears ? HD_PASS_COMPUTE
                                                              : HD_PASS_TRANSFER,
-                                            .pin = clears ? HD_PIN_NONE : (hd_pin)hdt_below(random, 4),
+                                            .pin = clears || host ? HD_PIN_NONE : (hd_pin)hdt_below(random, 4),
                                             .root = host && reads,
                                             .record = records[o->kind],
                                             .user = o,
