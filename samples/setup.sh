@@ -74,7 +74,7 @@ install_packages()
     return 0
 }
 
-build_packages=(build-essential cmake ninja-build pkg-config libck-dev libjansson-dev libjs-d3 libpng-dev libvulkan-dev
+build_packages=(build-essential cmake ninja-build pkg-config libck-dev libjansson-dev libjs-d3 libmicrohttpd-dev libpng-dev libvulkan-dev
                 libvulkan-volk-dev glslang-tools spirv-tools)
 run_packages=(mesa-vulkan-drivers graphviz)
 test_packages=(chromium chromium-driver clang libcriterion-dev libtbb-dev libxcb1-dev python3 spin vulkan-validationlayers

@@ -421,11 +421,14 @@ static bool is_good(const hd_page_desc *desc, const hd_graph *graph)
     return true;
 }
 
-hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc,
-                              const hdi_page *page, FILE *f)
+/* The data, between what stands before and behind it. Nothing is written unless all of it can be. */
+static hd_result write_between(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc,
+                               const hdi_page *page, FILE *f)
 {
-    if (!page->bytes)
-        return HD_NO_PAGE;
+    static const hd_page_desc nothing;
+    desc = desc ? desc : &nothing;
+    if (!is_good(desc, graph))
+        return HD_INVALID_ARGUMENT;
     shown now = {0}, before = {0};
     hd_result result = look_at(graph, plan, &now);
     if (result == HD_OK && desc->before)
@@ -451,12 +454,23 @@ hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const 
     return result;
 }
 
+hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc,
+                              const hdi_page *page, FILE *f)
+{
+    return page->bytes ? write_between(graph, plan, desc, page, f) : HD_NO_PAGE;
+}
+
+hd_result hdi_plan_write_data(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc, FILE *f)
+{
+    static const hdi_page none = {.text = (const unsigned char *)""};
+    return write_between(graph, plan, desc, &none, f);
+}
+
 hd_result hd_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc, FILE *f)
 {
-    static const hd_page_desc nothing;
-    if (!graph || !plan || !f || (desc && !is_good(desc, graph)))
+    if (!graph || !plan || !f)
         return HD_INVALID_ARGUMENT;
-    return hdi_plan_write_page(graph, plan, desc ? desc : &nothing, &hdi_plan_page, f);
+    return hdi_plan_write_page(graph, plan, desc, &hdi_plan_page, f);
 }
 
 hd_result hd_plan_write_html(const hd_graph *graph, const hd_plan *plan, FILE *f)

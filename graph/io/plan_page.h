@@ -11,8 +11,10 @@ typedef struct hdi_page {
 } hdi_page;
 extern const hdi_page hdi_plan_page;
 
-/* hd_plan_write_page with a page of the caller's, and a good desc. */
+/* hd_plan_write_page with a page of the caller's. */
 hd_result hdi_plan_write_page(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc,
                               const hdi_page *page, FILE *f);
+/* What the page is given, alone. */
+hd_result hdi_plan_write_data(const hd_graph *graph, const hd_plan *plan, const hd_page_desc *desc, FILE *f);
 
 #endif

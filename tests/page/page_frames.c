@@ -1,11 +1,17 @@
 /* Writes the pages that tests/page/run looks at in a browser: a frame such as an engine has, names that want to break
- * out, frames of nothing and of much. usage: page_frames FOLDER */
+ * out, frames of nothing and of much. usage: page_frames FOLDER, or page_frames --serve: a live view whose
+ * port is printed, of the frame in its other form after each line that comes in, until the input ends. */
 
 #include <heddle/graph.h>
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifdef HEDDLE_HAS_VIEW
+#include <heddle/view.h>
+#endif
 
 #include "workloads.h"
 
@@ -305,6 +311,45 @@ static int write_workload(const char *folder, const char *name, hd_graph *g, con
     return status;
 }
 
+#ifdef HEDDLE_HAS_VIEW
+static int serve(void)
+{
+    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true};
+    struct pollfd input = {.fd = 0, .events = POLLIN};
+    hd_graph *g;
+    hd_view *view;
+    hd_result result = hd_graph_create(NULL, &g);
+    if (result == HD_OK)
+        result = hd_view_serve(0, &view);
+    if (result != HD_OK)
+        return fail("serve", result);
+    printf("%u\n", hd_view_port(view));
+    fflush(stdout);
+    char line[64];
+    while (result == HD_OK) { /* the frames of an engine */
+        if (poll(&input, 1, 10) > 0) {
+            if (!fgets(line, sizeof(line), stdin))
+                break;
+            later = !later;
+        }
+        const hd_plan *plan;
+        declare_frame(g);
+        result = hd_graph_compile(g, &desc, &plan);
+        if (result == HD_OK)
+            result = hd_view_show(view, g, plan, NULL);
+    }
+    hd_view_end(view);
+    hd_graph_destroy(g);
+    return result == HD_OK ? 0 : fail("serve", result);
+}
+#else
+static int serve(void)
+{
+    fputs("page_frames: built without the live view\n", stderr);
+    return 77;
+}
+#endif
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -313,6 +358,8 @@ int main(int argc, char **argv)
     } frames[] = {{"frame", declare_frame}, {"names", declare_names}, {"nothing", declare_nothing},
                   {"one", declare_one}};
     hd_graph *g, *before;
+    if (argc == 2 && strcmp(argv[1], "--serve") == 0)
+        return serve();
     if (argc != 2) {
         fputs("usage: page_frames FOLDER\n", stderr);
         return 2;

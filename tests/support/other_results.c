@@ -87,7 +87,7 @@ static hd_result no_page(hd_graph *graph)
     const hdi_page none = {0};
     declare(graph);
     cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
-    return hdi_plan_write_page(graph, plan, &(hd_page_desc){0}, &none, stderr);
+    return hdi_plan_write_page(graph, plan, NULL, &none, stderr);
 }
 
 static PFN_vkVoidFunction VKAPI_PTR empty_loader(VkInstance instance, const char *name)

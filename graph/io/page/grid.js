@@ -147,11 +147,13 @@ function paintPassNames(ctx, width) {
     ctx.fillRect(GUTTER, HEAD - 1, width - GUTTER, 1);
     gridView.names = [];
     let last = -100;
-    const all = ui.model.byStart;
+    const all = ui.model.byStart, nameX = (p) => axis.x(p.a0) + Math.min(9, (axis.x(p.a1) - axis.x(p.a0)) / 2);
+    const selected = ui.selected && ui.selected[0] === 'p' ? itemOf(ui.model, ui.selected) : null;
+    const kept = selected ? nameX(selected) : -1000;
     for (let i = d3.bisector((p) => p.a0).left(all, axis.lo); i < all.length && all[i].a0 <= axis.hi; i++) {
-        const pass = all[i], x = axis.x(pass.a0) + Math.min(9, (axis.x(pass.a1) - axis.x(pass.a0)) / 2);
-        const role = lightOf(ui.lit ? ui.lit.passes : null, pass.id), chosen = ui.selected === 'p' + pass.id;
-        if (x - last < 13 && !chosen)
+        const pass = all[i], x = nameX(pass);
+        const role = lightOf(ui.lit ? ui.lit.passes : null, pass.id), chosen = pass === selected;
+        if ((x - last < 13 || Math.abs(x - kept) < 13) && !chosen)
             continue;
         last = x;
         gridView.names.push({ x, pass });

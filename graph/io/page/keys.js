@@ -89,8 +89,9 @@ function showHelp() {
            el('dt', null, el('kbd', null, '←'), el('kbd', null, '→'), el('kbd', null, '↑'), el('kbd', null, '↓')),
            el('dd', null, 'in a view that has the focus: the next pass or resource')),
         el('h2', null, 'Pointer'),
-        el('p', null, 'Wheel: zoom (in the grid: scroll; with Ctrl: zoom; with Shift: pan; in memory with Alt: zoom offsets). ' +
-                      'Drag: pan. Double click: zoom there. Click: select. Shift-click a second pass: what orders the two.'),
+        el('p', null, 'Wheel: zoom (in the grid: scroll; with Ctrl: zoom; with Shift: pan; in memory with Alt: zoom ' +
+                      'offsets). Drag: pan. Double click: zoom there. Click: select. Shift-click a second pass: what ' +
+                      'orders the two.'),
         el('h2', null, 'Signs'),
         el('ul.signs', null, sign('batch', 'a batch of barriers'),
            sign('critical', 'the critical path: what the frame takes its time from'),

@@ -1,4 +1,4 @@
-/* The other tabs of the panel: all passes, resources and synchronization as text, in pieces that grow while one scrolls. */
+/* The other tabs of the panel: all passes, resources and synchronization as text; the lists grow while one scrolls. */
 
 const PIECE = 120;
 

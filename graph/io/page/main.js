@@ -219,6 +219,9 @@ function fitBrush() {
 /* simulated, measured or order. */
 function setMode(mode) {
     ui.mode = mode;
+    setUpLegends();
+    setUpModes();
+    setUpFilters();
     axis.byOrder = mode === 'order';
     showTimes(ui.model, mode);
     axis.extent = ui.model.extent;
@@ -264,7 +267,7 @@ function legend(section, entries) {
         el('span', null, el('i.swatch.' + className), text)));
 }
 
-function setUpControls() {
+function setUpLegends() {
     const m = ui.model, types = ['graphics', 'compute', 'transfer',
                                  'host'].filter((t) => m.order.some((p) => typeOf(p) === t));
     legend('queues', types.map((t) => ['pass-' + t, t]).concat([['batch', 'barriers'], ['critical', 'critical path']],
@@ -272,6 +275,9 @@ function setUpControls() {
     legend('memory', MEMORY_KINDS.filter(([kind]) => m.resources.some((r) => r.placed && memoryKind(r) === kind))
                                  .map(([kind, text]) => ['res-' + kind, text]));
     legend('grid', [['cell-read', 'reads'], ['cell-write', 'writes'], ['cell-both', 'reads and writes']]);
+}
+
+function setUpControls() {
     const critical = el('button.toggle', { 'aria-pressed': 'true' }, 'Critical path');
     critical.addEventListener('click', () => {
         ui.critical = !ui.critical;
@@ -297,11 +303,16 @@ function setUpControls() {
         });
         byId(name).querySelector('.controls').append(large);
     });
+    byId('help').addEventListener('click', showHelp);
+}
+
+/* Which times and orders the axis can have. */
+function setUpModes() {
+    const m = ui.model;
     ui.modes = (m.spans ? [['Measured', 'measured'], ['Simulated', 'simulated']] : [['Time', 'simulated']])
         .concat([['Order', 'order']]);
     byId('axis-mode').replaceChildren(...ui.modes.map(([text, mode]) =>
         el('button', { role: 'radio', 'aria-checked': 'false', onclick: () => setMode(mode) }, text)));
-    byId('help').addEventListener('click', showHelp);
 }
 
 function setUpSplitter() {
@@ -355,21 +366,24 @@ function measure(frames) {
 }
 
 function start() {
-    ui.model = readPlan(JSON.parse(byId('data').textContent));
+    const raw = JSON.parse(byId('data').textContent);
     setUpTheme();
+    if (!raw)
+        return waitForFirst();
+    ui.model = readPlan(raw);
     showTimes(ui.model, ui.model.spans ? 'measured' : 'simulated');
     axis.extent = ui.model.extent;
     if (ui.model.before)
         TABS.unshift(CHANGES_TAB);
     setUpTabs();
     setUpControls();
-    setUpFilters();
     setUpSearch();
     setUpOverview();
     setUpViews();
     setUpSplitter();
     setUpKeys();
-    setMode(ui.modes[0][1]);
+    setMode(ui.model.spans ? 'measured' : 'simulated');
+    setUpLive();
     const [first, second] = location.hash.slice(1).split('+');
     openTab(TABS[0][0]);
     if (first)

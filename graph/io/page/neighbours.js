@@ -42,7 +42,8 @@ function paintBox(svg, box) {
         group.attr({ 'data-key': 'p' + box.pass.id, class: 'box ' + box.role + ' pass-' + typeOf(box.pass) });
     if (box.pass)
         group.append('rect').attr({ width: BOX.width, height: BOX.height, rx: 3 });
-    group.append('text').attr({ x: 9, y: BOX.height / 2 + 4 }).text(cutLabel(box.pass ? box.pass.label : box.text, 15));
+    group.append('text').attr({ x: 9, y: BOX.height / 2 + 4 })
+        .text(cutLabel(box.pass ? box.pass.label : box.text, box.role === 'self' ? 14 : 15));
     group.append('title').text((box.pass ? box.pass.label : box.text) + (box.through ? '\nthrough ' + box.through
         : ''));
 }

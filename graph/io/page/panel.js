@@ -328,7 +328,8 @@ function framePanel() {
     const most = dear.length ? took(dear[0]) : 1;
     return [
         headline('frame', 'At a glance'),
-        el('p.muted.intro', null, 'Select anything to see what it is connected with; shift-click a second pass to see what orders the two.'),
+        el('p.muted.intro', null, 'Select anything to see what it is connected with; shift-click a second pass to see ' +
+                                  'what orders the two.'),
         block('Longest passes', shortList(dear.slice(0, 6), 6, (p) => el('div.line.barred', null, ref('p' + p.id),
             bar(took(p) / most, 'pass-' + typeOf(p)), el('span.muted.num', null, timeText(took(p)))))),
         block('Largest resources', shortList(large.slice(0, 6), 6, (r) => resourceLine(r, large[0].placed.bytes))),

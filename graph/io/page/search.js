@@ -91,7 +91,8 @@ function setUpSearch() {
 function setUpFilters() {
     const button = document.getElementById('filter'), host = document.getElementById('filters'), m = ui.model;
     const types = ['graphics', 'compute', 'transfer', 'host'].filter((t) => m.passes.some((p) => typeOf(p) === t));
-    const kinds = MEMORY_KINDS.concat([['import', 'imports']]).filter(([k]) => m.resources.some((r) => kindOf(r) === k));
+    const kinds = MEMORY_KINDS.concat([['import', 'imports']])
+        .filter(([k]) => m.resources.some((r) => kindOf(r) === k));
     if (m.culled.length)
         types.push('culled');
     const text = el('input', { type: 'search', placeholder: 'name contains …',
@@ -115,10 +116,10 @@ function setUpFilters() {
     host.replaceChildren(group('Passes', ui.filter.types, types.map((t) => [t, t, 'pass-' + t])),
                          group('Queues', ui.filter.queues, m.queues.map((q) => [q.id, q.label])),
                          group('Resources', ui.filter.kinds, kinds.map(([k, label]) => [k, label, 'res-' + k])), text);
-    button.addEventListener('click', () => {
+    button.onclick = () => {
         host.hidden = !host.hidden;
         button.setAttribute('aria-expanded', String(!host.hidden));
-    });
+    };
 }
 
 function refilter() {

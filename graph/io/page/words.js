@@ -90,7 +90,8 @@ const SENTENCES = {
         'persistent': 'Kept from frame to frame: shares its bytes with no other resource. Takes turns with {otherRes}.',
         'host': 'Host passes use it, {pass} the first of them: it lies in memory that the CPU sees.',
         'first tenant': 'The first in the frame to use these bytes, from {pass} on.',
-        'takes over': 'Uses bytes that {otherRes} no longer needs: {otherPass} was the last to use them, {pass} is next.',
+        'takes over': 'Uses bytes that {otherRes} no longer needs: {otherPass} was the last to use them, ' +
+                      '{pass} is next.',
     },
     cull: {
         'none': 'No reason is known.',
