@@ -1,56 +1,52 @@
-#include "freeze_cuts.h"
+#include "phases.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "bitset.h"
 #include "hints.h"
+#include "sort.h"
 
 /* Freeze: splits each resource into segments, the pieces that no use splits: a grid of mips and layers for images (with
  * a row for depth and one for stencil at each mip, where a use names one of them), intervals for buffers. A resource
- * that is only used whole is one segment, and costs nothing but its number. O(uses + ranges).
+ * that is only used whole is one segment, and costs nothing but its number. O(uses + ranges log ranges).
  *
- * The boundaries of an image are bits of two words, which its ranges set: where a piece stands among the others is a
- * count of the bits below. Of buffers, and of images of too many layers, ranges are chained, and their boundaries
- * sorted and made unique.
+ * The ranges of a resource are chained; their boundaries, sorted and made unique, are its cuts, and each range finds
+ * its place among them. Most resources are used whole only: a bit each tells the others, and all but those are numbered
+ * in runs, without a look at them.
  *
- * Most resources are used whole only: a bit each tells the others, and all but those are numbered in runs, without a
- * look at them.
- *
- * In parallel ranges are marked in any order, which does not matter to the pieces. By ranges of resources pieces of
- * each are counted, then numbered behind those before; then uses look up theirs. */
+ * In parallel ranges are chained in any order, which does not matter to the pieces. By ranges of resources the pieces
+ * of each are counted, then numbered behind those before; then uses look up theirs. */
 
 enum {
     GRAIN = 512,
     WORD_GRAIN = 8, /* words of 64 resources */
-    FEW = 62
 };
 
-/* Beside the bits of the mips, of which there are at most 33. */
-#define MIP_BITS ((UINT64_C(1) << 33) - 1)
-#define ASPECTS (UINT64_C(1) << 63) /* depth and stencil are apart */
-#define CHAINED (UINT64_C(1) << 62) /* no bits: `cuts` tells */
-#define SIMPLE (UINT64_C(1) << 61)  /* each side whole, or cut at each number; aspects are together */
-#define COLUMNS 40                  /* from this bit on: how many pieces the layers are cut into */
-#define PIECE_MIPS 48               /* of SIMPLE resources: how many mips a piece has */
+/* Where a resource is cut along one side. */
+typedef struct cuts {
+    uint32_t count; /* boundaries; pieces + 1 */
+    const uint64_t *at;
+} cuts;
 
-/* Boundaries of a resource that ranges cut. Of those that are chained at first 1 + the newest of its ranges, and how
- * many there are. Of SIMPLE ones in the end, in place of bits, their first segment, and how many layers a piece has: on
- * a side that is whole all ranges begin at 0, so that a piece is found from both bases. */
-typedef struct marks {
-    uint64_t mip;
-    union {
-        uint64_t layer;
-        const hdi_grid *cuts;
-    };
-} marks;
+/* Of a resource that is cut; buffers have one column. */
+typedef struct grid {
+    cuts mip, layer;
+    uint32_t aspects;
+} grid;
+
+/* The ranges of a resource, from the last one on: 1 + its number; then range_next. */
+typedef struct chain {
+    uint32_t newest, count;
+} chain;
 
 typedef struct work {
     const hdi_decl *decl;
     hdi_arena *arena;
     uint64_t *cut;        /* a bit a resource: ranges cut it */
-    marks *marks;         /* per resource; of those only */
-    uint32_t *range_next; /* of those that are chained: 1 + the next range of the resource, or 0 */
+    chain *chain;         /* per resource; of those only */
+    const grid **grid;    /* the same */
+    uint32_t *range_next; /* 1 + the next range of the resource, or 0 */
     uint32_t *piece;      /* per resource: its segment where it is just one, else HDI_NONE */
     uint32_t *use_seg;
     hdi_frozen *out;
@@ -59,172 +55,150 @@ typedef struct work {
     uint64_t part_visits[HDI_FEW_PARTS];
 } work;
 
-/* ---- boundaries that are bits ---- */
-
-static inline bool has_bits(const hdi_decl *decl, uint32_t res)
-{
-    return !(decl->res_flags[res] & HDI_RES_BUFFER) && decl->res_info[res].layers < FEW;
-}
-
-static inline uint64_t bits_below(uint32_t bit)
-{
-    return (UINT64_C(1) << bit) - 1;
-}
-
-static inline uint32_t count_bits(uint64_t bits)
-{
-    return (uint32_t)__builtin_popcountll(bits);
-}
-
-static inline void set_bits(uint64_t *word, uint64_t bits, bool alone)
-{
-    _Atomic(uint64_t) *shared = (_Atomic(uint64_t) *)word;
-    if (alone)
-        *word |= bits;
-    else if (~atomic_load_explicit(shared, memory_order_relaxed) & bits) /* most are there: the line stays shared */
-        atomic_fetch_or_explicit(shared, bits, memory_order_relaxed);
-}
-
-/* A resource is found to be cut. Alone its marks begin here: most resources have none. */
-static inline void mark_cut(const work *w, uint32_t res, bool alone)
-{
-    uint64_t *word = &w->cut[res / 64], bit = UINT64_C(1) << res % 64;
-    if (alone && !(*word & bit))
-        w->marks[res] = (marks){0};
-    set_bits(word, bit, alone);
-}
+/* ---- ranges by resource ---- */
 
 /* A run of ranges of one resource. */
-static void chain_run(const work *w, marks *m, uint32_t begin, uint32_t end, bool alone)
+static void chain_run(const work *w, uint32_t res, uint32_t begin, uint32_t end)
 {
+    uint64_t bit = UINT64_C(1) << res % 64, *word = &w->cut[res / 64];
+    chain *c = &w->chain[res];
     for (uint32_t r = begin + 1; r < end; r++)
         w->range_next[r] = r;
-    if (alone) {
-        w->range_next[begin] = (uint32_t)m->mip;
-        m->mip = end;
-        m->layer += end - begin;
+    if (w->crew->workers == 1) {
+        w->range_next[begin] = c->newest;
+        *c = (chain){end, c->count + end - begin};
+        *word |= bit;
         return;
     }
-    _Atomic(uint64_t) *newest = (_Atomic(uint64_t) *)&m->mip, *count = (_Atomic(uint64_t) *)&m->layer;
-    w->range_next[begin] = (uint32_t)atomic_exchange_explicit(newest, end, memory_order_relaxed);
+    _Atomic(uint32_t) *newest = (_Atomic(uint32_t) *)&c->newest, *count = (_Atomic(uint32_t) *)&c->count;
+    w->range_next[begin] = atomic_exchange_explicit(newest, end, memory_order_relaxed);
     atomic_fetch_add_explicit(count, end - begin, memory_order_relaxed);
-}
-
-/* The same, as bits. */
-static HDI_INLINE void mark_run(const hdi_decl *decl, marks *m, uint32_t begin, uint32_t end, bool alone)
-{
-    uint64_t mip = 0, layer = 0, aspects = 0;
-    for (const hd_range *range = decl->range + begin, *behind = decl->range + end; range < behind; range++) {
-        mip |= UINT64_C(1) << range->mip_base;
-        layer |= UINT64_C(1) << range->layer_base;
-        HDI_HIDE(mip); /* one instruction each then */
-        HDI_HIDE(layer);
-        mip |= UINT64_C(1) << (range->mip_base + range->mip_count);
-        layer |= UINT64_C(1) << (range->layer_base + range->layer_count);
-        aspects |= range->aspect;
-    }
-    set_bits(&m->mip, mip | (aspects ? ASPECTS : 0), alone);
-    set_bits(&m->layer, layer, alone);
+    atomic_fetch_or_explicit((_Atomic(uint64_t) *)word, bit, memory_order_relaxed);
 }
 
 /* Ranges of one resource mostly stand together. */
-static HDI_INLINE void mark_some(const work *w, uint32_t begin, uint32_t end, bool alone)
+static void chain_ranges(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
+    const work *w = user;
     const uint32_t *const range_res = w->decl->range_res;
+    (void)part;
     for (uint32_t r = begin; r < end;) {
         const uint32_t first = r, res = range_res[r];
         while (++r < end && range_res[r] == res)
             ;
-        mark_cut(w, res, alone);
-        if (has_bits(w->decl, res))
-            mark_run(w->decl, &w->marks[res], first, r, alone);
+        chain_run(w, res, first, r);
+    }
+}
+
+/* ---- cuts ---- */
+
+/* One side of a range, in the numbers of its resource. */
+typedef struct side {
+    uint64_t begin, end;
+} side;
+
+static inline side side_of(const hd_range *range, bool is_buffer, int which)
+{
+    if (is_buffer)
+        return (side){range->offset, range->offset + range->bytes};
+    if (which)
+        return (side){range->layer_base, (uint64_t)range->layer_base + range->layer_count};
+    return (side){range->mip_base, (uint64_t)range->mip_base + range->mip_count};
+}
+
+/* Sorted unique boundaries; a count of 0: no memory. */
+static cuts find_cuts(const work *w, hdi_arena *arena, uint32_t res, int which, uint64_t extent)
+{
+    const hdi_decl *decl = w->decl;
+    const bool is_buffer = (decl->res_flags[res] & HDI_RES_BUFFER) != 0;
+    const size_t most = 2 * (size_t)w->chain[res].count + 2;
+    uint64_t *keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
+    hdi_arena_mark mark = hdi_arena_here(arena);
+    uint64_t *scratch_keys = HDI_ARENA_ARRAY(arena, uint64_t, most);
+    uint32_t *values = HDI_ARENA_ZEROED(arena, uint32_t, most),
+             *scratch_values = HDI_ARENA_ARRAY(arena, uint32_t, most);
+    if (arena->failed)
+        return (cuts){0};
+    uint64_t *low = keys + most; /* from the last range on, as they are mostly declared by rising numbers */
+    *--low = extent;
+    for (uint32_t r = w->chain[res].newest; r; r = w->range_next[r - 1]) {
+        side s = side_of(&decl->range[r - 1], is_buffer, which);
+        if (low[0] == s.begin && low + 1 < keys + most && low[1] == s.end)
+            continue; /* on one side mostly as the range before; and on the other where that one begins, below */
+        if (low[0] != s.end)
+            *--low = s.end;
+        *--low = s.begin;
+    }
+    *--low = 0;
+    uint32_t n = (uint32_t)(keys + most - low), unique = 1;
+    hdi_sort_u64(low, values, scratch_keys, scratch_values, n);
+    for (uint32_t i = 1; i < n; i++) {
+        if (low[i] != low[unique - 1])
+            low[unique++] = low[i];
+    }
+    hdi_arena_keep(arena, mark, NULL, 0);
+    return (cuts){unique, low};
+}
+
+/* Index of a boundary that is known to be there. Mips and layers are mostly cut at each number, or not at all. */
+static uint32_t find(const cuts *c, uint64_t value)
+{
+    uint32_t low = 0, high = c->count - 1, guess = value < high ? (uint32_t)value : high;
+    if (HDI_LIKELY(c->at[guess] == value))
+        return guess;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (c->at[middle] < value)
+            low = middle + 1;
         else
-            chain_run(w, &w->marks[res], first, r, alone);
+            high = middle;
+    }
+    return low;
+}
+
+/* The segments of each range, from the first one of its resource on. */
+static void find_spans(const work *w, uint32_t res, const grid *g)
+{
+    uint32_t columns = g->layer.count - 1;
+    const bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0;
+    for (uint32_t r = w->chain[res].newest; r; r = w->range_next[r - 1]) {
+        const hd_range *range = &w->decl->range[r - 1];
+        side mip = side_of(range, is_buffer, 0), layer = side_of(range, is_buffer, 1);
+        uint32_t first = find(&g->mip, mip.begin), count = find(&g->mip, mip.end) - first;
+        if (is_buffer) {
+            w->out->range_span[r - 1] = (hdi_span){first, 1, count, 0};
+            continue;
+        }
+        uint32_t column = find(&g->layer, layer.begin), layers = find(&g->layer, layer.end) - column;
+        uint32_t row = first * g->aspects + (range->aspect == HD_ASPECT_STENCIL);
+        w->out->range_span[r - 1] = range->aspect
+                                        ? (hdi_span){row * columns + column, count, layers, g->aspects * columns}
+                                        : (hdi_span){row * columns + column, count * g->aspects, layers, columns};
     }
 }
 
-static void mark_ranges(uint32_t begin, uint32_t end, uint32_t part, void *user)
+/* How many pieces a resource has that is cut. 0: no memory. */
+static uint32_t count_pieces(const work *w, hdi_arena *arena, uint32_t res)
 {
-    const work *w = user;
-    (void)part;
-    if (w->crew->workers == 1)
-        mark_some(w, begin, end, true);
-    else
-        mark_some(w, begin, end, false);
-}
-
-/* Whether one side of a resource is whole, or cut at each number up to its extent; both come to it mostly. */
-static inline bool is_whole(uint64_t bits, uint32_t extent)
-{
-    return bits == (1 | UINT64_C(1) << extent);
-}
-
-static inline bool is_even(uint64_t bits, uint32_t extent)
-{
-    return bits == bits_below(extent + 1);
-}
-
-/* Of a resource, and notes what spares its ranges counting. */
-static uint32_t count_pieces(const work *w, uint32_t res)
-{
-    const uint32_t mips = w->decl->res_info[res].mips, layers = w->decl->res_info[res].layers;
-    marks *m = &w->marks[res];
-    uint64_t mip = (m->mip & ~ASPECTS) | 1 | UINT64_C(1) << mips, layer = m->layer | 1 | UINT64_C(1) << layers;
-    uint64_t notes = m->mip & ASPECTS;
-    bool whole_mips = is_whole(mip, mips), whole_layers = is_whole(layer, layers);
-    uint32_t rows = whole_mips ? 1 : is_even(mip, mips) ? mips : count_bits(mip) - 1;
-    uint32_t columns = whole_layers ? 1 : is_even(layer, layers) ? layers : count_bits(layer) - 1;
-    if (!notes && (whole_mips || rows == mips) && (whole_layers || columns == layers)) {
-        notes = SIMPLE | (uint64_t)(whole_mips ? mips : 1) << PIECE_MIPS;
-        mip = 0;
-        layer = whole_layers ? layers : 1;
-    }
-    *m = (marks){.mip = mip | notes | (uint64_t)columns << COLUMNS, .layer = layer};
-    return rows * (notes & ASPECTS ? 2 : 1) * columns;
-}
-
-static inline uint32_t columns_of(uint64_t mip)
-{
-    return mip >> COLUMNS & 255;
-}
-
-static inline uint32_t piece_mips(uint64_t mip)
-{
-    return mip >> PIECE_MIPS & 255;
-}
-
-/* The segments of a range, from the first one of its resource on. */
-static HDI_APART hdi_span span_of_bits(uint64_t mip, uint64_t layer, const hd_range *range)
-{
-    uint32_t aspects = mip & ASPECTS ? 2 : 1, columns = columns_of(mip);
-    uint32_t row = count_bits(mip & bits_below(range->mip_base));
-    uint32_t rows = count_bits(mip & bits_below(range->mip_base + range->mip_count)) - row;
-    uint32_t column = count_bits(layer & bits_below(range->layer_base));
-    uint32_t cols = count_bits(layer & bits_below(range->layer_base + range->layer_count)) - column;
-    row = row * aspects + (range->aspect == HD_ASPECT_STENCIL);
-    return range->aspect ? (hdi_span){row * columns + column, rows, cols, aspects * columns}
-                         : (hdi_span){row * columns + column, rows * aspects, cols, columns};
-}
-
-static inline hdi_span span_of(uint64_t mip, uint64_t layer, const hd_range *range)
-{
-    if (HDI_UNLIKELY(!(mip & SIMPLE)))
-        return span_of_bits(mip, layer, range);
-    return (hdi_span){range->mip_base * columns_of(mip) + range->layer_base,
-                      piece_mips(mip) == 1 ? range->mip_count : 1, layer == 1 ? range->layer_count : 1,
-                      columns_of(mip)};
+    const hdi_res_info *info = &w->decl->res_info[res];
+    const bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0;
+    grid *g = HDI_ARENA_ARRAY(arena, grid, 1);
+    if (!g)
+        return 0;
+    *g = (grid){.layer = {2, NULL}, .aspects = 1}; /* of buffers one column */
+    g->mip = find_cuts(w, arena, res, 0, is_buffer ? info->bytes : info->mips);
+    if (!is_buffer)
+        g->layer = find_cuts(w, arena, res, 1, info->layers);
+    if (arena->failed)
+        return 0;
+    for (uint32_t r = w->chain[res].newest; r && !is_buffer; r = w->range_next[r - 1])
+        g->aspects = w->decl->range[r - 1].aspect ? 2 : g->aspects;
+    w->grid[res] = g;
+    find_spans(w, res, g);
+    return (g->mip.count - 1) * g->aspects * (g->layer.count - 1);
 }
 
 /* ---- segments ---- */
-
-/* The same of a resource whose ranges are chained, which get their spans. 0: no memory. */
-static HDI_APART uint32_t count_chained(const work *w, hdi_arena *arena, uint32_t res)
-{
-    marks *m = &w->marks[res];
-    const hdi_chain chain = {(uint32_t)m->mip, (uint32_t)m->layer, w->range_next};
-    *m = (marks){.mip = CHAINED, .cuts = hdi_cut_chained(w->decl, res, &chain, arena, w->out->range_span)};
-    return m->cuts ? hdi_grid_pieces(m->cuts) : 0;
-}
 
 /* Pieces of each resource that is cut, in place of its first segment; by words of their bits. */
 static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
@@ -237,7 +211,7 @@ static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
     for (uint32_t word = begin; word < end; word++) {
         for (uint64_t left = w->cut[word]; left; left &= left - 1) {
             uint32_t r = word * 64 + (uint32_t)__builtin_ctzll(left);
-            uint32_t pieces = has_bits(w->decl, r) ? count_pieces(w, r) : count_chained(w, arena, r);
+            uint32_t pieces = count_pieces(w, arena, r);
             if (pieces == 0)
                 return;
             res_pieces[r] = pieces;
@@ -247,58 +221,25 @@ static void count_range(uint32_t begin, uint32_t end, uint32_t part, void *user)
     w->part_segs[part] = sum;
 }
 
-static hdi_cuts list_bits(uint64_t bits, uint64_t listed[FEW + 1])
-{
-    uint32_t count = 0;
-    for (uint64_t rest = bits; rest; rest &= rest - 1)
-        listed[count++] = (uint64_t)__builtin_ctzll(rest);
-    return (hdi_cuts){count, listed};
-}
-
-/* Each side whole, or cut at each number. */
-static void fill_simple(const work *w, uint32_t res, hd_range *piece)
-{
-    const hdi_res_info *info = &w->decl->res_info[res];
-    const uint32_t mips = piece_mips(w->marks[res].mip), layers = (uint32_t)w->marks[res].layer;
-    const uint32_t rows = mips == 1 ? info->mips : 1, columns = columns_of(w->marks[res].mip);
-    for (uint32_t row = 0; row < rows; row++) {
-        for (uint32_t column = 0; column < columns; column++)
-            *piece++ = (hd_range){
-                .mip_base = (uint16_t)row, .mip_count = (uint16_t)mips, .layer_base = column, .layer_count = layers};
-    }
-}
-
 /* What the segments of a resource are. */
 static HDI_APART void fill_pieces(const work *w, uint32_t res, uint32_t seg)
 {
-    marks *m = &w->marks[res];
+    const grid *g = w->grid[res];
     hd_range *piece = w->out->seg_range + seg;
-    uint64_t listed[2][FEW + 1];
-    hdi_grid g;
-    if (m->mip & SIMPLE) {
-        m->mip |= seg;
-        fill_simple(w, res, piece);
-        return;
-    }
-    if (m->mip & CHAINED)
-        g = *m->cuts;
-    else
-        g = (hdi_grid){list_bits(m->mip & MIP_BITS, listed[0]), list_bits(m->layer, listed[1]),
-                       m->mip & ASPECTS ? 2 : 1};
-    const uint64_t *row = g.mip.at, *column = g.layer.at;
+    const uint64_t *row = g->mip.at, *column = g->layer.at;
     bool is_buffer = (w->decl->res_flags[res] & HDI_RES_BUFFER) != 0;
-    for (uint32_t i = 0; i + 1 < g.mip.count; i++) {
+    for (uint32_t i = 0; i + 1 < g->mip.count; i++) {
         if (is_buffer) {
             *piece++ = (hd_range){.offset = row[i], .bytes = row[i + 1] - row[i]};
             continue;
         }
-        for (uint32_t aspect = 0; aspect < g.aspects; aspect++) {
-            for (uint32_t k = 0; k + 1 < g.layer.count; k++)
+        for (uint32_t aspect = 0; aspect < g->aspects; aspect++) {
+            for (uint32_t k = 0; k + 1 < g->layer.count; k++)
                 *piece++ = (hd_range){.mip_base = (uint16_t)row[i],
                                       .mip_count = (uint16_t)(row[i + 1] - row[i]),
-                                      .aspect = g.aspects == 1 ? 0
-                                                : aspect       ? HD_ASPECT_STENCIL
-                                                               : HD_ASPECT_DEPTH,
+                                      .aspect = g->aspects == 1 ? 0
+                                                : aspect        ? HD_ASPECT_STENCIL
+                                                                : HD_ASPECT_DEPTH,
                                       .layer_base = (uint32_t)column[k],
                                       .layer_count = (uint32_t)(column[k + 1] - column[k])};
         }
@@ -355,34 +296,19 @@ static hd_result freeze_whole(const hdi_decl *decl, hdi_arena *arena, hdi_frozen
 
 /* The segment of a use of a resource that is cut, HDI_NONE: it has several, which count. Only then its range needs a
  * span. */
-static HDI_APART uint32_t find_of_range(const work *w, uint32_t range, uint32_t res, uint64_t *visits)
+static uint32_t find_of_cut(const work *w, uint32_t range, uint32_t res, uint64_t *visits)
 {
-    const marks *m = &w->marks[res];
     const uint32_t *begin = &w->out->res_seg_begin[res];
     if (range == HDI_NONE) {
         *visits += begin[1] - begin[0];
         return HDI_NONE;
     }
     hdi_span *span = &w->out->range_span[range];
-    hdi_span found = m->mip & CHAINED ? *span : span_of(m->mip, m->layer, &w->decl->range[range]);
-    found.base += begin[0];
-    if (found.rows * found.cols == 1)
-        return found.base;
-    *span = found;
-    *visits += (uint64_t)found.rows * found.cols;
+    span->base += begin[0]; /* a range is of one use */
+    if (span->rows * span->cols == 1)
+        return span->base;
+    *visits += (uint64_t)span->rows * span->cols;
     return HDI_NONE;
-}
-
-/* Most are one piece of a simple resource. */
-static HDI_INLINE uint32_t find_of_cut(const work *w, uint32_t range, uint32_t res, uint64_t *visits)
-{
-    const marks *m = &w->marks[res];
-    if (range == HDI_NONE || !(m->mip & SIMPLE))
-        return find_of_range(w, range, res, visits);
-    const hd_range *of = &w->decl->range[range];
-    if (of->mip_count != piece_mips(m->mip) || of->layer_count != (uint32_t)m->layer)
-        return find_of_range(w, range, res, visits);
-    return (uint32_t)m->mip + of->mip_base * columns_of(m->mip) + of->layer_base;
 }
 
 /* Of the uses of a part of the passes, as flow cuts them. */
@@ -405,13 +331,6 @@ static void find_segments(uint32_t part, void *user)
     w->part_visits[part] = visits;
 }
 
-static void clear_marks(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    const work *w = user;
-    (void)part;
-    memset(w->marks + begin, 0, (end - begin) * sizeof(*w->marks));
-}
-
 static bool prepare(work *w, hdi_frozen *out)
 {
     const hdi_decl *decl = w->decl;
@@ -421,7 +340,8 @@ static bool prepare(work *w, hdi_frozen *out)
     w->use_seg = HDI_ARENA_ARRAY(arena, uint32_t, decl->use_count);
     w->piece = HDI_ARENA_ARRAY(arena, uint32_t, decl->res_count);
     w->range_next = HDI_ARENA_ARRAY(arena, uint32_t, decl->range_count);
-    w->marks = HDI_ARENA_ARRAY(arena, marks, decl->res_count);
+    w->chain = HDI_ARENA_ZEROED(arena, chain, decl->res_count);
+    w->grid = HDI_ARENA_ARRAY(arena, const grid *, decl->res_count);
     w->cut = HDI_ARENA_ZEROED(arena, uint64_t, hdi_bit_words(decl->res_count));
     return !arena->failed;
 }
@@ -456,9 +376,7 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
     uint64_t visits = decl->use_count;
     if (!prepare(&w, out))
         return HD_OUT_OF_MEMORY;
-    if (crew->workers > 1)
-        hdi_crew_ranges(crew, decl->res_count, GRAIN, clear_marks, &w);
-    hdi_crew_ranges(crew, decl->range_count, GRAIN, mark_ranges, &w);
+    hdi_crew_ranges(crew, decl->range_count, GRAIN, chain_ranges, &w);
     hdi_crew_ranges(crew, hdi_bit_words(decl->res_count), WORD_GRAIN, count_range, &w);
     hd_result result = make_segments(&w, out);
     if (result != HD_OK)
