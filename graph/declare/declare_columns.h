@@ -47,8 +47,8 @@ void hdi_free_columns(hd_graph *graph);
  * the use and *why a clause that says what is wrong. */
 hd_result hdi_tie_resolves(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, uint32_t *bad, const char **why);
 
-/* Checks `count` uses of the newest pass, from `first` on, against one another. On HD_CONFLICTING_USES *bad is the index
- * of the first use that does not agree with those before it. */
+/* Checks `count` uses of the newest pass, from `first` on, against one another. On HD_CONFLICTING_USES *bad is the
+ * index of the first use that does not agree with those before it. */
 hd_result hdi_check_double_uses(hd_graph *graph, uint32_t first, uint32_t count, uint32_t *bad);
 
 /* The rules that uses of an access are checked by. access: where they go; rows: of images and of buffers. own_layout:

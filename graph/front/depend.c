@@ -229,7 +229,7 @@ static HDI_APART uint32_t add_others(const work *w, edges *own, uint32_t use, ui
 
 /* Edges to what the passes of a part follow, over uses, and not over passes and their uses: how many a pass has nobody
  * can foresee. Where those of each pass end is counted from the part's first. */
-static HDI_INLINE void find_edges(const work *w, edges *own, size_t first, size_t end, bool all_kept)
+static void find_edges(const work *w, edges *own, size_t first, size_t end)
 {
     const hdi_visit *const visits = w->flow->visit;
     const uint8_t *const pass_kept = w->pass_kept;
@@ -242,7 +242,7 @@ static HDI_INLINE void find_edges(const work *w, edges *own, size_t first, size_
     for (size_t u = first; u < end; u++) {
         uint32_t from = hdi_visit_found(visits[u]), to = use_pass[u];
         if (HDI_LIKELY(from < HDI_FOUND_SEVERAL)) {
-            count = add_edge(follow, edge, all_kept || pass_kept[to] ? from : none, to, count);
+            count = add_edge(follow, edge, pass_kept[to] ? from : none, to, count);
         } else {
             count = add_others(w, own, (uint32_t)u, (uint32_t)count);
             edge = own->edge;
@@ -291,10 +291,7 @@ static void find_places(uint32_t k, void *user)
 static void find_all(const work *w, edges *own, uint32_t begin, uint32_t end)
 {
     const uint32_t *use_begin = w->decl->pass_use_begin;
-    if (w->all_kept)
-        find_edges(w, own, use_begin[begin], use_begin[end], true);
-    else
-        find_edges(w, own, use_begin[begin], use_begin[end], false);
+    find_edges(w, own, use_begin[begin], use_begin[end]);
     if (HDI_UNLIKELY(w->decl->has_empty_passes))
         end_empty(w->decl, own, begin, end);
 }

@@ -32,7 +32,7 @@ typedef struct work {
     const hdi_decl *decl;
     const hdi_frozen *frozen;
     hdi_flow *out;
-    uint32_t *visit_pass; /* null where visits are uses: the declaration tells */
+    uint32_t *visit_pass;
     const hdi_crew *crew;
     hdi_arena *arena;
     uint32_t parts;
@@ -146,7 +146,7 @@ static bool start_part(work *w, uint32_t k)
 }
 
 /* Over uses, and not over passes and their uses: how many a pass has nobody can foresee. */
-static HDI_INLINE void walk_uses(work *w, uint32_t k, size_t first, size_t end, bool ranges)
+static void walk_uses(work *w, uint32_t k, size_t first, size_t end)
 {
     const hdi_decl *const decl = w->decl;
     const uint32_t *const use_seg = w->frozen->use_seg, *const use_pass = decl->use_pass;
@@ -158,14 +158,13 @@ static HDI_INLINE void walk_uses(work *w, uint32_t k, size_t first, size_t end, 
     const uint8_t *const touched = own->touched;
     for (size_t u = first; u < end; u++, mark += UINT64_C(1) << 32) {
         uint32_t seg = use_seg[u], p = use_pass[u];
-        if (ranges && HDI_UNLIKELY(seg == HDI_NONE)) {
+        if (HDI_UNLIKELY(seg == HDI_NONE)) {
             visit_several(w, own, (uint32_t)u, p);
             continue;
         }
         if (HDI_UNLIKELY(!touched[seg / BLOCK]))
             come_to(w, own, seg / BLOCK);
-        if (ranges)
-            visit_pass[u] = p;
+        visit_pass[u] = p;
         states[seg] = visit(states[seg], &visits[u], pass_reads, mark, p, use_flags[u]);
     }
 }
@@ -181,10 +180,7 @@ static void walk_part(uint32_t k, void *user)
         return;
     memset(pass_reads + p, 0, (end - p) * sizeof(*pass_reads));
     pass_reads[w->part[k].nobody] = 0;
-    if (w->visit_pass)
-        walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end], true);
-    else
-        walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end], false);
+    walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end]);
 }
 
 /* ---- what parts find of one another ---- */
@@ -315,10 +311,7 @@ hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hd
     work w = {.decl = decl, .frozen = frozen, .out = out, .crew = crew, .arena = arena};
     w.parts = hdi_crew_part_count(crew);
     out->visit = HDI_ARENA_ARRAY(arena, hdi_visit, frozen->visit_count);
-    if (frozen->use_seg != decl->use_res)
-        out->pass = w.visit_pass = HDI_ARENA_ARRAY(arena, uint32_t, frozen->visit_count);
-    else
-        out->pass = decl->use_pass;
+    out->pass = w.visit_pass = HDI_ARENA_ARRAY(arena, uint32_t, frozen->visit_count);
     out->pass_reads = HDI_ARENA_ARRAY(arena, uint32_t, hdi_flow_end(decl, crew));
     if (arena->failed)
         return HD_OUT_OF_MEMORY;

@@ -1,14 +1,12 @@
 #include "phases.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "hints.h"
 
 /* Size: what each resource that kept passes use needs in memory, by the size callback or the rules of the .fgt format.
- * Before the schedule, which weighs passes by the bytes that they open and close. Where all passes are kept, the
- * declaration knows who is used. O(uses of kept passes + resources). By ranges of uses, then of resources; an engine's
- * callback is asked by the caller alone. */
+ * Before the schedule, which weighs passes by the bytes that they open and close. O(uses of kept passes + resources).
+ * By ranges of passes, then of resources; an engine's callback is asked by the caller alone. */
 
 enum { GRAIN = 512 }; /* so that there are some for each of 16 workers */
 /* Of a callback, and alignments too: more than any device has, and so few that sums cannot overflow. */
@@ -21,8 +19,6 @@ typedef struct work {
     hdi_sizes *out;
     hd_result result;
     uint32_t bad_res;
-    bool all_kept; /* every use is one of a kept pass */
-    bool alone;    /* nobody else writes res_used */
 } work;
 
 static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t res, hd_memory_need *need)
@@ -36,62 +32,17 @@ static hd_result ask(const hdi_decl *decl, const hd_compile_desc *desc, uint32_t
     return result;
 }
 
-/* Several ranges may find one resource used: the same byte is written, and by nobody read. */
-static inline void set_used(_Atomic(uint8_t) *res_used, size_t res)
-{
-    atomic_store_explicit(&res_used[res], 1, memory_order_relaxed);
-}
-
-/* By runs of kept passes, whose uses stand together. */
-static void use_runs(const work *w, uint32_t begin, uint32_t end)
-{
-    const uint32_t *const use_begin = w->decl->pass_use_begin, *const use_res = w->decl->use_res;
-    const uint8_t *const pass_kept = w->kept->pass_kept;
-    _Atomic(uint8_t) *const used = (_Atomic(uint8_t) *)w->out->res_used;
-    for (uint32_t p = begin; p < end; p++) {
-        const uint8_t *dead = memchr(pass_kept + p, 0, end - p);
-        const uint32_t *res = use_res + use_begin[p];
-        p = dead ? (uint32_t)(dead - pass_kept) : end;
-        const uint32_t *const last = use_res + use_begin[p];
-        for (; last - res >= 4; res += 4) {
-            set_used(used, res[0]);
-            set_used(used, res[1]);
-            set_used(used, res[2]);
-            set_used(used, res[3]);
-        }
-        for (; res < last; res++)
-            set_used(used, *res);
-    }
-}
-
-/* Where many passes go, which ones nobody can foresee, and there is no branch: of several workers what those use is
- * noted behind all resources. */
-static void use_each(const work *w, uint32_t begin, uint32_t end)
-{
-    const uint32_t *const use_res = w->decl->use_res, *const use_pass = w->decl->use_pass;
-    const uint8_t *const pass_kept = w->kept->pass_kept;
-    _Atomic(uint8_t) *const used = (_Atomic(uint8_t) *)w->out->res_used;
-    const size_t nobody = w->decl->res_count, last = w->decl->pass_use_begin[end];
-    size_t u = w->decl->pass_use_begin[begin];
-    if (w->alone) {
-        uint8_t *const restrict own = w->out->res_used;
-        for (; u < last; u++)
-            own[use_res[u]] |= pass_kept[use_pass[u]];
-    }
-    for (; u < last; u++) {
-        const size_t kept = pass_kept[use_pass[u]], res = use_res[u];
-        set_used(used, nobody + (res - nobody) * kept);
-    }
-}
-
+/* Several ranges of passes may find one resource used: all write the same byte, and none reads it. */
 static void find_used(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const work *w = user;
+    const uint32_t *const use_begin = w->decl->pass_use_begin, *const use_res = w->decl->use_res;
+    _Atomic(uint8_t) *const used = (_Atomic(uint8_t) *)w->out->res_used;
     (void)part;
-    if (w->decl->pass_count - w->kept->kept_count < w->decl->pass_count / 10)
-        use_runs(w, begin, end);
-    else
-        use_each(w, begin, end);
+    for (uint32_t p = begin; p < end; p++) {
+        for (uint32_t u = use_begin[p]; w->kept->pass_kept[p] && u < use_begin[p + 1]; u++)
+            atomic_store_explicit(&used[use_res[u]], 1, memory_order_relaxed);
+    }
 }
 
 static inline uint64_t align_up(uint64_t bytes, uint64_t alignment)
@@ -130,7 +81,7 @@ static HDI_APART hd_result find_odd_need(const work *w, uint32_t res)
     if (flags & TAKES_TURNS) {
         /* They take turns: where one is used, both have memory, and each must do for both. */
         uint32_t pair = decl->res_pair[res];
-        used |= w->all_kept ? decl->res_state[pair].newest != 0 : w->out->res_used[pair];
+        used |= w->out->res_used[pair];
         flags |= decl->res_flags[pair] & HDI_RES_HOST;
         w->out->res_persistent[res] = 1;
     }
@@ -143,55 +94,39 @@ static HDI_APART hd_result find_odd_need(const work *w, uint32_t res)
     return HD_OK;
 }
 
-static HDI_INLINE void find_needs_of(work *w, size_t begin, size_t end, bool all_kept)
+static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
-    const uint8_t *const res_flags = w->decl->res_flags;
-    const hdi_res_state *const states = w->decl->res_state;
+    work *w = user;
+    const uint8_t *const res_flags = w->decl->res_flags, *const res_used = w->out->res_used;
     const hdi_res_info *const infos = w->decl->res_info;
-    uint8_t *const res_used = w->out->res_used;
     hd_memory_need *const needs = w->out->need;
     const uint32_t asked = w->desc->size ? ASKED : 0;
-    for (size_t r = begin; r < end; r++) {
+    (void)part;
+    for (uint32_t r = begin; r < end; r++) {
         uint32_t flags = res_flags[r] | asked;
-        bool used = all_kept ? states[r].newest != 0 : res_used[r];
-        if (all_kept)
-            res_used[r] = used;
-        if (HDI_LIKELY(!(flags & ODD) && used)) {
+        if (HDI_LIKELY(!(flags & ODD) && res_used[r])) {
             needs[r] = need_of(&infos[r], flags);
             continue;
         }
-        hd_result result = find_odd_need(w, (uint32_t)r);
+        hd_result result = find_odd_need(w, r);
         if (result != HD_OK) {
             w->result = result;
-            w->bad_res = (uint32_t)r;
+            w->bad_res = r;
             return;
         }
     }
 }
 
-static void find_needs(uint32_t begin, uint32_t end, uint32_t part, void *user)
-{
-    work *w = user;
-    (void)part;
-    if (w->all_kept)
-        find_needs_of(w, begin, end, true);
-    else
-        find_needs_of(w, begin, end, false);
-}
-
 hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, const hdi_crew *crew,
                    hdi_arena *arena, hdi_sizes *out, uint32_t *bad_res)
 {
-    work w = {decl, kept, desc, out, HD_OK, HDI_NONE, kept->kept_count == decl->pass_count, crew->workers == 1};
+    work w = {decl, kept, desc, out, HD_OK, HDI_NONE};
     out->need = HDI_ARENA_ARRAY(arena, hd_memory_need, decl->res_count);
-    out->res_used = HDI_ARENA_ARRAY(arena, uint8_t, (size_t)decl->res_count + 1);
+    out->res_used = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
     out->res_persistent = HDI_ARENA_ZEROED(arena, uint8_t, decl->res_count);
     if (arena->failed)
         return HD_OUT_OF_MEMORY;
-    if (!w.all_kept) {
-        memset(out->res_used, 0, decl->res_count);
-        hdi_crew_ranges(crew, decl->pass_count, GRAIN, find_used, &w);
-    }
+    hdi_crew_ranges(crew, decl->pass_count, GRAIN, find_used, &w);
     if (desc->size)
         find_needs(0, decl->res_count, 0, &w);
     else
