@@ -295,11 +295,12 @@ static HDI_INLINE void hdi_keep_part(hdi_walker *k, uint32_t queue, uint32_t low
     hdi_append(k, p, number);
 }
 
-/* The same of a global one, unless another one does its work. follows: HDI_NONE, or it flushes writes for another
- * barrier, which stands behind it and up to that point: then it takes the earliest of the points that there are.
- * Returns the point where it, or what does its work, stands. */
-uint32_t hdi_keep_global(hdi_walker *walker, uint32_t queue, uint32_t low, uint32_t high, uint32_t number,
-                         uint32_t follows);
+/* The same of a global one, unless another one does its work. Returns the point where it, or what does its work,
+ * stands. */
+uint32_t hdi_keep_global(hdi_walker *walker, uint32_t queue, uint32_t low, uint32_t high, uint32_t number);
+/* The same of the next one, which flushes writes for another barrier, that stands behind it and up to the point
+ * `follows`: it takes the earliest of the points that there are. */
+uint32_t hdi_keep_flush(hdi_walker *walker, uint32_t queue, uint32_t low, uint32_t high, uint32_t follows);
 /* The batches of the region. */
 void hdi_write_batches(hdi_walker *walker, uint32_t region);
 

@@ -187,7 +187,7 @@ static HDI_INLINE uint32_t find_spare(const lane *l, const hdi_scopes *wanted, u
         const struct hdi_recent *r = &l->recent[i % HDI_RECENT];
         if (r->top_end <= low || r->number + HDI_RECENT < l->asked)
             break;
-        if (r->at >= low && r->at <= high && (early ? flushes : stands_for)(&r->does, wanted))
+        if (r->at >= low && r->at <= high && (early ? flushes(&r->does, wanted) : stands_for(&r->does, wanted)))
             return r->at;
     }
     return HDI_NONE;
@@ -241,10 +241,10 @@ static HDI_INLINE void note_recent(lane *l, const hdi_scopes *does, uint32_t at)
     l->recent[l->recent_count++ % HDI_RECENT] = (struct hdi_recent){*does, at, l->asked++, l->top_end};
 }
 
-uint32_t hdi_keep_global(walker *k, uint32_t queue, uint32_t low, uint32_t high, uint32_t number,
-                         uint32_t follows)
+/* early: it flushes writes for another one, which stands up to the point `follows`. */
+static HDI_INLINE uint32_t keep_global(walker *k, uint32_t queue, uint32_t low, uint32_t high, uint32_t number,
+                                       bool early, uint32_t follows)
 {
-    const bool early = follows != HDI_NONE;
     lane *l = &k->lane[queue];
     hdi_record *b = hdi_record_at(k->to.out, number);
     const hdi_scopes does = hdi_scopes_of(b);
@@ -253,9 +253,8 @@ uint32_t hdi_keep_global(walker *k, uint32_t queue, uint32_t low, uint32_t high,
         spare = find_order(k, l, &does, low, high);
     if (spare != HDI_NONE)
         return spare;
-    uint32_t until = early ? follows : high;
-    if (HDI_UNLIKELY(may_come_round(k->w, low, until, does.dst_stages))) {
-        uint32_t round = find_round(k->w, queue, low, until, does.dst_stages);
+    if (HDI_UNLIKELY(may_come_round(k->w, low, follows, does.dst_stages))) {
+        uint32_t round = find_round(k->w, queue, low, follows, does.dst_stages);
         return 2 * round - (round > 0); /* what comes after it stands before that slot at the earliest */
     }
     point *p = early ? &k->point[find_early(k, l, low, high) - 1] : hdi_choose_point(k, l, low, high);
@@ -274,6 +273,16 @@ uint32_t hdi_keep_global(walker *k, uint32_t queue, uint32_t low, uint32_t high,
     hdi_append(k, p, number);
     p->global = p->newest;
     return p->at;
+}
+
+uint32_t hdi_keep_global(walker *k, uint32_t queue, uint32_t low, uint32_t high, uint32_t number)
+{
+    return keep_global(k, queue, low, high, number, false, high);
+}
+
+uint32_t hdi_keep_flush(walker *k, uint32_t queue, uint32_t low, uint32_t high, uint32_t follows)
+{
+    return keep_global(k, queue, low, high, k->to.number, true, follows);
 }
 
 /* ---- batches ---- */

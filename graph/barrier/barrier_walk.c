@@ -36,12 +36,12 @@ static HDI_INLINE former add_former(former f, const hdi_stay *stay, uint32_t beh
 }
 
 /* Of one queue, where places are slots. */
-static HDI_INLINE former formers_of(const work *w, const hdi_tenants *of)
+static HDI_INLINE former formers_of(const work *w, const hdi_tenants *of, bool merges)
 {
     former f = {0};
     for (const uint32_t *t = w->tenant + of->begin, *end = w->tenant + of->end; t < end; t++) {
         const hdi_stay *stay = &w->stay[*t];
-        f = add_former(f, stay, hdi_behind_slot(w, stay->last));
+        f = add_former(f, stay, merges ? hdi_behind_slot(w, stay->last) : 2 * stay->last + 1);
     }
     f.writes &= HDI_WRITE_BITS;
     return f;
@@ -115,7 +115,7 @@ static HDI_APART uint32_t flush(walker *k, const former *f, uint32_t queue, uint
         low = behind > low ? behind : low;
     }
     hdi_write_record(k->to.next, (hdi_scopes){f->stages, f->writes, f->stages, 0}, HD_NONE, 0, 0, why);
-    uint32_t at = hdi_keep_global(k, queue, low, 2 * before + 1, k->to.number, high);
+    uint32_t at = hdi_keep_flush(k, queue, low, 2 * before + 1, high);
     return at + 1 > f->low ? at + 1 : f->low;
 }
 
@@ -161,7 +161,7 @@ static HDI_APART void cross(walker *k, const hdi_step *step)
         if (reason == HD_REASON_WRITE_AFTER_READ && hdi_is_untouched(w, last))
             does.dst_access = 0;
         hdi_write_record(k->to.next, does, HD_NONE, 0, 0, why);
-        hdi_keep_global(k, queue, low, high, k->to.number, HDI_NONE);
+        hdi_keep_global(k, queue, low, high, k->to.number);
         return;
     }
     hdi_record *b = k->to.next;
@@ -174,8 +174,8 @@ static HDI_APART void cross(walker *k, const hdi_step *step)
     hdi_keep_part(k, queue, low, high, k->to.number, !moves && hdi_has_several(w->frozen, why.res));
 }
 
-/* several: queues. */
-static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_step *end, bool several)
+/* several: queues. merges: rendering scopes are looked at. */
+static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_step *end, bool several, bool merges)
 {
     const work *w = k->w;
     const hdi_hazards *hazards = w->hazards;
@@ -194,13 +194,13 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
         }
         const hdi_kind *to = &kinds[step->to & HDI_KIND_BITS];
         hdi_record *b = k->to.next;
-        uint32_t res = seg_res[step->seg], flags = res_flags[res], high = hdi_before_slot(w, step->slot), low, old = 0,
-                 reason;
+        uint32_t res = seg_res[step->seg], flags = res_flags[res],
+                 high = merges ? hdi_before_slot(w, step->slot) : 2 * step->slot, low, old = 0, reason;
         memcpy(&b->dst_stages, &to->dst_stages, 2 * sizeof(b->dst_stages));
         if (step->low) {
             const hdi_step *before = &hazards->step[step->before - 1];
             const hdi_kind *from = &kinds[before->to & HDI_KIND_BITS];
-            low = hdi_behind_slot(w, step->low - 1);
+            low = merges ? hdi_behind_slot(w, step->low - 1) : 2 * step->low - 1;
             reason = hdi_step_reason(from->flags, to->flags);
             memcpy(&b->src_stages, &from->src_stages, 2 * sizeof(b->src_stages));
             old = from->layout;
@@ -209,11 +209,11 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
             else if (HDI_UNLIKELY(before->low == 0 && reason == HD_REASON_WRITE_AFTER_READ &&
                                   old == to->layout && hdi_is_untouched(w, before)))
                 b->dst_access = 0;
-            if (HDI_UNLIKELY(low > high))
+            if (merges && HDI_UNLIKELY(low > high))
                 continue; /* uses of one scope's attachments go on without a barrier (merge.c) */
         } else { /* the first use, maybe of memory that others had before */
             const former f = several ? formers_on(w, res, queue, step->slot, to->dst_stages)
-                                     : formers_of(w, &w->res_tenants[res]);
+                                     : formers_of(w, &w->res_tenants[res], merges);
             low = f.low;
             reason = f.stages || f.others ? HD_REASON_ALIAS : HD_REASON_FIRST_USE;
             b->src_stages = f.stages;
@@ -238,7 +238,7 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
         b->reason_resource = res;
         if (HDI_UNLIKELY(old == to->layout)) {
             if (b->src_stages) /* else nothing was there before, or semaphores order it */
-                hdi_keep_global(k, queue, low, high, k->to.number, HDI_NONE);
+                hdi_keep_global(k, queue, low, high, k->to.number);
             continue;
         }
         b->resource = res;
@@ -256,12 +256,17 @@ static HDI_INLINE void walk_steps(walker *k, const hdi_step *step, const hdi_ste
 
 static HDI_SCALAR HDI_APART void walk_barriers_of_one(walker *k, const hdi_step *step, const hdi_step *end)
 {
-    walk_steps(k, step, end, false);
+    walk_steps(k, step, end, false, false);
+}
+
+static HDI_SCALAR HDI_APART void walk_barriers_of_merged(walker *k, const hdi_step *step, const hdi_step *end)
+{
+    walk_steps(k, step, end, false, true);
 }
 
 static HDI_SCALAR HDI_APART void walk_barriers_of_several(walker *k, const hdi_step *step, const hdi_step *end)
 {
-    walk_steps(k, step, end, true);
+    walk_steps(k, step, end, true, true);
 }
 
 /* ---- a region ---- */
@@ -270,7 +275,7 @@ static void take_event(walker *k, const hdi_event *e)
 {
     const hdi_record *b = hdi_record_at(k->to.out, e->barrier);
     if (b->resource == HD_NONE)
-        hdi_keep_global(k, e->queue, e->low, e->high, e->barrier, HDI_NONE);
+        hdi_keep_global(k, e->queue, e->low, e->high, e->barrier);
     else
         hdi_keep_part(k, e->queue, e->low, e->high, e->barrier,
                       b->src_family == HD_NONE && hdi_has_several(k->w->frozen, b->resource));
@@ -290,7 +295,7 @@ void hdi_walk_barriers(uint32_t region, void *user)
         return;
     memset(k.lane, 0, queues * sizeof(*k.lane));
     void (*walk)(walker *, const hdi_step *, const hdi_step *) =
-        queues > 1 ? walk_barriers_of_several : walk_barriers_of_one;
+        queues > 1 ? walk_barriers_of_several : w->slot_first ? walk_barriers_of_merged : walk_barriers_of_one;
     const hdi_step *step = hazards->step + w->step_begin[region], *end = hazards->step + w->step_begin[region + 1];
     for (uint32_t i = w->event_begin[region]; i < w->event_begin[region + 1]; i++) {
         const hdi_event *e = &w->event[i];

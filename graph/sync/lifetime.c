@@ -32,12 +32,12 @@ static void end_groups(uint32_t begin, uint32_t end, uint32_t part, void *user)
 {
     const group_work *w = user;
     const uint32_t *slot_group = w->hazards->slot_group, *slots = w->hazards->queue_slot;
-    uint32_t places = w->hazards->queue_begin[1];
+    uint32_t places = w->hazards->queue_begin[1], *ends = w->end;
     (void)part;
-    for (uint32_t pos = begin; pos < end; pos++) {
+    for (uint32_t pos = begin, group = begin < end ? slot_group[slots[begin]] : 0; pos < end; pos++) {
         uint32_t behind = pos + 1 < places ? slot_group[slots[pos + 1]] : w->count;
-        for (uint32_t g = slot_group[slots[pos]]; g < behind; g++)
-            w->end[g] = pos;
+        for (; group < behind; group++)
+            ends[group] = pos;
     }
 }
 
