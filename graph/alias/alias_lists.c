@@ -283,7 +283,7 @@ static HDI_INLINE int pack_on(hdi_pack *pack, const uint32_t *order, uint32_t co
                               uint64_t *top, uint32_t queues)
 {
     uint32_t end = 0;
-    uint64_t grains;
+    uint64_t grains, highest = 0, steps = 0;
     member m;
     for (uint32_t b = 0; b < pack->bucket_count; b++)
         fill_up(&pack->bucket[b]);
@@ -293,24 +293,27 @@ static HDI_INLINE int pack_on(hdi_pack *pack, const uint32_t *order, uint32_t co
         if (pack->by_clocks && i + AHEAD < count)
             HDI_FETCH(&pack->lifetimes->stay[(size_t)order[i + AHEAD] * queues]);
         read_size(pack, res, &grains, &m);
-        if (HDI_UNLIKELY(end + grains + m.alignment >= TOP))
-            return TOO_FINE;
+        if (HDI_UNLIKELY(end + grains + m.alignment >= TOP)) {
+            done = TOO_FINE;
+            break;
+        }
         hdi_pack_read_time(pack, res, queues, &m.time);
         bucket *from = first_bucket(pack, res), *to = last_bucket(pack, res);
         uint32_t at = find_lowest(from, to, &m, queues);
         for (bucket *b = from; b <= to; b++) {
-            pack->steps += BUCKET_STEPS + b->next / HDI_LANES * BLOCK_STEPS;
+            steps += BUCKET_STEPS + b->next / HDI_LANES * BLOCK_STEPS;
             if (!put(pack->arena, b, at, &m, queues))
                 return NO_MEMORY;
         }
-        pack->steps += MEMBER_STEPS;
+        steps += MEMBER_STEPS;
         offset[res] = (uint64_t)at << pack->grain_shift;
         uint64_t above = offset[res] + pack->sizes->need[res].bytes;
         end = at + m.grains > end ? at + m.grains : end;
-        *top = above > *top ? above : *top;
-        if (*top >= most)
-            return TOO_HIGH;
+        highest = above > highest ? above : highest;
+        done = highest < most ? PACKED : TOO_HIGH;
     }
+    pack->steps += steps;
+    *top = highest;
     return done;
 }
 
@@ -345,7 +348,7 @@ static uint32_t choose_grain(const hdi_pack *pack, const uint32_t *order, uint32
 
 bool hdi_pack_in_lists(hdi_pack *pack, const uint32_t *order, uint32_t count, uint64_t *offset, uint64_t *top)
 {
-    uint64_t most = *top, end;
+    uint64_t most = *top, end = 0;
     int done = TOO_FINE;
     *top = UINT64_MAX;
     if (!pack->bucket) {
@@ -354,7 +357,7 @@ bool hdi_pack_in_lists(hdi_pack *pack, const uint32_t *order, uint32_t count, ui
         pack->grain_shift = choose_grain(pack, order, count);
     }
     for (; done == TOO_FINE && pack->grain_shift <= MOST_SHIFT; pack->grain_shift += done == TOO_FINE)
-        done = pack_all(pack, order, count, offset, most, (end = 0, &end));
+        done = pack_all(pack, order, count, offset, most, &end);
     if (done == PACKED)
         *top = end;
     return done != NO_MEMORY;

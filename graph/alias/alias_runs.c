@@ -92,7 +92,7 @@ static HDI_COLD bool grow(hdi_pack *pack)
 }
 
 /* Takes [begin, end), which lies in one run, out of a row that has room for another. */
-static HDI_APART void take_between(run *row, uint32_t begin, uint32_t end)
+static HDI_INLINE void take_between(run *row, uint32_t begin, uint32_t end)
 {
     run *r = row + 1, *last = row + row->begin;
     while (r->end < end)
@@ -128,8 +128,15 @@ static HDI_INLINE bool take(hdi_pack *pack, uint32_t first, uint32_t last, uint3
                 return false;
             runs = pack->runs;
             row = pack->run + (size_t)p * runs;
+            r = row + row->begin;
         }
-        take_between(row, begin, end);
+        if (r->begin < begin) {
+            row->begin++;
+            r[0].end = begin;
+            r[1] = (run){end, UINT32_MAX};
+        } else {
+            take_between(row, begin, end);
+        }
     }
     return true;
 }
@@ -175,10 +182,8 @@ static HDI_APART uint32_t find_lowest(hdi_pack *pack, uint32_t first, uint32_t l
 static HDI_INLINE bool is_free(const run *row, uint32_t runs, uint32_t pieces, uint32_t at, uint32_t units)
 {
     for (; pieces; pieces--, row += runs) {
-        const run *r = row + row->begin;
-        if (HDI_LIKELY(r->begin <= at))
-            continue;
-        for (r = row + 1; r->end < at + units;)
+        const run *r = row + 1;
+        while (r->end < at + units)
             r++;
         if (r->begin > at)
             return false;
@@ -203,7 +208,7 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
             return false;
     }
     for (uint32_t i = 0; i < count && end < most; i++) {
-        uint32_t res = order[i], bottom = 0;
+        uint32_t res = order[i], bottom = 0, above = 0;
         const hd_memory_need *need = &pack->sizes->need[res];
         uint64_t units = hdi_pack_units(need->bytes), alignment = need->alignment / HDI_PACK_UNIT;
         if (HDI_UNLIKELY(end + units + alignment > MOST_UNITS))
@@ -211,11 +216,14 @@ bool hdi_pack_in_runs(hdi_pack *pack, const uint32_t *order, uint32_t count, uin
         uint32_t first = piece_of[res_first[res] - pack->slot_begin], last = piece_of[res_end[res] - pack->slot_begin],
                  mask = alignment ? (uint32_t)alignment - 1 : 0, runs = pack->runs;
         const run *rows = pack->run + (size_t)first * runs, *row = rows + 1;
-        for (uint32_t p = first; p <= last; p++, row += runs)
-            bottom = row->begin > bottom ? row->begin : bottom;
+        for (uint32_t p = first; p <= last; p++, row += runs) {
+            uint32_t low = row->begin, last_run = row[row[-1].begin - 1].begin;
+            bottom = low > bottom ? low : bottom;
+            above = last_run > above ? last_run : above;
+        }
         uint32_t at = (bottom + mask) & ~mask;
         steps += MEMBER_STEPS + PIECE_STEPS * (last - first);
-        if (HDI_UNLIKELY(!is_free(rows, runs, last - first + 1, at, (uint32_t)units)))
+        if (HDI_UNLIKELY(above > at && !is_free(rows, runs, last - first + 1, at, (uint32_t)units)))
             at = find_lowest(pack, first, last, (uint32_t)units, mask);
         if (!take(pack, first, last, at, at + (uint32_t)units))
             return false;
