@@ -9,7 +9,7 @@
 
 #include "plan_page.h"
 #include "limited.h"
-#include "state.h"
+#include "vk_device.h"
 
 typedef struct line {
     uint32_t count; /* of errors */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lavapipe.h"
-#include "state.h"
+#include "vk_device.h"
 #include "vk_families.h"
 
 #define LAYER "VK_LAYER_KHRONOS_validation"

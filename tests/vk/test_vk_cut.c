@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "random.h"
-#include "state.h"
+#include "vk_frame.h"
 #include "stub_driver.h"
 #include "vk_fixture.h"
 #include "workloads.h"

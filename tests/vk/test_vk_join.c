@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "random.h"
-#include "state.h"
+#include "vk_device.h"
 #include "stream_check.h"
 #include "stub_driver.h"
 #include "vk_fixture.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "vk_device.h"
 
 PFN_vkGetInstanceProcAddr hdi_vk_find_loader(void);
 

@@ -1,6 +1,6 @@
 #include "capture_state.h"
 
-#include "state.h"
+#include "vk_memory.h"
 
 /* What the executor says of its passes: each use that a pass declares becomes an access of one command, at the stages,
  * accesses and layout of its kind of access. Reads of one image by one pass that agree on a layout (depth that is also

@@ -3,6 +3,11 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_memory.h"
+#include "vk_timing.h"
+#include "vk_window.h"
 
 /* Life of an hd_vk: create takes or makes the device (device.c), loads its functions and makes the timelines; destroy
  * undoes whatever of that there is, so create calls it when it fails half way. */

@@ -1,4 +1,4 @@
-#include "state.h"
+#include "vk_device.h"
 
 #include <stddef.h>
 #include <string.h>

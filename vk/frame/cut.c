@@ -1,4 +1,5 @@
-#include "state.h"
+#include "vk_frame.h"
+#include "vk_window.h"
 
 #include <string.h>
 

@@ -4,6 +4,11 @@
 
 #include "alloc.h"
 #include "clock.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_join.h"
+#include "vk_memory.h"
+#include "vk_window.h"
 
 /* One frame: wait for the frame that used this slot, bind, record, submit. Nothing is submitted before everything that
  * can fail for lack of memory or by the plan has been done, but for the histories' clears: they repeat harmlessly, once

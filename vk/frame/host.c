@@ -1,4 +1,5 @@
-#include "state.h"
+#include "vk_device.h"
+#include "vk_frame.h"
 
 #include "alloc.h"
 #include "clock.h"

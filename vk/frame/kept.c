@@ -1,4 +1,5 @@
-#include "state.h"
+#include "vk_join.h"
+#include "vk_memory.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-#include "state.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_memory.h"
+#include "vk_timing.h"
 
 #include <string.h>
 

@@ -1,4 +1,6 @@
-#include "state.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_timing.h"
 
 #include "alloc.h"
 #include "clock.h"

@@ -1,4 +1,8 @@
-#include "state.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_join.h"
+#include "vk_timing.h"
+#include "vk_window.h"
 
 #include <string.h>
 #include <time.h>

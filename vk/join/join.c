@@ -4,6 +4,9 @@
 
 #include "alloc.h"
 #include "hash.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_join.h"
 
 /* Joins a frame to the ones before it. A plan says nothing of earlier frames: here what they left in each byte of
  * memory (and in each import) meets what this frame does there first, and only where one of the two writes something
@@ -294,85 +297,6 @@ static hd_result join_import(joining *j, uint32_t index)
     return HD_OK;
 }
 
-/* ---- entry ---- */
-
-/* A barrier that an earlier one of the same queue contains says nothing new. */
-static void drop_contained(hdi_vk_frame *frame)
-{
-    enum { KEPT = 8 };
-    const hdi_vk_join *kept[HD_MAX_QUEUES][KEPT];
-    uint32_t kept_count[HD_MAX_QUEUES] = {0};
-    for (uint32_t s = 0; s < frame->plan.submit_count; s++) {
-        const hd_plan_submit *submit = &frame->plan.submits[s];
-        uint32_t q = frame->queue_of[submit->queue];
-        for (uint32_t c = submit->command_begin; c < submit->command_begin + submit->command_count; c++) {
-            if (frame->before[c] == 0)
-                continue;
-            const hdi_vk_join *join = &frame->joins[frame->before[c] - 1];
-            bool contained = false;
-            for (uint32_t k = 0; k < kept_count[q] && k < KEPT && !contained; k++) {
-                const hdi_vk_join *by = kept[q][k];
-                contained = !(join->src_stages & ~by->src_stages) && !(join->src_access & ~by->src_access) &&
-                            !(join->dst_stages & ~by->dst_stages) && !(join->dst_access & ~by->dst_access);
-            }
-            if (contained)
-                frame->before[c] = 0;
-            else
-                kept[q][kept_count[q]++ % KEPT] = join;
-        }
-    }
-}
-
-void hdi_vk_drop_known(const hd_vk *vk, const uint64_t *known, uint64_t *wait)
-{
-    uint32_t count = 0, queues = vk->queue_count + 1;
-    for (uint32_t p = 0; p < queues; p++) {
-        wait[p] = wait[p] > known[p] ? wait[p] : 0;
-        count += wait[p] != 0;
-    }
-    for (uint32_t by = 0; by < vk->queue_count && count > 1; by++) {
-        for (uint32_t p = 0; p < queues && wait[by] != 0 && wait[by] >= vk->queues[by].base; p++) {
-            if (p != by && wait[p] <= vk->known[by][p])
-                wait[p] = 0;
-        }
-    }
-}
-
-/* Where the queue waits for the end of another's last frame, it knows what that one had waited for. */
-static void learn(const hd_vk *vk, uint64_t *known, uint32_t p, uint64_t value)
-{
-    known[p] = value > known[p] ? value : known[p];
-    bool whole = p < vk->queue_count && value >= vk->queues[p].base; /* the host's are left aside */
-    for (uint32_t r = 0; r <= vk->queue_count && whole; r++)
-        known[r] = vk->known[p][r] > known[r] ? vk->known[p][r] : known[r];
-}
-
-/* Waits that the submit itself or an earlier wait of its queue contains say nothing new. */
-static void drop_known(hdi_vk_frame *frame)
-{
-    hd_vk *vk = frame->vk;
-    uint32_t queues = vk->queue_count + 1;
-    memcpy(frame->known, vk->known, sizeof(frame->known));
-    for (uint32_t s = 0; s < frame->plan.submit_count; s++) {
-        const hd_plan_submit *submit = &frame->plan.submits[s];
-        uint32_t q = frame->queue_of[submit->queue];
-        uint64_t *known = frame->known[q], *wait = &frame->join_values[(size_t)s * queues];
-        for (uint32_t p = 0; p < queues && vk->fresh[q] && frame->ends.first[q] == s; p++)
-            wait[p] = vk->queues[p].base;
-        for (uint32_t w = submit->wait_begin; w < submit->wait_begin + submit->wait_count; w++) {
-            const hd_plan_wait *planned = &frame->plan.waits[w];
-            uint32_t p = frame->queue_of[planned->queue];
-            if (planned->stages & VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)
-                learn(vk, known, p, vk->queues[p].base + planned->value);
-        }
-        hdi_vk_drop_known(vk, known, wait);
-        for (uint32_t p = 0; p < queues; p++) {
-            if (wait[p] != 0)
-                learn(vk, known, p, wait[p]);
-        }
-    }
-}
-
 /* Which submits wait for the engine's semaphores and signal them; those of an import that no GPU queue uses, the last.
  */
 static hd_result place_syncs(joining *j)
@@ -599,7 +523,7 @@ hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
     }
     if (result == HD_OK && note) {
         note_steady(&j);
-        drop_contained(frame);
+        hdi_vk_drop_contained(frame);
         note_dropped(frame);
         repeat(&j);
     }
@@ -608,8 +532,8 @@ hd_result hdi_vk_join_frames(hdi_vk_frame *frame)
             result = join_import(&j, kept->order[i]);
     }
     if (result == HD_OK && !j.shared)
-        drop_contained(frame);
+        hdi_vk_drop_contained(frame);
     if (result == HD_OK)
-        drop_known(frame);
+        hdi_vk_drop_implied(frame);
     return result;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "vk_memory.h"
 
 /* Histories, which live and die one by one. A plan says where a history and what it is of would lie; here each has
  * memory of its own instead, so that no other resource, plan or queue set moves it. It is known from frame to frame by

@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_memory.h"
 
 /* What histories need before a frame, in submits of their own ahead of the frame's: to become zero, to be copied where
  * a plan asks for another kind of object, and to get the layout and the family that the plan takes for granted.

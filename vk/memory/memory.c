@@ -4,6 +4,9 @@
 
 #include "alloc.h"
 #include "hash.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_memory.h"
 
 /* What resources need in memory, asked of the driver once a description and then remembered; and one VkDeviceMemory for
  * each heap of a plan but those of histories (history.c). The compiler's sizes and the objects come from the same

@@ -1,4 +1,4 @@
-#include "state.h"
+#include "vk_memory.h"
 
 #include "alloc.h"
 

@@ -3,6 +3,10 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_memory.h"
+#include "vk_window.h"
 
 /* VkSwapchainKHR objects. A new one takes over from the old (oldSwapchain), which is retired: frames in flight may
  * still use its images, and presents its semaphores. Vulkan says of frames when they have finished, of presents it does

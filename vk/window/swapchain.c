@@ -4,6 +4,9 @@
 
 #include "alloc.h"
 #include "graph_state.h"
+#include "vk_device.h"
+#include "vk_frame.h"
+#include "vk_window.h"
 
 /* A window's images as imports of frames. An acquired image stays held until a frame that used it was executed and then
  * presented: a frame that failed, or did without, leaves it to the next, so that neither images nor signals of

@@ -11,7 +11,7 @@
 #include "random.h"
 #include "random_graph.h"
 #include "run.h"
-#include "state.h"
+#include "vk_device.h"
 #include "vk_fixture.h"
 
 /* A child makes one trial after another and writes each back. Where it ends, or says nothing for long, the trial at
