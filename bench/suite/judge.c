@@ -33,7 +33,7 @@ bool hbs_judge(const hb_adapter *adapter, void *handle, const hd_graph *graph, j
     hd_verify_desc desc = {.message = keep_first, .user = finding};
     result = hd_plan_verify(graph, plan, &desc);
     if (result == HD_OK)
-        result = hd_plan_stats_get(graph, plan, &stats);
+        result = hd_plan_stats_get(graph, plan, 0, &stats);
     if (result == HD_OK && quality) {
         json_object_set_new(quality, "kept", json_integer(stats.kept));
         json_object_set_new(quality, "barriers", json_integer(stats.barriers));

@@ -50,7 +50,7 @@ hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hdb_goal goal, 
     hd_result result = hd_graph_compile(graph, &desc, &made);
 
     if (result == HD_OK)
-        result = hd_plan_stats_get(graph, made, stats);
+        result = hd_plan_stats_get(graph, made, 0, stats);
     if (plan)
         *plan = result == HD_OK ? made : NULL;
     return result;

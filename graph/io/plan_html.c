@@ -333,7 +333,7 @@ typedef struct shown {
 static hd_result look_at(const hd_graph *graph, const hd_plan *plan, shown *out)
 {
     *out = (shown){.graph = graph, .decl = hdi_graph_decl(graph), .view = hd_plan_read(plan)};
-    hd_result result = hd_plan_stats_get(graph, plan, &out->stats);
+    hd_result result = hd_plan_stats_get(graph, plan, 0, &out->stats);
     return result == HD_OK ? hd_plan_explain(graph, plan, hdi_graph_allocator(graph), &out->reasons) : result;
 }
 

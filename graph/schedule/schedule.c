@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "bitset.h"
-#include "schedule_clock.h"
 #include "schedule_groups.h"
 #include "vk_numbers.h"
 
@@ -94,12 +93,12 @@ uint32_t hdi_pin_kinds(uint32_t pin)
     return by_pin[pin];
 }
 
-uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass)
+uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass, bool may_copy_depth)
 {
     uint32_t kinds = hdi_type_kinds(decl->pass_type[pass]) & queues->kinds;
     uint32_t pinned = kinds & hdi_pin_kinds(decl->pass_pin[pass]);
     const uint32_t gfx = 1u << HD_QUEUE_GFX;
-    if (!pinned && kinds & gfx && kinds != gfx && hdi_copies_depth(decl, pass))
+    if (may_copy_depth && !pinned && kinds & gfx && kinds != gfx && hdi_copies_depth(decl, pass))
         return gfx;
     return pinned ? pinned : kinds;
 }
@@ -179,9 +178,6 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_c
 {
     const hdi_decl *decl = s->decl;
     const uint32_t *begin = cuts->begin, count = cuts->count;
-    uint32_t most = 0;
-    for (uint32_t k = 0; k < count; k++)
-        most = begin[k + 1] - begin[k] > most ? begin[k + 1] - begin[k] : most;
     for (uint32_t k = 0; k < count; k++) {
         hdi_sched *of = &r[k].s;
         r[k] = (region){.s = *s};
@@ -193,7 +189,6 @@ static void describe(const hdi_sched *s, const hdi_crew *crew, const hdi_sched_c
         of->whole = count == 1;
         of->alone = crew->workers == 1;
         of->use_count = decl->use_count;
-        of->clock_words = hdi_clock_words(s->queues->count, most);
         if (count == 1)
             return;
         of->arena = hdi_crew_arena(crew, k, s->arena);

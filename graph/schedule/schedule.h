@@ -28,7 +28,6 @@ typedef struct hdi_sched_res {
             uint32_t close; /* 0, then the last group that it is alive in, for schedule_level.c */
         };
         uint64_t counts; /* until all is judged: uses, in the upper half those that write */
-        uint64_t slots;  /* of several queues, a short clock: the newest slots that used it */
     };
 } hdi_sched_res;
 
@@ -92,8 +91,7 @@ typedef struct hdi_sched {
     /* Of the one for several queues. */
     hdi_sched_rank *rank;
     bool may_copy_depth;      /* some pass of the frame may */
-    uint32_t clock_words;     /* of its clocks, as of all regions (schedule_clock.h) */
-    uint64_t *res_last_slots; /* where clocks are long: the newest slots that used it */
+    uint32_t *res_last_slots; /* by resource a clock (schedule_list.h): the newest slots that used it */
 } hdi_sched;
 
 /* Whether a rank of the frame lies in it. */
@@ -170,6 +168,6 @@ uint32_t hdi_type_kinds(uint32_t type);
 uint32_t hdi_pin_kinds(uint32_t pin);
 bool hdi_copies(const hdi_access_info *access);
 bool hdi_copies_depth(const hdi_decl *decl, uint32_t pass);
-uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass);
+uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass, bool may_copy_depth);
 
 #endif

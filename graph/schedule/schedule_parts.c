@@ -173,8 +173,6 @@ static void look_at_strays(uint32_t part, void *user)
         uint64_t counts = res->counts, bytes = hdi_look_bytes(&w->look.sizes->need[r], s->decl->res_flags[r]);
         uint32_t first = res->first, last = res->last > first ? res->last : first;
         hdi_look_judge(s, res, r, s->decl->res_state[r].word, bytes, last, &sums.mixed_uses);
-        if (s->rank)
-            res->slots = 0;
         uint32_t known = s->known ? hdi_look_known(res, counts, first, last) : 0;
         if (!bytes && !known)
             continue;

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "schedule_clock.h"
-
 /* What both schedulers need: ranks, who uses what when, how much each rank keeps alive, and where a long frame is cut.
  * O(uses). */
 
@@ -193,7 +191,6 @@ static void look_at_resources(hdi_look *w)
         size_t last = last_of(&c, res, r), first = first_of(&c, res);
         uint64_t bytes = hdi_look_bytes(&c.need[r], c.flags[r]);
         hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
-        res->slots = 0;
         at[first].opens += bytes;
         at[last + 1].live -= bytes; /* unsigned wrap is undone by the running sum */
     }
@@ -338,9 +335,7 @@ static void make_columns(hdi_sched *s)
     s->pass_need = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);
     if (s->queues->gpu_count > 1) {
         s->rank = HDI_ARENA_ARRAY(s->arena, hdi_sched_rank, (size_t)s->kept_count + 2);
-        uint32_t words = hdi_clock_words(s->queues->count, s->kept_count);
-        size_t clocks = words > 1 ? (size_t)decl->res_count * words : 0;
-        s->res_last_slots = HDI_ARENA_ZEROED(s->arena, uint64_t, clocks);
+        s->res_last_slots = HDI_ARENA_ZEROED(s->arena, uint32_t, (size_t)decl->res_count * s->queues->count);
         return;
     }
     s->pass_level = HDI_ARENA_ARRAY(s->arena, uint32_t, passes);

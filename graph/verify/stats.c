@@ -1,5 +1,7 @@
 #include "verify.h"
 
+#include <float.h>
+
 #include "signals.h"
 
 /* Figures of a plan, worked out from the plan and the declaration alone, simply: nothing of it is on a frame's way.
@@ -72,7 +74,8 @@ static hd_result measure_memory(work *w, hd_plan_stats *out)
 
 /* ---- time ---- */
 
-static hd_result measure_makespan(work *w, hd_plan_stats *out)
+/* *out: the end of the last pass, where a wait is met handoff_us behind its signal. */
+static hd_result measure_makespan(work *w, double handoff_us, double *out)
 {
     double *end = HDI_ARENA_ZEROED(&w->arena, double, w->view.submit_count);
     double *free_at = HDI_ARENA_ZEROED(&w->arena, double, w->view.queue_count);
@@ -85,8 +88,8 @@ static hd_result measure_makespan(work *w, hd_plan_stats *out)
         for (uint32_t i = 0; i < submit->wait_count; i++) {
             const hd_plan_wait *wait = &w->view.waits[submit->wait_begin + i];
             uint32_t from = hdi_signals_find(&signals, &w->view, wait->queue, wait->value);
-            if (from != HDI_NONE && end[from] > now)
-                now = end[from];
+            if (from != HDI_NONE && end[from] + handoff_us > now)
+                now = end[from] + handoff_us;
         }
         for (uint32_t c = 0; c < submit->command_count; c++) {
             hd_plan_command command = w->view.commands[submit->command_begin + c];
@@ -94,7 +97,7 @@ static hd_result measure_makespan(work *w, hd_plan_stats *out)
                 now += (double)w->decl.pass_cost[command.index];
         }
         end[s] = free_at[submit->queue] = now;
-        out->makespan_us = now > out->makespan_us ? now : out->makespan_us;
+        *out = now > *out ? now : *out;
     }
     return HD_OK;
 }
@@ -149,9 +152,10 @@ static void count(const work *w, hd_plan_stats *out)
         out->barrier_batches += w->view.commands[c].kind != HD_COMMAND_PASS;
 }
 
-hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, hd_plan_stats *out)
+hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, float handoff_us,
+                            hd_plan_stats *out)
 {
-    if (!graph || !plan || !out)
+    if (!graph || !plan || !out || !(handoff_us >= 0.0f && handoff_us <= FLT_MAX))
         return HD_INVALID_ARGUMENT;
     *out = (hd_plan_stats){0};
     work w = {.decl = hdi_graph_decl(graph), .view = hd_plan_read(plan)};
@@ -167,7 +171,9 @@ hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, hd_plan_
         result = measure_memory(&w, out);
     }
     if (result == HD_OK)
-        result = measure_makespan(&w, out);
+        result = measure_makespan(&w, 0.0, &out->makespan_us);
+    if (result == HD_OK)
+        result = measure_makespan(&w, handoff_us > 0.0f ? (double)handoff_us : 6.0, &out->makespan_priced_us);
     if (result == HD_OK)
         result = measure_critical_path(&w, out);
     hdi_arena_free(&w.arena);

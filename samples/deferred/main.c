@@ -153,7 +153,7 @@ static hd_result print_summary(const struct app *app, const struct times *times,
     hd_vk_frame_stats frame;
     hd_vk_info_get(app->vk, &info);
     hd_vk_frame_stats_get(app->vk, &frame);
-    hd_result result = hd_plan_stats_get(app->graph, plan, &s);
+    hd_result result = hd_plan_stats_get(app->graph, plan, 0, &s);
     if (result != HD_OK)
         return result;
     hd_plan_view view = hd_plan_read(plan);

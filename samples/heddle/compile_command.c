@@ -1,6 +1,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <float.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ typedef struct options {
     hd_order order;
     uint64_t budget;
     uint32_t threads, repeat, effort;
+    float handoff_us;
     bool verify, stats, merge_rendering;
 } options;
 
@@ -27,6 +29,17 @@ static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64
     unsigned long long value = strtoull(text, &end, 10);
     *out = value;
     return errno == 0 && *end == 0 && value >= least && value <= most;
+}
+
+/* A price in microseconds. 0 is the least that is not the default. */
+static bool parse_price(const char *text, float *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtof(text, &end);
+    bool good = *text >= '0' && *text <= '9' && end != text && *end == 0 && *out <= FLT_MAX;
+    *out = *out > FLT_MIN ? *out : FLT_MIN;
+    return good && errno == 0;
 }
 
 static bool parse_option(int option, const char *value, options *o)
@@ -44,6 +57,8 @@ static bool parse_option(int option, const char *value, options *o)
         good = parse_number(value, 0, 1000000, &number);
         o->effort = (uint32_t)number;
         return good;
+    case 'f':
+        return parse_price(value, &o->handoff_us);
     case 't':
         good = parse_number(value, 1, HD_MAX_WORKERS, &number);
         o->threads = (uint32_t)number;
@@ -93,6 +108,7 @@ static int parse(int argc, char **argv, options *o)
         {"queues", required_argument, NULL, 'q'},
         {"order", required_argument, NULL, 'o'},
         {"memory-budget", required_argument, NULL, 'm'},
+        {"handoff", required_argument, NULL, 'f'},
         {"threads", required_argument, NULL, 't'},
         {"repeat", required_argument, NULL, 'r'},
         {"plan", required_argument, NULL, 'p'},
@@ -145,7 +161,8 @@ static void print_stats(const options *o, const hd_plan_stats *s, timings *t)
            s->semaphore_waits);
     printf("heap_bytes=%llu\nunaliased_bytes=%llu\npeak_live_bytes=%llu\n", (unsigned long long)s->heap_bytes,
            (unsigned long long)s->unaliased_bytes, (unsigned long long)s->peak_live_bytes);
-    printf("makespan_us=%.3f\ncritical_path_us=%.3f\nthreads=%u\n", s->makespan_us, s->critical_path_us, o->threads);
+    printf("makespan_us=%.3f\nmakespan_priced_us=%.3f\ncritical_path_us=%.3f\nthreads=%u\n", s->makespan_us,
+           s->makespan_priced_us, s->critical_path_us, o->threads);
     printf("build_ns=%llu\ncompile_ns=%llu\n", median(t->build, o->repeat), median(t->compile, o->repeat));
     for (int p = 0; p < HD_PHASE_COUNT; p++)
         printf("compile_ns_%s=%llu\n", hd_phase_name(p), median(t->phase[p], o->repeat));
@@ -175,6 +192,7 @@ static hd_compile_desc compile_desc(const options *o, hd_jobs *jobs)
                              .order = o->order,
                              .memory_budget = o->budget,
                              .packing_effort = o->effort,
+                             .handoff_us = o->handoff_us,
                              .merge_rendering = o->merge_rendering,
                              .jobs = jobs};
 }
@@ -233,7 +251,7 @@ static int finish(const options *o, const hd_graph *graph, const hd_plan *plan, 
                             hd_result_text(result));
     }
     hd_plan_stats stats;
-    hd_result result = hd_plan_stats_get(graph, plan, &stats);
+    hd_result result = hd_plan_stats_get(graph, plan, o->handoff_us, &stats);
     if (result != HD_OK)
         return complain(EXIT_INPUT, "%s: %s", o->graph, hd_result_text(result));
     int status = write_outputs(o, graph, plan);

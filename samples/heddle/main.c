@@ -23,6 +23,7 @@ static const char usage[] =
     "  --order ORDER           overlap (default), memory or declared\n"
     "  --memory-budget BYTES   fail unless the heaps stay within it\n"
     "  --packing-effort N      up to N times as much work again to make heaps smaller (default 0, at most 1000000)\n"
+    "  --handoff US            price of a hand-off between queues in microseconds (default 6)\n"
     "  --merge-rendering       passes that go on with the same attachments share a scope, without barriers between\n"
     "  --threads N             workers of the compile (default 1, at most 256)\n"
     "  --plan FILE             write the plan as JSON\n"

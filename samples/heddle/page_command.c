@@ -143,9 +143,9 @@ static int write_page(const char *path, const side *now, const hd_page_desc *des
 static int compare(const options *o, const side *before, const side *now)
 {
     hd_plan_stats stats[2];
-    hd_result result = hd_plan_stats_get(before->graph, before->plan, &stats[0]);
+    hd_result result = hd_plan_stats_get(before->graph, before->plan, 0, &stats[0]);
     if (result == HD_OK)
-        result = hd_plan_stats_get(now->graph, now->plan, &stats[1]);
+        result = hd_plan_stats_get(now->graph, now->plan, 0, &stats[1]);
     if (result != HD_OK)
         return complain(EXIT_INPUT, "%s: %s", now->path, hd_result_text(result));
     int status = EXIT_DONE;

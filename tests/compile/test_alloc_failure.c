@@ -140,7 +140,7 @@ static hd_result version_case(const hd_allocator *allocator)
         if (result == HD_OK)
             result = hd_plan_verify(graph, plan, &(hd_verify_desc){.allocator = *allocator});
         if (result == HD_OK)
-            result = hd_plan_stats_get(graph, plan, &stats);
+            result = hd_plan_stats_get(graph, plan, 0, &stats);
     }
     hd_graph_destroy(graph);
     return result;
@@ -222,7 +222,7 @@ static hd_result one_frame(hd_graph *graph, const hd_allocator *allocator)
     if (result == HD_OK)
         result = hd_plan_verify(graph, plan, &(hd_verify_desc){.allocator = *allocator});
     if (result == HD_OK)
-        result = hd_plan_stats_get(graph, plan, &stats);
+        result = hd_plan_stats_get(graph, plan, 0, &stats);
     if (result == HD_OK)
         result = hd_plan_explain(graph, plan, allocator, &reasons);
     if (result == HD_OK)
@@ -433,7 +433,7 @@ Test(alloc_failure, budget, .timeout = 150)
             const hd_plan *plan;
             declare_random(graph);
             cr_assert_eq(hd_graph_compile(graph, &(hd_compile_desc){.order = orders[i]}, &plan), HD_OK);
-            cr_assert_eq(hd_plan_stats_get(graph, plan, &stats[i]), HD_OK);
+            cr_assert_eq(hd_plan_stats_get(graph, plan, 0, &stats[i]), HD_OK);
         }
     }
     random_seed--;

@@ -156,7 +156,7 @@ static plan_work measure_plan(hd_graph *graph, const hd_compile_desc *desc, uint
     uint64_t start = hdt_work();
     cr_assert_eq(hd_plan_verify(graph, plan, NULL), HD_OK);
     uint64_t verified = hdt_work();
-    cr_assert_eq(hd_plan_stats_get(graph, plan, &stats), HD_OK);
+    cr_assert_eq(hd_plan_stats_get(graph, plan, 0, &stats), HD_OK);
     uint64_t counted = hdt_work();
     cr_assert_eq(hd_plan_explain(graph, plan, NULL, &reasons), HD_OK);
     uint64_t explained = hdt_work();

@@ -603,9 +603,9 @@ Test(errors, null_arguments)
     cr_assert_eq(hd_graph_compile(graph, NULL, NULL), HD_INVALID_ARGUMENT);
     one_good_pass();
     cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK);
-    cr_assert_eq(hd_plan_stats_get(NULL, plan, &stats), HD_INVALID_ARGUMENT);
-    cr_assert_eq(hd_plan_stats_get(graph, NULL, &stats), HD_INVALID_ARGUMENT);
-    cr_assert_eq(hd_plan_stats_get(graph, plan, NULL), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_plan_stats_get(NULL, plan, 0, &stats), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_plan_stats_get(graph, NULL, 0, &stats), HD_INVALID_ARGUMENT);
+    cr_assert_eq(hd_plan_stats_get(graph, plan, 0, NULL), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_plan_verify(NULL, plan, NULL), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_plan_verify(graph, NULL, NULL), HD_INVALID_ARGUMENT);
     cr_assert_eq(hd_plan_read_json(NULL, "", 0, NULL, &read, NULL, 0), HD_INVALID_ARGUMENT);

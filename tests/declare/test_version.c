@@ -82,7 +82,7 @@ Test(version, old_reader_runs_before_the_write)
         cr_assert_lt(place(plan, 2), place(plan, 1));
         cr_assert_lt(place(plan, 1), place(plan, 3));
         hd_plan_stats stats;
-        cr_assert_eq(hd_plan_stats_get(graph, plan, &stats), HD_OK);
+        cr_assert_eq(hd_plan_stats_get(graph, plan, 0, &stats), HD_OK);
         cr_assert_float_eq(stats.critical_path_us, 40.0, 1e-9);
     }
     hd_graph_destroy(graph);

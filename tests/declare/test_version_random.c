@@ -395,7 +395,7 @@ static void check_critical_path(const model *m, const hd_plan *plan, uint64_t se
         }
     }
     hd_plan_stats stats;
-    cr_assert_eq(hd_plan_stats_get(m->graph, plan, &stats), HD_OK);
+    cr_assert_eq(hd_plan_stats_get(m->graph, plan, 0, &stats), HD_OK);
     cr_assert_float_eq(stats.critical_path_us, longest, 1e-6, "seed %llu: critical path %f, not %f",
                        (unsigned long long)seed, stats.critical_path_us, longest);
 }

@@ -359,6 +359,26 @@ Test(command, signals_leave_nothing, .timeout = 60)
     cr_expect_eq(system("test -z \"$(ls | grep p.json)\""), 0);
 }
 
+/* A pass that may run beside another one, and one that reads what both wrote. */
+Test(command, handoff_has_a_price)
+{
+    put("in.fgt", "graph price\nimage 0 64 64 rgba8 1 1\nbuffer 1 256\nimage 2 64 64 rgba8 1 1 external\n"
+                  "pass 0 gfx cost=100\nuse 0 0 color_write\n"
+                  "pass 1 compute cost=100\nuse 1 1 storage_write_compute\n"
+                  "pass 2 gfx cost=10\nuse 2 0 sampled_graphics\nuse 2 1 uniform_read\nuse 2 2 color_write\n");
+    cr_assert_eq(run("compile in.fgt --stats --handoff 20"), 0, "%s", contents("err"));
+    cr_expect_not_null(strstr(contents("out"), "semaphore_waits=1\n"), "%s", contents("out"));
+    cr_expect_not_null(strstr(contents("out"), "makespan_us=110.000\nmakespan_priced_us=130.000\n"), "%s",
+                       contents("out"));
+    cr_assert_eq(run("compile in.fgt --stats --handoff 1000000"), 0, "%s", contents("err"));
+    cr_expect_not_null(strstr(contents("out"), "semaphore_waits=0\n"), "%s", contents("out"));
+    cr_assert_eq(run("compile in.fgt --stats --handoff 0"), 0, "%s", contents("err"));
+    cr_expect_not_null(strstr(contents("out"), "makespan_priced_us=110.000\n"), "%s", contents("out"));
+    cr_expect_eq(run("compile in.fgt --handoff -1"), 1);
+    cr_expect_eq(run("compile in.fgt --handoff nan"), 1);
+    cr_expect_eq(run("compile in.fgt --handoff 6us"), 1);
+}
+
 Test(command, files_and_figures)
 {
     static const char *const keys[] = {
@@ -375,6 +395,7 @@ Test(command, files_and_figures)
         "unaliased_bytes=65536",
         "peak_live_bytes=65536",
         "makespan_us=20",
+        "makespan_priced_us=20",
         "critical_path_us=20",
         "threads=1",
         "build_ns=",

@@ -80,7 +80,7 @@ static void check_plan(const hd_graph *graph, const hd_plan *plan, hd_size_fn si
         hd_plan_write_json(graph, plan, stderr);
     }
     HDT_FUZZ_CHECK(result == HD_OK, "a compiled plan fails verification: %s", hd_result_name(result));
-    result = hd_plan_stats_get(graph, plan, &stats);
+    result = hd_plan_stats_get(graph, plan, 0, &stats);
     HDT_FUZZ_CHECK(result == HD_OK && stats.peak_live_bytes <= stats.unaliased_bytes, "statistics");
 
     if (pick & 1) /* files take longer than all the rest */

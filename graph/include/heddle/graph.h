@@ -361,7 +361,8 @@ typedef struct hd_compile_desc {
                              * order; HD_OVER_BUDGET, with what would do, where nothing does. 0: none */
     uint32_t packing_effort; /* 0: to make heaps smaller takes at most about as much work as the rest of the compile;
                               * N: at most N times as much again. Work is counted in steps, not in time */
-    float handoff_us;       /* price of a hand-off between queues, from 0 on and finite; 0: 6 */
+    float handoff_us;       /* price of a hand-off in microseconds, from 0 on and finite; 0: 6. Queues hand over to one
+                             * another only where that shortens the frame by more than all hand-offs cost */
     hd_size_fn size;        /* null: the sizes that the .fgt format defines */
     void *size_user;
     hd_jobs *jobs;          /* null: serial */

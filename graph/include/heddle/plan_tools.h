@@ -55,10 +55,13 @@ void hd_plan_reasons_free(const hd_plan_reasons *reasons, const hd_allocator *al
 typedef struct hd_plan_stats {
     uint32_t passes, kept, uses, resources, queues, barriers, barrier_batches, submits, semaphore_waits;
     uint64_t heap_bytes, unaliased_bytes, peak_live_bytes;
-    double makespan_us, critical_path_us;
+    double makespan_us;        /* end of the last pass: queues run their passes one behind the other, at their costs */
+    double makespan_priced_us; /* the same where a wait for another queue is met a hand-off's price after its signal */
+    double critical_path_us;
 } hd_plan_stats;
-/* graph must still hold the declaration that plan was compiled from. */
-hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, hd_plan_stats *out);
+/* graph must still hold the declaration that plan was compiled from. handoff_us: as in hd_compile_desc. HD_OK,
+ * HD_INVALID_ARGUMENT, HD_OUT_OF_MEMORY. */
+hd_result hd_plan_stats_get(const hd_graph *graph, const hd_plan *plan, float handoff_us, hd_plan_stats *out);
 
 /* ---- verification: shares no code with the compiler ---- */
 
