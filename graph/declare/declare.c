@@ -10,7 +10,7 @@
 #include "vk_numbers.h"
 
 /* A graph and what its handles mean. Declaring appends to columns that keep their memory from frame to frame
- * (declare_columns.c) and checks what one call can see; what needs the whole frame (a read of what nobody wrote) is
+ * (declare_columns.c) and checks what one call can see; what needs the whole frame (a read of what no pass wrote) is
  * checked by flow. O(1) a resource (declare_resource.c), O(uses) a pass (declare_pass.c). */
 
 /* ---- errors ---- */

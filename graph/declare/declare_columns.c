@@ -7,7 +7,7 @@
 /* The columns of a declaration: arrays that keep their memory from frame to frame, and grow in groups.
  *
  * What nearly no pass, resource or use has is not written for each of them: such a column holds its usual value
- * wherever nothing is declared, whoever declares something else says so, and the next frame puts the usual value back.
+ * wherever nothing is declared, what declares something else says so, and the next frame puts the usual value back.
  */
 
 enum { UNUSUAL = -1 }; /* of columns that are written anyway */

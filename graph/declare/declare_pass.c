@@ -240,7 +240,7 @@ static inline bool pin_fits(const hd_pass_desc *desc)
            (desc->type == HD_PASS_COMPUTE && desc->pin <= HD_PIN_COMPUTE);
 }
 
-/* A pass that was not declared makes no versions: whoever asked for some gets none. */
+/* A pass that was not declared makes no versions: uses that ask for one get none. */
 HDI_COLD static hd_pass no_pass(const hd_pass_desc *desc)
 {
     for (uint32_t u = 0; desc && hdi_has_uses(desc) && u < desc->use_count; u++) {
@@ -312,7 +312,7 @@ HDI_COLD static const char *use_fault(const hd_graph *graph, const hd_pass_desc 
     return hdi_access_check(use->custom, (uint32_t)desc->type, is_buffer, text) != HD_OK ? text : NULL;
 }
 
-/* A pass one of whose uses is wrong leaves nothing behind. why: null, or what is wrong beyond one use. */
+/* A pass with a use that is wrong leaves nothing behind. why: null, or what is wrong beyond one use. */
 HDI_COLD static hd_pass take_back(hd_graph *graph, const hd_pass_desc *desc, uint32_t first, hd_result result,
                                   uint32_t bad, const char *why)
 {

@@ -1,7 +1,7 @@
 #include "declare_columns.h"
 
 /* Versions at declaration. A version is an entry with a handle of its own; the first one of a resource needs none, so
- * that whoever ignores versions pays one branch a pass. Writes of ended versions are refused here, so that all writes
+ * that a frame without versions pays one branch a pass. Writes of ended versions are refused here, so that all writes
  * of a resource stand in declaration order: only reads of ended versions ("late" ones) can ask for another order, and a
  * list of these is all that later phases need to know of versions. O(1) a use. */
 

@@ -116,7 +116,7 @@ struct hd_graph {
     /* HDI_REGION_PASSES, HDI_PARALLEL_PASSES; tests make them smaller. */
     uint32_t region_passes, parallel_passes;
     hdi_cache cache;
-    hdi_block plan; /* of the newest compile, where the cache does not keep it; else of one that nobody needs */
+    hdi_block plan; /* of the newest compile, where the cache does not keep it; else of one that is not needed */
     hdi_fgt_lines lines;
     hdi_lists lists;
     char name[HDI_NAME_BYTES + 1];

@@ -283,7 +283,7 @@ hd_pass hd_list_pass(hd_list *list, const hd_pass_desc *desc)
         if (!hdi_has_uses(desc)) /* too many: the join says so */
             call->desc.pass.uses = NULL;
         hd_result result = call->desc.pass.uses && desc->use_count ? copy_uses(list, call, desc) : HD_OK;
-        if (result != HD_OK) { /* noted without uses: the list ends here, so that nobody sees it */
+        if (result != HD_OK) { /* noted without uses: the list ends here, so that it is seen nowhere */
             call->desc.pass.uses = NULL;
             call->desc.pass.use_count = 0;
             call->fresh = NULL;

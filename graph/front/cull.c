@@ -5,11 +5,12 @@
 
 #include "bitset.h"
 
-/* Cull: a pass is dead if it is no root and nobody reads what it wrote, but for the dead. First those are found whom
- * nobody reads at all. Each of them takes back its reads, and so does at once who thereby loses the last one: a list of
- * passes that is linked through their counts, which they need no more. (What lies between a write and its reader never
- * is a write, dead or not: so who reads what does not depend on who is kept, nor does it matter who is looked at
- * first.) O(passes + visits of the dead). By ranges of passes; who takes the last read of a pass has it in his list. */
+/* Cull: a pass is dead if it is no root and no pass reads what it wrote, but for the dead. First the passes are found
+ * of which nothing is read at all. Each of them takes back its reads; a pass that thereby loses its last read does
+ * the same at once: a list of passes that is linked through their counts, which they need no more. (No write, dead or
+ * not, lies between a write and its reader: so what a pass reads does not depend on which passes are kept, nor does
+ * it matter which one is looked at first.) O(passes + visits of the dead). By ranges of passes; the range that takes
+ * the last read of a pass has that pass in its list. */
 
 enum { GRAIN = 8 }; /* words of 64 passes */
 
@@ -49,7 +50,7 @@ static void find_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
         const uint8_t *const flags = w->decl->pass_flags + first;
         uint8_t kept[64] = {0}; /* of its own: what is written to it is nothing that is read */
         for (uint32_t i = 0; i < count; i++) {
-            reads[i] += flags[i] & HDI_PASS_ROOT; /* one read more, which nobody takes back */
+            reads[i] += flags[i] & HDI_PASS_ROOT; /* one read more, which is never taken back */
             kept[i] = reads[i] != 0;
         }
         memcpy(w->pass_kept + first, kept, count);
@@ -61,13 +62,13 @@ static void find_unread(uint32_t begin, uint32_t end, uint32_t part, void *user)
 static inline uint32_t drop_read(const work *w, uint32_t found, uint32_t reads, uint32_t list)
 {
     uint32_t writer = found & ~HDI_FOUND_LATE, *own = &w->flow->pass_reads[writer];
-    if (w->alone) { /* no branch: who is dead, nobody can foresee */
+    if (w->alone) { /* no branch: it would be mispredicted */
         uint32_t left = *own - reads, is_dead = reads & (left == 0);
         *own = is_dead ? list : left;
         w->pass_kept[writer] &= (uint8_t)~is_dead;
         return is_dead ? writer + 1 : list;
     }
-    /* Who takes the last one writes there behind all others that took one. */
+    /* The thread that takes the last one writes there, after all others that took one. */
     if (!reads || atomic_fetch_sub_explicit((_Atomic(uint32_t) *)own, 1, memory_order_acq_rel) != 1)
         return list;
     *own = list;

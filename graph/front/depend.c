@@ -4,15 +4,15 @@
 
 #include "hints.h"
 
-/* Depend: who must come before whom, among kept passes, in declaration order. A read follows whose content it finds; a
- * write follows the reads since the write before it, or that write where there are none. (What a kept pass finds is
- * kept, too: only before a write there may be visits of culled passes, which are passed over.) Edges are found pass by
- * pass, each once, grouped by the pass that follows; the other way round they are put in order by the counts of that
- * walk. O(visits + edges).
+/* Depend: which passes must come before which, among kept passes, in declaration order. A read follows the pass whose
+ * content it finds; a write follows the reads since the write before it, or that write where there are none. (What a
+ * kept pass finds is kept, too: only before a write there may be visits of culled passes, which are passed over.)
+ * Edges are found pass by pass, each once, grouped by the pass that follows; the other way round they are put in
+ * order by the counts of that walk. O(visits + edges).
  *
- * In parallel each part walks passes of its own, with counts and edges of its own; when it is known what stands before
- * them, in both tables, it puts them there. Most edges are short, so counts are joined block by block, of the parts
- * that follow somebody in it. */
+ * In parallel each part walks passes of its own, with counts and edges of its own; when it is known what stands
+ * before them, in both tables, it puts them there. Most edges are short, so counts are joined block by block, of the
+ * parts that have an edge from a pass of the block. */
 
 /* ---- edges ---- */
 
@@ -107,8 +107,8 @@ static void end_empty(const hdi_decl *decl, const edges *own, uint32_t begin, ui
     }
 }
 
-/* Where the next one that follows a pass is to stand is kept where those of the next pass begin, which is what it is in
- * the end. All edges to a pass stand before those from it: so its level is known then. */
+/* Where the next one that follows a pass is to stand is kept where those of the next pass begin, which is what it is
+ * in the end. All edges to a pass stand before those from it: so its level is known then. */
 static HDI_INLINE void turn(const edges *own, const hdi_depends *out, bool levels)
 {
     uint32_t *const next = out->succ_begin + 1, *const pred = out->pred, *const succ = out->succ;
@@ -227,15 +227,15 @@ static HDI_APART uint32_t add_others(const work *w, edges *own, uint32_t use, ui
     return count;
 }
 
-/* Edges to what the passes of a part follow, over uses, and not over passes and their uses: how many a pass has nobody
- * can foresee. Where those of each pass end is counted from the part's first. */
+/* Edges to what the passes of a part follow. One loop over uses, and not two over passes and their uses: the end of
+ * the inner one would be mispredicted. Where those of each pass end is counted from the part's first. */
 static void find_edges(const work *w, edges *own, size_t first, size_t end)
 {
     const hdi_visit *const visits = w->flow->visit;
     const uint8_t *const pass_kept = w->pass_kept;
     const uint32_t *const use_pass = w->decl->use_pass;
     uint32_t *const pred_end = own->pred_end;
-    const uint32_t none = hdi_flow_nobody(w->decl);
+    const uint32_t none = hdi_flow_no_pass(w->decl);
     pass_edge *edge = own->edge; /* in registers, like `follow` */
     uint64_t *const follow = own->follow;
     size_t count = 0; /* this and the counter of the loop are as wide as addresses: nothing is to be extended */

@@ -5,26 +5,26 @@
 
 #include "hints.h"
 
-/* Flow: whose content each use finds, before anything is culled. A walk over all uses with a state for each segment:
- * who wrote it last, and its newest visit. Each visit is tied to the one before it of the same segment; passes learn
- * how often somebody reads what they wrote. O(visits + segments).
+/* Flow: the pass whose content each use finds, before anything is culled. A walk over all uses with a state for each
+ * segment: the pass that wrote it last, and its newest visit. Each visit is tied to the one before it of the same
+ * segment; of each pass it is counted how often what it wrote is read. O(visits + segments).
  *
- * Each part walks passes of its own with states of its own, all untouched at first. Passes that stand
- * together mostly use what was declared together, so states are made block by block as a part comes to them. When all
- * have walked, each part looks for what its uses find that found no write of its own in the states of the parts before
- * it that came to the same block. */
+ * Each part walks passes of its own with states of its own, all untouched at first. Passes that stand together mostly
+ * use what was declared together, so states are made block by block as a part comes to them. When all have walked,
+ * each part looks for what its uses find that found no write of its own in the states of the parts before it that
+ * came to the same block. */
 
 enum { BLOCK = 256 }; /* segments */
 
-/* What a visit finds and the one before it, as in hdi_visit, in one word: the last pass that writes the segment in the
- * lower half, and in the upper one its newest visit. */
+/* What a visit finds and the one before it, as in hdi_visit, in one word: the last pass that writes the segment in
+ * the lower half, and in the upper one its newest visit. */
 typedef uint64_t state;
 
 typedef struct part {
     _Alignas(HDI_LINE_PAIR) hdi_arena_mark mark;
     state *state;        /* per segment */
     uint8_t *touched;    /* blocks that have states */
-    uint32_t nobody;     /* in place of a writer where this part has none */
+    uint32_t no_pass;    /* in place of a writer where this part has none */
     uint32_t next_visit; /* of uses of several segments */
 } part;
 
@@ -40,13 +40,13 @@ typedef struct work {
     part part[HDI_FEW_PARTS];
 } work;
 
-/* Each part has a number of its own for `nobody` while it walks, and counts on a line of its own who finds that. */
-static uint32_t nobody_of(const work *w, uint32_t k)
+/* Each part has a number of its own for `no_pass` while it walks, and counts on a line of its own what finds that. */
+static uint32_t no_pass_of(const work *w, uint32_t k)
 {
     return hdi_flow_end(w->decl, w->crew) - (k + 1) * (uint32_t)(HDI_LINE_PAIR / sizeof(uint32_t));
 }
 
-/* What the frame holds from its start is told from what nobody wrote in it, where it matters. */
+/* What the frame holds from its start is told from what no pass wrote in it, where it matters. */
 static bool from_start(const hdi_decl *decl, uint32_t res)
 {
     return decl->may_read_unwritten && decl->res_flags[res] & HDI_RES_CONTENT;
@@ -65,7 +65,7 @@ static uint32_t find_bad(const hdi_decl *decl, const hdi_frozen *frozen, const h
             count = span.rows * span.cols;
         }
         for (uint32_t id = first; id < first + count; id++) {
-            if ((hdi_visit_found(visits[id]) & ~HDI_FOUND_LATE) == hdi_flow_nobody(decl))
+            if ((hdi_visit_found(visits[id]) & ~HDI_FOUND_LATE) == hdi_flow_no_pass(decl))
                 return u;
         }
     }
@@ -95,7 +95,7 @@ static HDI_INLINE state visit(state before, hdi_visit *out, uint32_t *pass_reads
                               uint32_t flags)
 {
     uint32_t writer = writer_of(before), late = newest_of(before) & flags << 30; /* where HDI_USE_WRITES goes */
-    uint32_t writes = 0 - (flags / HDI_USE_WRITES & 1); /* all bits or none: who writes nobody can foresee */
+    uint32_t writes = 0 - (flags / HDI_USE_WRITES & 1); /* all bits or none: a branch would be mispredicted */
     *out = before | late;
     pass_reads[writer] += flags & HDI_USE_READS;
     return (writer ^ ((writer ^ pass) & writes)) | own;
@@ -106,7 +106,7 @@ static HDI_APART void come_to(const work *w, const part *own, uint32_t block)
 {
     uint32_t begin = block * BLOCK, rest = w->frozen->seg_count - begin, end = begin + (rest < BLOCK ? rest : BLOCK);
     for (uint32_t s = begin; s < end; s++)
-        own->state[s] = own->nobody;
+        own->state[s] = own->no_pass;
     own->touched[block] = 1;
     /* Read when all have walked. */
     atomic_fetch_or_explicit(&w->block_parts[block], UINT32_C(1) << (own - w->part), memory_order_relaxed);
@@ -139,13 +139,13 @@ static bool start_part(work *w, uint32_t k)
     part *own = &w->part[k];
     own->mark = hdi_arena_here(arena);
     own->state = HDI_ARENA_ARRAY(arena, state, w->frozen->seg_count);
-    own->nobody = nobody_of(w, k);
+    own->no_pass = no_pass_of(w, k);
     own->next_visit = w->frozen->part_visit[k];
     own->touched = HDI_ARENA_ZEROED(arena, uint8_t, w->frozen->seg_count / BLOCK + 1);
     return !arena->failed;
 }
 
-/* Over uses, and not over passes and their uses: how many a pass has nobody can foresee. */
+/* One loop over uses, and not two over passes and their uses: the end of the inner one would be mispredicted. */
 static void walk_uses(work *w, uint32_t k, size_t first, size_t end)
 {
     const hdi_decl *const decl = w->decl;
@@ -179,7 +179,7 @@ static void walk_part(uint32_t k, void *user)
     if (!start_part(w, k))
         return;
     memset(pass_reads + p, 0, (end - p) * sizeof(*pass_reads));
-    pass_reads[w->part[k].nobody] = 0;
+    pass_reads[w->part[k].no_pass] = 0;
     walk_uses(w, k, decl->pass_use_begin[p], decl->pass_use_begin[end]);
 }
 
@@ -193,14 +193,14 @@ static void count_read(const work *w, uint32_t writer)
 /* What a segment holds when those parts are over that came to its block: a bit for each. */
 static state look_back(const work *w, uint32_t seg, uint32_t came)
 {
-    uint32_t newest = 0, writer = hdi_flow_nobody(w->decl);
+    uint32_t newest = 0, writer = hdi_flow_no_pass(w->decl);
     if (from_start(w->decl, w->frozen->seg_res[seg]))
         writer = hdi_flow_start(w->decl);
     while (came) {
         uint32_t k = 31 - (uint32_t)__builtin_clz(came);
         state left = w->part[k].state[seg];
         newest = newest ? newest : newest_of(left);
-        if (writer_of(left) != w->part[k].nobody) {
+        if (writer_of(left) != w->part[k].no_pass) {
             writer = writer_of(left);
             break;
         }
@@ -216,7 +216,7 @@ static inline uint32_t came_to(const work *w, uint32_t seg, uint32_t parts)
     return all & ((UINT32_C(1) << parts) - 1);
 }
 
-/* Uses for which it matters whether somebody wrote what they find: where no part came before, nobody is nobody,
+/* Uses for which it matters whether a pass wrote what they find: where no part came before, no pass is no pass,
  * whatever the number. */
 static uint32_t checked_flags(const hdi_decl *decl)
 {
@@ -245,7 +245,7 @@ static HDI_APART void visit_several_again(const work *w, uint32_t k, uint32_t us
     for (uint32_t row = 0; row < span.rows; row++) {
         for (uint32_t c = 0; c < span.cols; c++, id++) {
             uint32_t seg = span.base + row * span.stride + c, came = came_to(w, seg, k);
-            if ((hdi_visit_found(w->out->visit[id]) & ~HDI_FOUND_LATE) == w->part[k].nobody &&
+            if ((hdi_visit_found(w->out->visit[id]) & ~HDI_FOUND_LATE) == w->part[k].no_pass &&
                 (came || flags & checked_flags(w->decl)))
                 visit_again(w, id, seg, came, flags);
         }
@@ -271,14 +271,14 @@ static void close_part(uint32_t k, void *user)
     const hdi_decl *decl = w->decl;
     const uint32_t *const use_seg = w->frozen->use_seg;
     const hdi_visit *const visits = w->out->visit;
-    const uint32_t pass_count = decl->pass_count, nobody = w->part[k].nobody, checked = checked_flags(decl);
+    const uint32_t pass_count = decl->pass_count, no_pass = w->part[k].no_pass, checked = checked_flags(decl);
     uint32_t u = decl->pass_use_begin[hdi_range_begin(decl->pass_count, w->parts, k)];
     uint32_t end = decl->pass_use_begin[hdi_range_begin(decl->pass_count, w->parts, k + 1)];
     for (; (k || checked) && u < end; u++) { /* no part is before the first */
         uint32_t found = hdi_visit_found(visits[u]);
         if (found < pass_count)
             continue;
-        if ((found & ~HDI_FOUND_LATE) == nobody) {
+        if ((found & ~HDI_FOUND_LATE) == no_pass) {
             uint32_t came = came_to(w, use_seg[u], k), flags = decl->use_flags[u];
             if (came | (flags & checked))
                 visit_again(w, u, use_seg[u], came, flags);
@@ -300,7 +300,7 @@ static bool flow_by_parts(work *w)
         if (w->crew->arena[k].failed)
             return false;
     }
-    w->out->pass_reads[hdi_flow_nobody(w->decl)] = 0; /* from here on of what no part wrote */
+    w->out->pass_reads[hdi_flow_no_pass(w->decl)] = 0; /* from here on of what no part wrote */
     hdi_crew_parts(w->crew, w->parts, close_part, w);
     return true;
 }
@@ -321,7 +321,7 @@ hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hd
     for (uint32_t k = 0; k < w.parts; k++)
         hdi_arena_keep(&crew->arena[k], w.part[k].mark, NULL, 0);
     hdi_arena_keep(arena, mark, NULL, 0);
-    if (decl->may_read_unwritten && out->pass_reads[hdi_flow_nobody(decl)])
+    if (decl->may_read_unwritten && out->pass_reads[hdi_flow_no_pass(decl)])
         *bad_use = find_bad(decl, frozen, out->visit);
     return *bad_use == HDI_NONE ? HD_OK : HD_UNWRITTEN_READ;
 }

@@ -124,9 +124,9 @@ typedef struct hdi_flow {
     const uint32_t *pass; /* per visit; for depend */
     uint32_t *pass_reads; /* visits that read what the pass wrote, and one more for each piece that the frame leaves */
 } hdi_flow;
-/* In place of a pass: nobody wrote it, or it is there from the frame's start. Where the difference does not matter it
- * may be any number from hdi_flow_nobody on and below hdi_flow_end. */
-static inline uint32_t hdi_flow_nobody(const hdi_decl *decl)
+/* In place of a pass: none wrote it, or it is there from the frame's start. Where the difference does not matter it
+ * may be any number from hdi_flow_no_pass on and below hdi_flow_end. */
+static inline uint32_t hdi_flow_no_pass(const hdi_decl *decl)
 {
     return decl->pass_count;
 }
