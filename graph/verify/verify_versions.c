@@ -2,12 +2,13 @@
 
 #include <stdlib.h>
 
+#include "csr.h"
+
 /* What the verifier takes for the order of a declaration. A read of an ended version stands, in the sequence of uses,
  * just before the pass that ended it: that sequence says what each use must see. Culling goes through the passes from
- * the last to the first, and wants conflicting ones in the sequence's order: each pass gets a rank above those of all
- * passes that its uses follow, found by going through the sequence until no rank changes. One round where nothing is
- * out of order, one more for each step backwards on a chain; ranks that grow beyond the number of passes are a cycle.
- */
+ * the last to the first, and wants conflicting ones in the sequence's order: an edge leads from the write of a segment
+ * to the reads behind it, and from those to the next write, and each pass gets a rank above those of all passes that it
+ * follows. Passes that are left over without a rank follow one another in a cycle. O(uses * segments + passes). */
 
 typedef struct place {
     uint32_t anchor, late, item; /* pass before or in which it stands, 0 before and 1 in; the use */
@@ -34,49 +35,97 @@ static void order_uses(hdi_verify *v, place *places)
         v->use_order[i] = places[i].item;
 }
 
-/* One round. writer, any: the highest rank so far among those that wrote, or used, a segment, plus one. */
-static bool raise_ranks(const hdi_verify *v, uint32_t *rank, uint32_t *writer, uint32_t *any)
+/* Edges between passes: at first pairs, then grouped by the pass that they lead from. */
+typedef struct edges {
+    uint32_t *from, *to, count, capacity;
+    uint32_t *begin, *next; /* per pass; edge -> the pass that it leads to */
+} edges;
+
+static bool add_edge(hdi_verify *v, edges *e, uint32_t from, uint32_t to)
 {
-    bool changed = false;
-    for (uint32_t s = 0; s < v->seg_count; s++)
-        writer[s] = any[s] = 0;
-    for (uint32_t i = 0; i < v->d.use_count; i++) {
-        uint32_t u = v->use_order[i], p = v->use_pass[u], least = rank[p];
+    uint32_t capacity = e->capacity;
+    if (!hdi_arena_grow(&v->arena, &e->from, &capacity, e->count, e->count + 1, sizeof(*e->from)) ||
+        !hdi_arena_grow(&v->arena, &e->to, &e->capacity, e->count, e->count + 1, sizeof(*e->to)))
+        return false;
+    e->from[e->count] = from;
+    e->to[e->count++] = to;
+    return true;
+}
+
+/* Through the sequence of the uses, with the last write of each segment and the reads since. */
+static bool find_edges(hdi_verify *v, edges *e)
+{
+    uint32_t *writer = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->seg_count);
+    uint32_t *reads = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->seg_count); /* lists in v->read */
+    for (uint32_t s = 0; s < v->seg_count && !v->arena.failed; s++)
+        writer[s] = reads[s] = HDI_NONE;
+    for (uint32_t i = 0; i < v->d.use_count && !v->arena.failed; i++) {
+        uint32_t u = v->use_order[i], p = v->use_pass[u];
         bool writes = v->d.access[v->d.use_access[u]].writes;
         HV_EACH_SEG(hdi_verify_use_rect(v, u), s)
         {
-            uint32_t above = writes ? any[s] : writer[s];
-            least = above > least ? above : least;
-        }
-        changed |= least != rank[p];
-        rank[p] = least;
-        HV_EACH_SEG(hdi_verify_use_rect(v, u), s)
-        {
-            any[s] = any[s] > least + 1 ? any[s] : least + 1;
-            if (writes)
-                writer[s] = writer[s] > least + 1 ? writer[s] : least + 1;
+            if (writer[s] != HDI_NONE && (!writes || reads[s] == HDI_NONE) && !add_edge(v, e, writer[s], p))
+                return false;
+            for (; writes && reads[s] != HDI_NONE; reads[s] = v->read[reads[s]].next)
+                if (!add_edge(v, e, v->read[reads[s]].use, p))
+                    return false;
+            if (writes) {
+                writer[s] = p;
+                continue;
+            }
+            if (!hdi_arena_grow(&v->arena, &v->read, &v->read_capacity, v->read_count, v->read_count + 1,
+                                sizeof(*v->read)))
+                return false;
+            v->read[v->read_count] = (hdi_vlink){p, reads[s]};
+            reads[s] = v->read_count++;
         }
     }
-    return changed;
+    v->read_count = 0;
+    return !v->arena.failed;
+}
+
+/* Ranks, from the passes on that follow none. left: how many edges lead to a pass from passes without a rank. */
+static hd_result rank_passes(hdi_verify *v, edges *e, uint32_t *rank)
+{
+    uint32_t *left = HDI_ARENA_ZEROED(&v->arena, uint32_t, v->d.pass_count), done = 0, ready = 0;
+    uint32_t *queue = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->d.pass_count);
+    e->begin = HDI_ARENA_ARRAY(&v->arena, uint32_t, (size_t)v->d.pass_count + 1);
+    e->next = HDI_ARENA_ARRAY(&v->arena, uint32_t, e->count);
+    if (v->arena.failed)
+        return HD_OUT_OF_MEMORY;
+    hdi_csr_build(e->from, e->count, v->d.pass_count, e->begin, e->next);
+    for (uint32_t i = 0; i < e->count; i++)
+        left[e->to[i]]++;
+    for (uint32_t p = 0; p < v->d.pass_count; p++)
+        if (!left[p])
+            queue[ready++] = p;
+    for (; done < ready; done++)
+        for (uint32_t p = queue[done], i = e->begin[p]; i < e->begin[p + 1]; i++) {
+            uint32_t to = e->to[e->next[i]];
+            rank[to] = rank[p] + 1 > rank[to] ? rank[p] + 1 : rank[to];
+            if (--left[to] == 0)
+                queue[ready++] = to;
+        }
+    for (uint32_t p = 0; p < v->d.pass_count && ready < v->d.pass_count; p++) {
+        if (!left[p])
+            continue;
+        hdi_verify_fail(v, HD_RULE_VERSIONS, "versions: pass %u '%s' would have to run before itself", p,
+                        hdi_verify_pass_name(v, p));
+        return HD_PLAN_INVALID;
+    }
+    return HD_OK;
 }
 
 static hd_result order_passes(hdi_verify *v)
 {
+    edges e = {0};
     uint32_t *rank = HDI_ARENA_ZEROED(&v->arena, uint32_t, v->d.pass_count);
-    uint32_t *writer = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->seg_count);
-    uint32_t *any = HDI_ARENA_ARRAY(&v->arena, uint32_t, v->seg_count);
     place *places = HDI_ARENA_ARRAY(&v->arena, place, v->d.pass_count);
-    if (v->arena.failed)
+    if (v->arena.failed || !find_edges(v, &e))
         return HD_OUT_OF_MEMORY;
-    while (raise_ranks(v, rank, writer, any)) {
-        for (uint32_t p = 0; p < v->d.pass_count; p++) {
-            if (rank[p] < v->d.pass_count)
-                continue;
-            hdi_verify_fail(v, HD_RULE_VERSIONS, "versions: pass %u '%s' would have to run before itself", p,
-                            hdi_verify_pass_name(v, p));
-            return HD_PLAN_INVALID;
-        }
-    }
+    hd_result result = rank_passes(v, &e, rank);
+    if (result != HD_OK)
+        return result;
     for (uint32_t p = 0; p < v->d.pass_count; p++)
         places[p] = (place){rank[p], 0, p};
     qsort(places, v->d.pass_count, sizeof(*places), by_place);

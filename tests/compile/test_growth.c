@@ -235,6 +235,35 @@ static plan_work plan_readers(uint32_t count, bool ranges)
     return measure_plan(graph, &(hd_compile_desc){0}, count);
 }
 
+/* Each pass reads what the one declared before it has overwritten: all have to run in the reverse order. */
+static double verify_backwards(uint32_t count)
+{
+    const hd_plan *plan;
+    hd_graph *graph;
+    hd_resource last = {0}, buffer, changed;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    for (uint32_t p = 0; p < count; p++) {
+        buffer = hd_graph_buffer(graph, &(hd_buffer_desc){.bytes = 256});
+        hd_use uses[] = {{buffer, HD_STORAGE_WRITE_COMPUTE}, {last, HD_STORAGE_READ_COMPUTE}};
+        hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_COMPUTE, .uses = uses, .use_count = 1});
+        uses[0] = (hd_use){buffer, HD_STORAGE_RW_COMPUTE, .next = &changed};
+        hd_graph_pass(graph,
+                      &(hd_pass_desc){.type = HD_PASS_COMPUTE, .root = true, .uses = uses, .use_count = p ? 2 : 1});
+        last = buffer;
+    }
+    cr_assert_eq(hd_graph_compile(graph, NULL, &plan), HD_OK, "%s", hd_graph_error(graph)->text);
+    uint64_t before = hdt_work();
+    cr_assert_eq(hd_plan_verify(graph, plan, NULL), HD_OK);
+    double work = (double)(hdt_work() - before) / count;
+    hd_graph_destroy(graph);
+    return work;
+}
+
+Test(growth, plans_of_versions)
+{
+    expect_linear("verify passes in reverse", verify_backwards(500), verify_backwards(8000));
+}
+
 Test(growth, plans_of_readers)
 {
     expect_all_linear("readers of one buffer", plan_readers(500, false), plan_readers(8000, false));
