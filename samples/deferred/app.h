@@ -46,6 +46,7 @@ struct thumbnail {
 struct app {
     /* options */
     uint32_t frame_count, width, height, device, workers, every;
+    uint32_t view_port; /* 0: no live view */
     uint32_t bench;  /* frames to measure; 0: pictures are what is wanted */
     uint32_t detail; /* how finely the compute passes sample: 1 upwards; 0: as the device can */
     bool passes, untimed, capture, thumbnails;
@@ -62,6 +63,7 @@ struct app {
     uint32_t bloom_level_count;
     struct frame frames[FRAME_SLOTS];
 
+    struct hd_view *view;
     struct thumbnail *thumbnail; /* room for MAX_THUMBNAILS, where they are wanted */
     uint32_t thumbnail_count, thumbnail_passes;
 
@@ -102,6 +104,11 @@ void tonemap(hd_recorder *recorder, void *user);
 void read_back(hd_recorder *recorder, void *user);
 void keep_picture(hd_recorder *recorder, void *user);
 
+/* live.c */
+hd_result live_open(struct app *app);
+hd_result live_show(struct app *app, const hd_plan *plan);
+void live_close(struct app *app);
+
 /* bench.c: renders app->frame_count frames and prints what those between the first and the last took. */
 #define BENCH_WARM_UP 24
 hd_result bench_run(struct app *app);
@@ -113,6 +120,9 @@ bool png_write(const char *path, const uint8_t *rgba, uint32_t width, uint32_t h
 void report_path(const struct app *app, const char *file, char *path, size_t bytes);
 /* Says on standard error that it could not be read or written; errno is as that left it. Any thread. */
 void report_file(const char *path);
+/* What the passes of a frame took, the newest that is known to have finished or so many before it; null where the device
+ * could not say so. Freed by the caller. */
+hd_page_span *report_spans(const struct app *app, uint32_t back, uint32_t *count);
 /* Leaves the plan's files in the output folder. */
 hd_result report_write_plan(const struct app *app, const hd_plan *plan);
 hd_result report_verify(const struct app *app, const hd_plan *plan);

@@ -81,6 +81,8 @@ static hd_result open_app(struct app *app)
         app->detail = app->gpu.discrete ? 16 : 1;
     if (result == HD_OK)
         result = load_meshes(app);
+    if (result == HD_OK && app->view_port)
+        result = live_open(app);
     return result;
 }
 
@@ -95,6 +97,7 @@ static void close_app(struct app *app)
     hd_vk_destroy(app->vk);
     hd_jobs_destroy(app->jobs);
     scene_destroy(&app->scene);
+    live_close(app);
     free(app->picture_hashes);
     free(app->thumbnail);
 }
@@ -124,6 +127,8 @@ static hd_result render(struct app *app, struct times *times, const hd_plan **pl
         double compiled = now_us();
         if (result == HD_OK)
             result = hd_vk_execute(app->vk, app->graph, *plan);
+        if (result == HD_OK && app->view)
+            result = live_show(app, *plan);
         if (result != HD_OK)
             return result;
         hd_vk_frame_stats stats;

@@ -14,6 +14,7 @@ static const char usage[] = "usage: deferred [options]\n"
                             "  --out DIR        where the files go (out)\n"
                             "  --every N        also keep the picture of every Nth frame\n"
                             "  --capture        what was given to Vulkan goes to capture.json, and is verified\n"
+                            "  --view PORT      the plan of the running frames in a browser, at http://127.0.0.1:PORT/\n"
                             "  --thumbnails     plan.html has what each pass left in its images\n"
                             "  --detail N       how finely light is sampled, 1 to 16 (16 on a discrete GPU, else 1)\n"
                             "  --bench N        no files: measures N frames\n"
@@ -64,6 +65,7 @@ bool options_parse(struct app *app, int argc, char **argv)
                                             {"bench", required_argument, NULL, 'b'},
                                             {"passes", no_argument, NULL, 'p'},
                                             {"untimed", no_argument, NULL, 'u'},
+                                            {"view", required_argument, NULL, 'v'},
                                             {"thumbnails", no_argument, NULL, 't'},
                                             {0}};
     app->frame_count = 60;
@@ -109,6 +111,9 @@ bool options_parse(struct app *app, int argc, char **argv)
             break;
         case 'c':
             app->capture = true;
+            break;
+        case 'v':
+            good = parse_number(optarg, 1, 65535, &app->view_port);
             break;
         case 't':
             app->thumbnails = true;

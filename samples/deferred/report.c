@@ -35,12 +35,11 @@ static hd_result write_file(const struct app *app, const hd_plan *plan, const ch
     return result;
 }
 
-/* What the passes of the last frame took, where the device could say so. Freed by the caller. */
-static hd_page_span *measured_spans(const struct app *app, uint32_t *count)
+hd_page_span *report_spans(const struct app *app, uint32_t back, uint32_t *count)
 {
     hd_vk_times times;
     *count = 0;
-    if (hd_vk_times_get(app->vk, app->thumbnails ? 1 : 0, &times) != HD_OK) /* the frame without thumbnails */
+    if (hd_vk_times_get(app->vk, back, &times) != HD_OK)
         return NULL;
     hd_page_span *spans = calloc(times.span_count + 1u, sizeof *spans);
     for (uint32_t i = 0; spans && i < times.span_count; i++) {
@@ -57,7 +56,7 @@ static hd_result write_page(const struct app *app, const hd_plan *plan)
 {
     char path[4096];
     hd_page_desc desc = {0};
-    hd_page_span *spans = measured_spans(app, &desc.span_count);
+    hd_page_span *spans = report_spans(app, app->thumbnails, &desc.span_count); /* of a frame without thumbnails */
     desc.spans = spans;
     hd_page_picture pictures[MAX_THUMBNAILS];
     for (desc.picture_count = 0; desc.picture_count < app->thumbnail_count; desc.picture_count++) {

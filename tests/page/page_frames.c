@@ -299,6 +299,42 @@ static int write_compared(const char *folder, hd_graph *g, hd_graph *before)
                       &(hd_page_desc){.pictures = pictures, .picture_count = 2});
 }
 
+/* Plans of others that say nonsense: numbers of a good one changed at random, where they are still read. */
+static int write_nonsense(const char *folder, hd_graph *g, uint32_t count)
+{
+    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true};
+    const hd_plan *plan;
+    char *text, name[32];
+    size_t bytes;
+    uint64_t state = 7;
+    declare_frame(g);
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f || hd_graph_compile(g, &desc, &plan) != HD_OK || hd_plan_write_json(g, plan, f) != HD_OK || fclose(f) != 0)
+        return fail("nonsense", HD_OUT_OF_MEMORY);
+    char *changed = malloc(bytes);
+    for (uint32_t written = 0; changed && written < count;) {
+        memcpy(changed, text, bytes);
+        for (int i = 0; i < 6;) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            size_t at = (size_t)(state >> 33) % bytes;
+            if (changed[at] >= '0' && changed[at] <= '9') {
+                changed[at] = (char)('1' + (state >> 20) % 9);
+                i++;
+            }
+        }
+        hd_plan *odd;
+        if (hd_plan_read_json(g, changed, bytes, NULL, &odd, NULL, 0) != HD_OK)
+            continue;
+        snprintf(name, sizeof(name), "nonsense%u", written++);
+        if (write_page(folder, name, g, odd, NULL) != 0)
+            return 1;
+        hd_plan_free(odd, NULL);
+    }
+    free(changed);
+    free(text);
+    return 0;
+}
+
 static int write_workload(const char *folder, const char *name, hd_graph *g, const char *family, uint32_t passes)
 {
     hdb_workload *w = hdb_workload_make(hdb_family_index(family), passes, 1, true);
@@ -375,6 +411,7 @@ int main(int argc, char **argv)
         frames[i].declare(g);
         status |= write_files(argv[1], frames[i].name, g, i == 0);
     }
+    status |= write_nonsense(argv[1], g, 12);
     status |= write_workload(argv[1], "many", g, "layered", 2000);
     status |= write_workload(argv[1], "most", g, "layered", 20000);
     hd_graph_destroy(g);

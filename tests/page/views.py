@@ -325,6 +325,26 @@ def scripts_of_others_do_not_run(page):
 
 
 @test
+def plans_of_nonsense_are_shown(page):
+    for i in range(12):
+        page.open("nonsense%d" % i)
+        odd = page.js("""const m = heddle.ui.model;
+            for (const mode of ['order', 'simulated'])
+                heddle.setMode(mode);
+            for (const [letter, list] of [['p', m.passes], ['r', m.resources], ['b', m.batches], ['s', m.submits],
+                                          ['h', m.heaps]])
+                list.forEach((item, i) => heddle.select(letter + i));
+            heddle.select('p3');
+            heddle.select('p7', {add: true});
+            for (const tab of ['passes', 'resources', 'sync'])
+                heddle.openTab(tab);
+            return document.body.innerText.match(/undefined|NaN/);""")
+        equal(odd, None, "nonsense%d" % i)
+        page.b.settle()
+        page.quiet()
+
+
+@test
 def frames_of_nothing_are_shown(page):
     for name in ["nothing", "one"]:
         page.open(name)
