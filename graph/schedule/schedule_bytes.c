@@ -137,13 +137,14 @@ static void take_with_waits(hdi_list_work *w, hdi_list_queue *q, int64_t bytes, 
     }
 }
 
-void hdi_list_take_bytes(hdi_list_work *w, hdi_list_queue *q, int64_t bytes, uint32_t slot)
+bool hdi_list_take_bytes(hdi_list_work *w, hdi_list_queue *q, int64_t bytes, uint32_t slot)
 {
     int64_t rest = claim_known(w, q, bytes, q->knows, true);
     int64_t fresh = w->fresh < 0 ? 0 : w->fresh < rest ? w->fresh : rest;
     w->fresh -= fresh;
     if (rest > fresh)
         take_with_waits(w, q, rest - fresh, slot);
+    return rest > fresh;
 }
 
 /* ---- room at ranks to come ---- */

@@ -50,21 +50,60 @@ static HDI_INLINE uint32_t *pred_of(const hdi_list_work *w, const hdi_list_node 
 
 /* ---- candidates ---- */
 
+/* Whether a pass depends on what a queue does not know to have finished: it waits for another queue there. */
+static HDI_INLINE bool needs_wait(const hdi_list_work *w, const uint32_t *pred, const hdi_list_queue *q)
+{
+    return !hdi_list_covers(q->knows, pred, w->queue_count);
+}
+
+static HDI_INLINE bool needs_barrier(const uint32_t *pred, const hdi_list_queue *q)
+{
+    return pred[q->index] > q->group;
+}
+
 static void insert(hdi_list_work *w, hdi_list_node *v)
 {
     hdi_list_ready *l = &w->lane[v->lane];
-    v->at = (uint16_t)l->count;
-    l->key[l->count++] = v->key;
+    const uint32_t *pred = pred_of(w, v);
+    v->waits = v->drains = 0;
+    for (uint32_t i = 0; i < l->queue_count; i++) {
+        const hdi_list_queue *q = l->queue[i];
+        v->waits |= (uint16_t)(needs_wait(w, pred, q) << q->index);
+        v->drains |= (uint16_t)(needs_barrier(pred, q) << q->index);
+    }
+    uint32_t at = l->count++;
+    for (; at > 0 && l->key[at - 1] > v->key; at--)
+        l->key[at] = l->key[at - 1];
+    l->key[at] = v->key;
     w->open_lanes |= 1u << v->lane;
 }
 
 static void leave(hdi_list_work *w, const hdi_list_node *v)
 {
     hdi_list_ready *l = &w->lane[v->lane];
-    uint64_t key = l->key[--l->count];
-    l->key[v->at] = key;
-    node_of(w, key)->at = v->at;
+    uint32_t at = 0;
+    while (l->key[at] != v->key)
+        at++;
+    for (l->count--; at < l->count; at++)
+        l->key[at] = l->key[at + 1];
     w->open_lanes &= ~((uint32_t)(l->count == 0) << v->lane);
+}
+
+/* A queue has waited, or begun a group: fewer passes do so on it now. */
+static void look_again(const hdi_list_work *w, const hdi_list_queue *q)
+{
+    const uint32_t bit = 1u << q->index;
+    for (uint32_t open = w->open_lanes; open; open &= open - 1) {
+        const hdi_list_ready *l = &w->lane[__builtin_ctz(open)];
+        for (uint32_t i = 0; i < l->count; i++) {
+            hdi_list_node *v = node_of(w, l->key[i]);
+            const uint32_t *pred = pred_of(w, v);
+            if (v->waits & bit && !needs_wait(w, pred, q))
+                v->waits &= (uint16_t)~bit;
+            if (v->drains & bit && !needs_barrier(pred, q))
+                v->drains &= (uint16_t)~bit;
+        }
+    }
 }
 
 /* Whether a pass that is ready may be taken: in the window, and not too early where its consumers wait anyway. */
@@ -120,49 +159,26 @@ static void make_ready(hdi_list_work *w, hdi_list_node *v)
 
 /* ---- where and when ---- */
 
-/* Whether a pass depends on what a queue does not know to have finished: it waits for another queue there. */
-static HDI_INLINE bool needs_wait(const hdi_list_work *w, const uint32_t *pred, const hdi_list_queue *q)
-{
-    return !hdi_list_covers(q->knows, pred, w->queue_count);
-}
-
-static HDI_INLINE bool needs_barrier(const uint32_t *pred, const hdi_list_queue *q)
-{
-    return pred[q->index] > q->group;
-}
-
 /* When a pass can start on a queue, but for what it opens. */
-static HDI_INLINE double start_on(const hdi_list_work *w, const hdi_list_node *v, const uint32_t *pred,
-                                  const hdi_list_queue *q)
+static HDI_INLINE double start_on(const hdi_list_work *w, const hdi_list_node *v, const hdi_list_queue *q)
 {
     double start = v->ready > q->free_at ? v->ready : q->free_at;
-    start += !w->starved && needs_barrier(pred, q) ? HDI_DRAIN_US : 0.0;
-    return start + (needs_wait(w, pred, q) ? w->handoff_us : 0.0);
+    return start + w->drain_us[v->drains >> q->index & 1] + w->wait_us[v->waits >> q->index & 1];
 }
 
-/* Another kind's queue has its own to do: there a pass must start clearly earlier. claimed: a bit for each of its
- * queues on which its start is known with the memory that it needs, and the starts; 0: on none. */
-static HDI_INLINE uint32_t best_queue(const hdi_list_work *w, const hdi_list_ready *l, const hdi_list_node *v,
-                                      uint32_t claimed, double *start)
-{
-    const uint32_t *pred = pred_of(w, v);
-    uint32_t best = 0;
-    double least = INFINITY;
-    for (uint32_t i = 0; i < l->queue_count; i++) {
-        if (!(claimed >> i & 1))
-            start[i] = start_on(w, v, pred, l->queue[i]);
-        double biased = start[i] + (double)(v->bias * l->foreign[i]);
-        best = biased < least ? i : best;
-        least = biased < least ? biased : least;
-    }
-    return best;
-}
-
+/* Another kind's queue has its own to do: there a pass must start clearly earlier. */
 static HDI_INLINE place best_place(const hdi_list_work *w, const hdi_list_ready *l, const hdi_list_node *v)
 {
-    double start[HD_MAX_QUEUES];
-    uint32_t best = best_queue(w, l, v, 0, start);
-    return (place){start[best], l->queue[best]};
+    place best = {start_on(w, v, l->queue[0]), l->queue[0]};
+    double least = best.start + (double)(v->bias * l->foreign[0]);
+    for (uint32_t i = 1; i < l->queue_count; i++) {
+        double start = start_on(w, v, l->queue[i]), biased = start + (double)(v->bias * l->foreign[i]);
+        if (biased < least) {
+            best = (place){start, l->queue[i]};
+            least = biased;
+        }
+    }
+    return best;
 }
 
 /* For a pass that opens more than is fresh: the first queue counts, once the pass has its bytes there. */
@@ -170,8 +186,16 @@ static place claim_best_place(const hdi_list_work *w, const hdi_list_ready *l, c
 {
     double start[HD_MAX_QUEUES];
     uint32_t claimed = 0;
+    for (uint32_t i = 0; i < l->queue_count; i++)
+        start[i] = start_on(w, v, l->queue[i]);
     for (;;) {
-        uint32_t best = best_queue(w, l, v, claimed, start);
+        uint32_t best = 0;
+        double least = INFINITY;
+        for (uint32_t i = 0; i < l->queue_count; i++) {
+            double biased = start[i] + (double)(v->bias * l->foreign[i]);
+            best = biased < least ? i : best;
+            least = biased < least ? biased : least;
+        }
         if (claimed >> best & 1)
             return (place){start[best], l->queue[best]};
         claimed |= 1u << best;
@@ -201,8 +225,11 @@ static choice find_first(const hdi_list_work *w)
         for (uint32_t i = 1; i < l->queue_count; i++)
             free_at = l->queue[i]->free_at < free_at ? l->queue[i]->free_at : free_at;
         for (uint32_t i = 0; i < l->count; i++) {
-            hdi_list_node *v = node_of(w, l->key[i]);
-            choice c = {v, v->ready > free_at ? v->ready : free_at, NULL};
+            choice c = {node_of(w, l->key[i]), free_at, NULL};
+            if (!comes_before(&c, &best))
+                break; /* nor do those behind it */
+            hdi_list_node *v = c.node;
+            c.start = v->ready > free_at ? v->ready : free_at;
             if (!comes_before(&c, &best))
                 continue;
             place p = best_place(w, l, v);
@@ -283,17 +310,17 @@ static choice find_widest(hdi_list_work *w, choice c)
 /* Whether a queue has nothing to do before another one is done that has. */
 static bool is_starved(const hdi_list_work *w)
 {
-    uint32_t fed = 0, all = 0;
+    uint32_t fed = 0;
     double last = 0.0;
-    for (uint32_t k = 0; k < w->l.lane_count; k++) {
-        all |= w->lane[k].home;
-        fed |= w->lane[k].count ? w->lane[k].home : 0;
-    }
+    for (uint32_t open = w->open_lanes; open; open &= open - 1)
+        fed |= w->lane[__builtin_ctz(open)].home;
+    if (!(w->homes & ~fed))
+        return false;
     for (uint32_t left = fed; left; left &= left - 1) {
         const hdi_list_queue *q = &w->queue[__builtin_ctz(left)];
         last = q->free_at > last ? q->free_at : last;
     }
-    for (uint32_t left = all & ~fed; left; left &= left - 1) {
+    for (uint32_t left = w->homes & ~fed; left; left &= left - 1) {
         if (w->queue[__builtin_ctz(left)].free_at < last)
             return true;
     }
@@ -395,15 +422,16 @@ static void take(hdi_list_work *w, const choice *c)
     w->out->slot_queue[slot] = (uint8_t)q->index;
     w->l.state[rank] = HDI_RANK_TAKEN;
     double start = c->start;
-    if (needs_wait(w, pred, q)) {
+    bool waits = v->waits >> q->index & 1, drains = v->drains >> q->index & 1;
+    if (waits) {
         start -= w->handoff_us;
         start = start > v->ready + w->handoff_us ? start : v->ready + w->handoff_us;
     }
     q->free_at = start + (double)v->cost;
-    q->group = needs_barrier(pred, q) ? slot : q->group;
+    q->group = drains ? slot : q->group;
     hdi_list_learn(w, q->knows, pred);
     if (v->bytes) {
-        hdi_list_take_bytes(w, q, v->bytes, slot);
+        waits |= hdi_list_take_bytes(w, q, v->bytes, slot);
         if (v->flags & HDI_NODE_OPENS)
             v->bytes = w->l.alone[(uint32_t)v->key];
         if (rank > w->oldest)
@@ -411,8 +439,11 @@ static void take(hdi_list_work *w, const choice *c)
     }
     w->l.finish[slot + 1] = q->free_at;
     q->knows[q->index] = slot + 1;
-    memcpy(&w->l.clock[(size_t)(slot + 1) * w->queue_count], q->knows, w->queue_count * sizeof(*q->knows));
+    for (uint32_t other = 0; other < w->queue_count; other++)
+        w->l.clock[(size_t)(slot + 1) * w->queue_count + other] = q->knows[other];
     leave(w, v);
+    if (waits || drains)
+        look_again(w, q);
     if (v->flags & HDI_NODE_OPENS)
         open_shared(w, v);
     close_uses(w, pass, q);
@@ -433,10 +464,10 @@ static double makespan(const hdi_list_work *w)
 
 static inline uint32_t part_of(uint32_t kept, uint32_t part)
 {
-    return (uint32_t)((uint64_t)kept * part / 32);
+    return (uint32_t)((uint64_t)kept * part / 128);
 }
 
-/* A run that is to be given up shows early: from a sixteenth to a quarter of the passes it has to come nearer and
+/* A run that is to be given up shows early: from a sixty-fourth to a sixteenth of the passes it has to come nearer and
  * nearer to the rate. */
 static bool run(hdi_list_work *w, double least_rate)
 {
@@ -451,11 +482,11 @@ static bool run(hdi_list_work *w, double least_rate)
         make_ready(w, &w->l.node[w->l.root[i]]);
     for (;;) {
         while (w->slots < check) {
-            w->starved = is_starved(w);
+            w->drain_us[1] = is_starved(w) ? 0.0 : HDI_DRAIN_US;
             choice c = choose(w);
             if (!c.node)
                 c = force(w);
-            if (needs_wait(w, pred_of(w, c.node), c.queue))
+            if (c.node->waits >> c.queue->index & 1)
                 c = find_widest(w, c);
             take(w, &c);
         }
@@ -488,6 +519,7 @@ static void begin_lanes(hdi_list_work *w, uint32_t queues)
             l->foreign[l->queue_count] = foreign ? 1.0f : 0.0f;
             l->queue[l->queue_count++] = &w->queue[q];
         }
+        w->homes |= l->home;
     }
 }
 
@@ -499,6 +531,7 @@ static bool make_work(const hdi_sched *s, const hdi_list *list, const hdi_list_r
     *w = (hdi_list_work){.s = s,
                          .l = *list,
                          .handoff_us = rules->handoff_us,
+                         .wait_us = {0.0, rules->handoff_us},
                          .cap = (int64_t)rules->cap,
                          .small_bytes = (int64_t)rules->cap / SMALL_PART,
                          .window = rules->window,

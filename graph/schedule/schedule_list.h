@@ -17,7 +17,7 @@ typedef struct hdi_list_node {
     float bias;     /* what a queue of another kind than its own costs it */
     uint32_t left;  /* passes that it depends on and that were not taken */
     uint32_t rank;  /* in the region */
-    uint16_t at;    /* where in its lane, while it could be taken */
+    uint16_t waits, drains; /* while it could be taken, a bit for each queue on which it waits for another one, or needs a barrier */
     uint8_t lane;
     uint8_t flags;  /* HDI_NODE_* */
 } hdi_list_node;
@@ -99,7 +99,7 @@ typedef struct hdi_list_queue {
     uint32_t knows[HD_MAX_QUEUES]; /* clock: what has finished before its next pass */
 } hdi_list_queue;
 
-/* Passes that could be taken, in no order: their keys. */
+/* Passes that could be taken: their keys, ascending. */
 typedef struct hdi_list_ready {
     uint32_t queue_count, count;
     uint32_t home; /* a bit for each queue that these passes are there for */
@@ -120,12 +120,12 @@ typedef struct hdi_list_work {
     hdi_schedule *out;
     uint32_t slots; /* of out, which is told how many there are in the end */
     double handoff_us;
+    double drain_us[2], wait_us[2]; /* what [1] a barrier and a wait cost; drain_us: 0 while a queue has nothing to do */
     int64_t cap, small_bytes; /* small: not worth waiting for consumers */
     uint32_t window, patience, queue_count;
     hdi_list_queue queue[HD_MAX_QUEUES];
     hdi_list_ready *lane;
     hdi_list_late *late; /* as many as a window has ranks */
-    bool starved;        /* a queue has nothing to do */
     int64_t fresh; /* bytes under the cap that nobody has taken yet */
     int64_t alive; /* at the oldest rank, when all goes on by rank from here */
     /* A look at the ranks from the oldest up to room_end, exclusive: no more than `most` is alive there, and room_alive
@@ -134,6 +134,7 @@ typedef struct hdi_list_work {
     int64_t most, room_alive, full_alive;
     uint32_t oldest, waiting_count, opener_count, edge_capacity;
     uint32_t open_lanes; /* a bit for each that is not empty */
+    uint32_t homes;      /* of all lanes */
 } hdi_list_work;
 
 /* Whether a clock knows all that another one does. */
@@ -162,8 +163,8 @@ static inline void hdi_list_learn(const hdi_list_work *w, uint32_t *clock, const
 /* In schedule_bytes.c. When a pass that could start at `start` has the bytes that it opens, beyond those that are
  * fresh; or HDI_NEVER. pred: the slots that it depends on. */
 double hdi_list_claim(const hdi_list_work *w, const uint32_t *pred, hdi_list_queue *q, int64_t bytes, double start);
-/* Takes them for a slot. Waits for memory become edges; the queue learns what they cover. */
-void hdi_list_take_bytes(hdi_list_work *w, hdi_list_queue *q, int64_t bytes, uint32_t slot);
+/* Takes them for a slot. Waits for memory become edges; the queue learns what they cover. Whether there are any. */
+bool hdi_list_take_bytes(hdi_list_work *w, hdi_list_queue *q, int64_t bytes, uint32_t slot);
 /* Whether there is room for bytes at the ranks from the oldest up to one, exclusive, when all goes on by rank from
  * here. */
 bool hdi_list_has_room(hdi_list_work *w, uint32_t rank, int64_t bytes);

@@ -258,7 +258,8 @@ static void begin_again(const hdi_sched *s, const hdi_list *list, const hdi_sche
 static bool run(const hdi_sched *s, const hdi_list *list, const hdi_list_rules *rules, const hdi_schedule *taken,
                 hdi_schedule *out)
 {
-    begin_again(s, list, taken);
+    if (taken->slot_count)
+        begin_again(s, list, taken);
     memset(list->state, HDI_RANK_LEFT, s->kept_count + HDI_MOST_LIST_WINDOW);
     memset(list->pred, 0, (size_t)(s->pass_end - s->pass_begin) * s->queues->count * sizeof(*list->pred));
     return hdi_schedule_list(s, list, rules, out);
