@@ -187,8 +187,10 @@ bool hdi_arena_enlarge(hdi_arena *arena, void *array, uint32_t *capacity, uint32
 
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes)
 {
-    if (!arena->block && bytes > FIRST_BLOCK_BYTES)
-        begin_block(arena, make_block(arena, bytes)); /* without it the arena grows as it is used */
+    if (bytes <= FIRST_BLOCK_BYTES || hdi_arena_total(arena) || hdi_arena_room(arena) >= bytes)
+        return;
+    free_chain(arena, arena->block);
+    begin_block(arena, make_block(arena, bytes + ALIGNMENT)); /* without it the arena grows as it is used */
 }
 
 void hdi_arena_lend(hdi_arena *arena, const hd_allocator *allocator, void *memory, size_t bytes)

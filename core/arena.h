@@ -79,7 +79,7 @@ static inline bool hdi_arena_grow(hdi_arena *arena, void *array, uint32_t *capac
     return need <= *capacity || hdi_arena_enlarge(arena, array, capacity, count, need, element_bytes);
 }
 
-/* One block of at least so many bytes, where the arena has none yet. */
+/* One block of at least so many bytes, where the arena is empty and has less. */
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes);
 
 /* An arena in memory of somebody else, from hdi_alloc and aligned to 64 bytes, or null. It can be widened while nothing

@@ -241,9 +241,8 @@ static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, cons
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;
     if (crew->workers == 1) {
-        bool one = queue_count == 1;
-        size_t per_pass = one ? 226 : crew->cuts ? 223 + 20 * queue_count : 175 + 30 * queue_count,
-               per_use = one ? 3 : crew->cuts ? 7 : 50, bytes = passes * per_pass + uses * per_use + ranges * 70;
+        size_t per_pass = crew->cuts ? 248 + 20 * queue_count : 175 + 30 * queue_count, per_use = crew->cuts ? 7 : 50,
+               bytes = passes * per_pass + uses * per_use + ranges * 70;
         return 32768 + bytes + (crew->cuts ? 0 : bytes / 3); /* a short frame is one region */
     }
     return 16384 + passes * (310 + 20 * queue_count) + uses * 145 + ranges * 200 +

@@ -302,7 +302,7 @@ static void find_part(uint32_t k, void *user)
     uint32_t pass_count = w->decl->pass_count;
     uint32_t begin = hdi_range_begin(pass_count, w->parts, k), end = hdi_range_begin(pass_count, w->parts, k + 1);
     edges *own = &w->part[k];
-    hdi_arena *arena = own->arena = &w->crew->arena[k];
+    hdi_arena *arena = own->arena = hdi_crew_arena(w->crew, k, w->arena);
     own->mark = hdi_arena_here(arena);
     own->pred_end = w->out->pred_begin + 1;
     own->blocks = HDI_ARENA_ZEROED(arena, uint32_t, w->blocks);
@@ -331,7 +331,8 @@ static void place_part(uint32_t k, void *user)
     }
     for (uint32_t p = begin; p < end; p++)
         w->out->pred_begin[p + 1] += first;
-    hdi_arena_keep(own->arena, own->mark, NULL, 0);
+    if (own->arena != w->arena)
+        hdi_arena_keep(own->arena, own->mark, NULL, 0);
 }
 
 static hd_result depend_by_parts(work *w)
@@ -344,7 +345,7 @@ static hd_result depend_by_parts(work *w)
     out->pred_begin[0] = 0;
     hdi_crew_parts(w->crew, w->parts, find_part, w);
     for (uint32_t k = 0; k < w->parts; k++) {
-        if (w->crew->arena[k].failed)
+        if (w->part[k].arena->failed)
             return HD_OUT_OF_MEMORY;
         w->first_edge[k + 1] = w->first_edge[k] + w->part[k].count;
     }
@@ -356,6 +357,10 @@ static hd_result depend_by_parts(work *w)
     hdi_crew_parts(w->crew, w->parts, place_part, w);
     out->succ_begin[w->decl->pass_count] = out->pred_begin[w->decl->pass_count];
     out->succ[w->first_edge[w->parts]] = HDI_NONE;
+    const hdi_arena_kept kept[] = {{&out->pred, w->first_edge[w->parts] * sizeof(*out->pred)},
+                                   {&out->succ, (w->first_edge[w->parts] + (size_t)1) * sizeof(*out->succ)}};
+    if (w->part[0].arena == w->arena) /* the part's tables lie in front of what is kept */
+        hdi_arena_keep(w->arena, w->part[0].mark, kept, sizeof(kept) / sizeof(kept[0]));
     return HD_OK;
 }
 

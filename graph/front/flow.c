@@ -135,7 +135,7 @@ static HDI_APART void visit_several(const work *w, part *own, uint32_t use, uint
 
 static bool start_part(work *w, uint32_t k)
 {
-    hdi_arena *arena = &w->crew->arena[k];
+    hdi_arena *arena = hdi_crew_arena(w->crew, k, w->arena);
     part *own = &w->part[k];
     own->mark = hdi_arena_here(arena);
     own->state = HDI_ARENA_ARRAY(arena, state, w->frozen->seg_count);
@@ -297,7 +297,7 @@ static bool flow_by_parts(work *w)
         return false;
     hdi_crew_parts(w->crew, w->parts, walk_part, w);
     for (uint32_t k = 0; k < w->parts; k++) {
-        if (w->crew->arena[k].failed)
+        if (hdi_crew_arena(w->crew, k, w->arena)->failed)
             return false;
     }
     w->out->pass_reads[hdi_flow_no_pass(w->decl)] = 0; /* from here on of what no part wrote */
@@ -319,7 +319,7 @@ hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hd
     if (!flow_by_parts(&w))
         return HD_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < w.parts; k++)
-        hdi_arena_keep(&crew->arena[k], w.part[k].mark, NULL, 0);
+        hdi_arena_keep(hdi_crew_arena(crew, k, arena), w.part[k].mark, NULL, 0);
     hdi_arena_keep(arena, mark, NULL, 0);
     if (decl->may_read_unwritten && out->pass_reads[hdi_flow_no_pass(decl)])
         *bad_use = find_bad(decl, frozen, out->visit);
