@@ -321,6 +321,12 @@ hb_workload *hbs_changed(const hb_workload *from, uint32_t round)
             FILL(uint64_t, resource_bytes, r) += UNIT;
         }
     }
+    for (uint32_t r = 0; r < w->resource_count; r++) { /* a history is as large as its resource */
+        if (w->resource_kind[r] == HB_RESOURCE_HISTORY) {
+            FILL(uint64_t, resource_size, r) = w->resource_size[w->resource_of[r]];
+            FILL(uint64_t, resource_bytes, r) = w->resource_bytes[w->resource_of[r]];
+        }
+    }
     return w;
 }
 

@@ -103,6 +103,34 @@ Test(bench, flat_workloads_say_the_same_frame)
     }
 }
 
+/* Where a changed frame has a larger buffer, the buffer's history is as large. */
+Test(bench, changed_histories_are_as_large_as_what_they_are_of)
+{
+    hbs_source source = {.family = "temporal", .passes = 90, .seed = 1, .queues = 1};
+    uint32_t larger = 0;
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    cr_assert(hbs_declare(&source, 0, graph));
+    hb_workload *flat = hbs_flatten(graph, &source);
+    cr_assert_not_null(flat);
+    for (uint32_t round = 0; round < 100; round++) { /* each resource is in one of them */
+        hb_workload *changed = hbs_changed(flat, round);
+        cr_assert_not_null(changed);
+        for (uint32_t r = 0; r < changed->resource_count; r++) {
+            uint32_t of = changed->resource_of[r];
+            if (of == HB_NONE)
+                continue;
+            cr_expect_eq(changed->resource_bytes[r], changed->resource_bytes[of], "resource %u", r);
+            cr_expect_eq(changed->resource_size[r], changed->resource_size[of], "resource %u", r);
+            larger += changed->resource_bytes[r] > flat->resource_bytes[r];
+        }
+        hbs_free(changed);
+    }
+    cr_expect_gt(larger, 0u);
+    hbs_free(flat);
+    hd_graph_destroy(graph);
+}
+
 /* The textbook adapter's plans are accepted wherever its capabilities cover the workload. */
 Test(bench, textbook_plans_are_accepted)
 {
