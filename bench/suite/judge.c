@@ -5,17 +5,35 @@
 
 /* A plan goes through a file, as everything does that others make, and then through the verifier. */
 
+typedef struct first {
+    char *text;
+    size_t bytes;
+} first;
+
 static void keep_first(const char *message, void *user)
 {
-    char *verdict = user;
-    if (!verdict[0])
-        snprintf(verdict, 256, "%.255s", message);
+    const first *finding = user;
+    if (!finding->text[0])
+        snprintf(finding->text, finding->bytes, "%s", message);
+}
+
+bool hbs_keep(const hb_adapter *adapter, void *handle, const hd_graph *graph, const char *stem)
+{
+    char path[HBS_PATH_BYTES];
+    snprintf(path, sizeof(path), "%s.fgt", stem);
+    FILE *file = fopen(path, "w");
+    bool good = file && hd_graph_write_fgt(graph, file) == HD_OK;
+    good &= file && fclose(file) == 0;
+    snprintf(path, sizeof(path), "%s.json", stem);
+    file = good ? fopen(path, "w") : NULL;
+    good &= file && adapter->export_plan(handle, file) == 0;
+    return file && fclose(file) == 0 && good;
 }
 
 bool hbs_judge(const hb_adapter *adapter, void *handle, const hd_graph *graph, json_t *quality, char *verdict,
                size_t verdict_bytes)
 {
-    char *text = NULL, error[256] = "", finding[256] = "";
+    char *text = NULL, error[256] = "";
     size_t bytes = 0;
     hd_plan *plan = NULL;
     hd_plan_stats stats;
@@ -30,7 +48,9 @@ bool hbs_judge(const hb_adapter *adapter, void *handle, const hd_graph *graph, j
         snprintf(verdict, verdict_bytes, "%s", failed ? "the plan was not exported" : error);
         return false;
     }
-    hd_verify_desc desc = {.message = keep_first, .user = finding};
+    first finding = {.text = verdict, .bytes = verdict_bytes};
+    hd_verify_desc desc = {.message = keep_first, .user = &finding};
+    verdict[0] = 0;
     result = hd_plan_verify(graph, plan, &desc);
     if (result == HD_OK)
         result = hd_plan_stats_get(graph, plan, 0, &stats);
@@ -47,7 +67,7 @@ bool hbs_judge(const hb_adapter *adapter, void *handle, const hd_graph *graph, j
         json_object_set_new(quality, "critical_path_us", json_real(stats.critical_path_us));
     }
     hd_plan_free(plan, NULL);
-    if (result != HD_OK)
-        snprintf(verdict, verdict_bytes, "%s", finding[0] ? finding : hd_result_text(result));
+    if (result != HD_OK && !verdict[0])
+        snprintf(verdict, verdict_bytes, "%s", hd_result_text(result));
     return result == HD_OK;
 }

@@ -31,6 +31,7 @@ static const char usage[] =
     "  --csv FILE         a line a row\n"
     "  --html FILE        the report as a page\n"
     "  --baseline FILE    results of an earlier run: the report shows what changed\n"
+    "  --keep FOLDER      writes each rejected plan (.json) and its frame (.fgt) there, for 'heddle verify'\n"
     "  --instructions     instead: instructions a pass by callgrind, exact\n"
     "\n"
     "A FILE may be - for standard output. Exit status: 0 done; 1 a wrong command line; 2 a failure; 3 some adapter's plan\n"
@@ -397,6 +398,7 @@ static bool take_option(int option, const char *value, options *o, hbs_run *run)
     case 'h': o->html = value; return true;
     case 'b': o->baseline = value; return true;
     case 'i': o->instructions = true; return true;
+    case 'k': run->keep = value; return true;
     default: return false;
     }
 }
@@ -411,6 +413,7 @@ int main(int argc, char **argv)
         {"cost", no_argument, NULL, 'c'},          {"seconds", required_argument, NULL, 't'},
         {"baseline", required_argument, NULL, 'b'}, {"json", required_argument, NULL, 'j'},    {"csv", required_argument, NULL, 'v'},
         {"html", required_argument, NULL, 'h'},    {"instructions", no_argument, NULL, 'i'},
+        {"keep", required_argument, NULL, 'k'},
         {"compare", no_argument, NULL, COMPARE},   {"merge", no_argument, NULL, MERGE},
         {"cold-child", no_argument, NULL, COLD},   {"counted-child", no_argument, NULL, COUNTED},
         {"help", no_argument, NULL, HELP},         {0},

@@ -56,12 +56,16 @@ void hbs_print_rows(FILE *f, const json_t *results)
 {
     size_t i;
     const json_t *row;
-    fprintf(f, "%-17s%2s %-10s%-3s%-12s%9s%9s%9s%9s%9s%9s%9s%9s%9s%9s%9s\n", "workload", "q", "mode", "w", "adapter",
-            "declare", "compile", "ns/pass", "+-", "x floor", "instr", "allocs", "batches", "waits", "heap MiB", "ms");
+    fprintf(f, "%-17s%2s %-10s%-3s%7s %-12s%9s%9s%9s%9s%9s%9s%9s%9s%9s%9s%9s\n", "workload", "q", "mode", "w",
+            "budget", "adapter", "declare", "compile", "ns/pass", "+-", "x floor", "instr", "allocs", "batches",
+            "waits", "heap MiB", "ms");
     json_array_foreach(json_object_get(results, "rows"), i, row) {
         const json_t *quality = json_object_get(row, "quality"), *total = json_object_get(row, "total");
-        fprintf(f, "%-17.17s%2.0f %-10s%-3.0f%-12.12s", hbs_text(row, "workload"), hbs_number(row, "queues"),
-                hbs_text(row, "mode"), hbs_number(row, "workers"), hbs_text(row, "adapter"));
+        char budget[32] = "";
+        if (json_object_get(row, "budget"))
+            snprintf(budget, sizeof(budget), "%.0f", hbs_number(row, "budget") / (1 << 20)); /* MiB */
+        fprintf(f, "%-17.17s%2.0f %-10s%-3.0f%7s %-12.12s", hbs_text(row, "workload"), hbs_number(row, "queues"),
+                hbs_text(row, "mode"), hbs_number(row, "workers"), budget, hbs_text(row, "adapter"));
         if (strcmp(hbs_text(row, "verdict"), "accepted") != 0) {
             fprintf(f, "  %s: %s\n", hbs_text(row, "verdict"), hbs_text(row, "reason"));
             continue;

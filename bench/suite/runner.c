@@ -17,7 +17,7 @@
 
 const char *const hbs_mode_names[HBS_MODE_COUNT] = {"turns", "unchanged", "changed", "cold"};
 
-enum { MOST_RUNS = 400, MOST_PHASES = 32, VERDICT_BYTES = 256 };
+enum { MOST_RUNS = 400, MOST_PHASES = 32 };
 
 /* The variants of a cell, and a graph of each to judge by. */
 typedef struct variants {
@@ -39,7 +39,7 @@ typedef struct contestant {
     hb_counts counts;
     uint64_t steady_allocations;
     bool good, covered, refused;
-    char verdict[VERDICT_BYTES];
+    char verdict[HBS_VERDICT_BYTES];
     json_t *quality;
 } contestant;
 
@@ -127,7 +127,19 @@ static bool judge_frame(contestant *c, uint32_t i, hd_graph *graph)
     return hbs_judge(adapter, c->handle[i], graph, i == 0 ? c->quality : NULL, c->verdict, sizeof(c->verdict));
 }
 
-static void open_contestant(contestant *c, const hbs_cell *cell, const variants *v, hd_graph *judge)
+/* The first rejected plan of a contestant, beside its frame. */
+static void keep_rejected(const contestant *c, const hbs_run *run, const hbs_cell *cell, const hd_graph *graph)
+{
+    char stem[HBS_PATH_BYTES / 2];
+    uint32_t last = c->handle_count - 1;
+    int length = snprintf(stem, sizeof(stem), "%s/%s-%s-q%u-%s", run->keep, c->loaded->adapter->name(),
+                          c->workload[last]->name, cell->source.queues, hbs_mode_names[c->mode]);
+    if (length >= (int)sizeof(stem) || !hbs_keep(c->loaded->adapter, c->handle[last], graph, stem))
+        fprintf(stderr, "heddle-bench: %s: the rejected plan was not written\n", stem);
+}
+
+static void open_contestant(contestant *c, const hbs_run *run, const hbs_cell *cell, const variants *v,
+                            hd_graph *judge)
 {
     const hb_adapter *adapter = c->loaded->adapter;
     uint32_t first = c->mode == HBS_CHANGED ? v->count : 0;
@@ -144,7 +156,7 @@ static void open_contestant(contestant *c, const hbs_cell *cell, const variants 
     }
     c->good = true;
     for (uint32_t i = 0; c->good && i < count; i++) {
-        char error[VERDICT_BYTES / 2] = "";
+        char error[HBS_VERDICT_BYTES / 2] = "";
         c->workload[i] = v->of[first + i];
         uint64_t began = hdi_clock_ns();
         c->handle[i] = adapter->open(c->workload[i], &options, error, sizeof(error));
@@ -157,6 +169,8 @@ static void open_contestant(contestant *c, const hbs_cell *cell, const variants 
         c->handle_count++;
         hb_heddle_declare(c->workload[i], judge);
         c->good = hd_graph_error(judge)->result == HD_OK && judge_frame(c, i, judge);
+        if (!c->good && !c->refused && run->keep)
+            keep_rejected(c, run, cell, judge);
     }
 }
 
@@ -379,7 +393,7 @@ bool hbs_measure_cell(const hbs_run *run, const hbs_cell *cell, json_t *rows)
             contestant *c = &all[count++];
             c->loaded = &run->adapters[a];
             c->mode = (hbs_mode)mode;
-            open_contestant(c, cell, &v, graph);
+            open_contestant(c, run, cell, &v, graph);
         }
     }
     if (good)
@@ -428,7 +442,7 @@ int hbs_cold_child(const hbs_run *run, const hbs_cell *cell)
     const hb_adapter *adapter = run->adapters[0].adapter;
     hd_graph *graph = NULL;
     hb_workload *workload = NULL;
-    char verdict[VERDICT_BYTES] = "";
+    char verdict[HBS_VERDICT_BYTES] = "";
     int status = 2;
     void *handle = open_alone(run, cell, &graph, &workload);
     if (handle) {

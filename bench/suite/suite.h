@@ -10,7 +10,7 @@
 #include "adapter.h"
 #include "workload.h"
 
-enum { HBS_MOST_ADAPTERS = 16, HBS_LEAST_RUNS = 9 };
+enum { HBS_MOST_ADAPTERS = 16, HBS_LEAST_RUNS = 9, HBS_VERDICT_BYTES = 1024, HBS_PATH_BYTES = 1024 };
 
 typedef enum hbs_mode {
     HBS_TURNS,     /* every frame is another one */
@@ -39,6 +39,7 @@ typedef struct hbs_run {
     uint32_t adapter_count;
     double seconds; /* of each row, at least; and HBS_LEAST_RUNS */
     const char *program; /* for children */
+    const char *keep;    /* a folder for rejected plans; null: none are kept */
 } hbs_run;
 
 /* runner.c: measures a cell and appends a row for each adapter and mode to rows. False: no memory. */
@@ -51,6 +52,9 @@ int hbs_counted_child(const hbs_run *run, const hbs_cell *cell);
 /* judge.c: what a plan is worth. quality gets its figures; false: not accepted, verdict says why. */
 bool hbs_judge(const hb_adapter *adapter, void *handle, const hd_graph *graph, json_t *quality, char *verdict,
                size_t verdict_bytes);
+
+/* Writes STEM.fgt, the frame, and STEM.json, the newest plan of the handle. False: not written. */
+bool hbs_keep(const hb_adapter *adapter, void *handle, const hd_graph *graph, const char *stem);
 
 /* environment.c: processor, compiler, flags, governor, load, as an object. */
 json_t *hbs_environment(void);

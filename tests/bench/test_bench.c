@@ -162,6 +162,30 @@ Test(bench, textbook_plans_are_accepted)
     hd_graph_destroy(graph);
 }
 
+static int export_nothing(void *handle, FILE *file)
+{
+    (void)handle;
+    return fputs("{\"plan\": 1, \"graph\": \"g\", \"queues\": [{\"kind\": \"gfx\", \"family\": 0}], \"culled\": [], "
+                 "\"heaps\": [], \"resources\": [], \"submits\": []}", file) < 0;
+}
+
+/* The verifier's sentence ends with the repair: it comes whole where there is room for it. */
+Test(bench, a_verdict_is_as_long_as_its_room)
+{
+    char name[400], verdict[HBS_VERDICT_BYTES] = "", little[16] = "";
+    hd_graph *graph;
+    cr_assert_eq(hd_graph_create(NULL, &graph), HD_OK);
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = 0;
+    hd_graph_pass(graph, &(hd_pass_desc){.name = name, .type = HD_PASS_GFX, .root = true});
+    const hb_adapter adapter = {.export_plan = export_nothing};
+    cr_expect_not(hbs_judge(&adapter, NULL, graph, NULL, verdict, sizeof(verdict)));
+    cr_expect_not_null(strstr(verdict, name), "%s", verdict);
+    cr_expect_not(hbs_judge(&adapter, NULL, graph, NULL, little, sizeof(little)));
+    cr_expect_eq(strlen(little), sizeof(little) - 1);
+    hd_graph_destroy(graph);
+}
+
 /* ---- the program ---- */
 
 #define PROGRAM "'" HEDDLE_BINARY_DIR "/bench/heddle-bench' "
@@ -214,6 +238,24 @@ Test(bench, results_go_through_files)
     cr_expect_eq(json_array_size(json_object_get(results, "environments")), 2u);
     json_decref(results);
     cr_expect_eq(system("rm -f bench_a.json bench_a.csv bench_b.json"), 0);
+    clean();
+}
+
+/* With --keep a rejected plan and its frame are files that `heddle verify` judges alike. */
+Test(bench, rejected_plans_are_kept)
+{
+    char command[1024];
+    snprintf(command, sizeof(command), "'%s/samples/heddle/heddle' verify bench_keep/rejected-chain-200-q1-turns.fgt "
+             "bench_keep/rejected-chain-200-q1-turns.json >/dev/null 2>&1", HEDDLE_BINARY_DIR);
+    cr_assert_eq(system("mkdir -p bench_keep"), 0);
+    cr_expect_eq(run("--quick --filter chain-200 --seconds 0.001 --only rejected --adapter '" HEDDLE_BINARY_DIR
+                     "/tests/rejected.so' --keep bench_keep"), 3);
+    cr_expect(says("out", "failed: "));
+    cr_expect_eq(WEXITSTATUS(system(command)), 3);
+    cr_expect_eq(run("--quick --filter chain-200 --seconds 0.001 --only rejected --adapter '" HEDDLE_BINARY_DIR
+                     "/tests/rejected.so' --keep bench_keep/none"), 3);
+    cr_expect(says("err", "was not written"));
+    cr_expect_eq(system("rm -r bench_keep"), 0);
     clean();
 }
 
