@@ -12,8 +12,8 @@
  * memory is dropped as a whole may leave free out. posix_memalign instead of aligned_alloc: the latter wants sizes that
  * are multiples of the alignment. */
 
-/* A long frame walks through tens of megabytes, by many columns at a time: with pages of 2 MiB, which the kernel gives
- * to whoever asks, a compile of 20000 passes takes a twentieth less. A hint; what becomes of it does not matter. */
+/* A long frame walks through tens of megabytes, by many columns at a time: pages of 2 MiB, which the kernel gives on
+ * request, save misses of the TLB. Only a hint: its result is not looked at. */
 static void *alloc_large(size_t bytes, size_t alignment)
 {
     enum { PAGE = 2 << 20 };

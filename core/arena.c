@@ -38,7 +38,7 @@ void hdi_arena_guard(const void *array, size_t bytes, size_t room)
 }
 #endif
 
-/* All of it may be touched again: by who frees it, or is to have it. */
+/* The whole block may be touched again: by the allocator that frees it, or by its next owner. */
 static void unguard(const hdi_arena_block *block)
 {
     const size_t bytes = sizeof(*block) + block->capacity;

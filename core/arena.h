@@ -82,9 +82,10 @@ static inline bool hdi_arena_grow(hdi_arena *arena, void *array, uint32_t *capac
 /* One block of at least so many bytes, where the arena is empty and has less. */
 void hdi_arena_reserve(hdi_arena *arena, size_t bytes);
 
-/* An arena in memory of somebody else, from hdi_alloc and aligned to 64 bytes, or null. It can be widened while nothing
- * is handed out; else it is not to grow: who takes from it asks for room first. The memory goes back by
- * hdi_arena_return, which leaves no arena. Widened, it has some bytes to spare, as frames differ by a little. */
+/* An arena in memory that the caller owns, from hdi_alloc and aligned to 64 bytes, or null. hdi_arena_widen may enlarge
+ * it while nothing is handed out, and then adds some bytes to spare, as frames differ by a little. Apart from that the
+ * arena must not grow: a user of it asks for hdi_arena_room first. hdi_arena_return gives the memory back and leaves no
+ * arena. */
 void hdi_arena_lend(hdi_arena *arena, const hd_allocator *allocator, void *memory, size_t bytes);
 void hdi_arena_widen(hdi_arena *arena, size_t bytes);
 void *hdi_arena_return(hdi_arena *arena, size_t *bytes);

@@ -89,8 +89,8 @@ static void run_serial_by_level(const hd_dag *dag, hd_node *nodes, uint32_t work
 static void run_node(void *user, uint32_t worker);
 
 /* A node's job is filled in when it is pushed, by a worker that has the node's cache line already. The counter is above
- * zero, as roots are counted before the first is pushed and a node that pushes others has not ended: so a plain
- * addition does, where a submit would have to look who is named in the word. relaxed: as in hdi_counter_add. */
+ * zero: roots are counted before the first one is pushed, and a node that pushes others has not ended. So a plain
+ * addition is enough, where a submit would have to look which waiter the word names. relaxed: as in hdi_counter_add. */
 static void push(dag_run *run, hdi_worker *self, uint32_t node, bool counted)
 {
     hd_node *n = &run->nodes[node];

@@ -53,11 +53,11 @@ hd_job *hdi_deque_take(hdi_deque *deque)
         job = hdi_load(slot_of(deque, bottom), memory_order_relaxed); /* the owner's own store */
         if (top < bottom)
             return job;
-        /* The last job: whoever moves top has it. seq_cst to stay in one order with steal's; relaxed on failure, as
+        /* The last job belongs to the thread that moves top. seq_cst: one order with steal's; relaxed on failure, as
          * nothing is read through the value. */
         if (!hdi_cas(&deque->top, &top, top + 1, memory_order_seq_cst, memory_order_relaxed))
             job = NULL;
-        deque->top_seen = bottom + 1; /* either way somebody moved it there */
+        deque->top_seen = bottom + 1; /* either this owner or a thief moved it there */
     }
     /* release although nothing is published: a thief that reads this store must not lose what the earlier pushes
      * released. */

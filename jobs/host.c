@@ -7,13 +7,13 @@
  * inside the loop: it may begin and end before enqueue has returned, and a host that calls it after finish or twice,
  * though it should not, does no harm but to its own handles.
  *
- *   CLAIMED   somebody hands it over, or takes it back
+ *   CLAIMED   one thread is handing it over, or taking it back
  *   OUT       the host has it, and there is a handle
  *   ENDED     some thread has left the loop since it was handed over
  *
- * Only a loop that nobody is inside of is finished in the middle of work: finish waits, and the jobs of a loop that
- * runs may be waiting for the very thread that calls finish. So a loop that never begins keeps its record until the
- * rest. */
+ * In the middle of work only a loop that no thread is inside of is given to finish: finish waits, and the jobs of a
+ * loop that runs may be waiting for the very thread that calls finish. So a loop that never begins keeps its record
+ * until hd_jobs_rest. */
 
 enum { CLAIMED = 1, OUT = 2, ENDED = 4, INSIDE = 8 /* one thread */ };
 
@@ -25,7 +25,7 @@ void hdi_host_began(hdi_loop *loop)
 void hdi_host_ended(hdi_loop *loop)
 {
     hdi_or(&loop->state, ENDED, memory_order_relaxed);
-    /* release, and the last touch: who finds nobody inside may free the pool once finish has returned. */
+    /* release, and the last touch: a thread that finds the loop empty may free the pool once finish has returned. */
     hdi_sub(&loop->state, INSIDE, memory_order_release);
 }
 
@@ -90,7 +90,7 @@ void hdi_host_take_back(hd_jobs *jobs)
     for (uint32_t i = 0; i + 1 < jobs->worker_count; i++) {
         hdi_loop *loop = &jobs->loops[i];
         uint32_t seen = hdi_load(&loop->state, memory_order_relaxed);
-        /* acquire: as in claim. Who is inside stays counted. */
+        /* acquire: as in claim. Threads inside stay counted. */
         while ((seen & OUT) && !hdi_cas_weak(&loop->state, &seen, (seen & ~(uint32_t)OUT) | CLAIMED,
                                              memory_order_acquire, memory_order_relaxed))
             continue;

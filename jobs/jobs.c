@@ -4,14 +4,14 @@
 
 /* The public calls: submit, wait, warm and rest. */
 
-enum { WARM_NS = 2000000 }; /* a bound for those who forget to let the workers rest */
+enum { WARM_NS = 2000000 }; /* a bound for an engine that never calls hd_jobs_rest */
 
 void hd_jobs_warm(hd_jobs *jobs)
 {
     if (!jobs)
         return;
-    /* relaxed: guards no data. A worker that is late to see it has parked, and its waker has not. All who search read
-     * that line, so it is left alone where little would change. */
+    /* relaxed: guards no data. A worker that is late to see it has parked, and its waker has not. All workers that
+     * search read that line, so it is not written where the new time differs little. */
     uint64_t until = hdi_clock_ns() + WARM_NS;
     if (until > hdi_load(&jobs->warm_until, memory_order_relaxed) + WARM_NS / 8)
         hdi_store(&jobs->warm_until, until, memory_order_relaxed);

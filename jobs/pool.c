@@ -2,12 +2,12 @@
 
 #include "clock.h"
 
-/* Who a thread is in a pool, and how workers find jobs and run them.
+/* Which worker of a pool a thread is, and how workers find jobs and run them.
  *
  * Order: critical jobs before others, and within each the worker's own newest first, then those that no deque had room
  * for, then the oldest of another worker. Strict order would let critical jobs that keep coming starve the others, so
  * after STREAK critical ones in a row a worker looks for another one first. The other workers' critical deques are
- * looked at only while the count of critical jobs is not zero: a line that nobody writes where there are none. */
+ * looked at only while the count of critical jobs is not zero: without critical jobs no worker writes that line. */
 
 enum {
     SPIN_NS = 30000,    /* long enough for the gaps within a frame, short enough to leave an idle core idle */
@@ -26,8 +26,8 @@ static void inject(hd_jobs *jobs, uint32_t level, hd_job *newest, hd_job *oldest
 {
     hd_job *head = hdi_load(&jobs->injected[level], memory_order_relaxed);
 
-    /* release: the jobs are visible to whoever takes the list. The list is only ever taken whole, so the swap cannot
-     * be fooled by a head that came back. */
+    /* release: the jobs are visible to the worker that takes the list. The list is always taken whole, so a head that
+     * came back (ABA) cannot mislead the swap. */
     do
         oldest->next = head;
     while (!hdi_cas_weak(&jobs->injected[level], &head, newest, memory_order_release, memory_order_relaxed));
@@ -65,7 +65,7 @@ static hd_job *take_injected(hdi_worker *worker, uint32_t level)
         inject(jobs, level, rest, rest);
     }
     if (before || oldest->run > 1) {
-        /* While the list was out of sight, somebody may have looked and gone to sleep. */
+        /* While the list was out of sight, another worker may have looked and gone to sleep. */
         hdi_fence();
         hdi_wake_one(jobs, 1);
     }
@@ -110,7 +110,7 @@ static hd_job *find_critical(hdi_worker *worker)
     hd_jobs *jobs = worker->pool;
     hd_job *job = hdi_deque_take(&worker->deques[HDI_CRITICAL]);
 
-    /* relaxed: a hint. Who would sleep looks at all deques, behind a fence. */
+    /* relaxed: a hint. Before a worker sleeps, it looks at all deques behind a fence. */
     if (!job && hdi_load(&jobs->critical, memory_order_relaxed) != 0) {
         job = take_injected(worker, HDI_CRITICAL);
         if (!job)
@@ -166,9 +166,9 @@ void hdi_counter_sub(hd_jobs *jobs, hd_counter *counter)
         hdi_wake_waiter(jobs, (uint32_t)(before >> 32));
 }
 
-/* FOREIGN and MANY stand for several threads, and a waiter that leaves cannot tell whether it was the last: so nobody
- * takes a name off. The next submit that finds the count at zero does: whoever was named there has been woken, or is
- * about to be, and puts its name down again before it sleeps again. */
+/* FOREIGN and MANY stand for several threads, and a waiter that leaves cannot tell whether it was the last: so no
+ * waiter takes its name off the counter. The next submit that finds the count at zero does: the waiter named there has
+ * been woken, or is about to be, and registers again before it sleeps again. */
 void hdi_counter_add(hd_counter *counter, uint32_t count)
 {
     _Atomic(uint64_t) *state = hdi_counter_state(counter);
@@ -321,9 +321,9 @@ static hdi_worker *take_place(hd_jobs *jobs)
     return NULL;
 }
 
-/* A thread that is in the pool already, as a host may run a loop inside enqueue or finish, does not look for long: what
- * comes next, it may have to submit itself. After a rest only the own deques are emptied, which nobody else may be
- * there to do; what others have left is theirs. */
+/* A host may run a loop inside enqueue or finish. Such a thread is in the pool already and does not search for long:
+ * the next job may be one that it has to submit itself. After a rest a worker empties its own deques only, as no other
+ * worker may be there to do so; the jobs of other deques are left to their owners. */
 void hdi_pool_loop(void *argument)
 {
     hdi_loop *loop = argument;
@@ -383,8 +383,8 @@ void hdi_pool_push(hd_jobs *jobs, hdi_worker *worker, hd_job *job, uint32_t coun
     hdi_wake_one(jobs, count);
 }
 
-/* The worker's newest job if it belongs to the counter. Only who has taken a job may look into it: another one may have
- * run it, and it may be gone. */
+/* The worker's newest job if it belongs to the counter. A worker may look into a job only after it has taken the job:
+ * before, another worker may have run it, and its memory may be gone. */
 static hd_job *find_child(hdi_worker *worker, hd_counter *counter)
 {
     for (uint32_t level = 0; level < HDI_LEVELS; level++) {
@@ -396,7 +396,7 @@ static hd_job *find_child(hdi_worker *worker, hd_counter *counter)
         }
         if (job) {
             hdi_deque_push(&worker->deques[level], job, 1, HDI_DEQUE_CAPACITY); /* there is room where it was */
-            /* While it was out of sight, somebody may have looked and gone to sleep. */
+            /* While the job was out of sight, another worker may have looked and gone to sleep. */
             hdi_fence();
             hdi_wake_one(worker->pool, 1);
         }
@@ -427,8 +427,8 @@ void hdi_pool_wait_outside(hd_jobs *jobs, hd_counter *counter)
     if (!hdi_register_waiter(counter, HDI_WAITER_FOREIGN))
         return;
     /* Marks the slot as wanted, unless it fell free: then the caller tries to enter again. Both words that end the
-     * sleep were written before it, by read-modify-writes on the very words that the wakers change: nobody can miss it.
-     */
+     * sleep were written before it, by read-modify-writes on the very words that the wakers change: no waker can miss
+     * the sleeper. */
     if (hdi_cas(&jobs->slot, &state, HDI_SLOT_WANTED, memory_order_acq_rel, memory_order_relaxed) ||
         state == HDI_SLOT_WANTED)
         hdi_event_wait(&jobs->foreign, key);

@@ -59,14 +59,15 @@ typedef struct hdi_range_loop {
 typedef struct hdi_open_loop {
     alignas(HDI_LINE_PAIR) uint64_t newest; /* number; the lowest bit stays 0 */
     _Atomic(bool) critical;
-    hd_counter left; /* those whom the caller does not wait for any longer without sleeping */
+    hd_counter left; /* workers still inside when the caller stopped spinning: it waits for them as for jobs */
     hdi_range_loop ranges;
 } hdi_open_loop;
 
-/* Who of the threads outside the pool is worker 0. */
+/* Whether one of the threads outside the pool is worker 0, and whether another one wants to be. */
 enum { HDI_SLOT_FREE, HDI_SLOT_TAKEN, HDI_SLOT_WANTED };
 
-/* Who sleeps on a counter, in the upper half of its state: nobody, worker index + 1, or one of the last two. */
+/* The waiter that sleeps on a counter, in the upper half of its state: none, worker index + 1, a thread outside the
+ * pool, or several of these. */
 #define HDI_WAITER_NONE 0u
 #define HDI_WAITER_FOREIGN 0xfffffffeu
 #define HDI_WAITER_MANY 0xffffffffu
@@ -89,32 +90,31 @@ struct hd_jobs {
     alignas(HDI_LINE) _Atomic(uint32_t) searchers; /* awake without work, looking for it */
     alignas(HDI_LINE) _Atomic(uint64_t) sleepers[HDI_SLEEPER_WORDS];
     alignas(HDI_LINE) _Atomic(hd_job *) injected[HDI_LEVELS]; /* newest run of jobs that no deque had room for */
-    alignas(HDI_LINE) _Atomic(uint32_t) critical;             /* critical jobs that nobody has taken */
+    alignas(HDI_LINE) _Atomic(uint32_t) critical;             /* critical jobs that no worker has taken */
     alignas(HDI_LINE) _Atomic(uint32_t) slot;
     struct ck_ec32 foreign; /* moves when the slot falls free or a counter of a foreign sleeper is done */
     alignas(HDI_LINE_PAIR) _Atomic(uint64_t)
         open[HDI_OPEN_LOOPS];            /* a loop's number, while there are chunks to take; else 0 */
-    _Atomic(bool) taken[HDI_OPEN_LOOPS]; /* from before it is open until nobody is inside */
+    _Atomic(bool) taken[HDI_OPEN_LOOPS]; /* from before it is open until no worker is inside */
     hdi_open_loop loop[HDI_OPEN_LOOPS];
     alignas(HDI_LINE) _Atomic(bool) stop;
     _Atomic(uint32_t) rests;      /* how often hd_jobs_rest was called */
     _Atomic(uint64_t) warm_until; /* on hdi_clock_ns */
 };
 
-/* ---- pool.c: who a thread is, finding and running jobs ---- */
+/* ---- pool.c: which worker a thread is, finding and running jobs ---- */
 
 /* The worker that the calling thread is in this pool: one of its threads, or worker 0 if that place is free. Null when
- * another thread has it. Every enter that was not null is followed by leave, in reverse
- * order. */
+ * another thread has it. Every enter that was not null is followed by leave, in reverse order. */
 hdi_worker *hdi_pool_enter(hd_jobs *jobs);
 void hdi_pool_leave(hdi_worker *worker);
 
 /* Counts jobs that are about to be pushed. */
 void hdi_counter_add(hd_counter *counter, uint32_t count);
-/* One has ended, the last touch of a counter that the caller does not own; who sleeps until there are none is woken. */
+/* One job has ended: the last touch of a counter that the caller does not own. At zero its waiter is woken. */
 void hdi_counter_sub(hd_jobs *jobs, hd_counter *counter);
-/* Pushes to the worker's deques (null: none) and, beyond their room, to the injected runs; wakes one who sleeps, or
- * hands loops to the host. */
+/* Pushes to the worker's deques (null: none) and, beyond their room, to the injected runs; wakes one sleeper, or hands
+ * loops to the host. */
 void hdi_pool_push(hd_jobs *jobs, hdi_worker *worker, hd_job *job, uint32_t count);
 /* Runs jobs until the counter is done. */
 void hdi_pool_wait(hdi_worker *worker, hd_counter *counter);
@@ -139,7 +139,7 @@ static inline bool hdi_loop_is_open(hd_jobs *jobs)
     return any != 0;
 }
 
-/* ---- wake.c: who looks for work, who sleeps, who wakes whom ---- */
+/* ---- wake.c: searching for work, sleeping, waking ---- */
 
 bool hdi_any_loop_taken(hd_jobs *jobs);
 bool hdi_anyone_sleeps(hd_jobs *jobs);
@@ -155,10 +155,11 @@ void hdi_stop_searching(hd_jobs *jobs);
 bool hdi_give_up(hd_jobs *jobs);
 /* Leaves and enters again as a searcher; sleeps in between unless a second look finds something. */
 void hdi_park(hdi_worker *worker, hd_counter *counter);
-/* The last job of a counter ended, and its word says who sleeps on it. */
+/* The last job of a counter ended, and its word names this waiter. */
 void hdi_wake_waiter(hd_jobs *jobs, uint32_t waiter);
-/* Notes who sleeps until the counter is done; false if it is done. */
-bool hdi_register_waiter(hd_counter *counter, uint32_t who);
+/* Writes into the counter that `self` (worker index + 1, or HDI_WAITER_FOREIGN) sleeps until the counter is done;
+ * false if it is done. */
+bool hdi_register_waiter(hd_counter *counter, uint32_t self);
 /* Sleeps until the event has moved on from the key, or for no reason. */
 uint32_t hdi_event_key(struct ck_ec32 *event);
 void hdi_event_wait(struct ck_ec32 *event, uint32_t key);

@@ -2,10 +2,10 @@
 
 #include "clock.h"
 
-/* parallel_for deals its chunks as one [low, high) block a worker, each on its own cache line: the owner takes at the
- * low end, who has run out takes the upper half of the fullest block. One shared counter would be simpler, but costs a
- * cache-line transfer a chunk: for chunks of a microsecond several times what the blocks cost. A block that is not
- * empty never holds the same pair twice, as chunks only leave the union of blocks: compare-and-swap is safe.
+/* parallel_for deals its chunks as one [low, high) block a worker, each on its own cache line. The owner takes at the
+ * low end; a worker that has run out takes the upper half of the fullest block. One shared counter would be simpler,
+ * but costs a cache-line transfer a chunk: for chunks of a microsecond several times what the blocks cost. A block that
+ * is not empty never holds the same pair twice, as chunks only leave the union of blocks: compare-and-swap is safe.
  *
  * A few loops at a time are open to all: workers that search see a loop's number and join it, each by a mark on a line
  * of its own. So nothing is contended for where a loop begins, and its caller only reads the marks where it ends.
@@ -15,8 +15,8 @@
  *   worker   set the mark, look whether the loop is still open
  *   caller   close the loop, look at the marks
  *
- * All four are sequentially consistent, so one of the two sees the other: a loop's tables change only when nobody is
- * inside. Whoever finds nothing left to take closes the loop for newcomers; the caller closes it in any case.
+ * All four are sequentially consistent, so one of the two sees the other: a loop's tables change only when no worker is
+ * inside. A worker that finds nothing left to take closes the loop for newcomers; the caller closes it in any case.
  *
  * Loops beyond those, and of a thread that is not in the pool, are ordinary jobs on the caller's stack, one a block;
  * one that starts late finds all blocks empty and returns. */
@@ -42,8 +42,8 @@ static void run_chunk(const range_loop *loop, uint32_t chunk, uint32_t worker)
     loop->fn((uint32_t)begin, end < loop->count ? (uint32_t)end : loop->count, worker, loop->user);
 }
 
-/* All accesses to spans are relaxed: they decide who runs a chunk and nothing else. What the caller wrote before the
- * loop comes with the helper job, what the chunks wrote goes back with its counter. */
+/* All accesses to spans are relaxed: they decide which worker runs a chunk, and nothing else. What the caller wrote
+ * before the loop is published with the helper job, what the chunks wrote with its counter. */
 
 static bool take_low(range_block *block, uint32_t *chunk)
 {
@@ -90,8 +90,8 @@ static bool take_half(range_loop *loop, uint32_t *low, uint32_t *high)
     }
 }
 
-/* Until nothing is left to take, as far as one can see; returns whether there was anything. open: null, or not zero
- * while nobody found that nothing is left, which is read in place of all blocks. */
+/* Runs chunks until no block seems to have any left; returns whether there were any. open: null, or a word that is zero
+ * once some worker found nothing left; it is read in place of all blocks. */
 static bool run_blocks(range_loop *loop, uint32_t worker, _Atomic(uint64_t) *open)
 {
     range_block *own = &loop->blocks[worker % loop->block_count];
@@ -162,7 +162,7 @@ static bool run_joined(hdi_worker *worker, uint32_t place)
         jobs->profile(NULL, worker->index, true, jobs->profile_user);
     worker->running--;
     worker->critical = critical;
-    /* relaxed: for newcomers, who would find nothing. Nobody opens another one there while this worker is inside. */
+    /* relaxed: newcomers would find nothing to run. No other loop opens in this place while this worker is inside. */
     if (hdi_load(&jobs->open[place], memory_order_relaxed) != 0)
         hdi_store(&jobs->open[place], 0, memory_order_relaxed);
     return any;
@@ -176,8 +176,8 @@ static bool join(hdi_worker *worker, uint64_t number)
 
     hdi_store(&worker->inside, number, memory_order_seq_cst);
     if (hdi_load(&jobs->open[place], memory_order_seq_cst) == number) {
-        /* Where nobody sleeps, nobody is to be woken for what this worker does not do: it goes on counting as one that
-         * searches, and the line that says how many do stays where it is. */
+        /* Where no worker sleeps, none has to be woken in place of this one. So this worker goes on counting as a
+         * searcher, and the cache line with the count of searchers stays where it is. */
         bool counts = !hdi_anyone_sleeps(jobs);
         if (!counts)
             hdi_stop_searching(jobs);
@@ -185,7 +185,7 @@ static bool join(hdi_worker *worker, uint64_t number)
         if (!counts)
             hdi_start_searching(jobs);
     }
-    /* acq_rel: releases what the chunks wrote; acquires the counter of those who are left behind. */
+    /* acq_rel: releases what the chunks wrote; acquires the counter of the workers that are left behind. */
     if (hdi_swap(&worker->inside, 0, memory_order_acq_rel) & LEFT_BEHIND)
         hdi_counter_sub(jobs, &jobs->loop[place].left);
     return any;
@@ -195,7 +195,7 @@ bool hdi_join_loop(hdi_worker *worker, bool critical_only)
 {
     hd_jobs *jobs = worker->pool;
 
-    /* One that waits inside a chunk does not come in twice. relaxed: nobody else marks it. */
+    /* A worker that waits inside a chunk does not join a second time. relaxed: only this worker sets its mark. */
     if (hdi_load(&worker->inside, memory_order_relaxed) != 0)
         return false;
     for (uint32_t i = 0; i < HDI_OPEN_LOOPS; i++) { /* from different ones, so that of two each finds some */
@@ -238,7 +238,7 @@ static void wait_until_left(hdi_worker *self, uint32_t place)
         if (mark == 0 || place_of(mark) != place)
             continue;
         hdi_counter_add(left, 1);
-        /* acq_rel: whoever finds the bit finds itself counted; else what the chunks wrote is acquired. */
+        /* acq_rel: a worker that finds the bit finds itself counted; else what the chunks wrote is acquired. */
         if (!hdi_cas(&jobs->workers[i].inside, &mark, mark | LEFT_BEHIND, memory_order_acq_rel, memory_order_acquire))
             hdi_counter_sub(jobs, left);
     }
@@ -275,10 +275,10 @@ static bool run_open(hdi_worker *self, const range_loop *ranges, uint32_t chunks
     deal(&loop->ranges, chunks, jobs->worker_count);
     hdi_store(&loop->critical, self->critical, memory_order_relaxed);
     loop->newest += loop->newest ? 2 * HDI_OPEN_LOOPS : 2 * (HDI_OPEN_LOOPS + place);
-    /* release: the tables. The fence as behind a push: one who goes to sleep sees the loop, or is seen. */
+    /* release: the tables. The fence as behind a push: a worker that goes to sleep sees the loop, or is seen. */
     hdi_store(&jobs->open[place], loop->newest, memory_order_release);
     hdi_fence();
-    if (!first || hdi_load(&jobs->searchers, memory_order_relaxed) == 0) /* else who counts as searching does so */
+    if (!first || hdi_load(&jobs->searchers, memory_order_relaxed) == 0) /* else a searcher joins */
         hdi_wake_one(jobs, loop->ranges.block_count - 1);
     run_blocks(&loop->ranges, self->index, &jobs->open[place]);
     hdi_store(&jobs->open[place], 0, memory_order_seq_cst);
@@ -295,7 +295,7 @@ static void run_as_jobs(hd_jobs *jobs, hdi_worker *self, range_loop *loop, uint3
     hd_counter counter = {0};
 
     deal(loop, chunks, jobs->worker_count);
-    /* Who is in the pool works too and needs one helper less. */
+    /* A caller that is a worker of the pool runs chunks too, and needs one helper less. */
     uint32_t helper_count = loop->block_count - (self ? 1 : 0);
     for (uint32_t i = 0; i < helper_count; i++)
         helpers[i] = (hd_job){.fn = run_helper, .user = loop, .critical = self && self->critical};

@@ -1,6 +1,6 @@
-/* Scratch memory of jobs: an arena for each worker, so that a job allocates without asking anybody. What a job
- * allocates stays until the owner resets the scratch, between frames and while no job of his runs. One scratch for each
- * owner (a graph): two that share a pool do not share arenas. */
+/* Scratch memory of jobs: an arena for each worker, so that a job allocates without a lock. What a job allocates stays
+ * until the owner resets the scratch, between frames and while none of the owner's jobs runs. One scratch for each
+ * owner (a graph): two graphs that share a pool do not share arenas. */
 #ifndef HDI_SCRATCH_H
 #define HDI_SCRATCH_H
 

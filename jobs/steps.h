@@ -1,5 +1,5 @@
 /* The atomic operations of jobs/, each a step where a test may hold the thread up: built with HDI_CHAOS, hdi_step is
- * called before every one of them, which the test defines (tests/jobs/stress_chaos.c). Otherwise they are the plain ones. */
+ * called before every one of them, which the test defines (tests/jobs/stress_chaos.c). Else they are the plain ones. */
 #ifndef HDI_STEPS_H
 #define HDI_STEPS_H
 
@@ -25,8 +25,7 @@ void hdi_step(void);
 #define hdi_cas_weak(at, seen, value, good, bad)                                                                       \
     (HDI_STEP(), atomic_compare_exchange_weak_explicit((at), (seen), (value), (good), (bad)))
 
-/* Sequentially consistent. gcc warns that ThreadSanitizer does not model fences: what these order is who wakes whom,
- * never data. */
+/* Sequentially consistent. gcc warns that ThreadSanitizer does not model fences: these order wake-ups, never data. */
 static inline void hdi_fence(void)
 {
     HDI_STEP();

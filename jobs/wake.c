@@ -5,14 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Who looks for work, who sleeps and who wakes whom.
+/* How workers search for work, sleep and wake each other.
  *
  * A worker without work first searches (it is counted in `searchers`), then parks on its own event count. A submit
- * wakes one sleeper, and none while somebody searches: a wake costs the waker 7 to 13 us and the sleeper up to 38 us, a
- * searcher starts within half a microsecond. Whoever stops searching for any reason looks once more, and wakes the next
- * if there is work: so submits may rely on a searcher that is just leaving, and a batch wakes as many as it can feed,
- * one after another. A host's threads do not park, they go: where nobody sleeps and nobody searches, loops are handed
- * over.
+ * wakes one sleeper, and none while another worker searches: a wake costs the waker 7 to 13 us and the sleeper up to
+ * 38 us, a searcher starts within half a microsecond. A worker that stops searching, for any reason, looks once more
+ * and wakes the next one if there is work. So submits may rely on a searcher that is just leaving, and a batch wakes as
+ * many workers as it can feed, one after another. A host's threads do not park, they return: where no worker sleeps and
+ * none searches, loops are handed over.
  *
  * No wake-up is lost because a sequentially consistent fence stands between the two steps of each side, so that one of
  * the two must see the other:
@@ -38,9 +38,9 @@ static int event_time(const struct ck_ec_ops *ops, struct timespec *out)
     return clock_gettime(CLOCK_MONOTONIC, out);
 }
 
-/* The deadline is ck_ec's own, as nobody here gives one: it sleeps for a second at first, in case a single producer
- * that writes without atomics missed the sleeper's flag. Several producers cannot miss it, and idle workers are to
- * sleep on. */
+/* The deadline is ck_ec's own, as no caller here gives one: ck_ec sleeps for a second at first, in case a single
+ * producer that writes without atomics missed the sleeper's flag. Several producers cannot miss it, and idle workers
+ * are to sleep on. */
 static void event_wait(const struct ck_ec_wait_state *state, const uint32_t *address, uint32_t expected,
                        const struct timespec *deadline)
 {
@@ -84,7 +84,7 @@ void hdi_event_move(struct ck_ec32 *event)
 
 /* ---- looks ---- */
 
-/* acquire: for who looks whether there is an open loop, too, in this order. The fences order all other looks. */
+/* acquire: for callers that look for an open loop afterwards, in this order. The fences order all other looks. */
 bool hdi_anyone_sleeps(hd_jobs *jobs)
 {
     for (uint32_t word = 0; word * 64 < jobs->worker_count; word++)
@@ -102,9 +102,9 @@ bool hdi_any_loop_taken(hd_jobs *jobs)
     return false;
 }
 
-/* Who takes part in an open loop still counts as a searcher, unless somebody slept when it came: so while there is one,
- * nobody can be relied on. */
-static bool somebody_searches(hd_jobs *jobs)
+/* A worker that takes part in an open loop still counts as a searcher, unless a worker slept when it joined. So while
+ * there is an open loop, no searcher can be relied on. */
+static bool has_reliable_searcher(hd_jobs *jobs)
 {
     return hdi_load(&jobs->searchers, memory_order_relaxed) != 0 && !hdi_any_loop_taken(jobs);
 }
@@ -157,14 +157,14 @@ void hdi_wake_one(hd_jobs *jobs, uint32_t count)
 {
     for (;;) {
         bool sleepers = hdi_anyone_sleeps(jobs);
-        if ((!sleepers && !jobs->enqueue) || somebody_searches(jobs))
+        if ((!sleepers && !jobs->enqueue) || has_reliable_searcher(jobs))
             return;
         if (!sleepers) {
             hdi_host_offer(jobs, count);
             return;
         }
         hdi_add(&jobs->searchers, 1, memory_order_relaxed);
-        /* If nobody was left to wake, another submit may have relied on the searcher that was counted here. */
+        /* If no sleeper was left to wake, another submit may have relied on the searcher that was counted here. */
         if (wake_a_sleeper(jobs, jobs->worker_count) || !uncount(jobs))
             return;
     }
@@ -223,7 +223,7 @@ void hdi_wake_waiter(hd_jobs *jobs, uint32_t waiter)
 
 /* One word holds the count and the sleeper, so the last finisher either sees the sleeper or the sleeper sees the end.
  */
-bool hdi_register_waiter(hd_counter *counter, uint32_t who)
+bool hdi_register_waiter(hd_counter *counter, uint32_t self)
 {
     _Atomic(uint64_t) *state = hdi_counter_state(counter);
     uint64_t seen = hdi_load(state, memory_order_acquire);
@@ -232,11 +232,10 @@ bool hdi_register_waiter(hd_counter *counter, uint32_t who)
         uint32_t waiter = (uint32_t)(seen >> 32);
         if ((uint32_t)seen == 0)
             return false;
-        if (waiter == who || waiter == HDI_WAITER_MANY)
+        if (waiter == self || waiter == HDI_WAITER_MANY)
             return true;
-        uint64_t mine = waiter == HDI_WAITER_NONE ? who : HDI_WAITER_MANY;
-        if (hdi_cas_weak(state, &seen, mine << 32 | (uint32_t)seen, memory_order_acq_rel,
-                                                  memory_order_acquire))
+        uint64_t mine = waiter == HDI_WAITER_NONE ? self : HDI_WAITER_MANY;
+        if (hdi_cas_weak(state, &seen, mine << 32 | (uint32_t)seen, memory_order_acq_rel, memory_order_acquire))
             return true;
     }
 }

@@ -22,8 +22,8 @@ typedef struct figures {
     uint32_t heavy_grain, light_grain;
 } figures;
 
-/* Of one thread without a pool. The shortest rounds, where those with a pool are medians: a serial loop that somebody
- * else interrupted must not pass for a speed-up. */
+/* Of one thread without a pool. The shortest rounds, where those with a pool are medians: a serial loop that another
+ * process interrupted must not pass for a speed-up. */
 typedef struct serial {
     uint32_t steps[WORKS], item_steps;
     double graph[WORKS], range_heavy, range_light;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The status to end with: 2, and why, where what was printed could not be written, so that nobody takes half a table
- * for a whole one. */
+/* The exit status: 2, with the reason on stderr, where what was printed could not be written, so that half a table does
+ * not pass for a whole one. */
 static inline int hdb_printed(int status)
 {
     const bool failed = ferror(stdout); /* with an errno that others have overwritten since */

@@ -36,7 +36,7 @@ hd_result hdb_compile(hd_graph *graph, const hdb_queue_set *set, hdb_goal goal, 
 typedef struct hdb_quality_row {
     uint32_t index;
     char text[256];
-    hd_result verified; /* HD_OK where nobody asked */
+    hd_result verified; /* HD_OK where verification was not asked for */
 } hdb_quality_row;
 /* False: stop. */
 typedef bool (*hdb_quality_fn)(const hdb_quality_row *row, void *user);

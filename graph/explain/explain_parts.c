@@ -112,7 +112,7 @@ void hdi_explain_barriers(hdi_explain *x)
 /* ---- waits ---- */
 
 /* A wait that a barrier of the waiting submit needs: the image that it changes was used on the other queue, by `only`
- * or by whomever. */
+ * or, where `only` is HDI_NONE, by any pass. */
 static bool behind_wait(const hdi_explain *x, uint32_t submit, uint32_t queue, uint32_t last_submit, uint32_t only,
                         hd_why *out)
 {
@@ -376,7 +376,7 @@ static uint32_t first_host_pass(const hdi_explain *x, uint32_t res)
     return found;
 }
 
-/* Who keeps a resource from lying lower: the highest of those below it that are in use meanwhile. */
+/* The neighbour that keeps a resource from lying lower: the highest resource below it that is in use meanwhile. */
 static uint32_t neighbour_below(const hdi_explain *x, const hd_plan_resource *own)
 {
     uint32_t first = hdi_explain_first_user(x, own->id), last = hdi_explain_last_user(x, own->id, HDI_NONE);

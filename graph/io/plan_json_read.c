@@ -8,9 +8,9 @@
 #include "tables.h"
 #include "vk_numbers.h"
 
-/* Reads a plan from JSON, by whomever it was written: what the format defines is checked for type, range and index;
- * what it does not is passed over. Two walks over the parsed text: one counts, one fills the block. Jansson does the
- * parsing and uses the C library's memory. */
+/* Reads a plan from JSON that any program may have written: fields of the format are checked for type, range and index,
+ * other fields are ignored. Two walks over the parsed text: one counts, one fills the block. Jansson does the parsing
+ * and uses the C library's memory. */
 
 typedef struct reader {
     hdi_decl decl;
@@ -329,7 +329,7 @@ static bool read_scope(reader *r, const json_t *item, uint32_t pass)
     return list != NULL;
 }
 
-/* A plan by somebody who does not say how attachments begin and end: every pass by itself, everything is stored. */
+/* For a plan that does not say how attachments begin and end: every pass is a scope by itself, everything is stored. */
 static void plain_scope(reader *r, uint32_t pass)
 {
     hd_plan_scope scope = {r->counts.command_count, 1, r->counts.attachment_count, 0};

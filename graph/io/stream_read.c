@@ -4,8 +4,8 @@
 
 #include "json_error.h"
 
-/* Reads a stream from JSON, by whomever it was written. Everything is checked for type and range, so that whoever takes
- * a stream may rely on its indices: queues, semaphores, resources, and ranges that lie inside them. */
+/* Reads a stream from JSON that any program may have written. Everything is checked for type and range, so that readers
+ * of the stream may rely on its indices: queues, semaphores, resources, and ranges that lie inside them. */
 
 typedef struct reader {
     hd_stream *s;

@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* THE table: what each named access does, where, and to whom it is allowed. Everything else looks it up here.
+/* THE table: what each named access does, in which stages, and which resources and passes may have it. Everything else
+ * looks it up here.
  *
  * A resolve runs in COLOR_ATTACHMENT_OUTPUT, also of depth: it reads the attachment with COLOR_ATTACHMENT_READ and
  * writes its target with COLOR_ATTACHMENT_WRITE (Vulkan 1.3, "Render Pass Multisample Resolve Operations"). */

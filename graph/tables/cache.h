@@ -41,7 +41,7 @@ void hdi_cache_free(hdi_cache *cache, const hd_allocator *allocator);
 hdi_cache_entry *hdi_cache_find(hdi_cache *cache, const hd_allocator *allocator, const hdi_decl *decl,
                                 const hdi_queues *queues, const hd_compile_desc *desc);
 /* After hdi_cache_find has found nothing: keeps this declaration's plan, in place of the one that was used least
- * recently. *plan becomes a block that nobody needs. */
+ * recently. *plan becomes that one's block, which is free for use. */
 void hdi_cache_keep(hdi_cache *cache, hdi_block *plan);
 
 #endif

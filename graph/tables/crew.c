@@ -1,7 +1,7 @@
 #include "crew.h"
 
-/* Parts are chunks of one parallel_for each: its helpers are woken once, and who has run out takes half of what another
- * has left. Ranges are cut finer than there are workers, so that it evens out. */
+/* Each part is a chunk of one parallel_for: its helpers are woken once, and a worker that has run out takes half of
+ * what another one has left. Ranges are cut finer than there are workers, so that unequal ranges even out. */
 
 uint32_t hdi_range_count(const hdi_crew *crew, uint32_t count, uint32_t grain)
 {

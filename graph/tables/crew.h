@@ -1,6 +1,6 @@
-/* Who works on a compile: the caller alone, or a job pool with it. Where a cut can be seen in the tables, work is cut
- * by what the graph holds and never by how many there are to do it; each part writes to its own place. So the plan is
- * the same either way. */
+/* The workers of a compile: the caller alone, or a job pool with it. Where a cut can be seen in the tables, work is cut
+ * by what the graph holds and never by the number of workers; each part writes to its own place. So the plan is the
+ * same for any number of workers. */
 #ifndef HDI_CREW_H
 #define HDI_CREW_H
 
@@ -15,16 +15,16 @@ enum { HDI_MOST_PARTS = 64, HDI_FEW_PARTS = 16 };
 typedef struct hdi_crew {
     hd_jobs *jobs;      /* null: the caller alone */
     uint32_t workers;   /* 1 without jobs */
-    bool cuts;          /* whether anything is cut; else nobody uses the arenas of the parts */
+    bool cuts;          /* whether anything is cut; else the arenas of the parts stay unused */
     hdi_arena *arena; /* HDI_MOST_PARTS: one for each part, so that it grows the same way in a frame that is the same */
     /* A frame of four times as many, or more, is cut into regions of about so many (schedule.c) */
     uint32_t region_passes;
-    bool aside; /* this one's work is a job, beside the caller's */
+    bool aside; /* this crew's work is a job, beside the caller's */
     hdi_arena *early; /* null, or where the plan will be */
 } hdi_crew;
 
-/* Calls fn once for each part, count of them; returns when all are done. (Inline, as ranges are: the caller alone calls
- * what he names.) */
+/* Calls fn once for each part, count of them; returns when all are done. (Inline, as ranges are: a caller alone calls
+ * fn directly.) */
 typedef void (*hdi_part_fn)(uint32_t part, void *user);
 void hdi_crew_share_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user);
 static inline void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part_fn fn, void *user)
@@ -37,8 +37,8 @@ static inline void hdi_crew_parts(const hdi_crew *crew, uint32_t count, hdi_part
         fn(part, user);
 }
 
-/* Two phases that need nothing of each other: side by side where several work, each with a crew to hand on; first by
- * the caller, who returns when both are done. Else first comes first. */
+/* Two phases that need nothing of each other. With several workers they run side by side, each with a crew of its own,
+ * `first` on the caller; returns when both are done. With few workers `first` runs before `second`. */
 typedef void (*hdi_phase_fn)(const hdi_crew *crew, void *user);
 void hdi_crew_share_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user);
 static inline void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_phase_fn second, void *user)
@@ -52,19 +52,20 @@ static inline void hdi_crew_both(const hdi_crew *crew, hdi_phase_fn first, hdi_p
     second(crew, user);
 }
 
-/* As many parts as there are to work, but few, where each has tables as long as the frame that all others look into. */
+/* One part a worker, up to a small bound: for phases whose parts each have tables as long as the frame, which all other
+ * parts read. */
 static inline uint32_t hdi_crew_part_count(const hdi_crew *crew)
 {
     return crew->workers < HDI_FEW_PARTS ? crew->workers : HDI_FEW_PARTS;
 }
-/* Where a part finds memory; the caller alone takes his own. */
+/* The arena of a part; `own` where the caller works alone. */
 static inline hdi_arena *hdi_crew_arena(const hdi_crew *crew, uint32_t part, hdi_arena *own)
 {
     return crew->workers > 1 ? &crew->arena[part] : own;
 }
 
-/* Tables that are of no use to those who pack the plan lie in the plan's own memory, as long as there is room: so a
- * compile takes less at its most. For the caller alone. */
+/* Tables that are not read while the plan is packed lie in the plan's own memory, as long as there is room: so the peak
+ * memory of a compile is lower. For the caller alone. */
 static inline hdi_arena *hdi_crew_early(const hdi_crew *crew, size_t bytes, hdi_arena *own)
 {
     return crew->early && hdi_arena_room(crew->early) >= bytes ? crew->early : own;
@@ -78,8 +79,8 @@ static inline void *hdi_crew_early_array(const hdi_crew *crew, hdi_arena *own, s
 #define HDI_EARLY_ARRAY(crew, own, type, count)                                                                        \
     ((type *)hdi_crew_early_array((crew), (own), (count), sizeof(type)))
 
-/* Of several workers nothing moves down: one would take tables that the others have just written out of their caches.
- */
+/* With several workers nothing moves down: the worker that moves would take tables that the others have just written
+ * out of their caches. */
 static inline void hdi_crew_keep(const hdi_crew *crew, hdi_arena *arena, hdi_arena_mark mark,
                                  const hdi_arena_kept *kept, size_t count)
 {

@@ -37,7 +37,7 @@ bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass)
             return some && a == a_end && b == b_end;
         if (!(decl->use_flags[b] & HDI_USE_READS) || decl->use_res[a] != decl->use_res[b]) /* mostly */
             return false;
-        if (decl->use_exec[a].resolve) /* it would be resolved too late for who reads that */
+        if (decl->use_exec[a].resolve) /* the resolve would come too late for its readers */
             return false;
         if (decl->access[decl->use_access[a]].attachment != decl->access[decl->use_access[b]].attachment ||
             !same_range(decl, a, b))

@@ -124,8 +124,8 @@ typedef struct hdi_flow {
     const uint32_t *pass; /* per visit; for depend */
     uint32_t *pass_reads; /* visits that read what the pass wrote, and one more for each piece that the frame leaves */
 } hdi_flow;
-/* In place of a pass: none wrote it, or it is there from the frame's start. Where the difference does not matter it
- * may be any number from hdi_flow_no_pass on and below hdi_flow_end. */
+/* In place of the pass that wrote a piece: no pass wrote it, or it holds content from the frame's start. Where the
+ * difference does not matter any number from hdi_flow_no_pass on and below hdi_flow_end stands for both. */
 static inline uint32_t hdi_flow_no_pass(const hdi_decl *decl)
 {
     return decl->pass_count;
@@ -152,7 +152,7 @@ typedef struct hdi_kept {
     uint32_t kept_count;
     uint8_t *pass_kept;
 } hdi_kept;
-/* Takes the reads of those who are dead from flow->pass_reads. */
+/* Takes the reads of culled passes from flow->pass_reads. */
 hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_crew *crew,
                    hdi_arena *arena, hdi_kept *out);
 
@@ -163,7 +163,7 @@ typedef struct hdi_depends {
     uint32_t *succ_begin, *succ; /* HDI_NONE behind the last */
     uint32_t *level; /* per pass, most passes one behind the other before it; null: not counted, as where frames are cut
                       * into regions, in which only their own passes count */
-    bool simple; /* each resource is written once at most, by who uses it first, and by all of it; all are kept */
+    bool simple; /* each resource is written at most once, by its first use and as a whole; all passes are kept */
 } hdi_depends;
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
                      const hdi_crew *crew, hdi_arena *arena, hdi_depends *out);
@@ -273,8 +273,8 @@ typedef struct hdi_hazards {
     uint32_t region_count, *region_begin;    /* those of the schedule, in slots as they are numbered here */
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
-    uint8_t *use_kept; /* somebody reads what the use leaves, or it outlives the frame; the barrier phase says what is
-                        * read */
+    uint8_t *use_kept; /* a later use reads what this use leaves, or it outlives the frame; the barrier phase says what
+                        * is read */
     const hdi_kind *kind;
     hdi_step *step;
     uint32_t step_count; /* gaps count */
@@ -345,7 +345,7 @@ static inline uint32_t hdi_pos_from(const hdi_hazards *hazards, uint32_t queue, 
 }
 
 enum { HDI_ROW_SLACK = 4 }; /* words behind the last row of a table by slots and queues that may be read with it */
-/* In a table like slot_want: a slot waits for so many. alone: nobody else writes to it now. */
+/* In a table like slot_want: a slot waits for so many. alone: no other worker writes to the table now. */
 static inline void hdi_raise_want(uint32_t *word, uint32_t count, bool alone)
 {
     if (alone) {
@@ -442,17 +442,17 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
 /* What a resource does on one queue. first HDI_NONE: nothing, and the rest says nothing. */
 typedef struct hdi_stay {
     uint32_t first, last; /* places on the queue */
-    uint32_t close; /* last place of its last group, or of the one behind where its last use writes: who comes after
-                     * it finds a barrier there. Without groups: last. With one queue res_close says it */
+    uint32_t close; /* last place of its last group, or of the group behind where its last use writes: a pass after this
+                     * place has a barrier before it. Without groups: last. With one queue res_close says it */
     uint64_t tail_writes, tail_stages; /* write access that nothing made available yet; stages of the last epochs */
 } hdi_stay;
 typedef struct hdi_lifetimes {
     hdi_stay *stay; /* [res * queues + q]; of what one GPU queue alone uses only that one's is filled: hdi_stay_on */
     uint32_t *res_first, *res_last;    /* slots; first > last: unused */
-    uint32_t *res_close;               /* slot: whoever starts behind it, on any queue, may take over its bytes */
+    uint32_t *res_close;               /* slot: a resource that starts behind it, on any queue, may take its bytes */
     const uint32_t *place_unaware; /* of the clocks by which lifetimes were found */
 } hdi_lifetimes;
-/* What a resource that somebody uses does on a queue; null: nothing. */
+/* What a resource that is used does on a queue; null: nothing. */
 static inline const hdi_stay *hdi_stay_on(const hdi_lifetimes *lifetimes, const hdi_hazards *hazards,
                                           const hdi_queues *queues, uint32_t res, uint32_t queue)
 {
@@ -494,7 +494,8 @@ hd_result hdi_sync_promised(const hdi_hazards *hazards, const hdi_queues *queues
 hd_result hdi_sync_again(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
                          const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want,
                          hdi_arena *arena, hdi_synced *out);
-/* In sync_tenants.c. Between queues: who takes bytes over wants the last uses of its tenants. */
+/* In sync_tenants.c. Between queues: the first uses of a resource that takes bytes over wait for the last uses of its
+ * tenants. */
 void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
                       const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want);
 hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,

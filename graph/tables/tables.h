@@ -23,7 +23,7 @@ enum {
     HDI_RES_HAS_HISTORY = 8, /* res_pair: its history */
     HDI_RES_HOST = 16,       /* some host pass uses it */
     HDI_RES_CONTENT = 32,    /* holds content at the frame's start: history, or external with a known layout */
-    HDI_RES_SHARING = 64,    /* res_info says who may share it: something else than HD_SHARING_AUTO */
+    HDI_RES_SHARING = 64,    /* its hd_sharing is not HD_SHARING_AUTO: res_info says which */
     HDI_RES_LEVELS = 128,    /* an image of more than one mip, layer, slice or sample: res_info says how many */
     /* Of what holds the same after the frame as before it, or hands it to the next one: */
     HDI_KEEPS_STATE = HDI_RES_EXTERNAL | HDI_RES_HISTORY | HDI_RES_HAS_HISTORY,
@@ -83,7 +83,7 @@ typedef struct hdi_access_info {
     uint8_t on_image, on_buffer;
     uint8_t attachment;           /* HDI_ATTACHMENT_* */
 } hdi_access_info;
-/* THE table (graph/tables/access.c): index hd_access below HD_ACCESS_COUNT, and those below. In a graph rows follow it that
+/* THE table (access.c): index hd_access below HD_ACCESS_COUNT, and those below. In a graph rows follow it that
  * are of buffers alone, of those of its accesses that images may have as well, and custom accesses: always look up
  * through hdi_decl.access. */
 enum { HDI_ACCESS_ROWS = 32, HDI_ACCESS_TWINS = 7, HDI_ACCESS_CUSTOM_FIRST = HDI_ACCESS_ROWS + HDI_ACCESS_TWINS };

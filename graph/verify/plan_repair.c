@@ -193,7 +193,8 @@ static bool has_bytes_of_tenant(const hd_plan_view *v, const hd_plan_resource *r
     return false;
 }
 
-/* Who took bytes over that he has no more, or that are no longer there, says nothing of it: it can be worked out. */
+/* Moves a resource. A resource whose tenant had none of its new bytes loses that reason: hd_plan_explain finds the
+ * right one. */
 static void move(copy *c, hd_plan_resource *res, const hd_repair *r)
 {
     hd_plan_heap *heap = (hd_plan_heap *)&c->v.heaps[res->heap];

@@ -6,7 +6,7 @@
 
 /* Entry of the verifier. Replays a plan, without any code of the compiler, in steps: structure (verify_structure.c),
  * the order that versions ask for (verify_versions.c), culling and what each read must see (verify_model.c), placement
- * (verify_place.c), who has which bytes (verify_tenant.c), rendering scopes (verify_scope.c), the relation "finished
+ * (verify_place.c), owners of bytes (verify_tenant.c), rendering scopes (verify_scope.c), the relation "finished
  * before" (verify_order.c), and a walk in submission order that keeps layout, content and owner of each segment
  * (verify_state.c). Every wait names an earlier submit, so submission order is a topological order of the relation.
  * Cost: O(nodes * queues * (stages + kinds of access) * stages) for the relation, O(stages^2) for each hazard. */

@@ -95,7 +95,7 @@ typedef struct hdi_verify {
     uint32_t *expect_begin; /* use_count + 1 */
     uint32_t *expect;       /* holder that each use must see, per segment of its range */
     uint32_t *final_holder; /* per segment */
-    /* Who has the bytes of the heaps (verify_tenant.c). */
+    /* Which unit owns which bytes of the heaps (verify_tenant.c). */
     uint32_t *unit_begin; /* res_count + 1 */
     struct hdi_vunit *unit;
     uint32_t cell_count, *run_unit; /* by the first cell of a run: its unit, HDI_NONE: none */
@@ -152,11 +152,11 @@ hd_result hdi_verify_walk(hdi_verify *v);
 hd_result hdi_verify_units(hdi_verify *v);
 uint32_t hdi_verify_unit(const hdi_verify *v, uint32_t res, uint32_t seg); /* HDI_NONE: in no heap */
 uint32_t hdi_verify_holder(const hdi_verify *v, uint32_t cell);            /* the unit, HDI_NONE: none */
-/* A unit takes its bytes: those that had them lose them and their content. The units behind whose accesses that must
- * come: a list in v->read. */
+/* A unit takes its bytes: the units that owned them lose them and their content. Returns the head of a list in v->read:
+ * the units whose accesses must be finished before. */
 uint32_t hdi_verify_take(hdi_verify *v, uint32_t unit);
 
-/* Notes for the next message: who is concerned, and what would help. */
+/* Notes for the next message: the pass, use, node or wait that it is about, and the change that would help. */
 hd_verify_place hdi_verify_pass_place(const hdi_verify *v, uint32_t pass);
 hd_verify_place hdi_verify_use_place(const hdi_verify *v, uint32_t use);
 hd_verify_place hdi_verify_node_place(const hdi_verify *v, uint32_t node);

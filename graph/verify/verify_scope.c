@@ -1,8 +1,8 @@
 #include "verify.h"
 
 /* Rendering scopes: each gfx pass with attachments stands in exactly one, whose attachments are those that it declares;
- * loads follow from the access, and what is neither stored nor resolved is noted as lost, so that the walk finds those
- * who want to read it. Attachments of one scope are accessed in the order of its passes: the walk asks for no barrier
+ * loads follow from the access, and what is neither stored nor resolved is noted as lost, so that the walk finds the
+ * uses that read it. Attachments of one scope are accessed in the order of its passes: the walk asks for no barrier
  * there. O(scopes + uses). */
 
 enum { LOAD, CLEAR, DONT_LOAD };

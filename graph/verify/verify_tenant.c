@@ -3,9 +3,9 @@
 #include "bitset.h"
 #include "sort.h"
 
-/* Who has the bytes of a heap while the plan is walked. A unit is what takes bytes at once: a segment of a buffer, or
- * an image, of which nobody knows where its segments lie. The bytes of all heaps, cut where units begin and end, are
- * cells; runs of cells belong to one unit each, those that no unit has taken to none. A unit that takes its cells
+/* Which unit owns which bytes of a heap while the plan is walked. A unit takes bytes as a whole: a segment of a buffer,
+ * or an image, as Vulkan does not say where its segments lie. The bytes of all heaps, cut where units begin and end,
+ * are cells; runs of cells belong to one unit each, those that no unit has taken to none. A unit that takes its cells
  * displaces the units that it finds there, its rivals: its first access is checked against theirs. What was displaced
  * before need not be looked at again: the rivals came behind it, and order is transitive. The other segments of an
  * image come behind the same rivals. O(n log n + runs that are displaced): each take adds at most three. Where a run

@@ -115,7 +115,7 @@ static void print_progress(const struct app *app, uint32_t done, double since)
 
 static hd_result render(struct app *app, struct times *times, const hd_plan **plan)
 {
-    const hd_compile_desc as_the_format_says = {0}; /* plan.json is for readers who know nothing of rendering scopes */
+    const hd_compile_desc as_the_format_says = {0}; /* readers of plan.json need not know of rendering scopes */
     double start = now_us();
     for (uint32_t number = 0; number < app->frame_count; number++) {
         double before = now_us();
@@ -234,8 +234,8 @@ static int run(struct app *app, struct times *times)
     return result == HD_OK ? 0 : 3;
 }
 
-/* A standard stream that is closed must not become the number of a picture or of what a driver opens: what is printed
- * would go there. What stands in for it can be neither read nor written, so whoever tries says so. */
+/* The number of a closed standard stream must not go to a picture, or to a file that a driver opens: printed text would
+ * go there. Its stand-in can be neither read nor written in the stream's direction, so each attempt fails visibly. */
 static void open_standard_streams(void)
 {
     for (int number = 0; number < 3; number++) {

@@ -150,7 +150,7 @@ static int make_nameless(const output *out)
     return descriptor;
 }
 
-/* mkstemp, without a moment in which nobody knows of the file. */
+/* mkstemp, but the file is on the list of outputs from the moment in which it exists. */
 static int make_temporary(outputs *all, output *out)
 {
     out->temporary = new_name(out->becomes);

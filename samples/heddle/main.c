@@ -81,8 +81,8 @@ int complain_value(const char *value, const char *option)
                     commas >= HD_MAX_QUEUES - 1 ? ": at most 15 queues" : "");
 }
 
-/* A standard stream that is closed must not become the number of the next file that is opened. What stands in for it
- * can be neither read nor written, so whoever tries says so. */
+/* The number of a closed standard stream must not go to the next file that is opened. Its stand-in can be neither read
+ * nor written in the stream's direction, so each attempt fails visibly. */
 static void open_standard_streams(void)
 {
     for (int number = 0; number < 3; number++) {

@@ -21,8 +21,8 @@ typedef struct run_desc {
 
 typedef struct run_report {
     uint64_t checks;    /* subresources and ranges that were compared */
-    uint64_t unchecked; /* reads whose content nobody wrote in a way that is known, or that no check can read: not
-                         * a whole word of a buffer, say */
+    uint64_t unchecked; /* reads of content that no pass is known to have written, or that no check can read: not a
+                         * whole word of a buffer, say */
     uint64_t wrong;     /* of checks */
     uint32_t pass_count, queue_count;
     double *pass_us;   /* mean a frame; negative: not known */

@@ -7,7 +7,7 @@
 
 /* What each subresource and each range of bytes holds: walks the passes that are executed in the order of their
  * declaration, whatever order the plan has, and lists for each what it must find and what it writes. A value follows
- * from the pass, the frame and the place, so that a wrong one is seen whoever left it. */
+ * from the pass, the frame and the place, so that a wrong value is seen whichever pass left it. */
 
 static const run_format formats[] = {
     {VK_FORMAT_R8G8B8A8_UNORM, 4, 256, 4, 1.0f / 255, 1e-3f, RUN_STORAGE_COMP},
@@ -304,7 +304,7 @@ static bool can_check(const run *r, const run_op *op)
 {
     if (op->access == HD_STORAGE_READ_COMPUTE || op->access == HD_STORAGE_RW_COMPUTE)
         return r->res[op->res].buffer || run_format_of(r->res[op->res].format)->storage >= 0;
-    return op->access != HD_PRESENT && op->access != HD_COLOR_RW; /* that is seen by who reads the sum */
+    return op->access != HD_PRESENT && op->access != HD_COLOR_RW; /* the reader of the sum sees a wrong one */
 }
 
 static bool pass_ops(run *r, run_slot *slot, uint32_t pass, uint64_t frame)

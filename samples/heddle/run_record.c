@@ -37,8 +37,8 @@ run_push run_push_of(const run *r, const run_slot *slot, const run_op *op)
     return push;
 }
 
-/* Where a binding begins: its offset is aligned, no more than needed (who looks at bindings takes them for what is
- * accessed), and the words are counted from there. */
+/* Where a binding begins: its offset is aligned, by no more than needed, as a stream verifier takes the binding for
+ * what is accessed. The words are counted from there. */
 static uint64_t aligned(const run *r, const run_op *op, run_push *push, uint64_t bytes)
 {
     uint64_t storage = r->limits.minStorageBufferOffsetAlignment, uniform = r->limits.minUniformBufferOffsetAlignment;

@@ -64,7 +64,7 @@ const hd_error *hd_graph_error(const hd_graph *graph);
 
 /* ---- resources ---- */
 
-/* Who may touch an image or buffer that passes on several queue families use. */
+/* Which queue families may access an image or buffer that passes on several families use. */
 typedef enum hd_sharing {
     HD_SHARING_AUTO,      /* buffers: concurrent; images: concurrent where several queues read one content at once, else
                            * exclusive; imports: exclusive images, concurrent buffers */
@@ -122,7 +122,7 @@ hd_resource hd_graph_history(hd_graph *graph, hd_resource of);
 /* A frame skips a history where no pass that is kept uses what it is of, or the history is not declared: nothing is
  * handed on. What a history holds behind such frames: */
 typedef enum hd_skipped {
-    HD_SKIPPED_KEEP,    /* what it held before them. Those who execute plans bound how long: heddle/vk.h */
+    HD_SKIPPED_KEEP,    /* what it held before them. The executor bounds how long: heddle/vk.h */
     HD_SKIPPED_RESTART, /* zero, as in its first frame */
 } hd_skipped;
 
@@ -130,8 +130,8 @@ typedef enum hd_skipped {
 typedef struct hd_history_desc {
     hd_resource of;
     hd_skipped skipped;
-    /* Not 0: by which those who execute plans know the history from frame to frame. 0: by the name of what it is of.
-     * Those of two frames or views that are executed side by side need two keys or names. */
+    /* Not 0: the executor recognises the history by this key from frame to frame. 0: by the name of the resource `of`.
+     * Histories of two frames or views that are executed side by side need two keys or names. */
     uint64_t key;
 } hd_history_desc;
 hd_resource hd_graph_history_with(hd_graph *graph, const hd_history_desc *desc);
@@ -215,9 +215,9 @@ typedef struct hd_use {
     hd_resource resolve_of;
     /* Where the handle of the next version goes; null: versions are ignored, declaration order counts.
      * A write that gives `next` ends the version that it names in `resource` and starts the next one, of the whole
-     * resource: what lies outside its range carries over. Whoever reads the old handle, in a pass declared earlier or
+     * resource: what lies outside its range carries over. A read of the old handle, in a pass declared earlier or
      * later, reads what stood there before this write, and is ordered before this and all later writes where they
-     * overlap. Whoever uses the new handle comes after the write. Uses through one handle are in declaration order.
+     * overlap. A use of the new handle comes after the write. Uses through one handle are in declaration order.
      * An ended version can be read, not written: another pass that writes it is HD_VERSION_FORKED (uses of one pass end
      * a version together and get the same next one). Reads that would have to run before themselves make compile fail
      * with HD_VERSION_CYCLE. Of a read, `next` gets the handle that it read. */
@@ -265,7 +265,8 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc);
 /* ---- declaring on several threads ---- */
 
 /* A part of the frame that one thread declares while others declare theirs. Lists join the graph in the order of their
- * keys, whoever filled them when: the frame is what the same calls, made one list after another, would have declared.
+ * keys, in whatever order and on whatever threads they were filled: the frame is what the same calls, made one list
+ * after another, would have declared.
  *
  * The hd_list_ calls are the hd_graph_ calls of the same names. They only note what is declared (descriptions, uses and
  * custom accesses are copied, names are not): checks and errors come with the join, the first error by order of keys.
@@ -368,7 +369,7 @@ typedef struct hd_compile_desc {
     hd_jobs *jobs;          /* null: serial */
     /* Gfx passes that stand side by side and go on with the attachments of the pass before share one rendering scope,
      * without the barriers between them; on one queue they are put there where memory allows it. Such a plan holds only
-     * where its scopes are kept: who replays its passes and barriers alone needs a plan without. */
+     * where its scopes are kept: an executor that replays only passes and barriers needs a plan without merging. */
     bool merge_rendering;
     uint64_t *phase_ns;     /* null, or HD_PHASE_COUNT times in nanoseconds to fill; all 0 for a plan that was found.
                               Of phases that run side by side the later one gets what it takes longer. */
@@ -413,8 +414,8 @@ typedef struct hd_plan_heap {
 typedef enum hd_placing {
     HD_PLACING_NONE,
     HD_PLACING_EXTERNAL,   /* brings its own memory */
-    HD_PLACING_PERSISTENT, /* a history, or what one is of: shares bytes with nobody */
-    HD_PLACING_HOST,       /* host passes use it: a heap of its own kind; nobody had its bytes before */
+    HD_PLACING_PERSISTENT, /* a history, or the resource that it is of: shares its bytes with no other resource */
+    HD_PLACING_HOST,       /* host passes use it: a heap of its own kind; no resource had its bytes before */
     HD_PLACING_FIRST,      /* the first in the frame to use its bytes */
     HD_PLACING_TAKES_OVER, /* uses bytes that others (tenant is one) are done with */
     HD_PLACING_COUNT
@@ -516,7 +517,7 @@ typedef struct hd_plan_scope {
 typedef struct hd_plan_attachment {
     uint32_t use;   /* index of the use within the scope's first pass */
     uint32_t load;  /* VkAttachmentLoadOp */
-    uint32_t store; /* VkAttachmentStoreOp: DONT_CARE where nobody reads what is left, NONE where nothing is written */
+    uint32_t store; /* VkAttachmentStoreOp: DONT_CARE where what is left is never read, NONE where nothing is written */
     uint32_t resolve; /* index of the use within the scope's last pass that it is resolved into, HD_NONE: none that is
                          read */
 } hd_plan_attachment;

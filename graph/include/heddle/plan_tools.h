@@ -13,8 +13,8 @@ HD_API_BEGIN
 typedef enum hd_cull {
     HD_CULL_NONE,           /* no reason: the plan should have kept it */
     HD_CULL_WRITES_NOTHING, /* it is no root and writes nothing */
-    HD_CULL_UNREAD,         /* nobody reads what it writes before the frame ends, and it is not kept after the frame */
-    HD_CULL_OVERWRITTEN,    /* other_pass overwrites it before anybody reads it */
+    HD_CULL_UNREAD,         /* no pass reads what it writes before the frame ends, and it is not kept after the frame */
+    HD_CULL_OVERWRITTEN,    /* other_pass overwrites what it writes before any pass reads it */
     HD_CULL_READER_CULLED,  /* other_pass would read it, but is culled too */
     HD_CULL_COUNT
 } hd_cull;
@@ -23,8 +23,8 @@ const char *hd_cull_name(hd_cull cull);
 /* A reason and what is behind it; HD_NONE where there is none. */
 typedef struct hd_why {
     uint32_t code;       /* of the list that belongs to the array */
-    uint32_t pass;       /* for whose sake: the pass that comes behind, or that is culled */
-    uint32_t other_pass; /* because of whom: the pass that comes before, or that overwrites or would read */
+    uint32_t pass;       /* the pass that it is about: the one that comes behind, or that is culled */
+    uint32_t other_pass; /* its cause: the pass that comes before, or that overwrites or would read */
     uint32_t resource;   /* through which */
     uint32_t other_resource; /* whose bytes it has, or would have: a former tenant, the neighbour below, a history's
                                 other half */
@@ -76,7 +76,7 @@ typedef enum hd_rule {
     HD_RULE_EVENT,     /* the two halves of a split barrier */
     HD_RULE_WAIT,      /* a wait without a signal, a signal out of order */
     HD_RULE_DEADLOCK,  /* submits that wait for one another */
-    HD_RULE_PLACEMENT, /* sizes, alignment, heaps, who may share bytes */
+    HD_RULE_PLACEMENT, /* sizes, alignment, heaps, resources that share bytes and may not */
     HD_RULE_RENDERING, /* rendering scopes and their load and store ops */
     HD_RULE_EXECUTION, /* two that conflict, and no chain orders them */
     HD_RULE_AVAILABILITY, /* ordered, but nothing on the way makes what the first wrote available */

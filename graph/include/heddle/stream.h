@@ -88,7 +88,7 @@ typedef struct hd_stream_submit {
     uint32_t signal_begin, signal_count;   /* in syncs */
 } hd_stream_submit;
 
-/* Plain arrays, in the order of the calls. Whoever changes them keeps them consistent. */
+/* Plain arrays, in the order of the calls. A caller that changes them keeps them consistent. */
 typedef struct hd_stream {
     hd_allocator allocator;
     uint64_t unseen; /* calls whose accesses are not known */

@@ -50,11 +50,11 @@ void hdi_cverify_fail(hdi_cverify *c, const char *format, ...) HDI_PRINTF(2, 3);
 /* Whether something with this key was said; it counts as said from now on. Then only the verdict is to be set. */
 bool hdi_cverify_said(hdi_cverify *c, uint64_t key);
 
-/* ---- capture_box.c ---- */
+/* ---- stream_box.c ---- */
 bool hdi_box_meets(const hd_stream_box *a, const hd_stream_box *b);
 bool hdi_box_holds(const hd_stream_box *outer, const hd_stream_box *inner);
-/* Content of a segment: of a box it becomes defined or undefined; that of a box is defined as a whole, that of all
- * texels in part (who is to say which of them are read?). */
+/* Content of a segment. define: that of a box becomes defined or undefined. defined: a box is defined when all of its
+ * texels are; an access without a box when any texel is, as the stream does not say which texels it reads. */
 hd_result hdi_cverify_define(hdi_cverify *c, hdi_cseg *seg, const hd_stream_box *box, bool defined);
 bool hdi_cverify_defined(const hdi_cverify *c, const hdi_cseg *seg, const hd_stream_box *box);
 

@@ -203,8 +203,8 @@ static void bytes_of(const hdi_cverify *c, uint32_t res, uint32_t s, uint64_t *b
 }
 
 /* Use y or node n takes the bytes of segment s: overlapping segments of other resources must be done, and lose them.
- * Whoever takes a part is not the last who must come behind the others: what touches another part need not come behind
- * him. */
+ * An access that takes a part of the segment leaves the segment without a tenant: an access to another part does not
+ * come behind this one, and so must be checked against the other resources itself. */
 static void take_memory(hdi_cverify *c, uint32_t y, uint32_t n, uint32_t res, uint32_t s)
 {
     if (c->seg[s].tenant)
@@ -319,13 +319,13 @@ static hd_result walk_use(hdi_cverify *c, uint32_t u)
         check_owner(c, u, seg);
         check_content(c, u, seg);
         check_use(c, u, s, s);
-        /* Mapped memory counts as written by the host, whoever had it: a read takes it from an alias too. */
+        /* Mapped memory counts as written by the host, also over an alias: so a read takes it from the alias too. */
         if (info->writes || c->s->resources[x->resource].flags & HD_STREAM_MAPPED)
             take_memory(c, u, HDI_NONE, x->resource, s);
         if (info->writes) {
             filter(c, &seg->writes, u);
             filter(c, &seg->reads, u);
-            /* write_node stays: who is together with u need not come after it, but after what came before u */
+            /* write_node stays: a use together with u need not come after u, but after what came before u */
             result = hdi_cverify_define(c, seg, &x->box, !(x->flags & HD_STREAM_LOST));
         }
         if (result == HD_OK)

@@ -21,9 +21,9 @@ typedef void (*hd_profile_fn)(const char *name, uint32_t worker, bool ended, voi
 /* An engine's own threads in place of the pool's. heddle hands over loops that run its jobs, at most worker_count - 1
  * at a time, not single jobs; a loop returns when there has been nothing to do for some time, or after hd_jobs_rest.
  * The host may call a loop on any thread, at once inside enqueue, late, in any order, inside finish or not at all, but
- * once only and not after finish: the caller of a wait does what nobody else does. Worker indices are the pool's own,
- * and no two loops that run at once have the same. A loop, and whoever is inside of a submit, a wait, parallel_for or
- * run_dag, stays on its thread from beginning to end: a host with fibers does not move them to another one meanwhile.
+ * once only and not after finish: the caller of a wait runs the jobs that no other worker takes. Worker indices are the
+ * pool's own, and no two loops that run at once have the same. A loop stays on its thread from beginning to end, and so
+ * does a call of submit, wait, parallel_for or run_dag: a host with fibers does not move them to another one meanwhile.
  *
  * enqueue: arranges for loop(context) to be called; returns a handle for finish, or null if it has been called already.
  * Called inside submits, waits, parallel_for, run_dag and warm of any thread, loops included.
@@ -60,16 +60,16 @@ void hd_jobs_destroy(hd_jobs *jobs);
 uint32_t hd_jobs_worker_count(const hd_jobs *jobs);
 
 /* At the start and at the end of the part of a frame that uses jobs. A worker that sleeps takes 15 to 30 us to wake up;
- * after warm the workers are awake (no more of them than processors) and look for work until rest, but no longer than
- * 2 ms without any. rest lets those without work sleep at once, takes loops back from a host, and returns before jobs
- * that still run end, except in a host's loops. Neither has to be called, nor in pairs. Any thread, not inside a job.
- */
+ * after warm the workers are awake (no more of them than processors) and search for work until rest, but no longer than
+ * 2 ms without any. rest lets workers without work sleep at once and takes loops back from a host. rest does not wait
+ * for jobs that still run, except in a host's loops. Neither has to be called, nor in pairs. Any thread, not inside a
+ * job. */
 void hd_jobs_warm(hd_jobs *jobs);
 void hd_jobs_rest(hd_jobs *jobs);
 
 /* Counts unfinished jobs. All zero is a counter with none. Must live until hd_jobs_wait returned. */
 typedef struct hd_counter {
-    uint64_t state; /* private: unfinished jobs, and who sleeps until there are none */
+    uint64_t state; /* private: unfinished jobs, and the waiter that sleeps until there are none */
 } hd_counter;
 
 typedef void (*hd_job_fn)(void *user, uint32_t worker);
@@ -97,9 +97,9 @@ void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *coun
  * must not wait for it in turn. */
 void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter);
 
-/* fn gets [begin, end) of 0 .. count - 1; worker is the index of who runs it, below hd_jobs_worker_count. The split
- * depends on count and grain alone: chunk c is [c * grain, min(count, (c + 1) * grain)). grain 0 is taken as 1. Inside
- * a critical job its helpers are critical. */
+/* fn gets [begin, end) of 0 .. count - 1; worker is the index of the worker that runs fn, below hd_jobs_worker_count.
+ * The split depends on count and grain alone: chunk c is [c * grain, min(count, (c + 1) * grain)). grain 0 is taken as
+ * 1. Inside a critical job its helpers are critical. */
 typedef void (*hd_range_fn)(uint32_t begin, uint32_t end, uint32_t worker, void *user);
 void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_range_fn fn, void *user);
 
@@ -108,7 +108,7 @@ void hd_jobs_parallel_for(hd_jobs *jobs, uint32_t count, uint32_t grain, hd_rang
 typedef void (*hd_node_fn)(uint32_t node, uint32_t worker, void *user);
 typedef struct hd_dag {
     uint32_t node_count;
-    /* Node_count + 1: the successors of node n are succ[succ_begin[n]] up to succ_begin[n + 1] */
+    /* node_count + 1 elements: the successors of node n are succ[succ_begin[n]] .. succ[succ_begin[n + 1] - 1] */
     const uint32_t *succ_begin;
     const uint32_t *succ;
     const uint32_t *pred_count; /* how often each node stands in succ */
