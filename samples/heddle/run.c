@@ -67,8 +67,8 @@ static hd_result check_formats(run *r)
                             r->info.device_name);
     }
     for (uint32_t u = 0; u < r->decl.use_count; u++) {
-        uint32_t access = r->decl.use_access[u];
-        if (!r->res[r->decl.use_res[u]].buffer && (access == HD_HOST_READ || access == HD_HOST_WRITE))
+        const hdi_access_info *access = &r->decl.access[r->decl.use_access[u]];
+        if (!r->res[r->decl.use_res[u]].buffer && access->stages == VK_PIPELINE_STAGE_2_HOST_BIT)
             return run_fail(r, HD_UNSUPPORTED, "a host pass uses image %u: no device maps images of optimal tiling",
                             r->decl.use_res[u]);
     }

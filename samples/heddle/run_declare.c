@@ -72,7 +72,7 @@ hd_result run_scale(run *r)
             }
             r->uses[u].range = range;
         }
-        if (r->uses[u].access == HD_INDIRECT_READ)
+        if (run_access_of(r->uses[u].access)->counts)
             r->res[res].small = true;
     }
     for (uint32_t i = 0; i < r->decl.res_count; i++) {
@@ -126,11 +126,12 @@ static hd_resource declare_resource(run *r, hd_graph *graph, uint32_t i, bool fi
                                                   .sharing = sharing});
 }
 
-/* A transfer to depth needs a graphics queue. */
+/* A copy to depth needs a graphics queue. */
 static hd_pin pin_of(const run *r, uint32_t pass)
 {
     for (uint32_t u = r->decl.pass_use_begin[pass]; u < r->decl.pass_use_begin[pass + 1]; u++) {
-        if (r->uses[u].access == HD_TRANSFER_DST && r->res[r->decl.use_res[u]].format == VK_FORMAT_D32_SFLOAT)
+        if (run_access_of(r->uses[u].access)->copies & RUN_WRITE &&
+            r->res[r->decl.use_res[u]].format == VK_FORMAT_D32_SFLOAT)
             return HD_PIN_GFX;
     }
     return (hd_pin)r->decl.pass_pin[pass];

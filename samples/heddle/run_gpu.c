@@ -139,35 +139,36 @@ void run_free_gpu(run *r)
 
 /* ---- a frame's own ---- */
 
-static bool needs_set(const run_op *op)
+/* The operation's action, as a bit of run_access. */
+static uint32_t action_of(const run_op *op)
 {
-    switch (op->access) {
-    case HD_COLOR_RW:
-    case HD_DEPTH_RW:
-    case HD_STORAGE_WRITE_COMPUTE:
-    case HD_STORAGE_RW_COMPUTE:
-        return true;
-    case HD_TRANSFER_SRC:
-    case HD_HOST_READ:
-        return false;
-    default:
-        return !op->write;
-    }
+    return op->write ? RUN_WRITE : RUN_CHECK;
 }
 
-static uint32_t shade(const run *r, run_op *op)
+static bool needs_set(const run_op *op)
 {
-    op->shader = !op->write && needs_set(op) && op->access != HD_DEPTH_RW && op->access != HD_DEPTH_READ;
-    if (op->access == HD_INDIRECT_READ && (op->end - op->begin < 16 || op->cell.c[0] == 0))
-        op->shader = false; /* too short to hold a command, or one that runs nothing */
-    return needs_set(op) && r ? 1 : 0;
+    return run_access_of(op->access)->sets & action_of(op);
+}
+
+static bool copies(const run_op *op)
+{
+    return run_access_of(op->access)->copies & action_of(op);
+}
+
+/* Whether a shader makes the check, and so can say that it ran. A depth test runs none where all is right. */
+static bool is_shaded(const run_op *op)
+{
+    if (op->write || !needs_set(op) || hdi_is_attachment(op->access))
+        return false;
+    /* A range may be too short to hold a command, and a command may run nothing. */
+    return !run_access_of(op->access)->counts || (op->end - op->begin >= 16 && op->cell.c[0] != 0);
 }
 
 enum { GRID = 8, TILE = 1 << 15, TEXEL = 16 };
 
 static uint64_t stage(const run *r, run_op *op)
 {
-    if (op->access != HD_TRANSFER_SRC && !(op->access == HD_TRANSFER_DST && op->write))
+    if (!copies(op))
         return 0;
     if (r->res[op->res].buffer) {
         uint64_t words = (op->end - op->begin) / 4;
@@ -240,7 +241,8 @@ hd_result run_prepare_slot(run *r, run_slot *slot)
     uint64_t bytes = 0;
     for (uint32_t o = 0; o < slot->op_count; o++) {
         run_op *op = &slot->ops[o];
-        sets += shade(r, op);
+        op->shader = is_shaded(op);
+        sets += needs_set(op);
         op->staging = bytes;
         bytes += (stage(r, op) + 15) & ~UINT64_C(15);
     }
@@ -256,7 +258,7 @@ hd_result run_prepare_slot(run *r, run_slot *slot)
     memset(slot->staging.mapped, 0xa5, slot->staging.bytes);
     for (uint32_t o = 0; o < slot->op_count; o++) {
         const run_op *op = &slot->ops[o];
-        if (op->access == HD_TRANSFER_DST && op->write && !r->res[op->res].buffer)
+        if (copies(op) && op->write && !r->res[op->res].buffer)
             fill_tile(r, slot, op);
     }
     return HD_OK;
@@ -332,7 +334,7 @@ void run_collect(run *r, run_slot *slot)
             continue;
         r->report->checks++;
         uint32_t wrong = counts[2 * o] + atomic_load(&op->host_wrong);
-        if (op->access == HD_TRANSFER_SRC)
+        if (copies(op))
             wrong += wrong_copies(r, slot, op);
         bool unseen = op->shader && counts[2 * o + 1] == 0;
         if (wrong || unseen)

@@ -225,7 +225,8 @@ static run_cell sum_of(const run *r, uint32_t res, const run_cell *old, run_cell
 static bool tested_too(const run *r, uint32_t pass, uint32_t res, uint32_t mip, uint32_t layer)
 {
     for (uint32_t u = r->decl.pass_use_begin[pass]; u < r->decl.pass_use_begin[pass + 1]; u++) {
-        if (r->decl.use_res[u] != res || r->uses[u].access != HD_DEPTH_READ)
+        if (r->decl.use_res[u] != res ||
+            r->decl.access[r->uses[u].access].layout != VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL)
             continue;
         hd_range range = run_use_range(r, u);
         if (mip >= range.mip_base && mip - range.mip_base < range.mip_count && layer >= range.layer_base &&
@@ -250,7 +251,7 @@ static bool image_ops(run *r, run_slot *slot, run_op op, bool write, uint64_t fr
             op.cell = *cell;
             if (write) {
                 op.cell = value_of(r, op.res, op.pass, frame, mip * res->layers + layer);
-                op.add = op.access == HD_COLOR_RW;
+                op.add = run_access_of(op.access)->adds;
                 *cell = op.add ? sum_of(r, op.res, cell, &op.cell) : op.cell;
                 cell->writer = op.pass;
             } else if (!op.cell.known) {
@@ -300,13 +301,6 @@ static bool add_ops(run *r, run_slot *slot, const run_op *op, bool write, uint64
                                   : image_ops(r, slot, *op, write, frame, range);
 }
 
-static bool can_check(const run *r, const run_op *op)
-{
-    if (op->access == HD_STORAGE_READ_COMPUTE || op->access == HD_STORAGE_RW_COMPUTE)
-        return r->res[op->res].buffer || run_format_of(r->res[op->res].format)->storage >= 0;
-    return op->access != HD_PRESENT && op->access != HD_COLOR_RW; /* the reader of the sum sees a wrong one */
-}
-
 static bool pass_ops(run *r, run_slot *slot, uint32_t pass, uint64_t frame)
 {
     for (uint32_t writes = 0; writes < 2; writes++) { /* everything is read before anything is written */
@@ -316,7 +310,7 @@ static bool pass_ops(run *r, run_slot *slot, uint32_t pass, uint64_t frame)
             hd_range range = run_use_range(r, u);
             if (!(writes ? info->writes : info->reads) || (!writes && !r->desc->check))
                 continue;
-            if (!writes && !can_check(r, &op)) {
+            if (!writes && !run_can_check(r, &op)) {
                 r->report->unchecked++;
                 continue;
             }

@@ -33,7 +33,7 @@ typedef struct run_content {
 typedef struct run_op {
     uint32_t pass, use, res, access;
     bool write;  /* else a check */
-    bool add;    /* color_rw: cell is what is added */
+    bool add;    /* cell is what is added */
     bool sampled_depth; /* in the layout of depth that is tested too */
     bool shader; /* counts in the slot; must be seen */
     uint32_t mip, layer, width, height;
@@ -200,13 +200,34 @@ hd_result run_prepare_slot(run *r, run_slot *slot);
 /* Looks at what a frame left; the frame has finished. */
 void run_collect(run *r, run_slot *slot);
 
-/* run_record.c, run_draw.c */
+/* run_record.c */
 void run_record(hd_recorder *recorder, void *user);
 void run_bind(run *r, hd_recorder *recorder, const run_op *op, run_program program, VkPipelineBindPoint point,
               run_push *push);
 run_push run_push_of(const run *r, const run_slot *slot, const run_op *op);
-/* A check that draws, or a drawing; outside a rendering scope. */
-void run_draw(run *r, run_slot *slot, hd_recorder *recorder, const run_op *op);
 VkImageView run_view(const run *r, hd_recorder *recorder, const run_op *op);
+VkBuffer run_buffer(const run *r, hd_recorder *recorder, const run_op *op);
+
+/* Records one operation, outside a rendering scope; in host passes it is carried out at once. */
+typedef void run_action(run *r, run_slot *slot, hd_recorder *recorder, run_op *op);
+
+/* run_access.c: what `run` knows of an access beside the compiler's own table. */
+enum { RUN_CHECK = 1, RUN_WRITE = 2 };
+typedef struct run_access {
+    run_action *check, *write;            /* null: the access does not read or has no check; does not write */
+    uint8_t sets;                         /* RUN_CHECK, RUN_WRITE: actions that need a descriptor set */
+    uint8_t copies;                       /* RUN_CHECK, RUN_WRITE: actions that copy through staging memory */
+    bool adds;                            /* a write adds to what is there */
+    bool counts;                          /* words of the buffer are counts of an indirect command, and small */
+    VkPipelineStageFlags2 between_stages; /* of the barrier between check and write; 0: none */
+    VkAccessFlags2 between_access;
+} run_access;
+const run_access *run_access_of(uint32_t access);
+bool run_can_check(const run *r, const run_op *op);
+
+/* run_copy.c, run_draw.c: actions for the table. */
+run_action run_copy_out, run_copy_in, run_clear, run_add, run_test_depth, run_set_depth;
+void run_begin_rendering(run *r, VkCommandBuffer commands, uint32_t width, uint32_t height,
+                         const VkRenderingAttachmentInfo *color, const VkRenderingAttachmentInfo *depth);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "other_results.h"
+#include "tables.h"
 
 /* Every result that heddle has is provoked here, by name: a result without a case fails the test. A mistake in a frame
  * says which pass, which resource and which use in numbers and in a sentence with their names, is logged once, sticks,
@@ -431,9 +432,13 @@ static hd_result size_callback_wants_too_much(void)
     return compile_with_need((hd_memory_need){.bytes = UINT64_MAX, .alignment = 1});
 }
 
-/* More accesses of their own than an index of 16 bits can tell apart. */
+/* More accesses of their own than an index of 16 bits can tell apart: this pass brings the first one too many. */
+#define TOO_MANY_ACCESSES (UINT16_MAX + 1 - HDI_ACCESS_CUSTOM_FIRST)
+static char too_many_name[24];
+
 static hd_result too_many_accesses(void)
 {
+    snprintf(too_many_name, sizeof(too_many_name), "pass %d", TOO_MANY_ACCESSES);
     static const hd_custom_access own = {.stages = 0x10000, .access = 0x8000, .reads = true, .writes = true};
     hd_resource b = hd_graph_import(graph, &(hd_import_desc){.name = "victim", .bytes = 64});
     for (uint32_t p = 0; p < 65536 && hd_graph_error(graph)->result == HD_OK; p++)
@@ -500,7 +505,7 @@ static const mistake mistakes[] = {
     {HD_OVER_BUDGET, over_budget, NONE, NONE, NONE, {"1 bytes are allowed", "65536 would do"}},
     {HD_CACHE_MISMATCH, size_callback_changes_its_mind, NONE, NONE, NONE, {"size callback"}},
     {HD_UNSUPPORTED, size_callback_refuses, NONE, 1, NONE, {"resource 1", "victim", "size callback"}},
-    {HD_TOO_LARGE, too_many_accesses, 65497, 0, 0, {"pass 65497", "culprit", "victim"}},
+    {HD_TOO_LARGE, too_many_accesses, TOO_MANY_ACCESSES, 0, 0, {too_many_name, "culprit", "victim"}},
 };
 enum { MISTAKES = sizeof(mistakes) / sizeof(mistakes[0]) };
 

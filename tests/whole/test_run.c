@@ -5,13 +5,25 @@
 
 #include "random.h"
 #include "random_graph.h"
-#include "run.h"
+#include "run_state.h"
 #include "vk_fixture.h"
 #include "workloads.h"
 
 /* Graphs executed for real: every pass writes, and checks what it reads. On one queue, and on the test device with
  * three families that takes submits in any order that the semaphores allow. Plans that are broken on purpose are in
  * test_mutants.c. HEDDLE_SEED replays a random graph. */
+
+/* Each access that the compiler's table has is one of `run` as well. A sum in color_rw is checked by its next reader,
+ * and a picture that is presented by none. */
+Test(run, every_access_has_its_actions)
+{
+    for (uint32_t a = 1; a < HD_ACCESS_COUNT; a++) {
+        const run_access *access = run_access_of(a);
+        bool checked = hdi_access_table[a].reads && a != HD_COLOR_RW && a != HD_PRESENT;
+        cr_expect_eq(access->check != NULL, checked, "%s", hdi_access_table[a].name);
+        cr_expect_eq(access->write != NULL, hdi_access_table[a].writes != 0, "%s", hdi_access_table[a].name);
+    }
+}
 
 static char first_wrong[400];
 
