@@ -17,7 +17,7 @@ enum { WIDE = 6, HIGH = 4, DEEP = 2, MIPS = 2, MOST_COMMANDS = 24, MOST_TEXT = 3
 
 typedef struct note {
     unsigned races, content, others, twice;
-    unsigned char unread[MOST_COMMANDS]; /* commands that read what nobody wrote */
+    unsigned char unread[MOST_COMMANDS]; /* commands that read what no command wrote */
     char *said;
     char first[400];
 } note;
@@ -130,7 +130,7 @@ Test(capture_boxes, fixed)
            0, 0);
     expect("half of it is not written", HEAD WRITE("0, 0, 0, 2, 1, 1") "," BARRIER "," READ("1, 0, 0, 2, 1, 1") TAIL, 0,
            1);
-    expect("all of it, who knows which", HEAD WRITE("0, 0, 0, 2, 1, 1") "," BARRIER "," COPY("2048", "") TAIL, 0, 0);
+    expect("all of it, parts unknown", HEAD WRITE("0, 0, 0, 2, 1, 1") "," BARRIER "," COPY("2048", "") TAIL, 0, 0);
     expect("both behind the reads of an alias",
            HEAD ALIAS("2048") "," BARRIER "," WRITE("0, 0, 0, 2, 1, 1") "," WRITE("2, 0, 0, 2, 1, 1") TAIL, 0, 0);
     expect("one of them not", /* nor behind the other part, which is */
@@ -146,7 +146,7 @@ Test(capture_boxes, one_command)
            HEAD COPY("4096", "") "," BARRIER "," MOVE(BOX("0, 0, 0, 2, 4, 1"), BOX("2, 0, 0, 2, 4, 1")) TAIL, 0, 0);
     expect("over itself",
            HEAD COPY("4096", "") "," BARRIER "," MOVE(BOX("0, 0, 0, 2, 4, 1"), BOX("1, 0, 0, 2, 4, 1")) TAIL, 1, 0);
-    expect("who knows which", HEAD COPY("4096", "") "," BARRIER "," MOVE("", BOX("1, 0, 0, 2, 4, 1")) TAIL, 0, 0);
+    expect("parts unknown", HEAD COPY("4096", "") "," BARRIER "," MOVE("", BOX("1, 0, 0, 2, 4, 1")) TAIL, 0, 0);
     expect("bytes beside", BUFFERS BYTES("0", "2048", "0, 64") "," BYTES("0", "4096", "64, 64") "]}" TAIL, 0, 0);
     expect("bytes", BUFFERS BYTES("0", "2048", "0, 64") "," BYTES("0", "4096", "60, 64") "]}" TAIL, 1, 0);
     expect("a later region reads what an earlier one writes",
@@ -319,6 +319,6 @@ Test(capture_boxes, random, .timeout = 300)
         hd_stream_free(stream);
     }
     free(s);
-    printf("%llu streams: %u without a race, %u read what nobody wrote\n", (unsigned long long)count, holds, content);
+    printf("%llu streams: %u without a race, %u read what is not written\n", (unsigned long long)count, holds, content);
     cr_expect(count < 1000 || (holds > count / 20 && holds < count && content > count / 20));
 }

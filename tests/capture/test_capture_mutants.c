@@ -21,7 +21,7 @@ enum { PLACES = 24, SEEDS = 3 };
 
 typedef enum harmless { SAME, MORE, NOT_MET, NOT_LOOKED, HARMLESS } harmless;
 static const char *const harmless_names[HARMLESS] = {"others order the same", "it orders more",
-                                                     "what it ordered does not meet", "nobody uses the layout"};
+                                                     "what it ordered does not meet", "no use has the layout"};
 
 typedef struct tally {
     unsigned made, verifier, asked, graph, live[HARMLESS];
@@ -29,7 +29,7 @@ typedef struct tally {
 
 typedef struct note {
     bool race;
-    unsigned content; /* reads of what nobody wrote: random graphs read histories that are not written as a whole */
+    unsigned content; /* reads of unwritten content: random graphs read histories that are not written as a whole */
     char first[400];  /* of the others */
 } note;
 
@@ -80,8 +80,8 @@ static bool ranges_meet(const hd_range *a, const hd_range *b)
            a->layer_base < b->layer_base + b->layer_count && b->layer_base < a->layer_base + a->layer_count;
 }
 
-/* Whoever touches the subresource behind command c, in the order of the calls, throws its content away, or nobody does.
- */
+/* The first command from c on, in the order of the calls, that touches the subresource throws its content away, or
+ * there is none. */
 static bool is_thrown_away(const hd_stream *s, uint32_t c, uint32_t resource, const hd_range *cell)
 {
     for (; c < s->command_count; c++)
@@ -146,7 +146,7 @@ static bool try_one(const hd_stream *stream, const hd_stream *mutant, hdt_mutati
         uint32_t barrier = mutation == HDT_WRONG_NEW_LAYOUT ? other_layout(stream, mutant) : HD_NONE;
         if (barrier != HD_NONE && !layout_is_unused(mutant, barrier)) {
             agree = false;
-            snprintf(why, bytes, "barrier %u leaves a layout that somebody uses", barrier);
+            snprintf(why, bytes, "barrier %u leaves a layout in which it is used", barrier);
         }
         t->live[barrier != HD_NONE ? NOT_LOOKED : lost ? NOT_MET : gained ? MORE : SAME]++;
     }

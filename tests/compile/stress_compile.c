@@ -32,7 +32,7 @@ static hd_jobs *pools[POOLS];
 static unsigned passed, failed, rounds = 1;
 static _Atomic(uint64_t) delays;
 
-/* Now and then a while passes; what is drawn depends on how many were drawn before, by whomever. */
+/* Waits now and then. The numbers drawn depend on how many all workers together have drawn before. */
 static void delay(const char *name, uint32_t worker, bool ended, void *user)
 {
     (void)name, (void)worker, (void)ended, (void)user;

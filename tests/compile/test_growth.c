@@ -56,7 +56,7 @@ static double compile_work(hd_graph *graph, hd_use *uses, uint32_t count)
 
 enum { PASSES = 3 };
 
-/* Passes that write one buffer in so many ranges, so that it is asked of each of these who opens it. */
+/* Passes that write one buffer in so many ranges: the compiler must find the first writer of each of them. */
 static double compile_ranges(uint32_t count)
 {
     hd_graph *graph;

@@ -151,7 +151,7 @@ Test(known_faults, memory_is_as_large_as_the_driver_says)
             /* A neighbour in time is alive with it. */
             cr_assert(r == 0 || !share_bytes(&view, r - 1, r));
         }
-        /* A plan of the sizes that descriptions add up to is refused by who knows the driver's. */
+        /* A plan made with the sizes that descriptions add up to is refused by a check with the driver's sizes. */
         const hd_plan *logical;
         cr_assert_eq(hd_graph_compile(graph, NULL, &logical), HD_OK);
         cr_assert_eq(
@@ -194,8 +194,8 @@ Test(known_faults, the_latest_input_is_waited_for)
 
 /* ---- culling ---- */
 
-/* Declares writes and reads around a pass that nobody needs: it reads `image` in a layout of its own and writes what is
- * never read. */
+/* Declares writes and reads around a pass that is to be culled: it reads `image` in a layout of its own and writes what
+ * is never read. */
 static void declare_around(hd_graph *graph, bool with_dead)
 {
     hd_graph_begin(graph);
@@ -252,7 +252,7 @@ Test(known_faults, what_is_kept_after_the_frame_is_written)
     pass(graph, HD_PIN_NONE, 10, nothing, out);                                        /* 1 */
     hd_graph_pass(graph, &(hd_pass_desc){.uses = HD_USES({picture, HD_COLOR_WRITE})}); /* 2 */
     hd_graph_pass(graph, &(hd_pass_desc){.type = HD_PASS_TRANSFER, .uses = HD_USES({last, HD_TRANSFER_DST})}); /* 3 */
-    pass(graph, HD_PIN_NONE, 10, nothing, own); /* 4: nobody reads it */
+    pass(graph, HD_PIN_NONE, 10, nothing, own); /* 4: never read */
     hd_graph_pass(graph,
                   &(hd_pass_desc){.type = HD_PASS_HOST, .uses = HD_USES({out, HD_HOST_WRITE, {.bytes = 16}})}); /* 5 */
     hd_plan_view view = compiled(graph, NULL);

@@ -329,7 +329,7 @@ static bool deep_frame(hd_graph *graph, uint64_t seed, uint32_t pass_count)
     return false; /* there are too many cells for the models */
 }
 
-/* ---- uses that nobody has to count ---- */
+/* ---- uses that need not be counted ---- */
 
 /* Images that later passes read; the last pass is alone, and the last to read many of them. */
 static void last_frame(hd_graph *graph, uint64_t seed)
@@ -355,8 +355,8 @@ static void last_frame(hd_graph *graph, uint64_t seed)
     }
 }
 
-/* Where a frame may read what nobody wrote, all uses are counted. A frame of which that is said, and is not so, has the
- * same plan. */
+/* Where a frame may read what no pass wrote, all uses are counted. A frame that is marked so without such a read has
+ * the same plan. */
 Test(odd, counted_uses)
 {
     uint64_t first = 1, count = 4000;
@@ -499,8 +499,8 @@ static void scopes_frame(hd_graph *graph, uint64_t seed)
     }
 }
 
-/* Who uses what last, and in which layouts, and who opens what several overwrite, has one answer, whoever looks for it.
- */
+/* The last uses of each piece, their layouts, and the first pass that overwrites what several overwrite are the same
+ * for any number of workers. */
 static void try_all(void (*declare)(hd_graph *graph, uint64_t seed), uint64_t count)
 {
     uint64_t first = 1;

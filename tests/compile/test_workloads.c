@@ -6,8 +6,8 @@
 
 #include "workloads.h"
 
-/* The benchmarks' workloads: whoever measures with the script of the format's contract and whoever measures here must
- * measure the same graphs. */
+/* The benchmarks' workloads: measurements with the script of the format's contract and measurements here must be of the
+ * same graphs. */
 
 #define SCRIPT HEDDLE_SOURCE_DIR "/../shared/workloads/gen.py"
 

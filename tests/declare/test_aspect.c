@@ -264,7 +264,7 @@ Test(aspect, declared)
     hd_graph_pass(g, &(hd_pass_desc){.uses = HD_USES({a, HD_DEPTH_WRITE, .range = {.aspect = HD_ASPECT_DEPTH}},
                                                      {a, HD_DEPTH_RW, .range = {.aspect = HD_ASPECT_STENCIL}})});
     const hd_plan *plan;
-    cr_expect_eq(hdt_compile(g, NULL, &plan), HD_UNWRITTEN_READ, "nobody wrote the stencil");
+    cr_expect_eq(hdt_compile(g, NULL, &plan), HD_UNWRITTEN_READ, "no pass wrote the stencil");
     cr_expect_eq(hd_graph_error(g)->use, 1);
     hd_graph_begin(g);
     a = image(g, D32_S8);

@@ -151,7 +151,7 @@ Test(list, the_first_error_by_key_counts)
     cr_assert(hd_graph_join(g) == HD_INVALID_ARGUMENT);
     hd_graph_begin(g);
     hd_graph_list(g, 0);
-    hd_graph_begin(g); /* a list that nobody joined goes with its frame */
+    hd_graph_begin(g); /* a list that was not joined goes with its frame */
     cr_assert(hd_graph_join(g) == HD_OK && hd_graph_pass_count(g) == 0);
     hd_graph_destroy(g);
 }

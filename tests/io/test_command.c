@@ -198,7 +198,7 @@ Test(command, merged_rendering)
     cr_assert_eq(run("verify in.fgt p.json"), 0, "%s", contents("err"));
 }
 
-/* What cannot be written to standard output is an I/O failure, whoever writes; /dev/full takes nothing. */
+/* What cannot be written to standard output is an I/O failure in each command; /dev/full takes nothing. */
 Test(command, standard_output_that_fails_exits_with_2)
 {
     static const char *const lines[] = {
@@ -339,7 +339,7 @@ Test(command, signals_leave_nothing, .timeout = 60)
     cr_assert_eq(mkfifo("pipe", 0600), 0);
     int nameless = open(".", O_TMPFILE | O_RDWR, 0600);
     for (int signal = nameless >= 0 ? 9 : 15; signal < 16; signal += 6) {
-        /* nobody reads the pipe, so the command waits with a plan that is not in its place yet */
+        /* the pipe has no reader, so the command waits with a plan that is not in its place yet */
         snprintf(command, sizeof(command),
                  HEDDLE "compile in.fgt --threads 4 --plan p.json --dot pipe 2>err & heddle=$!; "
                         "for i in $(seq 200); do ls -l /proc/$heddle/fd | grep '(deleted)' || ls .heddle.* && break; "
@@ -350,7 +350,7 @@ Test(command, signals_leave_nothing, .timeout = 60)
         cr_expect_eq(system("test -z \"$(ls -A | grep -e p.json -e heddle)\""), 0);
     }
     close(nameless);
-    /* nor does who reads standard output */
+    /* standard output has no reader either: no plan is left behind */
     snprintf(command, sizeof(command), "{ sleep 0.2; " HEDDLE "compile in.fgt --plan p.json --dot - 2>err; } | true");
     cr_expect_eq(WEXITSTATUS(system(command)), 0);
     cr_expect_eq(system("test -z \"$(ls | grep p.json)\""), 0);

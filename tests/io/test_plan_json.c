@@ -467,7 +467,7 @@ Test(plan_json, a_full_device_is_an_io_error)
     hd_graph_destroy(graph);
 }
 
-/* A plan by somebody who says nothing of rendering: each pass by itself, everything stored. */
+/* A plan of another program that says nothing of rendering: each pass is a scope by itself, everything is stored. */
 Test(plan_json, attachments_of_plans_of_others)
 {
     hd_graph *graph;

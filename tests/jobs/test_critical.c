@@ -266,7 +266,7 @@ static void run_stolen(bool injected)
     hd_jobs_submit(jobs, &first, 1, &held);
     while (atomic_load(&gate) != 1)
         usleep(10);
-    hdi_worker *self = injected ? hdi_pool_enter(jobs) : NULL; /* who cannot enter injects */
+    hdi_worker *self = injected ? hdi_pool_enter(jobs) : NULL; /* a thread that cannot enter injects */
     if (injected) {
         cr_assert(pthread_create(&thread, NULL, submit_from_outside, &r) == 0);
         pthread_join(thread, NULL);

@@ -349,7 +349,7 @@ typedef struct range_log {
     uint32_t count, grain, workers;
     uint32_t *ends; /* of the chunk that begins here */
     _Atomic(uint32_t) wrong;
-    _Atomic(uint32_t) busy[HD_MAX_WORKERS]; /* somebody runs as this worker */
+    _Atomic(uint32_t) busy[HD_MAX_WORKERS]; /* a thread runs as this worker */
 } range_log;
 
 static void log_chunk(uint32_t begin, uint32_t end, uint32_t worker, void *user)
@@ -458,7 +458,7 @@ Test(jobs, parallel_for_waits_for_chunks_that_take_long)
     for (int p = 0; p < POOLS; p++) {
         hd_jobs *jobs = make_pool(pool_sizes[p]);
         uint32_t done[16] = {0};
-        for (uint32_t round = 1; round <= 20; round++) { /* the next one must find nobody of the last one inside */
+        for (uint32_t round = 1; round <= 20; round++) { /* the next one must find no worker of the last one inside */
             hd_jobs_parallel_for(jobs, 4 + round % 13, 1, end_late, done);
             for (uint32_t i = 0; i < 16; i++) {
                 cr_assert(done[i] == (i < 4 + round % 13));

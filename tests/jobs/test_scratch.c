@@ -11,7 +11,7 @@
 #include "scratch.h"
 
 /* Arenas of workers: what jobs allocate at once stays apart and stays until the reset, and pieces that were allocated
- * once never take new memory again, whoever allocates them. */
+ * once never take new memory again, whichever worker allocates them. */
 
 enum { PIECES = 3000, WORKERS = 7 };
 

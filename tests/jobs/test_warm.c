@@ -12,7 +12,8 @@
 #include "pool.h"
 #include "random.h"
 
-/* Who is awake: warm and rest, and that idle workers use nothing. What depends on time is waited for, not asserted. */
+/* Which workers are awake: warm and rest, and that idle workers use no CPU time. What depends on time is waited for,
+ * not asserted. */
 
 static uint32_t asleep(hd_jobs *jobs)
 {
@@ -157,8 +158,9 @@ static void nothing_job(void *user, uint32_t worker)
     (void)worker;
 }
 
-/* No thundering herd. A submit wakes one; a searcher that finds a job wakes one; a counter's end wakes who waits for
- * it: that is a bound for any schedule. In fact few wake-ups feed a long batch, as woken workers stay awake for it. */
+/* No thundering herd. A submit wakes one worker; a searcher that finds a job wakes one; a counter's end wakes its
+ * waiters: that is a bound for any schedule. In fact few wake-ups feed a long batch, as woken workers stay awake for
+ * it. */
 Test(warm, a_ceiling_on_wakes)
 {
     enum { WORKERS = 8, JOBS = 1000, ROUNDS = 20 };

@@ -25,7 +25,7 @@ static bool holds(const hdi_decl *decl, uint32_t use, uint32_t mip, uint32_t lay
            layer < r->layer_base + r->layer_count;
 }
 
-/* Whether anybody wants what stands in a cell behind place `at` of the order. */
+/* Whether a pass reads what stands in a cell behind place `at` of the order, or it outlives the frame. */
 static bool wanted(const hdi_decl *decl, const uint32_t *order, uint32_t count, uint32_t at, uint32_t res, uint32_t mip,
                    uint32_t layer)
 {
@@ -160,7 +160,7 @@ Test(attach, model)
         dropped += check_plan(graph, plan, seed);
     }
     if (count > 100)
-        cr_expect_gt(dropped, 50, "the random graphs leave nothing that nobody reads");
+        cr_expect_gt(dropped, 50, "the random graphs leave nothing that is never read");
     hd_graph_destroy(graph);
 }
 
@@ -176,7 +176,7 @@ static const hd_plan_attachment *attachment(const hd_plan_view *view, uint32_t s
     return &view->attachments[view->scopes[scope].attachment_begin + n];
 }
 
-/* A shadow map that is drawn and sampled; a depth buffer that nobody reads behind its last pass; an output. */
+/* A shadow map that is drawn and sampled; a depth buffer that is not read behind its last pass; an output. */
 Test(attach, frame)
 {
     hd_graph *g;
@@ -234,7 +234,7 @@ Test(attach, readers_share_a_scope)
     hd_graph_destroy(g);
 }
 
-/* What is resolved is not stored, unless somebody reads it; depth is resolved in another stage than it is tested in. */
+/* What is resolved is not stored, unless a pass reads it; depth is resolved in another stage than it is tested in. */
 Test(attach, resolves)
 {
     hd_graph *g;
@@ -307,7 +307,7 @@ static void render_graph(hd_graph *g, uint64_t seed)
     for (uint32_t p = 0; p < RENDER_PASSES; p++) {
         hd_use uses[6];
         uint32_t count = 0, set = hdt_below(&random, 100) < 60 ? 0 : 2, kind = hdt_below(&random, 10);
-        if (kind == 0) { /* somebody else reads or writes */
+        if (kind == 0) { /* a pass without attachments reads or writes a buffer */
             uint32_t which = hdt_below(&random, 2);
             hd_access access = written[10 + which] ? HD_STORAGE_RW_COMPUTE : HD_STORAGE_WRITE_COMPUTE;
             uses[count++] = (hd_use){buffer[which], access};
@@ -373,7 +373,7 @@ Test(attach, shared_scopes)
     hd_graph_destroy(graph);
 }
 
-/* Views of three passes each, blended into one image; behind `reader` of them somebody reads it. */
+/* Views of three passes each, blended into one image; behind `reader` of them a pass reads it. */
 static void blend_views(hd_graph *g, uint32_t views, uint32_t reader)
 {
     hd_image_desc desc = {.width = 256, .height = 256, .format = 37};
@@ -417,7 +417,7 @@ Test(attach, scopes_gather)
     cr_expect_eq(v.scope_count, 1);
     cr_expect_eq(v.scopes[0].command_count, VIEWS + 1);
     cr_expect_leq(v.batch_count, 5);
-    v = compile_views(g, VIEWS, 8, PLENTY, true); /* nobody moves past who reads the image */
+    v = compile_views(g, VIEWS, 8, PLENTY, true); /* no view moves past the reader of the image */
     cr_expect_eq(v.scope_count, 2);
     cr_expect_eq(v.scopes[0].command_count, 9);
     cr_expect_leq(v.batch_count, 7);

@@ -174,7 +174,7 @@ Test(reasons, culls_by_hand)
     hd_resource a = image(), b = image(), c = image();
     hd_resource out = hd_graph_import(graph, &(hd_import_desc){.width = 64, .height = 64, .format = 37});
     PASS(.uses = HD_USES({a, HD_COLOR_WRITE}));                           /* 0: b's writer would read it */
-    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}, {b, HD_COLOR_WRITE})); /* 1: nobody reads b */
+    PASS(.uses = HD_USES({a, HD_SAMPLED_GRAPHICS}, {b, HD_COLOR_WRITE})); /* 1: b is not read */
     PASS(.uses = HD_USES({c, HD_COLOR_WRITE}));                           /* 2: 4 overwrites c */
     PASS(.uses = HD_USES({out, HD_COLOR_WRITE})); /* 3: 4 overwrites what is kept after the frame */
     PASS(.uses = HD_USES({c, HD_COLOR_WRITE}, {out, HD_COLOR_WRITE})); /* 4: kept */
@@ -185,7 +185,7 @@ Test(reasons, culls_by_hand)
            {HD_CULL_WRITES_NOTHING, 5, N, N, N});
 }
 
-/* Who would read an older version stands before whoever ended it, wherever it is declared. */
+/* A reader of an older version stands before the write that ended it, wherever the reader is declared. */
 Test(reasons, culls_of_versions_by_hand)
 {
     hd_resource a = image(), next;

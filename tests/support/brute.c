@@ -98,7 +98,7 @@ static uint32_t wanted_layout(const hdt_plain *b, uint32_t u, uint32_t c)
     return hdt_use_row(&b->c, u)->layout;
 }
 
-/* Who wrote what a use of cell c by pass p reads. */
+/* The pass that wrote what a use of cell c by pass p reads. */
 static uint32_t expected(const hdt_plain *b, uint32_t p, uint32_t c)
 {
     uint32_t holder = b->c.d.res_flags[b->c.cell[c].res] & HDI_RES_CONTENT ? FRAME_START : HDT_NOBODY;

@@ -75,7 +75,7 @@ static void check_plan(const hd_graph *graph, const hd_plan *plan, hd_size_fn si
 {
     hd_plan_stats stats;
     hd_result result = hd_plan_verify(graph, plan, &(hd_verify_desc){.message = print, .size = size});
-    if (result != HD_OK) { /* for whoever looks into it */
+    if (result != HD_OK) { /* to be looked into */
         hd_graph_write_fgt(graph, stderr);
         hd_plan_write_json(graph, plan, stderr);
     }

@@ -35,7 +35,7 @@ static void *limited_alloc(size_t bytes, size_t alignment, void *user)
     if (none || posix_memalign(&base, before, before + bytes + sizeof guard) != 0)
         return NULL;
     unsigned char *piece = (unsigned char *)base + before;
-    memset(piece, 0xcd, bytes); /* nobody may rely on zeros */
+    memset(piece, 0xcd, bytes); /* no caller may rely on zeros */
     memcpy(piece - sizeof guard, &guard, sizeof guard);
     memcpy(piece - 2 * sizeof guard, &before, sizeof before);
     memcpy(piece + bytes, &guard, sizeof guard);

@@ -72,7 +72,7 @@ static void add_history(const hdt_sink *s)
                             .uses = HD_USES({before, HD_SAMPLED_COMPUTE}, {now, HD_STORAGE_WRITE_COMPUTE})});
 }
 
-/* A buffer of the engine's that is read where it came, and written over for whoever comes next. */
+/* A buffer of the engine's: its content from before the frame is read, and then overwritten for the next frame. */
 static void add_import(const hdt_sink *s, uint64_t *random)
 {
     hd_import_desc desc = {.name = "import", .bytes = 256u << hdt_below(random, 8)};

@@ -1,6 +1,6 @@
 /* Random frames that no sensible program declares, on queue sets that no device has, from a seed: for what is rare.
  * Each frame has a mood, which leans it to one side: passes of one type alone, resources that only passes of one type
- * use or nobody does, imports wherever one looks, histories that only the host reads, nothing that is kept. */
+ * use or none does, imports wherever one looks, histories that only the host reads, nothing that is kept. */
 #ifndef HDT_ODD_FRAME_H
 #define HDT_ODD_FRAME_H
 

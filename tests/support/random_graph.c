@@ -10,7 +10,7 @@
 #include "random.h"
 #include "tables.h"
 
-/* What a crash has to say, and who else wants to hear of it. */
+/* What is printed at a crash, and the handlers that were there before. */
 static char crash[64];
 static struct sigaction segv_before, abort_before;
 

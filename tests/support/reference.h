@@ -1,5 +1,5 @@
 /* Models of what a plan must be, slow and plain, from the format's contract alone: which passes are kept, how they are
- * ordered, who may share bytes, and where. Barriers are brute.h's. */
+ * ordered, which resources may share bytes, and where. Barriers are brute.h's. */
 #ifndef HDT_REFERENCE_H
 #define HDT_REFERENCE_H
 

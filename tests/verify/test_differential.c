@@ -181,7 +181,7 @@ static const char *const why_names[WHYS] = {
     "lax: behind a read that has seen the write, order is enough",
     "lax: a transition gets the second scopes of its neighbours in one command",
     "other: vkCmdFillBuffer and vkCmdUpdateBuffer are in the COPY stage",
-    "other: a timeline's signal that nobody waits for is taken for a later one",
+    "other: a timeline's signal that no submit waits for is taken for a later one",
     "false: a chain through a barrier of another resource is none",
     "false: a transition's own source access must make available what is available already",
     "false: a wait shows memory to the stages that it names, not to later ones",

@@ -1,5 +1,5 @@
-/* Plans broken in every single way, and who finds it: the verifier, the plain graph of sync nodes, real execution, the
- * validation layer. What nobody finds must be harmless, with a reason.
+/* Plans broken in every single way, and which check finds it: the verifier, the plain graph of sync nodes, real
+ * execution, the validation layer. What no check finds must be harmless, with a reason.
  *
  * HEDDLE_SEED=n replays the plans of one seed, HEDDLE_MUTANTS=n breaks those of n seeds, HEDDLE_TRIALS=n executes n
  * mutants of each kind; without them, a few. HEDDLE_KIND=words takes only kinds whose names hold them. */
@@ -97,7 +97,7 @@ static void judge_one(judge *j, uint32_t kind, uint32_t n)
     hdt_harmless reason = hdt_mutant_reason(j->graph, j->plan, &j->broken, text, sizeof(text));
     t->harmless[reason]++;
     if (reason == HDT_UNEXPLAINED)
-        complain(j, kind, n, "nobody refuses it, and it is not known to be harmless", text);
+        complain(j, kind, n, "no check refuses it, and it is not known to be harmless", text);
 }
 
 /* Passes that go on with the attachments of the pass before: random frames hardly have them. */

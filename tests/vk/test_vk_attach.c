@@ -398,7 +398,7 @@ static void count_warnings(hd_log_level level, const char *text, void *user)
     *(uint32_t *)user += level == HD_LOG_WARNING && strstr(text, "levels of resource 0 'pyramid'");
 }
 
-/* Whoever means a level and names none overwrites them all by the declaration, and the first one in truth. */
+/* A pass that means one level and names none overwrites all of them by its declaration, and draws to the first one. */
 Test(vk_attach, several_levels_are_warned_of)
 {
     scene s;

@@ -299,7 +299,7 @@ static void declare_turns(scene *s, turn *turns, uint32_t frame)
     }
 }
 
-/* All uploads but the first share their bytes, from frame to frame too; the first waits for nobody. */
+/* All uploads but the first share their bytes, from frame to frame too; the first waits for none. */
 static void take_turns(uint32_t frames_in_flight, uint32_t memory_copies)
 {
     enum { FRAMES = 12 };

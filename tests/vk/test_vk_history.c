@@ -186,7 +186,7 @@ Test(vk_history, image_of_one_queue, .timeout = 30)
     run_history(true, HD_PIN_TRANSFER);
 }
 
-/* What nobody writes is handed on all the same: cleared, and in the layout that the plan says. */
+/* What no pass writes is handed on all the same: cleared, and in the layout that the plan says. */
 Test(vk_history, of_an_image_that_no_pass_uses)
 {
     scene s;

@@ -172,7 +172,7 @@ Test(vk_join, reads_of_one_import_overlap)
 }
 
 /* Each frame overwrites the same image; with memory of its own it meets the frame that had that memory before, and
- * nobody once that one has finished. */
+ * none once that one has finished. */
 static void overwrite(uint32_t frames_in_flight, uint32_t copies)
 {
     world w;

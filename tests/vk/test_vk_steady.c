@@ -76,7 +76,7 @@ Test(vk_steady, compiled_anew)
         steady(family, 3, HD_CACHE_OFF);
 }
 
-/* Who records what differs from frame to frame; what is there to record with does not. */
+/* Which worker records which pass differs from frame to frame; the pools and command buffers do not. */
 Test(vk_steady, on_workers)
 {
     enum { CHAINS = 6, LINKS = 20 };

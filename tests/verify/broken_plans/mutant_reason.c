@@ -16,13 +16,13 @@ const char *const hdt_harmless_names[HDT_HARMLESS_COUNT] = {
     [HDT_SAME_ORDER] = "others order the same",
     [HDT_MORE_ORDER] = "it orders more",
     [HDT_NOT_MET] = "what it ordered does not meet",
-    [HDT_UNTOUCHED] = "nobody uses it in this frame",
+    [HDT_UNTOUCHED] = "it is not used in this frame",
     [HDT_DEAD] = "its content is never read",
     [HDT_FREE_BYTES] = "the bytes are free",
     [HDT_TAKES_TURNS] = "the bytes are free by then",
     [HDT_ONE_FAMILY] = "one family alone has its content",
     [HDT_NOT_LOOKED] = "its content is thrown away first",
-    [HDT_IN_VAIN] = "nobody reads what is stored",
+    [HDT_IN_VAIN] = "what is stored is never read",
 };
 
 typedef struct relation {
@@ -39,7 +39,7 @@ typedef struct asked {
     char *why;
     size_t bytes;
     bool lost, gained, fresh; /* fresh: uses meet that did not */
-    bool tenants;             /* who has some bytes first, and who then, changed */
+    bool tenants;             /* the order in which resources have some bytes changed */
     bool untouched, dead, bad;
 } asked;
 
@@ -287,7 +287,7 @@ static bool only_reads(const relation *r, uint32_t op)
 }
 
 /* Tenants of some bytes may change places where each reader finds what it found (same_contents). Two overwrites may
- * change places where nobody reads either, and a read may stand on either side of a transfer: what the cells go through
+ * change places where neither is read, and a read may stand on either side of a transfer: what the cells go through
  * says whether that is so. */
 static bool may_turn(const relation *r, uint32_t x, uint32_t y)
 {
@@ -325,7 +325,7 @@ static void check_pair(asked *a, uint32_t x, uint32_t y)
 typedef struct event {
     uint32_t use; /* HDT_NOBODY: a barrier that moves */
     uint32_t old_layout, new_layout, src_family, dst_family;
-    bool reads, writes, alone; /* alone: a read, or an overwrite that nobody reads: may change places with its like */
+    bool reads, writes, alone; /* alone: a read, or an overwrite that is never read: may change places with its like */
 } event;
 
 static uint32_t list_events(const relation *r, uint32_t cell, event *out)
@@ -399,7 +399,7 @@ static bool is_used(const event *list, uint32_t count)
     return false;
 }
 
-/* Who wrote last, use or barrier from UNDEFINED, to bytes of a cell before use y, in the order of the list. */
+/* The last writer, a use or a barrier from UNDEFINED, of bytes of a cell before use y, in the order of the list. */
 static uint32_t last_writer(const relation *r, uint32_t y, uint32_t cell)
 {
     uint32_t found = HDT_NOBODY;
@@ -552,7 +552,7 @@ hdt_harmless hdt_mutant_reason(const hd_graph *graph, const hd_plan *plan, hdt_s
     if (ok)
         check_cells(&a);
     if (ok && a.tenants && !same_contents(&a))
-        fail(&a, "somebody reads what another left in the same bytes");
+        fail(&a, "a use reads what another resource left in the same bytes");
     hdt_harmless tables = reason_of_tables(&a), reason = HDT_UNEXPLAINED;
     if (!a.bad)
         reason = tables != HDT_HARMLESS_COUNT ? tables

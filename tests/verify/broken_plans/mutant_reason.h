@@ -10,13 +10,13 @@ typedef enum hdt_harmless {
     HDT_SAME_ORDER,  /* all accesses are ordered as they were: by the rest of a mask, by other barriers or semaphores */
     HDT_MORE_ORDER,  /* more is ordered than was */
     HDT_NOT_MET,     /* what is not ordered any more shares no memory, only reads it, or has another write in between */
-    HDT_UNTOUCHED,   /* nobody uses the subresource in this frame */
+    HDT_UNTOUCHED,   /* no pass uses the subresource in this frame */
     HDT_DEAD,        /* the content at that point is never read */
     HDT_FREE_BYTES,  /* no other use is of the bytes that it lies on now */
-    HDT_TAKES_TURNS, /* who uses those bytes too is done before, or begins behind */
+    HDT_TAKES_TURNS, /* other uses of those bytes are done before, or begin behind */
     HDT_ONE_FAMILY,  /* only one family uses it, or none takes content from another */
-    HDT_NOT_LOOKED,  /* its first use throws content away: nobody asks who owned it */
-    HDT_IN_VAIN,     /* stored, and nobody reads it */
+    HDT_NOT_LOOKED,  /* its first use throws content away: it does not matter which family owned it */
+    HDT_IN_VAIN,     /* stored, and never read */
     HDT_HARMLESS_COUNT
 } hdt_harmless;
 extern const char *const hdt_harmless_names[HDT_HARMLESS_COUNT];

@@ -58,7 +58,7 @@ static void VKAPI_PTR destroy_instance(VkInstance instance, const VkAllocationCa
     real_vkDestroyInstance(instance, memory);
 }
 
-/* A messenger for every instance, made when somebody asks it for the first thing that a device needs. */
+/* A messenger for every instance, made when the instance is first asked for vkCreateDevice. */
 static PFN_vkVoidFunction VKAPI_PTR listened(VkInstance instance, const char *name)
 {
     if (!layer.next)
@@ -243,7 +243,7 @@ static bool of_two_frames(const char *text)
     return count == 2 && frames[0] != frames[1];
 }
 
-/* Random graphs read histories that nobody wrote as a whole: undefined content is left to the plan's verifier. */
+/* Random graphs read histories that were not written as a whole: undefined content is left to the plan's verifier. */
 static void take(const char *text, void *user)
 {
     hdt_trial *trial = user;

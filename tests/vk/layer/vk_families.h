@@ -20,7 +20,7 @@ typedef struct hdt_vk_settings {
     /* The n-th (from 1) wait or signal of a semaphore or barrier command of a device is left out; 0: none. */
     uint32_t drop_wait, drop_signal, drop_barrier;
     bool trace;           /* submits and waits of the host to stderr */
-    uint32_t patience_ms; /* without progress while somebody waits; then it is a deadlock */
+    uint32_t patience_ms; /* without progress while a thread waits; then it is a deadlock */
 } hdt_vk_settings;
 extern hdt_vk_settings hdt_vk_family_settings;
 

@@ -5,7 +5,8 @@
 /* For the order above the validation layer. When the host has waited for a value, that layer (1.4.309) forgets what
  * other queues had done before that value was signalled: a submit that waits for the value later knows nothing of it,
  * and is told of a race that is none. So such a submit also gets the waits that its own imply: for what those other
- * queues had signalled. Who waits for them waits for nothing more; a clock for each signal says which they are. */
+ * queues had signalled. These waits delay nothing, as the submit's own waits imply them; a clock for each signal says
+ * which they are. */
 
 enum { SEMAPHORES = 16, SIGNALS = 64, THREADS = 8 };
 

@@ -8,7 +8,7 @@
 #include "vk_families.h"
 
 /* The test device as a Vulkan layer, VK_LAYER_HEDDLE_test: for programs as they are, below the validation layer
- * (whoever stands last in VK_INSTANCE_LAYERS is next to the driver). Settings come from the environment:
+ * (the last layer in VK_INSTANCE_LAYERS is next to the driver). Settings come from the environment:
  *     HEDDLE_LAYER_SEED=N           order of the submits; 0 or none: as they come. HEDDLE_ORDER_SEED: of the upper
  * layer HEDDLE_LAYER_QUEUES=G,T,C     queues of the graphics, transfer and compute family (1,1,1; at least one each)
  *     HEDDLE_LAYER_DROP_WAIT=N      leaves out the N-th semaphore wait of each device

@@ -426,7 +426,7 @@ static VkResult VKAPI_PTR order_vkSignalSemaphore(VkDevice device, const VkSemap
 static VkResult VKAPI_PTR order_vkGetSemaphoreCounterValue(VkDevice device, VkSemaphore semaphore, uint64_t *out)
 {
     hdt_vk_device *d = hdt_vk_device_of(device);
-    VkResult lost = pump_all(d); /* who polls wants it to move */
+    VkResult lost = pump_all(d); /* a caller that polls waits for progress */
     return lost != VK_SUCCESS ? lost : d->fn.GetSemaphoreCounterValue(device, semaphore, out);
 }
 
