@@ -12,8 +12,8 @@
 
 enum { HDI_ARENA_ALIGNMENT = 64 };
 
-/* For AddressSanitizer, which knows of whole blocks alone: what is between the end of an array and the next one is not
- * to be touched. */
+/* AddressSanitizer knows of whole blocks only. This tells it that the bytes between the end of an array and the next
+ * array must not be touched. */
 #if defined(__SANITIZE_ADDRESS__)
 #define HDI_ARENA_GUARDS
 #elif defined(__has_feature)
@@ -37,19 +37,18 @@ typedef struct hdi_arena_block hdi_arena_block;
 typedef struct hdi_arena {
     hd_allocator allocator;
     hdi_arena_block *block;    /* newest; older ones hang behind it */
-    unsigned char *at, *end;   /* what is left of it, a multiple of 64 bytes */
-    size_t before;             /* bytes handed out from older ones since the last reset, alignment included */
+    unsigned char *at, *end;   /* the free part of the newest block, a multiple of 64 bytes */
+    size_t before;             /* bytes handed out from older blocks since the last reset, alignment included */
     bool failed;               /* sticks until reset: an allocation returned null */
-    char apart[HDI_LINE_PAIR]; /* workers have arenas side by side, each for itself: no line is of two */
+    char apart[HDI_LINE_PAIR]; /* arenas of workers stand side by side: no cache line belongs to two of them */
 } hdi_arena;
 
 void hdi_arena_init(hdi_arena *arena, const hd_allocator *allocator);
 void hdi_arena_free(hdi_arena *arena);
 /* Forgets everything that was handed out; joins several blocks into one. */
 void hdi_arena_reset(hdi_arena *arena);
-/* Uninitialised memory, aligned to 64 bytes; null and failed = true when there is none. 0 bytes are valid. (Inline: a
- * compile takes some hundred arrays, of which each waits for where the one before it ends.) What may be more than there
- * is goes the way of the first. */
+/* Uninitialised memory, aligned to 64 bytes; null and failed = true when there is none. 0 bytes are valid. Inline, as a
+ * compile allocates some hundred arrays one after another; hdi_arena_more serves what the newest block may not hold. */
 void *hdi_arena_more(hdi_arena *arena, size_t bytes);
 static inline void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
 {
@@ -61,7 +60,7 @@ static inline void *hdi_arena_alloc(hdi_arena *arena, size_t bytes)
     hdi_arena_guard(pointer, bytes, room);
     return pointer;
 }
-/* The same, for count elements of some bytes, overflow checked; zeroed by the second. */
+/* The same, for count elements of element_bytes, overflow checked; hdi_arena_zeroed also clears them. */
 static inline void *hdi_arena_array(hdi_arena *arena, size_t count, size_t element_bytes)
 {
     return hdi_arena_alloc(arena, HDI_UNLIKELY(count > SIZE_MAX / element_bytes) ? SIZE_MAX : count * element_bytes);
@@ -89,7 +88,7 @@ void hdi_arena_reserve(hdi_arena *arena, size_t bytes);
 void hdi_arena_lend(hdi_arena *arena, const hd_allocator *allocator, void *memory, size_t bytes);
 void hdi_arena_widen(hdi_arena *arena, size_t bytes);
 void *hdi_arena_return(hdi_arena *arena, size_t *bytes);
-/* Bytes that the newest block still has, up to which allocations, each rounded up to 64, need no other. */
+/* Free bytes of the newest block: allocations, each rounded up to 64 bytes, of at most this sum need no other block. */
 static inline size_t hdi_arena_room(const hdi_arena *arena)
 {
     return (size_t)(arena->end - arena->at);
@@ -97,9 +96,9 @@ static inline size_t hdi_arena_room(const hdi_arena *arena)
 /* Bytes handed out since the last reset, alignment included. */
 size_t hdi_arena_total(const hdi_arena *arena);
 
-/* What was handed out since a mark is given back, but for arrays that are kept: they slide down to the mark, in the
- * order of their allocation, and their pointers with them. Where the arena has grown since the mark, nothing moves; nor
- * does an array that would win little by it. */
+/* hdi_arena_keep gives back what was handed out since a mark, apart from the kept arrays: they slide down to the mark,
+ * in the order of their allocation, and their pointers are adjusted. Where the arena has grown since the mark, nothing
+ * moves; nor does an array that would gain little by it. */
 typedef struct hdi_arena_mark {
     hdi_arena_block *block;
     unsigned char *at;

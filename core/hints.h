@@ -1,11 +1,16 @@
-/* What the compiler cannot know: which way a branch nearly always goes. A cold function is kept out of its callers, so
- * that their loops have the registers, and the branches that lead to it count as unlikely. One that is only apart is
- * called too often to be compiled for size. An inline one is so also in builds without optimization, where its caller
- * is several loops in one by constants; not in those for sanitizers, which take a quarter longer to compile it and run
- * no faster. FETCH: what is at an address, even at none, will be read soon. A scalar one stores small fields
- * side by side as they are: gcc takes more instructions to gather them in vector registers than it saves. HIDE: what a
- * variable may be is not followed, so that arithmetic with a condition stays what it is and is no branch. ON_LINE: one
- * that begins on a line is as fast whatever stands before it: its loop took up to a third longer elsewhere. */
+/* Hints for the compiler. None of them changes what the code does.
+ *
+ *   HDI_COLD      a function that is rarely called: never inlined, so that its callers' loops keep the registers, and
+ *                 branches that lead to it count as unlikely
+ *   HDI_APART     never inlined either, but called too often to be compiled for size
+ *   HDI_INLINE    inlined also without optimization, for a function that constants of the caller turn into one of
+ *                 several loops; plain inline under sanitizers, where inlining costs compile time and gains nothing
+ *   HDI_LIKELY, HDI_UNLIKELY   which way a branch nearly always goes
+ *   HDI_ON_LINE   a function that begins on a cache line: its loop is as fast whatever code stands before it
+ *   HDI_FETCH     the memory at an address, which may be any, will be read soon
+ *   HDI_HIDE      forgets what is known of a variable, so that arithmetic with a condition does not become a branch
+ *   HDI_SCALAR    a function that stores small neighbouring fields one by one: gcc spends more instructions on
+ *                 gathering them in a vector register than it saves */
 #ifndef HDI_HINTS_H
 #define HDI_HINTS_H
 

@@ -89,8 +89,8 @@ typedef struct hd_buffer_desc {
     hd_sharing sharing;
 } hd_buffer_desc;
 
-/* A resource from outside: it keeps its content after the frame. What was done to it before the frame has completed and
- * is visible to the frame. */
+/* A resource from outside: it keeps its content after the frame. The frame relies on it that all earlier work on the
+ * resource has completed and is visible. */
 typedef struct hd_import_desc {
     const char *name;
     void *image;  /* VkImage, or ... */
@@ -126,7 +126,7 @@ typedef enum hd_skipped {
     HD_SKIPPED_RESTART, /* zero, as in its first frame */
 } hd_skipped;
 
-/* Nothing of it but `of` is in the plan. */
+/* Plans depend on `of` alone. */
 typedef struct hd_history_desc {
     hd_resource of;
     hd_skipped skipped;
@@ -274,10 +274,10 @@ hd_pass hd_graph_pass(hd_graph *graph, const hd_pass_desc *desc);
  * join on, and in lists of larger keys. What the graph declared before a list uses it is good in that list too. */
 typedef struct hd_list hd_list;
 
-/* Opens a list. Any thread, also while the graph's own thread declares; what that one declares before the join stands
- * before all lists. Keys of lists that are open at a time differ, else the join fails. The list belongs to the graph
- * and lives until the join. Null when there is no memory: the join fails with HD_OUT_OF_MEMORY, and the calls below
- * take it. */
+/* Opens a list. Any thread, also while the graph's own thread declares; what the graph's thread declares before the
+ * join stands before all lists. Keys of lists that are open at a time differ, else the join fails. The list belongs to
+ * the graph and lives until the join. Null when there is no memory: then the join fails with HD_OUT_OF_MEMORY, and the
+ * calls below accept null. */
 hd_list *hd_graph_list(hd_graph *graph, uint32_t order_key);
 /* One thread at a time for one list. */
 hd_resource hd_list_image(hd_list *list, const hd_image_desc *desc);
@@ -458,7 +458,7 @@ typedef struct hd_plan_submit {
 } hd_plan_submit;
 
 typedef struct hd_plan_wait {
-    uint32_t queue; /* whose timeline */
+    uint32_t queue; /* the one whose timeline is waited on */
     uint32_t reason_pass; /* a pass behind it, or HD_NONE */
     uint64_t value;
     uint64_t stages;
@@ -502,7 +502,7 @@ typedef struct hd_plan_barrier {
     uint32_t old_layout, new_layout;
     uint32_t src_family, dst_family; /* equal (HD_NONE) unless ownership moves */
     uint32_t reason, reason_pass;    /* hd_reason; the pass that needs it, or HD_NONE */
-    uint32_t reason_resource;        /* for the sake of which resource, also of a global one; or HD_NONE */
+    uint32_t reason_resource;        /* the resource that needs it, also for a global barrier; or HD_NONE */
     hd_range range; /* explicit counts, never 0 */
 } hd_plan_barrier;
 
