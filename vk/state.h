@@ -282,7 +282,7 @@ typedef struct hdi_vk_frame {
     uint64_t known[HD_MAX_QUEUES][HD_MAX_QUEUES]; /* hd_vk.known as this frame leaves it */
 } hdi_vk_frame;
 
-/* A command buffer and who recorded it. */
+/* A command buffer and the worker that recorded it. */
 typedef struct hdi_vk_made {
     VkCommandBuffer commands;
     uint32_t worker;
@@ -295,7 +295,7 @@ typedef struct hdi_vk_batch {
     uint32_t command_begin, command_count;
     bool after_host; /* begins with a barrier that shows what the host wrote */
     uint32_t strand_begin, strand_count; /* what of it is recorded apart */
-    atomic_uint pending;                 /* strands that are not recorded yet; who records the last one goes on here */
+    atomic_uint pending;                 /* strands not recorded yet; the worker of the last one records the batch */
     float cost;                          /* without that of its strands */
     hdi_vk_made made;
 } hdi_vk_batch;

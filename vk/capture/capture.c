@@ -295,7 +295,7 @@ void hd_capture_close(void)
         hdi_free(&c->allocator, c->free, c->free_room * sizeof(*c->free));
         hdi_free(&c->allocator, c->slots, c->slot_room * sizeof(*c->slots));
         hdi_free(&c->allocator, c->string_of, c->string_room * sizeof(*c->string_of));
-        /* Functions that somebody still holds go on to call what they called. */
+        /* Function pointers that the program still holds go on to call the real functions. */
         PFN_vkGetInstanceProcAddr instance_proc = c->instance_proc;
         PFN_vkGetDeviceProcAddr get = c->device_proc;
         *c = (hdi_cap_state){.instance_proc = instance_proc, .device_proc = get};

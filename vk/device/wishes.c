@@ -196,7 +196,7 @@ static VkResult of_device(hd_vk *vk, uint32_t *count, VkExtensionProperties *out
 
 /* Of a call that has failed for lack of an extension; says nothing where it cannot find out which. */
 static void name_missing(hd_vk *vk, enumerate_fn enumerate, const char *const *wanted, uint32_t wanted_count,
-                         const char *who)
+                         const char *owner)
 {
     uint32_t count = 0;
     if (enumerate(vk, &count, NULL) != VK_SUCCESS)
@@ -211,7 +211,7 @@ static void name_missing(hd_vk *vk, enumerate_fn enumerate, const char *const *w
             for (uint32_t i = 0; i < count; i++)
                 found |= strcmp(all[i].extensionName, wanted[w]) == 0;
             if (!found)
-                hdi_log(&vk->log, HD_LOG_ERROR, "%s has no extension %s, which the engine asks for", who, wanted[w]);
+                hdi_log(&vk->log, HD_LOG_ERROR, "%s has no extension %s, which the engine asks for", owner, wanted[w]);
         }
     }
     hdi_free(&vk->allocator, all, bytes);

@@ -7,9 +7,9 @@
  * one. The structures are made once for a plan that is kept; a frame only writes the handles of its images and buffers
  * into them, and not even these where they are those of the last time. */
 
-/* A resource's first transition in a frame waits for nothing in the plan, and its last one shows itself to nobody. What
- * earlier frames did, and what later ones will, is joined to them by barriers of join.c: so each needs a stage where
- * the chain can go on, and takes its own other one. */
+/* A resource's first transition in a frame waits for nothing in the plan, and no access of the plan follows its last
+ * one. Barriers of join.c chain them to what earlier frames did and later frames will do. So each transition needs a
+ * stage at which the chain can go on: where one scope is empty it takes the stages of its other scope. */
 static VkPipelineStageFlags2 first_scope(const hd_plan_barrier *barrier)
 {
     bool transfer = barrier->src_family != barrier->dst_family;

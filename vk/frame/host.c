@@ -10,9 +10,9 @@
  * still signals, so that what was submitted behind it can end.
  *
  * Once the thread runs it gets every frame, and tells the caller through a condition variable when all of one has
- * finished: it is then the only one who waits for semaphores, as Debian 12's validation layer reports an error when two
- * threads wait for one timeline. It waits for any of what could come next: the next host submit's semaphores, the end
- * of the oldest frame, or a frame more (a timeline of its own says so), whose first host passes need not wait for the
+ * finished: it is then the only thread that waits for semaphores, as Debian 12's validation layer reports an error when
+ * two threads wait for one timeline. It waits for whatever comes next: the next host submit's semaphores, the end of
+ * the oldest frame, or a frame more (a timeline of its own says so), whose first host passes need not wait for the
  * frames before it to end. */
 
 enum { SLICE_NS = 50 * 1000 * 1000 };

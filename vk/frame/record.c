@@ -5,9 +5,9 @@
 #include "alloc.h"
 #include "clock.h"
 
-/* Records the batches and strands that cut.c made of a plan. Workers take them from one list, the dearest first; who
- * records the last strand of a batch goes on with the batch, which executes them. One worker records everything in the
- * plan's order into one command buffer a submit, all parts of a pass one after another. */
+/* Records the batches and strands that cut.c made of a plan. Workers take them from one list, the most expensive first.
+ * The worker that records the last strand of a batch goes on with the batch, which executes them. A single worker
+ * records everything in the plan's order into one command buffer a submit, all parts of a pass one after another. */
 
 void hdi_vk_note_failure(hdi_vk_slot *slot, hd_result result)
 {
@@ -288,7 +288,7 @@ static void record_job(hdi_vk_frame *frame, uint32_t job, uint32_t worker)
     hdi_vk_strand *strand = &frame->strands[job - frame->batch_count];
     hdi_vk_batch *batch = &frame->batches[strand->batch];
     record_one(frame, NULL, strand, worker);
-    /* Release: this strand, for who records the batch. Acquire: the others. */
+    /* release: this strand, for the worker that records the batch. acquire: the other strands. */
     bool last = atomic_fetch_sub_explicit(&batch->pending, 1, memory_order_acq_rel) == 1;
     if (last && atomic_load_explicit(&frame->slot->failure, memory_order_relaxed) == HD_OK)
         record_one(frame, batch, NULL, worker);

@@ -22,8 +22,8 @@
  * signal that the semaphore's own depends on (VUID-vkQueuePresentKHR-pWaitSemaphores-03268,
  * VUID-vkQueueSubmit2-semaphore-03873). All signals of queues have been handed over by then; what is left are those of
  * the host. Each queue keeps the highest value of the host's timeline that it depends on (host_needed), by its own
- * waits and by those of the queues that it waited for; whoever hands a binary semaphore out or takes one waits for
- * that.
+ * waits and by those of the queues that it waited for; a call that signals or waits for a binary semaphore first waits
+ * for that value.
  *
  * What a submit waits for of the host it waits for in an empty one before it, and starts a call of its own. NVIDIA's
  * driver (580.159.04, H200) drops what the GPU keeps of the host's memory where a call's work begins, before the waits

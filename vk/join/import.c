@@ -3,8 +3,8 @@
 
 #include "alloc.h"
 
-/* Imports that cannot be right: one object twice in a frame, whose uses nobody could order, and a layout that is not
- * the one in which heddle left the image. */
+/* Imports that cannot be right: one object twice in a frame, as the compiler could not order the uses of both, and a
+ * layout that is not the one in which heddle left the image. */
 
 static const char *name_of(const hdi_vk_frame *frame, uint32_t res)
 {

@@ -54,31 +54,31 @@ static identity identity_of(const hdi_vk_frame *frame, uint32_t i)
                       &frame->kept->keys[at->plan != HDI_NONE ? at->plan : at->of]};
 }
 
-static bool is_named(const identity *who)
+static bool is_named(const identity *wanted)
 {
-    return who->id || who->name;
+    return wanted->id || wanted->name;
 }
 
-static bool has_identity(const hd_vk *vk, const hdi_vk_history *h, const identity *who)
+static bool has_identity(const hd_vk *vk, const hdi_vk_history *h, const identity *wanted)
 {
     if (h->retired || h->attempt == vk->attempt)
         return false;
-    if (h->id || who->id)
-        return h->id == who->id;
-    return !h->name || !who->name ? h->name == who->name : strcmp(h->name, who->name) == 0;
+    if (h->id || wanted->id)
+        return h->id == wanted->id;
+    return !h->name || !wanted->name ? h->name == wanted->name : strcmp(h->name, wanted->name) == 0;
 }
 
 /* From `first` on; of the same shape, or else one that has the name and is to be replaced. Null: none. */
-static hdi_vk_history *find(const hd_vk *vk, uint32_t first, const identity *who)
+static hdi_vk_history *find(const hd_vk *vk, uint32_t first, const identity *wanted)
 {
     hdi_vk_history *other = NULL;
     for (uint32_t i = first; i < vk->history_count; i++) {
         hdi_vk_history *h = vk->histories[i];
-        if (!has_identity(vk, h, who))
+        if (!has_identity(vk, h, wanted))
             continue;
-        if (same_shape(&h->key, who->key))
+        if (same_shape(&h->key, wanted->key))
             return h;
-        other = other || !is_named(who) ? other : h;
+        other = other || !is_named(wanted) ? other : h;
     }
     return other;
 }
@@ -94,12 +94,12 @@ hd_result hdi_vk_find_histories(hdi_vk_frame *frame)
         return HD_OUT_OF_MEMORY;
     vk->attempt++;
     for (uint32_t i = 0; i < count; i++) {
-        const identity who = identity_of(frame, i);
+        const identity wanted = identity_of(frame, i);
         hdi_vk_history *h = known == i && i < vk->history_count ? vk->histories[i] : NULL;
-        if (h && has_identity(vk, h, &who) && same_shape(&h->key, who.key))
+        if (h && has_identity(vk, h, &wanted) && same_shape(&h->key, wanted.key))
             known++;
         else
-            h = find(vk, known, &who);
+            h = find(vk, known, &wanted);
         if (h)
             h->attempt = vk->attempt;
         frame->histories[i] = h;
@@ -185,24 +185,24 @@ static void free_history(hd_vk *vk, hdi_vk_history *h)
 static hd_result make(const hdi_vk_frame *frame, uint32_t i, const hdi_vk_key *key, hdi_vk_history **out)
 {
     hd_vk *vk = frame->vk;
-    const identity who = identity_of(frame, i);
+    const identity wanted = identity_of(frame, i);
     hd_result result = hdi_grow(&vk->allocator, (void **)&vk->histories, &vk->history_capacity, vk->history_count + 1,
                                 sizeof(*vk->histories));
     hdi_vk_history *h = result == HD_OK ? hdi_alloc(&vk->allocator, sizeof(*h), 64) : NULL;
     if (!h)
         return HD_OUT_OF_MEMORY;
-    *h = (hdi_vk_history){.id = who.id,
+    *h = (hdi_vk_history){.id = wanted.id,
                           .key = *key,
                           .serial = ++vk->object_serial,
                           .held = {{0, HD_NONE}, {0, HD_NONE}},
                           .last_frame = vk->frame,
                           .attempt = vk->attempt,
                           .fresh = true};
-    if (who.name) {
-        size_t bytes = strlen(who.name) + 1;
+    if (wanted.name) {
+        size_t bytes = strlen(wanted.name) + 1;
         h->name = hdi_alloc(&vk->allocator, bytes, 1);
         if (h->name)
-            memcpy(h->name, who.name, bytes);
+            memcpy(h->name, wanted.name, bytes);
         else
             result = HD_OUT_OF_MEMORY;
     }
@@ -274,15 +274,15 @@ static hd_result renew(const hdi_vk_frame *frame, uint32_t i, hdi_vk_history *ol
                        hdi_vk_history **out, bool *copies)
 {
     hd_vk *vk = frame->vk;
-    const identity who = identity_of(frame, i);
-    hdi_vk_key key = *who.key;
+    const identity wanted = identity_of(frame, i);
+    hdi_vk_key key = *wanted.key;
     bool goes_on = old && same_shape(&old->key, &key) && !why[0];
     hd_result result = HD_UNSUPPORTED;
     *copies = goes_on && hdi_vk_can_copy(vk, &key);
     if (*copies) {
         key.usage |= old->key.usage;
         result = make(frame, i, &key, out);
-        key.usage = who.key->usage; /* a device may not have all of them together */
+        key.usage = wanted.key->usage; /* a device may not have all of them together */
     }
     if (result == HD_UNSUPPORTED)
         result = make(frame, i, &key, out);

@@ -268,9 +268,10 @@ void *hd_vk_mapped(hd_recorder *recorder, hd_resource resource);
 
 /* ---- passes that every engine needs ----
  *
- * Each declares what it says and returns the pass (of several: the last), which is culled where nobody reads what it
- * writes. They are declared for the frame that vk executes next. A mistake, or no memory, sticks in the graph like any
- * other. Ranges: null stands for the whole; of images one mip level where it says so, the base of the range.
+ * Each function declares what its comment says and returns the pass (of several: the last), which is culled where no
+ * pass reads what it writes. They are declared for the frame that vk executes next. A mistake, or lack of memory,
+ * sticks in the graph like any other. Ranges: null stands for the whole; of images one mip level, the base of the
+ * range, where the comment says so.
  *
  *     hd_resource mesh = hd_graph_buffer(g, &(hd_buffer_desc){.name = "mesh", .bytes = sizeof(vertices)});
  *     hd_vk_upload(vk, g, mesh, NULL, vertices, sizeof(vertices));
