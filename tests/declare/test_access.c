@@ -1,6 +1,7 @@
 #include <criterion/criterion.h>
 #include <vulkan/vulkan_core.h>
 
+#include "cells.h"
 #include "tables.h"
 #include "vk_numbers.h"
 
@@ -84,6 +85,18 @@ Test(access, every_row_is_complete)
             cr_assert_neq(row->image_usage, 0u, "%s", row->name);
         if (!host && row->on_buffer)
             cr_assert_neq(row->buffer_usage, 0u, "%s", row->name);
+    }
+}
+
+/* The rows are those of the contract, which the reference models judge plans by. */
+Test(access, rows_are_those_of_the_contract)
+{
+    for (int a = 1; a < HD_ACCESS_COUNT; a++) {
+        const hdi_access_info *row = &hdi_access_table[a];
+        const hdt_access_row *contract = &hdt_access_rows[a];
+        cr_expect(row->stages == contract->stages && row->access == contract->access, "%s", row->name);
+        cr_expect_eq(row->layout, contract->layout, "%s", row->name);
+        cr_expect(row->reads == contract->reads && row->writes == contract->writes, "%s", row->name);
     }
 }
 
