@@ -328,8 +328,6 @@ static hd_result run_regions(const hdi_sched *s, const hdi_goal *goal, const hdi
     if (s->arena->failed)
         return HD_OUT_OF_MEMORY;
     describe(s, crew, cuts, out, r);
-    if (s->special && !hdi_list_specials(s, cuts, s->special))
-        return HD_OUT_OF_MEMORY;
     work w = {goal, cuts, r, out};
     hdi_crew_parts(crew, count, run_region, &w);
     for (uint32_t k = 0; k < count; k++) {
@@ -359,9 +357,6 @@ hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, co
     hd_result result = hdi_sched_prepare(&s, kept, sizes, crew, &cuts, bad_pass);
     if (result == HD_OK && s.mixed_uses && queues->gpu_count == 1 && (crew->workers == 1 || cuts.count == 1))
         s.note = HDI_ARENA_ZEROED(arena, hdi_note, frozen->seg_count);
-    hdi_specials special;
-    if (s.note && s.use_next)
-        s.special = &special;
     if (result == HD_OK)
         result = run_regions(&s, goal, &cuts, crew, out);
     out->peak_bytes = s.peak;

@@ -84,10 +84,6 @@ typedef struct hdi_sched {
     uint64_t *live; /* by rank: as in hdi_sched_rank */
     bool known;     /* whether it is told of any resource that it closes last */
     struct hdi_note *note; /* of who works alone, where there are mixed resources: of all segments, for each region */
-    /* Of who works alone, where there are ranges (else few resources are mixed) and most uses have to be counted; else
-     * null: the next use by a kept pass of the resource of each, 0: none; and the first ones of mixed resources. */
-    uint32_t *use_next, *mixed, mixed_count;
-    struct hdi_specials *special; /* then, where there are any: those of all regions */
     /* Of the one for several queues. */
     hdi_sched_rank *rank;
     bool may_copy_depth;      /* some pass of the frame may */

@@ -153,9 +153,7 @@ static bool prepare(work *w)
         return false;
     find_left(w);
     find_ready(w);
-    if (s->special)
-        w->special = *s->special;
-    return s->special || !(s->mixed_uses || (s->live_bytes && !s->alone)) ||
+    return !(s->mixed_uses || (s->live_bytes && !s->alone)) ||
            hdi_find_specials(s, w->ask, &w->special);
 }
 

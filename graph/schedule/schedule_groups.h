@@ -28,8 +28,6 @@ typedef struct hdi_specials {
 /* Lists of special uses, for who has any, in ask; there, opens loses what others may open. Where regions run side by
  * side, each counts the uses that are left of what earlier ones have opened and it closes. False: memory ran out. */
 bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out);
-/* Those of all regions at once, where s->mixed says who they are. */
-bool hdi_list_specials(const hdi_sched *s, const hdi_sched_cuts *cuts, hdi_specials *out);
 
 static inline hdi_note *hdi_note_of(const hdi_specials *specials, const hdi_special *x, uint32_t i)
 {

@@ -24,87 +24,9 @@ static hd_result check_queues(const hdi_sched *s, const hdi_kept *kept, uint32_t
 #define FOUR_COUNTS(flags) COUNTS(flags), COUNTS(flags + 1), COUNTS(flags + 2), COUNTS(flags + 3)
 const uint64_t hdi_look_counts[HDI_USE_KINDS] = {FOUR_COUNTS(0), FOUR_COUNTS(4), FOUR_COUNTS(8), FOUR_COUNTS(12)};
 
-static HDI_INLINE void rank_run(uint32_t *restrict rank_pass, uint32_t *restrict pass_rank, uint32_t rank,
-                                uint32_t pass, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        rank_pass[i] = pass + i;
-        pass_rank[i] = rank + i;
-    }
-}
-
-/* Uses of passes in a row. From the last one on, as then the first one of a resource is what is stored last: to ask
- * which one that is takes twice as long. next: null, or the one behind each. */
-static HDI_INLINE void look_at_row(const hdi_decl *decl, hdi_sched_res *all, size_t begin, size_t end, uint32_t *next)
-{
-    const uint32_t *use_res = decl->use_res;
-    const uint8_t *use_flags = decl->use_flags;
-    for (size_t u = end; u > begin;) {
-        hdi_sched_res *res = &all[use_res[--u]];
-        res->counts += hdi_look_counts[use_flags[u]];
-        if (next)
-            next[u] = res->first;
-        res->first = (uint32_t)u;
-    }
-}
-
-/* The last use by a kept pass of what the pass used last that is not kept. Where that is looked back for too far, of
- * all. */
-static HDI_APART void find_last_kept(const hdi_look *w, const uint32_t *dead, size_t dead_count)
-{
-    enum { FURTHEST = 4 }; /* so many uses may be looked back over for each use there is */
-    const hdi_decl *decl = w->s->decl;
-    const uint32_t *use_begin = decl->pass_use_begin, *use_res = decl->use_res, *use_pass = decl->use_pass;
-    hdi_sched_res *all = w->s->res;
-    size_t looked = 0, uses = decl->use_count, most = FURTHEST * uses;
-    for (size_t i = 0; i < dead_count; i++) {
-        for (size_t u = use_begin[dead[i]], end = use_begin[dead[i] + 1]; u < end && looked <= most; u++) {
-            const size_t r = use_res[u];
-            size_t before = u;
-            if (decl->res_state[r].newest != u + 1 || all[r].counts == 0)
-                continue;
-            do
-                before--;
-            while (use_res[before] != r || !w->pass_kept[use_pass[before]]);
-            looked += u - before;
-            all[r].last = (uint32_t)before;
-        }
-    }
-    for (size_t u = 0; looked > most && u < uses; u++) {
-        if (w->pass_kept[use_pass[u]])
-            all[use_res[u]].last = (uint32_t)u;
-    }
-}
-
-/* Few passes are not kept: in runs of those that are. */
-static bool look_at_runs(const hdi_look *w, size_t dead_count)
-{
-    const hdi_sched *s = w->s;
-    const uint32_t passes = s->decl->pass_count, *use_begin = s->decl->pass_use_begin;
-    uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, rank = 0, p = 0;
-    uint32_t *dead = HDI_ARENA_ARRAY(s->arena, uint32_t, dead_count);
-    if (!dead)
-        return false;
-    for (size_t i = 0; i <= dead_count; i++, p++) { /* p: of those that are not */
-        const uint8_t *behind = i < dead_count ? memchr(w->pass_kept + p, 0, passes - p) : w->pass_kept + passes;
-        const uint32_t end = (uint32_t)(behind - w->pass_kept);
-        rank_run(rank_pass + rank, pass_rank + p, rank, p, end - p);
-        rank += end - p;
-        p = end;
-        pass_rank[p] = rank;
-        if (i < dead_count)
-            dead[i] = p;
-    }
-    for (size_t i = dead_count + 1, end = passes; i-- > 0; end = i ? dead[i - 1] : 0)
-        look_at_row(s->decl, s->res, use_begin[i ? dead[i - 1] + 1 : 0], use_begin[end], s->use_next);
-    if (dead_count)
-        find_last_kept(w, dead, dead_count);
-    return true;
-}
-
-/* Many are not: nobody's last use is taken from the declaration. Uses of kept passes that stand together are walked as
- * one: how many a pass has nobody could predict. */
-static bool look_at_each(hdi_look *w)
+/* Ranks, and who uses what first and last, and how often; first and last as uses. Uses of kept passes that stand
+ * together are walked as one: how many a pass has nobody could predict. */
+static void look_at_passes(const hdi_look *w)
 {
     const hdi_sched *s = w->s;
     const hdi_decl *decl = s->decl;
@@ -112,9 +34,7 @@ static bool look_at_each(hdi_look *w)
     const uint8_t *pass_kept = w->pass_kept, *use_flags = decl->use_flags;
     hdi_sched_res *all = s->res;
     uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, rank = 0;
-    uint8_t *none = HDI_ARENA_ZEROED(s->arena, uint8_t, passes);
-    if (!none)
-        return false;
+    memset(all, 0, decl->res_count * sizeof(*all));
     for (uint32_t p = 0; p < passes; p++) {
         uint32_t first = p;
         for (; p < passes && pass_kept[p]; p++) {
@@ -125,50 +45,32 @@ static bool look_at_each(hdi_look *w)
             hdi_look_at_use(&all[use_res[u]], use_flags[u], (uint32_t)u);
         pass_rank[p] = rank;
     }
-    w->pass_kept = none;
-    w->s->use_next = NULL;
-    return true;
-}
-
-/* Ranks, and who uses what first, and how often; both as uses. last: of what was used last by a pass that is not kept.
- * False: memory ran out. */
-static bool look_at_passes(hdi_look *w)
-{
-    const hdi_sched *s = w->s;
-    const size_t passes = s->decl->pass_count, dead_count = passes - s->kept_count;
-    memset(s->res, 0, s->decl->res_count * sizeof(*s->res));
-    return dead_count < passes / 10 || dead_count == 0 ? look_at_runs(w, dead_count) : look_at_each(w);
 }
 
 /* The columns by which resources are judged: at hand, as what is written might be theirs. */
 typedef struct columns {
     const hdi_res_state *state;
     const hd_memory_need *need;
-    const uint8_t *flags, *pass_kept;
+    const uint8_t *flags;
     const uint32_t *use_pass, *pass_rank;
 } columns;
 
 static HDI_INLINE columns columns_of(const hdi_look *w)
 {
     static const uint32_t first_pass = 0; /* in place of uses that are none, as there may be no passes either */
-    static const uint8_t not_kept = 0;
     const hdi_decl *decl = w->s->decl;
     const bool any = decl->use_count != 0;
     return (columns){.state = decl->res_state,
                      .need = w->sizes->need,
                      .flags = decl->res_flags,
-                     .pass_kept = any ? w->pass_kept : &not_kept,
                      .use_pass = any ? decl->use_pass : &first_pass,
                      .pass_rank = w->s->pass_rank};
 }
 
 /* The last rank of a resource; of one without uses any. */
-static HDI_INLINE uint32_t last_of(const columns *c, const hdi_sched_res *res, size_t r)
+static HDI_INLINE uint32_t last_of(const columns *c, const hdi_sched_res *res)
 {
-    uint32_t newest = c->state[r].newest, pass = c->use_pass[newest - (newest != 0)];
-    if (HDI_UNLIKELY(!c->pass_kept[pass]))
-        pass = c->use_pass[res->last > res->first ? res->last : res->first];
-    return c->pass_rank[pass];
+    return c->pass_rank[c->use_pass[res->last > res->first ? res->last : res->first]];
 }
 
 /* Its first one, in place of its first use. */
@@ -188,7 +90,7 @@ static void look_at_resources(hdi_look *w)
     memset(at, 0, ((size_t)s->kept_count + 2) * sizeof(*at));
     for (size_t r = 0; r < count; r++) {
         hdi_sched_res *res = &s->res[r];
-        size_t last = last_of(&c, res, r), first = first_of(&c, res);
+        size_t last = last_of(&c, res), first = first_of(&c, res);
         uint64_t bytes = hdi_look_bytes(&c.need[r], c.flags[r]);
         hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
         at[first].opens += bytes;
@@ -197,20 +99,19 @@ static void look_at_resources(hdi_look *w)
     w->s->mixed_uses = mixed_uses;
 }
 
-/* For one queue. more: how many uses of a rank nobody has to count. lists: mixed resources. */
-static HDI_INLINE void look_for_one(hdi_look *w, bool known, bool lists)
+/* For one queue. more: how many uses of a rank nobody has to count.  */
+static HDI_INLINE void look_for_one(hdi_look *w, bool known)
 {
     const hdi_sched *s = w->s;
     const columns c = columns_of(w);
     hdi_sched_res *all = s->res;
-    uint32_t mixed_uses = 0, *mixed = s->mixed;
+    uint32_t mixed_uses = 0;
     hdi_ask *ask = s->ask;
     size_t count = s->decl->res_count;
     memset(ask, 0, ((size_t)s->kept_count + 2) * sizeof(*ask)); /* without passes what nobody uses ends at the first */
     for (size_t r = 0; r < count; r++) {
         hdi_sched_res *res = &all[r];
-        uint32_t first_use = res->first;
-        size_t last = last_of(&c, res, r), first = first_of(&c, res);
+        size_t last = last_of(&c, res), first = first_of(&c, res);
         uint64_t counts = res->counts, bytes = hdi_look_bytes(&c.need[r], c.flags[r]);
         ask[first].opens += (int64_t)bytes;
         ask[last + 1].step -= (int64_t)bytes;
@@ -226,8 +127,6 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known, bool lists)
             continue;
         }
         hdi_look_judge(s, res, (uint32_t)r, c.state[r].word, bytes, (uint32_t)last, &mixed_uses);
-        if (lists && HDI_UNLIKELY(res->mixed & (HDI_MIXED_LAYOUTS | HDI_MIXED_OPENERS)))
-            *mixed++ = first_use;
         if (!known)
             continue;
         uint32_t closes_last = hdi_look_known(res, counts, first, last);
@@ -235,7 +134,6 @@ static HDI_INLINE void look_for_one(hdi_look *w, bool known, bool lists)
         ask[last].more += closes_last;
     }
     w->s->mixed_uses = mixed_uses;
-    w->s->mixed_count = lists ? (uint32_t)(mixed - s->mixed) : 0;
 }
 
 /* How much is alive when passes run by rank. Returns the most. */
@@ -269,33 +167,23 @@ static HDI_INLINE uint64_t find_live_for_one(const hdi_sched *s, bool known)
     return peak;
 }
 
-/* False: memory ran out. */
-static bool look_at_all(hdi_look *w)
+static void look_at_all(hdi_look *w)
 {
     if (w->s->known && w->s->depends->simple) {
         hdi_sched_look_simple(w->s, w->sizes);
-        return true;
+        return;
     }
-    if (!w->s->rank && !w->s->known && w->s->decl->range_count) {
-        w->s->use_next = HDI_ARENA_ARRAY(w->s->arena, uint32_t, w->s->decl->use_count);
-        w->s->mixed = HDI_ARENA_ARRAY(w->s->arena, uint32_t, w->s->decl->res_count);
-    }
-    if (w->s->arena->failed || !look_at_passes(w))
-        return false;
+    look_at_passes(w);
     if (w->s->rank) {
         look_at_resources(w);
         w->s->peak = find_live(w->s);
     } else if (w->s->known) {
-        look_for_one(w, true, false);
+        look_for_one(w, true);
         w->s->peak = find_live_for_one(w->s, true);
     } else {
-        if (w->s->use_next)
-            look_for_one(w, false, true);
-        else
-            look_for_one(w, false, false);
+        look_for_one(w, false);
         w->s->peak = find_live_for_one(w->s, false);
     }
-    return true;
 }
 
 /* Many are so many that 16 workers have as much to do, each; none is empty. */
@@ -363,9 +251,9 @@ hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes 
     s->pass_end = decl->pass_count;
     start_cuts(cuts, s->kept_count, crew);
     hdi_look look = {.s = s, .sizes = sizes, .pass_kept = kept->pass_kept, .cuts = cuts};
-    if (cuts->in_parts ? !hdi_look_in_parts(&look, crew) : !look_at_all(&look))
-        return HD_OUT_OF_MEMORY;
-    if (!cuts->in_parts)
-        find_cuts(s, cuts);
+    if (cuts->in_parts)
+        return hdi_look_in_parts(&look, crew) ? HD_OK : HD_OUT_OF_MEMORY;
+    look_at_all(&look);
+    find_cuts(s, cuts);
     return HD_OK;
 }

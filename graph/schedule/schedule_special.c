@@ -25,9 +25,7 @@ typedef struct work {
     hdi_ask *ask;
     hdi_specials *out;
     noted_table table;
-    size_t reader; /* the pass of which it is noted with resources that it reads them; HDI_NONE: there is none. Where
-                    * all uses are known: the first use of a resource in a pass, of which reads says whether it does */
-    bool reads;
+    size_t reader; /* the pass of which it is noted with resources that it reads them; HDI_NONE: there is none */
 } work;
 
 /* Of what several overwrite, and first in this region: so no other region looks at it. */
@@ -52,29 +50,6 @@ static bool is_read(work *w, size_t pass, const hdi_sched_res *res)
         w->reader = pass;
     }
     return res->read;
-}
-
-/* The same where all uses of a resource are known. first: that of the pass. */
-static bool reads_too(const hdi_sched *s, size_t first)
-{
-    const uint32_t *use_pass = s->decl->use_pass, pass = use_pass[first];
-    size_t use = first;
-    do {
-        if (s->decl->use_flags[use] & HDI_USE_READS)
-            return true;
-        use = s->use_next[use];
-    } while (use && use_pass[use] == pass);
-    return false;
-}
-
-/* Asked of the second use of the pass and of all behind it, which may be many ranges. */
-static HDI_APART bool reads_still(work *w, size_t first)
-{
-    if (w->reader != first) {
-        w->reader = first;
-        w->reads = reads_too(w->s, first);
-    }
-    return w->reads;
 }
 
 static noted *find_noted(const noted_table *t, uint32_t res)
@@ -278,39 +253,6 @@ static bool begin(const hdi_sched *s, hdi_ask *ask, uint32_t uses, hdi_specials 
     *out = (hdi_specials){.count = 1, .note = s->note};
     out->list = HDI_ARENA_ARRAY(s->arena, hdi_special, (size_t)most + 1);
     return !s->arena->failed;
-}
-
-/* Of one mixed resource after another, as most uses are of others. What an earlier region opened nobody opens. */
-bool hdi_list_specials(const hdi_sched *s, const hdi_sched_cuts *cuts, hdi_specials *out)
-{
-    const uint32_t *use_res = s->decl->use_res, *use_pass = s->decl->use_pass, *pass_rank = s->pass_rank;
-    const uint8_t *use_flags = s->decl->use_flags;
-    uint32_t region = 0;
-    work w;
-    if (!begin(s, s->ask, s->decl->use_count, out, &w))
-        return false;
-    for (uint32_t i = 0; i < s->mixed_count; i++) {
-        size_t use = s->mixed[i], own = use, of = HDI_NONE; /* own: the first one of its pass */
-        const uint32_t r = use_res[use];
-        const hdi_sched_res *res = &s->res[r];
-        const bool opens = (res->mixed & HDI_MIXED_OPENERS) != 0;
-        while (opens && cuts->begin[region] > res->first)
-            region--;
-        while (opens && cuts->begin[region + 1] <= res->first)
-            region++;
-        do {
-            const uint32_t flags = use_flags[use], pass = use_pass[use], rank = pass_rank[pass];
-            own = pass == of ? own : use;
-            of = pass;
-            if (!is_asked(res, flags))
-                continue;
-            if (!(flags & HDI_USE_WRITES))
-                add_reader(&w, &s->ask[rank], (uint32_t)use, r);
-            else if (rank < cuts->begin[region + 1] && !(own == use ? reads_too(s, own) : reads_still(&w, own)))
-                add_opener(&w, &s->ask[rank], r);
-        } while ((use = s->use_next[use]) != 0);
-    }
-    return true;
 }
 
 bool hdi_find_specials(const hdi_sched *s, hdi_ask *ask, hdi_specials *out)
