@@ -68,7 +68,7 @@ static inline void *hdi_arena_array(hdi_arena *arena, size_t count, size_t eleme
 void *hdi_arena_zeroed(hdi_arena *arena, size_t count, size_t element_bytes);
 
 /* Room for `need` elements in an array that grows by doubling; `array` is the address of the pointer to it, which may
- * be null while *capacity is 0. The first `count` elements stay what they are, those behind them hold anything. False,
+ * be null while *capacity is 0. The first `count` elements keep their values, the others are uninitialised. False,
  * with nothing changed but arena->failed, where there is no memory. */
 bool hdi_arena_enlarge(hdi_arena *arena, void *array, uint32_t *capacity, uint32_t count, uint32_t need,
                        size_t element_bytes);

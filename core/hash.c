@@ -77,10 +77,10 @@ uint64_t hdi_hash_mix(uint64_t hash, uint64_t value)
     return finish(step(hash + odd_a, value));
 }
 
-/* Lanes that begin with `first` take whole stripes, then the one that ends at `end`; then each half of them takes the
- * other, until there are four. */
+/* All lanes begin with `first` and take whole stripes, the last of which ends at `end` and may overlap the one before.
+ * Then each half of the lanes takes in the other half, until four lanes are left. */
 typedef void (*take_fn)(uint64_t first, const unsigned char *at, const unsigned char *end, uint64_t lane[4]);
-/* Of two runs of one length, the second so many bytes behind the first; null: one is taken, then the other. */
+/* The same for two runs of one length at once, the second `apart` bytes behind the first. Null: take_fn twice. */
 typedef void (*take_both_fn)(uint64_t first, const unsigned char *at, const unsigned char *end, size_t apart,
                              uint64_t lane[8]);
 typedef struct ways {

@@ -20,7 +20,7 @@
 #define HDI_VK_KEEP_FRAMES 16
 /* Heap numbers: a memory type, plus this for memory that the host maps. */
 #define HDI_VK_HOST_HEAP 32u
-/* A history that so many frames skipped goes. */
+/* A history is dropped when this many frames in a row have skipped it. */
 #define HDI_VK_HISTORY_FRAMES 256
 /* In flags of heaps: of histories, and no plan's. */
 #define HDI_VK_HEAP_HISTORIES (1u << 31)

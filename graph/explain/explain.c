@@ -222,7 +222,7 @@ static void order_uses(hdi_explain *x, uint32_t *key, uint32_t *use, uint32_t *o
     hdi_csr_build(decl->use_res, decl->use_count, decl->res_count, x->declared_begin, x->declared_use);
 }
 
-/* Resources of each heap by where they end; of those that end together, the last first. */
+/* Resources of each heap by their ends; of resources with the same end the last one comes first. */
 static bool order_by_end(hdi_explain *x)
 {
     uint32_t n = x->view.resource_count;

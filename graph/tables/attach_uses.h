@@ -8,8 +8,9 @@
 #include "hints.h"
 #include "phases.h"
 
-/* The attachments among the first eight of so many uses from `use` on, some: HDI_USE_ATTACHMENT in the byte of each,
- * the first in the lowest. Reads a word of flags at a time, also behind the last (HDI_USE_FLAGS_SLACK). */
+/* The attachments among `count` uses from `use` on, of which the first eight are looked at: HDI_USE_ATTACHMENT in the
+ * byte of each, the first use in the lowest. count is not 0. Reads a whole word of flags, also behind the last use
+ * (HDI_USE_FLAGS_SLACK). */
 static HDI_INLINE uint64_t hdi_attachments_of(const uint8_t *use_flags, uint32_t use, uint32_t count)
 {
     enum { A = HDI_USE_ATTACHMENT };

@@ -19,7 +19,7 @@ typedef struct hdi_queues {
     uint8_t number[HD_MAX_QUEUES];  /* in the plan */
     uint32_t family[HD_MAX_QUEUES]; /* HDI_NONE for the host */
 } hdi_queues;
-/* Those that passes of the frame's types may run on. In schedule.c. */
+/* The queues that can run passes of the frame's types. In schedule.c. */
 void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out);
 
 /* ---- version ---- */
@@ -103,13 +103,14 @@ hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *aren
 
 /* ---- flow ---- */
 
-/* A visit is a use of one segment. One of a single segment has the number of its use; those of a use of several stand
- * together behind all uses. */
-#define HDI_FOUND_SEVERAL (UINT32_C(1) << 30) /* the rest is the first of the visits of a use of several segments */
-#define HDI_FOUND_LATE (UINT32_C(1) << 31)    /* a write of what was visited before */
+/* A visit is a use of one segment. The visit of a use of a single segment has the number of the use. The visits of a
+ * use of several segments stand side by side behind all uses. */
+#define HDI_FOUND_SEVERAL (UINT32_C(1) << 30) /* in the word of a use of several segments; plus its first visit */
+#define HDI_FOUND_LATE (UINT32_C(1) << 31)    /* a write of a segment that was visited before */
 #define HDI_VISITED (UINT32_C(1) << 31)
-/* One word, found in its lower half: also of each use, the pass that wrote what is there before it, or a number that is
- * none; before, in the upper half: HDI_VISITED and the visit before it of the same segment; 0: none. */
+/* One word for each use and each visit behind them. found, the lower half: the pass that wrote what the segment holds
+ * before the visit, or hdi_flow_no_pass and above. before, the upper half: HDI_VISITED and the number of the visit
+ * before it of the same segment; 0: there is none. */
 typedef uint64_t hdi_visit;
 static inline uint32_t hdi_visit_found(hdi_visit visit)
 {
@@ -270,7 +271,7 @@ typedef struct hdi_hazards {
     uint8_t *slot_queue;
     uint32_t *slot_pos;                      /* place on its queue */
     uint32_t *slot_group;                    /* of the schedule; null with several GPU queues */
-    uint32_t region_count, *region_begin;    /* those of the schedule, in slots as they are numbered here */
+    uint32_t region_count, *region_begin;    /* the schedule's regions, in slots as they are numbered here */
     uint32_t queue_begin[HD_MAX_QUEUES + 1]; /* in queue_slot */
     uint32_t *queue_slot;
     uint8_t *use_kept; /* a later use reads what this use leaves, or it outlives the frame; the barrier phase says what
@@ -285,9 +286,9 @@ typedef struct hdi_hazards {
     uint32_t *keeper, keeper_count; /* resources that keep their state, ascending */
     uint32_t *slot_want; /* [slot * queues + q]: how many slots of queue q must have finished before it; null with one
                           * queue */
-    hdi_edge *memory_edge;       /* those of the schedule */
+    hdi_edge *memory_edge;       /* the schedule's edges */
     uint8_t *res_concurrent;
-    uint16_t *res_queues; /* mask of those whose passes use it; null with one queue */
+    uint16_t *res_queues; /* mask of the queues whose passes use it; null with one queue */
     uint32_t *res_final_layout;
     /* Of what keeps its state: GPU queues in whose families it is at first and at last; HD_MAX_QUEUES: in none. */
     uint8_t *res_first_owner, *res_final_owner;
@@ -345,7 +346,7 @@ static inline uint32_t hdi_pos_from(const hdi_hazards *hazards, uint32_t queue, 
 }
 
 enum { HDI_ROW_SLACK = 4 }; /* words behind the last row of a table by slots and queues that may be read with it */
-/* In a table like slot_want: a slot waits for so many. alone: no other worker writes to the table now. */
+/* In a table like slot_want: a slot waits for at least `count` slots. alone: no other worker writes to the table. */
 static inline void hdi_raise_want(uint32_t *word, uint32_t count, bool alone)
 {
     if (alone) {
@@ -403,11 +404,11 @@ typedef struct hdi_synced {
     uint32_t submit_count, wait_count;
     hdi_submit *submit; /* in the order in which they are handed to the driver */
     hdi_wait *wait;
-    uint32_t *submit_begin; /* + 1: places, those of each submit behind those of the one before it */
+    uint32_t *submit_begin; /* submit_count + 1: the first place of each submit; places are counted through submits */
     uint32_t *place_submit; /* places as in queue_slot; null with one queue */
     const uint32_t *slot_want; /* what the clocks were made from; null with one queue */
-    uint16_t *slot_waits; /* a mask of the queues of which a slot does not know what it wants, and then, from hdi_sync
-                           * on, of those that it waits for */
+    uint16_t *slot_waits; /* a mask of queues. After hdi_sync_clocks: queues of which the slot before on the same queue
+                           * does not know all that this slot wants. After hdi_sync: queues that this slot waits for */
     uint32_t *slot_clock; /* [slot * queues + q]: how many slots of queue q have finished before this one starts */
     uint32_t *slot_round; /* how many slots of its own queue waits have brought back to it, by way of other queues */
     /* By place, as in queue_slot, a row of so many as there are queues and one: on each other one how many places start
@@ -439,7 +440,7 @@ hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const h
 
 /* ---- lifetime ---- */
 
-/* What a resource does on one queue. first HDI_NONE: nothing, and the rest says nothing. */
+/* What a resource does on one queue. first HDI_NONE: nothing, and the other fields mean nothing. */
 typedef struct hdi_stay {
     uint32_t first, last; /* places on the queue */
     uint32_t close; /* last place of its last group, or of the group behind where its last use writes: a pass after this
@@ -594,9 +595,9 @@ void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *h
 /* ---- plan ---- */
 
 typedef struct hdi_tables {
-    const hdi_decl *decl; /* that of versions where that is called */
+    const hdi_decl *decl; /* versions.decl where there are late reads */
     hdi_crew crew;
-    hdi_queues all_queues, queues; /* queues: those in use, for the phases */
+    hdi_queues all_queues, queues; /* queues: the ones in use, for the phases */
     hdi_versions versions;
     hdi_frozen frozen;
     /* Where flow and depends are, until there is a schedule: of several workers not where the rest is */

@@ -21,7 +21,7 @@ hd_stream_sync *hdi_stream_sync(hd_stream *s);
 hd_stream_command *hdi_stream_command(hd_stream *s);
 hd_stream_barrier *hdi_stream_barrier(hd_stream *s);
 hd_stream_access *hdi_stream_access(hd_stream *s);
-/* The number of a string, which is copied where it is new; HD_NONE: no memory. What is no UTF-8 loses those bytes. */
+/* The number of a string, which is copied where it is new; HD_NONE: no memory. Bytes that are no UTF-8 are dropped. */
 uint32_t hdi_stream_string(hd_stream *s, const char *text);
 
 /* Integers of a structure as members of a JSON object. */

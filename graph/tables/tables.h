@@ -83,9 +83,9 @@ typedef struct hdi_access_info {
     uint8_t on_image, on_buffer;
     uint8_t attachment;           /* HDI_ATTACHMENT_* */
 } hdi_access_info;
-/* THE table (access.c): index hd_access below HD_ACCESS_COUNT, and those below. In a graph rows follow it that
- * are of buffers alone, of those of its accesses that images may have as well, and custom accesses: always look up
- * through hdi_decl.access. */
+/* THE table (access.c), by hd_access, and by the rows HDI_DEPTH_* below. A graph's own table (hdi_decl.access) begins
+ * with these rows. Then come the twins: a row of buffers for each access that images and buffers may both have. Then
+ * come custom accesses. use_access is an index in the graph's table. */
 enum { HDI_ACCESS_ROWS = 32, HDI_ACCESS_TWINS = 7, HDI_ACCESS_CUSTOM_FIRST = HDI_ACCESS_ROWS + HDI_ACCESS_TWINS };
 extern const hdi_access_info hdi_access_table[HDI_ACCESS_ROWS];
 extern const uint8_t hdi_access_twins[HDI_ACCESS_TWINS]; /* the access whose row of buffers each is */
@@ -162,17 +162,17 @@ typedef struct hdi_decl {
     const hdi_res_import *res_import; /* of externals and histories; for the executor */
     const hdi_res_state *res_state; /* of passes in the order that they have here */
     const uint32_t *use_res;
-    const uint32_t *use_pass;   /* whose use it is */
+    const uint32_t *use_pass;   /* the pass of the use */
     const uint16_t *use_access; /* index in access: a row of images or one of buffers */
     const uint8_t *use_flags;   /* HDI_USE_*: follow from access and resource */
     const uint32_t *use_range;  /* index in range; HDI_NONE: the whole resource */
     const hdi_use_exec *use_exec;
     const hd_range *range; /* explicit counts, inside the resource, never the whole */
     const uint32_t *range_res; /* follows from the uses: each range is of one */
-    const uint32_t *clear_use; /* ascending; whose clear value has bits: hdi_use_clear */
+    const uint32_t *clear_use; /* ascending: the uses whose clear value is not 0, see hdi_use_clear */
     const hd_clear *clear; /* for the executor: no phase reads it, and none puts it into another order */
     const hdi_access_info *access;
-    const hdi_kind *first_kind; /* of those that are not custom */
+    const hdi_kind *first_kind; /* of the accesses that are not custom */
     const hdi_link *first_link;
     bool mixed_layouts;      /* a pass reads a piece of an image in two layouts, which agree, or in none there is */
     bool has_empty_passes;   /* without uses */
@@ -190,7 +190,7 @@ static inline uint32_t hdi_res_usage(const hdi_decl *decl, uint32_t res)
     return decl->res_info[res].usage | (uint32_t)decl->res_state[res].word;
 }
 
-/* What a use clears to, as it was declared. O(log of those that have bits) */
+/* What a use clears to, as it was declared. O(log clear_count) */
 hd_clear hdi_use_clear(const hdi_decl *decl, uint32_t use);
 
 /* What a use starts from, as a VkAttachmentLoadOp; flags: HDI_USE_*. */

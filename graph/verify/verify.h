@@ -49,7 +49,7 @@ typedef struct hdi_vseg {
     uint32_t released;              /* release node under way, or HDI_NONE */
     uint32_t lost_node, lost_layout; /* the transition that threw content away, and from which layout; or HDI_NONE */
     uint32_t lost_use;               /* the attachment that was not stored, or HDI_NONE */
-    bool tenant;                    /* no alias has written since our last write */
+    bool tenant;                    /* no alias has written since the segment's last write */
     bool displaced;                 /* an alias took its content */
 } hdi_vseg;
 
@@ -58,12 +58,12 @@ typedef struct hdi_vlink {
     uint32_t use, next; /* index of the next one, or HDI_NONE */
 } hdi_vlink;
 
-/* What takes bytes of a heap at once: a segment of a buffer, or an image. */
+/* A unit takes its bytes of a heap as a whole: a segment of a buffer, or an image. */
 typedef struct hdi_vunit {
     uint32_t resource, seg_begin, seg_end;
     uint32_t cell[2]; /* begin and end */
     uint32_t rivals;  /* list in hdi_verify.read: the units that it displaced last */
-    bool holds;       /* and no unit has displaced it since */
+    bool holds;       /* it took its bytes, and no unit has displaced it since */
 } hdi_vunit;
 
 typedef struct hdi_verify {

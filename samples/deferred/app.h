@@ -109,7 +109,7 @@ hd_result live_open(struct app *app);
 hd_result live_show(struct app *app, const hd_plan *plan);
 void live_close(struct app *app);
 
-/* bench.c: renders app->frame_count frames and prints what those between the first and the last took. */
+/* bench.c: renders app->frame_count frames and prints the times of the frames between the first and the last. */
 #define BENCH_WARM_UP 24
 hd_result bench_run(struct app *app);
 
@@ -120,8 +120,8 @@ bool png_write(const char *path, const uint8_t *rgba, uint32_t width, uint32_t h
 void report_path(const struct app *app, const char *file, char *path, size_t bytes);
 /* Says on standard error that it could not be read or written; errno is as that left it. Any thread. */
 void report_file(const char *path);
-/* What the passes of a frame took, the newest that is known to have finished or so many before it; null where the device
- * could not say so. Freed by the caller. */
+/* The times of the passes of a frame: of the frame `back` frames before the newest that is known to have finished. Null
+ * where the device could not measure them. Freed by the caller. */
 hd_page_span *report_spans(const struct app *app, uint32_t back, uint32_t *count);
 /* Leaves the plan's files in the output folder. */
 hd_result report_write_plan(const struct app *app, const hd_plan *plan);

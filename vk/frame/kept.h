@@ -128,7 +128,7 @@ typedef struct hdi_vk_kept {
 /* ---- kept.c, check.c, touch.c ---- */
 /* Finds or makes what follows from the frame's plan. */
 hd_result hdi_vk_keep(struct hdi_vk_frame *frame, const hd_plan *plan);
-/* Drops those that the last frames, so many, did not use. 0: all. */
+/* Drops kept plans that the last `age` frames did not use. 0: all. */
 void hdi_vk_sweep_kept(hd_vk *vk, uint64_t age);
 /* Whether the plan fits the declaration and the device; plan_index and queue_of are known. */
 hd_result hdi_vk_check_plan(const struct hdi_vk_frame *frame);

@@ -5,7 +5,7 @@
 #include "state.h"
 
 /* ---- pool.c ---- */
-/* Pools for so many command buffers of a kind, of which so many are recorded at once at most. */
+/* Pools for `buffers` command buffers of a kind, of which at most `at_once` are in recording at the same time. */
 hd_result hdi_vk_pools_need(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, uint32_t buffers, uint32_t at_once);
 hdi_vk_pool *hdi_vk_pool_take(hd_vk *vk, hdi_vk_slot *slot, uint32_t kind, hd_result *result);
 void hdi_vk_pool_give(hd_vk *vk, hdi_vk_slot *slot, hdi_vk_pool *pool);

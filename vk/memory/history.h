@@ -48,9 +48,9 @@ hd_result hdi_vk_bind_histories(hdi_vk_frame *frame);
 /* The frame was handed over: its histories are the next frame's. Or it failed. */
 void hdi_vk_commit_histories(hdi_vk_frame *frame);
 void hdi_vk_revert_histories(hd_vk *vk);
-/* Drops those that so many frames skipped: as many as can be in flight at the least. 0: all, whatever they are. */
+/* Drops histories that `age` frames skipped; age is at least the number of frames in flight. 0: drops all histories. */
 void hdi_vk_sweep_histories(hd_vk *vk, uint64_t age);
-/* Drops those that are not the frame's; all frames in flight have finished. */
+/* Drops histories that are not the frame's; all frames in flight have finished. */
 void hdi_vk_drop_other_histories(hd_vk *vk);
 
 /* Whether some queue can copy from one image or buffer of a key into another. */

@@ -27,7 +27,7 @@ bool hdi_vk_shares(const hd_vk *vk, const hdi_vk_key *key);
 /* Memory for what like says, which is all of a heap but its place. */
 hd_result hdi_vk_make_heap(const hdi_vk_frame *frame, const hdi_vk_heap *like, hdi_vk_heap **out);
 hd_result hdi_vk_realise_heaps(hdi_vk_frame *frame);
-/* Frees those that the last frames, so many, did not use: as many as can be in flight at the least. 0: all. */
+/* Frees heaps that the last `age` frames did not use; age is at least the number of frames in flight. 0: all. */
 void hdi_vk_sweep_heaps(hd_vk *vk, uint64_t age);
 /* Heaps of which the next frame needs less than half make way for smaller ones then. */
 void hdi_vk_shrink_soon(hd_vk *vk);
@@ -39,7 +39,7 @@ hd_result hdi_vk_realise_resources(hdi_vk_frame *frame);
 hd_result hdi_vk_make_object(hd_vk *vk, const hdi_vk_key *key, const hdi_vk_heap *heap, uint64_t offset, uint32_t res,
                              const char *name, hdi_vk_object **out);
 void hdi_vk_destroy_object(hd_vk *vk, hdi_vk_object *object);
-/* Destroys objects that lie in a heap; those that the last frames, so many, did not use (0: all). */
+/* Destroys the objects in a heap; the objects that the last `age` frames did not use (0: all). */
 void hdi_vk_drop_heap_objects(hd_vk *vk, uint64_t heap_serial);
 void hdi_vk_sweep_objects(hd_vk *vk, uint64_t age);
 /* Forgets a kept import; no frame uses it any more. */

@@ -1,5 +1,5 @@
-/* A captured stream as the verifier of plans sees it. The relation "finished before" (graph/verify/verify_order.c), segments
- * and masks are the plan verifier's; what a stream means, its order of submits, and its states are told here. */
+/* A captured stream as the verifier of plans sees it. The relation "finished before" (verify_order.c), segments and
+ * masks are the plan verifier's. What a stream means, the order of its submits, and its states are found here. */
 #ifndef HDI_STREAM_VERIFY_H
 #define HDI_STREAM_VERIFY_H
 
@@ -45,7 +45,7 @@ typedef struct hdi_cverify {
     uint32_t *alias_begin, *alias;
 } hdi_cverify;
 
-/* Says it, but for what was said before in the same words. */
+/* Hands out a message, unless the same words were handed out before. */
 void hdi_cverify_fail(hdi_cverify *c, const char *format, ...) HDI_PRINTF(2, 3);
 /* Whether something with this key was said; it counts as said from now on. Then only the verdict is to be set. */
 bool hdi_cverify_said(hdi_cverify *c, uint64_t key);

@@ -240,7 +240,8 @@ static hd_result add_entry(hdi_cverify *c, uint32_t *list, uint32_t use)
     return HD_OK;
 }
 
-/* Leaves those that are in order with the use only by being together with it, and those of which texels are left. */
+/* Takes from the list what the use has overwritten. Accesses that need no order with the use stay (together), and so do
+ * accesses to texels that the use does not cover. */
 static void filter(hdi_cverify *c, uint32_t *list, uint32_t use)
 {
     while (*list != HDI_NONE) {

@@ -90,11 +90,11 @@ typedef struct hd_job {
  * themselves included. counter is not null, and may be used for several submits before one wait. */
 void hd_jobs_submit(hd_jobs *jobs, hd_job *job, uint32_t count, hd_counter *counter);
 
-/* Runs jobs, not only those of counter, until counter is down to zero. What the jobs wrote is then visible. Any thread:
- * one thread that is not the pool's own works at a time (as worker 0); others that wait meanwhile sleep. Jobs of one
- * pool may wait for jobs of another, but not in a circle: a wait helps only with its own pool's jobs.
- * Inside a job, wait only for what that job submitted: what else the wait picks up runs on top of the waiting job, and
- * must not wait for it in turn. */
+/* Runs jobs, also of other counters, until counter is down to zero. What the counter's jobs wrote is then visible. Any
+ * thread: of the threads that are not the pool's own one works at a time (as worker 0); others that wait meanwhile
+ * sleep. Jobs of one pool may wait for jobs of another pool, but not in a circle: a wait runs jobs of its pool alone.
+ * Inside a job, wait only for jobs that this job submitted: another job that the wait picks up runs on top of the
+ * waiting job, and must not wait for it in turn. */
 void hd_jobs_wait(hd_jobs *jobs, hd_counter *counter);
 
 /* fn gets [begin, end) of 0 .. count - 1; worker is the index of the worker that runs fn, below hd_jobs_worker_count.
@@ -115,7 +115,7 @@ typedef struct hd_dag {
     hd_node_fn fn;
     void *user;
     const char *name; /* of all its jobs, for the profiler; null: none. With one worker there are no jobs to tell of. */
-    const bool *critical; /* one a node: of the nodes that are ready those first; null: none is */
+    const bool *critical; /* one a node: ready nodes with true run before other ready nodes; null: none is critical */
 } hd_dag;
 
 /* Private; need not be initialised. */

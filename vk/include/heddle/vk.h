@@ -59,13 +59,13 @@ typedef struct hd_vk_desc {
     hd_log log;
     hd_jobs *jobs;             /* records in parallel; null: on the caller. Not owned */
     uint32_t frames_in_flight; /* 0: 2; at most 4 */
-    uint32_t memory_copies; /* so many frames in turn have memory of their own for what no frame hands on, so that the
-                             * next frame need not wait until this one is done with its images: queues that would be
-                             * idle at a frame's start or end are not, for so many times the memory. 0: 1; at most
+    uint32_t memory_copies; /* how many frames in turn have memory of their own for resources that no frame hands on. A
+                             * frame then need not wait until the one before is done with its images, so that no queue
+                             * is idle at a frame's start or end; it takes memory_copies times the memory. 0: 1; at most
                              * frames_in_flight */
-    uint32_t timed_frames;  /* measures frames and keeps the times of so many, at most 1024; 0: none. An adopted device
-                             * must have hostQueryReset enabled for it, and VK_KHR_calibrated_timestamps or the EXT one
-                             * for one time base */
+    uint32_t timed_frames;  /* frames are measured, and the times of the last timed_frames are kept; at most 1024; 0: no
+                             * measuring. An adopted device must have hostQueryReset enabled for it, and
+                             * VK_KHR_calibrated_timestamps or the EXT one for one time base */
 
     /* Adopt: with device set, heddle uses these and destroys none of them. The device must have synchronization2,
      * dynamicRendering, timelineSemaphore and maintenance4 (Vulkan 1.3) enabled, and separateDepthStencilLayouts where
@@ -242,7 +242,7 @@ hd_result hd_vk_write_trace(const hd_vk *vk, FILE *stream);
  * it is not cleared (with a warning, where one has more). All have as many samples (else with a warning: it takes an
  * extension). Null in a host pass. */
 VkCommandBuffer hd_vk_commands(hd_recorder *recorder);
-/* Of a pass with splits: which of so many parts this call records. The parts of a pass may be recorded at the same
+/* Of a pass with splits: which part this call records, and how many there are. The parts may be recorded at the same
  * time, each into a command buffer of its own, and each begins as the pass does: inside the rendering scope, with
  * viewport and scissor set, and with nothing bound. 0 and 1 for other passes. */
 uint32_t hd_vk_part(const hd_recorder *recorder);
