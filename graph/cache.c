@@ -9,7 +9,7 @@
  *
  *   passes      type, pin, flags (root: cull; no_rendering: attach), cost (schedule), bounds of their uses
  *   uses        resource, access, range, load op and resolve (attach); late reads and what ends their version
- *   ranges      freeze, and whoever asks it for segments
+ *   ranges      freeze, and all phases that read segments
  *   resources   flags (kind, external, history, host use, content at start), pair, and of hdi_res_info all up to the
  *               name: sizes and usage (lifetime, through the size callback), layouts and sharing (hazard)
  *   accesses    the graph's custom ones (the named ones are constants)

@@ -60,7 +60,7 @@ static inline void lap(const hd_compile_desc *desc, int phase, uint64_t *since)
         read_clock(desc, phase, since);
 }
 
-/* Passes that follow each other, and bytes: both need nothing but who is kept. */
+/* Depend and size, side by side: neither reads what the other finds. */
 typedef struct sides {
     const hd_compile_desc *desc;
     hdi_arena *arena;
@@ -234,9 +234,9 @@ static hd_result pack(hd_graph *graph, const hd_compile_desc *desc, const hdi_ta
     return HD_OK;
 }
 
-/* About what the phases of a first compile take at their most beside the plan's memory, so that the arena is one block
- * from the start. The barriers take it: those who work alone give back what they need for a region before the next one,
- * and of several most of what the schedule needs lies in the arenas of the parts. */
+/* About the most memory that the phases of a first compile take beside the plan's own, so that the arena is one block
+ * from the start. The barrier phase takes the most: one worker gives back what a region needed before the next region,
+ * and with several workers most of what the schedule needs lies in the arenas of the parts. */
 static size_t scratch_bytes(const hdi_decl *decl, const hdi_queues *queues, const hdi_crew *crew)
 {
     size_t queue_count = queues->count, passes = decl->pass_count, uses = decl->use_count, ranges = decl->range_count;

@@ -18,7 +18,7 @@ struct hd_view {
     struct MHD_Daemon *daemon;
     uint16_t port;
     pthread_mutex_t lock; /* for all below */
-    bool wanted;          /* somebody has asked since the data was made */
+    bool wanted;          /* a browser has asked since the data was made */
     uint64_t serial;      /* of the data; 0: none yet */
     char *data;
     size_t bytes;

@@ -5,7 +5,7 @@
 
 /* The part of a plan that follows the places of the slots, in one walk over them: submits with their waits, commands,
  * batches, barriers, and rendering scopes with how their attachments begin and end. Load ops follow from the access. A
- * store op is kept where somebody reads what the use leaves, which the hazards tell. O(slots + output). Barriers of
+ * store op is kept where a later use reads what the use leaves, which the hazards tell. O(slots + output). Barriers of
  * a batch are a list, from its last one on; the walk copies them where they stay. */
 
 /* What does not change over a range. */
@@ -29,7 +29,7 @@ static HDI_INLINE uint32_t store_op(const uint8_t *use_kept, uint32_t use, uint3
     return use_kept[use] ? HDI_STORE_OP_STORE : HDI_STORE_OP_DONT_CARE;
 }
 
-/* What an attachment of a pass whose uses begin at first is resolved into, where somebody reads that. */
+/* The use that an attachment is resolved into, where that is read; `first` is the first use of the pass. */
 static HDI_INLINE uint32_t resolve_of(const writer *w, uint32_t use, uint32_t first)
 {
     uint32_t resolve = w->decl->use_exec[use].resolve;
