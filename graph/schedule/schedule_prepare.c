@@ -35,6 +35,7 @@ static void look_at_passes(const hdi_look *w)
     hdi_sched_res *all = s->res;
     uint32_t *rank_pass = s->rank_pass, *pass_rank = s->pass_rank, rank = 0;
     memset(all, 0, decl->res_count * sizeof(*all));
+    pass_rank[0] = 0; /* also without passes: resources that nothing uses are looked up there */
     for (uint32_t p = 0; p < passes; p++) {
         uint32_t first = p;
         for (; p < passes && pass_kept[p]; p++) {
