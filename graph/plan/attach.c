@@ -4,10 +4,10 @@
  * their commands and they have the same attachments, which the second one goes on with. Attachments stand in the order
  * of the uses, so that the order of colors is the engine's. O(slots + uses).
  *
- * plan_places.c writes scopes with the commands, which need the same walk. Here the places, in the order of the
- * submits, are cut into ranges that begin where no scope goes on, and what each range has is counted, so that it can be
- * written behind those before: scopes and attachments and what else the plan has for these places. The caller alone has
- * one range, and writes what he finds; then it is enough to know how much there can be, which columns tell. */
+ * plan_places.c writes scopes together with the commands, which need the same walk. Here the places, in the order of
+ * the submits, are cut into ranges that begin where no scope goes on. The rows that each range has in each table of the
+ * plan are counted, so that each range knows where its rows begin. With one worker there is one range and nothing to
+ * count: the tables only need an upper bound, which follows from the declaration. */
 
 enum { GRAIN = 512 };
 
@@ -18,8 +18,8 @@ typedef struct work {
     hdi_attached *out;
     const hdi_submit *submit;
     const hdi_synced *synced;
-    const uint32_t *submit_begin; /* the first place of each + 1 */
-    hdi_plan_place count[HDI_MOST_PARTS]; /* what each range has */
+    const uint32_t *submit_begin; /* submit_count + 1: the first place of each submit */
+    hdi_plan_place count[HDI_MOST_PARTS]; /* the rows of each range in the plan's tables */
 } work;
 
 /* ---- scopes ---- */
@@ -79,7 +79,7 @@ static void count_places(const work *w, const hdi_submit *submit, uint32_t first
     *at = s;
 }
 
-/* Where a range that is to begin at a place does: where nothing can go on. */
+/* The place at or behind `place` where a range can begin: no scope goes on there. */
 static uint32_t begin_at(const work *w, uint32_t place)
 {
     if (place == 0 || place == w->submit_begin[w->synced->submit_count])
@@ -114,7 +114,7 @@ static void count_range(uint32_t part, void *user)
     w->count[part] = count;
 }
 
-/* From what each range holds to what stands before it. */
+/* Turns the counts of the ranges into the numbers of rows before each range. */
 static void add_up(const work *w)
 {
     hdi_plan_place sum = {0};
@@ -132,7 +132,7 @@ static void add_up(const work *w)
     w->out->attachment_count = sum.attachment;
 }
 
-/* Passes that may render, and all attachments. */
+/* At most one scope for each kept gfx pass that may render, and one attachment for each attachment use. */
 void hdi_attach_most(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *out)
 {
     const uint8_t *pass_type = decl->pass_type, *pass_kept = kept->pass_kept, *use_flags = decl->use_flags;

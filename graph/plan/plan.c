@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-/* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). By ranges of
- * resources, and of places in the order of the submits (plan_places.c), each behind what the others write before it;
- * all tables at once. What stands before a range of places was counted with their scopes (attach.c). */
+/* Plan: packs the tables into one block, in the order in which an executor reads them. O(output). Workers take ranges
+ * of resources, and ranges of places in the order of the submits (plan_places.c); each range writes its rows of all
+ * tables. attach.c has counted the rows before each range of places. */
 
 enum { RESOURCE_GRAIN = 1024 };
 
-/* Ranges that several kinds of work are cut into: the parts of one kind stand behind those of the one before. */
+/* The parts of one shared loop: the list of culled passes, then ranges of places, then ranges of resources. */
 typedef struct cuts {
     uint32_t places, resources; /* how many ranges */
 } cuts;

@@ -36,7 +36,7 @@ static HDI_INLINE uint32_t resolve_of(const writer *w, uint32_t use, uint32_t fi
     return resolve && w->use_kept[first + resolve - 1] ? resolve - 1 : HD_NONE;
 }
 
-/* The scope goes on: what its last pass leaves counts. */
+/* The scope goes on with another pass: store ops and resolves follow from the last pass of the scope. */
 HDI_APART static void join(const writer *w, hd_plan_scope *scope, const hdi_pass_uses *uses)
 {
     uint32_t use = uses->first;
@@ -59,7 +59,7 @@ static HDI_INLINE void add_attachment(const writer *w, uint32_t use, uint32_t fi
     to->resolve = resolve_of(w, use, first);
 }
 
-/* Those of a pass, from the attachment at `next` on; returns what comes behind the last one. */
+/* Writes the attachments of a pass from `next` on; returns the place behind the last one. */
 static HDI_INLINE uint32_t add_attachments(const writer *w, const hdi_pass_uses *uses, uint32_t next)
 {
     hd_plan_attachment *to = w->to.attachments;
@@ -248,7 +248,7 @@ static HDI_INLINE void begin_submit(const hdi_tables *t, const hdi_plan_tables *
 
 /* ---- places ---- */
 
-/* What is not all of an image of one mip and layer. */
+/* For a barrier of anything but a whole image of one mip and layer. */
 static HDI_APART void write_range(const writer *w, uint32_t res, uint32_t number, hd_range *range)
 {
     if (hdi_has_several(w->frozen, res))
@@ -348,7 +348,7 @@ static HDI_SCALAR void add_submits(const hdi_tables *t, const writer *w, uint32_
 
 /* ---- all of it ---- */
 
-/* Barriers, too, speak of passes as they were declared. */
+/* Reasons of barriers name passes as they were declared. */
 static void name_reasons(const hdi_tables *t, hd_plan_barrier *barrier, uint32_t begin, uint32_t end)
 {
     for (uint32_t b = begin; t->versions.pass_declared && b < end; b++)
