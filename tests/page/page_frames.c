@@ -218,7 +218,7 @@ static int write_files(const char *folder, const char *name, hd_graph *g, bool c
 {
     char path[4096];
     const hd_plan *plan;
-    hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true};
+    hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true, .handoff_us = 2.0f};
     hd_result result = hd_graph_compile(g, &desc, &plan);
     if (result != HD_OK)
         return fail(hd_graph_error(g)->text, result);
@@ -273,7 +273,7 @@ static int write_page(const char *folder, const char *name, const hd_graph *g, c
 /* The frame in both forms side by side, and with measured times. */
 static int write_compared(const char *folder, hd_graph *g, hd_graph *before)
 {
-    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true};
+    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true, .handoff_us = 2.0f};
     const hd_plan *plan, *old;
     hd_page_span spans[64];
     declare_frame(before);
@@ -302,7 +302,7 @@ static int write_compared(const char *folder, hd_graph *g, hd_graph *before)
 /* Plans of others that say nonsense: numbers of a good one changed at random, where they are still read. */
 static int write_nonsense(const char *folder, hd_graph *g, uint32_t count)
 {
-    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true};
+    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true, .handoff_us = 2.0f};
     const hd_plan *plan;
     char *text, name[32];
     size_t bytes;
@@ -350,7 +350,7 @@ static int write_workload(const char *folder, const char *name, hd_graph *g, con
 #ifdef HEDDLE_HAS_VIEW
 static int serve(void)
 {
-    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true};
+    const hd_compile_desc desc = {.queues = queues, .queue_count = 3, .merge_rendering = true, .handoff_us = 2.0f};
     struct pollfd input = {.fd = 0, .events = POLLIN};
     hd_graph *g;
     hd_view *view;

@@ -64,12 +64,12 @@ def selection_lights_up_in_all_views(page):
 @test
 def why_is_this_barrier_here(page):
     page.open("frame")
-    batch = page.js("return heddle.itemOf(heddle.ui.model, arguments[0]).before[0].id", page.pass_key("shadows"))
+    batch = page.js("return heddle.itemOf(heddle.ui.model, arguments[0]).before[0].id", page.pass_key("lighting"))
     page.click("b%d" % batch)
-    has(page.panel(), "vkCmdPipelineBarrier2", "On graphics after depth prepass before shadows",
-        "shadows begins to use shadow cascades in bytes that", "EARLY_FRAGMENT_TESTS",
+    has(page.panel(), "vkCmdPipelineBarrier2", "before lighting",
+        "lighting reads what shadows wrote to shadow cascades.", "EARLY_FRAGMENT_TESTS",
         "DEPTH_STENCIL_ATTACHMENT_OPTIMAL")
-    page.b.click_on("#panel .where .ref", "shadows")
+    page.b.click_on("#panel .where .ref", "lighting")
     has(page.panel(), "Waits for", "Uses")
 
 
