@@ -221,8 +221,8 @@ static bool write_all(const options *o, json_t *results)
     if (before)
         hbs_set_baseline(results, before);
     json_decref(before);
-    return write_to(o->json, write_json, results) & write_to(o->csv, hbs_write_csv, results) &
-           write_to(o->html, hbs_write_html, results);
+    bool json = write_to(o->json, write_json, results), csv = write_to(o->csv, hbs_write_csv, results);
+    return write_to(o->html, hbs_write_html, results) && json && csv;
 }
 
 static void show_progress(uint32_t done, uint32_t count, const hbs_cell *cell)

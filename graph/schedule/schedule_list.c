@@ -368,7 +368,8 @@ static void close_uses(hdi_list_work *w, uint32_t pass, hdi_list_queue *q)
         uint32_t r = use_res[u];
         hdi_sched_res *res = &s->res[r];
         if (!hdi_sched_has(s, res->last)) { /* a later region closes it, or it has no bytes */
-            res->left -= s->alone;
+            if (s->alone) /* else workers of other regions count as well, and nothing reads it */
+                res->left--;
             continue;
         }
         s->res_last_slots[(size_t)r * w->queue_count + q->index] = w->slots;

@@ -221,7 +221,8 @@ static void mapped_of_another_pass(hd_recorder *recorder, void *user)
 /* asks: what the pass gets, as it is now; what is declared later is not its own. */
 static void declare_host(world *w, hd_record_fn record, world *asks)
 {
-    char name[8] = "host"; /* gone by the time at which the pass runs */
+    static char name[8]; /* another one by the time at which the pass runs */
+    memcpy(name, "host", sizeof("host"));
     hd_graph_begin(w->graph);
     w->words = hd_graph_buffer(w->graph, &(hd_buffer_desc){.name = "words", .bytes = 256});
     w->stranger = hd_graph_buffer(w->graph, &(hd_buffer_desc){.name = "stranger", .bytes = 256});
