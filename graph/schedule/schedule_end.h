@@ -335,7 +335,6 @@ static HDI_APART void end_lone(work *w)
             w->follower = rank;
     }
     w->ready_count = ready_count;
-    w->lone = alone;
     w->depth = own > w->depth ? own : w->depth;
 }
 
@@ -355,7 +354,6 @@ static HDI_APART void end_group(work *w)
     enum { MANY = 8 };
     int64_t closed = free_closed(w);
     size_t count = w->slots - w->group_begin;
-    w->lone = false;
     w->ready_count -= (uint32_t)count;
     if (w->rules.wait_in_float) {
         make_ready_in_time(w);

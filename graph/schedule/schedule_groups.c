@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "bitset.h"
-#include "schedule_lone.h"
+#include "schedule_end.h"
 
 /* Groups: the order for one GPU queue. Passes are taken in groups that need no barrier inside; a pass joins a group
  * once all that it depends on stands in earlier ones. Taking every ready pass gives the fewest groups and keeps the
@@ -165,7 +165,6 @@ static void begin(work *w)
     memcpy(w->ready, w->ready_first, (hdi_bit_words(s->kept_count) + 1) * sizeof(*w->ready));
     w->ready_count = w->ready_first_count;
     w->follower = HDI_NONE;
-    w->lone = false;
     w->slots = 0;
     set_oldest(w, 0);
     w->live = s->live_bytes;
@@ -431,15 +430,9 @@ static bool run(work *w)
             run_alone(w);
             continue;
         }
-        size_t slots = w->slots;
-        bool begun = known && w->lone && !w->closed_late && run_lone(w);
-        if (!begun && w->slots != slots)
-            continue;
-        if (!begun) {
-            w->group_begin = slots;
-            if (w->follower != HDI_NONE)
-                follow(w);
-        }
+        w->group_begin = w->slots;
+        if (w->follower != HDI_NONE)
+            follow(w);
         if (known)
             fill_known(w);
         else

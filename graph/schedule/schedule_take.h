@@ -39,7 +39,6 @@ typedef struct work {
     uint32_t full;       /* how many there are in which somebody found no room */
     uint32_t full_next;  /* then it is asked how many groups there will be */
     bool refused;        /* somebody found no room in it */
-    bool lone;           /* so it was in the group before, of one pass */
     int64_t closed;      /* bytes that are closed with its passes in every order */
     int64_t closed_late; /* by the group before: the last use writes, a second barrier hands it on */
     uint32_t *early;     /* its ranks that close so, and were not the oldest */
