@@ -107,8 +107,6 @@ typedef struct hdi_sched_cuts {
 /* In schedule_prepare.c: all but what is below; *bad_pass: one that no queue can run. */
 hd_result hdi_sched_prepare(hdi_sched *s, const hdi_kept *kept, const hdi_sizes *sizes, const hdi_crew *crew,
                             hdi_sched_cuts *cuts, uint32_t *bad_pass);
-/* For one queue and a simple frame, by the caller alone: ranks, resources, asks, what is alive, and the peak. */
-void hdi_sched_look_simple(hdi_sched *s, const hdi_sizes *sizes);
 /* In schedule_parts.c: what is alive at the ranks of a region, from the sums of the parts. */
 void hdi_sched_settle(const hdi_sched *of, const hdi_sched_cuts *cuts, uint32_t region);
 

@@ -170,10 +170,6 @@ static HDI_INLINE uint64_t find_live_for_one(const hdi_sched *s, bool known)
 
 static void look_at_all(hdi_look *w)
 {
-    if (w->s->known && w->s->depends->simple) {
-        hdi_sched_look_simple(w->s, w->sizes);
-        return;
-    }
     look_at_passes(w);
     if (w->s->rank) {
         look_at_resources(w);
