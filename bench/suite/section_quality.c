@@ -87,10 +87,3 @@ int hbs_quality(int argc, char **argv)
     }
     return result == HD_OK ? hdb_printed(0) : fail("stopped", hd_result_text(result));
 }
-
-#ifdef HBS_ALONE
-int main(int argc, char **argv)
-{
-    return hbs_quality(argc, argv);
-}
-#endif
