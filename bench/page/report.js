@@ -142,7 +142,7 @@ function drawPhases() {
     const keys = [...new Set(chosen.flatMap(row => Object.keys(row.phases)))]
         .filter(key => d3.max(chosen, row => row.phases[key] || 0) > 0.5);
     const hue = key => String(d3.hcl(20 + 330 * keys.indexOf(key) / keys.length, 48, 62));
-    const width = 620, row_height = 26, frame = { left: 84, right: 580, top: 6 };
+    const width = 620, row_height = 26, frame = { left: 108, right: 570, top: 6 };
     const height = frame.top + chosen.length * row_height + 26 + 22 * Math.ceil(keys.length / 6);
     const svg = plot(parent, width, height, 'Phases of a compile by family');
     const x = d3.scale.linear().domain([0, d3.max(chosen, row => d3.sum(keys, key => row.phases[key] || 0) + median(row.declare))])
@@ -182,7 +182,7 @@ function drawKinds() {
         return;
     const shapes = ['circle', 'diamond', 'square', 'triangle-up'];
     const mark = (mode, size) => d3.svg.symbol().type(shapes[order.indexOf(mode)]).size(size)();
-    const width = 620, row_height = 20, frame = { left: 84, right: 590, top: 26 };
+    const width = 620, row_height = 20, frame = { left: 108, right: 590, top: 26 };
     const lines = own.flatMap(family => names.filter(name => shown.some(row => row.family === family && nameOf(row) === name))
         .map(name => [family, name]));
     const svg = plot(parent, width, frame.top + lines.length * row_height + 46, 'Modes by family');
@@ -217,7 +217,7 @@ function drawWorkers() {
         const one = accepted.find(row => row.workers === 1 && row.workload === list[0].workload && row.mode === list[0].mode &&
                                          row.queues === list[0].queues && nameOf(row) === nameOf(list[0]));
         return one && { key, points: [[1, 1], ...sorted(list, row => row.workers).map(row =>
-            [row.workers, one.total.median / row.total.median])] };
+            [row.workers, one.compile.median / row.compile.median])] };
     }).filter(Boolean);
     hideEmpty('workers', lines.length);
     if (lines.length === 0)

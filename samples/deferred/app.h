@@ -68,6 +68,7 @@ struct app {
     uint32_t thumbnail_count, thumbnail_passes;
 
     uint64_t *picture_hashes; /* of each frame's picture, written by its last host pass */
+    uint8_t *last_picture; /* of the last frame, until it is written */
     atomic_bool png_failed;
 
     pthread_mutex_t log_lock;
@@ -103,6 +104,8 @@ void bloom_up(hd_recorder *recorder, void *user);
 void tonemap(hd_recorder *recorder, void *user);
 void read_back(hd_recorder *recorder, void *user);
 void keep_picture(hd_recorder *recorder, void *user);
+/* Once the GPU is done; a fault is noted in png_failed. */
+void write_last_picture(struct app *app);
 
 /* live.c */
 hd_result live_open(struct app *app);

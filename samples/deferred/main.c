@@ -144,6 +144,7 @@ static hd_result render(struct app *app, struct times *times, const hd_plan **pl
         result = hd_vk_compile(app->vk, app->graph, &as_the_format_says, plan);
     }
     times->total_ms = (now_us() - start) * 1e-3;
+    write_last_picture(app);
     if (result == HD_OK && atomic_load_explicit(&app->gpu.failed, memory_order_relaxed))
         result = HD_VULKAN;
     if (result == HD_OK && atomic_load_explicit(&app->png_failed, memory_order_relaxed))

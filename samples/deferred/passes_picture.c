@@ -1,5 +1,8 @@
 #include "app.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* From light to pixels on disk. */
 
 static hd_range one_mip(uint32_t mip)
@@ -65,6 +68,16 @@ static uint64_t hash_words(const uint32_t *words, size_t count)
     return hash;
 }
 
+static void write_picture(struct app *app, const char *file, const uint8_t *pixels)
+{
+    char path[4096];
+    report_path(app, file, path, sizeof path);
+    if (png_write(path, pixels, app->width, app->height))
+        return;
+    report_file(path);
+    atomic_store_explicit(&app->png_failed, true, memory_order_relaxed);
+}
+
 void keep_picture(hd_recorder *recorder, void *user)
 {
     const struct frame *f = user;
@@ -73,12 +86,24 @@ void keep_picture(hd_recorder *recorder, void *user)
     app->picture_hashes[f->number] = hash_words(pixels, (size_t)app->width * app->height);
     if (!f->write_png)
         return;
-    char file[64] = "deferred.png", path[4096];
-    if (f->number + 1 != app->frame_count)
-        snprintf(file, sizeof file, "frame-%04u.png", f->number);
-    report_path(app, file, path, sizeof path);
-    if (png_write(path, pixels, app->width, app->height))
+    if (f->number + 1 == app->frame_count) { /* to pack it takes seconds, which are none of the frame's */
+        size_t bytes = 4 * (size_t)app->width * app->height;
+        app->last_picture = malloc(bytes);
+        if (app->last_picture)
+            memcpy(app->last_picture, pixels, bytes);
+        else
+            atomic_store_explicit(&app->png_failed, true, memory_order_relaxed);
         return;
-    report_file(path);
-    atomic_store_explicit(&app->png_failed, true, memory_order_relaxed);
+    }
+    char file[64];
+    snprintf(file, sizeof file, "frame-%04u.png", f->number);
+    write_picture(app, file, pixels);
+}
+
+void write_last_picture(struct app *app)
+{
+    if (app->last_picture)
+        write_picture(app, "deferred.png", app->last_picture);
+    free(app->last_picture);
+    app->last_picture = NULL;
 }
