@@ -168,7 +168,7 @@ static HDI_INLINE bool hdi_discards_for_family(const hdi_barrier_work *w, const 
            w->queues->family[__builtin_ctz(gpus)] != w->queues->family[queue];
 }
 
-/* Whether the reads behind a step found what was there before the frame, and as it was: who writes behind them needs
+/* Whether the reads behind a step found what was there before the frame, and as it was: a write behind them needs
  * order alone, as there is nothing to be made visible. */
 static HDI_INLINE bool hdi_is_untouched(const hdi_barrier_work *w, const hdi_step *step)
 {

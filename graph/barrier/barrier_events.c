@@ -115,7 +115,7 @@ static const hdi_side *side_on(const epoch *e, uint32_t queue)
     return NULL;
 }
 
-/* Stages and accesses of everybody who comes next, as one queue's barrier can name them: the others stand behind the
+/* Stages and accesses of all that comes next, as one queue's barrier can name them: the others stand behind the
  * semaphore, which ALL_COMMANDS reaches; the host has a stage of its own. */
 static void everybody(const work *w, const epoch *behind, bool reads, uint32_t queue, hdi_scopes *does)
 {

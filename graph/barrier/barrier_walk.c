@@ -99,7 +99,7 @@ static HDI_INLINE former formers_on(const work *w, uint32_t res, uint32_t queue,
 }
 
 /* Pending writes of former tenants of an image: its own barrier covers no writes through other resources, and elements
- * of one command do not chain, so that they are flushed by a global barrier in a command before, behind those who left
+ * of one command do not chain, so that they are flushed by a global barrier in a command before, behind what left
  * writes. Returns the earliest point behind that. */
 static HDI_APART uint32_t flush(walker *k, const former *f, uint32_t queue, uint32_t high, hdi_cause why)
 {

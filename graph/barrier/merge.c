@@ -1,7 +1,7 @@
 #include "phases.h"
 
 /* Merge: which gfx passes share a rendering scope, although by themselves they would want a barrier between them:
- * within one scope attachments are accessed in the order of the commands, whoever recorded them. Asked for by
+ * within one scope attachments are accessed in the order of the commands, whichever pass recorded them. Asked for by
  * hd_compile_desc.merge_rendering. The schedule puts them side by side (schedule_scopes.c).
  *
  * A pass joins the scope of the pass before it on its queue when both stand in one submit, it goes on with the same

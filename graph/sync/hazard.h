@@ -49,7 +49,7 @@ typedef struct hdi_hazard_work {
     const hdi_crew *crew;
     hdi_arena *arena;
     hdi_hazards *out;
-    bool alone;   /* one worker: nobody else raises a word */
+    bool alone;   /* one worker: no other one raises a word */
     bool several; /* queues, the host's among them */
     uint32_t gpu_mask;
     bool several_families;
@@ -69,14 +69,15 @@ uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b);
 
 /* In hazard_walk.c. The steps of all uses, region by region, by one worker. */
 void hdi_walk_slots(hdi_hazard_work *work);
-/* Those of some uses, in the order of their slots: each step stands at the place of its visit. kinds, sides: of whoever
- * works on this, with room. */
+/* Those of some uses, in the order of their slots: each step stands at the place of its visit. kinds, sides: of the
+ * worker that works on this, with room. */
 void hdi_walk_records(const hdi_hazard_work *work, hdi_kinds *kinds, hdi_sides *sides, const hdi_visit_record *record,
                       const hdi_visit_record *end);
 
 /* In hazard_states.c. Whether readers on different queues of an exclusive resource are apart, as it changes hands. */
 bool hdi_is_handed_over(const hdi_hazard_work *work, uint32_t res);
-/* What is known when there are all steps: who shares what, and what the frame leaves. Returns false without memory. */
+/* What is known when there are all steps: which queues share what, and what the frame leaves. Returns false without
+ * memory. */
 bool hdi_settle(hdi_hazard_work *work);
 
 /* In hazard_slots.c. Places of slots on their queues, by ranges of slots: they are counted, added up, and given out

@@ -7,7 +7,7 @@
 /* What accesses ask for, on images and on buffers, as barriers say it, and what they do to the epoch before them. Few
  * kinds are in use at a time, so that an epoch names its kind and those are at hand. Where uses of an epoch differ, a
  * kind of both is mixed; frames mix the same few again and again, and the newest mixtures are found without a search.
- * Kinds of the table's accesses are made with the graph; who works alone takes them as they are, and copies them where
+ * Kinds of the table's accesses are made with the graph; one worker takes them as they are, and copies them where
  * the first is mixed. O(custom accesses + mixtures). */
 
 /* flags 0: of what is not used yet, which is HD_ACCESS_NONE. */

@@ -5,15 +5,15 @@
 #include "hints.h"
 #include "vk_numbers.h"
 
-/* What is known when there are all steps: who shares each resource, the layout and the family in which those that keep
- * their state are left, and which steps need a slot of their own. A history starts from the layout of what it is of,
- * which is left as the readers of the history want it. O(resources + steps), and epochs of those. */
+/* What is known when there are all steps: which queues share each resource, the layout and the family in which those
+ * that keep their state are left, and which steps need a slot of their own. A history starts from the layout of what it
+ * is of, which is left as the readers of the history want it. O(resources + steps), and epochs of those. */
 
 enum { GRAIN = 512 };
 
 typedef hdi_hazard_work work;
 
-/* ---- who shares a resource ---- */
+/* ---- sharing ---- */
 
 /* Whether GPU queues of several families are among some. */
 static inline bool are_several_families(const work *w, uint32_t queues)

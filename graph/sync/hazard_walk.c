@@ -300,7 +300,8 @@ static walk begin_walk(const work *w, const hdi_kinds *kinds)
         .use_access = w->decl->use_access, .link = kinds->link, .state = w->out->seg_state, .fresh = w->out->step};
 }
 
-/* Which queues use each resource: known before any use of it, as it says who is handed over to whom. */
+/* Which queues use each resource: known before any use of it, as it says between which queues a resource is handed
+ * over. */
 static void find_queues(const work *w)
 {
     const uint32_t *slot_pass = w->schedule->slot_pass, *use_begin = w->decl->pass_use_begin,

@@ -56,7 +56,7 @@ static uint32_t *find_group_ends(const hdi_hazards *hazards, const hdi_crew *cre
     return w.end;
 }
 
-/* From and to which slot a resource is used, and up to which one nobody may take over its bytes. */
+/* From and to which slot a resource is used, and up to which one no other resource may take over its bytes. */
 typedef struct life {
     uint32_t first, last, close;
 } life;

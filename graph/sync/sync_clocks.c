@@ -7,8 +7,8 @@
 /* Vector clocks of slots: one sweep in slot order. O(slots * queues).
  *
  * In parallel each range is swept as if those before it knew nothing, then what they knew is brought to its slots,
- * range after range. That is little: soon each queue has waited inside the range for who knew it all. There are no more
- * ranges than workers, as each has a little of it. */
+ * range after range. That is little: soon each queue has waited inside the range for a slot that knew it all. There are
+ * no more ranges than workers, as each has a little of it. */
 
 enum { GRAIN = 512, FOUR = 4 };
 _Static_assert((int)HDI_ROW_SLACK >= FOUR - 1 && HD_MAX_QUEUES % FOUR == 0, "rows are read by fours");
@@ -157,7 +157,7 @@ static void raise_ranges(const clock_work *w)
 
 /* Of queue k: its slots, one after another, know more and more of the other queues. Clocks of one queue only rise, and
  * only where slots wait. Each range writes to places of its own, as what a slot knows begins where the slot before it
- * ends; the last one also to those that nobody on the queue knows of. */
+ * ends; the last one also to those that no slot of the queue knows of. */
 typedef struct unaware_work {
     const hdi_hazards *hazards;
     const hdi_synced *synced;
@@ -236,7 +236,7 @@ hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, 
         out->place_unaware = NULL;
         return HD_OK;
     }
-    if (!out->slot_clock) { /* else nobody looks at those of before any more */
+    if (!out->slot_clock) { /* else those of before are not looked at any more */
         out->slot_clock = HDI_EARLY_ARRAY(crew, arena, uint32_t, (size_t)slots * count + HDI_ROW_SLACK);
         out->slot_round = HDI_EARLY_ARRAY(crew, arena, uint32_t, slots);
         out->slot_waits = HDI_EARLY_ARRAY(crew, arena, uint16_t, slots);

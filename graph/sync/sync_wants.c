@@ -2,9 +2,9 @@
 
 #include "phases.h"
 
-/* What slots wait for beyond their hazards: bytes that change hands between queues. Before memory is packed the schedule
- * has promised which slots free memory for which (its edges). Once it is packed the former tenants are known, and only
- * their last uses are waited for. */
+/* What slots wait for beyond their hazards: bytes that change hands between queues. Before memory is packed the
+ * schedule has promised which slots free memory for which (its edges). Once it is packed the former tenants are known,
+ * and only their last uses are waited for. */
 
 enum { WANT_GRAIN = 1024 }; /* slots or edges at a time */
 

@@ -592,33 +592,4 @@ void hdi_attach_most(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *o
 void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *hazards, const hdi_synced *synced,
                 const hdi_barriers *barriers, const hdi_crew *crew, hdi_attached *out);
 
-/* ---- plan ---- */
-
-typedef struct hdi_tables {
-    const hdi_decl *decl; /* versions.decl where there are late reads */
-    hdi_crew crew;
-    hdi_queues all_queues, queues; /* queues: the ones in use, for the phases */
-    hdi_versions versions;
-    hdi_frozen frozen;
-    /* Where flow and depends are, until there is a schedule: of several workers not where the rest is */
-    hdi_arena *aside;
-    hdi_arena_mark front; /* of that arena */
-    hdi_flow flow;
-    hdi_kept kept;
-    hdi_depends depends;
-    hdi_sizes sizes;
-    hdi_schedule schedule;
-    hdi_hazards hazards;
-    hdi_synced synced;
-    hdi_lifetimes lifetimes;
-    hdi_placed placed;
-    hdi_merged merged;
-    hdi_barriers barriers;
-    hdi_attached attached; /* the last one: it is not cleared */
-} hdi_tables;
-
-/* resource_begin: how many resources stand in a plan before each range of them. */
-void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS]);
-void hdi_plan_fill(const hdi_tables *tables, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan);
-
 #endif

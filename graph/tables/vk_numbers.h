@@ -1,5 +1,5 @@
-/* The Vulkan numbers that graph/ speaks of, so that it needs no Vulkan header. tests/declare/test_access.c compares them with
- * Vulkan-Headers. */
+/* The Vulkan numbers that graph/ speaks of, so that it needs no Vulkan header. tests/declare/test_access.c compares
+ * them with Vulkan-Headers. */
 #ifndef HDI_VK_NUMBERS_H
 #define HDI_VK_NUMBERS_H
 
