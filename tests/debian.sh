@@ -42,6 +42,8 @@ make_debian()
         as_root rm -rf "$folder"
         return 1
     fi
+    # As an installer writes it: Chromium's driver finds the browser by this name.
+    echo '127.0.0.1 localhost' | as_root tee "$folder/etc/hosts" >/dev/null
     apt-config dump | grep -iE '^Acquire::(https?::Proxy|Check-)' |
         as_root tee "$folder/etc/apt/apt.conf.d/90host" >/dev/null
 }
