@@ -40,7 +40,6 @@ typedef struct edges {
      * bits; in the lower one how many follow it. Then, of parts, where the next of these is to stand. */
     uint64_t *follow;
     uint32_t *blocks; /* by block: how many follow its passes; not with one part */
-    bool others;      /* a use does not just find what one pass wrote */
 } edges;
 
 /* The edge from one pass to another unless it is there or leads from none. Returns the count of edges; behind them no
@@ -179,7 +178,6 @@ typedef struct work {
     hdi_depends *out;
     const hdi_crew *crew;
     hdi_arena *arena;
-    bool all_kept;
     uint32_t parts, blocks;
     uint32_t first_edge[HDI_FEW_PARTS + 1]; /* of the passes of a part */
     edges part[HDI_FEW_PARTS];
@@ -210,7 +208,6 @@ static uint32_t add_late(const work *w, edges *own, uint32_t id, uint32_t to, ui
 static HDI_APART uint32_t add_others(const work *w, edges *own, uint32_t use, uint32_t count)
 {
     uint32_t to = w->decl->use_pass[use];
-    own->others = true;
     if (!w->pass_kept[to])
         return count;
     if (hdi_visit_found(w->flow->visit[use]) & HDI_FOUND_LATE)
@@ -373,7 +370,6 @@ static hd_result depend_at_once(work *w)
     if (w->arena->failed || !start_edges(decl, w->crew, w->arena, own))
         return HD_OUT_OF_MEMORY;
     find_all(w, own, 0, decl->pass_count);
-    w->out->simple = w->all_kept && !own->others && !decl->range_count && !decl->may_read_unwritten;
     return finish(own, w->decl->pass_count, w->out) ? HD_OK : HD_OUT_OF_MEMORY;
 }
 
@@ -387,7 +383,6 @@ hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_f
               out,
               crew,
               arena,
-              .all_kept = kept->kept_count == decl->pass_count,
               .parts = hdi_crew_part_count(crew),
               .blocks = (decl->pass_count + BLOCK - 1) / BLOCK};
     return w.parts > 1 ? depend_by_parts(&w) : depend_at_once(&w);

@@ -164,7 +164,6 @@ typedef struct hdi_depends {
     uint32_t *succ_begin, *succ; /* HDI_NONE behind the last */
     uint32_t *level; /* per pass, most passes one behind the other before it; null: not counted, as where frames are cut
                       * into regions, in which only their own passes count */
-    bool simple; /* each resource is written at most once, by its first use and as a whole; all passes are kept */
 } hdi_depends;
 hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
                      const hdi_crew *crew, hdi_arena *arena, hdi_depends *out);

@@ -9,8 +9,8 @@
 #include "random.h"
 #include "random_graph.h"
 
-/* Frames that are simple for the schedule (hdi_depends.simple), as it is with one worker, have the plan that several
- * workers make of them, for which no frame is simple. */
+/* Frames in which each resource is written at most once, by its first use, and all passes are kept: one worker makes
+ * the plan that several make. */
 
 static const hd_queue_desc queue_sets[3][4] = {
     {{HD_QUEUE_GFX, 0}},
