@@ -2,8 +2,14 @@
 
 #include <stdio.h>
 
+#include "alias.h"
 #include "alloc.h"
+#include "barrier.h"
 #include "clock.h"
+#include "front.h"
+#include "plan.h"
+#include "schedule.h"
+#include "sync.h"
 
 /* Compile: the list of phases and nothing else. */
 

@@ -2,8 +2,8 @@
 #ifndef HDI_ALIAS_PACK_H
 #define HDI_ALIAS_PACK_H
 
+#include "alias.h"
 #include "hints.h"
-#include "phases.h"
 
 /* Offsets in packers: the coarsest unit that all alignments of the .fgt format have in common. */
 enum { HDI_PACK_UNIT = 256 };

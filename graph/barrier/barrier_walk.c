@@ -1,4 +1,4 @@
-#include "barrier.h"
+#include "barrier_work.h"
 
 #include <string.h>
 

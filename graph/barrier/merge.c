@@ -1,4 +1,4 @@
-#include "phases.h"
+#include "barrier.h"
 
 /* Merge: which gfx passes share a rendering scope, although by themselves they would want a barrier between them:
  * within one scope attachments are accessed in the order of the commands, whichever pass recorded them. Asked for by

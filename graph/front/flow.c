@@ -1,4 +1,4 @@
-#include "phases.h"
+#include "front.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+#include "plan.h"
+
 #include "attach_uses.h"
 
 /* Attach: the rendering scopes of the plan. A pass joins the scope of the pass before it when nothing stands between

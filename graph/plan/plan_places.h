@@ -2,7 +2,7 @@
 #ifndef HDI_PLAN_PLACES_H
 #define HDI_PLAN_PLACES_H
 
-#include "all_tables.h"
+#include "plan.h"
 
 typedef struct hdi_plan_tables {
     hd_plan_submit *submits;

@@ -164,4 +164,14 @@ bool hdi_copies(const hdi_access_info *access);
 bool hdi_copies_depth(const hdi_decl *decl, uint32_t pass);
 uint32_t hdi_allowed_kinds(const hdi_decl *decl, const hdi_queues *queues, uint32_t pass, bool may_copy_depth);
 
+/* ---- the door: what compile calls ---- */
+
+/* The queues that can run passes of the frame's types. */
+void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out);
+/* *bad_pass: one that no queue of the set can run (HD_NO_QUEUE). */
+hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,
+                              const hdi_depends *depends, const hdi_sizes *sizes, const hdi_queues *queues,
+                              const hdi_goal *goal, const hdi_crew *crew, hdi_arena *arena, hdi_schedule *out,
+                              uint32_t *bad_pass);
+
 #endif

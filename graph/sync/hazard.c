@@ -1,8 +1,7 @@
-#include "hazard.h"
+#include "sync_work.h"
 
 #include <string.h>
 
-#include "hints.h"
 
 /* Hazard: what each segment goes through in the order of the schedule. Uses of a segment become epochs: one write, or a
  * run of reads of one layout. Between two epochs stands a step that needs a barrier, a semaphore or both. Layout and

@@ -1,4 +1,4 @@
-#include "hazard.h"
+#include "sync_work.h"
 
 #include <string.h>
 
@@ -9,35 +9,6 @@
  * kind of both is mixed; frames mix the same few again and again, and the newest mixtures are found without a search.
  * Kinds of the table's accesses are made with the graph; one worker takes them as they are, and copies them where
  * the first is mixed. O(custom accesses + mixtures). */
-
-/* flags 0: of what is not used yet, which is HD_ACCESS_NONE. */
-static void make(uint64_t stages, uint64_t access, uint32_t layout, uint32_t flags, bool is_buffer, hdi_kind *kind,
-                 hdi_link *link)
-{
-    uint32_t reads = is_buffer ? HDI_LEFT_READS : HDI_LEFT_READS + layout;
-    bool writes = (flags & HDI_EPOCH_WRITES) != 0, alone = writes || layout > INT32_MAX; /* no layout that there is */
-    *kind = (hdi_kind){.left_access = writes ? access : 0,
-                       .src_stages = hdi_stages_or_all(stages),
-                       .src_access = access & HDI_WRITE_BITS,
-                       .dst_stages = hdi_stages_or_all(stages),
-                       .dst_access = access,
-                       .stages = stages,
-                       .layout = is_buffer ? HDI_LAYOUT_UNDEFINED : layout,
-                       .keeps = flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
-                       .flags = flags};
-    *link = (hdi_link){alone ? HDI_LEFT_NEVER : reads, !flags   ? HDI_LEFT_NOTHING
-                                                       : writes ? HDI_LEFT_WRITE
-                                                       : alone  ? HDI_LEFT_OTHER
-                                                                : reads};
-}
-
-void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind, hdi_link *link)
-{
-    for (uint32_t i = 0; i < access_count; i++, access++) {
-        uint32_t flags = (access->reads ? HDI_EPOCH_READS : 0) | (access->writes ? HDI_EPOCH_WRITES : 0);
-        make(access->stages, access->access, access->layout, flags, !access->on_image, kind++, link++);
-    }
-}
 
 /* Room for so many, in which there are those that were there. */
 static bool move_kinds(hdi_kinds *kinds, uint32_t capacity, hdi_arena *arena)
@@ -92,7 +63,7 @@ uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b)
     if (kinds->count == kinds->capacity &&
         (!kinds->arena || !move_kinds(kinds, kinds->count + kinds->count / 2, kinds->arena)))
         return a;
-    make(stages, access, layout, flags, is_buffer, &kinds->own[kinds->count], &kinds->own_link[kinds->count]);
+    hdi_make_kind(stages, access, layout, flags, is_buffer, &kinds->own[kinds->count], &kinds->own_link[kinds->count]);
     *mix = (struct hdi_mix){a, b, kinds->count};
     return kinds->count++;
 }

@@ -1,4 +1,4 @@
-#include "hazard.h"
+#include "sync_work.h"
 
 #include <string.h>
 

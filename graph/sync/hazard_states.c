@@ -1,8 +1,7 @@
-#include "hazard.h"
+#include "sync_work.h"
 
 #include <string.h>
 
-#include "hints.h"
 #include "vk_numbers.h"
 
 /* What is known when there are all steps: which queues share each resource, the layout and the family in which those

@@ -1,8 +1,7 @@
-#include "hazard.h"
+#include "sync_work.h"
 
 #include <string.h>
 
-#include "hints.h"
 
 /* The steps of segments, found in one walk over the uses as they are scheduled: each use goes on with the last epoch of
  * its segment or is a step into the next one. A step says all that the barrier phase asks for, so that this need look

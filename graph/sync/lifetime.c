@@ -1,8 +1,7 @@
-#include "phases.h"
+#include "sync_work.h"
 
 #include <string.h>
 
-#include "hints.h"
 #include "vk_numbers.h"
 
 /* Lifetime: for each resource and queue the first and last place where it is used, and what its last epochs leave to be

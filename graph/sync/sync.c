@@ -1,8 +1,7 @@
-#include "phases.h"
+#include "sync_work.h"
 
 #include <string.h>
 
-#include "hints.h"
 
 /* Sync: which slots wait for which, by vector clocks. slot_clock[s * queues + q] counts the slots of queue q that have
  * finished before slot s starts: what the slot before it on its queue knew, and what the slots that it wants know. One

@@ -1,8 +1,7 @@
-#include "phases.h"
+#include "sync_work.h"
 
 #include <string.h>
 
-#include "hints.h"
 
 /* Vector clocks of slots: one sweep in slot order. O(slots * queues).
  *

@@ -179,3 +179,33 @@ hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, b
     uint64_t lacking = custom->stages & ~of_type[pass_type];
     return lacking ? refuse(HD_BAD_PASS_TYPE, fault, "->stages: no queue for such a pass has", lacking) : HD_OK;
 }
+
+/* ---- kinds ---- */
+
+void hdi_make_kind(uint64_t stages, uint64_t access, uint32_t layout, uint32_t flags, bool is_buffer, hdi_kind *kind,
+                   hdi_link *link)
+{
+    uint32_t reads = is_buffer ? HDI_LEFT_READS : HDI_LEFT_READS + layout;
+    bool writes = (flags & HDI_EPOCH_WRITES) != 0, alone = writes || layout > INT32_MAX; /* no layout that there is */
+    *kind = (hdi_kind){.left_access = writes ? access : 0,
+                       .src_stages = hdi_stages_or_all(stages),
+                       .src_access = access & HDI_WRITE_BITS,
+                       .dst_stages = hdi_stages_or_all(stages),
+                       .dst_access = access,
+                       .stages = stages,
+                       .layout = is_buffer ? HDI_LAYOUT_UNDEFINED : layout,
+                       .keeps = flags == HDI_EPOCH_WRITES ? 0 : UINT32_MAX,
+                       .flags = flags};
+    *link = (hdi_link){alone ? HDI_LEFT_NEVER : reads, !flags   ? HDI_LEFT_NOTHING
+                                                       : writes ? HDI_LEFT_WRITE
+                                                       : alone  ? HDI_LEFT_OTHER
+                                                                : reads};
+}
+
+void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind, hdi_link *link)
+{
+    for (uint32_t i = 0; i < access_count; i++, access++) {
+        uint32_t flags = (access->reads ? HDI_EPOCH_READS : 0) | (access->writes ? HDI_EPOCH_WRITES : 0);
+        hdi_make_kind(access->stages, access->access, access->layout, flags, !access->on_image, kind++, link++);
+    }
+}

@@ -27,8 +27,4 @@ typedef struct hdi_tables {
     hdi_attached attached; /* the last one: it is not cleared */
 } hdi_tables;
 
-/* resource_begin: how many resources stand in a plan before each range of them. */
-void hdi_plan_count(const hdi_tables *tables, hdi_plan_counts *out, uint32_t resource_begin[HDI_MOST_PARTS]);
-void hdi_plan_fill(const hdi_tables *tables, const uint32_t resource_begin[HDI_MOST_PARTS], hd_plan *plan);
-
 #endif

@@ -3,8 +3,6 @@
 #ifndef HDI_PHASES_H
 #define HDI_PHASES_H
 
-#include <stdatomic.h>
-
 #include "crew.h"
 #include "hints.h"
 #include "tables.h"
@@ -19,8 +17,6 @@ typedef struct hdi_queues {
     uint8_t number[HD_MAX_QUEUES];  /* in the plan */
     uint32_t family[HD_MAX_QUEUES]; /* HDI_NONE for the host */
 } hdi_queues;
-/* The queues that can run passes of the frame's types. In schedule.c. */
-void hdi_queues_in_use(const hdi_decl *decl, const hdi_queues *all, hdi_queues *out);
 
 /* ---- version ---- */
 
@@ -33,8 +29,6 @@ typedef struct hdi_versions {
     uint32_t *cycle;
     uint32_t bad_use; /* as declared: a read of the first of them */
 } hdi_versions;
-/* HD_VERSION_CYCLE: only cycle and bad_use are filled. */
-hd_result hdi_version(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_versions *out);
 
 static inline uint32_t hdi_declared_pass(const hdi_versions *versions, uint32_t pass)
 {
@@ -99,7 +93,6 @@ static inline hd_range hdi_seg_range(const hdi_decl *decl, const hdi_frozen *fro
     return hdi_image_range(decl->res_flags, decl->res_info, res);
 }
 
-hd_result hdi_freeze(const hdi_decl *decl, const hdi_crew *crew, hdi_arena *arena, hdi_frozen *out);
 
 /* ---- flow ---- */
 
@@ -143,9 +136,6 @@ static inline uint32_t hdi_flow_end(const hdi_decl *decl, const hdi_crew *crew)
 /* The first resource from `res` on, below `end`, that has any of these flags, as few do; end: none. */
 uint32_t hdi_next_flagged(const hdi_decl *decl, uint32_t res, uint32_t end, uint8_t flags);
 enum { HDI_RES_OUTLIVES = HDI_RES_EXTERNAL | HDI_RES_HAS_HISTORY }; /* the frame */
-/* A read of what no pass wrote is found here: *bad_use, first HDI_NONE, is its index. */
-hd_result hdi_flow_find(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_crew *crew, hdi_arena *arena,
-                        hdi_flow *out, uint32_t *bad_use);
 
 /* ---- cull ---- */
 
@@ -153,9 +143,6 @@ typedef struct hdi_kept {
     uint32_t kept_count;
     uint8_t *pass_kept;
 } hdi_kept;
-/* Takes the reads of culled passes from flow->pass_reads. */
-hd_result hdi_cull(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_crew *crew,
-                   hdi_arena *arena, hdi_kept *out);
 
 /* ---- depend ---- */
 
@@ -165,8 +152,6 @@ typedef struct hdi_depends {
     uint32_t *level; /* per pass, most passes one behind the other before it; null: not counted, as where frames are cut
                       * into regions, in which only their own passes count */
 } hdi_depends;
-hd_result hdi_depend(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_flow *flow, const hdi_kept *kept,
-                     const hdi_crew *crew, hdi_arena *arena, hdi_depends *out);
 /* ---- size ---- */
 
 typedef struct hdi_sizes {
@@ -174,9 +159,6 @@ typedef struct hdi_sizes {
     uint8_t *res_used;       /* by a kept pass */
     uint8_t *res_persistent; /* history, or what one is of */
 } hdi_sizes;
-/* *bad_res: whose size callback failed. */
-hd_result hdi_size(const hdi_decl *decl, const hdi_kept *kept, const hd_compile_desc *desc, const hdi_crew *crew,
-                   hdi_arena *arena, hdi_sizes *out, uint32_t *bad_res);
 
 /* ---- schedule ---- */
 
@@ -214,15 +196,8 @@ typedef struct hdi_goal {
     uint32_t window;
     hdi_gather gather;
 } hdi_goal;
-/* *bad_pass: one that no queue of the set can run (HD_NO_QUEUE). */
-hd_result hdi_schedule_passes(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept,
-                              const hdi_depends *depends, const hdi_sizes *sizes, const hdi_queues *queues,
-                              const hdi_goal *goal, const hdi_crew *crew, hdi_arena *arena, hdi_schedule *out,
-                              uint32_t *bad_pass);
 
 /* ---- hazard: what each segment goes through, in the order of the schedule ---- */
-
-enum { HDI_EPOCH_READS = HDI_USE_READS, HDI_EPOCH_WRITES = HDI_USE_WRITES };
 
 /* An epoch is a run of uses of a segment that need nothing between them: one write, or reads that agree. The step into
  * it, from the epoch before, is what barriers and semaphores are for. Steps stand in the order of the first slots of
@@ -344,30 +319,6 @@ static inline uint32_t hdi_pos_from(const hdi_hazards *hazards, uint32_t queue, 
     return pos;
 }
 
-enum { HDI_ROW_SLACK = 4 }; /* words behind the last row of a table by slots and queues that may be read with it */
-/* In a table like slot_want: a slot waits for at least `count` slots. alone: no other worker writes to the table. */
-static inline void hdi_raise_want(uint32_t *word, uint32_t count, bool alone)
-{
-    if (alone) {
-        *word = count > *word ? count : *word;
-        return;
-    }
-    _Atomic(uint32_t) *shared = (_Atomic(uint32_t) *)word;
-    uint32_t now = atomic_load_explicit(shared, memory_order_relaxed);
-    while (count > now &&
-           !atomic_compare_exchange_weak_explicit(shared, &now, count, memory_order_relaxed, memory_order_relaxed))
-        continue;
-}
-/* `to` waits for `from`. */
-static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_t *want, uint32_t from, uint32_t to,
-                            bool alone)
-{
-    hdi_raise_want(&want[(size_t)to * queues + hazards->slot_queue[from]], hazards->slot_pos[from] + 1, alone);
-}
-
-hd_result hdi_hazard(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_kept *kept, const hdi_schedule *schedule,
-                     const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena, hdi_hazards *out);
-
 /* The layout that an image has at the frame's start; a history has what its OF was left in. */
 static inline uint32_t hdi_initial_layout(const hdi_decl *decl, const hdi_hazards *hazards, uint32_t res)
 {
@@ -430,12 +381,6 @@ static inline uint32_t hdi_submit_of(const hdi_synced *synced, uint32_t place)
     }
     return low;
 }
-/* want: what slots wait for, as in the hazards, and maybe more. */
-hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
-                          const hdi_crew *crew, hdi_arena *arena, hdi_synced *out);
-/* Waits and submits, once the clocks are what they will be. */
-hd_result hdi_sync(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew, hdi_arena *arena,
-                   hdi_synced *out);
 
 /* ---- lifetime ---- */
 
@@ -461,9 +406,6 @@ static inline const hdi_stay *hdi_stay_on(const hdi_lifetimes *lifetimes, const 
     bool alone = !(mask & (mask - 1)) && mask >> queues->gpu_count == 0;
     return alone && mask != 1u << queue ? NULL : stay->first == HDI_NONE ? NULL : stay;
 }
-hd_result hdi_lifetime(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_hazards *hazards,
-                       const hdi_queues *queues, const hdi_synced *synced, const hdi_crew *crew, hdi_arena *arena,
-                       hdi_lifetimes *out);
 
 /* ---- alias ---- */
 
@@ -486,21 +428,6 @@ typedef struct hdi_packing {
     uint32_t effort;
     uint64_t enough;
 } hdi_packing;
-/* First clocks, by what the schedule promised about memory: its edges. *words: room for what slots want, for
- * hdi_sync_again, or null: nothing was promised. */
-hd_result hdi_sync_promised(const hdi_hazards *hazards, const hdi_queues *queues, const hdi_crew *crew,
-                            hdi_arena *arena, uint32_t **words, hdi_synced *out);
-/* The same once memory is packed: only the last uses of former tenants are waited for. */
-hd_result hdi_sync_again(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
-                         const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want,
-                         hdi_arena *arena, hdi_synced *out);
-/* In sync_tenants.c. Between queues: the first uses of a resource that takes bytes over wait for the last uses of its
- * tenants. */
-void hdi_want_tenants(const hdi_decl *decl, const hdi_hazards *hazards, const hdi_queues *queues,
-                      const hdi_lifetimes *lifetimes, const hdi_placed *placed, const hdi_crew *crew, uint32_t *want);
-hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_hazards *hazards, const hdi_queues *queues,
-                    const hdi_synced *synced, const hdi_lifetimes *lifetimes, const hdi_packing *how,
-                    const hdi_crew *crew, hdi_arena *arena, hdi_placed *out);
 
 /* ---- merge: only when asked for ---- */
 
@@ -509,10 +436,7 @@ hd_result hdi_alias(const hdi_decl *decl, const hdi_sizes *sizes, const hdi_haza
 typedef struct hdi_merged {
     uint32_t *slot_first, *slot_last;
 } hdi_merged;
-hd_result hdi_merge(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
-                    const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
-                    const hdi_placed *placed, hdi_arena *arena, hdi_merged *out);
-/* Whether the rendering of a pass goes on with the attachments of the pass before it. In attach.c. */
+/* Whether the rendering of a pass goes on with the attachments of the pass before it. In declared.c. */
 bool hdi_goes_on(const hdi_decl *decl, uint32_t before, uint32_t pass);
 
 /* ---- barrier ---- */
@@ -568,10 +492,6 @@ static inline hd_range hdi_corners_range(const hdi_frozen *frozen, const struct 
     range.aspect = range.aspect == last->aspect ? range.aspect : 0;
     return range;
 }
-hd_result hdi_barrier(const hdi_decl *decl, const hdi_frozen *frozen, const hdi_queues *queues,
-                      const hdi_hazards *hazards, const hdi_synced *synced, const hdi_lifetimes *lifetimes,
-                      const hdi_placed *placed, const hdi_merged *merged, const hdi_crew *crew, hdi_arena *arena,
-                      hdi_barriers *out);
 
 /* ---- attach ---- */
 
@@ -586,9 +506,5 @@ typedef struct hdi_attached {
     uint32_t ranges, range_begin[HDI_MOST_PARTS + 1];
     hdi_plan_place range_at[HDI_MOST_PARTS];
 } hdi_attached;
-/* How many scopes and attachments there are at most; for the caller alone that is all that hdi_attach takes. */
-void hdi_attach_most(const hdi_decl *decl, const hdi_kept *kept, hdi_attached *out);
-void hdi_attach(const hdi_decl *decl, const hdi_kept *kept, const hdi_hazards *hazards, const hdi_synced *synced,
-                const hdi_barriers *barriers, const hdi_crew *crew, hdi_attached *out);
 
 #endif

@@ -98,8 +98,15 @@ static inline uint32_t hdi_access_of(uint32_t row)
  * has its stages. fault: null, or room for HDI_FAULT_BYTES that get which part of it is wrong. */
 #define HDI_FAULT_BYTES 96
 hd_result hdi_access_check(const hd_custom_access *custom, uint32_t pass_type, bool is_buffer, char *fault);
+/* What most phases ask of a use, so that they need not go by way of its access and its resource. */
+enum {
+    HDI_USE_READS = 1,
+    HDI_USE_WRITES = 2,
+    HDI_USE_ATTACHMENT = 4, /* color or depth */
+    HDI_USE_BUFFER = 8,
+};
 /* What an access asks for, or what several accesses of an epoch do, on an image or on a buffer: as the hazard phase and
- * barriers say it (hazard_kinds.c). Those of one access have the number of its row. */
+ * barriers say it. Those of one access have the number of its row. */
 typedef struct hdi_kind {
     _Alignas(HDI_ARENA_ALIGNMENT) uint64_t left_access; /* all its access where it writes, else 0 */
     uint64_t src_stages;                                /* of a barrier behind it */
@@ -116,6 +123,14 @@ typedef struct hdi_kind {
 typedef struct hdi_link {
     uint32_t joins, leaves;
 } hdi_link;
+/* What an epoch left, in joins and leaves of kinds; reads of images: more by their layout. OTHER: what nothing goes on
+ * with. NEVER: of what goes on with nothing. */
+enum { HDI_LEFT_NOTHING, HDI_LEFT_WRITE, HDI_LEFT_OTHER, HDI_LEFT_NEVER, HDI_LEFT_READS };
+enum { HDI_EPOCH_READS = HDI_USE_READS, HDI_EPOCH_WRITES = HDI_USE_WRITES };
+/* flags: HDI_EPOCH_*; 0: of what is not used yet, which is HD_ACCESS_NONE. */
+void hdi_make_kind(uint64_t stages, uint64_t access, uint32_t layout, uint32_t flags, bool is_buffer, hdi_kind *kind,
+                   hdi_link *link);
+/* Those of accesses. */
 void hdi_make_kinds(const hdi_access_info *access, uint32_t access_count, hdi_kind *kind, hdi_link *link);
 
 /* What declare makes of HD_RESOLVE_WRITE of depth, and of the depth attachment that a resolve reads. */
@@ -141,13 +156,6 @@ typedef struct hdi_use_exec { /* without padding: the plan cache compares it as 
     uint16_t resolve;     /* of an attachment: 1 + the use of its pass that it is resolved into; 0: none */
 } hdi_use_exec;
 
-/* What most phases ask of a use, so that they need not go by way of its access and its resource. */
-enum {
-    HDI_USE_READS = 1,
-    HDI_USE_WRITES = 2,
-    HDI_USE_ATTACHMENT = 4, /* color or depth */
-    HDI_USE_BUFFER = 8,
-};
 enum { HDI_USE_FLAGS_SLACK = 8 }; /* bytes behind the last use's flags that may be read with them */
 
 typedef struct hdi_decl {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "phases.h"
+#include "front.h"
 #include "random.h"
 
 /* Freeze against a model: cells of an image (mip, layer, aspect), or bytes of a buffer by the unit, are in one segment

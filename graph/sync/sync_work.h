@@ -1,12 +1,13 @@
-/* Between the files of the hazard phase: hazard.c, which cuts the work, hazard_walk.c, where uses become steps,
- * hazard_kinds.c, which says what accesses ask for, hazard_states.c, which looks at resources that keep their state or
+/* Between the files of the room: hazard.c, which cuts the work, hazard_walk.c, where uses become steps,
+ * hazard_kinds.c, which mixes kinds of accesses, hazard_states.c, which looks at resources that keep their state or
  * that several queues use, and hazard_slots.c, which numbers the slots. */
-#ifndef HDI_HAZARD_H
-#define HDI_HAZARD_H
+#ifndef HDI_SYNC_WORK_H
+#define HDI_SYNC_WORK_H
 
 #include <stdatomic.h>
 
-#include "phases.h"
+#include "hints.h"
+#include "sync.h"
 
 /* Kinds of accesses, and behind them those of epochs whose uses differ, which are mixed from others. */
 enum { HDI_MIXES = 16 };
@@ -59,10 +60,7 @@ typedef struct hdi_hazard_work {
     hdi_due *seg_due;                    /* where a pass reads in two layouts */
 } hdi_hazard_work;
 
-/* In hazard_kinds.c. What an epoch left, in joins and leaves of kinds; reads of images: more by their layout. OTHER:
- * what nothing goes on with. NEVER: of what goes on with nothing. */
-enum { HDI_LEFT_NOTHING, HDI_LEFT_WRITE, HDI_LEFT_OTHER, HDI_LEFT_NEVER, HDI_LEFT_READS };
-/* Those of accesses, with room for `more`. */
+/* In hazard_kinds.c. Kinds of accesses, with room for `more`. */
 bool hdi_find_kinds(hdi_hazard_work *work, uint32_t more);
 /* Both of an epoch; without memory any, and it shows in the arena. */
 uint32_t hdi_mix_kinds(hdi_kinds *kinds, uint32_t a, uint32_t b);
@@ -92,5 +90,31 @@ typedef struct hdi_extra_ask {
     uint32_t before, queue;
 } hdi_extra_ask;
 hd_result hdi_add_extra_slots(const hdi_hazard_work *work, const hdi_extra_ask *ask);
+
+/* Words behind the last row of a table by slots and queues that may be read with it. */
+enum { HDI_ROW_SLACK = 4 };
+/* Vector clocks (sync_clocks.c). want: what slots wait for, as in the hazards, and maybe more. */
+hd_result hdi_sync_clocks(const hdi_hazards *hazards, const hdi_queues *queues, const uint32_t *want,
+                          const hdi_crew *crew, hdi_arena *arena, hdi_synced *out);
+
+/* In a table like slot_want: a slot waits for at least `count` slots. alone: no other worker writes to the table. */
+static inline void hdi_raise_want(uint32_t *word, uint32_t count, bool alone)
+{
+    if (alone) {
+        *word = count > *word ? count : *word;
+        return;
+    }
+    _Atomic(uint32_t) *shared = (_Atomic(uint32_t) *)word;
+    uint32_t now = atomic_load_explicit(shared, memory_order_relaxed);
+    while (count > now &&
+           !atomic_compare_exchange_weak_explicit(shared, &now, count, memory_order_relaxed, memory_order_relaxed))
+        continue;
+}
+/* `to` waits for `from`. */
+static inline void hdi_want(const hdi_hazards *hazards, uint32_t queues, uint32_t *want, uint32_t from, uint32_t to,
+                            bool alone)
+{
+    hdi_raise_want(&want[(size_t)to * queues + hazards->slot_queue[from]], hazards->slot_pos[from] + 1, alone);
+}
 
 #endif
